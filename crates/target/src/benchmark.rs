@@ -5,7 +5,7 @@
 pub struct Benchmark {
     /// Name of the network in the zoo, or of a language model.
     pub network: &'static str,
-    /// The instance: a preset.
+    /// The instance: a preset, perhaps in one of its systems, as `board@fast`.
     pub preset: &'static str,
     /// Parameters in which the instance differs from the preset, by key of its configuration file.
     pub changes: &'static [(&'static str, u64)],

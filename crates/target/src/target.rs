@@ -180,6 +180,11 @@ pub trait Instance: Send + Sync {
     /// Parameters, by name.
     fn config(&self) -> serde_json::Value;
 
+    /// What is around it, as the part `system` of its configuration file; none where that says nothing.
+    fn system(&self) -> Option<serde_json::Value> {
+        None
+    }
+
     /// What the author of its configuration file should know of: keys that nobody reads, for instance. Empty for a
     /// preset.
     fn warnings(&self) -> Vec<String> {

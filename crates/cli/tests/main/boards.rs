@@ -8,8 +8,9 @@ use serde_json::Value;
 use crate::filetests::{ROOT, diff, run_one};
 
 /// Instances of tcu, by the board's own name.
-const BOARDS: [(&str, &str); 8] = [
+const BOARDS: [(&str, &str); 9] = [
     ("artya7100t", "Digilent Arty A7-100T"),
+    ("artya735t", "Digilent Arty A7-35T, as in the benchmark tables"),
     ("cmoda7", "Digilent Cmod A7"),
     ("pynqz1", "Digilent PYNQ-Z1"),
     ("pynqz1_12x12", "Digilent PYNQ-Z1, as in the benchmark tables"),
@@ -97,10 +98,16 @@ fn stated(system: &Value, key: &str, unit: &str) -> String {
 }
 
 fn systems(boards: &[(&str, &str, Value)]) -> String {
-    let mut text = String::from("| `--target` | clock | bus | source |\n|---|---|---|---|\n");
+    let mut text = String::from(
+        "| `--target` | clock | bus | latency | source of the clock | of bus and latency |\n|---|---|---|---|---|---|\n",
+    );
     let mut row = |name: String, system: &Value| {
         let (clock, bus) = (stated(system, "clock_mhz", "MHz"), stated(system, "axi_width_bits", "bits"));
-        text += &format!("| `tcu:{name}` | {clock} | {bus} | {} |\n", system["source"].as_str().unwrap());
+        let latency = stated(system, "dram_latency_cycles", "cycles");
+        let source =
+            |key: &str| system.get(key).map_or_else(String::new, |text| text.as_str().unwrap().to_owned());
+        let (source, memory) = (source("source"), source("memory_source"));
+        text += &format!("| `tcu:{name}` | {clock} | {bus} | {latency} | {source} | {memory} |\n");
     };
     for (name, _, file) in boards {
         if let Some(system) = file.get("system") {

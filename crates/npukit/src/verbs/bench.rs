@@ -10,7 +10,7 @@ mod speed;
 
 use std::time::Instant;
 
-use npukit_target::{Bar, Benchmark, Figure, Phase};
+use npukit_target::{Bar, Benchmark, Figure, Phase, split_system};
 use serde::Serialize;
 
 use crate::Context;
@@ -152,12 +152,11 @@ fn benchmarks() -> impl Iterator<Item = (&'static str, &'static Benchmark)> {
 fn check_names(names: &[String]) -> Result<(), Error> {
     let mut known: Vec<&str> = Vec::new();
     for (_, benchmark) in benchmarks() {
-        known.extend(
-            [benchmark.network, benchmark.preset]
-                .iter()
-                .filter(|name| !known.contains(name))
-                .collect::<Vec<_>>(),
-        );
+        for name in names_of(benchmark) {
+            if !known.contains(&name) {
+                known.push(name);
+            }
+        }
     }
     known.push(speed::ARRAY_KERNEL);
     match names.iter().find(|name| !known.contains(&name.as_str())) {
@@ -170,9 +169,15 @@ fn check_names(names: &[String]) -> Result<(), Error> {
 }
 
 fn is_asked(request: &Request, benchmark: &Benchmark) -> bool {
-    let is_named = |name: &String| name == benchmark.network || name == benchmark.preset;
+    let is_named = |name: &String| names_of(benchmark).contains(&name.as_str());
     (request.only.is_empty() || request.only.iter().any(is_named))
         && benchmark.figures.iter().any(|figure| is_of_table(request, figure))
+}
+
+/// What a benchmark is chosen by: its network, its instance, and the instance in whatever system.
+fn names_of(benchmark: &Benchmark) -> [&'static str; 3] {
+    let (instance, _) = split_system(benchmark.preset);
+    [benchmark.network, benchmark.preset, instance]
 }
 
 fn is_kernel_asked(request: &Request) -> bool {

@@ -3,8 +3,9 @@
 use super::{Board, Config};
 
 /// Name and file of every board.
-const PRESETS: [(&str, &str); 8] = [
+const PRESETS: [(&str, &str); 9] = [
     ("artya7100t", include_str!("../../configs/artya7100t.tarch")),
+    ("artya735t", include_str!("../../configs/artya735t.tarch")),
     ("cmoda7", include_str!("../../configs/cmoda7.tarch")),
     ("pynqz1", include_str!("../../configs/pynqz1.tarch")),
     ("pynqz1_12x12", include_str!("../../configs/pynqz1_12x12.tarch")),

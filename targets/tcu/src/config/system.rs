@@ -28,6 +28,9 @@ pub struct System {
     /// Who says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// Who says what the bus and the memory are; `source`, when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_source: Option<String>,
 }
 
 fn clock_mhz<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
@@ -111,6 +114,7 @@ impl System {
         dram_latency_cycles: None,
         dram_write_latency_cycles: None,
         source: None,
+        memory_source: None,
     };
 
     /// What it states, in a line; nothing when it states nothing.
@@ -123,14 +127,15 @@ impl System {
 
     /// Where its clock is from.
     pub fn clock_source(&self) -> Option<String> {
-        self.clock_mhz.map(|_| self.source())
+        self.clock_mhz.map(|_| stated_by(self.source.as_ref()))
     }
 
     /// What it states of the memory, and who says so; nothing when that is open.
-    pub fn memory_source(&self) -> Option<String> {
+    pub fn stated_memory(&self) -> Option<String> {
         let (latency, bus) = (self.dram_latency_cycles.is_some(), self.axi_width_bits.is_some());
-        let source = self.source();
+        let source = stated_by(self.memory_source.as_ref().or(self.source.as_ref()));
         match (latency, bus) {
+            (true, true) if self.memory_source.is_some() => Some(source),
             (true, true) => Some(format!("latency and bus: {source}")),
             (true, false) => Some(format!("latency: {source}")),
             (false, true) => {
@@ -139,9 +144,9 @@ impl System {
             (false, false) => None,
         }
     }
+}
 
-    /// Who says what it states.
-    fn source(&self) -> String {
-        self.source.clone().unwrap_or_else(|| "as its instance's file says".to_owned())
-    }
+/// Who says what a system states.
+fn stated_by(source: Option<&String>) -> String {
+    source.cloned().unwrap_or_else(|| "as its instance's file says".to_owned())
 }

@@ -55,6 +55,10 @@ impl Instance for TcuInstance {
         serde_json::to_value(&self.config).unwrap_or_default()
     }
 
+    fn system(&self) -> Option<serde_json::Value> {
+        (self.system != System::OPEN).then(|| serde_json::to_value(&self.system).ok()).flatten()
+    }
+
     fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
     }

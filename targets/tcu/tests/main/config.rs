@@ -30,6 +30,7 @@ fn presets_are_the_published_boards() {
     // Name, N, DRAM0, DRAM1, local, accumulators, instruction bytes: specification 2.1.
     let boards = [
         ("artya7100t", 8, 1_048_576, 1_048_576, 8192, 2048, 8),
+        ("artya735t", 8, 1_048_576, 1_048_576, 8192, 2048, 8),
         ("cmoda7", 4, 4096, 32768, 4096, 4096, 8),
         ("pynqz1", 8, 1_048_576, 1_048_576, 8192, 2048, 8),
         ("pynqz1_12x12", 12, 1_048_576, 1_048_576, 8192, 2048, 8),
@@ -56,20 +57,20 @@ fn systems_are_the_published_ones() {
     let measured = "that of the published ResNet-20 measurement, specification 10.2";
     let speech = "that of the published speech commands measurement, specification 10.2";
     let table = "that of the published benchmark table, specification 10.4";
-    let arty = "that of the published benchmark table for the Arty A7-35, specification 10.4";
+    // Latencies are 180 ns, which is 18 cycles of 100 MHz, 27 of 150 MHz and 54 of 300 MHz.
     let systems = [
-        ("artya7100t", "", None, None, None),
-        ("artya7100t", "150mhz", Some(150.0), None, Some(arty)),
-        ("cmoda7", "", None, None, None),
-        ("pynqz1", "", Some(50.0), None, Some(measured)),
-        ("pynqz1_12x12", "", Some(150.0), None, Some(table)),
-        ("speech_robot", "", Some(50.0), None, Some(speech)),
-        ("ultra96v2", "", Some(100.0), None, Some(measured)),
-        ("ultra96v2", "300mhz", Some(300.0), None, Some(table)),
-        ("zcu104", "", Some(100.0), Some(128), Some(measured)),
-        ("zcu104", "512bit", Some(100.0), Some(512), Some(measured)),
-        ("zcu104_uram", "", Some(100.0), None, Some(measured)),
-        ("zcu104_uram", "512bit", Some(100.0), Some(512), Some(measured)),
+        ("artya7100t", "", None, None, None, None),
+        ("artya735t", "", Some(150.0), Some(128), Some(27), Some(table)),
+        ("cmoda7", "", None, None, None, None),
+        ("pynqz1", "", Some(50.0), None, None, Some(measured)),
+        ("pynqz1_12x12", "", Some(150.0), Some(64), Some(27), Some(table)),
+        ("speech_robot", "", Some(50.0), None, None, Some(speech)),
+        ("ultra96v2", "", Some(100.0), None, None, Some(measured)),
+        ("ultra96v2", "300mhz", Some(300.0), Some(128), Some(54), Some(table)),
+        ("zcu104", "", Some(100.0), Some(128), Some(18), Some(measured)),
+        ("zcu104", "512bit", Some(100.0), Some(512), Some(18), Some(measured)),
+        ("zcu104_uram", "", Some(100.0), None, None, Some(measured)),
+        ("zcu104_uram", "512bit", Some(100.0), Some(512), Some(18), Some(measured)),
     ];
     let mut found = Vec::new();
     for name in Config::presets() {
@@ -77,14 +78,24 @@ fn systems_are_the_published_ones() {
         found.push((name, String::new(), system));
         found.extend(systems.into_iter().map(|(system, stated)| (name, system.into(), stated)));
     }
-    let system = |clock_mhz, axi_width_bits, source: Option<&str>| System {
+    for (_, _, system) in &mut found {
+        let memory = system.memory_source.take();
+        assert_eq!(
+            memory.is_some(),
+            system.dram_latency_cycles.is_some(),
+            "a latency has a source: {system:?}"
+        );
+    }
+    let system = |clock_mhz, axi_width_bits, dram_latency_cycles, source: Option<&str>| System {
         clock_mhz,
         axi_width_bits,
+        dram_latency_cycles,
         source: source.map(str::to_owned),
         ..System::default()
     };
-    let expected =
-        systems.map(|(name, of, mhz, bits, source)| (name, of.to_owned(), system(mhz, bits, source)));
+    let expected = systems.map(|(name, of, mhz, bits, latency, source)| {
+        (name, of.to_owned(), system(mhz, bits, latency, source))
+    });
     assert_eq!(found, expected);
 }
 

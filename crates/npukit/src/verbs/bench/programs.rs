@@ -7,7 +7,7 @@ use npukit_graph::Graph;
 use npukit_graph::quantise::Method;
 use npukit_target::{
     Benchmark, CompileOptions, Compiled, Config, Figure, Instance, Measure, TargetError, TimeOptions,
-    TimeReport,
+    TimeReport, split_system,
 };
 use npukit_zoo::Network;
 
@@ -80,12 +80,16 @@ fn instance(target: &str, benchmark: &Benchmark) -> Result<Box<dyn Instance>, Er
     if benchmark.changes.is_empty() {
         return Ok(preset);
     }
-    let (mut config, mut name) = (preset.config(), benchmark.preset.to_owned());
+    let (instance, _) = split_system(benchmark.preset);
+    let (mut config, mut name) = (preset.config(), instance.to_owned());
     for &(key, value) in benchmark.changes {
         name += &format!("_{key}_{value}");
         if let Some(parameters) = config.as_object_mut() {
             parameters.insert(key.to_owned(), value.into());
         }
+    }
+    if let (Some(parameters), Some(system)) = (config.as_object_mut(), preset.system()) {
+        parameters.insert("system".to_owned(), system);
     }
     let bytes = config.to_string();
     Ok(target.instance(Config::File { name: &name, bytes: bytes.as_bytes() })?)

@@ -71,7 +71,7 @@ impl Settings {
             clock_source: system.clock_source(),
             memory: board::memory(config, system, None),
             memory_given: false,
-            memory_source: system.memory_source(),
+            memory_source: system.stated_memory(),
             sample_interval: SAMPLE_INTERVAL,
             sample_block: 1,
         };
