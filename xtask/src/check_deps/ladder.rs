@@ -61,6 +61,7 @@ const LADDER: &[Rung<'_>] = &[
     rung(TARGETS, "npukit-skeleton"),
     rung(5, "npukit"),
     rung(6, "npukit-fuzzing"),
+    rung(6, "npukit-board-sim"),
     only(6, "npukit-cli", &["npukit"]),
     only(6, "npukit-python", &["npukit"]),
     only(6, "xtask", &[]),

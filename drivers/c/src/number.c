@@ -1,0 +1,69 @@
+#include "npukit/number.h"
+
+int32_t npu_fixed_largest(npu_fixed format)
+{
+    return (int32_t)((UINT32_C(1) << (format.width - 1U)) - 1U);
+}
+
+int32_t npu_fixed_smallest(npu_fixed format)
+{
+    return -npu_fixed_largest(format) - 1;
+}
+
+/* The largest integer that is not above `value`, which fits 34 bits. */
+static int64_t round_down(double value)
+{
+    int64_t whole = (int64_t)value;
+    return (double)whole > value ? whole - 1 : whole;
+}
+
+int32_t npu_fixed_from_real(npu_fixed format, float value, bool *saturated)
+{
+    int32_t largest = npu_fixed_largest(format);
+    int32_t smallest = npu_fixed_smallest(format);
+    /* Exact: a float times a power of two. */
+    double shifted = (double)value * (double)(INT64_C(1) << format.point) + 0.5;
+    if (!(shifted == shifted)) {
+        *saturated = true;
+        return 0;
+    }
+    if (shifted >= (double)largest + 1.0) {
+        *saturated = true;
+        return largest;
+    }
+    if (shifted < (double)smallest) {
+        *saturated = true;
+        return smallest;
+    }
+    return (int32_t)round_down(shifted);
+}
+
+float npu_fixed_to_real(npu_fixed format, int32_t raw)
+{
+    return (float)raw / (float)(INT64_C(1) << format.point);
+}
+
+void npu_fixed_store(npu_fixed format, int32_t raw, uint8_t *bytes)
+{
+    uint32_t bits = (uint32_t)raw;
+    if (format.width < 32) {
+        bits &= (UINT32_C(1) << format.width) - 1U;
+    }
+    for (unsigned byte = 0; byte < format.bytes; byte++) {
+        bytes[byte] = (uint8_t)(bits >> (8U * byte) & 0xFFU);
+    }
+}
+
+int32_t npu_fixed_load(npu_fixed format, const uint8_t *bytes)
+{
+    uint32_t bits = 0;
+    for (unsigned byte = 0; byte < format.bytes; byte++) {
+        bits |= (uint32_t)bytes[byte] << (8U * byte);
+    }
+    if (format.width == 32) {
+        return bits <= INT32_MAX ? (int32_t)bits : -(int32_t)(UINT32_MAX - bits) - 1;
+    }
+    uint32_t sign = UINT32_C(1) << (format.width - 1U);
+    bits &= (sign << 1U) - 1U;
+    return (int32_t)(bits & (sign - 1U)) - (int32_t)(bits & sign);
+}
