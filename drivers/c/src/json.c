@@ -120,7 +120,9 @@ static void scan_string(scanner *scan)
             scan->at++;
         }
     }
-    scan->at++;
+    if (scan->wrong == NULL) {
+        scan->at++; /* the last quote */
+    }
 }
 
 static void scan_word(scanner *scan, const char *word)

@@ -1,0 +1,154 @@
+/* Damages files in many ways and gives them to every reader, which must neither crash nor, under sanitizers, do anything
+ * undefined: fuzz_files CASES FILE... The damage follows from the case's number. */
+#include <string.h>
+
+#include "check.h"
+#include "npukit/npy.h"
+#include "npukit/tcu.h"
+
+enum { MOST = 1 << 20 };
+
+static uint64_t state;
+
+static uint64_t next(void)
+{
+    /* SplitMix64 */
+    uint64_t mixed = state += UINT64_C(0x9E3779B97F4A7C15);
+    mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return mixed ^ (mixed >> 31);
+}
+
+/* A number below `most`. */
+static size_t below(size_t most)
+{
+    return (size_t)(next() % most);
+}
+
+/* Bytes that readers look for. */
+static uint8_t telling(void)
+{
+    static const char bytes[] = "\"\\{}[]:,0919eE+-.tfnu()' <|#=\n\xFF\x00\x80";
+    return (uint8_t)bytes[below(sizeof bytes - 1)];
+}
+
+/* Changes a few bytes, cuts, or repeats a part; gives the new length. */
+static size_t damage(uint8_t *bytes, size_t length)
+{
+    size_t changes = 1 + below(4);
+    for (size_t change = 0; change < changes && length > 0; change++) {
+        size_t at = below(length);
+        size_t part = 1 + below(16);
+        switch (below(5)) {
+        case 0: bytes[at] = (uint8_t)next(); break;
+        case 1: bytes[at] = telling(); break;
+        case 2: length = at; break;
+        case 3:
+            part = part < length - at ? part : length - at;
+            memmove(bytes + at, bytes + at + part, length - at - part);
+            length -= part;
+            break;
+        default:
+            part = part < length - at ? part : length - at;
+            if (length + part <= MOST) {
+                memmove(bytes + at + part, bytes + at, length - at);
+                length += part;
+            }
+        }
+    }
+    return length;
+}
+
+static void read_layouts(const npu_json *root, const npu_tcu_model *model)
+{
+    static const char *const lists[] = {"inputs", "outputs"};
+    npu_error error;
+    npu_layout layout;
+    uint64_t scalars = 0;
+    uint64_t vectors = 0;
+    char name[64];
+    for (size_t i = 0; i < 2; i++) {
+        const npu_tcu_pieces *pieces = i == 0 ? &model->inputs : &model->outputs;
+        const char *wanted = pieces->count > 0 && npu_text_copy(pieces->pieces[0].name, name, sizeof name) ? name : "x";
+        if (npu_tcu_layout(root, lists[i], wanted, &layout, &error) == NPU_OK &&
+            npu_layout_check(&layout, 8, &scalars, &vectors, &error) == NPU_OK && vectors < 4096) {
+            npu_layout_walk walk = npu_layout_begin(&layout, 8);
+            for (uint64_t lane = 0; lane < vectors * 8; lane++) {
+                uint64_t place = 0;
+                CHECK(!npu_layout_lane(&walk, &place) || place < scalars);
+            }
+        }
+    }
+}
+
+static void read_array(const npu_array *array)
+{
+    int32_t raw = 0;
+    npu_error error;
+    if (array->scalars > 0) {
+        uint64_t last = array->scalars - 1;
+        if (npu_array_is_raw(array)) {
+            (void)npu_array_raw(array, last, &raw, &error);
+        } else {
+            bool saturated = false;
+            npu_fixed format = {16, 8, 2};
+            raw = npu_fixed_from_real(format, npu_array_real(array, last), &saturated);
+            CHECK(raw >= -32768 && raw <= 32767);
+        }
+    }
+}
+
+static void read_all(const uint8_t *bytes, size_t length)
+{
+    npu_tcu_model model;
+    npu_tcu_arch arch;
+    npu_array array;
+    npu_json root;
+    npu_error error;
+    memset(&model, 0, sizeof model);
+    if (npu_tcu_model_parse(bytes, length, &model, &error) != NPU_OK) {
+        model.inputs.count = model.outputs.count = 0;
+    }
+    if (npu_tcu_arch_parse(bytes, length, &arch, &error) == NPU_OK) {
+        CHECK(npu_tcu_fields_of(&arch).bytes <= NPU_TCU_MOST_INSTRUCTION_BYTES);
+        (void)npu_tcu_check_program(&arch, bytes, length, &error);
+    }
+    npu_tcu_arch pynqz1 = {NPU_TCU_FP16BP8, 8, 1048576, 1048576, 8192, 2048, 1, 8, 8, 0};
+    (void)npu_tcu_check_program(&pynqz1, bytes, length - length % 8, &error);
+    if (npu_json_parse(bytes, length, &root, &error) == NPU_OK) {
+        read_layouts(&root, &model);
+    }
+    if (npu_npy_read(bytes, length, &array, &error) == NPU_OK) {
+        read_array(&array);
+    }
+}
+
+int main(int count, char **arguments)
+{
+    static uint8_t original[MOST];
+    unsigned long cases = count > 1 ? strtoul(arguments[1], NULL, 10) : 0;
+    if (cases == 0 || count < 3) {
+        fputs("usage: fuzz_files CASES FILE...\n", stderr);
+        return EXIT_FAILURE;
+    }
+    for (int i = 2; i < count; i++) {
+        FILE *file = fopen(arguments[i], "rb");
+        size_t length = file != NULL ? fread(original, 1, MOST / 2, file) : 0;
+        CHECK(file != NULL && fclose(file) == 0);
+        for (unsigned long one = 0; one < cases; one++) {
+            /* Memory of its own, so that a sanitizer sees every byte too many. */
+            uint8_t *bytes = malloc(MOST);
+            CHECK(bytes != NULL);
+            memcpy(bytes, original, length);
+            state = one * 1000003 + (uint64_t)i;
+            size_t left = one == 0 ? length : damage(bytes, length);
+            uint8_t *exact = malloc(left > 0 ? left : 1);
+            CHECK(exact != NULL);
+            memcpy(exact, bytes, left);
+            read_all(exact, left);
+            free(exact);
+            free(bytes);
+        }
+    }
+    FINISH();
+}
