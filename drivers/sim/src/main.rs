@@ -1,7 +1,6 @@
 //! `npukit-board-sim SOCKET BOARD`: a board for tests of the drivers, behind a Unix socket.
 //!
-//! BOARD is `tcu:INSTANCE`, `opu:INSTANCE`, `drra:INSTANCE` or `pccx:INSTANCE`; of the TCU the instance may be a `.tarch`
-//! file, and `@BITS` behind it is the width of its streams. Each connection is a board after power-on, whose memories hold
+//! BOARD is `tcu:INSTANCE`; the instance may be a `.tarch` file, and `@BITS` behind it is the width of its streams. Each connection is a board after power-on, whose memories hold
 //! garbage; the protocol is in [`server`]. One line, `ready`, is printed when the socket takes connections.
 
 mod dma;
@@ -32,7 +31,9 @@ fn main() -> ExitCode {
 
 fn run(arguments: &[String]) -> Result<(), String> {
     let [path, name] = arguments else {
-        return Err("usage: npukit-board-sim SOCKET BOARD, as in `npukit-board-sim /tmp/board tcu:pynqz1`".into());
+        return Err(
+            "usage: npukit-board-sim SOCKET BOARD, as in `npukit-board-sim board.socket tcu:pynqz1`".into()
+        );
     };
     let board = board(name)?;
     // What is wrong with the instance is said now, not to the first who connects.
@@ -48,9 +49,10 @@ fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 fn board(name: &str) -> Result<MakeBoard, String> {
-    let (target, instance) = name.split_once(':').ok_or_else(|| format!("`{name}` is not TARGET:INSTANCE"))?;
+    let (target, instance) =
+        name.split_once(':').ok_or_else(|| format!("`{name}` is not TARGET:INSTANCE"))?;
     match target {
         "tcu" => tcu::maker(instance),
-        _ => Err(format!("there is no board for `{target}`: tcu, opu, drra or pccx")),
+        _ => Err(format!("there is no board for `{target}`: tcu")),
     }
 }

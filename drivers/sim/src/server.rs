@@ -67,7 +67,13 @@ pub fn serve(connection: &mut (impl Read + Write), board: &mut dyn Board) -> Res
     }
 }
 
-fn access(operation: u8, address: u64, data: &mut [u8], board: &mut dyn Board, faults: &mut Faults) -> Option<()> {
+fn access(
+    operation: u8,
+    address: u64,
+    data: &mut [u8],
+    board: &mut dyn Board,
+    faults: &mut Faults,
+) -> Option<()> {
     let refused = match operation {
         b'r' => faults.is_due(Fault::ReadRegister),
         b'w' => faults.is_due(Fault::WriteRegister),

@@ -8,8 +8,8 @@
 use npukit_target::Unset;
 use npukit_tcu::internals::artifact::{raw_from_bytes, raw_to_bytes};
 use npukit_tcu::internals::clock::{Clock, ClockParams};
-use npukit_tcu::internals::op::DataMoveKind;
 use npukit_tcu::internals::codec::decode_program_lenient;
+use npukit_tcu::internals::op::DataMoveKind;
 use npukit_tcu::{Config, Machine, Memory, Op, Register};
 
 use crate::MakeBoard;
@@ -74,7 +74,8 @@ pub fn maker(instance: &str) -> Result<MakeBoard, String> {
     let params = ClockParams { axi_bits, ..ClockParams::with_latency(18) };
     let clock = Clock::new(&config, params).map_err(|error| error.to_string())?;
     Ok(Box::new(move || {
-        let machine = Machine::with_unset(&config, Unset::Garbage(GARBAGE)).map_err(|error| error.to_string())?;
+        let machine =
+            Machine::with_unset(&config, Unset::Garbage(GARBAGE)).map_err(|error| error.to_string())?;
         Ok(Box::new(Board {
             config: config.clone(),
             machine,
@@ -220,7 +221,9 @@ impl Board {
 
     /// What the instruction will read, from memory to the machine.
     fn move_in(&mut self, op: &Op) -> Option<()> {
-        let Some((kind, places)) = self.moved(op).filter(|(kind, _)| kind.is_to_local()) else { return Some(()) };
+        let Some((kind, places)) = self.moved(op).filter(|(kind, _)| kind.is_to_local()) else {
+            return Some(());
+        };
         let mut bytes = vec![0; self.vector_bytes()];
         for (vector, address) in places {
             self.ram.read(address, &mut bytes)?;
@@ -232,7 +235,9 @@ impl Board {
 
     /// What the instruction has written, from the machine to memory.
     fn move_out(&mut self, op: &Op, faults: &mut Faults) -> Option<()> {
-        let Some((kind, places)) = self.moved(op).filter(|(kind, _)| !kind.is_to_local()) else { return Some(()) };
+        let Some((kind, places)) = self.moved(op).filter(|(kind, _)| !kind.is_to_local()) else {
+            return Some(());
+        };
         for (vector, address) in places {
             let raw = self.machine.read(kind.memory(), vector, 1).ok()?;
             self.deaf |= faults.is_due(Fault::LoseWrites);
@@ -259,7 +264,9 @@ impl Board {
             *highest = 0x80;
         }
         self.wanted = None;
-        if let Some(error) = injected(faults).or(self.ram.write(address, &data).is_none().then_some(DmaError::Decode)) {
+        if let Some(error) =
+            injected(faults).or(self.ram.write(address, &data).is_none().then_some(DmaError::Decode))
+        {
             self.samples.fail(Channel::ToMemory, error);
         } else if !faults.is_due(Fault::Stall) {
             self.samples.complete(Channel::ToMemory, data.len() as u32);
@@ -271,7 +278,8 @@ impl Board {
         let words = self.words();
         let last = words.whole_blocks.last().copied().unwrap_or_default();
         let from = words.streamed.min(words.whole_blocks.len());
-        let taken = words.whole_blocks[from..].iter().copied().chain(std::iter::repeat(last)).take(count).collect();
+        let taken =
+            words.whole_blocks[from..].iter().copied().chain(std::iter::repeat(last)).take(count).collect();
         words.streamed += count;
         taken
     }
