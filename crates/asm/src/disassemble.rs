@@ -6,6 +6,7 @@ use npukit_base::{BitRange, Word};
 use npukit_isa::{ByteOrder, DecodeError, Decoded, IsaSpec, Mode, Problem};
 
 use crate::grammar::Grammar;
+use crate::listing::hex;
 
 /// A program as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,10 +27,49 @@ pub struct DisassemblyLine {
     pub offset: usize,
     /// Bytes of the word.
     pub size_bytes: usize,
+    /// The word in hexadecimal, as `.word` would have it.
+    pub bits: String,
     /// The instruction, or `.word` and its bytes.
     pub text: String,
     /// Why it is a `.word`.
     pub note: Option<String>,
+}
+
+/// A line of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListingLine {
+    /// What assembles again.
+    pub text: String,
+    /// The instruction that it is; none for a line that is of none.
+    pub word: Option<ListedWord>,
+}
+
+/// The word of an instruction in a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedWord {
+    /// Where it lies in the program: its first byte in hexadecimal, unless the target counts otherwise.
+    pub address: String,
+    /// What it is, in hexadecimal.
+    pub bits: String,
+}
+
+impl Disassembly {
+    /// The lines of the source text, each with its word.
+    pub fn listing(&self) -> Vec<ListingLine> {
+        let context = self.context.iter().map(|context| format!(".context {context}"));
+        let mut all: Vec<ListingLine> = context.map(|text| ListingLine { text, word: None }).collect();
+        all.extend(self.lines.iter().map(|line| {
+            let DisassemblyLine { offset, bits, text, note, .. } = line;
+            let word = Some(ListedWord { address: format!("{offset:08x}"), bits: bits.clone() });
+            let note = note.as_ref().map(|note| format!(" ; {note}"));
+            // Default: what can be said needs no note.
+            ListingLine { text: format!("{text}{}", note.unwrap_or_default()), word }
+        }));
+        if let Some(error @ DecodeError::Truncated { .. }) = self.problems.last() {
+            all.push(ListingLine { text: format!("; {error}"), word: None });
+        }
+        all
+    }
 }
 
 /// The source text; its last line names a partial instruction in a comment.
@@ -94,30 +134,28 @@ fn line(
     context: Option<&str>,
     words: Words,
 ) -> (Option<DisassemblyLine>, Option<DecodeError>) {
-    let word = |size_bytes, note| word(grammar.spec, words, bytes, offset, size_bytes, note);
+    let made = |size_bytes: usize, text: Option<String>, note: Option<String>| {
+        let bits = bits(grammar.spec, words, bytes.get(offset..offset + size_bytes).unwrap_or_default());
+        let prefix = if words == Words::Value { "0x" } else { "" };
+        let text = text.unwrap_or_else(|| format!(".word {prefix}{bits}"));
+        DisassemblyLine { offset, size_bytes, bits, text, note }
+    };
     match grammar.spec.decode(bytes, offset, context, Mode::Lenient) {
         Ok(decoded) if decoded.problems.is_empty() => {
-            let size_bytes = decoded.size_bytes;
-            let line = match grammar.print(decoded.instruction, &decoded.values) {
-                Some(text) => DisassemblyLine { offset, size_bytes, text, note: None },
-                None => word(size_bytes, "has no form".to_owned()),
-            };
-            (Some(line), None)
+            let text = grammar.print(decoded.instruction, &decoded.values);
+            let note = text.is_none().then(|| "has no form".to_owned());
+            (Some(made(decoded.size_bytes, text, note)), None)
         }
         Ok(decoded) => {
             let size_bytes = decoded.size_bytes;
             let text = with_reserved(grammar, &decoded, bytes, offset);
             let error = invalid(grammar.spec, decoded.instruction, decoded.problems, offset);
-            let line = match text {
-                Some(text) => DisassemblyLine { offset, size_bytes, text, note: Some(note(&error)) },
-                None => word(size_bytes, note(&error)),
-            };
-            (Some(line), Some(error))
+            (Some(made(size_bytes, text, Some(note(&error)))), Some(error))
         }
         Err(error @ DecodeError::Truncated { .. }) => (None, Some(error)),
         Err(error) => {
-            let size_bytes = grammar.spec.shortest_bytes();
-            (Some(word(size_bytes, "no instruction".to_owned())), Some(error))
+            let line = made(grammar.spec.shortest_bytes(), None, Some("no instruction".to_owned()));
+            (Some(line), Some(error))
         }
     }
 }
@@ -137,21 +175,12 @@ fn with_reserved(grammar: &Grammar<'_>, decoded: &Decoded, bytes: &[u8], offset:
     whole.then(|| format!("{text}, {operand}={value:#x}"))
 }
 
-fn word(
-    spec: &IsaSpec,
-    words: Words,
-    bytes: &[u8],
-    offset: usize,
-    size_bytes: usize,
-    note: String,
-) -> DisassemblyLine {
-    let mut word = bytes.get(offset..offset + size_bytes).unwrap_or_default().to_vec();
-    if words == Words::Value && spec.byte_order == ByteOrder::Little {
-        word.reverse();
+/// A word in hexadecimal.
+fn bits(spec: &IsaSpec, words: Words, bytes: &[u8]) -> String {
+    match (words, spec.byte_order) {
+        (Words::Value, ByteOrder::Little) => hex(&bytes.iter().rev().copied().collect::<Vec<_>>()),
+        _ => hex(bytes),
     }
-    let prefix = if words == Words::Value { "0x" } else { "" };
-    let digits: String = word.iter().map(|byte| format!("{byte:02x}")).collect();
-    DisassemblyLine { offset, size_bytes, text: format!(".word {prefix}{digits}"), note: Some(note) }
 }
 
 fn invalid(spec: &IsaSpec, instruction: usize, problems: Vec<Problem>, offset: usize) -> DecodeError {

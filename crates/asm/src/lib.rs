@@ -33,7 +33,9 @@ mod symbols;
 
 pub use assemble::{Assembly, AssemblyLine, assemble, assemble_with, list};
 pub use comment::Comments;
-pub use disassemble::{Disassembly, DisassemblyLine, Words, disassemble, disassemble_as, disassemble_in};
+pub use disassemble::{
+    Disassembly, DisassemblyLine, ListedWord, ListingLine, Words, disassemble, disassemble_as, disassemble_in,
+};
 pub use error::{AsmError, AsmErrors, Faults, SourceFault, Within, source_span};
 pub use expand::{
     Files, MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, MAX_LINE_BYTES, MAX_LINES, Place, Sources,

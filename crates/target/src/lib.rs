@@ -22,6 +22,7 @@ mod program;
 mod read;
 mod report;
 mod run_options;
+mod source_map;
 mod stepper;
 mod system;
 mod target;
@@ -41,16 +42,21 @@ pub use hand::{
 };
 pub use lint::{Finding, Severity};
 pub use name::{artifact_stem, instance_name};
+pub use npukit_asm::{ListedWord, ListingLine};
 pub use npukit_lower::Problem;
 pub use options::{Aliases, Chosen, OptionError, OptionSpec, Stage, Values};
 pub use parts::{Checked, Parts};
 pub use phase::{PHASES, Phase, PhaseTime};
 pub use port::{Port, PortError, Vectors};
 pub use presets::{Named, Presets};
-pub use program::{ArtifactFile, Compiled, Driven, DriverData, Inputs, Layer, Output, PortPlace, RunResult};
+pub use program::{
+    ArtifactFile, Compiled, Driven, DriverData, Inputs, Layer, Output, PortPlace, ProgramPart, ProgramWords,
+    RunResult,
+};
 pub use read::{NoFiles, Part, ReadError, Reader, bytes_of, folder, sibling};
 pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};
 pub use run_options::{Meaning, RunOptions, Unset};
+pub use source_map::{MapError, read_source_map, write_source_map};
 pub use stepper::{Machine, MemoryInfo, Stepper};
 pub use system::{NamedSystems, SystemFigure, SystemName, split_system, system_of, with_system};
 pub use target::{Assembled, CompileOptions, Config, Disassembled, Instance, Preset, PresetSystem, Target};

@@ -10,6 +10,7 @@ use crate::lint::Finding;
 use crate::port::Port;
 use crate::report::{ProgramReport, Saturations};
 use crate::run_options::RunOptions;
+use crate::target::Instance;
 use crate::time::{TimeOptions, TimeReport};
 use crate::trace::{TraceFormat, write_trace};
 
@@ -86,6 +87,25 @@ pub struct Layer {
     pub results: Vec<String>,
 }
 
+/// The words of a program, and the instance that reads them.
+pub struct ProgramWords {
+    /// The instance.
+    pub instance: Box<dyn Instance>,
+    /// The programs: one, but where the host calls several.
+    pub parts: Vec<ProgramPart>,
+}
+
+/// A program in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramPart {
+    /// What it is, where there are several.
+    pub name: String,
+    /// As [`Instance::disassemble`] takes them.
+    pub bytes: Vec<u8>,
+    /// Index of the first instruction of each layer and the layer's name, in the order of instructions.
+    pub layers: Vec<(usize, String)>,
+}
+
 /// A program for an instance.
 pub trait Compiled: Send + Sync {
     /// What it is.
@@ -119,6 +139,15 @@ pub trait Compiled: Send + Sync {
     /// encode.
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
         Err(self.unsupported("compile"))
+    }
+
+    /// Its instructions in words, for a listing of them.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no disassembler; a program that does not encode.
+    fn words(&self) -> Result<ProgramWords, TargetError> {
+        Err(self.unsupported("disasm of an artifact"))
     }
 
     /// Runs one sample, bit-exactly, on a machine whose memory is zero at the start.

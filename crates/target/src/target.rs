@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use npukit_asm::ListingLine;
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
 use npukit_graph::quantise::{Quantisation, Scheme};
@@ -95,6 +96,9 @@ pub struct Disassembled {
     pub instructions: usize,
     /// Words without meaning and the like, each with its place.
     pub problems: Vec<String>,
+    /// The lines of the listing, a line of each instruction in the order of the program; empty for a form that takes no
+    /// comments behind them.
+    pub lines: Vec<ListingLine>,
 }
 
 /// An accelerator.

@@ -1,5 +1,6 @@
 //! [`Sources`]: the texts that lines come from, and what put them where they are.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
@@ -57,6 +58,16 @@ impl Place {
         if is_near { Self { span: self.span.to(other.span), ..self } } else { self }
     }
 
+    /// Which of [`Sources::texts`] it is in.
+    pub const fn source(self) -> usize {
+        self.source
+    }
+
+    /// Which of [`Sources::calls`] put the line there.
+    pub const fn call(self) -> Option<usize> {
+        self.call
+    }
+
     const fn is_plain(&self) -> bool {
         self.source == 0 && self.call.is_none()
     }
@@ -90,7 +101,7 @@ const ENDS: usize = 4;
 /// Why lines stand where they do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Call {
-    what: &'static str,
+    what: Cow<'static, str>,
     place: Place,
 }
 
@@ -111,8 +122,37 @@ impl Sources {
 
     /// Notes what puts lines somewhere, and gives its index.
     pub(crate) fn call(&mut self, what: &'static str, place: Place) -> usize {
-        self.calls.push(Call { what, place });
+        self.calls.push(Call { what: Cow::Borrowed(what), place });
         self.calls.len() - 1
+    }
+
+    /// Sources of these texts, by name, in which nothing has been called.
+    pub fn of_texts(texts: impl IntoIterator<Item = (String, String)>) -> Self {
+        let text = |(name, text): (String, String)| SourceText { name, text: text.into() };
+        Self { texts: texts.into_iter().map(text).collect(), calls: Vec::new() }
+    }
+
+    /// The place of `span` in a text, put there by a call; none without such a text, span or call.
+    pub fn place(&self, source: usize, span: Span, call: Option<usize>) -> Option<Place> {
+        self.texts.get(source)?.text.get(span.start..span.end)?;
+        let is_known = call.is_none_or(|call| call < self.calls.len());
+        is_known.then_some(Place { span, source, call })
+    }
+
+    /// Notes what put lines somewhere: `what` was done at `place`.
+    pub fn add_call(&mut self, what: String, place: Place) {
+        self.calls.push(Call { what: Cow::Owned(what), place });
+    }
+
+    /// Name and content of each text: the one that is assembled, then those that it includes.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts.iter().map(|source| (source.name.as_str(), &*source.text))
+    }
+
+    /// What put lines somewhere, and where that was said: macros, repetitions and inclusions, an outer one before those
+    /// within it.
+    pub fn calls(&self) -> impl Iterator<Item = (&str, Place)> {
+        self.calls.iter().map(|call| (&*call.what, call.place))
     }
 
     /// Name of the text that a line comes from.
@@ -127,7 +167,7 @@ impl Sources {
         *span = source_span(place.span);
         match self.texts.get(place.source) {
             Some(text) if !place.is_plain() => {
-                let calls = self.calls(place);
+                let calls = self.calls_of(place);
                 AsmError::Within(Box::new(Within { error, text: text.clone(), calls }))
             }
             _ => error,
@@ -141,7 +181,7 @@ impl Sources {
         if place.source != 0 {
             drawn = format!("in {}, {drawn}", text.name);
         }
-        self.calls(place).iter().for_each(|call| drawn += &format!("\n    {call}"));
+        self.calls_of(place).iter().for_each(|call| drawn += &format!("\n    {call}"));
         drawn
     }
 
@@ -156,7 +196,7 @@ impl Sources {
             help: None,
             span: place.span,
             text,
-            calls: self.calls(place),
+            calls: self.calls_of(place),
         }
     }
 
@@ -167,7 +207,7 @@ impl Sources {
     }
 
     /// What put a line there, the innermost first. Of many, those at both ends.
-    fn calls(&self, place: Place) -> Vec<String> {
+    fn calls_of(&self, place: Place) -> Vec<String> {
         let call = |place: &Place| place.call.and_then(|call| self.calls.get(call));
         let calls: Vec<&Call> = std::iter::successors(call(&place), |outer| call(&outer.place)).collect();
         let told = |calls: &[&Call]| calls.iter().map(|call| self.told(call)).collect::<Vec<_>>();

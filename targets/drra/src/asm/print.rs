@@ -1,5 +1,6 @@
 //! [`disassemble`]: words to text that assembles to the same words.
 
+use npukit_asm::{ListedWord, ListingLine};
 use npukit_isa::Field;
 
 use crate::component::Component;
@@ -20,17 +21,24 @@ pub enum Listing {
 /// A program as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The text.
-    pub text: String,
+    /// The lines of the text.
+    pub lines: Vec<ListingLine>,
     /// Words that are not instructions; they stand in the text as `word(bits=...)`.
     pub problems: Vec<String>,
 }
 
+impl Listed {
+    /// The text.
+    pub fn text(&self) -> String {
+        self.lines.iter().map(|line| format!("{}\n", line.text)).collect()
+    }
+}
+
 /// Writes a program for a fabric.
 pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> Listed {
-    let (mut text, mut problems) = (String::new(), Vec::new());
+    let (mut lines, mut problems) = (Vec::new(), Vec::new());
     for (&place, words) in &program.cells {
-        text += &format!("cell (row={}, col={})\n", place.row, place.col);
+        lines.push(ListingLine { text: format!("cell (row={}, col={})", place.row, place.col), word: None });
         let cell = fabric.cell(place);
         if cell.is_none() {
             problems.push(format!(
@@ -42,21 +50,22 @@ pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> List
         let decode = |word: &u32| Isa::get().decode(*word, component_at);
         for (pc, &word) in words.iter().enumerate() {
             let next = words.get(pc + 1).and_then(|next| decode(next).ok());
-            match decode(&word) {
+            let text = match decode(&word) {
                 // The assembler refuses it.
                 Ok(instruction) if instruction.repeats_nothing(next.as_ref()) => {
-                    text += &format!("word(bits={word:#010x}) # {}", instruction.text(listing));
+                    format!("word(bits={word:#010x}) # {}", instruction.text(listing))
                 }
-                Ok(instruction) => text += &instruction.text(listing),
+                Ok(instruction) => instruction.text(listing),
                 Err(error) => {
-                    text += &format!("word(bits={word:#010x}) # {error}");
                     problems.push(format!("{}: {error}", At { place, pc }));
+                    format!("word(bits={word:#010x}) # {error}")
                 }
-            }
-            text.push('\n');
+            };
+            let address = format!("{},{} {pc:04x}", place.row, place.col);
+            lines.push(ListingLine { text, word: Some(ListedWord { address, bits: format!("{word:08x}") }) });
         }
     }
-    Listed { text, problems }
+    Listed { lines, problems }
 }
 
 impl Instruction {

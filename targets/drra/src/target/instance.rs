@@ -192,12 +192,17 @@ impl Instance for DrraInstance {
         let text = std::str::from_utf8(bytes).map_err(TargetError::failed)?;
         let program = read_program(text).map_err(TargetError::failed)?;
         let hex = write_program_hex(&program);
+        let words: Vec<String> = program.cells.values().flatten().map(|word| format!("{word:08x}")).collect();
         let program = self.fabric.decoded(&program).map_err(TargetError::failed)?;
         let instructions = program.instructions();
         let form = if listing == UPSTREAM { Listing::Upstream } else { Listing::Named };
-        let listed = asm::disassemble(&self.fabric, &program, form);
-        let text = if listing == HEX { hex } else { listed.text };
-        Ok(Disassembled { text, instructions, problems: listed.problems })
+        let mut listed = asm::disassemble(&self.fabric, &program, form);
+        // As the file has them, which may be in another order of bits.
+        let listed_words = listed.lines.iter_mut().filter_map(|line| line.word.as_mut());
+        listed_words.zip(words).for_each(|(word, bits)| word.bits = bits);
+        let text = if listing == HEX { hex } else { listed.text() };
+        let lines = if listing == NAMED { listed.lines } else { Vec::new() };
+        Ok(Disassembled { text, instructions, problems: listed.problems, lines })
     }
 }
 
@@ -237,7 +242,7 @@ impl DrraInstance {
     }
 
     /// The words of a program as a file has them.
-    fn words(&self, program: &Program) -> Result<Vec<u8>, TargetError> {
+    pub fn words(&self, program: &Program) -> Result<Vec<u8>, TargetError> {
         let program = self.fabric.encoded(program).map_err(TargetError::failed)?;
         Ok(write_program(&program).into_bytes())
     }

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, Compiled, Driven, DriverData, Finding, HostStepReport, Inputs, KindTime, Layer, LayerWork,
-    MemoryReport, Output, Port, PortError, PortPlace, ProgramReport, RunOptions, RunResult, Saturation,
-    Saturations, Stage, TargetError, TimeOptions, TimeReport, Whole,
+    MemoryReport, Output, Port, PortError, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions,
+    RunResult, Saturation, Saturations, Stage, TargetError, TimeOptions, TimeReport, Whole,
 };
 use npukit_trace::Recorder;
 
+use super::instance::DrraInstance;
 use super::meant;
 use super::options::chosen;
 use super::program::{INSTRUCTIONS, clock};
@@ -18,7 +19,7 @@ use crate::artifact::Model;
 use crate::artifact::model::write;
 use crate::asm::{Listing, disassemble};
 use crate::lower::calls::Call;
-use crate::lower::executable::StepCalls;
+use crate::lower::executable::{Ready, StepCalls};
 use crate::lower::plan::{Step, Task, Value};
 use crate::lower::{Executable, Ran, Runner, fits, integer};
 
@@ -150,7 +151,7 @@ impl Model {
             let (name, cycles) = (ready.kernel.kind.name(), ready.cycles());
             let callers = self.callers(number).join(", ");
             let listed = disassemble(fabric, &ready.compiled.program, Listing::Named);
-            format!("# kernel {number}, {name}: {cycles} cycles; {callers}\n{}", listed.text)
+            format!("# kernel {number}, {name}: {cycles} cycles; {callers}\n{}", listed.text())
         });
         kernels.collect()
     }
@@ -227,6 +228,21 @@ impl Compiled for Model {
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
         write(self)
+    }
+
+    fn words(&self) -> Result<ProgramWords, TargetError> {
+        let Executable { fabric, kernels, .. } = &self.executable;
+        // Default: a target's name without the target is the fabric's.
+        let name = self.target.strip_prefix("drra:").unwrap_or(&self.target).to_owned();
+        let instance = Box::new(DrraInstance { name, fabric: fabric.clone(), warnings: Vec::new() });
+        let part = |(number, ready): (usize, &Ready)| {
+            let bytes = instance.words(&ready.compiled.program)?;
+            let (kind, callers) = (ready.kernel.kind.name(), self.callers(number).join(", "));
+            let name = format!("kernel {number}, {kind}: {callers}");
+            Ok(ProgramPart { name, bytes, layers: Vec::new() })
+        };
+        let parts = kernels.iter().enumerate().map(part).collect::<Result<_, TargetError>>()?;
+        Ok(ProgramWords { instance, parts })
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
@@ -312,7 +328,7 @@ impl Model {
             calls[*number] += 1;
         }
         let kernels = self.executable.kernels.iter().zip(calls);
-        let kind = |(ready, calls): (&crate::lower::Ready, u64)| {
+        let kind = |(ready, calls): (&Ready, u64)| {
             let instructions = ready.compiled.program.instructions();
             whole.kind(&ready.kernel.kind.name(), instructions, calls, calls * ready.cycles())
         };

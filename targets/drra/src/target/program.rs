@@ -5,11 +5,13 @@ use std::io::Write;
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_target::{
-    Compiled, Finding, Inputs, MemoryReport, Output, Port, PortError, ProgramReport, RunOptions, RunResult,
-    Saturations, Stage, TargetError, TimeOptions, TimeReport, UnitTime, Whole, share,
+    Compiled, Finding, Inputs, MemoryReport, Output, Port, PortError, ProgramPart, ProgramReport,
+    ProgramWords, RunOptions, RunResult, Saturations, Stage, TargetError, TimeOptions, TimeReport, UnitTime,
+    Whole, share,
 };
 use npukit_trace::Recorder;
 
+use super::instance::DrraInstance;
 use super::meant;
 use super::options::chosen;
 use crate::activity::{Counts, Table, Timeline, Tracks, port_names};
@@ -145,6 +147,14 @@ impl Compiled for DrraProgram {
 
     fn outputs(&self) -> Vec<Port> {
         self.artifact.outputs.iter().map(port).collect()
+    }
+
+    fn words(&self) -> Result<ProgramWords, TargetError> {
+        let Artifact { fabric_name, fabric, program, .. } = &self.artifact;
+        let (name, fabric) = (fabric_name.clone(), fabric.clone());
+        let instance = Box::new(DrraInstance { name, fabric, warnings: Vec::new() });
+        let bytes = instance.words(program)?;
+        Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, ..ProgramPart::default() }] })
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {

@@ -61,7 +61,7 @@ fn upstreams_form_is_alphabetical() {
         "cell(row=1,col=0) rep(slot=1, port=word_read, iter=32) dpu(slot=4, mode=mult) halt()",
     );
     let program = source.unwrap().program;
-    let listed = disassemble(&fabric(), &program, Listing::Upstream).text;
+    let listed = disassemble(&fabric(), &program, Listing::Upstream).text();
     let lines = [
         "cell (row=1, col=0)",
         "rep(delay=0, iter=32, port=1, slot=1, step=1)",
@@ -69,7 +69,7 @@ fn upstreams_form_is_alphabetical() {
         "halt()",
     ];
     assert_eq!(listed.lines().collect::<Vec<_>>(), lines);
-    let named = disassemble(&fabric(), &program, Listing::Named).text;
+    let named = disassemble(&fabric(), &program, Listing::Named).text();
     assert!(named.contains("\nrep(slot=1, port=word_read, iter=32)\ndpu(slot=4, mode=mult)\n"), "{named}");
     assert_eq!(assemble(&fabric(), "t", &listed).unwrap().program, program);
 }
@@ -141,7 +141,7 @@ fn programs_survive_text_and_files() {
         }
         for listing in [Listing::Named, Listing::Upstream] {
             let listed = disassemble(&fabric, &program, listing);
-            assert_eq!(assemble(&fabric, &name, &listed.text).unwrap().program, program, "{name}");
+            assert_eq!(assemble(&fabric, &name, &listed.text()).unwrap().program, program, "{name}");
         }
         assert_eq!(read_program(&write_program(&program)).unwrap(), program);
     }
@@ -155,7 +155,7 @@ proptest! {
         let mut program = npukit_drra::Program::default();
         program.cells.insert(npukit_drra::internals::fabric::Place { row: 1, col: 0 }, words);
         let listed = disassemble(&fabric(), &program, Listing::Named);
-        prop_assert_eq!(assemble(&fabric(), "t", &listed.text).unwrap().program, program);
+        prop_assert_eq!(assemble(&fabric(), "t", &listed.text()).unwrap().program, program);
     }
 
     #[test]

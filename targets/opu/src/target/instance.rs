@@ -93,6 +93,7 @@ impl Instance for OpuInstance {
         }
         let own = npukit_asm::disassemble_as(&isa(), bytes, None, Words::Value);
         let problems = own.problems.iter().map(ToString::to_string).collect();
-        Ok(Disassembled { text: own.to_string(), instructions: own.lines.len(), problems })
+        let (text, instructions, lines) = (own.to_string(), own.lines.len(), own.listing());
+        Ok(Disassembled { text, instructions, problems, lines })
     }
 }

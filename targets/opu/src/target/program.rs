@@ -3,13 +3,15 @@
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, Compiled, Driven, DriverData, Finding, HostStepReport, Inputs, Layer, OUTSIDE, Output,
-    Port, PortError, PortPlace, ProgramReport, RunOptions, RunResult, Saturation, Saturations, TargetError,
-    TimeOptions, TimeReport, Unset,
+    Port, PortError, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation,
+    Saturations, TargetError, TimeOptions, TimeReport, Unset,
 };
 use npukit_trace::Recorder;
 
+use super::instance::OpuInstance;
 use super::time;
 use crate::artifact;
+use crate::codec::encode_program;
 use crate::program::{Binding, HostStep, Program};
 use crate::run::Board;
 use crate::tensor::Packed;
@@ -134,6 +136,14 @@ impl Compiled for OpuProgram {
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
         artifact::write(&self.program).map_err(TargetError::failed)
+    }
+
+    fn words(&self) -> Result<ProgramWords, TargetError> {
+        let Program { instructions, layers, instance, config, .. } = &self.program;
+        let bytes = encode_program(instructions).map_err(TargetError::failed)?;
+        let layers = layers.iter().map(|layer| (layer.first, layer.name.clone())).collect();
+        let instance = Box::new(OpuInstance { name: instance.clone(), config: config.clone() });
+        Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, layers, ..ProgramPart::default() }] })
     }
 
     /// Document and released simulator mean the same by every instruction that the latter takes: the options'

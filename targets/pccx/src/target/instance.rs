@@ -208,7 +208,8 @@ impl Instance for PccxInstance {
             }
         };
         let problems = own.problems.iter().map(ToString::to_string).collect();
-        Ok(Disassembled { text, instructions: own.lines.len(), problems })
+        let lines = if form == OWN { own.listing() } else { Vec::new() };
+        Ok(Disassembled { text, instructions: own.lines.len(), problems, lines })
     }
 }
 

@@ -6,13 +6,15 @@ use std::sync::OnceLock;
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{
     ArtifactFile, Chosen, Compiled, Finding, HostStepReport, Inputs, Layer, LayerWork, Meaning, MemoryReport,
-    Output, Parts, Port, PortError, ProgramReport, RunOptions, RunResult, Saturations, Stage, TargetError,
-    TimeOptions, TimeReport, Unset,
+    Output, Parts, Port, PortError, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult,
+    Saturations, Stage, TargetError, TimeOptions, TimeReport, Unset,
 };
 use npukit_trace::Recorder;
 
+use super::instance::PccxInstance;
 use crate::check::{Filled, findings, hand_findings, program_warnings};
 use crate::clock::{self, Timeline};
+use crate::codec::{Codec, encode_program};
 use crate::config::Config;
 use crate::host::Host;
 use crate::lower::{Executable, OPTIONS};
@@ -246,6 +248,21 @@ impl Compiled for PccxProgram {
         let manifest = artifact::manifest(&program, Parts::of(&files)).map_err(TargetError::failed)?;
         files.push(file("manifest.toml", manifest.into_bytes()));
         Ok(files)
+    }
+
+    fn words(&self) -> Result<ProgramWords, TargetError> {
+        let codec = Codec::new(&self.config);
+        let bytes = encode_program(&codec, &self.executable.program.code).map_err(TargetError::failed)?;
+        let mut first = 0;
+        let layers = self.host().layers.iter().map(|layer| {
+            let begins = std::mem::replace(&mut first, layer.end as usize);
+            (begins, layer.name.clone())
+        });
+        let layers = layers.collect();
+        // Default: a target's name without the target is the instance's.
+        let name = self.target.strip_prefix("pccx:").unwrap_or(&self.target).to_owned();
+        let instance = Box::new(PccxInstance { name, config: self.config.clone() });
+        Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, layers, ..ProgramPart::default() }] })
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {

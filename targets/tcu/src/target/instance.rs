@@ -175,6 +175,7 @@ impl Instance for TcuInstance {
         let own = npukit_asm::disassemble(&isa(&self.config), bytes);
         let problems = own.problems.iter().map(ToString::to_string).collect();
         let instructions = own.lines.len();
+        let lines = if form == OWN { own.listing() } else { Vec::new() };
         let text = match form {
             OWN => own.to_string(),
             UPSTREAM => {
@@ -188,7 +189,7 @@ impl Instance for TcuInstance {
                 return Err(TargetError::option("format", form, reason));
             }
         };
-        Ok(Disassembled { text, instructions, problems })
+        Ok(Disassembled { text, instructions, problems, lines })
     }
 }
 

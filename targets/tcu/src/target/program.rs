@@ -16,13 +16,15 @@ use std::sync::OnceLock;
 use npukit_numeric::Tensor;
 use npukit_target::{
     ArtifactFile, Compiled, Driven, DriverData, Finding, HostStepReport, Inputs, Layer, Meaning,
-    MemoryReport, Port, PortPlace, ProgramReport, RunOptions, RunResult, Saturation, Saturations,
-    TargetError, TimeOptions, TimeReport, Unset,
+    MemoryReport, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult,
+    Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset,
 };
 use npukit_trace::Recorder;
 
+use super::instance::TcuInstance;
 use meaning::Differences;
 
+use crate::codec::encode_program;
 use crate::config::{Config, DataType, System};
 use crate::program::{Binding, HostStep, MemoryUse, Program, Usage};
 use crate::run::{Driver, RunOutcome};
@@ -195,6 +197,17 @@ impl Compiled for TcuProgram {
         let mut files = artifact::write(&self.program).map_err(TargetError::failed)?;
         files.extend(self.is_embedded.then(|| artifact::header(&self.program.config)));
         Ok(files)
+    }
+
+    fn words(&self) -> Result<ProgramWords, TargetError> {
+        let Program { config, instructions, layers, .. } = &self.program;
+        let bytes = encode_program(config, instructions).map_err(TargetError::failed)?;
+        let layers = layers.iter().map(|layer| (layer.first, layer.name.clone())).collect();
+        let n = config.array_size;
+        let name = self.board.clone().unwrap_or_else(|| format!("{n}x{n}"));
+        let (config, system, warnings) = (config.clone(), self.system().clone(), Vec::new());
+        let instance = Box::new(TcuInstance { name, config, system, warnings });
+        Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, layers, ..ProgramPart::default() }] })
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {

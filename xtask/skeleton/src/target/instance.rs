@@ -125,6 +125,7 @@ impl Instance for SkeletonInstance {
         }
         let listing = npukit_asm::disassemble_as(&isa(), bytes, None, Words::Value);
         let problems = listing.problems.iter().map(ToString::to_string).collect();
-        Ok(Disassembled { text: listing.to_string(), instructions: listing.lines.len(), problems })
+        let (text, instructions, lines) = (listing.to_string(), listing.lines.len(), listing.listing());
+        Ok(Disassembled { text, instructions, problems, lines })
     }
 }

@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, Breakdown, Chosen, Compiled, Inputs, Layer, LayerWork, Output, Port, PortError,
-    ProgramReport, RunOptions, RunResult, Saturations, Spent, Stage, TargetError, TimeOptions, TimeReport,
+    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturations, Spent, Stage, TargetError,
+    TimeOptions, TimeReport,
 };
 
 use super::TARGET;
+use super::instance::SkeletonInstance;
 use crate::artifact;
 use crate::clock;
+use crate::codec::encode_program;
 use crate::machine::Machine;
 use crate::program::{Binding, Program};
 use crate::state::FORMAT;
@@ -73,6 +76,15 @@ impl Compiled for SkeletonProgram {
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
         artifact::write(&self.0).map_err(TargetError::failed)
+    }
+
+    fn words(&self) -> Result<ProgramWords, TargetError> {
+        let Program { instructions, layers, instance, config, .. } = &self.0;
+        let bytes = encode_program(instructions).map_err(TargetError::failed)?;
+        let layers = layers.iter().map(|layer| (layer.first, layer.name.clone())).collect();
+        let instance = SkeletonInstance { name: instance.clone(), config: config.clone() };
+        let part = ProgramPart { bytes, layers, ..ProgramPart::default() };
+        Ok(ProgramWords { instance: Box::new(instance), parts: vec![part] })
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
