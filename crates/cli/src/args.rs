@@ -103,6 +103,8 @@ pub enum Command {
     Format(FormatArgs),
     /// Print an instruction set, or one of its instructions
     Isa(IsaArgs),
+    /// Tell what a host writes and reads: registers, commands, status, completion
+    Host(HostArgs),
     /// Explain the terms of the field, of npukit and of its targets
     Glossary(GlossaryArgs),
     /// List the targets and their instances, or the options of a target
@@ -642,6 +644,50 @@ pub struct AsmArgs {
     /// File for a listing: each line with the address and the bytes of what it becomes, then the symbols
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub listing: Option<PathBuf>,
+}
+
+/// `npu host`
+#[derive(Debug, Args)]
+pub struct HostArgs {
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    #[arg(add = ArgValueCandidates::new(targets))]
+    pub target: String,
+    /// What is asked
+    #[arg(value_enum)]
+    pub what: HostQuestion,
+    /// Commands in text or words, words of status, or a program
+    #[arg(required_if_eq_any([("what", "commands"), ("what", "status"), ("what", "accesses"), ("what", "answers")]))]
+    pub file: Option<String>,
+    /// Description of the language model that answers, else the embedded adder
+    #[arg(long, value_name = "MODEL.toml", help_heading = MODEL)]
+    pub model: Option<String>,
+    /// First address of the driver's memory
+    #[arg(long, value_name = "ADDRESS", help_heading = TARGET, value_parser = address, default_value = "0x10000000")]
+    pub base: u64,
+    /// File for the other form: words of a text, text of words, status of answers
+    #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
+    pub output: Option<PathBuf>,
+}
+
+/// What is asked of the host's side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HostQuestion {
+    /// Registers, and the bits of words
+    Map,
+    /// A stream of commands: text to words, and words to text
+    Commands,
+    /// Words of status
+    Status,
+    /// What a driver writes and reads to run a program in text or words, and what tells that it is complete
+    Accesses,
+    /// What the device answers to commands
+    Answers,
+}
+
+fn address(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix("0x");
+    let value = digits.map_or_else(|| text.parse().ok(), |digits| u64::from_str_radix(digits, 16).ok());
+    value.ok_or_else(|| "must be an address, as 0x10000000".to_owned())
 }
 
 /// `npu disasm`

@@ -14,6 +14,7 @@ mod diff;
 mod eval;
 mod generate;
 mod glossary;
+mod host;
 mod isa;
 mod layers;
 mod lint;
@@ -60,6 +61,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Format(args) => asm::format(args),
         Command::Isa(args) => isa::run(args),
         Command::Glossary(args) => glossary::run(args),
+        Command::Host(args) => host::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Zoo(args) => zoo::run(args),
         Command::Targets(args) => targets::run(args),

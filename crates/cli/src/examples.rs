@@ -57,6 +57,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu bench programs --only resnet20v2,zcu104", "Ask for one network and one board"),
         ("npu bench speed --runs 9", "Measure the simulator, nine times each"),
     ]),
+    ("host", &[
+        ("npu host pccx map", "Show registers, and the bits of commands and status"),
+        ("npu host pccx commands c.txt -o c.bin", "Write the words of commands; of words, their text"),
+        ("npu host pccx accesses p.s --json", "Print what a driver writes and reads to run a program"),
+        ("npu host pccx answers c.txt", "Let the device answer commands with a language model"),
+    ]),
     ("asm", &[
         ("npu asm p.s --target tcu:pynqz1 -o p.tprog", "Make words of a text"),
         ("npu asm k.pasm --target drra:3x1 -o instr.bin", "Schedule operations, and make words of them"),

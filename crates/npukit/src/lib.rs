@@ -83,9 +83,10 @@ pub mod report {
     pub use crate::weights::Weight;
     #[doc(inline)]
     pub use npukit_target::{
-        Bound, Finding, FlagTime, HostStepReport, InstructionTime, KindTime, LayerTime, MemoryReport,
-        PhaseTime, Place, Preset, Problem, ProgramReport, Roofline, Saturation, Saturations, Severity,
-        TimeReport, TraceReport, UnitTime, Wait,
+        Bound, Finding, FlagTime, HostAccess, HostAnswer, HostBits, HostCompletion, HostPlace, HostRegister,
+        HostStepReport, HostWord, InstructionTime, KindTime, LayerTime, MemoryReport, PhaseTime, Place,
+        Preset, Problem, ProgramReport, Roofline, Saturation, Saturations, Severity, TimeReport, TraceReport,
+        UnitTime, Wait,
     };
 }
 

@@ -25,6 +25,7 @@ pub mod diff;
 pub mod eval;
 pub mod generate;
 pub mod glossary;
+pub mod host;
 pub mod isa;
 pub mod lint;
 pub mod list;

@@ -11,6 +11,7 @@ mod diagnosis;
 mod error;
 mod generator;
 mod hand;
+mod host;
 mod lint;
 mod name;
 mod options;
@@ -39,6 +40,10 @@ pub use generator::{Generator, GeneratorOptions, Step};
 pub use hand::{
     Bench, BenchMemory, BenchOptions, Halt, HandProgram, Limits, ProgramText, Ran, Remark, Stopped,
     number_of, program_text, real_of, step_through,
+};
+pub use host::{
+    HostAccess, HostAnswer, HostBits, HostCompletion, HostMap, HostPlace, HostRegister, HostRun, HostSide,
+    HostStream, HostWord,
 };
 pub use lint::{Finding, Severity};
 pub use name::{artifact_stem, instance_name};

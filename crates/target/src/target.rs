@@ -17,6 +17,7 @@ use crate::diagnosis::ErrorKind;
 use crate::error::TargetError;
 use crate::generator::{Generator, GeneratorOptions};
 use crate::hand::HandProgram;
+use crate::host::HostSide;
 use crate::lint::Finding;
 use crate::options::OptionSpec;
 use crate::program::Compiled;
@@ -361,6 +362,11 @@ pub trait Instance: Send + Sync {
         _files: &dyn Reader,
     ) -> Result<Box<dyn HandProgram>, TargetError> {
         Err(self.unsupported("run of a program in text or words"))
+    }
+
+    /// What software on the host writes and reads beside instructions; none where nothing is described.
+    fn host(&self) -> Option<Box<dyn HostSide + '_>> {
+        None
     }
 
     /// The machine after a reset, at the first instruction of a program of words.

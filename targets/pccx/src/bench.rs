@@ -20,7 +20,9 @@ use crate::op::{Cache, Op, Shape, Values};
 
 pub use error::BenchError;
 use memory::{Kind, memories};
+pub use memory::{window_name, windows};
 use product::Products;
+pub use product::products;
 
 /// Bytes that windows and weights of a program may have together at the host.
 const MOST_HOST_BYTES: u64 = 1 << 30;
@@ -55,7 +57,7 @@ impl OnBench {
     ) -> Result<Self, TargetError> {
         let mut machine = Machine::with(config, options.unset).map_err(TargetError::failed)?;
         let mut written = Written::new(config.l2_words, None);
-        let windows = memory::windows(config, ops);
+        let windows = windows(config, ops);
         let host_bytes: u64 = windows.values().map(|units| units * WORD_BYTES as u64).sum();
         BenchError::check(host_bytes).map_err(TargetError::failed)?;
         written.know_windows();

@@ -1,5 +1,25 @@
 //! The optional host protocol: words of 64 bits with an opcode of 8, which no circuit decodes and which
 //! are never mixed with instructions. Source: specification 7.3, and 3.6 for the data mover.
+//!
+//! [`Command`] and [`Status`] are its words, [`side`] the host's side of an instance: their text, the registers
+//! ([`map`]), what a driver does to run a program ([`accesses`]) and what a device with a language model answers
+//! ([`session`]).
+
+mod accesses;
+mod map;
+mod session;
+mod side;
+
+use npukit_base::BitRange;
+use npukit_isa::coding::Number;
+use npukit_isa::{ByteOrder, IsaSpec, Radix, instructions};
+
+pub use side::Side;
+
+/// Bytes of a command, and of a word of status.
+pub const WORD_BYTES: usize = 8;
+/// Where the opcode is.
+const OPCODE: BitRange = BitRange::new(56, 8);
 
 /// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,48 +35,71 @@ pub enum Command {
     NextToken { request_id: u16, sampling: u8, temperature_q8_8: u16, top_p_q8_8: u16 },
 }
 
+instructions! {
+    for Command, words of WORD_BYTES, opcode in OPCODE;
+
+    1 => "RESET_KV" { Self::ResetKvCache { session_id } } "Forgets the keys and values of a session." {
+        session_id: BitRange::new(0, 32) => decimal(0, 32), "the session";
+    }
+    .with_form("reset_kv session={session_id}", Vec::new());
+
+    2 => "LOAD_WEIGHT" {
+        Self::LoadWeight { weight_slot, flags, descriptor_count, manifest_id }
+    } "Loads weights into a slot." {
+        weight_slot: BitRange::new(48, 8) => decimal(48, 8), "slot";
+        flags: BitRange::new(40, 8) => decimal(40, 8), "flags of the runtime's own";
+        descriptor_count: BitRange::new(32, 8) => decimal(32, 8), "descriptors that follow on the data movers";
+        manifest_id: BitRange::new(0, 32) => Number::all(BitRange::new(0, 32), Radix::Hexadecimal),
+            "CRC-32 of the manifest's text";
+    }
+    .with_form(
+        "load_weight (*slot={weight_slot}; flags={flags}?; descriptors={descriptor_count}?; manifest={manifest_id}*)",
+        Vec::new(),
+    );
+
+    3 => "LOAD_PROMPT" { Self::LoadPrompt { position, token_id } } "Gives a token of the prompt." {
+        position: BitRange::new(32, 24) => decimal(32, 24), "its place in the text, from 0";
+        token_id: BitRange::new(0, 32) => decimal(0, 32), "the token";
+    }
+    .with_form("load_prompt (*position={position}; token={token_id}*)", Vec::new());
+
+    4 => "NEXT_TOKEN" {
+        Self::NextToken { request_id, sampling, temperature_q8_8, top_p_q8_8 }
+    } "Asks for a token." {
+        request_id: BitRange::new(40, 16) => decimal(40, 16), "number of the request";
+        sampling: BitRange::new(32, 8) => decimal(32, 8), "0 the likeliest, 1 at random";
+        temperature_q8_8: BitRange::new(16, 16) => decimal(16, 16), "temperature in 256ths";
+        top_p_q8_8: BitRange::new(0, 16) => decimal(0, 16), "share of the likeliest to draw from, in 256ths";
+    }
+    .with_form(
+        "next_token (*request={request_id}; sampling={sampling}?; temperature={temperature_q8_8}?; top_p={top_p_q8_8}?*)",
+        Vec::new(),
+    );
+}
+
+const fn decimal(lo: u32, width: u32) -> Number {
+    Number::all(BitRange::new(lo, width), Radix::Decimal)
+}
+
 impl Command {
+    /// The commands as an instruction set, by which their text is read and written.
+    pub fn spec() -> IsaSpec {
+        IsaSpec {
+            name: "pccx host commands, 64-bit words".to_owned(),
+            doc: "What the host's runtime sends to a device that keeps a language model.".to_owned(),
+            byte_order: ByteOrder::Little,
+            instructions: Self::rows(),
+        }
+    }
+
     /// The word; positions beyond 24 bits have none.
     pub fn encode(self) -> Option<u64> {
-        let word = |opcode: u64, body: u64| Some(opcode << 56 | body);
-        match self {
-            Self::ResetKvCache { session_id } => word(1, session_id.into()),
-            Self::LoadWeight { weight_slot, flags, descriptor_count, manifest_id } => {
-                let high =
-                    u64::from(weight_slot) << 48 | u64::from(flags) << 40 | u64::from(descriptor_count) << 32;
-                word(2, high | u64::from(manifest_id))
-            }
-            Self::LoadPrompt { position, .. } if position >> 24 != 0 => None,
-            Self::LoadPrompt { position, token_id } => {
-                word(3, u64::from(position) << 32 | u64::from(token_id))
-            }
-            Self::NextToken { request_id, sampling, temperature_q8_8, top_p_q8_8 } => {
-                let high = u64::from(request_id) << 40 | u64::from(sampling) << 32;
-                word(4, high | u64::from(temperature_q8_8) << 16 | u64::from(top_p_q8_8))
-            }
-        }
+        Some(self.to_word().ok()?.low_u64())
     }
 
     /// The command of a word; `None` for an unknown opcode or bits set that the command does not have.
     pub fn decode(word: u64) -> Option<Self> {
-        let command = match word >> 56 {
-            1 => Self::ResetKvCache { session_id: word as u32 },
-            2 => Self::LoadWeight {
-                weight_slot: (word >> 48) as u8,
-                flags: (word >> 40) as u8,
-                descriptor_count: (word >> 32) as u8,
-                manifest_id: word as u32,
-            },
-            3 => Self::LoadPrompt { position: (word >> 32) as u32 & 0xFF_FFFF, token_id: word as u32 },
-            4 => Self::NextToken {
-                request_id: (word >> 40) as u16,
-                sampling: (word >> 32) as u8,
-                temperature_q8_8: (word >> 16) as u16,
-                top_p_q8_8: word as u16,
-            },
-            _ => return None,
-        };
-        (command.encode() == Some(word)).then_some(command)
+        Self::from_word(word.into()).ok().filter(|_| Self::reserved_bits(word.into()).is_zero())
     }
 }
 
@@ -80,6 +123,14 @@ impl Status {
         let flags = flags.into_iter().rev().fold(0, |bits, flag| bits << 1 | u64::from(flag));
         // Default: without a token, as a flag says, its bits are 0.
         u64::from(self.token.unwrap_or(0)) << 32 | flags
+    }
+
+    /// Its parts in words.
+    pub fn text(self) -> String {
+        let flags = [(self.busy, "busy"), (self.done, "done"), (self.error, "error")];
+        let flags = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, name)| name.to_owned());
+        let all: Vec<String> = flags.chain(self.token.map(|token| format!("token {token}"))).collect();
+        if all.is_empty() { "idle".to_owned() } else { all.join(", ") }
     }
 
     /// The status of a word, whatever its other bits.

@@ -26,6 +26,8 @@ fn folder() -> Npu {
     let npu = Npu::new();
     npu.write("a.s", "noop\n");
     npu.write("b.s", "noop\nnoop\n");
+    npu.write("a.host", "reset_kv session=1\n");
+    npu.write("b.host", "reset_kv session=1\nload_prompt position=0, token=3\n");
     npu.json(0, &["asm", "a.s", "--target", "tcu", "-o", "a.tprog"]);
     npu.json(0, &["asm", "b.s", "--target", "tcu", "-o", "b.tprog"]);
     npu.write("a.asm", "cell(row=0,col=0)\nhalt()");

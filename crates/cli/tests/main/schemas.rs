@@ -38,6 +38,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("format",      &[of::<verbs::asm::FormatReport>]),
     ("generate",    &[of::<verbs::generate::Report>, of::<verbs::generate::Accuracy>]),
     ("glossary",    &[of::<verbs::glossary::Report>]),
+    ("host",        &[of::<verbs::host::Report>]),
     ("isa",         &[page]),
     ("lint",        &[of::<verbs::lint::Report>]),
     ("man",         &[pages]),

@@ -66,6 +66,18 @@ pub struct Report {
     pub seconds: f64,
 }
 
+/// A model on a machine, and the bytes of its description, for a host that gives tokens itself.
+pub(super) fn machine(
+    request: &Request,
+    tokens: usize,
+    context: Context<'_>,
+) -> Result<(Box<dyn Generator>, Vec<u8>), Error> {
+    let language = Language::load(request.model.as_deref(), context.reader)?;
+    let request = Request { tokens: Some(0), ..request.clone() };
+    let generator = language.generator(&request, tokens, context.reader)?;
+    Ok((generator, Language::description(request.model.as_deref(), context.reader)?))
+}
+
 /// How often a model answered rightly.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]

@@ -60,6 +60,15 @@ const fn window(memcpy: &Memcpy) -> Option<(Direction, u32)> {
     }
 }
 
+/// The name of a window.
+pub fn window_name(direction: Direction, number: u32) -> String {
+    let side = match direction {
+        Direction::HostToL2 => "host_to_l2",
+        Direction::L2ToHost => "l2_to_host",
+    };
+    format!("{side}.{number}")
+}
+
 /// All memories, L2 first.
 pub fn memories(config: &Config, windows: &Windows, products: &Products) -> Vec<(Kind, BenchMemory)> {
     let memory = |kind, name: String, depth: u64, lanes, bits| {
@@ -72,11 +81,8 @@ pub fn memories(config: &Config, windows: &Windows, products: &Products) -> Vec<
     }
     all.push(memory(Kind::Maximum, "e_max".to_owned(), 1, 1, 16));
     for (&(direction, number), &units) in windows {
-        let side = match direction {
-            Direction::HostToL2 => "host_to_l2",
-            Direction::L2ToHost => "l2_to_host",
-        };
-        all.push(memory(Kind::Window(direction, number), format!("{side}.{number}"), units, WORD_LANES, 16));
+        let name = window_name(direction, number);
+        all.push(memory(Kind::Window(direction, number), name, units, WORD_LANES, 16));
     }
     for (number, n, k) in products.sizes() {
         all.push(memory(Kind::Weights(number), format!("weights.{number}"), n as u64, k, 4));

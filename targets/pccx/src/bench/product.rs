@@ -22,6 +22,11 @@ struct Product {
     scales: Vec<Option<f32>>,
 }
 
+/// Number, rows and columns of the products of a program that have any, as its MEMSETs say.
+pub fn products(ops: &[Op]) -> Vec<(usize, usize, usize)> {
+    Products::new(ops, 0).sizes().collect()
+}
+
 /// The products of a program, in the order of issue.
 #[derive(Clone, Debug)]
 pub struct Products {

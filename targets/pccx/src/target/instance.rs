@@ -6,7 +6,7 @@ use npukit_graph::decoder::DecoderModel;
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, HandProgram,
-    Instance, Problem, ProgramText, Reader, Step, Stepper, TargetError, artifact_stem, bytes_of,
+    HostSide, Instance, Problem, ProgramText, Reader, Step, Stepper, TargetError, artifact_stem, bytes_of,
     instance_name, program_text,
 };
 
@@ -18,9 +18,11 @@ use crate::check::{text_findings, warnings, word_findings};
 use crate::codec::{Codec, INSTRUCTION_BYTES, decode_program};
 use crate::config::Config;
 use crate::generate::Decoder;
+use crate::host_cmd::Side;
 use crate::isa::isa;
 use crate::listing;
 use crate::lower::{self, Executable, Options, Weights, compile};
+use crate::op::Op;
 
 /// An instance with its name.
 pub(super) struct PccxInstance {
@@ -63,6 +65,24 @@ impl PccxInstance {
             npukit_asm::assemble_with(&isa(&self.config), name, text, &bytes_of(files))
         };
         read.map_err(TargetError::text)
+    }
+
+    /// The instructions of a text or of words, and where they stand.
+    fn read_program(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        files: &dyn Reader,
+    ) -> Result<(Vec<Op>, ProgramText), TargetError> {
+        let (words, text) = match program_text(bytes) {
+            Some(text) => {
+                let mut assembly = self.read_text(name, text, files)?;
+                (std::mem::take(&mut assembly.bytes), ProgramText::from(assembly))
+            }
+            None => (bytes.to_vec(), ProgramText::default()),
+        };
+        let ops = decode_program(&Codec::new(&self.config), &words);
+        Ok((ops.map_err(|error| TargetError::in_file(name, error))?, text))
     }
 
     /// How to lower a graph that can be.
@@ -149,18 +169,16 @@ impl Instance for PccxInstance {
         bytes: &[u8],
         files: &dyn Reader,
     ) -> Result<Box<dyn HandProgram>, TargetError> {
-        let (words, text) = match program_text(bytes) {
-            Some(text) => {
-                let mut assembly = self.read_text(name, text, files)?;
-                (std::mem::take(&mut assembly.bytes), ProgramText::from(assembly))
-            }
-            None => (bytes.to_vec(), ProgramText::default()),
-        };
-        let ops = decode_program(&Codec::new(&self.config), &words);
-        let ops = ops.map_err(|error| TargetError::in_file(name, error))?;
+        let (ops, text) = self.read_program(name, bytes, files)?;
         let (target, config) = (self.name(), self.config.clone());
         let program = Written { name: instance_name(name).to_owned(), target, config, ops, text };
         Ok(Box::new(program.warned()))
+    }
+
+    fn host(&self) -> Option<Box<dyn HostSide + '_>> {
+        let programs =
+            Box::new(|name: &str, bytes: &[u8], files: &dyn Reader| self.read_program(name, bytes, files));
+        Some(Box::new(Side { config: &self.config, programs }))
     }
 
     fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {

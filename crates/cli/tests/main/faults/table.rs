@@ -37,7 +37,9 @@ impl Row {
 }
 
 #[rustfmt::skip] // A table.
-pub const ROWS: [Row; 16] = [
+pub const ROWS: [Row; 17] = [
+    Row { files: 1, step: 1, old: "host pccx commands a.host", new: "host pccx commands b.host", both: "-o out/c.bin",
+          reads: "host pccx commands out/c.bin" },
     Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog",
           reads: "disasm out/p.tprog --target tcu" },
     Row { files: 2, step: 2, old: "asm a.s", new: "asm b.s",

@@ -44,6 +44,11 @@ impl Language {
         Ok(Self { model, text, path, is_embedded })
     }
 
+    /// The bytes of the description at `path`, or of the embedded one.
+    pub(super) fn description(path: Option<&str>, reader: &dyn Reader) -> Result<Vec<u8>, Error> {
+        path.map_or_else(|| Ok(ADDER.to_vec()), |path| Ok(reader.read(path)?))
+    }
+
     /// The prompt's tokens.
     pub(super) fn encode(&self, prompt: &str) -> Result<Vec<usize>, Error> {
         self.text
