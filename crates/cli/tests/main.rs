@@ -17,6 +17,8 @@ mod commands;
 mod faults;
 #[path = "main/filetests.rs"]
 mod filetests;
+#[path = "main/host.rs"]
+mod host;
 #[path = "main/names.rs"]
 mod names;
 #[path = "main/npu.rs"]

@@ -20,6 +20,8 @@ mod exact;
 mod gemma3n;
 #[path = "main/hand.rs"]
 mod hand;
+#[path = "main/host.rs"]
+mod host;
 #[path = "main/isa.rs"]
 mod isa;
 #[path = "main/machine.rs"]
