@@ -316,6 +316,7 @@ const LINES: &[(i32, &str)] = &[
     (0, "generate 1+2= --tokens 2"),
     (0, "--version"),
     (0, "glossary tile"),
+    (0, "host pccx map"),
     (2, "glossary hovercraft"),
     (0, "isa tcu"),
     (0, "isa opu"),
