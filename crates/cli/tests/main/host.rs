@@ -10,7 +10,7 @@ fn commands_make_the_device_add() {
     let prompt: String =
         prompt.map(|(at, token)| format!("load_prompt position={at}, token={token}\n")).collect();
     let asked: String = (1..=5).map(|request| format!("next_token request={request}\n")).collect();
-    npu.write("add.host", &format!("reset_kv session=1\n{prompt}{asked}"));
+    npu.write("add.host", format!("reset_kv session=1\n{prompt}{asked}"));
     npu.json(0, &["host", "pccx", "commands", "add.host", "-o", "add.bin"]);
     let told = npu.json(0, &["host", "pccx", "answers", "add.bin", "-o", "status.bin"]);
     let tokens: Vec<u64> =

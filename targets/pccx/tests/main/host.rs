@@ -96,7 +96,7 @@ fn a_transfer_is_a_command_and_a_word() {
             (0xA000_5000, "0x40800020"),
             (0xA000_5004, "0x10000040"),
             (0xA000_5008, "0x00000000"),
-            (0xA000_500c, "0x00000001"),
+            (0xA000_500C, "0x00000001"),
             (0xA000_0000, "0x280200000000027e"),
             (0xA000_0008, "0x8000000000000000"),
         ]
@@ -120,7 +120,7 @@ fn weights_are_split_by_rows() {
     assert_eq!(sizes, [96, 64, 96, 64]);
     let commands: Vec<u64> =
         writes(&run).iter().filter(|(at, _)| at & 0xfff == 0xc).map(|(at, _)| *at).collect();
-    assert_eq!(commands, [0xA000_300c, 0xA000_400c, 0xA000_100c, 0xA000_200c]);
+    assert_eq!(commands, [0xA000_300C, 0xA000_400C, 0xA000_100C, 0xA000_200C]);
     assert_eq!((run.completions[2].access, run.completions[3].access.is_some()), (None, true));
 }
 
