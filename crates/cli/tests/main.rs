@@ -33,6 +33,8 @@ mod places;
 mod python;
 #[path = "main/schemas.rs"]
 mod schemas;
+#[path = "main/seeds.rs"]
+mod seeds;
 #[path = "main/settings.rs"]
 mod settings;
 #[path = "main/shells.rs"]

@@ -1,0 +1,225 @@
+//! `docs/seeds.md`: every statement of the seed documents, and the command that shows it.
+#![cfg(unix)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::ops::RangeInclusive;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use npukit_shared::{needs, shared};
+
+use super::npu::text;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+/// What commands name.
+const FOLDERS: [&str; 5] = ["crates", "docs", "examples", "targets", "tests"];
+/// Rows that there are at least, of all seeds together.
+const LEAST: usize = 285;
+/// Commands that run at a time.
+const THREADS: usize = 4;
+/// Between words of one line of what is printed.
+const GAP: char = '…';
+
+/// A section: a seed document.
+#[derive(Debug)]
+struct Seed {
+    /// Beginning of its file's name, as `000`.
+    number: String,
+    /// Beginning of the names of its rows, as `tcu`.
+    prefix: String,
+    /// Lines of the document that state nothing, or nothing that is not stated elsewhere.
+    silent: Vec<RangeInclusive<usize>>,
+    rows: Vec<Row>,
+}
+
+/// A statement.
+#[derive(Debug)]
+struct Row {
+    id: String,
+    lines: Vec<RangeInclusive<usize>>,
+    command: Option<String>,
+    /// What it prints; a line has all words between gaps, in their order.
+    prints: Vec<String>,
+    status: i32,
+    /// Whether the statement holds, and with what.
+    holds: String,
+}
+
+/// Line numbers, as `3, 7-9`.
+fn ranges(text: &str) -> Vec<RangeInclusive<usize>> {
+    let number = |text: &str| text.trim().parse().unwrap_or_else(|_| panic!("`{text}` is no line number"));
+    let range = |text: &str| match text.split_once('-') {
+        Some((first, last)) => number(first)..=number(last),
+        None => number(text)..=number(text),
+    };
+    text.split(',').map(range).collect()
+}
+
+/// What stands between backticks.
+fn quoted(cell: &str) -> Vec<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// The cells of a line of a table.
+fn cells(line: &str) -> Vec<String> {
+    const BAR: &str = "\u{1}";
+    let line = line.replace("\\|", BAR);
+    let inner = line.trim().trim_start_matches('|').trim_end_matches('|');
+    inner.split('|').map(|cell| cell.trim().replace(BAR, "|")).collect()
+}
+
+fn row(line: &str) -> Row {
+    let cells = cells(line);
+    let [id, lines, _statement, command, prints, holds] = &cells[..] else {
+        panic!("a row has six cells: {line}");
+    };
+    let status = prints.rsplit_once("exits ").map_or(0, |(_, status)| status.trim().parse().unwrap());
+    let prints = quoted(prints);
+    let command = quoted(command).into_iter().next();
+    assert_eq!(command.is_none(), prints.is_empty(), "{id}: a command prints something");
+    Row { id: id.clone(), lines: ranges(lines), command, prints, status, holds: holds.clone() }
+}
+
+/// The sections of the document, in their order.
+fn seeds() -> Vec<Seed> {
+    let document = fs::read_to_string(Path::new(ROOT).join("docs/seeds.md")).unwrap();
+    let mut seeds: Vec<Seed> = Vec::new();
+    for line in document.lines() {
+        if let Some(title) = line.strip_prefix("## ").filter(|title| title.contains("(seed ")) {
+            let number = title.split("(seed ").nth(1).unwrap().trim_end_matches(')').to_owned();
+            seeds.push(Seed { number, prefix: String::new(), silent: Vec::new(), rows: Vec::new() });
+        }
+        let Some(seed) = seeds.last_mut() else { continue };
+        if let Some(silent) = line.strip_prefix("Lines that state nothing: ") {
+            seed.silent = ranges(silent.trim_end_matches('.'));
+        }
+        if line.starts_with("| ") && !line.starts_with("| id ") {
+            let row = row(line);
+            seed.prefix = row.id.rsplit_once('-').unwrap().0.to_owned();
+            seed.rows.push(row);
+        }
+    }
+    seeds
+}
+
+/// A folder that looks like the repository's, into which a command may write.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in FOLDERS {
+        let source = Path::new(ROOT).join(name).canonicalize();
+        if let Ok(source) = source {
+            symlink(source, folder.path().join(name)).unwrap();
+        }
+    }
+    folder
+}
+
+/// What a command ends with and prints, runs of blanks as one.
+fn shell(command: &str) -> (Option<i32>, String) {
+    let folder = folder();
+    let npu = PathBuf::from(env!("CARGO_BIN_EXE_npu"));
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", npu.parent().unwrap().display());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).current_dir(folder.path()).env("PATH", path);
+    shell.env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").env_remove("NPU_TARGET").env_remove("RUST_LOG");
+    let output = shell.output().unwrap();
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    (output.status.code(), printed.lines().map(|line| spaced(line) + "\n").collect())
+}
+
+fn spaced(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a line has all words of `wanted`, in their order.
+fn is_in(line: &str, wanted: &str) -> bool {
+    let mut rest = line;
+    wanted.split(GAP).map(spaced).all(|part| {
+        let found = rest.find(&part);
+        rest = found.map_or("", |at| &rest[at + part.len()..]);
+        found.is_some()
+    })
+}
+
+/// What each command of the document ends with and prints; a few at a time.
+fn outcomes(seeds: &[Seed]) -> BTreeMap<&str, (Option<i32>, String)> {
+    let rows = seeds.iter().flat_map(|seed| &seed.rows);
+    let commands: BTreeSet<&str> = rows.filter_map(|row| row.command.as_deref()).collect();
+    let (waiting, done) = (Mutex::new(commands.into_iter()), Mutex::new(BTreeMap::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                loop {
+                    let Some(command) = waiting.lock().unwrap().next() else { break };
+                    let outcome = shell(command);
+                    done.lock().unwrap().insert(command, outcome);
+                }
+            });
+        }
+    });
+    done.into_inner().unwrap()
+}
+
+#[test]
+fn every_statement_of_the_seeds_is_shown_by_its_command() {
+    let seeds = seeds();
+    let outcomes = outcomes(&seeds);
+    let mut failures = Vec::new();
+    for row in seeds.iter().flat_map(|seed| &seed.rows) {
+        let Some(command) = &row.command else { continue };
+        let (status, printed) = &outcomes[command.as_str()];
+        if *status != Some(row.status) {
+            failures.push(format!("{}: {command}: ends with {status:?}: {printed}", row.id));
+            continue;
+        }
+        let missing = row.prints.iter().filter(|wanted| !printed.lines().any(|line| is_in(line, wanted)));
+        failures.extend(missing.map(|wanted| format!("{}: {command}: does not print `{wanted}`", row.id)));
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Names are numbers in order behind the seed's; what has no command says why.
+#[test]
+fn rows_of_the_seeds_have_names_and_say_whether_they_hold() {
+    let seeds = seeds();
+    let numbers: Vec<&str> = seeds.iter().map(|seed| seed.number.as_str()).collect();
+    assert_eq!(numbers, ["000", "001", "002", "003", "004"]);
+    let prefixes: BTreeSet<&str> = seeds.iter().map(|seed| seed.prefix.as_str()).collect();
+    assert_eq!(prefixes.len(), seeds.len());
+    for seed in &seeds {
+        for (index, row) in seed.rows.iter().enumerate() {
+            assert_eq!(row.id, format!("{}-{}", seed.prefix, index + 1));
+            let is_known = ["holds", "does not hold: ", "not yet: ", "not ours: "]
+                .iter()
+                .any(|beginning| row.holds.starts_with(beginning));
+            assert!(is_known, "{}: `{}`", row.id, row.holds);
+            assert!(row.command.is_some() || !row.holds.starts_with("holds"), "{} shows nothing", row.id);
+        }
+    }
+    let rows: usize = seeds.iter().map(|seed| seed.rows.len()).sum();
+    assert!(rows >= LEAST, "{rows} rows");
+}
+
+/// Every line of a seed that is not empty is of a row, or is said to state nothing; no row is of lines that are not there.
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn rows_cover_every_line_of_the_seeds() {
+    let files: Vec<PathBuf> =
+        fs::read_dir(shared("seeds")).unwrap().map(|file| file.unwrap().path()).collect();
+    for seed in seeds() {
+        let is_it = |path: &&PathBuf| path.file_name().unwrap().to_string_lossy().starts_with(&seed.number);
+        let document = fs::read_to_string(files.iter().find(is_it).unwrap()).unwrap();
+        let lines: Vec<&str> = document.lines().collect();
+        let of_rows = seed.rows.iter().flat_map(|row| &row.lines);
+        let covered: BTreeSet<usize> = of_rows.chain(&seed.silent).cloned().flatten().collect();
+        assert!(covered.iter().all(|&line| (1..=lines.len()).contains(&line)), "seed {}", seed.number);
+        let states = |&line: &usize| !lines[line - 1].trim_matches(['|', ' ']).is_empty();
+        let bare: Vec<usize> =
+            (1..=lines.len()).filter(states).filter(|line| !covered.contains(line)).collect();
+        assert!(bare.is_empty(), "seed {}: no row is of lines {bare:?}", seed.number);
+    }
+}

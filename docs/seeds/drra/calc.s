@@ -1,0 +1,17 @@
+# Arithmetic of the sequencer. 12 and 5, by hand; addh adds 3 to the high byte: 12 + 3 * 256.
+cell (row=1, col=0)
+calc(mode=add, operand1=0, operand2=12, result=1)
+calc(mode=sub, operand1=1, operand2=5, result=2)
+calc(mode=lls, operand1=1, operand2=2, result=3)
+calc(mode=lrs, operand1=1, operand2=2, result=4)
+calc(mode=mul, operand1=1, operand2=5, result=5)
+calc(mode=div, operand1=1, operand2=5, result=6)
+calc(mode=mod, operand1=1, operand2=5, result=7)
+calc(mode=bitand, operand1=1, operand2=10, result=8)
+calc(mode=bitor, operand1=1, operand2=3, result=9)
+calc(mode=bitinv, operand1=1, result=10)
+calc(mode=bitxor, operand1=1, operand2=10, result=11)
+calc(mode=addh, operand1=1, operand2=3, result=12)
+calc(mode=add, operand1=1, operand2_sd=d, operand2=2, result=13)
+halt()
+.expect reg.1.0[1:14], 12, 7, 48, 3, 60, 2, 2, 8, 15, -13, 6, 780, 19

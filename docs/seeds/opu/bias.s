@@ -1,0 +1,29 @@
+; As conv.s with a bias of -100 and 1000, times 2^-2.
+.data features.0[0], 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0
+.data features.0[1], 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1
+.data features.0[2], 2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4, 2
+.data features.0[3], 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3
+.data weights.0[0:32], 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
+.data biases.0[0:2], -100, 1000
+    @shape.ifm [2,2,16]
+    @shape.ofm [2,2,2]
+    @shape.ker 1
+    @mem.ifm 0, 2
+    @mem.ker 0
+    @mem.bias 0
+    @mem.ofm 1, [2,2]
+    @stride [1,1]
+    @shift 8, -2
+    @post pool
+    @pool [1,1], [1,1]
+    ld.ifm 0
+    ld.ker 0
+    ld.bias 0
+    conv.bias ifm:[0,0], ker:0
+    store 0
+    end
+.expect ofm[0], -25, 4090
+.expect ofm[1], 231, 8186
+.expect ofm[2], 487, 12282
+.expect ofm[3], 743, 16378
+.expect bias[0], -100, 1000

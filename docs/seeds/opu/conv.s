@@ -1,0 +1,31 @@
+; Two output channels: the first input channel, and the sum of all sixteen; times 2^8, and back by the store.
+.data features.0[0], 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0
+.data features.0[1], 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1
+.data features.0[2], 2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4, 2
+.data features.0[3], 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3
+.data weights.2[0:32], 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
+    @shape.ifm [2,2,16]
+    @shape.ofm [2,2,2]
+    @shape.ker 1
+    @mem.ifm 0, 2
+    @mem.ker 2
+    @mem.bias 0
+    @mem.ofm 1, [2,2]
+    @stride [1,1]
+    @shift 8, 0
+    @post pool
+    @pool [1,1], [1,1]
+    ld.ifm 0
+    ld.ker 0
+    conv ifm:[0,0], ker:0
+    store 0
+    end
+.expect ofm[0], 0, 3840
+.expect ofm[1], 256, 7936
+.expect ofm[2], 512, 12032
+.expect ofm[3], 768, 16128
+.expect features.1[0], 0, 15
+.expect features.1[1], 1, 31
+.expect features.1[2], 2, 47
+.expect features.1[3], 3, 63
+.expect ifm[3], 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3

@@ -1,0 +1,2 @@
+; There is no `end`.
+    @stride [1,1]

@@ -1,0 +1,33 @@
+; What is too large becomes the largest number, or the smallest.
+.data features.0[0], 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+.data features.0[1], -3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+.data features.0[2], 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+.data features.0[3], -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+.data features.0[4], 127, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+.data weights.0[0:32], 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+    @shape.ifm [1,5,16]
+    @shape.ofm [1,5,2]
+    @shape.ker 1
+    @mem.ifm 0, 5
+    @mem.ker 0
+    @mem.bias 0
+    @mem.ofm 1, [1,5]
+    @stride [1,1]
+    @shift 9, 0
+    @post pool
+    @pool [1,1], [1,1]
+    ld.ifm 0
+    ld.ker 0
+    conv ifm:[0,0], ker:0
+    store 0
+    end
+.expect ofm[0], 1536, -32768
+.expect ofm[1], -1536, 32767
+.expect ofm[2], 512, -32768
+.expect ofm[3], -512, 32767
+.expect ofm[4], 32767, -32768
+.expect features.1[0], 6, -128
+.expect features.1[1], -6, 127
+.expect features.1[2], 2, -128
+.expect features.1[3], -2, 127
+.expect features.1[4], 127, -128
