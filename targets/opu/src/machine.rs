@@ -142,6 +142,30 @@ impl Machine {
         exec::step(&mut self.state, &mut self.memory, numerics, op)
     }
 
+    /// Executes an instruction of a loaded program, whose words it may overwrite.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind`], with the machine as it was.
+    pub fn execute(&mut self, program: &mut Loaded, op: &Op) -> Result<(), FaultKind> {
+        self.step(op)?;
+        program.refresh(self, op);
+        Ok(())
+    }
+
+    /// Takes what `op` would read now, and nobody has written, as written: zeros. Without effect where a register that
+    /// it needs is undefined.
+    pub fn settle(&mut self, op: &Op) {
+        let Ok(Effects { memory, .. }) = op.effects(&self.state.registers, &self.types) else { return };
+        for run in memory.runs() {
+            let mut at = run.first;
+            while let Some(unwritten) = self.memory.unwritten(at, (run.end - at) as usize) {
+                self.memory.write(unwritten, &[0]);
+                at = unwritten + 1;
+            }
+        }
+    }
+
     /// Puts a program's words into memory.
     ///
     /// # Errors
@@ -177,15 +201,35 @@ impl Machine {
             if fetched == Op::End {
                 return Ok(instruction);
             }
-            self.step(&fetched).map_err(|kind| Fault { instruction, kind })?;
-            program.refresh(self, &fetched);
+            self.execute(program, &fetched).map_err(|kind| Fault { instruction, kind })?;
             instruction += 1;
         }
     }
 }
 
 impl Loaded {
-    fn fetch(&self, instruction: usize) -> Result<Op, FaultKind> {
+    /// Byte address of its first word.
+    pub const fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Words it has.
+    pub const fn words(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// Whether some of its words lie among `bytes` bytes from `first` on.
+    pub const fn meets(&self, first: u64, bytes: u64) -> bool {
+        let end = self.address + (self.ops.len() * WORD_BYTES) as u64;
+        first < end && self.address < first.saturating_add(bytes)
+    }
+
+    /// The instruction at an index, as memory has it now.
+    ///
+    /// # Errors
+    ///
+    /// A word that is no instruction; [`FaultKind::MissingEnd`] behind the last.
+    pub fn fetch(&self, instruction: usize) -> Result<Op, FaultKind> {
         match self.ops.get(instruction) {
             Some(op) => op.clone(),
             None => Err(FaultKind::MissingEnd { words: self.ops.len() }),

@@ -1,6 +1,7 @@
 //! [`Opu`], the [`Target`] of this crate.
 
 mod compile;
+mod hand;
 mod instance;
 mod options;
 mod program;
@@ -18,7 +19,7 @@ use crate::terms::TERMS;
 use crate::{artifact, conform, diagnose};
 use instance::OpuInstance;
 use options::OPTIONS;
-use program::OpuProgram;
+use program::{Made, OpuProgram};
 
 /// UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantised networks.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +86,7 @@ impl Target for Opu {
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let mut resolve = |name: &str| sibling(path, name).and_then(|path| files.read(&path));
         let program = artifact::read(file, &bytes, &mut resolve).map_err(TargetError::failed)?;
-        Ok(Box::new(OpuProgram { program, saturated_constants: None }))
+        Ok(Box::new(OpuProgram { program, made: Made::Read }))
     }
 
     fn vectors(&self, path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>> {

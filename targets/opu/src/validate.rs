@@ -35,6 +35,13 @@ pub fn program(program: &Program) -> Vec<Finding> {
     walk.finish(program.instructions.iter().map(|op| *op == Op::End))
 }
 
+/// What is wrong with a program's instructions, whatever memory holds.
+pub fn instructions(program: &Program) -> Vec<Finding> {
+    let mut walk = Walk::new(&program.config.types);
+    walk.run(program.instructions.iter().map(|op| Ok(*op)));
+    walk.finish(program.instructions.iter().map(|op| *op == Op::End))
+}
+
 /// What is wrong with words, whatever memory holds.
 pub fn words(words: &[u32], types: &Types) -> Vec<Finding> {
     let mut walk = Walk::new(types);

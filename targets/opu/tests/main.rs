@@ -10,6 +10,8 @@ mod bars;
 mod conform;
 #[path = "main/exec.rs"]
 mod exec;
+#[path = "main/hand.rs"]
+mod hand;
 #[path = "main/isa.rs"]
 mod isa;
 #[path = "main/lint.rs"]

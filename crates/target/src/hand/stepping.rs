@@ -9,6 +9,8 @@ pub enum Halt {
     /// It reads memory that nobody has written. Whoever says so has marked the memory as written, so that the instruction
     /// can be executed again.
     Unwritten(String),
+    /// It is done, and the program ends with it.
+    End,
     /// It cannot be executed.
     Fault(TargetError),
 }
@@ -16,7 +18,7 @@ pub enum Halt {
 /// Reads of memory that nobody has written that are told one by one.
 const TOLD: usize = 100;
 
-/// Executes `instructions` one after the other: `step` executes the one at an index, and changes nothing but what
+/// Executes `instructions` one after the other, all of them or up to one that says [`Halt::End`]: `step` executes the one at an index, and changes nothing but what
 /// [`Halt::Unwritten`] says where it fails. An instruction that reads what nobody has written is remarked upon once, and
 /// executed again.
 ///
@@ -28,14 +30,16 @@ pub fn step_through(
     limits: Limits,
     mut step: impl FnMut(usize) -> Result<(), Halt>,
 ) -> Result<Ran, Stopped> {
-    let (mut remarks, mut more) = (Vec::new(), 0_usize);
-    for index in 0..instructions {
+    let (mut remarks, mut more, mut executed) = (Vec::new(), 0_usize, 0);
+    'program: for index in 0..instructions {
         if let Some(limit) = limits.instructions.filter(|&limit| index as u64 >= limit) {
             return Err(Stopped::limit(index, limit, "instructions"));
         }
+        executed += 1;
         let mut is_told = false;
         while let Err(halt) = step(index) {
             let message = match halt {
+                Halt::End => break 'program,
                 Halt::Fault(error) => return Err(Stopped { instruction: Some(index), error }),
                 Halt::Unwritten(message) => message,
             };
@@ -55,7 +59,7 @@ pub fn step_through(
         message: format!("and {more} other instructions read memory that nobody has written"),
     });
     remarks.extend(rest);
-    Ok(Ran { instructions: instructions as u64, cycles: None, remarks })
+    Ok(Ran { instructions: executed, cycles: None, remarks })
 }
 
 #[cfg(test)]
@@ -84,6 +88,13 @@ mod tests {
         let limits = Limits { instructions: Some(2), cycles: None };
         assert_eq!(step_through(2, limits, |_| Ok(())).unwrap().instructions, 2);
         assert_eq!(step_through(3, limits, |_| Ok(())).unwrap_err().instruction, Some(2));
+    }
+
+    #[test]
+    fn a_program_may_end_early() {
+        let ran =
+            step_through(9, Limits::default(), |index| if index == 3 { Err(Halt::End) } else { Ok(()) });
+        assert_eq!(ran.unwrap().instructions, 4);
     }
 
     #[test]

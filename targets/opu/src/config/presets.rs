@@ -3,13 +3,15 @@
 use super::Config;
 
 /// Name and file of every instance.
-const PRESETS: [(&str, &str); 6] = [
+const PRESETS: [(&str, &str); 8] = [
     ("reference", include_str!("../../configs/reference.toml")),
     ("ideal", include_str!("../../configs/ideal.toml")),
     ("detailed", include_str!("../../configs/detailed.toml")),
     ("int16", include_str!("../../configs/int16.toml")),
     ("bf16", include_str!("../../configs/bf16.toml")),
     ("fp16", include_str!("../../configs/fp16.toml")),
+    ("fp32", include_str!("../../configs/fp32.toml")),
+    ("fx12", include_str!("../../configs/fx12.toml")),
 ];
 
 impl Config {

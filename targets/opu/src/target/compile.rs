@@ -6,7 +6,7 @@ use npukit_target::{CompileOptions, Finding, Phase, Problem, Stage, TargetError,
 
 use super::instance::OpuInstance;
 use super::options::chosen;
-use super::program::OpuProgram;
+use super::program::{Made, OpuProgram};
 use crate::codec::encode_program;
 use crate::isa::isa;
 use crate::lower::{self, LowerError, Lowered, backend, print};
@@ -48,7 +48,8 @@ impl OpuInstance {
         let name = artifact_stem(model, &self.name);
         let program = backend::program(&lowered, name, self.name.clone(), &self.config);
         sound(&program)?;
-        Ok(OpuProgram { program, saturated_constants: Some(lowered.constants.saturated) })
+        let made = Made::Compiled { saturated_constants: lowered.constants.saturated };
+        Ok(OpuProgram { program, made })
     }
 
     /// A stage as text.

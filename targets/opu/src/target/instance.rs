@@ -5,11 +5,12 @@ use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Reader, Stepper,
-    TargetError, bytes_of,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Problem, ProgramText,
+    Reader, Stepper, TargetError, bytes_of, instance_name, program_text,
 };
 
 use super::compile::STAGES;
+use super::hand::Written;
 use super::stepper::stepper;
 use crate::codec::words;
 use crate::config::Config;
@@ -24,6 +25,8 @@ pub(super) struct OpuInstance {
     pub config: Config,
 }
 
+/// How names of files of words end; what is no text is words, too.
+const WORDS: &str = ".words";
 /// The only form of listing; it assembles again.
 const LISTING: &str = "npukit";
 
@@ -69,6 +72,25 @@ impl Instance for OpuInstance {
         let assembly = npukit_asm::assemble_with(&isa(), name, text, &bytes_of(files));
         let assembly = assembly.map_err(TargetError::text)?;
         Ok(Assembled { bytes: assembly.bytes, instructions: assembly.lines.len(), warnings: Vec::new() })
+    }
+
+    fn hand_program(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        files: &dyn Reader,
+    ) -> Result<Box<dyn HandProgram>, TargetError> {
+        let in_file = |error| TargetError::in_file(name, error);
+        let (words, text) = match program_text(bytes).filter(|_| !name.ends_with(WORDS)) {
+            Some(text) => {
+                let assembly = npukit_asm::assemble_with(&isa(), name, text, &bytes_of(files));
+                let assembly = assembly.map_err(TargetError::text)?;
+                (words(&assembly.bytes).map_err(in_file)?, assembly.into())
+            }
+            None => (words(bytes).map_err(in_file)?, ProgramText::default()),
+        };
+        let name = instance_name(name).to_owned();
+        Ok(Box::new(Written::new(name, (&self.name, &self.config), words, text)))
     }
 
     fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {

@@ -22,8 +22,31 @@ use crate::validate;
 pub(crate) struct OpuProgram {
     /// The program.
     pub program: Program,
-    /// Constants that did not fit; none for a program read from files.
-    pub saturated_constants: Option<u64>,
+    /// Who made it.
+    pub made: Made,
+}
+
+/// Who made a program, and what is known of it for that reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Made {
+    /// The compiler.
+    Compiled {
+        /// Constants that did not fit.
+        saturated_constants: u64,
+    },
+    /// It was read from files.
+    Read,
+    /// A person, who fills memory as he likes.
+    ByHand,
+}
+
+impl Made {
+    const fn saturated_constants(self) -> Option<u64> {
+        match self {
+            Self::Compiled { saturated_constants } => Some(saturated_constants),
+            Self::Read | Self::ByHand => None,
+        }
+    }
 }
 
 impl OpuProgram {
@@ -116,7 +139,7 @@ impl Compiled for OpuProgram {
             host_steps: program.host_steps.iter().map(step).collect(),
             layers: layers.iter().map(|layer| layer.name.clone()).collect(),
             choices: program.choices.clone(),
-            saturated_constants: self.saturated_constants,
+            saturated_constants: self.made.saturated_constants(),
             warnings: program.warnings.clone(),
         }
     }
@@ -173,7 +196,10 @@ impl Compiled for OpuProgram {
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
-        Ok(validate::program(&self.program))
+        Ok(match self.made {
+            Made::ByHand => validate::instructions(&self.program),
+            Made::Compiled { .. } | Made::Read => validate::program(&self.program),
+        })
     }
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {

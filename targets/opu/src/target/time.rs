@@ -131,7 +131,7 @@ mod tests {
     use npukit_target::Compiled;
     use serde_json::json;
 
-    use super::super::program::OpuProgram;
+    use super::super::program::{Made, OpuProgram};
     use super::*;
     use crate::op::{Addend, Pool, Post, Shape};
     use crate::program::Layer;
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_trace_has_a_track_for_each_engine() {
         let mut bytes = Vec::new();
-        let program = OpuProgram { program: program(), saturated_constants: None };
+        let program = OpuProgram { program: program(), made: Made::Read };
         program.trace(&TimeOptions::default(), &mut bytes).unwrap();
         let trace: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         let events = trace["traceEvents"].as_array().unwrap();

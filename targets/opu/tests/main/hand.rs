@@ -1,0 +1,256 @@
+//! Programs that a person wrote, on their machine.
+
+use npukit_opu::Opu;
+use npukit_target::{
+    Bench, BenchMemory, BenchOptions, Config as Source, HandProgram, Limits, Meaning, NoFiles, Stopped,
+    Target, TargetError, TimeOptions, Unset,
+};
+
+const SPARE: BenchOptions = BenchOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
+const STRICT: BenchOptions = BenchOptions { meaning: Meaning::Agreed, unset: Unset::Poison };
+const NO_LIMITS: Limits = Limits { instructions: None, cycles: None };
+
+/// One pixel of 16 channels from bank 0, doubled.
+const DOUBLE: &str = "\
+@shape.ifm [1,1,16]
+@shape.ofm [1,1,2]
+@shape.ker 1
+@mem.ifm 0, 1
+@mem.ker 1
+@mem.ofm 3, [1,1]
+@stride [1,1]
+@shift 9, 0
+@post pool
+@pool [1,1], [1,1]
+ld.ifm 5
+ld.ker 1
+conv ifm:[0,0], ker:0
+store 7
+end
+";
+
+pub fn on(preset: &str, name: &str, bytes: &[u8]) -> Result<Box<dyn HandProgram>, TargetError> {
+    Opu.instance(Source::Preset(preset)).unwrap().hand_program(name, bytes, &NoFiles)
+}
+
+fn written(text: &str) -> Box<dyn HandProgram> {
+    on("reference", "p.s", text.as_bytes()).unwrap()
+}
+
+fn place(bench: &dyn Bench, name: &str) -> usize {
+    let memories = bench.memories();
+    memories.iter().position(|memory| memory.name == name).unwrap_or_else(|| panic!("{name}"))
+}
+
+fn fill(bench: &mut dyn Bench, name: &str, address: u64, numbers: &[i64]) {
+    let memory = place(bench, name);
+    bench.write(memory, address, numbers).unwrap();
+}
+
+fn held(bench: &dyn Bench, name: &str, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
+    bench.read(place(bench, name), address, count)
+}
+
+/// What an error says, and the byte of the text that it points to.
+pub fn pointed(error: &TargetError) -> (String, usize) {
+    let TargetError::Text(fault) = error else { panic!("{error}") };
+    (fault.to_string(), fault.labels().unwrap().next().unwrap().offset())
+}
+
+fn stopped(program: &dyn HandProgram, limits: Limits, options: &BenchOptions) -> (String, usize) {
+    let stopped: Stopped = program.bench(options).unwrap().run(limits).unwrap_err();
+    pointed(&program.text().stopped(stopped))
+}
+
+/// A machine with the pixel and the kernel of [`DOUBLE`].
+fn filled(program: &dyn HandProgram, options: &BenchOptions) -> Box<dyn Bench> {
+    let mut bench = program.bench(options).unwrap();
+    let mut pixel = vec![0; 64];
+    (pixel[0], pixel[1]) = (21, -4);
+    fill(&mut *bench, "features.0", 5, &pixel);
+    let mut kernel = vec![0; 32];
+    (kernel[0], kernel[17]) = (1, 1);
+    fill(&mut *bench, "weights.1", 64, &kernel);
+    bench
+}
+
+#[test]
+fn banks_buffers_and_registers_have_names() {
+    let program = written(DOUBLE);
+    let mut bench = filled(&*program, &STRICT);
+    let ran = bench.run(NO_LIMITS).unwrap();
+    assert_eq!((ran.instructions, &ran.remarks[..]), (15, &[][..]));
+    assert_eq!(held(&*bench, "features.3", 7, 1).unwrap()[..3], [42, -8, 0]);
+    assert_eq!(held(&*bench, "ofm", 0, 1).unwrap()[..3], [21 << 9, -4 << 9, 0]);
+    assert_eq!(held(&*bench, "ker", 1, 1).unwrap()[..2], [0, 1]);
+    assert_eq!(held(&*bench, "memory", 0x3000_0000 + 7 * 64, 2).unwrap(), [42, 0xF8]);
+    assert_eq!(held(&*bench, "ifm_shift", 0, 1).unwrap(), [9]);
+    assert_eq!(held(&*bench, "ofm_addr", 0, 1).unwrap(), [0x3000_0000]);
+    let told = |name, address, count| held(&*bench, name, address, count).unwrap_err().to_string();
+    assert!(told("ofm", 0, 2).contains("has 1 rows of 2 values now"));
+    assert!(told("bias", 0, 1).contains("not valid"));
+    assert!(told("bias_addr", 0, 1).contains("the program has no `@mem.bias`"));
+}
+
+#[test]
+fn memories_have_the_types_of_the_instance() {
+    for (preset, features, weights, biases) in [
+        ("reference", (1 << 22, 8, true), (1 << 28, 8, true), (1 << 27, 16, true)),
+        ("int16", (1 << 21, 16, true), (1 << 27, 16, true), (1 << 26, 32, true)),
+        ("bf16", (1 << 21, 16, false), (1 << 27, 16, false), (1 << 26, 32, false)),
+        ("fp32", (1 << 20, 32, false), (1 << 26, 32, false), (1 << 26, 32, false)),
+        ("fx12", (1 << 21, 12, true), (1 << 28, 8, true), (1 << 26, 24, true)),
+    ] {
+        let bench = on(preset, "p.s", b"end").unwrap().bench(&SPARE).unwrap();
+        let memories = bench.memories();
+        for (name, shape) in [("features.15", features), ("weights.0", weights), ("biases.3", biases)] {
+            let BenchMemory { depth, bits, is_signed, .. } = memories[place(&*bench, name)];
+            assert_eq!((depth, bits, is_signed), shape, "{preset} {name}");
+        }
+        assert_eq!(memories.len(), 1 + 3 * 16 + 4 + 25);
+    }
+}
+
+#[test]
+fn real_values_are_of_the_instances_format() {
+    let number = |preset, name, real| {
+        let bench = on(preset, "p.s", b"end").unwrap().bench(&SPARE).unwrap();
+        let memory = place(&*bench, name);
+        let number = bench.number(memory, real);
+        (number, number.and_then(|number| bench.real(memory, number)))
+    };
+    assert_eq!(number("reference", "features.0", 1.0), (None, None));
+    assert_eq!(number("fx12", "features.0", -1.5), (Some(-384), Some(-1.5)));
+    assert_eq!(number("fp16", "ofm", -1.5), (Some(0xBE00), Some(-1.5)));
+    assert_eq!(number("bf16", "biases.0", -1.5), (Some(0xBFC0_0000), Some(-1.5)));
+    let bench = on("fp16", "p.s", b"end").unwrap().bench(&SPARE).unwrap();
+    assert!(bench.real(place(&*bench, "features.0"), 0x7C00).unwrap().is_nan());
+}
+
+#[test]
+fn every_number_comes_back_from_every_bank() {
+    for preset in ["reference", "int16", "bf16", "fp16", "fp32", "fx12"] {
+        let mut bench = on(preset, "p.s", b"end").unwrap().bench(&SPARE).unwrap();
+        for (index, memory) in bench.memories().into_iter().enumerate().filter(|(_, m)| m.name.contains('.'))
+        {
+            let (least, most) = memory.range();
+            let ends = [least as i64, most as i64];
+            let numbers: Vec<i64> = (0..memory.lanes).map(|lane| ends[lane % 2]).collect();
+            bench.write(index, 3, &numbers).unwrap();
+            assert_eq!(bench.read(index, 3, 1).unwrap(), numbers, "{preset} {}", memory.name);
+        }
+    }
+}
+
+#[test]
+fn words_buffers_and_registers_are_not_written_over() {
+    let program = written("end\nend");
+    let mut bench = program.bench(&SPARE).unwrap();
+    let mut told = |name: &str, address, numbers: &[i64]| {
+        let memory = place(&*bench, name);
+        bench.write(memory, address, numbers).unwrap_err().to_string()
+    };
+    assert!(told("memory", 0xFFFF_0007, &[1]).contains("the program's own words"));
+    assert!(told("ofm", 0, &[1; 64]).contains("`conv`"));
+    assert!(told("ker", 0, &[1; 64]).contains("`ld.ker`, from `weights.B`"));
+    assert!(told("pool_h", 0, &[1]).contains("by instructions alone: `@pool`"));
+    fill(&mut *bench, "memory", 0xFFFF_0008, &[1]);
+}
+
+#[test]
+fn reads_of_the_unwritten_are_told_with_their_line() {
+    let program = written(DOUBLE);
+    let mut bench = program.bench(&SPARE).unwrap();
+    fill(&mut *bench, "memory", 5 * 64, &[1; 15]);
+    let ran = bench.run(NO_LIMITS).unwrap();
+    let remarks: Vec<String> = ran.remarks.iter().map(|remark| program.text().remark(remark)).collect();
+    let [ifm, ker] = &remarks[..] else { panic!("{remarks:?}") };
+    assert!(ifm.contains("0x14f was never written, which is `features.0[5]`; it reads as 0"), "{ifm}");
+    assert!(ifm.contains("line 11") && ifm.contains("ld.ifm 5"), "{ifm}");
+    assert!(ker.contains("`weights.1[64]`") && ker.contains("ld.ker 1"), "{ker}");
+    let (message, at) = stopped(&*program, NO_LIMITS, &STRICT);
+    assert!(message.contains("never written"), "{message}");
+    assert_eq!(at, DOUBLE.find("ld.ifm").unwrap());
+}
+
+#[test]
+fn faults_point_to_their_line() {
+    let (message, at) = stopped(&*written("\n  store 0\nend"), NO_LIMITS, &SPARE);
+    assert_eq!(message, "instruction 0: register ofm_h is undefined; set it with `@shape.ofm` first");
+    assert_eq!(at, 3);
+    let (message, at) = stopped(&*written("@shape.ker 1\n.word 0x00000009\nend"), NO_LIMITS, &SPARE);
+    assert!(message.contains("opcode 9 has no meaning"), "{message}");
+    assert_eq!(at, 13);
+    let (message, at) = stopped(&*written("@shape.ker 1\n@mem.ker 2"), NO_LIMITS, &SPARE);
+    assert!(message.contains("the program of 2 words ends without `end`"), "{message}");
+    assert_eq!(at, 13);
+    assert!(written("# nothing").bench(&SPARE).unwrap().run(NO_LIMITS).is_err());
+}
+
+#[test]
+fn limits_are_of_instructions_and_cycles() {
+    let program = written(DOUBLE);
+    let time = program.compiled().unwrap().time(&TimeOptions::default()).unwrap();
+    let cycles = time.cycles[&time.model];
+    let run = |limits| filled(&*program, &SPARE).run(limits);
+    assert!(run(Limits { instructions: Some(15), cycles: Some(cycles) }).is_ok());
+    let late = run(Limits { instructions: Some(14), cycles: None }).unwrap_err();
+    assert_eq!((late.instruction, late.error.to_string().contains("14 instructions")), (Some(14), true));
+    let late = run(Limits { instructions: None, cycles: Some(cycles - 1) }).unwrap_err();
+    assert!(late.error.to_string().contains(&format!("{} cycles", cycles - 1)), "{}", late.error);
+}
+
+/// A word that the program stores over before it is reached is executed as it is then (R17): here `end`.
+#[test]
+fn programs_may_write_over_their_words() {
+    let text = "\
+@shape.ifm [1,1,16]
+@shape.ofm [1,1,2]
+@shape.ker 1
+@mem.ifm 0, 1
+@mem.ker 1
+@mem.ofm 15, [1,1]
+@stride [1,1]
+@shift 8, 0
+@post pool
+@pool [1,1], [1,1]
+ld.ifm 5
+ld.ker 1
+conv ifm:[0,0], ker:0
+store 0x3ffc01
+@shape.ker 2
+@shape.ker 3
+.word 0x00000009
+";
+    let program = written(text);
+    // Two zero bytes are the lower half of the word 0x9 at 0xFFFF0040.
+    let mut bench = filled(&*program, &SPARE);
+    fill(&mut *bench, "features.0", 5, &[0; 64]);
+    let ran = bench.run(NO_LIMITS).unwrap();
+    assert_eq!((ran.instructions, held(&*bench, "ker_n", 0, 1).unwrap()), (17, vec![3]));
+    let error = program.compiled().err().unwrap();
+    assert!(pointed(&error).0.contains("opcode 9"));
+}
+
+#[test]
+fn words_run_as_text_does() {
+    let instance = Opu.instance(Source::Preset("reference")).unwrap();
+    let words = instance.assemble("p.s", DOUBLE, &NoFiles).unwrap().bytes;
+    let program = on("reference", "p.words", &words).unwrap();
+    let mut bench = filled(&*program, &SPARE);
+    assert_eq!(bench.run(NO_LIMITS).unwrap().instructions, 15);
+    assert_eq!(held(&*bench, "features.3", 7, 1).unwrap()[..2], [42, -8]);
+    let error = on("reference", "p.words", &words[..7]).err().unwrap();
+    assert!(error.to_string().contains("p.words"), "{error}");
+    assert_eq!(program.compiled().unwrap().report().instructions, 15);
+    assert_eq!(program.compiled().unwrap().lint().unwrap(), []);
+}
+
+#[test]
+fn sums_that_do_not_fit_are_told() {
+    let program = written(&DOUBLE.replace("@shift 9, 0", "@shift 14, 0"));
+    let ran = filled(&*program, &SPARE).run(NO_LIMITS).unwrap();
+    let [remark] = &ran.remarks[..] else { panic!("{:?}", ran.remarks) };
+    assert_eq!(remark.instruction, Some(13));
+    assert!(remark.message.starts_with("2 of the values it stores"), "{}", remark.message);
+}
