@@ -34,6 +34,25 @@ pub enum Profile {
     Upstream,
 }
 
+/// Which text counts where the page of the instruction set says something else than the documents of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reading {
+    /// The documents: `w_scale` multiplies sums by the scales of the weights' rows, and the reciprocal of 0 is 0.
+    #[default]
+    Documents,
+    /// The page: `w_scale` multiplies while sums are made, also by a factor that MEMSET puts into the slot `a` of the size
+    /// entry, and the reciprocal of 0 is infinite.
+    Seed,
+}
+
+impl Reading {
+    /// Whether it is the documents'.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// An instance of the accelerator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,6 +66,9 @@ pub struct Config {
     pub strict: bool,
     /// Whether `parallel_lane` is a mask of lanes rather than their number.
     pub lane_mask: bool,
+    /// Which text counts where two say different things.
+    #[serde(default, skip_serializing_if = "Reading::is_default")]
+    pub reading: Reading,
     /// L2, in words of 128 bits.
     pub l2_words: u32,
     /// How long things take.

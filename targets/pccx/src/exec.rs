@@ -29,9 +29,9 @@ pub(crate) fn step(state: &mut State, config: &Config, op: &Op) -> Result<(), Fa
             Ok(())
         }
         (Op::Memcpy(memcpy), _) => memcpy::memcpy(state, config.strict, memcpy),
-        (Op::Gemv(mac), Profile::Reference) => mac::gemv(state, mac),
-        (Op::Gemm(mac), Profile::Reference) => mac::gemm(state, mac),
-        (Op::Cvo(cvo), Profile::Reference) => cvo::cvo(state, cvo),
+        (Op::Gemv(mac), Profile::Reference) => mac::gemv(state, config.reading, mac),
+        (Op::Gemm(mac), Profile::Reference) => mac::gemm(state, config.reading, mac),
+        (Op::Cvo(cvo), Profile::Reference) => cvo::cvo(state, config.reading, cvo),
         (Op::Gemv(_) | Op::Gemm(_), Profile::Upstream) => Err(FaultKind::UpstreamUndefined {
             what: "the results of GEMV and GEMM, which are not connected",
         }),

@@ -39,7 +39,7 @@ mod usage;
 mod weights;
 
 pub use codec::{Codec, decode_program, encode_program};
-pub use config::{Config, Profile};
+pub use config::{Config, Profile, Reading};
 pub use exec::{Quantised, evaluate, quantise};
 pub use fault::{Direction, FaultKind};
 pub use isa::isa;

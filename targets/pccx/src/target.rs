@@ -11,7 +11,7 @@ use npukit_target::{
 };
 
 use crate::benchmarks::BENCHMARKS;
-use crate::config::{Config, Profile, System};
+use crate::config::{Config, Profile, Reading, System};
 use crate::host::{HOST, Host, TENSORS};
 use crate::lower::{Executable, OPTIONS};
 use crate::terms::TERMS;
@@ -28,14 +28,26 @@ const PRESETS: Presets<Config> = Presets {
     target: "pccx",
     default: "reference",
     names: || Config::presets().collect(),
-    named: |name| Ok(Config::preset(name)),
+    named: |name| Ok(named(name)),
     summary: |_, config| summary(config),
     systems,
     with_system: Config::with_system,
     extension: "toml",
     read: |text| Ok((Config::from_toml(text)?, Vec::new())),
-    others: "",
+    others: "; to the name of an instance add `+seed` for what the page of the instruction set says where documents say \
+             something else",
 };
+
+/// What names of instances end in that go by the page of the instruction set.
+const SEED: &str = "+seed";
+
+/// A preset, read as the ending of its name says.
+fn named(name: &str) -> Option<Config> {
+    match name.strip_suffix(SEED) {
+        Some(plain) => Some(Config { reading: Reading::Seed, ..Config::preset(plain)? }),
+        None => Config::preset(name),
+    }
+}
 
 impl Target for Pccx {
     fn name(&self) -> &'static str {
@@ -110,7 +122,8 @@ fn summary(config: &Config) -> String {
         Profile::Upstream => "the published circuits' numerics",
     };
     let extensions = if config.extensions { ", with MUL, RELU and TANH" } else { "" };
-    format!("{} L2 words, {} MHz, {numbers}{extensions}", config.l2_words, config.timing.core_mhz)
+    let reading = if config.reading.is_default() { "" } else { ", to the letter of the page" };
+    format!("{} L2 words, {} MHz, {numbers}{extensions}{reading}", config.l2_words, config.timing.core_mhz)
 }
 
 /// Its systems beside its own.

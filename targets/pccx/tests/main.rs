@@ -30,12 +30,16 @@ mod machine;
 mod net;
 #[path = "main/program.rs"]
 mod program;
+#[path = "main/readings.rs"]
+mod readings;
 #[path = "main/reasons.rs"]
 mod reasons;
 #[path = "main/room.rs"]
 mod room;
 #[path = "main/runtime.rs"]
 mod runtime;
+#[path = "main/sources.rs"]
+mod sources;
 #[path = "main/steps.rs"]
 mod steps;
 #[path = "main/suite.rs"]

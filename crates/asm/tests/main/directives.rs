@@ -154,3 +154,16 @@ fn an_error_is_that_of_the_first_form_or_of_the_one_that_read_furthest() {
     assert_eq!(errors("mv none"), ["expected a number for `p` (0 to 5) or `all`, found `none`"]);
     assert_eq!(errors("mv all of"), ["expected the end of the line, found `of`"]);
 }
+
+/// Each wait counts the instructions above it, in repetitions and macros too; nothing stands behind one.
+#[test]
+fn waits_know_what_is_above_them() {
+    let positions = |text: &str| -> Vec<usize> {
+        let assembly = assemble(&spec(ByteOrder::Big), "d.s", text).unwrap();
+        assembly.experiment.waits.iter().map(|wait| wait.position).collect()
+    };
+    assert_eq!(positions(".wait\ngo 1\n.WAIT ; all\ngo 2\nx: go 3\n.equ y, 4\n.wait\n"), [0, 1, 3]);
+    assert_eq!(positions(".rept 3\ngo 1\n.wait\n.endr\n"), [1, 2, 3]);
+    assert_eq!(positions(".macro both\ngo 1\n.wait\ngo 2\n.endm\nboth\nboth\n"), [1, 3]);
+    assert!(errors("go 1\n.wait 3\n")[0].contains("`.wait` needs nothing more, not `3`"));
+}

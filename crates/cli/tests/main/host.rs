@@ -2,22 +2,19 @@
 
 use super::npu::Npu;
 
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pccx/add.host");
+
 /// The embedded adder counts: tokens of `123+456=` as its alphabet numbers them, then those of ` 579` and the end.
 #[test]
 fn commands_make_the_device_add() {
     let npu = Npu::new();
-    let prompt = [5, 6, 7, 2, 8, 9, 10, 3].into_iter().enumerate();
-    let prompt: String =
-        prompt.map(|(at, token)| format!("load_prompt position={at}, token={token}\n")).collect();
-    let asked: String = (1..=5).map(|request| format!("next_token request={request}\n")).collect();
-    npu.write("add.host", format!("reset_kv session=1\n{prompt}{asked}"));
-    npu.json(0, &["host", "pccx", "commands", "add.host", "-o", "add.bin"]);
+    npu.json(0, &["host", "pccx", "commands", EXAMPLE, "-o", "add.bin"]);
     let told = npu.json(0, &["host", "pccx", "answers", "add.bin", "-o", "status.bin"]);
     let tokens: Vec<u64> =
         told["answers"].as_array().unwrap().iter().filter_map(|answer| answer["token"].as_u64()).collect();
     assert_eq!(tokens, [1, 9, 11, 13, 0]);
     let words = npu.json(0, &["host", "pccx", "status", "status.bin"]);
-    assert_eq!(words["words"][10]["text"], "done, token 9");
+    assert_eq!(words["words"][11]["text"], "done, token 9");
     // Words become the text again.
     npu.json(0, &["host", "pccx", "commands", "add.bin", "-o", "again.host"]);
     let text = npu.json(0, &["host", "pccx", "commands", "again.host"]);

@@ -1,6 +1,7 @@
 //! CVO: special functions, correctly rounded. Source: specification 4.6.1 to 4.6.3.
 
 use crate::bf16::{bf, bf_of_double, val};
+use crate::config::Reading;
 use crate::fault::FaultKind;
 use crate::op::{Cvo, CvoFunc};
 use crate::state::{State, words_of};
@@ -12,7 +13,7 @@ use crate::state::{State, words_of};
 /// # Errors
 ///
 /// [`FaultKind::LengthZero`]; [`FaultKind::L2Range`] when source or destination do not lie in L2.
-pub fn cvo(state: &mut State, cvo: &Cvo) -> Result<(), FaultKind> {
+pub fn cvo(state: &mut State, reading: Reading, cvo: &Cvo) -> Result<(), FaultKind> {
     let length = usize::from(cvo.length);
     if length == 0 {
         return Err(FaultKind::LengthZero);
@@ -33,7 +34,7 @@ pub fn cvo(state: &mut State, cvo: &Cvo) -> Result<(), FaultKind> {
             store(old, [sum], cvo.flags.accm);
         }
         CvoFunc::Scale => {
-            let factor = factor(scalar, cvo.flags.recip_scale);
+            let factor = factor(scalar, cvo.flags.recip_scale, reading);
             store(old, inputs.iter().map(|x| x * factor), cvo.flags.accm);
         }
         CvoFunc::Mul => {
@@ -42,7 +43,10 @@ pub fn cvo(state: &mut State, cvo: &Cvo) -> Result<(), FaultKind> {
         }
         function => {
             for (old, x) in old.iter_mut().zip(inputs) {
-                let y = evaluate(function, x);
+                let y = match (function, reading) {
+                    (CvoFunc::Recip, Reading::Seed) => 1.0 / f64::from(x),
+                    _ => evaluate(function, x),
+                };
                 *old = if cvo.flags.accm { bf(val(*old) + y as f32) } else { bf_of_double(y) };
             }
         }
@@ -50,11 +54,11 @@ pub fn cvo(state: &mut State, cvo: &Cvo) -> Result<(), FaultKind> {
     Ok(())
 }
 
-/// What SCALE multiplies by; the reciprocal of 0 is 0.
-fn factor(scalar: f32, recip: bool) -> f32 {
+/// What SCALE multiplies by; in the documents the reciprocal of 0 is 0.
+fn factor(scalar: f32, recip: bool, reading: Reading) -> f32 {
     match (recip, scalar) {
         (false, _) => scalar,
-        (true, 0.0) => 0.0,
+        (true, 0.0) if reading == Reading::Documents => 0.0,
         (true, _) => 1.0 / scalar,
     }
 }

@@ -4,6 +4,7 @@ use npukit_numeric::{BlockRow, block_product};
 
 use super::quantise::quantise;
 use crate::bf16::{bf, val};
+use crate::config::Reading;
 use crate::fault::FaultKind;
 use crate::op::{Cache, Mac, Shape};
 use crate::state::{State, words_of};
@@ -16,13 +17,13 @@ use crate::weights::WeightImage;
 /// # Errors
 ///
 /// Those of [`gemm`]; [`FaultKind::ShapeMismatch`] for more than one row.
-pub fn gemv(state: &mut State, mac: &Mac) -> Result<(), FaultKind> {
+pub fn gemv(state: &mut State, reading: Reading, mac: &Mac) -> Result<(), FaultKind> {
     let (fmap, weight) = shapes(state, mac)?;
     if fmap.x != 1 {
         let reason = "GEMV takes one row: (1, 1, K)";
         return Err(FaultKind::ShapeMismatch { fmap, weight, reason });
     }
-    product(state, mac, fmap, weight)
+    product(state, reading, mac, fmap, weight)
 }
 
 /// M rows of activations.
@@ -35,9 +36,9 @@ pub fn gemv(state: &mut State, mac: &Mac) -> Result<(), FaultKind> {
 /// are not those of a product; [`FaultKind::NoWeight`], [`FaultKind::WeightMismatch`] and
 /// [`FaultKind::NoScale`] when no weights, others or none with scales are bound; [`FaultKind::L2Range`] when
 /// operand or result do not lie in L2.
-pub fn gemm(state: &mut State, mac: &Mac) -> Result<(), FaultKind> {
+pub fn gemm(state: &mut State, reading: Reading, mac: &Mac) -> Result<(), FaultKind> {
     let (fmap, weight) = shapes(state, mac)?;
-    product(state, mac, fmap, weight)
+    product(state, reading, mac, fmap, weight)
 }
 
 /// (M, 1, K) and (T, N, K), which fit each other.
@@ -58,7 +59,13 @@ fn shapes(state: &State, mac: &Mac) -> Result<(Shape, Shape), FaultKind> {
     Ok((fmap, weight))
 }
 
-fn product(state: &mut State, mac: &Mac, fmap: Shape, weight: Shape) -> Result<(), FaultKind> {
+fn product(
+    state: &mut State,
+    reading: Reading,
+    mac: &Mac,
+    fmap: Shape,
+    weight: Shape,
+) -> Result<(), FaultKind> {
     let (m, n, k) = (usize::from(fmap.x), usize::from(weight.y), usize::from(fmap.z));
     state.check_l2("src_addr", mac.src_addr, words_of(m * k))?;
     state.check_l2("dest_reg", mac.dest_reg, words_of(m * n))?;
@@ -68,15 +75,18 @@ fn product(state: &mut State, mac: &Mac, fmap: Shape, weight: Shape) -> Result<(
     if (image.n(), image.k()) != (n, k) {
         return Err(FaultKind::WeightMismatch { image_n: image.n(), image_k: image.k(), weight });
     }
-    let scales = match (mac.flags.w_scale, image.scales()) {
-        (false, _) => None,
-        (true, Some(scales)) => Some(scales),
-        (true, None) => return Err(FaultKind::NoScale),
+    let scales = match mac.flags.w_scale {
+        false => None,
+        true => Some(scales(reading, weight, &image).ok_or(FaultKind::NoScale)?),
+    };
+    let (within, after) = match reading {
+        Reading::Documents => (None, scales.as_deref()),
+        Reading::Seed => (scales.as_deref(), None),
     };
     // The source is read completely before anything is written: they may overlap.
-    let sums = sums(state.values(mac.src_addr, m * k), k, &image);
+    let sums = sums(state.values(mac.src_addr, m * k), k, &image, within);
     let dest = state.values_mut(mac.dest_reg, m * n);
-    store(dest, &sums, n, scales, mac.flags.accm);
+    store(dest, &sums, n, after, mac.flags.accm);
     let e_max = mac.flags.findemax.then(|| maximum(dest));
     state.e_max = e_max.unwrap_or(state.e_max);
     state.bindings.pop_front();
@@ -84,12 +94,39 @@ fn product(state: &mut State, mac: &Mac, fmap: Shape, weight: Shape) -> Result<(
     Ok(())
 }
 
-/// The products before scales, row by row. Rows with infinities or NaNs are NaN throughout.
-fn sums(activations: &[u16], k: usize, image: &WeightImage) -> Vec<f32> {
+/// The factor of each row: the weights' own, and for the page of the instruction set also what MEMSET puts into the slot
+/// `a` of the size entry, a BF16 number, where that is not 0. None when there are none.
+fn scales(reading: Reading, weight: Shape, image: &WeightImage) -> Option<Vec<f32>> {
+    let injected = (reading == Reading::Seed && weight.x != 0).then(|| val(weight.x));
+    match (image.scales(), injected) {
+        (None, None) => None,
+        (None, Some(factor)) => Some(vec![factor; image.n()]),
+        (Some(scales), None) => Some(scales.to_vec()),
+        (Some(scales), Some(factor)) => Some(scales.iter().map(|scale| scale * factor).collect()),
+    }
+}
+
+/// The products, row by row, before scales that are not applied `within`: those multiply the scale of each block. Rows
+/// with infinities or NaNs are NaN throughout.
+fn sums(activations: &[u16], k: usize, image: &WeightImage, within: Option<&[f32]>) -> Vec<f32> {
     let rows: Vec<_> = activations.chunks_exact(k).map(quantise).collect();
-    let x: Vec<BlockRow> = rows.iter().map(|row| BlockRow::new(&row.values, &row.scales())).collect();
-    let mut sums = vec![0.0; x.len() * image.n()];
-    block_product(image.rows(), image.n(), &x, &mut sums);
+    let mut sums = vec![0.0; rows.len() * image.n()];
+    match within {
+        None => {
+            let x: Vec<BlockRow> = rows.iter().map(|row| BlockRow::new(&row.values, &row.scales())).collect();
+            block_product(image.rows(), image.n(), &x, &mut sums);
+        }
+        Some(factors) => {
+            let weights = image.rows().chunks_exact(image.rows().len() / image.n());
+            for (row, sums) in rows.iter().zip(sums.chunks_exact_mut(image.n())) {
+                for ((weights, factor), sum) in weights.clone().zip(factors).zip(sums) {
+                    let scales: Vec<f32> = row.scales().iter().map(|scale| scale * factor).collect();
+                    let x = BlockRow::new(&row.values, &scales);
+                    block_product(weights, 1, &[x], std::slice::from_mut(sum));
+                }
+            }
+        }
+    }
     for (row, sums) in rows.iter().zip(sums.chunks_exact_mut(image.n())) {
         if row.is_special() {
             sums.fill(f32::NAN);

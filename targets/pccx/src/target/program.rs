@@ -114,11 +114,19 @@ impl PccxProgram {
         self.executable.program.code.iter().map(one).sum()
     }
 
-    /// That an artifact does not keep the instance's timing, when it is no preset's.
+    /// That an artifact does not keep the instance's reading or timing, when it is no preset's.
     fn forgotten(&self) -> Option<String> {
+        if self.by_hand.is_some() {
+            return None;
+        }
         let preset = self.executable.program.preset();
-        let kept = Config::preset(preset).is_some_and(|kept| kept.timing == self.config.timing);
-        (!kept && self.by_hand.is_none()).then(|| {
+        let kept = Config::preset(preset)?;
+        if kept.reading != self.config.reading {
+            return Some(format!(
+                "files of pccx do not keep `reading`: `npu run` of them computes what pccx:{preset} does"
+            ));
+        }
+        (kept.timing != self.config.timing).then(|| {
             format!("files of pccx do not keep `[timing]` and `[system]`: `npu time` of them takes those of pccx:{preset}")
         })
     }
