@@ -101,6 +101,22 @@ class Programs(Folder):
             with self.subTest(name):
                 self.check(compiled(name))
 
+    def test_dumps_are_what_npu_compares(self):
+        """`npu run --compare=FILE` takes an output, raw and real, and says where another one differs."""
+        program = compiled("lenet5")
+        values, expected = program.runs[0]
+        ((name, raw),) = expected.items()
+        files = [self.folder / "dump_raw.npy", self.folder / "dump_real.npy", self.folder / "dump_wrong.npy"]
+        arguments = self.inputs(values)
+        self.passes(program, *arguments, "--raw", f"{name}={files[0]}", "--output", f"{name}={files[1]}")
+        wrong = raw.copy()
+        wrong.flat[3] += 1
+        np.save(files[2], wrong)
+        for file, code in zip(files, (0, 0, 1)):
+            done = npu("run", program.manifest, *arguments, f"--compare={name}={file}", check=False)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertIn(f"differs in 1 of {raw.size} elements: element 3 is {wrong.flat[3]}", done.stdout)
+
     def test_small_transfers(self):
         """Instructions of 8 bytes through transfers that cut them, from a stream of 16 bytes."""
         program = compiled("mlp")

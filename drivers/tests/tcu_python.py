@@ -130,6 +130,10 @@ class Programs(Folder):
         for name, raw in expected.items():
             np.testing.assert_array_equal(outputs[name], raw.astype(np.float32) / np.float32(256))
             np.testing.assert_array_equal(read_npz(dump)[name], outputs[name])
+        sample = self.folder / "sample.npy"
+        np.save(sample, next(iter(values.values())))
+        done = npu("run", program.manifest, "--input", sample, f"--compare={dump}")
+        self.assertIn("bit for bit", done.stdout)
 
 
 class Faults(Folder):

@@ -337,8 +337,11 @@ pub struct RunArgs {
     /// saturates, or where an element's own error is larger than rounding explains: half a step for each constant and
     /// each product, carried through the layer's operators. Lookups and the like have no such bound: they part by
     /// saturation alone. What is suggested was tried on these inputs.
-    #[arg(long, help_heading = ACCURACY)]
-    pub compare: bool,
+    ///
+    /// With a file, an `.npy` or `.npz`, compare its arrays with the outputs bit for bit instead: what a driver read from a
+    /// board. Whole numbers are the machine's integers. The exit status is 1 where they differ.
+    #[arg(long, value_name = "[NAME=]FILE", help_heading = ACCURACY, num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub compare: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub meaning: MeaningArgs,

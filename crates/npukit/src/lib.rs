@@ -6,6 +6,7 @@ mod batch;
 mod classes;
 mod comparison;
 mod convert;
+mod device_dump;
 mod diagnostics;
 mod error;
 mod eval_limits;

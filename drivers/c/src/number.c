@@ -19,10 +19,15 @@ static int64_t round_down(double value)
 
 int32_t npu_fixed_from_real(npu_fixed format, float value, bool *saturated)
 {
+    /* Exact: a float times a power of two. */
+    return npu_fixed_round(format, (double)value * (double)(INT64_C(1) << format.point), saturated);
+}
+
+int32_t npu_fixed_round(npu_fixed format, double units, bool *saturated)
+{
     int32_t largest = npu_fixed_largest(format);
     int32_t smallest = npu_fixed_smallest(format);
-    /* Exact: a float times a power of two. */
-    double shifted = (double)value * (double)(INT64_C(1) << format.point) + 0.5;
+    double shifted = units + 0.5;
     if (!(shifted == shifted)) {
         *saturated = true;
         return 0;

@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "check.h"
+#include "npukit/drra.h"
 #include "npukit/npy.h"
+#include "npukit/opu.h"
+#include "npukit/pccx.h"
 #include "npukit/tcu.h"
 
 enum { MOST = 1 << 20 };
@@ -98,13 +101,148 @@ static void read_array(const npu_array *array)
     }
 }
 
+/* A fabric that takes what is in its bounds. */
+static npu_code take_word(void *context, uint32_t row, uint32_t hops, uint32_t address, uint32_t word, npu_error *error)
+{
+    (void)context;
+    (void)word;
+    (void)error;
+    CHECK(row < 3 && hops < 2 && address < 64);
+    return NPU_OK;
+}
+
+static npu_code call(void *context, npu_error *error)
+{
+    (void)context;
+    (void)error;
+    return NPU_OK;
+}
+
+static npu_code returned(void *context, uint32_t row, bool *is_back, npu_error *error)
+{
+    (void)context;
+    (void)row;
+    (void)error;
+    *is_back = true;
+    return NPU_OK;
+}
+
+static npu_code take_row(void *context, uint32_t row, const uint8_t *bytes, npu_error *error)
+{
+    (void)context;
+    (void)bytes;
+    (void)error;
+    CHECK(row < 1024);
+    return NPU_OK;
+}
+
+static npu_code give_row(void *context, uint32_t row, uint8_t *bytes, npu_error *error)
+{
+    (void)error;
+    return take_row(context, row, bytes, error);
+}
+
+static uint64_t now_us(void *context)
+{
+    (void)context;
+    return 0;
+}
+
+static void read_drra(const uint8_t *bytes, size_t length)
+{
+    npu_drra drra;
+    npu_error error;
+    npu_hal hal = {.now_us = now_us};
+    npu_drra_port port = {NULL, take_word, call, returned, take_row, give_row};
+    npu_drra_fabric fabric = {3, 2, 64, 1024, 1024};
+    CHECK(npu_drra_open(&drra, &hal, port, fabric, 1000, &error) == NPU_OK);
+    (void)npu_drra_load(&drra, bytes, length, &error);
+    (void)npu_drra_write_image(&drra, bytes, length, NULL, &error);
+}
+
+/* The OPU's memory takes every write that the driver says is within it. */
+static bool write_nothing(void *context, uint64_t address, uint32_t value)
+{
+    (void)context;
+    (void)address;
+    (void)value;
+    return true;
+}
+
+static bool read_nothing(void *context, uint64_t address, uint32_t *value)
+{
+    (void)context;
+    (void)address;
+    *value = 0;
+    return true;
+}
+
+static bool put_memory(void *context, uint64_t address, const void *from, size_t bytes)
+{
+    (void)context;
+    (void)from;
+    CHECK(address <= UINT64_C(1) << 32 && bytes <= (UINT64_C(1) << 32) - address);
+    return true;
+}
+
+static bool get_memory(void *context, uint64_t address, void *to, size_t bytes)
+{
+    memset(to, 0x5A, bytes);
+    return put_memory(context, address, to, bytes);
+}
+
+static npu_code opu_begin(void *context, uint32_t address, npu_error *error)
+{
+    (void)address;
+    return call(context, error);
+}
+
+static npu_code opu_ended(void *context, bool *ended, npu_error *error)
+{
+    return returned(context, 0, ended, error);
+}
+
+static void read_opu(const uint8_t *bytes, size_t length)
+{
+    static npu_opu_model model;
+    static npu_opu opu;
+    static uint8_t data[4096];
+    npu_error error;
+    npu_hal hal = {.read32 = read_nothing, .write32 = write_nothing, .read_memory = get_memory, .write_memory = put_memory,
+                   .now_us = now_us};
+    npu_opu_start start = {NULL, opu_begin, opu_ended};
+    npu_region memory = {0, UINT64_C(1) << 32};
+    char name[64];
+    if (npu_opu_model_parse(bytes, length, &model, &error) != NPU_OK) {
+        return;
+    }
+    CHECK(npu_opu_open(&opu, &hal, memory, start, 1000, &error) == NPU_OK);
+    /* Without segments, whose file is not at hand. */
+    model.segments = 0;
+    if (npu_opu_load(&opu, &model, data, (size_t)model.program_words * 4 > sizeof data ? 0 : (size_t)model.program_words * 4, data, 0,
+                     &error) != NPU_OK) {
+        return;
+    }
+    npu_array array = {NPU_UINT8, 1, {0}, 0, data};
+    uint64_t vectors = 0;
+    if (model.inputs > 0 && npu_text_copy(model.input[0].name, name, sizeof name) &&
+        npu_layout_check(&model.input[0].layout, 1, &array.scalars, &vectors, &error) == NPU_OK && array.scalars <= sizeof data &&
+        (uint64_t)model.input[0].height * model.input[0].width < 4096) {
+        (void)npu_opu_write(&opu, name, &array, NULL, &error);
+    }
+}
+
 static void read_all(const uint8_t *bytes, size_t length)
 {
+    npu_pccx_program program;
     npu_tcu_model model;
     npu_tcu_arch arch;
     npu_array array;
     npu_json root;
     npu_error error;
+    (void)npu_pccx_parse(bytes, length, &program, &error);
+    read_drra(bytes, length);
+    read_opu(bytes, length);
     memset(&model, 0, sizeof model);
     if (npu_tcu_model_parse(bytes, length, &model, &error) != NPU_OK) {
         model.inputs.count = model.outputs.count = 0;
@@ -126,6 +264,7 @@ static void read_all(const uint8_t *bytes, size_t length)
 int main(int count, char **arguments)
 {
     static uint8_t original[MOST];
+    static uint8_t bytes[MOST];
     unsigned long cases = count > 1 ? strtoul(arguments[1], NULL, 10) : 0;
     if (cases == 0 || count < 3) {
         fputs("usage: fuzz_files CASES FILE...\n", stderr);
@@ -136,18 +275,15 @@ int main(int count, char **arguments)
         size_t length = file != NULL ? fread(original, 1, MOST / 2, file) : 0;
         CHECK(file != NULL && fclose(file) == 0);
         for (unsigned long one = 0; one < cases; one++) {
-            /* Memory of its own, so that a sanitizer sees every byte too many. */
-            uint8_t *bytes = malloc(MOST);
-            CHECK(bytes != NULL);
             memcpy(bytes, original, length);
             state = one * 1000003 + (uint64_t)i;
             size_t left = one == 0 ? length : damage(bytes, length);
+            /* Memory of its own, so that a sanitizer sees every byte too many. */
             uint8_t *exact = malloc(left > 0 ? left : 1);
             CHECK(exact != NULL);
             memcpy(exact, bytes, left);
             read_all(exact, left);
             free(exact);
-            free(bytes);
         }
     }
     FINISH();

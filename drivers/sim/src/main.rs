@@ -1,10 +1,13 @@
 //! `npukit-board-sim SOCKET BOARD`: a board for tests of the drivers, behind a Unix socket.
 //!
-//! BOARD is `tcu:INSTANCE`; the instance may be a `.tarch` file, and `@BITS` behind it is the width of its streams. Each connection is a board after power-on, whose memories hold
+//! BOARD is `tcu:INSTANCE`, `opu:INSTANCE`, `drra:INSTANCE` or `pccx:INSTANCE`; of the TCU the instance may be a `.tarch` file, and `@BITS` behind it is the width of its streams. Each connection is a board after power-on, whose memories hold
 //! garbage; the protocol is in [`server`]. One line, `ready`, is printed when the socket takes connections.
 
 mod dma;
+mod drra;
 mod faults;
+mod opu;
+mod pccx;
 mod ram;
 mod server;
 mod tcu;
@@ -53,6 +56,9 @@ fn board(name: &str) -> Result<MakeBoard, String> {
         name.split_once(':').ok_or_else(|| format!("`{name}` is not TARGET:INSTANCE"))?;
     match target {
         "tcu" => tcu::maker(instance),
-        _ => Err(format!("there is no board for `{target}`: tcu")),
+        "opu" => opu::maker(instance),
+        "drra" => drra::maker(instance),
+        "pccx" => pccx::maker(instance),
+        _ => Err(format!("there is no board for `{target}`: tcu, opu, drra or pccx")),
     }
 }

@@ -209,7 +209,7 @@ impl Board {
         if kind.memory() == Memory::Accumulators {
             return None;
         }
-        let offset = u64::from(self.machine.configuration().offset_bytes(kind.memory()));
+        let offset = self.machine.configuration().offset_bytes(kind.memory());
         let bytes = self.vector_bytes() as u64;
         let vectors = (0..size).map(|i| other.address + (i << other.stride_log2));
         Some((kind, vectors.map(|vector| (vector, offset + vector * bytes)).collect()))

@@ -30,7 +30,7 @@ use crate::source::Source;
 use crate::speed::{Speed, batch, timed};
 use crate::targets::artifact_target;
 use crate::underflow;
-use crate::{Context, quantise, rescale};
+use crate::{Context, device_dump, quantise, rescale};
 use float_reference::FloatReference;
 
 pub use by_hand::{Expectations, FailedExpectation, Hand, HandFiles, HandReport, run_by_hand};
@@ -50,6 +50,8 @@ pub struct Request {
     pub raw: bool,
     /// Compares every layer with float.
     pub compare: bool,
+    /// `[NAME=]FILE`: outputs that a driver read from a board, to compare with bit for bit.
+    pub board: Option<String>,
     /// Gives every tensor.
     pub dump: bool,
     /// What counts where hardware computes something else than the instructions say.
@@ -198,6 +200,9 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     let labels = measured.map(|options| Labels::read(&options.labels, context.reader)).transpose()?;
     let Program { compiled, origin } = request.source.program_for(&request.inputs, context)?;
     let outcome = Outcome::of(request, &*compiled, origin.as_ref(), context)?;
+    let of_board = |file: &String| device_dump::compare(file, &outcome.stacks, context.reader);
+    // Default: without a board nothing is found.
+    let board = request.board.as_ref().map(of_board).transpose()?.unwrap_or_default();
     let mut reference = match &origin {
         Some(origin) => outcome.reference(origin)?,
         None => FloatReference::of(&outcome.samples, &outcome.stacks),
@@ -209,7 +214,10 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     let accuracy = accuracy.transpose()?;
     let dump = reference.dump.as_mut().map(|dump| std::mem::take(&mut dump.npz));
     let files = Files { outputs: npz(&outcome.stacks, request.raw)?, dump };
-    Ok((outcome.report(origin, reference, accuracy, start), files))
+    let mut report = outcome.report(origin, reference, accuracy, start);
+    report.notes.extend(board.notes);
+    report.failures.extend(board.failures);
+    Ok((report, files))
 }
 
 /// What the machine made of all samples.

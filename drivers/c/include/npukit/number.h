@@ -19,6 +19,8 @@ int32_t npu_fixed_smallest(npu_fixed format);
 
 /* The raw integer of a value; `saturated` becomes true, and never false, when the value did not fit. */
 int32_t npu_fixed_from_real(npu_fixed format, float value, bool *saturated);
+/* The same of a value in units of the format's last bit. */
+int32_t npu_fixed_round(npu_fixed format, double units, bool *saturated);
 float npu_fixed_to_real(npu_fixed format, int32_t raw);
 
 /* Little-endian bytes. A scalar of 18 bits in four bytes has zeros above them, as upstream's files do. */
