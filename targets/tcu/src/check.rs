@@ -3,7 +3,7 @@
 //! The machine asks before it executes, so the functions in `exec` may rely on ranges and forms;
 //! [`mod@crate::validate`] asks for a whole program.
 
-use crate::config::Config;
+use crate::config::{Config, Reading};
 use crate::fault::{FaultKind, Memory};
 use crate::op::{Op, Path, Place, SimdOp, SimdSub, Strided};
 
@@ -26,7 +26,10 @@ pub fn check(config: &Config, op: &Op) -> Result<(), FaultKind> {
 /// What only this instruction may not do.
 fn check_own(config: &Config, op: &Op) -> Result<(), FaultKind> {
     match *op {
-        Op::Simd { read, write, sub, .. } => simd_form(config, read, write, sub),
+        Op::Simd { read, write, write_address, sub, .. } if sub.op == SimdOp::NoOp => {
+            external(config, read, write, write_address)
+        }
+        Op::Simd { read, sub, .. } => simd_form(config, read, sub),
         Op::LoadLut { table, .. } => load_lut(config, table),
         Op::Unassigned { header, .. } => Err(FaultKind::Unassigned { header }),
         _ => Ok(()),
@@ -75,13 +78,27 @@ fn load_lut(config: &Config, table: u64) -> Result<(), FaultKind> {
     }
 }
 
+/// A SIMD NoOp with a flag hangs the hardware; by the page it moves vectors, and with `read` one to `address` of local
+/// memory.
+fn external(config: &Config, read: bool, write: bool, address: u64) -> Result<(), FaultKind> {
+    let local = Place { memory: Memory::Local, run: Strided { address, stride_log2: 0 } };
+    match config.reading {
+        Reading::Released if read || write => Err(FaultKind::NoOpMoves),
+        Reading::Seed if read && !is_in_range(config, local, 1) => Err(FaultKind::OutOfRange {
+            memory: Memory::Local,
+            address,
+            stride_log2: 0,
+            size: 1,
+            depth: config.local_depth,
+        }),
+        Reading::Released | Reading::Seed => Ok(()),
+    }
+}
+
 /// The forms that hang the hardware (specification 4.1): the unit reads exactly when a source is
 /// the input. The right source counts for unary operations too, a slip of the hardware.
-fn simd_form(config: &Config, read: bool, write: bool, sub: SimdSub) -> Result<(), FaultKind> {
+fn simd_form(config: &Config, read: bool, sub: SimdSub) -> Result<(), FaultKind> {
     let SimdSub { op, left, right, destination } = sub;
-    if op == SimdOp::NoOp {
-        return if read || write { Err(FaultKind::NoOpMoves) } else { Ok(()) };
-    }
     if op == SimdOp::Lookup && config.lookup_tables == 0 {
         return Err(FaultKind::NoLookup);
     }

@@ -180,7 +180,9 @@ impl Clock {
 
     /// As [`Self::run`]; gives `sink` the sampling unit's words, first those of the interval given and,
     /// when the program configures another one, then of that. After the program, samples go on until
-    /// there are whole blocks of `block`; after a hang they end.
+    /// there are whole blocks of `block`, with whose last word the hardware asserts TLAST; after a hang they end. By the
+    /// page, what is missing to a block while the interval is 0 are invalid samples, and so is a first block without any
+    /// other.
     pub fn run_sampled(
         &self,
         ops: &[Op],
@@ -191,7 +193,7 @@ impl Clock {
         let mut run = Run::new(self.machine.clone());
         run.machine.configure(Register::SampleInterval, interval.into());
         run.machine.watch();
-        let mut sampler = Sampler::new(sink);
+        let mut sampler = Sampler::new(sink, block.max(1).into());
         for (index, op) in ops.iter().enumerate() {
             let Some(held) = run.advance(index, op) else { return run.finish(ops) };
             sampler.held(&mut run.machine, held);
@@ -200,7 +202,7 @@ impl Clock {
         }
         let mut machine = run.machine.clone();
         let timeline = run.finish(ops);
-        sampler.idle(&mut machine, timeline.total, block.max(1).into());
+        sampler.idle(&mut machine, timeline.total);
         timeline
     }
 }
@@ -297,9 +299,10 @@ impl Run {
     fn finish(mut self, ops: &[Op]) -> Timeline {
         self.machine.finish(&mut self.timeline);
         if let Some((index, Stuck { from, unit })) = self.stuck {
-            let timeout = u64::from(self.machine.configuration().get(Register::Timeout));
+            let configuration = self.machine.configuration();
+            let timeout = u64::from(configuration.get(Register::Timeout));
             self.timeline.timeout.for_ever(index, from + timeout);
-            self.timeline.hang = Some(Hang::new(ops, index, unit));
+            self.timeline.hang = Some(Hang::new(ops, (index, unit), configuration.reading()));
         }
         self.timeline
     }

@@ -142,6 +142,11 @@ impl Configuration {
         Self { held, reading }
     }
 
+    /// Whose registers they are.
+    pub const fn reading(&self) -> Reading {
+        self.reading
+    }
+
     /// What a register holds; an offset in units of 64 KiB.
     pub const fn get(&self, register: Register) -> u32 {
         self.held[register as usize]

@@ -27,6 +27,9 @@ pub(crate) fn step<F: Number>(state: &mut State<F>, config: &Config, op: &Op) ->
         }
         Op::DataMove { kind, local, other, size } => data_move(state, kind, local, other, size),
         Op::LoadWeights { zeroes, local, size } => load_weights(state, zeroes, local, size),
+        Op::Simd { read, write, accumulate, write_address, read_address, sub } if sub.op == SimdOp::NoOp => {
+            external(state, read.then_some(read_address), write.then_some(accumulate), write_address);
+        }
         Op::Simd { read, write, accumulate, write_address, read_address, sub } => {
             let read = read.then_some(read_address);
             let write = write.then_some((write_address, accumulate));
@@ -73,6 +76,15 @@ fn mat_mul<F: Number>(
         let results = &mut state.results[..count as usize * state.lanes];
         array_product::<F>(&state.weights, rows, results, &mut state.saturations);
         store_results(state, accumulate, accumulator.from(first), count);
+        keep_output(state, count);
+    }
+}
+
+/// Keeps the last of `count` result vectors as the array's output, where an instruction can take it.
+fn keep_output<F: Number>(state: &mut State<F>, count: u64) {
+    let State { results, output, lanes, .. } = state;
+    if let Some(last) = results.chunks_exact(*lanes).nth(count as usize - 1).filter(|_| !output.is_empty()) {
+        output.copy_from_slice(last);
     }
 }
 
@@ -87,6 +99,7 @@ fn mat_mul_zeroes<F: Number>(state: &mut State<F>, accumulate: bool, accumulator
     for i in 0..size {
         store_results(state, accumulate, accumulator.from(i), 1);
     }
+    keep_output(state, 1);
 }
 
 /// Puts the first `count` result vectors into the accumulators.
@@ -181,9 +194,6 @@ fn simd<F: Number>(
     write: Option<(u64, bool)>,
     sub: SimdSub,
 ) -> Result<(), FaultKind> {
-    if sub.op == SimdOp::NoOp {
-        return Ok(());
-    }
     if sub.op == SimdOp::Lookup {
         lookup(state, config, read, sub)?;
     } else {
@@ -198,6 +208,21 @@ fn simd<F: Number>(
         store::<F>(accumulators.vector_mut(address), output, accumulate, sum, saturations);
     }
     Ok(())
+}
+
+/// Moves of a SIMD NoOp, which only the page knows: with `read`, that accumulator goes out to vector `to` of local memory;
+/// with `write`, the array's output into accumulator `to`, or is added to what is there if it holds.
+///
+/// The page says what is moved, not which vector of either: the array's output is the last row it has computed, and the
+/// address in local memory that of the instruction's first operand. What is read is as it was before the write.
+fn external<F: Number>(state: &mut State<F>, read: Option<u64>, write: Option<bool>, to: u64) {
+    let State { local, accumulators, output, sum, saturations, .. } = state;
+    if let Some(from) = read {
+        local.vector_mut(to).copy_from_slice(accumulators.vector(from));
+    }
+    if let Some(accumulate) = write {
+        store::<F>(accumulators.vector_mut(to), output, accumulate, sum, saturations);
+    }
 }
 
 /// `op(left, right)` into the first result vector.

@@ -72,6 +72,9 @@ pub enum FaultKind {
         /// Right source; the hardware waits for it also when the operation ignores it.
         right: u8,
     },
+    /// With poisoned memory: the output of an array that has computed nothing.
+    #[error("takes the output of the array, which has multiplied nothing yet")]
+    OutputUnset,
     /// SIMD NoOp with the read or write flag: it waits for data from elsewhere.
     #[error("SIMD NoOp has the read or write flag: the hardware hangs")]
     NoOpMoves,
@@ -145,7 +148,10 @@ fn step(stride_log2: &u32) -> String {
 impl FaultKind {
     /// Whether an instruction reads what nobody has written.
     pub const fn is_unwritten(&self) -> bool {
-        matches!(self, Self::Unset { .. } | Self::WeightsUnset { .. } | Self::RegisterUnset { .. })
+        matches!(
+            self,
+            Self::Unset { .. } | Self::WeightsUnset { .. } | Self::RegisterUnset { .. } | Self::OutputUnset
+        )
     }
 
     /// What to do about it.
@@ -163,7 +169,9 @@ impl FaultKind {
                 "set the read flag, or name registers; a unary operation on a register needs right = left"
                     .to_owned()
             }
-            Self::NoOpMoves => "use Move to copy, or drop the flags".to_owned(),
+            Self::NoOpMoves => "use Move to copy, or drop the flags; on an instance whose name ends in `+seed` it moves what \
+                                the page of the instruction set says"
+                .to_owned(),
             Self::NoRegister { depth, .. } => format!("name a register from 1 to {depth}"),
             Self::Unassigned { .. } => "remove it: hardware skips it without effect".to_owned(),
             Self::NoLookup => "set lookup_tables in the instance; no released hardware has them".to_owned(),
@@ -174,6 +182,7 @@ impl FaultKind {
                 "write it first: what is in it after a reset, or from a program before, is not known"
                     .to_owned()
             }
+            Self::OutputUnset => "multiply before it".to_owned(),
             Self::WeightsUnset { .. } => "load N weight rows and the bias row, or rows of zeros".to_owned(),
         }
     }

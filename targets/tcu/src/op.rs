@@ -10,12 +10,13 @@ mod operands;
 
 use npukit_base::Word;
 use npukit_isa::coding::{Choice, Flag, Number};
-use npukit_isa::{Radix, When, instructions};
+use npukit_isa::{Form, Radix, When, instructions};
 
 pub use flow::{Flow, Path, Place};
 pub use format::Format;
 pub use operands::{DataMoveKind, SimdOp, SimdSub, Strided};
 
+use crate::config::Reading;
 use crate::fault::Memory;
 use format::{Operations, RegisterNumbers, Registers};
 
@@ -279,6 +280,7 @@ instructions! {
     }
     .with_doc("A source `in` needs a `read`, and a `read` needs a source `in`: hardware hangs otherwise, also for the \
                ignored right source of a unary operation. `move(r1)` sets both sources to r1.")
+    .with_forms(read_out(format))
     .with_form(&simd(format, ""), vec![of_arity(0), zero("left"), zero("right")])
     .with_form(&simd(format, "({left})"), vec![of_arity(1), When::Same("right".to_owned(), "left".to_owned())])
     .with_form(&simd(format, "({left}, {right})"), Vec::new());
@@ -289,13 +291,13 @@ instructions! {
         local_address: format.address0 => below(format.config.local_depth), "entries";
         local_stride: format.stride0 => format.strides0(), STRIDE;
         table: format.table => decimal(format.config.lookup_tables as u64), "0 is the index, k the values of table k";
-        size: format.size2 => format.lut_sizes(), "vectors";
+        size: format.lut_size => format.lut_sizes(), "vectors";
     }
-    .with_form(&format.syntax("loadlut", &format!(" {LOCAL}, table {{table}}, {{size}}")), Vec::new());
+    .with_forms(loadlut(format));
 
     0xF, if !format.has_threads() => "Configure" { Self::Configure { register, value } } "Writes a configuration register." {
         register: format.register => RegisterNumbers, "register; others are ignored";
-        value: format.value => decimal(format.value.max()), "value; of DRAM offsets, in units of 64 KiB";
+        value: format.value => decimal(format.value.max()), "value, in released hardware of 28 bits and with `+seed` of 32; of DRAM offsets, in units of 64 KiB";
     }
     .with_form("configure {register}, {value}", Vec::new());
 
@@ -338,6 +340,24 @@ impl Op {
             }
         }
     }
+}
+
+/// The forms of a LoadLUT. The page's has no size.
+fn loadlut(format: &Format) -> Vec<Form> {
+    let table = format.syntax("loadlut", &format!(" {LOCAL}, table {{table}}"));
+    let is_default = When::Is("size".to_owned(), format.lut_vectors());
+    let pages = Form { syntax: table.clone(), when: vec![is_default] };
+    let own = Form { syntax: format!("{table}, {{size}}"), when: Vec::new() };
+    if format.config.lookup_vectors().is_some() { vec![pages, own] } else { vec![own, pages] }
+}
+
+/// The form of a SIMD NoOp that reads accumulators out to local memory, as the page has it.
+fn read_out(format: &Format) -> Vec<Form> {
+    let is_there = format.config.reading == Reading::Seed;
+    let syntax = format.syntax("simd", " local[{write_address}] = noop, read acc[{read_address}]");
+    let zeros = ["op", "left", "right", "destination", "write", "accumulate"].map(zero);
+    let when = zeros.into_iter().chain([When::Is("read".to_owned(), 1)]).collect();
+    is_there.then_some(Form { syntax, when }).into_iter().collect()
 }
 
 const STRIDE: &str = "distance of vectors, as an exponent of two";

@@ -16,6 +16,8 @@ pub(crate) struct Set {
     rows: Vec<bool>,
     /// By register.
     registers: Vec<bool>,
+    /// Whether the array has computed a row.
+    output: bool,
 }
 
 /// Puts garbage into all memories, the weights and the registers.
@@ -30,6 +32,7 @@ pub(crate) fn fill<F: Number>(state: &mut State<F>, seed: u64, scalar: impl Fn(i
     state.local.fill_with(&mut next);
     state.accumulators.fill_with(&mut next);
     state.registers.fill_with(&mut next);
+    state.output.fill_with(&mut next);
     for k in 0..=state.lanes {
         let row: Vec<F::Raw> = (0..state.lanes).map(|_| next()).collect();
         state.weights.set_row(k, &row);
@@ -43,7 +46,7 @@ pub(crate) fn poison<F: Number>(state: &mut State<F>) {
     state.local.poison();
     state.accumulators.poison();
     let (rows, registers) = (vec![false; state.lanes + 1], vec![false; state.registers.len() / state.lanes]);
-    state.poison = Some(Set { rows, registers });
+    state.poison = Some(Set { rows, registers, output: false });
 }
 
 /// Checks that what `op` reads was set, and notes what it sets. Its ranges have been checked.
@@ -58,7 +61,14 @@ pub(crate) fn check<F: Number>(state: &mut State<F>, tables: usize, op: &Op) -> 
     }
     flow.reads().try_for_each(|place| state.run_set(place, flow.size))?;
     match (flow.path, &mut state.poison) {
+        (Path::Alus(SimdSub { op: SimdOp::NoOp, .. }), Some(set)) => {
+            // What it writes comes from the array.
+            if flow.target.is_some() && !set.output {
+                return Err(FaultKind::OutputUnset);
+            }
+        }
         (Path::Alus(sub), _) => state.registers_set(sub, tables)?,
+        (Path::Array, Some(set)) => set.output = true,
         (Path::Weights, Some(set)) => set.shift(flow.size),
         _ => {}
     }
@@ -136,6 +146,9 @@ impl<F: Number> State<F> {
         }
         match flow.path {
             Path::Array => (0..rows_needed(&flow, self.lanes)).for_each(|row| self.note_row(row)),
+            Path::Alus(SimdSub { op: SimdOp::NoOp, .. }) => {
+                self.poison.iter_mut().for_each(|set| set.output = true);
+            }
             Path::Alus(sub) => {
                 [sub.left, sub.right].into_iter().for_each(|source| self.note_register(source))
             }

@@ -70,6 +70,14 @@ impl Sample {
     /// Bits that no field has.
     const UNUSED: u64 = 0xFFFF << 48;
 
+    /// A sample that is none: the program counter is all ones, all flags are low.
+    pub const INVALID: Self = Self(u32::MAX as u64);
+
+    /// Whether it is none.
+    pub const fn is_invalid(self) -> bool {
+        self.0 == Self::INVALID.0
+    }
+
     /// A sample with all flags low.
     pub const fn new(program_counter: u32) -> Self {
         Self(program_counter as u64)
@@ -134,6 +142,12 @@ pub enum SamplesError {
     /// There are no samples.
     #[error("byte 0x0: there are no samples; is the sample interval above 0?")]
     Empty,
+    /// All samples are invalid.
+    #[error("byte 0x0: all {samples} samples are invalid: the sample interval was 0")]
+    Invalid {
+        /// How many there are.
+        samples: usize,
+    },
     /// No sample is of the program.
     #[error(
         "none of the {samples} samples from byte {offset:#x} on is of the program's {instructions} \
@@ -167,6 +181,8 @@ pub struct Samples {
     pub ports: [PortSamples; Port::ALL.len()],
     /// Samples before the program, after it, and of what the driver adds to it.
     pub outside: u64,
+    /// Words that say that they are no samples.
+    pub invalid: u64,
 }
 
 /// Instructions the driver puts before the program: it sets the program counter to their number.
@@ -175,19 +191,24 @@ pub const DRIVER_SHIFT: u32 = 1;
 /// Reads a driver's buffer of samples of a program of `instructions` instructions.
 ///
 /// As the C driver does: the program begins at the first sample whose counter is lower than that before it,
-/// else with the buffer; a counter beyond the program is not counted.
+/// else with the buffer; a counter beyond the program is not counted. Invalid samples are counted and left out.
 ///
 /// # Errors
 ///
 /// [`SamplesError`], with the place in the buffer: a buffer that is empty, ends inside a sample or holds what
 /// is not one, or whose samples are all outside the program.
 pub fn read(instructions: usize, bytes: &[u8]) -> Result<Samples, SamplesError> {
-    let samples = words(bytes)?;
+    let all = words(bytes)?;
+    let samples: Vec<Sample> = all.iter().copied().filter(|sample| !sample.is_invalid()).collect();
+    if samples.is_empty() {
+        return Err(SamplesError::Invalid { samples: all.len() });
+    }
     let counter = |sample: &Sample| sample.program_counter();
     let falls = samples.windows(2).position(|pair| counter(&pair[1]) < counter(&pair[0]));
     let first = falls.map_or(0, |at| at + 1);
     let mut found = Samples { instructions: vec![0; instructions], ..Samples::default() };
     found.outside = first as u64;
+    found.invalid = (all.len() - samples.len()) as u64;
     for sample in &samples[first..] {
         found.count(*sample);
     }

@@ -7,7 +7,7 @@ use npukit_numeric::{ArrayWeights, Number, Saturations};
 use npukit_sim::{Flat, Paged, TooLarge};
 use thiserror::Error;
 
-use crate::config::Config;
+use crate::config::{Config, Reading};
 use crate::configuration::Configuration;
 use crate::fault::Memory;
 use crate::lut::Tables;
@@ -64,6 +64,8 @@ pub(crate) struct State<F: Number> {
     pub saturations: Saturations,
     /// What was set since memory was poisoned; none when it was not.
     pub poison: Option<Set>,
+    /// The last row that the array has computed; empty where no instruction can ask for it.
+    pub output: Vec<F::Raw>,
     /// Results on their way: `CHUNK` vectors.
     pub results: Vec<F::Raw>,
     /// A vector on its way into an accumulator, between reading and writing it.
@@ -97,6 +99,7 @@ impl<F: Number> State<F> {
             tables: Tables::default(),
             saturations: Saturations::default(),
             poison: None,
+            output: if config.reading == Reading::Seed { vec![zero; lanes] } else { Vec::new() },
             results: vec![zero; CHUNK as usize * lanes],
             sum: vec![zero; lanes],
         })

@@ -5,14 +5,16 @@
 
 use std::collections::BTreeMap;
 
+use npukit_base::counted;
+
 use crate::board;
 use crate::check::check;
 use crate::clock::ClockParams;
-use crate::config::{Config, System};
+use crate::config::{Config, Reading, System};
 use crate::configuration::Register;
 use crate::fault::{FaultKind, Memory};
 use crate::hazard::{Judged, MovedWrites, judge, moved_writes};
-use crate::op::{Op, Path, Place, SimdOp};
+use crate::op::{DataMoveKind, Op, Path, Place, SimdOp};
 
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,6 +66,9 @@ impl Problem {
 pub const LOST_ADDITION: &str = "lost-addition";
 /// The code of writes that hardware moves.
 pub const MOVED_WRITES: &str = "moved-writes";
+/// The code of a read of accumulators right behind a SIMD that writes, which the page alone forbids: only its reading has
+/// this check.
+pub const SIMD_WAIT: &str = "simd-wait";
 /// The code of values that have more bits than their register.
 pub const CUT_VALUE: &str = "cut-value";
 
@@ -85,12 +90,46 @@ pub fn validate_with(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Pr
 fn by_instruction(config: &Config, ops: &[Op]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut tables = Entries::default();
+    let mut wait = Wait::default();
     for (i, op) in ops.iter().enumerate() {
+        if config.reading == Reading::Seed {
+            problems.extend(wait.follow(i, op));
+        }
         let fault = check(config, op).err().or_else(|| tables.follow(config, op));
         problems.extend(fault.map(|kind| Problem::error(i, &kind)));
         warn(config, i, op, &mut problems);
     }
     problems
+}
+
+/// Instructions that the page wants between a SIMD that writes and a DataMove that reads the accumulators.
+const WAIT: usize = 2;
+
+/// The last SIMD that writes.
+#[derive(Default)]
+struct Wait(Option<usize>);
+
+impl Wait {
+    /// Follows a SIMD; finds a DataMove that comes too early behind one by the page.
+    fn follow(&mut self, i: usize, op: &Op) -> Option<Problem> {
+        match *op {
+            Op::Simd { write: true, .. } => {
+                self.0 = Some(i);
+                None
+            }
+            Op::DataMove { kind: DataMoveKind::AccumulatorToLocal, .. } => {
+                let between = i - self.0? - 1;
+                let reason = format!(
+                    "reads the accumulators {} behind a SIMD that writes: the page asks for {WAIT} instructions between",
+                    counted(between as u64 + 1, "instruction")
+                );
+                let hint = "put NoOps between; the released circuits need none, as the commands of the accumulators run \
+                            in order: measured on programs without a wait, whose results were right";
+                (between < WAIT).then(|| Problem::warning(i, SIMD_WAIT, reason, hint))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Entries loaded of each lookup table so far.

@@ -36,6 +36,8 @@ mod networks;
 mod numerics;
 #[path = "main/published.rs"]
 mod published;
+#[path = "main/seed.rs"]
+mod seed;
 #[path = "main/sequences.rs"]
 mod sequences;
 #[path = "main/suite.rs"]

@@ -6,13 +6,14 @@ use std::fmt::Write as _;
 
 use npukit_target::ArtifactFile;
 
-use crate::config::Config;
+use crate::config::{Config, System};
 
 /// The name under which the driver includes it.
 const FILE: &str = "architecture_params.h";
 
-/// The file for programs of `config`.
-pub fn header(config: &Config) -> ArtifactFile {
+/// The file for programs of `config` in `system`: the nine macros, and behind them what the driver is to write to the cache
+/// registers, under names of ours, where the system says that.
+pub fn header(config: &Config, system: &System) -> ArtifactFile {
     let mut text =
         String::from("// The architecture of the programs beside this file, for Tensil's embedded driver.\n");
     text += "#pragma once\n\n";
@@ -31,6 +32,10 @@ pub fn header(config: &Config) -> ArtifactFile {
     for (name, value) in std::iter::once(("DATA_TYPE", data_type)).chain(depths) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "#define TENSIL_ARCHITECTURE_{name} {value}");
+    }
+    let caches = [("DRAM0", system.dram0_cache), ("DRAM1", system.dram1_cache)];
+    for (bank, value) in caches.into_iter().filter_map(|(bank, value)| Some((bank, value?))) {
+        let _ = writeln!(text, "#define NPUKIT_{bank}_CACHE {value:#x}");
     }
     ArtifactFile { name: FILE.to_owned(), bytes: text.into_bytes() }
 }
@@ -56,8 +61,14 @@ mod tests {
 #define TENSIL_ARCHITECTURE_STRIDE0_DEPTH 8
 #define TENSIL_ARCHITECTURE_STRIDE1_DEPTH 8
 ";
-        let file = header(&Config::preset("zcu104").unwrap());
-        assert_eq!(file.name, "architecture_params.h");
-        assert_eq!(String::from_utf8(file.bytes).unwrap(), expected);
+        let text = |system| {
+            let file = header(&Config::preset("zcu104").unwrap(), &system);
+            assert_eq!(file.name, "architecture_params.h");
+            String::from_utf8(file.bytes).unwrap()
+        };
+        assert_eq!(text(System::OPEN), expected);
+        let cached = System { dram0_cache: Some(3), dram1_cache: Some(15), ..System::OPEN };
+        let caches = "#define NPUKIT_DRAM0_CACHE 0x3\n#define NPUKIT_DRAM1_CACHE 0xf\n";
+        assert_eq!(text(cached), format!("{expected}{caches}"));
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::alu::needs_input;
 use super::unit::Unit;
+use crate::config::Reading;
 use crate::op::{Op, SimdOp};
 
 /// A SIMD form that the hardware never completes.
@@ -30,10 +31,10 @@ impl fmt::Display for StuckForm {
 }
 
 /// The form of an instruction that leaves a unit waiting for ever.
-fn stuck_form(op: &Op) -> Option<StuckForm> {
+fn stuck_form(op: &Op, reading: Reading) -> Option<StuckForm> {
     let Op::Simd { read, write, sub, .. } = *op else { return None };
     match sub.op {
-        SimdOp::NoOp => (read || write).then_some(StuckForm::NoOpMoves),
+        SimdOp::NoOp => (reading == Reading::Released && (read || write)).then_some(StuckForm::NoOpMoves),
         _ if read && !needs_input(sub) => Some(StuckForm::InputUnused),
         _ if !read && needs_input(sub) => Some(StuckForm::InputMissing),
         _ => None,
@@ -54,9 +55,9 @@ pub struct Hang {
 
 impl Hang {
     /// Instruction `instruction` of `ops` waits for `unit` for ever.
-    pub(super) fn new(ops: &[Op], instruction: usize, unit: Unit) -> Self {
+    pub(super) fn new(ops: &[Op], (instruction, unit): (usize, Unit), reading: Reading) -> Self {
         let before = ops.iter().take(instruction + 1).enumerate();
-        let stuck = before.filter_map(|(index, op)| Some((index, stuck_form(op)?))).next();
+        let stuck = before.filter_map(|(index, op)| Some((index, stuck_form(op, reading)?))).next();
         Self { instruction, unit, stuck }
     }
 

@@ -13,7 +13,7 @@ use super::stall::{Stall, StallMeter, Stalled, Stalls};
 use super::timeline::{Busy, LastEvents, Timeline, Traffic};
 use super::unit::Unit;
 use super::watch::Watch;
-use crate::config::Config;
+use crate::config::{Config, Reading};
 use crate::configuration::{Configuration, Register};
 use crate::fault::Memory;
 use crate::op::{Flow, Op, Path, SimdOp, SimdSub, Strided};
@@ -128,6 +128,11 @@ impl Machine {
             (Path::Array, Some(to)) => self.mat_mul(flow.adds, flow.source.is_none(), to.run, size),
             (Path::Weights, _) => self.load_weights(flow.source.is_none(), size),
             (Path::Copy, _) => self.copy(&flow, size),
+            (Path::Alus(SimdSub { op: SimdOp::NoOp, .. }), _)
+                if self.configuration.reading() == Reading::Seed =>
+            {
+                self.external(&flow)
+            }
             (Path::Alus(sub), to) => {
                 let write = to.map(|to| Write { address: to.run.address, accumulate: flow.adds });
                 self.simd(Flags { read: flow.source.is_some(), write }, sub)
@@ -382,6 +387,15 @@ impl Machine {
         }
         self.accumulator.commands.leave(expanded);
         Accept::new(queued, Unit::Accumulator)
+    }
+
+    /// A SIMD NoOp as the page has it: the accumulators give a vector to local memory as in a move, the array gives them one
+    /// as in a product of zeros.
+    fn external(&mut self, flow: &Flow) -> Accept {
+        let out = flow.source.map(|_| self.move_out(1));
+        let into = flow.target.map(|to| self.mat_mul(flow.adds, true, to.run, 1));
+        let taken = [out, into].into_iter().flatten();
+        taken.fold(self.nothing(), |accept, part| accept.and(part.at, part.unit))
     }
 
     /// What the decoder alone is done with in the cycle it comes.

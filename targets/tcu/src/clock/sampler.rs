@@ -2,6 +2,7 @@
 
 use super::machine::{Held, Machine};
 use super::queue::Cycle;
+use crate::config::Reading;
 use crate::samples::{Port, Sample};
 
 /// Counts cycles to the next sample.
@@ -9,14 +10,16 @@ pub(super) struct Sampler<'a> {
     sink: &'a mut dyn FnMut(Sample),
     /// Samples taken.
     count: u64,
+    /// Samples of a block.
+    block: u64,
     /// When the next one is due, while samples are taken.
     next: Option<Cycle>,
 }
 
 impl<'a> Sampler<'a> {
     /// Gives its samples to `sink`.
-    pub(super) fn new(sink: &'a mut dyn FnMut(Sample)) -> Self {
-        Self { sink, count: 0, next: None }
+    pub(super) fn new(sink: &'a mut dyn FnMut(Sample), block: u64) -> Self {
+        Self { sink, count: 0, block, next: None }
     }
 
     /// The samples up to the end of an instruction that the decoder held: all of them are known now.
@@ -32,17 +35,37 @@ impl<'a> Sampler<'a> {
     pub(super) fn obeyed(&mut self, machine: &Machine, until: Cycle) {
         if machine.interval() == 0 {
             self.next = None;
+            self.complete(machine);
         }
         self.start(machine, until + 1);
     }
 
     /// The samples up to cycle `until`, while the decoder has nothing to do; then as many as are
     /// missing to whole blocks.
-    pub(super) fn idle(&mut self, machine: &mut Machine, until: Cycle, block: u64) {
+    pub(super) fn idle(&mut self, machine: &mut Machine, until: Cycle) {
         self.start(machine, 0);
-        while let Some(at) = self.next.filter(|at| *at <= until || !self.count.is_multiple_of(block)) {
+        while let Some(at) = self.next.filter(|at| *at <= until || !self.count.is_multiple_of(self.block)) {
             self.take(machine, at, (false, true));
         }
+        if self.count == 0 {
+            self.give_invalid(machine);
+        }
+        self.complete(machine);
+    }
+
+    /// Ends the block that was begun while nothing is sampled.
+    fn complete(&mut self, machine: &Machine) {
+        while !self.count.is_multiple_of(self.block) && self.give_invalid(machine) {}
+    }
+
+    /// Gives an invalid sample, where there are such: the released hardware streams nothing instead.
+    fn give_invalid(&mut self, machine: &Machine) -> bool {
+        let are_there = machine.configuration().reading() == Reading::Seed;
+        if are_there {
+            (self.sink)(Sample::INVALID);
+            self.count += 1;
+        }
+        are_there
     }
 
     /// The first sample comes in the first cycle with an interval.

@@ -25,6 +25,12 @@ pub struct System {
     /// Cycles of the clock from the last data written to the response; as for reads, when not given.
     #[serde(default, deserialize_with = "dram_write_latency", skip_serializing_if = "Option::is_none")]
     pub dram_write_latency_cycles: Option<u32>,
+    /// What a driver writes to the register `dram0_cache`: AxCACHE of DRAM0's bus.
+    #[serde(default, deserialize_with = "dram0_cache", skip_serializing_if = "Option::is_none")]
+    pub dram0_cache: Option<u32>,
+    /// The same of DRAM1's.
+    #[serde(default, deserialize_with = "dram1_cache", skip_serializing_if = "Option::is_none")]
+    pub dram1_cache: Option<u32>,
     /// Who says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
@@ -47,6 +53,14 @@ fn dram_latency<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32
 
 fn dram_write_latency<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     SystemFigure::whole("dram_write_latency_cycles", 0, 65_535).read_whole(deserializer).map(Some)
+}
+
+fn dram0_cache<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    SystemFigure::whole("dram0_cache", 0, 15).read_whole(deserializer).map(Some)
+}
+
+fn dram1_cache<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    SystemFigure::whole("dram1_cache", 0, 15).read_whole(deserializer).map(Some)
 }
 
 /// An architecture, the system it is in, and others that it may be in.
@@ -113,6 +127,8 @@ impl System {
         axi_width_bits: None,
         dram_latency_cycles: None,
         dram_write_latency_cycles: None,
+        dram0_cache: None,
+        dram1_cache: None,
         source: None,
         memory_source: None,
     };

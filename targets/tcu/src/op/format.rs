@@ -1,8 +1,8 @@
 //! [`Format`]: where everything stands in a word of an instance, and which values it may have.
 
 use npukit_base::{BitRange, Word};
-use npukit_isa::FieldKind;
 use npukit_isa::coding::{Coding, Number};
+use npukit_isa::{FieldKind, Radix};
 
 use super::{SimdOp, decimal};
 use crate::config::Config;
@@ -21,6 +21,8 @@ pub struct Format {
     pub(crate) stride1: BitRange,
     /// Size minus one, in operand 2.
     pub(crate) size2: BitRange,
+    /// The same of LoadLUT; no bits where every table has the same size.
+    pub(crate) lut_size: BitRange,
     /// Size minus one of LoadWeights, in operand 1.
     pub(crate) size1: BitRange,
     /// Accumulator address of SIMD writes, in operand 0.
@@ -61,6 +63,10 @@ impl Format {
             address1: BitRange::new(operand1, layout.operand1_address_bits),
             stride1: BitRange::new(operand1 + layout.operand1_address_bits, layout.stride1_bits),
             size2: BitRange::new(operand2, layout.operand2_value_bits),
+            lut_size: BitRange::new(
+                operand2,
+                if config.lookup_vectors().is_some() { 0 } else { layout.operand2_value_bits },
+            ),
             size1: BitRange::new(operand1, layout.local_bits),
             write_address: BitRange::new(0, layout.accumulator_bits),
             read_address: BitRange::new(operand1, layout.accumulator_bits),
@@ -104,9 +110,18 @@ impl Format {
         Number::size(self.config.local_depth.min(depth))
     }
 
-    /// Sizes of a lookup table: all of local memory, where operand 2 is wide enough.
-    pub(super) fn lut_sizes(&self) -> Number {
-        self.sizes(self.size2.max().saturating_add(1))
+    /// Sizes of a lookup table: all of local memory, where operand 2 is wide enough, or the same for all.
+    pub(super) fn lut_sizes(&self) -> LutSizes {
+        match self.config.lookup_vectors() {
+            Some(vectors) => LutSizes::Fixed(vectors),
+            None => LutSizes::OfInstruction(self.sizes(self.size2.max().saturating_add(1))),
+        }
+    }
+
+    /// Vectors of a LoadLUT whose text does not say how many.
+    pub(super) fn lut_vectors(&self) -> u64 {
+        // Default: an operand of zeros is a size of one.
+        self.config.lookup_vectors().unwrap_or(1)
     }
 
     /// A mnemonic, the thread's place, and the rest of a form.
@@ -137,6 +152,41 @@ impl Coding for Registers<'_> {
     fn kind(&self) -> FieldKind {
         let registers = (1..=self.format.config.simd_registers_depth).map(|register| format!("r{register}"));
         FieldKind::choice(std::iter::once(self.none.to_owned()).chain(registers))
+    }
+}
+
+/// Vectors that a LoadLUT loads.
+pub(super) enum LutSizes {
+    /// As its operand says.
+    OfInstruction(Number),
+    /// The same whatever it says.
+    Fixed(u64),
+}
+
+impl Coding for LutSizes {
+    #[inline]
+    fn store(&self, value: u64, bits: BitRange) -> Option<u64> {
+        match self {
+            Self::OfInstruction(number) => number.store(value, bits),
+            Self::Fixed(vectors) => (value == *vectors).then_some(0),
+        }
+    }
+
+    #[inline]
+    fn value(&self, stored: u64, bits: BitRange) -> u64 {
+        match self {
+            Self::OfInstruction(number) => number.value(stored, bits),
+            Self::Fixed(vectors) => *vectors,
+        }
+    }
+
+    fn kind(&self) -> FieldKind {
+        match *self {
+            Self::OfInstruction(number) => number.kind(),
+            Self::Fixed(vectors) => {
+                FieldKind::Number { min: vectors, max: vectors, bias: vectors, radix: Radix::Decimal }
+            }
+        }
     }
 }
 

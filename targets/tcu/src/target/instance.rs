@@ -94,6 +94,7 @@ impl Instance for TcuInstance {
         let embedded = chosen(Stage::Compile, &options.options)?.text("driver") == Some(EMBEDDED);
         let options = self.options(options)?;
         let compiled = lower::compile(graph, &self.config, &options).map_err(lower_error)?;
+        self.check_tables(&compiled.program.instructions)?;
         let program = TcuProgram::compiled(compiled, self.name.clone(), self.system.clone());
         Ok(Box::new(program.for_embedded(embedded)))
     }
@@ -237,6 +238,20 @@ impl TcuInstance {
             "hw" => Some(self.hardware()),
             _ => None,
         }
+    }
+
+    /// Refuses tables of another size than every LoadLUT loads, where that does not say for itself how many vectors.
+    fn check_tables(&self, ops: &[Op]) -> Result<(), TargetError> {
+        let Some(depth) = self.config.lookup_vectors() else { return Ok(()) };
+        let other = ops.iter().find_map(|op| match *op {
+            Op::LoadLut { size, .. } if size != depth => Some(size),
+            _ => None,
+        });
+        let Some(size) = other else { return Ok(()) };
+        Err(TargetError::failed(format!(
+            "by the page of the instruction set a LoadLUT does not say how much it loads: here it is {depth} vectors, and \
+             the tables of this network have {size}; give `lookup_depth` {size} in a .tarch file, or leave `+seed` out"
+        )))
     }
 
     /// The cycles of the board.

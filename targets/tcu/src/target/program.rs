@@ -195,7 +195,7 @@ impl Compiled for TcuProgram {
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
         let mut files = artifact::write(&self.program).map_err(TargetError::failed)?;
-        files.extend(self.is_embedded.then(|| artifact::header(&self.program.config)));
+        files.extend(self.is_embedded.then(|| artifact::header(&self.program.config, self.system())));
         Ok(files)
     }
 

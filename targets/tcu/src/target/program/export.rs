@@ -24,8 +24,9 @@ impl TcuProgram {
         let counter = Op::Configure { register: Register::ProgramCounter as u8, value: DRIVER_SHIFT };
         let ops: Vec<Op> =
             std::iter::once(counter).chain(self.program.instructions.iter().copied()).collect();
-        let mut written = Ok(());
+        let (mut written, mut count) = (Ok(()), 0_u64);
         let mut write = |sample: Sample| {
+            count += 1;
             if written.is_ok() {
                 written = out.write_all(&sample.word().to_le_bytes());
             }
@@ -33,6 +34,11 @@ impl TcuProgram {
         let mut timeline =
             clock.run_sampled(&ops, settings.sample_interval, settings.sample_block, &mut write);
         written.map_err(TargetError::failed)?;
+        if count == 0 {
+            let reason = "sampling is off and the program does not switch it on: the released hardware streams no samples; \
+                          invalid ones, as the page of the instruction set has them, come of an instance that ends in `+seed`";
+            return Err(TargetError::option("sample-interval", "0", reason));
+        }
         if let Some(hang) = &mut timeline.hang {
             hang.move_back(DRIVER_SHIFT as usize);
         }

@@ -73,7 +73,7 @@ impl Settings {
             memory_given: false,
             memory_source: system.stated_memory(),
             sample_interval: SAMPLE_INTERVAL,
-            sample_block: 1,
+            sample_block: config.sample_block_size.max(1),
         };
         settings.take(config, system, chosen(Stage::Samples, &options.options)?);
         settings.check_bus(config)?;

@@ -64,6 +64,10 @@ impl TcuProgram {
             return Err(TargetError::option("clock", clock, reason));
         }
         let settings = Settings { cost_model: CostModel::Samples, ..self.settings(options)? };
+        if settings.sample_interval == 0 {
+            let reason = "at that interval all samples are invalid";
+            return Err(TargetError::option("sample-interval", "0", reason));
+        }
         let found = samples::read(self.program.instructions.len(), bytes)
             .map_err(|error| TargetError::in_file(name, error))?;
         let timeline = self.timeline(&settings).ok();
@@ -210,9 +214,10 @@ fn sampled(found: &Samples, interval: u16) -> Measured {
         flags: Vec::new(),
         notes: vec![format!(
             "samples: each of the {} samples of the program stands for {interval} cycles, {} are of what is \
-             before and after it; units count vectors handed to them, weights too",
+             before and after it and {} invalid; units count vectors handed to them, weights too",
             found.inside(),
-            found.outside
+            found.outside,
+            found.invalid
         )],
     }
 }
