@@ -10,13 +10,13 @@
 .data dram1[1:2], 2.0
 .data dram1[2:5], 0.0
 
-datamove local[0] <- dram1[0], 5
-loadweights local[0], 5
-datamove local[8] <- dram0[0], 2
-matmul local[8], acc[0], 2
-simd out = noop, write acc[2]            ; the last row again
-simd out = noop, write.acc acc[0]        ; and added to the first
-simd local[16] = noop, read acc[0]
+    datamove local[0] <- dram1[0], 5
+    loadweights local[0], 5
+    datamove local[8] <- dram0[0], 2
+    matmul local[8], acc[0], 2
+    simd out = noop, write acc[2]     ; the last row again
+    simd out = noop, write.acc acc[0] ; and added to the first
+    simd local[16] = noop, read acc[0]
 
 .expect acc[0:1], 18.0
 .expect acc[1:2], 11.0

@@ -9,18 +9,18 @@
 .data dram1[2], 0.0, 2.0, 4.0, 6.0
 .data dram0[0], 0.25, 1.5, 2.25, 4.0
 
-datamove local[0] <- dram1[0], 3
-loadlut local[0], table 0, 1             ; the size is ours: as on the page, it may be left out for one vector
-loadlut local[1], table 1
-loadlut local[2], table 2
+    datamove local[0] <- dram1[0], 3
+    loadlut local[0], table 0, 1 ; the size is ours: as on the page, it may be left out for one vector
+    loadlut local[1], table 1
+    loadlut local[2], table 2
 
-datamove local[3] <- dram0[0], 1
-datamove acc[0] <- local[3], 1
-simd r1 = lookup(in), read acc[0]
-simd r3 = multiply(r1, r3)
-simd out = add(r2, r3), write acc[1]
-datamove local[4] <- acc[1], 1
-datamove dram0[1] <- local[4], 1
+    datamove local[3] <- dram0[0], 1
+    datamove acc[0] <- local[3], 1
+    simd r1 = lookup(in), read acc[0]
+    simd r3 = multiply(r1, r3)
+    simd out = add(r2, r3), write acc[1]
+    datamove local[4] <- acc[1], 1
+    datamove dram0[1] <- local[4], 1
 
 .expect r1, 0.25, 0.5, 0.25, 1.0
 .expect r2, 0.0, 1.0, 4.0, 9.0

@@ -14,8 +14,10 @@ use crate::remarks::Remarks;
 /// It is made by [`Source::program`](crate::Source::program).
 pub struct Program {
     pub(crate) compiled: Box<dyn Compiled>,
-    /// What it was compiled from; none of an artifact.
+    /// What it was compiled from; none of an artifact, and of what a person wrote.
     pub(crate) origin: Option<Origin>,
+    /// What the author of the instance should know of, where there is no origin that knows it.
+    pub(crate) instance_warnings: Vec<String>,
 }
 
 impl Program {
@@ -107,7 +109,9 @@ impl Program {
     }
 
     pub(crate) fn remarks(&self) -> Remarks {
-        // Default: an artifact, which has no model beside it, has no remarks.
-        self.origin.as_ref().map(Origin::remarks).unwrap_or_default()
+        match &self.origin {
+            Some(origin) => origin.remarks(),
+            None => Remarks { warnings: self.instance_warnings.clone(), ..Remarks::default() },
+        }
     }
 }

@@ -74,7 +74,7 @@ impl Source {
                 return self.by_hand(context);
             }
             let (origin, compiled) = self.compile(inputs, context)?;
-            return Ok(Program { compiled, origin: Some(origin) });
+            return Ok(Program { compiled, origin: Some(origin), instance_warnings: Vec::new() });
         };
         if self.target.is_some() {
             return Err(Error::NeedlessTarget { path: self.path.clone() });
@@ -95,7 +95,8 @@ impl Source {
             return needless("`--calibrate`, `--rescale` or `--quantise`");
         }
         let _phase = Phase::begin("read artifact");
-        Ok(Program { compiled: target.load(&self.path, context.reader)?, origin: None })
+        let compiled = target.load(&self.path, context.reader)?;
+        Ok(Program { compiled, origin: None, instance_warnings: Vec::new() })
     }
 
     /// The program made from the model, rescaled when the calibration says so, and what it is made from.
@@ -228,7 +229,8 @@ impl Source {
         let instance = self.instance(context.reader)?;
         let bytes = context.reader.read(&self.path)?;
         let program = instance.hand_program(&self.path, &bytes, context.reader)?;
-        Ok(Program { compiled: program.compiled()?, origin: None })
+        let instance_warnings = instance.warnings();
+        Ok(Program { compiled: program.compiled()?, origin: None, instance_warnings })
     }
 
     /// Whether it is an artifact, and no model.

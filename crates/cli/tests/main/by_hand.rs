@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use npukit::targets;
 
-use super::npu::Npu;
+use super::npu::{Npu, array};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 /// Programs that a target has at least.
@@ -78,5 +78,36 @@ fn examples_are_laid_out() {
             }
             npu.text(0, &["format", text, "--check", "--target", target.name()]);
         }
+    }
+}
+
+/// What an instance warns of is told by every verb that takes it, of a program in text too.
+#[test]
+fn every_verb_tells_what_an_instance_warns_of() {
+    let npu = Npu::new();
+    let text = fs::read_to_string(Path::new(EXAMPLES).join("../targets/tcu/configs/pynqz1.tarch")).unwrap();
+    npu.write("old.tarch", text.replace("FP16BP8", "FP32B16").as_bytes());
+    npu.write("p.s", b"noop\n");
+    npu.write("p.tprog", [0; 8]);
+    npu.write("x.npy", array(&[1, 784], &[0.5; 784]));
+    npu.text(0, &["zoo", "mlp", "-o", "m.onnx"]);
+    for verb in [
+        &["run", "p.s"][..],
+        &["time", "p.s"],
+        &["asm", "p.s", "-o", "q.tprog"],
+        &["disasm", "p.tprog"],
+        &["format", "p.s"],
+        &["lint", "p.s"],
+        &["isa"],
+        &["check", "m.onnx"],
+        &["compile", "m.onnx", "-o", "out"],
+        &["run", "m.onnx", "-i", "x.npy"],
+        &["time", "m.onnx"],
+        &["demo"],
+    ] {
+        let target = if verb[0] == "isa" { vec!["tcu:old.tarch"] } else { vec!["--target", "tcu:old.tarch"] };
+        let output = npu.run(&[verb, &target[..]].concat());
+        let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(told.contains("taken for FP32BP16"), "{verb:?}: {told}");
     }
 }

@@ -198,7 +198,7 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     request.check()?;
     let measured = request.accuracy.as_ref();
     let labels = measured.map(|options| Labels::read(&options.labels, context.reader)).transpose()?;
-    let Program { compiled, origin } = request.source.program_for(&request.inputs, context)?;
+    let Program { compiled, origin, .. } = request.source.program_for(&request.inputs, context)?;
     let outcome = Outcome::of(request, &*compiled, origin.as_ref(), context)?;
     let of_board = |file: &String| device_dump::compare(file, &outcome.stacks, context.reader);
     // Default: without a board nothing is found.
