@@ -101,7 +101,7 @@ fn every_verb_tells_what_an_instance_warns_of() {
         &["isa"],
         &["check", "m.onnx"],
         &["compile", "m.onnx", "-o", "out"],
-        &["run", "m.onnx", "-i", "x.npy"],
+        &["run", "m.onnx", "--input", "x.npy"],
         &["time", "m.onnx"],
         &["demo"],
     ] {

@@ -90,8 +90,8 @@ pub(super) const OPTIONS: [OptionSpec; 11] = [
     OptionSpec {
         key: "sample-block",
         values: Values::Whole { least: 1, most: 4_294_967_295 },
-        default: "that of the `.tarch` file, or 1",
-        doc: "performance samples are written in whole blocks of this many",
+        default: "the file's",
+        doc: "performance samples are written in whole blocks of this many, with the last of which TLAST comes",
         stage: Stage::Samples,
         aliases: Aliases::NONE,
     },
