@@ -26,6 +26,13 @@ pub struct Experiment {
     pub waits: Vec<Wait>,
 }
 
+impl Experiment {
+    /// Whether the host waits before an instruction.
+    pub fn is_wait(&self, instruction: usize) -> bool {
+        self.waits.binary_search_by_key(&instruction, |wait| wait.position).is_ok()
+    }
+}
+
 /// `.wait`: the host goes on when all instructions above are complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {

@@ -83,7 +83,7 @@ impl OnBench {
 
     /// What is to be said of an instruction before it is executed for the first time.
     fn look(&mut self, index: usize, op: &Op) -> Result<(), Halt> {
-        if self.text.experiment.waits.iter().any(|wait| wait.position == index) {
+        if self.text.experiment.is_wait(index) {
             self.orders.host_waits();
         }
         let broken = self.orders.issue(index, op).filter(|_| !self.is_sequential);

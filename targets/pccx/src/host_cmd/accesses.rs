@@ -1,9 +1,9 @@
 //! [`accesses`]: what a driver writes and reads to run a program: commands to the data movers, instruction words, and the
 //! reads by which it knows what is complete. Source: specification 3.6, 4.3 and 4.4.4.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use npukit_asm::Wait;
+use npukit_asm::Experiment;
 use npukit_target::{HostAccess, HostCompletion, HostPlace, HostRun, Stopped, TargetError};
 use thiserror::Error;
 
@@ -49,11 +49,11 @@ pub enum AccessesError {
 /// # Errors
 ///
 /// The instruction that breaks an order; host memory that movers do not reach.
-pub fn accesses(config: &Config, ops: &[Op], waits: &[Wait], base: u64) -> Result<HostRun, Stopped> {
+pub fn accesses(config: &Config, ops: &[Op], experiment: &Experiment, base: u64) -> Result<HostRun, Stopped> {
     let mut driver = Driver::new(config, ops, base)?;
     let mut orders = Orders::default();
     for (index, op) in ops.iter().enumerate() {
-        if waits.iter().any(|wait| wait.position == index) {
+        if experiment.is_wait(index) {
             orders.host_waits();
             driver.wait();
         }
@@ -67,7 +67,7 @@ pub fn accesses(config: &Config, ops: &[Op], waits: &[Wait], base: u64) -> Resul
     }
     driver.wait();
     driver.write(None, KICK, 64, KICK_MARKER, "ends the batch".to_owned());
-    let syncs: Vec<usize> = waits.iter().map(|wait| wait.position).collect();
+    let syncs: Vec<usize> = experiment.waits.iter().map(|wait| wait.position).collect();
     let timeline = clock::run_with_host(config, ops, &syncs);
     for (completion, span) in driver.run.completions.iter_mut().zip(&timeline.spans) {
         (completion.start, completion.end) = (span.start, span.end);
@@ -80,6 +80,8 @@ struct Driver {
     codec: Codec,
     banks: Banks,
     run: HostRun,
+    /// Where places lie, by their names.
+    places: BTreeMap<String, (u64, u64)>,
     /// Instructions whose commands the movers have, in order.
     outstanding: [VecDeque<usize>; Stream::ALL.len()],
     tags: [u8; Stream::ALL.len()],
@@ -112,7 +114,9 @@ impl Driver {
             let error = TargetError::failed(AccessesError::Address { end: next });
             return Err(Stopped { instruction: None, error });
         }
+        let named = places.iter().map(|place| (place.name.clone(), (place.address, place.bytes))).collect();
         Ok(Self {
+            places: named,
             codec: Codec::new(config),
             banks: Banks::default(),
             run: HostRun { places, ..HostRun::default() },
@@ -126,8 +130,7 @@ impl Driver {
 
     /// Where something lies in host memory.
     fn place(&self, name: &str) -> Option<(u64, u64)> {
-        let found = self.run.places.iter().find(|place| place.name == name)?;
-        Some((found.address, found.bytes))
+        self.places.get(name).copied()
     }
 
     fn instruction(&mut self, index: usize, op: &Op) -> Result<(), AccessesError> {

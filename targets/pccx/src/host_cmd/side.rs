@@ -84,7 +84,7 @@ impl HostSide for Side<'_> {
         files: &dyn Reader,
     ) -> Result<HostRun, TargetError> {
         let (ops, text) = (self.programs)(name, bytes, files)?;
-        accesses(self.config, &ops, &text.experiment.waits, base).map_err(|stopped| text.stopped(stopped))
+        accesses(self.config, &ops, &text.experiment, base).map_err(|stopped| text.stopped(stopped))
     }
 
     fn answers(
