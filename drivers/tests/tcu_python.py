@@ -25,6 +25,7 @@ from npukit_board import (
     StateError,
     StreamTimeout,
     Tcu,
+    UnsupportedError,
 )
 from npukit_board import code
 from npukit_board.numbers import FORMATS
@@ -213,6 +214,11 @@ class Faults(Folder):
         tcu = Tcu(board)
         with self.assertRaisesRegex(ArchitectureError, "`stride0_depth` 8, the board has 4"):
             tcu.load(self.model)
+
+    def test_instances_without_a_circuit(self):
+        for more in ({"reading": "seed"}, {"number_of_threads": 2}, {"data_type": "FLOAT32"}):
+            with self.subTest(str(more)), self.assertRaises(UnsupportedError):
+                Arch.parse("other", {**PYNQZ1, **more})
 
     def changed(self, suffix, change):
         folder = self.folder / "changed"

@@ -65,6 +65,29 @@ static npu_code parse_small(const npu_json *object, const char *key, uint64_t le
     return code;
 }
 
+/* Refuses what only npukit's machine has: two threads, and the readings of the instruction set that no circuit follows. */
+static npu_code parse_reading(const npu_json *object, npu_error *error)
+{
+    npu_text reading;
+    uint32_t threads = 1;
+    npu_code code = NPU_OK;
+    /* Older files have neither. */
+    if (npu_json_has(object, "number_of_threads")) {
+        code = parse_small(object, "number_of_threads", 1, 2, &threads, error);
+    }
+    if (code == NPU_OK && threads != 1) {
+        return npu_fail(error, NPU_UNSUPPORTED, "two threads exist in the compiler and its machine, in no circuit",
+                        "number_of_threads", 0, 1, threads);
+    }
+    if (code == NPU_OK && npu_json_has(object, "reading")) {
+        code = npu_json_text(object, "reading", &reading, error);
+        if (code == NPU_OK && !npu_text_is(reading, "released")) {
+            return npu_fail(error, NPU_UNSUPPORTED, "only the released circuit's reading exists as a circuit", "reading", 0, 0, 0);
+        }
+    }
+    return code;
+}
+
 static npu_code parse_arch(const npu_json *object, npu_tcu_arch *arch, npu_error *error)
 {
     const uint64_t most = UINT64_C(1) << 32;
@@ -81,16 +104,7 @@ static npu_code parse_arch(const npu_json *object, npu_tcu_arch *arch, npu_error
     if (code == NPU_OK && npu_json_has(object, "lookup_tables")) {
         code = parse_small(object, "lookup_tables", 0, 16, &arch->lookup_tables, error);
     }
-    /* Older files do not have it. */
-    uint32_t threads = 1;
-    if (code == NPU_OK && npu_json_has(object, "number_of_threads")) {
-        code = parse_small(object, "number_of_threads", 1, 2, &threads, error);
-    }
-    if (code == NPU_OK && threads != 1) {
-        return npu_fail(error, NPU_UNSUPPORTED, "two threads exist in the compiler and its machine, in no circuit",
-                        "number_of_threads", 0, 1, threads);
-    }
-    return code;
+    return code == NPU_OK ? parse_reading(object, error) : code;
 }
 
 npu_code npu_tcu_arch_parse(const void *text, size_t length, npu_tcu_arch *arch, npu_error *error)

@@ -117,6 +117,22 @@ static void manifests(void)
     }
 }
 
+static void instances_without_a_circuit(void)
+{
+    static const char *const more[] = {"\"number_of_threads\":2", "\"reading\":\"seed\"", "\"number_of_threads\":1", "\"reading\":\"released\""};
+    static const npu_code codes[] = {NPU_UNSUPPORTED, NPU_UNSUPPORTED, NPU_OK, NPU_OK};
+    for (size_t i = 0; i < 4; i++) {
+        char text[512];
+        npu_tcu_arch arch;
+        int length = snprintf(text, sizeof text,
+                              "{\"data_type\":\"FP16BP8\",\"array_size\":8,\"dram0_depth\":1024,\"dram1_depth\":1024,"
+                              "\"local_depth\":8192,\"accumulator_depth\":2048,\"simd_registers_depth\":1,\"stride0_depth\":8,"
+                              "\"stride1_depth\":8,%s}",
+                              more[i]);
+        CHECK(length > 0 && npu_tcu_arch_parse(text, (size_t)length, &arch, NULL) == codes[i]);
+    }
+}
+
 static void a_side_car(void)
 {
     static const char text[] = "{\"inputs\":[{\"name\":\"x\",\"model_shape\":[1,3,2,2],\"perm\":[0,2,3,1],\"channels\":3}]}";
@@ -246,6 +262,7 @@ int main(void)
     layouts();
     programs();
     manifests();
+    instances_without_a_circuit();
     a_side_car();
     boards_that_are_not_there();
     bare_metal();

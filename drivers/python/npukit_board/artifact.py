@@ -69,6 +69,8 @@ class Arch(NamedTuple):
             raise _fail(file, "data_type", f"is `{data_type}`, must be one of {', '.join(FORMATS)}")
         if entry.get("number_of_threads", 1) != 1:
             raise UnsupportedError(f"{file}: two threads exist in the compiler and its machine, in no circuit")
+        if entry.get("reading", "released") != "released":
+            raise UnsupportedError(f"{file}: only the released circuit's reading exists as a circuit")
         tables = _number(file, entry, "lookup_tables", 0, 16) if "lookup_tables" in entry else 0
         return cls(
             data_type=data_type,
