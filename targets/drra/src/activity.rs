@@ -56,5 +56,5 @@ fn text_of(cell: &Cell, op: &Op) -> String {
     let word = component.and_then(|component| op.word(component).ok());
     let word = word.expect("an instruction of a program came from a word");
     let instruction = Isa::get().decode(word, component_at);
-    instruction.expect("words of instructions decode").text(Listing::Named)
+    instruction.expect("words of instructions decode").text(Isa::get(), Listing::Named)
 }

@@ -23,8 +23,20 @@ pub use lint::{Lint, lints};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// Waits for events, which nobody implements.
-    #[error("`wait` for events is not implemented: use mode=cycles")]
+    #[error("`wait` for events is not implemented: use mode=cycles, or a fabric with `+seed`")]
     EventWait,
+    /// Waits for events of what is no slot.
+    #[error("`wait` for events: there are slots 0 to 15, and `cycle` is {mask:#x}")]
+    EventSlots {
+        /// As written.
+        mask: u32,
+    },
+    /// The register is not there.
+    #[error("`act` in mode map reads its map from register {param} on: legal are 0 to 15")]
+    ActRegister {
+        /// As written.
+        param: u8,
+    },
     /// Four registers from here are not there.
     #[error("`act` in mode map reads four registers from {param}: legal are 1 to 12")]
     ActRegisters {
@@ -52,10 +64,12 @@ pub enum Refusal {
         port: u8,
     },
     /// An address from a register, which hardware ignores.
-    #[error("init_addr_sd=d is decoded and ignored by hardware: it needs `extensions`")]
+    #[error(
+        "init_addr_sd=d is decoded and ignored by hardware: it needs `extensions` or a fabric with `+seed`"
+    )]
     DynamicAddress,
     /// A mode no source defines.
-    #[error("dpu mode {} is defined by no source: it needs `extensions`", .mode.name())]
+    #[error("dpu mode {} is defined by no source: it needs `extensions` or a fabric with `+seed`", .mode.name())]
     Mode {
         /// The mode.
         mode: DpuMode,
@@ -67,7 +81,9 @@ pub enum Refusal {
         mode: DpuMode,
     },
     /// A direction that is not wired.
-    #[error("direction {code} is not wired: there are N 1, W 3, C 4, E 5 and S 7")]
+    #[error(
+        "direction {code} is not wired: there are N 1, W 3, C 4, E 5 and S 7, and with `+seed` all from 0 to 8"
+    )]
     Direction {
         /// Its code.
         code: u8,
@@ -97,9 +113,16 @@ pub fn refusals(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Refusal)> {
 
 /// Why an instruction is refused at a component; none when it is not.
 pub fn refusal(op: Op, resource: Option<&Resource>, options: Options) -> Option<Refusal> {
+    let is_seed = options.revision.is_seed();
     match (op, resource) {
-        (Op::Wait { events: true, .. }, _) => Some(Refusal::EventWait),
-        (Op::Act { mode: ActMode::Map, param, .. }, _) if !(1..=12).contains(&param) => {
+        (Op::Wait { events: true, .. }, _) if !is_seed => Some(Refusal::EventWait),
+        (Op::Wait { events: true, cycle: mask }, _) if mask > u16::MAX.into() => {
+            Some(Refusal::EventSlots { mask })
+        }
+        (Op::Act { mode: ActMode::Map, param, .. }, _) if is_seed && param > 15 => {
+            Some(Refusal::ActRegister { param })
+        }
+        (Op::Act { mode: ActMode::Map, param, .. }, _) if !is_seed && !(1..=12).contains(&param) => {
             Some(Refusal::ActRegisters { param })
         }
         (Op::Resource { slot, op }, Some(resource)) => {
@@ -124,11 +147,15 @@ fn place(slot: u8, op: ResourceOp, resource: &Resource) -> Option<Refusal> {
 }
 
 fn meaning(op: ResourceOp, options: Options) -> Option<Refusal> {
-    let unwired = |code: &u8| Direction::from_code(*code).is_none();
+    let is_seed = options.revision.is_seed();
+    let is_wired = |direction: Direction| is_seed || !direction.is_diagonal();
+    let unwired = |code: &u8| !Direction::from_code(*code).is_some_and(is_wired);
     match op {
-        ResourceOp::Dsu { dynamic: true, .. } if !options.extensions => Some(Refusal::DynamicAddress),
-        ResourceOp::Dpu { mode, .. } if mode.is_reserved() => Some(Refusal::Reserved { mode }),
-        ResourceOp::Dpu { mode, .. } if !mode.is_defined() && !options.extensions => {
+        ResourceOp::Dsu { dynamic: true, .. } if !options.extensions && !is_seed => {
+            Some(Refusal::DynamicAddress)
+        }
+        ResourceOp::Dpu { mode, .. } if mode.is_reserved() && !is_seed => Some(Refusal::Reserved { mode }),
+        ResourceOp::Dpu { mode, .. } if !mode.is_defined() && !options.has_modes() => {
             Some(Refusal::Mode { mode })
         }
         ResourceOp::Route { sr: Transfer::Send, target, .. } => {

@@ -22,6 +22,7 @@ use crate::op::Op;
 use crate::pasm::ast;
 use crate::pasm::error::faults;
 use crate::pasm::{PasmError, PasmErrors};
+use crate::revision::Revision;
 use crate::schedule::{Group, Schedule, check, explain, schedule};
 pub use fields::written;
 pub use instruction::{MAP_REGISTERS, load};
@@ -48,6 +49,8 @@ pub struct Epoch {
     constraints: Vec<ast::Constraint>,
     /// Free variables, in order of their first use.
     variables: Vec<String>,
+    /// Of the fabric.
+    revision: Revision,
 }
 
 /// The instructions of a cell: cycle, instruction and index of its operation, in order of cycles.
@@ -100,8 +103,8 @@ impl EpochReport {
 /// Everything wrong with the operations.
 pub fn resolve(fabric: &Fabric, epoch: &ast::Epoch) -> Result<Epoch, Vec<PasmError>> {
     let mut errors = Vec::new();
-    let mut resolved =
-        Epoch { operations: Vec::new(), constraints: epoch.constraints.clone(), variables: Vec::new() };
+    let (operations, variables, revision) = (Vec::new(), Vec::new(), fabric.options.revision);
+    let mut resolved = Epoch { operations, constraints: epoch.constraints.clone(), variables, revision };
     for operation in &epoch.operations {
         match operation::resolve(fabric, operation, &mut resolved.variables) {
             Ok(operation) => resolved.operations.push(operation),
@@ -171,7 +174,8 @@ impl Epoch {
         }
         for (&cell, groups) in &found.groups {
             let place = self.operations.iter().find(|operation| operation.cell == cell).map(|one| one.place);
-            let acts = groups.iter().enumerate().flat_map(|(turn, group)| activations(turn, group));
+            let acts =
+                groups.iter().enumerate().flat_map(|(turn, group)| activations(turn, group, self.revision));
             let place = place.expect("what is activated is an operation of the epoch");
             cells.entry(place).or_default().extend(acts);
         }
@@ -204,8 +208,8 @@ impl Epoch {
 }
 
 /// `act` of a group, and what fills its registers before.
-fn activations(turn: usize, group: &Group) -> Issued {
-    let (loads, act) = instruction::activation(group.activation, turn);
+fn activations(turn: usize, group: &Group, revision: Revision) -> Issued {
+    let (loads, act) = instruction::activation(group.activation, turn, revision);
     let loads = group.loads.iter().copied().zip(loads).map(|(cycle, op)| (cycle, op, None));
     loads.chain(std::iter::once((group.cycle, act, None))).collect()
 }

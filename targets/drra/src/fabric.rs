@@ -4,6 +4,7 @@ use crate::component::Component;
 use crate::config::Systems;
 use crate::isa::Encoding;
 use crate::revision::Revision;
+use crate::seed::Choices;
 
 /// Words of a bulk row.
 pub const ROW_WORDS: usize = 16;
@@ -60,16 +61,24 @@ pub struct Options {
     pub strict: bool,
     /// How words are written in files. In programs they are as released.
     pub encoding: Encoding,
+    /// What the seed's text leaves open, where it counts.
+    pub seed: Choices,
 }
 
 impl Options {
     /// Those of a revision.
     pub const fn of(revision: Revision) -> Self {
         let encoding = match revision {
-            Revision::Released | Revision::Seed => Encoding::Released,
+            Revision::Released | Revision::Text | Revision::Seed => Encoding::Released,
             Revision::Later => Encoding::Later,
         };
-        Self { revision, call_skew: revision.call_skew(), extensions: false, strict: false, encoding }
+        let (call_skew, seed) = (revision.call_skew(), Choices::DEFAULT);
+        Self { revision, call_skew, extensions: false, strict: false, encoding, seed }
+    }
+
+    /// Whether the modes of dpus have a meaning that no source defines.
+    pub const fn has_modes(&self) -> bool {
+        self.extensions || self.revision.is_seed()
     }
 }
 
@@ -103,54 +112,78 @@ pub struct Resource {
     pub fraction_bits: u32,
 }
 
-/// The sides of a cell that bulk rows cross, and the cell itself; the discriminant is the code.
+/// The sides and corners of a cell that bulk rows cross, and the cell itself; the discriminant is the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
+    /// To the row above, the column before.
+    NorthWest = 0,
     /// To the row above.
     North = 1,
+    /// To the row above, the next column.
+    NorthEast = 2,
     /// To the column before.
     West = 3,
     /// From slot to slot of the cell.
     Centre = 4,
     /// To the next column.
     East = 5,
+    /// To the row below, the column before.
+    SouthWest = 6,
     /// To the row below.
     South = 7,
+    /// To the row below, the next column.
+    SouthEast = 8,
 }
 
+/// Directions there are.
+pub const DIRECTIONS: usize = Direction::ALL.len();
+
 impl Direction {
-    /// Those that are wired, by code.
-    pub const ALL: [Self; 5] = [Self::North, Self::West, Self::Centre, Self::East, Self::South];
+    /// Every one, by code.
+    pub const ALL: [Self; 9] = [
+        Self::NorthWest,
+        Self::North,
+        Self::NorthEast,
+        Self::West,
+        Self::Centre,
+        Self::East,
+        Self::SouthWest,
+        Self::South,
+        Self::SouthEast,
+    ];
 
     /// The code in `route`.
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// The direction of that code; none for the diagonals, which are not wired, and beyond.
+    /// The direction of that code.
     pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|direction| direction.code() == code)
+        Self::ALL.get(usize::from(code)).copied()
     }
 
     /// Its place in [`Direction::ALL`].
     pub const fn index(self) -> usize {
-        match self {
-            Self::North => 0,
-            Self::West => 1,
-            Self::Centre => 2,
-            Self::East => 3,
-            Self::South => 4,
-        }
+        self as usize
+    }
+
+    /// Whether it crosses a corner, where no circuit has wires.
+    pub const fn is_diagonal(self) -> bool {
+        matches!(self, Self::NorthWest | Self::NorthEast | Self::SouthWest | Self::SouthEast)
     }
 
     /// What is seen from the other side.
     pub const fn opposite(self) -> Self {
         match self {
+            Self::NorthWest => Self::SouthEast,
             Self::North => Self::South,
+            Self::NorthEast => Self::SouthWest,
             Self::West => Self::East,
             Self::Centre => Self::Centre,
             Self::East => Self::West,
+            Self::SouthWest => Self::NorthEast,
             Self::South => Self::North,
+            Self::SouthEast => Self::NorthWest,
         }
     }
 }
@@ -220,8 +253,8 @@ impl Cell {
 impl Fabric {
     /// The same as another revision.
     pub fn of_revision(mut self, revision: Revision) -> Self {
-        let Options { extensions, strict, .. } = self.options;
-        self.options = Options { extensions, strict, ..Options::of(revision) };
+        let Options { extensions, strict, seed, .. } = self.options;
+        self.options = Options { extensions, strict, seed, ..Options::of(revision) };
         self
     }
 
@@ -254,16 +287,11 @@ impl Fabric {
         (0..self.cells.len()).map(|index| self.place(index))
     }
 
-    /// The cell on a side of another; the cell itself at its centre.
+    /// The cell at a side or a corner of another; the cell itself at its centre.
     pub fn neighbour(&self, index: usize, side: Direction) -> Option<usize> {
         let Place { row, col } = self.place(index);
-        let place = match side {
-            Direction::North => Place { row: row.checked_sub(1)?, col },
-            Direction::West => Place { row, col: col.checked_sub(1)? },
-            Direction::Centre => Place { row, col },
-            Direction::East => Place { row, col: col + 1 },
-            Direction::South => Place { row: row + 1, col },
-        };
-        self.index(place)
+        // Codes go through the rows of three by three cells, of which this one is the centre.
+        let (down, right) = (side.index() / 3, side.index() % 3);
+        self.index(Place { row: (row + down).checked_sub(1)?, col: (col + right).checked_sub(1)? })
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! Source: specification 2, `drra-isa.json`.
 
+mod letter;
 mod recode;
 
 use std::sync::LazyLock;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::component::Component;
+use crate::fabric::Options;
 use crate::op::{Format, Op, ResourceOp};
 
 pub use recode::{RecodeError, recode};
@@ -152,6 +154,26 @@ impl Isa {
         }
     }
 
+    /// The table of the released encoding as the seed's text has it to the letter.
+    pub fn seed() -> &'static Self {
+        static SEED: LazyLock<Isa> = LazyLock::new(|| {
+            let mut isa = Isa::new(Encoding::Released);
+            isa.rows.iter_mut().flatten().for_each(letter::read);
+            isa
+        });
+        &SEED
+    }
+
+    /// The table of the text and the words of programs for a fabric.
+    pub fn read_by(options: Options) -> &'static Self {
+        if options.revision.is_seed() { Self::seed() } else { Self::get() }
+    }
+
+    /// The table of the words in files for a fabric.
+    pub fn in_files(options: Options) -> &'static Self {
+        if options.revision.is_seed() { Self::seed() } else { Self::of(options.encoding) }
+    }
+
     fn new(encoding: Encoding) -> Self {
         Self { rows: Component::ALL.map(|component| rows(Format { component, encoding })) }
     }
@@ -161,15 +183,9 @@ impl Isa {
         &self.rows[component as usize]
     }
 
-    /// The table in the form that is common to all targets. A row's context is its component; fields that
-    /// may be negative are given by their bits.
+    /// The table in the form that is common to all targets. A row's context is its component.
     pub fn spec(&self, name: &str) -> IsaSpec {
-        let mut instructions = self.rows.concat();
-        for field in instructions.iter_mut().flat_map(|row| &mut row.fields) {
-            if matches!(field.kind, FieldKind::Signed { .. }) {
-                field.kind = FieldKind::up_to(field.bits.max(), Radix::Decimal);
-            }
-        }
+        let instructions = self.rows.concat();
         let (name, doc) = (name.to_owned(), DOC.to_owned());
         IsaSpec { name, doc, byte_order: ByteOrder::Big, instructions }
     }
@@ -291,8 +307,8 @@ mod tests {
 
     #[test]
     fn the_table_has_no_fault() {
-        for encoding in [Encoding::Released, Encoding::Later] {
-            assert_eq!(Isa::of(encoding).spec("drra").check(), []);
+        for isa in [Isa::of(Encoding::Released), Isa::of(Encoding::Later), Isa::seed()] {
+            assert_eq!(isa.spec("drra").check(), []);
         }
     }
 

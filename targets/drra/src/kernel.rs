@@ -19,6 +19,7 @@ use crate::op::Op;
 use crate::pasm::error::faults;
 use crate::pasm::{PasmError, PasmErrors, parse};
 use crate::program::Program;
+use crate::revision::Revision;
 use crate::schedule::DEFAULT_NODES;
 pub use block::Block;
 use resolve::{Step, resolve};
@@ -54,8 +55,9 @@ pub fn compile(fabric: &Fabric, name: &str, text: &str, nodes: usize) -> Result<
     let steps = resolve(fabric, &source).map_err(fail)?;
     let places = steps.iter().flat_map(Step::places).collect();
     let warnings = steps.iter().flat_map(Step::warnings).collect();
-    let mut compiler =
-        Compiler { places, nodes, text: Text { name, text }, ports: block::start(), epochs: Vec::new() };
+    let (ports, revision) = (block::start(), fabric.options.revision);
+    let text_of = Text { name, text };
+    let mut compiler = Compiler { places, nodes, text: text_of, revision, ports, epochs: Vec::new() };
     let mut block = compiler.steps(&steps, 0)?;
     // Default: a program without cells is called nowhere.
     let skew = compiler.places.iter().map(|place| place.col as i64).max().unwrap_or(0);
@@ -72,6 +74,7 @@ struct Compiler<'a> {
     places: BTreeSet<Place>,
     nodes: usize,
     text: Text<'a>,
+    revision: Revision,
     /// When ports are idle, where the next epoch begins.
     ports: epoch::Ports,
     epochs: Vec<EpochReport>,
@@ -129,7 +132,8 @@ impl Compiler<'_> {
         self.ports = epoch::Ports::unknown();
         let counter = COUNTERS[depth];
         let reason = format!("the loop does not fit: `brn` reaches over {REACH} instructions");
-        body.repeated(count, counter, REACH).ok_or_else(|| self.fail(&reason, span, "repeat less in it"))
+        body.repeated(count, counter, REACH, self.revision)
+            .ok_or_else(|| self.fail(&reason, span, "repeat less in it"))
     }
 
     fn branch(
@@ -147,7 +151,7 @@ impl Compiler<'_> {
         let otherwise = self.steps(otherwise, depth)?;
         self.ports = before;
         let reason = format!("the branch does not fit: `brn` reaches over {REACH} instructions");
-        Block::branch(register, then, otherwise, REACH)
+        Block::branch(register, then, otherwise, REACH, self.revision)
             .ok_or_else(|| self.fail(&reason, span, "do less in it"))
     }
 }

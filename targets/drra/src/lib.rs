@@ -28,6 +28,7 @@ mod pasm;
 mod program;
 mod revision;
 mod schedule;
+mod seed;
 mod state;
 mod target;
 mod terms;
@@ -43,5 +44,5 @@ pub use target::Drra;
 
 npukit_base::internals!(
     artifact, asm, binary, check, component, config, fabric, fault, isa, kernel, lower, machine, op, pasm,
-    schedule
+    schedule, seed
 );

@@ -18,13 +18,13 @@ use crate::binary::Image;
 use crate::check::{Refusal, refusals};
 use crate::exec::sequencer::{Notice, execute};
 use crate::exec::swb;
-use crate::fabric::{Direction, Fabric};
+use crate::fabric::{DIRECTIONS, Direction, Fabric};
 use crate::fault::{Fault, FaultKind};
 use crate::op::Op;
 use crate::program::{At, Program, ProgramError};
 use crate::state::CellState;
 
-pub(crate) use bench::Memory;
+pub use bench::{Memory, MemoryKind};
 pub use buffer::Buffer;
 pub use observer::{Access, Observer};
 use shadow::Shadow;
@@ -46,7 +46,7 @@ pub struct Machine {
     /// What the cells of the bottom write.
     pub output: Buffer,
     /// The cell at each side of a cell.
-    neighbours: Vec<[Option<usize>; 5]>,
+    neighbours: Vec<[Option<usize>; DIRECTIONS]>,
     transfers: Transfers,
     due: Vec<usize>,
     /// Cells that have halted.
@@ -167,8 +167,7 @@ impl Machine {
     /// A program that does not fit the fabric, or that the fabric refuses.
     pub fn new(fabric: &Fabric, program: &Program) -> Result<Self, LoadError> {
         let ops = load(fabric, program)?;
-        let revision = fabric.options.revision;
-        let cells = fabric.cells.iter().zip(ops).map(|(cell, ops)| CellState::new(cell, revision, ops));
+        let cells = fabric.cells.iter().zip(ops).map(|(cell, ops)| CellState::new(cell, fabric.options, ops));
         let sides = |index| Direction::ALL.map(|side| fabric.neighbour(index, side));
         Ok(Self {
             neighbours: (0..fabric.cells.len()).map(sides).collect(),

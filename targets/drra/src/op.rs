@@ -190,8 +190,8 @@ instructions! {
     4 => "brn" { Self::Brn { reg, target_true, target_false } }
     "goes on at a distance from the next instruction, by whether a register is not 0" {
         reg: BRN[0] => all(BRN[0]), "scalar register";
-        target_true: BRN[1] => Signed::all(BRN[1]), "distance if it is not 0; bits of a signed number";
-        target_false: BRN[2] => Signed::all(BRN[2]), "distance if it is 0; bits of a signed number";
+        target_true: BRN[1] => Signed::all(BRN[1]), "distance if it is not 0";
+        target_false: BRN[2] => Signed::all(BRN[2]), "distance if it is 0";
     };
 
     outside {

@@ -15,7 +15,10 @@ pub enum Revision {
     /// The components as released with the seed's encoding; revision bfe6cc6 is the last.
     #[default]
     Released,
-    /// What the seed's text says, which no released circuit does.
+    /// What the specification makes of the seed's text, which no released circuit does: it differs where the seed's
+    /// own words cannot be meant or where all published programs read them otherwise.
+    Text,
+    /// What the seed's text says, to the letter, and [`Choices`](crate::seed::Choices) where it is silent.
     Seed,
     /// The components since July 2026, with another encoding, in which `repx` extends the `rep` before it.
     Later,
@@ -48,9 +51,8 @@ impl Revision {
     /// What `repx` does in a component.
     pub const fn repx(self, component: Component) -> Repx {
         match (self, component) {
-            (Self::Released, Component::Dpu | Component::Swb) | (Self::Seed | Self::Later, _) => {
-                Repx::Extends
-            }
+            (Self::Released, Component::Dpu | Component::Swb)
+            | (Self::Text | Self::Seed | Self::Later, _) => Repx::Extends,
             (Self::Released, _) => Repx::NextLevel,
         }
     }
@@ -59,14 +61,30 @@ impl Revision {
     pub const fn call_skew(self) -> u32 {
         match self {
             Self::Released | Self::Later => 1,
-            Self::Seed => 0,
+            Self::Text | Self::Seed => 0,
         }
+    }
+
+    /// Whether the seed's text counts to the letter.
+    pub const fn is_seed(self) -> bool {
+        matches!(self, Self::Seed)
+    }
+
+    /// The step of a `rep` whose field holds this: signed but by the seed, where it is 0 to 127.
+    pub const fn step(self, field: i8) -> i32 {
+        if self.is_seed() { field as i32 & 0x7f } else { field as i32 }
+    }
+
+    /// What is added to a distance from the next instruction to make a target of `brn`.
+    pub const fn branch_base(self) -> i16 {
+        if self.is_seed() { 1 } else { 0 }
     }
 
     /// Its name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Released => "released",
+            Self::Text => "text",
             Self::Seed => "seed",
             Self::Later => "later",
         }

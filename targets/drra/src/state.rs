@@ -2,9 +2,9 @@
 
 use crate::agu::{Affine, Circuit, Pattern, Registers, Walk};
 use crate::component::Component;
-use crate::fabric::{Cell, Direction, Row, SLOTS};
+use crate::fabric::{Cell, DIRECTIONS, Direction, Options, Row, SLOTS};
 use crate::op::{DpuMode, Op};
-use crate::revision::Revision;
+use crate::seed::DsuOption;
 
 /// Ports of a cell: bit `4 * slot + port` of masks.
 pub const CELL_PORTS: usize = 64;
@@ -63,6 +63,10 @@ pub struct Sequencer {
     pub halted: Option<u64>,
     /// Scalar registers.
     pub regs: [i16; 16],
+    /// Flag registers, a bit each, which the seed's text alone has.
+    pub flags: u16,
+    /// How its instructions are read.
+    pub options: Options,
     /// Lines that are raised in this cycle.
     pub raised: u64,
 }
@@ -90,8 +94,16 @@ pub struct Ports {
     pub sizes: Box<[u32; CELL_PORTS]>,
     /// Those under way.
     pub walks: Box<[Walk; CELL_PORTS]>,
-    /// Configurations, not activated yet.
+    /// Configurations, not activated yet, by `4 * number + option`.
     pub patterns: Vec<Pattern>,
+    /// Which of its configurations each port's instructions go to: that of the last `dsu`.
+    pub option: Box<[u8; CELL_PORTS]>,
+    /// Which one each port was started with last.
+    pub started: Box<[u8; CELL_PORTS]>,
+    /// Whether ports have several configurations, rather than one.
+    pub has_options: bool,
+    /// Whether hardware erases configurations after the last address.
+    pub erases: bool,
     /// In place of the configurations, where the fabric is the released circuit.
     pub released: Option<Released>,
     /// Cycle after the last address; 0 for those that never ran.
@@ -173,11 +185,11 @@ pub struct Swb {
     /// Directions each slot sends to, a bit each.
     pub send: [[u16; SLOTS]; OPTIONS],
     /// Slots that take from each direction, by its index, a bit each.
-    pub receive: [[u16; 5]; OPTIONS],
+    pub receive: [[u16; DIRECTIONS]; OPTIONS],
     /// The direction each slot's rows come from, as `receive` has it.
     pub bulk_source: [[Option<Direction>; SLOTS]; OPTIONS],
     /// The slot whose rows leave in each direction, as `send` has it.
-    pub sender: [[Option<u8>; 5]; OPTIONS],
+    pub sender: [[Option<u8>; DIRECTIONS]; OPTIONS],
     /// Option of the words in force.
     pub word_option: u8,
     /// Option of the bulk rows in force.
@@ -248,11 +260,11 @@ pub const fn number(slot: u8, port: u8) -> usize {
 
 impl CellState {
     /// A cell after reset, with its program.
-    pub fn new(cell: &Cell, revision: Revision, ops: Vec<Op>) -> Self {
+    pub fn new(cell: &Cell, options: Options, ops: Vec<Op>) -> Self {
         let mut state = Self {
             wake: 0,
-            sequencer: Sequencer::new(ops, cell.iram_words),
-            ports: Ports::new(cell, revision),
+            sequencer: Sequencer::new(ops, cell.iram_words, options),
+            ports: Ports::new(cell, options),
             swb: Swb::default(),
             rfs: Vec::new(),
             iosrams: Vec::new(),
@@ -275,7 +287,7 @@ impl CellState {
 
     /// What it is doing.
     pub fn describe(&self) -> String {
-        let Sequencer { ops, pc, next, halted, regs, .. } = &self.sequencer;
+        let Sequencer { ops, pc, next, halted, regs, flags, .. } = &self.sequencer;
         let doing = match halted {
             Some(cycle) => format!("halted in cycle {cycle}"),
             None => {
@@ -286,7 +298,9 @@ impl CellState {
         };
         let regs = (0..).zip(regs).filter(|(_, value)| **value != 0);
         let regs: String = regs.map(|(index, value)| format!(", r{index} = {value}")).collect();
-        format!("{doing}; {} ports run{regs}", self.ports.active.count_ones())
+        let flags: String =
+            (0..16).filter(|flag| flags >> flag & 1 == 1).map(|flag| format!(", flag {flag}")).collect();
+        format!("{doing}; {} ports run{regs}{flags}", self.ports.active.count_ones())
     }
 
     fn place_bulk(&mut self) {
@@ -299,13 +313,15 @@ impl CellState {
 }
 
 impl Sequencer {
-    fn new(ops: Vec<Op>, iram_words: usize) -> Self {
-        Self { ops, iram_words, pc: 0, next: 0, halted: None, regs: [0; 16], raised: 0 }
+    fn new(ops: Vec<Op>, iram_words: usize, options: Options) -> Self {
+        let (regs, flags) = ([0; 16], 0);
+        Self { ops, iram_words, pc: 0, next: 0, halted: None, regs, flags, options, raised: 0 }
     }
 }
 
 impl Ports {
-    fn new(cell: &Cell, revision: Revision) -> Self {
+    fn new(cell: &Cell, options: Options) -> Self {
+        let revision = options.revision;
         let mut ports = Self {
             exist: 0,
             iosram: 0,
@@ -317,7 +333,11 @@ impl Ports {
             streak: Streak::default(),
             sizes: Box::new([1; CELL_PORTS]),
             walks: Box::new(std::array::from_fn(|_| Walk::default())),
-            patterns: vec![Pattern::default(); CELL_PORTS],
+            patterns: vec![Pattern::default(); CELL_PORTS * OPTIONS],
+            option: Box::new([0; CELL_PORTS]),
+            started: Box::new([0; CELL_PORTS]),
+            has_options: revision.is_seed() && options.seed.dsu_option == DsuOption::Configurations,
+            erases: !revision.is_seed(),
             released: revision.is_released().then(|| Released::new(cell)),
             ended: Box::new([0; CELL_PORTS]),
         };
@@ -370,9 +390,9 @@ impl Default for Swb {
             links: Default::default(),
             word_source: [[NO_SLOT; SLOTS]; OPTIONS],
             send: [[0; SLOTS]; OPTIONS],
-            receive: [[0; 5]; OPTIONS],
+            receive: [[0; DIRECTIONS]; OPTIONS],
             bulk_source: [[None; SLOTS]; OPTIONS],
-            sender: [[None; 5]; OPTIONS],
+            sender: [[None; DIRECTIONS]; OPTIONS],
             word_option: 0,
             bulk_option: 0,
         }

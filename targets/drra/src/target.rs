@@ -39,7 +39,8 @@ const FABRICS: Presets<Fabric> = Presets {
     extension: "json",
     read: |text| Ok((from_json(text)?, misspelt(text))),
     others: ", or its short form as `1x1:[swb,iosram_both,rf,rf,rf,dpu]`; to any of these add `+ext` for the modes of \
-             the extension, `+seed` for what the seed's text says, `+later` for the later encoding or `+f11` for 11 \
+             the extension, `+seed` for what the seed's text says to the letter, `+text` for what the specification \
+             makes of it, `+later` for the later encoding or `+f11` for 11 \
              fraction bits (released with `+later` only)",
 };
 
@@ -47,6 +48,8 @@ const FABRICS: Presets<Fabric> = Presets {
 pub(crate) const EXTENDED: &str = "+ext";
 /// What they end in that do what the seed's text says.
 pub(crate) const SEED: &str = "+seed";
+/// What they end in that do what the specification makes of the seed's text.
+const TEXT: &str = "+text";
 /// What they end in whose words are in the later encoding.
 const LATER: &str = "+later";
 /// What they end in, before a number of fraction bits that the products of all dpus lose.
@@ -56,9 +59,10 @@ const MAX_FRACTION_BITS: u32 = 15;
 /// Makes a fabric another.
 type Change = fn(Fabric) -> Fabric;
 /// What endings without a number change.
-const CHANGES: [(&str, Change); 3] = [
+const CHANGES: [(&str, Change); 4] = [
     (EXTENDED, |fabric| Fabric { options: Options { extensions: true, ..fabric.options }, ..fabric }),
     (SEED, |fabric| fabric.of_revision(Revision::Seed)),
+    (TEXT, |fabric| fabric.of_revision(Revision::Text)),
     (LATER, |fabric| fabric.of_revision(Revision::Later)),
 ];
 
@@ -120,10 +124,12 @@ fn meant(
     findings: impl FnOnce() -> Result<Vec<Finding>, TargetError>,
 ) -> Result<Revision, TargetError> {
     match meaning {
-        Meaning::Sequential => Ok(Revision::Seed),
+        // The seed's text to the letter is what it says; of other revisions that is what the specification makes of it.
+        Meaning::Sequential if revision.is_seed() => Ok(revision),
+        Meaning::Sequential => Ok(Revision::Text),
         Meaning::Hardware => Ok(revision),
         // The text agrees with itself.
-        Meaning::Agreed if revision == Revision::Seed => Ok(revision),
+        Meaning::Agreed if matches!(revision, Revision::Text | Revision::Seed) => Ok(revision),
         Meaning::Agreed => {
             let errors: Vec<Finding> = findings()?.into_iter().filter(Finding::is_error).collect();
             if errors.is_empty() { Ok(revision) } else { Err(TargetError::Differs(errors)) }
@@ -152,6 +158,11 @@ fn systems(fabric: &Fabric) -> Vec<PresetSystem> {
 ///
 /// A short form or a number of fraction bits that cannot be.
 fn named(name: &str) -> Result<Option<Fabric>, String> {
+    let is_revision = |ending: &&str| [SEED, TEXT, LATER].contains(ending);
+    let revisions: Vec<&str> = endings(name).filter(is_revision).collect();
+    if let [first, second, ..] = revisions[..] {
+        return Err(format!("`{first}` and `{second}` are two revisions: leave one of them out"));
+    }
     for (ending, change) in CHANGES {
         if let Some(plain) = name.strip_suffix(ending) {
             return Ok(named(plain)?.map(change));
@@ -168,6 +179,13 @@ fn named(name: &str) -> Result<Option<Fabric>, String> {
         return from_short(name).map(Some).map_err(|error| error.to_string());
     }
     Ok(preset(name))
+}
+
+/// The endings of a name, with their `+`.
+fn endings(name: &str) -> impl Iterator<Item = &str> {
+    let begins = name.match_indices('+').map(|(begin, _)| begin);
+    let ends = begins.clone().skip(1).chain(std::iter::once(name.len()));
+    begins.zip(ends).map(|(begin, end)| &name[begin..end])
 }
 
 /// The fabric whose dpus' products all lose this many fraction bits.

@@ -26,7 +26,7 @@ pub const TERMS: &[Term] = &[
     Term::new("port", &[],
         "One of four address generators of a slot: once activated it makes an address a cycle by nested repetitions."),
     Term::new("revision", &[],
-        "Which state of the published components a fabric is: released (the default), seed or later. They encode and compute differently."),
+        "Which state of the published components a fabric is: released (the default), text, seed or later. They encode and compute differently."),
     Term::new("rf", &["register file"],
         "Component of 64 words, or 4 rows of 16, with ports for words and for rows."),
     Term::new("sequencer", &[],

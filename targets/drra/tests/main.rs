@@ -14,6 +14,8 @@ mod conform;
 mod generator;
 #[path = "main/golden.rs"]
 mod golden;
+#[path = "main/hand.rs"]
+mod hand;
 #[path = "main/isa.rs"]
 mod isa;
 #[path = "main/lower.rs"]
@@ -36,5 +38,7 @@ mod released;
 mod run;
 #[path = "main/scheduler.rs"]
 mod scheduler;
+#[path = "main/seed.rs"]
+mod seed;
 #[path = "main/suite.rs"]
 mod suite;

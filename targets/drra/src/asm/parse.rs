@@ -131,7 +131,7 @@ pub fn instruction(component: Component, text: &str) -> Result<Instruction, AsmE
     let call = parser.call()?;
     match parser.rest.first() {
         Some(token) => Err(syntax("the end of the line", text_of(token), token.span, String::new())),
-        None => resolve(component, &call).map(|(instruction, _)| instruction),
+        None => resolve(Isa::get(), component, &call).map(|(instruction, _)| instruction),
     }
 }
 
@@ -272,7 +272,8 @@ fn statement<'a>(
     let (word, found, default_step) = match call.name {
         "word" => (word(call)?, None, false),
         _ => {
-            let (instruction, default_step) = resolve(component(cell, call)?, call)?;
+            let isa = Isa::read_by(fabric.options);
+            let (instruction, default_step) = resolve(isa, component(cell, call)?, call)?;
             (Isa::get().encode(&instruction), Some(instruction), default_step)
         }
     };
@@ -348,8 +349,12 @@ fn component(cell: &Cell, call: &Call<'_>) -> Result<Component, AsmError> {
 }
 
 /// The instruction, and whether it is a `repx` without `step`.
-fn resolve(component: Component, call: &Call<'_>) -> Result<(Instruction, bool), AsmError> {
-    let rows = Isa::get().rows(component);
+fn resolve(
+    isa: &'static Isa,
+    component: Component,
+    call: &Call<'_>,
+) -> Result<(Instruction, bool), AsmError> {
+    let rows = isa.rows(component);
     let unknown = || mnemonic(call, &rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>());
     let index = rows.iter().position(|row| row.name == call.name).ok_or_else(unknown)?;
     let (row, mut instruction) = (&rows[index], Instruction::new(component, index));

@@ -47,15 +47,16 @@ pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> List
             ));
         }
         let component_at = |slot| cell.and_then(|cell: &Cell| cell.component_at(slot));
-        let decode = |word: &u32| Isa::get().decode(*word, component_at);
+        let isa = Isa::read_by(fabric.options);
+        let decode = |word: &u32| isa.decode(*word, component_at);
         for (pc, &word) in words.iter().enumerate() {
             let next = words.get(pc + 1).and_then(|next| decode(next).ok());
             let text = match decode(&word) {
                 // The assembler refuses it.
                 Ok(instruction) if instruction.repeats_nothing(next.as_ref()) => {
-                    format!("word(bits={word:#010x}) # {}", instruction.text(listing))
+                    format!("word(bits={word:#010x}) # {}", instruction.text(isa, listing))
                 }
-                Ok(instruction) => instruction.text(listing),
+                Ok(instruction) => instruction.text(isa, listing),
                 Err(error) => {
                     problems.push(format!("{}: {error}", At { place, pc }));
                     format!("word(bits={word:#010x}) # {error}")
@@ -82,18 +83,19 @@ impl Instruction {
         if self.spec().name == name { self.get("iter") } else { None }
     }
 
-    /// The instruction as text.
-    pub fn text(&self, listing: Listing) -> String {
+    /// The instruction as text by a table.
+    pub fn text(&self, isa: &'static Isa, listing: Listing) -> String {
+        let fields = || isa.rows(self.component)[self.row].fields.iter().zip(self.values.iter().copied());
         let mut written: Vec<(&str, String)> = match listing {
             Listing::Named => {
-                let said = self.fields().filter(|(field, bits)| is_said(field, *bits));
+                let said = fields().filter(|(field, bits)| is_said(field, *bits));
                 said.map(|(field, bits)| (field.name.as_str(), named(field, bits))).collect()
             }
             Listing::Upstream => {
                 let number = |(field, bits): (&'static Field, u32)| {
                     (field.name.as_str(), value_of(field, bits).to_string())
                 };
-                self.fields().map(number).collect()
+                fields().map(number).collect()
             }
         };
         if listing == Listing::Upstream {

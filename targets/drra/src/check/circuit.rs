@@ -37,7 +37,7 @@ fn of_port(cell: &Cell, slot: u8, component: Component, op: ResourceOp) -> Vec<L
         ResourceOp::Repx { iter, delay, .. } => match Revision::Released.repx(component) {
             Repx::NextLevel => vec![Lint::NextLevel { component }],
             // Where fields are as wide as in the text the same comes of it.
-            Repx::Extends if widths == Revision::Seed.widths(component) || (iter, delay) == (0, 0) => {
+            Repx::Extends if widths == Revision::Text.widths(component) || (iter, delay) == (0, 0) => {
                 Vec::new()
             }
             Repx::Extends => vec![Lint::HighParts { component, widths }],

@@ -11,7 +11,7 @@ use crate::agu::Widths;
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric};
 use crate::fault::FaultKind;
-use crate::op::{ActMode, Op, ResourceOp, Transfer};
+use crate::op::{ActMode, DpuMode, Op, ResourceOp, Transfer};
 use crate::program::At;
 use crate::revision::Revision;
 
@@ -46,10 +46,27 @@ pub enum Lint {
     #[error("hardware loses the first level of lane 0 when another lane is opened")]
     SecondLane,
     /// A register that does not exist.
-    #[error("operand2 is register {operand2} of 16; it counts modulo 16")]
+    #[error("{field} is register {register} of 16; it counts modulo 16")]
     Register {
+        /// The field.
+        field: &'static str,
         /// As written.
-        operand2: u8,
+        register: u16,
+    },
+    /// A mode without even a name.
+    #[error("dpu mode {} is reserved: it gives 0", .mode.code())]
+    Reserved {
+        /// The mode.
+        mode: DpuMode,
+    },
+    /// An event of a slot in which nothing is, or of none.
+    #[error("`wait` for events names no port that is there: it waits for nothing")]
+    NoEvent,
+    /// No slot has a port of that number.
+    #[error("`act` names port {param} of each slot: there are 0 to 3")]
+    PortIndex {
+        /// As written.
+        param: u8,
     },
     /// A slot without words or rows.
     #[error("slot {slot} has no {what}: nothing comes of this")]
@@ -172,6 +189,9 @@ impl Lint {
             Self::Lanes => "lost-lane",
             Self::SecondLane => "second-lane",
             Self::Register { .. } => "no-register",
+            Self::Reserved { .. } => "reserved-mode",
+            Self::NoEvent => "no-event",
+            Self::PortIndex { .. } => "no-port",
             Self::NothingThere { .. } => "nothing-there",
             Self::Runs { .. } => "started-while-running",
             Self::InCycle { fault: FaultKind::Early { .. }, .. } => "early-configuration",
@@ -201,7 +221,9 @@ impl Lint {
             | Self::Calc { .. }
             | Self::OtherAddresses { .. } => true,
             Self::OtherPort { .. } | Self::Lanes | Self::SecondLane => revision.is_released(),
-            Self::InCycle { fault: FaultKind::Early { .. }, .. } => !matches!(revision, Revision::Seed),
+            Self::InCycle { fault: FaultKind::Early { .. }, .. } => {
+                !matches!(revision, Revision::Text | Revision::Seed)
+            }
             Self::InCycle { .. } => true,
             _ => false,
         };
@@ -227,10 +249,12 @@ pub fn lints(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Lint)> {
 pub(crate) fn lints_of_text(cell: &Cell, revision: Revision, ops: &[Op]) -> Vec<(usize, Lint)> {
     let (mut found, mut order) = (Vec::new(), Order::default());
     for (pc, op) in ops.iter().enumerate() {
-        let of_order = order.lint(cell, *op);
+        // It is about hardware.
+        let of_order = if revision.is_seed() { None } else { order.lint(cell, *op) };
         let circuit = if revision.is_released() { of_circuit(cell, *op) } else { Vec::new() };
         let of_text = alone(cell, ops.get(pc + 1), *op).into_iter();
-        found.extend(of_text.chain(circuit).chain(of_order).map(|lint| (pc, lint)));
+        let of_seed = if revision.is_seed() { of_seed(cell, *op) } else { None };
+        found.extend(of_text.chain(of_seed).chain(circuit).chain(of_order).map(|lint| (pc, lint)));
     }
     found
 }
@@ -244,7 +268,12 @@ fn alone(cell: &Cell, next: Option<&Op>, op: Op) -> Option<Lint> {
             let (slot, port) = raised.find(|(slot, port)| !has_port(cell, *slot, *port))?;
             Some(Lint::NoPort { slot, port })
         }
-        Op::Calc { dynamic: true, operand2, .. } if operand2 > 15 => Some(Lint::Register { operand2 }),
+        Op::Calc { dynamic: true, operand2, .. } if operand2 > 15 => {
+            Some(Lint::Register { field: "operand2", register: operand2.into() })
+        }
+        Op::Resource { op: ResourceOp::Dsu { dynamic: true, base, .. }, .. } if base > 15 => {
+            Some(Lint::Register { field: "init_addr", register: base })
+        }
         Op::Resource { slot, op: ResourceOp::Rep { iter: 0, .. } } => {
             let extended = |next: &Op| match *next {
                 Op::Resource { slot: other, op: ResourceOp::Repx { iter, .. } } => other == slot && iter != 0,
@@ -265,6 +294,22 @@ fn alone(cell: &Cell, next: Option<&Op>, op: Op) -> Option<Lint> {
         }
         Op::Resource { op: ResourceOp::Route { sr: Transfer::Receive, target, .. }, .. } => {
             no_rows(cell, target)
+        }
+        _ => None,
+    }
+}
+
+/// What the seed's text allows and is probably a mistake.
+fn of_seed(cell: &Cell, op: Op) -> Option<Lint> {
+    match op {
+        Op::Act { mode: ActMode::PortIndex, param, .. } if param > 3 => Some(Lint::PortIndex { param }),
+        Op::Wait { events: true, cycle: slots } => {
+            let is_there = |slot: &u8| cell.resource_at(*slot).is_some();
+            let mut named = (0..16_u8).filter(|slot| slots >> slot & 1 == 1);
+            (!named.any(|slot| is_there(&slot))).then_some(Lint::NoEvent)
+        }
+        Op::Resource { op: ResourceOp::Dpu { mode, .. }, .. } if mode.is_reserved() => {
+            Some(Lint::Reserved { mode })
         }
         _ => None,
     }

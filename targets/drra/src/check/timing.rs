@@ -28,7 +28,7 @@ const MAX_ROWS: usize = 1 << 10;
 pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op], is_known: bool) -> Vec<(usize, Lint)> {
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     let empty = without_memory(cell);
-    let mut state = CellState::new(&empty, options.revision, ops.to_vec());
+    let mut state = CellState::new(&empty, options, ops.to_vec());
     let mut text = Text::new(&empty, options, ops);
     let mut is_known = is_known;
     for _ in 0..MAX_INSTRUCTIONS {
@@ -88,8 +88,8 @@ impl Text {
         if !options.revision.is_released() {
             return None;
         }
-        let state = CellState::new(empty, Revision::Seed, ops.to_vec());
-        Some(Self { state, options: Options { revision: Revision::Seed, ..options } })
+        let options = Options { revision: Revision::Text, ..options };
+        Some(Self { state: CellState::new(empty, options, ops.to_vec()), options })
     }
 
     /// Follows the instruction that `other` has executed: what came out otherwise there.

@@ -157,6 +157,9 @@ pub fn to_json(fabric: &Fabric) -> Value {
             "encoding": options.encoding,
         },
     });
+    if options.revision.is_seed() {
+        file["options"]["seed"] = json!(options.seed);
+    }
     if fabric.systems.own != System::default() {
         file["system"] = json!(fabric.systems.own);
     }

@@ -61,6 +61,14 @@ pub enum ConfigError {
         /// The revision.
         revision: &'static str,
     },
+    /// Choices that the revision does not have.
+    #[error(
+        "options: `seed` says what the seed's text leaves open, and the revision is `{revision}`: make it `seed`, or leave `seed` out"
+    )]
+    Seed {
+        /// The revision.
+        revision: &'static str,
+    },
     /// A parameter is given in two ways.
     #[error("{place}: parameter {name} is {first} by {by_first} and {second} by {by_second}")]
     Conflict {

@@ -10,6 +10,7 @@ use super::system::Systems;
 use crate::fabric::{Cell, Fabric, Options, Place};
 use crate::isa::Encoding;
 use crate::revision::Revision;
+use crate::seed::Choices;
 
 /// Rows of the buffers.
 #[derive(Debug, Default, Deserialize)]
@@ -29,6 +30,7 @@ pub(super) struct FileOptions {
     #[serde(default)]
     strict: bool,
     encoding: Option<Encoding>,
+    seed: Option<Choices>,
 }
 
 impl FileOptions {
@@ -43,9 +45,14 @@ impl FileOptions {
         if self.encoding.is_some_and(|encoding| encoding != own.encoding) {
             return Err(ConfigError::Encoding { revision: revision.name() });
         }
+        if self.seed.is_some() && !revision.is_seed() {
+            return Err(ConfigError::Seed { revision: revision.name() });
+        }
+        // Default: what the seed's text leaves open is as we choose.
+        let seed = self.seed.unwrap_or_default();
         // Default: what a file does not say is as in its revision.
         let call_skew = self.call_skew.unwrap_or(own.call_skew);
-        Ok(Options { call_skew, extensions: self.extensions, strict: self.strict, ..own })
+        Ok(Options { call_skew, extensions: self.extensions, strict: self.strict, seed, ..own })
     }
 }
 

@@ -56,8 +56,8 @@ fn check(encoding: &Encoding) -> Outcome {
         Outcome::Passed => {}
         failed => return failed,
     }
-    let texts =
-        [Listing::Named, Listing::Upstream].map(|listing| instruction(component, &back.text(listing)));
+    let texts = [Listing::Named, Listing::Upstream]
+        .map(|listing| instruction(component, &back.text(Isa::get(), listing)));
     let agree = texts.iter().all(|text| text.as_ref().is_ok_and(|text| *text == back));
     Outcome::compare(&true, &agree)
 }

@@ -62,7 +62,7 @@ pub(super) fn cases(file: Value) -> Result<Vec<Case>, serde_json::Error> {
 fn check(file: &File) -> Result<Outcome, Outcome> {
     let fabric = from_short(&file.arch).map_err(|error| Outcome::error(&file.arch, error))?;
     // What is expected follows the specification.
-    let mut fabric = fabric.of_revision(Revision::Seed);
+    let mut fabric = fabric.of_revision(Revision::Text);
     let program = words(file, &fabric)?;
     if let Some(trace) = &file.io_trace_rtl {
         fabric.options.call_skew = 1;

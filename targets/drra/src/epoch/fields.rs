@@ -23,13 +23,13 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// An instruction that the component has, all fields at their defaults.
+    /// An instruction that the component has in a table, all fields at their defaults.
     ///
     /// # Errors
     ///
     /// The component has no such instruction.
-    pub fn new(component: Component, mnemonic: &ast::Name) -> Resolved<Self> {
-        let rows = Isa::get().rows(component);
+    pub fn new(isa: &'static Isa, component: Component, mnemonic: &ast::Name) -> Resolved<Self> {
+        let rows = isa.rows(component);
         let index = rows.iter().position(|row| row.name == mnemonic.text);
         let names = rows.iter().map(|row| row.name.as_str());
         let index = index.ok_or_else(|| unknown("instruction", mnemonic, names))?;
@@ -95,8 +95,8 @@ impl Fields {
 /// # Errors
 ///
 /// What [`written`] finds.
-pub fn control(instruction: &ast::Instruction) -> Resolved<Op> {
-    written(Component::Sequencer, 0, instruction)
+pub fn control(isa: &'static Isa, instruction: &ast::Instruction) -> Resolved<Op> {
+    written(isa, Component::Sequencer, 0, instruction)
 }
 
 /// An instruction whose parameters are all numbers, as in a raw operation.
@@ -104,8 +104,13 @@ pub fn control(instruction: &ast::Instruction) -> Resolved<Op> {
 /// # Errors
 ///
 /// An instruction or a field that is not there, a value that its field cannot hold.
-pub fn written(component: Component, slot: u8, instruction: &ast::Instruction) -> Resolved<Op> {
-    let mut fields = Fields::new(component, &instruction.mnemonic)?;
+pub fn written(
+    isa: &'static Isa,
+    component: Component,
+    slot: u8,
+    instruction: &ast::Instruction,
+) -> Resolved<Op> {
+    let mut fields = Fields::new(isa, component, &instruction.mnemonic)?;
     fields.set("slot", slot.into());
     for parameter in instruction.parameters.iter().filter(|parameter| parameter.name.text != "slot") {
         let index = fields.index(&parameter.name.text, parameter)?;

@@ -1,6 +1,7 @@
 //! Instructions of the sequencer that start operations, fill registers and count.
 
 use crate::op::{ActMode, CalcMode, Op};
+use crate::revision::Revision;
 use crate::schedule::Activation;
 
 /// Registers a map is read from: two sets in turn.
@@ -9,13 +10,15 @@ const MAPS: [u8; 2] = [4, 8];
 /// The registers that activations may use.
 pub const MAP_REGISTERS: std::ops::Range<u8> = 4..12;
 
-/// `act`, and the instructions that fill its registers; `turn` chooses the set of registers.
-pub fn activation(activation: Activation, turn: usize) -> (Vec<Op>, Op) {
+/// `act`, and the instructions that fill its registers; `turn` chooses the set of registers. By the seed mode 1 names a
+/// port by its number, else by a mask.
+pub fn activation(activation: Activation, turn: usize, revision: Revision) -> (Vec<Op>, Op) {
     let first = MAPS[turn % 2];
     let act = match activation {
         Activation::Contiguous { slot, ports } => Op::Act { mode: ActMode::Contiguous, ports, param: slot },
         Activation::Ports { slots, ports } => {
-            Op::Act { mode: ActMode::PortIndex, ports: slots, param: ports }
+            let param = if revision.is_seed() { ports.trailing_zeros() as u8 } else { ports };
+            Op::Act { mode: ActMode::PortIndex, ports: slots, param }
         }
         Activation::Map(_) => Op::Act { mode: ActMode::Map, ports: 0, param: first },
     };

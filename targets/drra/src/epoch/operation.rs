@@ -8,7 +8,8 @@ use super::fields::control;
 use super::reader::Reader;
 use super::rep::Rep;
 use crate::component::Component;
-use crate::fabric::{Fabric, Place};
+use crate::fabric::{Fabric, Options, Place};
+use crate::isa::Isa;
 use crate::op::{Op, ResourceOp};
 use crate::pasm::PasmError;
 use crate::pasm::ast::{self, OperationKind, Value, find};
@@ -73,6 +74,13 @@ pub enum Setting {
     Rep(Rep, Option<Variable>),
     /// A transition; its delay may be a variable.
     Trans(i64, Option<Variable>),
+}
+
+impl Rop {
+    /// The table of its instructions.
+    pub fn isa(&self) -> &'static Isa {
+        Isa::read_by(Options::of(self.revision))
+    }
 }
 
 impl Operation {
@@ -153,7 +161,9 @@ pub fn resolve(
             let (rop, warnings) = rop(fabric, operation, place, variables)?;
             (Action::Rop(rop), warnings)
         }
-        OperationKind::Cop | OperationKind::Raw => (cop(operation)?, Vec::new()),
+        OperationKind::Cop | OperationKind::Raw => {
+            (cop(Isa::read_by(fabric.options), operation)?, Vec::new())
+        }
     };
     Ok(Operation { name, span: operation.span, place, cell, action, warnings })
 }
@@ -251,10 +261,10 @@ fn slots(fabric: &Fabric, place: Place) -> String {
 }
 
 /// The instructions of a cop: calculations, and waits between them.
-fn cop(operation: &ast::Operation) -> Result<Action, Vec<PasmError>> {
+fn cop(isa: &'static Isa, operation: &ast::Operation) -> Result<Action, Vec<PasmError>> {
     let (mut ops, mut cycles, mut errors) = (Vec::new(), 0_i64, Vec::new());
     for instruction in &operation.instructions {
-        match control(instruction) {
+        match control(isa, instruction) {
             Ok(Op::Wait { cycle, events: false }) => cycles += i64::from(cycle) + 1,
             Ok(op @ Op::Calc { .. }) => {
                 ops.push((cycles, op));

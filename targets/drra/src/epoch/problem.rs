@@ -75,7 +75,7 @@ pub fn free_variables(epoch: &Epoch) -> impl Iterator<Item = (&String, Variable)
 ///
 /// A constraint that names what the epoch does not have.
 pub fn problem(epoch: &Epoch, configurations: &[usize], ports: &Ports) -> Result<Problem, PasmError> {
-    let mut problem = Problem::default();
+    let mut problem = Problem { one_port: epoch.revision.is_seed(), ..Problem::default() };
     let most = most_of_variables(epoch);
     let free: Vec<Variable> = most.into_iter().map(|most| problem.variable(0, most)).collect();
     for (operation, &configurations) in epoch.operations.iter().zip(configurations) {

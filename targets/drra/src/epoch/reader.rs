@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
 
     /// The values of an instruction's fields, what is not written at its default.
     fn fields(&mut self, instruction: &ast::Instruction) -> Resolved<Fields> {
-        let mut fields = Fields::new(self.rop.component, &instruction.mnemonic)?;
+        let mut fields = Fields::new(self.rop.isa(), self.rop.component, &instruction.mnemonic)?;
         let row = fields.row;
         fields.set("slot", self.rop.slot.into());
         fields.set("port", self.rop.port.into());

@@ -43,7 +43,11 @@ impl Rep {
         }
         let rep = self.low(port, widths);
         let most = |bits: u32| 1_i64 << bits;
-        let is_low_step = (-most(widths.step - 1)..most(widths.step - 1)).contains(&self.step);
+        let is_low_step = if revision.is_seed() {
+            (0..most(widths.step)).contains(&self.step)
+        } else {
+            (-most(widths.step - 1)..most(widths.step - 1)).contains(&self.step)
+        };
         if self.iter < most(widths.iter) && is_low_step && self.delay < most(widths.delay) {
             return Some(vec![rep]);
         }
@@ -121,7 +125,7 @@ mod tests {
             Rep { iter: 65535, step: 8191, delay: 16383 },
             Rep { iter: 1, step: 64, delay: 0 },
         ] {
-            let parts = rep.instructions(1, Revision::Seed, Component::Rf).unwrap();
+            let parts = rep.instructions(1, Revision::Text, Component::Rf).unwrap();
             let [
                 ResourceOp::Rep { iter, step, delay, .. },
                 ResourceOp::Repx { iter: a, step: b, delay: c, .. },
@@ -130,10 +134,10 @@ mod tests {
                 panic!("{parts:?}")
             };
             let low = Rep { iter: iter.into(), step: step.into(), delay: delay.into() };
-            assert_eq!(low.extended(a.into(), b.into(), c.into(), Revision::Seed.widths(Component::Rf)), rep);
+            assert_eq!(low.extended(a.into(), b.into(), c.into(), Revision::Text.widths(Component::Rf)), rep);
         }
         let small = Rep { iter: 255, step: -64, delay: 127 };
-        assert_eq!(small.instructions(0, Revision::Seed, Component::Rf).unwrap().len(), 1);
+        assert_eq!(small.instructions(0, Revision::Text, Component::Rf).unwrap().len(), 1);
     }
 
     #[test]
@@ -155,6 +159,6 @@ mod tests {
         let long = Rep { iter: 2, step: 0, delay: 64 };
         assert_eq!(long.instructions(0, Revision::Released, Component::Dpu), None);
         assert_eq!(Rep::countable(257, 1, Component::Rf, Revision::Released, 2), 258);
-        assert_eq!(Rep::countable(257, 1, Component::Rf, Revision::Seed, 2), 257);
+        assert_eq!(Rep::countable(257, 1, Component::Rf, Revision::Text, 2), 257);
     }
 }

@@ -5,7 +5,8 @@ use std::ops::Range;
 use crate::agu::{Circuit, Level, Pattern, PatternError, Steady, Walk, Widths, Write};
 use crate::component::Component;
 use crate::fault::FaultKind;
-use crate::state::{Addresses, Ports, Released, Streak, bit, number};
+use crate::seed::{Choices, Events};
+use crate::state::{Addresses, OPTIONS, Ports, Released, Streak, bit, number};
 
 /// Cycles below which a streak costs more than it saves.
 const MIN_STREAK: u64 = 2;
@@ -156,13 +157,37 @@ impl Ports {
     pub(crate) fn configured(&mut self, cycle: u64, number: usize) -> Option<Pattern> {
         let edges = self.erasing(number);
         let Some(released) = &mut self.released else {
-            return Some(std::mem::take(&mut self.patterns[number]));
+            return Some(self.take_configuration(number));
         };
         if edges.contains(&cycle) {
             return None;
         }
         released.settle(number, cycle, edges);
         Some(released.registers[number].pattern(released.circuits[number], self.sizes[number]))
+    }
+
+    /// The stored configuration of the lowest option, of which nothing is left.
+    fn take_configuration(&mut self, number: usize) -> Pattern {
+        let own = &mut self.patterns[OPTIONS * number..][..OPTIONS];
+        // Default: a port without a configuration gives its one address.
+        let option = own.iter().position(|pattern| !pattern.is_empty()).unwrap_or(0);
+        self.started[number] = option as u8;
+        std::mem::take(&mut own[option])
+    }
+
+    /// The first cycle from `cycle` on in which the sequencer goes on that waits for the events of `slots`.
+    pub(crate) fn after_events(&self, cycle: u64, slots: u16, choices: Choices) -> u64 {
+        let ended = |slot: usize| {
+            let ports = (0..4).filter(|port| choices.event.ports() >> port & 1 == 1);
+            ports.map(|port| self.ended[4 * slot + port]).max()
+        };
+        let events = (0..16).filter(|slot| slots >> slot & 1 == 1).filter_map(ended);
+        let all = match choices.events {
+            Events::All => events.max(),
+            Events::Any => events.min(),
+        };
+        // Default: without events there is nothing to wait for.
+        all.unwrap_or(0).max(cycle)
     }
 
     /// The cycles at whose ends the released circuit erases what a port was configured with; none before it ran.
@@ -178,7 +203,8 @@ impl Ports {
     fn configurable(&self, cycle: u64, number: usize) -> Result<Option<FaultKind>, FaultKind> {
         let (slot, port) = (number as u8 / 4, number as u8 % 4);
         let ended = self.ended[number];
-        if cycle < ended {
+        let is_other = self.has_options && self.option[number] != self.started[number];
+        if cycle < ended && !is_other {
             return Err(FaultKind::Busy { slot, port, until: ended - 1 });
         }
         Ok(self.early(cycle, slot, port, "configured"))
@@ -189,7 +215,13 @@ impl Ports {
         let ended = self.ended[number(slot, port)];
         let erased = if self.with_lanes & bit(slot, port) == 0 { ended } else { ended + 1 };
         let from = if what == "activated" { erased + 1 } else { erased };
-        (ended != 0 && cycle < from).then(|| FaultKind::Early { slot, port, what, last: ended - 1, from })
+        (self.erases && ended != 0 && cycle < from).then(|| FaultKind::Early {
+            slot,
+            port,
+            what,
+            last: ended - 1,
+            from,
+        })
     }
 
     /// Applies a change to a port's configuration: what the seed's text says, or what the released circuit writes.
@@ -207,7 +239,7 @@ impl Ports {
         let early = self.configurable(cycle, number)?;
         let edges = self.erasing(number);
         let Some(released) = &mut self.released else {
-            let changed = change(&mut self.patterns[number]);
+            let changed = change(&mut self.patterns[OPTIONS * number + usize::from(self.option[number])]);
             changed.map_err(|reason| FaultKind::Pattern { slot, port, reason })?;
             return Ok(early);
         };
@@ -219,14 +251,18 @@ impl Ports {
         Ok(early)
     }
 
-    /// `dsu` and `evt`.
+    /// `dsu` and `evt`; of several configurations of the port this is for the one of `option`.
     pub(crate) fn open(
         &mut self,
         cycle: u64,
         slot: u8,
         port: u8,
+        option: u8,
         base: u16,
     ) -> Result<Option<FaultKind>, FaultKind> {
+        if self.has_options {
+            self.option[number(slot, port)] = option & (OPTIONS as u8 - 1);
+        }
         self.change(cycle, slot, port, |pattern| pattern.open(base.into()), Write::Open(base))
     }
 
@@ -317,6 +353,7 @@ mod tests {
 
     use super::*;
     use crate::config::from_short;
+    use crate::fabric::Options;
     use crate::revision::Revision;
     use crate::state::CellState;
 
@@ -324,7 +361,7 @@ mod tests {
 
     fn ports(parts: &str, revision: Revision) -> Ports {
         let fabric = from_short(&format!("1x1: [{parts}]")).unwrap();
-        CellState::new(&fabric.cells[0], revision, Vec::new()).ports
+        CellState::new(&fabric.cells[0], Options::of(revision), Vec::new()).ports
     }
 
     /// Addresses from `base` on.
@@ -358,7 +395,7 @@ mod tests {
         /// Streaks give what the definition says, whenever other ports start.
         #[test]
         fn addresses_are_those_of_the_patterns(starts in starts()) {
-            let mut ports = ports(&["swb", &["rf"; 15].join(",")].join(","), Revision::Seed);
+            let mut ports = ports(&["swb", &["rf"; 15].join(",")].join(","), Revision::Text);
             let mut running: Vec<Option<(u64, Pattern)>> = vec![None; 64];
             for cycle in 0..300 {
                 ports.emit(cycle);
@@ -376,9 +413,9 @@ mod tests {
                     let number = number(*slot, *port);
                     let place = &mut running[number];
                     let ended = place.as_ref().is_none_or(|(start, pattern)| cycle + 1 >= start + pattern.span());
-                    ports.patterns[number] = if ended { pattern.clone() } else { Pattern::default() };
+                    ports.patterns[OPTIONS * number] = if ended { pattern.clone() } else { Pattern::default() };
                     ports.activate(cycle, bit(*slot, *port)).unwrap();
-                    ports.patterns[number] = Pattern::default();
+                    ports.patterns[OPTIONS * number] = Pattern::default();
                     if ended {
                         *place = Some((cycle + 1, pattern.clone()));
                     }
@@ -390,7 +427,7 @@ mod tests {
     /// Any two ports of a cell, from the first to the last, which stay at an address for six cycles beside a third.
     #[test]
     fn any_two_ports_run_at_once_beside_a_third() {
-        let idle = ports(&["swb", &["rf"; 15].join(",")].join(","), Revision::Seed);
+        let idle = ports(&["swb", &["rf"; 15].join(",")].join(","), Revision::Text);
         let all: Vec<(u8, u8)> = (0..64_u8).map(|number| (number / 4, number % 4)).collect();
         let exist = all.into_iter().filter(|(slot, port)| idle.exist & bit(*slot, *port) != 0);
         let exist: Vec<_> = exist.collect();
@@ -403,8 +440,10 @@ mod tests {
                 let running = [(slot, port, 1), (other, of_other, 2), (third, of_third, 3)];
                 for (slot, port, base) in running {
                     let at = number(slot, port);
-                    ports.patterns[at].open(base).unwrap();
-                    ports.patterns[at].rep(Level { iter: 6, step: 0, delay: 0 }, WIDTHS, false).unwrap();
+                    ports.patterns[OPTIONS * at].open(base).unwrap();
+                    ports.patterns[OPTIONS * at]
+                        .rep(Level { iter: 6, step: 0, delay: 0 }, WIDTHS, false)
+                        .unwrap();
                 }
                 ports.activate(0, running.iter().map(|&(slot, port, _)| bit(slot, port)).sum()).unwrap();
                 for cycle in 1..8 {
@@ -422,9 +461,9 @@ mod tests {
     /// Of several in a cycle one is reported, and the next one in the cycle after.
     #[test]
     fn every_port_that_wraps_is_told_of_once() {
-        let mut ports = ports("swb,rf,rf", Revision::Seed);
-        ports.patterns[number(1, 1)] = row_of(64, 5);
-        ports.patterns[number(2, 1)] = row_of(70, 5);
+        let mut ports = ports("swb,rf,rf", Revision::Text);
+        ports.patterns[OPTIONS * number(1, 1)] = row_of(64, 5);
+        ports.patterns[OPTIONS * number(2, 1)] = row_of(70, 5);
         ports.activate(0, bit(1, 1) | bit(2, 1)).unwrap();
         let of_cycle = |cycle| {
             let wrapped = ports.emit(cycle).map(|wrapped| (wrapped.number, wrapped.address));
@@ -443,10 +482,10 @@ mod tests {
 
     #[test]
     fn ports_retire_with_their_last_address() {
-        let mut ports = ports("swb,rf,rf,rf", Revision::Seed);
+        let mut ports = ports("swb,rf,rf,rf", Revision::Text);
         let all = [(1, 3), (2, 5), (3, 9)];
         for (slot, iter) in all {
-            ports.patterns[number(slot, 1)] = row_of(0, iter);
+            ports.patterns[OPTIONS * number(slot, 1)] = row_of(0, iter);
         }
         ports.activate(0, all.iter().map(|(slot, _)| bit(*slot, 1)).sum()).unwrap();
         // The first of the addresses is in cycle 1.
@@ -468,7 +507,7 @@ mod tests {
             for part in &fabric.cells[0].resources {
                 let from = last + if part.component.is_iosram() { of_memory } else { 2 };
                 for (slot, port, _) in part.ports() {
-                    let (number, mut ports) = (number(slot, port), ports(&parts, Revision::Seed));
+                    let (number, mut ports) = (number(slot, port), ports(&parts, Revision::Text));
                     assert_eq!(ports.erasing(number), 0..0);
                     assert_eq!(ports.configurable(0, number), Ok(None));
                     ports.activate(last - 1, bit(slot, port)).unwrap();

@@ -5,7 +5,7 @@ use crate::agu::Level;
 use crate::fabric::{Cell, Direction, Options};
 use crate::fault::FaultKind;
 use crate::op::{ActMode, CalcMode, Op, ResourceOp, Transfer};
-use crate::revision::Revision;
+use crate::seed::LogicOperands;
 use crate::state::{CellState, DpuConfig, Sequencer};
 
 /// What the author of an instruction should know of.
@@ -42,38 +42,67 @@ impl Sequencer {
             // Default: there are no lines beyond those of 16 slots.
             ActMode::Contiguous => u64::from(ports).checked_shl(4 * u32::from(param)).unwrap_or(0),
             ActMode::PortIndex => {
+                let of_slot = if self.options.revision.is_seed() { port_of_index(param) } else { param & 15 };
                 let slots = (0..16).filter(|slot| ports >> slot & 1 == 1);
-                slots.fold(0, |lines, slot| lines | u64::from(param & 15) << (4 * slot))
+                slots.fold(0, |lines, slot| lines | u64::from(of_slot) << (4 * slot))
             }
             ActMode::Map => (0..4).fold(0, |lines, part| {
-                // Default: a first register from which on there are not four is refused; the lint reads 0 there.
-                let reg = self.regs.get(usize::from(param) + part).copied().unwrap_or(0);
-                lines | u64::from(reg as u16) << (16 * part)
+                lines | u64::from(self.map_part(usize::from(param) + part)) << (16 * part)
             }),
         }
+    }
+
+    /// Sixteen lines of a map. By the seed any register begins a map, which goes on from 15 to 0.
+    fn map_part(&self, register: usize) -> u16 {
+        let register = if self.options.revision.is_seed() { register % self.regs.len() } else { register };
+        // Default: a first register from which on there are not four is refused; the lint reads 0 there.
+        self.regs.get(register).copied().unwrap_or(0) as u16
     }
 
     fn reg(&self, index: u8) -> i16 {
         self.regs[usize::from(index & 15)]
     }
 
-    fn calc(
-        &mut self,
-        revision: Revision,
-        (mode, operand1, operand2): (CalcMode, u8, i16),
-        result: u8,
-    ) -> Told {
-        let of = if revision.is_released() { calc::released } else { calc::calc };
-        if let Some(value) = of(mode, self.reg(operand1), operand2) {
-            self.regs[usize::from(result & 15)] = value;
+    /// A flag register as a number: 0 or 1.
+    fn flag(&self, index: u8) -> i16 {
+        (self.flags >> (index & 15) & 1) as i16
+    }
+
+    /// What an operand of `mode` names.
+    fn operand(&self, mode: CalcMode, index: u8) -> i16 {
+        let Options { revision, seed, .. } = self.options;
+        let is_flag = revision.is_seed() && mode.is_logic() && seed.logic_operands == LogicOperands::Flags;
+        if is_flag { self.flag(index) } else { self.reg(index) }
+    }
+
+    fn calc(&mut self, mode: CalcMode, operand1: u8, (dynamic, operand2): (bool, u8), result: u8) -> Told {
+        let operand2 = if dynamic { self.operand(mode, operand2) } else { operand2.into() };
+        let of = if self.options.revision.is_released() { calc::released } else { calc::calc };
+        if let Some(value) = of(mode, self.operand(mode, operand1), operand2) {
+            self.store(mode, result & 15, value);
         }
         let divides = matches!(mode, CalcMode::Div | CalcMode::Mod);
         (divides && operand2 == 0).then_some(Notice::DivisionByZero)
     }
 
-    /// Goes on at a distance from the next instruction.
+    /// Stores a result: by the seed that of a comparison or of logic in a flag register.
+    fn store(&mut self, mode: CalcMode, result: u8, value: i16) {
+        if self.options.revision.is_seed() && mode.gives_flag() {
+            self.flags = self.flags & !(1 << result) | u16::from(value != 0) << result;
+        } else {
+            self.regs[usize::from(result)] = value;
+        }
+    }
+
+    /// Whether the register that `brn` names is set.
+    fn is_set(&self, index: u8) -> bool {
+        if self.options.revision.is_seed() { self.flag(index) != 0 } else { self.reg(index) != 0 }
+    }
+
+    /// Goes on at a distance from the next instruction, by the seed from the one that branches.
     fn branch(&mut self, distance: i16) -> Result<(), FaultKind> {
-        let target = self.pc as i64 + 1 + i64::from(distance);
+        let base = 1 - i64::from(self.options.revision.branch_base());
+        let target = self.pc as i64 + base + i64::from(distance);
         let words = self.iram_words;
         match usize::try_from(target).ok().filter(|target| *target < words) {
             Some(target) => self.pc = target,
@@ -81,6 +110,12 @@ impl Sequencer {
         }
         Ok(())
     }
+}
+
+/// The line of a slot's port; none for a number that no port has.
+fn port_of_index(port: u8) -> u8 {
+    // Default: there is no port of that number, and the lint says so.
+    if port < 4 { 1 << port } else { 0 }
 }
 
 /// Executes the instruction of `cycle`, whose lines were raised by [`Sequencer::raise`]. What it changes shows from
@@ -101,20 +136,24 @@ pub(crate) fn execute(
             sequencer.next = u64::MAX;
             return Ok(None);
         }
+        // What is refused without the seed's text counts cycles in the lint.
+        Op::Wait { events: true, cycle: slots } if options.revision.is_seed() => {
+            let next = state.ports.after_events(cycle.saturating_add(1), slots as u16, options.seed);
+            cycles = next - cycle;
+        }
         Op::Wait { cycle, .. } => cycles += u64::from(cycle),
         Op::Act { .. } => {
             let raised = sequencer.raised;
             notice = state.ports.activate(cycle, raised)?.map(Notice::Early);
         }
         Op::Calc { mode, operand1, dynamic, operand2, result } => {
-            let operand2 = if dynamic { sequencer.reg(operand2) } else { operand2.into() };
-            notice = sequencer.calc(options.revision, (mode, operand1, operand2), result);
+            notice = sequencer.calc(mode, operand1, (dynamic, operand2), result);
         }
         // The released sequencer does not know it.
         Op::Brn { .. } if options.revision.is_released() => {}
         Op::Brn { reg, target_true, target_false } => {
             sequencer.next = cycle + 1;
-            let taken = sequencer.reg(reg) != 0;
+            let taken = sequencer.is_set(reg);
             return sequencer.branch(if taken { target_true } else { target_false }).map(|()| None);
         }
         Op::Resource { slot, op } => {
@@ -160,13 +199,13 @@ fn resource(
             }
             Ok(None)
         }
-        ResourceOp::Evt { port } => state.ports.open(cycle, slot, port, 0),
-        ResourceOp::Dsu { port, dynamic, base, .. } => {
+        ResourceOp::Evt { port } => state.ports.open(cycle, slot, port, 0, 0),
+        ResourceOp::Dsu { option, port, dynamic, base } => {
             let base = if dynamic { state.sequencer.reg(base as u8) as u16 } else { base };
-            state.ports.open(cycle, slot, port, base)
+            state.ports.open(cycle, slot, port, option, base)
         }
         ResourceOp::Rep { port, iter, step, delay } => {
-            let level = Level { iter: iter.into(), step: step.into(), delay: delay.into() };
+            let level = Level { iter: iter.into(), step: options.revision.step(step), delay: delay.into() };
             let Some(component) = cell.component_at(slot) else { return Ok(None) };
             let widths = options.revision.widths(component);
             state.ports.rep(cycle, slot, port, level, widths, options.extensions)

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::epoch::{Issued, Ports, load};
 use crate::fabric::Place;
 use crate::op::{CalcMode, Op};
+use crate::revision::Revision;
 
 /// Most cycles that one `wait` takes.
 const MAX_WAIT: i64 = 1 << 27;
@@ -59,13 +60,18 @@ impl Block {
     }
 
     /// The block `count` times, counted down in a register; none when `brn` does not reach its begin.
-    pub fn repeated(mut self, count: u16, counter: u8, reach: usize) -> Option<Self> {
+    ///
+    /// By the seed the branch goes by a flag: that of the counter's number.
+    pub fn repeated(mut self, count: u16, counter: u8, reach: usize, revision: Revision) -> Option<Self> {
         if count <= 1 {
             return Some(self);
         }
         let set = load(counter, count);
         let (before, cycles) = (set.len() as i64, self.cycles?);
-        let total = before + i64::from(count) * (cycles + 2);
+        let (mode, reg) = (CalcMode::Ne, counter);
+        let test = Op::Calc { mode, operand1: reg, dynamic: false, operand2: 0, result: reg };
+        let test: &[Op] = if revision.is_seed() { &[test] } else { &[] };
+        let total = before + i64::from(count) * (cycles + 2 + test.len() as i64);
         for ops in self.cells.values_mut() {
             if ops.iter().all(|op| matches!(op, Op::Wait { .. })) {
                 ops.clear();
@@ -75,18 +81,25 @@ impl Block {
             if ops.len() > reach {
                 return None;
             }
-            let back = -(i16::try_from(ops.len()).ok()? + 2);
+            let over = i16::try_from(ops.len() + test.len()).ok()?;
+            let back = revision.branch_base() - (over + 2);
             let (mode, reg) = (CalcMode::Sub, counter);
             let step = Op::Calc { mode, operand1: reg, dynamic: false, operand2: 1, result: reg };
-            let again = Op::Brn { reg, target_true: back, target_false: 0 };
-            *ops = set.iter().chain(&*ops).chain(&[step, again]).copied().collect();
+            let again = Op::Brn { reg, target_true: back, target_false: revision.branch_base() };
+            *ops = set.iter().chain(&*ops).chain(&[step]).chain(test).chain(&[again]).copied().collect();
         }
         self.cycles = Some(total);
         Some(self)
     }
 
-    /// One block when a register is not 0, the other when it is; none when `brn` does not reach over one.
-    pub fn branch(register: u8, mut then: Self, mut otherwise: Self, reach: usize) -> Option<Self> {
+    /// One block when a register is not 0, by the seed when a flag is set, the other when it is not; none when `brn` does not reach over one.
+    pub fn branch(
+        register: u8,
+        mut then: Self,
+        mut otherwise: Self,
+        reach: usize,
+        revision: Revision,
+    ) -> Option<Self> {
         // The first way ends in a jump over the second.
         let longest = then.cycles?.max(otherwise.cycles? - 1);
         then.pad(longest)?;
@@ -102,9 +115,10 @@ impl Block {
             } else if first.len() >= reach || second.len() > reach {
                 return None;
             } else {
-                let (over_first, over_second) =
-                    (i16::try_from(first.len()).ok()? + 1, i16::try_from(second.len()).ok()?);
-                ops.push(Op::Brn { reg: register, target_true: 0, target_false: over_first });
+                let base = revision.branch_base();
+                let over_first = base + i16::try_from(first.len()).ok()? + 1;
+                let over_second = base + i16::try_from(second.len()).ok()?;
+                ops.push(Op::Brn { reg: register, target_true: base, target_false: over_first });
                 ops.extend(first);
                 ops.push(Op::Brn { reg: register, target_true: over_second, target_false: over_second });
                 ops.extend(second);
@@ -152,10 +166,16 @@ mod tests {
         Block::timed(&[A, B].into(), &[(A, vec![(cycle, op, None)])].into(), cycles)
     }
 
+    /// A case in either reading of `brn`.
+    fn both<T: Copy>(case: T) -> [(T, Revision); 2] {
+        [Revision::Text, Revision::Seed].map(|revision| (case, revision))
+    }
+
     /// Cycles of a program that branches as `is_set` says, by walking it.
-    fn walk(ops: &[Op], is_set: bool) -> i64 {
-        let (mut pc, mut cycles, mut registers) = (0_i64, 0, [0_i64; 16]);
-        registers[1] = i64::from(is_set);
+    fn walk(ops: &[Op], is_set: bool, revision: Revision) -> i64 {
+        let (mut pc, mut cycles, mut registers, mut flags) = (0_i64, 0, [0_i64; 16], [0_i64; 16]);
+        (registers[1], flags[1]) = (i64::from(is_set), i64::from(is_set));
+        let is_seed = revision == Revision::Seed;
         while let Some(op) = ops.get(usize::try_from(pc).unwrap()) {
             cycles += if let Op::Wait { cycle, .. } = op { i64::from(*cycle) + 1 } else { 1 };
             pc += 1;
@@ -167,11 +187,16 @@ mod tests {
                         CalcMode::Addh => a + (b << 8),
                         _ => a - b,
                     };
-                    registers[usize::from(result)] = value;
+                    match mode {
+                        CalcMode::Ne => flags[usize::from(result)] = i64::from(a != b),
+                        _ => registers[usize::from(result)] = value,
+                    }
                 }
                 Op::Brn { reg, target_true, target_false } => {
-                    pc +=
-                        i64::from(if registers[usize::from(reg)] != 0 { target_true } else { target_false });
+                    let of = if is_seed { flags } else { registers };
+                    pc += i64::from(if of[usize::from(reg)] != 0 { target_true } else { target_false });
+                    // By the seed from the branch itself.
+                    pc -= i64::from(is_seed);
                 }
                 _ => {}
             }
@@ -181,21 +206,21 @@ mod tests {
 
     #[test]
     fn loops_take_the_same_time_in_all_cells() {
-        for count in [1, 2, 255, 256, 300] {
-            let looped = block(3, 7).repeated(count, 15, 254).unwrap();
+        for (count, revision) in [1, 2, 255, 256, 300].into_iter().flat_map(both) {
+            let looped = block(3, 7).repeated(count, 15, 254, revision).unwrap();
             for ops in looped.cells.values() {
-                assert_eq!(Some(walk(ops, false)), looped.cycles, "{count}");
+                assert_eq!(Some(walk(ops, false, revision)), looped.cycles, "{count} {revision:?}");
             }
         }
     }
 
     #[test]
     fn both_ways_of_a_branch_take_the_same_time() {
-        for (first, second) in [(3, 9), (9, 3), (4, 5), (2, 2)] {
-            let branch = Block::branch(1, block(1, first), block(0, second), 254).unwrap();
+        for ((first, second), revision) in [(3, 9), (9, 3), (4, 5), (2, 2)].into_iter().flat_map(both) {
+            let branch = Block::branch(1, block(1, first), block(0, second), 254, revision).unwrap();
             for ops in branch.cells.values() {
                 assert_eq!(
-                    [walk(ops, true), walk(ops, false)].map(Some),
+                    [walk(ops, true, revision), walk(ops, false, revision)].map(Some),
                     [branch.cycles; 2],
                     "{first} {second}"
                 );
@@ -205,7 +230,7 @@ mod tests {
 
     #[test]
     fn what_brn_does_not_reach_is_refused() {
-        assert!(block(1, 3).repeated(2, 15, 1).is_none());
-        assert!(Block::branch(1, block(1, 3), block(1, 3), 1).is_none());
+        assert!(block(1, 3).repeated(2, 15, 1, Revision::Text).is_none());
+        assert!(Block::branch(1, block(1, 3), block(1, 3), 1, Revision::Text).is_none());
     }
 }

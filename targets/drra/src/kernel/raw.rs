@@ -5,6 +5,7 @@ use super::rule;
 use crate::component::Component;
 use crate::epoch::written;
 use crate::fabric::{Fabric, Place};
+use crate::isa::Isa;
 use crate::op::Op;
 use crate::pasm::PasmError;
 use crate::pasm::ast::{Epoch, Instruction, Operation, OperationKind, Value, find};
@@ -78,7 +79,10 @@ fn ops(fabric: &Fabric, operation: &Operation) -> Result<(Place, Vec<Op>), Vec<P
         let number = slot.unwrap_or(0);
         let reason = format!("slot {number} of cell {place} is empty");
         let missing = || rule(&reason, instruction.mnemonic.span, "name the slot of a component");
-        match component.ok_or_else(missing).and_then(|component| written(component, number, instruction)) {
+        match component
+            .ok_or_else(missing)
+            .and_then(|component| written(Isa::read_by(fabric.options), component, number, instruction))
+        {
             Ok(op) => ops.push(op),
             Err(error) => errors.push(error),
         }

@@ -8,10 +8,15 @@ use npukit_base::Span;
 
 use super::block::Block;
 use super::{COUNTERS, raw, rule};
+use crate::component::Component;
 use crate::epoch::{self, Epoch};
 use crate::fabric::{Fabric, Place};
+use crate::isa::Isa;
+use crate::op::Op;
 use crate::pasm::PasmError;
-use crate::pasm::ast::{For, If, Operation, OperationKind, Parameter, Program, Region, Value, find};
+use crate::pasm::ast::{
+    For, If, Instruction, Operation, OperationKind, Parameter, Program, Region, Value, find,
+};
 
 /// A region, resolved.
 pub(super) enum Step {
@@ -146,16 +151,25 @@ impl Resolver<'_> {
         }
     }
 
+    /// Whether its result is a flag, which activations do not use.
+    fn gives_flag(&self, instruction: &Instruction) -> bool {
+        let options = self.fabric.options;
+        let op = epoch::written(Isa::read_by(options), Component::Sequencer, 0, instruction);
+        options.revision.is_seed() && matches!(op, Ok(Op::Calc { mode, .. }) if mode.gives_flag())
+    }
+
     /// Registers that loops and activations use are not to be written by others.
     fn check_reserved(&mut self, operations: &[Operation], depth: usize) {
         let counters = &COUNTERS[..depth];
         for operation in operations.iter().filter(|operation| operation.kind == OperationKind::Cop) {
             for instruction in &operation.instructions {
                 let Some(parameter) = instruction.parameter("result") else { continue };
+                let is_flag = self.gives_flag(instruction);
                 let Value::Integer(register) = parameter.value else { continue };
                 // Default: a register beyond all, which the instruction's reader refuses.
                 let register = u8::try_from(register).unwrap_or(u8::MAX);
-                if counters.contains(&register) || epoch::MAP_REGISTERS.contains(&register) || register == 0 {
+                let is_kept = epoch::MAP_REGISTERS.contains(&register) || register == 0;
+                if counters.contains(&register) || is_kept && !is_flag {
                     let reason = format!("register {register} is not free here");
                     let help = "0 stays 0, 4 to 11 are for activations, and loops count in 15, 14, 13, 12";
                     self.errors.push(rule(&reason, parameter.span, help));

@@ -305,7 +305,7 @@ mod tests {
     /// An input buffer has 1,024 rows of 16 words, of which 4 stay free for each stream.
     #[test]
     fn vectors_are_shared_by_columns_as_far_as_they_fit() {
-        let seed = |name: &str| preset(name).unwrap().of_revision(Revision::Seed);
+        let seed = |name: &str| preset(name).unwrap().of_revision(Revision::Text);
         // 25 each, in whole rows.
         let calls = calls_of(&seed("3x4"), &vectors(1, 3, 100, MAC), 100);
         assert_eq!(results_of(&calls), [vec![(0, 32), (32, 32), (64, 32)], vec![(96, 4)]]);
@@ -373,7 +373,7 @@ mod tests {
     /// A single result's operands are to fit the input buffer of 1,024 rows; two operands come in pairs of rows.
     #[test]
     fn what_is_longer_than_the_input_buffer_is_told() {
-        let fabric = preset("3x4").unwrap().of_revision(Revision::Seed);
+        let fabric = preset("3x4").unwrap().of_revision(Revision::Text);
         let too_long = |operands, words| vectors(operands, words, 2, MAC).too_long(&fabric);
         let long = |words, operands, rows| Some(TooLong { words, operands, rows, depth: 1024 });
         assert_eq!((too_long(1, 16_384), too_long(2, 8_192)), (None, None));
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(ranges(40, 64), [0..32, 32..40]);
         assert_eq!(ranges(9, 64).len(), 1);
         let of = |most, period, revision| results_of_call(most, period, Work::plain(DpuMode::Mac), revision);
-        let seed = Revision::Seed;
+        let seed = Revision::Text;
         assert_eq!((of(100, 3, seed), of(100, 2000, seed), of(0, 1, seed)), (96, 16, 1));
         assert_eq!((of(100, 1024, seed), of(100, 1025, seed)), (96, 16));
         let released = Revision::Released;

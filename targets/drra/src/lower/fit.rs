@@ -119,7 +119,7 @@ mod tests {
                 .map(|what| format!("cell (1, 0): {what} has not been seen to work"))
                 .collect();
             assert_eq!(reasons(&fabric, &text), expected, "{text}");
-            assert_eq!(reasons(&fabric.clone().of_revision(Revision::Seed), &text), [""; 0], "{text}");
+            assert_eq!(reasons(&fabric.clone().of_revision(Revision::Text), &text), [""; 0], "{text}");
         }
     }
 

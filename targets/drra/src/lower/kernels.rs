@@ -163,7 +163,7 @@ mod tests {
         for (words, one, pair) in
             [(1, 1, 1), (16, 1, 1), (17, 2, 2), (32, 2, 2), (33, 3, 4), (64, 4, 4), (65, 5, 6)]
         {
-            for revision in [Revision::Seed, Revision::Released] {
+            for revision in [Revision::Text, Revision::Released] {
                 assert_eq!(rows(Operands::One, words, revision), one, "{words}");
                 assert_eq!(rows(Operands::Stationary, words, revision), one, "{words}");
                 assert_eq!(rows(Operands::Pair, words, revision), pair, "{words}");
@@ -171,7 +171,7 @@ mod tests {
         }
         // Of the circuit's levels, up to 255 each, none count to 257.
         assert_eq!(
-            [Revision::Seed, Revision::Released].map(|one| rows(Operands::One, 257 * 16, one)),
+            [Revision::Text, Revision::Released].map(|one| rows(Operands::One, 257 * 16, one)),
             [257, 258]
         );
     }
@@ -179,7 +179,7 @@ mod tests {
     /// Expected are the levels by hand: a row each 16 cycles, the two operands' rows a cycle after each other.
     #[test]
     fn levels_of_a_stream_of_pairs() {
-        let all = operations(Revision::Seed, stream(DpuMode::Mult, Operands::Pair, 160, 1));
+        let all = operations(Revision::Text, stream(DpuMode::Mult, Operands::Pair, 160, 1));
         for (name, body) in [
             ("input_r", "dsu (init_addr=0) rep (iter=2, step=1, delay=0) rep (iter=10, step=2, delay=14)"),
             ("write_a", "dsu (init_addr=0) rep (iter=2, step=1, delay=15) rep (iter=5, step=0, delay=15)"),

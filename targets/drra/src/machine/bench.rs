@@ -44,6 +44,11 @@ pub enum MemoryKind {
         /// The cell.
         place: Place,
     },
+    /// Flag registers of a sequencer, which the seed's text alone has: `flag.ROW.COL`.
+    Flags {
+        /// The cell.
+        place: Place,
+    },
 }
 
 impl std::fmt::Display for MemoryKind {
@@ -54,6 +59,7 @@ impl std::fmt::Display for MemoryKind {
             Self::Registers { place, slot } => write!(f, "rf.{}.{}.{slot}", place.row, place.col),
             Self::Sram { place, slot } => write!(f, "sram.{}.{}.{slot}", place.row, place.col),
             Self::Scalars { place } => write!(f, "reg.{}.{}", place.row, place.col),
+            Self::Flags { place } => write!(f, "flag.{}.{}", place.row, place.col),
         }
     }
 }
@@ -79,6 +85,9 @@ impl Machine {
             );
             let depth = cell.sequencer.regs.len();
             all.push(Memory { kind: MemoryKind::Scalars { place }, depth, lanes: 1 });
+            if self.fabric.options.revision.is_seed() {
+                all.push(Memory { kind: MemoryKind::Flags { place }, depth: u16::BITS as usize, lanes: 1 });
+            }
         }
         all
     }
@@ -91,10 +100,7 @@ impl Machine {
 
     /// What was told of a run.
     pub fn told(&mut self) -> Vec<UnwrittenRead> {
-        let Some(mut shadow) = self.shadow.take() else { return Vec::new() };
-        let reads = shadow.take_told(|place| self.index(place));
-        self.shadow = Some(shadow);
-        reads
+        self.shadow.as_mut().map_or_else(Vec::new, |shadow| shadow.take_told())
     }
 
     /// The words at an address of a memory.
@@ -115,6 +121,9 @@ impl Machine {
                 self.cells[cell].iosrams[number].rows[address].to_vec()
             }
             MemoryKind::Scalars { place } => vec![self.cells[self.cell(place)].sequencer.regs[address]],
+            MemoryKind::Flags { place } => {
+                vec![(self.cells[self.cell(place)].sequencer.flags >> address & 1) as i16]
+            }
         })
     }
 
@@ -142,6 +151,11 @@ impl Machine {
             MemoryKind::Scalars { place } => {
                 let cell = self.cell(place);
                 self.cells[cell].sequencer.regs[address] = row[0];
+            }
+            MemoryKind::Flags { place } => {
+                let cell = self.cell(place);
+                let flags = &mut self.cells[cell].sequencer.flags;
+                *flags = *flags & !(1 << address) | u16::from(row[0] != 0) << address;
             }
         }
         Ok(())

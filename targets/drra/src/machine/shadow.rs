@@ -28,7 +28,7 @@ struct Unwritten {
 pub(super) struct Shadow {
     cells: Vec<CellShadow>,
     output: BTreeMap<usize, Unwritten>,
-    origins: Vec<Fault>,
+    origins: Vec<UnwrittenRead>,
     /// Reads of what nobody has written, in place of faults, where these are to be told only.
     told: Option<Told>,
 }
@@ -37,10 +37,10 @@ pub(super) struct Shadow {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told {
     /// The instruction that started each port of each cell.
-    started: BTreeMap<(usize, u8), usize>,
+    started: BTreeMap<(Place, u8), usize>,
     reads: Vec<UnwrittenRead>,
-    /// Instructions that such a read was told of.
-    known: BTreeSet<Option<At>>,
+    /// Instructions and ports that such a read was told of.
+    known: BTreeSet<(Option<At>, Place, u8)>,
 }
 
 /// A read of what nobody has written.
@@ -60,12 +60,18 @@ struct CellShadow {
 }
 
 impl Told {
-    fn read(&mut self, cell: usize, fault: Fault) {
-        let Fault::Access { place, slot, port, .. } = fault else { return };
-        let pc = self.started.get(&(cell, 4 * slot + port));
-        let at = pc.map(|&pc| At { place, pc });
-        if self.known.insert(at) {
-            self.reads.push(UnwrittenRead { at, fault });
+    /// The instruction that started the port of an access.
+    fn start_of(&self, fault: &Fault) -> Option<At> {
+        let Fault::Access { place, slot, port, .. } = *fault else { return None };
+        let pc = self.started.get(&(place, 4 * slot + port));
+        pc.map(|&pc| At { place, pc })
+    }
+
+    /// A read, once for a port and the instruction that started it.
+    fn read(&mut self, read: UnwrittenRead) {
+        let Fault::Access { place, slot, port, .. } = read.fault else { return };
+        if self.known.insert((read.at, place, 4 * slot + port)) {
+            self.reads.push(read);
         }
     }
 }
@@ -109,29 +115,27 @@ impl Shadow {
     }
 
     /// Notes which instruction starts the ports of a cell.
-    fn start(&mut self, cell: usize, raised: u64, pc: usize) {
+    fn start(&mut self, place: Place, raised: u64, pc: usize) {
         let Some(told) = &mut self.told else { return };
         let ports = (0..u64::BITS as u8).filter(|port| raised >> port & 1 == 1);
-        told.started.extend(ports.map(|port| ((cell, port), pc)));
+        told.started.extend(ports.map(|port| ((place, port), pc)));
     }
 
-    /// Faults, or tells of a read once for the instruction that started it.
-    fn read_unwritten(&mut self, cell: usize, fault: Fault) -> Result<(), Fault> {
+    /// Faults, or tells of a read: of that which brought the word, where it was brought without being written.
+    fn read_unwritten(&mut self, fault: Fault, origin: Option<usize>) -> Result<(), Fault> {
         let Some(told) = &mut self.told else { return Err(fault) };
-        told.read(cell, fault);
+        let first = origin.and_then(|origin| self.origins.get(origin)).cloned();
+        let read = first.unwrap_or_else(|| UnwrittenRead { at: told.start_of(&fault), fault });
+        told.read(read);
         Ok(())
     }
 
     /// What was told of the run, rows of the output buffer at last: they hold words that nobody has written.
-    pub fn take_told(&mut self, place_of: impl Fn(Place) -> Option<usize>) -> Vec<UnwrittenRead> {
+    pub fn take_told(&mut self) -> Vec<UnwrittenRead> {
         let Some(mut told) = self.told.take() else { return Vec::new() };
-        for found in self.output.values().filter(|found| found.words != 0) {
-            let Some(fault) = found.origin.and_then(|origin| self.origins.get(origin)) else { continue };
-            let Fault::Access { place, .. } = fault else { continue };
-            if let Some(cell) = place_of(*place) {
-                told.read(cell, fault.clone());
-            }
-        }
+        let rows = self.output.values().filter(|found| found.words != 0);
+        let origins = rows.filter_map(|found| self.origins.get(found.origin?));
+        origins.for_each(|origin| told.read(origin.clone()));
         told.reads
     }
 
@@ -162,7 +166,8 @@ impl Shadow {
 
     /// Words that come from nowhere.
     fn nothing(&mut self, words: u16, origin: Fault) -> Unwritten {
-        self.origins.push(origin);
+        let at = self.told.as_ref().and_then(|told| told.start_of(&origin));
+        self.origins.push(UnwrittenRead { at, fault: origin });
         Unwritten { words, origin: Some(self.origins.len() - 1) }
     }
 }
@@ -178,7 +183,7 @@ impl Machine {
             Some(found) if found.words & wanted == 0 => None,
             Some(found) => {
                 let origin = found.origin.expect("what is passed on without being written has an origin");
-                Some(shadow.origins[origin].clone())
+                Some(shadow.origins[origin].fault.clone())
             }
         }
     }
@@ -197,7 +202,7 @@ impl Machine {
         let mut written = Vec::new();
         for &index in due {
             let cell = &self.cells[index];
-            shadow.start(index, cell.sequencer.raised, cell.sequencer.pc);
+            shadow.start(self.fabric.place(index), cell.sequencer.raised, cell.sequencer.pc);
             for (number, rf) in (0..).zip(&cell.rfs) {
                 self.registers(shadow, Moment { cycle, cell: index }, number, rf, &mut written)?;
             }
@@ -230,10 +235,10 @@ impl Machine {
         let cell = &self.cells[at.cell];
         let (slot, part, ports) = (rf.slot, Bulk::Rf(number), &cell.ports);
         if let Some(register) = ports.address(slot, rf::WORD_READ) {
-            let row = shadow.row(at.cell, part, register / ROW_WORDS);
+            let row = *shadow.row(at.cell, part, register / ROW_WORDS);
             if row.words >> (register % ROW_WORDS) & 1 == 1 {
                 let fault = self.access(at, slot, rf::WORD_READ, FaultKind::Unwritten { register });
-                shadow.read_unwritten(at.cell, fault)?;
+                shadow.read_unwritten(fault, row.origin)?;
             }
         }
         let bulk = ports.address(slot, rf::BULK_WRITE);

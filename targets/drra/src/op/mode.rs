@@ -82,6 +82,18 @@ modes! {
     }
 }
 
+impl CalcMode {
+    /// Whether it compares or combines what is true or false: by the seed its result is a flag.
+    pub const fn gives_flag(self) -> bool {
+        matches!(self, Self::Eq | Self::Ne | Self::Gt | Self::Ge | Self::Lt | Self::Le) || self.is_logic()
+    }
+
+    /// Whether it combines what is true or false.
+    pub const fn is_logic(self) -> bool {
+        matches!(self, Self::And | Self::Or | Self::Not)
+    }
+}
+
 impl DpuMode {
     /// Whether sources agree on what it does.
     pub const fn is_defined(self) -> bool {

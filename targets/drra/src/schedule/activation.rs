@@ -30,8 +30,8 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// The cheapest form for `lines`.
-    pub fn of(lines: &BTreeSet<Line>) -> Self {
+    /// The cheapest form for `lines`; where mode 1 names `one_port`, it is for the same port of any slots.
+    pub fn of(lines: &BTreeSet<Line>, one_port: bool) -> Self {
         let first = lines.first().map_or(0, |line| line.slot);
         if lines.iter().all(|line| line.slot - first < SLOTS_TOGETHER) {
             let bit = |line: &Line| 1_u16 << (4 * (line.slot - first) + line.port % 4);
@@ -42,7 +42,8 @@ impl Activation {
         }
         let slots = lines.iter().fold(0, |slots, line| slots | 1_u16 << (line.slot % 16));
         let ports = lines.iter().fold(0, |ports, line| ports | 1_u8 << (line.port % 4));
-        if lines.len() == (slots.count_ones() * ports.count_ones()) as usize {
+        let is_named = !one_port || ports.count_ones() == 1;
+        if is_named && lines.len() == (slots.count_ones() * ports.count_ones()) as usize {
             return Self::Ports { slots, ports };
         }
         Self::Map(lines.iter().fold(0, |map, line| map | 1 << (4 * (line.slot % 16) + line.port % 4)))
@@ -71,8 +72,19 @@ pub fn loads_of(value: u16) -> usize {
 mod tests {
     use super::*;
 
+    fn by(lines: &[(u8, u8)], one_port: bool) -> Activation {
+        Activation::of(&lines.iter().map(|&(slot, port)| Line { slot, port }).collect(), one_port)
+    }
+
     fn of(lines: &[(u8, u8)]) -> Activation {
-        Activation::of(&lines.iter().map(|&(slot, port)| Line { slot, port }).collect())
+        by(lines, false)
+    }
+
+    #[test]
+    fn an_index_names_one_port() {
+        let (same, both) = ([(0, 2), (6, 2), (15, 2)], [(0, 0), (0, 3), (9, 0), (9, 3)]);
+        assert_eq!(by(&same, true), of(&same));
+        assert_eq!(by(&both, true), Activation::Map(9 | 9 << 36));
     }
 
     #[test]

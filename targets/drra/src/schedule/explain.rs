@@ -62,6 +62,7 @@ impl Judge<'_> {
             operations: self.problem.operations.clone(),
             constraints: pick(&self.problem.constraints, &selection.constraints),
             rules: pick(&self.problem.rules, &selection.rules),
+            one_port: self.problem.one_port,
         }
     }
 

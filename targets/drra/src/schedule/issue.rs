@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::activation::Activation;
-use super::problem::{Issue, Operation};
+use super::problem::{Issue, Operation, Problem};
 
 /// Operations that a cell starts in one cycle, with one `act`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,13 +54,14 @@ struct Job {
     cycles: Vec<i64>,
 }
 
-/// Places the instructions of the operations `members`, which share a cell. `start` and `ready` are by operation.
+/// Places the instructions of the operations `members` of a problem, which share a cell. `start` and `ready` are by operation.
 pub(super) fn place(
-    operations: &[Operation],
+    problem: &Problem,
     members: &[usize],
     start: impl Fn(&Operation) -> i64,
     ready: impl Fn(&Operation) -> i64,
 ) -> Result<Placed, Overflow> {
+    let operations = &problem.operations[..];
     let mut taken: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
     let mut jobs = Vec::new();
     for &index in members {
@@ -81,7 +82,7 @@ pub(super) fn place(
             });
         }
     }
-    let mut groups = groups(operations, &taken);
+    let mut groups = groups(problem, &taken);
     let own = jobs.len();
     jobs.extend(groups.iter().enumerate().filter_map(|(index, group)| loads(&groups, index, group)));
     fill(&mut jobs, &taken)?;
@@ -93,14 +94,15 @@ pub(super) fn place(
     Ok(Placed { configurations: configurations.collect(), groups })
 }
 
-fn groups(operations: &[Operation], taken: &BTreeMap<i64, Vec<usize>>) -> Vec<Group> {
+fn groups(problem: &Problem, taken: &BTreeMap<i64, Vec<usize>>) -> Vec<Group> {
+    let operations = &problem.operations;
     let activated = |index: &&usize| matches!(operations[**index].issue, Issue::Activated { .. });
     let mut groups = Vec::new();
     for (&cycle, starting) in taken {
         let members: Vec<usize> = starting.iter().filter(activated).copied().collect();
         let lines: BTreeSet<_> = members.iter().filter_map(|&index| operations[index].line()).collect();
         if !lines.is_empty() {
-            let activation = Activation::of(&lines);
+            let activation = Activation::of(&lines, problem.one_port);
             groups.push(Group { cycle, operations: members, activation, loads: Vec::new() });
         }
     }
@@ -208,9 +210,9 @@ mod tests {
     }
 
     fn place_at(list: &[(usize, u8)], starts: &[i64]) -> Result<Placed, Overflow> {
-        let operations = operations(list);
-        let members: Vec<usize> = (0..operations.len()).collect();
-        place(&operations, &members, |operation| starts[operation.start.0], |_| 0)
+        let problem = Problem { operations: operations(list), ..Problem::default() };
+        let members: Vec<usize> = (0..problem.operations.len()).collect();
+        place(&problem, &members, |operation| starts[operation.start.0], |_| 0)
     }
 
     #[test]
@@ -232,8 +234,9 @@ mod tests {
         let mut operations = operations;
         operations[1].issue = Issue::Activated { configurations: 0, line: Line { slot: 9, port: 1 } };
         operations[2].issue = Issue::Activated { configurations: 0, line: Line { slot: 9, port: 2 } };
-        let placed = place(&operations, &[0, 1, 2], |_| 4, |_| 0).unwrap();
+        let problem = Problem { operations, ..Problem::default() };
+        let placed = place(&problem, &[0, 1, 2], |_| 4, |_| 0).unwrap();
         assert_eq!(placed.groups[0].loads, [0, 1, 2, 3]);
-        assert!(place(&operations, &[0, 1, 2], |_| 3, |_| 0).is_err());
+        assert!(place(&problem, &[0, 1, 2], |_| 3, |_| 0).is_err());
     }
 }

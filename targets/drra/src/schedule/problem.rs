@@ -16,6 +16,8 @@ pub struct Problem {
     pub constraints: Vec<Constraint>,
     /// What the hardware asks.
     pub rules: Vec<Rule>,
+    /// Whether mode 1 of `act` names one port rather than several.
+    pub one_port: bool,
 }
 
 /// Something that a cell starts.

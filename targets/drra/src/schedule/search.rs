@@ -243,7 +243,7 @@ impl<'a> Search<'a> {
         for members in self.cells.values() {
             let start = |operation: &super::Operation| bounds.low(operation.start);
             let ready = |operation: &super::Operation| bounds.low(operation.ready);
-            match place(&self.problem.operations, members, start, ready) {
+            match place(self.problem, members, start, ready) {
                 Ok(cell) => placed.push(cell),
                 Err(Overflow { operations, is_exact }) => {
                     return Node::Open { alternatives: self.later(&operations, bounds), is_exact };

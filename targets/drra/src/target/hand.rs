@@ -12,7 +12,7 @@ use crate::binary::Image;
 use crate::check::findings;
 use crate::fabric::Fabric;
 use crate::fault::Fault;
-use crate::machine::{DEFAULT_LIMIT, Machine, Memory, Observer, UnwrittenRead};
+use crate::machine::{DEFAULT_LIMIT, Machine, Memory, MemoryKind, Observer, UnwrittenRead};
 use crate::op::Op;
 use crate::program::{At, Program};
 
@@ -66,6 +66,11 @@ struct OnBench {
 }
 
 impl OnBench {
+    /// Instructions of each cell, in the fabric's order.
+    fn lengths(&self) -> Vec<usize> {
+        self.machine.cells().iter().map(|cell| cell.sequencer.ops.len()).collect()
+    }
+
     /// The number of an instruction, cell after cell.
     fn index(&self, at: At) -> usize {
         self.program.index(at)
@@ -90,8 +95,8 @@ impl Bench for OnBench {
             name: memory.kind.to_string(),
             depth: memory.depth as u64,
             lanes: memory.lanes,
-            bits: i16::BITS,
-            is_signed: true,
+            bits: if is_flag(memory) { 1 } else { i16::BITS },
+            is_signed: !is_flag(memory),
         };
         self.memories.iter().map(memory).collect()
     }
@@ -116,7 +121,7 @@ impl Bench for OnBench {
     }
 
     fn run(&mut self, limits: Limits) -> Result<Ran, Stopped> {
-        let mut executed = Executed { instructions: 0 };
+        let mut executed = Executed { instructions: 0, lengths: self.lengths() };
         let limit = limits.cycles.unwrap_or(DEFAULT_LIMIT);
         let run = self.machine.run(limit, &mut executed).map_err(|fault| self.stopped(fault))?;
         if let Some(limit) = limits.instructions.filter(|&limit| executed.instructions > limit) {
@@ -137,13 +142,19 @@ impl Bench for OnBench {
     }
 }
 
-/// Counts instructions.
+const fn is_flag(memory: &Memory) -> bool {
+    matches!(memory.kind, MemoryKind::Flags { .. })
+}
+
+/// Counts instructions of the program: what is beyond it halts, and is none of its.
 struct Executed {
     instructions: u64,
+    /// Instructions of each cell.
+    lengths: Vec<usize>,
 }
 
 impl Observer for Executed {
-    fn issue(&mut self, _cycle: u64, _cell: usize, _pc: usize, _op: &Op) {
-        self.instructions += 1;
+    fn issue(&mut self, _cycle: u64, cell: usize, pc: usize, _op: &Op) {
+        self.instructions += u64::from(pc < self.lengths[cell]);
     }
 }

@@ -68,7 +68,7 @@ impl Instance for DrraInstance {
 
     fn config(&self) -> Value {
         let fabric = &self.fabric;
-        json!({
+        let mut config = json!({
             "rows": fabric.rows,
             "cols": fabric.cols,
             "cells": fabric.places().zip(&fabric.cells).map(|(place, cell)| {
@@ -83,7 +83,11 @@ impl Instance for DrraInstance {
             "extensions": fabric.options.extensions,
             "strict": fabric.options.strict,
             "encoding": fabric.options.encoding,
-        })
+        });
+        if fabric.options.revision.is_seed() {
+            config["seed"] = json!(fabric.options.seed);
+        }
+        config
     }
 
     /// Sums of the extension do not saturate on their way.
@@ -97,7 +101,7 @@ impl Instance for DrraInstance {
     }
 
     fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(Isa::of(self.fabric.options.encoding).spec(&Instance::name(self)))
+        Ok(Isa::in_files(self.fabric.options).spec(&Instance::name(self)))
     }
 
     fn quantisation(&self) -> Option<Scheme> {

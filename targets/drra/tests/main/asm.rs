@@ -33,7 +33,7 @@ fn golden_encodings_hold_both_ways() {
         assert_eq!(word, u32::from_str_radix(hex, 16).unwrap(), "{text}");
         let back = Isa::get().decode(word, |_| Some(component)).unwrap();
         for listing in [Listing::Named, Listing::Upstream] {
-            assert_eq!(instruction(component, &back.text(listing)).unwrap(), found, "{text}");
+            assert_eq!(instruction(component, &back.text(Isa::get(), listing)).unwrap(), found, "{text}");
         }
     }
 }

@@ -110,7 +110,7 @@ proptest! {
             Ok(found) if component.name() == Component::ALL[index].name() => {
                 let row = row.unwrap();
                 prop_assert_eq!(&spec.instructions[row.instruction].name, &found.spec().name);
-                let values: Vec<u64> = found.values.iter().map(|bits| (*bits).into()).collect();
+                let values: Vec<u64> = found.fields().map(|(field, bits)| field.value(bits.into())).collect();
                 prop_assert_eq!(row.values, values);
             }
             Ok(_) => {}

@@ -9,7 +9,7 @@ use npukit_drra::{Fabric, Program, Revision};
 use npukit_target::Unset;
 
 fn single() -> Fabric {
-    from_short("1x1: [swb,iosram_both,rf,rf,rf,dpu]").unwrap().of_revision(Revision::Seed)
+    from_short("1x1: [swb,iosram_both,rf,rf,rf,dpu]").unwrap().of_revision(Revision::Text)
 }
 
 fn program(fabric: &Fabric, text: &str) -> Program {
@@ -98,7 +98,7 @@ fn a_runaway_program_stops_and_says_where_it_is() {
 #[test]
 fn units_go_on_when_ports_have_stopped() {
     let fabric =
-        from_short("1x2: [swb,iosram_both,rf,rf,rf,dpu,dpu,dpu]").unwrap().of_revision(Revision::Seed);
+        from_short("1x2: [swb,iosram_both,rf,rf,rf,dpu,dpu,dpu]").unwrap().of_revision(Revision::Text);
     let chain = format!(
         "{LOAD} dpu(slot=8, mode=add) dpu(slot=10, mode=add) dpu(slot=12, mode=add)
         swb(slot=0, channel=8, source=5, target=8) swb(slot=0, channel=10, source=8, target=10)
@@ -274,7 +274,7 @@ fn twenty_refusals_are_listed() {
 /// Both cells write row 7 in one cycle.
 #[test]
 fn of_columns_that_write_a_row_the_highest_counts() {
-    let fabric = from_short("1x2: [swb,iosram_both]").unwrap().of_revision(Revision::Seed);
+    let fabric = from_short("1x2: [swb,iosram_both]").unwrap().of_revision(Revision::Text);
     let copy = |row: usize| {
         format!(
             "dsu(slot=1, port=input_buffer, init_addr={row}) dsu(slot=1, port=sram_write) act(ports=5, param=1)
@@ -347,7 +347,7 @@ fn what_no_source_defines_is_refused() {
     }
     let top = from_short("3x1: top=[swb,iosram_top] mid=[swb] btm=[swb,iosram_btm]")
         .unwrap()
-        .of_revision(Revision::Seed);
+        .of_revision(Revision::Text);
     assert!(refused(&top, "dsu(slot=1, port=output_buffer)").contains("slot 1 (iosram_top) has no port 1"));
 }
 

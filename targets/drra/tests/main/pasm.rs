@@ -72,15 +72,18 @@ fn warnings_point_at_instructions() {
   rop (row=1, col=0, slot=4, port=0) { dpu (mode=sigm) }
   rop (row=1, col=0, slot=1, port=1) { dsu rep (iter=4) repx (iter=1) }
 }";
-    let fabric = preset("3x1").unwrap().of_revision(Revision::Seed);
+    let fabric = preset("3x1").unwrap().of_revision(Revision::Text);
     let kernel = compile(&fabric, "x", text, 0).unwrap();
     let told: Vec<(&str, &str)> =
         kernel.warnings.iter().map(|(span, told)| (&text[span.start..span.end], told.as_str())).collect();
     let expected = [
         ("2", "nothing listens to port 2 of a swb; routes are on port 1"),
-        ("route", "direction 0 is not wired: there are N 1, W 3, C 4, E 5 and S 7"),
+        (
+            "route",
+            "direction 0 is not wired: there are N 1, W 3, C 4, E 5 and S 7, and with `+seed` all from 0 to 8",
+        ),
         ("route", "slot 4 has no bulk rows: nothing comes of this [nothing-there]"),
-        ("dpu", "dpu mode sigm is defined by no source: it needs `extensions`"),
+        ("dpu", "dpu mode sigm is defined by no source: it needs `extensions` or a fabric with `+seed`"),
         ("repx", "`repx` without `step` has step=1, which adds 128 to the step [default-step]"),
     ];
     assert_eq!(told, expected);
@@ -95,7 +98,7 @@ fn loops_and_branches_run_on_the_sequencers() {
         if (reg=2) { epoch { cop (row=0, col=0) { calc (mode=add, operand1=3, operand2=1, result=3) } } }
         else { for (iter=2) { epoch { cop (row=0, col=0) { calc (mode=add, operand1=12, operand2=2, result=12) } } } }
     } epoch { rop (row=1, col=0, slot=1, port=1) { dsu rep (iter=300, delay=t) } cstr(\"t == 200\") }";
-    let fabric = preset("3x1").unwrap().of_revision(Revision::Seed);
+    let fabric = preset("3x1").unwrap().of_revision(Revision::Text);
     let kernel = compile(&fabric, "x", text, 0).unwrap();
     let mut machine = Machine::new(&fabric, &kernel.program).unwrap();
     let run = machine.run(1_000_000, &mut ()).unwrap();

@@ -254,7 +254,7 @@ fn softmax_lets_saturate_what_may() {
 
 #[test]
 fn what_cannot_be_lowered_is_told_with_a_way_out() {
-    let plain = fabric("3x1", 0, false).of_revision(npukit_drra::Revision::Seed);
+    let plain = fabric("3x1", 0, false).of_revision(npukit_drra::Revision::Text);
     let mut extended = plain.clone();
     extended.options.extensions = true;
     let resize = |mode, coordinates| Resize { size: [8, 8], scales: [2.0, 2.0], mode, coordinates };

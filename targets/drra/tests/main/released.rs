@@ -67,7 +67,7 @@ fn findings_name_instructions() {
                 configured from cycle 10 on";
     assert_eq!(early[0].message, told);
     // The text says what it says.
-    let seed = instance("3x1+seed").lint("k.bin", &bytes(kernel)).unwrap();
+    let seed = instance("3x1+text").lint("k.bin", &bytes(kernel)).unwrap();
     assert_eq!(codes(&seed), BTreeSet::new());
 }
 
@@ -97,7 +97,7 @@ fn the_assembler_warns_of_what_the_circuit_does() {
             "{text}: {warnings:?}"
         );
         let seed =
-            instance("3x1+seed").assemble("k.asm", &format!("{place}{text}"), &NoFiles).unwrap().warnings;
+            instance("3x1+text").assemble("k.asm", &format!("{place}{text}"), &NoFiles).unwrap().warnings;
         assert!(!seed.iter().any(|told| told.contains(code)), "{text}: {seed:?}");
     }
 }
@@ -239,7 +239,7 @@ fn columns_start_one_after_the_other() {
         (time.cycles["fabric"], calls)
     };
     for (name, more) in [("3x2", 2), ("3x4", 6)] {
-        let ((released, calls), (seed, same)) = (cycles(name), cycles(&format!("{name}+seed")));
+        let ((released, calls), (seed, same)) = (cycles(name), cycles(&format!("{name}+text")));
         assert_eq!(calls, same);
         // A cycle more before rows stream: the memory's port is configured again.
         assert_eq!(released, seed + more * calls, "{name}");
@@ -251,16 +251,17 @@ fn columns_start_one_after_the_other() {
 fn files_state_their_revision() {
     let released: Fabric = preset("3x2").unwrap();
     assert_eq!((released.options.revision, released.options.call_skew), (Revision::Released, 1));
-    let seed = released.of_revision(Revision::Seed);
+    let seed = released.of_revision(Revision::Text);
     let file = npukit_drra::internals::config::to_json(&seed);
-    assert_eq!(file["options"]["revision"], "seed");
+    assert_eq!(file["options"]["revision"], "text");
     assert_eq!(npukit_drra::internals::config::from_json(&file.to_string()).unwrap(), seed);
     let mut other = file.clone();
-    other["options"] = json!({ "revision": "seed", "encoding": "later" });
+    other["options"] = json!({ "revision": "text", "encoding": "later" });
     let told = npukit_drra::internals::config::from_json(&other.to_string()).unwrap_err().to_string();
-    assert!(told.contains("revision `seed` has another encoding"), "{told}");
+    assert!(told.contains("revision `text` has another encoding"), "{told}");
     let revision = |name: &str| instance(name).config()["revision"]["name"].clone();
-    assert_eq!(["3x1", "3x1+seed", "3x1+later"].map(revision), ["released", "seed", "later"]);
+    let named = ["3x1", "3x1+text", "3x1+seed", "3x1+later"].map(revision);
+    assert_eq!(named, ["released", "text", "seed", "later"]);
 }
 
 /// Early configurations are erased as the circuit does it, which the runs on it show.

@@ -1,0 +1,161 @@
+//! Programs that a person wrote, on the bench: memories by name, and reads of what nobody wrote.
+
+use npukit_drra::Drra;
+use npukit_target::{Bench, BenchOptions, Config, Limits, Meaning, NoFiles, Target, Unset};
+
+/// Copies eight words of file 1 to file 2, one in four cycles, and those to file 3, one in each cycle, for which it
+/// waits. The last word of the first copy is there in cycle 39.
+fn copy(wait: u32) -> String {
+    format!(
+        "cell (row=1, col=0)
+swb(slot=0, channel=2, source=1, target=2)
+dsu(slot=1, port=word_read)
+rep(slot=1, port=word_read, iter=8, delay=3)
+dsu(slot=2, port=word_write)
+rep(slot=2, port=word_write, iter=8, delay=3)
+dsu(slot=2, port=word_read, init_addr=0)
+rep(slot=2, port=word_read, iter=8)
+dsu(slot=3, port=word_write)
+rep(slot=3, port=word_write, iter=8)
+act(param=1, ports=0b00010010)
+swb(slot=0, channel=3, source=2, target=3)
+wait(cycle={wait})
+act(param=2, ports=0b00010010)
+wait(cycle=9)
+halt()
+"
+    )
+}
+
+fn bench(name: &str, file: &str, text: &[u8]) -> Box<dyn Bench> {
+    let instance = Drra.instance(Config::Preset(name)).unwrap();
+    let program = instance.hand_program(file, text, &NoFiles).unwrap();
+    program.bench(&BenchOptions { meaning: Meaning::Hardware, unset: Unset::Zero }).unwrap()
+}
+
+fn memory(bench: &dyn Bench, name: &str) -> usize {
+    bench.memories().iter().position(|memory| memory.name == name).unwrap_or_else(|| panic!("{name}"))
+}
+
+fn remarks(text: &str, fill: bool) -> Vec<(Option<usize>, String)> {
+    let mut bench = bench("3x1", "k.s", text.as_bytes());
+    if fill {
+        let file = memory(&*bench, "rf.1.0.1");
+        bench.write(file, 0, &[3, -1, 4, 1, -5, 9, 2, -6]).unwrap();
+    }
+    let ran = bench.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
+    ran.remarks.into_iter().map(|remark| (remark.instruction, remark.message)).collect()
+}
+
+#[test]
+fn a_program_that_waits_long_enough_has_no_remarks() {
+    assert_eq!(remarks(&copy(27), true), []);
+    let mut bench = bench("3x1", "k.s", copy(27).as_bytes());
+    let (from, to) = (memory(&*bench, "rf.1.0.1"), memory(&*bench, "rf.1.0.3"));
+    let numbers = [3, -1, 4, 1, -5, 9, 2, -6];
+    bench.write(from, 0, &numbers).unwrap();
+    let ran = bench.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
+    assert_eq!(ran.instructions, 15);
+    assert_eq!(bench.read(to, 0, 8).unwrap(), numbers);
+}
+
+/// What is read before it is written is told, with the `act` that started the read.
+#[test]
+fn a_wait_too_short_is_told() {
+    // Word i comes in cycle 10 + 4 i and is read in cycle 23 + i.
+    let told = remarks(&copy(10), true);
+    let (instruction, message) = &told[0];
+    assert_eq!(*instruction, Some(12), "{told:?}");
+    assert!(
+        message.contains("slot 2, port 1: register 5 is read, which nobody wrote; it reads as 0"),
+        "{message}"
+    );
+}
+
+/// Every port is told of, once.
+#[test]
+fn memories_that_nobody_filled_are_told_of() {
+    let told = remarks(&copy(27), false);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].1.contains("slot 1, port 1: register 0 is read, which nobody wrote"), "{told:?}");
+    assert_eq!(told[0].0, Some(9));
+}
+
+/// A word that was brought without being written is told of where it came from.
+#[test]
+fn the_first_read_of_what_nobody_wrote_is_told() {
+    let text = "cell (row=0, col=0)
+dsu(slot=1, port=input_buffer)
+dsu(slot=1, port=sram_write)
+act(param=1, ports=0b0101)
+route(slot=0, sr=send, source=2, target=0b010000000)
+dsu(slot=2, port=sram_read)
+act(param=2, ports=0b1000)
+wait()
+halt()
+cell (row=1, col=0)
+route(slot=0, sr=receive, source=1, target=0b0010)
+swb(slot=0, channel=2, source=1, target=2)
+dsu(slot=1, port=bulk_write)
+dsu(slot=1, port=word_read)
+dsu(slot=2, port=word_write)
+act(param=1, ports=0b0100)
+wait()
+act(param=1, ports=0b00010010)
+wait()
+halt()
+";
+    let told = remarks(text, false);
+    assert!(told[0].1.contains("row 0 of the input buffer is read, which nobody wrote"), "{told:?}");
+    assert_eq!((told.len(), told[0].0), (1, Some(2)), "{told:?}");
+}
+
+/// Text in PASM and words do the same as assembly.
+#[test]
+fn pasm_and_words_run_as_assembly() {
+    let pasm = "epoch {
+  rop<link> (row=1, col=0, slot=0, port=0) { swb (channel=2, source=1, target=2) }
+  rop<read> (row=1, col=0, slot=1, port=1) { dsu (init_addr=0) rep (iter=4) }
+  rop<write> (row=1, col=0, slot=2, port=0) { dsu (init_addr=0) rep (iter=4) }
+  cstr(\"link < read\")
+  cstr(\"read == write\")
+}
+";
+    let words =
+        Drra.instance(Config::Preset("3x1")).unwrap().assemble("k.pasm", pasm, &NoFiles).unwrap().bytes;
+    for (file, text) in [("k.pasm", pasm.as_bytes()), ("instr.bin", &words[..])] {
+        let mut bench = bench("3x1", file, text);
+        let (from, to) = (memory(&*bench, "rf.1.0.1"), memory(&*bench, "rf.1.0.2"));
+        bench.write(from, 0, &[7, 8, 9, -10]).unwrap();
+        bench.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
+        assert_eq!(bench.read(to, 0, 5).unwrap(), [7, 8, 9, -10, 0], "{file}");
+    }
+}
+
+/// Flags are a memory of the seed's reading alone.
+#[test]
+fn flags_are_filled_and_read() {
+    let text = "cell (row=1, col=0)\nbrn(reg=4, target_true=2, target_false=1)\nhalt()\ncalc(mode=eq, operand2=0, result=7)\nhalt()\n";
+    for (flag, expected) in [(0, 0), (1, 1)] {
+        let mut bench = bench("3x1+seed", "k.s", text.as_bytes());
+        let flags = memory(&*bench, "flag.1.0");
+        bench.write(flags, 4, &[flag]).unwrap();
+        bench.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
+        assert_eq!(bench.read(flags, 7, 1).unwrap(), [expected]);
+    }
+    assert!(
+        !bench("3x1", "k.s", b"cell (row=1, col=0)\nhalt()\n")
+            .memories()
+            .iter()
+            .any(|one| one.name.contains("flag"))
+    );
+}
+
+/// Limits stop a run, and say so.
+#[test]
+fn limits_stop_a_run() {
+    let mut one = bench("3x1+seed", "k.s", b"cell (row=1, col=0)\nbrn()\n");
+    let limits = Limits { cycles: Some(50), ..Limits::default() };
+    let stopped = one.run(limits).err().unwrap();
+    assert!(stopped.error.to_string().contains("50"), "{}", stopped.error);
+}
