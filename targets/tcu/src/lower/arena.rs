@@ -10,6 +10,7 @@ use std::ops::Range;
 use npukit_lower::Free;
 
 use super::memory::{Home, Plan};
+use super::next_use::{Again, NextUse};
 use super::object::{ObjectId, Span, VecRef};
 
 /// Vectors of an object in the arena.
@@ -49,8 +50,12 @@ pub struct Arena {
     asked: VecDeque<(u64, ObjectId, u32)>,
     free: Free,
     clock: u64,
+    /// By what places are given up; by age when `None`.
+    next_use: Option<NextUse>,
     /// What lost its place before DRAM held it.
     evicted: Vec<Placed>,
+    /// Whether anything gave up its place for something else.
+    pub gave_up: bool,
     /// Sum of all places given.
     pub aggregate: u64,
     /// End of the highest place given.
@@ -63,7 +68,37 @@ impl Arena {
         let highest = range.start;
         let (entries, asked) = (BTreeMap::new(), VecDeque::new());
         let (free, evicted) = (Free::new(range.clone()), Vec::new());
-        Self { range, entries, asked, free, clock: 0, evicted, aggregate: 0, highest }
+        Self {
+            range,
+            entries,
+            asked,
+            free,
+            clock: 0,
+            next_use: None,
+            evicted,
+            gave_up: false,
+            aggregate: 0,
+            highest,
+        }
+    }
+
+    /// The same, in which what is needed last gives up its place first.
+    pub fn by_next_use(self, next_use: NextUse) -> Self {
+        Self { next_use: Some(next_use), ..self }
+    }
+
+    /// What comes next is of `layer`.
+    pub fn enter(&mut self, layer: usize) {
+        if let Some(next_use) = &mut self.next_use {
+            next_use.layer = layer;
+        }
+    }
+
+    /// The tiles that come next come back to what `again` says.
+    pub fn come_back_to(&mut self, again: Again) {
+        if let Some(next_use) = &mut self.next_use {
+            next_use.again = again;
+        }
     }
 
     /// Vectors it can hold.
@@ -216,8 +251,21 @@ impl Arena {
                 self.highest = self.highest.max(local + length);
                 return Some(local);
             }
-            self.evict_oldest()?;
+            self.gave_up = true;
+            match &self.next_use {
+                Some(next_use) => {
+                    let least = self.least_needed(next_use)?;
+                    self.drop_entry(least);
+                }
+                None => self.evict_oldest()?,
+            }
         }
+    }
+
+    /// The entry that matters least of those that are not asked for now.
+    fn least_needed(&self, next_use: &NextUse) -> Option<(ObjectId, u32)> {
+        let spare = self.entries.iter().filter(|(_, entry)| entry.stamp < self.clock);
+        spare.max_by_key(|((object, _), entry)| next_use.spare(*object, entry.stamp)).map(|(&key, _)| key)
     }
 
     /// Gives up all that was last asked for longest ago; `None` when that is now.
@@ -261,6 +309,7 @@ mod tests {
     use crate::config::Config;
     use crate::lower::hir::Model;
     use crate::lower::memory::Strategy;
+    use crate::lower::next_use::tests::next_use;
     use crate::lower::object::{ObjectKind, Objects};
 
     fn span(object: u32, range: Range<u32>) -> [Span; 1] {
@@ -287,6 +336,20 @@ mod tests {
         arena.ensure(&span(2, 0..4)).expect("fits");
         assert_eq!(arena.ensure(&span(1, 0..4)), Ok(vec![]), "object 1 stayed");
         assert_eq!(arena.ensure(&span(0, 0..4)).expect("fits").len(), 1, "object 0 went");
+    }
+
+    #[test]
+    fn what_no_layer_needs_makes_room_before_the_oldest() {
+        let mut arena = Arena::new(0..10).by_next_use(next_use(&[&[1, 2], &[1], &[0, 1]]));
+        arena.enter(1);
+        arena.reserve(&span(0, 0..3), true).expect("fits");
+        arena.ensure(&span(1, 0..3)).expect("fits");
+        arena.ensure(&span(2, 0..4)).expect("fits");
+        assert!(!arena.gave_up);
+        arena.ensure(&span(1, 3..6)).expect("fits");
+        assert_eq!(arena.take_evicted(), [], "object 2 went, which is the youngest");
+        assert_eq!((find(&arena, 0, 0), find(&arena, 1, 0), find(&arena, 2, 0)), (Some(0), Some(3), None));
+        assert!(arena.gave_up);
     }
 
     #[test]
@@ -460,9 +523,14 @@ mod tests {
         /// Local memory and DRAM, simulated: what is asked for is there in its newest version.
         #[test]
         fn what_is_needed_is_there(
-            steps in prop::collection::vec((0..8_u32, 0..3_u32, 0..12_u32, 1..7_u32, 0..4_u32), 1..60)
+            steps in prop::collection::vec((0..8_u32, 0..3_u32, 0..12_u32, 1..7_u32, 0..4_u32), 1..60),
+            by_next_use in prop::bool::ANY,
         ) {
             let mut arena = Arena::new(5..18);
+            if by_next_use {
+                arena = arena.by_next_use(next_use(&[&[1, 9], &[0, 3], &[2]]));
+                arena.come_back_to(Again::Variables);
+            }
             let mut memories = Memories::default();
             let mut retired = Vec::new();
             for (what, object, start, length, gap) in steps {

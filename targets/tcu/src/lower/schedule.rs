@@ -14,8 +14,9 @@ use super::arena::Arena;
 use super::cost::Minimise;
 use super::error::{LowerError, Memory};
 use super::hir::{Layer, Model};
-use super::lir::{Checkpoint, Lir};
+use super::lir::Checkpoint;
 use super::memory::{Plan, Strategy};
+use super::next_use::{Again, NextUse};
 use super::overlap::overlap;
 use super::separate::separate;
 use super::tile::{Context, Limits, State, TileError, emit};
@@ -56,29 +57,39 @@ struct Tiling {
     blocks_outer: bool,
 }
 
+impl Tiling {
+    /// What its tiles come back to.
+    fn again(self, layer: &Layer) -> Again {
+        if self.blocks_outer && self.blocks < layer.blocks { Again::Variables } else { Again::Constants }
+    }
+}
+
 /// Schedules under one strategy, or under each that fits, keeping the cheapest.
 ///
 /// # Errors
 ///
-/// The chosen strategy's; that of [`Strategy::LocalIsolated`], which needs least, when none fits.
+/// The chosen strategy's; that of [`Strategy::LocalIsolated`], which needs least, when none fits. Variables that do not all
+/// fit local memory are no error of a strategy that was chosen: those that do stay there.
 pub fn cheapest(
     model: &Model,
     config: &Config,
     strategy: Option<Strategy>,
     minimise: Minimise,
 ) -> Result<(Strategy, Scheduled), LowerError> {
-    let (first, others) = match strategy {
-        Some(only) => (only, &[][..]),
-        None => (Strategy::LocalIsolated, &Strategy::ALL[1..]),
-    };
     let planned = |strategy| planned(model, config, strategy);
-    let first = planned(first);
+    let (first, others) = match strategy {
+        Some(only) if only.local_vars() => {
+            (planned(only).or_else(|_| Plan::partial(model, config, only)), &[][..])
+        }
+        Some(only) => (planned(only), &[][..]),
+        None => (planned(Strategy::LocalIsolated), &Strategy::ALL[1..]),
+    };
     let others: Vec<Plan> = others.iter().filter_map(|&strategy| planned(strategy).ok()).collect();
     let layers = model.layers.len();
-    let phase = Phase::counting("schedule", (1 + others.len()) * layers);
+    let phase = Phase::counting("schedule", 2 * (1 + others.len()) * layers);
     let mut best = first.and_then(|plan| schedule(model, config, plan, minimise, u64::MAX, &phase));
     for (others_done, plan) in others.into_iter().enumerate() {
-        phase.reach((1 + others_done) * layers);
+        phase.reach(2 * (1 + others_done) * layers);
         let budget = best.as_ref().map_or(u64::MAX, |best| best.cycles);
         if let Ok(cheaper) = schedule(model, config, plan, minimise, budget, &phase) {
             best = Ok(cheaper);
@@ -100,7 +111,8 @@ fn given_up(strategy: Strategy, reason: &LowerError) {
     tracing::info!(strategy = strategy.name(), %reason, "strategy given up");
 }
 
-/// Schedules under a plan, a step of `phase` for each layer.
+/// Schedules under a plan, at most twice: what gives up its place in local memory is once what was not needed for longest,
+/// and then, if that ever happened, what will not be needed for longest. A step of `phase` for each layer.
 ///
 /// # Errors
 ///
@@ -114,14 +126,25 @@ fn schedule(
     phase: &Phase,
 ) -> Result<Scheduled, LowerError> {
     let strategy = plan.strategy;
-    let scheduled = schedule_layers(model, config, plan, minimise, budget, phase);
+    let arena = Arena::new(plan.arena.clone());
+    let mut state = State::new(config, arena.clone());
+    let by_age = schedule_layers(&mut state, model, config, plan.clone(), minimise, budget, phase);
+    let scheduled = if state.arena.gave_up {
+        // Default: what cannot be scheduled leaves the budget as it is.
+        let budget = by_age.as_ref().map_or(budget, |by_age| by_age.cycles);
+        let mut state = State::new(config, arena.by_next_use(NextUse::new(model)));
+        schedule_layers(&mut state, model, config, plan, minimise, budget, phase).or(by_age)
+    } else {
+        by_age
+    };
     let scheduled = scheduled.inspect_err(|reason| given_up(strategy, reason))?;
     tracing::info!(strategy = strategy.name(), cycles = scheduled.cycles, "strategy scheduled");
     Ok(scheduled)
 }
 
-/// As [`schedule`], which tells of it.
+/// As [`schedule`], which tells of it, with an arena in which nothing lies.
 fn schedule_layers(
+    state: &mut State,
     model: &Model,
     config: &Config,
     plan: Plan,
@@ -130,14 +153,13 @@ fn schedule_layers(
     phase: &Phase,
 ) -> Result<Scheduled, LowerError> {
     let context = Context { model, plan: &plan, config };
-    let arena = Arena::new(plan.arena.clone());
-    let mut state = State { lir: Lir::new(config), arena, limits: Limits::default(), accumulators: 0 };
     let mut written = Written { meter: minimise.meter(config), pending: Pending::default() };
     let mut layers = Vec::new();
     let mut tilings = Vec::new();
     for (i, layer) in model.layers.iter().enumerate() {
         let first = state.lir.ops.len();
-        tilings.push(schedule_layer(&mut state, &mut written, context, layer, budget)?);
+        state.arena.enter(i);
+        tilings.push(schedule_layer(state, &mut written, context, layer, budget)?);
         state.arena.retire(plan.last_needed(i));
         layers.push(first..state.lir.ops.len());
         phase.advance();
@@ -149,7 +171,7 @@ fn schedule_layers(
     };
     let accumulators = Usage { maximum: limits.accumulators, aggregate: limits.accumulators_aggregate };
     let cycles = written.meter.map_or(lir.cycles, |meter| meter.cycles());
-    let ops = lir.ops;
+    let ops = std::mem::take(&mut lir.ops);
     // Whatever the stages above did, nothing goes out that hardware computes otherwise.
     if let Some(hazard) = hazards(&ops).into_iter().next() {
         return Err(lost(model, &layers, hazard));
@@ -284,6 +306,7 @@ fn attempt(
     // Most layers of a long network are small and have one way: what the arena holds is not copied for them.
     let arena = if is_only { Arena::new(0..0) } else { state.arena.clone() };
     let limits = state.limits;
+    state.arena.come_back_to(tiling.again(layer));
     let result = emit_layer(state, context, layer, tiling, budget);
     let after = state.lir.checkpoint();
     let ops = state.lir.rewind(&before);
@@ -480,7 +503,7 @@ mod tests {
         let context = Context { model: &model, plan: &plan, config: &config };
         let layer = &model.layers[0];
         let arena = Arena::new(plan.arena.clone());
-        let mut state = State { lir: Lir::new(&config), arena, limits: Limits::default(), accumulators: 0 };
+        let mut state = State::new(&config, arena);
         let mut cycles = Vec::new();
         for list in tilings(layer) {
             let fitting = list.into_iter().filter_map(|tiling| {

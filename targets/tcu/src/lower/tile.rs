@@ -93,6 +93,11 @@ pub struct State {
 }
 
 impl State {
+    /// Before the first tile.
+    pub fn new(config: &Config, arena: Arena) -> Self {
+        Self { lir: Lir::new(config), arena, limits: Limits::default(), accumulators: 0 }
+    }
+
     /// Where a tile's accumulators begin, `first` or later: every other tile's follow those of the tile before
     /// when there is room, so that a tile's product need not wait for what is still done to the results before it.
     fn accumulators_for(&mut self, needed: Option<u64>, first: u64, depth: u64) -> u64 {
@@ -455,9 +460,7 @@ impl Tile<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        Arena, ChannelOperand, Layer, Limits, Lir, ObjectId, Operand, SimdOp, State, Step, VecRef, needed,
-    };
+    use super::{Arena, ChannelOperand, Layer, ObjectId, Operand, SimdOp, State, Step, VecRef, needed};
     use crate::config::Config;
     use crate::lower::hir::{Formula, Operation, Windows};
 
@@ -466,7 +469,7 @@ mod tests {
     fn every_other_tile_has_its_accumulators_behind_those_of_the_tile_before() {
         let config = Config::preset("speech_robot").expect("a preset");
         let arena = Arena::new(0..10);
-        let mut state = State { lir: Lir::new(&config), arena, limits: Limits::default(), accumulators: 0 };
+        let mut state = State::new(&config, arena);
         for (tile, (needed, first, begins)) in [
             // The second behind the first, the third not behind the second.
             (Some(30), 10, 10),

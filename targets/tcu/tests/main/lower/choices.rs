@@ -4,9 +4,11 @@ use super::edges::refused;
 use super::sweep::{residual, sum_of_convolutions};
 use super::*;
 use npukit_graph::op::{PRelu, Unary, UnaryKind};
+use npukit_target::Unset;
 use npukit_tcu::internals::lower::{Minimise, Stages};
 use npukit_tcu::internals::op::DataMoveKind;
 use npukit_tcu::internals::program::Usage;
+use npukit_tcu::internals::run::Driver;
 
 fn program(net: &Net, config: &Config) -> Program {
     let (strategy, minimise) = (Some(Strategy::LocalIsolated), Some(Minimise::Estimator));
@@ -64,6 +66,45 @@ fn factors_of_one_and_addends_of_zero_cost_nothing() {
         assert_eq!(count([neutral, other]), 6 + 1, "{kind:?}");
         assert_eq!(count([other, neutral]), 6 + 1, "{kind:?}");
         assert_eq!(count([neutral, neutral]), 0, "{kind:?}");
+    }
+}
+
+/// A chain of convolutions whose variables do not all fit local memory: those that do stay there, the others go through
+/// DRAM0, and the results are those of a program whose variables all live in DRAM0, bit for bit.
+#[test]
+fn variables_that_fit_stay_in_local_memory() {
+    // Channels that the array divides, and channels that it does not.
+    for channels in [8, 6] {
+        let mut net = Net::new();
+        let x = net.input(&[1, 8, 8, channels]);
+        let wide = net.conv(x, [1, 1], 4 * channels, dense(1));
+        let narrow = net.conv(wide, [3, 3], 4, dense(3));
+        let pooled = net.node(MaxPool { window: window(4, 4, [0; 4]) }, &[narrow]);
+        let summed = net.conv(pooled, [1, 1], channels, dense(1));
+        net.graph.outputs = vec![net.conv(summed, [1, 1], 4, dense(1))];
+        let config = Config { data_type: DataType::Fp16Bp8, ..config(4, 260, 64) };
+        let compiled = |strategy| {
+            let options = Options { strategy: Some(strategy), ..Options::default() };
+            lower::compile(&net.graph, &config, &options).unwrap().program
+        };
+        let (isolated, partial) = (compiled(Strategy::LocalIsolated), compiled(Strategy::LocalVars));
+        let plan = |strategy| {
+            let options = Options { strategy: Some(strategy), ..Options::default() };
+            lower::stages(&net.graph, &config, &options).unwrap().plan
+        };
+        let (here, there) = (plan(Strategy::LocalVars), plan(Strategy::LocalIsolated));
+        let count = |plan: &str, home: &str| {
+            plan.lines().filter(|line| line.starts_with(home) && line.contains("Variable")).count()
+        };
+        assert!(count(&here, "local") > 0 && count(&here, "DRAM0") > 0, "{here}");
+        assert_eq!(count(&there, "local"), 0, "{there}");
+        let input: Vec<i32> = (0..64 * channels as i32).map(|i| (i * 37) % 401 - 200).collect();
+        let packed = isolated.inputs[0].layout.as_ref().unwrap().pack(&input, 4).unwrap();
+        let result = |program: &Program| {
+            let mut driver = Driver::new(program, Unset::Poison, &[]).unwrap();
+            driven::run(&mut driver, program, std::slice::from_ref(&packed))
+        };
+        assert_eq!(result(&partial), result(&isolated), "{channels} channels");
     }
 }
 

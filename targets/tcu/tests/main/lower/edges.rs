@@ -314,6 +314,10 @@ fn weights_that_dram1_cannot_hold() {
     let small = Config { dram1_depth: 50, ..config(4, 128, 64) };
     let error = lower::compile(&net.graph, &small, &Options::default()).unwrap_err();
     assert_eq!(error, LowerError::Constants { needed: 146, available: 50 });
+    // Drivers copy all constants to local memory, or none.
+    let options = Options { strategy: Some(Strategy::LocalConsts), ..Options::default() };
+    let error = lower::compile(&net.graph, &config(4, 128, 64), &options).unwrap_err();
+    assert!(matches!(error, LowerError::Insufficient { needed: 146, available: 127, .. }), "{error}");
 }
 
 /// What only passes through the accumulators does not have to fit DRAM0.
