@@ -83,7 +83,7 @@ pub fn hand_findings(config: &Config, ops: &[Op], host_syncs: &[u32], filled: &F
     sorted(found)
 }
 
-/// What hardware would do otherwise than such a program says, with the instruction: the first [`MAX_WARNINGS`].
+/// What hardware would do otherwise than such a program says, with the instruction: the first 50.
 pub fn hand_warnings(config: &Config, ops: &[Op], host_syncs: &[u32]) -> Vec<(Option<usize>, String)> {
     let found = sorted(of_ops(config, ops, host_syncs));
     let more = found.len().saturating_sub(MAX_WARNINGS);
