@@ -61,12 +61,11 @@ pub(crate) fn check<F: Number>(state: &mut State<F>, tables: usize, op: &Op) -> 
     }
     flow.reads().try_for_each(|place| state.run_set(place, flow.size))?;
     match (flow.path, &mut state.poison) {
-        (Path::Alus(SimdSub { op: SimdOp::NoOp, .. }), Some(set)) => {
-            // What it writes comes from the array.
-            if flow.target.is_some() && !set.output {
-                return Err(FaultKind::OutputUnset);
-            }
+        // What it writes comes from the array.
+        (Path::Alus(SimdSub { op: SimdOp::NoOp, .. }), Some(set)) if flow.target.is_some() && !set.output => {
+            return Err(FaultKind::OutputUnset);
         }
+        (Path::Alus(SimdSub { op: SimdOp::NoOp, .. }), _) => {}
         (Path::Alus(sub), _) => state.registers_set(sub, tables)?,
         (Path::Array, Some(set)) => set.output = true,
         (Path::Weights, Some(set)) => set.shift(flow.size),
