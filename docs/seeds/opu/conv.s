@@ -9,7 +9,7 @@
     @shape.ker 1
     @mem.ifm 0, 2
     @mem.ker 2
-    @mem.bias 0
+    @mem.bias 4
     @mem.ofm 1, [2,2]
     @stride [1,1]
     @shift 8, 0

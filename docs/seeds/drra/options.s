@@ -1,0 +1,23 @@
+# Two options of one port: 0 begins at word 0, 2 at word 8; the first act takes option 0, the second option 2.
+.data rf.1.0.1[0:16], 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
+.data rf.1.0.2[0:16], 100
+cell (row=1, col=0)
+swb(slot=0, channel=4, source=1, target=4)
+swb(slot=0, channel=5, source=2, target=5)
+swb(slot=0, channel=3, source=4, target=3)
+dpu(slot=4, mode=add)
+dsu(slot=1, port=word_read, option=0)
+rep(slot=1, port=word_read, iter=2)
+dsu(slot=1, port=word_read, option=2, init_addr=8)
+rep(slot=1, port=word_read, iter=2)
+dsu(slot=2, port=word_read)
+rep(slot=2, port=word_read, iter=6)
+dsu(slot=3, port=word_write)
+rep(slot=3, port=word_write, iter=6)
+act(ports=0b100010, param=1)
+act(ports=0b1, param=3)
+wait(cycle=2)
+act(ports=0b10, param=1)
+wait(cycle=6)
+halt()
+.expect rf.1.0.3[0:6], 101, 102, 100, 100, 109, 110
