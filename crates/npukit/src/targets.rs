@@ -94,7 +94,9 @@ pub fn strict(spec: &str) -> Result<String, Error> {
     let target = target(name)?;
     let refused = |reason: String| Error::from(TargetError::option("strict-draft", spec, reason));
     let Some(suffix) = target.strict() else {
-        return Err(refused(format!("{name} has one reading of its document")));
+        return Err(refused(format!(
+            "{name} has no such instances: its README names the readings that it has"
+        )));
     };
     let default = || target.presets().into_iter().next().map(|preset| preset.name);
     let Some(instance) = instance.map(str::to_owned).or_else(default) else { return Ok(spec.to_owned()) };
