@@ -214,6 +214,15 @@ pub enum Rescale {
     Never,
 }
 
+/// Whether the letter of a target's document counts.
+#[derive(Debug, Args)]
+#[command(next_help_heading = TARGET)]
+pub struct StrictArgs {
+    /// Hold the program to the letter of the target's document, also where that is mended
+    #[arg(long, hide_short_help = true)]
+    pub strict_draft: bool,
+}
+
 /// A model for a target.
 #[derive(Debug, Args)]
 pub struct ModelSourceArgs {
@@ -228,6 +237,9 @@ pub struct ModelSourceArgs {
     /// `NPU_TARGET` or npu.toml says it.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub strict: StrictArgs,
 }
 
 /// A model for a target, or an artifact.
@@ -245,6 +257,9 @@ pub struct SourceArgs {
     /// Without the option `NPU_TARGET` or npu.toml says it.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub strict: StrictArgs,
 }
 
 /// `npu compile`
@@ -641,6 +656,9 @@ pub struct AsmArgs {
     /// `NPU_TARGET` or npu.toml says it.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub strict: StrictArgs,
     /// File for the words
     #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
     pub output: PathBuf,
@@ -723,6 +741,9 @@ pub struct LintArgs {
     /// `npu targets` lists them; an artifact knows its own. Without the option `NPU_TARGET` or npu.toml says it.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub strict: StrictArgs,
 }
 
 /// `npu format`

@@ -33,7 +33,7 @@ use npukit::{
 use crate::answer::Answer;
 use crate::args::{
     AccuracyArgs, CalibrationArgs, Cli, Command, MeaningArgs, ModelArgs, ModelSourceArgs, PreprocessArgs,
-    Rescale, Resize, SourceArgs,
+    Rescale, Resize, SourceArgs, StrictArgs,
 };
 use crate::disk::{Disk, settle};
 use crate::failure::Failure;
@@ -107,15 +107,15 @@ fn source(
     lowering: &CompileOptions,
     calibrating: &CalibrationArgs,
     preprocess: Preprocess,
-) -> Source {
+) -> Result<Source, Failure> {
     settle(&args.path);
-    Source {
+    Ok(Source {
         path: args.path.clone(),
-        target: args.target.clone(),
+        target: strictly(&args.target, &args.strict)?,
         options: lowering.0.clone(),
         model: model_options(&args.model),
         calibration: calibration(calibrating, preprocess),
-    }
+    })
 }
 
 fn model_source(
@@ -123,13 +123,22 @@ fn model_source(
     lowering: &CompileOptions,
     calibrating: &CalibrationArgs,
     preprocessing: &PreprocessArgs,
-) -> Source {
-    Source {
+) -> Result<Source, Failure> {
+    Ok(Source {
         path: args.model.clone(),
-        target: args.target.clone(),
+        target: strictly(&args.target, &args.strict)?,
         options: lowering.0.clone(),
         model: model_options(&args.reading),
         calibration: calibration(calibrating, preprocess(preprocessing)),
+    })
+}
+
+/// The target, held to the letter of its document where that is asked for.
+fn strictly(target: &Option<String>, strict: &StrictArgs) -> Result<Option<String>, npukit::Error> {
+    match target {
+        Some(spec) if strict.strict_draft => npukit::strict(spec).map(Some),
+        None if strict.strict_draft => Err(npukit::Error::NoTarget),
+        _ => Ok(target.clone()),
     }
 }
 

@@ -64,7 +64,9 @@ pub use program::Program;
 pub use quantise::method as quantise_method;
 pub use rescale::{Calibration, Mode as RescaleMode};
 pub use source::Source;
-pub use targets::{artifact_target, cost_model_name, default_target, resolve, target, target_in, targets};
+pub use targets::{
+    artifact_target, cost_model_name, default_target, resolve, strict, target, target_in, targets,
+};
 
 /// What reports are made of.
 pub mod report {

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use npukit_base::closest;
-use npukit_target::{Config, Instance, Reader, Target, split_system};
+use npukit_target::{Config, Instance, Reader, Target, TargetError, split_system};
 
 use crate::error::Error;
 
@@ -80,6 +80,36 @@ pub fn resolve(spec: &str, reader: &dyn Reader) -> Result<Box<dyn Instance>, Err
     let (path, _) = split_system(instance);
     let bytes = reader.read(path)?;
     Ok(target.instance(Config::File { name: instance, bytes: &bytes })?)
+}
+
+/// What names the instance of `spec` when its programs are held to the letter of the target's document
+/// ([`Target::strict`]).
+///
+/// # Errors
+///
+/// [`Error::UnknownTarget`]; [`Error::Target`] for a target without such instances, and for an instance of a file, which
+/// has to say so itself.
+pub fn strict(spec: &str) -> Result<String, Error> {
+    let (name, instance) = instance_of(spec);
+    let target = target(name)?;
+    let refused = |reason: String| Error::from(TargetError::option("strict-draft", spec, reason));
+    let Some(suffix) = target.strict() else {
+        return Err(refused(format!(
+            "{name} has no such instances: its README names the readings that it has"
+        )));
+    };
+    let default = || target.presets().into_iter().next().map(|preset| preset.name);
+    let Some(instance) = instance.map(str::to_owned).or_else(default) else { return Ok(spec.to_owned()) };
+    if is_file(target, &instance) {
+        return Err(refused(format!(
+            "the file of an instance says so itself, as `{name}:PRESET+{suffix}` does"
+        )));
+    }
+    let (preset, system) = split_system(&instance);
+    let is_strict = preset.rsplit_once('+').is_some_and(|(_, last)| last == suffix);
+    let preset = if is_strict { preset.to_owned() } else { format!("{preset}+{suffix}") };
+    let system = system.map(|system| format!("@{system}")).unwrap_or_default();
+    Ok(format!("{name}:{preset}{system}"))
 }
 
 /// What names the instance of `spec` here, where a file of `spec` is relative to `folder`.

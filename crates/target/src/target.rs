@@ -113,6 +113,12 @@ pub trait Target: Send + Sync {
     /// Instances that come with npukit.
     fn presets(&self) -> Vec<Preset>;
 
+    /// What stands behind the name of an instance, after a `+`, whose programs are held to the letter of the target's
+    /// document, also where that is mended otherwise; none when there is no such instance.
+    fn strict(&self) -> Option<&'static str> {
+        None
+    }
+
     /// File name extensions of configuration files, without the dot.
     fn config_extensions(&self) -> &'static [&'static str];
 

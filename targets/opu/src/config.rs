@@ -4,6 +4,7 @@
 mod presets;
 mod system;
 mod timing;
+mod validity;
 
 use npukit_target::NamedSystems;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use crate::datatype::DataType;
 
 pub use system::System;
 pub use timing::{Port, StoreReads, Timing};
+pub use validity::Validity;
 
 /// An instance of the machine.
 ///
@@ -24,6 +26,9 @@ pub struct Config {
     /// What there is to know of it, in a line.
     #[serde(default)]
     pub summary: String,
+    /// Which text says when an instruction is valid.
+    #[serde(default, skip_serializing_if = "Validity::is_corrected")]
+    pub validity: Validity,
     /// Element types of the buffers.
     pub types: Types,
     /// Costs of the cycle model.

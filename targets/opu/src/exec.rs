@@ -7,7 +7,7 @@ mod fixed;
 mod literal;
 mod store;
 
-use crate::config::Types;
+use crate::config::{Types, Validity};
 use crate::datatype::DataType;
 use crate::fault::{Buffer, FaultKind};
 use crate::memory::Memory;
@@ -28,13 +28,15 @@ pub enum Arithmetic {
     Absent,
 }
 
-/// Types of the values, and the code that computes with them.
+/// Types of the values, the code that computes with them, and what is valid.
 #[derive(Clone, Copy, Debug)]
 pub struct Numerics<'a> {
     /// Types of the buffers.
     pub types: &'a Types,
     /// Which code computes.
     pub arithmetic: Arithmetic,
+    /// Which text says when an instruction is valid.
+    pub validity: Validity,
 }
 
 /// Executes one instruction.
@@ -54,7 +56,7 @@ pub fn step(
     match *op {
         Op::End => Ok(()),
         configuration!() => {
-            configure(state, op);
+            configure(state, op, numerics.validity);
             Ok(())
         }
         Op::LoadIfm { .. } => load_ifm(state, memory, numerics, &access),
@@ -67,7 +69,7 @@ pub fn step(
 }
 
 /// Sets registers and invalidates what they describe (specification, 3.3 and R7).
-fn configure(state: &mut State, op: &Op) {
+fn configure(state: &mut State, op: &Op, validity: Validity) {
     match *op {
         Op::ShapeIfm(_) => {
             state.ifm.invalidate(op.mnemonic());
@@ -76,7 +78,8 @@ fn configure(state: &mut State, op: &Op) {
         Op::ShapeOfm(Shape { c, .. }) => {
             state.ofm.invalidate(op.mnemonic());
             state.ker.invalidate(op.mnemonic());
-            if state.registers.ofm.is_some_and(|old| old.c != c) {
+            // The draft names ofm and ker alone.
+            if validity.is_corrected() && state.registers.ofm.is_some_and(|old| old.c != c) {
                 state.bias.invalidate(op.mnemonic());
             }
         }

@@ -4,6 +4,7 @@
 
 use thiserror::Error;
 
+use crate::config::Validity;
 use crate::op::{Op, Shape};
 
 /// A buffer of the machine.
@@ -48,6 +49,31 @@ pub enum Invalid {
     Never,
     /// This instruction changed its shape.
     By(&'static str),
+    /// It has fewer values than there are channels, as the draft keeps biases when the shape changes.
+    Short {
+        /// Values it has.
+        held: u32,
+        /// Values that are needed.
+        needed: u32,
+    },
+}
+
+/// An axis of a feature map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Axis {
+    /// The first.
+    Row,
+    /// The second.
+    Column,
+}
+
+impl Axis {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Row => "row",
+            Self::Column => "column",
+        }
+    }
 }
 
 /// Why an instruction cannot be executed.
@@ -164,11 +190,12 @@ pub enum FaultKind {
     },
     /// A convolution that reads beyond the ifm buffer.
     #[error(
-        "the last {axis} read is {first} + ({steps} - 1) * {stride} = {last}, and the ifm buffer has {size}"
+        "the last {} read is {first} + ({steps} - 1) * {stride} = {last}, and the ifm buffer has {size} ({})",
+        .axis.name(), bounds_rule(*.axis, *.validity)
     )]
     ConvBounds {
-        /// `row` or `column`.
-        axis: &'static str,
+        /// Rows or columns.
+        axis: Axis,
         /// The first one read.
         first: u32,
         /// How many are read.
@@ -177,6 +204,27 @@ pub enum FaultKind {
         stride: u32,
         /// The last one read.
         last: u64,
+        /// How many the buffer has.
+        size: u32,
+        /// Whose rule it breaks.
+        validity: Validity,
+    },
+    /// A convolution that the draft's condition, as it is written, does not allow.
+    #[error(
+        "{first} + {steps} * ({stride} - 1) = {}, which is not below the {size} {}s of the ifm buffer ({})",
+        .first + .steps * (.stride - 1), .axis.name(), draft_rule(.instruction, *.axis)
+    )]
+    ConvDraft {
+        /// The instruction.
+        instruction: &'static str,
+        /// Rows or columns.
+        axis: Axis,
+        /// What the condition takes for the first one.
+        first: u32,
+        /// How many there are.
+        steps: u32,
+        /// From one to the next.
+        stride: u32,
         /// How many the buffer has.
         size: u32,
     },
@@ -249,6 +297,32 @@ fn cause(invalid: &Invalid) -> String {
     match invalid {
         Invalid::Never => "nothing was written to it".to_owned(),
         Invalid::By(mnemonic) => format!("`{mnemonic}` changed its shape"),
+        Invalid::Short { held, needed } => format!("it has {held} values for {needed} channels"),
+    }
+}
+
+/// The rule by which a convolution reads beyond the buffer.
+fn bounds_rule(axis: Axis, validity: Validity) -> &'static str {
+    match (validity, axis) {
+        (Validity::Corrected, Axis::Row) => "corrected condition: h + (ofm_h - 1) * stride_h < ifm_h",
+        (Validity::Corrected, Axis::Column) => "corrected condition: w + (ofm_w - 1) * stride_w < ifm_w",
+        (Validity::Draft, _) => {
+            "the draft's condition allows it, and its formula reads ifm[h + stride_h * i, w + stride_w * j, l]"
+        }
+    }
+}
+
+/// The line of the draft that does not allow a convolution.
+fn draft_rule(instruction: &str, axis: Axis) -> &'static str {
+    match (axis, instruction) {
+        (Axis::Row, "conv.bias") => {
+            "the draft's condition of `conv.bias`, 2.3.2: h + ofm_h * (stride_h - 1) < ifm_h"
+        }
+        (Axis::Row, _) => "the draft's condition of `conv`, 2.3.2: h + ofm_h * (stride_h - 1) < ifm_h",
+        (Axis::Column, "conv.bias") => {
+            "the draft's condition of `conv.bias`, 2.3.2: h + ofm_w * (stride_w - 1) < ifm_w, with h as it stands there"
+        }
+        (Axis::Column, _) => "the draft's condition of `conv`, 2.3.2: w + ofm_w * (stride_w - 1) < ifm_w",
     }
 }
 
@@ -285,7 +359,7 @@ impl FaultKind {
             Self::BufferInvalid { .. } => "buffer-invalid",
             Self::KerCapacity { .. } => "ker-capacity",
             Self::KerIndex { .. } => "ker-index",
-            Self::ConvBounds { .. } => "conv-bounds",
+            Self::ConvBounds { .. } | Self::ConvDraft { .. } => "conv-bounds",
             Self::PoolBounds { .. } => "pool-bounds",
             Self::ResidualShape { .. } => "residual-shape",
             Self::PadBounds { .. } => "pad-bounds",
@@ -323,6 +397,10 @@ impl FaultKind {
             Self::KerIndex { ker_n, .. } => format!("slices are 0 to {}", ker_n.saturating_sub(1)),
             Self::ConvBounds { .. } => {
                 "load a larger ifm tile, or make the ofm tile or the tap's offset smaller".to_owned()
+            }
+            Self::ConvDraft { .. } => {
+                "make the tile, the step or the offset smaller, or take the corrected condition: an instance without `+draft`"
+                    .to_owned()
             }
             Self::PoolBounds { .. } => "make the window smaller, or the ofm tile larger".to_owned(),
             Self::ResidualShape { .. } => {

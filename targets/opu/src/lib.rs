@@ -33,7 +33,7 @@ mod value;
 
 pub use clock::Clock;
 pub use codec::{decode, decode_program, encode, encode_program};
-pub use config::{Config, Timing, Types};
+pub use config::{Config, Timing, Types, Validity};
 pub use datatype::DataType;
 pub use exec::{Arithmetic, Numerics};
 pub use fault::{Buffer, FaultKind};

@@ -5,7 +5,7 @@ use npukit_target::Unset;
 use thiserror::Error;
 
 use crate::codec::{WORD_BYTES, decode};
-use crate::config::Types;
+use crate::config::{Types, Validity};
 use crate::exec::{self, Arithmetic, Numerics, store_result};
 use crate::fault::{Buffer, FaultKind};
 use crate::layout::MEMORY_BYTES;
@@ -40,6 +40,7 @@ pub enum AccessError {
 pub struct Machine {
     types: Types,
     arithmetic: Arithmetic,
+    validity: Validity,
     state: State,
     memory: Memory,
 }
@@ -59,12 +60,23 @@ impl Machine {
 
     /// As [`Machine::new`], with a choice of the code that computes.
     pub fn with_arithmetic(types: Types, arithmetic: Arithmetic) -> Self {
-        Self { types, arithmetic, state: State::default(), memory: Memory::default() }
+        let (validity, state, memory) = (Validity::default(), State::default(), Memory::default());
+        Self { types, arithmetic, validity, state, memory }
     }
 
     /// As [`Machine::new`], with memory that holds what `unset` says.
     pub fn with_memory(types: Types, unset: Unset) -> Self {
         Self { memory: Memory::new(unset), ..Self::new(types) }
+    }
+
+    /// The same machine, in which another text says when an instruction is valid.
+    #[must_use]
+    pub fn with_validity(self, validity: Validity) -> Self {
+        Self { validity, ..self }
+    }
+
+    const fn numerics(&self) -> Numerics<'_> {
+        Numerics { types: &self.types, arithmetic: self.arithmetic, validity: self.validity }
     }
 
     /// Element types of the buffers.
@@ -97,7 +109,7 @@ impl Machine {
     ///
     /// Those of `store`: [`FaultKind::UndefinedRegister`] and [`FaultKind::BufferInvalid`].
     pub fn store_result(&self) -> Result<Array, FaultKind> {
-        store_result(&self.state, Numerics { types: &self.types, arithmetic: self.arithmetic })
+        store_result(&self.state, self.numerics())
     }
 
     /// Reads bytes of memory.
@@ -138,7 +150,8 @@ impl Machine {
     ///
     /// [`FaultKind`], with the machine as it was.
     pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
-        let numerics = Numerics { types: &self.types, arithmetic: self.arithmetic };
+        let Self { types, arithmetic, validity, .. } = self;
+        let numerics = Numerics { types, arithmetic: *arithmetic, validity: *validity };
         exec::step(&mut self.state, &mut self.memory, numerics, op)
     }
 

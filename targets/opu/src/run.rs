@@ -65,7 +65,8 @@ impl<'a> Board<'a> {
     /// [`RunError::Access`] when a segment or the program does not lie in memory; [`RunError::Encode`] for an
     /// instruction that does not fit its word.
     pub fn new(program: &'a Program, unset: Unset) -> Result<Self, RunError> {
-        let mut machine = Machine::with_memory(program.config.types, unset);
+        let mut machine =
+            Machine::with_memory(program.config.types, unset).with_validity(program.config.validity);
         for (index, segment) in program.segments.iter().enumerate() {
             let written = machine.write(segment.address.into(), &segment.bytes);
             written.map_err(|source| access(format!("segment {index}"), source))?;

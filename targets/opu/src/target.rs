@@ -14,7 +14,7 @@ use npukit_target::{
 };
 
 use crate::benchmarks::BENCHMARKS;
-use crate::config::{Config, System};
+use crate::config::{Config, System, Validity};
 use crate::terms::TERMS;
 use crate::{artifact, conform, diagnose};
 use instance::OpuInstance;
@@ -36,7 +36,7 @@ const PRESETS: Presets<Config> = Presets {
     with_system: Config::with_system,
     extension: "toml",
     read: |text| Ok((Config::from_toml(text)?, Vec::new())),
-    others: "",
+    others: "; `+draft` behind a name holds programs to the draft's own conditions",
 };
 
 impl Target for Opu {
@@ -50,6 +50,10 @@ impl Target for Opu {
 
     fn presets(&self) -> Vec<Preset> {
         PRESETS.list()
+    }
+
+    fn strict(&self) -> Option<&'static str> {
+        Some(Validity::SUFFIX)
     }
 
     fn config_extensions(&self) -> &'static [&'static str] {

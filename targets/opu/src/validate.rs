@@ -11,7 +11,7 @@ mod stored;
 use npukit_target::{Finding, Severity};
 
 use crate::codec::{decode, reserved_bits};
-use crate::config::Types;
+use crate::config::Config;
 use crate::exec::{Arithmetic, Numerics, step};
 use crate::fault::FaultKind;
 use crate::memory::Memory;
@@ -23,7 +23,7 @@ use stored::Stored;
 
 /// What is wrong with a program and its files, in the order of its instructions.
 pub fn program(program: &Program) -> Vec<Finding> {
-    let mut walk = Walk::new(&program.config.types);
+    let mut walk = Walk::new(&program.config);
     walk.layers = program.layer_of_each();
     walk.names = program.layers.iter().map(|layer| layer.name.clone()).collect();
     let (known, overlaps) = Known::new(program);
@@ -37,14 +37,14 @@ pub fn program(program: &Program) -> Vec<Finding> {
 
 /// What is wrong with a program's instructions, whatever memory holds.
 pub fn instructions(program: &Program) -> Vec<Finding> {
-    let mut walk = Walk::new(&program.config.types);
+    let mut walk = Walk::new(&program.config);
     walk.run(program.instructions.iter().map(|op| Ok(*op)));
     walk.finish(program.instructions.iter().map(|op| *op == Op::End))
 }
 
 /// What is wrong with words, whatever memory holds.
-pub fn words(words: &[u32], types: &Types) -> Vec<Finding> {
-    let mut walk = Walk::new(types);
+pub fn words(words: &[u32], config: &Config) -> Vec<Finding> {
+    let mut walk = Walk::new(config);
     walk.run(words.iter().map(|&word| decode(word)));
     for (index, &word) in words.iter().enumerate().take(walk.executed) {
         let bits = reserved_bits(word);
@@ -58,7 +58,7 @@ pub fn words(words: &[u32], types: &Types) -> Vec<Finding> {
 
 /// A walk through a program.
 struct Walk<'a> {
-    types: &'a Types,
+    config: &'a Config,
     state: State,
     /// What memory holds before; none when that is unknown.
     known: Option<Known>,
@@ -78,9 +78,9 @@ struct Findings {
 }
 
 impl<'a> Walk<'a> {
-    fn new(types: &'a Types) -> Self {
+    fn new(config: &'a Config) -> Self {
         Self {
-            types,
+            config,
             state: State::default(),
             known: None,
             stored: Stored::default(),
@@ -115,9 +115,10 @@ impl<'a> Walk<'a> {
     }
 
     fn instruction(&mut self, index: usize, op: &Op) -> Result<Op, FaultKind> {
-        let numerics = Numerics { types: self.types, arithmetic: Arithmetic::Absent };
+        let Config { types, validity, .. } = self.config;
+        let numerics = Numerics { types, arithmetic: Arithmetic::Absent, validity: *validity };
         step(&mut self.state, &mut Memory::default(), numerics, op)?;
-        let effects = op.effects(&self.state.registers, self.types)?;
+        let effects = op.effects(&self.state.registers, types)?;
         if matches!(op, Op::Store { .. }) {
             self.residual(index);
         }

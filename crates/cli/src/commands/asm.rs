@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use npukit::verbs::asm as verbs;
 use serde_json::json;
 
-use super::{context, needed, remarks};
+use super::{context, needed, remarks, strictly};
 use crate::answer::Answer;
 use crate::args::{AsmArgs, DisasmArgs, FormatArgs};
 use crate::disk::{overwrite, write_all};
@@ -13,7 +13,8 @@ use crate::failure::Failure;
 use crate::table::counted;
 
 pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
-    let target = needed(&args.target)?;
+    let target = strictly(&args.target, &args.strict)?;
+    let target = needed(&target)?;
     let (report, bytes) = verbs::asm(&args.file, target, context())?;
     let list = |_: &PathBuf| verbs::list(&args.file, target, context());
     let listed = args.listing.as_ref().map(list).transpose()?;

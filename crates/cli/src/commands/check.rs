@@ -13,7 +13,7 @@ use crate::printable::line;
 use crate::table::{counted, facts, percent, thousands};
 
 pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
-    let source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess);
+    let source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess)?;
     let report = check(&source, context())?;
     Ok(Answer::new(text(&report), &report).with_success(report.supported))
 }

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::table::{Column, facts, table, thousands};
 
 pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
-    let mut source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess);
+    let mut source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess)?;
     if let Some(stage) = &args.emit {
         let text = emit(&source, stage, context())?;
         let json = json!({ "stage": stage, "text": text });

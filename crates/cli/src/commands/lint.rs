@@ -3,7 +3,7 @@
 use npukit::report::{Finding, Severity};
 use npukit::verbs::lint::{Report, lint};
 
-use super::{context, remarks};
+use super::{context, remarks, strictly};
 use crate::answer::Answer;
 use crate::args::LintArgs;
 use crate::disk::settle;
@@ -12,7 +12,8 @@ use crate::printable::line;
 
 pub fn run(args: &LintArgs) -> Result<Answer, Failure> {
     settle(&args.path);
-    let report = lint(&args.path, args.target.as_deref(), context())?;
+    let target = strictly(&args.target, &args.strict)?;
+    let report = lint(&args.path, target.as_deref(), context())?;
     let notes = remarks(&[], &report.warnings);
     Ok(Answer::new(text(&report), &report).with_notes(notes).with_success(report.is_clean()))
 }

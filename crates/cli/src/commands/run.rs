@@ -25,7 +25,7 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
     let of_calibration =
         if args.calibration.calibrate.is_empty() { Preprocess::default() } else { preprocess.clone() };
     let mut request = Request {
-        source: source(&args.source, &args.lowering, &args.calibration, of_calibration),
+        source: source(&args.source, &args.lowering, &args.calibration, of_calibration)?,
         inputs: input_files(&args.inputs),
         preprocess,
         like: args.like.clone(),

@@ -18,7 +18,7 @@ use crate::verbosity::is_quiet;
 pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
     let view = args.view.view(&LAYERS)?;
     let request = Request {
-        source: source(&args.source, &args.lowering, &args.calibration, preprocess(&args.preprocess)),
+        source: source(&args.source, &args.lowering, &args.calibration, preprocess(&args.preprocess))?,
         options: args.options.0.clone(),
         from_samples: args.from_samples.clone(),
         meaning: meaning(&args.meaning),

@@ -1,6 +1,6 @@
 //! The instances of `configs/`, embedded.
 
-use super::Config;
+use super::{Config, Validity};
 
 /// Name and file of every instance.
 const PRESETS: [(&str, &str); 8] = [
@@ -15,8 +15,11 @@ const PRESETS: [(&str, &str); 8] = [
 ];
 
 impl Config {
-    /// The embedded instance of that name, or `None`.
+    /// The embedded instance of that name, or `None`; with `+draft` behind it the validity is the draft's.
     pub fn preset(name: &str) -> Option<Self> {
+        if let Some((name, Validity::SUFFIX)) = name.rsplit_once('+') {
+            return Some(Self { validity: Validity::Draft, ..Self::preset(name)? });
+        }
         let (_, text) = PRESETS.iter().find(|(preset, _)| *preset == name)?;
         Self::from_toml(text).ok()
     }

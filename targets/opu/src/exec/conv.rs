@@ -1,9 +1,9 @@
 //! `conv`, `conv.bias`, `conv.acc`: one tap of a convolution over one group of input channels.
 
-use crate::config::Types;
-use crate::fault::FaultKind;
+use crate::config::{Types, Validity};
+use crate::fault::{Axis, Buffer, FaultKind, Invalid};
 use crate::op::{Addend, Shape};
-use crate::state::{Array, Elements, Pair, Registers, State};
+use crate::state::{Array, Elements, Held, Pair, State};
 
 use super::{Arithmetic, Numerics, fixed, literal};
 
@@ -48,7 +48,7 @@ pub(super) enum TapAddend<'a> {
 /// Source: specification, sections 4.3 and 4.4.
 pub(super) fn conv(
     state: &mut State,
-    Numerics { types, arithmetic }: Numerics<'_>,
+    Numerics { types, arithmetic, validity }: Numerics<'_>,
     addend: Addend,
     [h, w, n]: [u32; 3],
 ) -> Result<(), FaultKind> {
@@ -59,7 +59,7 @@ pub(super) fn conv(
     let (ifm, ker) = (state.ifm.get()?, state.ker.get()?);
     let tap_addend = match addend {
         Addend::Zero => TapAddend::Zero,
-        Addend::Bias => TapAddend::Bias(state.bias.get()?, shifts.bias),
+        Addend::Bias => TapAddend::Bias(biases(&state.bias, shape)?, shifts.bias),
         Addend::Ofm => {
             state.ofm.get()?;
             TapAddend::Ofm
@@ -68,7 +68,11 @@ pub(super) fn conv(
     if n >= ker_n {
         return Err(FaultKind::KerIndex { n, ker_n });
     }
-    in_bounds(registers, [h, w], stride, shape)?;
+    let bounds = Bounds { first: [h, w], stride, results: shape, size: ifm_shape };
+    if validity == Validity::Draft {
+        bounds.as_written(addend)?;
+    }
+    bounds.all_read(validity)?;
     let dims = vec![shape.h as usize, shape.w as usize, shape.c as usize];
     if arithmetic == Arithmetic::Absent {
         state.ofm.fill(Array::without_elements(types.otype, dims));
@@ -96,17 +100,62 @@ pub(super) fn conv(
     Ok(())
 }
 
-fn in_bounds(registers: &Registers, [h, w]: [u32; 2], stride: Pair, shape: Shape) -> Result<(), FaultKind> {
-    let size = registers.ifm_shape()?;
-    for (axis, first, steps, stride, size) in
-        [("row", h, shape.h, stride.h, size.h), ("column", w, shape.w, stride.w, size.w)]
-    {
-        let last = u64::from(first) + u64::from(steps - 1) * u64::from(stride);
-        if last >= u64::from(size) {
-            return Err(FaultKind::ConvBounds { axis, first, steps, stride, last, size });
-        }
+/// The biases, of which there may be fewer than channels where the draft keeps those of another shape.
+fn biases(held: &Held, shape: Shape) -> Result<&Array, FaultKind> {
+    let bias = held.get()?;
+    // Default: a buffer that holds something has a shape.
+    let held = bias.shape.first().copied().unwrap_or(0);
+    if held < shape.c as usize {
+        let invalid = Invalid::Short { held: held as u32, needed: shape.c };
+        return Err(FaultKind::BufferInvalid { buffer: Buffer::Bias, invalid });
     }
-    Ok(())
+    Ok(bias)
+}
+
+/// What a tap reads of the ifm buffer.
+struct Bounds {
+    /// Row and column of the first pixel.
+    first: [u32; 2],
+    stride: Pair,
+    /// Shape of the results.
+    results: Shape,
+    /// Shape of the buffer.
+    size: Shape,
+}
+
+impl Bounds {
+    /// The condition of the draft as it stands there: `h + ofm_h * (stride_h - 1) < ifm_h`, and so for columns; that of
+    /// `conv.bias` has `h` for columns, too, and `conv.acc` has none.
+    fn as_written(&self, addend: Addend) -> Result<(), FaultKind> {
+        let &Self { first: [h, w], stride, results, size } = self;
+        let (instruction, column) = match addend {
+            Addend::Zero => ("conv", w),
+            Addend::Bias => ("conv.bias", h),
+            Addend::Ofm => return Ok(()),
+        };
+        for (axis, first, steps, stride, size) in
+            [(Axis::Row, h, results.h, stride.h, size.h), (Axis::Column, column, results.w, stride.w, size.w)]
+        {
+            if first + steps * (stride - 1) >= size {
+                return Err(FaultKind::ConvDraft { instruction, axis, first, steps, stride, size });
+            }
+        }
+        Ok(())
+    }
+
+    /// The last row and column that are read exist.
+    fn all_read(&self, validity: Validity) -> Result<(), FaultKind> {
+        let &Self { first: [h, w], stride, results, size } = self;
+        for (axis, first, steps, stride, size) in
+            [(Axis::Row, h, results.h, stride.h, size.h), (Axis::Column, w, results.w, stride.w, size.w)]
+        {
+            let last = u64::from(first) + u64::from(steps - 1) * u64::from(stride);
+            if last >= u64::from(size) {
+                return Err(FaultKind::ConvBounds { axis, first, steps, stride, last, size, validity });
+            }
+        }
+        Ok(())
+    }
 }
 
 fn compute(tap: &Tap<'_>, arithmetic: Arithmetic, sums: &mut Elements) {

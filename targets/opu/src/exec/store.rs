@@ -87,7 +87,7 @@ impl<'a> Work<'a> {
     }
 
     /// The result, and how many partial sums were too large.
-    fn result(&self, Numerics { types, arithmetic }: Numerics<'_>) -> (Elements, u64) {
+    fn result(&self, Numerics { types, arithmetic, .. }: Numerics<'_>) -> (Elements, u64) {
         let rules = match (arithmetic, types.itype, types.otype) {
             (Arithmetic::Fast, DataType::Fixed(itype), DataType::Fixed(otype)) => {
                 // Full scale stays full scale, so that fractions do not count.

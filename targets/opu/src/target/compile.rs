@@ -38,7 +38,15 @@ impl OpuInstance {
         options: &CompileOptions,
     ) -> Result<Vec<Problem>, TargetError> {
         let lowering = lower::Options { approximate: approximates(options)?, ..lower::Options::default() };
-        Ok(lower::check(graph, &self.config, lowering))
+        let problems = lower::check(graph, &self.config, lowering);
+        if !problems.is_empty() || self.config.validity.is_corrected() {
+            return Ok(problems);
+        }
+        match self.program(graph, options) {
+            Err(TargetError::Refused(problems)) => Ok(problems),
+            // What else keeps a network from being compiled is no matter of its nodes.
+            _ => Ok(problems),
+        }
     }
 
     /// A program, to be written and run.
@@ -92,10 +100,27 @@ fn approximates(options: &CompileOptions) -> Result<bool, TargetError> {
 /// The last stage: nothing leaves that a machine would not run, or would not run twice.
 fn sound(program: &Program) -> Result<(), TargetError> {
     let _phase = Phase::begin("check program");
-    match validate::program(program).into_iter().find(Finding::is_error) {
+    let errors: Vec<Finding> = validate::program(program).into_iter().filter(Finding::is_error).collect();
+    if !program.config.validity.is_corrected() && errors.iter().any(|finding| finding.code == CONV_BOUNDS) {
+        return Err(TargetError::Refused(errors.iter().map(|finding| beyond(program, finding)).collect()));
+    }
+    match errors.into_iter().next() {
         Some(finding) => Err(TargetError::failed(Unsound(finding))),
         None => Ok(()),
     }
+}
+
+/// The code of a convolution that is not valid.
+pub(super) const CONV_BOUNDS: &str = "conv-bounds";
+
+/// A layer whose convolutions the draft's condition, as it is written, does not allow.
+fn beyond(program: &Program, finding: &Finding) -> Problem {
+    let op = finding.instruction.and_then(|index| program.instructions.get(index));
+    // Default: an instruction of no layer has a place all the same.
+    let layer = finding.layer.as_deref().unwrap_or("(no layer)");
+    let hint =
+        "the compiler places taps by the corrected condition: compile for the instance without `+draft`";
+    Problem::new(layer, op.map_or("-", |op| op.mnemonic()), finding.message.clone(), hint)
 }
 
 /// A defect of the compiler, found before anybody runs the program.

@@ -69,7 +69,8 @@ impl HandProgram for Written {
 
     /// Document and released simulator mean the same by every instruction: the options' meaning plays no part.
     fn bench(&self, options: &BenchOptions) -> Result<Box<dyn Bench>, TargetError> {
-        let mut machine = Machine::with_memory(self.config.types, Unset::Poison);
+        let mut machine =
+            Machine::with_memory(self.config.types, Unset::Poison).with_validity(self.config.validity);
         let loaded = machine.load(self.address().into(), &self.words).map_err(TargetError::failed)?;
         let parts = Part::all();
         let is_strict = options.unset == Unset::Poison;

@@ -1,15 +1,15 @@
 //! [`OpuInstance`]: what an instance does; its compiler is in `compile`.
 
-use npukit_asm::{Style, Words};
+use npukit_asm::{Assembly, Style, Words};
 use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Problem, ProgramText,
-    Reader, Stepper, TargetError, bytes_of, instance_name, program_text,
+    Reader, Stepper, TargetError, bytes_of, failure, instance_name, program_text,
 };
 
-use super::compile::STAGES;
+use super::compile::{CONV_BOUNDS, STAGES};
 use super::hand::Written;
 use super::stepper::stepper;
 use crate::codec::words;
@@ -65,12 +65,13 @@ impl Instance for OpuInstance {
 
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
         let words = words(bytes).map_err(|error| TargetError::in_file(name, error))?;
-        Ok(validate::words(&words, &self.config.types))
+        Ok(validate::words(&words, &self.config))
     }
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
         let assembly = npukit_asm::assemble_with(&isa(), name, text, &bytes_of(files));
         let assembly = assembly.map_err(TargetError::text)?;
+        self.draft_allows(&assembly)?;
         Ok(Assembled { bytes: assembly.bytes, instructions: assembly.lines.len(), warnings: Vec::new() })
     }
 
@@ -102,7 +103,7 @@ impl Instance for OpuInstance {
     }
 
     fn stepper(&self, words: &[u8]) -> Result<Stepper, TargetError> {
-        stepper(self.config.types, words)
+        stepper(&self.config, words)
     }
 
     fn listings(&self) -> &'static [&'static str] {
@@ -117,5 +118,24 @@ impl Instance for OpuInstance {
         let problems = own.problems.iter().map(ToString::to_string).collect();
         let (text, instructions, lines) = (own.to_string(), own.lines.len(), own.listing());
         Ok(Disassembled { text, instructions, problems, lines })
+    }
+}
+
+impl OpuInstance {
+    /// Refuses the first convolution of a text that the draft's condition does not allow, where that one counts.
+    fn draft_allows(&self, assembly: &Assembly) -> Result<(), TargetError> {
+        if self.config.validity.is_corrected() {
+            return Ok(());
+        }
+        let found = validate::words(&words(&assembly.bytes).map_err(TargetError::failed)?, &self.config);
+        let beyond = found.iter().find(|finding| finding.code == CONV_BOUNDS);
+        let place = beyond.and_then(|finding| assembly.lines.get(finding.instruction?));
+        match (beyond, place) {
+            (Some(finding), Some(line)) => {
+                let message = finding.message.clone();
+                Err(TargetError::text(assembly.sources.fault_at(line.place, failure::WORDS.name, message)))
+            }
+            _ => Ok(()),
+        }
     }
 }

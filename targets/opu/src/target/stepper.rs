@@ -3,7 +3,7 @@
 use npukit_target::{MemoryInfo, Stepper, TargetError};
 
 use crate::codec::decode_program;
-use crate::config::Types;
+use crate::config::Config;
 use crate::layout::MEMORY_BYTES;
 use crate::machine::{AccessError, Machine};
 use crate::op::Op;
@@ -18,12 +18,13 @@ struct Stepped {
 /// # Errors
 ///
 /// Words that are not instructions.
-pub(super) fn stepper(types: Types, words: &[u8]) -> Result<Stepper, TargetError> {
+pub(super) fn stepper(config: &Config, words: &[u8]) -> Result<Stepper, TargetError> {
     let mut ops = decode_program(words).map_err(TargetError::failed)?;
     if let Some(end) = ops.iter().position(|op| *op == Op::End) {
         ops.truncate(end + 1);
     }
-    Ok(Stepper::new(Stepped { machine: Machine::new(types), ops }))
+    let machine = Machine::new(config.types).with_validity(config.validity);
+    Ok(Stepper::new(Stepped { machine, ops }))
 }
 
 impl npukit_target::Machine for Stepped {

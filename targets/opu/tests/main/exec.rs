@@ -7,7 +7,7 @@ use npukit_opu::internals::op::Order;
 use npukit_opu::internals::state::{Array, Elements, State};
 use npukit_opu::{
     Access, Activation, Addend, Arithmetic, Buffer, DataType, Extent, FaultKind, Machine, Numerics, Op, Pool,
-    Post, Registers, Shape, Types,
+    Post, Registers, Shape, Types, Validity,
 };
 use npukit_target::Unset;
 
@@ -230,7 +230,12 @@ impl Bits {
 }
 
 fn done(state: &mut State, types: &Types, arithmetic: Arithmetic, op: &Op) -> Result<(), FaultKind> {
-    step(state, &mut Memory::new(Unset::Zero), Numerics { types, arithmetic }, op)
+    step(
+        state,
+        &mut Memory::new(Unset::Zero),
+        Numerics { types, arithmetic, validity: Validity::Corrected },
+        op,
+    )
 }
 
 #[test]
@@ -362,7 +367,11 @@ fn stores_are_what_the_specification_says_in_every_form() {
             let (expected, saturated) = stored(&types, &ofm, &ifm, post, pool);
             for arithmetic in [Arithmetic::Fast, Arithmetic::Literal] {
                 let mut state = about_to_store(&types, ofm.clone(), ifm.clone(), post, pool);
-                let found = store_result(&state, Numerics { types: &types, arithmetic }).unwrap();
+                let found = store_result(
+                    &state,
+                    Numerics { types: &types, arithmetic, validity: Validity::Corrected },
+                )
+                .unwrap();
                 let found: Vec<i32> = (0..found.elements.len()).map(|i| found.elements.get(i)).collect();
                 assert_eq!(found, expected, "{itype} from {otype}, {post:?}, {pool:?}");
                 done(&mut state, &types, arithmetic, &Op::Store { addr: 0 }).unwrap();

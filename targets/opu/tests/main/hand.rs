@@ -254,3 +254,96 @@ fn sums_that_do_not_fit_are_told() {
     assert_eq!(remark.instruction, Some(13));
     assert!(remark.message.starts_with("2 of the values it stores"), "{}", remark.message);
 }
+
+/// A convolution of an `ifm` tile, with everything loaded: by which of the two texts it is valid.
+fn bounds(ifm: [u32; 2], ofm: [u32; 2], stride: [u32; 2], conv: &str) -> [Option<String>; 2] {
+    let ([ih, iw], [oh, ow], [sh, sw]) = (ifm, ofm, stride);
+    // `conv.acc` has sums to add to from a step that both texts take.
+    let text = format!(
+        "@shape.ifm [{ih},{iw},16]\n@shape.ofm [{oh},{ow},2]\n@shape.ker 1\n@mem.ifm 0, {iw}\n@mem.ker 1\n\
+         @mem.bias 2\n@stride [1,1]\n@shift 0, 0\nld.ifm 0\nld.ker 0\nld.bias 0\nconv ifm:[0,0], ker:0\n\
+         @stride [{sh},{sw}]\n{conv}, ker:0\nend\n"
+    );
+    ["reference", "reference+draft"].map(|preset| {
+        let program = on(preset, "p.s", text.as_bytes()).unwrap();
+        let mut bench = program.bench(&SPARE).unwrap();
+        let found = bench.run(NO_LIMITS).err().map(|stopped| {
+            let (message, at) = pointed(&program.text().stopped(stopped));
+            assert_eq!(at, text.rfind(&format!("{conv}, ker")).unwrap());
+            message
+        });
+        let linted = Opu.instance(Source::Preset(preset)).unwrap().lint_text("p.s", &text, &NoFiles);
+        match (&found, linted) {
+            (None, Ok(findings)) => assert_eq!(findings, []),
+            (Some(_), Ok(findings)) => assert_eq!(findings[0].code, "conv-bounds"),
+            // The assembler of the draft refuses the text.
+            (Some(_), Err(error)) => {
+                assert_eq!(preset, "reference+draft");
+                assert_eq!(pointed(&error).1, text.rfind(&format!("{conv}, ker")).unwrap());
+            }
+            (None, Err(error)) => panic!("{error}"),
+        }
+        found
+    })
+}
+
+/// S10: the sizes say which text is met, and each error says by which rule.
+#[test]
+fn a_convolution_is_valid_by_the_corrected_condition_or_by_the_drafts() {
+    let both = bounds([4, 4], [4, 4], [1, 1], "conv ifm:[0,0]");
+    assert_eq!(both, [None, None]);
+    let [corrected, draft] = bounds([4, 4], [1, 1], [3, 1], "conv ifm:[3,0]");
+    assert_eq!(corrected, None);
+    let draft = draft.unwrap();
+    assert!(draft.contains("3 + 1 * (3 - 1) = 5, which is not below the 4 rows"), "{draft}");
+    assert!(
+        draft.contains("the draft's condition of `conv`, 2.3.2: h + ofm_h * (stride_h - 1) < ifm_h"),
+        "{draft}"
+    );
+    let [corrected, draft] = bounds([4, 4], [3, 3], [1, 2], "conv ifm:[0,0]");
+    let (corrected, draft) = (corrected.unwrap(), draft.unwrap());
+    assert!(corrected.contains("the last column read is 0 + (3 - 1) * 2 = 4"), "{corrected}");
+    assert!(corrected.contains("corrected condition: w + (ofm_w - 1) * stride_w < ifm_w"), "{corrected}");
+    assert!(draft.contains("the draft's condition allows it, and its formula reads"), "{draft}");
+}
+
+/// S11: the condition of `conv.bias` has h for columns.
+#[test]
+fn the_drafts_condition_of_conv_bias_has_h_for_columns() {
+    let [corrected, draft] = bounds([8, 4], [1, 1], [1, 1], "conv.bias ifm:[5,0]");
+    assert_eq!(corrected, None);
+    let draft = draft.unwrap();
+    assert!(draft.contains("5 + 1 * (1 - 1) = 5, which is not below the 4 columns"), "{draft}");
+    assert!(draft.contains("with h as it stands there"), "{draft}");
+    assert_eq!(bounds([8, 4], [1, 1], [1, 1], "conv ifm:[5,0]"), [None, None]);
+}
+
+/// S12: `conv.acc` has no condition in the draft; what it reads has to be there by either text.
+#[test]
+fn conv_acc_has_no_condition_in_the_draft() {
+    assert_eq!(bounds([4, 4], [1, 1], [3, 3], "conv.acc ifm:[3,3]"), [None, None]);
+    let [corrected, draft] = bounds([4, 4], [2, 2], [3, 3], "conv.acc ifm:[2,0]");
+    assert!(corrected.unwrap().contains("corrected condition"));
+    assert!(draft.unwrap().contains("the draft's condition allows it"));
+}
+
+/// S27: the draft lets `@shape.ofm` keep the biases, of which there may be too few then.
+#[test]
+fn the_draft_keeps_biases_of_another_shape() {
+    let run = |preset: &str, first: u32, then: u32| {
+        let text = format!(
+            "@shape.ifm [1,1,16]\n@shape.ofm [1,1,{first}]\n@shape.ker 1\n@mem.ifm 0, 1\n@mem.ker 1\n@mem.bias 2\n\
+             @stride [1,1]\n@shift 0, 0\nld.ifm 0\nld.bias 0\n@shape.ofm [1,1,{then}]\nld.ker 0\n\
+             conv.bias ifm:[0,0], ker:0\nend\n"
+        );
+        let program = on(preset, "p.s", text.as_bytes()).unwrap();
+        let mut bench = program.bench(&SPARE).unwrap();
+        fill(&mut *bench, "biases.2", 0, &[7, 8, 9, 10]);
+        let ran = bench.run(NO_LIMITS).map_err(|stopped| stopped.error.to_string());
+        ran.map(|_| held(&*bench, "ofm", 0, 1).unwrap()[..4].to_vec())
+    };
+    assert!(run("reference", 4, 2).unwrap_err().contains("`@shape.ofm` changed its shape"));
+    assert_eq!(run("reference+draft", 4, 2).unwrap(), [7, 8, 0, 0]);
+    assert!(run("reference+draft", 2, 4).unwrap_err().contains("it has 2 values for 4 channels"));
+    assert_eq!(run("reference", 4, 4), run("reference+draft", 4, 4));
+}

@@ -52,9 +52,9 @@ fn faults_are_known_before_anything_runs() {
         assert_eq!(finding.layer.as_deref(), DOUBLE);
     }
     let endless = [Op::ShapeKer { n: 1 }].map(|op| encode(&op).unwrap());
-    let types = program().config.types;
-    assert_eq!(found(&words(&endless, &types)), [("missing-end", Some(1), None)]);
-    assert_eq!(found(&words(&[9], &types)), [("reserved-opcode", Some(0), None)]);
+    let config = program().config;
+    assert_eq!(found(&words(&endless, &config)), [("missing-end", Some(1), None)]);
+    assert_eq!(found(&words(&[9], &config)), [("reserved-opcode", Some(0), None)]);
 }
 
 #[test]

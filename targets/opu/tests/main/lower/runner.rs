@@ -5,7 +5,7 @@ use npukit_graph::quantise::{Kind, Quantisation, Scheme};
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate, evaluate_all};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_opu::Board;
-use npukit_opu::internals::config::{Config, Types};
+use npukit_opu::internals::config::{Config, Types, Validity};
 use npukit_opu::internals::exec::{Arithmetic, Numerics, step};
 use npukit_opu::internals::lower::{Lowered, Options, backend, compile};
 use npukit_opu::internals::memory::Memory;
@@ -189,8 +189,13 @@ pub fn run(
     let mut state = State::default();
     for (index, span) in lowered.spans.iter().enumerate() {
         for (place, op) in program.instructions.iter().enumerate().skip(span.first).take(span.count) {
-            step(&mut state, &mut memory, Numerics { types, arithmetic: Arithmetic::Fast }, op)
-                .unwrap_or_else(|fault| panic!("{}: {fault}", program.place(place)));
+            step(
+                &mut state,
+                &mut memory,
+                Numerics { types, arithmetic: Arithmetic::Fast, validity: Validity::Corrected },
+                op,
+            )
+            .unwrap_or_else(|fault| panic!("{}: {fault}", program.place(place)));
         }
         if judged {
             judge::layer(lowered, types, index, &mut planes);
