@@ -66,9 +66,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("asm", &[
         ("npu asm p.s --target tcu:pynqz1 -o p.tprog", "Make words of a text"),
         ("npu asm k.pasm --target drra:3x1 -o instr.bin", "Schedule operations, and make words of them"),
+        ("npu asm p.s --target opu -o p.words --map lines.json", "Keep the source map elsewhere than in p.words.map"),
     ]),
     ("disasm", &[
         ("npu disasm p.tprog --target tcu:pynqz1", "Print a program"),
+        ("npu disasm out/m_onnx_pynqz1.tmodel", "Print that of an artifact, with its layers"),
+        ("npu disasm p.tprog --target tcu:pynqz1 --plain -o p.s", "Write its instructions alone"),
         ("npu disasm instr.bin --target drra:3x1 --format upstream -o k.asm", "Write it as upstream's own tool does"),
     ]),
     ("lint", &[

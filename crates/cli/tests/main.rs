@@ -19,6 +19,8 @@ mod faults;
 mod filetests;
 #[path = "main/host.rs"]
 mod host;
+#[path = "main/listings.rs"]
+mod listings;
 #[path = "main/names.rs"]
 mod names;
 #[path = "main/npu.rs"]

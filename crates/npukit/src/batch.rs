@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::Tensor;
-use npukit_target::{Compiled, Phase, PortError, RunOptions, RunResult, Saturations};
+use npukit_target::{Compiled, Phase, PortError, RunOptions, RunResult, Saturations, TargetError};
 use rayon::prelude::*;
 
 use crate::convert::to_element;
@@ -17,18 +17,18 @@ pub(crate) fn machine(
     compiled: &dyn Compiled,
     samples: &[Sample],
 ) -> Result<(Vec<Stack>, Saturations), Error> {
-    machine_with(compiled, samples, |_| RunOptions::default())
+    machine_by(compiled, samples, |_, sample| compiled.run_with(sample, &RunOptions::default()))
 }
 
-/// The same, the sample at a place with the options for it.
-pub(crate) fn machine_with(
+/// The same, each sample by `run`, which has its place.
+pub(crate) fn machine_by(
     compiled: &dyn Compiled,
     samples: &[Sample],
-    options: impl Fn(usize) -> RunOptions + Sync,
+    run: impl Fn(usize, &Sample) -> Result<RunResult, TargetError> + Sync,
 ) -> Result<(Vec<Stack>, Saturations), Error> {
     let phase = Phase::counting("simulate", samples.len());
     let one = |(place, sample): (usize, &Sample)| {
-        let result = compiled.run_with(sample, &options(place));
+        let result = run(place, sample);
         phase.advance();
         result
     };

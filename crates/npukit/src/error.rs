@@ -209,6 +209,32 @@ pub enum Error {
         /// Endings of artifacts.
         artifacts: String,
     },
+    /// A file is disassembled that holds no words.
+    #[error("`{path}` is {what}, no program in words")]
+    #[diagnostic(help("{todo}"))]
+    NotWords {
+        /// The file.
+        path: String,
+        /// What it is.
+        what: &'static str,
+        /// What to do instead.
+        todo: &'static str,
+    },
+    /// Words of another instance of the target.
+    #[error(
+        "`{path}` is no program of {target}, where {wrong} have no meaning; all have one on {}", .fits.join(", ")
+    )]
+    #[diagnostic(help("name the instance that it was made for, as `--target {}`", .fits.first().map_or("", String::as_str)))]
+    OtherInstance {
+        /// The file.
+        path: String,
+        /// How many.
+        wrong: String,
+        /// The instance that was named.
+        target: String,
+        /// Those that read all of it.
+        fits: Vec<String>,
+    },
     /// A file is a model of a kind that is not read.
     #[error("`{path}` is {what}, which is not read: export the network to ONNX")]
     #[diagnostic(help("{export}"))]
@@ -519,6 +545,8 @@ codes!(Error {
     UnknownTerm = "unknown-term": "the glossary has no such word";
     Cores = "no-threads": "the host does not give that number of threads";
     TraceRange = "no-layers-to-trace": "`--trace-range` names no layers";
+    NotWords = "not-words": "a file that is disassembled holds no words";
+    OtherInstance = "other-instance": "a program is of another instance of the target";
     ForeignModel = "foreign-model": "a file is a model of a kind that is not read";
     UnknownFile = "unknown-file-type": "a file is neither a model nor an artifact";
     Refused = "unsupported-model": "nodes of a model cannot be imported or compiled for the target";

@@ -29,6 +29,7 @@ mod remarks;
 mod rescale;
 mod samples;
 mod source;
+mod source_map;
 mod speed;
 mod summary;
 mod targets;
@@ -64,6 +65,7 @@ pub use program::Program;
 pub use quantise::method as quantise_method;
 pub use rescale::{Calibration, Mode as RescaleMode};
 pub use source::Source;
+pub use source_map::MAP;
 pub use targets::{
     artifact_target, cost_model_name, default_target, resolve, strict, target, target_in, targets,
 };

@@ -22,6 +22,7 @@ pub mod compile;
 pub mod conform;
 pub mod demo;
 pub mod diff;
+pub mod disasm;
 pub mod eval;
 pub mod generate;
 pub mod glossary;

@@ -2,7 +2,7 @@
 
 use npukit_asm::{assemble, disassemble_in};
 use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec};
-use npukit_target::{Compiled, Config, Instance, NoFiles, TargetError};
+use npukit_target::{Compiled, Config, Instance, NoFiles, ProgramPart, ProgramWords, TargetError};
 
 use crate::compiled::Subject;
 use crate::{Random, Suite, Text};
@@ -68,8 +68,28 @@ impl Suite {
                 assert_eq!(assembled.instructions > 0, instructions > 0, "{}: instructions", subject.name);
                 assert!(self.listed(instance, &assembled.bytes), "{}: no listing", subject.name);
             }
+            self.words_of(subject, compiled);
         });
         assert!(seen > 0, "no graph has an instruction");
+    }
+
+    /// The words that a compiled graph gives are all of its instructions, and survive their listing without a problem.
+    fn words_of(&self, subject: &Subject, compiled: &dyn Compiled) {
+        let ProgramWords { instance, parts } =
+            compiled.words().unwrap_or_else(|error| panic!("{}: {error}", subject.name));
+        let mut instructions = 0;
+        for ProgramPart { bytes, layers, .. } in &parts {
+            let listing = instance.disassemble(bytes, instance.listings()[0]);
+            let listing = listing.unwrap_or_else(|error| panic!("{}: {error}", subject.name));
+            assert!(listing.problems.is_empty(), "{}: {:?}", subject.name, listing.problems);
+            let lines = listing.lines.iter().filter(|line| line.word.is_some());
+            assert_eq!(lines.count(), listing.instructions, "{}: lines", subject.name);
+            assert!(layers.is_sorted_by_key(|(first, _)| *first), "{}: {layers:?}", subject.name);
+            assert!(layers.iter().all(|(first, _)| *first <= listing.instructions), "{}", subject.name);
+            assert!(self.listed(&*instance, bytes), "{}: no listing", subject.name);
+            instructions += listing.instructions;
+        }
+        assert_eq!(instructions, compiled.report().instructions, "{}: words", subject.name);
     }
 
     /// The text of a compiled graph: names of files and their content.

@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 
+use npukit::MAP;
 use npukit::verbs::asm as verbs;
+use npukit::verbs::disasm::Request;
 use serde_json::json;
 
 use super::{context, needed, remarks, strictly};
 use crate::answer::Answer;
 use crate::args::{AsmArgs, DisasmArgs, FormatArgs};
-use crate::disk::{overwrite, write_all};
+use crate::disk::{overwrite, settle, write_all};
 use crate::failure::Failure;
-use crate::table::counted;
+use crate::table::{counted, thousands};
 
 pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
     let target = strictly(&args.target, &args.strict)?;
@@ -18,15 +20,21 @@ pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
     let (report, bytes) = verbs::asm(&args.file, target, context())?;
     let list = |_: &PathBuf| verbs::list(&args.file, target, context());
     let listed = args.listing.as_ref().map(list).transpose()?;
+    let map =
+        map_path(args).map(|path| Ok((path, verbs::source_map(&args.file, target, &bytes, context())?)));
+    let map = map.transpose().map_err(|error: npukit::Error| error)?;
+    let map = map.and_then(|(path, map)| Some((path, map?)));
     let listing = args.listing.iter().zip(&listed).map(|(path, text)| (path.clone(), text.as_bytes()));
-    write_all(&std::iter::once((args.output.clone(), &bytes[..])).chain(listing).collect::<Vec<_>>())?;
+    let maps = map.iter().map(|(path, map)| (path.clone(), &map[..]));
+    let files = std::iter::once((args.output.clone(), &bytes[..])).chain(listing).chain(maps);
+    write_all(&files.collect::<Vec<_>>())?;
     let output = args.output.display().to_string();
     let listing = args.listing.as_ref().map(|path| path.display().to_string());
     let mut text = format!("{}, wrote {output}\n", counted(report.instructions as u64, "instruction"));
     text.extend(listing.iter().map(|path| format!("wrote {path}\n")));
     let json = json!({
         "target": report.target, "instructions": report.instructions, "bytes": report.bytes, "output": output,
-        "listing": listing,
+        "listing": listing, "map": map.map(|(path, _)| path.display().to_string()),
         "warnings": report.warnings, "target_warnings": report.target_warnings,
     });
     let warnings: String =
@@ -34,12 +42,35 @@ pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(text, &json).with_notes(remarks(&[], &report.target_warnings) + &warnings))
 }
 
+/// Where the source map goes: beside the words, unless they go to no file of their own.
+fn map_path(args: &AsmArgs) -> Option<PathBuf> {
+    if args.map.is_some() || args.no_map {
+        return args.map.clone();
+    }
+    let is_file = args.output.is_file() || !args.output.exists();
+    if !is_file || args.output.as_os_str() == "-" {
+        return None;
+    }
+    let mut path = args.output.clone().into_os_string();
+    path.push(MAP);
+    Some(path.into())
+}
+
 pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {
-    let target = needed(&args.target)?;
-    let report = verbs::disasm(&args.file, target, args.format.as_deref(), context())?;
+    settle(&args.path);
+    let request = Request {
+        path: args.path.clone(),
+        target: args.target.clone(),
+        form: args.format.clone(),
+        plain: args.plain,
+    };
+    let report = npukit::verbs::disasm::disasm(&request, context())?;
     let success = report.problems.is_empty();
-    let problems: String =
-        report.problems.iter().map(|problem| format!("{}: {problem}\n", args.file)).collect();
+    let mut problems: String =
+        report.problems.iter().map(|problem| format!("{}: {problem}\n", args.path)).collect();
+    if report.more_problems > 0 {
+        problems += &format!("{}: and {} more\n", args.path, thousands(report.more_problems as u64));
+    }
     let text = match &args.output {
         Some(path) => {
             write_all(&[(path.clone(), report.text.as_bytes())])?;
@@ -49,7 +80,7 @@ pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {
         None => report.text.clone(),
     };
     Ok(Answer::new(text, &report)
-        .with_notes(remarks(&[], &report.warnings) + &problems)
+        .with_notes(remarks(&report.notes, &report.warnings) + &problems)
         .with_success(success))
 }
 

@@ -32,7 +32,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("conform",     &[of::<verbs::conform::Report>]),
     ("demo",        &[of::<verbs::demo::Report>]),
     ("diff",        &[of::<verbs::diff::Report>]),
-    ("disasm",      &[of::<verbs::asm::DisasmReport>]),
+    ("disasm",      &[of::<verbs::disasm::DisasmReport>]),
     ("error",       &[failure, refusal]),
     ("eval",        &[of::<verbs::eval::Report>]),
     ("format",      &[of::<verbs::asm::FormatReport>]),
@@ -97,7 +97,10 @@ fn merged(mut one: Value, other: &Value) -> Value {
 
 fn assembled(generator: &mut SchemaGenerator) -> Value {
     let listing = json!({ "type": ["string", "null"] });
-    merged(of::<verbs::asm::AsmReport>(generator), &object(&[("output", text()), ("listing", listing)]))
+    merged(
+        of::<verbs::asm::AsmReport>(generator),
+        &object(&[("output", text()), ("listing", listing.clone()), ("map", listing)]),
+    )
 }
 
 /// `--emit`

@@ -1,7 +1,7 @@
-//! `npu asm`, `npu disasm` and `npu format`: text to words and back, and text laid out.
+//! `npu asm` and `npu format`: text to words, and text laid out.
 
 use npukit_base::is_utf16;
-use npukit_target::Assembled;
+use npukit_target::{Assembled, write_source_map};
 use serde::Serialize;
 
 use crate::Context;
@@ -22,22 +22,6 @@ pub struct AsmReport {
     pub warnings: Vec<String>,
     /// What the author of the instance should know of.
     pub target_warnings: Vec<String>,
-}
-
-/// What was disassembled.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[non_exhaustive]
-pub struct DisasmReport {
-    /// Target and instance.
-    pub target: String,
-    /// Instructions.
-    pub instructions: usize,
-    /// The listing.
-    pub text: String,
-    /// Words without meaning and the like, each with its place.
-    pub problems: Vec<String>,
-    /// What the author of the instance should know of.
-    pub warnings: Vec<String>,
 }
 
 /// A text laid out.
@@ -80,6 +64,25 @@ pub fn list(path: &str, target: &str, context: Context<'_>) -> Result<String, Er
     Ok(instance.list(path, &text, context.reader)?)
 }
 
+/// The source map of `words`, which [`asm`] made of the file at `path`: what `npu run`, `npu lint` and `npu disasm` of the
+/// words tell lines by, when it lies beside them under their name and `.map`. None for a text whose instructions have no
+/// lines, and for words that do not run.
+///
+/// # Errors
+///
+/// Those of [`asm`], but for what is wrong with the text.
+pub fn source_map(
+    path: &str,
+    target: &str,
+    words: &[u8],
+    context: Context<'_>,
+) -> Result<Option<Vec<u8>>, Error> {
+    let instance = resolve(target, context.reader)?;
+    let text = context.reader.read(path)?;
+    let program = instance.hand_program(path, &text, context.reader);
+    Ok(program.ok().and_then(|program| write_source_map(&instance.name(), words, program.text())))
+}
+
 /// Lays out the program text at `path`.
 ///
 /// # Errors
@@ -104,35 +107,4 @@ fn read_text(path: &str, context: Context<'_>) -> Result<String, Error> {
     }
     String::from_utf8(bytes)
         .map_err(|error| Error::NotText { path: path.to_owned(), offset: error.utf8_error().valid_up_to() })
-}
-
-/// Disassembles the file at `path` in one of the target's forms, its own when none is named.
-///
-/// # Errors
-///
-/// Those of [`resolve`]; [`Error::UnknownName`] for a form that the target does not have; [`Error::Read`] for
-/// the file; [`Error::Target`] when its bytes are not whole instructions. Words without meaning are in the
-/// report.
-pub fn disasm(
-    path: &str,
-    target: &str,
-    form: Option<&str>,
-    context: Context<'_>,
-) -> Result<DisasmReport, Error> {
-    let instance = resolve(target, context.reader)?;
-    let forms = instance.listings();
-    // Default: a target without listings has no form of any name, which is refused.
-    let form = form.or_else(|| forms.first().copied()).unwrap_or_default();
-    if !forms.contains(&form) {
-        let known = forms.iter().map(|&form| form.to_owned()).collect();
-        return Err(Error::UnknownName { what: "format", name: form.to_owned(), known });
-    }
-    let listing = instance.disassemble(&context.reader.read(path)?, form)?;
-    Ok(DisasmReport {
-        target: instance.name(),
-        instructions: listing.instructions,
-        text: listing.text,
-        problems: listing.problems,
-        warnings: instance.warnings(),
-    })
 }

@@ -1,11 +1,12 @@
 //! `npu lint`: what is wrong with a program, before anything runs it.
 
-use npukit_target::{Finding, Instance};
+use npukit_target::{Finding, Instance, ProgramText, program_text};
 use serde::Serialize;
 
 use crate::Context;
 use crate::diagnostics::Diagnostic;
 use crate::error::Error;
+use crate::source_map::Beside;
 use crate::targets::{artifact_target, resolve};
 
 /// What is wrong with a program.
@@ -20,6 +21,11 @@ pub struct Report {
     pub diagnostics: Vec<Diagnostic>,
     /// What the author of the instance should know of.
     pub warnings: Vec<String>,
+    /// What was taken for granted.
+    pub notes: Vec<String>,
+    /// Of each finding, its message below the line of the text that it is about, where that is known.
+    #[serde(skip)]
+    pub excerpts: Vec<Option<String>>,
 }
 
 impl Report {
@@ -29,7 +35,21 @@ impl Report {
             Diagnostic { place: found.place.clone().in_file(Some(path)), ..found }
         };
         let diagnostics = findings.iter().map(of_path).collect();
-        Self { target, findings, diagnostics, warnings }
+        let excerpts = vec![None; findings.len()];
+        Self { target, findings, diagnostics, warnings, notes: Vec::new(), excerpts }
+    }
+
+    /// The same with the lines of the text that the program was made of.
+    fn with_text(mut self, text: &ProgramText) -> Self {
+        let Self { findings, diagnostics, excerpts, .. } = &mut self;
+        for ((finding, diagnostic), excerpt) in findings.iter().zip(diagnostics).zip(excerpts) {
+            let Some(&place) = finding.instruction.and_then(|index| text.places.get(index)) else { continue };
+            let (file, line, column) = text.sources.position_of(place);
+            diagnostic.place.file = Some(file.to_owned());
+            (diagnostic.place.line, diagnostic.place.column) = (Some(line), Some(column));
+            *excerpt = Some(text.sources.excerpt(place, &finding.message));
+        }
+        self
     }
 
     /// Whether hardware does what the program says.
@@ -56,17 +76,35 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
     }
     let instance = resolve(target.ok_or(Error::NoTarget)?, context.reader)?;
     let bytes = context.reader.read(path)?;
-    let findings = match std::str::from_utf8(&bytes) {
-        Ok(text) if is_text(text) => match instance.lint_text(path, text, context.reader) {
-            Ok(findings) => findings,
+    let assembled = match program_text(&bytes) {
+        Some(text) => match instance.assemble(path, text, context.reader) {
+            Ok(assembled) => Some(assembled.bytes),
             // A target's words may be text, too.
-            Err(_) if are_words(&*instance, &bytes) => instance.lint(path, &bytes)?,
+            Err(_) if are_words(&*instance, &bytes) => None,
             Err(error) => return Err(error.into()),
         },
-        _ => instance.lint(path, &bytes)?,
+        None => None,
     };
-    let warnings = instance.warnings();
-    Ok(Report::new(path, instance.name(), findings, warnings))
+    // Default: what is not assembled is words.
+    let findings = instance.lint(path, assembled.as_ref().unwrap_or(&bytes))?;
+    let report = Report::new(path, instance.name(), findings, instance.warnings());
+    if report.findings.is_empty() {
+        return Ok(report);
+    }
+    if assembled.is_some() {
+        // Without a machine that takes the program, its findings have no lines.
+        let program = instance.hand_program(path, &bytes, context.reader).ok();
+        return Ok(match program {
+            Some(program) => report.with_text(program.text()),
+            None => report,
+        });
+    }
+    let Beside { text, note } = Beside::of(path, &bytes, context.reader);
+    let report = Report { notes: note.into_iter().collect(), ..report };
+    Ok(match text {
+        Some(text) => report.with_text(&text),
+        None => report,
+    })
 }
 
 /// Whether all of it is instructions.
@@ -74,9 +112,4 @@ fn are_words(instance: &dyn Instance, bytes: &[u8]) -> bool {
     // Default: a target without listings takes no form, and so has no words.
     let form = instance.listings().first().copied().unwrap_or_default();
     instance.disassemble(bytes, form).is_ok_and(|listing| listing.problems.is_empty())
-}
-
-/// Whether a person could have written it: words are full of zeroes and other control characters.
-fn is_text(text: &str) -> bool {
-    !text.contains(|c: char| c.is_control() && !c.is_whitespace())
 }

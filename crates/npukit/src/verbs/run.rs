@@ -5,15 +5,17 @@ mod float_reference;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use npukit_target::{
-    Compiled, HostStepReport, Meaning, RunOptions, Saturation, Saturations, TargetError, TimeOptions, Unset,
+    Compiled, HostStepReport, Meaning, RunOptions, RunResult, Saturation, Saturations, TargetError,
+    TimeOptions, Unset,
 };
 use serde::Serialize;
 
 use crate::accuracy::{self, Labels};
-use crate::batch::{in_model_shape, machine_with};
+use crate::batch::{in_model_shape, machine_by};
 use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::finite::NonFinite;
@@ -93,20 +95,29 @@ impl Request {
         Requested { compare: self.compare, dump: self.dump }
     }
 
-    /// How the machine runs a sample: an artifact on memory that holds anything, as a board's does, the first
-    /// sample twice in a row.
-    fn run_options(&self) -> impl Fn(usize) -> RunOptions + Sync + use<> {
+    /// Runs a sample: of an artifact on memory that holds anything, as a board's does, the first sample twice in a row and
+    /// where nobody may read what is not written. A program that does so is told of in `unwritten`, and then runs.
+    fn run_sample(
+        &self,
+        compiled: &dyn Compiled,
+        (place, sample): (usize, &Sample),
+        unwritten: &OnceLock<TargetError>,
+    ) -> Result<RunResult, TargetError> {
         let is_artifact = artifact_target(&self.source.path).is_some();
         let unset = match (self.check, is_artifact) {
             (true, _) => Unset::Poison,
             (false, true) => Unset::Garbage(GARBAGE),
             (false, false) => Unset::Zero,
         };
-        let meaning = self.meaning;
-        move |sample| {
-            let times = if is_artifact && sample == 0 { TWICE } else { NonZeroU32::MIN };
-            RunOptions { meaning, unset, times }
+        let times = if is_artifact && place == 0 { TWICE } else { NonZeroU32::MIN };
+        let options = RunOptions { meaning: self.meaning, unset, times };
+        if is_artifact && place == 0 && !self.check {
+            match compiled.run_with(sample, &RunOptions { unset: Unset::Poison, ..options }) {
+                Err(error) => unwritten.get_or_init(|| error),
+                ran => return ran,
+            };
         }
+        compiled.run_with(sample, &options)
     }
 }
 
@@ -220,6 +231,18 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     Ok((report, files))
 }
 
+/// The warning of a program that stops where nobody may read what is not written, and runs else.
+fn told_of_unwritten(error: &TargetError) -> String {
+    let chain = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    let mut told: Vec<String> = chain.map(ToString::to_string).collect();
+    // A transparent error says what its cause says.
+    told.dedup();
+    let error = told.join(": ");
+    format!(
+        "memory that nobody has written is read, which on a board holds anything: {error}; `--check` stops there"
+    )
+}
+
 /// What the machine made of all samples.
 struct Outcome<'a> {
     request: &'a Request,
@@ -227,6 +250,8 @@ struct Outcome<'a> {
     samples: Vec<Sample>,
     /// How the inputs were understood.
     notes: Vec<String>,
+    /// That the program reads memory that nobody has written.
+    unwritten: Option<String>,
     stacks: Vec<Stack>,
     saturations: Saturations,
 }
@@ -255,9 +280,12 @@ impl<'a> Outcome<'a> {
             notes.splice(0..0, like.notes());
             samples = samples.into_iter().map(|sample| like.packed(sample)).collect();
         }
-        let (stacks, saturations) = machine_with(compiled, &samples, request.run_options())?;
+        let unwritten = OnceLock::new();
+        let run = |place, sample: &Sample| request.run_sample(compiled, (place, sample), &unwritten);
+        let (stacks, saturations) = machine_by(compiled, &samples, run)?;
+        let unwritten = unwritten.into_inner().map(|error| told_of_unwritten(&error));
         let stacks = if let Some(like) = &like { like.unpacked(stacks) } else { stacks };
-        Ok(Self { request, compiled, samples, notes, stacks, saturations })
+        Ok(Self { request, compiled, samples, notes, unwritten, stacks, saturations })
     }
 
     /// The model in float beside it, and what of its layers is requested.
@@ -304,6 +332,7 @@ impl<'a> Outcome<'a> {
         let remarks = origin.as_ref().map(Origin::remarks).unwrap_or_default();
         let Remarks { notes, mut warnings } = remarks.with_notes(self.notes);
         warnings.extend(untimed);
+        warnings.extend(self.unwritten);
         warnings.extend(reference.warnings(self.request, origin.as_ref(), &self.saturations));
         let mut failures = reference.failures(self.request.max_error);
         let minimum = self.request.accuracy.as_ref().and_then(|options| options.minimum);

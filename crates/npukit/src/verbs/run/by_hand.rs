@@ -14,6 +14,7 @@ use super::Request;
 use crate::Context;
 use crate::error::Error;
 use crate::hand::{DumpRequest, Held, MemFile, Memories, Numbers, of_values, read, written};
+use crate::source_map::Beside;
 use crate::speed::{Speed, timed};
 use crate::targets::resolve;
 
@@ -153,14 +154,17 @@ pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandRepor
     let instance = resolve(source.target.as_deref().ok_or(Error::NoTarget)?, context.reader)?;
     let bytes = context.reader.read(&source.path)?;
     let program = instance.hand_program(&source.path, &bytes, context.reader)?;
-    let mut experiment = Running::new(request, &*program, context)?;
+    let beside = beside(&*program, &source.path, &bytes, context);
+    // Default: without a map the program's own text is all there is.
+    let text = beside.text.as_ref().unwrap_or(program.text());
+    let mut experiment = Running::new(request, &*program, text, context)?;
+    experiment.notes.extend(beside.note);
     experiment.fill()?;
     let ran = experiment.run()?;
     let (outputs, dumps, expectations) = experiment.results()?;
     let compiled = program.compiled()?;
     let (cycles, speed) = cycles_of(&*compiled, ran.cycles, request);
     let files = experiment.files(&outputs, &dumps)?;
-    let text = program.text();
     let mut warnings = instance.warnings();
     warnings.extend(text.warnings.iter().cloned());
     warnings.extend(ran.remarks.iter().map(|remark| text.remark(remark)));
@@ -178,6 +182,12 @@ pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandRepor
         seconds: start.elapsed().as_secs_f64(),
     };
     Ok((report, files))
+}
+
+/// The source map beside a program that is words.
+fn beside(program: &dyn HandProgram, path: &str, bytes: &[u8], context: Context<'_>) -> Beside {
+    let is_text = program.text().sources.texts().next().is_some();
+    if is_text { Beside::default() } else { Beside::of(path, bytes, context.reader) }
 }
 
 /// Cycles of the run: those that the machine counted, else those of the target's clock; and what they are in time.
@@ -205,10 +215,15 @@ struct Running<'a> {
 type Named<'a> = (&'a str, &'a MemoryRange);
 
 impl<'a> Running<'a> {
-    fn new(request: &'a Request, program: &'a dyn HandProgram, context: Context<'a>) -> Result<Self, Error> {
+    fn new(
+        request: &'a Request,
+        program: &dyn HandProgram,
+        text: &'a ProgramText,
+        context: Context<'a>,
+    ) -> Result<Self, Error> {
         let unset = if request.check { Unset::Poison } else { Unset::Zero };
         let bench = program.bench(&BenchOptions { meaning: request.meaning, unset })?;
-        Ok(Self { request, text: program.text(), memories: Memories::new(bench), context, notes: Vec::new() })
+        Ok(Self { request, text, memories: Memories::new(bench), context, notes: Vec::new() })
     }
 
     fn experiment(&self) -> &'a Experiment {

@@ -1,0 +1,209 @@
+//! `npu disasm`: words to text that assembles to the same words, of a file of words or of an artifact.
+
+use std::fmt::Write as _;
+
+use npukit_target::{
+    Config, Disassembled, Instance, ListingLine, ProgramPart, ProgramText, ProgramWords, Target, program_text,
+};
+use serde::Serialize;
+
+use crate::Context;
+use crate::error::Error;
+use crate::model;
+use crate::source_map::Beside;
+use crate::targets::{artifact_target, instance_of, resolve, target};
+
+/// What to disassemble, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The words, or the artifact's manifest.
+    pub path: String,
+    /// For words: a target, or with `:` one of its instances. An artifact knows its own.
+    pub target: Option<String>,
+    /// One of the target's forms of listings, its own when none is named.
+    pub form: Option<String>,
+    /// Leaves out what stands in comments: addresses, words, layers and lines of the source.
+    pub plain: bool,
+}
+
+/// What was disassembled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct DisasmReport {
+    /// Target and instance.
+    pub target: String,
+    /// Instructions.
+    pub instructions: usize,
+    /// The listing.
+    pub text: String,
+    /// Words without meaning and the like, each with its place; the first 100.
+    pub problems: Vec<String>,
+    /// How many more there are.
+    pub more_problems: usize,
+    /// What was taken for granted.
+    pub notes: Vec<String>,
+    /// What the author of the instance should know of.
+    pub warnings: Vec<String>,
+}
+
+/// Problems that are told one by one.
+const TOLD: usize = 100;
+/// Of this many instructions one may be without meaning in a program that is damaged, not another instance's.
+const DAMAGED: usize = 10;
+/// Columns of instructions before the comments behind them, at most.
+const WIDEST: usize = 56;
+
+/// Disassembles words or an artifact.
+///
+/// # Errors
+///
+/// Those of [`resolve`]; [`Error::UnknownName`] for a form that the target does not have; [`Error::NotWords`] for a model
+/// and for program text; [`Error::OtherInstance`] for words that another instance of the target reads;
+/// [`Error::NeedlessTarget`] for an artifact of another target than the one named; [`Error::Read`] for the file;
+/// [`Error::Target`] when its bytes are not whole instructions. Words without meaning are in the report.
+pub fn disasm(request: &Request, context: Context<'_>) -> Result<DisasmReport, Error> {
+    let path = &request.path;
+    if let Some(own) = artifact_target(path) {
+        let named = request.target.as_deref().map(|spec| instance_of(spec).0);
+        if named.is_some_and(|named| named != own.name()) {
+            return Err(Error::NeedlessTarget { path: path.clone() });
+        }
+        let words = own.load(path, context.reader)?.words()?;
+        return listed(request, &words, &Beside::default());
+    }
+    let bytes = context.reader.read(path)?;
+    if model::is_known(path) || model::is_model(path, &bytes) {
+        return Err(Error::NotWords { path: path.clone(), what: "a model", todo: COMPILE });
+    }
+    let spec = request.target.as_deref().ok_or(Error::NoTarget)?;
+    let instance = resolve(spec, context.reader)?;
+    form(&*instance, request)?;
+    let beside = Beside::of(path, &bytes, context.reader);
+    if let Some(error) = misfit(request, &*instance, &bytes)? {
+        return Err(error);
+    }
+    let parts = vec![ProgramPart { bytes, ..ProgramPart::default() }];
+    listed(request, &ProgramWords { instance, parts }, &beside)
+}
+
+const COMPILE: &str = "`npu compile` makes an artifact of it, which `npu disasm` takes";
+const ASSEMBLE: &str = "`npu asm` makes words of it, and `npu asm --listing` shows them beside its lines";
+
+/// The form that is asked for.
+fn form<'a>(instance: &dyn Instance, request: &'a Request) -> Result<&'a str, Error> {
+    let forms = instance.listings();
+    // Default: a target without listings has no form of any name, which is refused.
+    let form = request.form.as_deref().or_else(|| forms.first().copied()).unwrap_or_default();
+    if !forms.contains(&form) {
+        let known = forms.iter().map(|&form| form.to_owned()).collect();
+        return Err(Error::UnknownName { what: "format", name: form.to_owned(), known });
+    }
+    Ok(form)
+}
+
+/// Why words are none of the instance: they are text, or another instance of the target reads them all.
+fn misfit(request: &Request, instance: &dyn Instance, bytes: &[u8]) -> Result<Option<Error>, Error> {
+    let form = instance.listings().first().copied().unwrap_or_default(); // Default: refused before.
+    let wrong = match instance.disassemble(bytes, form) {
+        Ok(Disassembled { problems, instructions, .. }) => {
+            if problems.len().saturating_mul(DAMAGED) <= instructions {
+                return Ok(None);
+            }
+            format!("{} of {} words", problems.len(), instructions.max(problems.len()))
+        }
+        Err(_) => "its words".to_owned(),
+    };
+    let own = instance.name();
+    // Default: what `resolve` took is a target.
+    let spec = request.target.as_deref().unwrap_or_default();
+    let fits = fitting(target(instance_of(spec).0)?, &own, bytes);
+    if !fits.is_empty() {
+        let path = request.path.clone();
+        return Ok(Some(Error::OtherInstance { path, wrong, target: own, fits }));
+    }
+    let is_text = program_text(bytes).is_some() && instance.disassemble(bytes, form).is_ok_and(is_hopeless);
+    let error = || Error::NotWords { path: request.path.clone(), what: "text", todo: ASSEMBLE };
+    Ok(is_text.then(error))
+}
+
+/// Whether hardly anything has a meaning.
+fn is_hopeless(listing: Disassembled) -> bool {
+    listing.problems.len().saturating_mul(2) >= listing.instructions
+}
+
+/// The presets of a target that read all of the words.
+fn fitting(target: &dyn Target, but: &str, bytes: &[u8]) -> Vec<String> {
+    let reads = |instance: &dyn Instance| {
+        // Default: a target without listings reads nothing.
+        let form = instance.listings().first().copied().unwrap_or_default();
+        let listing = instance.disassemble(bytes, form);
+        listing.is_ok_and(|listing| listing.problems.is_empty() && listing.instructions > 0)
+    };
+    let instances = target.presets().into_iter().filter_map(|preset| {
+        let instance = target.instance(Config::Preset(&preset.name)).ok()?;
+        (instance.name() != but && reads(&*instance)).then(|| instance.name())
+    });
+    instances.collect()
+}
+
+/// The listing of all programs, one after the other.
+fn listed(request: &Request, words: &ProgramWords, beside: &Beside) -> Result<DisasmReport, Error> {
+    let ProgramWords { instance, parts } = words;
+    let form = form(&**instance, request)?;
+    let mut report = DisasmReport {
+        target: instance.name(),
+        instructions: 0,
+        text: String::new(),
+        problems: Vec::new(),
+        more_problems: 0,
+        notes: beside.note.iter().cloned().collect(),
+        warnings: instance.warnings(),
+    };
+    for part in parts {
+        let listing = instance.disassemble(&part.bytes, form)?;
+        report.instructions += listing.instructions;
+        if parts.len() > 1 {
+            report.text += &comment(&part.name);
+        }
+        report.text += &match request.plain || listing.lines.is_empty() {
+            true => listing.text,
+            false => annotated(&listing.lines, &part.layers, beside.text.as_ref()),
+        };
+        report.problems.extend(listing.problems);
+    }
+    report.more_problems = report.problems.len().saturating_sub(TOLD);
+    report.problems.truncate(TOLD);
+    Ok(report)
+}
+
+/// A line that is a comment, in every target's assembly.
+fn comment(text: &str) -> String {
+    let text = text.replace(|c: char| c.is_control(), " ");
+    format!("# {text}\n")
+}
+
+/// The lines, each with address and word behind it and, where that is known, the line of the source; layers above their
+/// first instructions.
+fn annotated(lines: &[ListingLine], layers: &[(usize, String)], source: Option<&ProgramText>) -> String {
+    let widths = lines.iter().filter(|line| line.word.is_some()).map(|line| line.text.chars().count());
+    let width = widths.filter(|&width| width <= WIDEST).max().unwrap_or(0); // Default: nothing to align.
+    let (mut text, mut index, mut layers) = (String::new(), 0, layers.iter().peekable());
+    for ListingLine { text: code, word } in lines {
+        let Some(word) = word else {
+            text += &format!("{code}\n");
+            continue;
+        };
+        while let Some((_, name)) = layers.next_if(|(first, _)| *first <= index) {
+            text += &comment(&format!("layer {name}"));
+        }
+        let line = source.and_then(|source| {
+            let (file, line, _) = source.sources.position_of(*source.places.get(index)?);
+            Some(format!("  {}:{line}", file.replace(|c: char| c.is_control(), " ")))
+        });
+        // Default: words without a map have no lines. Writing to a string does not fail.
+        let line = line.unwrap_or_default();
+        let _written = writeln!(text, "{code:width$}  # {} {}{line}", word.address, word.bits);
+        index += 1;
+    }
+    text
+}
