@@ -221,9 +221,7 @@ pub enum Error {
         todo: &'static str,
     },
     /// Words of another instance of the target.
-    #[error(
-        "`{path}` is no program of {target}, where {wrong} have no meaning; all have one on {}", .fits.join(", ")
-    )]
+    #[error("`{path}` is no program of {target}: {wrong} have no meaning there, all have one on {}", .fits.join(", "))]
     #[diagnostic(help("name the instance that it was made for, as `--target {}`", .fits.first().map_or("", String::as_str)))]
     OtherInstance {
         /// The file.

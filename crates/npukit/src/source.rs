@@ -5,7 +5,7 @@ use std::path::Path;
 
 use npukit_graph::Graph;
 use npukit_import::onnx::{ImportError, NodeProblem};
-use npukit_target::{Compiled, Instance, Phase, Problem, Target};
+use npukit_target::{Compiled, HandProgram, Instance, Phase, Problem, Target, program_text};
 
 use crate::Context;
 use crate::error::Error;
@@ -16,6 +16,7 @@ use crate::program::Program;
 use crate::refusal::Report;
 use crate::rescale::{self, Calibration, Chosen, Mode, Trial};
 use crate::targets::{artifact_target, instance_of, resolve, target};
+use crate::verbs::disasm::other_instance;
 
 /// What to compile, run or time: a model for a target, or an artifact.
 ///
@@ -228,9 +229,23 @@ impl Source {
     fn by_hand(&self, context: Context<'_>) -> Result<Program, Error> {
         let instance = self.instance(context.reader)?;
         let bytes = context.reader.read(&self.path)?;
-        let program = instance.hand_program(&self.path, &bytes, context.reader)?;
+        let program = self.hand_program(&*instance, &bytes, context)?;
         let instance_warnings = instance.warnings();
         Ok(Program { compiled: program.compiled()?, origin: None, instance_warnings })
+    }
+
+    /// The program that a person wrote, whose file holds `bytes`.
+    pub(crate) fn hand_program(
+        &self,
+        instance: &dyn Instance,
+        bytes: &[u8],
+        context: Context<'_>,
+    ) -> Result<Box<dyn HandProgram>, Error> {
+        instance.hand_program(&self.path, bytes, context.reader).map_err(|error| {
+            let is_text = program_text(bytes).is_some();
+            let other = || other_instance(&self.path, instance, bytes, "words".to_owned());
+            if is_text { None } else { other() }.unwrap_or(error.into())
+        })
     }
 
     /// Whether it is an artifact, and no model.

@@ -100,7 +100,8 @@ fn memory(held: &Held) -> String {
     let more = match addresses.saturating_sub(SHOWN) {
         0 => String::new(),
         more => {
-            format!("and {} more, which `--dump NAME[A:B]=FILE` writes\n", counted(more as u64, "address"))
+            let more = thousands(more as u64);
+            format!("addresses that are not shown: {more}; `--dump NAME[A:B]=FILE` writes them\n")
         }
     };
     format!("\n{}{more}", table(&columns, rows))

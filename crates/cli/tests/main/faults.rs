@@ -68,7 +68,7 @@ fn restore(npu: &Npu, set: &Files) {
 
 /// Somebody writes into the folder, and so puts right what a killed process left.
 fn write_there(npu: &Npu) {
-    npu.json(0, &["asm", "a.s", "--target", "tcu", "-o", "out/other"]);
+    npu.json(0, &["asm", "a.s", "--target", "tcu", "-o", "out/other", "--no-map"]);
     fs::remove_file(npu.path("out/other")).unwrap();
 }
 

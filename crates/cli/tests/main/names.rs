@@ -117,7 +117,7 @@ fn errors_are_plain_too() {
     // Names of files and of everything else on the command line.
     for file in ["\u{1b}[2J.onnx", "\u{202e}xnno.onnx", "\u{1b}.tmodel", "\u{9b}2J.pcp"] {
         plainly(&npu, 1, &["time", file, "--target", "tcu"][..if file.ends_with("onnx") { 4 } else { 2 }]);
-        plainly(&npu, 1, &["disasm", file, "--target", "tcu"]);
+        plainly(&npu, 1, &["disasm", file]);
     }
     npu.write("e.s", "\u{1b}[2J \u{202e}\n.equ \u{9b}, 1\n");
     plainly(&npu, 1, &["asm", "e.s", "--target", "tcu", "-o", "e"]);

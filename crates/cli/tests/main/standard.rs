@@ -32,7 +32,7 @@ fn a_model_is_known_by_its_content() {
     assert_eq!(lines(&by_pipe), lines(&by_name), "all but the name");
     let other = piped(&npu, &["time", "-", "--target", "tcu"], b"no model");
     assert_eq!(other.status.code(), Some(1));
-    assert!(text(&other.stderr).contains("unrecognised file type: `-`"), "{}", text(&other.stderr));
+    assert!(text(&other.stderr).contains("there is no instruction `no`"), "{}", text(&other.stderr));
 }
 
 #[test]

@@ -101,6 +101,19 @@ fn form<'a>(instance: &dyn Instance, request: &'a Request) -> Result<&'a str, Er
     Ok(form)
 }
 
+/// That the words are another instance's; none when no preset of the target reads all of them. `wrong` are those that
+/// have no meaning on this one.
+pub(crate) fn other_instance(
+    path: &str,
+    instance: &dyn Instance,
+    bytes: &[u8],
+    wrong: String,
+) -> Option<Error> {
+    let own = instance.name();
+    let fits = fitting(target(instance_of(&own).0).ok()?, &own, bytes);
+    (!fits.is_empty()).then(|| Error::OtherInstance { path: path.to_owned(), wrong, target: own, fits })
+}
+
 /// Why words are none of the instance: they are text, or another instance of the target reads them all.
 fn misfit(request: &Request, instance: &dyn Instance, bytes: &[u8]) -> Result<Option<Error>, Error> {
     let form = instance.listings().first().copied().unwrap_or_default(); // Default: refused before.
@@ -111,15 +124,10 @@ fn misfit(request: &Request, instance: &dyn Instance, bytes: &[u8]) -> Result<Op
             }
             format!("{} of {} words", problems.len(), instructions.max(problems.len()))
         }
-        Err(_) => "its words".to_owned(),
+        Err(_) => "words".to_owned(),
     };
-    let own = instance.name();
-    // Default: what `resolve` took is a target.
-    let spec = request.target.as_deref().unwrap_or_default();
-    let fits = fitting(target(instance_of(spec).0)?, &own, bytes);
-    if !fits.is_empty() {
-        let path = request.path.clone();
-        return Ok(Some(Error::OtherInstance { path, wrong, target: own, fits }));
+    if let Some(error) = other_instance(&request.path, instance, bytes, wrong) {
+        return Ok(Some(error));
     }
     let is_text = program_text(bytes).is_some() && instance.disassemble(bytes, form).is_ok_and(is_hopeless);
     let error = || Error::NotWords { path: request.path.clone(), what: "text", todo: ASSEMBLE };
@@ -128,7 +136,7 @@ fn misfit(request: &Request, instance: &dyn Instance, bytes: &[u8]) -> Result<Op
 
 /// Whether hardly anything has a meaning.
 fn is_hopeless(listing: Disassembled) -> bool {
-    listing.problems.len().saturating_mul(2) >= listing.instructions
+    listing.instructions > 0 && listing.problems.len().saturating_mul(2) >= listing.instructions
 }
 
 /// The presets of a target that read all of the words.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use npukit::resolve;
+use npukit::verbs::run::{Request, run_by_hand};
+use npukit::{Context, Source, resolve};
 
 const PAGE: &str = include_str!("../../../../docs/assembly.md");
 
@@ -10,6 +11,15 @@ const PAGE: &str = include_str!("../../../../docs/assembly.md");
 fn examples() -> Vec<(&'static str, &'static str)> {
     let blocks = PAGE.split("\n```asm ").skip(1).filter_map(|rest| rest.split_once("\n```"));
     blocks.filter_map(|(block, _)| block.split_once('\n')).collect()
+}
+
+/// What a program expects of a run of it is so.
+fn holds(target: &str, text: &str) {
+    let files = BTreeMap::from([("p.s".to_owned(), text.as_bytes().to_vec())]);
+    let request = Request { source: Source::model("p.s", target), ..Request::default() };
+    let (report, _) = run_by_hand(&request, Context::new(&files)).unwrap();
+    assert!(report.expectations.passed > 0, "{target}: {text}");
+    assert_eq!(report.expectations.failed, [], "{target}: {text}");
 }
 
 #[test]
@@ -25,9 +35,15 @@ fn every_example_assembles() {
         let assembled = instance.assemble("p.s", text, &files);
         let assembled = assembled.unwrap_or_else(|error| panic!("{target}: {text}\n{error:?}"));
         assert!(assembled.instructions > 0, "{target}: {text}");
+        if text.contains(".expect") {
+            holds(target, text);
+        }
         seen.push(target);
     }
-    for directive in ["equ", "set", "word", "include", "macro", "rept", "if", "elseif", "else", "ifndef"] {
+    for directive in [
+        "equ", "set", "word", "include", "macro", "rept", "if", "elseif", "else", "ifndef", "data", "input",
+        "output", "expect", "wait",
+    ] {
         assert!(examples().iter().any(|(_, text)| text.contains(&format!(".{directive}"))), "{directive}");
     }
     assert!(["tcu", "opu", "pccx", "drra"].iter().all(|target| seen.contains(target)), "{seen:?}");

@@ -40,10 +40,10 @@ impl Row {
 pub const ROWS: [Row; 17] = [
     Row { files: 1, step: 1, old: "host pccx commands a.host", new: "host pccx commands b.host", both: "-o out/c.bin",
           reads: "host pccx commands out/c.bin" },
-    Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog",
+    Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog --no-map",
           reads: "disasm out/p.tprog --target tcu" },
-    Row { files: 2, step: 2, old: "asm a.s", new: "asm b.s",
-          both: "--target tcu -o out/p.tprog --listing out/p.lst", reads: "targets" },
+    Row { files: 3, step: 2, old: "asm a.s", new: "asm b.s",
+          both: "--target tcu -o out/p.tprog --listing out/p.lst --map out/p.map", reads: "targets" },
     Row { files: 1, step: 1, old: "disasm a.tprog", new: "disasm b.tprog", both: "--target tcu -o out/p.s",
           reads: "lint out/p.s --target tcu" },
     Row { files: 1, step: 1, old: "format a.asm", new: "format b.asm", both: "--target drra -o out/f.asm",

@@ -16,7 +16,6 @@ use crate::error::Error;
 use crate::hand::{DumpRequest, Held, MemFile, Memories, Numbers, of_values, read, written};
 use crate::source_map::Beside;
 use crate::speed::{Speed, timed};
-use crate::targets::resolve;
 
 /// What only programs have that a person wrote.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -151,9 +150,9 @@ pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandRepor
     let start = Instant::now();
     request.check_by_hand()?;
     let source = &request.source;
-    let instance = resolve(source.target.as_deref().ok_or(Error::NoTarget)?, context.reader)?;
     let bytes = context.reader.read(&source.path)?;
-    let program = instance.hand_program(&source.path, &bytes, context.reader)?;
+    let instance = source.instance(context.reader)?;
+    let program = source.hand_program(&*instance, &bytes, context)?;
     let beside = beside(&*program, &source.path, &bytes, context);
     // Default: without a map the program's own text is all there is.
     let text = beside.text.as_ref().unwrap_or(program.text());
