@@ -1005,7 +1005,7 @@ mod tests {
         verbs.dedup();
         assert_eq!(
             verbs,
-            ["compile", "run", "eval", "time", "generate", "zoo", "asm", "disasm", "format", "man"]
+            ["compile", "run", "eval", "time", "generate", "zoo", "asm", "disasm", "format", "host", "man"]
         );
     }
 

@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_map_gives_the_places_back() {
         let text = text();
-        let map = write_source_map("tcu:pynqz1", &[1, 2], &text).unwrap();
+        let map = write_source_map("t:preset", &[1, 2], &text).unwrap();
         assert_eq!(read_source_map(&map, &[1, 2]), Ok(text.clone()));
         assert_eq!(read_source_map(&map, &[1, 3]), Err(MapError::Other));
         let json: serde_json::Value = serde_json::from_slice(&map).unwrap();
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn without_places_there_is_no_map() {
-        assert_eq!(write_source_map("tcu", &[], &ProgramText::default()), None);
+        assert_eq!(write_source_map("t", &[], &ProgramText::default()), None);
     }
 
     #[test]

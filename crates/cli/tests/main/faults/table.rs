@@ -71,5 +71,5 @@ pub const ROWS: [Row; 17] = [
           both: "--target tcu --input x.npy -o out/y.npz --dump out/d.npz", reads: "targets" },
     Row { files: 2, step: 4, old: "run d.onnx", new: "run d.onnx --compare",
           both: "--target tcu --input x.npy --output out/y.npz --dump out/d.npz", reads: "targets" },
-    Row { files: 21, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
+    Row { files: 22, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
 ];
