@@ -174,7 +174,8 @@ impl Driver {
                 self.products += 1;
                 Vec::new()
             }
-            Op::Memset(_) | Op::Cvo(_) | Op::Kick | Op::Dropped(_) => Vec::new(),
+            // The other engines work in L2 alone.
+            _ => Vec::new(),
         }
     }
 
