@@ -1,0 +1,16 @@
+; Reads row 5 of 8 and column 0 of 4; h + ofm_w (stride_w - 1) is 5.
+    @shape.ifm [8,4,16]
+    @shape.ofm [1,1,2]
+    @shape.ker 1
+    @mem.ifm 0, 4
+    @mem.ker 1
+    @mem.bias 2
+    @stride [1,1]
+    @shift 0, 0
+    ld.ifm 0
+    ld.ker 0
+    ld.bias 0
+    conv ifm:[0,0], ker:0
+    @stride [1,1]
+    conv.bias ifm:[5,0], ker:0
+    end
