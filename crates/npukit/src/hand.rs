@@ -12,5 +12,5 @@ pub use held::Held;
 pub use memories::HandError;
 pub(crate) use memories::{Found, Memories, Placed};
 pub use request::{DumpRequest, MemFile};
-pub(crate) use values::{Numbers, of_values, read};
+pub(crate) use values::{of_values, read};
 pub(crate) use written::{EXTENSIONS, written};

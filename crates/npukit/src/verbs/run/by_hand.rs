@@ -1,6 +1,8 @@
 //! `npu run` of a program that a person wrote, in text or words: its memories filled, run, shown, and held against what
 //! the text expects.
 
+mod expectations;
+
 use std::time::Instant;
 
 use npukit_asm::{Experiment, MemoryRange, Place, SourceFault, Statement, StatementKind, Values};
@@ -13,9 +15,12 @@ use serde::Serialize;
 use super::Request;
 use crate::Context;
 use crate::error::Error;
-use crate::hand::{DumpRequest, Held, MemFile, Memories, Numbers, of_values, read, written};
+use crate::hand::{DumpRequest, Held, MemFile, Memories, of_values, read, written};
 use crate::source_map::Beside;
 use crate::speed::{Speed, timed};
+use expectations::Expected;
+
+pub use expectations::{Expectations, FailedExpectation};
 
 /// What only programs have that a person wrote.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,42 +60,6 @@ pub struct HandReport {
     pub warnings: Vec<String>,
     /// Of everything.
     pub seconds: f64,
-}
-
-/// What came of expectations.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
-#[non_exhaustive]
-pub struct Expectations {
-    /// How many held.
-    pub passed: usize,
-    /// Those that did not.
-    pub failed: Vec<FailedExpectation>,
-}
-
-/// An expectation that did not hold.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-#[non_exhaustive]
-pub struct FailedExpectation {
-    /// The file of the text.
-    pub file: String,
-    /// Its line, from 1.
-    pub line: usize,
-    /// Name of the memory.
-    pub memory: String,
-    /// Address of the first number that is not as expected.
-    pub address: u64,
-    /// Its place among those at the address.
-    pub lane: usize,
-    /// What it should be.
-    pub expected: f64,
-    /// What it is: real, where the expectation is.
-    pub found: f64,
-    /// Numbers that are not as expected.
-    pub wrong: usize,
-    /// Numbers in all.
-    pub count: usize,
-    /// All of this in words, with the line.
-    pub message: String,
 }
 
 /// Files of such a run.
@@ -337,83 +306,19 @@ impl<'a> Running<'a> {
         let mut expectations = Expectations::default();
         for Statement { place, kind } in &self.experiment().statements {
             if let StatementKind::Expect { range, values, tolerance } = kind {
-                match self.judge(*place, range, values, *tolerance)? {
-                    Some(failed) => expectations.failed.push(failed),
-                    None => expectations.passed += 1,
-                }
+                let expected = self.expected(range, values)?;
+                let wrong = expected.wrong(&self.memories, *tolerance)?;
+                expectations.count(wrong.map(|wrong| wrong.told(&self.text.sources, *place)));
             }
         }
         Ok((outputs, dumps, expectations))
     }
 
-    fn expected(
-        &self,
-        range: &MemoryRange,
-        values: &Values,
-    ) -> Result<(crate::hand::Found, Vec<crate::hand::Placed>, Numbers), Error> {
+    fn expected(&self, range: &MemoryRange, values: &Values) -> Result<Expected, Error> {
         let numbers = of_values(values, &range.memory, self.context.reader)?;
-        let (found, placed) = self.memories.placed(range, &numbers)?;
-        Ok((found, placed, numbers))
-    }
-
-    /// Why an expectation does not hold; none when it does.
-    fn judge(
-        &self,
-        place: Place,
-        range: &MemoryRange,
-        values: &Values,
-        tolerance: Option<f64>,
-    ) -> Result<Option<FailedExpectation>, Error> {
-        let (found, placed, numbers) = self.expected(range, values)?;
-        let (memory, bench) = (self.memories.memory(found.memory), &*self.memories.bench);
-        let actual = bench.read(found.memory, found.start, found.end - found.start)?;
+        let (range, placed) = self.memories.placed(range, &numbers)?;
         let reals = numbers.reals(placed.len());
-        let real = |number: i64| bench.real(found.memory, number).filter(|_| reals.is_some());
-        let is_near = |index: usize, number: i64, expected: i64| match (tolerance, real(number)) {
-            (Some(tolerance), Some(real)) => {
-                // Default: without real values the memory's own numbers are compared.
-                let expected = reals.as_ref().and_then(|all| all.get(index)).copied().unwrap_or(real);
-                (real - expected).abs() <= tolerance || real == expected
-            }
-            (Some(tolerance), None) => (number as f64 - expected as f64).abs() <= tolerance,
-            (None, _) => number == expected,
-        };
-        let differs = |(index, (at, expected)): &(usize, &(usize, i64))| {
-            !actual.get(*at).is_some_and(|&number| is_near(*index, number, *expected))
-        };
-        let wrong: Vec<(usize, &(usize, i64))> = placed.iter().enumerate().filter(differs).collect();
-        let Some(&(index, &(at, expected))) = wrong.first() else { return Ok(None) };
-        let (address, lane) = (found.start + (at / memory.lanes) as u64, at % memory.lanes);
-        let (number, of_expected) = (actual[at], reals.as_ref().and_then(|all| all.get(index)).copied());
-        let told = real(number).map_or(number as f64, |real| real);
-        let wanted = of_expected.unwrap_or(expected as f64);
-        let of_lane = if memory.lanes > 1 { format!(", number {lane}") } else { String::new() };
-        let (shown, shown_wanted) = match real(number) {
-            Some(real) => (format!("{real} ({number})"), format!("{wanted} ({expected})")),
-            None => (number.to_string(), expected.to_string()),
-        };
-        let others = match wrong.len() {
-            1 => String::new(),
-            all => format!("; {all} of {} are not as expected", placed.len()),
-        };
-        let message = format!(
-            "{}[{address}]{of_lane} is {shown}, expected {shown_wanted}{}{others}",
-            memory.name,
-            tolerance.map_or_else(String::new, |tolerance| format!(" within {tolerance}"))
-        );
-        let (file, line, _) = self.text.sources.position_of(place);
-        Ok(Some(FailedExpectation {
-            file: file.to_owned(),
-            line,
-            memory: memory.name.clone(),
-            address,
-            lane,
-            expected: wanted,
-            found: told,
-            wrong: wrong.len(),
-            count: placed.len(),
-            message: self.text.sources.excerpt(place, &message),
-        }))
+        Ok(Expected { range, placed, reals })
     }
 
     fn files(&self, outputs: &[Held], dumps: &[Held]) -> Result<HandFiles, Error> {

@@ -1,0 +1,192 @@
+//! What came of a text's `.expect`: [`Expectations`].
+
+use npukit_asm::{Place, Sources};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::hand::{Found, Memories, Placed};
+
+/// What came of expectations.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct Expectations {
+    /// How many held.
+    pub passed: usize,
+    /// Those that did not.
+    pub failed: Vec<FailedExpectation>,
+}
+
+/// An expectation that did not hold.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct FailedExpectation {
+    /// The file of the text.
+    pub file: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Name of the memory.
+    pub memory: String,
+    /// Address of the first number that is not as expected.
+    pub address: u64,
+    /// Its place among those at the address.
+    pub lane: usize,
+    /// What it should be.
+    pub expected: f64,
+    /// What it is: real, where the expectation is.
+    pub found: f64,
+    /// Numbers that are not as expected.
+    pub wrong: usize,
+    /// Numbers in all.
+    pub count: usize,
+    /// All of this in words, with the line.
+    pub message: String,
+}
+
+impl Expectations {
+    /// Counts one more, which held unless it `failed`.
+    pub(super) fn count(&mut self, failed: Option<FailedExpectation>) {
+        match failed {
+            Some(failed) => self.failed.push(failed),
+            None => self.passed += 1,
+        }
+    }
+}
+
+/// What a range is to hold after the run.
+pub(super) struct Expected {
+    /// Where.
+    pub range: Found,
+    /// The memory's numbers, each with its place.
+    pub placed: Vec<Placed>,
+    /// The real values they stand for, where the text has such.
+    pub reals: Option<Vec<f64>>,
+}
+
+impl Expected {
+    /// What is not so, each number within `tolerance` where there is one; none when all are.
+    ///
+    /// # Errors
+    ///
+    /// Memory that cannot be read.
+    pub fn wrong(&self, memories: &Memories, tolerance: Option<f64>) -> Result<Option<Wrong>, Error> {
+        let (memory, bench) = (memories.memory(self.range.memory), &*memories.bench);
+        let actual = bench.read(self.range.memory, self.range.start, self.range.end - self.range.start)?;
+        let values = |index: usize| {
+            let (at, expected) = self.placed[index];
+            let real =
+                || Some((bench.real(self.range.memory, actual[at])?, *self.reals.as_ref()?.get(index)?));
+            Compared { found: actual[at], expected, reals: real() }
+        };
+        let compared = (0..self.placed.len()).map(values).enumerate();
+        let mut wrong = compared.filter(|(_, compared)| !compared.is_near(tolerance));
+        let Some((index, first)) = wrong.next() else { return Ok(None) };
+        let (at, _) = self.placed[index];
+        Ok(Some(Wrong {
+            memory: memory.name.clone(),
+            address: self.range.start + (at / memory.lanes) as u64,
+            lane: at % memory.lanes,
+            lanes: memory.lanes,
+            first,
+            tolerance,
+            wrong: 1 + wrong.count(),
+            count: self.placed.len(),
+        }))
+    }
+}
+
+/// A number beside what it should be.
+struct Compared {
+    found: i64,
+    expected: i64,
+    /// The real values of both, where the expectation is one.
+    reals: Option<(f64, f64)>,
+}
+
+impl Compared {
+    fn is_near(&self, tolerance: Option<f64>) -> bool {
+        let (found, expected) = self.values();
+        match tolerance {
+            Some(tolerance) => (found - expected).abs() <= tolerance || found == expected,
+            None => self.found == self.expected,
+        }
+    }
+
+    fn values(&self) -> (f64, f64) {
+        // Default: without real values they are the memory's own numbers.
+        self.reals.unwrap_or((self.found as f64, self.expected as f64))
+    }
+
+    /// Both in words.
+    fn shown(&self) -> (String, String) {
+        let Self { found, expected, reals } = self;
+        match reals {
+            Some((real, wanted)) => (format!("{real} ({found})"), format!("{wanted} ({expected})")),
+            None => (found.to_string(), expected.to_string()),
+        }
+    }
+}
+
+/// The first number that is not as expected, and how many there are.
+pub(super) struct Wrong {
+    memory: String,
+    address: u64,
+    lane: usize,
+    /// Numbers at an address.
+    lanes: usize,
+    first: Compared,
+    tolerance: Option<f64>,
+    wrong: usize,
+    count: usize,
+}
+
+impl Wrong {
+    /// As a report has it, of the expectation at `place`.
+    pub fn told(self, sources: &Sources, place: Place) -> FailedExpectation {
+        let message = sources.excerpt(place, &self.message());
+        let (file, line, _) = sources.position_of(place);
+        let (found, expected) = self.first.values();
+        let Self { memory, address, lane, wrong, count, .. } = self;
+        FailedExpectation {
+            file: file.to_owned(),
+            line,
+            memory,
+            address,
+            lane,
+            expected,
+            found,
+            wrong,
+            count,
+            message,
+        }
+    }
+
+    fn message(&self) -> String {
+        let Self { memory, address, lane, wrong, count, .. } = self;
+        let of_lane = if self.lanes > 1 { format!(", number {lane}") } else { String::new() };
+        let (found, expected) = self.first.shown();
+        let within = self.tolerance.map_or_else(String::new, |tolerance| format!(" within {tolerance}"));
+        let others = match wrong {
+            1 => String::new(),
+            all => format!("; {all} of {count} are not as expected"),
+        };
+        format!("{memory}[{address}]{of_lane} is {found}, expected {expected}{within}{others}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tolerance_is_of_real_values_where_there_are_some() {
+        let near = |found, expected, reals, tolerance| Compared { found, expected, reals }.is_near(tolerance);
+        assert!(near(256, 256, Some((1.0, 1.001)), None), "rounded as the memory rounds");
+        assert!(!near(257, 256, Some((1.004, 1.0)), None));
+        assert!(near(257, 256, Some((1.004, 1.0)), Some(0.01)));
+        assert!(!near(270, 256, Some((1.055, 1.0)), Some(0.01)));
+        assert!(near(257, 256, None, Some(1.0)));
+        assert!(!near(258, 256, None, Some(1.0)));
+        assert!(near(0, 0, Some((f64::INFINITY, f64::INFINITY)), Some(0.1)));
+        assert!(!near(0, 0, Some((f64::NAN, 1.0)), Some(0.1)));
+    }
+}
