@@ -112,10 +112,10 @@ fn parse(fabric: &Fabric, text: &str) -> Result<Parsed, Vec<AsmError>> {
                 (None, Some(error))
             }
         };
-        errors.extend(no_times(before.as_ref(), found.as_ref()).err().into_iter().chain(error));
+        errors.extend(no_times(fabric, before.as_ref(), found.as_ref()).err().into_iter().chain(error));
         before = found;
     }
-    errors.extend(no_times(before.as_ref(), None).err());
+    errors.extend(no_times(fabric, before.as_ref(), None).err());
     if errors.is_empty() { Ok(source) } else { Err(errors) }
 }
 
@@ -244,9 +244,13 @@ impl<'a> Parser<'a> {
 }
 
 /// Refuses a `rep` that repeats nothing, nor does the instruction after it add to it (specification 4.5).
-fn no_times(rep: Option<&(Instruction, Span)>, next: Option<&(Instruction, Span)>) -> Result<(), AsmError> {
+fn no_times(
+    fabric: &Fabric,
+    rep: Option<&(Instruction, Span)>,
+    next: Option<&(Instruction, Span)>,
+) -> Result<(), AsmError> {
     match rep {
-        Some((rep, span)) if rep.repeats_nothing(next.map(|(next, _)| next)) => {
+        Some((rep, span)) if rep.repeats_nothing(fabric, next.map(|(next, _)| next)) => {
             let help = "field `iter` of rep: how often; `repx` behind it adds multiples of 256".to_owned();
             Err(range("iter=0", "1 to 255".to_owned(), *span, help))
         }

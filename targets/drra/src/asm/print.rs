@@ -53,7 +53,7 @@ pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> List
             let next = words.get(pc + 1).and_then(|next| decode(next).ok());
             let text = match decode(&word) {
                 // The assembler refuses it.
-                Ok(instruction) if instruction.repeats_nothing(next.as_ref()) => {
+                Ok(instruction) if instruction.repeats_nothing(fabric, next.as_ref()) => {
                     format!("word(bits={word:#010x}) # {}", instruction.text(isa, listing))
                 }
                 Ok(instruction) => instruction.text(isa, listing),
@@ -70,12 +70,13 @@ pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> List
 }
 
 impl Instruction {
-    /// Whether it is a `rep` of no times, to which the instruction after it adds none.
-    pub(super) fn repeats_nothing(&self, next: Option<&Self>) -> bool {
+    /// Whether it is a `rep` of no times, to which the instruction after it adds none. The seed has 0 for the default
+    /// of `iter`, so by its letter there is no such thing.
+    pub(super) fn repeats_nothing(&self, fabric: &Fabric, next: Option<&Self>) -> bool {
         let adds = |next: &Self| {
             next.get("slot") == self.get("slot") && next.times("repx").is_some_and(|iter| iter > 0)
         };
-        self.times("rep") == Some(0) && !next.is_some_and(adds)
+        !fabric.options.revision.is_seed() && self.times("rep") == Some(0) && !next.is_some_and(adds)
     }
 
     /// The field `iter` of an instruction of that name.

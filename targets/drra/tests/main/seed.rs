@@ -46,6 +46,22 @@ fn registers(text: &str) -> ([i16; 16], u16) {
     (sequencer.regs, sequencer.flags)
 }
 
+/// `rep`: `iter` has the default 0; the released reading refuses such a text.
+#[test]
+fn a_repetition_of_no_times_is_a_single_time() {
+    let text = "swb(slot=0, channel=2, source=1, target=2)
+        dsu(slot=1, port=word_read, init_addr=6) rep(slot=1, port=word_read)
+        dsu(slot=2, port=word_write, init_addr=9) act(param=1, ports=0x12) wait() halt()";
+    let released = assemble(&from_short(CELL).unwrap(), "test", &format!("cell (row=0, col=0)\n{text}"));
+    assert_eq!(released.unwrap_err().errors[0].to_string(), "iter=0 does not fit: legal are 1 to 255");
+    let (machine, run) = run(text);
+    assert_eq!(machine.cells()[0].rfs[1].rows[0][8..11], [0, 106, 0]);
+    assert_eq!(run.warnings, []);
+    let words = program(&seed(), text);
+    let listing = disassemble(&seed(), &words, Listing::Named).text();
+    assert_eq!(assemble(&seed(), "test", &listing).unwrap().program, words, "{listing}");
+}
+
 /// `result`: it could be the scalar register or the flag register, depending on the calculation mode.
 #[test]
 fn comparisons_and_logic_give_flags() {
