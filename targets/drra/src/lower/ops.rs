@@ -1,11 +1,13 @@
 //! Operators as steps: a file for each family.
 
 mod dense;
+mod extremes;
 mod fourier;
 mod layout;
 mod normalization;
 mod pointwise;
 mod reduce;
+mod root;
 mod scale;
 mod window;
 

@@ -117,7 +117,10 @@ fn elementwise_operators_of_any_size_and_broadcast() {
         }
         cycles(&fabric(name, false), &graph(Binary { kind: BinaryKind::Add }, &[&[5, 7], &[7]], true));
         cycles(&fabric(name, true), &graph(Binary { kind: BinaryKind::Sub }, &[&[5, 7], &[1]], false));
-        cycles(&fabric(name, true), &graph(Binary { kind: BinaryKind::Max }, &[&[5, 7], &[5, 1]], false));
+        for extensions in [false, true] {
+            let max = Binary { kind: BinaryKind::Max };
+            cycles(&fabric(name, extensions), &graph(max, &[&[5, 7], &[5, 1]], false));
+        }
         cycles(&fabric(name, false), &graph(Relu, &[&[77]], false));
         cycles(&fabric(name, true), &graph(Relu, &[&[77]], false));
     }
@@ -196,12 +199,19 @@ fn convolutions_and_pooling() {
         }
     }
     let window = Window { pads: [1, 1, 0, 0], ..Window::plain([3, 2], [2, 2]) };
-    cycles(&fabric("3x4", true), &graph(MaxPool { window }, &[&[1, 8, 9, 3]], false));
+    for extensions in [false, true] {
+        cycles(
+            &fabric("3x4", extensions),
+            &graph(MaxPool { window: window.clone() }, &[&[1, 8, 9, 3]], false),
+        );
+    }
 }
 
 #[test]
 fn what_has_no_kernel_is_named() {
-    let (graph, _) = graph(MaxPool { window: Window::plain([2, 2], [2, 2]) }, &[&[1, 4, 4, 1]], false);
+    // Where a window has no word of the border, pads are the smallest word.
+    let window = Window { dilations: [2, 2], pads: [1; 4], ..Window::plain([2, 2], [2, 2]) };
+    let (graph, _) = graph(MaxPool { window }, &[&[1, 4, 4, 1]], false);
     let problems = lower(&fabric("3x1", false), &graph, None).unwrap_err();
     assert!(problems[0].reason.contains("max_min_acc"), "{problems:?}");
     let problems = lower(&fabric("1x1", true), &graph, None).unwrap_err();

@@ -26,7 +26,7 @@ const SUITE: Suite = Suite {
     ],
     inexact: 0,
     presets: &[
-        ("3x1", &["pools", "softmax", "transposed convolution"]),
+        ("3x1", &["softmax", "transposed convolution"]),
         ("3x1+ext", &["transposed convolution"]),
     ],
     text: Text::Files(".pasm"),

@@ -4,10 +4,12 @@ use npukit_graph::op::{BinaryKind, Clip, UnaryKind};
 use npukit_graph::{Node, ValueId};
 use npukit_lower::Reject;
 
+use super::extremes::{Extreme, magnitude};
+use super::root::root;
 use super::scale::{repeated, singles};
 use super::{operand, result};
 use crate::lower::Lowering;
-use crate::lower::format::integer;
+use crate::lower::format::{integer, largest_fraction};
 use crate::lower::gather::{Gather, Tail, broadcast};
 use crate::lower::kernels::Work;
 use crate::lower::plan::{Source, Task};
@@ -33,10 +35,11 @@ pub fn binary(lowering: &mut Lowering<'_>, node: &Node, kind: BinaryKind) -> Res
         }
         BinaryKind::Add => Work::plain(DpuMode::Add),
         BinaryKind::Sub => return difference(lowering, node),
-        BinaryKind::Max => lowering.format.extension(DpuMode::MaxMin, 0)?,
-        BinaryKind::Min => lowering.format.extension(DpuMode::MaxMin, 1)?,
+        BinaryKind::Max => return extreme(lowering, node, Extreme::Max),
+        BinaryKind::Min => return extreme(lowering, node, Extreme::Min),
+        BinaryKind::Div => return quotient(lowering, node),
         _ => {
-            let hint = "there are Add, Sub, Mul, Max and Min, and Div by a constant";
+            let hint = "there are Add, Sub, Mul, Div, Max and Min";
             return Err(Reject::new("there is no mode of the dpu for it", hint));
         }
     };
@@ -54,21 +57,36 @@ fn difference(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     let (first, mut second) = (spread(lowering, node, a, to)?, spread(lowering, node, b, to)?);
     let work = lowering.format.extension(DpuMode::Subt, 0).unwrap_or_else(|_| Work::plain(DpuMode::Add));
     if work.mode == DpuMode::Add {
-        second.source = match second.source {
-            Source::Constant(words) => {
-                Source::Constant(words.iter().map(|word| word.saturating_neg()).collect())
-            }
-            source @ Source::Value(_) => {
-                let shape = lowering.graph.shape(b).to_vec();
-                let (count, negative) = (shape.iter().product(), lowering.temporary(&node.name, shape, to));
-                let minus = repeated(lowering.format.minus_one(), count);
-                let operands = vec![singles(source, count), minus];
-                lowering.stream(node, Work::plain(DpuMode::Mult), operands, negative);
-                Source::Value(negative)
-            }
-        };
+        second = lowering.negated(node, second, y.0 as usize);
     }
     lowering.stream(node, work, vec![first, second], y.0 as usize);
+    Ok(())
+}
+
+/// The larger or smaller of two.
+fn extreme(lowering: &mut Lowering<'_>, node: &Node, extreme: Extreme) -> Result<(), Reject> {
+    let (a, b, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
+    let fraction = lowering.format.fraction(y);
+    let operands = [spread(lowering, node, a, fraction)?, spread(lowering, node, b, fraction)?];
+    lowering.extreme(node, extreme, operands, y.0 as usize)
+}
+
+/// `a / b` by the extension's mode, which gives the quotient of two words 11 fraction bits.
+///
+/// Where the result has more fraction bits than come out, the divisor gives up half of what is missing: the quotient
+/// then has more of them, and the divisor fewer.
+fn quotient(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
+    let (a, b, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
+    let work = lowering.format.extension(DpuMode::Div, 0)?;
+    let [own_a, own_b, wanted] =
+        [lowering.own_fraction(a)?, lowering.own_fraction(b)?, lowering.format.fraction(y)];
+    let missing = (wanted - (FUNCTION_BITS + own_a - own_b)).max(0);
+    let of_b = own_b - missing / 2;
+    let of_a = own_a.min(wanted + of_b - FUNCTION_BITS);
+    let operands = vec![spread(lowering, node, a, of_a)?, spread(lowering, node, b, of_b)?];
+    let to = lowering.unscaled(node, y, FUNCTION_BITS + of_a - of_b);
+    lowering.stream(node, work, operands, to);
+    lowering.finish(node, to, y);
     Ok(())
 }
 
@@ -92,7 +110,7 @@ pub fn clip(lowering: &mut Lowering<'_>, node: &Node, clip: &Clip) -> Result<(),
     limited(lowering, node, Some(low).filter(|_| low != i16::MIN), Some(high).filter(|_| high != i16::MAX))
 }
 
-/// Words between limits: modes of the extension, or saturating sums.
+/// Words between limits.
 fn limited(
     lowering: &mut Lowering<'_>,
     node: &Node,
@@ -100,26 +118,50 @@ fn limited(
     high: Option<i16>,
 ) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
-    let fraction = lowering.format.fraction(y);
-    let shape = lowering.graph.shape(y).to_vec();
-    let count = shape.iter().product();
-    let mut source = lowering.read(node, x, fraction)?;
-    let stages = match lowering.format.extension(DpuMode::MaxMin, 0) {
-        Ok(_) => limits(low, high),
-        Err(_) => sums(low, high)?,
-    };
-    for (index, &(work, word)) in stages.iter().enumerate() {
-        let last = index + 1 == stages.len();
-        let to = if last { y.0 as usize } else { lowering.temporary(&node.name, shape.clone(), fraction) };
-        let operands = [Some(singles(source, count)), word.map(|word| repeated(word, count))];
-        lowering.stream(node, work, operands.into_iter().flatten().collect(), to);
-        lowering.let_saturate();
-        source = Source::Value(to);
+    let source = lowering.read(node, x, lowering.format.fraction(y))?;
+    lowering.limit(node, source, [low, high], y.0 as usize)
+}
+
+impl Lowering<'_> {
+    /// Makes `to` the words of a source between limits: modes of the extension, or saturating sums.
+    ///
+    /// # Errors
+    ///
+    /// Limits that do not have 0 between them, without extensions.
+    pub(super) fn limit(
+        &mut self,
+        node: &Node,
+        mut source: Source,
+        [low, high]: [Option<i16>; 2],
+        to: usize,
+    ) -> Result<(), Reject> {
+        let (shape, fraction) = (self.plan.values[to].shape.clone(), self.plan.values[to].fraction);
+        let count = shape.iter().product();
+        let stages = match self.format.extension(DpuMode::MaxMin, 0) {
+            Ok(_) => limits(low, high),
+            Err(_) => sums(low, high)?,
+        };
+        for (index, &(work, word)) in stages.iter().enumerate() {
+            let last = index + 1 == stages.len();
+            let to = if last { to } else { self.temporary(&node.name, shape.clone(), fraction) };
+            let operands = [Some(singles(source, count)), word.map(|word| repeated(word, count))];
+            self.stream(node, work, operands.into_iter().flatten().collect(), to);
+            self.let_saturate();
+            source = Source::Value(to);
+        }
+        if stages.is_empty() {
+            self.push(node, to, vec![Task::copy(source, count)]);
+        }
+        Ok(())
     }
-    if stages.is_empty() {
-        lowering.push(node, y.0 as usize, vec![Task::copy(source, count)]);
+
+    /// The fraction length of a value, or the largest with which a constant's numbers fit.
+    fn own_fraction(&self, id: ValueId) -> Result<i32, Reject> {
+        let Some(constant) = self.graph.constant(id) else { return Ok(self.format.fraction(id)) };
+        let values =
+            constant.as_f32().ok_or_else(|| Reject::new("a constant does not hold floats", "convert it"))?;
+        Ok(largest_fraction(values.iter().map(|&x| x.into())))
     }
-    Ok(())
 }
 
 /// What a dpu does, and the second operand if there is one.
@@ -159,19 +201,13 @@ fn sums(low: Option<i16>, high: Option<i16>) -> Result<Vec<Stage>, Reject> {
 pub fn unary(lowering: &mut Lowering<'_>, node: &Node, kind: UnaryKind) -> Result<(), Reject> {
     match kind {
         UnaryKind::Neg => negative(lowering, node),
-        UnaryKind::Abs => {
-            let (x, y) = (operand(node, 0)?, result(node)?);
-            let work = lowering.format.extension(DpuMode::SubtAbs, 0)?;
-            let words = spread(lowering, node, x, lowering.format.fraction(y))?;
-            let zeros = repeated(0, words.count());
-            lowering.stream(node, work, vec![words, zeros], y.0 as usize);
-            Ok(())
-        }
+        UnaryKind::Abs => magnitude(lowering, node),
+        UnaryKind::Sqrt => root(lowering, node),
         UnaryKind::Sigmoid => function(lowering, node, DpuMode::Sigm),
         UnaryKind::Tanh => function(lowering, node, DpuMode::Tanhyp),
         UnaryKind::Exp => function(lowering, node, DpuMode::Expon),
         _ => {
-            let hint = "there are Neg, Abs, Sigmoid, Tanh, Exp, Swish, HardSigmoid and HardSwish";
+            let hint = "there are Neg, Abs, Sqrt, Reciprocal, Sigmoid, Tanh, Exp, Swish, Gelu, HardSigmoid and HardSwish";
             Err(Reject::new("there is no mode of the dpu for it", hint))
         }
     }

@@ -5,11 +5,11 @@ use npukit_graph::{Node, ValueId};
 use npukit_lower::Reject;
 
 use super::dense::constant;
+use super::extremes::Extreme;
 use super::window::Share;
 use super::{operand, result};
 use crate::lower::Lowering;
 use crate::lower::gather::{Axes, Gather, Tail, strides};
-use crate::op::DpuMode;
 
 /// A result of all elements along some axes.
 ///
@@ -23,11 +23,12 @@ pub fn reduce(lowering: &mut Lowering<'_>, node: &Node, reduce: &Reduce) -> Resu
     match reduce.kind {
         ReduceKind::Mean => sums(lowering, node, x, y, rows, 1.0 / count.max(1) as f64),
         ReduceKind::Sum => sums(lowering, node, x, y, rows, 1.0),
-        ReduceKind::Max => extremes(lowering, node, x, y, rows, 0),
-        ReduceKind::Min => extremes(lowering, node, x, y, rows, 1),
+        ReduceKind::SumSquare => sums_of_squares(lowering, node, x, y, rows),
+        ReduceKind::Max => extremes(lowering, node, x, y, rows, Extreme::Max),
+        ReduceKind::Min => extremes(lowering, node, x, y, rows, Extreme::Min),
         _ => Err(Reject::new(
             "there is no mode of the dpu for it",
-            "there are the mean, sum, maximum and minimum",
+            "there are the mean, sum, sum of squares, maximum and minimum",
         )),
     }
 }
@@ -45,18 +46,34 @@ fn sums(
     share.push(lowering, node, Gather { source, ..rows })
 }
 
+/// Products of each vector with itself.
+fn sums_of_squares(
+    lowering: &mut Lowering<'_>,
+    node: &Node,
+    x: ValueId,
+    y: ValueId,
+    rows: Gather,
+) -> Result<(), Reject> {
+    let products = lowering.products([x, x], y, None)?;
+    let [first, second] = products.operands;
+    let first = Gather { source: lowering.read(node, x, first)?, ..rows.clone() };
+    let second = Gather { source: lowering.read(node, x, second)?, ..rows };
+    let to = lowering.unscaled(node, y, products.result);
+    lowering.stream(node, products.sum, vec![first, second], to);
+    lowering.finish(node, to, y);
+    Ok(())
+}
+
 fn extremes(
     lowering: &mut Lowering<'_>,
     node: &Node,
     x: ValueId,
     y: ValueId,
     rows: Gather,
-    immediate: i16,
+    extreme: Extreme,
 ) -> Result<(), Reject> {
-    let work = lowering.format.extension(DpuMode::MaxMinAcc, immediate)?;
     let source = lowering.read(node, x, lowering.format.fraction(y))?;
-    lowering.stream(node, work, vec![Gather { source, ..rows }], y.0 as usize);
-    Ok(())
+    lowering.extreme_of(node, extreme, Gather { source, ..rows }, y.0 as usize)
 }
 
 /// The elements along `axes` of a tensor as vectors, and for each element of the tensor the number of its vector.

@@ -5,6 +5,7 @@ use npukit_graph::{Node, ValueId};
 use npukit_lower::Reject;
 
 use super::dense::{FILE_WORDS, dots, tails};
+use super::extremes::Extreme;
 use super::layout::padded;
 use super::scale::repeated;
 use super::{operand, result};
@@ -23,14 +24,14 @@ struct Image {
 }
 
 impl Image {
-    /// The image `x` with a fraction length, and pads of `fill` around it.
+    /// The image `x` with a fraction length, and pads around it.
     fn new(
         lowering: &mut Lowering<'_>,
         node: &Node,
         x: ValueId,
         fraction: i32,
         pads: [usize; 4],
-        fill: i16,
+        around: Around,
     ) -> Result<Self, Reject> {
         let &[n, h, w, c] = lowering.graph.shape(x) else {
             return Err(Reject::new("its operand is no image of four axes", "check the model"));
@@ -41,8 +42,11 @@ impl Image {
         }
         let shape = [n, h + pads[0] + pads[2], w + pads[1] + pads[3], c];
         let value = lowering.temporary(&node.name, shape.to_vec(), fraction);
-        let pads = [0, pads[0], pads[1], 0];
-        lowering.push(node, value, padded(source, &[n, h, w, c], &shape, &pads, fill));
+        let tasks = match around {
+            Around::Word(fill) => padded(source, &[n, h, w, c], &shape, &[0, pads[0], pads[1], 0], fill),
+            Around::Border => bordered(&source, [n, h, w, c], pads),
+        };
+        lowering.push(node, value, tasks);
         Ok(Self { source: Source::Value(value), shape })
     }
 
@@ -60,6 +64,37 @@ impl Image {
     }
 }
 
+/// What is around an image.
+#[derive(Clone, Copy, Debug)]
+enum Around {
+    /// This word.
+    Word(i16),
+    /// The words at its border.
+    Border,
+}
+
+/// An image whose border goes on in its pads: copies of the corners, edges and the middle.
+fn bordered(source: &Source, [n, h, w, c]: [usize; 4], pads: [usize; 4]) -> Vec<Task> {
+    let stride = strides(&[n, h + pads[0] + pads[2], w + pads[1] + pads[3], c]);
+    // Along an axis: where a part goes, its size, where it is from, and the step there.
+    let parts = |size: usize, before: usize, after: usize| {
+        [(0, before, 0, 0), (before, size, 0, 1), (before + size, after, size.saturating_sub(1), 0)]
+    };
+    let rows = parts(h, pads[0], pads[2]).into_iter().filter(|rows| rows.1 > 0);
+    rows.flat_map(|rows| parts(w, pads[1], pads[3]).map(|columns| (rows, columns)))
+        .filter(|(_, columns)| columns.1 > 0)
+        .map(|(rows, columns)| {
+            let offset = rows.2 * w * c + columns.2 * c;
+            let elements = vec![(n, h * w * c), (rows.1, rows.3 * w * c), (columns.1, columns.3 * c), (c, 1)];
+            let vectors = vec![(1, 0)];
+            let from = Gather { source: source.clone(), offset, vectors, elements, tail: Tail::None };
+            let axes = vec![(n, stride[0]), (rows.1, stride[1]), (columns.1, stride[2]), (c, 1)];
+            let to = Place { offset: rows.0 * stride[1] + columns.0 * stride[2], axes };
+            Task::Move { from, to, shift: 0 }
+        })
+        .collect()
+}
+
 /// A convolution: each group's filters with the windows of its channels.
 ///
 /// # Errors
@@ -74,7 +109,7 @@ pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(),
     let products = lowering.products([x, weights], y, bias)?;
     let Products { operands: [from_x, from_w], result: to_y, sum, .. } = products;
     let source = lowering.read(node, weights, from_w)?;
-    let image = Image::new(lowering, node, x, from_x, conv.pads, 0)?;
+    let image = Image::new(lowering, node, x, from_x, conv.pads, Around::Word(0))?;
     let output = [lowering.graph.shape(y)[1], lowering.graph.shape(y)[2]];
     let (vectors, taps) = image.windows(&conv.window([kh, kw]), output);
     let pixels = image.shape[0] * output[0] * output[1];
@@ -132,17 +167,25 @@ fn nest(work: Work, image: &Image, kernels: &Gather, windows: &Gather) -> Option
     Some(Task::Nest { nest, operands: [all, kernels.clone()], to })
 }
 
-/// The largest word of each window.
+/// The largest word of each window. Where a window that hangs over the border has a word of it, the pads are copies of
+/// that.
 ///
 /// # Errors
 ///
 /// Why the node cannot be lowered, and what to change.
 pub fn max_pool(lowering: &mut Lowering<'_>, node: &Node, window: &Window) -> Result<(), Reject> {
-    let work = lowering.format.extension(DpuMode::MaxMinAcc, 0)?;
     let y = result(node)?;
-    let windows = pooled(lowering, node, window, lowering.format.fraction(y), i16::MIN)?;
-    lowering.stream(node, work, vec![windows], y.0 as usize);
-    Ok(())
+    let [top, left, bottom, right] = window.pads;
+    let reaches_border = window.dilations == [1, 1]
+        && top.max(bottom) < window.kernel[0]
+        && left.max(right) < window.kernel[1];
+    let around = if reaches_border { Around::Border } else { Around::Word(i16::MIN) };
+    if !reaches_border && window.pads != [0; 4] {
+        // The smallest word is beyond the words that have a bit to spare for sums.
+        lowering.format.extension(DpuMode::MaxMinAcc, 0)?;
+    }
+    let windows = pooled(lowering, node, window, lowering.format.fraction(y), around)?;
+    lowering.extreme_of(node, Extreme::Max, windows, y.0 as usize)
 }
 
 /// The mean of each window: the sum of its words, each multiplied by its share.
@@ -157,7 +200,7 @@ pub fn average_pool(lowering: &mut Lowering<'_>, node: &Node, pool: &AveragePool
     let (x, y) = (operand(node, 0)?, result(node)?);
     let taps = pool.window.kernel[0] * pool.window.kernel[1];
     let share = Share::new(lowering, x, y, 1.0 / taps as f64)?;
-    let windows = pooled(lowering, node, &pool.window, share.fraction, 0)?;
+    let windows = pooled(lowering, node, &pool.window, share.fraction, Around::Word(0))?;
     share.push(lowering, node, windows)
 }
 
@@ -209,13 +252,13 @@ fn pooled(
     node: &Node,
     window: &Window,
     fraction: i32,
-    fill: i16,
+    around: Around,
 ) -> Result<Gather, Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     if window.ceil_mode {
         return Err(Reject::new("windows that hang over the edge", "use ceil_mode 0"));
     }
-    let image = Image::new(lowering, node, x, fraction, window.pads, fill)?;
+    let image = Image::new(lowering, node, x, fraction, window.pads, around)?;
     let output = [lowering.graph.shape(y)[1], lowering.graph.shape(y)[2]];
     let (mut vectors, elements) = image.windows(window, output);
     vectors.push((image.shape[3], 1));

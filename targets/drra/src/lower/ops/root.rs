@@ -1,0 +1,60 @@
+//! Square roots by Newton's method: `(s + v / s) / 2` again and again, with quotients and exact sums of the extension.
+
+use std::sync::Arc;
+
+use npukit_graph::Node;
+use npukit_lower::Reject;
+
+use super::dense::dots;
+use super::pointwise::FUNCTION_BITS;
+use super::scale::singles;
+use super::{operand, result};
+use crate::lower::Lowering;
+use crate::lower::gather::Gather;
+use crate::lower::kernels::Work;
+use crate::lower::plan::{Place, Source, Task};
+use crate::op::DpuMode;
+
+/// Steps: ten until the first guess is near roots of a thousandth of the largest, four from there.
+const STEPS: usize = 14;
+/// The largest root: of 2^15 with 14 more fraction bits, rounded up.
+const LARGEST: i16 = 23_171;
+
+/// The root of each element.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
+pub fn root(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
+    let (x, y) = (operand(node, 0)?, result(node)?);
+    let quotient = lowering.format.extension(DpuMode::Div, 0)?;
+    let of_x = lowering.format.fraction(x);
+    // A root has 14 bits, or 13, more than half of its square: the largest fits.
+    let fraction = (of_x + 14).div_euclid(2);
+    // Quotients have fewer fraction bits than roots, by 2 or 3.
+    let more = fraction - (FUNCTION_BITS + of_x - fraction);
+    let shape = lowering.graph.shape(y).to_vec();
+    let count = shape.iter().product();
+    let squares = singles(lowering.read(node, x, of_x)?, count);
+    let halves: Arc<[i16]> = [1, 1 << more].into();
+    let mean = Work { mode: DpuMode::MacInter, immediate: 1 };
+    let mut root = Gather { vectors: vec![(count, 0)], ..singles(Source::Constant([LARGEST].into()), count) };
+    let to = lowering.unscaled(node, y, fraction);
+    for step in 0..STEPS {
+        // Roots and quotients take turns.
+        let pairs = lowering.temporary(&node.name, vec![count, 2], fraction);
+        let place = |offset| Place { offset, axes: vec![(count, 2)] };
+        let divide =
+            Task::Vectors { work: quotient, operands: vec![squares.clone(), root.clone()], to: place(1) };
+        lowering.push(node, pairs, vec![Task::Move { from: root, to: place(0), shift: 0 }, divide]);
+        let next =
+            if step + 1 == STEPS { to } else { lowering.temporary(&node.name, shape.clone(), fraction) };
+        let weights = Gather::rows(Source::Constant(Arc::clone(&halves)), 1, 2);
+        let pairs = Gather::rows(Source::Value(pairs), count, 2);
+        let means = dots(mean, weights, pairs, Place { offset: 0, axes: vec![(1, 0), (count, 1)] })?;
+        lowering.push(node, next, vec![means]);
+        root = singles(Source::Value(next), count);
+    }
+    lowering.finish(node, to, y);
+    Ok(())
+}
