@@ -19,6 +19,7 @@ pub mod proto;
 mod quantised;
 mod scope;
 mod tensor;
+mod volume;
 
 use prost::Message;
 
