@@ -251,6 +251,12 @@ pub enum Reason {
     /// The operands do not fit the operator or each other.
     #[error("{0}")]
     Shape(#[from] OpError),
+    /// A sequence where a tensor is wanted.
+    #[error("{name:?} is a sequence; only the operators of sequences take it")]
+    Sequence {
+        /// Its name.
+        name: String,
+    },
     /// A name that nothing defines.
     #[error("nothing defines {name:?}")]
     Undefined {
@@ -347,6 +353,9 @@ impl Reason {
             }
             Self::ShapeByValue { .. } => {
                 "shapes are fixed when compiling: end the import before the node with the outputs option and select on the host"
+            }
+            Self::Sequence { .. } => {
+                "make a tensor of it (ConcatFromSequence, SequenceAt) before the node or output"
             }
             Self::Random => "export for inference, or make what is drawn an input of the model",
             Self::OperandNotConstant { .. } => "export with fixed shapes, or simplify the model (onnxsim)",

@@ -236,8 +236,9 @@ pub(super) fn qualified(node: &NodeProto) -> Cow<'_, str> {
 
 /// The names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    // An If is more than one node: the importer takes one of its branches.
-    let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).chain(["If"]).collect();
+    // An If is more than one node: the importer takes one of its branches. Sequences are lists it keeps.
+    let others = ["If"].into_iter().chain(super::sequences::OPERATORS);
+    let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).chain(others).collect();
     names.sort_unstable();
     names.into_iter()
 }

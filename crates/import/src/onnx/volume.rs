@@ -25,7 +25,10 @@ pub(super) fn conv(
     let x = context.permute(x, &[0, 2, 3, 4, 1], "ndhwc")?;
     let crop = |axis: WindowAxis| axis.pads.map(|pad| pad.min(0) as isize);
     let pads = vec![[0; 2], depth.pads.map(|pad| pad as isize), crop(rows), crop(columns), [0; 2]];
-    let x = context.helper("padded", Pad { pads, mode: PadMode::Constant(0.0) }, vec![x])?;
+    let x = match pads.iter().all(|pads| *pads == [0; 2]) {
+        true => x,
+        false => context.helper("padded", Pad { pads, mode: PadMode::Constant(0.0) }, vec![x])?,
+    };
     let &[n, padded, h, w, _] = context.shape(x) else { return Err(not_a_volume(context, x)) };
     let reach = (depth.kernel - 1) * depth.dilation + 1;
     let room =
