@@ -134,6 +134,12 @@ pub struct ModelArgs {
     /// It holds instead of the model's.
     #[arg(long = "input-shape", value_name = "NAME=SIZES", value_parser = input_shape)]
     pub input_shapes: Vec<(String, Vec<usize>)>,
+    /// Number that an input is fixed to, as `sr=16000`
+    ///
+    /// All of its elements are that number, and it is no input any more: what depends on it alone, as the branch that
+    /// an If takes, is settled when the model is read.
+    #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = fixed)]
+    pub values: Vec<(String, String)>,
     /// Values wanted instead of the model's outputs
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub outputs: Vec<String>,
@@ -943,6 +949,12 @@ fn percentage(text: &str) -> Result<f64, String> {
 fn quantise_method(text: &str) -> Result<QuantiseMethod, String> {
     let legal = "must be `least-squares`, `min-max` or `percentile=P` with 50 to 100 for P";
     npukit::quantise_method(text).ok_or_else(|| legal.to_owned())
+}
+
+/// `sr=16000`
+fn fixed(text: &str) -> Result<(String, String), String> {
+    let (name, number) = text.split_once('=').ok_or("must be NAME=NUMBER, as `sr=16000`")?;
+    Ok((name.to_owned(), number.to_owned()))
 }
 
 /// `x=1,3,32,32`

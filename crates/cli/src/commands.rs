@@ -84,6 +84,7 @@ fn model_options(args: &ModelArgs) -> ModelOptions {
         batch: args.batch.map(|batch| batch as usize),
         sizes: args.sizes.iter().cloned().collect(),
         input_shapes: args.input_shapes.iter().cloned().collect(),
+        values: args.values.iter().cloned().collect(),
         outputs: args.outputs.clone(),
         resize_half_pixel: args.resize.map(|resize| resize == Resize::HalfPixel),
     }

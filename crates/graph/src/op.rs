@@ -4,6 +4,7 @@ mod arg_max;
 mod average_pool;
 mod batch_normalization;
 mod binary;
+mod body;
 mod broadcasting;
 mod cast;
 mod clip;
@@ -18,10 +19,12 @@ mod gather;
 mod gemm;
 mod group_normalization;
 mod instance_normalization;
+mod is_nan;
 mod layer_normalization;
 mod leaky_relu;
 mod log_softmax;
 mod logic;
+mod loop_op;
 mod lp_normalization;
 mod lrn;
 mod matmul;
@@ -55,6 +58,7 @@ use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::ir::{Value, ValueInfo};
+pub use body::Body;
 pub use error::OpError;
 pub use window::{Window, WindowSpan};
 
@@ -148,10 +152,12 @@ operators! {
     gemm::Gemm,
     group_normalization::GroupNormalization,
     instance_normalization::InstanceNormalization,
+    is_nan::IsNaN,
     layer_normalization::LayerNormalization,
     leaky_relu::LeakyRelu,
     log_softmax::LogSoftmax,
     logic::Logic,
+    loop_op::Loop,
     lp_normalization::LpNormalization,
     lrn::Lrn,
     matmul::MatMul,

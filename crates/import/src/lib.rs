@@ -14,6 +14,7 @@ mod error;
 mod foreign;
 mod format;
 mod function;
+mod given;
 mod locate;
 mod node;
 pub mod onnx;

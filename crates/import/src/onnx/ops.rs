@@ -14,6 +14,10 @@ mod compare;
 mod concat;
 mod constant;
 mod constant_of_shape;
+mod contrib_attention;
+mod contrib_fused;
+mod contrib_gelu;
+mod contrib_normalisation;
 mod conv;
 mod conv_transpose;
 mod depth_to_space;
@@ -30,12 +34,14 @@ mod global_max_pool;
 mod group_normalization;
 mod identity;
 mod instance_normalization;
+mod is_nan;
 mod layer_normalization;
 mod leaky_relu;
 mod logic;
 mod lp_normalization;
 mod lrn;
 mod matmul;
+mod matmul_nbits;
 mod max_pool;
 mod pad;
 mod pow;
@@ -47,6 +53,7 @@ mod qlinear_pointwise;
 mod qlinear_pool;
 mod quantize_linear;
 mod range;
+mod recurrent;
 mod reduce;
 mod relu;
 mod reshape;
@@ -98,6 +105,12 @@ operators! {
     concat: "Concat";
     constant: "Constant";
     constant_of_shape: "ConstantOfShape";
+    contrib_attention: "com.microsoft::Attention", "com.microsoft::GroupQueryAttention", "com.microsoft::MultiHeadAttention",
+        "com.microsoft::RotaryEmbedding";
+    contrib_fused: "com.microsoft::FusedConv", "com.microsoft::FusedGemm", "com.microsoft::FusedMatMul";
+    contrib_gelu: "com.microsoft::BiasGelu", "com.microsoft::FastGelu", "com.microsoft::Gelu", "com.microsoft::QuickGelu";
+    contrib_normalisation: "com.microsoft::EmbedLayerNormalization", "com.microsoft::SkipLayerNormalization",
+        "com.microsoft::SkipSimplifiedLayerNormalization";
     conv: "Conv";
     conv_transpose: "ConvTranspose";
     depth_to_space: "DepthToSpace", "SpaceToDepth";
@@ -114,12 +127,14 @@ operators! {
     group_normalization: "GroupNormalization";
     identity: "Identity";
     instance_normalization: "InstanceNormalization";
+    is_nan: "IsNaN";
     layer_normalization: "LayerNormalization";
     leaky_relu: "LeakyRelu";
     logic: "And", "Or", "Xor";
     lp_normalization: "LpNormalization";
     lrn: "LRN";
     matmul: "MatMul";
+    matmul_nbits: "com.microsoft::MatMulNBits";
     max_pool: "MaxPool";
     pad: "Pad";
     pow: "Pow";
@@ -132,6 +147,7 @@ operators! {
     qlinear_pool: "com.microsoft::QLinearAveragePool", "com.microsoft::QLinearGlobalAveragePool";
     quantize_linear: "QuantizeLinear", "com.microsoft::QuantizeLinear";
     range: "Range";
+    recurrent: "GRU", "LSTM", "RNN", "com.microsoft::DynamicQuantizeLSTM";
     reduce: "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
         "ReduceProd", "ReduceSum", "ReduceSumSquare";
     relu: "Relu";
@@ -174,8 +190,9 @@ pub(super) fn qualified(node: &NodeProto) -> Cow<'_, str> {
 
 /// The names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    // An If is more than one node: the importer takes one of its branches.
-    let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).chain(["If"]).collect();
+    // What holds graphs is more than one node: the importer puts those in.
+    let holding = ["If", "Loop", "Scan"];
+    let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).chain(holding).collect();
     names.sort_unstable();
     names.into_iter()
 }
