@@ -265,7 +265,180 @@ def masks():
     yield masked("mask_computed", hidden, computed=True)
 
 
-FAMILIES = [recurrent_layers, quantised_layers, control, masks]
+def activations():
+    """Gelu and its relatives."""
+    for operator, biased in (("Gelu", 0), ("FastGelu", 0), ("FastGelu", 1), ("QuickGelu", 0), ("BiasGelu", 1)):
+        case = Case(f"{operator.lower()}_{biased}")
+        operands = [case.input("x", case.random(2, 8))]
+        operands += [case.constant("b", case.random(8))] if biased else []
+        case.node(operator, operands, ["y"], CONTRIB)
+        yield case.output("y")
+
+
+def products():
+    """Products with what is fused to them."""
+    shapes = {"plain": ((2, 3, 4), (2, 4, 5), {}), "transposed": ((2, 4, 3), (2, 5, 4), {"transA": 1, "transB": 1}),
+              "batches": ((3, 2, 4), (4, 2, 5), {"transBatchA": 1, "transBatchB": 1}),
+              "all": ((4, 2, 3), (5, 2, 4), {"transA": 1, "transB": 1, "transBatchA": 1, "transBatchB": 1})}
+    for name, (left, right, attributes) in shapes.items():
+        case = Case(f"fused_matmul_{name}")
+        operands = [case.input("a", case.random(*left)), case.input("b", case.random(*right))]
+        case.node("FusedMatMul", operands, ["y"], CONTRIB, alpha=0.25, **attributes)
+        yield case.output("y")
+    for activation, attributes in (("Relu", {}), ("LeakyRelu", {"activation_alpha": 0.2})):
+        case = Case(f"fused_gemm_{activation.lower()}")
+        operands = [case.input("a", case.random(3, 4)), case.constant("b", case.random(5, 4)),
+                    case.constant("c", case.random(5))]
+        case.node("FusedGemm", operands, ["y"], CONTRIB, transB=1, alpha=0.5, activation=activation, **attributes)
+        yield case.output("y")
+    for activation, values, summed in (("Relu", [], True), ("Clip", [-0.5, 1.0], False), ("HardSigmoid", [0.2, 0.5], False),
+                                       ("Tanh", [], False), ("LeakyRelu", [0.1], True)):
+        case = Case(f"fused_conv_{activation.lower()}")
+        operands = [case.input("x", case.random(1, 3, 6, 6)), case.constant("w", case.random(4, 3, 3, 3, scale=0.3)),
+                    case.constant("b", case.random(4))]
+        operands += [case.input("z", case.random(1, 4, 6, 6))] if summed else []
+        values = {"activation_params": values} if values else {}
+        case.node("FusedConv", operands, ["y"], CONTRIB, pads=[1] * 4, activation=activation, **values)
+        yield case.output("y")
+
+
+def normalisations():
+    """Normalisations of sums."""
+    for biased, shown in ((False, False), (True, True)):
+        for operator in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization"):
+            case = Case(f"{operator.lower()}_{'bias' if biased else 'plain'}")
+            operands = [case.input("x", case.random(2, 3, 8)), case.input("s", case.random(2, 3, 8)),
+                        case.constant("g", case.random(8))]
+            if operator == "SkipLayerNormalization":
+                operands.append(case.constant("b", case.random(8)))
+            operands += [case.constant("bias", case.random(8))] if biased else []
+            case.node(operator, operands, ["y", "", "", "sum"] if shown else ["y"], CONTRIB, epsilon=1e-5)
+            yield case.output("y", *(["sum"] if shown else []))
+    for segments in (False, True):
+        case = Case(f"embed_{'segments' if segments else 'words'}")
+        words = case.input("words", case.generator.integers(0, 11, (2, 5)).astype(np.int32))
+        operands = [words, case.input("segments", case.generator.integers(0, 2, (2, 5)).astype(np.int32)) if segments else "",
+                    case.constant("w", case.random(11, 8)), case.constant("p", case.random(9, 8)),
+                    case.constant("t", case.random(2, 8)) if segments else "", case.constant("g", case.random(8)),
+                    case.constant("b", case.random(8))]
+        case.node("EmbedLayerNormalization", operands, ["y", "count"], CONTRIB, epsilon=1e-5)
+        yield case.output("y")
+
+
+def attention(name, mask=None, past=0, bias=False, **attributes):
+    """Attention with its projections inside."""
+    case, batch, sequence, heads, head = Case(name), 2, 5, 2, 4
+    hidden = heads * head
+    operands = [case.input("x", case.random(batch, sequence, 6)), case.constant("w", case.random(6, 3 * hidden, scale=0.5)),
+                case.constant("b", case.random(3 * hidden))]
+    keys = sequence + past
+    shown = {"lengths": lambda: np.array([sequence, 3], np.int32),
+             "keys": lambda: (case.generator.uniform(size=(batch, keys)) > 0.3).astype(np.int32),
+             "pairs": lambda: (case.generator.uniform(size=(batch, sequence, keys)) > 0.3).astype(np.int32)}
+    operands.append(case.input("mask", shown[mask]()) if mask else "")
+    operands.append(case.input("past", case.random(2, batch, heads, past, head)) if past else "")
+    operands.append(case.input("bias", case.random(batch, heads, sequence, keys)) if bias else "")
+    case.node("Attention", operands, ["y", "present"] if past else ["y"], CONTRIB, num_heads=heads, **attributes)
+    return case.output("y", *(["present"] if past else []))
+
+
+def multi_head(name, past=0, mask=False, bias=False, cross=False, added=False, **attributes):
+    """MultiHeadAttention."""
+    case, batch, sequence, heads, head = Case(name), 2, 4, 2, 4
+    hidden, keys = heads * head, 6 if cross else 4
+    operands = [case.input("q", case.random(batch, sequence, hidden)), case.input("k", case.random(batch, keys, hidden)),
+                case.input("v", case.random(batch, keys, hidden)),
+                case.constant("b", case.random(3 * hidden)) if bias else "",
+                case.input("mask", np.array([[1] * keys, [1] * (keys - 1) + [0]], np.int32)) if mask else "",
+                case.input("bias", case.random(batch, heads, sequence, keys + past)) if added else ""]
+    operands += [case.input(which, case.random(batch, heads, past, head)) if past else "" for which in ("pk", "pv")]
+    results = ["y", "keys", "values"] if past else ["y"]
+    case.node("MultiHeadAttention", operands, results, CONTRIB, num_heads=heads, **attributes)
+    return case.output(*results)
+
+
+def grouped(name, past=0, packed=False, rotary=False, sequence=4, **attributes):
+    """GroupQueryAttention, the texts all as long as their cache."""
+    case, batch, heads, shared, head = Case(name), 1, 4, 2, 16
+    if packed:
+        operands = [case.input("q", case.random(batch, sequence, (heads + 2 * shared) * head)), "", ""]
+    else:
+        operands = [case.input(which, case.random(batch, sequence, count * head))
+                    for which, count in (("q", heads), ("k", shared), ("v", shared))]
+    shape = (batch, shared, past, head)
+    operands += [case.input(which, case.random(*shape)) if past else "" for which in ("pk", "pv")]
+    operands.append(case.input("lengths", np.full(batch, past + sequence - 1, np.int32)))
+    operands.append(case.constant("total", np.array(past + sequence, np.int32)))
+    if rotary:
+        angles = np.outer(np.arange(32), 1 / 100 ** (np.arange(head // 2) / (head // 2))).astype(np.float32)
+        operands += [case.constant("cos", np.cos(angles)), case.constant("sin", np.sin(angles))]
+    case.node("GroupQueryAttention", operands, ["y", "keys", "values"], CONTRIB, num_heads=heads, kv_num_heads=shared,
+              do_rotary=int(rotary), **attributes)
+    return case.output("y", "keys", "values")
+
+
+def rotated(name, by_head=False, offset=False, **attributes):
+    """RotaryEmbedding of ONNX Runtime."""
+    case, batch, sequence, heads, head = Case(name), 2, 3, 2, 8
+    x = case.input("x", case.random(*((batch, heads, sequence, head) if by_head else (batch, sequence, heads * head))))
+    places = np.array([4], np.int64) if offset else case.generator.integers(0, 16, (batch, sequence))
+    operands = [x, case.input("places", places), case.constant("cos", case.random(16, head // 2)),
+                case.constant("sin", case.random(16, head // 2))]
+    case.node("RotaryEmbedding", operands, ["y"], CONTRIB, **attributes)
+    return case.output("y")
+
+
+def attentions():
+    """Attention in its forms."""
+    yield attention("attention")
+    for mask in ("lengths", "keys", "pairs"):
+        yield attention(f"attention_{mask}", mask=mask)
+    yield attention("attention_past", past=3, unidirectional=1)
+    yield attention("attention_bias", bias=True, scale=0.3)
+    yield multi_head("multi_head")
+    yield multi_head("multi_head_bias", bias=True, added=True)
+    yield multi_head("multi_head_mask", mask=True, cross=True)
+    yield multi_head("multi_head_past", past=3, unidirectional=1)
+    yield grouped("grouped")
+    yield grouped("grouped_packed_rotary", packed=True, rotary=True)
+    yield grouped("grouped_past_rotary", past=5, rotary=True, sequence=1)
+    yield grouped("grouped_window", local_window_size=2)
+    yield grouped("grouped_cap", softcap=2.0, rotary=True, rotary_interleaved=1)
+    yield rotated("rotary")
+    yield rotated("rotary_by_head", by_head=True, interleaved=1)
+    yield rotated("rotary_offset", offset=True)
+
+
+def bits(name, rows=12, columns=64, block=32, width=4, zeros=None, bias=False):
+    """MatMulNBits."""
+    case, count = Case(name), -(-columns // block)
+    operands = [case.input("x", case.random(2, 3, columns)),
+                case.constant("w", case.generator.integers(0, 256, (rows, count, block * width // 8)).astype(np.uint8)),
+                case.constant("scales", case.generator.uniform(0.01, 0.1, rows * count).astype(np.float32))]
+    if zeros == "bytes":
+        packed = rows * -(-count * width // 8)
+        operands.append(case.constant("zeros", case.generator.integers(0, 256, packed).astype(np.uint8)))
+    elif zeros == "floats":
+        operands.append(case.constant("zeros", case.generator.uniform(6, 9, (rows, count)).astype(np.float32)))
+    elif bias:
+        operands.append("")
+    operands += ["", case.constant("bias", case.random(rows))] if bias else []
+    case.node("MatMulNBits", operands, ["y"], CONTRIB, K=columns, N=rows, bits=width, block_size=block)
+    return case.output("y")
+
+
+def narrow():
+    """Weights of a few bits."""
+    yield bits("bits_plain")
+    yield bits("bits_zeros", zeros="bytes", columns=96)
+    yield bits("bits_floats", zeros="floats")
+    yield bits("bits_bias", bias=True)
+    yield bits("bits_uneven", columns=80)
+    yield bits("bits_rows", block=64)
+    yield bits("bits_eight", width=8)
+
+
+FAMILIES = [recurrent_layers, quantised_layers, control, masks, activations, products, normalisations, attentions, narrow]
 
 
 def judge(npu, case):
@@ -275,7 +448,10 @@ def judge(npu, case):
     options = onnxruntime.SessionOptions()
     options.log_severity_level, options.intra_op_num_threads = 4, 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    wanted = onnxruntime.InferenceSession(path, options).run(None, case.arrays)
+    try:
+        wanted = onnxruntime.InferenceSession(path, options).run(None, case.arrays)
+    except Exception as error:  # the binding has a class for each of its codes
+        return f"ONNX Runtime: {error}", False
     fixed = {option.split("=")[0] for option in case.options}
     given = {name: array for name, array in case.arrays.items() if name not in fixed}
     try:
