@@ -134,6 +134,12 @@ pub struct ModelArgs {
     /// It holds instead of the model's.
     #[arg(long = "input-shape", value_name = "NAME=SIZES", value_parser = input_shape)]
     pub input_shapes: Vec<(String, Vec<usize>)>,
+    /// Number that an input is fixed to, as `sr=16000`
+    ///
+    /// All of its elements are that number, and it is no input any more: what depends on it alone, as the branch that
+    /// an If takes, is settled when the model is read.
+    #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = fixed)]
+    pub values: Vec<(String, String)>,
     /// Values wanted instead of the model's outputs
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub outputs: Vec<String>,
@@ -149,6 +155,23 @@ pub enum Resize {
     Asymmetric,
     /// As TensorFlow's exporter meant it
     HalfPixel,
+}
+
+/// What samples have to do with each other.
+#[derive(Debug, Args)]
+#[command(next_help_heading = INPUTS)]
+pub struct StateArgs {
+    /// Take samples as successive calls that hand on a state
+    ///
+    /// Inputs are fed from outputs of the call before: those of one shape whose names say the same, as `state` and
+    /// `stateN`, `h0` and `hn`, `past.key` and `present.key`. The first call begins with what is given for them, or zeros.
+    #[arg(long)]
+    pub stateful: bool,
+    /// The output of the call before that an input is, as `state=stateN`
+    ///
+    /// Samples are successive calls then. All inputs that are fed that way must be named.
+    #[arg(long = "state", value_name = "INPUT=OUTPUT", value_parser = state)]
+    pub pairs: Vec<(String, String)>,
 }
 
 /// What a program means where hardware computes something else than its instructions say.
@@ -340,6 +363,9 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub state: StateArgs,
     /// Model of an artifact, for names and shapes
     ///
     /// The inputs and outputs of the artifact take those of the model it was compiled from.
@@ -449,6 +475,9 @@ pub struct EvalArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub state: StateArgs,
     /// `.npz` file for the outputs
     #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
@@ -943,6 +972,18 @@ fn percentage(text: &str) -> Result<f64, String> {
 fn quantise_method(text: &str) -> Result<QuantiseMethod, String> {
     let legal = "must be `least-squares`, `min-max` or `percentile=P` with 50 to 100 for P";
     npukit::quantise_method(text).ok_or_else(|| legal.to_owned())
+}
+
+/// `state=stateN`
+fn state(text: &str) -> Result<(String, String), String> {
+    let (input, output) = text.split_once('=').ok_or("must be INPUT=OUTPUT, as `state=stateN`")?;
+    Ok((input.to_owned(), output.to_owned()))
+}
+
+/// `sr=16000`
+fn fixed(text: &str) -> Result<(String, String), String> {
+    let (name, number) = text.split_once('=').ok_or("must be NAME=NUMBER, as `sr=16000`")?;
+    Ok((name.to_owned(), number.to_owned()))
 }
 
 /// `x=1,3,32,32`

@@ -28,12 +28,13 @@ mod zoo;
 
 use npukit::{
     AccuracyOptions, Calibration, Context, InputFile, Meaning, ModelOptions, Preprocess, RescaleMode, Source,
+    Stateful,
 };
 
 use crate::answer::Answer;
 use crate::args::{
     AccuracyArgs, CalibrationArgs, Cli, Command, MeaningArgs, ModelArgs, ModelSourceArgs, PreprocessArgs,
-    Rescale, Resize, SourceArgs, StrictArgs,
+    Rescale, Resize, SourceArgs, StateArgs, StrictArgs,
 };
 use crate::disk::{Disk, settle};
 use crate::failure::Failure;
@@ -84,9 +85,14 @@ fn model_options(args: &ModelArgs) -> ModelOptions {
         batch: args.batch.map(|batch| batch as usize),
         sizes: args.sizes.iter().cloned().collect(),
         input_shapes: args.input_shapes.iter().cloned().collect(),
+        values: args.values.iter().cloned().collect(),
         outputs: args.outputs.clone(),
         resize_half_pixel: args.resize.map(|resize| resize == Resize::HalfPixel),
     }
+}
+
+fn stateful(args: &StateArgs) -> Stateful {
+    Stateful { enabled: args.stateful || !args.pairs.is_empty(), pairs: args.pairs.clone() }
 }
 
 fn preprocess(args: &PreprocessArgs) -> Preprocess {

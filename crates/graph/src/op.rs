@@ -6,6 +6,7 @@ mod batch_normalization;
 mod binary;
 mod bit_cast;
 mod bitwise;
+mod body;
 mod broadcasting;
 mod cast;
 mod clip;
@@ -27,10 +28,12 @@ mod group_normalization;
 mod indexing;
 mod instance_normalization;
 mod interpolation;
+mod is_nan;
 mod layer_normalization;
 mod leaky_relu;
 mod log_softmax;
 mod logic;
+mod loop_op;
 mod lp_normalization;
 mod lrn;
 mod matmul;
@@ -69,6 +72,7 @@ use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::ir::{Value, ValueInfo};
+pub use body::Body;
 pub use error::OpError;
 pub use scattering::ScatterKind;
 pub use window::{Window, WindowSpan};
@@ -170,10 +174,12 @@ operators! {
     grid_sample::GridSample,
     group_normalization::GroupNormalization,
     instance_normalization::InstanceNormalization,
+    is_nan::IsNaN,
     layer_normalization::LayerNormalization,
     leaky_relu::LeakyRelu,
     log_softmax::LogSoftmax,
     logic::Logic,
+    loop_op::Loop,
     lp_normalization::LpNormalization,
     lrn::Lrn,
     matmul::MatMul,

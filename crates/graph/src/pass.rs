@@ -16,6 +16,7 @@ mod flatten_weights;
 mod gemm_form;
 mod identities;
 mod matching;
+mod nan_guards;
 mod normalisation_forms;
 mod pad_merging;
 mod reduce_crossing;
@@ -89,6 +90,7 @@ passes! {
     constant_folding,
     identities,
     duplicates,
+    nan_guards,
     rotary_forms,
     shared_heads,
     transpose_fusion,

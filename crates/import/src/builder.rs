@@ -2,6 +2,7 @@
 //! computes at once what depends on constants only.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use npukit_graph::op::Transpose;
 use npukit_graph::{Graph, Op, Operator, Value, ValueId, ValueInfo};
@@ -59,7 +60,7 @@ impl Builder {
     }
 
     /// Adds a constant under a name made from `name`.
-    pub(crate) fn constant(&mut self, name: &str, tensor: Tensor) -> ValueId {
+    pub(crate) fn constant(&mut self, name: &str, tensor: impl Into<Arc<Tensor>>) -> ValueId {
         let name = self.value_names.unique(name);
         self.graph.add_constant(name, tensor)
     }
@@ -119,6 +120,22 @@ impl Builder {
         self.budget = self.budget.saturating_add(elements);
     }
 
+    /// Adds an input under a name made from `name`.
+    pub(crate) fn input(&mut self, name: &str, info: ValueInfo) -> ValueId {
+        let name = self.value_names.unique(name);
+        self.graph.add_input(name, info)
+    }
+
+    /// A graph of its own within this one, which takes over the budget until [`Builder::take_back`].
+    pub(crate) fn inner(&self, name: &str) -> Self {
+        Self::new(name, HashSet::new(), self.budget)
+    }
+
+    /// Goes on with what `inner` has left of the budget.
+    pub(crate) fn take_back(&mut self, inner: &Self) {
+        self.budget = inner.budget;
+    }
+
     /// Takes `elements` from the budget.
     ///
     /// # Errors
@@ -152,6 +169,7 @@ fn folds(op: &Op) -> bool {
             | Op::Det(_)
             | Op::GridSample(_)
             | Op::RoiAlign(_)
+            | Op::Loop(_)
     )
 }
 

@@ -237,9 +237,17 @@ pub enum Reason {
         /// Deepest nesting read.
         limit: usize,
     },
-    /// An If whose condition depends on the inputs.
-    #[error("its condition is computed at run time; one that is known when compiling is needed")]
-    Condition,
+    /// An If whose condition depends on the inputs, and the shapes of its results on the condition.
+    #[error("its condition is computed at run time, and its branches give {taken} and {other}")]
+    Branches {
+        /// Type and shape of a result where the condition holds.
+        taken: String,
+        /// Those of the same result elsewhere.
+        other: String,
+    },
+    /// A Loop that stacks a result per round, whose number of rounds depends on the inputs.
+    #[error("how many rounds it stacks the results of is computed at run time")]
+    Rounds,
     /// A result we do not compute is used.
     #[error("result {index} ({name:?}) is used but not supported")]
     Output {
@@ -293,6 +301,14 @@ pub enum Reason {
         size: i64,
         /// Largest size read.
         limit: usize,
+    },
+    /// A number given for an input that its elements cannot be.
+    #[error("the value given for it is {found:?}; legal: {legal}")]
+    Given {
+        /// The text given.
+        found: String,
+        /// What it may be.
+        legal: String,
     },
     /// More axes than we read.
     #[error("the rank is {rank}; at most {limit} is supported")]
@@ -373,12 +389,15 @@ impl Reason {
                 "export the layer with a legal value, or replace it by operators that have the same meaning"
             }
             Self::Subgraph { .. } | Self::Nesting { .. } => "export without control flow (If, Loop, Scan)",
-            Self::Condition => "export with fixed shapes, or without control flow (If, Loop, Scan)",
+            Self::Branches { .. } | Self::Rounds => {
+                "fix the input that it depends on with the option for values (--set NAME=NUMBER), or export with fixed shapes"
+            }
             Self::Output { .. } => "export for inference; only the operator's first results are computed",
             Self::Shape(_) => {
                 "check the input shapes given as options against those the model was trained for"
             }
             Self::NoShape | Self::Dimension { .. } => "give the shape of the input as an option",
+            Self::Given { .. } => "one number stands for all elements of the input",
             Self::Rank { .. } | Self::TooLarge { .. } => "check the input shapes given as options",
             Self::DataSize { .. } => "the file is damaged; export it again",
             Self::ElementType { .. } => "export the model in float32",

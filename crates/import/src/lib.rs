@@ -15,6 +15,7 @@ mod error;
 mod foreign;
 mod format;
 mod function;
+mod given;
 mod locate;
 mod node;
 pub mod onnx;

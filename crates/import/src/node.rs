@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use npukit_graph::op::{Concat, Split};
 use npukit_graph::{Op, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
@@ -158,6 +159,49 @@ impl<'a> NodeBuilder<'a> {
     ) -> Result<ValueId, Reason> {
         let name = format!("{}/{suffix}", self.name);
         first(&self.builder.emit(&name, op.into(), inputs)?, &name)
+    }
+
+    /// As [`NodeBuilder::helper`], of several results.
+    pub(crate) fn helpers(
+        &mut self,
+        suffix: &str,
+        op: impl Into<Op>,
+        inputs: Vec<ValueId>,
+    ) -> Result<Vec<ValueId>, Reason> {
+        let name = format!("{}/{suffix}", self.name);
+        self.builder.emit(&name, op.into(), inputs)
+    }
+
+    /// Parts of the sizes given along an axis; the value itself when there is one part.
+    pub(crate) fn split(
+        &mut self,
+        suffix: &str,
+        x: ValueId,
+        axis: usize,
+        sizes: &[usize],
+    ) -> Result<Vec<ValueId>, Reason> {
+        match sizes {
+            [_] => Ok(vec![x]),
+            sizes => self.helpers(suffix, Split { axis, sizes: sizes.to_vec() }, vec![x]),
+        }
+    }
+
+    /// Values one behind the other along an axis; the value itself when there is one.
+    pub(crate) fn concat(
+        &mut self,
+        suffix: &str,
+        parts: Vec<ValueId>,
+        axis: usize,
+    ) -> Result<ValueId, Reason> {
+        match parts.as_slice() {
+            &[part] => Ok(part),
+            _ => self.helper(suffix, Concat { axis }, parts),
+        }
+    }
+
+    /// Adds to what folding may make: the node holds more numbers than its operands have elements.
+    pub(crate) fn allow(&mut self, elements: usize) {
+        self.builder.allow(elements);
     }
 
     /// Adds a constant that the node makes; its size counts against what folding may make.

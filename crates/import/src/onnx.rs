@@ -9,6 +9,7 @@
 mod attributes;
 mod channels;
 mod context;
+mod control;
 mod external;
 mod functions;
 mod image;

@@ -14,6 +14,8 @@ pub struct Options {
     pub shapes: BTreeMap<String, Vec<usize>>,
     /// Shapes of inputs by name that say what stays open otherwise: those of samples that are there.
     pub samples: BTreeMap<String, Vec<usize>>,
+    /// Inputs by name that are no inputs but constants: the number that all of their elements are, as text.
+    pub values: BTreeMap<String, String>,
     /// Names of the values wanted; empty for the model's own outputs. Nodes that none of them
     /// needs are not imported, so a network can be cut before operators that are not supported.
     pub outputs: Vec<String>,

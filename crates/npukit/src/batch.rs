@@ -11,6 +11,7 @@ use crate::convert::to_element;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::samples::Stack;
+use crate::stateful::States;
 
 /// All samples on the machine, over the host's cores.
 pub(crate) fn machine(
@@ -39,6 +40,28 @@ pub(crate) fn machine_by(
     };
     let mut saturations = Saturations::default();
     results.iter().for_each(|result| saturations.add(&result.saturations));
+    Ok((stacks(compiled, results), saturations))
+}
+
+/// As [`machine_by`], one sample after the other, each with the state that the one before left, which it then has.
+pub(crate) fn machine_calls(
+    compiled: &dyn Compiled,
+    samples: &mut [Sample],
+    states: &States,
+    run: impl Fn(usize, &Sample) -> Result<RunResult, TargetError>,
+) -> Result<(Vec<Stack>, Saturations), Error> {
+    let phase = Phase::counting("simulate", samples.len());
+    let (mut results, mut saturations) =
+        (Vec::<RunResult>::with_capacity(samples.len()), Saturations::default());
+    for (place, sample) in samples.iter_mut().enumerate() {
+        if let Some(before) = results.last() {
+            states.feed(sample, |place| before.outputs.get(place).map(|output| &output.values))?;
+        }
+        let result = run(place, sample)?;
+        saturations.add(&result.saturations);
+        results.push(result);
+        phase.advance();
+    }
     Ok((stacks(compiled, results), saturations))
 }
 
@@ -88,6 +111,21 @@ pub(crate) fn float(graph: &Graph, samples: &[Sample]) -> Result<Vec<Stack>, Err
         Ok(outputs?)
     };
     let results = samples.par_iter().map(one).collect::<Result<Vec<_>, Error>>()?;
+    Ok(float_stacks(graph, &results))
+}
+
+/// As [`float`], one sample after the other, each with the state that the one before left.
+pub(crate) fn float_calls(graph: &Graph, samples: &[Sample], states: &States) -> Result<Vec<Stack>, Error> {
+    let phase = Phase::counting("evaluate in float", samples.len());
+    let mut results: Vec<Vec<Tensor>> = Vec::with_capacity(samples.len());
+    for sample in samples {
+        let mut sample = sample.clone();
+        if let Some(before) = results.last() {
+            states.feed(&mut sample, |place| before.get(place))?;
+        }
+        results.push(evaluate(graph, &tensors(graph, &sample)?)?);
+        phase.advance();
+    }
     Ok(float_stacks(graph, &results))
 }
 

@@ -268,6 +268,17 @@ pub enum Error {
         /// Its inputs, as far as their shapes are known.
         inputs: Vec<OpenInput>,
     },
+    /// An output of a call cannot be an input of the next.
+    #[error("calls do not follow each other: {reason}; inputs: {inputs}; outputs: {outputs}")]
+    #[diagnostic(help("`--state INPUT=OUTPUT` says which output of the call before an input is"))]
+    State {
+        /// What stands against it.
+        reason: String,
+        /// The inputs, with their shapes.
+        inputs: String,
+        /// The outputs, with theirs.
+        outputs: String,
+    },
     /// A language model cannot be read.
     #[error("cannot read the model `{path}`")]
     #[diagnostic(forward(source))]
@@ -548,6 +559,7 @@ codes!(Error {
     ForeignModel = "foreign-model": "a file is a model of a kind that is not read";
     UnknownFile = "unknown-file-type": "a file is neither a model nor an artifact";
     Refused = "unsupported-model": "nodes of a model cannot be imported or compiled for the target";
+    State = "no-state": "an output of a call cannot be an input of the next";
     OpenDimensions = "open-dimensions": "neither the model nor the options say the size of a dimension";
     NoText = "no-alphabet": "a language model's description does not say what its tokens stand for";
     HeldOut = "invalid-held-out": "a line of held-out texts has no tab between prompt and answer";

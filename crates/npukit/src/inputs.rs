@@ -18,6 +18,7 @@ use npukit_numeric::Tensor;
 use npukit_target::{Phase, PortError, Reader, TargetError};
 
 use crate::error::Error;
+use crate::stateful::{self, States};
 use assign::assign;
 pub(crate) use lend::shapes;
 pub(crate) use preprocess::OPTIONS as PREPROCESSING;
@@ -66,6 +67,19 @@ pub(crate) fn samples(
     reader: &dyn Reader,
     read_text: Option<&ReadText<'_>>,
 ) -> Result<Samples, Error> {
+    samples_of_calls(files, inputs, preprocess, reader, read_text, None)
+}
+
+/// As [`samples`], of calls that follow each other when there are `states`: nothing need be given for these, and what is
+/// given is for the first call.
+pub(crate) fn samples_of_calls(
+    files: &[InputFile],
+    inputs: &[Wanted],
+    preprocess: &Preprocess,
+    reader: &dyn Reader,
+    read_text: Option<&ReadText<'_>>,
+    states: Option<&States>,
+) -> Result<Samples, Error> {
     let _phase = Phase::begin("read samples");
     preprocess.check()?;
     if !preprocess.is_nothing() && !inputs.iter().any(Wanted::is_real) {
@@ -79,7 +93,23 @@ pub(crate) fn samples(
     for (slot, input) in slots.into_iter().zip(inputs) {
         let port = &input.port;
         let missing = || PortError::Missing { name: port.name.clone(), shape: port.shape.clone() };
-        parts.push(fitted(slot.ok_or_else(missing)?, input, preprocess, &mut notes)?);
+        let is_state = states.is_some_and(|states| states.feeds(&port.name));
+        parts.push(match slot {
+            Some(given) => fitted(given, input, preprocess, &mut notes)?,
+            None if is_state => vec![stateful::zeros(port).ok_or_else(missing)?],
+            None => return Err(missing().into()),
+        });
+    }
+    if let Some(states) = states {
+        let is_state = |index: usize| inputs.get(index).is_some_and(|input| states.feeds(&input.port.name));
+        // Default: a network of states alone is called once.
+        let calls = (0..parts.len()).filter(|&index| !is_state(index)).map(|index| parts[index].len()).max();
+        for (_, part) in parts.iter_mut().enumerate().filter(|(index, _)| is_state(*index)) {
+            // What later calls have here is taken from the call before.
+            let first = part.first().cloned();
+            *part = first.into_iter().cycle().take(calls.unwrap_or(1)).collect();
+        }
+        notes.extend(states.notes());
     }
     Ok(Samples { samples: transpose(parts, &names)?, notes })
 }

@@ -31,6 +31,7 @@ mod samples;
 mod source;
 mod source_map;
 mod speed;
+mod stateful;
 mod summary;
 mod targets;
 mod test_vectors;
@@ -66,6 +67,7 @@ pub use quantise::method as quantise_method;
 pub use rescale::{Calibration, Mode as RescaleMode};
 pub use source::Source;
 pub use source_map::MAP;
+pub use stateful::Stateful;
 pub use targets::{
     artifact_target, cost_model_name, default_target, resolve, strict, target, target_in, targets,
 };

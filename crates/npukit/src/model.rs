@@ -22,6 +22,8 @@ pub struct ModelOptions {
     pub sizes: BTreeMap<String, usize>,
     /// Shapes of inputs by name, instead of the model's.
     pub input_shapes: BTreeMap<String, Vec<usize>>,
+    /// Inputs by name that are constants instead: the number that all of their elements are.
+    pub values: BTreeMap<String, String>,
     /// Names of the values wanted; empty for the model's own outputs.
     pub outputs: Vec<String>,
     /// Reads Resize at opset 10 with half-pixel centres or, as the standard says, asymmetric; the
@@ -108,6 +110,7 @@ fn parse_with(
         samples,
         sizes: options.sizes.clone(),
         shapes: options.input_shapes.clone(),
+        values: options.values.clone(),
         outputs: options.outputs.clone(),
         resize_half_pixel: options.resize_half_pixel,
     };

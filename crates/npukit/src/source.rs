@@ -87,7 +87,7 @@ impl Source {
             return needless(&format!("option {}", keys.join(", ")));
         }
         if self.model != ModelOptions::default() {
-            return needless("`--batch`, `--dim`, `--input-shape`, `--outputs` or `--resize`");
+            return needless("`--batch`, `--dim`, `--input-shape`, `--set`, `--outputs` or `--resize`");
         }
         if self.calibration.prepares_nothing() {
             return Err(Error::NothingToPrepare);

@@ -3,7 +3,7 @@
 use npukit::verbs::eval::{Request, eval};
 
 use super::outputs::outputs;
-use super::{accuracy, accuracy_options};
+use super::{accuracy, accuracy_options, stateful};
 use super::{context, input_files, model_options, preprocess, remarks};
 use crate::answer::Answer;
 use crate::args::EvalArgs;
@@ -18,6 +18,7 @@ pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
         model: model_options(&args.reading),
         inputs: input_files(&args.inputs),
         preprocess: preprocess(&args.preprocess),
+        stateful: stateful(&args.state),
         unlimited: args.no_limit,
         accuracy: accuracy_options(&args.accuracy),
     };

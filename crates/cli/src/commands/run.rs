@@ -9,7 +9,7 @@ use super::by_hand;
 use super::comparison::{COMPARED, layer_comparison, quantisation, rescaling};
 use super::layers::{choices, comparison, host_steps, latency, saturations, underflow};
 use super::outputs::outputs;
-use super::{accuracy, accuracy_options};
+use super::{accuracy, accuracy_options, stateful};
 use super::{context, input_files, meaning, preprocess, remarks, source};
 use crate::answer::Answer;
 use crate::args::RunArgs;
@@ -28,6 +28,7 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
         source: source(&args.source, &args.lowering, &args.calibration, of_calibration)?,
         inputs: input_files(&args.inputs),
         preprocess,
+        stateful: stateful(&args.state),
         like: args.like.clone(),
         raw: args.raw,
         compare: args.compare.as_deref() == Some(""),

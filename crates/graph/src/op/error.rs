@@ -2,6 +2,8 @@
 
 use npukit_numeric::{ElementError, ElementType};
 
+use crate::eval::EvalError;
+
 /// Why an operator cannot take its operands or attributes. Axes count from 0.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
@@ -192,6 +194,34 @@ pub enum OpError {
         op: &'static str,
         /// Position of the divisor among the elements of the result.
         position: usize,
+    },
+    /// What an operator repeats cannot be computed.
+    #[error("{op}: {error}")]
+    Body {
+        /// The operator.
+        op: &'static str,
+        /// What went wrong within it.
+        error: Box<EvalError>,
+    },
+    /// A value that has another shape within a repetition than around it, or after a round than before.
+    #[error("{op}: operand {index} has shape {expected:?} and {found:?} in a round")]
+    Carried {
+        /// The operator.
+        op: &'static str,
+        /// Which operand.
+        index: usize,
+        /// Its shape.
+        expected: Vec<usize>,
+        /// Its shape within.
+        found: Vec<usize>,
+    },
+    /// A repetition that does not end.
+    #[error("{op}: it goes on after {limit} rounds")]
+    Endless {
+        /// The operator.
+        op: &'static str,
+        /// Most rounds computed.
+        limit: i64,
     },
     /// A tensor of absurd size.
     #[error("shape {shape:?} is beyond the {limit} elements a tensor may have")]

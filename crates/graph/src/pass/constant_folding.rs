@@ -6,7 +6,7 @@ use npukit_numeric::Tensor;
 
 use super::{Pass, PassError};
 use crate::ir::{Graph, Node};
-use crate::op::Operator;
+use crate::op::{Op, Operator};
 use crate::shape::elements;
 use crate::work::operations;
 
@@ -51,6 +51,10 @@ struct Room {
 /// The results of a node of constants. A node that fails on its constants, as by dividing by
 /// zero, is left for the evaluator to complain of; so is one that does not fit into `room`.
 fn fold(graph: &Graph, node: &Node, room: &mut Room) -> Option<Vec<Tensor>> {
+    // How long it goes on is known when it has ended.
+    if matches!(node.op, Op::Loop(_)) {
+        return None;
+    }
     let operands: Vec<&Tensor> =
         node.inputs.iter().map(|&id| graph.constant(id).map(Arc::as_ref)).collect::<Option<_>>()?;
     let held: usize = operands.iter().map(|operand| operand.data().len()).sum();

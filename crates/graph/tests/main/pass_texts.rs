@@ -81,6 +81,7 @@ fn examples(pass: &str) -> Vec<Example> {
         "constant-folding" => arithmetic::constant_folding(),
         "identities" => axes::identities(),
         "duplicates" => arithmetic::duplicates(),
+        "nan-guards" => arithmetic::nan_guards(),
         "rotary-forms" => forms::rotary_forms(),
         "shared-heads" => forms::shared_heads(),
         "transpose-fusion" => axes::transpose_fusion(),

@@ -88,6 +88,13 @@ impl<'a> Attributes<'a> {
         Ok(found.map(|attribute| attribute.floats.as_slice()))
     }
 
+    /// Strings, when present.
+    pub(super) fn strings(&mut self, name: &'static str) -> Result<Option<Vec<String>>, Reason> {
+        let found = self.find(name, attribute_type::STRINGS, "STRINGS")?;
+        let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
+        Ok(found.map(|attribute| attribute.strings.iter().map(text).collect()))
+    }
+
     /// A tensor, when present.
     pub(super) fn tensor(&mut self, name: &'static str) -> Result<Option<&'a TensorProto>, Reason> {
         let found = self.find(name, attribute_type::TENSOR, "TENSOR")?;

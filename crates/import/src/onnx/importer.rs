@@ -4,14 +4,13 @@
 use std::collections::{HashMap, HashSet};
 
 use npukit_graph::ValueId;
-use npukit_numeric::TensorData;
 
 use super::Options;
 use super::builder::Builder;
-use super::context::{Context, File, described};
+use super::context::{Context, File};
 use super::error::{ImportError, NodeProblem, Reason};
 use super::proto::{GraphProto, NodeProto, TensorProto};
-use super::scope::{Branch, Branches, Scope, is_if};
+use super::scope::{Scope, holds_graphs};
 use super::sequences::is_of_sequences;
 use super::{ops, order, tensor};
 use crate::builder::FOLDING_ROOM;
@@ -40,7 +39,9 @@ pub(super) struct Importer<'a, 'b> {
     /// Names that stand for lists of values.
     pub(super) sequences: HashMap<&'a str, Vec<ValueId>>,
     /// Conditions of the Ifs so far, by index of the node.
-    conditions: HashMap<usize, bool>,
+    pub(super) conditions: HashMap<usize, bool>,
+    /// Whether nodes hold graphs: what they did not need may be left.
+    pub(super) has_bodies: bool,
     /// Whether it is a branch: its names are its own, and others may have the same.
     pub(super) is_branch: bool,
     /// How deep in functions it is.
@@ -65,12 +66,12 @@ pub(super) fn import(
     let wanted = importer.wanted()?;
     importer.add_nodes(&wanted);
     importer.add_outputs(&wanted);
-    let has_branches = !importer.conditions.is_empty();
+    let has_bodies = importer.has_bodies;
     if !problems.is_empty() {
         return Err(ImportError::Problems { problems });
     }
-    if has_branches {
-        // What only branches that are not taken need.
+    if has_bodies {
+        // What only branches that are not taken need, and rounds that came to nothing.
         builder.graph.remove_dead();
     }
     Ok(Imported { graph: builder.graph, remarks })
@@ -103,6 +104,7 @@ impl<'a, 'b> Importer<'a, 'b> {
             bindings: HashMap::new(),
             sequences: HashMap::new(),
             conditions: HashMap::new(),
+            has_bodies: false,
             is_branch: false,
             depth: 0,
             problems,
@@ -208,8 +210,8 @@ impl<'a, 'b> Importer<'a, 'b> {
             };
         }
         let Some(operands) = self.operands(node) else { return self.fail(node) };
-        let translated = match scope.branches.get(&index) {
-            Some(branches) => self.inline(index, branches, &operands),
+        let translated = match scope.bodies.get(&index) {
+            Some(bodies) => self.control(index, bodies, &operands),
             None => match self.file.functions.of(node).filter(|_| ops::handler(node).is_none()) {
                 Some(function) => self.with_names(node, |importer| importer.call(function, node, &operands)),
                 None => self.translate(node, operands, used).map(Some),
@@ -332,62 +334,49 @@ impl<'a, 'b> Importer<'a, 'b> {
 
     /// Gives the results of a node their names. Values before `mark` came in under their own name: the node passes them
     /// through.
-    fn name_results(&mut self, node: &NodeProto, results: &[ValueId], mark: usize) {
+    pub(super) fn name_results(&mut self, node: &NodeProto, results: &[ValueId], mark: usize) {
         let new = results.iter().zip(&node.output).filter(|(id, _)| id.0 as usize >= mark);
         for (&id, output) in new.filter(|(_, output)| !output.is_empty() && !self.is_branch) {
             self.builder.rename(id, output);
         }
     }
 
-    /// The results of an If: those of the branch that its condition, which must be known, takes. None when something
-    /// that the branch needs failed, which is recorded.
-    fn inline(
-        &mut self,
-        index: usize,
-        branches: &'a Result<Branches, Reason>,
-        operands: &[Option<ValueId>],
-    ) -> Result<Option<Vec<ValueId>>, Reason> {
-        let node = &self.proto.node[index];
-        let branches = branches.as_ref().map_err(Clone::clone)?;
-        let condition =
-            operands.first().copied().flatten().ok_or(Reason::OperandMissing { operand: "cond" })?;
-        let condition = self.builder.graph.constant(condition).ok_or(Reason::Condition)?;
-        let condition = match condition.data() {
-            TensorData::Bool(values) if values.len() == 1 => values.first().is_some_and(|&value| value),
-            _ => {
-                let (found, legal) = (described(condition), "one truth value".to_owned());
-                return Err(Reason::OperandValue { operand: "cond", found, legal });
-            }
-        };
-        self.conditions.insert(index, condition);
-        let Branch { scope, captured } = branches.taken(condition);
-        if let Some((index, name)) = node.output.iter().enumerate().nth(scope.proto.output.len()) {
-            return Err(Reason::Output { index, name: name.clone() });
-        }
-        let user = (name_of(node), node.op_type.as_str());
-        let mut bindings = HashMap::new();
-        for name in captured {
-            let Some(id) = self.lookup(name, user) else { return Ok(None) };
-            bindings.insert(name.as_str(), Binding::Value(id));
-        }
-        self.with_names(node, |importer| Ok(importer.branch(scope, bindings, user)))
-    }
-
-    /// The results of a branch.
-    fn branch(
+    /// The results of a graph that a node holds.
+    pub(super) fn branch(
         &mut self,
         scope: &'a Scope,
         bindings: HashMap<&'a str, Binding>,
         user: (&str, &str),
     ) -> Option<Vec<ValueId>> {
         let (builder, problems, remarks) = (&mut *self.builder, &mut *self.problems, &mut *self.remarks);
-        let mut branch = Importer::new(scope, self.file, builder, problems, remarks);
-        (branch.bindings, branch.is_branch, branch.depth) = (bindings, true, self.depth);
-        branch.results(user)
+        let depth = self.depth;
+        Importer::new(scope, self.file, builder, problems, remarks).as_branch(depth, bindings, user)
+    }
+
+    /// As [`Importer::branch`], of a graph that stays one of its own.
+    pub(super) fn branch_in(
+        &mut self,
+        builder: &mut Builder,
+        scope: &'a Scope,
+        bindings: HashMap<&'a str, Binding>,
+        user: (&str, &str),
+    ) -> Option<Vec<ValueId>> {
+        let (depth, problems, remarks) = (self.depth, &mut *self.problems, &mut *self.remarks);
+        Importer::new(scope, self.file, builder, problems, remarks).as_branch(depth, bindings, user)
+    }
+
+    fn as_branch(
+        mut self,
+        depth: usize,
+        bindings: HashMap<&'a str, Binding>,
+        user: (&str, &str),
+    ) -> Option<Vec<ValueId>> {
+        (self.bindings, self.is_branch, self.depth) = (bindings, true, depth);
+        self.graph_results(user)
     }
 
     /// The results of a graph that takes the place of a node.
-    pub(super) fn results(&mut self, user: (&str, &str)) -> Option<Vec<ValueId>> {
+    pub(super) fn graph_results(&mut self, user: (&str, &str)) -> Option<Vec<ValueId>> {
         self.define();
         let wanted: Vec<&str> = self.proto.output.iter().map(|output| output.name.as_str()).collect();
         self.add_nodes(&wanted);
@@ -397,7 +386,7 @@ impl<'a, 'b> Importer<'a, 'b> {
     /// Marks the results of a node that cannot be translated because of others; an operator
     /// that is not known is reported all the same.
     fn fail(&mut self, node: &'a NodeProto) {
-        let is_known = ops::handler(node).is_some() || is_if(node) || is_of_sequences(node);
+        let is_known = ops::handler(node).is_some() || holds_graphs(node) || is_of_sequences(node);
         if !is_known && self.file.functions.of(node).is_none() {
             self.problem(name_of(node), &node.op_type, unknown_operator(node));
         }
@@ -412,7 +401,7 @@ impl<'a, 'b> Importer<'a, 'b> {
 }
 
 /// What a node is called: its name, else its first result's.
-fn name_of(node: &NodeProto) -> &str {
+pub(super) fn name_of(node: &NodeProto) -> &str {
     if node.name.is_empty() { node.output.first().map_or("", String::as_str) } else { &node.name }
 }
 

@@ -10,6 +10,7 @@ use super::error::{ImportError, Reason};
 use super::importer::{Binding, Importer};
 use super::proto::{DimensionProto, TensorTypeProto, TypeProto, ValueInfoProto};
 use super::tensor;
+use crate::given;
 use crate::open::{self, Dimension, OpenInput};
 use crate::shape::MAX_RANK;
 
@@ -45,7 +46,7 @@ impl<'a> Importer<'a, '_> {
         let proto = self.proto;
         let held = |name: &str| self.initializers.contains_key(name) || self.bindings.contains_key(name);
         let inputs: Vec<&'a ValueInfoProto> = proto.input.iter().filter(|input| !held(&input.name)).collect();
-        for name in self.options.shapes.keys() {
+        for name in self.options.shapes.keys().chain(self.options.values.keys()) {
             if !inputs.iter().any(|input| input.name == *name) {
                 let available = inputs.iter().map(|input| input.name.clone()).collect();
                 return Err(ImportError::UnknownName { kind: "input", name: name.clone(), available });
@@ -58,8 +59,8 @@ impl<'a> Importer<'a, '_> {
                 self.duplicate(&input.name, "input", &input.name);
             }
             let info = shape.and_then(|shape| input_info(input, shape));
-            let binding = match info {
-                Ok(info) => Binding::Value(self.builder.graph.add_input(&input.name, info)),
+            let binding = match info.and_then(|info| self.input_or_constant(&input.name, info)) {
+                Ok(id) => Binding::Value(id),
                 Err(reason) => {
                     self.problem(&input.name, "input", reason);
                     Binding::Failed
@@ -68,6 +69,15 @@ impl<'a> Importer<'a, '_> {
             self.bindings.insert(&input.name, binding);
         }
         Ok(())
+    }
+
+    /// An input, or the constant that the caller gives for it.
+    fn input_or_constant(&mut self, name: &str, info: ValueInfo) -> Result<ValueId, Reason> {
+        let Some(text) = self.options.values.get(name) else {
+            return Ok(self.builder.graph.add_input(name, info));
+        };
+        self.builder.reserve(&info.shape)?;
+        Ok(self.builder.graph.add_constant(name, given::constant(&info, text)?))
     }
 
     /// The shapes of the inputs: the model's, with the caller's sizes put in.

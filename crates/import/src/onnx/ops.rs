@@ -21,6 +21,10 @@ mod compare;
 mod concat;
 mod constant;
 mod constant_of_shape;
+mod contrib_attention;
+mod contrib_fused;
+mod contrib_gelu;
+mod contrib_normalisation;
 mod conv;
 mod conv_transpose;
 mod cumulative;
@@ -44,6 +48,7 @@ mod grid_sample;
 mod group_normalization;
 mod identity;
 mod instance_normalization;
+mod is_nan;
 mod layer_normalization;
 mod leaky_relu;
 mod logic;
@@ -52,6 +57,7 @@ mod lp_normalization;
 mod lp_pool;
 mod lrn;
 mod matmul;
+mod matmul_nbits;
 mod max_pool;
 mod max_unpool;
 mod mean_variance_normalization;
@@ -69,6 +75,7 @@ mod qlinear_pool;
 mod quantize_linear;
 mod random;
 mod range;
+mod recurrent;
 mod reduce;
 mod relu;
 mod reshape;
@@ -136,6 +143,12 @@ operators! {
     concat: "Concat";
     constant: "Constant";
     constant_of_shape: "ConstantOfShape";
+    contrib_attention: "com.microsoft::Attention", "com.microsoft::GroupQueryAttention", "com.microsoft::MultiHeadAttention",
+        "com.microsoft::RotaryEmbedding";
+    contrib_fused: "com.microsoft::FusedConv", "com.microsoft::FusedGemm", "com.microsoft::FusedMatMul";
+    contrib_gelu: "com.microsoft::BiasGelu", "com.microsoft::FastGelu", "com.microsoft::Gelu", "com.microsoft::QuickGelu";
+    contrib_normalisation: "com.microsoft::EmbedLayerNormalization", "com.microsoft::SkipLayerNormalization",
+        "com.microsoft::SkipSimplifiedLayerNormalization";
     conv: "Conv";
     conv_transpose: "ConvTranspose";
     cumulative: "CumProd", "CumSum";
@@ -159,6 +172,7 @@ operators! {
     group_normalization: "GroupNormalization";
     identity: "Identity";
     instance_normalization: "InstanceNormalization";
+    is_nan: "IsNaN";
     layer_normalization: "LayerNormalization";
     leaky_relu: "LeakyRelu";
     logic: "And", "Or", "Xor";
@@ -167,6 +181,7 @@ operators! {
     lp_pool: "GlobalLpPool", "LpPool";
     lrn: "LRN";
     matmul: "MatMul";
+    matmul_nbits: "com.microsoft::MatMulNBits";
     max_pool: "MaxPool";
     max_unpool: "MaxUnpool";
     mean_variance_normalization: "MeanVarianceNormalization";
@@ -185,6 +200,7 @@ operators! {
     quantize_linear: "QuantizeLinear", "com.microsoft::QuantizeLinear";
     random: "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike";
     range: "Range";
+    recurrent: "GRU", "LSTM", "RNN", "com.microsoft::DynamicQuantizeLSTM";
     reduce: "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
         "ReduceProd", "ReduceSum", "ReduceSumSquare";
     relu: "Relu";
@@ -236,8 +252,8 @@ pub(super) fn qualified(node: &NodeProto) -> Cow<'_, str> {
 
 /// The names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    // An If is more than one node: the importer takes one of its branches. Sequences are lists it keeps.
-    let others = ["If"].into_iter().chain(super::sequences::OPERATORS);
+    // What holds graphs is more than one node: the importer puts those in. Sequences are lists it keeps.
+    let others = ["If", "Loop", "Scan"].into_iter().chain(super::sequences::OPERATORS);
     let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).chain(others).collect();
     names.sort_unstable();
     names.into_iter()

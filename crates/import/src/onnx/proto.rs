@@ -148,6 +148,9 @@ pub struct AttributeProto {
     /// Integers.
     #[prost(int64, repeated, tag = "8")]
     pub ints: Vec<i64>,
+    /// Strings.
+    #[prost(bytes = "vec", repeated, tag = "9")]
+    pub strings: Vec<Vec<u8>>,
     /// Subgraphs, undecoded.
     #[prost(bytes = "vec", repeated, tag = "11")]
     pub graphs: Vec<Vec<u8>>,
@@ -169,6 +172,7 @@ pub mod attribute_type {
     pub const GRAPH: i32 = 5;
     pub const FLOATS: i32 = 6;
     pub const INTS: i32 = 7;
+    pub const STRINGS: i32 = 8;
     pub const GRAPHS: i32 = 10;
 }
 

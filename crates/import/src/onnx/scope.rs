@@ -1,4 +1,4 @@
-//! [`Scope`]: a graph of a file with the branches of its Ifs, decoded, and what they take from outside.
+//! [`Scope`]: a graph of a file with those that its nodes hold, decoded, and what these take from outside.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -7,20 +7,27 @@ use prost::Message;
 use super::error::Reason;
 use super::proto::{AttributeProto, GraphProto, NodeProto};
 
-/// Deepest nesting of branches read: exporters write two or three.
+/// Deepest nesting of graphs read: exporters write two or three.
 const MAX_DEPTH: usize = 16;
 
-/// A graph and the branches of its Ifs.
+/// A graph and those that its nodes hold.
 pub(super) struct Scope {
     pub(super) proto: GraphProto,
     /// By index of the node.
-    pub(super) branches: HashMap<usize, Result<Branches, Reason>>,
+    pub(super) bodies: HashMap<usize, Result<Bodies, Reason>>,
 }
 
-/// The two branches of an If.
-pub(super) struct Branches {
-    then_branch: Branch,
-    else_branch: Branch,
+/// The graphs of a node.
+pub(super) enum Bodies {
+    /// The two branches of an If.
+    Branches {
+        /// Taken when the condition holds.
+        then_branch: Box<Branch>,
+        /// Taken otherwise.
+        else_branch: Box<Branch>,
+    },
+    /// What a Loop or a Scan repeats.
+    Repeated(Box<Branch>),
 }
 
 /// A graph that takes values from those around it.
@@ -30,44 +37,66 @@ pub(super) struct Branch {
     pub(super) captured: Vec<String>,
 }
 
-impl Branches {
-    /// The branch that the condition chooses.
-    pub(super) fn taken(&self, condition: bool) -> &Branch {
-        if condition { &self.then_branch } else { &self.else_branch }
-    }
-
-    /// Both.
-    fn all(&self) -> [&Branch; 2] {
-        [&self.then_branch, &self.else_branch]
+impl Bodies {
+    /// The graphs that may be computed: one branch of two where the condition is known.
+    fn taken(&self, condition: Option<bool>) -> impl Iterator<Item = &Branch> {
+        let both = match self {
+            Self::Branches { then_branch, .. } if condition == Some(true) => [Some(then_branch), None],
+            Self::Branches { else_branch, .. } if condition == Some(false) => [Some(else_branch), None],
+            Self::Branches { then_branch, else_branch } => [Some(then_branch), Some(else_branch)],
+            Self::Repeated(body) => [Some(body), None],
+        };
+        both.into_iter().flatten().map(Box::as_ref)
     }
 }
 
-/// Whether the node chooses between two graphs.
-pub(super) fn is_if(node: &NodeProto) -> bool {
-    node.op_type == "If" && matches!(node.domain.as_str(), "" | "ai.onnx")
+impl Branch {
+    /// Nodes of it and of the graphs in it, 1 at least.
+    pub(super) fn nodes(&self) -> usize {
+        let inner = self.scope.bodies.values().flatten().flat_map(|bodies| bodies.taken(None));
+        let inner = inner.map(Self::nodes).fold(1usize, usize::saturating_add);
+        inner.saturating_add(self.scope.proto.node.len())
+    }
+}
+
+/// Whether the node holds graphs that are read.
+pub(super) fn holds_graphs(node: &NodeProto) -> bool {
+    graph_attributes(node).is_some()
+}
+
+/// The attributes of a node that are graphs, for the operators whose graphs are read.
+fn graph_attributes(node: &NodeProto) -> Option<&'static [&'static str]> {
+    match (node.domain.as_str(), node.op_type.as_str()) {
+        ("" | "ai.onnx", "If") => Some(&["then_branch", "else_branch"]),
+        ("" | "ai.onnx", "Loop" | "Scan") => Some(&["body"]),
+        _ => None,
+    }
 }
 
 impl Scope {
-    /// The outermost graph. The bytes of its branches are taken out of it, so that nothing is held twice.
+    /// The outermost graph. The bytes of the graphs in it are taken out of it, so that nothing is held twice.
     pub(super) fn new(proto: GraphProto) -> Self {
         Self::at_depth(proto, 0)
     }
 
     fn at_depth(mut proto: GraphProto, depth: usize) -> Self {
-        let nodes = proto.node.iter_mut().enumerate().filter(|(_, node)| is_if(node));
-        let branches = nodes.map(|(index, node)| (index, branches(&mut node.attribute, depth))).collect();
-        Self { proto, branches }
+        let nodes = proto.node.iter_mut().enumerate();
+        let bodies = nodes.filter_map(|(index, node)| {
+            let names = graph_attributes(node)?;
+            let bodies = bodies(&mut node.attribute, names, depth);
+            node.attribute.retain(|attribute| !names.contains(&attribute.name.as_str()));
+            Some((index, bodies))
+        });
+        let bodies = bodies.collect();
+        Self { proto, bodies }
     }
 
-    /// The names that the node at `index` takes from this scope in its branches: in the one that is taken, where that
+    /// The names that the node at `index` takes from this scope in its graphs: in the branch that is taken, where that
     /// is known, else in both.
     pub(super) fn captured(&self, index: usize, condition: Option<bool>) -> impl Iterator<Item = &str> {
-        let branches = self.branches.get(&index).and_then(|branches| branches.as_ref().ok());
-        let branches = branches.map(|branches| match condition {
-            Some(condition) => vec![branches.taken(condition)],
-            None => branches.all().to_vec(),
-        });
-        branches.into_iter().flatten().flat_map(|branch| &branch.captured).map(String::as_str)
+        let bodies = self.bodies.get(&index).and_then(|bodies| bodies.as_ref().ok());
+        let taken = bodies.into_iter().flat_map(move |bodies| bodies.taken(condition));
+        taken.flat_map(|branch| &branch.captured).map(String::as_str)
     }
 
     /// The names that it uses and does not define.
@@ -75,7 +104,8 @@ impl Scope {
         let proto = &self.proto;
         let results = proto.node.iter().flat_map(|node| &node.output);
         let tensors = proto.initializer.iter().map(|tensor| &tensor.name);
-        let defined: HashSet<&str> = results.chain(tensors).map(String::as_str).collect();
+        let inputs = proto.input.iter().map(|input| &input.name);
+        let defined: HashSet<&str> = results.chain(tensors).chain(inputs).map(String::as_str).collect();
         let used = proto.node.iter().flat_map(|node| &node.input).map(String::as_str);
         let inner = (0..proto.node.len()).flat_map(|index| self.captured(index, None));
         let wanted = proto.output.iter().map(|output| output.name.as_str());
@@ -84,16 +114,26 @@ impl Scope {
     }
 }
 
-fn branches(attributes: &mut [AttributeProto], depth: usize) -> Result<Branches, Reason> {
-    let known =
-        |attribute: &&AttributeProto| !matches!(attribute.name.as_str(), "then_branch" | "else_branch");
-    if let Some(unknown) = attributes.iter().find(known) {
-        return Err(Reason::AttributeUnknown { name: unknown.name.clone(), opset: None });
+/// The graphs of an If, which may have no other attributes, of a Loop or of a Scan.
+fn bodies(attributes: &mut [AttributeProto], names: &[&'static str], depth: usize) -> Result<Bodies, Reason> {
+    match *names {
+        [then_branch, else_branch] => {
+            let unknown = |attribute: &&AttributeProto| !names.contains(&attribute.name.as_str());
+            if let Some(unknown) = attributes.iter().find(unknown) {
+                return Err(Reason::AttributeUnknown { name: unknown.name.clone(), opset: None });
+            }
+            let mut read = |name| {
+                let branch = branch(attributes, name, depth)?;
+                if branch.scope.proto.input.is_empty() {
+                    return Ok(Box::new(branch));
+                }
+                let found = format!("a graph of {} inputs", branch.scope.proto.input.len());
+                Err(Reason::AttributeValue { name, found, legal: "a graph without inputs".to_owned() })
+            };
+            Ok(Bodies::Branches { then_branch: read(then_branch)?, else_branch: read(else_branch)? })
+        }
+        _ => Ok(Bodies::Repeated(Box::new(branch(attributes, "body", depth)?))),
     }
-    Ok(Branches {
-        then_branch: branch(attributes, "then_branch", depth)?,
-        else_branch: branch(attributes, "else_branch", depth)?,
-    })
 }
 
 fn branch(attributes: &mut [AttributeProto], name: &'static str, depth: usize) -> Result<Branch, Reason> {
@@ -110,10 +150,6 @@ fn branch(attributes: &mut [AttributeProto], name: &'static str, depth: usize) -
         let legal = "a graph".to_owned();
         Reason::AttributeValue { name, found: error.to_string(), legal }
     })?;
-    if !proto.input.is_empty() {
-        let found = format!("a graph of {} inputs", proto.input.len());
-        return Err(Reason::AttributeValue { name, found, legal: "a graph without inputs".to_owned() });
-    }
     let scope = Scope::at_depth(proto, depth + 1);
     let captured = scope.free();
     Ok(Branch { scope, captured })

@@ -23,6 +23,8 @@ pub(super) struct Context<'a> {
     pub(super) blocks: &'a mut Blocks,
     /// The shape of the input that the node is.
     pub(super) shape: Option<&'a [usize]>,
+    /// The number that the caller fixes the input to.
+    pub(super) value: Option<&'a str>,
     node: &'a NodeDef,
     builder: NodeBuilder<'a>,
 }
@@ -47,11 +49,11 @@ impl<'a> Context<'a> {
         builder: &'a mut Builder,
         node: &'a NodeDef,
         operands: Vec<Option<ValueId>>,
-        shape: Option<&'a [usize]>,
+        (shape, value): (Option<&'a [usize]>, Option<&'a str>),
         blocks: &'a mut Blocks,
     ) -> Self {
         let builder = NodeBuilder::new(builder, node.name.clone(), operands);
-        Self { attributes: Attributes::new(node), blocks, shape, node, builder }
+        Self { attributes: Attributes::new(node), blocks, shape, value, node, builder }
     }
 
     /// The operator's name.

@@ -52,7 +52,8 @@ impl Importer<'_> {
     /// Refuses shapes in the options for what is not a placeholder.
     pub(super) fn check_shapes(&self) -> Result<(), ImportError> {
         let placeholders = || self.proto.node.iter().filter(|node| ops::is_placeholder(node));
-        let unknown = self.options.shapes.keys().find(|name| {
+        let mut names = self.options.shapes.keys().chain(self.options.values.keys());
+        let unknown = names.find(|name| {
             let node = node_of(name);
             !placeholders().any(|placeholder| placeholder.name == node)
         });

@@ -178,9 +178,6 @@ fn a_condition_is_one_truth_value() {
 #[test]
 fn what_cannot_be_chosen_is_refused() {
     let keep = graph(vec![node("Relu", &["x"], &["u"])], &["u"]);
-    let mut model = Model::new(13).input("x", &[2]).node(choice("c", &["y"], &keep, &keep)).output("y");
-    model.graph().input.push(value_info("c", data_type::BOOL, &[]));
-    assert_eq!(model.reason(), Reason::Condition);
     let mut model = doubled_or_negated(true);
     model.graph().node.last_mut().unwrap().attribute.pop();
     assert_eq!(model.reason(), Reason::AttributeMissing { name: "else_branch" });

@@ -121,7 +121,6 @@ fn every_reason_says_what_to_do() {
         (Reason::AttributeValue { name: "axis", found, legal }, "legal value"),
         (Reason::Subgraph { name: name() }, "control flow"),
         (Reason::Nesting { limit: 16 }, "control flow"),
-        (Reason::Condition, "control flow"),
         (Reason::Output { index: 1, name: name() }, "for inference"),
         (Reason::NoShape, "the shape of the input as an option"),
         (Reason::Dimension { axis: 0, size: -2, limit: 1 }, "the shape of the input as an option"),

@@ -6,13 +6,14 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::accuracy::{self, Labels};
-use crate::batch::float;
+use crate::batch::{float, float_calls};
 use crate::error::Error;
 use crate::eval_limits;
 use crate::finite::NonFinite;
 use crate::inputs::{self, InputFile, Preprocess, Samples, wanted};
 use crate::model::{self, ModelOptions};
 use crate::samples::{OutputReport, npz, reports};
+use crate::stateful::{Stateful, States};
 use crate::weights;
 
 /// What to evaluate, on what.
@@ -26,6 +27,8 @@ pub struct Request {
     pub inputs: Vec<InputFile>,
     /// What is done to their values.
     pub preprocess: Preprocess,
+    /// Whether samples are calls that hand on a state.
+    pub stateful: Stateful,
     /// Evaluates a model that takes far more time or memory than its size suggests, too.
     pub unlimited: bool,
     /// Measures accuracy.
@@ -64,7 +67,7 @@ pub struct Report {
 /// [`Error::Read`], [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`] for the model;
 /// [`Error::Operations`] and [`Error::Memory`] when it takes more than fits its size;
 /// [`Error::UnknownInput`], [`Error::Array`], [`Error::Media`], [`Error::Preprocess`] and [`Error::Port`] for inputs;
-/// [`Error::Eval`] when an operator fails.
+/// [`Error::State`] for calls that hand on nothing; [`Error::Eval`] when an operator fails.
 pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>), Error> {
     let start = Instant::now();
     let model = model::load(&request.path, &request.model, &request.inputs, context.reader)?;
@@ -74,9 +77,15 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
     let measured = request.accuracy.as_ref();
     let labels = measured.map(|options| Labels::read(&options.labels, context.reader)).transpose()?;
     let (inputs, preprocess) = (wanted::of_model(&model), &request.preprocess);
+    let states =
+        States::of(&request.stateful, &model::ports(&model.graph), &model::output_ports(&model.graph))?;
+    let (files, states) = (&request.inputs, states.as_ref());
     let Samples { samples, notes: found } =
-        inputs::samples(&request.inputs, &inputs, preprocess, context.reader, None)?;
-    let stacks = float(&model.graph, &samples)?;
+        inputs::samples_of_calls(files, &inputs, preprocess, context.reader, None, states)?;
+    let stacks = match states {
+        Some(states) => float_calls(&model.graph, &samples, states)?,
+        None => float(&model.graph, &samples)?,
+    };
     let accuracy = labels.as_ref().zip(measured);
     let accuracy = accuracy.map(|(labels, options)| labels.judge(options, &stacks, None)).transpose()?;
     let minimum = measured.and_then(|options| options.minimum);

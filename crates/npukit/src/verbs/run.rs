@@ -15,7 +15,7 @@ use npukit_target::{
 use serde::Serialize;
 
 use crate::accuracy::{self, Labels};
-use crate::batch::{in_model_shape, machine_by};
+use crate::batch::{in_model_shape, machine_by, machine_calls};
 use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::finite::NonFinite;
@@ -30,6 +30,7 @@ use crate::remarks::Remarks;
 use crate::samples::{DumpedTensor, OutputReport, Stack, npz, reports};
 use crate::source::Source;
 use crate::speed::{Speed, batch, timed};
+use crate::stateful::{Stateful, States};
 use crate::targets::artifact_target;
 use crate::underflow;
 use crate::{Context, device_dump, quantise, rescale};
@@ -46,6 +47,8 @@ pub struct Request {
     pub inputs: Vec<InputFile>,
     /// What is done to their values.
     pub preprocess: Preprocess,
+    /// Whether samples are calls that hand on a state.
+    pub stateful: Stateful,
     /// For an artifact: the model that it was compiled from, whose names and shapes its inputs and outputs take.
     pub like: Option<String>,
     /// Gives the machine's integers instead of real values.
@@ -203,7 +206,7 @@ pub struct Files {
 /// Those of [`compile`](super::compile::compile) for a model, [`Error::Target`] for an artifact that cannot
 /// be loaded; [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for options that are for models;
 /// [`Error::UnknownInput`], [`Error::Array`], [`Error::Media`], [`Error::Preprocess`] and [`Error::Port`] for inputs;
-/// [`Error::Target`] when the machine faults; [`Error::Eval`] when the evaluator beside it does.
+/// [`Error::State`] for calls that hand on nothing; [`Error::Target`] when the machine faults; [`Error::Eval`] when the evaluator beside it does.
 pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), Error> {
     let start = Instant::now();
     request.check()?;
@@ -273,16 +276,21 @@ impl<'a> Outcome<'a> {
             Some(like) => like.inputs(),
             None => wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model)),
         };
-        let (files, preprocess) = (&request.inputs, &request.preprocess);
+        let states = States::of(&request.stateful, &compiled.inputs(), &compiled.outputs())?;
+        let (files, preprocess, states) = (&request.inputs, &request.preprocess, states.as_ref());
+        let text = Some(&read_text as &inputs::ReadText<'_>);
         let Samples { mut samples, mut notes } =
-            inputs::samples(files, &inputs, preprocess, context.reader, Some(&read_text))?;
+            inputs::samples_of_calls(files, &inputs, preprocess, context.reader, text, states)?;
         if let Some(like) = &like {
             notes.splice(0..0, like.notes());
             samples = samples.into_iter().map(|sample| like.packed(sample)).collect();
         }
         let unwritten = OnceLock::new();
         let run = |place, sample: &Sample| request.run_sample(compiled, (place, sample), &unwritten);
-        let (stacks, saturations) = machine_by(compiled, &samples, run)?;
+        let (stacks, saturations) = match states {
+            Some(states) => machine_calls(compiled, &mut samples, states, run)?,
+            None => machine_by(compiled, &samples, run)?,
+        };
         let unwritten = unwritten.into_inner().map(|error| told_of_unwritten(&error));
         let stacks = if let Some(like) = &like { like.unpacked(stacks) } else { stacks };
         Ok(Self { request, compiled, samples, notes, unwritten, stacks, saturations })

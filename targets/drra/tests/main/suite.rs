@@ -25,10 +25,7 @@ const SUITE: Suite = Suite {
         ("vec_mult_sat_16.json", 1, 0),
     ],
     inexact: 0,
-    presets: &[
-        ("3x1", &["softmax", "transposed convolution"]),
-        ("3x1+ext", &["transposed convolution"]),
-    ],
+    presets: &[("3x1", &["softmax", "transposed convolution"]), ("3x1+ext", &["transposed convolution"])],
     text: Text::Files(".pasm"),
     // Sums of integers of 16 bits without fraction bits.
     tolerance: 0.05,

@@ -3,7 +3,8 @@
 use npukit_graph::ValueId;
 use npukit_graph::op::BinaryKind::{Add, Mul};
 use npukit_graph::op::{
-    BatchNormalization, Cast, Conv, DequantizeLinear, Gemm, MatMul, QuantizeLinear, Relu, Softmax, UnaryKind,
+    BatchNormalization, Cast, Conv, DequantizeLinear, Gemm, IsNaN, MatMul, QuantizeLinear, Relu, Softmax,
+    UnaryKind, Where,
 };
 use npukit_numeric::ElementType;
 
@@ -65,6 +66,50 @@ pub fn duplicates() -> Vec<Example> {
         }
     };
     vec![works("the same function of the same value", sum(1, 1)), stays("over another axis", sum(0, 1))]
+}
+
+/// A Softmax of `scores` and a mask, 0 in place of what is no number.
+fn guarded(net: &mut Net, scores: ValueId, mask: &[f32]) -> ValueId {
+    let mask = net.constant(f32s(&[2, 2], mask));
+    let masked = net.binary(Add, scores, mask);
+    let share = net.node(Softmax { axis: 1, axis_end: 2 }, &[masked]);
+    let (hidden, zero) = (net.node(IsNaN, &[share]), net.number(0.0));
+    net.node(Where, &[hidden, zero, share])
+}
+
+pub fn nan_guards() -> Vec<Example> {
+    const HIDDEN: f32 = f32::NEG_INFINITY;
+    let products = |mask: [f32; 4]| {
+        move |net: &mut Net| {
+            let (queries, keys) = (net.ones(&[2, 2]), net.ones(&[2, 2]));
+            let scores = net.node(MatMul, &[queries, keys]);
+            guarded(net, scores, &mask)
+        }
+    };
+    vec![
+        works("a mask that leaves something of every row", products([0.0, HIDDEN, 0.0, 0.0])),
+        works("two of them, one after the other", |net| {
+            let scores = net.ones(&[2, 2]);
+            let first = guarded(net, scores, &[0.0, HIDDEN, 0.0, 0.0]);
+            guarded(net, first, &[0.0, 0.0, HIDDEN, 0.0])
+        }),
+        works("a guard behind one that must stay", |net| {
+            let scores = net.ones(&[2, 2]);
+            let first = guarded(net, scores, &[HIDDEN, HIDDEN, 0.0, 0.0]);
+            guarded(net, first, &[0.0, 0.0, HIDDEN, 0.0])
+        }),
+        stays("a row that is hidden", products([0.0, HIDDEN, HIDDEN, HIDDEN])),
+        stays("two masks that together hide a row", |net| {
+            let (scores, mask) = (net.ones(&[2, 2]), net.constant(f32s(&[2], &[HIDDEN, 0.0])));
+            let scores = net.binary(Add, scores, mask);
+            guarded(net, scores, &[0.0, HIDDEN, 0.0, 0.0])
+        }),
+        stays("scores that a logarithm gives", |net| {
+            let scores = net.ones(&[2, 2]);
+            let scores = net.unary(UnaryKind::Log, scores);
+            guarded(net, scores, &[0.0, HIDDEN, 0.0, 0.0])
+        }),
+    ]
 }
 
 pub fn gemm_form() -> Vec<Example> {

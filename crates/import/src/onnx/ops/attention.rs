@@ -83,20 +83,25 @@ fn by_head(
 }
 
 /// The sizes of an attention, and the numbers it is computed in.
-struct Attention {
-    batch: usize,
-    heads: usize,
-    kv_heads: usize,
-    queries: usize,
-    keys: usize,
-    head: usize,
+pub(super) struct Attention {
+    pub(super) batch: usize,
+    pub(super) heads: usize,
+    pub(super) kv_heads: usize,
+    pub(super) queries: usize,
+    pub(super) keys: usize,
+    pub(super) head: usize,
     /// Keys before those of the queries' own tokens.
-    before: usize,
+    pub(super) before: usize,
     element: ElementType,
 }
 
 impl Attention {
-    fn new(context: &Context<'_>, query: ValueId, keys: ValueId, before: usize) -> Result<Self, Reason> {
+    pub(super) fn new(
+        context: &Context<'_>,
+        query: ValueId,
+        keys: ValueId,
+        before: usize,
+    ) -> Result<Self, Reason> {
         let element = context.element(query);
         match (context.shape(query), context.shape(keys)) {
             (&[batch, heads, queries, head], &[_, kv_heads, keys, _])
@@ -117,7 +122,7 @@ impl Attention {
         self.heads / self.kv_heads * self.queries
     }
 
-    fn number(&self, context: &mut Context<'_>, value: f32) -> Result<ValueId, Reason> {
+    pub(super) fn number(&self, context: &mut Context<'_>, value: f32) -> Result<ValueId, Reason> {
         let number = typed(self.element, Vec::new(), TensorData::F32(vec![value]))?;
         Ok(context.make_constant(number))
     }
@@ -131,13 +136,7 @@ impl Attention {
         keys: ValueId,
     ) -> Result<(ValueId, ValueId), Reason> {
         let scale = context.attributes.float_or("scale", 1.0 / (self.head as f32).sqrt())?;
-        let shape = vec![self.batch, self.kv_heads, self.rows(), self.head];
-        let grouped = context.helper("query_groups", Reshape { shape }, vec![query])?;
-        let transposed = context.helper("keys", Transpose { perm: vec![0, 1, 3, 2] }, vec![keys])?;
-        let products = context.helper("products", MatMul, vec![grouped, transposed])?;
-        let shape = vec![self.batch, self.heads, self.queries, self.keys];
-        let products = context.helper("scores", Reshape { shape }, vec![products])?;
-        let scaled = self.scaled(context, products, scale)?;
+        let scaled = self.scores(context, query, keys, scale)?;
         let capped = self.capped(context, scaled)?;
         let masked = self.masked(context, capped)?;
         context.attributes.without_effect("softmax_precision"); // we compute in 32-bit floats
@@ -153,8 +152,30 @@ impl Attention {
         Ok((probabilities, shown))
     }
 
+    /// How well each key fits each query, `[batch, heads, queries, keys]`.
+    pub(super) fn scores(
+        &self,
+        context: &mut Context<'_>,
+        query: ValueId,
+        keys: ValueId,
+        scale: f32,
+    ) -> Result<ValueId, Reason> {
+        let shape = vec![self.batch, self.kv_heads, self.rows(), self.head];
+        let grouped = context.helper("query_groups", Reshape { shape }, vec![query])?;
+        let transposed = context.helper("keys", Transpose { perm: vec![0, 1, 3, 2] }, vec![keys])?;
+        let products = context.helper("products", MatMul, vec![grouped, transposed])?;
+        let shape = vec![self.batch, self.heads, self.queries, self.keys];
+        let products = context.helper("scores", Reshape { shape }, vec![products])?;
+        self.scaled(context, products, scale)
+    }
+
     /// `factor * x`.
-    fn scaled(&self, context: &mut Context<'_>, x: ValueId, factor: f32) -> Result<ValueId, Reason> {
+    pub(super) fn scaled(
+        &self,
+        context: &mut Context<'_>,
+        x: ValueId,
+        factor: f32,
+    ) -> Result<ValueId, Reason> {
         if factor == 1.0 {
             return Ok(x);
         }
@@ -165,9 +186,16 @@ impl Attention {
     /// `cap * tanh(x / cap)`, where there is a cap.
     fn capped(&self, context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
         let cap = context.attributes.float_or("softcap", 0.0)?;
-        if cap == 0.0 {
-            return Ok(x);
-        }
+        if cap == 0.0 { Ok(x) } else { self.capped_by(context, x, cap) }
+    }
+
+    /// `cap * tanh(x / cap)`.
+    pub(super) fn capped_by(
+        &self,
+        context: &mut Context<'_>,
+        x: ValueId,
+        cap: f32,
+    ) -> Result<ValueId, Reason> {
         let cap = self.number(context, cap)?;
         let x = context.helper("uncapped", Binary { kind: BinaryKind::Div }, vec![x, cap])?;
         let x = context.helper("tanh", Unary { kind: UnaryKind::Tanh }, vec![x])?;
@@ -175,7 +203,7 @@ impl Attention {
     }
 
     /// What the heads see, as the queries lie: by token or by head.
-    fn seen(
+    pub(super) fn seen(
         &self,
         context: &mut Context<'_>,
         probabilities: ValueId,

@@ -13,6 +13,11 @@ use super::super::quantised::number;
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "x")?;
+    Ok(of(context, x)?.to_vec())
+}
+
+/// The bytes that stand for `x`, the step between them and the byte for 0.
+pub(super) fn of(context: &mut Context<'_>, x: ValueId) -> Result<[ValueId; 3], Reason> {
     let zero = number(context, Vec::new(), 0.0)?;
     let binary = |context: &mut Context<'_>, kind, left, right| {
         context.helper("range", Binary { kind }, vec![left, right])
@@ -41,5 +46,5 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         precision: ElementType::F32,
     };
     let y = context.emit(op, vec![x, scale, zero_point])?;
-    Ok(vec![y, scale, zero_point])
+    Ok([y, scale, zero_point])
 }

@@ -95,7 +95,7 @@ impl Request {
             (source.calibration != Default::default(), "`--calibrate`, `--rescale` or `--quantise`"),
             (
                 source.model != Default::default(),
-                "`--batch`, `--dim`, `--input-shape`, `--outputs` or `--resize`",
+                "`--batch`, `--dim`, `--input-shape`, `--set`, `--outputs` or `--resize`",
             ),
             (!source.options.is_empty(), "an option of the compiler"),
         ];

@@ -1,0 +1,140 @@
+//! MatMulNBits: a product with weights of 2, 4 or 8 bits, which have a scale and a zero point for each block of a row.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{Binary, BinaryKind, MatMul};
+use npukit_numeric::{ElementType, Tensor, TensorData};
+
+use super::super::attributes::unsupported;
+use super::super::context::{Context, described};
+use super::super::error::Reason;
+use crate::elements::{packed, typed};
+
+/// How the weights lie.
+struct Blocks {
+    /// Weights of a row, which makes one column of the result.
+    columns: usize,
+    rows: usize,
+    bits: usize,
+    /// Weights of a block.
+    size: usize,
+}
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "A")?;
+    let blocks = Blocks::read(context)?;
+    context.attributes.without_effect("accuracy_level"); // we compute in 32-bit floats
+    let weights = blocks.weights(context)?;
+    let weights = typed(context.element(x), vec![blocks.columns, blocks.rows], TensorData::F32(weights))?;
+    let weights = context.make_constant(weights);
+    let Some(bias) = context.optional(5) else { return Ok(vec![context.emit(MatMul, vec![x, weights])?]) };
+    let product = context.helper("product", MatMul, vec![x, weights])?;
+    Ok(vec![context.emit(Binary { kind: BinaryKind::Add }, vec![product, bias])?])
+}
+
+impl Blocks {
+    fn read(context: &mut Context<'_>) -> Result<Self, Reason> {
+        let mut size = |name: &'static str| {
+            let stated = context.attributes.int(name)?.ok_or(Reason::AttributeMissing { name })?;
+            let legal = || unsupported(name, stated, "1 to 2147483647");
+            usize::try_from(stated)
+                .ok()
+                .filter(|size| (1..=i32::MAX as usize).contains(size))
+                .ok_or_else(legal)
+        };
+        let (columns, rows, block) = (size("K")?, size("N")?, size("block_size")?);
+        let bits = context.attributes.int_or("bits", 4)?;
+        if ![2, 4, 8].contains(&bits) {
+            return Err(unsupported("bits", bits, "2, 4 or 8"));
+        }
+        if let Some(order) = context.optional(4) {
+            let order = context.constant(order, "g_idx")?;
+            let plain = (0..columns).map(|column| (column / block) as i32);
+            let is_plain = matches!(order.data(), TensorData::I32(order) if order.iter().copied().eq(plain));
+            if !is_plain {
+                let (found, legal) = (described(&order), "the number of the block of each weight, in order");
+                return Err(Reason::OperandValue { operand: "g_idx", found, legal: legal.to_owned() });
+            }
+        }
+        Ok(Self { columns, rows, bits: bits as usize, size: block })
+    }
+
+    /// Blocks of a row.
+    fn count(&self) -> usize {
+        self.columns.div_ceil(self.size)
+    }
+
+    /// Bytes of a block.
+    fn bytes(&self) -> usize {
+        (self.size * self.bits).div_ceil(8)
+    }
+
+    /// The weights as they are multiplied by, `[columns, rows]`.
+    fn weights(&self, context: &mut Context<'_>) -> Result<Vec<f32>, Reason> {
+        let Self { columns, rows, bits, size } = *self;
+        let count = self.count();
+        let codes =
+            self.bytes_of(context, 1, "B", rows.saturating_mul(count).saturating_mul(self.bytes()))?;
+        // As many as the file holds: they cost nothing of what folding may make.
+        context.allow(rows * columns);
+        let scales = context.input(2, "scales")?;
+        let scales = self.numbers(context, scales, "scales")?;
+        let zeros = self.zeros(context)?;
+        let mut weights = vec![0.0; rows * columns];
+        for block in 0..rows * count {
+            let (row, first) = (block / count, block % count * size);
+            let bytes = &codes[block * self.bytes()..][..self.bytes()];
+            let length = size.min(columns - first);
+            for (column, code) in (first..).zip(packed(bytes, bits, length)) {
+                weights[column * rows + row] = (code as f32 - zeros[block]) * scales[block];
+            }
+        }
+        Ok(weights)
+    }
+
+    /// The zero point of each block: floats, or integers whose rows begin with a byte; in the middle when not given.
+    fn zeros(&self, context: &mut Context<'_>) -> Result<Vec<f32>, Reason> {
+        let count = self.count();
+        let Some(zeros) = context.optional(3) else {
+            return Ok(vec![(1 << (self.bits - 1)) as f32; self.rows * count]);
+        };
+        if context.element(zeros).is_float() {
+            return self.numbers(context, zeros, "zero_points");
+        }
+        let width = (count * self.bits).div_ceil(8);
+        let bytes = self.bytes_of(context, 3, "zero_points", self.rows * width)?;
+        let row = |row: &[u8]| packed(row, self.bits, count).map(|zero| zero as f32).collect::<Vec<f32>>();
+        Ok(bytes.chunks(width).flat_map(row).collect())
+    }
+
+    /// A number for each block.
+    fn numbers(&self, context: &Context<'_>, id: ValueId, operand: &'static str) -> Result<Vec<f32>, Reason> {
+        let tensor = context.constant(id, operand)?;
+        let expected = self.rows * self.count();
+        match tensor.as_f32() {
+            Some(numbers) if numbers.len() == expected => Ok(numbers.to_vec()),
+            _ => Err(wrong(operand, &tensor, format!("{expected} floats"))),
+        }
+    }
+
+    fn bytes_of(
+        &self,
+        context: &mut Context<'_>,
+        index: usize,
+        operand: &'static str,
+        expected: usize,
+    ) -> Result<Vec<u8>, Reason> {
+        let id = context.input(index, operand)?;
+        let tensor = context.constant(id, operand)?;
+        match tensor.data() {
+            TensorData::I32(bytes) if tensor.element() == ElementType::U8 && bytes.len() == expected => {
+                Ok(bytes.iter().map(|&byte| byte as u8).collect())
+            }
+            _ => Err(wrong(operand, &tensor, format!("{expected} bytes"))),
+        }
+    }
+}
+
+fn wrong(operand: &'static str, tensor: &Tensor, legal: String) -> Reason {
+    Reason::OperandValue { operand, found: described(tensor), legal }
+}
