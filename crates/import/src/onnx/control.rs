@@ -416,7 +416,7 @@ impl<'a> Importer<'a, '_> {
     fn truth(&self, condition: ValueId) -> Result<Option<bool>, Reason> {
         let ValueInfo { shape, element } = &self.builder.graph.value(condition).info;
         if *element != ElementType::Bool || shape.iter().product::<usize>() != 1 {
-            let (found, legal) = (format!("{element:?}{shape:?}"), "one truth value".to_owned());
+            let (found, legal) = (format!("{element:?} {shape:?}"), "one truth value".to_owned());
             return Err(Reason::OperandValue { operand: "cond", found, legal });
         }
         Ok(self.builder.graph.constant(condition).map(|constant| is_true(Some(constant))))

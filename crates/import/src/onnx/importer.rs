@@ -303,7 +303,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         user: (&str, &str),
     ) -> Option<Vec<ValueId>> {
         let (builder, problems, remarks) = (&mut *self.builder, &mut *self.problems, &mut *self.remarks);
-        Importer::new(scope, self.file, builder, problems, remarks).as_branch(bindings, user)
+        Importer::new(scope, self.file, builder, problems, remarks).held(bindings, user)
     }
 
     /// As [`Importer::branch`], of a graph that stays one of its own.
@@ -315,10 +315,10 @@ impl<'a, 'b> Importer<'a, 'b> {
         user: (&str, &str),
     ) -> Option<Vec<ValueId>> {
         let (problems, remarks) = (&mut *self.problems, &mut *self.remarks);
-        Importer::new(scope, self.file, builder, problems, remarks).as_branch(bindings, user)
+        Importer::new(scope, self.file, builder, problems, remarks).held(bindings, user)
     }
 
-    fn as_branch(mut self, bindings: HashMap<&'a str, Binding>, user: (&str, &str)) -> Option<Vec<ValueId>> {
+    fn held(mut self, bindings: HashMap<&'a str, Binding>, user: (&str, &str)) -> Option<Vec<ValueId>> {
         (self.bindings, self.is_branch) = (bindings, true);
         self.define();
         let wanted: Vec<&str> = self.proto.output.iter().map(|output| output.name.as_str()).collect();

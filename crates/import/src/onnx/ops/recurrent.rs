@@ -23,6 +23,9 @@ use product::Product;
 /// Results that a step of the largest kind of layer adds to the graph.
 const RESULTS_PER_STEP: usize = 24;
 
+/// The states after a step, given what the input contributes and the states before it, where nothing is zeros.
+type Step = fn(&Cell, &mut Context<'_>, ValueId, &[Option<ValueId>]) -> Result<Vec<ValueId>, Reason>;
+
 /// What the three kinds of layers differ in.
 struct Kind {
     /// Parts of the weights: three gates and what goes into the cell, say.
@@ -32,7 +35,7 @@ struct Kind {
     /// Values that one step hands to the next: the hidden state, and for an LSTM the cell.
     states: usize,
     /// One step.
-    step: fn(&Cell, &mut Context<'_>, ValueId, &[Option<ValueId>]) -> Result<Vec<ValueId>, Reason>,
+    step: Step,
 }
 
 /// One direction of a layer.
