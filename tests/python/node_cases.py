@@ -45,6 +45,7 @@ OPERATORS = """
     PRelu Pad Pow QuantizeLinear RMSNormalization Range Reciprocal ReduceMax ReduceMean ReduceSum
     Relu Reshape Resize RotaryEmbedding Shape Sigmoid Size Slice Softmax SpaceToDepth Split Sqrt
     Squeeze Sub Sum Tanh Tile Transpose Trilu Unsqueeze Upsample Where
+    GRU If IsNaN LSTM Loop RNN Scan
 """.split()
 
 # Operands, as the standard calls them, that say what a node does rather than what it does it to:
@@ -55,6 +56,7 @@ PARAMETERS = {
     "DequantizeLinear": ["x_scale", "x_zero_point"],
     "Dropout": ["ratio", "training_mode"],
     "Expand": ["shape"],
+    "Loop": ["M"],
     "Pad": ["pads", "constant_value", "axes"],
     "QuantizeLinear": ["y_scale", "y_zero_point"],
     "Range": ["start", "limit", "delta"],

@@ -32,6 +32,7 @@ mod laws;
 #[path = "main/lifting.rs"]
 mod lifting;
 #[path = "main/losses.rs"]
+mod loops;
 mod losses;
 #[path = "main/movement.rs"]
 mod movement;

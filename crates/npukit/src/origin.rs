@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use npukit_graph::{Graph, Node, Op};
 use npukit_graph::quantise::Method;
+use npukit_graph::{Graph, Node, Op};
 use npukit_target::{CompileOptions, Compiled, Instance, Phase, Problem, TargetError};
 
 use crate::error::Error;

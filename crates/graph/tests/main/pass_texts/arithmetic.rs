@@ -3,8 +3,8 @@
 use npukit_graph::ValueId;
 use npukit_graph::op::BinaryKind::{Add, Mul};
 use npukit_graph::op::{
-    BatchNormalization, Cast, Conv, DequantizeLinear, Gemm, IsNaN, MatMul, QuantizeLinear, Relu, Softmax, UnaryKind,
-    Where,
+    BatchNormalization, Cast, Conv, DequantizeLinear, Gemm, IsNaN, MatMul, QuantizeLinear, Relu, Softmax,
+    UnaryKind, Where,
 };
 use npukit_numeric::ElementType;
 
