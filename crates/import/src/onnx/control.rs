@@ -176,7 +176,8 @@ impl<'a> Importer<'a, '_> {
         if self.builder.graph.shape(value).is_empty() {
             return Ok(value);
         }
-        self.add(node, Reshape { shape: vec![] }, vec![value])
+        let name = format!("{}/scalar", name_of(node));
+        first(&self.builder.emit(&name, Reshape { shape: vec![] }.into(), vec![value])?, &name)
     }
 
     fn constant(&mut self, node: &NodeProto, shape: Vec<usize>, data: TensorData) -> Result<ValueId, Reason> {
