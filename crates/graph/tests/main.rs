@@ -31,8 +31,9 @@ mod growth;
 mod laws;
 #[path = "main/lifting.rs"]
 mod lifting;
-#[path = "main/losses.rs"]
+#[path = "main/loops.rs"]
 mod loops;
+#[path = "main/losses.rs"]
 mod losses;
 #[path = "main/movement.rs"]
 mod movement;
