@@ -129,10 +129,10 @@ def recurrent_layers():
                     activation_alpha=[0.3], activation_beta=[0.4])
 
 
-def quantised_lstm(name, directions=1, kind=np.int8, by_column=False, initial=False):
+def quantised_lstm(name, directions=1, kind=np.int8, by_column=False, initial=False, silent=False):
     """DynamicQuantizeLSTM, as ONNX Runtime's quantiser writes it."""
     case, steps, batch, size, hidden = Case(name), 4, 2, 8, 16
-    x = case.input("x", case.random(steps, batch, size))
+    x = case.input("x", case.random(steps, batch, size, scale=0.0 if silent else 1.0))
     low, high = (-127, 128) if kind is np.int8 else (0, 256)
     draw = lambda *shape: case.generator.integers(low, high, shape).astype(kind)
     scales = (directions, 4 * hidden) if by_column else (directions,)
@@ -154,6 +154,7 @@ def quantised_layers():
     yield quantised_lstm("quantised_lstm")
     yield quantised_lstm("quantised_lstm_unsigned", kind=np.uint8, initial=True)
     yield quantised_lstm("quantised_lstm_by_column", by_column=True, directions=2)
+    yield quantised_lstm("quantised_lstm_silence", silent=True)
 
 
 def value(name, kind=FLOAT, shape=None):

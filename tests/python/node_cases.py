@@ -63,6 +63,7 @@ PARAMETERS = {
         "num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz"
     ],
     "OneHot": ["depth"],
+    "Loop": ["M"],
     "Pad": ["pads", "constant_value", "axes"],
     "QuantizeLinear": ["y_scale", "y_zero_point"],
     "Range": ["start", "limit", "delta"],

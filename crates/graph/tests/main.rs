@@ -33,6 +33,8 @@ mod indexing;
 mod laws;
 #[path = "main/lifting.rs"]
 mod lifting;
+#[path = "main/loops.rs"]
+mod loops;
 #[path = "main/losses.rs"]
 mod losses;
 #[path = "main/movement.rs"]

@@ -14,7 +14,7 @@ use crate::error::Reason;
 pub(crate) const MAX_INTEGERS: usize = 2 * crate::shape::MAX_RANK;
 
 /// What a result costs, its name and shape, in elements of constants.
-const ELEMENTS_PER_RESULT: usize = 64;
+pub(crate) const ELEMENTS_PER_RESULT: usize = 64;
 
 /// A node being translated: its name in the graph and its operands, which are values already.
 pub(crate) struct NodeBuilder<'a> {

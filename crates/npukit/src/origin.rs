@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use npukit_graph::Graph;
 use npukit_graph::quantise::Method;
-use npukit_target::{CompileOptions, Compiled, Instance, Phase, TargetError};
+use npukit_graph::{Graph, Node, Op};
+use npukit_target::{CompileOptions, Compiled, Instance, Phase, Problem, TargetError};
 
 use crate::error::Error;
 use crate::groups::causes;
@@ -62,6 +62,7 @@ impl Origin {
 
     /// The program.
     pub(crate) fn compile(&self) -> Result<Box<dyn Compiled>, Error> {
+        self.refuse_loops()?;
         let _phase = Phase::begin("compile");
         let compiled = self.instance.compile(&self.model.simplified, &self.options);
         compiled.map_err(|error| self.explained(error))
@@ -69,11 +70,29 @@ impl Origin {
 
     /// Refuses a model with nodes that the instance does not take.
     pub(crate) fn admit(&self) -> Result<(), Error> {
+        self.refuse_loops()?;
         let _phase = Phase::begin("check nodes");
         match self.instance.check(&self.model.simplified, &self.options)? {
             problems if problems.is_empty() => Ok(()),
             problems => Err(self.explained(TargetError::Refused(problems))),
         }
+    }
+
+    /// Refuses a model with loops that are left in it: no program goes back by a value that it computes.
+    fn refuse_loops(&self) -> Result<(), Error> {
+        let graph = &self.model.simplified;
+        let loops: Vec<&Node> = graph.nodes.iter().filter(|node| matches!(node.op, Op::Loop(_))).collect();
+        if loops.is_empty() {
+            return Ok(());
+        }
+        let mut problems = self.instance.check(graph, &self.options)?;
+        problems.retain(|problem| problem.op != "Loop");
+        problems.extend(loops.into_iter().map(|node| {
+            let reason = "how often it repeats its body is known only when it runs, or is more than is unrolled";
+            let hint = "fix the input that says how often (`--set NAME=NUMBER`), or end the model before it (`--outputs`)";
+            Problem::new(&node.name, "Loop", reason, hint)
+        }));
+        Err(self.explained(TargetError::Refused(problems)))
     }
 
     /// The graph that the instance lowers.

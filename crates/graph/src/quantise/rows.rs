@@ -10,7 +10,7 @@ use npukit_numeric::Tensor;
 use crate::ir::{Graph, ValueId};
 use crate::op::Op;
 
-/// Largest magnitude of a code; -8 exists in memory and is never made.
+/// Largest magnitude of a code that is made; -8 exists in memory, and is kept where a model has it.
 const LARGEST: f32 = 7.0;
 
 /// Why weights cannot be quantised.
@@ -41,7 +41,7 @@ pub enum RowsError {
     },
 }
 
-/// A matrix as 4-bit integers, -7 to 7, and a scale for each row: a weight is `code * scale`.
+/// A matrix as 4-bit integers, -8 to 7, and a scale for each row: a weight is `code * scale`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Int4Rows {
     columns: usize,
@@ -71,6 +71,29 @@ impl Int4Rows {
     /// [`RowsError::Length`] when there are not `rows * columns` values; [`RowsError::NotFinite`] for the
     /// first value that is infinite or NaN.
     pub fn new(rows: usize, columns: usize, values: &[f32]) -> Result<Self, RowsError> {
+        Self::of_rows(rows, columns, values, |row| (row_scale(row), LARGEST))
+    }
+
+    /// As [`Int4Rows::new`], but a row that is a scale times integers of 4 bits already, -8 among them, is kept: a model
+    /// whose weights have 4 bits and one scale for each row loses nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Int4Rows::new`].
+    pub fn keeping(rows: usize, columns: usize, values: &[f32]) -> Result<Self, RowsError> {
+        Self::of_rows(rows, columns, values, |row| match kept_scale(row) {
+            Some(scale) => (scale, LARGEST + 1.0),
+            None => (row_scale(row), LARGEST),
+        })
+    }
+
+    /// Quantises each row by the scale that `scale` gives for it, to codes from minus the number beside it on.
+    fn of_rows(
+        rows: usize,
+        columns: usize,
+        values: &[f32],
+        scale: impl Fn(&[f32]) -> (f32, f32),
+    ) -> Result<Self, RowsError> {
         let expected = rows.saturating_mul(columns);
         if values.len() != expected {
             return Err(RowsError::Length { rows, columns, expected, found: values.len() });
@@ -82,8 +105,8 @@ impl Int4Rows {
         let mut codes = Vec::with_capacity(values.len());
         let mut scales = Vec::with_capacity(rows);
         for row in (0..rows).map(|row| &values[row * columns..][..columns]) {
-            let scale = row_scale(row);
-            codes.extend(row.iter().map(|value| code(*value, scale)));
+            let (scale, below) = scale(row);
+            codes.extend(row.iter().map(|value| code(*value, scale, below)));
             scales.push(scale);
         }
         Ok(Self { columns, codes, scales })
@@ -144,8 +167,28 @@ fn row_scale(row: &[f32]) -> f32 {
     if scale > 0.0 { scale } else { 1.0 }
 }
 
-fn code(value: f32, scale: f32) -> i8 {
-    (value / scale).round_ties_even().clamp(-LARGEST, LARGEST) as i8
+/// The scale of which all weights of a row are multiples by -8 to 7, but for roundings; none when there is none.
+fn kept_scale(row: &[f32]) -> Option<f32> {
+    let largest = row.iter().fold(0f32, |largest, value| largest.max(value.abs()));
+    let is_code = |value: &f32, scale: f32| {
+        let multiple = value / scale;
+        let code = multiple.round_ties_even();
+        (multiple - code).abs() <= NEAR && (-LARGEST - 1.0..=LARGEST).contains(&code)
+    };
+    let scales = MAGNITUDES.iter().map(|magnitude| largest / magnitude);
+    let mut fitting =
+        scales.filter(|&scale| scale.is_normal() && row.iter().all(|value| is_code(value, scale)));
+    fitting.next()
+}
+
+/// What the largest code of a row may be: 7 first, which is what rows are given that are not kept.
+const MAGNITUDES: [f32; 5] = [7.0, 8.0, 6.0, 5.0, 4.0];
+
+/// How far a multiple may be from an integer that it stands for: a few roundings.
+const NEAR: f32 = 4e-6;
+
+fn code(value: f32, scale: f32, below: f32) -> i8 {
+    (value / scale).round_ties_even().clamp(-below, LARGEST) as i8
 }
 
 /// A matrix of constants that a graph multiplies by, quantised.
@@ -180,7 +223,7 @@ pub fn quantise_weights(graph: &Graph) -> Result<Vec<QuantisedWeights>, (String,
         }
         if let Some((rows, columns, values)) = output_rows(graph, value, transposed) {
             let named = |error| (graph.value(value).name.clone(), error);
-            let rows = Int4Rows::new(rows, columns, &values).map_err(named)?;
+            let rows = Int4Rows::keeping(rows, columns, &values).map_err(named)?;
             let error = rows.error(&values);
             found.push(QuantisedWeights { value, by_rows: transposed, rows, error });
         }
@@ -271,6 +314,23 @@ mod tests {
         assert_eq!(found.error.max, 1.0);
         let again = dequantise_weights(&graph).unwrap();
         assert_eq!(again.constant(weights).unwrap().as_f32(), Some(&[7.0, 0.0, 3.0, 14.0][..]));
+    }
+
+    #[test]
+    fn rows_of_4_bits_are_kept() {
+        let kept = |codes: &[i8], scale: f32| {
+            let values: Vec<f32> = codes.iter().map(|&code| f32::from(code) * scale).collect();
+            let rows = Int4Rows::keeping(1, codes.len(), &values).unwrap();
+            assert_eq!(rows.codes(), codes);
+            assert!(rows.error(&values).relative < 1e-6);
+        };
+        kept(&[-8, 3, 7, 1, 0], 0.037);
+        kept(&[5, -3, 2, 1, 4], 1.7);
+        kept(&[7, -6, 1, 0, 2], 0.1);
+        // 8 is no code, and what lies between codes is rounded as always.
+        for values in [[8.0, -3.0, 1.0], [-8.0, 3.5, 1.0]] {
+            assert_eq!(Int4Rows::keeping(1, 3, &values), Int4Rows::new(1, 3, &values));
+        }
     }
 
     proptest! {

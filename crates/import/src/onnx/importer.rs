@@ -350,7 +350,7 @@ impl<'a, 'b> Importer<'a, 'b> {
     ) -> Option<Vec<ValueId>> {
         let (builder, problems, remarks) = (&mut *self.builder, &mut *self.problems, &mut *self.remarks);
         let depth = self.depth;
-        Importer::new(scope, self.file, builder, problems, remarks).as_branch(depth, bindings, user)
+        Importer::new(scope, self.file, builder, problems, remarks).held(depth, bindings, user)
     }
 
     /// As [`Importer::branch`], of a graph that stays one of its own.
@@ -362,10 +362,10 @@ impl<'a, 'b> Importer<'a, 'b> {
         user: (&str, &str),
     ) -> Option<Vec<ValueId>> {
         let (depth, problems, remarks) = (self.depth, &mut *self.problems, &mut *self.remarks);
-        Importer::new(scope, self.file, builder, problems, remarks).as_branch(depth, bindings, user)
+        Importer::new(scope, self.file, builder, problems, remarks).held(depth, bindings, user)
     }
 
-    fn as_branch(
+    fn held(
         mut self,
         depth: usize,
         bindings: HashMap<&'a str, Binding>,

@@ -1,7 +1,9 @@
-//! If: a branch is taken when importing, where the condition is known then.
+//! If and Loop: a branch is taken, and rounds follow each other, where what they depend on is known.
 
+use npukit_graph::{Graph, Operator};
 use npukit_import::onnx::proto::{AttributeProto, GraphProto, NodeProto, attribute_type, data_type};
-use npukit_import::onnx::{ImportError, Reason};
+use npukit_import::onnx::{ImportError, Options, Reason};
+use npukit_numeric::{Tensor, TensorData};
 use prost::Message;
 
 use crate::model::{Model, With, floats, node, value_info};
@@ -178,6 +180,11 @@ fn a_condition_is_one_truth_value() {
 #[test]
 fn what_cannot_be_chosen_is_refused() {
     let keep = graph(vec![node("Relu", &["x"], &["u"])], &["u"]);
+    let twice = graph(vec![node("Concat", &["x", "x"], &["u"]).int("axis", 0)], &["u"]);
+    let mut model = Model::new(13).input("x", &[2]).node(choice("c", &["y"], &keep, &twice)).output("y");
+    model.graph().input.push(value_info("c", data_type::BOOL, &[]));
+    let (taken, other) = ("f32[2]".to_owned(), "f32[4]".to_owned());
+    assert_eq!(model.reason(), Reason::Branches { taken, other });
     let mut model = doubled_or_negated(true);
     model.graph().node.last_mut().unwrap().attribute.pop();
     assert_eq!(model.reason(), Reason::AttributeMissing { name: "else_branch" });
@@ -189,6 +196,102 @@ fn what_cannot_be_chosen_is_refused() {
     let mut model = doubled_or_negated(true);
     *model.graph().node.last_mut().unwrap() = choice("c", &["y"], &deep, &deep);
     assert!(model.problems().iter().any(|problem| matches!(problem.reason, Reason::Nesting { .. })));
+}
+
+/// Where the condition is an input, both branches are computed and one is chosen.
+#[test]
+fn branches_of_a_computed_condition_become_a_choice() {
+    let keep = graph(vec![node("Relu", &["x"], &["u"])], &["u"]);
+    let negate = graph(vec![node("Neg", &["x"], &["u"])], &["u"]);
+    let mut model = Model::new(13).input("x", &[2]).node(choice("c", &["y"], &keep, &negate)).output("y");
+    model.graph().input.push(value_info("c", data_type::BOOL, &[1]));
+    for (holds, expected) in [(true, [1.0, 0.0]), (false, [-1.0, 2.0])] {
+        let condition = Tensor::new(vec![1], TensorData::Bool(vec![holds])).unwrap();
+        assert_eq!(model.run(&[floats(&[2], &[1.0, -2.0]), condition]).1, expected);
+    }
+}
+
+/// An input that is fixed to a number is none, and chooses the branch.
+#[test]
+fn a_value_given_for_an_input_chooses_the_branch() {
+    let keep = graph(vec![node("Relu", &["x"], &["u"])], &["u"]);
+    let twice = graph(vec![node("Concat", &["x", "x"], &["u"]).int("axis", 0)], &["u"]);
+    let mut model = Model::new(13)
+        .input("x", &[2])
+        .ints("limit", &[16])
+        .node(node("Equal", &["rate", "limit"], &["c"]))
+        .node(choice("c", &["y"], &keep, &twice))
+        .output("y");
+    model.graph().input.push(value_info("rate", data_type::INT64, &[1]));
+    let read = |value: &str| {
+        let values = [("rate".to_owned(), value.to_owned())].into();
+        model.read(&Options { values, ..Options::default() }).map(|imported| imported.graph)
+    };
+    let operators = |graph: Graph| graph.nodes.iter().map(|node| node.op.name()).collect::<Vec<_>>();
+    assert_eq!(operators(read("16").unwrap()), ["Relu"]);
+    assert_eq!(operators(read("8").unwrap()), ["Concat"]);
+    assert_eq!(read("8").unwrap().inputs.len(), 1);
+    let error = read("8.5").unwrap_err();
+    let ImportError::Problems { problems } = &error else { panic!("{error}") };
+    let (found, legal) = ("8.5".to_owned(), "a whole number of I64".to_owned());
+    assert_eq!(problems[0].reason, Reason::Given { found, legal });
+    let values = [("rat".to_owned(), "8".to_owned())].into();
+    let error = model.read(&Options { values, ..Options::default() }).unwrap_err();
+    assert!(matches!(&error, ImportError::UnknownName { kind: "input", .. }), "{error}");
+}
+
+/// A loop that adds what it captures to what it carries, and stacks it.
+fn summing(rounds: Option<i64>, goes_on: bool) -> Model {
+    let next = if goes_on { node("Identity", &["c"], &["go"]) } else { node("Not", &["c"], &["go"]) };
+    let mut body = graph(vec![next, node("Add", &["s", "x"], &["t"]), node("Neg", &["t"], &["u"])], &[]);
+    let value = |(name, kind, dims): (&str, i32, &[i64])| value_info(name, kind, dims);
+    let (one, two) = (&[][..], &[2][..]);
+    let (float, truth) = (data_type::FLOAT, data_type::BOOL);
+    body.input = [("i", data_type::INT64, one), ("c", truth, one), ("s", float, two)].map(value).to_vec();
+    body.output = [("go", truth, one), ("t", float, two), ("u", float, two)].map(value).to_vec();
+    let attribute = AttributeProto {
+        name: "body".to_owned(),
+        r#type: attribute_type::GRAPH,
+        g: Some(body.encode_to_vec()),
+        ..AttributeProto::default()
+    };
+    let model = Model::new(13).input("x", &[2]);
+    let mut model = match rounds {
+        Some(rounds) => model.ints("rounds", &[rounds]),
+        None => model,
+    };
+    if rounds.is_none() {
+        model.graph().input.push(value_info("rounds", data_type::INT64, &[1]));
+    }
+    model.node(node("Loop", &["rounds", "", "x"], &["y", "all"]).with(attribute)).output("y").output("all")
+}
+
+#[test]
+fn rounds_of_a_known_number_follow_each_other() {
+    let input = || floats(&[2], &[1.0, -2.0]);
+    let run = |model: Model| {
+        let graph = model.import().unwrap();
+        assert!(graph.nodes.iter().all(|node| node.op.name() != "Loop"));
+        let outputs = npukit_graph::evaluate(&graph, &[input()]).unwrap();
+        outputs.iter().map(|output| (output.shape().to_vec(), output.reals())).collect::<Vec<_>>()
+    };
+    let all = [-2.0, 4.0, -3.0, 6.0, -4.0, 8.0];
+    assert_eq!(run(summing(Some(3), true)), [(vec![2], vec![4.0, -8.0]), (vec![3, 2], all.to_vec())]);
+    // The condition ends it after the first round.
+    let first = [(vec![2], vec![2.0, -4.0]), (vec![1, 2], vec![-2.0, 4.0])];
+    assert_eq!(run(summing(Some(3), false)), first);
+    assert_eq!(run(summing(Some(0), true)), [(vec![2], vec![1.0, -2.0]), (vec![0, 2], vec![])]);
+}
+
+#[test]
+fn a_loop_of_many_rounds_stays_one_operator() {
+    let graph = summing(Some(100_000), true).import().unwrap();
+    assert_eq!(graph.nodes.iter().map(|node| node.op.name()).collect::<Vec<_>>(), ["Loop"]);
+    let outputs = npukit_graph::evaluate(&graph, &[floats(&[2], &[1.0, -2.0])]).unwrap();
+    assert_eq!(outputs[0].reals(), [100_001.0, -200_002.0]);
+    assert_eq!(outputs[1].shape(), [100_000, 2]);
+    // How many results are stacked must be known.
+    assert_eq!(summing(None, true).reason(), Reason::Rounds);
 }
 
 #[test]

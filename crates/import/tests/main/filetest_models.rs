@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use npukit_import::onnx::proto::{ValueInfoProto, data_type};
+use npukit_import::onnx::proto::{AttributeProto, GraphProto, ValueInfoProto, attribute_type, data_type};
+use prost::Message;
 
 use crate::filetest_networks::networks;
 use crate::model::{Model, With, float_tensor, node, value_info};
@@ -97,6 +98,32 @@ fn bad_weights() -> Model {
     model
 }
 
+/// A sum that is handed on to the next call: of an input and the state at a rate of 16, else the state less the input.
+fn stateful() -> Model {
+    let graph = |op: &str, operands: &[&str]| GraphProto {
+        node: vec![node(op, operands, &["r"])],
+        output: vec![value_info("r", data_type::FLOAT, &[1, 1])],
+        ..GraphProto::default()
+    };
+    let branch = |name: &str, graph: GraphProto| AttributeProto {
+        name: name.to_owned(),
+        r#type: attribute_type::GRAPH,
+        g: Some(graph.encode_to_vec()),
+        ..AttributeProto::default()
+    };
+    let choice = node("If", &["is_16"], &["stateN"])
+        .with(branch("then_branch", graph("Add", &["x", "state"])))
+        .with(branch("else_branch", graph("Sub", &["state", "x"])));
+    let mut model = Model::new(13).input("x", &[1, 1]).input("state", &[1, 1]).ints("sixteen", &[16]);
+    model.graph().input.push(value_info("rate", data_type::INT64, &[1]));
+    model
+        .node(node("Equal", &["rate", "sixteen"], &["is_16"]))
+        .node(choice)
+        .node(node("Neg", &["stateN"], &["y"]))
+        .output("y")
+        .output("stateN")
+}
+
 /// A model in which the name of an operator is damaged.
 fn damaged() -> Vec<u8> {
     let mut named = node("Relu", &["x"], &["y"]);
@@ -120,6 +147,7 @@ fn the_models_of_the_filetests_are_these() {
         ("passed.onnx", passed().bytes()),
         ("constant.onnx", constant().bytes()),
         ("bad_weights.onnx", bad_weights().bytes()),
+        ("stateful.onnx", stateful().bytes()),
         ("nothing.onnx", Model::new(13).input("x", &[1, 4]).node(node("Relu", &["x"], &["y"])).bytes()),
     ];
     let networks = networks().into_iter().map(|(name, network)| (name, network.bytes()));

@@ -2,7 +2,8 @@
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
-    Binary, BinaryKind, Cast, Clip, QuantizeLinear, Reduce, ReduceKind, Unary, UnaryKind,
+    Binary, BinaryKind, Cast, Clip, Compare, CompareKind, QuantizeLinear, Reduce, ReduceKind, Unary,
+    UnaryKind, Where,
 };
 use npukit_numeric::ElementType;
 
@@ -32,6 +33,9 @@ pub(super) fn of(context: &mut Context<'_>, x: ValueId) -> Result<[ValueId; 3], 
     let largest = extreme(context, ReduceKind::Max, BinaryKind::Max)?;
     let range = binary(context, BinaryKind::Sub, largest, least)?;
     let steps = number(context, Vec::new(), 255.0)?;
+    // Zeros alone have no range: any step does, and ONNX Runtime has 1.
+    let is_flat = context.helper("flat", Compare { kind: CompareKind::Equal }, vec![range, zero])?;
+    let range = context.helper("range", Where, vec![is_flat, steps, range])?;
     let scale = context.helper("scale", Binary { kind: BinaryKind::Div }, vec![range, steps])?;
     let below = binary(context, BinaryKind::Div, least, scale)?;
     let place = binary(context, BinaryKind::Sub, zero, below)?;

@@ -66,7 +66,7 @@ fn quantise(
     let by_column = || (0..n).flat_map(|column| values.iter().skip(column).step_by(n)).copied();
     let transposed: Vec<f32> = if product.by_rows { Vec::new() } else { by_column().collect() };
     let values = if product.by_rows { values } else { &transposed };
-    let rows = Int4Rows::new(n, k, values);
+    let rows = Int4Rows::keeping(n, k, values);
     let rows = rows.map_err(|error| LowerError::Rows { name: name.to_owned(), error })?;
     let images = (0..n).step_by(MAX_ROWS).map(|start| {
         let part = start..(start + MAX_ROWS).min(n);

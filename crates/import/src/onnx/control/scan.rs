@@ -1,0 +1,106 @@
+//! Scan: [`Importer::scan`].
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{Reshape, Slice, SliceRange};
+
+use super::MAX_NODES;
+use crate::node::NodeBuilder;
+use crate::onnx::attributes::{Attributes, unsupported};
+use crate::onnx::error::Reason;
+use crate::onnx::importer::Importer;
+use crate::onnx::proto::NodeProto;
+use crate::onnx::scope::Branch;
+
+impl<'a> Importer<'a, '_> {
+    /// The results of a Scan.
+    pub(super) fn scan(
+        &mut self,
+        node: &'a NodeProto,
+        body: &'a Branch,
+        operands: &[Option<ValueId>],
+    ) -> Result<Option<Vec<ValueId>>, Reason> {
+        if self.file.opset < 9 {
+            return Err(Reason::Operator { operator: format!("Scan of opset {}", self.file.opset) });
+        }
+        let operands: Option<Vec<ValueId>> = operands.iter().copied().collect();
+        let operands = operands.ok_or(Reason::OperandMissing { operand: "initial_state_and_scan_inputs" })?;
+        let mut attributes = Attributes::new(node)?;
+        let scanned = attributes.int("num_scan_inputs")?;
+        let scanned = scanned.ok_or(Reason::AttributeMissing { name: "num_scan_inputs" })?;
+        let states = usize::try_from(scanned).ok().and_then(|scanned| operands.len().checked_sub(scanned));
+        let states = states.filter(|&states| states < operands.len());
+        let states = states
+            .ok_or_else(|| unsupported("num_scan_inputs", scanned, format!("1 to {}", operands.len())))?;
+        self.check_body(body, operands.len(), states)?;
+        let outputs = body.scope.proto.output.len() - states;
+        let list = |values: Option<&[i64]>, count: usize| {
+            // Default: an attribute that is left out is 0 for each, says the standard.
+            let values = values.map_or_else(|| vec![0; count], <[i64]>::to_vec);
+            if values.len() == count { Ok(values) } else { Err(values) }
+        };
+        let mut listed = |name, count: usize| {
+            let values = attributes.ints(name)?;
+            list(values, count).map_err(|found| unsupported(name, found, format!("{count} integers")))
+        };
+        let inputs = operands.len() - states;
+        let (axes, backwards) =
+            (listed("scan_input_axes", inputs)?, listed("scan_input_directions", inputs)?);
+        let (stacked, reversed) =
+            (listed("scan_output_axes", outputs)?, listed("scan_output_directions", outputs)?);
+        self.check_read(&attributes)?;
+        let (mut carried, scans) = (operands[..states].to_vec(), &operands[states..]);
+        let mut cuts = Vec::new();
+        for (&scan, &axis) in scans.iter().zip(&axes) {
+            let rank = self.builder.graph.shape(scan).len();
+            cuts.push((scan, NodeBuilder::axis("scan_input_axes", axis, rank)?));
+        }
+        let rounds = cuts.first().map_or(0, |&(scan, axis)| self.builder.graph.shape(scan)[axis]);
+        let most = MAX_NODES / body.nodes();
+        if rounds > most || rounds == 0 {
+            let legal = format!("1 to {most}");
+            let found = format!("{rounds} long where it is scanned");
+            return Err(Reason::OperandValue { operand: "scan_inputs", found, legal });
+        }
+        let mut stacks = vec![Vec::new(); outputs];
+        for round in 0..rounds {
+            self.reserve_round(body)?;
+            let mut given = carried.clone();
+            for (&(scan, axis), &backwards) in cuts.iter().zip(&backwards) {
+                let place = if backwards == 1 { rounds - 1 - round } else { round };
+                given.push(self.cut(node, scan, axis, (place, rounds))?);
+            }
+            let Some(mut results) = self.results(node, body, &given) else { return Ok(None) };
+            for (stack, result) in stacks.iter_mut().zip(results.drain(states..)) {
+                stack.push(result);
+            }
+            carried = results;
+        }
+        for ((mut stack, axis), reversed) in stacks.into_iter().zip(stacked).zip(reversed) {
+            let rank = stack.first().map_or(0, |&id| self.builder.graph.shape(id).len()) + 1;
+            if reversed == 1 {
+                stack.reverse();
+            }
+            carried.push(self.stack(node, stack, NodeBuilder::axis("scan_output_axes", axis, rank)?)?);
+        }
+        Ok(Some(carried))
+    }
+
+    /// The part at `place` of an axis of `length`, without that axis.
+    fn cut(
+        &mut self,
+        node: &NodeProto,
+        value: ValueId,
+        axis: usize,
+        (place, length): (usize, usize),
+    ) -> Result<ValueId, Reason> {
+        let mut shape = self.builder.graph.shape(value).to_vec();
+        if shape[axis] != length {
+            let (found, legal) = (format!("{} long where it is scanned", shape[axis]), length.to_string());
+            return Err(Reason::OperandValue { operand: "scan_inputs", found, legal });
+        }
+        let ranges = vec![SliceRange { axis, start: place, length: 1, step: 1 }];
+        let part = self.add(node, Slice { ranges }, vec![value])?;
+        shape.remove(axis);
+        self.add(node, Reshape { shape }, vec![part])
+    }
+}
