@@ -129,15 +129,14 @@ fn rows<V: Vector<Scalar = f32>, const ROWS: usize>(
         let place = Place { lane, columns: panel.columns - lane, pitch };
         let mut first = 0;
         while first < left.count {
-            let tile = (left, first, panel.values);
-            let is_narrow = place.columns <= V::LANES;
-            first += match (left.count - first, is_narrow) {
-                (ROWS.., false) => tile_of::<V, ROWS, 2>(proof, tile, out, place),
-                (4.., false) => tile_of::<V, 4, 2>(proof, tile, out, place),
-                (_, false) => tile_of::<V, 1, 2>(proof, tile, out, place),
-                (ROWS.., true) => tile_of::<V, ROWS, 1>(proof, tile, out, place),
-                (4.., true) => tile_of::<V, 4, 1>(proof, tile, out, place),
-                (_, true) => tile_of::<V, 1, 1>(proof, tile, out, place),
+            let (tile, rest) = ((left, first, panel.values), left.count - first);
+            first += match place.columns <= V::LANES {
+                false if rest >= ROWS => tile_of::<V, ROWS, 2>(proof, tile, out, place),
+                false if rest >= 4 => tile_of::<V, 4, 2>(proof, tile, out, place),
+                false => tile_of::<V, 1, 2>(proof, tile, out, place),
+                true if rest >= ROWS => tile_of::<V, ROWS, 1>(proof, tile, out, place),
+                true if rest >= 4 => tile_of::<V, 4, 1>(proof, tile, out, place),
+                true => tile_of::<V, 1, 1>(proof, tile, out, place),
             };
         }
         lane += 2 * V::LANES;
