@@ -129,7 +129,17 @@ mod tests {
     #[test]
     fn agrees_with_the_definition() {
         for (m, k, n) in // The last two are shared by cores and cut along the inner axis.
-            [(1, 1, 1), (3, 5, 7), (4, 8, 8), (9, 3, 17), (5, 0, 3), (0, 4, 4), (150, 9, 70), (70, 1030, 33)] {
+            [
+                (1, 1, 1),
+                (3, 5, 7),
+                (4, 8, 8),
+                (9, 3, 17),
+                (5, 0, 3),
+                (0, 4, 4),
+                (150, 9, 70),
+                (70, 1030, 33),
+            ]
+        {
             let left: Vec<f32> = (0..m * k).map(|i| (i % 7) as f32 - 3.0).collect();
             let right: Vec<f32> = (0..k * n).map(|i| (i % 5) as f32 - 2.0).collect();
             let mut out = vec![0.0; m * n];

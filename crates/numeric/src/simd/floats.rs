@@ -4,9 +4,9 @@
 //! without it all paths give the same bits, on any machine and however the rows are divided among cores. Vectors
 //! run along the columns, so nothing is reassociated.
 
-use super::{Path, Rows};
 #[cfg(target_arch = "x86_64")]
 use super::vector::{Avx2, Avx512, F32x8, F32x16, Vector};
+use super::{Path, Rows};
 
 /// Columns of a panel.
 pub const PANEL: usize = 32;
@@ -77,8 +77,7 @@ fn portable(left: Rows<'_, f32>, panel: Panel<'_>, out: &mut [f32], pitch: usize
     for first in (0..left.count).step_by(ROWS) {
         let count = ROWS.min(left.count - first);
         // Missing rows repeat the last; their sums are dropped.
-        let inputs: [&[f32]; ROWS] =
-            std::array::from_fn(|r| left.row(first + r.min(count - 1), rows.len()));
+        let inputs: [&[f32]; ROWS] = std::array::from_fn(|r| left.row(first + r.min(count - 1), rows.len()));
         for lane in (0..panel.columns).step_by(LANES) {
             let width = LANES.min(panel.columns - lane);
             let mut sums = [[0.0; LANES]; ROWS];

@@ -49,19 +49,25 @@ impl Span {
 
 /// The spans that cover `vectors` (those that are stored), sorted, none meeting another.
 pub fn spans(vectors: impl IntoIterator<Item = VecRef>) -> Vec<Span> {
-    let mut pieces: Vec<Span> = Vec::new();
+    let mut pieces = Vec::new();
+    add_pieces(&mut pieces, vectors);
+    merge(pieces)
+}
+
+/// Adds what `vectors` (those that are stored) cover as they come: neither sorted nor apart.
+pub fn add_pieces(pieces: &mut Vec<Span>, vectors: impl IntoIterator<Item = VecRef>) {
     for vector in vectors.into_iter().filter(|vector| !vector.is_zero()) {
         match pieces.last_mut() {
             Some(last) if last.object == vector.object && last.end == vector.index => last.end += 1,
             _ => pieces.push(Span { object: vector.object, start: vector.index, end: vector.index + 1 }),
         }
     }
-    merge(pieces)
 }
 
 /// Sorts spans and joins those that overlap or touch.
 pub fn merge(mut pieces: Vec<Span>) -> Vec<Span> {
-    pieces.sort_unstable();
+    // Pieces come in sorted runs, which this sort merges.
+    pieces.sort();
     pieces.dedup_by(|next, last| {
         let joined = last.object == next.object && next.start <= last.end;
         if joined {
