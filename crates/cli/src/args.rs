@@ -660,6 +660,9 @@ pub struct BenchArgs {
     /// What weights and inputs follow from
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+    /// Do this task of the compiler alone, and print its seconds and its memory: what `npu bench compile` starts
+    #[arg(long, value_name = "TASK", hide = true)]
+    pub alone: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub view: TableArgs,
@@ -672,6 +675,8 @@ pub enum BenchTable {
     Programs,
     /// How fast the simulator is
     Speed,
+    /// How fast the compiler is, with the memory it takes
+    Compile,
 }
 
 /// `npu asm`

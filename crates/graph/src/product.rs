@@ -1,22 +1,23 @@
 //! The matrix product of Conv, Gemm and MatMul.
 //!
-//! The right operand is packed into panels of [`LANES`] columns ([`PackedMatrix`]), so that the
-//! inner loop is one the compiler turns into vector instructions. Each result is summed in `f32`,
-//! in the order of the inner axis, whatever the machine: results are reproducible.
+//! The right operand is packed into panels of columns ([`PackedMatrix`]), which the vector code of
+//! [`float_product`] takes. Each result is summed in `f32`, in the order of the inner axis, whatever the machine and
+//! however many cores share the rows: results are reproducible.
 
-/// Columns of a panel.
-const LANES: usize = 8;
+use npukit_numeric::{PANEL, Panel, Rows, float_product};
+use rayon::prelude::*;
 
-/// Rows of the left operand taken at a time; their sums stay in registers.
-const ROWS: usize = 4;
+/// Part of the inner axis taken at a time: rows and a panel stay in the core's own cache.
+const DEPTH: usize = 512;
 
-type Lanes = [f32; LANES];
+/// Multiplications that are worth a core of their own.
+const SHARE: usize = 1 << 16;
 
-/// The right operand `[k, n]` of a product, cut into panels of [`LANES`] columns.
+/// The right operand `[k, n]` of a product, cut into panels of [`PANEL`] columns.
 pub struct PackedMatrix {
     k: usize,
     n: usize,
-    panels: Vec<Lanes>,
+    panels: Vec<f32>,
 }
 
 /// Where a matrix lies in a slice: first element, and the distances between rows and columns.
@@ -40,66 +41,85 @@ impl Layout {
     pub fn transposed(columns: usize) -> Self {
         Self { offset: 0, row_stride: 1, column_stride: columns }
     }
+
+    /// Copies `columns` columns from column `first` on to the rows of a panel.
+    fn pack(self, source: &[f32], first: usize, columns: usize, panel: &mut [f32]) {
+        let start = self.offset + first * self.column_stride;
+        let rows = panel.chunks_exact_mut(PANEL).enumerate();
+        if self.column_stride == 1 {
+            rows.for_each(|(row, to)| {
+                to[..columns].copy_from_slice(&source[start + row * self.row_stride..][..columns]);
+            });
+            return;
+        }
+        for (row, to) in rows {
+            let start = start + row * self.row_stride;
+            for (column, to) in to[..columns].iter_mut().enumerate() {
+                *to = source[start + column * self.column_stride];
+            }
+        }
+    }
 }
 
 impl PackedMatrix {
     /// Packs the matrix `[k, n]` that lies in `source` as `layout` says.
     pub fn new(source: &[f32], k: usize, n: usize, layout: Layout) -> Self {
-        let mut panels = vec![[0.0; LANES]; k * n.div_ceil(LANES)];
-        for column in 0..n {
-            let panel = column / LANES * k;
-            let start = layout.offset + column * layout.column_stride;
-            for row in 0..k {
-                panels[panel + row][column % LANES] = source[start + row * layout.row_stride];
-            }
+        let mut panels = vec![0.0; k * n.div_ceil(PANEL) * PANEL];
+        let pack = |(index, panel): (usize, &mut [f32])| {
+            let first = index * PANEL;
+            layout.pack(source, first, PANEL.min(n - first), panel);
+        };
+        let size = (k * PANEL).max(1);
+        if k * n < SHARE {
+            panels.chunks_mut(size).enumerate().for_each(pack);
+        } else {
+            panels.par_chunks_mut(size).enumerate().for_each(pack);
         }
         Self { k, n, panels }
     }
 
-    /// Writes the product of `left` (row-major `[m, k]`) and this matrix to `out`: row `i` goes to
+    /// Writes the product of `left` (row-major `[m, k]`) and this matrix to `out`, which is zero: row `i` goes to
     /// `out[i * out_stride..][..n]`.
     pub fn multiply(&self, left: &[f32], out: &mut [f32], out_stride: usize) {
-        if out.is_empty() {
+        if self.k == 0 || out.is_empty() {
             return;
         }
-        if self.k == 0 {
-            out.chunks_mut(out_stride).for_each(|row| row[..self.n].fill(0.0));
-            return;
+        let rows = left.len() / self.k;
+        let block = block(rows, self.k * self.n);
+        let some = |(left, out): (&[f32], &mut [f32])| {
+            let left = Rows { values: left, pitch: self.k, count: left.len() / self.k };
+            self.multiply_rows(left, out, out_stride);
+        };
+        if block >= rows {
+            return some((left, out));
         }
-        for (rows, out) in left.chunks(ROWS * self.k).zip(out.chunks_mut(ROWS * out_stride)) {
-            self.multiply_rows(rows, out, out_stride);
-        }
+        left.par_chunks(block * self.k).zip(out.par_chunks_mut(block * out_stride)).for_each(some);
     }
 
-    /// At most [`ROWS`] rows of the product.
-    fn multiply_rows(&self, rows: &[f32], out: &mut [f32], out_stride: usize) {
-        let count = rows.len() / self.k;
-        // Missing rows repeat the first; their sums are dropped.
-        let row = |i: usize| &rows[if i < count { i * self.k } else { 0 }..][..self.k];
-        let rows: [&[f32]; ROWS] = std::array::from_fn(row);
-        for (index, panel) in self.panels.chunks_exact(self.k).enumerate() {
-            let sums = tile(rows, panel);
-            let first = index * LANES;
-            let width = LANES.min(self.n - first);
-            for (i, sums) in sums.iter().enumerate().take(count) {
-                out[i * out_stride + first..][..width].copy_from_slice(&sums[..width]);
+    /// As [`PackedMatrix::multiply`], on this core, of rows that lie `left.pitch` apart.
+    pub fn multiply_rows(&self, left: Rows<'_, f32>, out: &mut [f32], out_stride: usize) {
+        for first in (0..self.k).step_by(DEPTH) {
+            let depth = DEPTH.min(self.k - first);
+            let left = Rows { values: &left.values[first..], ..left };
+            for (index, panel) in self.panels.chunks_exact(self.k * PANEL).enumerate() {
+                let column = index * PANEL;
+                let values = &panel[first * PANEL..][..depth * PANEL];
+                let panel = Panel { values, columns: PANEL.min(self.n - column) };
+                float_product(left, panel, &mut out[column..], out_stride);
             }
         }
     }
 }
 
-fn tile(rows: [&[f32]; ROWS], panel: &[Lanes]) -> [Lanes; ROWS] {
-    let rows = rows.map(|row| &row[..panel.len()]);
-    let mut sums = [[0.0; LANES]; ROWS];
-    for (p, right) in panel.iter().enumerate() {
-        for (sums, row) in sums.iter_mut().zip(rows) {
-            let left = row[p];
-            for (sum, right) in sums.iter_mut().zip(right) {
-                *sum += left * right;
-            }
-        }
+/// Rows of the left operand for a core at a time, of `rows` that take `each` multiplications: at most what its cache
+/// holds beside a panel, and as many for every core.
+pub fn block(rows: usize, each: usize) -> usize {
+    const MOST: usize = 64;
+    if rows.saturating_mul(each) < SHARE {
+        return rows.max(1);
     }
-    sums
+    let share = rows.div_ceil(rayon::current_num_threads());
+    rows.div_ceil(rayon::current_num_threads() * share.div_ceil(MOST)).max(1)
 }
 
 #[cfg(test)]
@@ -108,10 +128,21 @@ mod tests {
 
     #[test]
     fn agrees_with_the_definition() {
-        for (m, k, n) in [(1, 1, 1), (3, 5, 7), (4, 8, 8), (9, 3, 17), (5, 0, 3), (0, 4, 4)] {
+        for (m, k, n) in // The last two are shared by cores and cut along the inner axis.
+            [
+                (1, 1, 1),
+                (3, 5, 7),
+                (4, 8, 8),
+                (9, 3, 17),
+                (5, 0, 3),
+                (0, 4, 4),
+                (150, 9, 70),
+                (70, 1030, 33),
+            ]
+        {
             let left: Vec<f32> = (0..m * k).map(|i| (i % 7) as f32 - 3.0).collect();
             let right: Vec<f32> = (0..k * n).map(|i| (i % 5) as f32 - 2.0).collect();
-            let mut out = vec![9.0; m * n];
+            let mut out = vec![0.0; m * n];
             PackedMatrix::new(&right, k, n, Layout::row_major(n)).multiply(&left, &mut out, n);
             for i in 0..m {
                 for j in 0..n {

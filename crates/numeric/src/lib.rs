@@ -23,8 +23,9 @@ pub use number::{Fixed, Float, Number};
 pub use quantised::{Quantised, Ties, quantised};
 pub use saturation::{Excess, Saturations};
 pub use simd::{
-    ArrayWeights, BLOCK, BlockRow, Path, Pixels, Pointwise, Rows, WEIGHT_BLOCK_BYTES, array_product,
-    array_product_on, block_product, block_product_on, pointwise, pointwise_on,
+    ArrayWeights, BLOCK, BlockRow, PANEL, Panel, Path, Pixels, Pointwise, Rows, WEIGHT_BLOCK_BYTES,
+    array_product, array_product_on, block_product, block_product_on, float_product, float_product_on,
+    pointwise, pointwise_on,
 };
 pub use small_float::{Rounding, SmallFloat, encode_power_of_two};
 pub use tensor::{ElementError, Tensor, TensorData};

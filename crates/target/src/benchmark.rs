@@ -42,6 +42,10 @@ pub enum Measure {
     HostMilliseconds,
     /// How many times as fast the machine does many samples on so many cores of the host as on one.
     Speedup(usize),
+    /// Seconds in which the host compiles the network, as `npu compile` does, files left out.
+    CompileSeconds,
+    /// Seconds in which the host says whether the network fits, as `npu check` does.
+    CheckSeconds,
 }
 
 impl Measure {
@@ -52,6 +56,7 @@ impl Measure {
             Self::Milliseconds(_) | Self::HostMilliseconds => "ms",
             Self::Efficiency(_) => "%",
             Self::Speedup(_) => "x",
+            Self::CompileSeconds | Self::CheckSeconds => "s",
         }
     }
 

@@ -39,6 +39,7 @@ mod sampler;
 mod signal;
 mod slice;
 mod stall;
+mod steady;
 mod timeline;
 mod unit;
 mod watch;

@@ -11,6 +11,7 @@
 //! | LIR | [`lir`] | runs of vectors → instructions |
 //! | program | [`backend`] | everything → [`Program`] |
 
+mod alike;
 mod arena;
 pub mod backend;
 pub mod cost;
@@ -31,6 +32,7 @@ mod product;
 mod residents;
 mod rewrite;
 pub mod schedule;
+mod search;
 mod separate;
 mod tile;
 pub mod view;

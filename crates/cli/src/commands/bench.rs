@@ -1,6 +1,8 @@
 //! `npu bench`
 
-use npukit::verbs::bench::{LayerRow, Report, Request, Row, Table, bench};
+mod alone;
+
+use npukit::verbs::bench::{LayerRow, Report, Request, Row, Table, bench_with};
 
 use super::context;
 use super::layers::frames;
@@ -14,11 +16,19 @@ pub fn run(args: &BenchArgs) -> Result<Answer, Failure> {
     let table = args.table.map(|table| match table {
         BenchTable::Programs => Table::Programs,
         BenchTable::Speed => Table::Speed,
+        BenchTable::Compile => Table::Compile,
     });
     let request = Request { table, only: args.only.clone(), runs: args.runs as usize, seed: args.seed };
-    let columns = if table == Some(Table::Speed) { &SPEED[..] } else { &PROGRAMS[..] };
+    if let Some(task) = &args.alone {
+        return alone::run(&request, task);
+    }
+    let columns = match table {
+        Some(Table::Speed) => &SPEED[..],
+        Some(Table::Compile) => &COMPILE[..],
+        _ => &PROGRAMS[..],
+    };
     let view = args.view.view(columns)?;
-    let report = bench(&request, context())?;
+    let report = bench_with(&request, context(), |task| alone::start(&request, task))?;
     Ok(Answer::new(text(&report, &view), &report).with_success(report.failures.is_empty()))
 }
 
@@ -34,6 +44,10 @@ fn text(report: &Report, view: &View) -> String {
         // The view is of the first table.
         let view = if text.is_empty() { view } else { &View::default() };
         text += &format!("{}\n", viewed(&SPEED, of(Table::Speed).map(speed), view));
+    }
+    if of(Table::Compile).next().is_some() {
+        let view = if text.is_empty() { view } else { &View::default() };
+        text += &format!("{}\n", viewed(&COMPILE, of(Table::Compile).map(compiled), view));
     }
     text.extend(report.failures.iter().map(|failure| format!("FAILED {failure}\n")));
     if report.debug_build {
@@ -64,6 +78,24 @@ const PROGRAMS: [Column<'_>; 11] = [
 /// The table of the simulator.
 const SPEED: [Column<'_>; 4] =
     [Column::left("simulated"), Column::left("instance"), Column::left("what"), Column::right("ours")];
+
+/// The table of the compiler.
+const COMPILE: [Column<'_>; 6] = [
+    Column::left("network"),
+    Column::left("instance"),
+    Column::left("what"),
+    Column::right("bar"),
+    Column::right("ours"),
+    Column::right("most memory"),
+];
+
+fn compiled(row: &Row) -> table::Row {
+    let mut cells = [&row.network, &row.instance, &row.what].map(|text| Cell::from(text.as_str())).to_vec();
+    let memory = |bytes: u64| Cell::figure(format!("{:.1} MB", bytes as f64 / 1e6), bytes as f64);
+    // Default: what the system does not tell is empty.
+    cells.extend([bar(row), ours(row), row.peak_bytes.map(memory).unwrap_or_default()]);
+    marked(row, cells)
+}
 
 fn program(row: &Row) -> table::Row {
     let figure = |value: Option<f64>, text: fn(f64) -> String| {

@@ -1,12 +1,15 @@
 //! Two-dimensional convolution.
 
-use npukit_numeric::Tensor;
+use std::ops::Range;
+
+use npukit_numeric::{Rows, Tensor};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
 use super::{OpError, Operator, Window};
 use crate::ir::{Value, ValueInfo};
-use crate::product::{Layout, PackedMatrix};
+use crate::product::{Layout, PackedMatrix, block};
 use crate::shape::elements;
 
 /// Convolution. Operands: `x [n, h, w, ci]`, `weights [kh, kw, ci / group, co]`, optionally
@@ -69,9 +72,6 @@ impl Conv {
     }
 }
 
-/// Pixels of the result computed at a time: bounds the memory for their unrolled windows.
-const PIXELS: usize = 64;
-
 /// A convolution of known sizes, over images one after the other.
 struct Problem<'a> {
     conv: &'a Conv,
@@ -113,35 +113,59 @@ impl Problem<'_> {
 
     /// One filter per channel: a product of matrices would be one column wide.
     fn depthwise(&self, data: &[f32], weights: &[f32], out: &mut [f32]) {
-        for (pixel, out) in out.chunks_mut(self.channels).enumerate() {
-            self.taps(pixel, |tap, start| {
-                let weights = &weights[tap * self.channels..][..self.channels];
-                let operand = &data[start..start + self.channels];
-                for ((out, x), weight) in out.iter_mut().zip(operand).zip(weights) {
-                    *out += x * weight;
-                }
-            });
-        }
+        let taps = self.window.kernel[0] * self.window.kernel[1];
+        let block = block(out.len() / self.channels, taps * self.channels);
+        out.par_chunks_mut(block * self.channels).enumerate().for_each(|(index, out)| {
+            for (i, out) in out.chunks_mut(self.channels).enumerate() {
+                self.taps(index * block + i, |tap, start| {
+                    let weights = &weights[tap * self.channels..][..self.channels];
+                    let operand = &data[start..start + self.channels];
+                    for ((out, x), weight) in out.iter_mut().zip(operand).zip(weights) {
+                        *out += x * weight;
+                    }
+                });
+            }
+        });
     }
 
-    /// One group, as a product of unrolled windows and weights.
+    /// One group, as a product of windows and weights.
     fn dense(&self, index: usize, data: &[f32], weights: &[f32], out: &mut [f32]) {
         let group = self.conv.group;
         let (channels, filters) = (self.channels / group, self.filters / group);
         let depth = self.window.kernel[0] * self.window.kernel[1] * channels;
         let layout = Layout { offset: index * filters, ..Layout::row_major(self.filters) };
         let packed = PackedMatrix::new(weights, depth, filters, layout);
-        let mut unrolled = vec![0.0; PIXELS * depth];
-        for (block, out) in out.chunks_mut(PIXELS * self.filters).enumerate() {
-            let pixels = out.len() / self.filters;
-            unrolled.fill(0.0);
-            for (i, row) in unrolled.chunks_mut(depth.max(1)).take(pixels).enumerate() {
-                self.taps(block * PIXELS + i, |tap, start| {
-                    let operand = &data[start + index * channels..][..channels];
-                    row[tap * channels..][..channels].copy_from_slice(operand);
-                });
-            }
-            packed.multiply(&unrolled[..pixels * depth], &mut out[index * filters..], self.filters);
+        let block = block(out.len() / self.filters, depth * filters);
+        out.par_chunks_mut(block * self.filters).enumerate().for_each_init(Vec::new, |unrolled, (i, out)| {
+            let pixels = i * block..i * block + out.len() / self.filters;
+            let windows = self.windows(index, data, pixels, unrolled);
+            packed.multiply_rows(windows, &mut out[index * filters..], self.filters);
+        });
+    }
+
+    /// The windows of `pixels` in group `index`, a row each, which `unrolled` has room for.
+    fn windows<'a>(
+        &self,
+        index: usize,
+        data: &'a [f32],
+        pixels: Range<usize>,
+        unrolled: &'a mut Vec<f32>,
+    ) -> Rows<'a, f32> {
+        let channels = self.channels / self.conv.group;
+        if self.window == Window::plain([1, 1], [1, 1]) {
+            // A window is a pixel of the operand.
+            let values = &data[pixels.start * self.channels + index * channels..];
+            return Rows { values, pitch: self.channels, count: pixels.len() };
         }
+        let depth = self.window.kernel[0] * self.window.kernel[1] * channels;
+        unrolled.clear();
+        unrolled.resize(pixels.len() * depth, 0.0);
+        for (pixel, row) in pixels.clone().zip(unrolled.chunks_mut(depth.max(1))) {
+            self.taps(pixel, |tap, start| {
+                let operand = &data[start + index * channels..][..channels];
+                row[tap * channels..][..channels].copy_from_slice(operand);
+            });
+        }
+        Rows { values: unrolled, pitch: depth, count: pixels.len() }
     }
 }

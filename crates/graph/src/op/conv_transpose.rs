@@ -191,6 +191,7 @@ impl Problem<'_> {
             let own = rows.chunks(self.channels).flat_map(|pixel| &pixel[first..first + channels]);
             let own: Vec<f32> = own.copied().collect();
             for (tap, packed) in self.taps().zip(&taps) {
+                products.fill(0.0);
                 packed.multiply(&own, &mut products, filters);
                 let pixels = rows.len() / self.channels;
                 for (i, product) in products.chunks(filters).enumerate().take(pixels) {

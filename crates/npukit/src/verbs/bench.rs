@@ -2,20 +2,23 @@
 //!
 //! A target says what was published of it ([`npukit_target::Benchmark`]); networks come from the zoo, language models
 //! from `decoders`.
-//! `programs` asks compiled programs for their time, `speed` takes the host's time.
+//! `programs` asks compiled programs for their time, `speed` takes the host's time for running them and `compile` for
+//! making them.
 
+mod compile;
 mod decoders;
 mod programs;
 mod speed;
 
 use std::time::Instant;
 
-use npukit_target::{Bar, Benchmark, Figure, Phase, split_system};
+use npukit_target::{Bar, Benchmark, Figure, Measure, Phase, split_system};
 use serde::Serialize;
 
 use crate::Context;
 use crate::error::Error;
 use crate::targets::targets;
+pub use compile::{Taken, Task};
 
 /// A part of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -26,12 +29,14 @@ pub enum Table {
     Programs,
     /// How fast the simulator is.
     Speed,
+    /// How fast the compiler is, and how much memory it takes.
+    Compile,
 }
 
 /// What to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// One table, or both.
+    /// One table, or all.
     pub table: Option<Table>,
     /// Networks and instances wanted; empty for all.
     pub only: Vec<String>,
@@ -73,6 +78,10 @@ pub struct Row {
     pub found: f64,
     /// Whether it reaches the bar, if there is one.
     pub met: Option<bool>,
+    /// Of what the host does: the median of its time, where that is in seconds.
+    pub seconds: Option<f64>,
+    /// Of what the host does: most bytes that the process had resident at a time; none where the system does not tell.
+    pub peak_bytes: Option<u64>,
     /// For programs: time of a sample at the clock; none when the clock is not known.
     pub latency_ms: Option<f64>,
     /// For programs: samples a second at the clock, one after the other; none when the clock is not known.
@@ -115,18 +124,43 @@ pub struct Report {
     pub seconds: f64,
 }
 
-/// Measures what is asked for.
+/// Measures what is asked for; what the host's compiler takes, in this process, in which nobody knows the memory of a
+/// single task.
 ///
 /// # Errors
 ///
 /// [`Error::UnknownName`] for a name in `only` that no table has. A network that cannot be compiled is a
 /// failure in the report.
 pub fn bench(request: &Request, context: Context<'_>) -> Result<Report, Error> {
+    bench_with(request, context, |task| {
+        task.run(request.runs, request.seed).map_err(|error| with_causes(&error))
+    })
+}
+
+/// The task of that name, if it is among those asked for.
+pub fn task(request: &Request, name: &str) -> Option<Task> {
+    compile::tasks(request).into_iter().find(|task| task.name() == name)
+}
+
+/// As [`bench`]; `take` has each task of the compiler done, `runs` times, or says why it cannot be done.
+///
+/// # Errors
+///
+/// Those of [`bench`].
+pub fn bench_with(
+    request: &Request,
+    context: Context<'_>,
+    take: impl Fn(&Task) -> Result<Taken, String>,
+) -> Result<Report, Error> {
     let start = Instant::now();
     check_names(&request.only)?;
-    let asked: Vec<_> = benchmarks().filter(|(_, benchmark)| is_asked(request, benchmark)).collect();
+    let tasks = compile::tasks(request);
+    let asked = benchmarks().filter(|(_, benchmark)| is_asked(request, benchmark));
+    let is_compiled = |figure: &Figure| table_of(figure) == Table::Compile;
+    // What the compiler takes are tasks.
+    let asked: Vec<_> = asked.filter(|(_, benchmark)| !benchmark.figures.iter().all(is_compiled)).collect();
     let (mut rows, mut failures) = (Vec::new(), Vec::new());
-    let phase = Phase::counting("measure", asked.len());
+    let phase = Phase::counting("measure", asked.len() + tasks.len());
     for (target, benchmark) in &asked {
         match programs::figures(target, benchmark, request, context) {
             Ok(found) => rows.extend(found),
@@ -138,6 +172,13 @@ pub fn bench(request: &Request, context: Context<'_>) -> Result<Report, Error> {
         rows.extend(speed::array_kernels(request.runs));
     }
     rows.sort_by_key(|row| row.table == Table::Speed);
+    for task in &tasks {
+        match take(task) {
+            Ok(taken) => rows.push(task.row(taken)),
+            Err(reason) => failures.push(format!("{}: {reason}", task.name())),
+        }
+        phase.advance();
+    }
     let met = rows.iter().filter(|row| row.met == Some(true)).count();
     let (runs, debug_build, seconds) = (request.runs, cfg!(debug_assertions), start.elapsed().as_secs_f64());
     Ok(Report { rows, failures, met, runs, debug_build, seconds })
@@ -182,11 +223,15 @@ fn names_of(benchmark: &Benchmark) -> [&'static str; 3] {
 
 fn is_kernel_asked(request: &Request) -> bool {
     let is_named = request.only.is_empty() || request.only.iter().any(|name| name == speed::ARRAY_KERNEL);
-    is_named && request.table != Some(Table::Programs)
+    is_named && request.table.is_none_or(|table| table == Table::Speed)
 }
 
 fn table_of(figure: &Figure) -> Table {
-    if figure.measure.is_of_program() { Table::Programs } else { Table::Speed }
+    match figure.measure {
+        Measure::CompileSeconds | Measure::CheckSeconds => Table::Compile,
+        measure if measure.is_of_program() => Table::Programs,
+        _ => Table::Speed,
+    }
 }
 
 fn is_of_table(request: &Request, figure: &Figure) -> bool {
@@ -194,9 +239,12 @@ fn is_of_table(request: &Request, figure: &Figure) -> bool {
 }
 
 fn described(target: &str, benchmark: &Benchmark, error: &Error) -> String {
+    format!("{} on {target}:{}: {}", benchmark.network, benchmark.preset, with_causes(error))
+}
+
+fn with_causes(error: &Error) -> String {
     let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
-    let causes = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-    format!("{} on {target}:{}: {causes}", benchmark.network, benchmark.preset)
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Whether more is better.
@@ -241,6 +289,8 @@ mod tests {
         assert_eq!(count(&request(None, &["pynqz1"])), 1);
         let speed = request(Some(Table::Speed), &["resnet50v2"]);
         assert_eq!(count(&speed), 1, "only one instance is simulated");
+        let compiled = request(Some(Table::Compile), &["ultra96v2"]);
+        assert!(count(&compiled) >= 2 && !is_kernel_asked(&compiled));
         assert!(!is_kernel_asked(&speed) && is_kernel_asked(&request(Some(Table::Speed), &[])));
     }
 }

@@ -4,7 +4,8 @@
 //! [`array_product`] is the way in, `fused` the kernel of processors with a fused multiply-add,
 //! `portable` that of all others, and `literal` the judge of both. [`pointwise`] is another way in, with
 //! its own literal and portable code, and `bytes` for processors with dot products of bytes;
-//! [`block_product`] one more, for 4-bit weights and 8-bit activations in blocks.
+//! [`block_product`] one more, for 4-bit weights and 8-bit activations in blocks; [`float_product`] the last, for matrices
+//! of floats as they are.
 
 mod blocks;
 #[cfg(target_arch = "x86_64")]
@@ -13,6 +14,7 @@ mod blocks_vnni;
 mod blocks_x86;
 #[cfg(target_arch = "x86_64")]
 mod bytes;
+mod floats;
 #[cfg(target_arch = "x86_64")]
 mod fused;
 mod literal;
@@ -32,6 +34,7 @@ const WIDE: usize = 16;
 const NARROW: usize = 8;
 
 pub use blocks::{BLOCK, BlockRow, WEIGHT_BLOCK_BYTES, block_product, block_product_on};
+pub use floats::{PANEL, Panel, float_product, float_product_on};
 pub use path::Path;
 pub use pointwise::{Pixels, Pointwise, pointwise, pointwise_on};
 pub use product::{Rows, array_product, array_product_on};

@@ -95,6 +95,37 @@ impl Accumulator {
         (&mut self.watch, self.vectors.room())
     }
 
+    /// What it keeps from write to write of a run.
+    #[inline]
+    pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        self.vectors.times(&mut visit);
+        visit(&mut self.stage);
+        let slots = [&mut self.input_select, &mut self.port_a_control, &mut self.adder_select];
+        slots.into_iter().for_each(|slot| slot.times(&mut visit));
+        self.port_a.times(&mut visit);
+        self.port_b.times(&mut visit);
+        self.lock.times(&mut visit);
+        visit(&mut self.written);
+        visit(&mut self.staged);
+    }
+
+    /// What it counts from write to write.
+    #[inline]
+    pub(super) fn counts(&mut self, mut visit: impl FnMut(&mut u64)) {
+        visit(&mut self.accesses);
+        self.stalls.sums.counts(visit);
+    }
+
+    /// The last write of a run that was leapt over was to `address`.
+    pub(super) const fn leapt(&mut self, address: u64) {
+        self.lock.leapt(address);
+    }
+
+    /// Whether somebody wants to see each vector.
+    pub(super) const fn is_watched(&self) -> bool {
+        self.watch.is_on() || self.stalls.is_watched()
+    }
+
     /// The last write; 0 when there was none.
     pub(super) const fn last_write(&self) -> Cycle {
         self.written

@@ -19,7 +19,8 @@ pub(super) struct Array {
     last: Cycle,
     /// The first cycle in which weights may be shifted.
     drained: Cycle,
-    /// When the accumulators wait for results, as first and last cycles, not before the last row.
+    /// When the accumulators wait for results, as first and last cycles, not before the last row. Those that follow
+    /// each other without a gap are one.
     windows: VecDeque<(Cycle, Cycle)>,
     /// The last shift of weights.
     pub(super) loaded: Cycle,
@@ -51,6 +52,30 @@ impl Array {
     /// The handshake by which single rows reach it.
     pub(super) const fn watch(&mut self) -> (&mut Watch, Cycle) {
         (&mut self.watch, self.rows.room())
+    }
+
+    /// What it keeps from row to row.
+    #[inline]
+    pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        self.rows.times(&mut visit);
+        visit(&mut self.last);
+        visit(&mut self.drained);
+        for (start, end) in &mut self.windows {
+            visit(start);
+            visit(end);
+        }
+    }
+
+    /// What it counts from row to row.
+    #[inline]
+    pub(super) fn counts(&mut self, mut visit: impl FnMut(&mut u64)) {
+        visit(&mut self.computed_rows);
+        self.stalls.sums.counts(visit);
+    }
+
+    /// Whether somebody wants to see each row.
+    pub(super) const fn is_watched(&self) -> bool {
+        self.watch.is_on() || self.stalls.is_watched()
     }
 
     /// The control of a row of an instruction queued at `queued`: when it leaves the instruction,
@@ -93,7 +118,10 @@ impl Array {
         let at = offered.max(self.windows.front().map_or(taken, |&(start, _)| start));
         self.stalls.add(Stall::ArrayForAccumulators, offered, at);
         let result = taken.max(at + self.latency);
-        self.windows.push_back((taken, result));
+        match self.windows.back_mut() {
+            Some((_, end)) if taken <= *end + 1 => *end = result,
+            _ => self.windows.push_back((taken, result)),
+        }
         self.rows.leave(at);
         self.last = at;
         self.drained = at + self.latency + 1;

@@ -35,6 +35,18 @@ impl Lock {
         self.last.0 == address && self.last.1 >= read
     }
 
+    /// What it keeps. Addresses are the caller's to know.
+    #[inline]
+    pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        visit(&mut self.given_up);
+        visit(&mut self.last.1);
+    }
+
+    /// The address of the last write, which has been leapt to.
+    pub(super) const fn leapt(&mut self, address: u64) {
+        self.last.0 = address;
+    }
+
     /// The write that is at the stage from `stage` on happens at `at`.
     pub(super) const fn wrote(&mut self, write: Write, stage: Cycle, at: Cycle) {
         if !write.accumulate {

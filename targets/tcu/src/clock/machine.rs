@@ -7,9 +7,10 @@ use super::dram::{Bank, Span, Taken};
 use super::host::Host;
 use super::lock::Write;
 use super::queue::{Cycle, NEVER, ReadPort};
-use super::router::{Router, To};
+use super::router::{Routed, Router, To};
 use super::slice::{Spans, Waiting};
 use super::stall::{Stall, StallMeter, Stalled, Stalls};
+use super::steady::{Kept, Steady};
 use super::timeline::{Busy, LastEvents, Timeline, Traffic};
 use super::unit::Unit;
 use super::watch::Watch;
@@ -43,6 +44,8 @@ pub(super) struct Machine {
     configuration: Configuration,
     /// When the units worked on the last instruction.
     spans: Spans,
+    /// Every vector goes its way, also where those before tell how.
+    is_literal: bool,
 }
 
 /// How long the decoder held an instruction, and for whom.
@@ -115,6 +118,7 @@ impl Machine {
             stalls: StallMeter::default(),
             configuration: Configuration::new(config.reading),
             spans: Spans::NONE,
+            is_literal: false,
         }
     }
 
@@ -237,6 +241,21 @@ impl Machine {
         at
     }
 
+    /// Whether somebody wants to see each vector.
+    const fn is_watched(&self) -> bool {
+        self.is_literal
+            || self.local_a_watch.is_on()
+            || self.stalls.is_watched()
+            || self.array.is_watched()
+            || self.accumulator.is_watched()
+    }
+
+    /// Nothing is leapt over from now on: the judge of leaps.
+    #[cfg(test)]
+    pub(super) const fn be_literal(&mut self) {
+        self.is_literal = true;
+    }
+
     /// Every stall is remembered from now on.
     pub(super) fn watch_stalls(&mut self) {
         self.meters().into_iter().for_each(|(meter, _)| meter.watch());
@@ -300,29 +319,10 @@ impl Machine {
         let routed = self.router.route(self.head, !zeroes, To::Accumulators);
         let rows = self.array.instructions.enter(self.head);
         let results = self.accumulator.commands.enter(self.head);
-        let (mut read, mut last, mut first) = (self.head, [0; 4], None);
-        // A vector goes through all units before the next one is looked at. Each unit takes vectors in this order,
-        // so that the time of a handshake never depends on a later vector.
-        for write in writes(accumulator, size, accumulate) {
-            let (row_expanded, control) = self.array.expand(rows);
-            let mut data = 0;
-            if !zeroes {
-                read = self.read_local();
-                data = self.port_a.datum().max(routed.source);
-            }
-            let (result_expanded, taken) = self.accumulator.take(results, write);
-            let taken = taken.max(routed.target);
-            let (entered, result) = self.array.compute(control, data, taken);
-            self.stalls.add(Stall::AccumulatorForArray, taken, result);
-            self.accumulator.write(result, write);
-            if !zeroes {
-                self.port_a.leave(entered);
-            }
-            last = [row_expanded, result_expanded, entered, result];
-            first.get_or_insert([read, entered, result]);
-        }
+        let mut product = Product { machine: self, zeroes, routed, rows, results, last: [0; 4], read: 0 };
+        let (read, last, first) = product.compute(accumulator, size, accumulate);
         let [row_expanded, result_expanded, entered, result] = last;
-        let [first_read, first_entered, first_result] = first.unwrap_or([read, entered, result]);
+        let [first_read, first_entered, first_result] = first;
         if !zeroes {
             self.spans.set(Unit::LocalA, first_read, read);
         }
@@ -515,10 +515,93 @@ impl Machine {
     }
 }
 
-/// The writes of a run; none of them is to the address of another.
-fn writes(run: Strided, size: u64, accumulate: bool) -> impl Iterator<Item = Write> {
+/// A product under way.
+struct Product<'a> {
+    machine: &'a mut Machine,
+    zeroes: bool,
+    routed: Routed,
+    /// When the array, and the accumulators, have the instruction.
+    rows: Cycle,
+    results: Cycle,
+    /// Of the last vector: when its row and its result left the instruction, when the row entered and the result was written.
+    last: [Cycle; 4],
+    /// When it was read.
+    read: Cycle,
+}
+
+impl Product<'_> {
+    /// All vectors: the last read, the last of everything, and the first read, row and result.
+    fn compute(
+        &mut self,
+        accumulator: Strided,
+        size: u64,
+        accumulate: bool,
+    ) -> (Cycle, [Cycle; 4], [Cycle; 3]) {
+        self.read = self.machine.head;
+        let leaps = size >= Steady::LEAST && !self.machine.is_watched();
+        let (mut first, mut steady, mut done) = (None, leaps.then(Steady::new), 0);
+        while done < size {
+            self.vector(Write { address: address(accumulator, done), accumulate });
+            first.get_or_insert([self.read, self.last[2], self.last[3]]);
+            done += 1;
+            if steady.as_mut().is_some_and(|steady| steady.leap(done, size, self)) {
+                self.machine.accumulator.leapt(address(accumulator, size - 1));
+                break;
+            }
+        }
+        (self.read, self.last, first.unwrap_or([self.read, self.last[2], self.last[3]]))
+    }
+
+    /// A vector goes through all units before the next one is looked at. Each unit takes vectors in this order, so that the
+    /// time of a handshake never depends on a later vector.
+    #[inline]
+    fn vector(&mut self, write: Write) {
+        let Self { machine, zeroes, routed, rows, results, .. } = self;
+        let (row_expanded, control) = machine.array.expand(*rows);
+        let mut data = 0;
+        if !*zeroes {
+            self.read = machine.read_local();
+            data = machine.port_a.datum().max(routed.source);
+        }
+        let (result_expanded, taken) = machine.accumulator.take(*results, write);
+        let taken = taken.max(routed.target);
+        let (entered, result) = machine.array.compute(control, data, taken);
+        machine.stalls.add(Stall::AccumulatorForArray, taken, result);
+        machine.accumulator.write(result, write);
+        if !*zeroes {
+            machine.port_a.leave(entered);
+        }
+        self.last = [row_expanded, result_expanded, entered, result];
+    }
+}
+
+impl Kept for Product<'_> {
+    #[inline]
+    fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        self.last.iter_mut().for_each(&mut visit);
+        visit(&mut self.read);
+        self.machine.port_a.times(&mut visit);
+        self.machine.array.times(&mut visit);
+        self.machine.accumulator.times(visit);
+    }
+
+    #[inline]
+    fn counts(&mut self, mut visit: impl FnMut(&mut u64)) {
+        visit(&mut self.machine.local_a_accesses);
+        self.machine.stalls.sums.counts(&mut visit);
+        self.machine.array.counts(&mut visit);
+        self.machine.accumulator.counts(visit);
+    }
+}
+
+/// The address of vector `i` of a run.
+fn address(run: Strided, i: u64) -> u64 {
     // Clocks take programs as they are, addresses beyond the memory too.
     // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
-    let address = move |i: u64| run.address.wrapping_add(i.checked_shl(run.stride_log2).unwrap_or(0));
-    (0..size).map(move |i| Write { address: address(i), accumulate })
+    run.address.wrapping_add(i.checked_shl(run.stride_log2).unwrap_or(0))
+}
+
+/// The writes of a run; none of them is to the address of another.
+fn writes(run: Strided, size: u64, accumulate: bool) -> impl Iterator<Item = Write> {
+    (0..size).map(move |i| Write { address: address(run, i), accumulate })
 }

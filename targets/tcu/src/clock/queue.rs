@@ -56,6 +56,12 @@ impl Slot {
     pub(super) const fn leave(&mut self, at: Cycle) {
         self.left = at;
     }
+
+    /// What it keeps.
+    #[inline]
+    pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        visit(&mut self.left);
+    }
 }
 
 /// A [`Pass`] for two things.
@@ -93,6 +99,13 @@ impl Queue {
     /// From when on there is room for the next thing.
     pub(super) const fn room(&self) -> Cycle {
         self.left[0] + 1
+    }
+
+    /// What it keeps.
+    #[inline]
+    pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        self.left.iter_mut().for_each(&mut visit);
+        visit(&mut self.entered);
     }
 
     /// The thing that entered last leaves.
@@ -142,6 +155,14 @@ impl ReadPort {
     /// The last access.
     pub(super) const fn last(&self) -> Cycle {
         self.accessed
+    }
+
+    /// What it keeps.
+    #[inline]
+    pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        visit(&mut self.accessed);
+        visit(&mut self.read);
+        self.left.iter_mut().for_each(visit);
     }
 
     /// When a read could happen at the earliest.

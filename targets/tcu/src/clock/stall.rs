@@ -72,6 +72,12 @@ impl Stalls {
         }
     }
 
+    /// What it counts.
+    #[inline]
+    pub(super) fn counts(&mut self, visit: impl FnMut(&mut u64)) {
+        self.0.iter_mut().for_each(visit);
+    }
+
     /// Cycles of a kind.
     pub const fn of(&self, stall: Stall) -> u64 {
         self.0[stall as usize]
@@ -129,6 +135,11 @@ impl StallMeter {
         {
             seen.push(Stalled { stall, from, to });
         }
+    }
+
+    /// Whether each is remembered.
+    pub(super) const fn is_watched(&self) -> bool {
+        self.seen.is_some()
     }
 
     /// Each is remembered from now on.

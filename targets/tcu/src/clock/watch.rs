@@ -22,6 +22,10 @@ pub(super) struct Watch {
 }
 
 impl Watch {
+    pub(super) const fn is_on(&self) -> bool {
+        self.on
+    }
+
     pub(super) const fn switch_on(&mut self) {
         self.on = true;
     }

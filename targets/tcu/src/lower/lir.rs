@@ -61,6 +61,8 @@ fn step(from: u64, to: u64, codes: usize) -> Option<u32> {
 #[derive(Debug)]
 pub struct Lir {
     config: Config,
+    /// Instructions before those of this list.
+    before: usize,
     /// The instructions.
     pub ops: Vec<Op>,
     /// Cycles by the estimator, drained.
@@ -86,6 +88,7 @@ impl Lir {
     pub fn new(config: &Config) -> Self {
         Self {
             config: config.clone(),
+            before: 0,
             ops: Vec::new(),
             cycles: 0,
             estimator: Estimator::new(config),
@@ -94,25 +97,31 @@ impl Lir {
         }
     }
 
+    /// A list that goes on where this one ends, without its instructions.
+    pub fn fork(&self) -> Self {
+        let Self { cycles, array, tables, .. } = *self;
+        let (config, estimator) = (self.config.clone(), self.estimator.clone());
+        Self { config, before: self.instructions(), ops: Vec::new(), cycles, estimator, array, tables }
+    }
+
+    /// Instructions of the program so far.
+    pub fn instructions(&self) -> usize {
+        self.before + self.ops.len()
+    }
+
     /// The present state.
     pub fn checkpoint(&self) -> Checkpoint {
-        let Self { ops, cycles, estimator, array, tables, .. } = self;
-        let (length, estimator) = (ops.len(), estimator.clone());
+        let Self { cycles, estimator, array, tables, .. } = self;
+        let (length, estimator) = (self.instructions(), estimator.clone());
         Checkpoint { length, cycles: *cycles, estimator, array: *array, tables: *tables }
     }
 
-    /// Takes back all since `checkpoint`; returns the instructions taken back.
-    pub fn rewind(&mut self, checkpoint: &Checkpoint) -> Vec<Op> {
-        self.restore(checkpoint);
-        self.ops.split_off(checkpoint.length)
-    }
-
-    /// Puts back instructions that [`Lir::rewind`] took, and the state after them; some SIMD may have been added,
-    /// which cost a cycle each.
+    /// Adds the instructions of a fork, and takes over the state after them; some SIMD may have been added, which cost a
+    /// cycle each.
     pub fn replay(&mut self, ops: Vec<Op>, after: &Checkpoint) {
         self.ops.extend(ops);
         self.restore(after);
-        self.cycles += self.ops.len().saturating_sub(after.length) as u64;
+        self.cycles += self.instructions().saturating_sub(after.length) as u64;
     }
 
     fn restore(&mut self, state: &Checkpoint) {
@@ -282,23 +291,23 @@ mod tests {
 
     /// By the estimator: a cycle for each row, after weights as many more as the array has rows, and one for each SIMD.
     #[test]
-    fn the_cost_is_known_after_taking_back_and_putting_back() {
+    fn the_cost_is_known_of_a_fork_and_after_taking_it_over() {
         let mut lir = Lir::new(&config());
         lir.load_zero_bias();
-        let before = lir.checkpoint();
-        lir.load_rows([20, 21], 6);
-        lir.push(Op::MatMul {
+        let mut fork = lir.fork();
+        fork.load_rows([20, 21], 6);
+        fork.push(Op::MatMul {
             accumulate: false,
             zeroes: false,
             local: strided(0),
             accumulator: strided(0),
             size: 5,
         });
-        lir.simd(THROUGH, Some(0), Some((0, false)));
-        let after = lir.checkpoint();
-        assert_eq!(lir.cycles, 1 + (6 + 2 + 1) + (8 + 5) + 1);
-        let mut ops = lir.rewind(&before);
-        assert_eq!((lir.cycles, lir.ops.len(), ops.len()), (1, 1, 5));
+        fork.simd(THROUGH, Some(0), Some((0, false)));
+        assert_eq!((fork.cycles, fork.instructions()), (1 + (6 + 2 + 1) + (8 + 5) + 1, 6));
+        let after = fork.checkpoint();
+        assert_eq!((lir.cycles, lir.ops.len(), fork.ops.len()), (1, 1, 5));
+        let mut ops = fork.ops;
         ops.extend([drop_read(0), drop_read(1)]);
         lir.replay(ops, &after);
         assert_eq!((lir.cycles, lir.ops.len()), (24 + 2, 8));

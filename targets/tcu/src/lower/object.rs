@@ -49,19 +49,25 @@ impl Span {
 
 /// The spans that cover `vectors` (those that are stored), sorted, none meeting another.
 pub fn spans(vectors: impl IntoIterator<Item = VecRef>) -> Vec<Span> {
-    let mut pieces: Vec<Span> = Vec::new();
+    let mut pieces = Vec::new();
+    add_pieces(&mut pieces, vectors);
+    merge(pieces)
+}
+
+/// Adds what `vectors` (those that are stored) cover as they come: neither sorted nor apart.
+pub fn add_pieces(pieces: &mut Vec<Span>, vectors: impl IntoIterator<Item = VecRef>) {
     for vector in vectors.into_iter().filter(|vector| !vector.is_zero()) {
         match pieces.last_mut() {
             Some(last) if last.object == vector.object && last.end == vector.index => last.end += 1,
             _ => pieces.push(Span { object: vector.object, start: vector.index, end: vector.index + 1 }),
         }
     }
-    merge(pieces)
 }
 
 /// Sorts spans and joins those that overlap or touch.
 pub fn merge(mut pieces: Vec<Span>) -> Vec<Span> {
-    pieces.sort_unstable();
+    // Pieces come in sorted runs, which this sort merges.
+    pieces.sort();
     pieces.dedup_by(|next, last| {
         let joined = last.object == next.object && next.start <= last.end;
         if joined {
@@ -107,7 +113,7 @@ pub struct Objects {
     array_size: usize,
     list: Vec<Object>,
     splats: HashMap<i32, ObjectId>,
-    /// Constants by the hash of their data.
+    /// Constants by the hash of samples of their data.
     constants: HashMap<u64, Vec<ObjectId>>,
     saturated: u64,
     constant_vectors: u64,
@@ -170,9 +176,7 @@ impl Objects {
 
     /// Adds a constant; `data` holds whole vectors. Constants of the same data are one object.
     pub fn add_constant(&mut self, name: String, data: Vec<i32>) -> ObjectId {
-        let mut hasher = DefaultHasher::new();
-        data.hash(&mut hasher);
-        let hash = hasher.finish();
+        let hash = sampled_hash(&data);
         let alike = self.constants.get(&hash).into_iter().flatten();
         if let Some(known) = alike.copied().find(|&id| self.get(id).data == data) {
             return known;
@@ -204,13 +208,19 @@ impl Objects {
 
     /// Converts a constant, counting it when it saturates.
     pub fn raw(&mut self, value: f32) -> i32 {
-        if let NumberFormat::Fixed(format) = self.format {
-            let scaled = (f64::from(value) * format.one() as f64 + 0.5).floor();
-            if scaled > format.max() as f64 || scaled < format.min() as f64 {
-                self.saturated += 1;
-            }
-        }
-        self.format.raw_from_f32(value)
+        let (raw, saturates) = converted(self.format, value);
+        self.saturated += u64::from(saturates);
+        raw
+    }
+
+    /// The number format.
+    pub fn format(&self) -> NumberFormat {
+        self.format
+    }
+
+    /// So many constants were converted elsewhere and saturated.
+    pub fn count_saturated(&mut self, count: u64) {
+        self.saturated += count;
     }
 
     fn push(&mut self, object: Object) -> ObjectId {
@@ -220,9 +230,36 @@ impl Objects {
     }
 }
 
+/// A constant in a format, and whether it saturates: what [`NumberFormat::raw_from_f32`] gives, at once where it fits.
+pub fn converted(format: NumberFormat, value: f32) -> (i32, bool) {
+    let NumberFormat::Fixed(fixed) = format else { return (format.raw_from_f32(value), false) };
+    // Exact, as far as it decides: a power of two, then at most a bit below the half.
+    let scaled = f64::from(value) * fixed.one() as f64 + 0.5;
+    let whole = scaled as i64;
+    let floor = whole - i64::from(whole as f64 > scaled);
+    if scaled.abs() < MOST_EXACT && (fixed.min()..=fixed.max()).contains(&floor) {
+        return (floor as i32, false);
+    }
+    let saturates = scaled.floor() > fixed.max() as f64 || scaled.floor() < fixed.min() as f64;
+    (format.raw_from_f32(value), saturates)
+}
+
+/// Beyond, numbers are not looked at as integers.
+const MOST_EXACT: f64 = (1_u64 << 40) as f64;
+
+/// The hash of the length and of some of the data, spread over all: whoever finds the same compares the whole.
+fn sampled_hash(data: &[i32]) -> u64 {
+    const SAMPLES: usize = 1 << 10;
+    let mut hasher = DefaultHasher::new();
+    data.len().hash(&mut hasher);
+    data.iter().step_by((data.len() / SAMPLES).max(1)).for_each(|raw| raw.hash(&mut hasher));
+    hasher.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use npukit_numeric::FixedFormat;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -246,6 +283,26 @@ mod tests {
         }
         let mut floats = Objects::new(NumberFormat::Float32, 4);
         assert_eq!((floats.raw(1e30), floats.saturated_constants()), (1e30_f32.to_bits() as i32, 0));
+    }
+
+    proptest! {
+        /// Numbers around every step of a format, far beyond it, and any bits at all.
+        #[test]
+        fn constants_are_converted_as_numbers_are(
+            steps in -300..300_i32,
+            beside in -3..=3_i32,
+            bits: u32,
+            (width, binary_point) in (2..=32_u32, 0..20_u32),
+        ) {
+            let fixed = FixedFormat { width, binary_point: binary_point.min(width - 1) };
+            let format = NumberFormat::Fixed(fixed);
+            let near = f32::from_bits((steps as f32 / 2.0 / fixed.one() as f32).to_bits().wrapping_add_signed(beside));
+            for value in [near, f32::from_bits(bits), near * 1e6, f32::NAN, f32::INFINITY] {
+                let scaled = (f64::from(value) * fixed.one() as f64 + 0.5).floor();
+                let saturates = scaled > fixed.max() as f64 || scaled < fixed.min() as f64;
+                prop_assert_eq!(converted(format, value), (format.raw_from_f32(value), saturates), "{}", value);
+            }
+        }
     }
 
     #[test]

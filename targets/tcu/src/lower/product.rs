@@ -1,8 +1,10 @@
 //! A matrix product within a tile: loads inputs and weights, in chunks when they do not fit at once.
 
+use std::ops::Range;
+
 use super::hir::{Bias, MatMul, Rows, WeightSet};
 use super::lir::{Run, roll};
-use super::object::{Span, VecRef, merge, spans};
+use super::object::{Span, VecRef, add_pieces, merge, spans};
 use super::tile::{Tile, TileError};
 use crate::op::{Op, Strided};
 
@@ -15,9 +17,10 @@ impl Tile<'_> {
     pub fn matmul(&mut self, matmul: &MatMul) -> Result<(), TileError> {
         let written = Written::new(self.blocks.len(), self.grid.pixels.len(), self.resumed);
         let mut product = Product { matmul, written };
+        let mut pieces = Vec::new();
         let terms = (0..matmul.terms.len()).filter(|&term| self.concerns(matmul, term));
-        let terms: Vec<Needed> = terms.map(|term| self.needed(matmul, term)).collect();
-        self.terms(&mut product, &terms)?;
+        let terms: Vec<Needed> = terms.map(|term| self.needed(matmul, term, &mut pieces)).collect();
+        self.terms(&mut product, &terms, &pieces)?;
         self.fill_unwritten(&product);
         Ok(())
     }
@@ -30,10 +33,19 @@ impl Tile<'_> {
             || self.blocks.clone().any(all)
     }
 
-    /// Does terms at once when their inputs and weights fit, otherwise one half after the other.
-    fn terms(&mut self, product: &mut Product<'_>, terms: &[Needed]) -> Result<(), TileError> {
-        let spans = terms.iter().flat_map(|needed| needed.spans.iter().copied());
-        match (self.load(&merge(spans.collect())), terms) {
+    /// Does terms, whose inputs and weights are among `pieces`, at once when these fit, otherwise one half after the other.
+    fn terms(
+        &mut self,
+        product: &mut Product<'_>,
+        terms: &[Needed],
+        pieces: &[Span],
+    ) -> Result<(), TileError> {
+        let needed = match terms {
+            [first, .., last] => first.pieces.start..last.pieces.end,
+            [only] => only.pieces.clone(),
+            [] => 0..0,
+        };
+        match (self.load(&merge(pieces[needed].to_vec())), terms) {
             (Ok(()), _) => {
                 self.compute(product, terms);
                 Ok(())
@@ -41,23 +53,29 @@ impl Tile<'_> {
             (Err(error), [] | [_]) => Err(error),
             (Err(_), _) => {
                 let (first, second) = terms.split_at(terms.len() / 2);
-                self.terms(product, first)?;
-                self.terms(product, second)
+                self.terms(product, first, pieces)?;
+                self.terms(product, second, pieces)
             }
         }
     }
 
-    /// The inputs and weights of a term for this tile.
-    fn needed(&self, matmul: &MatMul, term: usize) -> Needed {
-        let inputs = &matmul.terms[term].inputs;
-        let mut needed = spans(self.grid.pixels.iter().map(|&pixel| inputs[pixel as usize]));
+    /// The inputs and weights of a term for this tile, which join `pieces`.
+    fn needed(&self, matmul: &MatMul, term: usize, pieces: &mut Vec<Span>) -> Needed {
+        let (inputs, first) = (&matmul.terms[term].inputs, pieces.len());
+        let vector = |&pixel: &u32| inputs[pixel as usize];
+        // A span of its own: the last one of the term before must not grow.
+        let mut own = self.grid.pixels.iter().map(vector).filter(|vector| !vector.is_zero());
+        if let Some(VecRef { object, index }) = own.next() {
+            pieces.push(Span { object, start: index, end: index + 1 });
+        }
+        add_pieces(pieces, own);
         for set in self.blocks.clone().filter_map(|block| matmul.set(term, block)) {
             match &set.rows {
-                Rows::Constant(first) => needed.push(self.rows_from(*first, set.bias)),
-                Rows::Variable(rows) => needed.extend(spans(rows.iter().copied())),
+                Rows::Constant(first) => pieces.push(self.rows_from(*first, set.bias)),
+                Rows::Variable(rows) => pieces.extend(spans(rows.iter().copied())),
             }
         }
-        Needed { term, spans: needed }
+        Needed { term, pieces: first..pieces.len() }
     }
 
     /// A constant's rows for one array full of weights.
@@ -103,7 +121,8 @@ impl Tile<'_> {
     /// Which of the tile's pixels have an input, at which address, and which lie in the padding.
     fn meet(&self, inputs: &[VecRef]) -> Met {
         let mut met = Met::default();
-        let (mut present, mut at) = (Vec::new(), Vec::new());
+        let pixels = self.grid.pixels.len();
+        let (mut present, mut at) = (Vec::with_capacity(pixels), Vec::with_capacity(pixels));
         for (i, &pixel) in self.grid.pixels.iter().enumerate() {
             match inputs[pixel as usize] {
                 input if input.is_zero() => met.padding.push(i),
@@ -187,10 +206,10 @@ struct Product<'a> {
     written: Written,
 }
 
-/// A term, and the vectors it needs in local memory.
+/// A term, and which of the pieces it needs in local memory.
 struct Needed {
     term: usize,
-    spans: Vec<Span>,
+    pieces: Range<usize>,
 }
 
 /// How a term meets the tile.

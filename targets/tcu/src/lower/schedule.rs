@@ -1,25 +1,25 @@
 //! The schedule: layers cut into tiles that fit, each tiling tried and the cheapest kept.
 //!
-//! A tile is a range of pixels of the layer's last grid and a range of its blocks. For every layer
-//! a few tilings are written out and costed with the published estimator, which is quick; the clock decides
-//! between the best of them.
+//! For every layer [`search`] names the tilings that cost least by the published estimator, which is quick; the clock
+//! decides between the best of them.
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use npukit_lower::Problem;
 use npukit_target::Phase;
+use rayon::prelude::*;
 
 use super::arena::Arena;
 use super::cost::Minimise;
 use super::error::{LowerError, Memory};
 use super::hir::{Layer, Model};
-use super::lir::Checkpoint;
 use super::memory::{Plan, Strategy};
-use super::next_use::{Again, NextUse};
+use super::next_use::NextUse;
 use super::overlap::overlap;
+use super::search::{Attempt, Known, MAX_INSTRUCTIONS, Tiling, search};
 use super::separate::separate;
-use super::tile::{Context, Limits, State, TileError, emit};
+use super::tile::{Context, State, TileError};
 use crate::clock::Meter;
 use crate::config::Config;
 use crate::hazard::{Hazard, Pending, hazards};
@@ -45,23 +45,6 @@ pub struct Scheduled {
     /// Use of the accumulators.
     pub accumulators: Usage,
     config: Config,
-}
-
-/// How a layer is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Tiling {
-    pixels: usize,
-    blocks: usize,
-    /// Tiles of the same blocks follow each other, so that their weights stay in local memory;
-    /// otherwise tiles of the same pixels do, so that their inputs stay.
-    blocks_outer: bool,
-}
-
-impl Tiling {
-    /// What its tiles come back to.
-    fn again(self, layer: &Layer) -> Again {
-        if self.blocks_outer && self.blocks < layer.blocks { Again::Variables } else { Again::Constants }
-    }
 }
 
 /// Schedules under one strategy, or under each that fits, keeping the cheapest.
@@ -131,13 +114,14 @@ fn schedule(
 ) -> Result<Scheduled, LowerError> {
     let strategy = plan.strategy;
     let arena = Arena::new(plan.arena.clone());
-    let mut state = State::new(config, arena.clone());
-    let by_age = schedule_layers(&mut state, model, config, plan.clone(), minimise, budget, phase);
+    let (mut state, mut known) = (State::new(config, arena.clone()), Known::default());
+    let by_age =
+        schedule_layers(&mut state, &mut known, model, config, plan.clone(), minimise, budget, phase);
     let scheduled = if (1..=MOST_GIVEN_UP).contains(&state.arena.gave_up) {
         // Default: what cannot be scheduled leaves the budget as it is.
         let budget = by_age.as_ref().map_or(budget, |by_age| by_age.cycles);
         let mut state = State::new(config, arena.by_next_use(NextUse::new(model)));
-        schedule_layers(&mut state, model, config, plan, minimise, budget, phase).or(by_age)
+        schedule_layers(&mut state, &mut known, model, config, plan, minimise, budget, phase).or(by_age)
     } else {
         by_age
     };
@@ -147,8 +131,10 @@ fn schedule(
 }
 
 /// As [`schedule`], which tells of it, with an arena in which nothing lies.
+#[allow(clippy::too_many_arguments, reason = "what a program is made of, and what was found out before")]
 fn schedule_layers(
     state: &mut State,
+    known: &mut Known,
     model: &Model,
     config: &Config,
     plan: Plan,
@@ -163,7 +149,7 @@ fn schedule_layers(
     for (i, layer) in model.layers.iter().enumerate() {
         let first = state.lir.ops.len();
         state.arena.enter(i);
-        tilings.push(schedule_layer(state, &mut written, context, layer, budget)?);
+        tilings.push(schedule_layer(state, (&mut written, known), context, layer, budget)?);
         state.arena.retire(plan.last_needed(i));
         layers.push(first..state.lir.ops.len());
         phase.advance();
@@ -200,43 +186,36 @@ impl Written {
     }
 }
 
-/// A way to write a layer, to be compared with others.
-struct Attempt {
-    tiling: Tiling,
-    ops: Vec<Op>,
-    after: Checkpoint,
-    arena: Arena,
-    limits: Limits,
-}
-
 /// Attempts that the clock decides between. It takes far longer than the estimator, which
 /// therefore names the candidates.
-const ATTEMPTS_TIMED: usize = 6;
+const ATTEMPTS_TIMED: usize = 3;
+
+/// Attempts by the estimator this much dearer than the cheapest, as a fraction of it, are no candidates: 1 %.
+const NEAR: u64 = 100;
 
 /// Writes the layer out in the way that takes fewest cycles, if that ends before `budget`.
 fn schedule_layer(
     state: &mut State,
-    written: &mut Written,
+    (written, known): (&mut Written, &mut Known),
     context: Context<'_>,
     layer: &Layer,
     budget: u64,
 ) -> Result<Tiling, LowerError> {
     let Written { meter, pending } = written;
+    let before = state.lir.cycles;
+    let count = if meter.is_some() { ATTEMPTS_TIMED } else { 1 };
+    let mut attempts =
+        search(state, context, layer, count, known).map_err(|error| insufficient(layer, context, error))?;
     let best = match meter {
-        None => attempts(state, context, layer, 1, budget)?
+        None => attempts
             .pop()
+            .filter(|attempt| attempt.after.cycles < budget)
             .map(|attempt| Attempt { ops: separate(attempt.ops, pending, None), ..attempt }),
         Some(meter) => {
-            let timed =
-                attempts(state, context, layer, ATTEMPTS_TIMED, u64::MAX)?.into_iter().map(|attempt| {
-                    let ops = separate(overlap(attempt.ops, context.config), pending, Some(meter));
-                    let attempt = Attempt { ops, ..attempt };
-                    let mut after = meter.clone();
-                    attempt.ops.iter().for_each(|op| after.push(op));
-                    tracing::trace!(tiles = ?attempt.tiling, cycles = after.cycles(), "tiles tried");
-                    (after, attempt)
-                });
-            let quickest = timed.min_by_key(|(after, _)| after.cycles());
+            let cost = |attempt: &Attempt| attempt.after.cycles.saturating_sub(before);
+            let least = attempts.first().map_or(0, cost);
+            attempts.retain(|attempt| cost(attempt) <= least + least / NEAR);
+            let quickest = timed(attempts, meter, pending, context.config);
             quickest.filter(|(after, _)| after.cycles() < budget).map(|(after, attempt)| {
                 let (tiles, cycles) = (attempt.tiling, after.cycles().saturating_sub(meter.cycles()));
                 tracing::debug!(layer = layer.name(), ?tiles, cycles, "layer scheduled");
@@ -245,144 +224,33 @@ fn schedule_layer(
             })
         }
     };
-    let Some(Attempt { tiling, ops, after, arena, limits }) = best else {
+    let Some(Attempt { tiling, ops, after, arena, limits, accumulators }) = best else {
         return Err(too_long(layer, state.lir.ops.len()));
     };
     written.push(&ops);
     state.lir.replay(ops, &after);
-    (state.arena, state.limits) = (arena, limits);
+    (state.arena, state.limits, state.accumulators) = (arena, limits, accumulators);
     Ok(tiling)
 }
 
-/// The `count` cheapest ways of writing the layer by the estimator, of those that end before `budget`,
-/// cheapest first; at least one.
-fn attempts(
-    state: &mut State,
-    context: Context<'_>,
-    layer: &Layer,
-    count: usize,
-    budget: u64,
-) -> Result<Vec<Attempt>, LowerError> {
-    let mut best: Vec<Attempt> = Vec::new();
-    let mut last_error = None;
-    let all = tilings(layer);
-    let is_only = matches!(&all[..], [only] if only.len() == 1);
-    for tilings in all {
-        let mut fitting = 0;
-        for tiling in tilings {
-            let worst = best.get(count - 1).map_or(budget, |worst| worst.after.cycles);
-            match attempt(state, context, layer, tiling, worst, is_only) {
-                Ok(cheaper) => {
-                    fitting += 1;
-                    best.truncate(count - 1);
-                    let at = best.partition_point(|other| other.after.cycles <= cheaper.after.cycles);
-                    best.insert(at, cheaper);
-                }
-                Err(error @ TileError::Long { .. }) => {
-                    fitting += 1;
-                    last_error = Some(error);
-                }
-                Err(error) => last_error = Some(error),
-            }
-            // Smaller tiles than the largest that fit only cost more loads, with few exceptions.
-            if fitting == TILINGS_TRIED {
-                break;
-            }
-        }
-    }
-    if best.is_empty() {
-        let error = last_error.expect("at least one tiling is tried, and none has worked");
-        return Err(insufficient(layer, context, error));
-    }
-    Ok(best)
-}
-
-/// Writes the layer out and takes it back; the arena stays empty when it is the only way.
-fn attempt(
-    state: &mut State,
-    context: Context<'_>,
-    layer: &Layer,
-    tiling: Tiling,
-    budget: u64,
-    is_only: bool,
-) -> Result<Attempt, TileError> {
-    let before = state.lir.checkpoint();
-    // Most layers of a long network are small and have one way: what the arena holds is not copied for them.
-    let arena = if is_only { Arena::new(0..0) } else { state.arena.clone() };
-    let limits = state.limits;
-    state.arena.come_back_to(tiling.again(layer));
-    let result = emit_layer(state, context, layer, tiling, budget);
-    let after = state.lir.checkpoint();
-    let ops = state.lir.rewind(&before);
-    let arena = std::mem::replace(&mut state.arena, arena);
-    let limits = std::mem::replace(&mut state.limits, limits);
-    result.map(|()| Attempt { tiling, ops, after, arena, limits })
-}
-
-/// The longest program: beyond, it would fill the host's memory.
-const MAX_INSTRUCTIONS: usize = 1 << 24;
-
-/// Fitting tilings looked at per number of blocks and order of tiles.
-const TILINGS_TRIED: usize = 2;
-
-/// Tilings by blocks per tile and order, each list with fewer and fewer pixels per tile.
-fn tilings(layer: &Layer) -> Vec<Vec<Tiling>> {
-    let mut lists = Vec::new();
-    for blocks in halvings(layer.blocks) {
-        for blocks_outer in [true, false] {
-            if !blocks_outer && blocks == layer.blocks {
-                continue;
-            }
-            let pixels = halvings(layer.pixels);
-            lists.push(pixels.into_iter().map(|pixels| Tiling { pixels, blocks, blocks_outer }).collect());
-        }
-    }
-    lists
-}
-
-/// `n`, and `n` divided by rising numbers of parts, down to 1.
-fn halvings(n: usize) -> Vec<usize> {
-    let mut parts: Vec<usize> = vec![1];
-    while let Some(&last) = parts.last().filter(|&&last| last < n) {
-        // 1, 2, 3, 4, 6, 8, 12, 16, ...: two steps per octave.
-        parts.push(if last.is_power_of_two() && last > 1 {
-            last / 2 * 3
-        } else {
-            (last + 1).next_power_of_two()
-        });
-    }
-    let mut sizes: Vec<usize> = parts.into_iter().map(|parts| n.div_ceil(parts)).collect();
-    sizes.dedup();
-    sizes
-}
-
-/// Writes the layer tile by tile; gives up as soon as the budget is used up.
-fn emit_layer(
-    state: &mut State,
-    context: Context<'_>,
-    layer: &Layer,
-    tiling: Tiling,
-    budget: u64,
-) -> Result<(), TileError> {
-    let pixels = ranges(layer.pixels, tiling.pixels);
-    let blocks = ranges(layer.blocks, tiling.blocks);
-    let mut tile = |pixels: &Range<usize>, blocks: &Range<usize>| {
-        emit(state, context, layer, pixels.clone(), blocks.clone())?;
-        let instructions = state.lir.ops.len();
-        if state.lir.cycles >= budget || instructions > MAX_INSTRUCTIONS {
-            return Err(TileError::Long { instructions });
-        }
-        Ok(())
+/// The attempt that ends first by the clock, with its instructions in the order that takes least, and the clock after it.
+fn timed(
+    attempts: Vec<Attempt>,
+    meter: &Meter,
+    pending: &Pending,
+    config: &Config,
+) -> Option<(Meter, Attempt)> {
+    let time = |attempt: Attempt| {
+        let ops = separate(overlap(attempt.ops, config), pending, Some(meter));
+        let mut after = meter.clone();
+        ops.iter().for_each(|op| after.push(op));
+        (after, Attempt { ops, ..attempt })
     };
-    if tiling.blocks_outer {
-        blocks.iter().try_for_each(|blocks| pixels.iter().try_for_each(|pixels| tile(pixels, blocks)))
-    } else {
-        pixels.iter().try_for_each(|pixels| blocks.iter().try_for_each(|blocks| tile(pixels, blocks)))
+    let timed: Vec<(Meter, Attempt)> = attempts.into_par_iter().map(time).collect();
+    for (after, attempt) in &timed {
+        tracing::trace!(tiles = ?attempt.tiling, cycles = after.cycles(), "tiles tried");
     }
-}
-
-fn ranges(total: usize, size: usize) -> Vec<Range<usize>> {
-    (0..total).step_by(size.max(1)).map(|first| first..(first + size).min(total)).collect()
+    timed.into_iter().min_by_key(|(after, _)| after.cycles())
 }
 
 fn insufficient(layer: &Layer, context: Context<'_>, error: TileError) -> LowerError {
@@ -431,100 +299,5 @@ impl Scheduled {
             text.push_str(&listing(&self.config, &self.ops[range.clone()]));
         }
         text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use npukit_graph::op::{Conv, Relu};
-    use npukit_graph::{Graph, ValueInfo};
-    use npukit_numeric::{ElementType, Tensor};
-
-    use super::*;
-    use crate::lower::{Options, hir};
-
-    /// Arrays of four; few accumulators and little local memory.
-    fn config() -> Config {
-        Config {
-            array_size: 4,
-            local_depth: 90,
-            accumulator_depth: 24,
-            dram0_depth: 1 << 10,
-            dram1_depth: 1 << 10,
-            ..Config::preset("speech_robot").expect("a preset")
-        }
-    }
-
-    /// A convolution of 5 x 5 pixels from three blocks to two.
-    fn model(config: &Config) -> Model {
-        let mut graph = Graph { name: "net".to_owned(), ..Graph::default() };
-        let info = ValueInfo { shape: vec![1, 5, 5, 10], element: ElementType::F32 };
-        let x = graph.add_input("x".to_owned(), info);
-        let weights = Tensor::from_f32(vec![3, 3, 10, 8], vec![0.5; 720]).expect("as many as the shape says");
-        let weights = graph.add_constant("weights".to_owned(), weights);
-        let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [1; 4], group: 1 };
-        let y = graph
-            .add_node("conv".to_owned(), conv.into(), vec![x, weights], &["y"])
-            .expect("a convolution")[0];
-        let z = graph.add_node("relu".to_owned(), Relu.into(), vec![y], &["z"]).expect("a relu")[0];
-        graph.outputs = vec![z];
-        hir::build(&graph, config, &Options::default()).expect("it can be lowered")
-    }
-
-    #[test]
-    fn sizes_fall_by_two_steps_an_octave() {
-        for (n, sizes) in [
-            (1, vec![1]),
-            (2, vec![2, 1]),
-            (3, vec![3, 2, 1]),
-            (7, vec![7, 4, 3, 2, 1]),
-            (12, vec![12, 6, 4, 3, 2, 1]),
-            (24, vec![24, 12, 8, 6, 4, 3, 2, 1]),
-            (100, vec![100, 50, 34, 25, 17, 13, 9, 7, 5, 4, 3, 2, 1]),
-        ] {
-            assert_eq!(halvings(n), sizes, "{n}");
-        }
-    }
-
-    /// All blocks at once have no order; fewer have two.
-    #[test]
-    fn tilings_are_of_fewer_and_fewer_blocks_and_pixels() {
-        let (nodes, steps) = (Vec::new(), Vec::new());
-        let layer = Layer { nodes, macs: 0, pixels: 3, blocks: 2, steps, kept: 0 };
-        let list = |blocks, blocks_outer| -> Vec<Tiling> {
-            [3, 2, 1].map(|pixels| Tiling { pixels, blocks, blocks_outer }).to_vec()
-        };
-        assert_eq!(tilings(&layer), [list(2, true), list(1, true), list(1, false)]);
-    }
-
-    /// Each tiling written out by itself, and of each list the first two that fit: the cheapest of them are kept,
-    /// cheapest first, whether one is asked for or six.
-    #[test]
-    fn the_cheapest_of_the_tilings_tried_are_kept() {
-        let config = config();
-        let model = model(&config);
-        let plan = Plan::new(&model, &config, Strategy::LocalIsolated).expect("fits");
-        let context = Context { model: &model, plan: &plan, config: &config };
-        let layer = &model.layers[0];
-        let arena = Arena::new(plan.arena.clone());
-        let mut state = State::new(&config, arena);
-        let mut cycles = Vec::new();
-        for list in tilings(layer) {
-            let fitting = list.into_iter().filter_map(|tiling| {
-                // Where accumulators begin goes on from tile to tile.
-                attempt(&mut state, context, layer, tiling, u64::MAX, false).ok()
-            });
-            cycles.extend(fitting.take(TILINGS_TRIED).map(|attempt| attempt.after.cycles));
-        }
-        cycles.sort_unstable();
-        assert!(cycles.len() > 4 && cycles[0] < cycles[1], "{cycles:?}");
-        for count in [1, 2, 3, 6] {
-            let kept = attempts(&mut state, context, layer, count, u64::MAX).expect("some fit");
-            let kept: Vec<u64> = kept.iter().map(|attempt| attempt.after.cycles).collect();
-            assert_eq!(kept, cycles[..count.min(cycles.len())], "{count}");
-        }
-        let least = cycles[0];
-        assert_eq!(attempts(&mut state, context, layer, 1, least + 1).map(|kept| kept.len()), Ok(1));
-        assert!(attempts(&mut state, context, layer, 1, least).is_err(), "the budget is to be undercut");
     }
 }

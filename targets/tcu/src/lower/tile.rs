@@ -98,6 +98,11 @@ impl State {
         Self { lir: Lir::new(config), arena, limits: Limits::default(), accumulators: 0 }
     }
 
+    /// A state that goes on from this one, with an arena of its own and none of the instructions.
+    pub fn fork(&self, arena: Arena) -> Self {
+        Self { lir: self.lir.fork(), arena, limits: self.limits, accumulators: self.accumulators }
+    }
+
     /// Where a tile's accumulators begin, `first` or later: every other tile's follow those of the tile before
     /// when there is room, so that a tile's product need not wait for what is still done to the results before it.
     fn accumulators_for(&mut self, needed: Option<u64>, first: u64, depth: u64) -> u64 {

@@ -13,7 +13,7 @@ use npukit_zoo::Network;
 
 use super::decoders;
 use super::speed::{host_milliseconds, speedup};
-use super::{LayerRow, Request, Row, is_more_better, is_of_table, table_of};
+use super::{LayerRow, Request, Row, Table, is_more_better, is_of_table, table_of};
 use crate::Context;
 use crate::error::Error;
 use crate::inputs::Sample;
@@ -38,7 +38,8 @@ pub(super) fn figures(
     };
     let network = npukit_zoo::network(benchmark.network);
     let program = Program { compiled: &*compiled, network, seed: request.seed, compile_seconds };
-    let wanted = benchmark.figures.iter().filter(|figure| is_of_table(request, figure));
+    let is_task = |figure: &Figure| table_of(figure) == Table::Compile;
+    let wanted = benchmark.figures.iter().filter(|figure| is_of_table(request, figure) && !is_task(figure));
     let row = |figure: &Figure| {
         let found = program.measure(figure, request.runs)?;
         Ok(program.row(benchmark, name.clone(), figure, found))
@@ -74,7 +75,7 @@ fn decoder(instance: &dyn Instance, name: &str, graph: &Graph) -> Result<(Box<dy
 }
 
 /// The benchmark's instance: the preset, or one that differs from it.
-fn instance(target: &str, benchmark: &Benchmark) -> Result<Box<dyn Instance>, Error> {
+pub(super) fn instance(target: &str, benchmark: &Benchmark) -> Result<Box<dyn Instance>, Error> {
     let target = targets::target(target)?;
     let preset = target.instance(Config::Preset(benchmark.preset))?;
     if benchmark.changes.is_empty() {
@@ -128,6 +129,8 @@ impl Program<'_> {
             Measure::HostMilliseconds => {
                 Ok(of_host(host_milliseconds(self.compiled, &self.samples(1), runs)?))
             }
+            // Those are tasks of their own.
+            Measure::CompileSeconds | Measure::CheckSeconds => Ok(of_host(self.compile_seconds)),
             Measure::Speedup(cores) => {
                 Ok(of_host(speedup(self.compiled, &|count| self.samples(count), cores, runs)?))
             }
@@ -181,6 +184,8 @@ impl Program<'_> {
             more_is_better: is_more_better(figure.bar),
             found: found.value,
             met: figure.bar.is_met(found.value),
+            seconds: None,
+            peak_bytes: None,
             latency_ms: found.latency_ms,
             frames_per_second: frames_per_second(found.latency_ms),
             above_bound: found.above_bound,

@@ -31,6 +31,8 @@ pub(super) fn array_kernels(runs: usize) -> Vec<Row> {
             more_is_better: false,
             found,
             met: None,
+            seconds: None,
+            peak_bytes: None,
             latency_ms: None,
             frames_per_second: None,
             above_bound: None,
@@ -97,7 +99,7 @@ fn batch(compiled: &dyn Compiled, samples: &[Sample], cores: usize, runs: usize)
 }
 
 /// The median of the seconds that `work` takes, after a run that does not count.
-fn median<E>(runs: usize, mut work: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
+pub(super) fn median<E>(runs: usize, mut work: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
     work()?;
     let mut time = || {
         let start = Instant::now();

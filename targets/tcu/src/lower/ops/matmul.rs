@@ -5,7 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use npukit_graph::op::BinaryKind;
 use npukit_graph::{NodeId, Op, ValueId, op};
-use npukit_numeric::Tensor;
+use npukit_numeric::{NumberFormat, Tensor};
+use rayon::prelude::*;
 
 use super::activation::with_scalar;
 use super::conv::floats;
@@ -13,7 +14,7 @@ use super::{natural_view, variable_matmul};
 use crate::lower::Order;
 use crate::lower::hir::{Bias, ChannelOperand, MatMul, Rows, Step, Term, WeightSet};
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
-use crate::lower::object::VecRef;
+use crate::lower::object::{VecRef, converted};
 use crate::lower::view::View;
 use crate::op::SimdOp;
 
@@ -129,7 +130,7 @@ pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
 pub fn step(
     builder: &mut Builder,
     product: &Product,
-    weight: impl Fn(usize, usize, usize) -> f32,
+    weight: impl Fn(usize, usize, usize) -> f32 + Sync,
 ) -> Result<Step, Reject> {
     let n = builder.array_size();
     let blocks = product.channels.div_ceil(n);
@@ -140,13 +141,17 @@ pub fn step(
     let mut known: HashMap<u64, usize> = HashMap::new();
     for block in 0..blocks {
         let bias = bias_row(builder, product.bias, block);
-        let mut matrices: Vec<Option<Vec<i32>>> = Vec::with_capacity(product.terms.len());
-        let mut rows = data.len() / n;
-        for term in 0..product.terms.len() {
+        let format = builder.objects.format();
+        let of_term = |term| {
             let weight = |lane, channel| weight(term, lane, channel);
-            let matrix = matrix(builder, product.channels, block, weight);
-            rows += if matrix.is_some() { n } else { 0 };
-            matrices.push(matrix);
+            matrix((format, n), product.channels, block, weight)
+        };
+        let found: Vec<_> = (0..product.terms.len()).into_par_iter().map(of_term).collect();
+        builder.objects.count_saturated(found.iter().map(|(_, saturated)| saturated).sum());
+        let matrices: Vec<Option<Matrix>> = found.into_iter().map(|(matrix, _)| matrix).collect();
+        let mut rows = data.len() / n;
+        for _ in matrices.iter().flatten() {
+            rows += n;
             builder.require_constants(rows as u64)?;
         }
         let biases = match bias {
@@ -155,11 +160,12 @@ pub fn step(
         };
         for (term, rows) in matrices.into_iter().enumerate() {
             let kind = biases.iter().find(|&&(with, _)| with == term).map_or(Bias::None, |&(_, kind)| kind);
-            let rows = if kind == Bias::None { rows } else { Some(rows.unwrap_or_else(|| vec![0; n * n])) };
-            sets.push(rows.map(|rows| {
+            let zeros = || Matrix { rows: vec![0; n * n], hash: 0 };
+            let rows = if kind == Bias::None { rows } else { Some(rows.unwrap_or_else(zeros)) };
+            sets.push(rows.map(|Matrix { rows, hash }| {
                 let mut first = data.len();
                 if kind == Bias::None {
-                    first = *known.entry(hash(&rows)).or_insert(first);
+                    first = *known.entry(hash).or_insert(first);
                 }
                 if first == data.len() || data[first..first + n * n] != rows {
                     first = data.len();
@@ -188,7 +194,7 @@ fn hash(rows: &[i32]) -> u64 {
 
 /// The terms a block's bias enters with. One that no padding touches needs no extra instruction, nor
 /// do several that share the pixels out among them.
-fn bias_terms(order: Order, product: &Product, matrices: &[Option<Vec<i32>>]) -> Vec<(usize, Bias)> {
+fn bias_terms(order: Order, product: &Product, matrices: &[Option<Matrix>]) -> Vec<(usize, Bias)> {
     if order == Order::Upstream {
         return vec![(product.upstream_bias_term, Bias::All)];
     }
@@ -229,21 +235,30 @@ fn bias_row(builder: &mut Builder, bias: Option<&[f32]>, block: usize) -> Option
     row.iter().any(|&raw| raw != 0).then_some(row)
 }
 
-/// One array full of raw weights, row by row; `None` when all are zero.
+/// One array full of raw weights.
+struct Matrix {
+    /// Row by row.
+    rows: Vec<i32>,
+    hash: u64,
+}
+
+/// The weights of a block in arrays of `n`, none when all are zero; and how many saturated.
 fn matrix(
-    builder: &mut Builder,
+    (format, n): (NumberFormat, usize),
     channels: usize,
     block: usize,
     weight: impl Fn(usize, usize) -> f32,
-) -> Option<Vec<i32>> {
-    let n = builder.array_size();
-    let mut rows = vec![0; n * n];
+) -> (Option<Matrix>, u64) {
+    let (mut rows, mut saturated) = (vec![0; n * n], 0);
     for (lane, row) in rows.chunks_exact_mut(n).enumerate() {
         for (raw, channel) in row.iter_mut().zip(block * n..channels) {
-            *raw = builder.objects.raw(weight(lane, channel));
+            let (value, saturates) = converted(format, weight(lane, channel));
+            *raw = value;
+            saturated += u64::from(saturates);
         }
     }
-    rows.iter().any(|&raw| raw != 0).then_some(rows)
+    let is_zero = rows.iter().all(|&raw| raw == 0);
+    (if is_zero { None } else { Some(Matrix { hash: hash(&rows), rows }) }, saturated)
 }
 
 /// A constant of one matrix, or of a vector as its only column, with its rows and columns.

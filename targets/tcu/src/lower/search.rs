@@ -1,0 +1,444 @@
+//! The search for a layer's tiling: [`search`].
+//!
+//! A tile is a range of pixels of the layer's last grid and a range of its blocks. For every number of blocks and both
+//! orders of tiles, the largest that fit are *sampled*: their first groups are written out, which tells by the
+//! published estimator what the others will cost. Those that promise most are written whole, until none that is left
+//! promises more than is reached. Layers that are alike are cut alike ([`Known`]): of them only what did best before is
+//! written. Samples do not depend on each other, and all cores share them.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::alike::{Alike, alike};
+use super::arena::Arena;
+use super::hir::Layer;
+use super::lir::Checkpoint;
+use super::next_use::Again;
+use super::tile::{Context, Limits, State, TileError, emit};
+use crate::op::Op;
+
+/// How a layer is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiling {
+    /// Pixels of a tile.
+    pub pixels: usize,
+    /// Blocks of a tile.
+    pub blocks: usize,
+    /// Tiles of the same blocks follow each other, so that their weights stay in local memory;
+    /// otherwise tiles of the same pixels do, so that their inputs stay.
+    pub blocks_outer: bool,
+}
+
+impl Tiling {
+    /// What its tiles come back to.
+    fn again(self, layer: &Layer) -> Again {
+        if self.blocks_outer && self.blocks < layer.blocks { Again::Variables } else { Again::Constants }
+    }
+
+    /// The tiles, in groups that cost about the same: those of the same blocks or pixels, or single ones when all are.
+    fn groups(self, layer: &Layer) -> Vec<Vec<Tile>> {
+        let pixels = ranges(layer.pixels, self.pixels);
+        let blocks = ranges(layer.blocks, self.blocks);
+        let of_blocks =
+            |blocks: &Range<usize>| pixels.iter().map(|pixels| (pixels.clone(), blocks.clone())).collect();
+        let of_pixels =
+            |pixels: &Range<usize>| blocks.iter().map(|blocks| (pixels.clone(), blocks.clone())).collect();
+        let groups: Vec<Vec<Tile>> = if self.blocks_outer {
+            blocks.iter().map(of_blocks).collect()
+        } else {
+            pixels.iter().map(of_pixels).collect()
+        };
+        match <[Vec<Tile>; 1]>::try_from(groups) {
+            Ok([only]) => only.into_iter().map(|tile| vec![tile]).collect(),
+            Err(groups) => groups,
+        }
+    }
+}
+
+/// Pixels and blocks.
+type Tile = (Range<usize>, Range<usize>);
+
+fn ranges(total: usize, size: usize) -> Vec<Range<usize>> {
+    (0..total).step_by(size.max(1)).map(|first| first..(first + size).min(total)).collect()
+}
+
+/// A way to write a layer, to be compared with others.
+pub struct Attempt {
+    /// How it is cut.
+    pub tiling: Tiling,
+    /// Its instructions.
+    pub ops: Vec<Op>,
+    /// What the list knows after them.
+    pub after: Checkpoint,
+    /// What local memory holds after them.
+    pub arena: Arena,
+    /// The most used so far.
+    pub limits: Limits,
+    /// Where the last tile's accumulators end.
+    pub accumulators: u64,
+}
+
+/// The tilings that did best for a layer, by what makes layers alike; the best first.
+#[derive(Debug, Default)]
+pub struct Known(HashMap<Alike, Vec<Tiling>>);
+
+/// A tiling that fits.
+struct Sample {
+    tiling: Tiling,
+    /// Cycles of the program up to its end, by the estimator: as far as it is written, and what that promises.
+    cycles: u64,
+    /// Where there were too few groups to sample.
+    whole: Option<Attempt>,
+}
+
+/// The longest program: beyond, it would fill the host's memory.
+pub const MAX_INSTRUCTIONS: usize = 1 << 24;
+
+/// Ways written whole for each that is asked for, at most: samples promise what only holds while local memory has room.
+const WRITTEN: usize = 2;
+
+/// The `count` cheapest ways of writing the layer by the estimator, cheapest first; at least one. What the arena of `state`
+/// holds is lost when there is no other way than one.
+///
+/// # Errors
+///
+/// Why the last tiling that was tried does not fit.
+pub fn search(
+    state: &mut State,
+    context: Context<'_>,
+    layer: &Layer,
+    count: usize,
+    known: &mut Known,
+) -> Result<Vec<Attempt>, TileError> {
+    let lists = tilings(layer);
+    if let [only] = &lists[..]
+        && let [only] = only[..]
+    {
+        // Most layers of a long network are small and have one way: what the arena holds is not copied for them.
+        let arena = std::mem::replace(&mut state.arena, Arena::new(0..0));
+        return whole(state.fork(arena), context, layer, only).map(|attempt| vec![attempt]);
+    }
+    let state = &*state;
+    let write = |&tiling: &Tiling| whole(state.fork(state.arena.clone()), context, layer, tiling);
+    let key = alike(layer, context.model);
+    let mut written: Vec<Attempt> = Vec::new();
+    if let Some(tilings) = known.0.get(&key) {
+        written = tilings.par_iter().filter_map(|tiling| write(tiling).ok()).collect();
+    }
+    if written.is_empty() {
+        written = best(samples(state, context, layer, &lists, count)?, count, write);
+        if written.is_empty() {
+            // Where no tile is like another, the first ones say little.
+            written.push(first_whole(lists.iter().flatten(), write)?);
+        }
+        known.0.insert(key, written.iter().take(count).map(|attempt| attempt.tiling).collect());
+    }
+    written.sort_by_key(|attempt| attempt.after.cycles);
+    written.truncate(count);
+    Ok(written)
+}
+
+/// The first of the tilings that fits to its end.
+fn first_whole<'a>(
+    tilings: impl Iterator<Item = &'a Tiling>,
+    write: impl Fn(&Tiling) -> Result<Attempt, TileError>,
+) -> Result<Attempt, TileError> {
+    let mut last_error = None;
+    for tiling in tilings {
+        match write(tiling) {
+            Ok(attempt) => return Ok(attempt),
+            Err(error @ TileError::Long { .. }) => return Err(error),
+            Err(error) => last_error = Some(error),
+        }
+    }
+    Err(last_error.expect("a layer has at least one tiling"))
+}
+
+/// Writes whole what promises most, until `count` are done that cost no more than any other promises; cheapest first.
+fn best(
+    mut samples: Vec<Sample>,
+    count: usize,
+    write: impl Fn(&Tiling) -> Result<Attempt, TileError> + Sync,
+) -> Vec<Attempt> {
+    samples.sort_by_key(|sample| sample.cycles);
+    let (mut written, mut left) = (Vec::new(), Vec::new());
+    for Sample { tiling, cycles, whole } in samples {
+        match whole {
+            Some(attempt) => written.push(attempt),
+            None => left.push((cycles, tiling)),
+        }
+    }
+    let mut left = left.into_iter().take(WRITTEN * count).peekable();
+    loop {
+        written.sort_by_key(|attempt: &Attempt| attempt.after.cycles);
+        let enough = written.get(count - 1).map_or(u64::MAX, |attempt| attempt.after.cycles);
+        let promising = std::iter::from_fn(|| left.next_if(|&(cycles, _)| cycles < enough));
+        let next: Vec<Tiling> = promising.take(count).map(|(_, tiling)| tiling).collect();
+        if next.is_empty() {
+            return written;
+        }
+        written.extend(next.par_iter().filter_map(|tiling| write(tiling).ok()).collect::<Vec<_>>());
+    }
+}
+
+/// Of each list the largest tiles that fit, and of the `count` lists that promise most the next ones, too: smaller tiles
+/// only cost more loads, with few exceptions.
+fn samples(
+    state: &State,
+    context: Context<'_>,
+    layer: &Layer,
+    lists: &[Vec<Tiling>],
+    count: usize,
+) -> Result<Vec<Sample>, TileError> {
+    let first = |list: &Vec<Tiling>| first_that_fits(state, context, layer, list);
+    let found: Vec<_> = lists.par_iter().map(first).collect();
+    let (mut samples, mut rest, mut last_error) = (Vec::new(), Vec::new(), None);
+    for (result, list) in found.into_iter().zip(lists) {
+        match result {
+            Ok((sample, at)) => {
+                rest.push((sample.cycles, &list[at + 1..]));
+                samples.push(sample);
+            }
+            Err(error) => last_error = error.or(last_error),
+        }
+    }
+    rest.sort_by_key(|&(cycles, _)| cycles);
+    let next = |&(_, list): &(u64, &[Tiling])| first_that_fits(state, context, layer, list).ok();
+    let more: Vec<_> = rest.par_iter().take(count).filter_map(next).collect();
+    samples.extend(more.into_iter().map(|(sample, _)| sample));
+    match last_error {
+        Some(error) if samples.is_empty() => Err(error),
+        _ => Ok(samples),
+    }
+}
+
+/// The first tiling of a list that fits, and where it is in the list; the last error, if there is one.
+fn first_that_fits(
+    state: &State,
+    context: Context<'_>,
+    layer: &Layer,
+    list: &[Tiling],
+) -> Result<(Sample, usize), Option<TileError>> {
+    let mut last_error = None;
+    for (at, &tiling) in list.iter().enumerate() {
+        match sample(state, context, layer, tiling) {
+            Ok(sample) => return Ok((sample, at)),
+            Err(error) => last_error = Some(error),
+        }
+    }
+    Err(last_error)
+}
+
+/// Groups of tiles that are written for a sample: one that finds local memory as it was, and one as all that follow.
+const SAMPLED: usize = 2;
+
+/// Writes the first groups, or all when there are few more.
+fn sample(state: &State, context: Context<'_>, layer: &Layer, tiling: Tiling) -> Result<Sample, TileError> {
+    let mut trial = state.fork(state.arena.clone());
+    let groups = tiling.groups(layer);
+    if groups.len() <= SAMPLED + 1 {
+        let attempt = whole(trial, context, layer, tiling)?;
+        return Ok(Sample { tiling, cycles: attempt.after.cycles, whole: Some(attempt) });
+    }
+    trial.arena.come_back_to(tiling.again(layer));
+    let mut last = (0, 0);
+    for group in &groups[..SAMPLED] {
+        let before = (trial.lir.cycles, trial.lir.ops.len());
+        write(&mut trial, context, layer, group)?;
+        last = (trial.lir.cycles - before.0, (trial.lir.ops.len() - before.1) as u64);
+    }
+    let rest = groups[SAMPLED..].iter().map(|group| work(group)).sum();
+    let promised = |of_last: u64| scaled(of_last, rest, work(&groups[SAMPLED - 1]));
+    let instructions = trial.lir.instructions().saturating_add(promised(last.1) as usize);
+    if instructions / 2 > MAX_INSTRUCTIONS {
+        return Err(TileError::Long { instructions });
+    }
+    let cycles = trial.lir.cycles.saturating_add(promised(last.0));
+    Ok(Sample { tiling, cycles, whole: None })
+}
+
+/// Vectors of the grid that tiles hold.
+fn work(tiles: &[Tile]) -> u64 {
+    tiles.iter().map(|(pixels, blocks)| (pixels.len() * blocks.len()) as u64).sum()
+}
+
+/// What `of` is for `work`, of which so much is for `part` of it.
+fn scaled(of: u64, work: u64, part: u64) -> u64 {
+    let scaled = u128::from(of) * u128::from(work) / u128::from(part.max(1));
+    // Default: beyond 64 bits, the largest number is as good as any.
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+/// Writes all of the layer.
+fn whole(
+    mut trial: State,
+    context: Context<'_>,
+    layer: &Layer,
+    tiling: Tiling,
+) -> Result<Attempt, TileError> {
+    trial.arena.come_back_to(tiling.again(layer));
+    for group in tiling.groups(layer) {
+        write(&mut trial, context, layer, &group)?;
+    }
+    let after = trial.lir.checkpoint();
+    let State { lir, arena, limits, accumulators } = trial;
+    Ok(Attempt { tiling, ops: lir.ops, after, arena, limits, accumulators })
+}
+
+/// Writes tiles.
+fn write(state: &mut State, context: Context<'_>, layer: &Layer, tiles: &[Tile]) -> Result<(), TileError> {
+    for (pixels, blocks) in tiles {
+        emit(state, context, layer, pixels.clone(), blocks.clone())?;
+        let instructions = state.lir.instructions();
+        if instructions > MAX_INSTRUCTIONS {
+            return Err(TileError::Long { instructions });
+        }
+    }
+    Ok(())
+}
+
+/// Tilings by blocks per tile and order, each list with fewer and fewer pixels per tile.
+fn tilings(layer: &Layer) -> Vec<Vec<Tiling>> {
+    let mut lists = Vec::new();
+    for blocks in halvings(layer.blocks) {
+        for blocks_outer in [true, false] {
+            if !blocks_outer && blocks == layer.blocks {
+                continue;
+            }
+            let pixels = halvings(layer.pixels);
+            // Of all pixels at once, tiles come in one order.
+            let skipped = usize::from(!blocks_outer && layer.pixels > 0);
+            let tiling = |pixels| Tiling { pixels, blocks, blocks_outer };
+            lists.push(pixels.into_iter().skip(skipped).map(tiling).collect());
+        }
+    }
+    lists
+}
+
+/// `n`, and `n` divided by rising numbers of parts, down to 1.
+fn halvings(n: usize) -> Vec<usize> {
+    let mut parts: Vec<usize> = vec![1];
+    while let Some(&last) = parts.last().filter(|&&last| last < n) {
+        // 1, 2, 3, 4, 6, 8, 12, 16, ...: two steps per octave.
+        parts.push(if last.is_power_of_two() && last > 1 {
+            last / 2 * 3
+        } else {
+            (last + 1).next_power_of_two()
+        });
+    }
+    let mut sizes: Vec<usize> = parts.into_iter().map(|parts| n.div_ceil(parts)).collect();
+    sizes.dedup();
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use npukit_graph::op::{Conv, Relu};
+    use npukit_graph::{Graph, ValueInfo};
+    use npukit_numeric::{ElementType, Tensor};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::lower::hir::Model;
+    use crate::lower::memory::{Plan, Strategy};
+    use crate::lower::{Options, hir};
+
+    /// Arrays of four; few accumulators and little local memory.
+    fn config() -> Config {
+        Config {
+            array_size: 4,
+            local_depth: 90,
+            accumulator_depth: 24,
+            dram0_depth: 1 << 10,
+            dram1_depth: 1 << 10,
+            ..Config::preset("speech_robot").expect("a preset")
+        }
+    }
+
+    /// A convolution of 5 x 5 pixels from three blocks to two.
+    fn model(config: &Config) -> Model {
+        let mut graph = Graph { name: "net".to_owned(), ..Graph::default() };
+        let info = ValueInfo { shape: vec![1, 5, 5, 10], element: ElementType::F32 };
+        let x = graph.add_input("x".to_owned(), info);
+        let weights = Tensor::from_f32(vec![3, 3, 10, 8], vec![0.5; 720]).expect("as many as the shape says");
+        let weights = graph.add_constant("weights".to_owned(), weights);
+        let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [1; 4], group: 1 };
+        let y = graph
+            .add_node("conv".to_owned(), conv.into(), vec![x, weights], &["y"])
+            .expect("a convolution")[0];
+        let z = graph.add_node("relu".to_owned(), Relu.into(), vec![y], &["z"]).expect("a relu")[0];
+        graph.outputs = vec![z];
+        hir::build(&graph, config, &Options::default()).expect("it can be lowered")
+    }
+
+    #[test]
+    fn sizes_fall_by_two_steps_an_octave() {
+        for (n, sizes) in [
+            (1, vec![1]),
+            (2, vec![2, 1]),
+            (3, vec![3, 2, 1]),
+            (7, vec![7, 4, 3, 2, 1]),
+            (12, vec![12, 6, 4, 3, 2, 1]),
+            (24, vec![24, 12, 8, 6, 4, 3, 2, 1]),
+            (100, vec![100, 50, 34, 25, 17, 13, 9, 7, 5, 4, 3, 2, 1]),
+        ] {
+            assert_eq!(halvings(n), sizes, "{n}");
+        }
+    }
+
+    /// All blocks or pixels at once have no order; fewer have two.
+    #[test]
+    fn tilings_are_of_fewer_and_fewer_blocks_and_pixels() {
+        let (nodes, steps) = (Vec::new(), Vec::new());
+        let layer = Layer { nodes, macs: 0, pixels: 3, blocks: 2, steps, kept: 0 };
+        let list = |blocks, blocks_outer| -> Vec<Tiling> {
+            [3, 2, 1].map(|pixels| Tiling { pixels, blocks, blocks_outer }).to_vec()
+        };
+        assert_eq!(tilings(&layer), [list(2, true), list(1, true), list(1, false)[1..].to_vec()]);
+    }
+
+    /// The tilings that were written whole are those that cost least of all that fit, though only a part of them was.
+    #[test]
+    fn the_cheapest_of_all_tilings_are_found() {
+        let config = config();
+        let model = model(&config);
+        let plan = Plan::new(&model, &config, Strategy::LocalIsolated).expect("fits");
+        let context = Context { model: &model, plan: &plan, config: &config };
+        let layer = &model.layers[0];
+        let mut state = State::new(&config, Arena::new(plan.arena.clone()));
+        let lists = tilings(layer);
+        let all = lists.iter().flatten();
+        let all =
+            all.filter_map(|&tiling| whole(state.fork(state.arena.clone()), context, layer, tiling).ok());
+        let mut all: Vec<u64> = all.map(|attempt| attempt.after.cycles).collect();
+        all.sort_unstable();
+        assert!(all.len() > 6 && all[0] < all[1], "{all:?}");
+        let mut known = Known::default();
+        let mut cycles = |state: &mut State, count| -> Vec<(Tiling, u64)> {
+            let found = search(state, context, layer, count, &mut known).expect("some fit");
+            found.iter().map(|attempt| (attempt.tiling, attempt.after.cycles)).collect()
+        };
+        let found = cycles(&mut state, 3);
+        assert_eq!((found.len(), found[0].1), (3, all[0]));
+        assert!(found.is_sorted_by_key(|&(_, cycles)| cycles), "{found:?}");
+        assert_eq!(cycles(&mut state, 3), found, "what is known is found again");
+        assert_eq!(cycles(&mut state, 1), found[..1]);
+    }
+
+    /// Of the same pixels and blocks, then in another order, then of all at once, which are tiles of their own.
+    #[test]
+    fn groups_are_of_one_kind_of_tiles() {
+        let (nodes, steps) = (Vec::new(), Vec::new());
+        let layer = Layer { nodes, macs: 0, pixels: 5, blocks: 3, steps, kept: 0 };
+        let groups = |pixels, blocks, blocks_outer| Tiling { pixels, blocks, blocks_outer }.groups(&layer);
+        assert_eq!(groups(3, 2, true), [[(0..3, 0..2), (3..5, 0..2)], [(0..3, 2..3), (3..5, 2..3)]]);
+        assert_eq!(groups(3, 2, false), [[(0..3, 0..2), (0..3, 2..3)], [(3..5, 0..2), (3..5, 2..3)]]);
+        assert_eq!(groups(3, 3, true), [[(0..3, 0..3)], [(3..5, 0..3)]]);
+        assert_eq!(
+            (work(&groups(3, 2, true)[0]), scaled(10, 6, 4), scaled(u64::MAX, 2, 1)),
+            (10, 15, u64::MAX)
+        );
+    }
+}
