@@ -14,6 +14,7 @@ mod conv_transpose;
 mod dequantize_linear;
 mod dft;
 mod error;
+mod extended;
 mod gather;
 mod gemm;
 mod group_normalization;

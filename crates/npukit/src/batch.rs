@@ -7,7 +7,7 @@ use npukit_numeric::Tensor;
 use npukit_target::{Compiled, Phase, PortError, RunOptions, RunResult, Saturations, TargetError};
 use rayon::prelude::*;
 
-use crate::convert::to_element;
+use npukit_target::to_element;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::samples::Stack;

@@ -5,7 +5,6 @@ mod accuracy;
 mod batch;
 mod classes;
 mod comparison;
-mod convert;
 mod device_dump;
 mod diagnostics;
 mod error;

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::Context;
 use crate::batch::{in_model_shape, stacks};
-use crate::convert::to_element;
+use npukit_target::to_element;
 use crate::error::Error;
 use crate::inputs::wanted::{self, Wanted};
 use crate::inputs::{self, InputFile, Preprocess, Sample, Samples};
