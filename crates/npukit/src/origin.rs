@@ -1,10 +1,14 @@
 //! [`Origin`]: a model and the instance it is compiled for.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use npukit_graph::Graph;
 use npukit_graph::quantise::Method;
-use npukit_target::{CompileOptions, Compiled, Instance, Phase, TargetError};
+use npukit_target::{
+    Chosen, CompileOptions, Compiled, Instance, Phase, Problem, SEGMENTS, SegmentPlan, SegmentedInstance, Stage,
+    TargetError,
+};
 
 use crate::error::Error;
 use crate::groups::causes;
@@ -18,7 +22,7 @@ use crate::weights::{self, Weight};
 
 /// What a program was made from.
 pub(crate) struct Origin {
-    pub instance: Box<dyn Instance>,
+    pub instance: Arc<dyn Instance>,
     /// Its `simplified` graph is the one compiled, rescaled where that was chosen.
     pub model: Model,
     pub options: CompileOptions,
@@ -28,6 +32,8 @@ pub(crate) struct Origin {
     pub rescaling: Option<rescale::Report>,
     /// What came of the quantisation, for a target that asks for one.
     pub quantisation: Option<quantise::Report>,
+    /// Whether nodes that the instance refuses may be left to the host, between segments.
+    may_cut: bool,
 }
 
 impl Origin {
@@ -36,15 +42,17 @@ impl Origin {
     pub(crate) fn new(
         instance: Box<dyn Instance>,
         mut model: Model,
-        options: BTreeMap<String, String>,
+        mut options: BTreeMap<String, String>,
     ) -> Result<Self, Error> {
+        let may_cut = may_cut(&*instance, options.remove_entry(SEGMENTS.key))?;
         if instance.quantisation().is_some() {
             model.lift()?;
         }
         let model_name = model.file_name.clone();
         let options = CompileOptions { model_name, options, ..CompileOptions::default() };
         let exponents = Exponents::new();
-        Ok(Self { instance, model, options, exponents, rescaling: None, quantisation: None })
+        let instance = Arc::from(instance);
+        Ok(Self { instance, model, options, exponents, rescaling: None, quantisation: None, may_cut })
     }
 
     /// What there is to say of the model and of the instance, and of how numbers were chosen.
@@ -60,20 +68,56 @@ impl Origin {
         left.chain(self.quantisation.iter().flat_map(|report| report.warnings.iter().cloned())).collect()
     }
 
-    /// The program.
-    pub(crate) fn compile(&self) -> Result<Box<dyn Compiled>, Error> {
-        let _phase = Phase::begin("compile");
-        let compiled = self.instance.compile(&self.model.simplified, &self.options);
-        compiled.map_err(|error| self.explained(error))
+    /// The program; of a model that the instance does not take whole, in segments.
+    pub(crate) fn compile(&mut self) -> Result<Box<dyn Compiled>, Error> {
+        self.whole_or_cut(|origin| {
+            let _phase = Phase::begin("compile");
+            origin.instance.compile(&origin.model.simplified, &origin.options)
+        })
     }
 
-    /// Refuses a model with nodes that the instance does not take.
-    pub(crate) fn admit(&self) -> Result<(), Error> {
+    /// What the compiler has after `stage`, as text.
+    pub(crate) fn emit(&mut self, stage: &str) -> Result<String, Error> {
+        self.whole_or_cut(|origin| origin.instance.emit(&origin.model.simplified, &origin.options, stage))
+    }
+
+    /// What `lower` makes of the model, in segments when it is refused as a whole.
+    fn whole_or_cut<T>(&mut self, lower: impl Fn(&Self) -> Result<T, TargetError>) -> Result<T, Error> {
+        let lowered = match lower(self) {
+            Err(TargetError::Refused(problems)) => {
+                self.segment(problems)?;
+                lower(self)
+            }
+            lowered => lowered,
+        };
+        lowered.map_err(|error| self.explained(error))
+    }
+
+    /// Refuses a model with nodes that the instance does not take, unless it takes others: then it is cut into segments.
+    pub(crate) fn admit(&mut self) -> Result<(), Error> {
         let _phase = Phase::begin("check nodes");
         match self.instance.check(&self.model.simplified, &self.options)? {
             problems if problems.is_empty() => Ok(()),
-            problems => Err(self.explained(TargetError::Refused(problems))),
+            problems => self.segment(problems),
         }
+    }
+
+    /// Makes the instance one that compiles what it takes of the model, and leaves the rest to the host.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] when there is nothing to be left to the machine, or it is not to be done.
+    fn segment(&mut self, problems: Vec<Problem>) -> Result<(), Error> {
+        let graph = &self.model.simplified;
+        let plan = if self.may_cut {
+            SegmentPlan::new(&*self.instance, graph, &self.options, &problems)?
+        } else {
+            None
+        };
+        let Some(plan) = plan else { return Err(self.explained(TargetError::Refused(problems))) };
+        self.instance = Arc::new(SegmentedInstance::new(Arc::clone(&self.instance), plan));
+        self.may_cut = false;
+        Ok(())
     }
 
     /// The graph that the instance lowers.
@@ -116,4 +160,12 @@ impl Origin {
             Report { notes, warnings, ..Report::refused(Some(&self.model.simplified), problems, &causes) };
         Error::Refused { report: Box::new(report) }
     }
+}
+
+/// Whether a model may be cut, by the option as it was given.
+fn may_cut(instance: &dyn Instance, given: Option<(String, String)>) -> Result<bool, Error> {
+    let given: BTreeMap<String, String> = given.into_iter().collect();
+    let chosen = Chosen::new(&instance.name(), &[SEGMENTS], Stage::Compile, &given);
+    let chosen = chosen.map_err(TargetError::from)?;
+    Ok(chosen.text(SEGMENTS.key) != Some("no"))
 }

@@ -34,7 +34,7 @@ pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 ///
 /// [`Error::Refused`] with everything that stands in its way.
 fn supported(source: &Source, context: Context<'_>) -> Result<Report, Error> {
-    let origin = source.read(&[], context)?;
+    let mut origin = source.read(&[], context)?;
     origin.admit()?;
     let (name, Remarks { notes, mut warnings }) = (origin.model.graph.name.clone(), origin.remarks());
     let graph = origin.model.simplified.clone();

@@ -178,5 +178,5 @@ pub fn emit(source: &Source, stage: &str, context: Context<'_>) -> Result<String
     if stage == "graph" {
         return Ok(graph.to_string());
     }
-    origin.instance.emit(graph, &origin.options, stage).map_err(|error| origin.explained(error))
+    origin.emit(stage)
 }

@@ -30,7 +30,7 @@ use crate::remarks::Remarks;
 use crate::samples::{DumpedTensor, OutputReport, Stack, npz, reports};
 use crate::source::Source;
 use crate::speed::{Speed, batch, timed};
-use crate::targets::artifact_target;
+use crate::targets::is_artifact;
 use crate::underflow;
 use crate::{Context, device_dump, quantise, rescale};
 use float_reference::FloatReference;
@@ -74,7 +74,7 @@ impl Request {
         if self.hand != Hand::default() {
             return Err(Error::OnlyByHand { path: self.source.path.clone() });
         }
-        if self.like.is_some() && artifact_target(&self.source.path).is_none() {
+        if self.like.is_some() && !is_artifact(&self.source.path) {
             return Err(Error::NeedlessLike { path: self.source.path.clone() });
         }
         let unused = match (self.requested() != Requested::default(), self.max_error) {
@@ -82,13 +82,11 @@ impl Request {
             (_, Some(_)) => "`--max-error`",
             _ => return Ok(()),
         };
-        match artifact_target(&self.source.path) {
-            Some(_) => {
-                let (path, option) = (self.source.path.clone(), unused.to_owned());
-                Err(Error::NeedlessOption { path, option })
-            }
-            None => Ok(()),
+        if is_artifact(&self.source.path) {
+            let (path, option) = (self.source.path.clone(), unused.to_owned());
+            return Err(Error::NeedlessOption { path, option });
         }
+        Ok(())
     }
 
     fn requested(&self) -> Requested {
@@ -103,7 +101,7 @@ impl Request {
         (place, sample): (usize, &Sample),
         unwritten: &OnceLock<TargetError>,
     ) -> Result<RunResult, TargetError> {
-        let is_artifact = artifact_target(&self.source.path).is_some();
+        let is_artifact = is_artifact(&self.source.path);
         let unset = match (self.check, is_artifact) {
             (true, _) => Unset::Poison,
             (false, true) => Unset::Garbage(GARBAGE),

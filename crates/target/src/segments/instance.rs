@@ -1,5 +1,7 @@
 //! [`SegmentedInstance`]: an instance that compiles what it takes of a model, and leaves the rest to the host.
 
+use std::sync::Arc;
+
 use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
@@ -18,13 +20,13 @@ use crate::target::{CompileOptions, Instance};
 /// An instance, and what it takes of one model. Its verbs are those of the instance's compiler; there is nothing to
 /// assemble for it.
 pub struct SegmentedInstance {
-    instance: Box<dyn Instance>,
+    instance: Arc<dyn Instance>,
     plan: SegmentPlan,
 }
 
 impl SegmentedInstance {
     /// The instance that compiles models by `plan`.
-    pub fn new(instance: Box<dyn Instance>, plan: SegmentPlan) -> Self {
+    pub fn new(instance: Arc<dyn Instance>, plan: SegmentPlan) -> Self {
         Self { instance, plan }
     }
 
@@ -95,7 +97,7 @@ impl Instance for SegmentedInstance {
     }
 
     fn wider(&self) -> Vec<Box<dyn Instance>> {
-        let segmented = |wider| Box::new(Self::new(wider, self.plan.clone())) as Box<dyn Instance>;
+        let segmented = |wider| Box::new(Self::new(Arc::from(wider), self.plan.clone())) as Box<dyn Instance>;
         self.instance.wider().into_iter().map(segmented).collect()
     }
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Aliases, Chosen, OptionSpec, Stage, TargetError, Values};
+use npukit_target::{Aliases, Chosen, OptionSpec, SEGMENTS, Stage, TargetError, Values};
 
 /// Every option of this target. `hw` was once called `model`, after its key in reports.
 #[rustfmt::skip] // A table.
-pub(super) const OPTIONS: [OptionSpec; 11] = [
+pub(super) const OPTIONS: [OptionSpec; 12] = [
+    SEGMENTS,
     OptionSpec {
         key: "strategy",
         values: Values::Choice(&["local-isolated", "local-vars", "local-consts", "local-vars-and-consts"]),
