@@ -18,6 +18,7 @@ mod layer_compare;
 mod like;
 mod max_error;
 mod model;
+mod on_chip;
 #[doc(hidden)] // flags of the command
 pub mod options;
 mod origin;
@@ -75,6 +76,7 @@ pub mod report {
     pub use crate::comparison::Comparison;
     pub use crate::finite::NonFinite;
     pub use crate::layer_compare::{Figures, FirstDivergence, LayerError, Report as LayerCompareReport};
+    pub use crate::on_chip::OnChip;
     pub use crate::quantise::{
         Candidate as QuantisationCandidate, QuantisedTensor, Report as QuantisationReport,
     };

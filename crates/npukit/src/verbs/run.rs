@@ -24,6 +24,7 @@ use crate::layer_compare::{self, Requested, Run, compare_layers};
 use crate::like::Like;
 use crate::max_error::MaxError;
 use crate::model::{self, ModelOptions};
+use crate::on_chip::OnChip;
 use crate::origin::Origin;
 use crate::program::Program;
 use crate::remarks::Remarks;
@@ -169,6 +170,9 @@ pub struct Report {
     /// The tensors of the dump, when asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dump: Vec<DumpedTensor>,
+    /// How much of the model the chip does.
+    #[serde(flatten)]
+    pub on_chip: OnChip,
     /// Steps done by the host.
     pub host_steps: Vec<HostStepReport>,
     /// What was taken for granted.
@@ -329,6 +333,8 @@ impl<'a> Outcome<'a> {
         // Default: an artifact, which has no model beside it, has no remarks.
         let remarks = origin.as_ref().map(Origin::remarks).unwrap_or_default();
         let Remarks { notes, mut warnings } = remarks.with_notes(self.notes);
+        let on_chip = OnChip::of(self.compiled);
+        warnings.extend(on_chip.warning());
         warnings.extend(untimed);
         warnings.extend(self.unwritten);
         warnings.extend(reference.warnings(self.request, origin.as_ref(), &self.saturations));
@@ -357,6 +363,7 @@ impl<'a> Outcome<'a> {
             layer_compare: reference.layer_compare,
             // Default: a dump that nobody asked for has no tensors.
             dump: reference.dump.map(|dump| dump.tensors).unwrap_or_default(),
+            on_chip,
             host_steps: program.host_steps,
             notes,
             warnings,
