@@ -15,7 +15,7 @@ use crate::origin::Origin;
 use crate::program::Program;
 use crate::refusal::Report;
 use crate::rescale::{self, Calibration, Chosen, Mode, Trial};
-use crate::targets::{Artifact, artifact_target, instance_of, is_artifact, load, resolve, target};
+use crate::targets::{Artifact, instance_of, is_artifact, load, resolve, target, target_of_artifact};
 use crate::verbs::disasm::other_instance;
 
 /// What to compile, run or time: a model for a target, or an artifact.
@@ -255,8 +255,8 @@ impl Source {
     }
 
     /// The accelerator it is for: that of the artifact, or the one named.
-    pub(crate) fn accelerator(&self) -> Result<&'static dyn Target, Error> {
-        if let Some(target) = artifact_target(&self.path) {
+    pub(crate) fn accelerator(&self, context: Context<'_>) -> Result<&'static dyn Target, Error> {
+        if let Some(target) = target_of_artifact(&self.path, context.reader)? {
             return Ok(target);
         }
         target(instance_of(self.named_target()?).0)

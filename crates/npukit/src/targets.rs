@@ -159,16 +159,28 @@ pub fn is_artifact(path: &str) -> bool {
 /// [`Error::UnknownTarget`] for segments of a target that there is not; [`Error::Target`] for an artifact that cannot be
 /// read.
 pub(crate) fn load(path: &str, reader: &dyn Reader) -> Result<Option<Artifact>, Error> {
-    if let Some(target) = artifact_target(path) {
-        return Ok(Some(Artifact { target, compiled: target.load(path, reader)? }));
-    }
-    if !has_extension(path, SEGMENTS_EXTENSION) {
-        return Ok(None);
-    }
-    let spec = segments_target(path, reader)?;
-    let target = target(instance_of(&spec).0)?;
-    let compiled = load_segments(path, reader, &|path, files| target.load(path, files))?;
+    let Some(target) = target_of_artifact(path, reader)? else { return Ok(None) };
+    let compiled = if has_extension(path, SEGMENTS_EXTENSION) {
+        load_segments(path, reader, &|path, files| target.load(path, files))?
+    } else {
+        target.load(path, reader)?
+    };
     Ok(Some(Artifact { target, compiled }))
+}
+
+/// The target of the artifact at `path`, if it is one; one in segments says it itself.
+///
+/// # Errors
+///
+/// [`Error::UnknownTarget`] and [`Error::Target`] for a manifest of segments that does not say it.
+pub(crate) fn target_of_artifact(
+    path: &str,
+    reader: &dyn Reader,
+) -> Result<Option<&'static dyn Target>, Error> {
+    if has_extension(path, SEGMENTS_EXTENSION) {
+        return target(instance_of(&segments_target(path, reader)?).0).map(Some);
+    }
+    Ok(artifact_target(path))
 }
 
 /// An artifact that was read.

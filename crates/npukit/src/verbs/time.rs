@@ -109,7 +109,7 @@ pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 /// not take what is written.
 pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
     let stage = if sinks.samples.is_some() { Stage::Samples } else { Stage::Time };
-    let (source, options) = options::for_time(&request.source, &request.options, stage)?;
+    let (source, options) = options::for_time(&request.source, &request.options, stage, context)?;
     let program = source.program(context)?;
     let compiled = program.compiled();
     let options = TimeOptions { options, meaning: request.meaning };
