@@ -85,8 +85,7 @@ impl Settings {
         let artifact = given.try_get_one::<String>("path").ok().flatten();
         let is_artifact = artifact.is_some_and(|path| npukit::is_artifact(path));
         let artifact = artifact.and_then(|path| npukit::artifact_target(path));
-        let takes_target =
-            !is_artifact && argument(of_verb, "target").is_some() && !IN_FLOAT.contains(&verb);
+        let takes_target = !is_artifact && argument(of_verb, "target").is_some() && !IN_FLOAT.contains(&verb);
         let named = if takes_target { text_of(given, "target") } else { None };
         let default = if takes_target && named.is_none() { self.target()? } else { None };
         let spec = named.or_else(|| default.as_ref().map(|default| default.spec.clone()));

@@ -140,14 +140,19 @@ mod tests {
 
     /// The parts as text; softmax is refused.
     fn cut(graph: &Graph) -> Vec<String> {
-        let refused: Vec<bool> =
-            graph.nodes.iter().map(|node| matches!(node.op, Op::Softmax(_))).collect();
+        let refused: Vec<bool> = graph.nodes.iter().map(|node| matches!(node.op, Op::Softmax(_))).collect();
         let names = |ids: &[ValueId]| {
             ids.iter().map(|&id| graph.value(id).name.as_str()).collect::<Vec<_>>().join(",")
         };
         let text = |part: &Segment| {
             let nodes: Vec<&str> = part.nodes.iter().map(|&id| graph.node(id).name.as_str()).collect();
-            format!("{:?} {}: {} -> {}", part.place, nodes.join(" "), names(&part.inputs), names(&part.outputs))
+            format!(
+                "{:?} {}: {} -> {}",
+                part.place,
+                nodes.join(" "),
+                names(&part.inputs),
+                names(&part.outputs)
+            )
         };
         Segments::of(graph, &refused).parts.iter().map(text).collect()
     }

@@ -7,10 +7,10 @@ use npukit_numeric::Tensor;
 use npukit_target::{Compiled, Phase, PortError, RunOptions, RunResult, Saturations, TargetError};
 use rayon::prelude::*;
 
-use npukit_target::to_element;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::samples::Stack;
+use npukit_target::to_element;
 
 /// All samples on the machine, over the host's cores.
 pub(crate) fn machine(

@@ -67,7 +67,8 @@ pub use rescale::{Calibration, Mode as RescaleMode};
 pub use source::Source;
 pub use source_map::MAP;
 pub use targets::{
-    artifact_target, cost_model_name, default_target, is_artifact, resolve, strict, target, target_in, targets,
+    artifact_target, cost_model_name, default_target, is_artifact, resolve, strict, target, target_in,
+    targets,
 };
 
 /// What reports are made of.

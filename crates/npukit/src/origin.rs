@@ -6,8 +6,8 @@ use std::sync::Arc;
 use npukit_graph::Graph;
 use npukit_graph::quantise::Method;
 use npukit_target::{
-    Chosen, CompileOptions, Compiled, Instance, Phase, Problem, SEGMENTS, SegmentPlan, SegmentedInstance, Stage,
-    TargetError,
+    Chosen, CompileOptions, Compiled, Instance, Phase, Problem, SEGMENTS, SegmentPlan, SegmentedInstance,
+    Stage, TargetError,
 };
 
 use crate::error::Error;

@@ -176,7 +176,14 @@ fn stand_ins(graph: &Graph) -> Vec<Sample> {
             let ValueInfo { shape, element } = &value.info;
             let tensor = npukit_zoo::stand_in(&value.name, shape, seed)?;
             // Integers are places in tables: the first is in all of them.
-            let zeros = || to_element(&value.name, &Tensor::from_f32(shape.clone(), vec![0.0; tensor.data().len()]).ok()?, *element).ok();
+            let zeros = || {
+                to_element(
+                    &value.name,
+                    &Tensor::from_f32(shape.clone(), vec![0.0; tensor.data().len()]).ok()?,
+                    *element,
+                )
+                .ok()
+            };
             let tensor = if element.is_float() { tensor } else { zeros()? };
             Some((value.name.clone(), tensor))
         };

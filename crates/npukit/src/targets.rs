@@ -5,8 +5,8 @@ use std::path::Path;
 
 use npukit_base::closest;
 use npukit_target::{
-    Compiled, Config, Instance, Reader, SEGMENTS_EXTENSION, Target, TargetError, load_segments, segments_target,
-    split_system,
+    Compiled, Config, Instance, Reader, SEGMENTS_EXTENSION, Target, TargetError, load_segments,
+    segments_target, split_system,
 };
 
 use crate::error::Error;

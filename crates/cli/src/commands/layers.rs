@@ -97,7 +97,8 @@ pub fn on_chip(name: &str, found: &OnChip) -> String {
         0 | 1 => String::new(),
         count => format!(", in {}", counted(count as u64, "segment")),
     };
-    let share = found.macs_on_chip.map(|share| format!(", {} of its MACs on the chip{segments}", percent(share)));
+    let share =
+        found.macs_on_chip.map(|share| format!(", {} of its MACs on the chip{segments}", percent(share)));
     name.to_owned() + &share.unwrap_or_default() // Default: what is not known is not said.
 }
 

@@ -145,6 +145,12 @@ fn root(parents: &[usize], mut node: usize) -> usize {
 const fn only_moves(op: &Op) -> bool {
     matches!(
         op,
-        Op::Concat(_) | Op::Gather(_) | Op::Reshape(_) | Op::Slice(_) | Op::Split(_) | Op::Tile(_) | Op::Transpose(_)
+        Op::Concat(_)
+            | Op::Gather(_)
+            | Op::Reshape(_)
+            | Op::Slice(_)
+            | Op::Split(_)
+            | Op::Tile(_)
+            | Op::Transpose(_)
     )
 }

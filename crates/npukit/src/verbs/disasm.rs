@@ -11,7 +11,7 @@ use crate::Context;
 use crate::error::Error;
 use crate::model;
 use crate::source_map::Beside;
-use crate::targets::{Artifact, load, instance_of, resolve, target};
+use crate::targets::{Artifact, instance_of, load, resolve, target};
 
 /// What to disassemble, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use npukit_target::{
-    Compiled, HostStepReport, InstructionTime, Meaning, Phase, ProgramReport, Stage, TimeOptions, TimeReport, TraceFormat,
-    TraceReport, write_trace,
+    Compiled, HostStepReport, InstructionTime, Meaning, Phase, ProgramReport, Stage, TimeOptions, TimeReport,
+    TraceFormat, TraceReport, write_trace,
 };
 use serde::Serialize;
 

@@ -46,9 +46,7 @@ impl Planned {
 }
 
 fn ids(graph: &Graph, names: &[String]) -> Result<Vec<ValueId>, SegmentError> {
-    let id = |name: &String| {
-        graph.find_value(name).ok_or_else(|| SegmentError::Lost { value: name.clone() })
-    };
+    let id = |name: &String| graph.find_value(name).ok_or_else(|| SegmentError::Lost { value: name.clone() });
     names.iter().map(id).collect()
 }
 

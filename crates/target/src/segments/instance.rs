@@ -149,7 +149,11 @@ impl Instance for SegmentedInstance {
                 Place::Chip => ("segment", &mut segments),
                 Place::Host => ("host", &mut steps),
             };
-            text += &format!("# {place} {count}: {} -> {}\n", planned.inputs.join(", "), planned.outputs.join(", "));
+            text += &format!(
+                "# {place} {count}: {} -> {}\n",
+                planned.inputs.join(", "),
+                planned.outputs.join(", ")
+            );
             *count += 1;
             text += part;
             if !text.ends_with('\n') {

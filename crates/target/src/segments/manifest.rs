@@ -136,7 +136,11 @@ fn host(
         // Attributes that JSON does not have would be read as others.
         let again = serde_json::to_value(&node.op).and_then(serde_json::from_value::<Op>);
         if again.map_err(TargetError::failed)? != node.op {
-            let told = format!("step `{}` of the host ({}) has attributes that are no numbers", node.name, node.op.name());
+            let told = format!(
+                "step `{}` of the host ({}) has attributes that are no numbers",
+                node.name,
+                node.op.name()
+            );
             return Err(TargetError::failed(told));
         }
         Ok(WrittenNode {
@@ -176,7 +180,8 @@ impl Constants {
             return Ok(None);
         }
         let names: Vec<String> = (0..self.0.len()).map(|index| format!("c{index}")).collect();
-        let arrays: Vec<_> = names.iter().map(String::as_str).zip(self.0.iter().map(NpyArray::from)).collect();
+        let arrays: Vec<_> =
+            names.iter().map(String::as_str).zip(self.0.iter().map(NpyArray::from)).collect();
         let bytes = write_npz(&arrays).map_err(TargetError::failed)?;
         Ok(Some(ArtifactFile { name, bytes }))
     }

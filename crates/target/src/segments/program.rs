@@ -10,9 +10,7 @@ use crate::convert::to_element;
 use crate::error::TargetError;
 use crate::lint::Finding;
 use crate::port::Port;
-use crate::program::{
-    ArtifactFile, Compiled, Inputs, Layer, Output, ProgramPart, ProgramWords, RunResult,
-};
+use crate::program::{ArtifactFile, Compiled, Inputs, Layer, Output, ProgramPart, ProgramWords, RunResult};
 use crate::report::{HostStepReport, MemoryReport, ProgramReport, Saturations};
 use crate::run_options::RunOptions;
 use crate::time::{TimeOptions, TimeReport};
@@ -62,7 +60,8 @@ impl SegmentedProgram {
             let value = graph.value(id);
             End { name: value.name.clone(), info: value.info.clone() }
         };
-        let (inputs, outputs) = (graph.inputs.iter().map(end).collect(), graph.outputs.iter().map(end).collect());
+        let (inputs, outputs) =
+            (graph.inputs.iter().map(end).collect(), graph.outputs.iter().map(end).collect());
         let known = graph.values.iter().map(|value| value.name.clone()).collect();
         Self { name, target, inputs, outputs, parts, reasons, macs: graph.macs(), known }
     }
@@ -132,9 +131,12 @@ impl SegmentedProgram {
                     to_element(&value.name, tensor, value.info.element).map_err(TargetError::failed)
                 };
                 let tensors: Vec<Tensor> = graph.inputs.iter().map(tensor).collect::<Result<_, _>>()?;
-                let found = evaluate(graph, &tensors).map_err(SegmentError::from).map_err(TargetError::failed)?;
+                let found =
+                    evaluate(graph, &tensors).map_err(SegmentError::from).map_err(TargetError::failed)?;
                 let named = graph.outputs.iter().map(|&id| graph.value(id).name.clone()).zip(found);
-                values.extend(named.map(|(name, values)| (name.clone(), Output { name, values, raw: Vec::new() })));
+                values.extend(
+                    named.map(|(name, values)| (name.clone(), Output { name, values, raw: Vec::new() })),
+                );
             }
         }
         Ok(())
@@ -142,7 +144,11 @@ impl SegmentedProgram {
 }
 
 /// The tensor that `reader` reads.
-fn read<'a>(values: &'a HashMap<String, Output>, reader: &str, name: &str) -> Result<&'a Tensor, TargetError> {
+fn read<'a>(
+    values: &'a HashMap<String, Output>,
+    reader: &str,
+    name: &str,
+) -> Result<&'a Tensor, TargetError> {
     let missing = || SegmentError::Missing { reader: reader.to_owned(), value: name.to_owned() };
     values.get(name).map(|output| &output.values).ok_or_else(|| TargetError::failed(missing()))
 }
@@ -169,7 +175,8 @@ impl Compiled for SegmentedProgram {
             }
         }
         // A choice is one of the whole where it is that of every segment.
-        let (first, rest) = reports.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
+        let (first, rest) =
+            reports.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
         let is_common = |(key, value): &(&String, &String)| {
             rest.iter().all(|report| report.choices.get(*key) == Some(*value))
         };
