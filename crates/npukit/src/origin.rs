@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit_graph::Graph;
+use npukit_base::counted;
 use npukit_graph::quantise::Method;
+use npukit_graph::{Graph, Node, Op};
 use npukit_target::{
     Chosen, CompileOptions, Compiled, Instance, Phase, Problem, SEGMENTS, SegmentPlan, SegmentedInstance,
     Stage, TargetError,
@@ -45,9 +46,7 @@ impl Origin {
         mut options: BTreeMap<String, String>,
     ) -> Result<Self, Error> {
         let may_cut = may_cut(&*instance, options.remove_entry(SEGMENTS.key))?;
-        if instance.quantisation().is_some() {
-            model.lift()?;
-        }
+        lift(&*instance, &mut model)?;
         let model_name = model.file_name.clone();
         let options = CompileOptions { model_name, options, ..CompileOptions::default() };
         let exponents = Exponents::new();
@@ -160,6 +159,30 @@ impl Origin {
             Report { notes, warnings, ..Report::refused(Some(&self.model.simplified), problems, &causes) };
         Error::Refused { report: Box::new(report) }
     }
+}
+
+/// Takes a model between real numbers where it passes through integers, for an instance that has others, or none: that is
+/// said.
+fn lift(instance: &dyn Instance, model: &mut Model) -> Result<(), Error> {
+    let passages = |model: &Model| {
+        let is_one = |node: &&Node| matches!(node.op, Op::QuantizeLinear(_));
+        model.simplified.nodes.iter().filter(is_one).count() as u64
+    };
+    let before = passages(model);
+    if instance.quantisation().is_some() {
+        return model.lift();
+    }
+    let Some(format) = instance.number_format().filter(|_| before > 0) else { return Ok(()) };
+    model.lift()?;
+    let gone = before.saturating_sub(passages(model));
+    let note = format!(
+        "{} of the model to integers of its own {} not done: the numbers that they stand for are held as {format}",
+        counted(gone, "passage"),
+        if gone == 1 { "is" } else { "are" },
+    );
+    model.remarks =
+        std::mem::take(&mut model.remarks).with_notes((gone > 0).then_some(note).into_iter().collect());
+    Ok(())
 }
 
 /// Whether a model may be cut, by the option as it was given.

@@ -126,7 +126,7 @@ impl Instance for SegmentedInstance {
             phase.advance();
             Ok(Part::Chip(compiled))
         };
-        let parts = self.parts(graph, options, chip, Part::Host)?;
+        let parts = self.parts(graph, options, chip, |graph| Part::Host(Box::new(graph)))?;
         let name = self.name();
         let instance = name.split_once(':').map_or(&name[..], |(_, instance)| instance);
         let model = Some(&options.model_name).filter(|name| !name.is_empty()).unwrap_or(&graph.name);

@@ -208,6 +208,9 @@ pub fn segments_target(path: &str, files: &dyn Reader) -> Result<String, TargetE
     Ok(read(path, files)?.target)
 }
 
+/// What loads the artifact of a segment from the manifest at a path.
+pub type Load<'a> = &'a dyn Fn(&str, &dyn Reader) -> Result<Box<dyn Compiled>, TargetError>;
+
 /// The program of the manifest at `path`, each of whose segments `load` loads.
 ///
 /// # Errors
@@ -216,7 +219,7 @@ pub fn segments_target(path: &str, files: &dyn Reader) -> Result<String, TargetE
 pub fn load_segments(
     path: &str,
     files: &dyn Reader,
-    load: &dyn Fn(&str, &dyn Reader) -> Result<Box<dyn Compiled>, TargetError>,
+    load: Load<'_>,
 ) -> Result<Box<dyn Compiled>, TargetError> {
     let manifest = read(path, files)?;
     let files = Checked { files, manifest: path, parts: &manifest.sha256 };
@@ -233,7 +236,7 @@ pub fn load_segments(
             WrittenPart::Host { inputs, outputs, nodes, values } => {
                 reasons.extend(nodes.iter().map(|node| (node.name.clone(), node.reason.clone())));
                 let graph = graph(values, nodes, [inputs, outputs], &constants);
-                Part::Host(graph.map_err(|reason| wrong(path, reason))?)
+                Part::Host(Box::new(graph.map_err(|reason| wrong(path, reason))?))
             }
         });
     }

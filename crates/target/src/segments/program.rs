@@ -20,7 +20,7 @@ pub(super) enum Part {
     /// A program of the machine. Its ports have the names of the model's values.
     Chip(Box<dyn Compiled>),
     /// What the host computes in `f32`.
-    Host(Graph),
+    Host(Box<Graph>),
 }
 
 /// An input or output of the model.
@@ -77,7 +77,7 @@ impl SegmentedProgram {
     fn hosts(&self) -> impl Iterator<Item = &Graph> {
         self.parts.iter().filter_map(|part| match part {
             Part::Chip(_) => None,
-            Part::Host(graph) => Some(graph),
+            Part::Host(graph) => Some(&**graph),
         })
     }
 
@@ -190,7 +190,7 @@ impl Compiled for SegmentedProgram {
             memory,
             host_steps: self.host_steps(),
             choices: choices.map(|(key, value)| (key.clone(), value.clone())).collect(),
-            saturated_constants: saturated.fold(Some(0), |sum, count| Some(sum? + count?)),
+            saturated_constants: saturated.sum(),
             layers: reports.iter().flat_map(|report| report.layers.iter().cloned()).collect(),
             warnings: reports.iter().flat_map(|report| report.warnings.iter().cloned()).collect(),
         }
