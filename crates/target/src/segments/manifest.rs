@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use npukit_graph::{Graph, Node, Op, Operator, Value, ValueId, ValueInfo};
+use npukit_graph::{Graph, Node, Op, Operator, Value, ValueId, ValueInfo, Work};
 use npukit_numeric::npy::{NpyArray, read_npz, write_npz};
 use npukit_numeric::{ElementType, Tensor};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,8 @@ use crate::read::{Reader, sibling};
 pub const EXTENSION: &str = "segments.json";
 /// The form that is written, and the only one that is read.
 const FORMAT: &str = "npukit.segments.1";
+/// Bytes that the results of a part of the host may take at a time: a small file can ask for any number.
+const MOST_BYTES: u64 = 4 << 30;
 
 #[derive(Serialize, Deserialize)]
 struct Manifest {
@@ -294,5 +296,9 @@ fn graph(
     }
     (graph.inputs, graph.outputs) = (all(&inputs)?, all(&outputs)?);
     graph.validate().map_err(|error| error.to_string())?;
+    let bytes = Work::of(&graph).peak_bytes;
+    if bytes > MOST_BYTES {
+        return Err(format!("a step of the host takes {bytes} bytes for its results, at most are {MOST_BYTES}"));
+    }
     Ok(graph)
 }
