@@ -83,9 +83,9 @@ impl Settings {
         let Some(of_verb) = command.find_subcommand(verb) else { return Ok(matches) };
         // Default: a verb without a source has no artifact.
         let artifact = given.try_get_one::<String>("path").ok().flatten();
+        let is_artifact = artifact.is_some_and(|path| npukit::is_artifact(path));
         let artifact = artifact.and_then(|path| npukit::artifact_target(path));
-        let takes_target =
-            artifact.is_none() && argument(of_verb, "target").is_some() && !IN_FLOAT.contains(&verb);
+        let takes_target = !is_artifact && argument(of_verb, "target").is_some() && !IN_FLOAT.contains(&verb);
         let named = if takes_target { text_of(given, "target") } else { None };
         let default = if takes_target && named.is_none() { self.target()? } else { None };
         let spec = named.or_else(|| default.as_ref().map(|default| default.spec.clone()));
@@ -94,7 +94,7 @@ impl Settings {
         let mut values = BTreeMap::new();
         for entry in self.file.iter().flat_map(|file| file.of_verb(verb)) {
             let Some(arg) = argument(of_verb, &entry.key) else { continue };
-            if !is_given(arg, given) && applies(arg, target, artifact.is_some(), given) {
+            if !is_given(arg, given) && applies(arg, target, is_artifact, given) {
                 values.insert(arg.get_id().to_string(), entry.value.clone());
             }
         }

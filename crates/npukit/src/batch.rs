@@ -7,11 +7,11 @@ use npukit_numeric::Tensor;
 use npukit_target::{Compiled, Phase, PortError, RunOptions, RunResult, Saturations, TargetError};
 use rayon::prelude::*;
 
-use crate::convert::to_element;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::samples::Stack;
 use crate::stateful::States;
+use npukit_target::to_element;
 
 /// All samples on the machine, over the host's cores.
 pub(crate) fn machine(

@@ -24,6 +24,8 @@ pub struct Comparison {
     /// Mean square of the float output by that of the difference, in decibels; of several outputs the least. None
     /// without differences.
     pub signal_to_noise_db: Option<f64>,
+    /// The same, under its short name.
+    pub snr_db: Option<f64>,
     /// Share of positions whose largest class is that of the float output, 0 to 1; none when no output looks like
     /// classes.
     pub argmax_agree: Option<f64>,
@@ -43,11 +45,13 @@ pub(crate) fn compare(ours: &[Stack], reference: &[Stack]) -> Comparison {
     let are_numbers = |_: &f64| all.largest.is_finite();
     let positions = ours.iter().zip(reference).filter_map(|(a, b)| agreement(a, b));
     let (agree, positions) = positions.fold((0, 0), |(agree, all), (a, n)| (agree + a, all + n));
+    let decibels = outputs.iter().filter_map(Sums::decibels).reduce(f64::min).filter(are_numbers);
     Comparison {
         max_abs_error: all.largest,
         rms_error: all.rms(),
         relative_error: outputs.iter().filter_map(Sums::relative).reduce(worst).filter(are_numbers),
-        signal_to_noise_db: outputs.iter().filter_map(Sums::decibels).reduce(f64::min).filter(are_numbers),
+        signal_to_noise_db: decibels,
+        snr_db: decibels,
         argmax_agree: (positions > 0).then(|| agree as f64 / positions as f64),
         informative: outputs.iter().all(Sums::is_informative),
     }

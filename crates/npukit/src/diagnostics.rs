@@ -8,8 +8,8 @@ use npukit_import::decoder::DecoderFileError;
 use npukit_import::onnx::{ImportError, NodeProblem};
 use npukit_numeric::npy::NpyError;
 use npukit_target::{
-    Diagnosis, ErrorKind, Fault, Finding, OptionError, Place, PortError, Problem, ReadError, Severity,
-    TargetError,
+    Diagnosis, ErrorKind, Fault, Finding, ManifestError, OptionError, Place, PortError, Problem, ReadError,
+    SegmentError, Severity, TargetError,
 };
 use serde::Serialize;
 
@@ -230,6 +230,8 @@ static OWN: &[ErrorKind] = &[
     ErrorKind::of::<OptionError>(),
     ErrorKind::of::<PortError>(),
     ErrorKind::of::<ReadError>(),
+    ErrorKind::of::<ManifestError>(),
+    ErrorKind::of::<SegmentError>(),
 ];
 
 /// An error and its causes.

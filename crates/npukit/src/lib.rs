@@ -5,7 +5,6 @@ mod accuracy;
 mod batch;
 mod classes;
 mod comparison;
-mod convert;
 mod device_dump;
 mod diagnostics;
 mod error;
@@ -19,6 +18,7 @@ mod layer_compare;
 mod like;
 mod max_error;
 mod model;
+mod on_chip;
 #[doc(hidden)] // flags of the command
 pub mod options;
 mod origin;
@@ -69,7 +69,8 @@ pub use source::Source;
 pub use source_map::MAP;
 pub use stateful::Stateful;
 pub use targets::{
-    artifact_target, cost_model_name, default_target, resolve, strict, target, target_in, targets,
+    artifact_target, cost_model_name, default_target, is_artifact, resolve, strict, target, target_in,
+    targets,
 };
 
 /// What reports are made of.
@@ -78,6 +79,7 @@ pub mod report {
     pub use crate::comparison::Comparison;
     pub use crate::finite::NonFinite;
     pub use crate::layer_compare::{Figures, FirstDivergence, LayerError, Report as LayerCompareReport};
+    pub use crate::on_chip::OnChip;
     pub use crate::quantise::{
         Candidate as QuantisationCandidate, QuantisedTensor, Report as QuantisationReport,
     };

@@ -68,6 +68,7 @@ mod tests {
             rms_error: 0.1,
             relative_error: Some(0.1),
             signal_to_noise_db: Some(20.0),
+            snr_db: Some(20.0),
             argmax_agree: None,
             informative: true,
         };

@@ -6,6 +6,7 @@ pub use npukit_target::{Aliases, OptionSpec, Stage, Values};
 
 use npukit_target::{Chosen, Target};
 
+use crate::Context;
 use crate::error::Error;
 use crate::source::Source;
 use crate::targets::targets;
@@ -26,8 +27,13 @@ pub fn declared() -> impl Iterator<Item = (&'static str, &'static OptionSpec)> {
 /// # Errors
 ///
 /// A model without a target, or with one that does not exist; an option of timing that is not legal at `stage`.
-pub(crate) fn for_time(source: &Source, given: &Given, stage: Stage) -> Result<(Source, Given), Error> {
-    let target = source.accelerator()?;
+pub(crate) fn for_time(
+    source: &Source,
+    given: &Given,
+    stage: Stage,
+    context: Context<'_>,
+) -> Result<(Source, Given), Error> {
+    let target = source.accelerator(context)?;
     let is_of_time = |key: &str| match target.options().iter().find(|spec| spec.is_called(key)) {
         Some(spec) => spec.stage != Stage::Compile,
         None => source.is_artifact(),

@@ -1,10 +1,15 @@
 //! [`Origin`]: a model and the instance it is compiled for.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use npukit_base::counted;
 use npukit_graph::quantise::Method;
 use npukit_graph::{Graph, Node, Op};
-use npukit_target::{CompileOptions, Compiled, Instance, Phase, Problem, TargetError};
+use npukit_target::{
+    Chosen, CompileOptions, Compiled, Instance, Phase, Problem, SEGMENTS, SegmentPlan, SegmentedInstance,
+    Stage, TargetError,
+};
 
 use crate::error::Error;
 use crate::groups::causes;
@@ -18,7 +23,7 @@ use crate::weights::{self, Weight};
 
 /// What a program was made from.
 pub(crate) struct Origin {
-    pub instance: Box<dyn Instance>,
+    pub instance: Arc<dyn Instance>,
     /// Its `simplified` graph is the one compiled, rescaled where that was chosen.
     pub model: Model,
     pub options: CompileOptions,
@@ -28,6 +33,8 @@ pub(crate) struct Origin {
     pub rescaling: Option<rescale::Report>,
     /// What came of the quantisation, for a target that asks for one.
     pub quantisation: Option<quantise::Report>,
+    /// Whether nodes that the instance refuses may be left to the host, between segments.
+    may_cut: bool,
 }
 
 impl Origin {
@@ -36,15 +43,15 @@ impl Origin {
     pub(crate) fn new(
         instance: Box<dyn Instance>,
         mut model: Model,
-        options: BTreeMap<String, String>,
+        mut options: BTreeMap<String, String>,
     ) -> Result<Self, Error> {
-        if instance.quantisation().is_some() {
-            model.lift()?;
-        }
+        let may_cut = may_cut(&*instance, options.remove_entry(SEGMENTS.key))?;
+        lift(&*instance, &mut model)?;
         let model_name = model.file_name.clone();
         let options = CompileOptions { model_name, options, ..CompileOptions::default() };
         let exponents = Exponents::new();
-        Ok(Self { instance, model, options, exponents, rescaling: None, quantisation: None })
+        let instance = Arc::from(instance);
+        Ok(Self { instance, model, options, exponents, rescaling: None, quantisation: None, may_cut })
     }
 
     /// What there is to say of the model and of the instance, and of how numbers were chosen.
@@ -60,39 +67,56 @@ impl Origin {
         left.chain(self.quantisation.iter().flat_map(|report| report.warnings.iter().cloned())).collect()
     }
 
-    /// The program.
-    pub(crate) fn compile(&self) -> Result<Box<dyn Compiled>, Error> {
-        self.refuse_loops()?;
-        let _phase = Phase::begin("compile");
-        let compiled = self.instance.compile(&self.model.simplified, &self.options);
-        compiled.map_err(|error| self.explained(error))
+    /// The program; of a model that the instance does not take whole, in segments.
+    pub(crate) fn compile(&mut self) -> Result<Box<dyn Compiled>, Error> {
+        self.whole_or_cut(|origin| {
+            let _phase = Phase::begin("compile");
+            origin.instance.compile(&origin.model.simplified, &origin.options)
+        })
     }
 
-    /// Refuses a model with nodes that the instance does not take.
-    pub(crate) fn admit(&self) -> Result<(), Error> {
-        self.refuse_loops()?;
+    /// What the compiler has after `stage`, as text.
+    pub(crate) fn emit(&mut self, stage: &str) -> Result<String, Error> {
+        self.whole_or_cut(|origin| origin.instance.emit(&origin.model.simplified, &origin.options, stage))
+    }
+
+    /// What `lower` makes of the model, in segments when it is refused as a whole.
+    fn whole_or_cut<T>(&mut self, lower: impl Fn(&Self) -> Result<T, TargetError>) -> Result<T, Error> {
+        let lowered = match lower(self) {
+            Err(TargetError::Refused(problems)) => {
+                self.segment(problems)?;
+                lower(self)
+            }
+            lowered => lowered,
+        };
+        lowered.map_err(|error| self.explained(error))
+    }
+
+    /// Refuses a model with nodes that the instance does not take, unless it takes others: then it is cut into segments.
+    pub(crate) fn admit(&mut self) -> Result<(), Error> {
         let _phase = Phase::begin("check nodes");
         match self.instance.check(&self.model.simplified, &self.options)? {
             problems if problems.is_empty() => Ok(()),
-            problems => Err(self.explained(TargetError::Refused(problems))),
+            problems => self.segment(problems),
         }
     }
 
-    /// Refuses a model with loops that are left in it: no program goes back by a value that it computes.
-    fn refuse_loops(&self) -> Result<(), Error> {
+    /// Makes the instance one that compiles what it takes of the model, and leaves the rest to the host.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] when there is nothing to be left to the machine, or it is not to be done.
+    fn segment(&mut self, problems: Vec<Problem>) -> Result<(), Error> {
         let graph = &self.model.simplified;
-        let loops: Vec<&Node> = graph.nodes.iter().filter(|node| matches!(node.op, Op::Loop(_))).collect();
-        if loops.is_empty() {
-            return Ok(());
-        }
-        let mut problems = self.instance.check(graph, &self.options)?;
-        problems.retain(|problem| problem.op != "Loop");
-        problems.extend(loops.into_iter().map(|node| {
-            let reason = "how often it repeats its body is known only when it runs, or is more than is unrolled";
-            let hint = "fix the input that says how often (`--set NAME=NUMBER`), or end the model before it (`--outputs`)";
-            Problem::new(&node.name, "Loop", reason, hint)
-        }));
-        Err(self.explained(TargetError::Refused(problems)))
+        let plan = if self.may_cut {
+            SegmentPlan::new(&*self.instance, graph, &self.options, &problems)?
+        } else {
+            None
+        };
+        let Some(plan) = plan else { return Err(self.explained(TargetError::Refused(problems))) };
+        self.instance = Arc::new(SegmentedInstance::new(Arc::clone(&self.instance), plan));
+        self.may_cut = false;
+        Ok(())
     }
 
     /// The graph that the instance lowers.
@@ -127,7 +151,8 @@ impl Origin {
 
     /// A target's error, with consequences under their cause where it refuses nodes.
     pub(crate) fn explained(&self, error: TargetError) -> Error {
-        let TargetError::Refused(problems) = error else { return error.into() };
+        let TargetError::Refused(mut problems) = error else { return error.into() };
+        problems.iter_mut().filter(|problem| problem.op == "Loop").for_each(name_loop);
         let Remarks { notes, warnings } = self.remarks();
         let causes =
             causes(&self.model.simplified, &problems, |graph| self.instance.check(graph, &self.options).ok());
@@ -135,4 +160,44 @@ impl Origin {
             Report { notes, warnings, ..Report::refused(Some(&self.model.simplified), problems, &causes) };
         Error::Refused { report: Box::new(report) }
     }
+}
+
+/// Takes a model between real numbers where it passes through integers, for an instance that has others, or none: that is
+/// said.
+fn lift(instance: &dyn Instance, model: &mut Model) -> Result<(), Error> {
+    let passages = |model: &Model| {
+        let is_one = |node: &&Node| matches!(node.op, Op::QuantizeLinear(_));
+        model.simplified.nodes.iter().filter(is_one).count() as u64
+    };
+    let before = passages(model);
+    if instance.quantisation().is_some() {
+        return model.lift();
+    }
+    let Some(format) = instance.number_format().filter(|_| before > 0) else { return Ok(()) };
+    model.lift()?;
+    let gone = before.saturating_sub(passages(model));
+    let note = format!(
+        "{} of the model to integers of its own {} not done: the numbers that they stand for are held as {format}",
+        counted(gone, "passage"),
+        if gone == 1 { "is" } else { "are" },
+    );
+    model.remarks =
+        std::mem::take(&mut model.remarks).with_notes((gone > 0).then_some(note).into_iter().collect());
+    Ok(())
+}
+
+/// Says of a loop that is left in a model why: no program goes back by a value that it computes.
+fn name_loop(problem: &mut Problem) {
+    let reason = "how often it repeats its body is known only when it runs, or is more than is unrolled";
+    let hint =
+        "fix the input that says how often (`--set NAME=NUMBER`), or end the model before it (`--outputs`)";
+    *problem = Problem::new(&problem.node, "Loop", reason, hint);
+}
+
+/// Whether a model may be cut, by the option as it was given.
+fn may_cut(instance: &dyn Instance, given: Option<(String, String)>) -> Result<bool, Error> {
+    let given: BTreeMap<String, String> = given.into_iter().collect();
+    let chosen = Chosen::new(&instance.name(), &[SEGMENTS], Stage::Compile, &given);
+    let chosen = chosen.map_err(TargetError::from)?;
+    Ok(chosen.text(SEGMENTS.key) != Some("no"))
 }

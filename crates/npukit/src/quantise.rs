@@ -10,9 +10,9 @@ use npukit_graph::quantise::{
     Distributions, Kind, Losses, Method, Quantisation, Scheme, is_settled, quantise, restated, shown,
     stated_fractions,
 };
-use npukit_graph::{Graph, Observations, Statistic, ValueId, Work};
+use npukit_graph::{Graph, Observations, Statistic, ValueId, ValueInfo, Work};
 use npukit_numeric::Tensor;
-use npukit_target::Phase;
+use npukit_target::{Phase, to_element};
 use rayon::prelude::*;
 
 use crate::batch::tensors;
@@ -173,7 +173,19 @@ fn stand_ins(graph: &Graph) -> Vec<Sample> {
     let sample = |seed: u64| {
         let tensor = |&id: &ValueId| {
             let value = graph.value(id);
-            Some((value.name.clone(), npukit_zoo::stand_in(&value.name, &value.info.shape, seed)?))
+            let ValueInfo { shape, element } = &value.info;
+            let tensor = npukit_zoo::stand_in(&value.name, shape, seed)?;
+            // Integers are places in tables: the first is in all of them.
+            let zeros = || {
+                to_element(
+                    &value.name,
+                    &Tensor::from_f32(shape.clone(), vec![0.0; tensor.data().len()]).ok()?,
+                    *element,
+                )
+                .ok()
+            };
+            let tensor = if element.is_float() { tensor } else { zeros()? };
+            Some((value.name.clone(), tensor))
         };
         graph.inputs.iter().filter_map(tensor).collect()
     };

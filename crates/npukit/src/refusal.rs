@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::diagnostics::Diagnostic;
 use crate::groups::{Group, groups};
+use crate::on_chip::OnChip;
 use crate::quantise::report::Report as QuantisationReport;
 use crate::rescale;
 use crate::verdict::Verdict;
@@ -26,6 +27,9 @@ pub struct Report {
     pub groups: Vec<Group>,
     /// The problems again, in the form of all errors.
     pub diagnostics: Vec<Diagnostic>,
+    /// How much of the model the chip would do.
+    #[serde(flatten)]
+    pub on_chip: OnChip,
     /// Steps that would be left to the host.
     pub host_steps: Vec<HostStepReport>,
     /// What came of the calibration, if there was one.
@@ -50,6 +54,7 @@ impl Report {
     ) -> Self {
         let (verdict, groups) = (Verdict::refused(graph, &problems), groups(&problems, causes));
         let diagnostics = problems.iter().map(Diagnostic::from).collect();
-        Self { verdict, groups, problems, diagnostics, ..Self::default() }
+        let on_chip = OnChip { macs_on_chip: verdict.share_of_macs_on_chip, segments: 0 };
+        Self { verdict, on_chip, groups, problems, diagnostics, ..Self::default() }
     }
 }

@@ -15,7 +15,7 @@ use crate::origin::Origin;
 use crate::program::Program;
 use crate::refusal::Report;
 use crate::rescale::{self, Calibration, Chosen, Mode, Trial};
-use crate::targets::{artifact_target, instance_of, resolve, target};
+use crate::targets::{Artifact, instance_of, is_artifact, load, resolve, target, target_of_artifact};
 use crate::verbs::disasm::other_instance;
 
 /// What to compile, run or time: a model for a target, or an artifact.
@@ -70,13 +70,13 @@ impl Source {
     /// What a model leaves open of its inputs' shapes is as in `inputs`, else as in the samples to calibrate by; this
     /// holds for everything here.
     pub(crate) fn program_for(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Program, Error> {
-        let Some(target) = artifact_target(&self.path) else {
+        if !self.is_artifact() {
             if self.is_by_hand(context)? {
                 return self.by_hand(context);
             }
             let (origin, compiled) = self.compile(inputs, context)?;
             return Ok(Program { compiled, origin: Some(origin), instance_warnings: Vec::new() });
-        };
+        }
         if self.target.is_some() {
             return Err(Error::NeedlessTarget { path: self.path.clone() });
         }
@@ -96,7 +96,8 @@ impl Source {
             return needless("`--calibrate`, `--rescale` or `--quantise`");
         }
         let _phase = Phase::begin("read artifact");
-        let compiled = target.load(&self.path, context.reader)?;
+        let loaded = load(&self.path, context.reader)?;
+        let Artifact { compiled, .. } = loaded.ok_or_else(|| model::unknown(&self.path))?;
         Ok(Program { compiled, origin: None, instance_warnings: Vec::new() })
     }
 
@@ -135,7 +136,7 @@ impl Source {
 
     /// The model for its instance: not rescaled, but quantised where the instance asks for it.
     pub(crate) fn load(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
-        let origin = self.read(inputs, context)?;
+        let mut origin = self.read(inputs, context)?;
         if origin.instance.quantisation().is_some() {
             // Before samples are evaluated for nothing.
             origin.admit()?;
@@ -250,12 +251,12 @@ impl Source {
 
     /// Whether it is an artifact, and no model.
     pub(crate) fn is_artifact(&self) -> bool {
-        artifact_target(&self.path).is_some()
+        is_artifact(&self.path)
     }
 
     /// The accelerator it is for: that of the artifact, or the one named.
-    pub(crate) fn accelerator(&self) -> Result<&'static dyn Target, Error> {
-        if let Some(target) = artifact_target(&self.path) {
+    pub(crate) fn accelerator(&self, context: Context<'_>) -> Result<&'static dyn Target, Error> {
+        if let Some(target) = target_of_artifact(&self.path, context.reader)? {
             return Ok(target);
         }
         target(instance_of(self.named_target()?).0)

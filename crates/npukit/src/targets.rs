@@ -4,7 +4,10 @@
 use std::path::Path;
 
 use npukit_base::closest;
-use npukit_target::{Config, Instance, Reader, Target, TargetError, split_system};
+use npukit_target::{
+    Compiled, Config, Instance, Reader, SEGMENTS_EXTENSION, Target, TargetError, load_segments,
+    segments_target, split_system,
+};
 
 use crate::error::Error;
 
@@ -144,7 +147,49 @@ pub(crate) fn instance_of(spec: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The target whose artifacts end as `path` does.
+/// Whether `path` ends as artifacts do: those of a target, and those in segments.
+pub fn is_artifact(path: &str) -> bool {
+    artifact_target(path).is_some() || has_extension(path, SEGMENTS_EXTENSION)
+}
+
+/// The artifact at `path` and its target, if it is one.
+///
+/// # Errors
+///
+/// [`Error::UnknownTarget`] for segments of a target that there is not; [`Error::Target`] for an artifact that cannot be
+/// read.
+pub(crate) fn load(path: &str, reader: &dyn Reader) -> Result<Option<Artifact>, Error> {
+    let Some(target) = target_of_artifact(path, reader)? else { return Ok(None) };
+    let compiled = if has_extension(path, SEGMENTS_EXTENSION) {
+        load_segments(path, reader, &|path, files| target.load(path, files))?
+    } else {
+        target.load(path, reader)?
+    };
+    Ok(Some(Artifact { target, compiled }))
+}
+
+/// The target of the artifact at `path`, if it is one; one in segments says it itself.
+///
+/// # Errors
+///
+/// [`Error::UnknownTarget`] and [`Error::Target`] for a manifest of segments that does not say it.
+pub(crate) fn target_of_artifact(
+    path: &str,
+    reader: &dyn Reader,
+) -> Result<Option<&'static dyn Target>, Error> {
+    if has_extension(path, SEGMENTS_EXTENSION) {
+        return target(instance_of(&segments_target(path, reader)?).0).map(Some);
+    }
+    Ok(artifact_target(path))
+}
+
+/// An artifact that was read.
+pub(crate) struct Artifact {
+    pub target: &'static dyn Target,
+    pub compiled: Box<dyn Compiled>,
+}
+
+/// The target whose artifacts, but for those in segments, end as `path` does.
 pub fn artifact_target(path: &str) -> Option<&'static dyn Target> {
     let is_its = |target: &&dyn Target| target.artifact_extensions().iter().any(|e| has_extension(path, e));
     targets().iter().copied().find(is_its)
@@ -168,6 +213,7 @@ pub fn cost_model_name(spec: &str, key: &str) -> String {
 /// Endings of all artifacts, for messages.
 pub(crate) fn artifact_extensions() -> String {
     let all = targets().iter().flat_map(|target| target.artifact_extensions());
+    let all = all.copied().chain([SEGMENTS_EXTENSION]);
     all.map(|extension| format!(".{extension}")).collect::<Vec<_>>().join(", ")
 }
 

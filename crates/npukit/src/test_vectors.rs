@@ -12,13 +12,13 @@ use rayon::prelude::*;
 
 use crate::Context;
 use crate::batch::{in_model_shape, stacks};
-use crate::convert::to_element;
 use crate::error::Error;
 use crate::inputs::wanted::{self, Wanted};
 use crate::inputs::{self, InputFile, Preprocess, Sample, Samples};
 use crate::origin::Origin;
 use crate::samples::Stack;
 use crate::verdict::worst;
+use npukit_target::to_element;
 
 /// Test vectors of a program.
 pub(crate) struct TestVectors {

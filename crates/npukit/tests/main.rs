@@ -21,6 +21,8 @@ mod options;
 mod passed;
 #[path = "main/quantised.rs"]
 mod quantised;
+#[path = "main/segments.rs"]
+mod segments;
 #[path = "main/steps.rs"]
 mod steps;
 #[path = "main/test_vectors.rs"]

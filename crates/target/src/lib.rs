@@ -7,6 +7,7 @@
 
 mod benchmark;
 mod breakdown;
+mod convert;
 mod diagnosis;
 mod error;
 mod generator;
@@ -23,6 +24,7 @@ mod program;
 mod read;
 mod report;
 mod run_options;
+mod segments;
 mod source_map;
 mod stepper;
 mod system;
@@ -34,6 +36,7 @@ mod vectors;
 
 pub use benchmark::{Bar, Benchmark, Figure, Measure};
 pub use breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
+pub use convert::to_element;
 pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
 pub use error::TargetError;
 pub use generator::{Generator, GeneratorOptions, Step};
@@ -61,6 +64,10 @@ pub use program::{
 pub use read::{NoFiles, Part, ReadError, Reader, bytes_of, folder, sibling};
 pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};
 pub use run_options::{Meaning, RunOptions, Unset};
+pub use segments::{
+    EXTENSION as SEGMENTS_EXTENSION, ManifestError, SEGMENTS, SegmentError, SegmentPlan, SegmentedInstance,
+    load_segments, segments_target,
+};
 pub use source_map::{MapError, read_source_map, write_source_map};
 pub use stepper::{Machine, MemoryInfo, Stepper};
 pub use system::{NamedSystems, SystemFigure, SystemName, split_system, system_of, with_system};

@@ -116,6 +116,11 @@ pub trait Compiled: Send + Sync {
         0
     }
 
+    /// Programs that the machine runs one after the other, with steps of the host between them.
+    fn segments(&self) -> usize {
+        1
+    }
+
     /// What it takes.
     fn inputs(&self) -> Vec<Port>;
 

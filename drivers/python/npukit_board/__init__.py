@@ -27,6 +27,7 @@ from .errors import (
     StreamTimeout,
     UnsupportedError,
 )
+from .segments import SegmentedModel, on_tcu
 from .tcu import Register, Tcu
 
 __all__ = [
@@ -45,8 +46,10 @@ __all__ = [
     "ProgramError",
     "Region",
     "Register",
+    "SegmentedModel",
     "StateError",
     "StreamTimeout",
     "Tcu",
     "UnsupportedError",
+    "on_tcu",
 ]

@@ -45,6 +45,7 @@ use npukit_target::Phase;
 pub use cost::Minimise;
 pub use error::{LowerError, Memory};
 pub use memory::Strategy;
+pub use rewrite::lines;
 
 use crate::board;
 use crate::config::{Config, System};

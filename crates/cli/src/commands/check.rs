@@ -4,7 +4,7 @@ use npukit::report::{MemoryFill, Risk, SaturationRisk, Verdict};
 use npukit::verbs::check::{Group, Report, check};
 
 use super::comparison::{quantisation, rescaling};
-use super::layers::{host_steps, latency, listing};
+use super::layers::{host_steps, latency, listing, on_chip};
 use super::{context, model_source, remarks};
 use crate::answer::Answer;
 use crate::args::CheckArgs;
@@ -33,7 +33,7 @@ fn verdict(report: &Report) -> Vec<(String, String)> {
     let Verdict { fits, memories, speed, cycles, cost_model, saturation, .. } = &report.verdict;
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let is_idle = *cycles == Some(0);
-    let mut lines = vec![fact("verdict", if *fits { fitting(is_idle) } else { refusal(report) })];
+    let mut lines = vec![fact("verdict", if *fits { fitting(report, is_idle) } else { refusal(report) })];
     lines.extend(macs(&report.verdict).map(|text| fact("MACs on the chip", text)));
     lines.extend(memories.iter().map(|memory| fact(&format!("memory {}", memory.name), fill(memory))));
     let by = cost_model.iter().map(|model| format!(" ({model})")).collect::<String>();
@@ -46,9 +46,10 @@ fn verdict(report: &Report) -> Vec<(String, String)> {
 }
 
 /// That it fits, and what that is worth where the chip is idle.
-fn fitting(is_idle: bool) -> String {
+fn fitting(report: &Report, is_idle: bool) -> String {
+    let fits = on_chip("fits", &report.on_chip);
     let idle = if is_idle { ", but nothing runs on the chip: all of it is left to the host" } else { "" };
-    format!("fits{idle}")
+    format!("{fits}{idle}")
 }
 
 /// How much stands in the way.

@@ -7,7 +7,7 @@ use npukit::verbs::compile::{Report, Request, compile_with, emit};
 use serde_json::json;
 
 use super::comparison::{quantisation, rescaling};
-use super::layers::{choices, cycles, host_steps, latency};
+use super::layers::{choices, cycles, host_steps, latency, on_chip};
 use super::{context, input_files, model_source, preprocess, remarks};
 use crate::answer::Answer;
 use crate::args::CompileArgs;
@@ -43,7 +43,7 @@ pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
 
 fn text(report: &Report) -> String {
     let mut text = facts([
-        ("model", report.name.clone()),
+        ("model", on_chip(&report.name, &report.on_chip)),
         ("target", report.target.clone()),
         ("chosen", choices(&report.choices)),
         ("layers", report.layers.to_string()),

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use npukit::cost_model_name;
 use npukit::report::{Comparison, Speed};
-use npukit::report::{HostStepReport, LayerTime, Roofline, Saturation, UnderflowReport};
+use npukit::report::{HostStepReport, LayerTime, OnChip, Roofline, Saturation, UnderflowReport};
 
 use crate::colour::Mark;
 use crate::printable::line;
-use crate::table::{Cell, Column, Row, View, percent, table, thousands, viewed};
+use crate::table::{Cell, Column, Row, View, counted, percent, table, thousands, viewed};
 
 /// The table of layers.
 pub const LAYERS: [Column<'_>; 7] = [
@@ -89,6 +89,17 @@ pub fn milliseconds(ms: f64) -> String {
 /// Frames a second: whole ones where there are many.
 pub fn frames(rate: f64) -> String {
     if rate < 100.0 { format!("{rate:.2}") } else { thousands(rate.round() as u64) }
+}
+
+/// The name of a program, and how much of its model is on the chip.
+pub fn on_chip(name: &str, found: &OnChip) -> String {
+    let segments = match found.segments {
+        0 | 1 => String::new(),
+        count => format!(", in {}", counted(count as u64, "segment")),
+    };
+    let share =
+        found.macs_on_chip.map(|share| format!(", {} of its MACs on the chip{segments}", percent(share)));
+    name.to_owned() + &share.unwrap_or_default() // Default: what is not known is not said.
 }
 
 /// What the host has to do, by operator and reason; nothing when it has nothing to do.

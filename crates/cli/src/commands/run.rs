@@ -7,7 +7,7 @@ use npukit::verbs::run::{Report, Request, run as run_verb};
 
 use super::by_hand;
 use super::comparison::{COMPARED, layer_comparison, quantisation, rescaling};
-use super::layers::{choices, comparison, host_steps, latency, saturations, underflow};
+use super::layers::{choices, comparison, host_steps, latency, on_chip, saturations, underflow};
 use super::outputs::outputs;
 use super::{accuracy, accuracy_options, stateful};
 use super::{context, input_files, meaning, preprocess, remarks, source};
@@ -69,7 +69,7 @@ fn dump(args: &RunArgs) -> Result<Option<PathBuf>, Failure> {
 
 fn text(report: &Report, view: &View) -> String {
     let mut lines = vec![
-        ("program", report.name.clone()),
+        ("program", on_chip(&report.name, &report.on_chip)),
         ("target", report.target.clone()),
         ("samples", report.samples.to_string()),
     ];

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use npukit::report::{FlagTime, KindTime, TraceReport, UnitTime};
 use npukit::verbs::time::{Report, Request, Sinks, time_with};
 
-use super::layers::{LAYERS, above, bottleneck, cycles, latency, layers};
+use super::layers::{LAYERS, above, bottleneck, cycles, host_steps, latency, layers, on_chip};
 use super::{context, meaning, preprocess, source};
 use crate::answer::Answer;
 use crate::args::TimeArgs;
@@ -59,7 +59,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
     );
     let trace = report.trace.as_ref().map(|trace| ("trace", traced(trace)));
     let lines = [
-        ("program", report.name.clone()),
+        ("program", on_chip(&report.name, &report.on_chip)),
         ("target", report.target.clone()),
         ("instructions", thousands(report.instructions as u64)),
         ("cycles", cycles(&report.target, &time.cycles)),
@@ -75,6 +75,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
         + &kinds(&time.kinds)
         + &units(&time.units);
     text.extend(time.flags.iter().map(flag));
+    text += &host_steps(&report.host_steps);
     if is_quiet() {
         return text;
     }

@@ -9,8 +9,8 @@ use npukit_target::{Port, PortError};
 
 use super::preprocess::{OPTIONS, Preprocess};
 use super::wanted::Wanted;
-use crate::convert::to_element;
 use crate::error::Error;
+use npukit_target::to_element;
 
 /// Samples for an input, one after the other along the first axis.
 struct Found {

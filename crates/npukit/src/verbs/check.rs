@@ -8,6 +8,7 @@ use crate::Context;
 use crate::batch::machine;
 use crate::error::Error;
 pub use crate::groups::Group;
+use crate::on_chip::OnChip;
 use crate::origin::Origin;
 pub use crate::refusal::Report;
 use crate::remarks::Remarks;
@@ -34,7 +35,7 @@ pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 ///
 /// [`Error::Refused`] with everything that stands in its way.
 fn supported(source: &Source, context: Context<'_>) -> Result<Report, Error> {
-    let origin = source.read(&[], context)?;
+    let mut origin = source.read(&[], context)?;
     origin.admit()?;
     let (name, Remarks { notes, mut warnings }) = (origin.model.graph.name.clone(), origin.remarks());
     let graph = origin.model.simplified.clone();
@@ -68,12 +69,19 @@ fn fitting(
     let weights = origin.altered_weights()?;
     let risk = SaturationRisk::of(&origin, &weights, samples.len(), saturations);
     let (verdict, untimed) = Verdict::of(compiled, origin.model.batch, risk);
-    let warnings = origin.number_warnings().into_iter().chain(weights::warnings(&weights)).chain(untimed);
+    let on_chip = OnChip::of(compiled);
+    let warnings = on_chip
+        .warning()
+        .into_iter()
+        .chain(origin.number_warnings())
+        .chain(weights::warnings(&weights))
+        .chain(untimed);
     let warnings = warnings.collect();
     let Origin { quantisation, rescaling, .. } = origin;
     Ok(Report {
         supported: true,
         verdict,
+        on_chip,
         host_steps: compiled.report().host_steps,
         rescaling,
         quantisation,

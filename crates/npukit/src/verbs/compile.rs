@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
+use crate::on_chip::OnChip;
 use crate::remarks::Remarks;
 use crate::source::Source;
 use crate::speed::{Speed, batch, timed};
@@ -53,6 +54,9 @@ pub struct Report {
     pub macs: Option<u64>,
     /// By memory, in the memory's own unit.
     pub memory: BTreeMap<String, MemoryReport>,
+    /// How much of the model the chip does.
+    #[serde(flatten)]
+    pub on_chip: OnChip,
     /// Steps left to the host.
     pub host_steps: Vec<HostStepReport>,
     /// Layers.
@@ -103,6 +107,8 @@ pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, 
     let mut files = encoded(&*compiled)?;
     let (program, time) = (compiled.report(), timed(&*compiled, &TimeOptions::default())?);
     let Remarks { mut notes, mut warnings } = origin.remarks();
+    let on_chip = OnChip::of(&*compiled);
+    warnings.extend(on_chip.warning());
     warnings.extend(program.warnings);
     let artifacts = names(&files);
     let mut test_vectors = Vec::new();
@@ -125,6 +131,7 @@ pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, 
         cycles: time.cycles,
         macs: program.macs,
         memory: program.memory,
+        on_chip,
         host_steps: program.host_steps,
         layers: program.layers.len(),
         choices: program.choices,
@@ -178,5 +185,5 @@ pub fn emit(source: &Source, stage: &str, context: Context<'_>) -> Result<String
     if stage == "graph" {
         return Ok(graph.to_string());
     }
-    origin.instance.emit(graph, &origin.options, stage).map_err(|error| origin.explained(error))
+    origin.emit(stage)
 }

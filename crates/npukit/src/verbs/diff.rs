@@ -95,17 +95,19 @@ const FEWER: [&str; 22] = [
 ];
 
 /// Keys of which more is better; what stands below them is not judged.
-const MORE: [&str; 12] = [
+const MORE: [&str; 14] = [
     "frames_per_second",
     "accuracy",
     "top1",
     "top5",
     "top_share",
     "share_of_macs_on_chip",
+    "macs_on_chip",
     "argmax_agree",
     "utilisation",
     "array_busy",
     "signal_to_noise_db",
+    "snr_db",
     "own_signal_to_noise_db",
     "chain_signal_to_noise_db",
 ];
@@ -114,7 +116,7 @@ const MORE: [&str; 12] = [
 const TRUE: [&str; 3] = ["fits", "supported", "informative"];
 
 /// Keys under which figures may be missing for the better: there is nothing to count, or no noise.
-const OPTIONAL: [&str; 12] = [
+const OPTIONAL: [&str; 13] = [
     "kinds",
     "units",
     "flags",
@@ -125,6 +127,7 @@ const OPTIONAL: [&str; 12] = [
     "relative_error",
     "chain_relative_error",
     "signal_to_noise_db",
+    "snr_db",
     "own_signal_to_noise_db",
     "chain_signal_to_noise_db",
 ];

@@ -11,7 +11,7 @@ use crate::Context;
 use crate::error::Error;
 use crate::model;
 use crate::source_map::Beside;
-use crate::targets::{artifact_target, instance_of, resolve, target};
+use crate::targets::{Artifact, instance_of, load, resolve, target};
 
 /// What to disassemble, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,12 +63,12 @@ const WIDEST: usize = 56;
 /// [`Error::Target`] when its bytes are not whole instructions. Words without meaning are in the report.
 pub fn disasm(request: &Request, context: Context<'_>) -> Result<DisasmReport, Error> {
     let path = &request.path;
-    if let Some(own) = artifact_target(path) {
+    if let Some(Artifact { target: own, compiled }) = load(path, context.reader)? {
         let named = request.target.as_deref().map(|spec| instance_of(spec).0);
         if named.is_some_and(|named| named != own.name()) {
             return Err(Error::NeedlessTarget { path: path.clone() });
         }
-        let words = own.load(path, context.reader)?.words()?;
+        let words = compiled.words()?;
         return listed(request, &words, &Beside::default());
     }
     let bytes = context.reader.read(path)?;

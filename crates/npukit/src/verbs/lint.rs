@@ -7,7 +7,7 @@ use crate::Context;
 use crate::diagnostics::Diagnostic;
 use crate::error::Error;
 use crate::source_map::Beside;
-use crate::targets::{artifact_target, resolve};
+use crate::targets::{Artifact, load, resolve};
 
 /// What is wrong with a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -66,8 +66,7 @@ impl Report {
 /// [`Error::Read`] for files that cannot be read; [`Error::Target`] with all of the text or words that are
 /// not of the instruction set.
 pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
-    if let Some(own) = artifact_target(path) {
-        let compiled = own.load(path, context.reader)?;
+    if let Some(Artifact { target: own, compiled }) = load(path, context.reader)? {
         let (found, given) = (compiled.report().target, target.unwrap_or(own.name()));
         if given.split(':').next() != Some(own.name()) {
             return Err(Error::NeedlessTarget { path: path.to_owned() });

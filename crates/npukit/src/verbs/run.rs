@@ -24,6 +24,7 @@ use crate::layer_compare::{self, Requested, Run, compare_layers};
 use crate::like::Like;
 use crate::max_error::MaxError;
 use crate::model::{self, ModelOptions};
+use crate::on_chip::OnChip;
 use crate::origin::Origin;
 use crate::program::Program;
 use crate::remarks::Remarks;
@@ -31,7 +32,7 @@ use crate::samples::{DumpedTensor, OutputReport, Stack, npz, reports};
 use crate::source::Source;
 use crate::speed::{Speed, batch, timed};
 use crate::stateful::{Stateful, States};
-use crate::targets::artifact_target;
+use crate::targets::is_artifact;
 use crate::underflow;
 use crate::{Context, device_dump, quantise, rescale};
 use float_reference::FloatReference;
@@ -77,7 +78,7 @@ impl Request {
         if self.hand != Hand::default() {
             return Err(Error::OnlyByHand { path: self.source.path.clone() });
         }
-        if self.like.is_some() && artifact_target(&self.source.path).is_none() {
+        if self.like.is_some() && !is_artifact(&self.source.path) {
             return Err(Error::NeedlessLike { path: self.source.path.clone() });
         }
         let unused = match (self.requested() != Requested::default(), self.max_error) {
@@ -85,13 +86,11 @@ impl Request {
             (_, Some(_)) => "`--max-error`",
             _ => return Ok(()),
         };
-        match artifact_target(&self.source.path) {
-            Some(_) => {
-                let (path, option) = (self.source.path.clone(), unused.to_owned());
-                Err(Error::NeedlessOption { path, option })
-            }
-            None => Ok(()),
+        if is_artifact(&self.source.path) {
+            let (path, option) = (self.source.path.clone(), unused.to_owned());
+            return Err(Error::NeedlessOption { path, option });
         }
+        Ok(())
     }
 
     fn requested(&self) -> Requested {
@@ -106,7 +105,7 @@ impl Request {
         (place, sample): (usize, &Sample),
         unwritten: &OnceLock<TargetError>,
     ) -> Result<RunResult, TargetError> {
-        let is_artifact = artifact_target(&self.source.path).is_some();
+        let is_artifact = is_artifact(&self.source.path);
         let unset = match (self.check, is_artifact) {
             (true, _) => Unset::Poison,
             (false, true) => Unset::Garbage(GARBAGE),
@@ -174,6 +173,9 @@ pub struct Report {
     /// The tensors of the dump, when asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dump: Vec<DumpedTensor>,
+    /// How much of the model the chip does.
+    #[serde(flatten)]
+    pub on_chip: OnChip,
     /// Steps done by the host.
     pub host_steps: Vec<HostStepReport>,
     /// What was taken for granted.
@@ -339,6 +341,8 @@ impl<'a> Outcome<'a> {
         // Default: an artifact, which has no model beside it, has no remarks.
         let remarks = origin.as_ref().map(Origin::remarks).unwrap_or_default();
         let Remarks { notes, mut warnings } = remarks.with_notes(self.notes);
+        let on_chip = OnChip::of(self.compiled);
+        warnings.extend(on_chip.warning());
         warnings.extend(untimed);
         warnings.extend(self.unwritten);
         warnings.extend(reference.warnings(self.request, origin.as_ref(), &self.saturations));
@@ -367,6 +371,7 @@ impl<'a> Outcome<'a> {
             layer_compare: reference.layer_compare,
             // Default: a dump that nobody asked for has no tensors.
             dump: reference.dump.map(|dump| dump.tensors).unwrap_or_default(),
+            on_chip,
             host_steps: program.host_steps,
             notes,
             warnings,

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use npukit_target::{
-    Compiled, InstructionTime, Meaning, Phase, ProgramReport, Stage, TimeOptions, TimeReport, TraceFormat,
-    TraceReport, write_trace,
+    Compiled, HostStepReport, InstructionTime, Meaning, Phase, ProgramReport, Stage, TimeOptions, TimeReport,
+    TraceFormat, TraceReport, write_trace,
 };
 use serde::Serialize;
 
 use crate::Context;
 use crate::error::Error;
+use crate::on_chip::OnChip;
 use crate::options;
 use crate::remarks::Remarks;
 use crate::source::Source;
@@ -72,6 +73,11 @@ pub struct Report {
     pub batch: Option<usize>,
     /// What its user should know of.
     pub warnings: Vec<String>,
+    /// How much of the model the chip does.
+    #[serde(flatten)]
+    pub on_chip: OnChip,
+    /// Steps left to the host, which are not timed.
+    pub host_steps: Vec<HostStepReport>,
     /// What people call the cost model whose key among the cycles is `model`.
     pub cost_model: String,
     /// Cycles, time and layers.
@@ -103,7 +109,7 @@ pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 /// not take what is written.
 pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
     let stage = if sinks.samples.is_some() { Stage::Samples } else { Stage::Time };
-    let (source, options) = options::for_time(&request.source, &request.options, stage)?;
+    let (source, options) = options::for_time(&request.source, &request.options, stage, context)?;
     let program = source.program(context)?;
     let compiled = program.compiled();
     let options = TimeOptions { options, meaning: request.meaning };
@@ -166,7 +172,7 @@ impl Report {
 
     /// Of a program and its time.
     pub(crate) fn new(compiled: &dyn Compiled, batch: Option<usize>, time: TimeReport) -> Self {
-        let ProgramReport { name, target, instructions, macs, .. } = compiled.report();
+        let ProgramReport { name, target, instructions, macs, host_steps, .. } = compiled.report();
         let Speed { latency_ms, frames_per_second, .. } = Speed::of(&time, batch);
         let (warnings, cost_model) = (Vec::new(), cost_model_name(&target, &time.model));
         Self {
@@ -178,6 +184,8 @@ impl Report {
             frames_per_second,
             batch,
             warnings,
+            on_chip: OnChip::of(compiled),
+            host_steps,
             cost_model,
             time,
             trace: None,

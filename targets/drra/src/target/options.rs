@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Aliases, Chosen, OptionSpec, Stage, TargetError, Values};
+use npukit_target::{Aliases, Chosen, OptionSpec, SEGMENTS, Stage, TargetError, Values};
 
 /// Every option of this target.
 #[rustfmt::skip] // A table.
-pub(super) const OPTIONS: [OptionSpec; 1] = [
+pub(super) const OPTIONS: [OptionSpec; 2] = [
+    SEGMENTS,
     OptionSpec {
         key: "clock-mhz",
         values: Values::Real { least: 0.001, most: 1e6 },

@@ -227,18 +227,21 @@ impl<'g> Builder<'g> {
         let output = self.planes.new_map(&value, [rows, columns], channels, fraction);
         self.fusion.set_view(chain.value, output.clone());
         let Chain { nodes, product, post, copies, .. } = chain;
-        let names: Vec<&str> = nodes.iter().map(|&id| self.node(id).name.as_str()).collect();
-        let macs = nodes.iter().map(|&id| self.macs[id.0 as usize]).sum();
-        self.layers.push(Layer {
-            name: names.join("+"),
-            macs,
-            product,
-            post,
-            copies,
-            output,
-            result: Some(value),
-        });
+        let (name, macs) = self.named(&nodes);
+        self.layers.push(Layer { name, macs, product, post, copies, output, result: Some(value) });
         Ok(())
+    }
+
+    /// Adds a layer that does the work of `nodes`, and ends in no value of the graph.
+    pub fn push_part(&mut self, nodes: &[NodeId], product: Product, post: Post, output: View) {
+        let (name, macs) = self.named(nodes);
+        self.layers.push(Layer { name, macs, product, post, copies: [1, 1], output, result: None });
+    }
+
+    /// The name of a layer of `nodes`, and its multiply-accumulates.
+    fn named(&self, nodes: &[NodeId]) -> (String, u64) {
+        let names: Vec<&str> = nodes.iter().map(|&id| self.node(id).name.as_str()).collect();
+        (names.join("+"), nodes.iter().map(|&id| self.macs[id.0 as usize]).sum())
     }
 
     /// Adds `step` to the chain, when `@post` has a form for that.

@@ -1,5 +1,6 @@
 //! Operators: one file per family. [`lower`] starts a chain with a node, [`follow`] lets one join a chain.
 
+pub mod clip;
 pub mod conv;
 pub mod elementwise;
 pub mod host;
@@ -32,6 +33,7 @@ pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
         Op::AveragePool(op) => pool::average(builder, id, op),
         Op::Reduce(op) => pool::reduce(builder, id, op),
         Op::Relu(_) | Op::LeakyRelu(_) => elementwise::activation(builder, id),
+        Op::Clip(op) => clip::lower(builder, id, op),
         Op::Binary(_) | Op::BatchNormalization(_) => elementwise::arithmetic(builder, id),
         Op::Reshape(_) => rearrange::reshape(builder, id),
         Op::Transpose(op) => rearrange::transpose(builder, id, op),
@@ -55,6 +57,7 @@ pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
 pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
     match &builder.node(id).op {
         Op::Relu(_) | Op::LeakyRelu(_) => elementwise::follow_activation(builder, chain, id),
+        Op::Clip(op) => clip::follow(builder, chain, id, op),
         Op::MaxPool(op) => pool::follow(builder, chain, id, op),
         Op::Binary(_) | Op::BatchNormalization(_) => elementwise::follow_arithmetic(builder, chain, id),
         _ => Ok(false),

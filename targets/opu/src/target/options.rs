@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Aliases, Chosen, OptionSpec, Stage, TargetError, Values};
+use npukit_target::{Aliases, Chosen, OptionSpec, SEGMENTS, Stage, TargetError, Values};
 
 /// Every option of this target.
 #[rustfmt::skip] // A table.
-pub(super) const OPTIONS: [OptionSpec; 3] = [
+pub(super) const OPTIONS: [OptionSpec; 4] = [
+    SEGMENTS,
     OptionSpec {
         key: "leaky",
         values: Values::Choice(&["exact", "nearest"]),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Aliases, Chosen, OptionError, OptionSpec, Stage, Values};
+use npukit_target::{Aliases, Chosen, OptionError, OptionSpec, SEGMENTS, Stage, Values};
 
 use crate::config::Config;
 
@@ -60,7 +60,8 @@ pub struct Options {
 
 /// Every option of this target.
 #[rustfmt::skip] // A table.
-pub const OPTIONS: [OptionSpec; 5] = [
+pub const OPTIONS: [OptionSpec; 6] = [
+    SEGMENTS,
     OptionSpec {
         key: "isa",
         values: Values::Choice(&["base", "ext"]),

@@ -6,6 +6,7 @@
 //! `tests/passes/tcu` has small graphs before and after each.
 
 mod composites;
+pub mod lines;
 mod normalised_sums;
 mod parts;
 mod pixel_groups;

@@ -1,5 +1,7 @@
 //! [`TcuInstance`]: assembler, disassembler and compiler for one architecture.
 
+use std::borrow::Cow;
+
 use npukit_asm::{Assembly, Style};
 use npukit_graph::Graph;
 use npukit_isa::IsaSpec;
@@ -82,21 +84,22 @@ impl Instance for TcuInstance {
     }
 
     fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
-        chosen(Stage::Compile, &options.options)?;
-        Ok(lower::check(graph, &self.config))
+        Ok(lower::check(&self.drawn(graph, options)?.0, &self.config))
     }
 
     fn prepare(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
-        Ok(lower::prepare(graph, &self.config, self.options(options)?.order))
+        let (graph, _) = self.drawn(graph, options)?;
+        Ok(lower::prepare(&graph, &self.config, self.options(options)?.order))
     }
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         let embedded = chosen(Stage::Compile, &options.options)?.text("driver") == Some(EMBEDDED);
+        let (graph, told) = self.drawn(graph, options)?;
         let options = self.options(options)?;
-        let compiled = lower::compile(graph, &self.config, &options).map_err(lower_error)?;
+        let compiled = lower::compile(&graph, &self.config, &options).map_err(lower_error)?;
         self.check_tables(&compiled.program.instructions)?;
         let program = TcuProgram::compiled(compiled, self.name.clone(), self.system.clone());
-        Ok(Box::new(program.for_embedded(embedded)))
+        Ok(Box::new(program.for_embedded(embedded).told(told)))
     }
 
     fn stages(&self) -> &'static [&'static str] {
@@ -104,13 +107,14 @@ impl Instance for TcuInstance {
     }
 
     fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
+        let (graph, _) = self.drawn(graph, options)?;
         let options = self.options(options)?;
         if stage == "asm" {
-            let program = lower::compile(graph, &self.config, &options).map_err(lower_error)?.program;
+            let program = lower::compile(&graph, &self.config, &options).map_err(lower_error)?.program;
             let bytes = encode_program(&self.config, &program.instructions).map_err(TargetError::failed)?;
             return Ok(npukit_asm::disassemble(&isa(&self.config), &bytes).to_string());
         }
-        let stages = lower::stages(graph, &self.config, &options).map_err(lower_error)?;
+        let stages = lower::stages(&graph, &self.config, &options).map_err(lower_error)?;
         match stage {
             "layers" => Ok(stages.layers),
             "hir" => Ok(stages.hir),
@@ -230,6 +234,20 @@ impl TcuInstance {
             minimise: chosen.word("minimise", |name| self.minimise(name)).or(minimise),
             prepared,
         })
+    }
+
+    /// The graph with lines for functions, where that is asked for, and what is to be told of them.
+    fn drawn<'g>(
+        &self,
+        graph: &'g Graph,
+        options: &CompileOptions,
+    ) -> Result<(Cow<'g, Graph>, Vec<String>), TargetError> {
+        if chosen(Stage::Compile, &options.options)?.text("functions") != Some("lines") {
+            return Ok((Cow::Borrowed(graph), Vec::new()));
+        }
+        let mut drawn = graph.clone();
+        let told = lower::lines::rewrite(&mut drawn, &self.config);
+        Ok((Cow::Owned(drawn), told))
     }
 
     fn minimise(&self, name: &str) -> Option<Minimise> {

@@ -2,11 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Aliases, Chosen, OptionSpec, Stage, TargetError, Values};
+use npukit_target::{Aliases, Chosen, OptionSpec, SEGMENTS, Stage, TargetError, Values};
 
 /// Every option of this target. `hw` was once called `model`, after its key in reports.
 #[rustfmt::skip] // A table.
-pub(super) const OPTIONS: [OptionSpec; 11] = [
+pub(super) const OPTIONS: [OptionSpec; 13] = [
+    SEGMENTS,
+    OptionSpec {
+        key: "functions",
+        values: Values::Choice(&["exact", "lines"]),
+        default: "exact",
+        doc: "Sigmoid, Tanh, Swish and Gelu without lookup tables: `exact` refuses them, `lines` takes straight lines for them",
+        stage: Stage::Compile,
+        aliases: Aliases::NONE,
+    },
     OptionSpec {
         key: "strategy",
         values: Values::Choice(&["local-isolated", "local-vars", "local-consts", "local-vars-and-consts"]),

@@ -40,6 +40,8 @@ pub(super) struct TcuProgram {
     saturated_constants: Option<u64>,
     /// The values of the graph that each layer saves; empty for a program read from files.
     results: Vec<Vec<String>>,
+    /// What its compiler has to tell.
+    told: Vec<String>,
     /// Whether the embedded driver is to load it, which is compiled for an architecture.
     is_embedded: bool,
     /// Where hardware can compute something else, once somebody has asked.
@@ -62,6 +64,7 @@ impl TcuProgram {
             choices,
             saturated_constants: None,
             results,
+            told: Vec::new(),
             is_embedded: false,
             differences: OnceLock::new(),
         }
@@ -78,6 +81,7 @@ impl TcuProgram {
             choices,
             saturated_constants,
             results,
+            told: Vec::new(),
             is_embedded: false,
             differences: OnceLock::new(),
         }
@@ -86,6 +90,11 @@ impl TcuProgram {
     /// The same with or without what the embedded driver is compiled with.
     pub fn for_embedded(self, is_embedded: bool) -> Self {
         Self { is_embedded, ..self }
+    }
+
+    /// The same, whose compiler has that to tell.
+    pub fn told(self, told: Vec<String>) -> Self {
+        Self { told, ..self }
     }
 
     /// The system it is for; one of which nothing is known when the artifact does not say.
@@ -136,7 +145,8 @@ impl TcuProgram {
         let long = names.filter(|name| name.len() > DRIVER_NAME);
         let long = long.map(|name| format!("name `{name}`: the C driver takes {DRIVER_NAME} characters"));
         let ports = too_many("inputs", inputs).into_iter().chain(too_many("outputs", outputs));
-        ports.chain(long).chain(self.probe_warning()).chain(self.embedded_warning()).collect()
+        let told = self.told.iter().cloned();
+        told.chain(ports).chain(long).chain(self.probe_warning()).chain(self.embedded_warning()).collect()
     }
 
     /// What the embedded driver cannot be compiled for (specification 2).

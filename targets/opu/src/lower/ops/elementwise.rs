@@ -164,7 +164,11 @@ fn alike(builder: &Builder, left: ValueId, right: ValueId) -> Result<(), Reject>
 }
 
 /// A chain that only copies the first operand of node `id`.
-fn copy(builder: &mut Builder, id: NodeId) -> Result<Chain, Reject> {
+///
+/// # Errors
+///
+/// An operand without a place.
+pub fn copy(builder: &mut Builder, id: NodeId) -> Result<Chain, Reject> {
     let view = builder.view(builder.node(id).inputs[0])?;
     Ok(builder.chain(id, product(&[(view, 1.0)])))
 }

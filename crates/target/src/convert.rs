@@ -1,7 +1,8 @@
 //! Arrays of one element type for inputs of another: [`to_element`].
 
 use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
-use npukit_target::PortError;
+
+use crate::port::PortError;
 
 /// The tensor given for input `name`, with elements of type `element`.
 ///
@@ -13,7 +14,7 @@ use npukit_target::PortError;
 /// # Errors
 ///
 /// [`PortError::Value`] at the first element that the type does not have.
-pub(crate) fn to_element(name: &str, tensor: &Tensor, element: ElementType) -> Result<Tensor, PortError> {
+pub fn to_element(name: &str, tensor: &Tensor, element: ElementType) -> Result<Tensor, PortError> {
     let converted = match (tensor.data(), element.integer_range()) {
         _ if tensor.element() == element => return Ok(tensor.clone()),
         (TensorData::F32(_), None) if element.is_float() => round(tensor, element),

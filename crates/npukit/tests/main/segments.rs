@@ -1,0 +1,141 @@
+//! Models of which a target takes a part: segments on the chip, the host between them.
+
+use npukit::verbs::check::check;
+use npukit::verbs::compile::{compile, emit};
+use npukit::verbs::lint::lint;
+use npukit::verbs::run::{Request, run};
+use npukit::verbs::time::time;
+use npukit::verbs::zoo::zoo;
+use npukit::{Error, InputFile, Source, Target, targets};
+use npukit_numeric::npy::{NpyArray, write_npy};
+
+use crate::memory::Memory;
+
+/// The two layers of a decoder: attention, normalisations and Gelu in the middle.
+fn decoder() -> Memory {
+    let mut files = Memory::default();
+    files.0.insert("decoder.onnx".into(), zoo("decoder", 1).unwrap().1);
+    let sample = npukit_zoo::network("decoder").unwrap().sample(7).unwrap();
+    files.0.insert("x.npy".into(), write_npy(NpyArray::from(&sample)));
+    files
+}
+
+/// The network for a target, quantised by its sample where the target wants integers.
+fn source(target: &str) -> Source {
+    let mut source = Source::model("decoder.onnx", target);
+    source.calibration.inputs = vec![InputFile::parse("x.npy")];
+    source
+}
+
+fn request(source: Source) -> Request {
+    Request { source, inputs: vec![InputFile::parse("x.npy")], ..Request::default() }
+}
+
+/// The targets that cut the network; the others take it in a program.
+fn cutting() -> impl Iterator<Item = &'static str> {
+    let name = |target: &&'static dyn Target| target.name();
+    targets()
+        .iter()
+        .map(name)
+        .filter(|name| check(&source(name), decoder().context()).unwrap().on_chip.segments > 1)
+}
+
+#[test]
+fn what_is_refused_in_the_middle_is_the_hosts() {
+    let mut cut = 0;
+    for name in cutting() {
+        cut += 1;
+        let files = decoder();
+        let report = check(&source(name), files.context()).unwrap();
+        let share = report.on_chip.macs_on_chip.unwrap();
+        assert!(report.supported && share > 0.9, "{name}: {share}");
+        let kinds: Vec<&str> = report.host_steps.iter().map(|step| &*step.op).collect();
+        assert!(kinds.contains(&"LayerNormalization") && kinds.contains(&"Softmax"), "{name}: {kinds:?}");
+        let (ran, _) = run(&request(source(name)), files.context()).unwrap();
+        // Measured: 30 dB and more.
+        let decibels = ran.comparison.unwrap().snr_db.unwrap();
+        assert!(decibels > 25.0, "{name}: {decibels} dB");
+        assert_eq!(ran.on_chip, report.on_chip);
+    }
+    assert!(cut >= 2, "too few targets to tell anything");
+}
+
+/// The program of files is that of the model, to the last bit, and takes as long.
+#[test]
+fn files_are_the_program() {
+    for name in cutting() {
+        let mut files = decoder();
+        let (_, artifact) = compile(&source(name), files.context()).unwrap();
+        let manifest = artifact[0].name.clone();
+        assert!(manifest.ends_with(".segments.json"), "{manifest}");
+        let of_model = run(&request(source(name)), files.context()).unwrap().1.outputs;
+        let time_of_model = time(&source(name), files.context()).unwrap();
+        files.0.extend(artifact.into_iter().map(|file| (file.name, file.bytes)));
+        let loaded = Source::artifact(&manifest);
+        assert_eq!(run(&request(loaded.clone()), files.context()).unwrap().1.outputs, of_model, "{name}");
+        let loaded = time(&loaded, files.context()).unwrap();
+        assert_eq!(loaded.time.cycles, time_of_model.time.cycles, "{name}");
+        assert_eq!(loaded.host_steps, time_of_model.host_steps, "{name}");
+        assert!(loaded.time.notes.iter().any(|note| note.contains("of the host are not timed")));
+        assert!(lint(&manifest, None, files.context()).unwrap().is_clean(), "{name}");
+    }
+}
+
+#[test]
+fn a_manifest_that_is_not_whole_is_refused() {
+    let mut files = decoder();
+    let (_, artifact) = compile(&source("tcu"), files.context()).unwrap();
+    let manifest = artifact[0].name.clone();
+    files.0.extend(artifact.into_iter().map(|file| (file.name, file.bytes)));
+    let text = String::from_utf8(files.0[&manifest].clone()).unwrap();
+    for (from, to, told) in [
+        ("npukit.segments.1", "npukit.segments.9", "`format` is `npukit.segments.9`"),
+        (r#""target": "tcu:"#, r#""target": "gpu:"#, "there is no target `gpu`"),
+        (r#""constant": "c0""#, r#""constant": "c999""#, "there is no constant `c999`"),
+        (r#""LayerNormalization": {"#, r#""LayerNormalisation": {"#, "unknown variant"),
+        (r#""axis": 2"#, r#""axis": 9"#, "LayerNormalization"),
+        (r#""manifest": ""#, r#""manifest": "../"#, "plain file name"),
+        (r#""sha256": {"#, r#""sha256": {"x": "y""#, "expected"),
+    ] {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from}");
+        files.0.insert(manifest.clone(), changed.into_bytes());
+        let error = run(&request(Source::artifact(&manifest)), files.context()).unwrap_err();
+        let chain = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+        let all = chain.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+        assert!(all.contains(told), "{from}: {all}");
+    }
+}
+
+#[test]
+fn files_of_two_compilations_are_refused() {
+    let mut files = decoder();
+    let (_, artifact) = compile(&source("tcu"), files.context()).unwrap();
+    let manifest = artifact[0].name.clone();
+    files.0.extend(artifact.into_iter().map(|file| (file.name, file.bytes)));
+    let constants = manifest.replace(".json", ".npz");
+    *files.0.get_mut(&constants).unwrap().last_mut().unwrap() ^= 1;
+    let error = run(&request(Source::artifact(&manifest)), files.context()).unwrap_err();
+    assert!(error.to_string().contains("is not the file that"), "{error}");
+}
+
+#[test]
+fn the_option_refuses_what_would_be_cut() {
+    let files = decoder();
+    let mut whole = source("tcu");
+    whole.options.insert("segments".into(), "no".into());
+    let report = check(&whole, files.context()).unwrap();
+    assert!(!report.supported && report.on_chip.segments == 0, "{report:?}");
+    assert!(matches!(compile(&whole, files.context()), Err(Error::Refused { .. })));
+    whole.options.insert("segments".into(), "perhaps".into());
+    assert!(matches!(check(&whole, files.context()), Err(Error::Target(_))));
+}
+
+#[test]
+fn every_stage_shows_what_is_where() {
+    let text = emit(&source("tcu"), "layers", decoder().context()).unwrap();
+    let parts = text.lines().filter(|line| line.starts_with("# "));
+    let places: Vec<&str> = parts.filter_map(|line| line.split(' ').nth(1)).collect();
+    assert_eq!(places[..3], ["host", "segment", "host"], "{text}");
+    assert_eq!(places.iter().filter(|place| **place == "segment").count(), 9, "{text}");
+}

@@ -1,0 +1,165 @@
+//! [`SegmentedInstance`]: an instance that compiles what it takes of a model, and leaves the rest to the host.
+
+use std::sync::Arc;
+
+use npukit_graph::Graph;
+use npukit_graph::quantise::Scheme;
+use npukit_isa::IsaSpec;
+use npukit_lower::{Place, Problem};
+use npukit_numeric::NumberFormat;
+
+use super::cut::{Cut, joined};
+use super::plan::SegmentPlan;
+use super::program::{Part, SegmentedProgram};
+use crate::error::TargetError;
+use crate::name::artifact_stem;
+use crate::phase::Phase;
+use crate::program::Compiled;
+use crate::target::{CompileOptions, Instance};
+
+/// An instance, and what it takes of one model. Its verbs are those of the instance's compiler; there is nothing to
+/// assemble for it.
+pub struct SegmentedInstance {
+    instance: Arc<dyn Instance>,
+    plan: SegmentPlan,
+}
+
+impl SegmentedInstance {
+    /// The instance that compiles models by `plan`.
+    pub fn new(instance: Arc<dyn Instance>, plan: SegmentPlan) -> Self {
+        Self { instance, plan }
+    }
+
+    fn cut(&self, graph: &Graph) -> Result<Vec<Cut>, TargetError> {
+        self.plan.cut(graph).map_err(TargetError::failed)
+    }
+
+    /// What each part of the graph becomes.
+    fn parts<T>(
+        &self,
+        graph: &Graph,
+        options: &CompileOptions,
+        mut chip: impl FnMut(&Graph, &CompileOptions) -> Result<T, TargetError>,
+        mut host: impl FnMut(Graph) -> T,
+    ) -> Result<Vec<T>, TargetError> {
+        let mut segment = 0;
+        let part = |Cut { place, mut graph }: Cut| {
+            // Fraction lengths are by the numbers of values, which this changes.
+            if place == Place::Host || options.quantisation.is_none() {
+                graph.remove_dead();
+            }
+            if place == Place::Host {
+                return Ok(host(graph));
+            }
+            let model_name = of_segment(&options.model_name, segment);
+            segment += 1;
+            chip(&graph, &CompileOptions { model_name, ..options.clone() })
+        };
+        self.cut(graph)?.into_iter().map(part).collect()
+    }
+}
+
+/// The file name of a model, with the number of a segment before its ending.
+fn of_segment(model: &str, segment: usize) -> String {
+    match model.rsplit_once('.') {
+        Some((stem, ending)) => format!("{stem}_seg{segment}.{ending}"),
+        None => format!("{model}_seg{segment}"),
+    }
+}
+
+impl Instance for SegmentedInstance {
+    fn name(&self) -> String {
+        self.instance.name()
+    }
+
+    fn config(&self) -> serde_json::Value {
+        self.instance.config()
+    }
+
+    fn system(&self) -> Option<serde_json::Value> {
+        self.instance.system()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.instance.warnings()
+    }
+
+    fn number_format(&self) -> Option<NumberFormat> {
+        self.instance.number_format()
+    }
+
+    fn saturates(&self) -> bool {
+        self.instance.saturates()
+    }
+
+    fn quantisation(&self) -> Option<Scheme> {
+        self.instance.quantisation()
+    }
+
+    fn wider(&self) -> Vec<Box<dyn Instance>> {
+        let segmented = |wider| Box::new(Self::new(Arc::from(wider), self.plan.clone())) as Box<dyn Instance>;
+        self.instance.wider().into_iter().map(segmented).collect()
+    }
+
+    fn isa(&self) -> Result<IsaSpec, TargetError> {
+        self.instance.isa()
+    }
+
+    /// Nothing: the plan was made of what the instance refuses.
+    fn check(&self, _graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
+        Ok(Vec::new())
+    }
+
+    fn prepare(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
+        let prepare = |Cut { place, graph }| match place {
+            Place::Chip => self.instance.prepare(&graph, options),
+            Place::Host => Ok(graph),
+        };
+        let parts: Result<Vec<Graph>, _> = self.cut(graph)?.into_iter().map(prepare).collect();
+        Ok(joined(graph, &parts?))
+    }
+
+    fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
+        let phase = Phase::counting("compile segments", self.plan.parts.len());
+        let chip = |graph: &Graph, options: &CompileOptions| {
+            let compiled = self.instance.compile(graph, options)?;
+            phase.advance();
+            Ok(Part::Chip(compiled))
+        };
+        let parts = self.parts(graph, options, chip, |graph| Part::Host(Box::new(graph)))?;
+        let name = self.name();
+        let instance = name.split_once(':').map_or(&name[..], |(_, instance)| instance);
+        let model = Some(&options.model_name).filter(|name| !name.is_empty()).unwrap_or(&graph.name);
+        let stem = artifact_stem(model, instance);
+        Ok(Box::new(SegmentedProgram::new(stem, name, graph, parts, self.plan.reasons.clone())))
+    }
+
+    fn stages(&self) -> &'static [&'static str] {
+        self.instance.stages()
+    }
+
+    fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
+        let chip = |graph: &Graph, options: &CompileOptions| self.instance.emit(graph, options, stage);
+        let host = |graph: Graph| graph.to_string();
+        let texts = self.parts(graph, options, chip, host)?;
+        let mut text = String::new();
+        let (mut segments, mut steps) = (0, 0);
+        for (part, planned) in texts.iter().zip(&self.plan.parts) {
+            let (place, count) = match planned.place {
+                Place::Chip => ("segment", &mut segments),
+                Place::Host => ("host", &mut steps),
+            };
+            text += &format!(
+                "# {place} {count}: {} -> {}\n",
+                planned.inputs.join(", "),
+                planned.outputs.join(", ")
+            );
+            *count += 1;
+            text += part;
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+        }
+        Ok(text)
+    }
+}

@@ -1,0 +1,306 @@
+//! The artifact of a model in segments: a manifest in JSON, the constants of the host's steps as an `.npz`, and the files
+//! of every segment as the target's drivers load them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use npukit_graph::{Graph, Node, Op, Operator, Value, ValueId, ValueInfo, Work};
+use npukit_numeric::npy::{NpyArray, read_npz, write_npz};
+use npukit_numeric::{ElementType, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::ManifestError;
+use super::program::{End, Part, SegmentedProgram};
+use crate::convert::to_element;
+use crate::diagnosis::Place;
+use crate::error::TargetError;
+use crate::parts::{Checked, Parts};
+use crate::program::{ArtifactFile, Compiled};
+use crate::read::{Reader, sibling};
+
+/// What names of manifests end in, without the dot.
+pub const EXTENSION: &str = "segments.json";
+/// The form that is written, and the only one that is read.
+const FORMAT: &str = "npukit.segments.1";
+/// Bytes that the results of a part of the host may take at a time: a small file can ask for any number.
+const MOST_BYTES: u64 = 4 << 30;
+
+#[derive(Serialize, Deserialize)]
+struct Manifest {
+    format: String,
+    name: String,
+    target: String,
+    /// Multiply-accumulates of the model, and those that the machine does.
+    macs: u64,
+    macs_on_chip: u64,
+    inputs: Vec<Written>,
+    outputs: Vec<Written>,
+    /// In the order in which they are computed.
+    parts: Vec<WrittenPart>,
+    /// The file of the host's constants, where there are any.
+    constants: Option<String>,
+    sha256: Parts,
+}
+
+/// A value.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    name: String,
+    shape: Vec<usize>,
+    element: ElementType,
+    /// Its name among the constants, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    constant: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "on", rename_all = "lowercase")]
+enum WrittenPart {
+    Chip {
+        /// The file that drivers load.
+        manifest: String,
+        inputs: Vec<String>,
+        outputs: Vec<String>,
+    },
+    Host {
+        inputs: Vec<String>,
+        outputs: Vec<String>,
+        nodes: Vec<WrittenNode>,
+        /// All that the nodes read and make.
+        values: Vec<Written>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct WrittenNode {
+    name: String,
+    /// The operator's name, as ONNX spells it.
+    kind: String,
+    /// The operator and its attributes.
+    op: Op,
+    inputs: Vec<String>,
+    outputs: Vec<String>,
+    reason: String,
+}
+
+/// The files of a program, the manifest first.
+pub(super) fn write(program: &SegmentedProgram) -> Result<Vec<ArtifactFile>, TargetError> {
+    let (mut files, mut parts, mut constants) = (Vec::new(), Vec::new(), Constants::default());
+    for part in &program.parts {
+        parts.push(match part {
+            Part::Chip(compiled) => chip(&**compiled, &mut files)?,
+            Part::Host(graph) => host(program, graph, &mut constants)?,
+        });
+    }
+    let file = format!("{}.segments.npz", program.name);
+    let constants = constants.file(file)?;
+    let name = constants.as_ref().map(|file| file.name.clone());
+    files.extend(constants);
+    let end = |end: &End| Written::of(&end.name, &end.info, None);
+    let manifest = Manifest {
+        format: FORMAT.to_owned(),
+        name: program.name.clone(),
+        target: program.target.clone(),
+        macs: program.macs,
+        macs_on_chip: program.macs.saturating_sub(program.host_macs()),
+        inputs: program.inputs.iter().map(end).collect(),
+        outputs: program.outputs.iter().map(end).collect(),
+        parts,
+        constants: name,
+        sha256: Parts::of(&files),
+    };
+    let mut bytes = serde_json::to_vec_pretty(&manifest).map_err(TargetError::failed)?;
+    bytes.push(b'\n');
+    files.insert(0, ArtifactFile { name: format!("{}.{EXTENSION}", program.name), bytes });
+    Ok(files)
+}
+
+fn chip(compiled: &dyn Compiled, files: &mut Vec<ArtifactFile>) -> Result<WrittenPart, TargetError> {
+    let of_segment = compiled.files()?;
+    let manifest = of_segment.first().map(|file| file.name.clone());
+    let manifest = manifest.ok_or_else(|| compiled.unsupported("compile of a segment"))?;
+    for file in of_segment {
+        // Segments may share a file, such as the header of their instance.
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    let names = |ports: Vec<crate::port::Port>| ports.into_iter().map(|port| port.name).collect();
+    Ok(WrittenPart::Chip { manifest, inputs: names(compiled.inputs()), outputs: names(compiled.outputs()) })
+}
+
+fn host(
+    program: &SegmentedProgram,
+    graph: &Graph,
+    constants: &mut Constants,
+) -> Result<WrittenPart, TargetError> {
+    let names = |ids: &[ValueId]| ids.iter().map(|&id| graph.value(id).name.clone()).collect::<Vec<_>>();
+    let node = |node: &Node| {
+        // Attributes that JSON does not have would be read as others.
+        let again = serde_json::to_value(&node.op).and_then(serde_json::from_value::<Op>);
+        if again.map_err(TargetError::failed)? != node.op {
+            let told = format!(
+                "step `{}` of the host ({}) has attributes that are no numbers",
+                node.name,
+                node.op.name()
+            );
+            return Err(TargetError::failed(told));
+        }
+        Ok(WrittenNode {
+            name: node.name.clone(),
+            kind: node.op.name().to_owned(),
+            op: node.op.clone(),
+            inputs: names(&node.inputs),
+            outputs: names(&node.outputs),
+            reason: program.reason(node).to_owned(),
+        })
+    };
+    let value = |value: &Value| {
+        let constant = value.constant.as_deref().map(|tensor| constants.add(tensor));
+        Written::of(&value.name, &value.info, constant)
+    };
+    Ok(WrittenPart::Host {
+        inputs: names(&graph.inputs),
+        outputs: names(&graph.outputs),
+        nodes: graph.nodes.iter().map(node).collect::<Result<_, _>>()?,
+        values: graph.values.iter().map(value).collect(),
+    })
+}
+
+/// The constants of all host steps.
+#[derive(Default)]
+struct Constants(Vec<Tensor>);
+
+impl Constants {
+    /// The name that a constant has in the file.
+    fn add(&mut self, tensor: &Tensor) -> String {
+        self.0.push(tensor.clone());
+        format!("c{}", self.0.len() - 1)
+    }
+
+    fn file(self, name: String) -> Result<Option<ArtifactFile>, TargetError> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<String> = (0..self.0.len()).map(|index| format!("c{index}")).collect();
+        let arrays: Vec<_> =
+            names.iter().map(String::as_str).zip(self.0.iter().map(NpyArray::from)).collect();
+        let bytes = write_npz(&arrays).map_err(TargetError::failed)?;
+        Ok(Some(ArtifactFile { name, bytes }))
+    }
+}
+
+impl Written {
+    fn of(name: &str, info: &ValueInfo, constant: Option<String>) -> Self {
+        Self { name: name.to_owned(), shape: info.shape.clone(), element: info.element, constant }
+    }
+}
+
+impl From<Written> for End {
+    fn from(written: Written) -> Self {
+        Self { name: written.name, info: ValueInfo { shape: written.shape, element: written.element } }
+    }
+}
+
+/// The target, with its instance, that the manifest at `path` is of.
+///
+/// # Errors
+///
+/// A file that cannot be read, or is no manifest.
+pub fn segments_target(path: &str, files: &dyn Reader) -> Result<String, TargetError> {
+    Ok(read(path, files)?.target)
+}
+
+/// What loads the artifact of a segment from the manifest at a path.
+pub type Load<'a> = &'a dyn Fn(&str, &dyn Reader) -> Result<Box<dyn Compiled>, TargetError>;
+
+/// The program of the manifest at `path`, each of whose segments `load` loads.
+///
+/// # Errors
+///
+/// Files that cannot be read, are of another compilation or not of the form; what `load` says of a segment.
+pub fn load_segments(
+    path: &str,
+    files: &dyn Reader,
+    load: Load<'_>,
+) -> Result<Box<dyn Compiled>, TargetError> {
+    let manifest = read(path, files)?;
+    let files = Checked { files, manifest: path, parts: &manifest.sha256 };
+    let beside = |name: &str| sibling(path, name).map_err(TargetError::failed);
+    let mut constants = HashMap::new();
+    if let Some(name) = &manifest.constants {
+        let bytes = files.read(&beside(name)?).map_err(TargetError::failed)?;
+        constants.extend(read_npz(name, &bytes).map_err(TargetError::failed)?);
+    }
+    let (mut parts, mut reasons) = (Vec::new(), BTreeMap::new());
+    for part in manifest.parts {
+        parts.push(match part {
+            WrittenPart::Chip { manifest, .. } => Part::Chip(load(&beside(&manifest)?, &files)?),
+            WrittenPart::Host { inputs, outputs, nodes, values } => {
+                reasons.extend(nodes.iter().map(|node| (node.name.clone(), node.reason.clone())));
+                let graph = graph(values, nodes, [inputs, outputs], &constants);
+                Part::Host(Box::new(graph.map_err(|reason| wrong(path, reason))?))
+            }
+        });
+    }
+    Ok(Box::new(SegmentedProgram {
+        name: manifest.name,
+        target: manifest.target,
+        inputs: manifest.inputs.into_iter().map(End::from).collect(),
+        outputs: manifest.outputs.into_iter().map(End::from).collect(),
+        parts,
+        reasons,
+        macs: manifest.macs,
+        known: HashSet::new(),
+    }))
+}
+
+fn read(path: &str, files: &dyn Reader) -> Result<Manifest, TargetError> {
+    let bytes = files.read(path).map_err(TargetError::failed)?;
+    let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| {
+        let told = error.to_string();
+        let (file, place) = (path.to_owned(), Box::new(Place::told(&told)));
+        TargetError::failed(ManifestError { file, reason: told, place })
+    })?;
+    match &manifest.format[..] {
+        FORMAT => Ok(manifest),
+        other => Err(wrong(path, format!("`format` is `{other}`, this npukit reads `{FORMAT}`"))),
+    }
+}
+
+fn wrong(file: &str, reason: String) -> TargetError {
+    TargetError::failed(ManifestError { file: file.to_owned(), reason, place: Box::default() })
+}
+
+/// The graph of a part that the host computes; the error is what is wrong with it.
+fn graph(
+    values: Vec<Written>,
+    nodes: Vec<WrittenNode>,
+    [inputs, outputs]: [Vec<String>; 2],
+    constants: &HashMap<String, Tensor>,
+) -> Result<Graph, String> {
+    let mut graph = Graph::default();
+    let mut ids = HashMap::new();
+    for Written { name, shape, element, constant } in values {
+        let tensor = constant.map(|member| {
+            let tensor = constants.get(&member).ok_or_else(|| format!("there is no constant `{member}`"))?;
+            to_element(&name, tensor, element).map_err(|error| error.to_string())
+        });
+        let constant = tensor.transpose()?.map(std::sync::Arc::new);
+        let value = Value { name: name.clone(), info: ValueInfo { shape, element }, constant };
+        ids.insert(name, graph.add_value(value));
+    }
+    let id = |name: &String| ids.get(name).copied().ok_or_else(|| format!("there is no value `{name}`"));
+    let all = |names: &[String]| names.iter().map(id).collect::<Result<Vec<_>, _>>();
+    for WrittenNode { name, op, inputs, outputs, .. } in nodes {
+        graph.nodes.push(Node { name, op, inputs: all(&inputs)?, outputs: all(&outputs)? });
+    }
+    (graph.inputs, graph.outputs) = (all(&inputs)?, all(&outputs)?);
+    graph.validate().map_err(|error| error.to_string())?;
+    let bytes = Work::of(&graph).peak_bytes;
+    if bytes > MOST_BYTES {
+        return Err(format!(
+            "a step of the host takes {bytes} bytes for its results, at most are {MOST_BYTES}"
+        ));
+    }
+    Ok(graph)
+}

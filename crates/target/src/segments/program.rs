@@ -1,0 +1,275 @@
+//! [`SegmentedProgram`]: segments and steps of the host in order.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use npukit_graph::{Graph, Node, Operator, ValueInfo, evaluate};
+use npukit_numeric::Tensor;
+
+use super::{SegmentError, manifest};
+use crate::convert::to_element;
+use crate::error::TargetError;
+use crate::lint::Finding;
+use crate::port::Port;
+use crate::program::{ArtifactFile, Compiled, Inputs, Layer, Output, ProgramPart, ProgramWords, RunResult};
+use crate::report::{HostStepReport, MemoryReport, ProgramReport, Saturations};
+use crate::run_options::RunOptions;
+use crate::time::{TimeOptions, TimeReport};
+
+/// A part of a program in segments.
+pub(super) enum Part {
+    /// A program of the machine. Its ports have the names of the model's values.
+    Chip(Box<dyn Compiled>),
+    /// What the host computes in `f32`.
+    Host(Box<Graph>),
+}
+
+/// An input or output of the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    pub name: String,
+    pub info: ValueInfo,
+}
+
+/// Programs of a machine, and what the host computes between them.
+pub(super) struct SegmentedProgram {
+    pub name: String,
+    pub target: String,
+    pub inputs: Vec<End>,
+    pub outputs: Vec<End>,
+    pub parts: Vec<Part>,
+    /// Why the host computes a node, by the node's name, where the machine refuses it.
+    pub reasons: BTreeMap<String, String>,
+    /// Multiply-accumulates of the model.
+    pub macs: u64,
+    /// Names of the model's values, which layers may end in; none of a program that was read.
+    pub known: HashSet<String>,
+}
+
+/// Why the host computes what the machine takes.
+const BESIDE: &str = "it is cheap, and beside other steps of the host";
+
+impl SegmentedProgram {
+    pub fn new(
+        name: String,
+        target: String,
+        graph: &Graph,
+        parts: Vec<Part>,
+        reasons: BTreeMap<String, String>,
+    ) -> Self {
+        let end = |&id| {
+            let value = graph.value(id);
+            End { name: value.name.clone(), info: value.info.clone() }
+        };
+        let (inputs, outputs) =
+            (graph.inputs.iter().map(end).collect(), graph.outputs.iter().map(end).collect());
+        let known = graph.values.iter().map(|value| value.name.clone()).collect();
+        Self { name, target, inputs, outputs, parts, reasons, macs: graph.macs(), known }
+    }
+
+    /// The programs of the machine, in order.
+    pub fn chips(&self) -> impl Iterator<Item = &dyn Compiled> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Chip(compiled) => Some(&**compiled),
+            Part::Host(_) => None,
+        })
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = &Graph> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Chip(_) => None,
+            Part::Host(graph) => Some(&**graph),
+        })
+    }
+
+    fn reports(&self) -> Vec<ProgramReport> {
+        self.chips().map(Compiled::report).collect()
+    }
+
+    /// Why the host computes a node.
+    pub fn reason(&self, node: &Node) -> &str {
+        self.reasons.get(&node.name).map_or(BESIDE, String::as_str)
+    }
+
+    /// Every step of the host, in order: nodes between segments, and what is left of a segment.
+    pub fn host_steps(&self) -> Vec<HostStepReport> {
+        let step = |graph: &Graph, node: &Node| HostStepReport {
+            node: node.name.clone(),
+            op: node.op.name().to_owned(),
+            output: node.outputs.iter().map(|&id| &*graph.value(id).name).collect::<Vec<_>>().join(", "),
+            reason: self.reason(node).to_owned(),
+        };
+        let steps = |part: &Part| match part {
+            Part::Chip(compiled) => compiled.report().host_steps,
+            Part::Host(graph) => graph.nodes.iter().map(|node| step(graph, node)).collect(),
+        };
+        self.parts.iter().flat_map(steps).collect()
+    }
+
+    /// Runs a part on the values that there are, and adds those that it makes.
+    fn run_part(
+        &self,
+        part: &Part,
+        values: &mut HashMap<String, Output>,
+        options: &RunOptions,
+        saturations: &mut Saturations,
+    ) -> Result<(), TargetError> {
+        match part {
+            Part::Chip(compiled) => {
+                let sample = compiled.inputs().into_iter().map(|port| {
+                    let tensor = read(values, &self.name, &port.name)?.clone();
+                    Ok((port.name, tensor))
+                });
+                let sample: Vec<(String, Tensor)> = sample.collect::<Result<_, TargetError>>()?;
+                let result = compiled.run_with(&sample, options)?;
+                saturations.add(&result.saturations);
+                values.extend(result.outputs.into_iter().map(|output| (output.name.clone(), output)));
+            }
+            Part::Host(graph) => {
+                let tensor = |&id| {
+                    let value = graph.value(id);
+                    let tensor = read(values, "a step of the host", &value.name)?;
+                    to_element(&value.name, tensor, value.info.element).map_err(TargetError::failed)
+                };
+                let tensors: Vec<Tensor> = graph.inputs.iter().map(tensor).collect::<Result<_, _>>()?;
+                let found =
+                    evaluate(graph, &tensors).map_err(SegmentError::from).map_err(TargetError::failed)?;
+                let named = graph.outputs.iter().map(|&id| graph.value(id).name.clone()).zip(found);
+                values.extend(
+                    named.map(|(name, values)| (name.clone(), Output { name, values, raw: Vec::new() })),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The tensor that `reader` reads.
+fn read<'a>(
+    values: &'a HashMap<String, Output>,
+    reader: &str,
+    name: &str,
+) -> Result<&'a Tensor, TargetError> {
+    let missing = || SegmentError::Missing { reader: reader.to_owned(), value: name.to_owned() };
+    values.get(name).map(|output| &output.values).ok_or_else(|| TargetError::failed(missing()))
+}
+
+impl End {
+    fn port(&self) -> Port {
+        Port { name: self.name.clone(), shape: self.info.shape.clone(), vectors: None }
+    }
+}
+
+impl Compiled for SegmentedProgram {
+    fn report(&self) -> ProgramReport {
+        let reports = self.reports();
+        let mut memory: BTreeMap<String, MemoryReport> = BTreeMap::new();
+        for (name, of_segment) in reports.iter().flat_map(|report| &report.memory) {
+            match memory.get_mut(name) {
+                Some(all) => {
+                    all.maximum = all.maximum.max(of_segment.maximum);
+                    all.aggregate = all.aggregate.saturating_add(of_segment.aggregate);
+                }
+                None => {
+                    memory.insert(name.clone(), of_segment.clone());
+                }
+            }
+        }
+        // A choice is one of the whole where it is that of every segment.
+        let (first, rest) =
+            reports.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
+        let is_common = |(key, value): &(&String, &String)| {
+            rest.iter().all(|report| report.choices.get(*key) == Some(*value))
+        };
+        let choices = first.into_iter().flat_map(|report| report.choices.iter().filter(is_common));
+        let saturated = reports.iter().map(|report| report.saturated_constants);
+        ProgramReport {
+            name: self.name.clone(),
+            target: self.target.clone(),
+            instructions: reports.iter().map(|report| report.instructions).sum(),
+            macs: Some(self.macs),
+            memory,
+            host_steps: self.host_steps(),
+            choices: choices.map(|(key, value)| (key.clone(), value.clone())).collect(),
+            saturated_constants: saturated.sum(),
+            layers: reports.iter().flat_map(|report| report.layers.iter().cloned()).collect(),
+            warnings: reports.iter().flat_map(|report| report.warnings.iter().cloned()).collect(),
+        }
+    }
+
+    fn host_macs(&self) -> u64 {
+        let of_segments = self.chips().map(Compiled::host_macs);
+        self.hosts().map(Graph::macs).chain(of_segments).fold(0, u64::saturating_add)
+    }
+
+    fn segments(&self) -> usize {
+        self.chips().map(Compiled::segments).sum()
+    }
+
+    fn inputs(&self) -> Vec<Port> {
+        self.inputs.iter().map(End::port).collect()
+    }
+
+    fn outputs(&self) -> Vec<Port> {
+        self.outputs.iter().map(End::port).collect()
+    }
+
+    fn layers(&self) -> Vec<Layer> {
+        let layer = |mut layer: Layer| {
+            // Two segments may give one name to values of their own.
+            layer.results.retain(|name| self.known.contains(name));
+            layer
+        };
+        self.chips().flat_map(Compiled::layers).map(layer).collect()
+    }
+
+    fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
+        manifest::write(self)
+    }
+
+    fn words(&self) -> Result<ProgramWords, TargetError> {
+        let mut words: Option<ProgramWords> = None;
+        for (segment, compiled) in self.chips().enumerate() {
+            let ProgramWords { instance, parts } = compiled.words()?;
+            let named = parts.into_iter().map(|part| {
+                let name = [format!("segment {segment}"), part.name.clone()];
+                let name = name.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
+                ProgramPart { name, ..part }
+            });
+            match &mut words {
+                Some(words) => words.parts.extend(named),
+                None => words = Some(ProgramWords { instance, parts: named.collect() }),
+            }
+        }
+        words.ok_or_else(|| self.unsupported("disasm of a program without segments"))
+    }
+
+    fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
+        let mut values: HashMap<String, Output> = HashMap::new();
+        for end in &self.inputs {
+            let tensor = end.port().tensor(inputs).map_err(TargetError::failed)?;
+            let output = Output { name: end.name.clone(), values: tensor.clone(), raw: Vec::new() };
+            values.insert(end.name.clone(), output);
+        }
+        let mut saturations = Saturations::default();
+        for part in &self.parts {
+            self.run_part(part, &mut values, options, &mut saturations)?;
+        }
+        let output = |end: &End| {
+            read(&values, "the model's end", &end.name)?;
+            // Default: it was found just now.
+            Ok(values.get(&end.name).cloned().into_iter())
+        };
+        let outputs = self.outputs.iter().map(output).collect::<Result<Vec<_>, TargetError>>()?;
+        Ok(RunResult { outputs: outputs.into_iter().flatten().collect(), saturations })
+    }
+
+    fn lint(&self) -> Result<Vec<Finding>, TargetError> {
+        let findings = self.chips().map(Compiled::lint).collect::<Result<Vec<_>, _>>()?;
+        Ok(findings.into_iter().flatten().collect())
+    }
+
+    fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
+        let times = self.chips().map(|compiled| compiled.time(options)).collect::<Result<Vec<_>, _>>()?;
+        Ok(super::time::sum(times, self.host_steps().len()))
+    }
+}

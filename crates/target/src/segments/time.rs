@@ -1,0 +1,166 @@
+//! [`sum`]: the times of segments, added up.
+
+use std::collections::BTreeMap;
+
+use npukit_base::counted;
+
+use crate::breakdown::share;
+use crate::time::{InstructionTime, KindTime, Roofline, TimeReport, UnitTime};
+
+/// The time of segments that run one after the other, and of so many steps of the host, which no clock knows.
+pub(super) fn sum(times: Vec<TimeReport>, host_steps: usize) -> TimeReport {
+    let mut all = TimeReport::default();
+    let segments = times.len();
+    let mut instructions = 0;
+    let mut weighted = Weighted::default();
+    for time in times {
+        let before = cycles(&all);
+        weighted.add(&time);
+        if all.model.is_empty() {
+            all.model.clone_from(&time.model);
+            (all.clock_mhz, all.clock_source) = (time.clock_mhz, time.clock_source.clone());
+            all.milliseconds = Some(0.0);
+        }
+        for (model, cycles) in &time.cycles {
+            *all.cycles.entry(model.clone()).or_default() += cycles;
+        }
+        all.milliseconds = all.milliseconds.zip(time.milliseconds).map(|(sum, more)| sum + more);
+        all.roofline.compute += time.roofline.compute;
+        all.roofline.memory += time.roofline.memory;
+        new_ones(&mut all.assumptions, time.assumptions);
+        new_ones(&mut all.notes, time.notes);
+        let (layers, kinds) = (all.layers.len(), add_kinds(&mut all.kinds, time.kinds));
+        all.layers.extend(time.layers);
+        add_units(&mut all.units, time.units);
+        all.flags.extend(time.flags.into_iter().map(|mut flag| {
+            flag.first_instruction += instructions;
+            flag.first_cycle += before;
+            flag
+        }));
+        instructions += time.instructions.len();
+        all.instructions.extend(time.instructions.into_iter().map(|one| InstructionTime {
+            layer: one.layer.map(|layer| layer + layers),
+            kind: kinds.get(one.kind).copied().unwrap_or(one.kind), // Default: of a kind that no report names.
+            ..one
+        }));
+    }
+    let whole = cycles(&all);
+    all.roofline = Roofline::new(all.roofline.compute, all.roofline.memory, whole);
+    (all.utilisation, all.array_busy) = weighted.means();
+    all.layers.iter_mut().for_each(|layer| layer.share = share(layer.cycles, whole));
+    all.kinds.iter_mut().for_each(|kind| kind.share = share(kind.cycles, whole));
+    all.units.iter_mut().for_each(|unit| unit.share = share(unit.busy, whole));
+    all.notes.push(format!(
+        "{}, whose times are added up; {} of the host are not timed, nor is what drivers do between them",
+        counted(segments as u64, "segment"),
+        counted(host_steps as u64, "step"),
+    ));
+    all
+}
+
+/// Cycles of the cost model that a report leads with.
+fn cycles(time: &TimeReport) -> u64 {
+    time.cycles.get(&time.model).copied().unwrap_or(0) // Default: a report without cycles takes none.
+}
+
+/// Means over cycles.
+#[derive(Default)]
+struct Weighted {
+    cycles: f64,
+    busy: f64,
+    utilisation: Option<f64>,
+    is_known: bool,
+}
+
+impl Weighted {
+    fn add(&mut self, time: &TimeReport) {
+        let is_first = self.cycles == 0.0 && !self.is_known;
+        let cycles = cycles(time) as f64;
+        self.cycles += cycles;
+        self.busy += time.array_busy * cycles;
+        let before = if is_first { Some(0.0) } else { self.utilisation };
+        self.utilisation = before.zip(time.utilisation).map(|(sum, share)| sum + share * cycles);
+        self.is_known = true;
+    }
+
+    /// Utilisation, and how busy the array is.
+    fn means(&self) -> (Option<f64>, f64) {
+        let mean = |sum: f64| if self.cycles > 0.0 { sum / self.cycles } else { 0.0 };
+        (self.utilisation.map(mean), mean(self.busy))
+    }
+}
+
+fn new_ones(all: &mut Vec<String>, more: Vec<String>) {
+    for text in more {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+}
+
+/// Adds kinds by their names; gives the places that they have in the sum.
+fn add_kinds(all: &mut Vec<KindTime>, more: Vec<KindTime>) -> Vec<usize> {
+    let mut place = |kind: KindTime| match all.iter().position(|known| known.kind == kind.kind) {
+        Some(place) => {
+            let known = &mut all[place];
+            known.instructions += kind.instructions;
+            known.vectors += kind.vectors;
+            known.cycles += kind.cycles;
+            place
+        }
+        None => {
+            all.push(kind);
+            all.len() - 1
+        }
+    };
+    more.into_iter().map(&mut place).collect()
+}
+
+fn add_units(all: &mut Vec<UnitTime>, more: Vec<UnitTime>) {
+    for unit in more {
+        let Some(known) = all.iter_mut().find(|known| known.unit == unit.unit) else {
+            all.push(unit);
+            continue;
+        };
+        known.busy += unit.busy;
+        let mut waits: BTreeMap<String, u64> = BTreeMap::new();
+        for wait in known.waits.drain(..).chain(unit.waits) {
+            *waits.entry(wait.on).or_default() += wait.cycles;
+        }
+        known.waits = waits.into_iter().map(|(on, cycles)| crate::time::Wait { on, cycles }).collect();
+        known.waits.sort_by_key(|wait| std::cmp::Reverse(wait.cycles));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::time::LayerTime;
+
+    use super::*;
+
+    fn time(name: &str, cycles: u64, utilisation: f64) -> TimeReport {
+        TimeReport {
+            cycles: [("hw".to_owned(), cycles)].into(),
+            model: "hw".to_owned(),
+            milliseconds: Some(cycles as f64),
+            utilisation: Some(utilisation),
+            roofline: Roofline::new(cycles / 2, 1, cycles),
+            layers: vec![LayerTime { name: name.to_owned(), cycles, ..LayerTime::default() }],
+            kinds: vec![KindTime { kind: "k".into(), instructions: 1, vectors: 2, cycles, share: 1.0 }],
+            instructions: vec![InstructionTime { layer: Some(0), kind: 0, cycles }],
+            ..TimeReport::default()
+        }
+    }
+
+    #[test]
+    fn cycles_add_up_and_shares_are_of_the_whole() {
+        let all = sum(vec![time("a", 30, 0.5), time("b", 10, 0.1)], 3);
+        assert_eq!((cycles(&all), all.milliseconds, all.roofline.compute), (40, Some(40.0), 20));
+        assert!((all.utilisation.unwrap_or_default() - 0.4).abs() < 1e-12);
+        assert_eq!(all.layers.iter().map(|layer| layer.share).collect::<Vec<_>>(), [0.75, 0.25]);
+        assert_eq!((all.kinds.len(), all.kinds[0].cycles, all.kinds[0].share), (1, 40, 1.0));
+        assert_eq!(all.instructions[1].layer, Some(1));
+        assert!(all.notes[0].starts_with("2 segments") && all.notes[0].contains("3 steps of the host"));
+        assert_eq!(sum(vec![time("a", 30, 0.5), TimeReport::default()], 0).utilisation, None);
+    }
+}

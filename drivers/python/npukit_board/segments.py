@@ -1,0 +1,127 @@
+"""Models in segments: `NAME.segments.json`, whose segments run on the board and whose host steps run here."""
+
+import hashlib
+import os
+from typing import Any, Callable, Dict, List, Mapping, Optional
+
+import numpy as np
+
+from .artifact import Model, _bytes, _fail, _json, _sidecar, _take
+from .errors import ArgumentError, ManifestError, UnsupportedError
+from .host_steps import OPERATORS, Hook, closing_step
+from .tcu import Tcu
+
+__all__ = ["SegmentedModel", "on_tcu"]
+
+_FORMAT = "npukit.segments.1"
+_TYPES = {
+    "F32": np.float32,
+    "F64": np.float64,
+    "F16": np.float16,
+    "I64": np.int64,
+    "I32": np.int32,
+    "I16": np.int16,
+    "I8": np.int8,
+    "U64": np.uint64,
+    "U32": np.uint32,
+    "U16": np.uint16,
+    "U8": np.uint8,
+    "Bool": np.bool_,
+}
+Values = Dict[str, np.ndarray]
+# Runs the segment whose manifest is at a path: inputs by name to outputs by name, real values.
+Runner = Callable[[str, Values], Values]
+
+
+class SegmentedModel:
+    """A manifest and the constants of its host steps. What runs a segment is given: `on_tcu` for the TCU."""
+
+    def __init__(self, path: str, manifest: Any, constants: Values) -> None:
+        self.path = path
+        self.name = _take(path, manifest, "name", str)
+        self.target = _take(path, manifest, "target", str)
+        self.inputs = [_take(path, entry, "name", str) for entry in _take(path, manifest, "inputs", list)]
+        self.outputs = [_take(path, entry, "name", str) for entry in _take(path, manifest, "outputs", list)]
+        self.parts: List[Any] = _take(path, manifest, "parts", list)
+        self._constants = constants
+
+    @classmethod
+    def read(cls, path: str) -> "SegmentedModel":
+        """The model whose manifest is at `path`; all of its files are those that it was written with."""
+        file, folder = os.path.basename(path), os.path.dirname(path)
+        manifest = _json(file, _bytes(path))
+        if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+            raise _fail(file, "format", f"must be `{_FORMAT}`")
+        for name, expected in _take(file, manifest, "sha256", dict).items():
+            if os.path.basename(name) != name:
+                raise _fail(file, "sha256", f"names {name!r}, which is no plain name of a file")
+            if hashlib.sha256(_bytes(os.path.join(folder, name))).hexdigest() != expected:
+                raise ManifestError(f"{file}: `{name}` is of another compilation: compile again")
+        constants: Values = {}
+        if manifest.get("constants") is not None:
+            with np.load(os.path.join(folder, _take(file, manifest, "constants", str)), allow_pickle=False) as found:
+                constants = {name: found[name] for name in found.files}
+        return cls(path, manifest, constants)
+
+    def run(self, inputs: Mapping[str, np.ndarray], segment: Runner, hooks: Optional[Mapping[str, Hook]] = None) -> Values:
+        """All parts in order. `hooks` compute the operators that they are named after (the `kind` of a node), in place of
+        ours: each takes the operator's attributes and operands, and gives its results."""
+        missing = [name for name in self.inputs if name not in inputs]
+        if missing:
+            raise ArgumentError(f"inputs are missing: {', '.join(missing)}")
+        values: Values = {name: np.asarray(inputs[name]) for name in self.inputs}
+        for part in self.parts:
+            if _take(self.path, part, "on", str) == "chip":
+                manifest = _take(self.path, part, "manifest", str)
+                if os.path.basename(manifest) != manifest:
+                    raise _fail(self.path, "manifest", f"is {manifest!r}, no plain name of a file")
+                given = {name: values[name] for name in _take(self.path, part, "inputs", list)}
+                values.update(segment(os.path.join(os.path.dirname(self.path), manifest), given))
+            else:
+                self._host(part, values, hooks or {})
+        return {name: values[name] for name in self.outputs}
+
+    def _host(self, part: Any, values: Values, hooks: Mapping[str, Hook]) -> None:
+        """Computes the nodes of a part, and adds what the part gives."""
+        infos = {entry["name"]: entry for entry in _take(self.path, part, "values", list)}
+        known: Values = {}
+        for name, info in infos.items():
+            if info.get("constant") is not None:
+                known[name] = self._constants[info["constant"]]
+            elif name in values:
+                known[name] = values[name].astype(self._type(info), copy=False)
+        for node in _take(self.path, part, "nodes", list):
+            results = self._node(node, [known[name] for name in node["inputs"]], hooks)
+            for name, result in zip(node["outputs"], results):
+                info = infos[name]
+                known[name] = np.asarray(result).astype(self._type(info)).reshape(info["shape"])
+        values.update({name: known[name] for name in _take(self.path, part, "outputs", list)})
+
+    def _node(self, node: Any, operands: List[np.ndarray], hooks: Mapping[str, Hook]) -> Any:
+        op = node["op"]
+        operator, attributes = next(iter(op.items())) if isinstance(op, dict) else (op, None)
+        compute = hooks.get(node["kind"]) or OPERATORS.get(operator)
+        if compute is None:
+            raise UnsupportedError(f"host step `{node['name']}`: no {node['kind']} here, give a hook for it")
+        return compute(attributes, operands)
+
+    def _type(self, info: Any) -> Any:
+        if info["element"] not in _TYPES:
+            raise UnsupportedError(f"{self.path}: `{info['name']}` is of {info['element']}, which NumPy does not have")
+        return _TYPES[info["element"]]
+
+
+def on_tcu(tcu: Tcu) -> Runner:
+    """Runs segments on a board, with the steps of the host at their ends. Programs are read once."""
+    models: Dict[str, Model] = {}
+
+    def run(path: str, inputs: Values) -> Values:
+        if path not in models:
+            models[path] = Model.read(path)
+        tcu.load(models[path])
+        outputs = tcu.run({name: np.asarray(values, np.float32) for name, values in inputs.items()})
+        for step in (_sidecar(path) or {}).get("host_steps", []):
+            outputs[step["output"]] = closing_step(step, outputs[step["output"]])
+        return outputs
+
+    return run

@@ -1,0 +1,102 @@
+//! Clip between 0 and a bound: `bound - relu(bound - x)` is the smaller of the two, and a rectification of that does the
+//! rest. The first rectification is that of the layer whose sum is clipped, so that there is one layer more.
+
+use npukit_graph::{NodeId, op};
+use npukit_lower::Reject;
+
+use super::elementwise::copy;
+use crate::lower::layer::{Post, Step};
+use crate::lower::layers::{Builder, Chain, Lowered, identity};
+use crate::lower::product::Product;
+use crate::op::Activation;
+
+/// What a clipping is on the machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    /// A rectification: numbers above the bound saturate anyhow.
+    Rectified,
+    /// Between 0 and this.
+    Below(f32),
+}
+
+/// Lowers a clipping of what is in memory.
+///
+/// # Errors
+///
+/// Bounds without a form, or an operand without a place.
+pub fn lower(builder: &mut Builder, id: NodeId, op: &op::Clip) -> Result<Lowered, Reject> {
+    let form = form(builder, id, op)?;
+    let mut chain = copy(builder, id)?;
+    clip(builder, &mut chain, id, form)?;
+    chain.nodes = vec![id];
+    Ok(Lowered::Chain(chain))
+}
+
+/// Lets a clipping join a chain.
+///
+/// # Errors
+///
+/// None: what cannot follow is lowered on its own.
+pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId, op: &op::Clip) -> Result<bool, Reject> {
+    let is_plain = chain.post.is_empty() && chain.copies == [1, 1];
+    match form(builder, id, op) {
+        Ok(form) if is_plain => clip(builder, chain, id, form).map(|()| true),
+        _ => Ok(false),
+    }
+}
+
+/// Clips the sum of a chain without steps.
+fn clip(builder: &mut Builder, chain: &mut Chain, id: NodeId, form: Form) -> Result<(), Reject> {
+    let rectified = || {
+        let post = Post::default().with(Step::Activation(Activation::Relu));
+        post.ok_or_else(|| Reject::new("no store rectifies", "leave the clipping out"))
+    };
+    if let Form::Below(bound) = form {
+        below(builder, chain, id, bound, rectified()?)?;
+    }
+    chain.post = rectified()?;
+    Ok(())
+}
+
+/// Stores `relu(bound - x)` of the chain's sum `x`, and goes on with `bound` minus that.
+fn below(builder: &mut Builder, chain: &mut Chain, id: NodeId, bound: f32, post: Post) -> Result<(), Reject> {
+    let value = builder.node(id).outputs[0];
+    let (size, channels) = (chain.product.size, chain.product.channels);
+    let mirrored = vec![[-1.0, f64::from(bound)]; channels];
+    let name = format!("{}/below", builder.graph.value(value).name);
+    let output = builder.planes.new_map(&name, size, channels, builder.fraction(value)?);
+    let mut product =
+        Product { size, channels, parts: vec![identity(&output, 1.0)], factors: None, bias: None };
+    product.then(&mirrored);
+    let mut first = std::mem::replace(&mut chain.product, product);
+    first.then(&mirrored);
+    let nodes = std::mem::take(&mut chain.nodes);
+    builder.push_part(&nodes, first, post, output);
+    Ok(())
+}
+
+/// How node `id` is done.
+///
+/// In integers the bound is to be one of them: the second difference then gives what the first one was made of, and a
+/// difference that saturates is that of a number below 0. A bound that is beyond all of them bounds nothing.
+fn form(builder: &Builder, id: NodeId, op: &op::Clip) -> Result<Form, Reject> {
+    let refused = |reason: String| {
+        Reject::new(reason, "clip between 0 and a number, as ReLU6 does, or end the model before it")
+    };
+    if op.min != 0.0 || !op.max.is_finite() || op.max <= 0.0 {
+        return Err(refused(format!(
+            "it clips between {} and {}; the machine does between 0 and a number",
+            op.min, op.max
+        )));
+    }
+    let output = builder.node(id).outputs[0];
+    let held = builder.quantisation.and_then(|found| Some((found.fraction(output)?, found.bits(output)?)));
+    let Some((fraction, bits)) = held else { return Ok(Form::Below(op.max)) };
+    let bound = f64::from(op.max) * f64::from(fraction).exp2();
+    let largest = f64::from(bits - 1).exp2() - 1.0;
+    match bound {
+        bound if bound >= largest => Ok(Form::Rectified),
+        bound if bound.fract() == 0.0 => Ok(Form::Below(op.max)),
+        _ => Err(refused(format!("its bound {} is no multiple of the step 2^{}", op.max, -fraction))),
+    }
+}

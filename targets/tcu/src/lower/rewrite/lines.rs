@@ -1,0 +1,230 @@
+//! Functions without a table, by straight lines: the option `functions=lines`.
+//!
+//! What all of them are made of rises from one limit to another and is the same, turned over, below zero. A sum of clipped
+//! multiples of the operand, `sum of slope * clip(x, -end, end)`, follows it by lines that end in the limit; the SIMD unit has
+//! all of that. Swish and Gelu multiply it by the operand. How far the lines are from the function at most is told.
+
+use std::f64::consts::SQRT_2;
+
+use npukit_graph::op::{Binary, BinaryKind, Clip, Unary, UnaryKind};
+use npukit_graph::{Graph, Op, Operator};
+use npukit_numeric::NumberFormat;
+
+use super::add_floats;
+use super::parts::{Parts, replace_nodes};
+use crate::config::Config;
+
+/// Lines on either side of zero.
+const LINES: usize = 4;
+/// Steps of the grid on which errors are measured, for each unit of the operand.
+const GRID: f64 = 32.0;
+/// Where the grid ends: beyond, every function is at its limit.
+const END: f64 = 10.0;
+
+/// A function as it is made of one that rises from minus `limit` to `limit`.
+#[derive(Clone, Copy)]
+struct Form {
+    rising: fn(f64) -> f64,
+    limit: f64,
+    /// Whether the result is multiplied by the operand.
+    is_gate: bool,
+    /// Factor of the operand.
+    alpha: f64,
+}
+
+/// Lines by the rounded numbers that the machine has.
+#[derive(Clone, Debug, PartialEq)]
+struct Lines {
+    /// Where each one ends, and how much it is steeper than the next.
+    ends: Vec<[f64; 2]>,
+}
+
+/// Replaces every function that has a form by its lines; gives what there is to tell, a sentence for each kind.
+pub fn rewrite(graph: &mut Graph, config: &Config) -> Vec<String> {
+    let mut told = Vec::new();
+    if config.has_lookup() {
+        return told;
+    }
+    let format = config.data_type.format();
+    for node in &graph.nodes {
+        let Op::Unary(Unary { kind }) = &node.op else { continue };
+        let Some(form) = Form::of(*kind) else { continue };
+        let error = form.fitted(format).error(&form);
+        let text = format!(
+            "{} is done by {LINES} lines on either side of zero, up to {error:.4} from it; rounding comes on top",
+            node.op.name()
+        );
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    replace_nodes(graph, |parts, node| match &node.op {
+        Op::Unary(Unary { kind }) => parts.draw(node.inputs.first().copied()?, &Form::of(*kind)?, format),
+        _ => None,
+    });
+    told
+}
+
+impl Parts<'_> {
+    fn draw(&mut self, x: npukit_graph::ValueId, form: &Form, format: NumberFormat) -> Option<()> {
+        let mut sum = None;
+        for &[end, slope] in &form.fitted(format).ends {
+            let clipped = self.add("clipped", Clip { min: -end as f32, max: end as f32 }, &[x])?;
+            let slope = self.number(slope)?;
+            let line = self.add("line", Binary { kind: BinaryKind::Mul }, &[clipped, slope])?;
+            sum = match sum {
+                Some(sum) => self.add("sum", Binary { kind: BinaryKind::Add }, &[sum, line]),
+                None => Some(line),
+            };
+        }
+        // A limit of one half is that of functions between zero and one.
+        let (shift, low) = if form.limit < 1.0 { (form.limit, 0.0) } else { (0.0, -form.limit) };
+        let mut result = sum?;
+        if shift > 0.0 {
+            let shift = self.number(shift)?;
+            result = self.add("shifted", Binary { kind: BinaryKind::Add }, &[result, shift])?;
+        }
+        let result =
+            self.add("limited", Clip { min: low as f32, max: (form.limit + shift) as f32 }, &[result])?;
+        if form.is_gate {
+            self.add("gated", Binary { kind: BinaryKind::Mul }, &[x, result])?;
+        }
+        Some(())
+    }
+
+    fn number(&mut self, value: f64) -> Option<npukit_graph::ValueId> {
+        let base = format!("{}/number", self.name);
+        add_floats(self.graph, &base, vec![1], vec![value as f32])
+    }
+}
+
+impl Form {
+    fn of(kind: UnaryKind) -> Option<Self> {
+        let half =
+            Self { rising: |x| 1.0 / (1.0 + (-x).exp()) - 0.5, limit: 0.5, is_gate: false, alpha: 1.0 };
+        match kind {
+            UnaryKind::Sigmoid => Some(half),
+            UnaryKind::Tanh => Some(Self { rising: f64::tanh, limit: 1.0, ..half }),
+            UnaryKind::Swish { alpha } if alpha > 0.0 => {
+                Some(Self { is_gate: true, alpha: alpha.into(), ..half })
+            }
+            UnaryKind::Gelu { .. } => Some(Self { rising: |x| normal(x) - 0.5, is_gate: true, ..half }),
+            _ => None,
+        }
+    }
+
+    /// What is drawn, of an operand from zero on.
+    fn at(&self, x: f64) -> f64 {
+        (self.rising)(self.alpha * x)
+    }
+
+    /// The lines with the least error, as far as small steps from a good guess lead; numbers are rounded to the format.
+    fn fitted(&self, format: NumberFormat) -> Lines {
+        let mut ends = [0.8, 1.6, 2.6, 4.2].map(|end| end / self.alpha);
+        let mut best = Lines::through(self, &ends, format);
+        let mut step = 0.4 / self.alpha;
+        while step > 1e-3 / self.alpha {
+            let mut is_better = false;
+            for line in 0..LINES {
+                for by in [-step, step] {
+                    let mut tried = ends;
+                    tried[line] += by;
+                    let is_ordered = tried[0] > 0.0 && tried.is_sorted_by(|a, b| a < b);
+                    let lines = Lines::through(self, &tried, format);
+                    if is_ordered && lines.error(self) < best.error(self) {
+                        (ends, best, is_better) = (tried, lines, true);
+                    }
+                }
+            }
+            if !is_better {
+                step /= 2.0;
+            }
+        }
+        best
+    }
+}
+
+impl Lines {
+    /// Through the function where lines end, the last one in its limit.
+    fn through(form: &Form, ends: &[f64; LINES], format: NumberFormat) -> Self {
+        let value = |line: usize| if line + 1 == LINES { form.limit } else { form.at(ends[line]) };
+        let slope = |line: usize| match line {
+            0 => value(0) / ends[0],
+            LINES.. => 0.0,
+            _ => (value(line) - value(line - 1)) / (ends[line] - ends[line - 1]),
+        };
+        // Upwards: the limit is reached, and then cut off.
+        let step = format.step().unwrap_or(0.0); // Default: floats are not rounded here.
+        let up = |x: f64| if step > 0.0 { (x / step).ceil() * step } else { x };
+        let line = |line: usize| [up(ends[line]), up(slope(line) - slope(line + 1))];
+        Self { ends: (0..LINES).map(line).collect() }
+    }
+
+    /// The largest distance to the function, on a grid.
+    fn error(&self, form: &Form) -> f64 {
+        let end = (END / form.alpha * GRID) as usize;
+        let distance = |place: usize| {
+            let x = place as f64 / GRID;
+            let line = |[end, slope]: &[f64; 2]| slope * x.min(*end);
+            let drawn = self.ends.iter().map(line).sum::<f64>().min(form.limit);
+            (drawn - form.at(x)).abs() * if form.is_gate { x } else { 1.0 }
+        };
+        (0..=end).map(distance).fold(0.0, f64::max)
+    }
+}
+
+/// The standard normal distribution, by the complementary error function's continued fraction and series.
+fn normal(x: f64) -> f64 {
+    0.5 * (1.0 + erf(x / SQRT_2))
+}
+
+/// Error function. Source: Abramowitz and Stegun, 7.1.6 (a series that converges everywhere).
+fn erf(x: f64) -> f64 {
+    const LARGE: f64 = 5.0;
+    if x.abs() > LARGE {
+        return x.signum();
+    }
+    let (mut term, mut sum, mut n) = (x, x, 0.0);
+    while f64::abs(term) > 1e-16 * f64::abs(sum) {
+        n += 1.0;
+        term *= 2.0 * x * x / (2.0 * n + 1.0);
+        sum += term;
+    }
+    sum * (-x * x).exp() * 2.0 / std::f64::consts::PI.sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use npukit_graph::op::GeluForm;
+    use npukit_numeric::FixedFormat;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_near_the_functions() {
+        let format = NumberFormat::Fixed(FixedFormat { width: 16, binary_point: 8 });
+        for (kind, most) in [
+            (UnaryKind::Sigmoid, 0.011),
+            (UnaryKind::Tanh, 0.025),
+            (UnaryKind::Swish { alpha: 1.0 }, 0.05),
+            (UnaryKind::Gelu { form: GeluForm::Exact }, 0.05),
+        ] {
+            for format in [format, NumberFormat::Float32] {
+                let form = Form::of(kind).map(|form| form.fitted(format).error(&form));
+                assert!(form.is_some_and(|error| error < most), "{kind:?} {format}: {form:?}");
+            }
+        }
+        assert!(Form::of(UnaryKind::Exp).is_none());
+    }
+
+    /// Source: Abramowitz and Stegun, table 7.1.
+    #[test]
+    fn the_error_function_is_that_of_the_table() {
+        for (x, expected) in
+            [(0.0, 0.0), (0.5, 0.520_499_877_8), (1.0, 0.842_700_792_9), (2.0, 0.995_322_265_0)]
+        {
+            assert!((erf(x) - expected).abs() < 1e-9, "{x}");
+            assert!((erf(-x) + expected).abs() < 1e-9, "{x}");
+        }
+    }
+}
