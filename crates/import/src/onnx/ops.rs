@@ -24,6 +24,7 @@ mod constant_of_shape;
 mod conv;
 mod conv_transpose;
 mod cumulative;
+mod deform_conv;
 mod depth_to_space;
 mod dequantize_linear;
 mod det;
@@ -46,6 +47,7 @@ mod identity;
 mod instance_normalization;
 mod layer_normalization;
 mod leaky_relu;
+mod linear_attention;
 mod logic;
 mod loss;
 mod lp_normalization;
@@ -120,7 +122,7 @@ macro_rules! operators {
 operators! {
     affine_grid: "AffineGrid";
     arg_max: "ArgMax", "ArgMin";
-    attention: "Attention";
+    attention: "Attention", "ai.onnx.preview::FlexAttention";
     average_pool: "AveragePool";
     batch_normalization: "BatchNormalization";
     binary: "Add", "Sub", "Mul", "Div", "Mod";
@@ -139,6 +141,7 @@ operators! {
     conv: "Conv";
     conv_transpose: "ConvTranspose";
     cumulative: "CumProd", "CumSum";
+    deform_conv: "DeformConv";
     depth_to_space: "DepthToSpace", "SpaceToDepth";
     dequantize_linear: "DequantizeLinear", "com.microsoft::DequantizeLinear";
     det: "Det";
@@ -161,6 +164,7 @@ operators! {
     instance_normalization: "InstanceNormalization";
     layer_normalization: "LayerNormalization";
     leaky_relu: "LeakyRelu";
+    linear_attention: "LinearAttention";
     logic: "And", "Or", "Xor";
     loss: "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss";
     lp_normalization: "LpNormalization";
