@@ -4,6 +4,8 @@ mod arg_max;
 mod average_pool;
 mod batch_normalization;
 mod binary;
+mod bit_cast;
+mod bitwise;
 mod body;
 mod broadcasting;
 mod cast;
@@ -12,13 +14,20 @@ mod compare;
 mod concat;
 mod conv;
 mod conv_transpose;
+mod cumulative;
 mod dequantize_linear;
+mod det;
 mod dft;
 mod error;
 mod gather;
+mod gather_elements;
+mod gather_nd;
 mod gemm;
+mod grid_sample;
 mod group_normalization;
+mod indexing;
 mod instance_normalization;
+mod interpolation;
 mod is_nan;
 mod layer_normalization;
 mod leaky_relu;
@@ -43,11 +52,16 @@ mod relu;
 mod reshape;
 mod resize;
 mod rms_normalization;
+mod roi_align;
 mod rotary_embedding;
+mod scatter_elements;
+mod scatter_nd;
+mod scattering;
 mod slice;
 mod softmax;
 mod split;
 mod tile;
+mod top_k;
 mod transpose;
 mod trilu;
 mod unary;
@@ -60,6 +74,7 @@ use serde::{Deserialize, Serialize};
 use crate::ir::{Value, ValueInfo};
 pub use body::Body;
 pub use error::OpError;
+pub use scattering::ScatterKind;
 pub use window::{Window, WindowSpan};
 
 /// What every operator can say of itself.
@@ -140,16 +155,23 @@ operators! {
     average_pool::AveragePool,
     batch_normalization::BatchNormalization,
     binary::Binary,
+    bit_cast::BitCast,
+    bitwise::Bitwise,
     cast::Cast,
     clip::Clip,
     compare::Compare,
     concat::Concat,
     conv::Conv,
     conv_transpose::ConvTranspose,
+    cumulative::Cumulative,
     dequantize_linear::DequantizeLinear,
+    det::Det,
     dft::Dft,
     gather::Gather,
+    gather_elements::GatherElements,
+    gather_nd::GatherNd,
     gemm::Gemm,
+    grid_sample::GridSample,
     group_normalization::GroupNormalization,
     instance_normalization::InstanceNormalization,
     is_nan::IsNaN,
@@ -172,11 +194,15 @@ operators! {
     reshape::Reshape,
     resize::Resize,
     rms_normalization::RmsNormalization,
+    roi_align::RoiAlign,
     rotary_embedding::RotaryEmbedding,
+    scatter_elements::ScatterElements,
+    scatter_nd::ScatterNd,
     slice::Slice,
     softmax::Softmax,
     split::Split,
     tile::Tile,
+    top_k::TopK,
     transpose::Transpose,
     trilu::Trilu,
     unary::Unary,

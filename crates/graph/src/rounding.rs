@@ -118,6 +118,8 @@ impl Bounds {
             Op::Resize(resize) => match resize.mode {
                 ResizeMode::Linear => weighted(4.0),
                 ResizeMode::LinearAntialiased => weighted(self.taps(resize, node)),
+                // Some of its weights are negative: it does not rise with its operand.
+                ResizeMode::Cubic(_) => Ok(None),
                 ResizeMode::Nearest(_) if resize.extrapolation() == 0.0 => exact(),
                 ResizeMode::Nearest(_) => rounded(),
             },

@@ -6,7 +6,7 @@
 use crate::eval::last_uses;
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::macs;
-use crate::op::{Op, Window};
+use crate::op::{Op, RoiAlign, Window};
 
 /// Operations and memory that an evaluation takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +43,11 @@ pub(crate) fn operations(graph: &Graph, node: &Node) -> u64 {
         Op::MaxPool(pool) => taps(&pool.window, x, y),
         Op::AveragePool(pool) => taps(&pool.window, x, y),
         Op::Lrn(lrn) => elements(y).saturating_mul(lrn.size.min(x[x.len() - 1]) as u64),
+        Op::Det(_) => elements(x).saturating_mul(x[x.len() - 1] as u64),
+        Op::GridSample(sample) => elements(y).saturating_mul(sample.most_taps(x.len() - 2)),
+        // As many samples as there are elements, when the regions say how many.
+        Op::RoiAlign(RoiAlign { sampling_ratio: 0, .. }) => elements(&[y[0], x[1], x[2], x[3]]),
+        Op::RoiAlign(align) => elements(y).saturating_mul((4 * align.sampling_ratio.pow(2)) as u64),
         _ => macs::of_node(graph, node),
     };
     moved.saturating_add(terms)

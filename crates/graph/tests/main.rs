@@ -27,6 +27,8 @@ mod evaluation;
 mod forms;
 #[path = "main/growth.rs"]
 mod growth;
+#[path = "main/indexing.rs"]
+mod indexing;
 #[path = "main/laws.rs"]
 mod laws;
 #[path = "main/lifting.rs"]
@@ -75,6 +77,8 @@ mod rotary_forms;
 mod rounding;
 #[path = "main/rounding_moves.rs"]
 mod rounding_moves;
+#[path = "main/sampling.rs"]
+mod sampling;
 #[path = "main/shared_heads.rs"]
 mod shared_heads;
 #[path = "main/sinking.rs"]

@@ -167,12 +167,15 @@ fn folds(op: &Op) -> bool {
             | Op::LogSoftmax(_)
             | Op::Lrn(_)
             | Op::Loop(_)
+            | Op::Det(_)
+            | Op::GridSample(_)
+            | Op::RoiAlign(_)
     )
 }
 
 /// Whether the result of `op` may be far smaller than what it looks at.
 fn reduces(op: &Op) -> bool {
-    matches!(op, Op::Reduce(_) | Op::ArgMax(_))
+    matches!(op, Op::Reduce(_) | Op::ArgMax(_) | Op::TopK(_) | Op::ScatterElements(_) | Op::ScatterNd(_))
 }
 
 /// The only or first result of the node called `name`.

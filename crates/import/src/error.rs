@@ -164,6 +164,17 @@ pub enum Reason {
         /// The standard's name for it.
         operand: &'static str,
     },
+    /// An operand whose values say how large the result is, computed from the inputs.
+    #[error(
+        "how many results there are depends on the values of operand {operand:?}, which is computed at run time"
+    )]
+    ShapeByValue {
+        /// The standard's name for it.
+        operand: &'static str,
+    },
+    /// The operator draws random numbers.
+    #[error("it draws random numbers: no two programs would agree on them")]
+    Random,
     /// An operand's shape, type or value is not accepted.
     #[error("operand {operand:?} is {found}; legal: {legal}")]
     OperandValue {
@@ -248,6 +259,12 @@ pub enum Reason {
     /// The operands do not fit the operator or each other.
     #[error("{0}")]
     Shape(#[from] OpError),
+    /// A sequence where a tensor is wanted.
+    #[error("{name:?} is a sequence; only the operators of sequences take it")]
+    Sequence {
+        /// Its name.
+        name: String,
+    },
     /// A name that nothing defines.
     #[error("nothing defines {name:?}")]
     Undefined {
@@ -350,6 +367,13 @@ impl Reason {
             Self::Operator { .. } => {
                 "replace the operator when exporting, or end the import before it with the outputs option"
             }
+            Self::ShapeByValue { .. } => {
+                "shapes are fixed when compiling: end the import before the node with the outputs option and select on the host"
+            }
+            Self::Sequence { .. } => {
+                "make a tensor of it (ConcatFromSequence, SequenceAt) before the node or output"
+            }
+            Self::Random => "export for inference, or make what is drawn an input of the model",
             Self::OperandNotConstant { .. } => "export with fixed shapes, or simplify the model (onnxsim)",
             Self::OperandMissing { .. }
             | Self::OperandUnknown { .. }

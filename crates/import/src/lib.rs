@@ -6,6 +6,7 @@
 //! a file's outermost frame. A folder for each format holds its messages and operators.
 
 mod builder;
+mod composed;
 pub mod decoder;
 mod einsum;
 mod elements;

@@ -7,10 +7,12 @@
 //! collected into one [`ImportError`].
 
 mod attributes;
+mod boxes;
 mod channels;
 mod context;
 mod control;
 mod external;
+mod functions;
 mod image;
 mod importer;
 mod interface;
@@ -19,7 +21,9 @@ mod pool;
 pub mod proto;
 mod quantised;
 mod scope;
+mod sequences;
 mod tensor;
+mod volume;
 
 use prost::Message;
 
@@ -32,6 +36,7 @@ pub use crate::sidecar_files::{Part, ReadRange};
 use crate::{builder, error, order, protobuf_fields};
 use context::File;
 use external::External;
+use functions::Functions;
 use proto::ModelProto;
 use scope::Scope;
 
@@ -72,7 +77,8 @@ pub fn read_with_files(
     let opset = check_versions(&model)?;
     // Default: a field that the message leaves out is empty, says protobuf; `Nothing` is refused later.
     let scope = Scope::new(model.graph.unwrap_or_default());
-    let file = File { opset, options, external: &External::new(files) };
+    let (external, functions) = (External::new(files), Functions::new(model.functions));
+    let file = File { opset, options, external: &external, functions: &functions };
     importer::import(&scope, name, file, bytes.len())
 }
 

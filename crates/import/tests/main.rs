@@ -34,6 +34,8 @@ mod graphs;
 mod images;
 #[path = "main/limits.rs"]
 mod limits;
+#[path = "main/made_of_others.rs"]
+mod made_of_others;
 #[path = "main/messages.rs"]
 mod messages;
 #[path = "main/model.rs"]

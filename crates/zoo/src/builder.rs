@@ -82,7 +82,12 @@ impl Builder {
     pub(crate) fn onnx(self, name: &str) -> Vec<u8> {
         let graph = GraphProto { name: name.to_owned(), ..self.graph };
         let opset = OperatorSetIdProto { domain: String::new(), version: OPSET };
-        let model = ModelProto { ir_version: IR_VERSION, graph: Some(graph), opset_import: vec![opset] };
+        let model = ModelProto {
+            ir_version: IR_VERSION,
+            graph: Some(graph),
+            opset_import: vec![opset],
+            functions: Vec::new(),
+        };
         model.encode_to_vec()
     }
 
@@ -120,6 +125,7 @@ impl Builder {
             op_type: operator.to_owned(),
             attribute: attributes,
             domain: String::new(),
+            overload: String::new(),
         });
         Value { name, shape, spread, offsets: Vec::new() }
     }

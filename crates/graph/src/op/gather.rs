@@ -1,9 +1,10 @@
 //! Picking slices by index.
 
-use npukit_numeric::{ElementType, Tensor, TensorData};
+use npukit_numeric::{ElementType, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::operands::{Operands, build, infer_tensors, map_data, result, tensor};
+use super::indexing::{indices, pick, position};
+use super::operands::{Operands, build, infer_tensors, result, tensor};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
@@ -24,11 +25,11 @@ impl Operator for Gather {
         let operands = Operands::new(self, inputs, 2, 2)?;
         operands.axis(0, self.axis)?;
         operands.element(1, "indices", &[ElementType::I64, ElementType::I32])?;
-        let (data, indices) = (operands.shape(0), operands.shape(1));
+        let (data, of_indices) = (operands.shape(0), operands.shape(1));
         if let Some(constant) = &inputs[1].constant {
-            self.positions(constant, data[self.axis])?;
+            self.positions(&indices(constant), data[self.axis])?;
         }
-        let shape = [&data[..self.axis], indices, &data[self.axis + 1..]].concat();
+        let shape = [&data[..self.axis], of_indices, &data[self.axis + 1..]].concat();
         result(shape, operands.info(0).element)
     }
 
@@ -37,30 +38,18 @@ impl Operator for Gather {
         let operand = tensor(self, inputs, 0)?;
         let shape = operand.shape();
         let size = shape[self.axis];
-        let positions = self.positions(tensor(self, inputs, 1)?, size)?;
+        let positions = self.positions(&indices(tensor(self, inputs, 1)?), size)?;
         let outer: usize = shape[..self.axis].iter().product();
         let inner: usize = shape[self.axis + 1..].iter().product();
         let starts = (0..outer).flat_map(|i| positions.iter().map(move |p| (i * size + p) * inner));
-        let data = map_data!(operand.data(), values => {
-            starts.flat_map(|start| &values[start..start + inner]).copied().collect()
-        });
-        Ok(vec![build(self, &infos[0].shape, data)?])
+        let starts: Vec<usize> = starts.collect();
+        Ok(vec![build(self, &infos[0].shape, pick(operand.data(), &starts, inner))?])
     }
 }
 
 impl Gather {
-    /// The indices as positions on an axis of `size` elements; negative ones count from its end.
-    fn positions(&self, indices: &Tensor, size: usize) -> Result<Vec<usize>, OpError> {
-        let indices: Vec<i64> = match indices.data() {
-            TensorData::I64(values) => values.clone(),
-            TensorData::I32(values) => values.iter().map(|&value| i64::from(value)).collect(),
-            TensorData::F32(_) | TensorData::Bool(_) => Vec::new(),
-        };
-        let position = |&index: &i64| {
-            let from_start = if index < 0 { index.saturating_add(size as i64) } else { index };
-            let position = usize::try_from(from_start).ok().filter(|&position| position < size);
-            position.ok_or(OpError::Index { op: self.name(), axis: self.axis, index, size })
-        };
-        indices.iter().map(position).collect()
+    /// The indices as positions on an axis of `size` elements.
+    fn positions(&self, indices: &[i64], size: usize) -> Result<Vec<usize>, OpError> {
+        indices.iter().map(|&index| position(self, self.axis, index, size)).collect()
     }
 }

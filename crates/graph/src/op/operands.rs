@@ -145,6 +145,33 @@ impl<'a> Operands<'a> {
         Ok((x, weights))
     }
 
+    /// Checks the whole shape of operand `i`.
+    pub(super) fn same_shape(&self, i: usize, expected: &[usize]) -> Result<(), OpError> {
+        let found = self.shape(i);
+        if found == expected {
+            return Ok(());
+        }
+        Err(OpError::Shapes { op: self.op, left: expected.to_vec(), right: found.to_vec() })
+    }
+
+    /// Checks that `indices` has as many axes as `data` and, but along `axis`, no larger sizes.
+    pub(super) fn within(&self, axis: usize, data: &[usize], indices: &[usize]) -> Result<(), OpError> {
+        let mut sizes = data.iter().zip(indices).enumerate();
+        if data.len() == indices.len() && sizes.all(|(i, (size, part))| i == axis || part <= size) {
+            return Ok(());
+        }
+        Err(OpError::Shapes { op: self.op, left: data.to_vec(), right: indices.to_vec() })
+    }
+
+    /// The number of indices in a tuple, the size of the last axis of `indices`, of which there is one: at most `most`.
+    pub(super) fn tuple_width(&self, most: usize, indices: &[usize]) -> Result<usize, OpError> {
+        // Default: no axes mean no tuples; whoever asks has counted them.
+        let width = indices.last().copied().unwrap_or_default();
+        let (attribute, legal) = ("size of the last axis of the indices", "at most the axes that are left");
+        let error = || OpError::Attribute { op: self.op, attribute, found: width.to_string(), legal };
+        if width <= most { Ok(width) } else { Err(error()) }
+    }
+
     /// Checks that operand `i` has `axis`.
     pub(super) fn axis(&self, i: usize, axis: usize) -> Result<(), OpError> {
         let rank = self.shape(i).len();

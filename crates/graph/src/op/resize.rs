@@ -3,13 +3,14 @@
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
 
+use super::interpolation::cubic_weight;
 use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::elements;
 
 /// How a sample between elements is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ResizeMode {
     /// The nearest element.
     Nearest(NearestMode),
@@ -18,6 +19,19 @@ pub enum ResizeMode {
     /// Linear along each axis; where it shrinks, over as many elements as become one (ONNX
     /// attribute `antialias`).
     LinearAntialiased,
+    /// A cubic convolution along each axis, of four elements unless antialiased.
+    Cubic(Cubic),
+}
+
+/// Which cubic convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cubic {
+    /// The slope of the weights at distance 1 (ONNX attribute `cubic_coeff_a`).
+    pub slope: f32,
+    /// Where an axis shrinks, over as many more elements as become one.
+    pub antialias: bool,
+    /// Elements beyond the border have no weight, and the others that much more; else the border's stands for them.
+    pub exclude_outside: bool,
 }
 
 /// Which element is nearest, for a source coordinate between two.
@@ -84,7 +98,10 @@ impl Operator for Resize {
             let legal = "0 where the operand has no elements";
             return Err(OpError::Attribute { op, attribute: "size", found, legal });
         }
-        if self.mode == ResizeMode::LinearAntialiased {
+        if matches!(
+            self.mode,
+            ResizeMode::LinearAntialiased | ResizeMode::Cubic(Cubic { antialias: true, .. })
+        ) {
             self.check_shrinking([shape[1], shape[2]])?;
         }
         result(vec![shape[0], self.size[0], self.size[1], shape[3]], operands.info(0).element)
@@ -176,7 +193,16 @@ impl Resize {
         }
         let scale = self.scales[axis];
         let nearest = match self.mode {
-            ResizeMode::LinearAntialiased if scale < 1.0 => return widened(coordinate, scale, input),
+            ResizeMode::LinearAntialiased if scale < 1.0 => {
+                let weight = |distance: f32| (1.0 - distance).max(0.0);
+                return Kernel { reach: 1.0, weight, exclude_outside: false }
+                    .sample(coordinate, scale, input);
+            }
+            ResizeMode::Cubic(Cubic { slope, antialias, exclude_outside }) => {
+                let scale = if antialias { scale.min(1.0) } else { 1.0 };
+                let weight = |distance| cubic_weight(distance, slope);
+                return Kernel { reach: 2.0, weight, exclude_outside }.sample(coordinate, scale, input);
+            }
             ResizeMode::Linear | ResizeMode::LinearAntialiased => coordinate,
             ResizeMode::Nearest(NearestMode::RoundPreferFloor) => (coordinate - 0.5).ceil(),
             ResizeMode::Nearest(NearestMode::RoundPreferCeil) => (coordinate + 0.5).floor(),
@@ -195,23 +221,41 @@ impl Resize {
     }
 }
 
-/// A linear sample whose weights fall to 0 at a distance of `1 / scale`, where `scale` is below 1.
-fn widened(coordinate: f32, scale: f32, input: usize) -> Sample {
-    let reach = 1.0 / scale;
-    let (first, last) = ((coordinate - reach).ceil() as isize, (coordinate + reach).floor() as isize);
-    let mut taps: Vec<(usize, f32)> = Vec::new();
-    for position in first..=last {
-        let weight = (1.0 - (position as f32 - coordinate).abs() * scale).max(0.0);
-        let index = position.clamp(0, input as isize - 1) as usize;
-        match taps.last_mut() {
-            Some((known, sum)) if *known == index => *sum += weight,
-            _ => taps.push((index, weight)),
+/// How far the weights of a sample reach, at scale 1, and what they are.
+struct Kernel<F> {
+    reach: f32,
+    weight: F,
+    exclude_outside: bool,
+}
+
+impl<F: Fn(f32) -> f32> Kernel<F> {
+    /// The sample at a coordinate; its weights reach `1 / scale` times as far, where `scale` is at most 1.
+    fn sample(&self, coordinate: f32, scale: f32, input: usize) -> Sample {
+        let (reach, size) = (self.reach / scale, input as isize);
+        // Beyond that there is the border alone.
+        let coordinate = coordinate.clamp(-reach - 1.0, input as f32 + reach);
+        let (first, last) = ((coordinate - reach).ceil() as isize, (coordinate + reach).floor() as isize);
+        let mut taps: Vec<(usize, f32)> = Vec::new();
+        for position in first..=last {
+            if self.exclude_outside && !(0..size).contains(&position) {
+                continue;
+            }
+            let weight = (self.weight)((position as f32 - coordinate).abs() * scale);
+            let index = position.clamp(0, size - 1) as usize;
+            match taps.last_mut() {
+                Some((known, sum)) if *known == index => *sum += weight,
+                _ => taps.push((index, weight)),
+            }
         }
+        let sum: f32 = taps.iter().map(|(_, weight)| weight).sum();
+        taps.retain(|(_, weight)| *weight != 0.0);
+        if taps.is_empty() || sum == 0.0 {
+            taps = vec![((coordinate.max(0.0) as usize).min(input - 1), 1.0)];
+        } else {
+            taps.iter_mut().for_each(|(_, weight)| *weight /= sum);
+        }
+        Sample { taps }
     }
-    let sum: f32 = taps.iter().map(|(_, weight)| weight).sum();
-    taps.retain(|(_, weight)| *weight > 0.0);
-    taps.iter_mut().for_each(|(_, weight)| *weight /= sum);
-    Sample { taps }
 }
 
 /// The weighted sum of the pixels that `row` and `column` name, in an image of `width` columns;

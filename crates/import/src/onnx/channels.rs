@@ -18,10 +18,17 @@ pub(super) fn by_channel(
     if rank <= 2 {
         return Ok(vec![context.emit(op, operands)?]);
     }
-    // [n, c, d1, .., dk] to [n, d1, .., dk, c] and back.
-    let last: Vec<usize> = [0].into_iter().chain(2..rank).chain([1]).collect();
-    let back: Vec<usize> = [0, rank - 1].into_iter().chain(1..rank - 1).collect();
-    operands[0] = context.permute(x, &last, "nhwc")?;
+    operands[0] = context.permute(x, &channels_last(rank), "nhwc")?;
     let y = context.emit(op, operands)?;
-    Ok(vec![context.helper("nchw", Transpose { perm: back }, vec![y])?])
+    Ok(vec![context.helper("nchw", Transpose { perm: channels_first(rank) }, vec![y])?])
+}
+
+/// The permutation from `[n, c, d1, .., dk]`, two axes or more, to `[n, d1, .., dk, c]`.
+pub(super) fn channels_last(rank: usize) -> Vec<usize> {
+    [0].into_iter().chain(2..rank).chain([1]).collect()
+}
+
+/// The permutation back.
+pub(super) fn channels_first(rank: usize) -> Vec<usize> {
+    [0, rank - 1].into_iter().chain(1..rank - 1).collect()
 }

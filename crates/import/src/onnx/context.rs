@@ -9,6 +9,7 @@ use super::attributes::Attributes;
 use super::builder::Builder;
 use super::error::Reason;
 use super::external::External;
+use super::functions::Functions;
 use super::proto::NodeProto;
 pub(super) use crate::node::described;
 use crate::node::{MAX_INTEGERS, NodeBuilder};
@@ -23,6 +24,8 @@ pub(super) struct File<'a> {
     pub(super) options: &'a Options,
     /// Files beside the model.
     pub(super) external: &'a External<'a>,
+    /// Functions that nodes may stand for.
+    pub(super) functions: &'a Functions,
 }
 
 /// A node being translated: a [`NodeBuilder`] with the attributes of ONNX.

@@ -11,6 +11,7 @@ use super::context::{Context, File};
 use super::error::{ImportError, NodeProblem, Reason};
 use super::proto::{GraphProto, NodeProto, TensorProto};
 use super::scope::{Scope, holds_graphs};
+use super::sequences::is_of_sequences;
 use super::{ops, order, tensor};
 use crate::builder::FOLDING_ROOM;
 use crate::format::Format;
@@ -35,13 +36,17 @@ pub(super) struct Importer<'a, 'b> {
     pub(super) initializers: HashMap<&'a str, &'a TensorProto>,
     pub(super) producers: HashMap<&'a str, usize>,
     pub(super) bindings: HashMap<&'a str, Binding>,
+    /// Names that stand for lists of values.
+    pub(super) sequences: HashMap<&'a str, Vec<ValueId>>,
     /// Conditions of the Ifs so far, by index of the node.
     pub(super) conditions: HashMap<usize, bool>,
     /// Whether nodes hold graphs: what they did not need may be left.
     pub(super) has_bodies: bool,
     /// Whether it is a branch: its names are its own, and others may have the same.
-    is_branch: bool,
-    problems: &'b mut Vec<NodeProblem>,
+    pub(super) is_branch: bool,
+    /// How deep in functions it is.
+    pub(super) depth: usize,
+    pub(super) problems: &'b mut Vec<NodeProblem>,
     pub(super) remarks: &'b mut Vec<Remark>,
 }
 
@@ -81,7 +86,7 @@ fn reserved_names(proto: &GraphProto) -> HashSet<String> {
 }
 
 impl<'a, 'b> Importer<'a, 'b> {
-    fn new(
+    pub(super) fn new(
         scope: &'a Scope,
         file: File<'a>,
         builder: &'b mut Builder,
@@ -97,9 +102,11 @@ impl<'a, 'b> Importer<'a, 'b> {
             initializers: HashMap::new(),
             producers: HashMap::new(),
             bindings: HashMap::new(),
+            sequences: HashMap::new(),
             conditions: HashMap::new(),
             has_bodies: false,
             is_branch: false,
+            depth: 0,
             problems,
             remarks,
         }
@@ -195,10 +202,20 @@ impl<'a, 'b> Importer<'a, 'b> {
     fn add_node(&mut self, index: usize, used: &HashSet<&str>) {
         let scope = self.scope;
         let node = &scope.proto.node[index];
+        if is_of_sequences(node) {
+            return match self.of_sequences(node) {
+                Ok(Some(given)) => self.bind_given(node, given),
+                Ok(None) => self.bind_failed(node),
+                Err(reason) => self.refuse(node, reason),
+            };
+        }
         let Some(operands) = self.operands(node) else { return self.fail(node) };
         let translated = match scope.bodies.get(&index) {
             Some(bodies) => self.control(index, bodies, &operands),
-            None => self.translate(node, operands, used).map(Some),
+            None => match self.file.functions.of(node).filter(|_| ops::handler(node).is_none()) {
+                Some(function) => self.with_names(node, |importer| importer.call(function, node, &operands)),
+                None => self.translate(node, operands, used).map(Some),
+            },
         };
         match translated {
             Ok(None) => self.bind_failed(node),
@@ -207,11 +224,14 @@ impl<'a, 'b> Importer<'a, 'b> {
                     self.bindings.insert(output, Binding::Value(id));
                 }
             }
-            Err(reason) => {
-                self.problem(name_of(node), &node.op_type, reason);
-                self.bind_failed(node);
-            }
+            Err(reason) => self.refuse(node, reason),
         }
+    }
+
+    /// Records why a node cannot be translated.
+    fn refuse(&mut self, node: &'a NodeProto, reason: Reason) {
+        self.problem(name_of(node), &node.op_type, reason);
+        self.bind_failed(node);
     }
 
     /// The values of a node's operands; `None` when one of them failed.
@@ -235,6 +255,10 @@ impl<'a, 'b> Importer<'a, 'b> {
                 Binding::Value(id) => Some(id),
                 Binding::Failed => None,
             };
+        }
+        if self.sequences.contains_key(name) {
+            self.problem(user.0, user.1, Reason::Sequence { name: name.to_owned() });
+            return None;
         }
         let binding = match self.initializers.get(name) {
             Some(proto) => match tensor::read(proto, self.file.external) {
@@ -273,9 +297,7 @@ impl<'a, 'b> Importer<'a, 'b> {
     ) -> Result<Vec<ValueId>, Reason> {
         let handler = ops::handler(node).ok_or_else(|| unknown_operator(node))?;
         let mark = self.builder.graph.values.len();
-        let name = name_of(node).to_owned();
-        let mut context =
-            Context::new(&mut *self.builder, &mut *self.remarks, node, name, operands, self.file)?;
+        let mut context = self.context(node, operands)?;
         let results = handler(&mut context)?;
         context.finish()?;
         let missing = node.output.iter().enumerate().skip(results.len());
@@ -283,6 +305,30 @@ impl<'a, 'b> Importer<'a, 'b> {
             return Err(Reason::Output { index, name: name.clone() });
         }
         self.name_results(node, &results, mark);
+        Ok(results)
+    }
+
+    /// What a handler sees of a node.
+    pub(super) fn context<'c>(
+        &'c mut self,
+        node: &'c NodeProto,
+        operands: Vec<Option<ValueId>>,
+    ) -> Result<Context<'c>, Reason> {
+        let name = name_of(node).to_owned();
+        Context::new(&mut *self.builder, &mut *self.remarks, node, name, operands, self.file)
+    }
+
+    /// The results that `translate` gives, with the names of the node's.
+    fn with_names(
+        &mut self,
+        node: &NodeProto,
+        translate: impl FnOnce(&mut Self) -> Result<Option<Vec<ValueId>>, Reason>,
+    ) -> Result<Option<Vec<ValueId>>, Reason> {
+        let mark = self.builder.graph.values.len();
+        let results = translate(self)?;
+        if let Some(results) = &results {
+            self.name_results(node, results, mark);
+        }
         Ok(results)
     }
 
@@ -303,7 +349,8 @@ impl<'a, 'b> Importer<'a, 'b> {
         user: (&str, &str),
     ) -> Option<Vec<ValueId>> {
         let (builder, problems, remarks) = (&mut *self.builder, &mut *self.problems, &mut *self.remarks);
-        Importer::new(scope, self.file, builder, problems, remarks).held(bindings, user)
+        let branch = Importer::new(scope, self.file, builder, problems, remarks);
+        branch.held(bindings, self.depth, user)
     }
 
     /// As [`Importer::branch`], of a graph that stays one of its own.
@@ -315,11 +362,22 @@ impl<'a, 'b> Importer<'a, 'b> {
         user: (&str, &str),
     ) -> Option<Vec<ValueId>> {
         let (problems, remarks) = (&mut *self.problems, &mut *self.remarks);
-        Importer::new(scope, self.file, builder, problems, remarks).held(bindings, user)
+        let branch = Importer::new(scope, self.file, builder, problems, remarks);
+        branch.held(bindings, self.depth, user)
     }
 
-    fn held(mut self, bindings: HashMap<&'a str, Binding>, user: (&str, &str)) -> Option<Vec<ValueId>> {
-        (self.bindings, self.is_branch) = (bindings, true);
+    fn held(
+        mut self,
+        bindings: HashMap<&'a str, Binding>,
+        depth: usize,
+        user: (&str, &str),
+    ) -> Option<Vec<ValueId>> {
+        (self.bindings, self.is_branch, self.depth) = (bindings, true, depth);
+        self.results(user)
+    }
+
+    /// The results of a graph that takes the place of a node.
+    pub(super) fn results(&mut self, user: (&str, &str)) -> Option<Vec<ValueId>> {
         self.define();
         let wanted: Vec<&str> = self.proto.output.iter().map(|output| output.name.as_str()).collect();
         self.add_nodes(&wanted);
@@ -329,7 +387,8 @@ impl<'a, 'b> Importer<'a, 'b> {
     /// Marks the results of a node that cannot be translated because of others; an operator
     /// that is not known is reported all the same.
     fn fail(&mut self, node: &'a NodeProto) {
-        if ops::handler(node).is_none() && !holds_graphs(node) {
+        let is_known = ops::handler(node).is_some() || holds_graphs(node) || is_of_sequences(node);
+        if !is_known && self.file.functions.of(node).is_none() {
             self.problem(name_of(node), &node.op_type, unknown_operator(node));
         }
         self.bind_failed(node);

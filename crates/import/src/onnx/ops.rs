@@ -3,13 +3,20 @@
 //! A handler reads its node through [`Context`], adds to the graph and gives the node's results
 //! in order. Attributes and operands that it leaves unread are reported as unsupported.
 
+mod affine_grid;
 mod arg_max;
 mod attention;
 mod average_pool;
 mod batch_normalization;
 mod binary;
+mod bit_cast;
+mod bitwise;
+mod by_value;
 mod cast;
+mod causal_conv;
+mod center_crop_pad;
 mod clip;
+mod col2im;
 mod compare;
 mod concat;
 mod constant;
@@ -20,29 +27,45 @@ mod contrib_gelu;
 mod contrib_normalisation;
 mod conv;
 mod conv_transpose;
+mod cumulative;
+mod deform_conv;
 mod depth_to_space;
 mod dequantize_linear;
+mod det;
 mod dft;
 mod dropout;
 mod dynamic_quantize_linear;
 mod einsum;
+mod eye_like;
 mod flatten;
+mod float_class;
 mod gather;
+mod gather_elements;
+mod gather_nd;
 mod gemm;
 mod global_average_pool;
 mod global_max_pool;
+mod grid_sample;
 mod group_normalization;
 mod identity;
 mod instance_normalization;
 mod is_nan;
 mod layer_normalization;
 mod leaky_relu;
+mod linear_attention;
 mod logic;
+mod loss;
 mod lp_normalization;
+mod lp_pool;
 mod lrn;
 mod matmul;
 mod matmul_nbits;
 mod max_pool;
+mod max_unpool;
+mod mean_variance_normalization;
+mod non_max_suppression;
+mod one_hot;
+mod optional;
 mod pad;
 mod pow;
 mod prelu;
@@ -52,21 +75,30 @@ mod qlinear_matmul;
 mod qlinear_pointwise;
 mod qlinear_pool;
 mod quantize_linear;
+mod random;
 mod range;
 mod recurrent;
 mod reduce;
 mod relu;
 mod reshape;
 mod resize;
+mod reverse_sequence;
 mod rms_normalization;
+mod roi_align;
 mod rotary_embedding;
+mod scatter;
 mod shape;
+mod shrink;
 mod size;
 mod slice;
 mod softmax;
 mod split;
 mod squeeze;
+mod stft;
+mod swiglu;
+mod tensor_scatter;
 mod tile;
+mod top_k;
 mod transpose;
 mod trilu;
 mod unary;
@@ -74,6 +106,7 @@ mod unsqueeze;
 mod upsample;
 mod variadic;
 mod where_op;
+mod window_function;
 
 use std::borrow::Cow;
 
@@ -94,13 +127,20 @@ macro_rules! operators {
 }
 
 operators! {
+    affine_grid: "AffineGrid";
     arg_max: "ArgMax", "ArgMin";
-    attention: "Attention";
+    attention: "Attention", "ai.onnx.preview::FlexAttention";
     average_pool: "AveragePool";
     batch_normalization: "BatchNormalization";
     binary: "Add", "Sub", "Mul", "Div", "Mod";
+    bit_cast: "BitCast";
+    bitwise: "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor";
+    by_value: "Compress", "NonZero", "Unique";
     cast: "Cast", "CastLike";
+    causal_conv: "CausalConvWithState";
+    center_crop_pad: "CenterCropPad";
     clip: "Clip";
+    col2im: "Col2Im";
     compare: "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual";
     concat: "Concat";
     constant: "Constant";
@@ -113,29 +153,45 @@ operators! {
         "com.microsoft::SkipSimplifiedLayerNormalization";
     conv: "Conv";
     conv_transpose: "ConvTranspose";
+    cumulative: "CumProd", "CumSum";
+    deform_conv: "DeformConv";
     depth_to_space: "DepthToSpace", "SpaceToDepth";
     dequantize_linear: "DequantizeLinear", "com.microsoft::DequantizeLinear";
+    det: "Det";
     dft: "DFT";
     dropout: "Dropout";
     dynamic_quantize_linear: "DynamicQuantizeLinear";
     einsum: "Einsum";
+    eye_like: "EyeLike";
     flatten: "Flatten";
+    float_class: "IsInf", "IsNaN";
     gather: "Gather";
+    gather_elements: "GatherElements";
+    gather_nd: "GatherND";
     gemm: "Gemm";
     global_average_pool: "GlobalAveragePool";
     global_max_pool: "GlobalMaxPool";
+    grid_sample: "GridSample";
     group_normalization: "GroupNormalization";
     identity: "Identity";
     instance_normalization: "InstanceNormalization";
     is_nan: "IsNaN";
     layer_normalization: "LayerNormalization";
     leaky_relu: "LeakyRelu";
+    linear_attention: "LinearAttention";
     logic: "And", "Or", "Xor";
+    loss: "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss";
     lp_normalization: "LpNormalization";
+    lp_pool: "GlobalLpPool", "LpPool";
     lrn: "LRN";
     matmul: "MatMul";
     matmul_nbits: "com.microsoft::MatMulNBits";
     max_pool: "MaxPool";
+    max_unpool: "MaxUnpool";
+    mean_variance_normalization: "MeanVarianceNormalization";
+    non_max_suppression: "NonMaxSuppression";
+    one_hot: "Hardmax", "OneHot";
+    optional: "OptionalGetElement", "OptionalHasElement";
     pad: "Pad";
     pow: "Pow";
     prelu: "PRelu";
@@ -146,6 +202,7 @@ operators! {
         "com.microsoft::QLinearSigmoid";
     qlinear_pool: "com.microsoft::QLinearAveragePool", "com.microsoft::QLinearGlobalAveragePool";
     quantize_linear: "QuantizeLinear", "com.microsoft::QuantizeLinear";
+    random: "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike";
     range: "Range";
     recurrent: "GRU", "LSTM", "RNN", "com.microsoft::DynamicQuantizeLSTM";
     reduce: "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
@@ -153,15 +210,23 @@ operators! {
     relu: "Relu";
     reshape: "Reshape";
     resize: "Resize";
+    reverse_sequence: "ReverseSequence";
     rms_normalization: "RMSNormalization", "SimplifiedLayerNormalization";
+    roi_align: "RoiAlign";
     rotary_embedding: "RotaryEmbedding";
+    scatter: "Scatter", "ScatterElements", "ScatterND";
     shape: "Shape";
+    shrink: "Shrink";
     size: "Size";
     slice: "Slice";
     softmax: "LogSoftmax", "Softmax";
     split: "Split";
     squeeze: "Squeeze";
+    stft: "STFT";
+    swiglu: "SwiGLU";
+    tensor_scatter: "TensorScatter";
     tile: "Expand", "Tile";
+    top_k: "TopK";
     transpose: "Transpose";
     trilu: "Trilu";
     unary: "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf",
@@ -172,6 +237,7 @@ operators! {
     upsample: "Upsample";
     variadic: "Max", "Mean", "Min", "Sum";
     where_op: "Where";
+    window_function: "BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix";
 }
 
 /// The handler of a node, when its operator is one of the list.
@@ -190,9 +256,9 @@ pub(super) fn qualified(node: &NodeProto) -> Cow<'_, str> {
 
 /// The names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    // What holds graphs is more than one node: the importer puts those in.
-    let holding = ["If", "Loop", "Scan"];
-    let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).chain(holding).collect();
+    // What holds graphs is more than one node: the importer puts those in. Sequences are lists it keeps.
+    let others = ["If", "Loop", "Scan"].into_iter().chain(super::sequences::OPERATORS);
+    let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).chain(others).collect();
     names.sort_unstable();
     names.into_iter()
 }

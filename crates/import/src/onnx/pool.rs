@@ -1,6 +1,6 @@
 //! Pools over one, two or three image axes: [`pool`] and [`global_pool`].
 
-use npukit_graph::op::{Reshape, Transpose, Window};
+use npukit_graph::op::{Conv, Reshape, Slice, SliceRange, Transpose, Window};
 use npukit_graph::{Op, ValueId};
 
 use super::context::Context;
@@ -17,26 +17,60 @@ pub(super) fn pool(
     x: ValueId,
     make: impl Fn(Window) -> Op,
 ) -> Result<ValueId, Reason> {
+    over_windows(context, x, |context, x, window| context.emit(make(window), vec![x]))
+}
+
+/// Sums of the elements in windows of `x`, which the node's attributes describe: a convolution of each channel with
+/// ones. Those of three axes are sums of sums.
+pub(super) fn sums(context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
+    over_windows(context, x, |context, x, window| {
+        let &[_, rows, columns, channels] = context.shape(x) else {
+            let (found, legal) = (format!("{:?}", context.shape(x)), "an image".to_owned());
+            return Err(Reason::OperandValue { operand: "X", found, legal });
+        };
+        let weights = context.filled(x, 1.0, &[window.kernel[0], window.kernel[1], 1, channels])?;
+        let [strides, dilations] = [window.strides, window.dilations];
+        let pads = window.effective_pads([rows, columns])?;
+        let output = window.output([rows, columns])?;
+        let op = Conv { strides, dilations, pads, group: channels };
+        let y = context.emit(op, vec![x, weights])?;
+        // Rows and columns that no window starts at are padding that none needs.
+        let ranges = [1, 2].map(|axis| SliceRange { axis, start: 0, length: output[axis - 1], step: 1 });
+        if context.shape(y)[1..3] == output {
+            Ok(y)
+        } else {
+            context.helper("windows", Slice { ranges: ranges.to_vec() }, vec![y])
+        }
+    })
+}
+
+/// What `apply` makes of the images of `x` and the windows over them that the node's attributes describe; of three axes
+/// the last two first.
+fn over_windows(
+    context: &mut Context<'_>,
+    x: ValueId,
+    apply: impl Fn(&mut Context<'_>, ValueId, Window) -> Result<ValueId, Reason>,
+) -> Result<ValueId, Reason> {
     let shape = context.shape(x).to_vec();
     let windows = Windows::new(context, image_sizes(&shape), None, 0)?;
     let ceil_mode = ceil_mode(context)?;
-    let make = |window: Window| make(Window { ceil_mode, ..window });
+    let with_ceil = |window: Window| Window { ceil_mode, ..window };
     match (windows.depth(), &shape[..]) {
         (Some(depth), &[n, c, d, h, w]) => {
             let slices = context.permute(x, &[0, 2, 3, 4, 1], "ndhwc")?;
             let slices = context.helper("slices", Reshape { shape: vec![n * d, h, w, c] }, vec![slices])?;
-            let y = context.helper("image", make(windows.image()), vec![slices])?;
+            let y = apply(context, slices, with_ceil(windows.image()))?;
             let (rows, columns) = (context.shape(y)[1], context.shape(y)[2]);
             let shape = vec![n, d, rows * columns, c];
             let y = context.helper("columns", Reshape { shape }, vec![y])?;
-            let y = context.emit(make(depth), vec![y])?;
+            let y = apply(context, y, with_ceil(depth))?;
             let shape = vec![n, context.shape(y)[1], rows, columns, c];
             let y = context.helper("volume", Reshape { shape }, vec![y])?;
             context.helper("ncdhw", Transpose { perm: vec![0, 4, 1, 2, 3] }, vec![y])
         }
         _ => {
             let image = Image::new(context, x, "X")?;
-            let y = context.emit(make(windows.image()), vec![image.value])?;
+            let y = apply(context, image.value, with_ceil(windows.image()))?;
             image.restore(context, y)
         }
     }

@@ -16,6 +16,41 @@ pub struct ModelProto {
     /// Operator sets, one per domain.
     #[prost(message, repeated, tag = "8")]
     pub opset_import: Vec<OperatorSetIdProto>,
+    /// Functions that nodes stand for.
+    #[prost(message, repeated, tag = "25")]
+    pub functions: Vec<FunctionProto>,
+}
+
+/// A function: nodes that take the place of one.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct FunctionProto {
+    /// The operator that stands for it.
+    #[prost(string, tag = "1")]
+    pub name: String,
+    /// Names of the operands within it.
+    #[prost(string, repeated, tag = "4")]
+    pub input: Vec<String>,
+    /// Names of the results within it.
+    #[prost(string, repeated, tag = "5")]
+    pub output: Vec<String>,
+    /// Names of attributes that have no default.
+    #[prost(string, repeated, tag = "6")]
+    pub attribute: Vec<String>,
+    /// The nodes.
+    #[prost(message, repeated, tag = "7")]
+    pub node: Vec<NodeProto>,
+    /// Operator sets, one per domain.
+    #[prost(message, repeated, tag = "9")]
+    pub opset_import: Vec<OperatorSetIdProto>,
+    /// The operator's domain.
+    #[prost(string, tag = "10")]
+    pub domain: String,
+    /// Attributes with their defaults.
+    #[prost(message, repeated, tag = "11")]
+    pub attribute_proto: Vec<AttributeProto>,
+    /// Tells functions of one name apart.
+    #[prost(string, tag = "13")]
+    pub overload: String,
 }
 
 /// Version of the operators of a domain.
@@ -81,6 +116,9 @@ pub struct NodeProto {
     /// Domain of the operator; empty or `ai.onnx` for the standard's own.
     #[prost(string, tag = "7")]
     pub domain: String,
+    /// Tells functions of one name apart.
+    #[prost(string, tag = "8")]
+    pub overload: String,
 }
 
 /// A named attribute: one of the value fields is set, as `kind` says.

@@ -93,7 +93,7 @@ fn convolutions_that_make_no_sense_are_refused() {
     let reason = refused(&[1, 2, 4], &[2, 2, 3, 3], base());
     let expected = "operand \"W\" is [2, 2, 3, 3]; legal: 3 axes, the last 1 of 1 or more";
     assert_eq!(reason.to_string(), expected);
-    for dims in [&[1, 2][..], &[1, 2, 4, 4, 4]] {
+    for dims in [&[1, 2][..], &[1, 2, 4, 4, 4, 4]] {
         let reason = refused(dims, &[&[2, 2], &dims[2..]].concat(), base());
         assert!(matches!(reason, Reason::OperandValue { operand: "X", .. }), "{reason}");
     }

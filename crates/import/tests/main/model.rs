@@ -19,7 +19,7 @@ impl Model {
     pub fn new(opset: i64) -> Self {
         let opset_import = vec![OperatorSetIdProto { domain: String::new(), version: opset }];
         let graph = Some(GraphProto { name: "g".to_owned(), ..GraphProto::default() });
-        Self { proto: ModelProto { ir_version: 8, graph, opset_import } }
+        Self { proto: ModelProto { ir_version: 8, graph, opset_import, functions: Vec::new() } }
     }
 
     pub fn graph(&mut self) -> &mut GraphProto {

@@ -230,7 +230,7 @@ fn resizes_that_make_no_sense_are_refused() {
     let reason = row(13, base(), scales(&[1.0, 1.0, 32768.0, 16384.0])).reason();
     assert!(matches!(reason, Reason::TooLarge { .. }), "{reason}");
     for node in [
-        base().string("mode", "cubic"),
+        base().string("mode", "quartic"),
         base().string("nearest_mode", "simple"),
         base().string("mode", "linear").int("antialias", 1).int("exclude_outside", 1),
         base().ints("axes", &[1, 2, 3, 3]),

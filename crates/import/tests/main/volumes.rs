@@ -62,6 +62,58 @@ fn volumes_are_pooled_along_all_three_axes() {
     assert_close(run(average().int("count_include_pad", 1)), pooled(shape, kernel, strides, pads, all));
 }
 
+/// The convolution of `[4, 3, 4, 5]` by `[4, 2, 2, 3, 2]` in two groups, element by element.
+fn convolved(x: &[f32], weights: &[f32], strides: [usize; 3], pads: [usize; 3]) -> Vec<f32> {
+    let (shape, kernel) = ([3, 4, 5], [2, 3, 2]);
+    let size = |axis: usize| (shape[axis] + 2 * pads[axis] - kernel[axis]) / strides[axis] + 1;
+    let volume = |sizes: [usize; 3]| {
+        (0..sizes[0])
+            .flat_map(move |a| (0..sizes[1]).flat_map(move |b| (0..sizes[2]).map(move |c| [a, b, c])))
+    };
+    let mut values = Vec::new();
+    for (filter, at) in (0..4).flat_map(|f| volume([size(0), size(1), size(2)]).map(move |at| (f, at))) {
+        let mut sum = 0.0;
+        for (channel, tap) in (0..2).flat_map(|c| volume(kernel).map(move |tap| (c, tap))) {
+            let place = [0, 1, 2].map(|i| (at[i] * strides[i] + tap[i]).checked_sub(pads[i]));
+            let [Some(z), Some(y), Some(x_)] = place else { continue };
+            if z < 3 && y < 4 && x_ < 5 {
+                let weight = weights[((filter * 2 + channel) * 2 + tap[0]) * 6 + tap[1] * 2 + tap[2]];
+                sum += weight * x[((filter / 2 * 2 + channel) * 3 + z) * 20 + y * 5 + x_];
+            }
+        }
+        values.push(sum);
+    }
+    values
+}
+
+#[test]
+fn volumes_are_convolved_and_spread() {
+    let noise = |count: usize, step: usize| -> Vec<f32> {
+        (0..count).map(|i| ((i * step) % 17) as f32 - 8.0).collect()
+    };
+    let (x, weights) = (noise(240, 5), noise(96, 7));
+    let kernel = || vec![float_tensor("w", &[4, 2, 2, 3, 2], &weights)];
+    for (strides, pads) in [([1, 1, 1], [0, 0, 0]), ([2, 1, 3], [1, 1, 0]), ([1, 2, 2], [1, 0, 1])] {
+        let wide = |sizes: [usize; 3]| sizes.map(|size| size as i64);
+        let of = |op: &str| {
+            let node = node(op, &["x", "w"], &["y"]).int("group", 2).ints("strides", &wide(strides));
+            node.ints("pads", &[wide(pads), wide(pads)].concat())
+        };
+        let (shape, y) =
+            unary(13, &[1, 4, 3, 4, 5], of("Conv"), kernel()).run(&[floats(&[1, 4, 3, 4, 5], &x)]);
+        assert_eq!(y, convolved(&x, &weights, strides, pads), "{strides:?} {pads:?}");
+        // What is spread is the transposed matrix: the products with any two vectors agree.
+        let dims: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
+        let other = noise(y.len(), 3);
+        let extra = [0, 1, 2].map(|i| ([3, 4, 5][i] + 2 * pads[i] - [2, 3, 2][i]) % strides[i]);
+        let spread = of("ConvTranspose").ints("output_padding", &wide(extra));
+        let (back, spread) = unary(13, &dims, spread, kernel()).run(&[floats(&shape, &other)]);
+        assert_eq!(back, [1, 4, 3, 4, 5]);
+        let dot = |l: &[f32], r: &[f32]| l.iter().zip(r).map(|(l, r)| l * r).sum::<f32>();
+        assert_eq!(dot(&y, &other), dot(&x, &spread), "{strides:?} {pads:?}");
+    }
+}
+
 #[test]
 fn signals_are_pooled_and_spread() {
     let run = |node: NodeProto| {

@@ -153,7 +153,8 @@ fn small_weights() -> Vec<u8> {
         ..GraphProto::default()
     };
     let opset = OperatorSetIdProto { version: 13, ..OperatorSetIdProto::default() };
-    ModelProto { ir_version: 8, opset_import: vec![opset], graph: Some(graph) }.encode_to_vec()
+    ModelProto { ir_version: 8, opset_import: vec![opset], graph: Some(graph), ..Default::default() }
+        .encode_to_vec()
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! BatchNormalization in inference form; the channels become the last axis.
+//! BatchNormalization: by the statistics it is given, or in training form by those of its operand, which then moves the
+//! others. The channels become the last axis.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::BatchNormalization;
+use npukit_graph::op::{BatchNormalization, BinaryKind, ReduceKind};
 
 use super::super::attributes::unsupported;
 use super::super::channels::by_channel;
@@ -15,12 +16,29 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         operands.push(context.input(index, name)?);
     }
     let epsilon = context.attributes.float_or("epsilon", 1e-5)?;
-    context.attributes.without_effect("momentum"); // of training
-    if context.attributes.flag("training_mode", false)? {
-        return Err(unsupported("training_mode", 1, "0"));
-    }
+    let momentum = context.attributes.float_or("momentum", 0.9)?; // of training
     if context.opset < 9 && !context.attributes.flag("spatial", true)? {
         return Err(unsupported("spatial", 0, "1"));
     }
-    by_channel(context, BatchNormalization { epsilon }, operands)
+    if !context.attributes.flag("training_mode", false)? {
+        return by_channel(context, BatchNormalization { epsilon }, operands);
+    }
+    let (x, rank) = (operands[0], context.shape(operands[0]).len());
+    let axes: Vec<usize> = (0..rank).filter(|&axis| axis != 1).collect();
+    let mean = context.reduce(ReduceKind::Mean, x, axes.clone(), true)?;
+    let centred = context.binary(BinaryKind::Sub, x, mean)?;
+    let squares = context.binary(BinaryKind::Mul, centred, centred)?;
+    let variance = context.reduce(ReduceKind::Mean, squares, axes, false)?;
+    let channels = context.shape(variance).to_vec();
+    let mean = context.reshape(mean, channels)?;
+    let kept = [(operands[3], mean), (operands[4], variance)];
+    (operands[3], operands[4]) = (mean, variance);
+    let mut results = by_channel(context, BatchNormalization { epsilon }, operands)?;
+    for (old, new) in kept {
+        let (share, rest) = (context.scalar(old, momentum)?, context.scalar(new, 1.0 - momentum)?);
+        let (old, new) =
+            (context.binary(BinaryKind::Mul, old, share)?, context.binary(BinaryKind::Mul, new, rest)?);
+        results.push(context.binary(BinaryKind::Add, old, new)?);
+    }
+    Ok(results)
 }

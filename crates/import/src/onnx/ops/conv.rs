@@ -1,4 +1,4 @@
-//! Conv over one or two axes: constant weights become HWIO at once.
+//! Conv over one to three axes: constant weights become HWIO at once.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Conv, Pad, PadMode, Reshape};
@@ -7,6 +7,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::image::{Image, MAX_CROPPED, Windows, image_sizes};
+use super::super::volume;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
@@ -26,6 +27,9 @@ pub(super) fn conv(
     let sizes = image_sizes(context.shape(x)).to_vec();
     let windows = Windows::new(context, &sizes, Some(&kernel), MAX_CROPPED)?;
     let group = group(context, x)?;
+    if windows.axes.len() == 3 {
+        return volume::conv(context, [x, weights], bias, &windows, group);
+    }
     let image = Image::new(context, x, "X")?;
     let cropped = match windows.crop() {
         Some([rows, columns]) => {
@@ -46,13 +50,13 @@ pub(super) fn conv(
 pub(super) fn kernel(context: &Context<'_>, x: ValueId, weights: ValueId) -> Result<Vec<usize>, Reason> {
     let (shape, kernel) = (context.shape(weights), image_sizes(context.shape(weights)));
     let rank = context.shape(x).len();
-    if shape.len() == rank && matches!(rank, 3 | 4) && !kernel.contains(&0) {
+    if shape.len() == rank && matches!(rank, 3..=5) && !kernel.contains(&0) {
         return Ok(kernel.to_vec());
     }
     let (operand, shape, legal) = match rank {
-        3 | 4 => ("W", shape, format!("{rank} axes, the last {} of 1 or more", rank - 2)),
+        3..=5 => ("W", shape, format!("{rank} axes, the last {} of 1 or more", rank - 2)),
         _ => {
-            let legal = "[n, c, w] or [n, c, h, w]: convolutions are over one or two axes";
+            let legal = "[n, c, w], [n, c, h, w] or [n, c, d, h, w]: convolutions are over one to three axes";
             ("X", context.shape(x), legal.to_owned())
         }
     };

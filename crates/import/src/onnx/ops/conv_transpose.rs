@@ -1,7 +1,7 @@
-//! ConvTranspose over one or two axes: constant weights become HWIO, as those of Conv, at once.
+//! ConvTranspose over one to three axes: constant weights become HWIO, as those of Conv, at once.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{ConvTranspose, Reshape, Transpose};
+use npukit_graph::op::{ConvTranspose, Reshape, Slice, SliceRange, Transpose};
 
 use super::super::attributes::unsupported;
 use super::super::context::Context;
@@ -9,6 +9,7 @@ use super::super::error::Reason;
 use super::super::image::{
     Image, WindowAxis, Windows, auto_pad, image_sizes, same_pads, signed, stated_pads,
 };
+use super::super::volume;
 use super::conv::{group, kernel};
 
 /// Translates one node.
@@ -20,23 +21,42 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let mut windows = Windows::without_pads(context, sizes.len(), Some(&kernel))?;
     let output_padding = resolve(context, &sizes, &mut windows)?;
     let group = group(context, x)?;
-    let image = Image::new(context, x, "X")?;
-    let weights = hwio(context, weights, group)?;
     let window = windows.image();
     let op = ConvTranspose {
         strides: window.strides,
         dilations: window.dilations,
         pads: window.pads,
         output_padding: match output_padding[..] {
-            [rows, columns] => [rows, columns],
+            [.., rows, columns] => [rows, columns],
             // Default: nothing stated means no padding.
             _ => [0, output_padding.last().copied().unwrap_or(0)],
         },
         group,
     };
+    if let ([depth, ..], &[depth_padding, _, _]) = (&windows.axes[..], &output_padding[..]) {
+        let size = full_size(sizes[0], depth) + depth_padding as i64 - depth.pads[0] - depth.pads[1];
+        let size =
+            usize::try_from(size).map_err(|_| unsupported("pads", depth.pads, "less than the result has"))?;
+        let tap = |context: &mut Context<'_>, tap: usize| {
+            let weights = slice(context, weights, tap)?;
+            hwio(context, weights, group)
+        };
+        return Ok(vec![volume::conv_transpose(context, x, bias, &op, (*depth, size), tap)?]);
+    }
+    let image = Image::new(context, x, "X")?;
+    let weights = hwio(context, weights, group)?;
     let operands = [image.value, weights].into_iter().chain(bias).collect();
     let y = context.emit(op, operands)?;
     Ok(vec![image.restore(context, y)?])
+}
+
+/// One slice of the kernel: weights `[ci, co / group, kd, kh, kw]` without their axis 2.
+fn slice(context: &mut Context<'_>, weights: ValueId, index: usize) -> Result<ValueId, Reason> {
+    let mut shape = context.shape(weights).to_vec();
+    let range = SliceRange { axis: 2, start: index, length: 1, step: 1 };
+    let slice = context.helper("tap", Slice { ranges: vec![range] }, vec![weights])?;
+    shape.remove(2);
+    context.reshape(slice, shape)
 }
 
 /// Sets the pads and gives the output padding, from `pads`, `output_padding`, `output_shape` and

@@ -4,7 +4,7 @@
 //! Rows and columns are resampled as an image is, other axes one by one.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{Coordinates, Crop, NearestMode, Reshape, Resize, ResizeMode};
+use npukit_graph::op::{Coordinates, Crop, Cubic, NearestMode, Reshape, Resize, ResizeMode};
 
 use super::super::attributes::unsupported;
 use super::super::context::Context;
@@ -282,17 +282,18 @@ fn nearest_mode(context: &mut Context<'_>) -> Result<NearestMode, Reason> {
 }
 
 fn mode(context: &mut Context<'_>, nearest: NearestMode) -> Result<ResizeMode, Reason> {
-    context.attributes.without_effect("cubic_coeff_a"); // of mode cubic
+    let slope = context.attributes.float_or("cubic_coeff_a", -0.75)?;
     let antialias = context.attributes.flag("antialias", false)?;
+    let exclude_outside = context.attributes.flag("exclude_outside", false)?;
     let mode = match context.attributes.string("mode")?.as_deref() {
         None | Some("nearest") => ResizeMode::Nearest(nearest),
         Some("linear" | "bilinear") if antialias => ResizeMode::LinearAntialiased,
         Some("linear" | "bilinear") => ResizeMode::Linear,
-        Some(other) => return Err(unsupported("mode", other, "nearest or linear")),
+        Some("cubic") => ResizeMode::Cubic(Cubic { slope, antialias, exclude_outside }),
+        Some(other) => return Err(unsupported("mode", other, "nearest, linear or cubic")),
     };
     // It changes the weights at the border of what reaches beyond it.
-    let widened = mode == ResizeMode::LinearAntialiased;
-    if context.attributes.flag("exclude_outside", false)? && widened {
+    if exclude_outside && mode == ResizeMode::LinearAntialiased {
         return Err(unsupported("exclude_outside", 1, "0 with antialias"));
     }
     Ok(mode)

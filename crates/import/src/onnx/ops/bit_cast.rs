@@ -1,0 +1,16 @@
+//! BitCast.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::BitCast;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+use super::super::tensor::element_type;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "input")?;
+    let code = context.attributes.int("to")?.ok_or(Reason::AttributeMissing { name: "to" })?;
+    let to = element_type(i32::try_from(code).unwrap_or(i32::MAX))?;
+    Ok(vec![context.emit(BitCast { to }, vec![x])?])
+}

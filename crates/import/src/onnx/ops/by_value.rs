@@ -1,0 +1,135 @@
+//! NonZero, Compress and Unique: operators whose result has a shape that depends on the values of their operand, which
+//! must be constants for that.
+
+use std::cmp::Ordering;
+
+use npukit_graph::ValueId;
+use npukit_graph::op::Gather;
+use npukit_numeric::{Tensor, TensorData};
+
+use super::super::context::{Context, described};
+use super::super::error::Reason;
+use crate::shape::tensor;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    match context.op_type() {
+        "NonZero" => non_zero(context),
+        "Compress" => compress(context),
+        _ => unique(context),
+    }
+}
+
+/// The coordinates of the elements that are not 0, an axis of the operand after the other.
+fn non_zero(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "X")?;
+    let x = context.decides(x, "X")?;
+    let shape = x.shape().to_vec();
+    let places: Vec<usize> = positions(&x.reals(), |value| value != 0.0);
+    context.reserve(&[places.len(), shape.len().max(1)])?;
+    let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>();
+    let along = |axis: usize| {
+        let (size, inner) = (shape[axis], inner(axis));
+        places.iter().map(move |place| (place / inner % size) as i64)
+    };
+    let values = (0..shape.len()).flat_map(along).collect();
+    Ok(vec![context.indices(vec![shape.len(), places.len()], values)?])
+}
+
+/// The slices along an axis, or of all elements one after the other, where a condition holds.
+fn compress(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let (x, condition) = (context.input(0, "input")?, context.input(1, "condition")?);
+    let condition = context.decides(condition, "condition")?;
+    let kept: Vec<i64> =
+        positions(&condition.reals(), |value| value != 0.0).into_iter().map(|place| place as i64).collect();
+    let shape = context.shape(x).to_vec();
+    let (x, axis) = match context.attributes.int("axis")? {
+        Some(axis) => (x, Context::axis("axis", axis, shape.len())?),
+        None => (context.reshape(x, vec![shape.iter().product()])?, 0),
+    };
+    if condition.data().len() > context.shape(x)[axis] {
+        let (found, legal) = (described(&condition), format!("no more than {}", context.shape(x)[axis]));
+        return Err(Reason::OperandValue { operand: "condition", found, legal });
+    }
+    let kept = context.indices(vec![kept.len()], kept)?;
+    Ok(vec![context.emit(Gather { axis }, vec![x, kept])?])
+}
+
+fn positions(values: &[f64], wanted: impl Fn(f64) -> bool) -> Vec<usize> {
+    (0..values.len()).filter(|&place| wanted(values[place])).collect()
+}
+
+/// The different slices along an axis (or elements), where each is first, which each is, and how often it comes.
+fn unique(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "X")?;
+    let x_constant = context.decides(x, "X")?;
+    let shape = x_constant.shape().to_vec();
+    context.reserve(&shape)?;
+    let stated = context.attributes.int("axis")?;
+    let (rows, axis) = match stated {
+        Some(axis) => (x, Context::axis("axis", axis, shape.len())?),
+        None => (context.reshape(x, vec![shape.iter().product()])?, 0),
+    };
+    let slices = slices(&x_constant, stated.map(|_| axis));
+    // Each slice's place in the order of their values; equal ones stay in the order they come in.
+    let mut order: Vec<usize> = (0..slices.len()).collect();
+    order.sort_by(|&left, &right| compare(&slices[left], &slices[right]));
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for place in order {
+        match groups.last_mut() {
+            Some(group) if compare(&slices[group[0]], &slices[place]) == Ordering::Equal => group.push(place),
+            _ => groups.push(vec![place]),
+        }
+    }
+    if !context.attributes.flag("sorted", true)? {
+        groups.sort_by_key(|group| group[0]);
+    }
+    let mut inverse = vec![0; slices.len()];
+    for (index, group) in groups.iter().enumerate() {
+        group.iter().for_each(|&place| inverse[place] = index as i64);
+    }
+    let first: Vec<i64> = groups.iter().map(|group| group[0] as i64).collect();
+    let counts: Vec<i64> = groups.iter().map(|group| group.len() as i64).collect();
+    let first = context.indices(vec![first.len()], first)?;
+    let y = context.emit(Gather { axis }, vec![rows, first])?;
+    let inverse = context.indices(vec![inverse.len()], inverse)?;
+    Ok(vec![y, first, inverse, context.indices(vec![counts.len()], counts)?])
+}
+
+/// The elements of each slice along an axis; without one, each element.
+fn slices(x: &Tensor, axis: Option<usize>) -> Vec<Vec<f64>> {
+    let (values, shape) = (x.reals(), x.shape());
+    let Some(axis) = axis else { return values.into_iter().map(|value| vec![value]).collect() };
+    let (size, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
+    let mut slices = vec![Vec::new(); size];
+    for (block, row) in values.chunks(inner.max(1)).enumerate() {
+        slices[block % size.max(1)].extend_from_slice(row);
+    }
+    slices
+}
+
+/// The order of slices: that of their first elements that differ. NaN comes last, as equal as it is.
+fn compare(left: &[f64], right: &[f64]) -> Ordering {
+    let pairs = left.iter().zip(right);
+    let order = |(left, right): (&f64, &f64)| {
+        // Default: what does not compare is a NaN, one or both.
+        left.partial_cmp(right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
+    };
+    pairs.map(order).find(|order| order.is_ne()).unwrap_or(Ordering::Equal) // Default: none differs.
+}
+
+impl Context<'_> {
+    /// A value that decides the shape of a result: a constant.
+    pub(super) fn decides(&self, id: ValueId, operand: &'static str) -> Result<Tensor, Reason> {
+        let constant = self.constant(id, operand).map_err(|_| Reason::ShapeByValue { operand })?;
+        // Integers beyond 2^53 would not be told apart.
+        let exact = |values: &[i64]| values.iter().all(|value| value.unsigned_abs() <= 1 << 53);
+        match constant.data() {
+            TensorData::I64(values) if !exact(values) => {
+                let (found, legal) = (described(&constant), "integers up to 2^53".to_owned());
+                Err(Reason::OperandValue { operand, found, legal })
+            }
+            _ => tensor(constant.shape().to_vec(), constant.data().clone()),
+        }
+    }
+}

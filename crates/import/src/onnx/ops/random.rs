@@ -1,0 +1,11 @@
+//! Operators that draw random numbers: refused, as no two programs would draw the same.
+
+use npukit_graph::ValueId;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Refuses the node.
+pub(super) fn translate(_context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    Err(Reason::Random)
+}
