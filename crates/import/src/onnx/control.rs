@@ -47,7 +47,7 @@ impl<'a> Importer<'a, '_> {
             }
             self.name_results(node, results, mark);
         }
-        self.has_bodies = true;
+        self.builder.has_leftovers = true;
         Ok(results)
     }
 

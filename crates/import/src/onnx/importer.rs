@@ -40,8 +40,6 @@ pub(super) struct Importer<'a, 'b> {
     pub(super) sequences: HashMap<&'a str, Vec<ValueId>>,
     /// Conditions of the Ifs so far, by index of the node.
     pub(super) conditions: HashMap<usize, bool>,
-    /// Whether nodes hold graphs: what they did not need may be left.
-    pub(super) has_bodies: bool,
     /// Whether it is a branch: its names are its own, and others may have the same.
     pub(super) is_branch: bool,
     /// How deep in functions it is.
@@ -66,11 +64,10 @@ pub(super) fn import(
     let wanted = importer.wanted()?;
     importer.add_nodes(&wanted);
     importer.add_outputs(&wanted);
-    let has_bodies = importer.has_bodies;
     if !problems.is_empty() {
         return Err(ImportError::Problems { problems });
     }
-    if has_bodies {
+    if builder.has_leftovers {
         // What only branches that are not taken need, and rounds that came to nothing.
         builder.graph.remove_dead();
     }
@@ -104,7 +101,6 @@ impl<'a, 'b> Importer<'a, 'b> {
             bindings: HashMap::new(),
             sequences: HashMap::new(),
             conditions: HashMap::new(),
-            has_bodies: false,
             is_branch: false,
             depth: 0,
             problems,

@@ -2,8 +2,8 @@
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
-    Binary, BinaryKind, Cast, Clip, Compare, CompareKind, QuantizeLinear, Reduce, ReduceKind, Unary, UnaryKind,
-    Where,
+    Binary, BinaryKind, Cast, Clip, Compare, CompareKind, QuantizeLinear, Reduce, ReduceKind, Unary,
+    UnaryKind, Where,
 };
 use npukit_numeric::ElementType;
 
