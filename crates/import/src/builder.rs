@@ -23,6 +23,8 @@ pub(crate) struct Builder {
     node_names: Names,
     /// Transposed values by source and permutation: consumers share them.
     permuted: HashMap<(ValueId, Vec<usize>), ValueId>,
+    /// Whether nodes may be there that nothing needs.
+    pub(crate) has_leftovers: bool,
     /// Elements that folding may still make; what is beyond stays a node.
     budget: usize,
 }
@@ -33,7 +35,7 @@ impl Builder {
     pub(crate) fn new(name: &str, reserved: HashSet<String>, budget: usize) -> Self {
         let graph = Graph { name: name.to_owned(), ..Graph::default() };
         let (value_names, node_names) = (Names::new(reserved), Names::new(HashSet::new()));
-        Self { graph, value_names, node_names, permuted: HashMap::new(), budget }
+        Self { graph, value_names, node_names, permuted: HashMap::new(), has_leftovers: false, budget }
     }
 
     /// Adds a node, or the constants it makes when all its operands are constants.
@@ -166,10 +168,10 @@ fn folds(op: &Op) -> bool {
             | Op::Softmax(_)
             | Op::LogSoftmax(_)
             | Op::Lrn(_)
+            | Op::Loop(_)
             | Op::Det(_)
             | Op::GridSample(_)
             | Op::RoiAlign(_)
-            | Op::Loop(_)
     )
 }
 

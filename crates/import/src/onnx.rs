@@ -7,6 +7,7 @@
 //! collected into one [`ImportError`].
 
 mod attributes;
+mod boxes;
 mod channels;
 mod context;
 mod control;

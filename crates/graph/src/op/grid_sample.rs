@@ -30,6 +30,17 @@ pub enum Outside {
     Reflection,
 }
 
+/// What coordinates count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Places {
+    /// From -1 to 1, the outer edges of the outermost elements.
+    Edges,
+    /// From -1 to 1, the centres of the outermost elements (ONNX attribute `align_corners`).
+    Centres,
+    /// Elements, from 0.
+    Elements,
+}
+
 /// Samples the image axes of `[n, .., c]` at the places that the second operand, `[n, .., k]`, names by a coordinate for
 /// each of the `k` image axes, the last axis first. The result is `[n, .., c]`, with the second's axes in the middle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,8 +49,8 @@ pub struct GridSample {
     pub mode: SampleMode,
     /// What stands beyond the border.
     pub outside: Outside,
-    /// Whether the coordinates -1 and 1 are the centres of the outermost elements, not their outer edges.
-    pub align_corners: bool,
+    /// What coordinates count.
+    pub places: Places,
 }
 
 impl Operator for GridSample {
@@ -102,21 +113,23 @@ impl GridSample {
         })
     }
 
-    /// The elements along an axis that a coordinate, from -1 to 1, is made of.
+    /// The elements along an axis that the sample at a coordinate is made of.
     fn along(&self, size: usize, coordinate: f32) -> Vec<(usize, f32)> {
-        // What is no number is taken for the beginning, as PyTorch does.
+        // What is no number is taken for -1, as PyTorch does.
         let coordinate = if coordinate.is_nan() { -1.0 } else { coordinate };
         let length = size as f32;
-        let (x, border) = match self.align_corners {
-            true => ((coordinate + 1.0) / 2.0 * (length - 1.0), [0.0, length - 1.0]),
-            false => (((coordinate + 1.0) * length - 1.0) / 2.0, [-0.5, length - 0.5]),
+        let (x, border) = match self.places {
+            Places::Centres => ((coordinate + 1.0) / 2.0 * (length - 1.0), [0.0, length - 1.0]),
+            Places::Edges => (((coordinate + 1.0) * length - 1.0) / 2.0, [-0.5, length - 0.5]),
+            Places::Elements => (coordinate, [-0.5, length - 0.5]),
         };
         let x = if self.mode == SampleMode::Nearest { x.round_ties_even() } else { x };
-        let x = match self.outside {
-            Outside::Border => x.clamp(0.0, length - 1.0),
-            Outside::Reflection => reflect(x, border),
-            // Far outside, where rounding would begin to matter, there are zeros in any case.
-            Outside::Zeros => x.clamp(-4.0, length + 4.0),
+        let x = match (self.outside, self.mode) {
+            (Outside::Reflection, _) => reflect(x, border),
+            (Outside::Border, SampleMode::Nearest | SampleMode::Linear) => x.clamp(0.0, length - 1.0),
+            // Far outside stands one element, or zeros, in any case. Between it and the border the weights of a cubic
+            // convolution are those of the place itself, as PyTorch and ONNX Runtime have them.
+            (Outside::Border | Outside::Zeros, _) => x.clamp(-4.0, length + 4.0),
         };
         let (low, slope) = (x.floor(), -0.75);
         let fraction = x - low;

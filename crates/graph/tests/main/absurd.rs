@@ -1,11 +1,12 @@
 //! Attributes and shapes beyond reason: errors, never panics.
 
 use npukit_graph::op::{
-    ArgMax, AveragePool, Concat, Conv, ConvTranspose, Coordinates, Crop, Gather, Gemm, GroupNormalization,
-    InstanceNormalization, LayerNormalization, LogSoftmax, LpNormalization, Lrn, MatMul, MaxPool,
-    MaxPoolIndices, NearestMode, Norm, PRelu, Pad, PadMode, Pow, Reduce, ReduceKind, Reshape, Resize,
-    ResizeMode, RmsNormalization, RotaryEmbedding, Slice, SliceRange, Softmax, Split, Tile, Transpose, Trilu,
-    Where, Window,
+    ArgMax, AveragePool, BitCast, Concat, Conv, ConvTranspose, Coordinates, Crop, Cubic, Cumulative, Det,
+    Gather, GatherElements, GatherNd, Gemm, GridSample, GroupNormalization, InstanceNormalization,
+    LayerNormalization, LogSoftmax, LpNormalization, Lrn, MatMul, MaxPool, MaxPoolIndices, NearestMode, Norm,
+    Outside, PRelu, Pad, PadMode, Places, Pow, Reduce, ReduceKind, Reshape, Resize, ResizeMode,
+    RmsNormalization, RoiAlign, RoiMode, RotaryEmbedding, SampleMode, ScatterElements, ScatterKind,
+    ScatterNd, Slice, SliceRange, Softmax, Split, Tile, TopK, Transpose, Trilu, Where, Window,
 };
 use npukit_graph::{Op, Operator, Value, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -36,6 +37,42 @@ fn window() -> impl Strategy<Value = Window> {
         })
 }
 
+/// Operators that take indices as their second operand.
+fn indexed() -> impl Strategy<Value = Op> {
+    let kinds = [ScatterKind::Replace, ScatterKind::Add, ScatterKind::Max];
+    let kind = || prop::sample::select(kinds.to_vec());
+    prop_oneof![
+        size().prop_map(|axis| GatherElements { axis }.into()),
+        size().prop_map(|batch_dims| GatherNd { batch_dims }.into()),
+        (size(), kind()).prop_map(|(axis, kind)| ScatterElements { axis, kind }.into()),
+        kind().prop_map(|kind| ScatterNd { kind }.into()),
+    ]
+}
+
+fn sampled() -> impl Strategy<Value = Op> {
+    let modes = [SampleMode::Nearest, SampleMode::Linear, SampleMode::Cubic];
+    let places = [Places::Edges, Places::Centres, Places::Elements];
+    let outside = [Outside::Zeros, Outside::Border, Outside::Reflection];
+    let grid = (
+        prop::sample::select(modes.to_vec()),
+        prop::sample::select(outside.to_vec()),
+        prop::sample::select(places.to_vec()),
+    );
+    let region = ([size(), size()], size(), any::<f32>(), any::<bool>());
+    prop_oneof![
+        grid.prop_map(|(mode, outside, places)| GridSample { mode, outside, places }.into()),
+        region.prop_map(|(size, sampling_ratio, spatial_scale, half_pixel)| {
+            RoiAlign { size, sampling_ratio, spatial_scale, half_pixel, mode: RoiMode::Average }.into()
+        }),
+        (size(), size(), any::<bool>()).prop_map(|(axis, k, largest)| TopK { axis, k, largest }.into()),
+        (size(), any::<bool>()).prop_map(|(axis, reverse)| {
+            Cumulative { axis, product: false, exclusive: true, reverse }.into()
+        }),
+        Just(Det.into()),
+        Just(BitCast { to: ElementType::I32 }.into()),
+    ]
+}
+
 fn any_op() -> impl Strategy<Value = Op> {
     let range = (size(), size(), size(), signed());
     let range = range.prop_map(|(axis, start, length, step)| SliceRange { axis, start, length, step });
@@ -45,6 +82,8 @@ fn any_op() -> impl Strategy<Value = Op> {
     let modes = [
         ResizeMode::Linear,
         ResizeMode::LinearAntialiased,
+        ResizeMode::Cubic(Cubic { slope: -0.75, antialias: true, exclude_outside: true }),
+        ResizeMode::Cubic(Cubic { slope: -0.75, antialias: false, exclude_outside: false }),
         ResizeMode::Nearest(NearestMode::RoundPreferFloor),
     ];
     let resize_mode = prop::sample::select(modes.to_vec());
@@ -72,6 +111,8 @@ fn any_op() -> impl Strategy<Value = Op> {
         }),
         size().prop_map(|axis| Concat { axis }.into()),
         size().prop_map(|axis| Gather { axis }.into()),
+        indexed(),
+        sampled(),
         (any::<bool>(), any::<bool>()).prop_map(|(trans_a, trans_b)| Gemm {
             alpha: 1.0,
             beta: 1.0,
@@ -150,8 +191,17 @@ proptest! {
         indices in prop::collection::vec(any::<i64>(), 0..3),
     ) {
         let mut tensors: Vec<Tensor> = shapes.iter().map(|shape| noise(shape, 1)).collect();
-        if matches!(op, Op::Gather(_)) {
-            tensors.insert(1, i64s(&[indices.len()], &indices));
+        match op {
+            Op::Gather(_) => tensors.insert(1, i64s(&[indices.len()], &indices)),
+            Op::GatherElements(_) | Op::GatherNd(_) | Op::ScatterElements(_) | Op::ScatterNd(_) => {
+                // Of the shape of another operand, which fits more often.
+                let shape = tensors[tensors.len() - 1].shape().to_vec();
+                let count: usize = shape.iter().product();
+                let values: Vec<i64> = (0..count as i64).map(|i| indices.first().map_or(i % 3 - 1, |&first| first)).collect();
+                tensors.insert(1, i64s(&shape, &values));
+            }
+            Op::RoiAlign(_) => tensors.push(i64s(&[indices.len()], &indices)),
+            _ => {}
         }
         let values: Vec<Value> = tensors.iter().map(|tensor| value(tensor.shape().to_vec())).collect();
         let mut values = values;

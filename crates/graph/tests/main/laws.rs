@@ -2,12 +2,12 @@
 //! computes the same on permuted operands.
 
 use npukit_graph::op::{
-    ArgMax, AveragePool, BatchNormalization, Binary, BinaryKind, Cast, Clip, Compare, CompareKind, Concat,
-    Conv, ConvTranspose, Coordinates, Dft, Gather, Gemm, GroupNormalization, InstanceNormalization,
-    LayerNormalization, LeakyRelu, LogSoftmax, Logic, LogicKind, LpNormalization, Lrn, MatMul, MaxPool,
-    MaxPoolIndices, Norm, PRelu, Pad, PadMode, Pow, Reduce, ReduceKind, Relu, Reshape, Resize, ResizeMode,
-    RmsNormalization, RotaryEmbedding, Slice, SliceRange, Softmax, Split, Tile, Transpose, Trilu, Unary,
-    UnaryKind, Where, Window,
+    ArgMax, AveragePool, BatchNormalization, Binary, BinaryKind, BitCast, Bitwise, BitwiseKind, Cast, Clip,
+    Compare, CompareKind, Concat, Conv, ConvTranspose, Coordinates, Cumulative, Dft, Gather, Gemm,
+    GroupNormalization, InstanceNormalization, LayerNormalization, LeakyRelu, LogSoftmax, Logic, LogicKind,
+    LpNormalization, Lrn, MatMul, MaxPool, MaxPoolIndices, Norm, PRelu, Pad, PadMode, Pow, Reduce,
+    ReduceKind, Relu, Reshape, Resize, ResizeMode, RmsNormalization, RotaryEmbedding, Slice, SliceRange,
+    Softmax, Split, Tile, TopK, Transpose, Trilu, Unary, UnaryKind, Where, Window,
 };
 use npukit_graph::{Op, Operator};
 use npukit_numeric::{ElementType, Tensor, TensorData};
@@ -49,6 +49,10 @@ fn laws() -> Vec<Law> {
     let positive = || Tensor::from_f32(vec![2, 3, 4], positive()).unwrap();
     let arg = |smallest, keep_dims| ArgMax { smallest, axis: 1, keep_dims, select_last: false };
     let reduce = |keep_dims| Reduce { kind: ReduceKind::Max, axes: vec![0, 2], keep_dims };
+    let sums = Cumulative { axis: 2, product: false, exclusive: false, reverse: true };
+    let bits = |seed| {
+        Op::from(BitCast { to: ElementType::I32 }).eval(&[&noise(&[2, 3, 4], seed)]).unwrap().remove(0)
+    };
     let range = SliceRange { axis: 2, start: 3, length: 2, step: -2 };
     let pads = vec![[1, 0], [0, 2], [1, 1]];
     vec![
@@ -96,6 +100,10 @@ fn laws() -> Vec<Law> {
         (Relu.into(), "Relu", true, vec![x()], 6),
         (Slice { ranges: vec![range] }.into(), "Slice", false, vec![x()], 6),
         (Split { axis: 1, sizes: vec![1, 2] }.into(), "Split", false, vec![x()], 6),
+        (TopK { axis: 1, k: 2, largest: true }.into(), "TopK", false, vec![x()], 6),
+        (sums.into(), "CumSum", false, vec![x()], 6),
+        (BitCast { to: ElementType::I32 }.into(), "BitCast", true, vec![x()], 6),
+        (Bitwise { kind: BitwiseKind::Xor }.into(), "BitwiseXor", false, vec![bits(1), bits(2)], 6),
         (Tile { repeats: vec![1, 3, 2] }.into(), "Tile", false, vec![x()], 6),
         (Trilu { upper: true, offset: 1 }.into(), "Trilu", false, vec![x()], 2),
         (Unary { kind: UnaryKind::Exp }.into(), "Exp", true, vec![x()], 6),

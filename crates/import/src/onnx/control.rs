@@ -47,7 +47,7 @@ impl<'a> Importer<'a, '_> {
             }
             self.name_results(node, results, mark);
         }
-        self.has_bodies = true;
+        self.builder.has_leftovers = true;
         Ok(results)
     }
 
@@ -63,9 +63,9 @@ impl<'a> Importer<'a, '_> {
             operands.first().copied().flatten().ok_or(Reason::OperandMissing { operand: "cond" })?;
         if let Some(known) = self.truth(condition)? {
             self.conditions.insert(index, known);
-            return Ok(self.results(node, if known { then_branch } else { else_branch }, &[]));
+            return Ok(self.results_of(node, if known { then_branch } else { else_branch }, &[]));
         }
-        let both = [then_branch, else_branch].map(|branch| self.results(node, branch, &[]));
+        let both = [then_branch, else_branch].map(|branch| self.results_of(node, branch, &[]));
         let [Some(then_results), Some(else_results)] = both else { return Ok(None) };
         let condition = self.scalar(node, condition)?;
         let pairs = then_results.into_iter().zip(else_results);
@@ -125,7 +125,7 @@ impl<'a> Importer<'a, '_> {
     }
 
     /// The results of a graph that a node holds, its inputs being the values given.
-    fn results(
+    fn results_of(
         &mut self,
         node: &'a NodeProto,
         branch: &'a Branch,

@@ -60,7 +60,7 @@ impl Importer<'_, '_> {
         let (builder, problems, remarks) = (&mut *self.builder, &mut *self.problems, &mut *self.remarks);
         let mut called = Importer::new(&scope, file, builder, problems, remarks);
         (called.bindings, called.is_branch, called.depth) = (given.collect(), true, self.depth + 1);
-        Ok(called.graph_results((&node.name, &node.op_type)))
+        Ok(called.results((&node.name, &node.op_type)))
     }
 
     /// The version of the standard's operators that a function is written for.

@@ -40,8 +40,6 @@ pub(super) struct Importer<'a, 'b> {
     pub(super) sequences: HashMap<&'a str, Vec<ValueId>>,
     /// Conditions of the Ifs so far, by index of the node.
     pub(super) conditions: HashMap<usize, bool>,
-    /// Whether nodes hold graphs: what they did not need may be left.
-    pub(super) has_bodies: bool,
     /// Whether it is a branch: its names are its own, and others may have the same.
     pub(super) is_branch: bool,
     /// How deep in functions it is.
@@ -66,11 +64,10 @@ pub(super) fn import(
     let wanted = importer.wanted()?;
     importer.add_nodes(&wanted);
     importer.add_outputs(&wanted);
-    let has_bodies = importer.has_bodies;
     if !problems.is_empty() {
         return Err(ImportError::Problems { problems });
     }
-    if has_bodies {
+    if builder.has_leftovers {
         // What only branches that are not taken need, and rounds that came to nothing.
         builder.graph.remove_dead();
     }
@@ -104,7 +101,6 @@ impl<'a, 'b> Importer<'a, 'b> {
             bindings: HashMap::new(),
             sequences: HashMap::new(),
             conditions: HashMap::new(),
-            has_bodies: false,
             is_branch: false,
             depth: 0,
             problems,
@@ -349,8 +345,8 @@ impl<'a, 'b> Importer<'a, 'b> {
         user: (&str, &str),
     ) -> Option<Vec<ValueId>> {
         let (builder, problems, remarks) = (&mut *self.builder, &mut *self.problems, &mut *self.remarks);
-        let depth = self.depth;
-        Importer::new(scope, self.file, builder, problems, remarks).held(depth, bindings, user)
+        let branch = Importer::new(scope, self.file, builder, problems, remarks);
+        branch.held(bindings, self.depth, user)
     }
 
     /// As [`Importer::branch`], of a graph that stays one of its own.
@@ -361,22 +357,23 @@ impl<'a, 'b> Importer<'a, 'b> {
         bindings: HashMap<&'a str, Binding>,
         user: (&str, &str),
     ) -> Option<Vec<ValueId>> {
-        let (depth, problems, remarks) = (self.depth, &mut *self.problems, &mut *self.remarks);
-        Importer::new(scope, self.file, builder, problems, remarks).held(depth, bindings, user)
+        let (problems, remarks) = (&mut *self.problems, &mut *self.remarks);
+        let branch = Importer::new(scope, self.file, builder, problems, remarks);
+        branch.held(bindings, self.depth, user)
     }
 
     fn held(
         mut self,
-        depth: usize,
         bindings: HashMap<&'a str, Binding>,
+        depth: usize,
         user: (&str, &str),
     ) -> Option<Vec<ValueId>> {
         (self.bindings, self.is_branch, self.depth) = (bindings, true, depth);
-        self.graph_results(user)
+        self.results(user)
     }
 
     /// The results of a graph that takes the place of a node.
-    pub(super) fn graph_results(&mut self, user: (&str, &str)) -> Option<Vec<ValueId>> {
+    pub(super) fn results(&mut self, user: (&str, &str)) -> Option<Vec<ValueId>> {
         self.define();
         let wanted: Vec<&str> = self.proto.output.iter().map(|output| output.name.as_str()).collect();
         self.add_nodes(&wanted);

@@ -28,6 +28,7 @@ mod contrib_normalisation;
 mod conv;
 mod conv_transpose;
 mod cumulative;
+mod deform_conv;
 mod depth_to_space;
 mod dequantize_linear;
 mod det;
@@ -51,6 +52,7 @@ mod is_inf;
 mod is_nan;
 mod layer_normalization;
 mod leaky_relu;
+mod linear_attention;
 mod logic;
 mod loss;
 mod lp_normalization;
@@ -127,7 +129,7 @@ macro_rules! operators {
 operators! {
     affine_grid: "AffineGrid";
     arg_max: "ArgMax", "ArgMin";
-    attention: "Attention";
+    attention: "Attention", "ai.onnx.preview::FlexAttention";
     average_pool: "AveragePool";
     batch_normalization: "BatchNormalization";
     binary: "Add", "Sub", "Mul", "Div", "Mod";
@@ -152,6 +154,7 @@ operators! {
     conv: "Conv";
     conv_transpose: "ConvTranspose";
     cumulative: "CumProd", "CumSum";
+    deform_conv: "DeformConv";
     depth_to_space: "DepthToSpace", "SpaceToDepth";
     dequantize_linear: "DequantizeLinear", "com.microsoft::DequantizeLinear";
     det: "Det";
@@ -175,6 +178,7 @@ operators! {
     is_nan: "IsNaN";
     layer_normalization: "LayerNormalization";
     leaky_relu: "LeakyRelu";
+    linear_attention: "LinearAttention";
     logic: "And", "Or", "Xor";
     loss: "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss";
     lp_normalization: "LpNormalization";

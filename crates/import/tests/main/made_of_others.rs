@@ -50,6 +50,46 @@ fn whole_sequences_are_turned_by_a_slice() {
     }
 }
 
+/// What a graph computes with, by the names of its operators, each once.
+fn operators(model: &Model) -> Vec<&'static str> {
+    let mut names: Vec<_> = model.import().unwrap().nodes.iter().map(|node| node.op.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+#[test]
+fn known_indices_that_name_a_box_are_slices() {
+    let x = floats(&[3, 4], &(0..12).map(|i| i as f32).collect::<Vec<_>>());
+    // x[1:, 1:3] = 20, 21, 22, 23, in tuples.
+    let tuples = [1, 1, 1, -2, 2, 1, 2, 2];
+    let scatter = |indices: &[i64]| {
+        let constants =
+            vec![int_tensor("i", &[2, 2, 2], indices), float_tensor("u", &[2, 2], &[20.0, 21.0, 22.0, 23.0])];
+        unary(18, &[3, 4], node("ScatterND", &["x", "i", "u"], &["y"]), constants)
+    };
+    let expected = [0.0, 1.0, 2.0, 3.0, 4.0, 20.0, 21.0, 7.0, 8.0, 22.0, 23.0, 11.0];
+    assert_eq!(scatter(&tuples).run(std::slice::from_ref(&x)).1, expected);
+    assert_eq!(operators(&scatter(&tuples)), ["Concat", "Slice"]);
+    let twice = [1, 1, 1, 1, 2, 1, 2, 2];
+    assert_eq!(operators(&scatter(&twice)), ["ScatterND"], "one element is put twice");
+    let gather = |op: &str, dims: &[i64], indices: &[i64]| {
+        unary(18, &[3, 4], node(op, &["x", "i"], &["y"]), vec![int_tensor("i", dims, indices)])
+    };
+    let rows = gather("GatherND", &[2, 1], &[0, 2]);
+    assert_eq!(
+        rows.run(std::slice::from_ref(&x)),
+        (vec![2, 4], vec![0.0, 1.0, 2.0, 3.0, 8.0, 9.0, 10.0, 11.0])
+    );
+    assert!(!operators(&rows).contains(&"GatherND"));
+    let columns = gather("GatherElements", &[2, 2], &[1, 0, 1, 0]);
+    assert_eq!(columns.run(std::slice::from_ref(&x)).1, [4.0, 1.0, 4.0, 1.0]);
+    assert_eq!(operators(&columns), ["GatherElements"]);
+    assert_eq!(operators(&gather("GatherElements", &[1, 4], &[2; 4])), ["Slice"]);
+    let beyond = gather("GatherND", &[1, 1], &[3]).import().unwrap();
+    assert!(npukit_graph::evaluate(&beyond, &[x]).is_err());
+}
+
 #[test]
 fn what_decides_a_shape_must_be_known() {
     let compress = |condition: &str| node("Compress", &["x", condition], &["y"]).int("axis", 0);

@@ -93,7 +93,7 @@ impl<'a> Importer<'a, '_> {
             }
             let number = self.constant(node, vec![], TensorData::I64(vec![round]))?;
             let inputs = [&[number, truth], carried.as_slice()].concat();
-            let Some(mut results) = self.results(node, body, &inputs) else { return Ok(Unrolled::Failed) };
+            let Some(mut results) = self.results_of(node, body, &inputs) else { return Ok(Unrolled::Failed) };
             for (stack, result) in stacks.iter_mut().zip(results.drain(1 + carried.len()..)) {
                 stack.push(result);
             }
@@ -138,7 +138,7 @@ impl<'a> Importer<'a, '_> {
     ) -> Result<Option<Vec<ValueId>>, Reason> {
         let truth = self.constant(node, vec![], TensorData::Bool(vec![true]))?;
         let number = self.constant(node, vec![], TensorData::I64(vec![0]))?;
-        let Some(results) = self.results(node, body, &[&[number, truth], carried].concat()) else {
+        let Some(results) = self.results_of(node, body, &[&[number, truth], carried].concat()) else {
             return Ok(None);
         };
         let mut empty = Vec::new();

@@ -69,7 +69,7 @@ impl<'a> Importer<'a, '_> {
                 let place = if backwards == 1 { rounds - 1 - round } else { round };
                 given.push(self.cut(node, scan, axis, (place, rounds))?);
             }
-            let Some(mut results) = self.results(node, body, &given) else { return Ok(None) };
+            let Some(mut results) = self.results_of(node, body, &given) else { return Ok(None) };
             for (stack, result) in stacks.iter_mut().zip(results.drain(states..)) {
                 stack.push(result);
             }

@@ -1,9 +1,10 @@
-//! GatherND.
+//! GatherND; a Slice where the indices are known to name one.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::GatherNd;
+use npukit_graph::op::{GatherNd, Slice};
 
 use super::super::attributes::unsupported;
+use super::super::boxes;
 use super::super::context::Context;
 use super::super::error::Reason;
 
@@ -12,5 +13,16 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let (data, indices) = (context.input(0, "data")?, context.input(1, "indices")?);
     let stated = context.attributes.int_or("batch_dims", 0)?;
     let batch_dims = usize::try_from(stated).map_err(|_| unsupported("batch_dims", stated, "0 or more"))?;
+    if let (0, Some(known)) = (batch_dims, boxes::known(context, indices)?) {
+        let (sizes, shape) = (context.shape(data).to_vec(), context.shape(indices).to_vec());
+        let width = shape.last().copied().unwrap_or(0); // Default: no axis is refused below.
+        let places = boxes::tuples(&sizes, width, &known);
+        if let (Some(ranges), Some((_, outer))) =
+            (places.and_then(|places| boxes::of(&places)), shape.split_last())
+        {
+            let part = context.emit(Slice { ranges }, vec![data])?;
+            return Ok(vec![context.reshape(part, [outer, &sizes[width..]].concat())?]);
+        }
+    }
     Ok(vec![context.emit(GatherNd { batch_dims }, vec![data, indices])?])
 }

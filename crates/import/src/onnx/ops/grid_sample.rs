@@ -1,7 +1,7 @@
 //! GridSample: the channels become the last axis.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{GridSample, Outside, SampleMode, Transpose};
+use npukit_graph::op::{GridSample, Outside, Places, SampleMode, Transpose};
 
 use super::super::attributes::unsupported;
 use super::super::channels::{channels_first, channels_last};
@@ -23,13 +23,16 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         Some("reflection") => Outside::Reflection,
         Some(other) => return Err(unsupported("padding_mode", other, "zeros, border or reflection")),
     };
-    let align_corners = context.attributes.flag("align_corners", false)?;
+    let places = match context.attributes.flag("align_corners", false)? {
+        true => Places::Centres,
+        false => Places::Edges,
+    };
     let rank = context.shape(x).len();
     if rank < 3 {
         let (found, legal) = (format!("{:?}", context.shape(x)), "[n, c, ..] with image axes".to_owned());
         return Err(Reason::OperandValue { operand: "X", found, legal });
     }
     let image = context.permute(x, &channels_last(rank), "nhwc")?;
-    let y = context.emit(GridSample { mode, outside, align_corners }, vec![image, grid])?;
+    let y = context.emit(GridSample { mode, outside, places }, vec![image, grid])?;
     Ok(vec![context.helper("nchw", Transpose { perm: channels_first(rank) }, vec![y])?])
 }

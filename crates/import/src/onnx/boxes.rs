@@ -1,0 +1,132 @@
+//! Indices that are known and name a box, a range along each axis: what picks by them is a Slice, and what puts there is
+//! a Concat of what stays and what is new. Exporters write assignments to slices so.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{Concat, Slice, SliceRange};
+
+use super::context::Context;
+use super::error::Reason;
+
+/// Most indices looked at: their coordinates take many times their own room.
+const MOST: usize = 1 << 20;
+
+/// The elements of a constant operand of indices; none when it is computed at run time.
+pub(super) fn known(context: &mut Context<'_>, indices: ValueId) -> Result<Option<Vec<i64>>, Reason> {
+    if !context.is_constant(indices) {
+        return Ok(None);
+    }
+    let shape = context.shape(indices).to_vec();
+    if shape.iter().product::<usize>() > MOST {
+        return Ok(None);
+    }
+    context.reserve(&shape)?;
+    let constant = context.constant(indices, "indices")?;
+    Ok(Some(constant.reals().iter().map(|&index| index as i64).collect()))
+}
+
+/// The places that indices along `axis` of `sizes` name, each at its own coordinates in `shape` but for that axis.
+pub(super) fn along_axis(
+    sizes: &[usize],
+    axis: usize,
+    shape: &[usize],
+    indices: &[i64],
+) -> Option<Vec<Vec<usize>>> {
+    if shape.len() != sizes.len() {
+        return None;
+    }
+    let place = |(element, &index): (usize, &i64)| {
+        let mut place = coordinates(element, shape);
+        place[axis] = position(index, sizes[axis])?;
+        Some(place)
+    };
+    indices.iter().enumerate().map(place).collect()
+}
+
+/// The places that tuples of `width` indices name in the first axes of `sizes`.
+pub(super) fn tuples(sizes: &[usize], width: usize, indices: &[i64]) -> Option<Vec<Vec<usize>>> {
+    let sizes = sizes.get(..width).filter(|sizes| !sizes.is_empty())?;
+    let place =
+        |tuple: &[i64]| tuple.iter().zip(sizes).map(|(&index, &size)| position(index, size)).collect();
+    indices.chunks(width).map(place).collect()
+}
+
+/// An index from 0, where negative ones count from the end.
+fn position(index: i64, size: usize) -> Option<usize> {
+    let index = if index < 0 { index.checked_add(size as i64)? } else { index };
+    usize::try_from(index).ok().filter(|&index| index < size)
+}
+
+/// The coordinates of an element, row-major.
+fn coordinates(mut element: usize, shape: &[usize]) -> Vec<usize> {
+    let mut place = vec![0; shape.len()];
+    for (axis, &size) in shape.iter().enumerate().rev() {
+        place[axis] = element % size.max(1);
+        element /= size.max(1);
+    }
+    place
+}
+
+/// The ranges whose elements, row-major, are the places; none when they are no such box.
+pub(super) fn of(places: &[Vec<usize>]) -> Option<Vec<SliceRange>> {
+    let first = places.first()?;
+    let ranges = (0..first.len()).map(|axis| {
+        let mut values: Vec<usize> = places.iter().map(|place| place[axis]).collect();
+        values.sort_unstable();
+        values.dedup();
+        let step = values.get(1).map_or(1, |second| second - values[0]);
+        let even = values.windows(2).all(|pair| pair[1] - pair[0] == step);
+        even.then_some(SliceRange { axis, start: values[0], length: values.len(), step: step as isize })
+    });
+    let ranges = ranges.collect::<Option<Vec<_>>>()?;
+    let lengths: Vec<usize> = ranges.iter().map(|range| range.length).collect();
+    let is_at = |(element, place): (usize, &Vec<usize>)| {
+        let within = coordinates(element, &lengths);
+        ranges
+            .iter()
+            .zip(within)
+            .zip(place)
+            .all(|((range, i), &at)| range.start + i * range.step.unsigned_abs() == at)
+    };
+    let is_box = lengths.iter().product::<usize>() == places.len() && places.iter().enumerate().all(is_at);
+    is_box.then_some(ranges)
+}
+
+/// Whether every element of the ranges is beside the one before.
+pub(super) fn is_dense(ranges: &[SliceRange]) -> bool {
+    ranges.iter().all(|range| range.step == 1)
+}
+
+/// `data` with a dense box of its elements replaced by `new`, of the box's shape.
+pub(super) fn replace(
+    context: &mut Context<'_>,
+    data: ValueId,
+    new: ValueId,
+    ranges: &[SliceRange],
+) -> Result<ValueId, Reason> {
+    let shape = context.shape(data).to_vec();
+    let is_part = |range: &&SliceRange| range.length < shape[range.axis];
+    let Some(&range) = ranges.iter().find(is_part) else { return Ok(new) };
+    let SliceRange { axis, start, length, .. } = range;
+    let cut = |context: &mut Context<'_>, start: usize, length: usize| {
+        let range = SliceRange { axis, start, length, step: 1 };
+        context.helper("part", Slice { ranges: vec![range] }, vec![data])
+    };
+    let others: Vec<SliceRange> = ranges.iter().filter(|other| other.axis != axis).copied().collect();
+    let middle = match others.iter().any(|other| is_part(&other)) {
+        true => {
+            let old = cut(context, start, length)?;
+            replace(context, old, new, &others)?
+        }
+        false => new,
+    };
+    let end = start + length;
+    let mut parts = Vec::new();
+    if start > 0 {
+        parts.push(cut(context, 0, start)?);
+    }
+    parts.push(middle);
+    if end < shape[axis] {
+        parts.push(cut(context, end, shape[axis] - end)?);
+    }
+    context.helper("joined", Concat { axis }, parts)
+}
