@@ -1,5 +1,7 @@
 //! Arithmetic on shapes that cannot overflow, and the walk over strided elements.
 
+use rayon::prelude::*;
+
 use crate::op::OpError;
 
 /// The most elements a tensor may have: 2^31, eight gigabytes of `f32`. A model that asks for
@@ -58,13 +60,67 @@ pub fn broadcast_strides(shape: &[usize], target: &[usize]) -> Vec<isize> {
 /// Copies the elements of a strided view, row-major: element `i` of the result, with coordinates
 /// `c`, is `source[offset + sum(c[axis] * strides[axis])]`. The caller guarantees that all
 /// elements of the view lie in `source`.
-pub fn gather_strided<T: Copy>(source: &[T], offset: usize, shape: &[usize], strides: &[isize]) -> Vec<T> {
+pub fn gather_strided<T: Copy + Send + Sync>(
+    source: &[T],
+    offset: usize,
+    shape: &[usize],
+    strides: &[isize],
+) -> Vec<T> {
     if shape.contains(&0) {
         return Vec::new();
+    }
+    if let ([outer @ .., rows, columns], [outer_strides @ .., row, column]) = (shape, strides)
+        && *column != 1
+        && rows * columns >= LARGE
+    {
+        let mut starts = Vec::new();
+        copy_starts(offset as isize, outer, outer_strides, &mut starts);
+        return gather_matrices(source, &starts, [*rows, *columns], [*row, *column]);
     }
     let mut result = Vec::with_capacity(shape.iter().product());
     copy_axis(source, offset as isize, shape, strides, &mut result);
     result
+}
+
+/// Elements of a matrix that is worth copying in tiles.
+const LARGE: usize = 1 << 12;
+
+/// Matrices from each of `starts` on, of which neither rows nor columns need lie together: in tiles, so that of what a
+/// line of a cache holds all is used while it is there.
+fn gather_matrices<T: Copy + Send + Sync>(
+    source: &[T],
+    starts: &[isize],
+    [rows, columns]: [usize; 2],
+    [row, column]: [isize; 2],
+) -> Vec<T> {
+    const TILE: usize = 16;
+    let Some(&first) = starts.first() else { return Vec::new() };
+    let mut result = vec![source[first as usize]; starts.len() * rows * columns];
+    result.par_chunks_mut(rows * columns).zip(starts).for_each(|(matrix, start)| {
+        matrix.par_chunks_mut(TILE * columns).enumerate().for_each(|(index, block)| {
+            let start = start + (index * TILE) as isize * row;
+            for left in (0..columns).step_by(TILE) {
+                let width = TILE.min(columns - left);
+                for (r, to) in block.chunks_mut(columns).enumerate() {
+                    let start = start + r as isize * row + left as isize * column;
+                    for (c, to) in to[left..left + width].iter_mut().enumerate() {
+                        *to = source[(start + c as isize * column) as usize];
+                    }
+                }
+            }
+        });
+    });
+    result
+}
+
+/// Where the parts begin that these axes are made of.
+fn copy_starts(offset: isize, shape: &[usize], strides: &[isize], starts: &mut Vec<isize>) {
+    match (shape, strides) {
+        ([size, inner @ ..], [stride, inner_strides @ ..]) => {
+            (0..*size as isize).for_each(|i| copy_starts(offset + i * stride, inner, inner_strides, starts));
+        }
+        _ => starts.push(offset),
+    }
 }
 
 fn copy_axis<T: Copy>(source: &[T], offset: isize, shape: &[usize], strides: &[isize], out: &mut Vec<T>) {
@@ -86,6 +142,24 @@ fn copy_axis<T: Copy>(source: &[T], offset: isize, shape: &[usize], strides: &[i
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Element by element, matrices that are copied in tiles and one that is not, with parts of tiles at the ends.
+    #[test]
+    fn large_matrices_are_gathered_as_small_ones_are() {
+        let source: Vec<i32> = (0..3 * 70 * 90).collect();
+        for (shape, strides) in [
+            (vec![3, 90, 70], vec![70 * 90, 1, 90]),
+            (vec![90, 3, 70], vec![1, 70 * 90, 90]),
+            (vec![70, 3 * 90], vec![90, 0]),
+            (vec![2, 65, 65], vec![1, -1, -90]),
+        ] {
+            let goes_back = strides.iter().any(|&stride| stride < 0);
+            let offset = if goes_back { source.len() - 100 } else { 0 };
+            let mut expected = Vec::new();
+            copy_axis(&source, offset as isize, &shape, &strides, &mut expected);
+            assert_eq!(gather_strided(&source, offset, &shape, &strides), expected, "{shape:?}");
+        }
+    }
 
     #[test]
     fn counts_elements_without_overflow() {

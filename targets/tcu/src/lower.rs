@@ -6,7 +6,7 @@
 //! | layers | [`mod@layers`] | graph nodes → chains that stay in the accumulators |
 //! | HIR | [`hir`], built by `ops` (one file per operator family) | chain → steps on grids of vectors |
 //! | plan | [`memory`] | objects → addresses in DRAM0, DRAM1 and local memory |
-//! | schedule | [`schedule`] | steps → tiles that fit, the cheapest tiling by the clock |
+//! | schedule | [`schedule`] | steps → tiles that fit, the cheapest tiling by the clock of those that `search` names |
 //! | separation | `separate` | instructions → instructions of which hardware loses none |
 //! | LIR | [`lir`] | runs of vectors → instructions |
 //! | program | [`backend`] | everything → [`Program`] |

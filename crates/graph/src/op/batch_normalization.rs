@@ -1,11 +1,13 @@
 //! Batch normalisation in inference form.
 
 use npukit_numeric::Tensor;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::operands::{Operands, build_floats, floats, infer_tensors};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
+use crate::product::block;
 
 /// `(x - mean) / sqrt(var + epsilon) * scale + bias` over the last axis.
 /// Operands: `x [.., c]`, `scale [c]`, `bias [c]`, `mean [c]`, `var [c]`; result: `[.., c]`.
@@ -36,11 +38,16 @@ impl Operator for BatchNormalization {
         let mut data = floats(self, inputs, 0, "operand")?.to_vec();
         let (scale, bias) = (floats(self, inputs, 1, "scale")?, floats(self, inputs, 2, "bias")?);
         let (mean, var) = (floats(self, inputs, 3, "mean")?, floats(self, inputs, 4, "variance")?);
-        for row in data.chunks_mut(scale.len().max(1)) {
-            for (c, x) in row.iter_mut().enumerate() {
-                *x = (*x - mean[c]) / (var[c] + self.epsilon).sqrt() * scale[c] + bias[c];
+        let deviation: Vec<f32> = var.iter().map(|var| (var + self.epsilon).sqrt()).collect();
+        let block = block(data.len() / scale.len().max(1), scale.len()) * scale.len().max(1);
+        data.par_chunks_mut(block).for_each(|data| {
+            for row in data.chunks_mut(scale.len().max(1)) {
+                let channels = mean.iter().zip(&deviation).zip(scale.iter().zip(bias));
+                for (x, ((mean, deviation), (scale, bias))) in row.iter_mut().zip(channels) {
+                    *x = (*x - mean) / deviation * scale + bias;
+                }
             }
-        }
+        });
         build_floats(self, &infos, data)
     }
 }

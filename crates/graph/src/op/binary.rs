@@ -68,6 +68,12 @@ impl Operator for Binary {
         let infos = infer_tensors(self, inputs)?;
         let shape = &infos[0].shape;
         let (left, right) = (tensor(self, inputs, 0)?, tensor(self, inputs, 1)?);
+        if let (Some(l), Some(r)) = (left.as_f32(), right.as_f32())
+            && left.shape() == right.shape()
+        {
+            // The usual case, in which nothing is repeated.
+            return Ok(vec![build(self, shape, TensorData::F32(self.floats(l, r)))?]);
+        }
         let spread = |tensor: &Tensor| spread(tensor, shape);
         let data = match (spread(left), spread(right)) {
             (TensorData::F32(l), TensorData::F32(r)) => TensorData::F32(self.floats(&l, &r)),

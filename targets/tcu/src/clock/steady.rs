@@ -105,6 +105,7 @@ impl Steady {
     /// Moves everything on by so many vectors.
     fn advance(&self, kept: &mut impl Kept, vectors: u64) {
         let mut steps = self.steps.iter();
+        // Default: there are as many steps as values, or nothing was in step.
         let mut visit = |value: &mut u64| *value += steps.next().map_or(0, |step| step * vectors);
         kept.times(&mut visit);
         kept.counts(&mut visit);

@@ -213,6 +213,7 @@ fn schedule_layer(
             .map(|attempt| Attempt { ops: separate(attempt.ops, pending, None), ..attempt }),
         Some(meter) => {
             let cost = |attempt: &Attempt| attempt.after.cycles.saturating_sub(before);
+            // Default: where there is no attempt, none is looked at.
             let least = attempts.first().map_or(0, cost);
             attempts.retain(|attempt| cost(attempt) <= least + least / NEAR);
             let quickest = timed(attempts, meter, pending, context.config);

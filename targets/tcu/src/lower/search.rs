@@ -173,6 +173,7 @@ fn best(
     let mut left = left.into_iter().take(WRITTEN * count).peekable();
     loop {
         written.sort_by_key(|attempt: &Attempt| attempt.after.cycles);
+        // Default: as long as there are fewer, any is worth writing.
         let enough = written.get(count - 1).map_or(u64::MAX, |attempt| attempt.after.cycles);
         let promising = std::iter::from_fn(|| left.next_if(|&(cycles, _)| cycles < enough));
         let next: Vec<Tiling> = promising.take(count).map(|(_, tiling)| tiling).collect();
