@@ -298,7 +298,9 @@ fn graph(
     graph.validate().map_err(|error| error.to_string())?;
     let bytes = Work::of(&graph).peak_bytes;
     if bytes > MOST_BYTES {
-        return Err(format!("a step of the host takes {bytes} bytes for its results, at most are {MOST_BYTES}"));
+        return Err(format!(
+            "a step of the host takes {bytes} bytes for its results, at most are {MOST_BYTES}"
+        ));
     }
     Ok(graph)
 }
