@@ -38,7 +38,7 @@ use crate::ir::{Graph, Node, ValueId};
 use crate::rescale::roles::{Role, role};
 pub use choose::Method;
 pub use distribution::{Distribution, Distributions};
-pub use lift::lift;
+pub use lift::{lift, lift_saturating};
 pub use measure::{Loss, Losses};
 pub use qdq_scales::{Restated, is_settled, restated, stated_fractions};
 use sharing::Sharing;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use npukit_graph::quantise::lift;
+use npukit_graph::quantise::{lift, lift_saturating};
 use npukit_graph::{Graph, ValueId, pass};
 use npukit_import::{Foreign, Format, ImportError, Imported, Options, Remark};
 use npukit_target::{Phase, Port, ReadError, Reader};
@@ -46,6 +46,12 @@ pub(crate) struct Model {
 }
 
 impl Model {
+    /// Takes passages through integers out of what is compiled, for an instance that has a format of its own: what they cut
+    /// off is cut off.
+    pub(crate) fn lift_saturating(&mut self) -> Result<(), Error> {
+        lift_saturating(&mut self.simplified).map_err(|error| simplification(&self.file_name, error))
+    }
+
     /// Takes passages through integers out of what is compiled, for an instance that chooses them.
     pub(crate) fn lift(&mut self) -> Result<(), Error> {
         lift(&mut self.simplified).map_err(|error| simplification(&self.file_name, error))

@@ -174,10 +174,10 @@ fn lift(instance: &dyn Instance, model: &mut Model) -> Result<(), Error> {
         return model.lift();
     }
     let Some(format) = instance.number_format().filter(|_| before > 0) else { return Ok(()) };
-    model.lift()?;
+    model.lift_saturating()?;
     let gone = before.saturating_sub(passages(model));
     let note = format!(
-        "{} of the model to integers of its own {} not done: the numbers that they stand for are held as {format}",
+        "{} of the model to integers of its own {} not done: the numbers that they stand for, cut off where they are, are held as {format}",
         counted(gone, "passage"),
         if gone == 1 { "is" } else { "are" },
     );

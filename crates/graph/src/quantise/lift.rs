@@ -6,7 +6,7 @@ use npukit_numeric::ElementType;
 
 use super::signs::Signs;
 use crate::ir::{Graph, Node, Value, ValueId};
-use crate::op::{Op, Operator, Relu};
+use crate::op::{Clip, Op, Operator, Relu};
 use crate::pass::{PassError, simplify};
 use crate::qdq_scales::{QdqScales, moves};
 
@@ -21,9 +21,22 @@ use crate::qdq_scales::{QdqScales, moves};
 ///
 /// Those of [`simplify`].
 pub fn lift(graph: &mut Graph) -> Result<(), PassError> {
+    lifted(graph, false)
+}
+
+/// As [`lift`], for whoever holds the numbers in another format: where integers end, so do the floats, by a Clip.
+///
+/// # Errors
+///
+/// Those of [`simplify`].
+pub fn lift_saturating(graph: &mut Graph) -> Result<(), PassError> {
+    lifted(graph, true)
+}
+
+fn lifted(graph: &mut Graph, saturates: bool) -> Result<(), PassError> {
     simplify(graph)?;
     let nodes = std::mem::take(&mut graph.nodes);
-    let mut lifting = Lifting::new(graph);
+    let mut lifting = Lifting { saturates, ..Lifting::new(graph) };
     nodes.into_iter().try_for_each(|node| lifting.node(node))?;
     lifting.finish();
     graph.remove_dead();
@@ -33,6 +46,8 @@ pub fn lift(graph: &mut Graph) -> Result<(), PassError> {
 /// A graph whose nodes are put in again, one by one.
 struct Lifting<'a> {
     graph: &'a mut Graph,
+    /// Whether floats end where the integers do.
+    saturates: bool,
     signs: Signs,
     /// For each integer value, the float that it stands for.
     reals: BTreeMap<ValueId, (ValueId, QdqScales)>,
@@ -48,7 +63,7 @@ impl<'a> Lifting<'a> {
     fn new(graph: &'a mut Graph) -> Self {
         let fixed = graph.inputs.iter().chain(&graph.outputs).copied().collect();
         let (reals, aliases, given_out) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { signs: Signs::new(graph), graph, reals, aliases, given_out, fixed }
+        Self { signs: Signs::new(graph), graph, saturates: false, reals, aliases, given_out, fixed }
     }
 
     fn node(&mut self, mut node: Node) -> Result<(), PassError> {
@@ -74,13 +89,22 @@ impl<'a> Lifting<'a> {
         self.graph.nodes.push(node);
     }
 
-    /// The result of a QuantizeLinear stands for its operand, rectified where its integers say so.
+    /// The result of a QuantizeLinear stands for its operand, rectified or clipped where its integers say so.
     fn quantised(&mut self, node: &Node, stated: QdqScales) -> Result<(), PassError> {
         let (&[x, ..], &[integers]) = (node.inputs.as_slice(), node.outputs.as_slice()) else {
             return Ok(());
         };
         let lost_relu = stated.is_rectified() && !self.signs.needs_no_relu(x);
-        let real = if lost_relu { self.add("relu", Relu.into(), vec![x], &[x])?[0] } else { x };
+        let op: Option<(&str, Op)> = if self.saturates && self.graph.constant(x).is_none() {
+            let [min, max] = stated.range().map(|end| end as f32);
+            Some(("clip", Clip { min, max }.into()))
+        } else {
+            lost_relu.then(|| ("relu", Relu.into()))
+        };
+        let real = match op {
+            Some((suffix, op)) => self.add(suffix, op, vec![x], &[x])?[0],
+            None => x,
+        };
         self.state(real, &stated);
         self.reals.insert(integers, (real, stated));
         Ok(())

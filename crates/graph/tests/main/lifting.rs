@@ -4,7 +4,7 @@ use npukit_graph::op::{
     AveragePool, Binary, BinaryKind, Cast, Clip, Concat, DequantizeLinear, MatMul, MaxPool, QuantizeLinear,
     Relu, Reshape, Softmax, Tile, Transpose, Unary, UnaryKind, Window,
 };
-use npukit_graph::quantise::lift;
+use npukit_graph::quantise::{lift, lift_saturating};
 use npukit_graph::{Graph, Op, Operator, QdqScales, ValueId, evaluate};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
@@ -266,6 +266,22 @@ fn outputs_keep_their_names() {
     // One value has one name, and an input has its own.
     assert!(names(&giving(UnaryKind::Abs, 1, true)).contains(&"DequantizeLinear"));
     assert_eq!(giving(UnaryKind::Abs, 2, false).outputs.len(), 2);
+}
+
+/// What integers cut off, floats cut off too, for whoever holds them in another format.
+#[test]
+fn floats_end_where_the_integers_did() {
+    let mut net = Net::default();
+    let x = net.input(f32s(&SHAPE, &[-9.0, 2.0, 300.0, 127.5]));
+    let form = Form(U8, 0.5, 0);
+    let integers = quantise(&mut net, x, form);
+    let y = dequantise(&mut net, integers, form);
+    let y = unary(&mut net, UnaryKind::Neg, y);
+    let net = net.giving(y);
+    let mut graph = net.graph.clone();
+    lift_saturating(&mut graph).unwrap();
+    assert_eq!(names(&graph), ["Clip", "Neg"]);
+    assert_eq!(evaluate(&graph, &net.inputs), evaluate(&net.graph, &net.inputs));
 }
 
 /// Of several scales the one that reaches furthest is kept, of those that reach equally far the first.

@@ -1,7 +1,7 @@
 //! One graph for each operator family and each way it is lowered.
 
 use npukit_graph::op::{
-    AveragePool, BatchNormalization, Binary, BinaryKind, Concat, Conv, Coordinates, Gemm, LeakyRelu, MatMul,
+    AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Gemm, LeakyRelu, MatMul,
     MaxPool, NearestMode, Pad, PadMode, Relu, Reshape, Resize, ResizeMode, Slice, SliceRange, Softmax, Split,
     Transpose, Window,
 };
@@ -128,6 +128,34 @@ fn residuals_join_the_layer_before() {
         6.0,
     );
     assert_eq!(lowered.model.layers.len(), 4);
+}
+
+/// Layers of a convolution, clipped, and a second one.
+fn clipped(max: f32) -> usize {
+    let lowered = check(
+        &graph(&[1, 9, 10, 70], |g, x| {
+            let y = conv(g, x, "a", [3, 3, 70, 70], plain([1, 1], [1, 1, 1, 1]));
+            let y = node(g, Clip { min: 0.0, max }, &[y], "clip");
+            vec![conv(g, y, "b", [1, 1, 70, 8], plain([1, 1], [0; 4]))]
+        }),
+        3.0,
+    );
+    lowered.model.layers.len()
+}
+
+#[test]
+fn clipping_is_two_rectifications() {
+    assert_eq!(clipped(0.25), 3, "one more");
+    assert_eq!(clipped(64.0), 2, "no integer is above the bound");
+    // Of what is in memory, and read by others.
+    let lowered = check(
+        &graph(&[1, 6, 7, 16], |g, x| {
+            let y = node(g, Clip { min: 0.0, max: 0.5 }, &[x], "clip");
+            vec![add(g, x, y, "sum")]
+        }),
+        1.0,
+    );
+    assert_eq!(lowered.model.layers.len(), 3);
 }
 
 #[test]

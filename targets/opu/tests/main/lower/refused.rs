@@ -1,7 +1,7 @@
 //! What is refused at which size, and what is warned of.
 
 use npukit_graph::op::{
-    Binary, BinaryKind, Coordinates, Gemm, LeakyRelu, MaxPool, NearestMode, Pad, PadMode, Reduce, ReduceKind,
+    Binary, BinaryKind, Clip, Coordinates, Gemm, LeakyRelu, MaxPool, NearestMode, Pad, PadMode, Reduce, ReduceKind,
     Relu, Reshape, Resize, ResizeMode, Slice, SliceRange, Transpose, Window,
 };
 use npukit_graph::quantise::Kind;
@@ -41,6 +41,22 @@ fn sizes_of_images_end_where_registers_do() {
     }
     let several = Reject::new("it works on 2 images at once", "export the model for one image");
     assert_eq!(layers::extent(&[2, 3, 3, 1]), Err(several));
+}
+
+#[test]
+fn only_clipping_from_zero_has_a_form() {
+    let clip = |min, max| graph(&[1, 4, 4, 2], |g, x| vec![node(g, Clip { min, max }, &[x], "y")]);
+    assert_eq!(reasons(&clip(0.0, 6.0)), [""; 0]);
+    for (min, max) in [(-1.0, 1.0), (0.0, f32::INFINITY), (f32::NEG_INFINITY, 6.0), (0.0, 0.0)] {
+        let expected = format!("it clips between {min} and {max}; the machine does between 0 and a number");
+        assert_eq!(reasons(&clip(min, max)), [expected]);
+    }
+    // In integers the bound is one of them.
+    let graph = clip(0.0, 0.3);
+    let quantisation = quantised(&graph, &[image(&[1, 4, 4, 2], 7)]);
+    let options = Options { quantisation: Some(&quantisation), ..Options::default() };
+    let error = compile(&graph, &Config::preset("reference").unwrap(), options).unwrap_err().to_string();
+    assert!(error.contains("its bound 0.3 is no multiple of the step 2^-8"), "{error}");
 }
 
 #[test]
