@@ -33,6 +33,7 @@ mod pad;
 mod pooling;
 mod pow;
 mod prelu;
+mod qlinear;
 pub(crate) mod quantisation;
 mod quantize_linear;
 mod reduce;
@@ -160,6 +161,7 @@ operators! {
     pad::Pad,
     pow::Pow,
     prelu::PRelu,
+    qlinear::QLinear,
     quantize_linear::QuantizeLinear,
     reduce::Reduce,
     relu::Relu,

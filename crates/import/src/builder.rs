@@ -149,6 +149,8 @@ fn folds(op: &Op) -> bool {
             | Op::Softmax(_)
             | Op::LogSoftmax(_)
             | Op::Lrn(_)
+            // Whoever evaluates the model computes on its integers.
+            | Op::DequantizeLinear(_)
     )
 }
 

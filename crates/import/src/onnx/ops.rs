@@ -45,6 +45,7 @@ mod qlinear_conv;
 mod qlinear_matmul;
 mod qlinear_pointwise;
 mod qlinear_pool;
+mod qlinear_softmax;
 mod quantize_linear;
 mod range;
 mod reduce;
@@ -130,6 +131,7 @@ operators! {
     qlinear_pointwise: "com.microsoft::QLinearAdd", "com.microsoft::QLinearLeakyRelu", "com.microsoft::QLinearMul",
         "com.microsoft::QLinearSigmoid";
     qlinear_pool: "com.microsoft::QLinearAveragePool", "com.microsoft::QLinearGlobalAveragePool";
+    qlinear_softmax: "com.microsoft::QLinearSoftmax";
     quantize_linear: "QuantizeLinear", "com.microsoft::QuantizeLinear";
     range: "Range";
     reduce: "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use npukit_graph::{Graph, integer_forms};
 use serde::Serialize;
 
 use crate::Context;
@@ -11,7 +12,7 @@ use crate::error::Error;
 use crate::eval_limits;
 use crate::finite::NonFinite;
 use crate::inputs::{self, InputFile, Preprocess, Samples, wanted};
-use crate::model::{self, ModelOptions};
+use crate::model::{self, Model, ModelOptions};
 use crate::samples::{OutputReport, npz, reports};
 use crate::weights;
 
@@ -76,7 +77,7 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
     let (inputs, preprocess) = (wanted::of_model(&model), &request.preprocess);
     let Samples { samples, notes: found } =
         inputs::samples(&request.inputs, &inputs, preprocess, context.reader, None)?;
-    let stacks = float(&model.graph, &samples)?;
+    let stacks = float(&with_integers(&model)?, &samples)?;
     let accuracy = labels.as_ref().zip(measured);
     let accuracy = accuracy.map(|(labels, options)| labels.judge(options, &stacks, None)).transpose()?;
     let minimum = measured.and_then(|options| options.minimum);
@@ -98,4 +99,12 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
         seconds: start.elapsed().as_secs_f64(),
     };
     Ok((report, npz(&stacks, false)?))
+}
+
+/// The model with the operators between integers that it has, or has in parts: computed on the integers.
+fn with_integers(model: &Model) -> Result<Graph, Error> {
+    let mut graph = model.graph.clone();
+    let path = &model.file_name;
+    integer_forms(&mut graph).map_err(|error| Error::Simplify { path: path.clone(), source: error.into() })?;
+    Ok(graph)
 }
