@@ -8,36 +8,30 @@
 
 use npukit_numeric::{ElementType, Tensor};
 
-use crate::ir::{Graph, Node, NodeId, ValueId};
+use crate::ir::{Graph, Node, NodeId, Value, ValueId};
 use crate::op::{DequantizeLinear, Op, OpError, Operator, QLinear, QuantizeLinear, Transpose};
-use crate::pass::PassError;
 
 /// Puts [`QLinear`] in the place of operators between bytes, and of ConvInteger and MatMulInteger, whose integers stand
 /// for themselves. Scales and zero points must be constants, one for all or, of weights, one for each column; the bias
 /// has the scale of the products. A ReLU or Clip before QuantizeLinear goes where the integers have no numbers that it
-/// would change; Transpose and Reshape move integers instead of floats. Everything else stays as it is.
+/// would change; Transpose and Reshape move integers instead of floats. Everything else stays as it is, and so does what
+/// [`QLinear`] refuses, as an addend that is no bias.
 ///
 /// Values keep their names; those between floats that nothing uses any more are gone.
-///
-/// # Errors
-///
-/// [`PassError::Op`] when an operator refuses integers in place of the floats that it took: a fault of ours.
-pub fn integer_forms(graph: &mut Graph) -> Result<(), PassError> {
+pub fn integer_forms(graph: &mut Graph) {
     let (producers, consumers) = (graph.producers(), graph.consumers());
     let nodes = std::mem::take(&mut graph.nodes);
     let uses = consumers.iter().map(Vec::len).collect();
     let mut forms = Forms { graph, nodes: &nodes, producers, uses };
     for node in &nodes {
-        match forms.found(node) {
-            Some(found) => {
-                let refused = |error| PassError::Op { node: node.name.clone(), error };
-                forms.replace(node, found).map_err(refused)?;
-            }
-            None => forms.graph.nodes.push(node.clone()),
+        let before = forms.graph.nodes.len();
+        let replaced = forms.found(node).is_some_and(|found| forms.replace(node, found).is_ok());
+        if !replaced {
+            forms.graph.nodes.truncate(before);
+            forms.graph.nodes.push(node.clone());
         }
     }
     graph.remove_dead();
-    Ok(())
 }
 
 /// The graph, whose nodes are put in again one by one.
@@ -111,7 +105,8 @@ impl<'a> Forms<'a> {
             Op::Cast(cast) if cast.to == ElementType::I32 => None,
             _ => return None,
         };
-        let saturates = |min: f32, max: f32| rounding.as_ref().is_some_and(|rounding| rounding.saturates(min, max));
+        let saturates =
+            |min: f32, max: f32| rounding.as_ref().is_some_and(|rounding| rounding.saturates(min, max));
         let (mut id, mut moved) = (*node.inputs.first()?, Vec::new());
         let inner = loop {
             let inner = self.producer(id).filter(|_| self.is_passed_on(id))?;
@@ -157,7 +152,13 @@ impl<'a> Forms<'a> {
                     let zero = node.inputs.get(2).copied();
                     zero.iter().all(|&id| self.graph.constant(id).is_some()).then_some(())?;
                     let scale = self.graph.constant(*node.inputs.get(1)?)?.as_f32()?.to_vec();
-                    return Some(Operand { integers: node.inputs[0], scale, zero, axis: *axis, moves: moved });
+                    return Some(Operand {
+                        integers: node.inputs[0],
+                        scale,
+                        zero,
+                        axis: *axis,
+                        moves: moved,
+                    });
                 }
                 op if moves(op) => moved.push(node),
                 _ => return None,
@@ -169,19 +170,25 @@ impl<'a> Forms<'a> {
     fn fits(&self, found: &Found<'_>, is_sum: bool) -> bool {
         let element = |operand: &Operand<'_>| self.graph.value(operand.integers).info.element;
         let bytes = found.operands.iter().all(|x| matches!(element(x), ElementType::I8 | ElementType::U8));
-        let one = |operand: &Operand<'_>| operand.scale.len() == 1 && self.zeros(operand).is_some_and(|n| n <= 1);
+        let one =
+            |operand: &Operand<'_>| operand.scale.len() == 1 && self.zeros(operand).is_some_and(|n| n <= 1);
         let [x, rest @ ..] = &found.operands[..] else { return false };
         let by_column = !matches!(found.node.op, Op::Binary(_));
         let columns = rest.iter().all(|x| one(x) || by_column && self.is_by_column(found.node, x));
         let biased = found.bias.as_ref().is_none_or(|bias| {
             let products = |i: usize| x.scale[0] * rest.first().map_or(1.0, |w| w.scale[i % w.scale.len()]);
-            let is_like = |(i, &scale): (usize, &f32)| (scale / (products(i) * factor(&found.node.op)) - 1.0).abs() < 1e-6;
+            let is_like = |(i, &scale): (usize, &f32)| {
+                (scale / (products(i) * factor(&found.node.op)) - 1.0).abs() < 1e-6
+            };
             element(bias) == ElementType::I32
                 && self.is_zero(bias)
                 && bias.scale.iter().enumerate().all(is_like)
-                && rest.iter().all(|w| bias.scale.len() == 1 || bias.scale.len() == w.scale.len() || w.scale.len() == 1)
+                && rest
+                    .iter()
+                    .all(|w| bias.scale.len() == 1 || bias.scale.len() == w.scale.len() || w.scale.len() == 1)
         });
-        let units = [Some(x), rest.first()].into_iter().flatten().all(|x| x.scale.iter().all(|&scale| scale == 1.0));
+        let units =
+            [Some(x), rest.first()].into_iter().flatten().all(|x| x.scale.iter().all(|&scale| scale == 1.0));
         let sum = units && matches!(found.node.op, Op::Conv(_) | Op::MatMul(_)) && found.bias.is_none();
         bytes && one(x) && columns && biased && (!is_sum || sum)
     }
@@ -231,7 +238,8 @@ impl<'a> Forms<'a> {
             }
             let scale = Tensor::from_f32(vec![operand.scale.len()], operand.scale.clone());
             let scale = self.constant(&node.name, scale)?;
-            let zero = self.zero_point(&node.name, operand.zero, self.graph.value(operand.integers).info.element)?;
+            let zero =
+                self.zero_point(&node.name, operand.zero, self.graph.value(operand.integers).info.element)?;
             inputs.extend([integers, scale, zero]);
         }
         if let Some(bias) = &found.bias {
@@ -250,7 +258,20 @@ impl<'a> Forms<'a> {
         for moved in found.moves.iter().rev() {
             let Node { name, op, inputs, .. } = last;
             let integers = self.add(&name, op, inputs)?;
-            last = Node { name: moved.name.clone(), op: moved.op.clone(), inputs: vec![integers], outputs: node.outputs.clone() };
+            last = Node {
+                name: moved.name.clone(),
+                op: moved.op.clone(),
+                inputs: vec![integers],
+                outputs: node.outputs.clone(),
+            };
+        }
+        let values: Vec<&Value> = last.inputs.iter().map(|&id| self.graph.value(id)).collect();
+        let inferred = last.op.infer(&values)?;
+        let recorded = &self.graph.value(node.outputs[0]).info;
+        if inferred.first() != Some(recorded) {
+            let [left, right] = [inferred.first(), Some(recorded)]
+                .map(|info| info.map_or_else(Vec::new, |info| info.shape.clone()));
+            return Err(OpError::Shapes { op: last.op.name(), left, right });
         }
         self.graph.nodes.push(last);
         Ok(())
@@ -288,7 +309,12 @@ impl<'a> Forms<'a> {
     }
 
     /// The zero point, or 0 of the type.
-    fn zero_point(&mut self, name: &str, zero: Option<ValueId>, element: ElementType) -> Result<ValueId, OpError> {
+    fn zero_point(
+        &mut self,
+        name: &str,
+        zero: Option<ValueId>,
+        element: ElementType,
+    ) -> Result<ValueId, OpError> {
         if let Some(zero) = zero {
             return Ok(zero);
         }

@@ -27,6 +27,8 @@ mod evaluation;
 mod forms;
 #[path = "main/growth.rs"]
 mod growth;
+#[path = "main/integer_forms.rs"]
+mod integer_forms;
 #[path = "main/laws.rs"]
 mod laws;
 #[path = "main/lifting.rs"]

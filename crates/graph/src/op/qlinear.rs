@@ -120,7 +120,11 @@ impl Operator for QLinear {
             operands.element(place, "scale of the result", &[ElementType::F32])?;
             operands.element(place + 1, "zero point of the result", &[self.to])?;
             for place in [place, place + 1] {
-                operands.size("number of scales or zero points", 1, operands.shape(place).iter().product())?;
+                operands.size(
+                    "number of scales or zero points",
+                    1,
+                    operands.shape(place).iter().product(),
+                )?;
             }
         }
         let results = self.op.infer(&reals.iter().collect::<Vec<_>>())?;
@@ -128,7 +132,8 @@ impl Operator for QLinear {
         if let (true, Some([.., columns])) = (bias, result.as_deref()) {
             // As many as the result has columns, or as it has elements.
             let shape = operands.shape(3 * scaled);
-            let last = shape.last().copied().filter(|&last| last != 1 || shape.iter().product::<usize>() != 1);
+            let last =
+                shape.last().copied().filter(|&last| last != 1 || shape.iter().product::<usize>() != 1);
             operands.size("length of the bias", *columns, last.unwrap_or(*columns))?;
         }
         Ok(results.into_iter().map(|info| ValueInfo { element: self.to, ..info }).collect())
@@ -138,9 +143,8 @@ impl Operator for QLinear {
         let infos = infer_tensors(self, inputs)?;
         let scaled = self.scaled()?;
         let bias = self.has_bias(inputs.len())?.then(|| integers(self, inputs, 3 * scaled)).transpose()?;
-        let operands = (0..scaled)
-            .map(|i| Integers::new(self, inputs, 3 * i))
-            .collect::<Result<Vec<_>, _>>()?;
+        let operands =
+            (0..scaled).map(|i| Integers::new(self, inputs, 3 * i)).collect::<Result<Vec<_>, _>>()?;
         let shape = &infos[0].shape;
         let data = match &*self.op {
             Op::Binary(binary) => {
@@ -155,10 +159,14 @@ impl Operator for QLinear {
                 let mut sums = sums(self, op, &operands, shape)?;
                 if let Some(bias) = bias {
                     let columns = bias.len().max(1);
-                    sums.iter_mut().enumerate().for_each(|(i, sum)| *sum = sum.wrapping_add(bias[i % columns]));
+                    sums.iter_mut()
+                        .enumerate()
+                        .for_each(|(i, sum)| *sum = sum.wrapping_add(bias[i % columns]));
                 }
                 match self.is_rounded() {
-                    true => self.requantised(op, &sums, &operands, &Scale::at(self, inputs, inputs.len() - 2)?),
+                    true => {
+                        self.requantised(op, &sums, &operands, &Scale::at(self, inputs, inputs.len() - 2)?)
+                    }
                     false => sums,
                 }
             }
@@ -200,7 +208,8 @@ struct Scale {
 
 impl Scale {
     fn at(op: &dyn Operator, inputs: &[&Tensor], place: usize) -> Result<Self, OpError> {
-        let count = OpError::OperandCount { op: op.name(), least: place + 2, most: usize::MAX, found: inputs.len() };
+        let count =
+            OpError::OperandCount { op: op.name(), least: place + 2, most: usize::MAX, found: inputs.len() };
         let scale = tensor(op, inputs, place)?.as_f32().and_then(|scales| scales.first().copied());
         let zero = integers(op, inputs, place + 1)?.first().copied();
         scale.zip(zero).map(|(scale, zero)| Self { scale, zero }).ok_or(count)
@@ -256,7 +265,12 @@ impl QLinear {
         shape: &[usize],
     ) -> Result<Vec<i32>, OpError> {
         let [a, b] = operands else {
-            return Err(OpError::OperandCount { op: self.name(), least: 8, most: 8, found: 3 * operands.len() + 2 });
+            return Err(OpError::OperandCount {
+                op: self.name(),
+                least: 8,
+                most: 8,
+                found: 3 * operands.len() + 2,
+            });
         };
         let spread = |integers: &Integers<'_>| match spread(integers.tensor, shape) {
             TensorData::I32(values) => values,
@@ -275,7 +289,9 @@ impl QLinear {
             _ => {
                 let (of_a, of_b) = (sa / result.scale, sb / result.scale);
                 let fixed = zero - of_a.mul_add(za as f32, of_b * zb as f32);
-                pairs.map(|(a, b)| rounded((a as f32).mul_add(of_a, (b as f32).mul_add(of_b, fixed)))).collect()
+                pairs
+                    .map(|(a, b)| rounded((a as f32).mul_add(of_a, (b as f32).mul_add(of_b, fixed))))
+                    .collect()
             }
         })
     }

@@ -46,6 +46,7 @@ mod qlinear_matmul;
 mod qlinear_pointwise;
 mod qlinear_pool;
 mod qlinear_softmax;
+mod qonnx;
 mod quantize_linear;
 mod range;
 mod reduce;
@@ -132,6 +133,9 @@ operators! {
         "com.microsoft::QLinearSigmoid";
     qlinear_pool: "com.microsoft::QLinearAveragePool", "com.microsoft::QLinearGlobalAveragePool";
     qlinear_softmax: "com.microsoft::QLinearSoftmax";
+    qonnx: "finn.custom_op.general::BipolarQuant", "finn.custom_op.general::Quant", "finn.custom_op.general::Trunc",
+        "onnx.brevitas::BipolarQuant", "onnx.brevitas::Quant", "onnx.brevitas::Trunc",
+        "qonnx.custom_op.general::BipolarQuant", "qonnx.custom_op.general::Quant", "qonnx.custom_op.general::Trunc";
     quantize_linear: "QuantizeLinear", "com.microsoft::QuantizeLinear";
     range: "Range";
     reduce: "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",

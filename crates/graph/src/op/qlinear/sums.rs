@@ -19,7 +19,8 @@ pub(super) struct Integers<'a> {
 impl<'a> Integers<'a> {
     /// Those of the operands from `first` on.
     pub(super) fn new(op: &dyn Operator, inputs: &[&'a Tensor], first: usize) -> Result<Self, OpError> {
-        let count = || OpError::OperandCount { op: op.name(), least: 3, most: usize::MAX, found: inputs.len() };
+        let count =
+            || OpError::OperandCount { op: op.name(), least: 3, most: usize::MAX, found: inputs.len() };
         let scales = tensor(op, inputs, first + 1)?.as_f32().filter(|scales| !scales.is_empty());
         let zeros = Some(integers(op, inputs, first + 2)?).filter(|zeros| !zeros.is_empty());
         Ok(Self {
@@ -115,7 +116,11 @@ fn convolve(conv: &Conv, x: &Integers<'_>, weights: &Integers<'_>, shape: &[usiz
                 for (group, out) in out.chunks_mut(of_group).enumerate() {
                     for channel in 0..depth {
                         let left = x[start + group * depth + channel];
-                        add_scaled(out, left, &weights[tap + channel * filters + group * of_group..][..of_group]);
+                        add_scaled(
+                            out,
+                            left,
+                            &weights[tap + channel * filters + group * of_group..][..of_group],
+                        );
                     }
                 }
             }
