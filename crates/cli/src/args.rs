@@ -249,7 +249,7 @@ pub struct StrictArgs {
 /// A model for a target.
 #[derive(Debug, Args)]
 pub struct ModelSourceArgs {
-    /// `.onnx` file, or frozen TensorFlow graph (`.pb`)
+    /// `.onnx` file, frozen TensorFlow graph (`.pb`) or `.tflite` file
     pub model: String,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -268,7 +268,7 @@ pub struct ModelSourceArgs {
 /// A model for a target, or an artifact.
 #[derive(Debug, Args)]
 pub struct SourceArgs {
-    /// Model (`.onnx`, `.pb`), an artifact's manifest, or a program in text or words
+    /// Model (`.onnx`, `.pb`, `.tflite`), an artifact's manifest, or a program in text or words
     #[arg(value_name = "MODEL_OR_ARTIFACT")]
     pub path: String,
     #[command(flatten)]
@@ -461,7 +461,7 @@ fn mem_file(text: &str) -> Result<MemFile, String> {
 /// `npu eval`
 #[derive(Debug, Args)]
 pub struct EvalArgs {
-    /// `.onnx` file, or frozen TensorFlow graph (`.pb`)
+    /// `.onnx` file, frozen TensorFlow graph (`.pb`) or `.tflite` file
     pub model: String,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]

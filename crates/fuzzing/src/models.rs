@@ -1,15 +1,15 @@
-//! [`models`]: ONNX and TensorFlow graphs.
+//! [`models`]: ONNX, TensorFlow and TensorFlow Lite graphs.
 
 use std::ops::Range;
 
-use npukit_graph::{Graph, Work, evaluate, pass};
+use npukit_graph::{Graph, Work, evaluate, integer_forms, pass};
 use npukit_import::onnx::Part;
 use npukit_import::{Format, Imported, Options, read};
 use npukit_numeric::{Storage, Tensor, TensorData};
 
 use crate::told;
 
-/// `o`: ONNX, with a file of 4096 bytes under every name beside it; `t`: TensorFlow.
+/// `o`: ONNX, with a file of 4096 bytes under every name beside it; `t`: TensorFlow; `l`: TensorFlow Lite.
 ///
 /// What is imported is a valid graph; simplified it is one with the same inputs and outputs, and it evaluates to
 /// what its shapes say.
@@ -17,6 +17,7 @@ pub fn models(input: &[u8]) {
     let (format, bytes) = match input {
         [b'o', bytes @ ..] => (Format::Onnx, bytes),
         [b't', bytes @ ..] => (Format::TensorFlow, bytes),
+        [b'l', bytes @ ..] => (Format::TensorFlowLite, bytes),
         _ => return,
     };
     match read(bytes, "m", format, &Options::default(), &beside) {
@@ -39,6 +40,11 @@ fn beside(_path: &str, range: Range<u64>) -> Result<Part, String> {
 fn imported(graph: &Graph) {
     valid(graph);
     evaluated(graph);
+    let mut integers = graph.clone();
+    integer_forms(&mut integers);
+    valid(&integers);
+    assert_eq!(ports(graph), ports(&integers), "on integers");
+    evaluated(&integers);
     let mut simplified = graph.clone();
     match pass::simplify(&mut simplified) {
         Err(error) => drop(told(&error)),

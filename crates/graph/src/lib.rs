@@ -21,6 +21,7 @@ mod classes;
 pub mod decoder;
 pub mod eval;
 mod graph;
+mod integer_forms;
 mod ir;
 mod macs;
 mod names;
@@ -40,6 +41,7 @@ mod work;
 
 pub use eval::{EvalError, evaluate, evaluate_all, evaluate_with};
 pub use graph::GraphError;
+pub use integer_forms::integer_forms;
 pub use ir::{Graph, Node, NodeId, Value, ValueId, ValueInfo};
 pub use names::Names;
 pub use observe::{Observations, Statistic};

@@ -1,7 +1,7 @@
 //! Counting multiply-accumulates.
 
 use crate::ir::{Graph, Node};
-use crate::op::{Conv, ConvTranspose, Op};
+use crate::op::{Conv, ConvTranspose, Op, QLinear};
 
 /// The multiply-accumulates of a node of a valid graph; 0 for operators that are not products.
 pub(crate) fn of_node(graph: &Graph, node: &Node) -> u64 {
@@ -12,6 +12,14 @@ pub(crate) fn of_node(graph: &Graph, node: &Node) -> u64 {
         Op::ConvTranspose(conv) => of_conv_transpose(conv, shape(0), shape(1), output()),
         Op::Gemm(gemm) => product(output()).saturating_mul(shape(0)[usize::from(!gemm.trans_a)] as u64),
         Op::MatMul(_) => product(output()).saturating_mul(shape(0)[shape(0).len() - 1] as u64),
+        // Bytes with a scale and a zero point each.
+        Op::QLinear(qlinear) => {
+            let operand = |i: usize| node.inputs[3 * i];
+            let inputs =
+                (0..QLinear::scaled_operands(&qlinear.op).unwrap_or_default()).map(operand).collect();
+            let inner = Node { op: (*qlinear.op).clone(), inputs, ..node.clone() };
+            of_node(graph, &inner)
+        }
         _ => 0,
     }
 }

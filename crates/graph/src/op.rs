@@ -46,6 +46,7 @@ mod pad;
 mod pooling;
 mod pow;
 mod prelu;
+mod qlinear;
 pub(crate) mod quantisation;
 mod quantize_linear;
 mod reduce;
@@ -189,6 +190,7 @@ operators! {
     pad::Pad,
     pow::Pow,
     prelu::PRelu,
+    qlinear::QLinear,
     quantize_linear::QuantizeLinear,
     reduce::Reduce,
     relu::Relu,

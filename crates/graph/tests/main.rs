@@ -29,6 +29,8 @@ mod forms;
 mod growth;
 #[path = "main/indexing.rs"]
 mod indexing;
+#[path = "main/integer_forms.rs"]
+mod integer_forms;
 #[path = "main/laws.rs"]
 mod laws;
 #[path = "main/lifting.rs"]

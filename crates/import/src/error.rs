@@ -25,7 +25,7 @@ pub enum ImportError {
     /// The bytes are not a protobuf of the format.
     #[error("no {format} file: byte {offset}: {reason}")]
     #[diagnostic(help(
-        "expected what exporters write to ONNX models (`.onnx`) or frozen TensorFlow graphs (`.pb`)"
+        "expected what exporters write to ONNX models (`.onnx`), frozen TensorFlow graphs (`.pb`) or TensorFlow Lite files (`.tflite`)"
     ))]
     NotModel {
         /// The format expected.

@@ -119,15 +119,6 @@ static FOREIGN: &[Foreign] = &[
             format!("python -m tf2onnx.convert --saved-model {folder} --output {folder_onnx}")
         },
     },
-    Foreign {
-        what: "a model of TensorFlow Lite",
-        endings: &["tflite"],
-        holds: |file| file.bytes.get(4..8) == Some(b"TFL3"),
-        advice: "export it",
-        command: |Words { file, onnx, .. }| {
-            format!("python -m tf2onnx.convert --tflite {file} --output {onnx}")
-        },
-    },
 ];
 
 impl Foreign {

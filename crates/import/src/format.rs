@@ -1,6 +1,7 @@
 //! [`Format`]: the kinds of model files, recognised by their content.
 
 use crate::protobuf_fields::{self, Field};
+use crate::tflite;
 
 /// A kind of model file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,17 +10,20 @@ pub enum Format {
     Onnx,
     /// A frozen TensorFlow graph (`GraphDef`).
     TensorFlow,
+    /// A TensorFlow Lite file.
+    TensorFlowLite,
 }
 
 impl Format {
     /// All formats that are read.
-    pub const ALL: [Self; 2] = [Self::Onnx, Self::TensorFlow];
+    pub const ALL: [Self; 3] = [Self::Onnx, Self::TensorFlow, Self::TensorFlowLite];
 
     /// The usual ending of a file's name.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Onnx => "onnx",
             Self::TensorFlow => "pb",
+            Self::TensorFlowLite => "tflite",
         }
     }
 
@@ -28,6 +32,9 @@ impl Format {
     /// ending is not a format's must be a protobuf from its first to its last byte.
     pub fn of(path: &str, bytes: &[u8]) -> Option<Self> {
         let ends = |format: &Self| path.rsplit_once('.').is_some_and(|(_, end)| end == format.extension());
+        if tflite::is_model(bytes) {
+            return Some(Self::TensorFlowLite);
+        }
         match Self::ALL.into_iter().find(ends) {
             Some(stated) => Some(Self::of_content(bytes).unwrap_or(stated)),
             None => Self::of_content(bytes).filter(|&format| protobuf_fields::check(bytes, format).is_ok()),
@@ -49,6 +56,7 @@ impl Format {
             Self::TensorFlow => {
                 "TensorFlow writes no such graph: freeze it again (convert_variables_to_constants_v2)"
             }
+            Self::TensorFlowLite => "TensorFlow Lite writes no such file: convert the network again",
         }
     }
 }
@@ -58,6 +66,7 @@ impl std::fmt::Display for Format {
         f.write_str(match self {
             Self::Onnx => "ONNX",
             Self::TensorFlow => "TensorFlow",
+            Self::TensorFlowLite => "TensorFlow Lite",
         })
     }
 }

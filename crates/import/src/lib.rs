@@ -1,4 +1,4 @@
-//! Model files to graphs: [`read`] any of them, [`onnx::read`] and [`tensorflow::read`] one kind; [`decoder`] reads
+//! Model files to graphs: [`read`] any of them, [`onnx::read`], [`tensorflow::read`] and [`tflite::read`] one kind; [`decoder`] reads
 //! language models that are described in words.
 //!
 //! What the formats share is here: [`Options`], [`ImportError`], the builder of the graph (which
@@ -30,6 +30,7 @@ mod shape;
 mod sidecar_files;
 mod slice;
 pub mod tensorflow;
+pub mod tflite;
 
 pub use error::{ImportError, NodeProblem, Reason};
 pub use foreign::Foreign;
@@ -43,7 +44,7 @@ pub use remark::{Imported, Remark};
 ///
 /// # Errors
 ///
-/// Those of [`onnx::read`] and [`tensorflow::read`].
+/// Those of [`onnx::read`], [`tensorflow::read`] and [`tflite::read`].
 pub fn read(
     bytes: &[u8],
     name: &str,
@@ -54,5 +55,6 @@ pub fn read(
     match format {
         Format::Onnx => onnx::read_with_files(bytes, name, options, files),
         Format::TensorFlow => tensorflow::read(bytes, name, options),
+        Format::TensorFlowLite => tflite::read(bytes, name, options),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use npukit_graph::op::{Concat, Split};
+use npukit_graph::op::{Concat, Reshape, Split};
 use npukit_graph::{Op, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
@@ -29,6 +29,11 @@ impl<'a> NodeBuilder<'a> {
     pub(crate) fn new(builder: &'a mut Builder, name: String, operands: Vec<Option<ValueId>>) -> Self {
         let read = vec![false; operands.len()];
         Self { builder, name, operands, read }
+    }
+
+    /// The graph under construction, for a handler of another format.
+    pub(crate) fn builder(&mut self) -> &mut Builder {
+        self.builder
     }
 
     /// The node's name in the graph.
@@ -202,6 +207,19 @@ impl<'a> NodeBuilder<'a> {
     /// Adds to what folding may make: the node holds more numbers than its operands have elements.
     pub(crate) fn allow(&mut self, elements: usize) {
         self.builder.allow(elements);
+    }
+
+    /// The value with another shape of as many elements, under a name of its own.
+    pub(crate) fn reshaped(
+        &mut self,
+        suffix: &str,
+        x: ValueId,
+        shape: Vec<usize>,
+    ) -> Result<ValueId, Reason> {
+        if self.shape(x) == shape {
+            return Ok(x);
+        }
+        self.helper(suffix, Reshape { shape }, vec![x])
     }
 
     /// Adds a constant that the node makes; its size counts against what folding may make.

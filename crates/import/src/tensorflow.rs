@@ -17,15 +17,20 @@ mod ops;
 pub mod proto;
 mod tensor;
 
+use npukit_graph::ValueId;
 use prost::Message;
 
-use crate::error::ImportError;
+pub(crate) use blocks::Blocks;
+
+use crate::builder::Builder;
+use crate::error::{ImportError, Reason};
 use crate::format::Format;
 use crate::locate::{Kind, Schema, locate};
 pub use crate::options::Options;
 use crate::remark::Imported;
 use crate::{error, order, protobuf_fields};
-use proto::GraphDef;
+use context::Context;
+use proto::{GraphDef, NodeDef};
 
 /// The graph of a frozen TensorFlow graph. `name` is what the graph is called (the file's stem,
 /// say).
@@ -49,6 +54,20 @@ pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, Imp
     }
     let proto = decode(bytes)?;
     importer::import(&proto, name, options, bytes.len())
+}
+
+/// The results of a node, whose operands are values already, for a format whose operators are TensorFlow's.
+pub(crate) fn translate(
+    builder: &mut Builder,
+    node: &NodeDef,
+    operands: Vec<Option<ValueId>>,
+    blocks: &mut Blocks,
+) -> Result<Vec<ValueId>, Reason> {
+    let handler = ops::handler(node).ok_or_else(|| Reason::Operator { operator: node.op.clone() })?;
+    let mut context = Context::new(builder, node, operands, None, blocks);
+    let results = handler(&mut context)?;
+    context.finish()?;
+    Ok(results)
 }
 
 /// Names of the operators that can be imported, in alphabetical order.

@@ -44,6 +44,8 @@ mod model;
 mod networks;
 #[path = "main/operators.rs"]
 mod operators;
+#[path = "main/qonnx.rs"]
+mod qonnx;
 #[path = "main/quantised.rs"]
 mod quantised;
 #[path = "main/resizes.rs"]
@@ -68,6 +70,8 @@ mod tensorflow_slices;
 mod tensorflow_tensors;
 #[path = "main/tensors.rs"]
 mod tensors;
+#[path = "main/tflite.rs"]
+mod tflite;
 #[path = "main/values.rs"]
 mod values;
 #[path = "main/volumes.rs"]

@@ -202,7 +202,7 @@ pub enum Error {
     Read(#[from] ReadError),
     /// A file is neither a model nor an artifact.
     #[error("unrecognised file type: `{path}`")]
-    #[diagnostic(help("models end in .onnx or .pb, artifacts in {artifacts}"))]
+    #[diagnostic(help("models end in .onnx, .pb or .tflite, artifacts in {artifacts}"))]
     UnknownFile {
         /// The file.
         path: String,

@@ -50,7 +50,7 @@ pub const TERMS: &[Term] = &[
     Term::new("golden vector", &["golden", "conformance vector"],
         "Recorded input and output of an independent implementation or of hardware, by which `npu conform` checks ours."),
     Term::new("graph", &["model"],
-        "A network as nodes (operators) and the values between them. Models are read from ONNX and from frozen TensorFlow graphs."),
+        "A network as nodes (operators) and the values between them. Models are read from ONNX, frozen TensorFlow graphs and TensorFlow Lite files."),
     Term::new("hazard", &[],
         "Neighbouring instructions of which hardware computes something else than the instructions say one after the other; `npu lint` finds them."),
     Term::new("host step", &["host"],

@@ -23,7 +23,7 @@ use crate::verbs::disasm::other_instance;
 /// [`Source::model`] and [`Source::artifact`] make one; its other fields may then be set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Source {
-    /// The `.onnx` or `.pb` file, or the artifact's manifest.
+    /// The `.onnx`, `.pb` or `.tflite` file, or the artifact's manifest.
     pub path: String,
     /// For a model: a target, or with `:` one of its instances.
     pub target: Option<String>,

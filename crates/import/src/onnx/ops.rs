@@ -74,6 +74,8 @@ mod qlinear_conv;
 mod qlinear_matmul;
 mod qlinear_pointwise;
 mod qlinear_pool;
+mod qlinear_softmax;
+mod qonnx;
 mod quantize_linear;
 mod random;
 mod range;
@@ -201,6 +203,10 @@ operators! {
     qlinear_pointwise: "com.microsoft::QLinearAdd", "com.microsoft::QLinearLeakyRelu", "com.microsoft::QLinearMul",
         "com.microsoft::QLinearSigmoid";
     qlinear_pool: "com.microsoft::QLinearAveragePool", "com.microsoft::QLinearGlobalAveragePool";
+    qlinear_softmax: "com.microsoft::QLinearSoftmax";
+    qonnx: "finn.custom_op.general::BipolarQuant", "finn.custom_op.general::Quant", "finn.custom_op.general::Trunc",
+        "onnx.brevitas::BipolarQuant", "onnx.brevitas::Quant", "onnx.brevitas::Trunc",
+        "qonnx.custom_op.general::BipolarQuant", "qonnx.custom_op.general::Quant", "qonnx.custom_op.general::Trunc";
     quantize_linear: "QuantizeLinear", "com.microsoft::QuantizeLinear";
     random: "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike";
     range: "Range";

@@ -9,7 +9,7 @@ use npukit_graph::op::Conv;
 
 /// What is known of values between SpaceToBatchND and BatchToSpaceND.
 #[derive(Default)]
-pub(super) struct Blocks {
+pub(crate) struct Blocks {
     known: HashMap<ValueId, Blocked>,
 }
 

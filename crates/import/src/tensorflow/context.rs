@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use npukit_graph::op::{Binary, BinaryKind, Reshape, Unary, UnaryKind};
+use npukit_graph::op::{Binary, BinaryKind, Unary, UnaryKind};
 use npukit_graph::{ValueId, ValueInfo};
 use npukit_numeric::TensorData;
 
@@ -130,19 +130,6 @@ impl<'a> Context<'a> {
     /// A function of one value's elements under a name of its own.
     pub(super) fn unary(&mut self, suffix: &str, kind: UnaryKind, x: ValueId) -> Result<ValueId, Reason> {
         self.helper(suffix, Unary { kind }, vec![x])
-    }
-
-    /// The value with another shape of as many elements, under a name of its own.
-    pub(super) fn reshaped(
-        &mut self,
-        suffix: &str,
-        x: ValueId,
-        shape: Vec<usize>,
-    ) -> Result<ValueId, Reason> {
-        if self.shape(x) == shape {
-            return Ok(x);
-        }
-        self.helper(suffix, Reshape { shape }, vec![x])
     }
 
     /// A constant without axes.

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use npukit_graph::{Graph, integer_forms};
 use serde::Serialize;
 
 use crate::Context;
@@ -11,7 +12,7 @@ use crate::error::Error;
 use crate::eval_limits;
 use crate::finite::NonFinite;
 use crate::inputs::{self, InputFile, Preprocess, Samples, wanted};
-use crate::model::{self, ModelOptions};
+use crate::model::{self, Model, ModelOptions};
 use crate::samples::{OutputReport, npz, reports};
 use crate::stateful::{Stateful, States};
 use crate::weights;
@@ -19,7 +20,7 @@ use crate::weights;
 /// What to evaluate, on what.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The `.onnx` or `.pb` file.
+    /// The `.onnx`, `.pb` or `.tflite` file.
     pub path: String,
     /// How it is read.
     pub model: ModelOptions,
@@ -82,9 +83,10 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
     let (files, states) = (&request.inputs, states.as_ref());
     let Samples { samples, notes: found } =
         inputs::samples_of_calls(files, &inputs, preprocess, context.reader, None, states)?;
+    let graph = with_integers(&model);
     let stacks = match states {
-        Some(states) => float_calls(&model.graph, &samples, states)?,
-        None => float(&model.graph, &samples)?,
+        Some(states) => float_calls(&graph, &samples, states)?,
+        None => float(&graph, &samples)?,
     };
     let accuracy = labels.as_ref().zip(measured);
     let accuracy = accuracy.map(|(labels, options)| labels.judge(options, &stacks, None)).transpose()?;
@@ -107,4 +109,11 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
         seconds: start.elapsed().as_secs_f64(),
     };
     Ok((report, npz(&stacks, false)?))
+}
+
+/// The model with the operators between integers that it has, or has in parts: computed on the integers.
+fn with_integers(model: &Model) -> Graph {
+    let mut graph = model.graph.clone();
+    integer_forms(&mut graph);
+    graph
 }

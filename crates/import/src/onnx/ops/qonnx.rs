@@ -1,0 +1,135 @@
+//! Quant, BipolarQuant and Trunc of QONNX, which Brevitas writes: floats rounded to what few bits can say, floats again.
+//!
+//! Literal, as the package `qonnx` computes them: divided by the scale, moved by the zero point, clipped, rounded, and
+//! back. Bits are a constant, whole number; scales and zero points are broadcast.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{Binary, BinaryKind, Clip, Compare, CompareKind, Op, Unary, UnaryKind, Where};
+
+use super::super::attributes::unsupported;
+use super::super::context::Context;
+use super::super::error::Reason;
+use super::super::quantised::number;
+
+/// Most bits: all integers of them are floats.
+const MAX_BITS: f32 = 24.0;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    Ok(vec![match context.op_type() {
+        "BipolarQuant" => bipolar(context)?,
+        "Trunc" => trunc(context)?,
+        _ => quant(context)?,
+    }])
+}
+
+fn binary(
+    context: &mut Context<'_>,
+    kind: BinaryKind,
+    left: ValueId,
+    right: ValueId,
+) -> Result<ValueId, Reason> {
+    context.helper("quant", Binary { kind }, vec![left, right])
+}
+
+/// 1 where the operand is 0 or more, else -1.
+fn signs(context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
+    let [zero, one, minus_one] = [0.0, 1.0, -1.0].map(|value| number(context, Vec::new(), value));
+    let (zero, one, minus_one) = (zero?, one?, minus_one?);
+    let positive =
+        context.helper("positive", Compare { kind: CompareKind::GreaterOrEqual }, vec![x, zero])?;
+    context.helper("sign", Where, vec![positive, one, minus_one])
+}
+
+fn bipolar(context: &mut Context<'_>) -> Result<ValueId, Reason> {
+    let (x, scale) = (context.input(0, "x")?, context.input(1, "scale")?);
+    let place = binary(context, BinaryKind::Div, x, scale)?;
+    let sign = signs(context, place)?;
+    context.emit(Binary { kind: BinaryKind::Mul }, vec![sign, scale])
+}
+
+fn quant(context: &mut Context<'_>) -> Result<ValueId, Reason> {
+    let (x, scale, zero) = (context.input(0, "x")?, context.input(1, "scale")?, context.input(2, "zeropt")?);
+    let bits = bits(context, 3, "bitwidth")?;
+    let (clip, signed) = range(context, bits)?;
+    let rounding = rounding(context, "ROUND")?;
+    let place = binary(context, BinaryKind::Div, x, scale)?;
+    let place = binary(context, BinaryKind::Add, place, zero)?;
+    let integer = if signed && bits == 1.0 {
+        signs(context, place)?
+    } else {
+        let clipped = context.helper("clip", clip, vec![place])?;
+        context.helper("round", rounding, vec![clipped])?
+    };
+    let above = binary(context, BinaryKind::Sub, integer, zero)?;
+    context.emit(Binary { kind: BinaryKind::Mul }, vec![above, scale])
+}
+
+/// Lower bits cut off: by the difference of bits before version 2 of the domain (five operands), by the quotient of
+/// scales since (seven).
+fn trunc(context: &mut Context<'_>) -> Result<ValueId, Reason> {
+    let (x, scale, zero) = (context.input(0, "x")?, context.input(1, "scale")?, context.input(2, "zeropt")?);
+    let from = bits(context, 3, "in_bitwidth")?;
+    let rounding = rounding(context, "FLOOR")?;
+    let place = binary(context, BinaryKind::Div, x, scale)?;
+    let place = binary(context, BinaryKind::Add, place, zero)?;
+    let place = context.helper("integer", Unary { kind: UnaryKind::Round }, vec![place])?;
+    if context.operands() <= 5 {
+        let to = bits(context, 4, "out_bitwidth")?;
+        let divisor = number(context, Vec::new(), (from - to).exp2())?;
+        let cut = binary(context, BinaryKind::Div, place, divisor)?;
+        let integer = context.helper("round", rounding, vec![cut])?;
+        let above = binary(context, BinaryKind::Sub, integer, zero)?;
+        return context.emit(Binary { kind: BinaryKind::Mul }, vec![above, scale]);
+    }
+    let (to_scale, _) = (context.input(4, "out_scale")?, context.optional(5));
+    let to = bits(context, 6, "out_bitwidth")?;
+    let (clip, _) = range(context, to)?;
+    let ratio = binary(context, BinaryKind::Div, to_scale, scale)?;
+    let log = context.helper("log", Unary { kind: UnaryKind::Log }, vec![ratio])?;
+    let of_two = number(context, Vec::new(), std::f32::consts::LN_2)?;
+    let log = binary(context, BinaryKind::Div, log, of_two)?;
+    let log = context.helper("power", Unary { kind: UnaryKind::Round }, vec![log])?;
+    let two = number(context, Vec::new(), 2.0)?;
+    let divisor = context.helper("divisor", npukit_graph::op::Pow, vec![two, log])?;
+    let cut = binary(context, BinaryKind::Div, place, divisor)?;
+    let clipped = context.helper("clip", clip, vec![cut])?;
+    let integer = context.helper("round", rounding, vec![clipped])?;
+    let zero = binary(context, BinaryKind::Div, zero, divisor)?;
+    let above = binary(context, BinaryKind::Sub, integer, zero)?;
+    context.emit(Binary { kind: BinaryKind::Mul }, vec![above, to_scale])
+}
+
+/// A number of bits.
+fn bits(context: &mut Context<'_>, index: usize, operand: &'static str) -> Result<f32, Reason> {
+    let found = context.number(index, operand)?.ok_or(Reason::OperandMissing { operand })?;
+    if (1.0..=MAX_BITS).contains(&found) && found.fract() == 0.0 {
+        return Ok(found);
+    }
+    let legal = format!("a whole number from 1 to {MAX_BITS}");
+    Err(Reason::OperandValue { operand, found: found.to_string(), legal })
+}
+
+/// The integers that the attributes allow for so many bits, and whether they have signs.
+fn range(context: &mut Context<'_>, bits: f32) -> Result<(Clip, bool), Reason> {
+    let (signed, narrow) =
+        (context.attributes.flag("signed", true)?, context.attributes.flag("narrow", false)?);
+    let less = f32::from(u8::from(narrow));
+    let half = (bits - 1.0).exp2();
+    Ok(match signed {
+        true => (Clip { min: less - half, max: half - 1.0 }, true),
+        false => (Clip { min: 0.0, max: 2.0 * half - 1.0 - less }, false),
+    })
+}
+
+/// How attribute `rounding_mode` rounds.
+fn rounding(context: &mut Context<'_>, default: &str) -> Result<Op, Reason> {
+    let mode = context.attributes.string("rounding_mode")?.unwrap_or_else(|| default.to_owned());
+    let kind = match mode.to_uppercase().as_str() {
+        "ROUND" | "HALF_EVEN" => UnaryKind::Round,
+        "CEIL" => UnaryKind::Ceil,
+        "FLOOR" => UnaryKind::Floor,
+        _ => return Err(unsupported("rounding_mode", mode, "ROUND, CEIL or FLOOR")),
+    };
+    Ok(Unary { kind }.into())
+}

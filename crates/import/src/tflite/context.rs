@@ -1,0 +1,179 @@
+//! [`Context`]: what a handler sees of its operator, and how it adds to the graph.
+
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{Binary, BinaryKind, Clip, Relu, Unary, UnaryKind, Window};
+use npukit_numeric::ElementType;
+
+use super::flatbuffer::{Damage, Table};
+use crate::builder::Builder;
+use crate::error::Reason;
+use crate::node::{NodeBuilder, unsupported};
+use crate::padding;
+use crate::tensorflow::proto::{Attr, AttrValue, NodeDef};
+use crate::tensorflow::{self, Blocks};
+
+/// Largest stride, dilation or kernel: keeps every size computed from them in 64 bits.
+const MAX_WINDOW: i32 = 1 << 24;
+
+/// An operator being translated: a [`NodeBuilder`] with the options of TensorFlow Lite. Operands are real numbers.
+pub(super) struct Context<'a> {
+    /// What the operator is called in the schema.
+    pub(super) op: &'static str,
+    /// Type of the first result, a float's where integers stand for real numbers.
+    pub(super) result: ElementType,
+    options: Option<Table<'a>>,
+    builder: NodeBuilder<'a>,
+    blocks: &'a mut Blocks,
+}
+
+impl<'a> Deref for Context<'a> {
+    type Target = NodeBuilder<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.builder
+    }
+}
+
+impl DerefMut for Context<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.builder
+    }
+}
+
+/// A problem of a field of the options.
+fn damaged(Damage { offset, reason }: Damage) -> Reason {
+    unsupported("builtin_options", format!("byte {offset}"), reason)
+}
+
+impl<'a> Context<'a> {
+    /// The operator `op` with the name of its first result, whose operands are already values.
+    pub(super) fn new(
+        builder: &'a mut Builder,
+        (op, name, result): (&'static str, String, ElementType),
+        operands: Vec<Option<ValueId>>,
+        options: Option<Table<'a>>,
+        blocks: &'a mut Blocks,
+    ) -> Self {
+        Self { op, result, options, builder: NodeBuilder::new(builder, name, operands), blocks }
+    }
+
+    /// An integer of the options; `default` is the schema's, here and below.
+    pub(super) fn int(&self, field: usize, default: i32) -> Result<i32, Reason> {
+        self.options.map_or(Ok(default), |options| options.i32(field, default)).map_err(damaged)
+    }
+
+    /// An enum of the options, 0 when left out.
+    pub(super) fn code(&self, field: usize) -> Result<i8, Reason> {
+        self.options.map_or(Ok(0), |options| options.i8(field, 0)).map_err(damaged)
+    }
+
+    /// A truth value of the options, false when left out.
+    pub(super) fn flag(&self, field: usize) -> Result<bool, Reason> {
+        Ok(self.code(field)? != 0)
+    }
+
+    /// A float of the options.
+    pub(super) fn float(&self, field: usize, default: f32) -> Result<f32, Reason> {
+        self.options.map_or(Ok(default), |options| options.f32(field, default)).map_err(damaged)
+    }
+
+    /// Integers of the options, none when left out.
+    pub(super) fn ints(&self, field: usize) -> Result<Vec<i32>, Reason> {
+        self.options.map_or_else(|| Ok(Vec::new()), |options| options.integers(field)).map_err(damaged)
+    }
+
+    /// A size of a window at `field`, at least 1.
+    pub(super) fn size(&self, field: usize, name: &'static str, default: i32) -> Result<usize, Reason> {
+        let found = self.int(field, default)?;
+        let legal = usize::try_from(found).ok().filter(|_| (1..=MAX_WINDOW).contains(&found));
+        legal.ok_or_else(|| unsupported(name, found, format!("1 to {MAX_WINDOW}")))
+    }
+
+    /// Columns at `field` and rows at the next: how the schema orders them; rows first in the result.
+    pub(super) fn sizes(&self, field: usize, name: &'static str, default: i32) -> Result<[usize; 2], Reason> {
+        Ok([self.size(field + 1, name, default)?, self.size(field, name, default)?])
+    }
+
+    /// Windows over an image `[n, h, w, c]` with the padding that field 0 says: SAME (0) or VALID (1).
+    pub(super) fn window(
+        &self,
+        x: ValueId,
+        kernel: [usize; 2],
+        strides: [usize; 2],
+        dilations: [usize; 2],
+    ) -> Result<Window, Reason> {
+        let mut window = Window { kernel, strides, dilations, pads: [0; 4], ceil_mode: false };
+        let &[_, rows, columns, _] = self.shape(x) else { return Err(self.no_image(x)) };
+        match self.code(0)? {
+            0 => {
+                let reach = window.reach()?;
+                for (axis, size) in [rows, columns].into_iter().enumerate() {
+                    let pads = padding::same(size, reach[axis], strides[axis]);
+                    (window.pads[axis], window.pads[axis + 2]) = (pads / 2, pads - pads / 2);
+                }
+            }
+            1 => {}
+            other => return Err(unsupported("padding", other, "SAME (0) or VALID (1)")),
+        }
+        Ok(window)
+    }
+
+    /// The complaint that an operand is not an image.
+    pub(super) fn no_image(&self, x: ValueId) -> Reason {
+        let (found, legal) = (format!("{:?}", self.shape(x)), "[n, h, w, c]".to_owned());
+        Reason::OperandValue { operand: "input", found, legal }
+    }
+
+    /// The function of the result that the enum at `field` says.
+    pub(super) fn activated(&mut self, y: ValueId, field: usize) -> Result<ValueId, Reason> {
+        match self.code(field)? {
+            0 => Ok(y),
+            1 => self.emit(Relu, vec![y]),
+            2 => self.emit(Clip { min: -1.0, max: 1.0 }, vec![y]),
+            3 => self.emit(Clip { min: 0.0, max: 6.0 }, vec![y]),
+            4 => self.emit(Unary { kind: UnaryKind::Tanh }, vec![y]),
+            other => Err(unsupported("fused_activation_function", other, "0 to 4: NONE to TANH")),
+        }
+    }
+
+    /// The sum of `y` and the operand at `index`, when there is one.
+    pub(super) fn biased(&mut self, y: ValueId, index: usize) -> Result<ValueId, Reason> {
+        match self.optional(index) {
+            Some(bias) => self.emit(Binary { kind: BinaryKind::Add }, vec![y, bias]),
+            None => Ok(y),
+        }
+    }
+
+    /// The results of TensorFlow's operator `op` with these attributes and operands.
+    pub(super) fn tensorflow(
+        &mut self,
+        op: &str,
+        attributes: impl IntoIterator<Item = (&'static str, Attr)>,
+        operands: Vec<ValueId>,
+    ) -> Result<Vec<ValueId>, Reason> {
+        let attr: BTreeMap<_, _> = attributes
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), AttrValue { value: Some(value) }))
+            .collect();
+        let name = self.builder.name().to_owned();
+        let node = NodeDef { name, op: op.to_owned(), attr, ..NodeDef::default() };
+        let operands = operands.into_iter().map(Some).collect();
+        tensorflow::translate(self.builder.builder(), &node, operands, self.blocks)
+    }
+
+    /// All operands that are not left out.
+    pub(super) fn all_operands(&mut self) -> Vec<ValueId> {
+        (0..self.operands()).filter_map(|index| self.optional(index)).collect()
+    }
+
+    /// What the handler left unread.
+    pub(super) fn finish(&self) -> Result<(), Reason> {
+        match self.unread() {
+            Some(index) => Err(Reason::OperandUnknown { index, name: String::new(), opset: None }),
+            None => Ok(()),
+        }
+    }
+}

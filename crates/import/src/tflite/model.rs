@@ -1,0 +1,173 @@
+//! [`Model`]: what is read of a TensorFlow Lite file, field by field as `schema.fbs` numbers them (version 3).
+
+use npukit_numeric::ElementType;
+
+use super::flatbuffer::{Damage, Table};
+use crate::error::Reason;
+
+/// What a file begins with, after the place of its first table.
+pub(super) const IDENTIFIER: &[u8] = b"TFL3";
+
+/// The first graph of a file, which the interpreter runs.
+pub(super) struct Model<'a> {
+    /// Tensors, by number.
+    pub(super) tensors: Vec<Tensor<'a>>,
+    /// Operators, in the order in which they run.
+    pub(super) operators: Vec<Operator<'a>>,
+    /// Numbers of the inputs.
+    pub(super) inputs: Vec<i32>,
+    /// Numbers of the outputs.
+    pub(super) outputs: Vec<i32>,
+}
+
+/// A tensor.
+pub(super) struct Tensor<'a> {
+    /// Its name, which may be empty or another's.
+    pub(super) name: String,
+    /// Its sizes as the file was made; of a batch that is open, 1.
+    pub(super) shape: Vec<i32>,
+    /// Its sizes, -1 where they are open; empty where none is.
+    pub(super) signature: Vec<i32>,
+    /// Code of its type.
+    pub(super) kind: i8,
+    /// Its elements, when the file has them.
+    pub(super) data: &'a [u8],
+    /// How integers stand for real numbers; none where they stand for themselves.
+    pub(super) scales: Option<Scales>,
+    /// Whether it keeps its elements from one run to the next.
+    pub(super) is_variable: bool,
+    /// Whether most elements are left out as zeros.
+    pub(super) is_sparse: bool,
+}
+
+/// `(q - zero point) * scale`.
+#[derive(Clone)]
+pub(super) struct Scales {
+    pub(super) scale: Vec<f32>,
+    pub(super) zero_point: Vec<i64>,
+    pub(super) axis: i32,
+}
+
+/// An operator.
+pub(super) struct Operator<'a> {
+    /// Its code.
+    pub(super) code: i32,
+    /// The name of an operator that is none of the schema's.
+    pub(super) custom: String,
+    /// Numbers of its operands, -1 for one that is left out.
+    pub(super) inputs: Vec<i32>,
+    /// Numbers of its results.
+    pub(super) outputs: Vec<i32>,
+    /// What else it says.
+    pub(super) options: Option<Table<'a>>,
+}
+
+impl<'a> Model<'a> {
+    /// The model in a file.
+    ///
+    /// # Errors
+    ///
+    /// [`Damage`]: offsets that lead outside, or far more numbers than the file has bytes.
+    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, Damage> {
+        if bytes.get(4..8) != Some(IDENTIFIER) {
+            return Err(Damage { offset: 4, reason: "it does not say TFL3, the format's name" });
+        }
+        let root = Table::root(bytes)?;
+        let codes = root.tables(1)?;
+        let graphs = root.tables(2)?;
+        let graph = graphs.first().ok_or(Damage { offset: 0, reason: "it holds no graph" })?;
+        let buffers = root.tables(4)?;
+        let mut room = Room(bytes.len());
+        let tensors = graph.tables(0)?.into_iter().map(|table| tensor(&table, &buffers, &mut room));
+        let tensors = tensors.collect::<Result<_, _>>()?;
+        let operators = graph.tables(3)?.into_iter().map(|table| operator(&table, &codes, &mut room));
+        Ok(Self {
+            tensors,
+            operators: operators.collect::<Result<_, _>>()?,
+            inputs: graph.integers(1)?,
+            outputs: graph.integers(2)?,
+        })
+    }
+}
+
+/// Numbers that may still be read: vectors of many tables may be one in the file.
+struct Room(usize);
+
+impl Room {
+    fn take(&mut self, count: usize) -> Result<(), Damage> {
+        let left = self.0.checked_sub(count);
+        self.0 = left.ok_or(Damage { offset: 0, reason: "its tables say one thing again and again" })?;
+        Ok(())
+    }
+}
+
+fn tensor<'a>(table: &Table<'a>, buffers: &[Table<'a>], room: &mut Room) -> Result<Tensor<'a>, Damage> {
+    let (name, shape, signature) = (table.text(3)?, table.integers(0)?, table.integers(7)?);
+    let scales = table.table(4)?.map(|table| scales(&table)).transpose()?.flatten();
+    let numbers = scales.as_ref().map_or(0, |scales| scales.scale.len() + scales.zero_point.len());
+    room.take(name.len() + shape.len() + signature.len() + numbers)?;
+    let data = match buffers.get(table.u32(2)? as usize) {
+        Some(buffer) => content(buffer)?,
+        None => &[],
+    };
+    Ok(Tensor {
+        name,
+        shape,
+        signature,
+        kind: table.i8(1, 0)?,
+        data,
+        scales,
+        is_variable: table.flag(5)?,
+        is_sparse: table.table(6)?.is_some(),
+    })
+}
+
+fn scales(table: &Table<'_>) -> Result<Option<Scales>, Damage> {
+    let scale: Vec<f32> = table.elements(2)?.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+    let zero_point = table.elements(3)?.iter().map(|&bytes| i64::from_le_bytes(bytes)).collect();
+    let axis = table.i32(6, 0)?;
+    Ok((!scale.is_empty()).then_some(Scales { scale, zero_point, axis }))
+}
+
+/// The bytes of a buffer; those of a large file lie behind its tables.
+fn content<'a>(buffer: &Table<'a>) -> Result<&'a [u8], Damage> {
+    let (offset, size) = (buffer.u64(1)?, buffer.u64(2)?);
+    if offset <= 1 {
+        return buffer.bytes(0);
+    }
+    let range =
+        usize::try_from(offset).ok().zip(offset.checked_add(size).and_then(|end| usize::try_from(end).ok()));
+    let bytes = range.and_then(|(start, end)| buffer.file().get(start..end));
+    bytes.ok_or(Damage { offset: 0, reason: "a buffer lies beyond the end of the file" })
+}
+
+fn operator<'a>(table: &Table<'a>, codes: &[Table<'a>], room: &mut Room) -> Result<Operator<'a>, Damage> {
+    let unknown = Damage { offset: 0, reason: "an operator's code is not among the file's codes" };
+    let code = codes.get(table.u32(0)? as usize).ok_or(unknown)?;
+    // Codes from 127 on do not fit the older field.
+    let number = i32::from(code.i8(0, 0)?).max(code.i32(3, 0)?);
+    let (custom, inputs, outputs) = (code.text(1)?, table.integers(1)?, table.integers(2)?);
+    room.take(1 + custom.len() + inputs.len() + outputs.len())?;
+    Ok(Operator { code: number, custom, inputs, outputs, options: table.table(4)? })
+}
+
+/// The element type of a code.
+pub(super) fn element_type(code: i8) -> Result<ElementType, Reason> {
+    Ok(match code {
+        0 => ElementType::F32,
+        1 => ElementType::F16,
+        2 => ElementType::I32,
+        3 => ElementType::U8,
+        4 => ElementType::I64,
+        6 => ElementType::Bool,
+        7 => ElementType::I16,
+        9 => ElementType::I8,
+        10 => ElementType::F64,
+        12 => ElementType::U64,
+        15 => ElementType::U32,
+        16 => ElementType::U16,
+        17 => ElementType::I4,
+        18 => ElementType::BF16,
+        code => return Err(Reason::ElementType { name: format!("code {code}") }),
+    })
+}

@@ -1,0 +1,87 @@
+//! The operators: a row of `tensorflow` for one that is TensorFlow's, else a file, its `mod` and its line in the list
+//! below, with the number that the schema gives it.
+//!
+//! Where integers stand for real numbers the meaning is that of the operator between those, rounded once: as the graph's
+//! `integer_forms` computes it, sums exactly and ties to even. TensorFlow Lite's XNNPACK kernels, its default, round
+//! convolutions and products so. Its reference kernels multiply by an integer of 32 bits and shift, ties away from zero
+//! (`MultiplyByQuantizedMultiplier`), its Add and Mul shift their operands first, Softmax, Logistic and Tanh are tables
+//! or polynomials in integers: a step more or less. Products of floats by integer weights (dynamic range) are products
+//! of floats here; TensorFlow Lite rounds the operand to bytes as it runs.
+
+mod batch_matmul;
+mod concatenation;
+mod conv;
+mod fully_connected;
+mod gather;
+mod l2_normalization;
+mod passed;
+mod pointwise;
+mod pool;
+mod prelu;
+mod reshape;
+mod softmax;
+mod tensorflow;
+mod transpose_conv;
+
+use npukit_graph::ValueId;
+
+use super::context::Context;
+use super::model::Operator;
+use crate::error::Reason;
+
+/// Translates one operator.
+pub(super) type Handler = fn(&mut Context<'_>) -> Result<Vec<ValueId>, Reason>;
+
+macro_rules! operators {
+    ($($module:ident: $($code:literal $name:literal),+;)*) => {
+        /// Handlers by code and name.
+        const HANDLERS: &[(i32, &str, Handler)] = &[$($(($code, $name, $module::translate)),+),*];
+    };
+}
+
+operators! {
+    batch_matmul: 126 "BATCH_MATMUL";
+    concatenation: 2 "CONCATENATION";
+    conv: 3 "CONV_2D", 4 "DEPTHWISE_CONV_2D";
+    fully_connected: 9 "FULLY_CONNECTED";
+    gather: 36 "GATHER";
+    l2_normalization: 11 "L2_NORMALIZATION";
+    passed: 6 "DEQUANTIZE", 114 "QUANTIZE";
+    pointwise: 20 "RELU_N1_TO_1", 117 "HARD_SWISH", 150 "GELU", 152 "RELU_0_TO_1";
+    pool: 1 "AVERAGE_POOL_2D", 17 "MAX_POOL_2D";
+    prelu: 54 "PRELU";
+    reshape: 22 "RESHAPE";
+    softmax: 25 "SOFTMAX";
+    transpose_conv: 67 "TRANSPOSE_CONV";
+}
+
+/// All operators: those of the list and TensorFlow's.
+fn all() -> impl Iterator<Item = (i32, &'static str, Handler)> {
+    let rows = tensorflow::ROWS.iter().map(|row| (row.code, row.name, tensorflow::translate as Handler));
+    HANDLERS.iter().copied().chain(rows)
+}
+
+/// The name and the handler of an operator, when it is one of those that are read.
+pub(super) fn handler(operator: &Operator<'_>) -> Option<(&'static str, Handler)> {
+    all().find(|&(code, ..)| code == operator.code).map(|(_, name, handler)| (name, handler))
+}
+
+/// What an operator is called.
+pub(super) fn name_of(operator: &Operator<'_>) -> String {
+    const CUSTOM: i32 = 32;
+    match handler(operator) {
+        Some((name, _)) => name.to_owned(),
+        None if operator.code == CUSTOM => format!("custom operator {:?}", operator.custom),
+        None => tensorflow::UNREAD
+            .iter()
+            .find(|(code, _)| *code == operator.code)
+            .map_or_else(|| format!("builtin operator {}", operator.code), |(_, name)| (*name).to_owned()),
+    }
+}
+
+/// The names of all operators, in alphabetical order.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let mut names: Vec<&'static str> = all().map(|(_, name, _)| name).collect();
+    names.sort_unstable();
+    names.into_iter()
+}

@@ -1,0 +1,22 @@
+//! Functions of single elements that TensorFlow has no operator of its own for.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{Clip, GeluForm, Op, Unary, UnaryKind};
+
+use super::super::context::Context;
+use crate::error::Reason;
+
+/// Translates one operator.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "input")?;
+    let op: Op = match context.op {
+        "RELU_N1_TO_1" => Clip { min: -1.0, max: 1.0 }.into(),
+        "RELU_0_TO_1" => Clip { min: 0.0, max: 1.0 }.into(),
+        "GELU" => {
+            let form = if context.flag(0)? { GeluForm::Tanh } else { GeluForm::Exact };
+            Unary { kind: UnaryKind::Gelu { form } }.into()
+        }
+        _ => Unary { kind: UnaryKind::HardSwish }.into(),
+    };
+    Ok(vec![context.emit(op, vec![x])?])
+}

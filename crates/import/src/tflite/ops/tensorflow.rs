@@ -1,0 +1,204 @@
+//! Operators that are TensorFlow's: [`ROWS`] says under which name, and which field of the options is which attribute.
+
+use npukit_graph::ValueId;
+use npukit_numeric::ElementType;
+
+use super::super::context::Context;
+use crate::error::Reason;
+use crate::node::unsupported;
+use crate::tensorflow::proto::{Attr, ListValue};
+
+/// One operator.
+pub(super) struct Row {
+    /// Its number in the schema.
+    pub(super) code: i32,
+    /// Its name there.
+    pub(super) name: &'static str,
+    /// TensorFlow's operator.
+    operator: &'static str,
+    /// Its attributes.
+    attributes: &'static [(&'static str, Field)],
+    /// The field of the function of its result.
+    activation: Option<usize>,
+}
+
+/// Where an attribute comes from: a field of the options and what it is when left out, or the type of the result.
+enum Field {
+    Int(usize),
+    Flag(usize),
+    Float(usize),
+    Ints(usize),
+    Mirror(usize),
+    Result,
+}
+
+use Field::{Flag, Float, Int, Ints, Mirror, Result as Kind};
+
+const fn row(code: i32, name: &'static str, operator: &'static str) -> Row {
+    Row { code, name, operator, attributes: &[], activation: None }
+}
+
+const fn with(
+    code: i32,
+    name: &'static str,
+    operator: &'static str,
+    attributes: &'static [(&'static str, Field)],
+) -> Row {
+    Row { attributes, ..row(code, name, operator) }
+}
+
+const fn active(code: i32, name: &'static str, operator: &'static str) -> Row {
+    Row { activation: Some(0), ..row(code, name, operator) }
+}
+
+const KEEP: &[(&str, Field)] = &[("keep_dims", Flag(0))];
+
+#[rustfmt::skip]
+pub(super) const ROWS: &[Row] = &[
+    active(0, "ADD", "AddV2"),
+    with(5, "DEPTH_TO_SPACE", "DepthToSpace", &[("block_size", Int(0))]),
+    row(8, "FLOOR", "Floor"),
+    with(13, "LOCAL_RESPONSE_NORMALIZATION", "LRN",
+        &[("depth_radius", Int(0)), ("bias", Float(1)), ("alpha", Float(2)), ("beta", Float(3))]),
+    row(14, "LOGISTIC", "Sigmoid"),
+    active(18, "MUL", "Mul"),
+    row(19, "RELU", "Relu"),
+    row(21, "RELU6", "Relu6"),
+    with(23, "RESIZE_BILINEAR", "ResizeBilinear", &[("align_corners", Flag(2)), ("half_pixel_centers", Flag(3))]),
+    with(26, "SPACE_TO_DEPTH", "SpaceToDepth", &[("block_size", Int(0))]),
+    row(28, "TANH", "Tanh"),
+    row(34, "PAD", "Pad"),
+    row(37, "BATCH_TO_SPACE_ND", "BatchToSpaceND"),
+    row(38, "SPACE_TO_BATCH_ND", "SpaceToBatchND"),
+    row(39, "TRANSPOSE", "Transpose"),
+    with(40, "MEAN", "Mean", KEEP),
+    active(41, "SUB", "Sub"),
+    active(42, "DIV", "RealDiv"),
+    with(43, "SQUEEZE", "Squeeze", &[("squeeze_dims", Ints(0))]),
+    with(45, "STRIDED_SLICE", "StridedSlice",
+        &[("begin_mask", Int(0)), ("end_mask", Int(1)), ("ellipsis_mask", Int(2)), ("new_axis_mask", Int(3)),
+          ("shrink_axis_mask", Int(4))]),
+    row(47, "EXP", "Exp"),
+    with(49, "SPLIT", "Split", &[("num_split", Int(0))]),
+    row(50, "LOG_SOFTMAX", "LogSoftmax"),
+    with(53, "CAST", "Cast", &[("DstT", Kind)]),
+    row(55, "MAXIMUM", "Maximum"),
+    with(56, "ARG_MAX", "ArgMax", &[("output_type", Kind)]),
+    row(57, "MINIMUM", "Minimum"),
+    row(58, "LESS", "Less"),
+    row(59, "NEG", "Neg"),
+    row(60, "PADV2", "PadV2"),
+    row(61, "GREATER", "Greater"),
+    row(62, "GREATER_EQUAL", "GreaterEqual"),
+    row(63, "LESS_EQUAL", "LessEqual"),
+    row(64, "SELECT", "Select"),
+    row(65, "SLICE", "Slice"),
+    row(66, "SIN", "Sin"),
+    row(69, "TILE", "Tile"),
+    row(70, "EXPAND_DIMS", "ExpandDims"),
+    row(71, "EQUAL", "Equal"),
+    row(72, "NOT_EQUAL", "NotEqual"),
+    row(73, "LOG", "Log"),
+    with(74, "SUM", "Sum", KEEP),
+    row(75, "SQRT", "Sqrt"),
+    row(76, "RSQRT", "Rsqrt"),
+    with(77, "SHAPE", "Shape", &[("out_type", Kind)]),
+    row(78, "POW", "Pow"),
+    with(79, "ARG_MIN", "ArgMin", &[("output_type", Kind)]),
+    with(81, "REDUCE_PROD", "Prod", KEEP),
+    with(82, "REDUCE_MAX", "Max", KEEP),
+    with(83, "PACK", "Pack", &[("axis", Int(1))]),
+    row(84, "LOGICAL_OR", "LogicalOr"),
+    row(86, "LOGICAL_AND", "LogicalAnd"),
+    row(87, "LOGICAL_NOT", "LogicalNot"),
+    with(88, "UNPACK", "Unpack", &[("num", Int(0)), ("axis", Int(1))]),
+    with(89, "REDUCE_MIN", "Min", KEEP),
+    row(90, "FLOOR_DIV", "FloorDiv"),
+    with(91, "REDUCE_ANY", "Any", KEEP),
+    row(92, "SQUARE", "Square"),
+    row(93, "ZEROS_LIKE", "ZerosLike"),
+    row(94, "FILL", "Fill"),
+    row(95, "FLOOR_MOD", "FloorMod"),
+    row(96, "RANGE", "Range"),
+    with(97, "RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighbor",
+        &[("align_corners", Flag(0)), ("half_pixel_centers", Flag(1))]),
+    with(98, "LEAKY_RELU", "LeakyRelu", &[("alpha", Float(0))]),
+    row(99, "SQUARED_DIFFERENCE", "SquaredDifference"),
+    with(100, "MIRROR_PAD", "MirrorPad", &[("mode", Mirror(0))]),
+    row(101, "ABS", "Abs"),
+    row(102, "SPLIT_V", "SplitV"),
+    row(104, "CEIL", "Ceil"),
+    row(106, "ADD_N", "AddN"),
+    row(108, "COS", "Cos"),
+    row(110, "RANK", "Rank"),
+    row(111, "ELU", "Elu"),
+    row(116, "ROUND", "Round"),
+    row(123, "SELECT_V2", "SelectV2"),
+    row(130, "BROADCAST_TO", "BroadcastTo"),
+    with(140, "REDUCE_ALL", "All", KEEP),
+    row(158, "SIGN", "Sign"),
+];
+
+/// Names of operators that are not read, for the message.
+#[rustfmt::skip]
+pub(super) const UNREAD: &[(i32, &str)] = &[
+    (7, "EMBEDDING_LOOKUP"), (12, "L2_POOL_2D"), (16, "LSTM"), (24, "RNN"), (27, "SVDF"),
+    (35, "UNIDIRECTIONAL_SEQUENCE_RNN"), (44, "UNIDIRECTIONAL_SEQUENCE_LSTM"), (46, "BIDIRECTIONAL_SEQUENCE_RNN"),
+    (48, "TOPK_V2"), (52, "BIDIRECTIONAL_SEQUENCE_LSTM"), (80, "FAKE_QUANT"), (85, "ONE_HOT"), (103, "UNIQUE"),
+    (105, "REVERSE_V2"), (107, "GATHER_ND"), (109, "WHERE"), (112, "REVERSE_SEQUENCE"), (118, "IF"), (119, "WHILE"),
+    (120, "NON_MAX_SUPPRESSION_V4"), (121, "NON_MAX_SUPPRESSION_V5"), (122, "SCATTER_ND"), (128, "CUMSUM"),
+    (129, "CALL_ONCE"), (131, "RFFT2D"), (132, "CONV_3D"), (142, "VAR_HANDLE"), (143, "READ_VARIABLE"),
+    (144, "ASSIGN_VARIABLE"), (151, "DYNAMIC_UPDATE_SLICE"),
+];
+
+/// Translates one operator.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let unknown = || Reason::Operator { operator: context.op.to_owned() };
+    let row = ROWS.iter().find(|row| row.name == context.op).ok_or_else(unknown)?;
+    if row.name == "STRIDED_SLICE" && context.flag(5)? {
+        return Err(unsupported("offset", true, "false: ends that are counted as begins are"));
+    }
+    let attributes = row.attributes.iter().map(|(name, field)| Ok((*name, attribute(context, field)?)));
+    let attributes = attributes.collect::<Result<Vec<_>, Reason>>()?;
+    let operands = context.all_operands();
+    let results = context.tensorflow(row.operator, attributes, operands)?;
+    let Some(field) = row.activation else { return Ok(results) };
+    results.into_iter().map(|result| context.activated(result, field)).collect()
+}
+
+fn attribute(context: &Context<'_>, field: &Field) -> Result<Attr, Reason> {
+    Ok(match *field {
+        Int(field) => Attr::I(context.int(field, 0)?.into()),
+        Flag(field) => Attr::B(context.flag(field)?),
+        Float(field) => Attr::F(context.float(field, 0.0)?),
+        Ints(field) => {
+            let i = context.ints(field)?.into_iter().map(i64::from).collect();
+            Attr::List(ListValue { i, ..ListValue::default() })
+        }
+        Mirror(field) => match context.code(field)? {
+            0 => Attr::S(b"REFLECT".to_vec()),
+            1 => Attr::S(b"SYMMETRIC".to_vec()),
+            other => return Err(unsupported("mode", other, "REFLECT (0) or SYMMETRIC (1)")),
+        },
+        Kind => Attr::Type(type_code(context.result)?),
+    })
+}
+
+/// TensorFlow's code of a type.
+fn type_code(element: ElementType) -> Result<i32, Reason> {
+    Ok(match element {
+        ElementType::F32 => 1,
+        ElementType::F64 => 2,
+        ElementType::I32 => 3,
+        ElementType::U8 => 4,
+        ElementType::I16 => 5,
+        ElementType::I8 => 6,
+        ElementType::I64 => 9,
+        ElementType::Bool => 10,
+        ElementType::U16 => 17,
+        ElementType::F16 => 19,
+        ElementType::U32 => 22,
+        ElementType::U64 => 23,
+        other => return Err(Reason::ElementType { name: other.name().to_owned() }),
+    })
+}
