@@ -1,7 +1,7 @@
 //! [`Builder`]: the graph under construction. It keeps names unique, checks every shape and
 //! computes at once what depends on constants only.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use npukit_graph::op::Transpose;
@@ -9,6 +9,7 @@ use npukit_graph::{Graph, Op, Operator, Value, ValueId, ValueInfo};
 use npukit_numeric::Tensor;
 
 use crate::error::Reason;
+use crate::given;
 use crate::shape::check_shape;
 
 /// Elements that folding may make beyond what the file itself can hold: shape arithmetic needs
@@ -136,6 +137,22 @@ impl Builder {
     /// Goes on with what `inner` has left of the budget.
     pub(crate) fn take_back(&mut self, inner: &Self) {
         self.budget = inner.budget;
+    }
+
+    /// An input, or the constant that the caller gives for it: the number that all of its elements are, as text.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason`]: a number that the input's elements cannot be, or more elements than are left of the budget.
+    pub(crate) fn input_or_constant(
+        &mut self,
+        name: &str,
+        info: ValueInfo,
+        values: &BTreeMap<String, String>,
+    ) -> Result<ValueId, Reason> {
+        let Some(text) = values.get(name) else { return Ok(self.graph.add_input(name, info)) };
+        self.reserve(&info.shape)?;
+        Ok(self.graph.add_constant(name, given::constant(&info, text)?))
     }
 
     /// Takes `elements` from the budget.

@@ -10,7 +10,6 @@ use super::error::{ImportError, Reason};
 use super::importer::{Binding, Importer};
 use super::proto::{DimensionProto, TensorTypeProto, TypeProto, ValueInfoProto};
 use super::tensor;
-use crate::given;
 use crate::open::{self, Dimension, OpenInput};
 use crate::shape::MAX_RANK;
 
@@ -59,7 +58,9 @@ impl<'a> Importer<'a, '_> {
                 self.duplicate(&input.name, "input", &input.name);
             }
             let info = shape.and_then(|shape| input_info(input, shape));
-            let binding = match info.and_then(|info| self.input_or_constant(&input.name, info)) {
+            let binding = match info
+                .and_then(|info| self.builder.input_or_constant(&input.name, info, &self.options.values))
+            {
                 Ok(id) => Binding::Value(id),
                 Err(reason) => {
                     self.problem(&input.name, "input", reason);
@@ -69,15 +70,6 @@ impl<'a> Importer<'a, '_> {
             self.bindings.insert(&input.name, binding);
         }
         Ok(())
-    }
-
-    /// An input, or the constant that the caller gives for it.
-    fn input_or_constant(&mut self, name: &str, info: ValueInfo) -> Result<ValueId, Reason> {
-        let Some(text) = self.options.values.get(name) else {
-            return Ok(self.builder.graph.add_input(name, info));
-        };
-        self.builder.reserve(&info.shape)?;
-        Ok(self.builder.graph.add_constant(name, given::constant(&info, text)?))
     }
 
     /// The shapes of the inputs: the model's, with the caller's sizes put in.

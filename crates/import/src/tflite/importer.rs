@@ -116,7 +116,9 @@ impl<'a> Importer<'a> {
         };
         let mut inputs: Vec<OpenInput> = indices.iter().map(stated).collect();
         let available = || inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>();
-        if let Some(name) = options.shapes.keys().find(|&name| !available().contains(name)) {
+        if let Some(name) =
+            options.shapes.keys().chain(options.values.keys()).find(|&name| !available().contains(name))
+        {
             return Err(ImportError::UnknownName {
                 kind: "input",
                 name: name.clone(),
@@ -126,9 +128,10 @@ impl<'a> Importer<'a> {
         open::fix(&mut inputs, options, remarks)?;
         open::check(&inputs)?;
         for (index, input) in indices.into_iter().zip(inputs) {
-            match self.input(index, &input.sizes()) {
-                Ok(info) => {
-                    let id = self.builder.graph.add_input(&input.name, info);
+            let info = self.input(index, &input.sizes());
+            let values = &options.values;
+            match info.and_then(|info| self.builder.input_or_constant(&input.name, info, values)) {
+                Ok(id) => {
                     self.values.insert(index, id);
                 }
                 Err(reason) => {
