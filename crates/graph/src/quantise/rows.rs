@@ -71,6 +71,24 @@ impl Int4Rows {
     /// [`RowsError::Length`] when there are not `rows * columns` values; [`RowsError::NotFinite`] for the
     /// first value that is infinite or NaN.
     pub fn new(rows: usize, columns: usize, values: &[f32]) -> Result<Self, RowsError> {
+        Self::scaled(rows, columns, values, row_scale)
+    }
+
+    /// The same with one scale for all rows, which need not be that of the largest weight: what is beyond 7 of it is 7.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Int4Rows::new`].
+    pub fn with_scale(rows: usize, columns: usize, values: &[f32], scale: f32) -> Result<Self, RowsError> {
+        Self::scaled(rows, columns, values, |_| scale)
+    }
+
+    fn scaled(
+        rows: usize,
+        columns: usize,
+        values: &[f32],
+        scale_of: impl Fn(&[f32]) -> f32,
+    ) -> Result<Self, RowsError> {
         let expected = rows.saturating_mul(columns);
         if values.len() != expected {
             return Err(RowsError::Length { rows, columns, expected, found: values.len() });
@@ -82,7 +100,7 @@ impl Int4Rows {
         let mut codes = Vec::with_capacity(values.len());
         let mut scales = Vec::with_capacity(rows);
         for row in (0..rows).map(|row| &values[row * columns..][..columns]) {
-            let scale = row_scale(row);
+            let scale = scale_of(row);
             codes.extend(row.iter().map(|value| code(*value, scale)));
             scales.push(scale);
         }
