@@ -25,6 +25,8 @@ const MAGIC: [u8; 4] = *b"PCP1";
 const VERSION: u32 = 1;
 /// Flag of a program that uses CVO's extensions.
 const EXTENSIONS: u32 = 1;
+/// Flag of a program that goes by the page of the instruction set.
+const SEED: u32 = 2;
 /// Magic, version, flags, number of sections.
 const HEAD_BYTES: usize = 16;
 /// Tag, offset, length.

@@ -179,8 +179,9 @@ impl Clock<'_> {
         self.memory.forget(start.saturating_sub(gemv.max(gemm)));
         let [of_gemv, of_gemm] = &mut self.streams;
         let (stream, ahead) = match engine {
-            Engine::Gemv => (of_gemv, gemv),
-            Engine::Gemm => (of_gemm, gemm),
+            // Weights in L2 need no port.
+            Engine::Gemv if cost.weight_bytes > 0 => (of_gemv, gemv),
+            Engine::Gemm if cost.weight_bytes > 0 => (of_gemm, gemm),
             _ => {
                 let delay = self.memory.delay(work, cost.compute, cost.host_bytes);
                 return start + cost.total() + delay;

@@ -4,6 +4,7 @@
 //! of the graph) that go to L2 and come from it through windows. [`HostStep`] is the typed form of a
 //! [`HostOp`](crate::program::HostOp); [`runtime`](crate::runtime) performs it.
 
+mod patches;
 mod section;
 mod step;
 
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use npukit_graph::Graph;
 use serde::{Deserialize, Serialize};
 
+pub use patches::lay_out;
 pub use section::{HOST, HostError, TENSORS};
 pub use step::{HostStep, StepError, Tokens};
 
@@ -28,7 +30,17 @@ pub struct Layer {
     pub results: Vec<String>,
     /// Its operator and why the host computes it, when the host does.
     pub host: Option<(String, String)>,
+    /// What the host does of it, when the machine computes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
 }
+
+/// What the host does of a norm.
+pub const SQUARES_HELP: &str =
+    "the host gives one scalar a row, the sum of its squares, since no instruction multiplies two values";
+/// What the host does of a convolution.
+pub const PATCHES_HELP: &str =
+    "the host lays out its patches, since MEMCPY moves whole words that follow each other";
 
 /// The host's part of a program.
 #[derive(Clone, Debug, Default)]

@@ -13,6 +13,7 @@
 mod code;
 mod emit;
 mod fence;
+mod fold;
 mod layers;
 mod memory;
 mod ops;
@@ -22,22 +23,21 @@ mod reason;
 
 use npukit_base::counted;
 use npukit_graph::quantise::rows::RowsError;
-use npukit_graph::{Graph, Node, Op, Operator};
-use npukit_lower::Problem;
+use npukit_graph::{Graph, Node};
 use npukit_target::Phase;
 use thiserror::Error;
 
 pub use ops::Weights;
-pub use options::{Activations, Gelu, Isa, Kv, OPTIONS, Options};
+pub use options::{Activations, Gelu, Isa, Kv, Norms, OPTIONS, Options, Rotations, Scales, WeightPath};
 
 use crate::config::Config;
-use crate::host::{Host, Layer};
+use crate::host::{Host, Layer, PATCHES_HELP, SQUARES_HELP};
 use crate::program::Program;
 use crate::weights::WeightError;
 use emit::Lowering;
 use layers::{Layers, operator};
+use ops::Work;
 use plan::Plan;
-use reason::HostReason;
 
 /// Why a graph has no program.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -137,23 +137,12 @@ fn print_layers(layers: &[Layer]) -> String {
         let range = format!("{start}..{}", layer.end);
         start = layer.end;
         let who = match &layer.host {
-            None => "machine".to_owned(),
+            None => layer.help.as_ref().map_or("machine".to_owned(), |help| format!("machine, {help}")),
             Some((op, reason)) => format!("host ({op}): {reason}"),
         };
         format!("{range:>13}  {}: {who}\n", layer.name)
     };
     layers.iter().map(line).collect()
-}
-
-/// The nodes that stand in the way of compiling `graph`; empty when none does.
-///
-/// A graph without problems here can still fail [`compile`] for want of memory.
-pub fn check(graph: &Graph) -> Vec<Problem> {
-    let reason = HostReason::Convolution.to_string();
-    let hint = "the machine is for transformers and perceptrons; use a target that takes convolutions";
-    let is_convolution = |node: &&Node| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_));
-    let problem = |node: &Node| Problem::new(&node.name, node.op.name(), &reason, hint);
-    graph.nodes.iter().filter(is_convolution).map(problem).collect()
 }
 
 /// Both stages at once: addresses are given while instructions are emitted.
@@ -164,9 +153,9 @@ fn lower(
     weights: &mut Weights,
 ) -> Result<(Executable, Plan), LowerError> {
     let phase = Phase::begin("lower");
-    let layers = Layers::new(graph, options);
+    let layers = Layers::new(graph, options, config.l2_words);
     drop(phase);
-    let mut lowering = Lowering::new(config, &layers, &mut *weights);
+    let mut lowering = Lowering::new(config, &layers, options, &mut *weights);
     let mut host_nodes = Vec::new();
     let reports = emit_layers(&layers, &mut lowering, &mut host_nodes)?;
     graph.outputs.iter().for_each(|&id| lowering.bring_to_host(id));
@@ -178,7 +167,7 @@ fn lower(
     tracing::info!(layers = reports.len(), on_host, "layers emitted");
     let mut warnings = warnings(&layers, &reports);
     warnings.extend(weights.worst());
-    let program = code.finish(options.isa == Isa::Ext);
+    let program = Program { reading: config.reading, ..code.finish(options.isa == Isa::Ext) };
     let host = Host { graph: slots, layers: reports, choices: options.choices(), warnings, words };
     let executable = Executable { program, host };
     check_orders(config, &executable)?;
@@ -204,6 +193,7 @@ fn emit_layers(
             end: lowering.code.position(),
             macs: step.nodes.iter().map(|id| macs[id.0 as usize]).sum(),
             results: step.results.iter().map(|&id| layers.graph.value(id).name.clone()).collect(),
+            help: help(&step.work).filter(|_| host.is_none()).map(str::to_owned),
             host: host.map(|reason| (operator(&layers.graph, step).to_owned(), reason.to_string())),
         });
         phase.advance();
@@ -226,6 +216,47 @@ fn check_orders(config: &Config, executable: &Executable) -> Result<(), LowerErr
     }
 }
 
+/// What the host does of a step of the machine's.
+const fn help(work: &Work) -> Option<&'static str> {
+    match work {
+        Work::Norm(norm) if norm.squares_by_host => Some(SQUARES_HELP),
+        Work::Convolution(_) => Some(PATCHES_HELP),
+        _ => None,
+    }
+}
+
+/// The graph with the weights that 4 bits stand for, as [`compile`] quantises them: those behind a norm whose gains they
+/// take, together with these.
+///
+/// # Errors
+///
+/// The constant that cannot be quantised, and why.
+pub fn dequantised(config: &Config, graph: &Graph, options: &Options) -> Result<Graph, LowerError> {
+    let failed = |(name, error)| LowerError::Rows { name, error };
+    let mut dequantised = npukit_graph::quantise::rows::dequantise_weights(graph).map_err(failed)?;
+    for step in Layers::new(graph, options, config.l2_words).steps {
+        let Work::Product(ops::Product { weights, gain: Some(gain), by_rows, size, .. }) = step.work else {
+            continue;
+        };
+        let [weights, gain] =
+            [weights, gain].map(|id| graph.constant(id).ok_or(LowerError::Fault("weights")));
+        let tensor = ops::dequantised_with(weights?, gain?, by_rows, size)?;
+        let is_product = |id: &&npukit_graph::NodeId| {
+            matches!(graph.node(**id).op, npukit_graph::Op::MatMul(_) | npukit_graph::Op::Gemm(_))
+        };
+        let product = step.nodes.iter().find(is_product);
+        let Some(node) = product.and_then(|id| dequantised.nodes.get_mut(id.0 as usize)) else { continue };
+        let [_, weights, ..] = &mut node.inputs[..] else { continue };
+        let id = npukit_graph::ValueId(dequantised.values.len() as u32);
+        let info = npukit_graph::ValueInfo { shape: tensor.shape().to_vec(), element: tensor.element() };
+        let name = format!("weights of {}", node.name);
+        *weights = id;
+        let constant = Some(std::sync::Arc::new(tensor));
+        dequantised.values.push(npukit_graph::Value { name, info, constant });
+    }
+    Ok(dequantised)
+}
+
 /// The name of a layer: both names of two nodes, the first and the last of more.
 fn layer_name(names: &[&str]) -> String {
     match names {
@@ -239,9 +270,13 @@ fn forget_unused(slots: &mut Graph, code: &code::Code) {
     use crate::host::HostStep;
     let mut used: Vec<bool> = vec![false; slots.values.len()];
     let sent = code.steps().filter_map(|step| match step {
-        HostStep::Send { slot, .. } | HostStep::Keys { slot, .. } | HostStep::Values { slot, .. } => {
-            Some(slot)
-        }
+        HostStep::Send { slot, .. }
+        | HostStep::Keys { slot, .. }
+        | HostStep::Values { slot, .. }
+        | HostStep::Squares { slot, .. }
+        | HostStep::Part { slot, .. }
+        | HostStep::Patches { slot, .. }
+        | HostStep::Scales { slot, .. } => Some(slot),
         _ => None,
     });
     let ids = sent.chain(slots.nodes.iter().flat_map(|node| &node.inputs)).chain(&slots.outputs);
@@ -263,6 +298,15 @@ fn warnings(layers: &Layers, reports: &[Layer]) -> Vec<String> {
              `--option gelu=exact` leaves them to the host",
             layers.approximated
         ));
+    }
+    for (help, what) in [
+        (SQUARES_HELP, "`--option norms=host` leaves all of it to the host"),
+        (PATCHES_HELP, "that takes no time in the model"),
+    ] {
+        let helped = reports.iter().filter(|layer| layer.help.as_deref() == Some(help)).count();
+        if helped > 0 {
+            warnings.push(format!("{} of the machine: {help}; {what}", counted(helped as u64, "layer")));
+        }
     }
     let hosts = reports.iter().filter(|layer| layer.host.is_some()).count();
     if hosts > 0 {

@@ -8,12 +8,14 @@ mod operands;
 use npukit_base::BitRange;
 use npukit_isa::coding::{Choice, Coding, Flag, Number, Set};
 use npukit_isa::{FieldKind, Radix, instructions};
+use npukit_numeric::BLOCK;
 
 pub use access::{Access, Banks, Engine, Values};
 pub use operands::{Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Shape};
 
 use crate::check::CVO_HARDWARE_LENGTH;
 use crate::codec::INSTRUCTION_BYTES;
+use crate::config::WORD_LANES;
 use fields::{OPCODE, cvo, mac, memcpy, memset};
 
 /// The largest opcode but that of the kick marker, which messages name.
@@ -148,9 +150,12 @@ impl Op {
         }
     }
 
-    /// Whether it takes the next bound matrix of weights.
-    pub const fn takes_weights(&self) -> bool {
-        matches!(self, Self::Gemv(_) | Self::Gemm(_))
+    /// Whether it takes the next bound matrix of weights, with the constant banks as they are when it is issued.
+    pub fn takes_weights(&self, banks: &Banks) -> bool {
+        match self {
+            Self::Gemv(mac) | Self::Gemm(mac) => weights_in_l2(banks.fmap(mac.shape_ptr_addr)).is_none(),
+            _ => false,
+        }
     }
 
     /// What it reads and writes, with the constant banks as they are when it is issued.
@@ -164,7 +169,21 @@ impl Op {
     }
 }
 
+/// The word of L2 from which on the weights of a product with these activations lie, by the page of the instruction set:
+/// slot `b` counts pairs of words. None when it is 1, and weights stream.
+pub const fn weights_in_l2(fmap: Shape) -> Option<u32> {
+    if fmap.y >= 2 { Some(2 * fmap.y as u32) } else { None }
+}
+
 impl Mac {
+    /// Words of L2 in which its weights lie from `weights_in_l2` on: rows of whole beats, and behind them, where they are
+    /// asked for and MEMSET brings none, a factor for each in `f32`.
+    pub fn weight_words(&self, weight: Shape) -> u64 {
+        let rows = u64::from(weight.y) * u64::from(weight.z).div_ceil(BLOCK as u64);
+        let factors = if self.flags.w_scale && weight.x == 0 { u64::from(weight.y).div_ceil(4) } else { 0 };
+        rows + factors
+    }
+
     fn access(&self, banks: &Banks) -> Access {
         let (fmap, weight) = (banks.fmap(self.shape_ptr_addr), banks.weight(self.size_ptr_addr));
         let (m, n, k) = (usize::from(fmap.x), usize::from(weight.y), usize::from(fmap.z));
@@ -173,7 +192,11 @@ impl Mac {
                 Some((Cache::FmapShape, self.shape_ptr_addr)),
                 Some((Cache::WeightShape, self.size_ptr_addr)),
             ],
-            reads: [Some(Values::new(self.src_addr, m * k)), None],
+            reads: [
+                Some(Values::new(self.src_addr, m * k)),
+                weights_in_l2(fmap)
+                    .map(|word| Values::new(word, self.weight_words(weight) as usize * WORD_LANES)),
+            ],
             writes: Some(Values::new(self.dest_reg, m * n)),
             updates: self.flags.accm,
             writes_maximum: self.flags.findemax,

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::config::{Config, WINDOW_UNITS, WORD_BYTES};
+use crate::config::{Config, Reading, WINDOW_UNITS, WORD_BYTES};
 use crate::fault::Direction;
 use crate::machine::{AccessError, Machine};
-use crate::op::Op;
+use crate::op::{Banks, Op};
 use crate::weights::WeightImage;
 
 /// A place of the host's memory that MEMCPY reaches.
@@ -53,6 +53,8 @@ pub struct Extra {
 pub struct Program {
     /// Whether it uses CVO's extensions.
     pub extensions: bool,
+    /// Which text it goes by where two say different things.
+    pub reading: Reading,
     /// The instructions.
     pub code: Vec<Op>,
     /// Index of the weights of each GEMV and GEMM, in order.
@@ -71,11 +73,13 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProgramError {
     /// Not one image for each product.
-    #[error("{bindings} weights are bound, and there are {products} GEMVs and GEMMs: each takes one")]
+    #[error(
+        "{bindings} weights are bound, and there are {products} GEMVs and GEMMs whose weights stream: each takes one"
+    )]
     Bindings {
         /// Entries of the list.
         bindings: usize,
-        /// GEMVs and GEMMs.
+        /// GEMVs and GEMMs whose weights stream.
         products: usize,
     },
     /// An image that is not there.
@@ -146,7 +150,12 @@ impl Program {
     /// where they are declared.
     pub fn check(&self) -> Result<(), ProgramError> {
         self.check_extensions()?;
-        let products = self.code.iter().filter(|op| op.takes_weights()).count();
+        let mut banks = Banks::default();
+        let takes = |op: &&Op| {
+            banks.step(op);
+            op.takes_weights(&banks)
+        };
+        let products = self.code.iter().filter(takes).count();
         let (bindings, images) = (self.bindings.len(), self.images.len());
         if bindings != products {
             return Err(ProgramError::Bindings { bindings, products });
@@ -220,9 +229,14 @@ impl Program {
         syncs
     }
 
-    /// The embedded instance it is for: the one with extensions, or the one without.
+    /// The instance it is for: one that comes with npukit, by the reading that it goes by.
     pub const fn preset(&self) -> &'static str {
-        if self.extensions { "extended" } else { "reference" }
+        match (self.extensions, self.reading) {
+            (false, Reading::Documents) => "reference",
+            (true, Reading::Documents) => "extended",
+            (false, Reading::Seed) => "reference+seed",
+            (true, Reading::Seed) => "extended+seed",
+        }
     }
 
     /// Binds its weights and windows, the latter filled with zeros.
@@ -242,7 +256,7 @@ impl Program {
 
     /// The instance [`Program::preset`] names, with this program's number of L2 words and so on.
     pub fn config(&self) -> Option<Config> {
-        Config::preset(self.preset())
+        Config::named(self.preset())
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use npukit_graph::op::Window;
 use npukit_graph::quantise::rows::{Int4Rows, RowsError};
 use npukit_graph::{EvalError, OpError, Operator, ValueId};
 use npukit_numeric::Tensor;
@@ -13,10 +14,11 @@ use npukit_target::Phase;
 use thiserror::Error;
 
 use crate::bf16::{bf, val};
-use crate::config::{Config, WORD_BYTES};
+use crate::config::{Config, WORD_BYTES, WORD_LANES};
 use crate::fault::{Direction, FaultKind};
-use crate::host::{Host, HostStep, StepError, Tokens};
+use crate::host::{Host, HostStep, StepError, Tokens, lay_out};
 use crate::machine::{AccessError, Machine};
+use crate::op::Banks;
 use crate::program::Program;
 use crate::state::MachineError;
 use crate::weights::{WeightError, WeightImage};
@@ -129,8 +131,10 @@ pub struct Session<'a> {
     slots: Slots,
     /// Weights that the host has made.
     images: BTreeMap<u32, Arc<WeightImage>>,
-    /// Products issued.
+    /// Products issued whose weights stream.
     products: usize,
+    /// Constant banks as the instructions issued have left them.
+    banks: Banks,
 }
 
 impl<'a> Session<'a> {
@@ -146,7 +150,7 @@ impl<'a> Session<'a> {
             machine.open_window(window.direction, window.number, bytes)?;
         }
         let (slots, images) = (Slots::new(), BTreeMap::new());
-        Ok(Self { program, host, machine, slots, images, products: 0 })
+        Ok(Self { program, host, machine, slots, images, products: 0, banks: Banks::default() })
     }
 
     /// Runs the program on `inputs`, in the order of the host's; gives its outputs in theirs.
@@ -180,14 +184,18 @@ impl<'a> Session<'a> {
         let inputs = inputs.iter().map(|tensor| Arc::new(tensor.clone()));
         self.slots = self.host.graph.inputs.iter().copied().zip(inputs).collect();
         self.images.clear();
-        self.products = 0;
+        (self.products, self.banks) = (0, Banks::default());
         Ok(())
     }
 
     /// Instructions between two host operations.
     fn execute(&mut self, range: Range<usize>) -> Result<(), RunError> {
         let ops = &self.program.code[range.clone()];
-        for _ in ops.iter().filter(|op| op.takes_weights()) {
+        for op in ops {
+            self.banks.step(op);
+            if !op.takes_weights(&self.banks) {
+                continue;
+            }
             let number = self.program.bindings.get(self.products);
             let image = |&number| self.images.get(&number).or(self.program.images.get(number as usize));
             // Without one the instruction faults: `FaultKind::NoWeight`.
@@ -221,11 +229,21 @@ impl<'a> Session<'a> {
     fn step(&mut self, index: usize, step: &HostStep) -> Result<(), RunError> {
         match step {
             &HostStep::Receive { slot, window, unit } => self.receive(index, slot, window, unit),
-            &HostStep::Send { slot, window, unit } => self.send(index, slot, window, unit),
+            &HostStep::Send { slot, window, unit } => self.send(index, slot, None, window, unit),
+            &HostStep::Part { slot, start, values, window, unit } => {
+                let start = start as usize;
+                self.send(index, slot, Some(start..start + values as usize), window, unit)
+            }
+            HostStep::Patches { slot, patches, window } => self.patches(index, *slot, *patches, window),
             &HostStep::Compute { node } => self.compute(index, node),
             // The machine executes one instruction after the other.
             HostStep::Wait => Ok(()),
             &HostStep::Weigh { slot, start, scales } => self.weigh(index, slot, start, scales),
+            &HostStep::Scales { slot, start, image } => self.scales(index, slot, start, image),
+            &HostStep::Weights { image, window, unit } => self.bring(index, image, window, unit),
+            &HostStep::Squares { slot, row, centred, sums } => {
+                self.squares(index, slot, [row, centred.into()], sums)
+            }
             HostStep::Keys { slot, matrix, image, factor, tokens } => {
                 let (keys, features) = self.rows(index, *slot, *matrix, tokens, Axis::Columns)?;
                 let scales = keys.scales().iter().map(|scale| scale * factor).collect();
@@ -268,9 +286,19 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn send(&mut self, index: usize, slot: ValueId, window: u32, unit: u32) -> Result<(), RunError> {
+    /// Values of a slot, or all of them, go into a window.
+    fn send(
+        &mut self,
+        index: usize,
+        slot: ValueId,
+        part: Option<Range<usize>>,
+        window: u32,
+        unit: u32,
+    ) -> Result<(), RunError> {
         let tensor = self.slot(index, slot)?;
         let values = tensor.as_f32().ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
+        let values = part.map_or(Some(values), |part| values.get(part));
+        let values = values.ok_or_else(|| self.wrong(index, slot, &tensor, "more elements"))?;
         let bytes = self.window(index, Direction::HostToL2, window, unit, values.len())?;
         for (pair, &value) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(values) {
             *pair = bf(value).to_le_bytes();
@@ -320,6 +348,71 @@ impl<'a> Session<'a> {
         let part = part.ok_or_else(|| self.wrong(index, slot, &tensor, "more elements"))?;
         part.iter_mut().zip(scales).for_each(|(value, scale)| *value *= scale);
         self.fill(index, slot, values)
+    }
+
+    /// Fills a slot with the sum of squares of each row, less its mean where `centred` is 1, eight times each.
+    fn squares(
+        &mut self,
+        index: usize,
+        slot: ValueId,
+        [row, centred]: [u32; 2],
+        sums: ValueId,
+    ) -> Result<(), RunError> {
+        let tensor = self.slot(index, slot)?;
+        let values = tensor.as_f32().ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
+        let of_row = |values: &[f32]| {
+            let sum: f32 = values.iter().sum();
+            let mean = if centred == 1 { sum / values.len() as f32 } else { 0.0 };
+            let square = |&value: &f32| (value - mean) * (value - mean);
+            [values.iter().map(square).sum::<f32>(); WORD_LANES]
+        };
+        let all = values.chunks(row.max(1) as usize).flat_map(of_row).collect();
+        self.fill(index, sums, all)
+    }
+
+    /// A slot becomes what windows see of the images in another.
+    fn patches(
+        &mut self,
+        index: usize,
+        slot: ValueId,
+        patches: ValueId,
+        window: &Window,
+    ) -> Result<(), RunError> {
+        let tensor = self.slot(index, slot)?;
+        let wrong = |legal: &str| self.wrong(index, slot, &tensor, legal);
+        let &[n, h, w, c] = tensor.shape() else { return Err(wrong("images")) };
+        let values = tensor.as_f32().ok_or_else(|| wrong("floats"))?;
+        let shape = self.host.graph.values.get(patches.0 as usize).map(|value| &value.info.shape[..]);
+        let Some(&[_, row]) = shape else { return Err(wrong("images, whose patches have rows")) };
+        let laid_out = lay_out(values, [n, h, w, c], window, row);
+        let laid_out = laid_out.ok_or_else(|| wrong("images in which its windows have places"))?;
+        self.fill(index, patches, laid_out)
+    }
+
+    /// The weights of an image, made or kept.
+    fn image(&self, index: usize, number: u32) -> Result<Arc<WeightImage>, RunError> {
+        let count = self.program.images.len();
+        let image = self.images.get(&number).or(self.program.images.get(number as usize));
+        let missing = StepError::Missing { index, what: "image", number, count };
+        Ok(Arc::clone(image.ok_or(missing)?))
+    }
+
+    /// Elements of a slot from `start` on become the scales of an image's rows.
+    fn scales(&mut self, index: usize, slot: ValueId, start: u32, number: u32) -> Result<(), RunError> {
+        let (tensor, image) = (self.slot(index, slot)?, self.image(index, number)?);
+        let values = tensor.as_f32().ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
+        let scales = values.get(start as usize..).and_then(|rest| rest.get(..image.n()));
+        let scales = scales.ok_or_else(|| self.wrong(index, slot, &tensor, "more elements"))?.to_vec();
+        self.images.insert(number, Arc::new(WeightImage::clone(&image).with_scales(scales)));
+        Ok(())
+    }
+
+    /// Rows and scales of an image go into a window.
+    fn bring(&mut self, index: usize, number: u32, window: u32, unit: u32) -> Result<(), RunError> {
+        let words = self.image(index, number)?.words();
+        let bytes = self.window(index, Direction::HostToL2, window, unit, words.len() / 2)?;
+        bytes.copy_from_slice(&words);
+        Ok(())
     }
 
     /// The vectors of `tokens` in a matrix of a slot, quantised to a row each, and how many features a vector has.

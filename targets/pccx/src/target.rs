@@ -11,7 +11,7 @@ use npukit_target::{
 };
 
 use crate::benchmarks::BENCHMARKS;
-use crate::config::{Config, Profile, Reading, System};
+use crate::config::{Config, Profile, System};
 use crate::host::{HOST, Host, TENSORS};
 use crate::lower::{Executable, OPTIONS};
 use crate::terms::TERMS;
@@ -28,7 +28,7 @@ const PRESETS: Presets<Config> = Presets {
     target: "pccx",
     default: "reference",
     names: || Config::presets().collect(),
-    named: |name| Ok(named(name)),
+    named: |name| Ok(Config::named(name)),
     summary: |_, config| summary(config),
     systems,
     with_system: Config::with_system,
@@ -37,17 +37,6 @@ const PRESETS: Presets<Config> = Presets {
     others: "; to the name of an instance add `+seed` for what the page of the instruction set says where documents say \
              something else",
 };
-
-/// What names of instances end in that go by the page of the instruction set.
-const SEED: &str = "+seed";
-
-/// A preset, read as the ending of its name says.
-fn named(name: &str) -> Option<Config> {
-    match name.strip_suffix(SEED) {
-        Some(plain) => Some(Config { reading: Reading::Seed, ..Config::preset(plain)? }),
-        None => Config::preset(name),
-    }
-}
 
 impl Target for Pccx {
     fn name(&self) -> &'static str {

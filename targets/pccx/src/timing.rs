@@ -1,7 +1,7 @@
 //! What an instruction costs by itself: [`cost`]. Source: specification 6.4; [`crate::clock`] overlaps them.
 
-use crate::config::{Config, Timing, WORD_BYTES, WORD_LANES};
-use crate::op::{Banks, Cvo, CvoFunc, Device, Engine, Mac, Memcpy, Op};
+use crate::config::{Config, Reading, Timing, WORD_BYTES, WORD_LANES};
+use crate::op::{Banks, Cvo, CvoFunc, Device, Engine, Mac, Memcpy, Op, weights_in_l2};
 
 /// What an instruction spends most of its time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,7 +91,7 @@ pub fn cost(config: &Config, banks: &Banks, op: &Op) -> Cost {
     let timing = &config.timing;
     match op {
         Op::Gemv(mac) => gemv(config, banks, mac),
-        Op::Gemm(mac) => gemm(timing, banks, mac),
+        Op::Gemm(mac) => gemm(config, banks, mac),
         Op::Cvo(one) => cvo(timing, one),
         Op::Memcpy(one) => memcpy(timing, banks, one),
         Op::Memset(_) => Cost { compute: timing.memset, ..Cost::default() },
@@ -127,8 +127,15 @@ fn lanes(config: &Config, parallel_lane: u8) -> u64 {
 
 fn gemv(config: &Config, banks: &Banks, mac: &Mac) -> Cost {
     let timing = &config.timing;
-    let (k, n) = (banks.fmap(mac.shape_ptr_addr).z.into(), banks.weight(mac.size_ptr_addr).y.into());
+    let (k, n) = (u64::from(banks.fmap(mac.shape_ptr_addr).z), u64::from(banks.weight(mac.size_ptr_addr).y));
     let lanes = lanes(config, mac.parallel_lane);
+    if let Some(words) = words_in_l2(config, banks, mac) {
+        let compute = n.div_ceil(lanes) * k.div_ceil(timing.gemv.lane_width) + timing.gemv.tail;
+        // L2 has one port for both: activations come first.
+        let load = activations(timing, k) + timing.load_descriptor + timing.l2_latency;
+        let store = results(timing, n);
+        return Cost { load, compute, weights: words, store, macs: n * k, values: n, ..Cost::default() };
+    }
     let bytes = weight_bytes(n, k);
     Cost {
         load: activations(timing, k),
@@ -142,19 +149,31 @@ fn gemv(config: &Config, banks: &Banks, mac: &Mac) -> Cost {
     }
 }
 
-fn gemm(timing: &Timing, banks: &Banks, mac: &Mac) -> Cost {
+/// The words of weights that a product reads from L2, by the page of the instruction set; none when they stream.
+fn words_in_l2(config: &Config, banks: &Banks, mac: &Mac) -> Option<u64> {
+    let in_l2 = weights_in_l2(banks.fmap(mac.shape_ptr_addr)).filter(|_| config.reading == Reading::Seed);
+    in_l2.map(|_| mac.weight_words(banks.weight(mac.size_ptr_addr)))
+}
+
+fn gemm(config: &Config, banks: &Banks, mac: &Mac) -> Cost {
+    let timing = &config.timing;
     let (fmap, weight) = (banks.fmap(mac.shape_ptr_addr), banks.weight(mac.size_ptr_addr));
     let (m, k, n) = (u64::from(fmap.x), u64::from(fmap.z), u64::from(weight.y));
     let array = &timing.gemm;
     let columns = n.div_ceil(array.columns);
     let tiles = columns * k.div_ceil(array.rows);
-    // Four bits a weight.
-    let rate = timing.weight_bytes_per_cycle(array.ports);
+    let in_l2 = words_in_l2(config, banks, mac);
+    // Four bits a weight; L2 gives a word a cycle.
+    let rate = match in_l2 {
+        Some(_) => WORD_BYTES as f64,
+        None => timing.weight_bytes_per_cycle(array.ports),
+    };
     let tile_weights = (array.rows * array.columns / 2) as f64 / rate;
     let drains = columns * k.div_ceil(array.drain_limit) * array.drain;
-    let bytes = weight_bytes(n, k);
+    let bytes = if in_l2.is_some() { 0 } else { weight_bytes(n, k) };
+    let descriptor = if in_l2.is_some() { timing.load_descriptor + timing.l2_latency } else { 0 };
     Cost {
-        load: activations(timing, m * k),
+        load: activations(timing, m * k) + descriptor,
         compute: tiles * (m + array.fill) + drains,
         weights: (tiles as f64 * (tile_weights + array.fill as f64)).ceil() as u64 + drains,
         store: results(timing, m * n),

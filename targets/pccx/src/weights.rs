@@ -148,6 +148,36 @@ impl WeightImage {
         Ok(Self { n, k, rows, scales })
     }
 
+    /// The image of packed rows whose nibbles beyond K may hold anything: they are taken as 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WeightImage::with_rows`].
+    pub fn with_any_padding(
+        n: usize,
+        k: usize,
+        rows: Vec<u8>,
+        scales: Option<Vec<f32>>,
+    ) -> Result<Self, WeightError> {
+        let mut image = Self::with_rows(n, k, rows, scales)?;
+        for row in image.rows.chunks_exact_mut(row_bytes(k)) {
+            let (whole, odd) = (k / 2, k % 2);
+            if let Some(byte) = row.get_mut(whole).filter(|_| odd == 1) {
+                *byte &= 0xF;
+            }
+            row.iter_mut().skip(whole + odd).for_each(|byte| *byte = 0);
+        }
+        Ok(image)
+    }
+
+    /// Rows and, where there are any, scales, as they lie in L2 when MEMCPY brings them: whole words of 16 bytes.
+    pub fn words(&self) -> Vec<u8> {
+        let scales = self.scales.iter().flatten().flat_map(|scale| scale.to_le_bytes());
+        let mut bytes: Vec<u8> = self.rows.iter().copied().chain(scales).collect();
+        bytes.resize(bytes.len().next_multiple_of(WEIGHT_BLOCK_BYTES), 0);
+        bytes
+    }
+
     /// Bytes of the rows of `n` times `k` weights.
     pub fn size_of(n: usize, k: usize) -> u64 {
         (n as u64).saturating_mul(row_bytes(k) as u64)

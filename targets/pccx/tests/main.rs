@@ -6,6 +6,8 @@
 mod artifact;
 #[path = "main/attention.rs"]
 mod attention;
+#[path = "main/attention_bias.rs"]
+mod attention_bias;
 #[path = "main/attention_forms.rs"]
 mod attention_forms;
 #[path = "main/check.rs"]
@@ -14,6 +16,8 @@ mod check;
 mod compile;
 #[path = "main/conform.rs"]
 mod conform;
+#[path = "main/conv.rs"]
+mod conv;
 #[path = "main/exact.rs"]
 mod exact;
 #[path = "main/gemma3n.rs"]
@@ -28,6 +32,12 @@ mod isa;
 mod machine;
 #[path = "main/net.rs"]
 mod net;
+#[path = "main/networks.rs"]
+mod networks;
+#[path = "main/norms.rs"]
+mod norms;
+#[path = "main/paths.rs"]
+mod paths;
 #[path = "main/program.rs"]
 mod program;
 #[path = "main/readings.rs"]

@@ -74,6 +74,15 @@ impl Int4Rows {
         Self::of_rows(rows, columns, values, |row| (row_scale(row), LARGEST))
     }
 
+    /// The same with one scale for all rows, which need not be that of the largest weight: what is beyond 7 of it is 7.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Int4Rows::new`].
+    pub fn with_scale(rows: usize, columns: usize, values: &[f32], scale: f32) -> Result<Self, RowsError> {
+        Self::of_rows(rows, columns, values, |_| (scale, LARGEST))
+    }
+
     /// As [`Int4Rows::new`], but a row that is a scale times integers of 4 bits already, -8 among them, is kept: a model
     /// whose weights have 4 bits and one scale for each row loses nothing.
     ///

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{ArtifactError, ENTRY_BYTES, EXTENSIONS, HEAD_BYTES, MAGIC, VERSION, WINDOW_BYTES, tag};
+use super::{ArtifactError, ENTRY_BYTES, EXTENSIONS, HEAD_BYTES, MAGIC, SEED, VERSION, WINDOW_BYTES, tag};
 use crate::codec::{Codec, decode_program};
+use crate::config::Reading;
 use crate::fault::Direction;
 use crate::program::{Extra, HostOp, Program, Window};
 use crate::weights::WeightImage;
@@ -24,8 +25,9 @@ pub fn read(bytes: &[u8]) -> Result<Program, ArtifactError> {
     if version != VERSION {
         return Err(malformed(4, format!("version {version}: this reads version {VERSION}")));
     }
-    if flags & !EXTENSIONS != 0 {
-        return Err(malformed(8, format!("flags {flags:#x}: legal are 0 and {EXTENSIONS} (extensions)")));
+    if flags & !(EXTENSIONS | SEED) != 0 {
+        let legal = format!("sums of {EXTENSIONS} (extensions) and {SEED} (to the letter of the page)");
+        return Err(malformed(8, format!("flags {flags:#x}: legal are {legal}")));
     }
     let sections = table(bytes, count)?;
     let section = |tag: [u8; 4]| {
@@ -36,6 +38,7 @@ pub fn read(bytes: &[u8]) -> Result<Program, ArtifactError> {
     let extra = |section: &Section<'_>| Extra { tag: section.tag, bytes: section.content.to_vec() };
     let program = Program {
         extensions,
+        reading: if flags & SEED != 0 { Reading::Seed } else { Reading::Documents },
         code: code(section(tag::CODE), extensions)?,
         bindings: words(section(tag::BINDINGS))?,
         images: images(bytes, section(tag::IMAGES))?,

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::writing::code;
 use crate::codec::{Codec, DecodeErrors, EncodeErrors, decode_program};
+use crate::config::Reading;
 use crate::isa::isa;
 use crate::program::{HostOp, Program, ProgramError, Window};
 use crate::weights::WeightImage;
@@ -20,6 +21,9 @@ use crate::weights::WeightImage;
 struct Manifest {
     /// Whether it uses CVO's extensions.
     extensions: bool,
+    /// Which text it goes by where two say different things.
+    #[serde(default, skip_serializing_if = "Reading::is_default")]
+    reading: Reading,
     /// Index of the weights of each GEMV and GEMM.
     bindings: Vec<u32>,
     /// Of the files beside it, which [`read_set`](super::read_set) checks. Text may be edited: it is not checked here.
@@ -98,6 +102,7 @@ pub fn manifest(program: &Program, sha256: Parts) -> Result<String, ProgramError
     program.check()?;
     let manifest = Manifest {
         extensions: program.extensions,
+        reading: program.reading,
         bindings: program.bindings.clone(),
         sha256,
         weights: program.images.iter().map(|image| WeightsEntry::of(image)).collect(),
@@ -124,6 +129,7 @@ pub fn read_text(
     check_images(&manifest.weights, &images)?;
     let mut program = Program {
         extensions: manifest.extensions,
+        reading: manifest.reading,
         bindings: manifest.bindings,
         images,
         windows: manifest.window,

@@ -1,8 +1,8 @@
 //! [`Program`] to bytes.
 
-use super::{ArtifactError, ENTRY_BYTES, EXTENSIONS, HEAD_BYTES, MAGIC, VERSION, tag};
+use super::{ArtifactError, ENTRY_BYTES, EXTENSIONS, HEAD_BYTES, MAGIC, SEED, VERSION, tag};
 use crate::codec::{Codec, EncodeErrors, encode_program};
-use crate::config::WORD_BYTES;
+use crate::config::{Reading, WORD_BYTES};
 use crate::fault::Direction;
 use crate::program::Program;
 
@@ -16,7 +16,8 @@ pub fn write(program: &Program) -> Result<Vec<u8>, ArtifactError> {
     program.check()?;
     let sections = sections(program)?;
     let mut bytes = MAGIC.to_vec();
-    let flags = if program.extensions { EXTENSIONS } else { 0 };
+    let extensions = if program.extensions { EXTENSIONS } else { 0 };
+    let flags = extensions | if program.reading == Reading::Seed { SEED } else { 0 };
     for field in [VERSION, flags, sections.len() as u32] {
         bytes.extend_from_slice(&field.to_le_bytes());
     }

@@ -27,7 +27,7 @@ pub fn products(ops: &[Op]) -> Vec<(usize, usize, usize)> {
     Products::new(ops, 0).sizes().collect()
 }
 
-/// The products of a program, in the order of issue.
+/// The products of a program whose weights stream, in the order of issue.
 #[derive(Clone, Debug)]
 pub struct Products {
     all: Vec<Product>,
@@ -41,7 +41,9 @@ impl Products {
         let (mut banks, mut all) = (Banks::default(), Vec::new());
         for (index, op) in ops.iter().enumerate() {
             banks.step(op);
-            if let Op::Gemv(mac) | Op::Gemm(mac) = op {
+            if let Op::Gemv(mac) | Op::Gemm(mac) = op
+                && op.takes_weights(&banks)
+            {
                 let shape = banks.weight(mac.size_ptr_addr);
                 let (n, k) = (usize::from(shape.y), usize::from(shape.z));
                 all.push(Product { index, n, k, image: None, rows: Vec::new(), scales: Vec::new() });

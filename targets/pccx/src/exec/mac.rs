@@ -1,12 +1,14 @@
 //! GEMV and GEMM. Source: specification 4.4 and 4.5.
 
+use std::sync::Arc;
+
 use npukit_numeric::{BlockRow, block_product};
 
 use super::quantise::quantise;
 use crate::bf16::{bf, val};
 use crate::config::Reading;
 use crate::fault::FaultKind;
-use crate::op::{Cache, Mac, Shape};
+use crate::op::{Cache, Mac, Shape, weights_in_l2};
 use crate::state::{State, words_of};
 use crate::weights::WeightImage;
 
@@ -18,7 +20,7 @@ use crate::weights::WeightImage;
 ///
 /// Those of [`gemm`]; [`FaultKind::ShapeMismatch`] for more than one row.
 pub fn gemv(state: &mut State, reading: Reading, mac: &Mac) -> Result<(), FaultKind> {
-    let (fmap, weight) = shapes(state, mac)?;
+    let (fmap, weight) = shapes(state, reading, mac)?;
     if fmap.x != 1 {
         let reason = "GEMV takes one row: (1, 1, K)";
         return Err(FaultKind::ShapeMismatch { fmap, weight, reason });
@@ -37,12 +39,13 @@ pub fn gemv(state: &mut State, reading: Reading, mac: &Mac) -> Result<(), FaultK
 /// [`FaultKind::NoScale`] when no weights, others or none with scales are bound; [`FaultKind::L2Range`] when
 /// operand or result do not lie in L2.
 pub fn gemm(state: &mut State, reading: Reading, mac: &Mac) -> Result<(), FaultKind> {
-    let (fmap, weight) = shapes(state, mac)?;
+    let (fmap, weight) = shapes(state, reading, mac)?;
     product(state, reading, mac, fmap, weight)
 }
 
-/// (M, 1, K) and (T, N, K), which fit each other.
-fn shapes(state: &State, mac: &Mac) -> Result<(Shape, Shape), FaultKind> {
+/// (M, 1, K) and (T, N, K), which fit each other; for the page of the instruction set also (M, B, K), with the weights in L2
+/// from word 2 B on.
+fn shapes(state: &State, reading: Reading, mac: &Mac) -> Result<(Shape, Shape), FaultKind> {
     let fmap = state.transfer_shape("shape_ptr_addr", mac.shape_ptr_addr)?;
     let (cache, entry) = (Cache::WeightShape, mac.size_ptr_addr);
     let weight = state.shape(cache, entry);
@@ -50,8 +53,10 @@ fn shapes(state: &State, mac: &Mac) -> Result<(Shape, Shape), FaultKind> {
         return Err(FaultKind::ShapeZero { field: "size_ptr_addr", cache, entry, shape: weight });
     }
     let mismatch = |reason| Err(FaultKind::ShapeMismatch { fmap, weight, reason });
-    if fmap.y != 1 {
-        return mismatch("an activation is (M, 1, K)");
+    match reading {
+        _ if fmap.y == 1 => {}
+        Reading::Seed if weights_in_l2(fmap).is_some() => {}
+        _ => return mismatch("an activation is (M, 1, K)"),
     }
     if fmap.z != weight.z {
         return mismatch("both must have the same K");
@@ -69,12 +74,11 @@ fn product(
     let (m, n, k) = (usize::from(fmap.x), usize::from(weight.y), usize::from(fmap.z));
     state.check_l2("src_addr", mac.src_addr, words_of(m * k))?;
     state.check_l2("dest_reg", mac.dest_reg, words_of(m * n))?;
-    let Some(image) = state.bindings.front().cloned() else {
-        return Err(FaultKind::NoWeight { number: state.taken, bound: state.bound });
+    let in_l2 = weights_in_l2(fmap);
+    let image = match in_l2 {
+        Some(word) => brought(state, mac, weight, word)?,
+        None => streamed(state, weight)?,
     };
-    if (image.n(), image.k()) != (n, k) {
-        return Err(FaultKind::WeightMismatch { image_n: image.n(), image_k: image.k(), weight });
-    }
     let scales = match mac.flags.w_scale {
         false => None,
         true => Some(scales(reading, weight, &image).ok_or(FaultKind::NoScale)?),
@@ -89,9 +93,36 @@ fn product(
     store(dest, &sums, n, after, mac.flags.accm);
     let e_max = mac.flags.findemax.then(|| maximum(dest));
     state.e_max = e_max.unwrap_or(state.e_max);
-    state.bindings.pop_front();
-    state.taken += 1;
+    if in_l2.is_none() {
+        state.bindings.pop_front();
+        state.taken += 1;
+    }
     Ok(())
+}
+
+/// The next weights of the list.
+fn streamed(state: &State, weight: Shape) -> Result<Arc<WeightImage>, FaultKind> {
+    let Some(image) = state.bindings.front().cloned() else {
+        return Err(FaultKind::NoWeight { number: state.taken, bound: state.bound });
+    };
+    if (image.n(), image.k()) != (usize::from(weight.y), usize::from(weight.z)) {
+        return Err(FaultKind::WeightMismatch { image_n: image.n(), image_k: image.k(), weight });
+    }
+    Ok(image)
+}
+
+/// The weights that MEMCPY has brought to L2 from `word` on: rows of whole beats and, where `w_scale` asks for them and
+/// MEMSET brings no factor, a factor of each row in `f32`.
+fn brought(state: &State, mac: &Mac, weight: Shape, word: u32) -> Result<Arc<WeightImage>, FaultKind> {
+    let words = mac.weight_words(weight);
+    state.check_l2("shape_ptr_addr", word, words)?;
+    let bytes = state.l2.vectors(word.into(), words).iter().flat_map(|lane| lane.to_le_bytes());
+    let (n, k) = (usize::from(weight.y), usize::from(weight.z));
+    let mut rows: Vec<u8> = bytes.collect();
+    let factors = rows.split_off(WeightImage::size_of(n, k) as usize);
+    let factors = factors.as_chunks().0.iter().take(n).map(|&bytes| f32::from_le_bytes(bytes));
+    let image = WeightImage::with_any_padding(n, k, rows, None).expect("as many words as its rows have");
+    Ok(Arc::new(image.with_scales(factors.collect())))
 }
 
 /// The factor of each row: the weights' own, and for the page of the instruction set also what MEMSET puts into the slot

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use npukit_graph::ValueId;
+use npukit_graph::op::Window;
 use thiserror::Error;
 
 use crate::program::HostOp;
@@ -74,6 +75,57 @@ pub enum HostStep {
     },
     /// Waits until everything before is complete, as every other step does too.
     Wait,
+    /// The sum of the squares of each row of a slot.
+    Squares {
+        /// The slot.
+        slot: ValueId,
+        /// Values of a row.
+        row: u32,
+        /// Whether each row's mean is taken off before.
+        centred: bool,
+        /// Slot of the sums, `[rows, 8]`: each fills a word of L2.
+        sums: ValueId,
+    },
+    /// Elements of a slot become the scales of an image's rows.
+    Scales {
+        /// The slot.
+        slot: ValueId,
+        /// First element.
+        start: u32,
+        /// The weight image.
+        image: u32,
+    },
+    /// A slot becomes the patches that windows see of images in another, a row for each; zeros fill a row up.
+    Patches {
+        /// The images, `[n, h, w, c]`.
+        slot: ValueId,
+        /// Slot of the patches, `[rows, values]`.
+        patches: ValueId,
+        /// The windows.
+        window: Window,
+    },
+    /// Values of a slot, rounded to BF16, go into a window for MEMCPY to fetch.
+    Part {
+        /// The slot.
+        slot: ValueId,
+        /// First value.
+        start: u32,
+        /// Number of values.
+        values: u32,
+        /// Window from the host to L2.
+        window: u32,
+        /// First unit.
+        unit: u32,
+    },
+    /// Rows of an image, and behind them its scales in `f32`, go into a window for MEMCPY to fetch.
+    Weights {
+        /// The weight image.
+        image: u32,
+        /// Window from the host to L2.
+        window: u32,
+        /// First unit.
+        unit: u32,
+    },
 }
 
 /// Kinds in the container.
@@ -85,7 +137,12 @@ mod kind {
     pub const VALUES: u32 = 4;
     pub const WEIGH: u32 = 5;
     pub const WAIT: u32 = 6;
-    pub const LAST: u32 = WAIT;
+    pub const SQUARES: u32 = 7;
+    pub const SCALES: u32 = 8;
+    pub const WEIGHTS: u32 = 9;
+    pub const PATCHES: u32 = 10;
+    pub const PART: u32 = 11;
+    pub const LAST: u32 = PART;
 }
 
 /// Why a host operation has no meaning.
@@ -145,6 +202,20 @@ impl HostStep {
             Self::Compute { node } => (kind::COMPUTE, vec![*node]),
             Self::Weigh { slot, start, scales } => (kind::WEIGH, vec![slot.0, *start, scales.0]),
             Self::Wait => (kind::WAIT, Vec::new()),
+            Self::Squares { slot, row, centred, sums } => {
+                (kind::SQUARES, vec![slot.0, *row, u32::from(*centred), sums.0])
+            }
+            Self::Patches { slot, patches, window } => {
+                let Window { kernel, strides, dilations, pads, .. } = window;
+                let sizes = [&kernel[..], strides, dilations, pads].concat();
+                let sizes = sizes.into_iter().map(|size| size as u32);
+                (kind::PATCHES, [slot.0, patches.0].into_iter().chain(sizes).collect())
+            }
+            Self::Part { slot, start, values, window, unit } => {
+                (kind::PART, vec![slot.0, *start, *values, *window, *unit])
+            }
+            Self::Scales { slot, start, image } => (kind::SCALES, vec![slot.0, *start, *image]),
+            Self::Weights { image, window, unit } => (kind::WEIGHTS, vec![*image, *window, *unit]),
             Self::Keys { slot, matrix, image, factor, tokens } => {
                 let head = vec![slot.0, *matrix, *image, factor.to_bits()];
                 (kind::KEYS, [head, runs(tokens)].concat())
@@ -172,6 +243,27 @@ impl HostStep {
             (kind::WEIGH, &[slot, start, scales]) => {
                 Ok(Self::Weigh { slot: ValueId(slot), start, scales: ValueId(scales) })
             }
+            (kind::SQUARES, &[slot, row, centred @ 0..=1, sums]) if row > 0 => {
+                let (slot, sums) = (ValueId(slot), ValueId(sums));
+                Ok(Self::Squares { slot, row, centred: centred == 1, sums })
+            }
+            (kind::PATCHES, &[slot, patches, kh, kw, down, right, dy, dx, top, left, bottom, after]) => {
+                let [kernel, strides, dilations] =
+                    [[kh, kw], [down, right], [dy, dx]].map(|pair| pair.map(|size| size as usize));
+                let pads = [top, left, bottom, after].map(|size| size as usize);
+                let window = Window { kernel, strides, dilations, pads, ceil_mode: false };
+                Ok(Self::Patches { slot: ValueId(slot), patches: ValueId(patches), window })
+            }
+            (kind::PATCHES, _) => Err(wrong("two slots, kernel, strides, dilations and pads")),
+            (kind::PART, &[slot, start, values, window, unit]) => {
+                Ok(Self::Part { slot: ValueId(slot), start, values, window, unit })
+            }
+            (kind::PART, _) => Err(wrong("a slot, an element, a number, a window and a unit")),
+            (kind::SCALES, &[slot, start, image]) => Ok(Self::Scales { slot: ValueId(slot), start, image }),
+            (kind::SCALES, _) => Err(wrong("a slot, an element and an image")),
+            (kind::WEIGHTS, &[image, window, unit]) => Ok(Self::Weights { image, window, unit }),
+            (kind::WEIGHTS, _) => Err(wrong("an image, a window and a unit")),
+            (kind::SQUARES, _) => Err(wrong("a slot, the values of a row, 0 or 1, and a slot of sums")),
             (kind::WAIT, []) => Ok(Self::Wait),
             (kind::WAIT, _) => Err(wrong("none")),
             (kind::WEIGH, _) => Err(wrong("a slot, an element and a slot of scales")),
@@ -212,7 +304,7 @@ mod tests {
     proptest! {
         /// Whatever decodes, encodes to the same; nothing panics.
         #[test]
-        fn steps_survive_the_container(kind in 0u32..8, operands in prop::collection::vec(0u32..9, 0..9)) {
+        fn steps_survive_the_container(kind in 0u32..13, operands in prop::collection::vec(0u32..9, 0..13)) {
             let op = HostOp { position: 3, kind, operands };
             if let Ok(step) = HostStep::decode(0, &op) {
                 prop_assert_eq!(step.encode(3), op);

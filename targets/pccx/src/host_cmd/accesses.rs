@@ -159,7 +159,8 @@ impl Driver {
     fn bring(&mut self, index: usize, op: &Op) -> Vec<Stream> {
         match op {
             Op::Memcpy(memcpy) => self.transfer(index, memcpy).into_iter().collect(),
-            Op::Gemv(_) | Op::Gemm(_) => {
+            // Weights that lie in L2 have come by a MEMCPY.
+            Op::Gemv(_) | Op::Gemm(_) if op.takes_weights(&self.banks) => {
                 let streams = if matches!(op, Op::Gemm(_)) {
                     [Stream::Hp0, Stream::Hp1]
                 } else {

@@ -1,12 +1,13 @@
 //! [`Code`]: instructions and host steps as they are emitted, with the constant banks and windows they use.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use npukit_graph::ValueId;
 
 use super::memory::Region;
 use crate::bf16::bf;
-use crate::config::{CONSTANT_ENTRIES, WINDOW_UNITS, WORD_BYTES, WORD_LANES};
+use crate::config::{CONSTANT_ENTRIES, Reading, WINDOW_UNITS, WORD_BYTES, WORD_LANES};
 use crate::fault::{Direction, SHAPE_LIMIT};
 use crate::host::HostStep;
 use crate::op::{Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
@@ -88,6 +89,10 @@ pub struct Code {
     steps: Vec<(u32, HostStep)>,
     bindings: Vec<u32>,
     images: Vec<Arc<WeightImage>>,
+    /// The BF16 factor that MEMSET brings of weights without scales, by image.
+    factors: BTreeMap<u32, u16>,
+    /// Where in L2 weights lie that MEMCPY has brought, by image.
+    brought: BTreeMap<u32, u32>,
     /// By [`Cache`].
     banks: [Bank; 2],
     to_l2: Space,
@@ -122,6 +127,13 @@ impl Code {
         (self.images.len() - 1) as u32
     }
 
+    /// The same weights once more, with scales that the host makes.
+    pub fn image_again(&mut self, image: u32) -> u32 {
+        let image = WeightImage::clone(&self.images[image as usize]);
+        let scales = vec![0.0; image.n()];
+        self.image(Arc::new(image.with_scales(scales)))
+    }
+
     fn constant(&mut self, cache: Cache, shape: Shape) -> u8 {
         let (entry, is_new) = self.banks[cache as usize].entry(shape);
         if is_new {
@@ -131,13 +143,51 @@ impl Code {
     }
 
     /// `m` rows of `k` values from word `src` on, times weights of `n` rows.
+    ///
+    /// Slot `a` of the size is the factor of the weights, slot `b` of the shape says where they lie in L2, in pairs of
+    /// words; both only where an option asks for it.
     pub fn product(&mut self, image: u32, src: u32, dst: u32, [m, k, n]: [usize; 3], flags: MacFlags) {
-        let shape_ptr_addr = self.constant(Cache::FmapShape, Shape::new(m as u16, 1, k as u16));
-        let size_ptr_addr = self.constant(Cache::WeightShape, Shape::new(0, n as u16, k as u16));
+        let word = self.brought.get(&image).copied();
+        let place = word.map_or(1, |word| (word / 2) as u16);
+        // Default: weights with scales of their own have no factor.
+        let factor = self.factors.get(&image).copied().unwrap_or(0);
+        let shape_ptr_addr = self.constant(Cache::FmapShape, Shape::new(m as u16, place, k as u16));
+        let size_ptr_addr = self.constant(Cache::WeightShape, Shape::new(factor, n as u16, k as u16));
         let mac =
             Mac { dest_reg: dst, src_addr: src, flags, size_ptr_addr, shape_ptr_addr, parallel_lane: 0 };
         self.ops.push(if m == 1 { Op::Gemv(mac) } else { Op::Gemm(mac) });
-        self.bindings.push(image);
+        if word.is_none() {
+            self.bindings.push(image);
+        }
+    }
+
+    /// An image of which MEMSET brings the scale.
+    pub fn set_factor(&mut self, image: u32, factor: u16) {
+        self.factors.insert(image, factor);
+    }
+
+    /// Words of L2 that an image takes, rows and scales.
+    pub fn words_of(&self, image: u32) -> usize {
+        self.images[image as usize].words().len() / WORD_BYTES
+    }
+
+    /// Brings an image's weights to L2 from an even word on; products take them from there until [`Code::leave`].
+    pub fn bring(&mut self, image: u32, word: u32) {
+        let values = self.words_of(image) * WORD_LANES;
+        let place = self.to_l2.take(values);
+        self.step(HostStep::Weights { image, window: place.window, unit: place.unit });
+        self.fetch(place, word, values);
+        self.brought.insert(image, word);
+    }
+
+    /// No weights are in L2 any more.
+    pub fn leave(&mut self) {
+        self.brought.clear();
+    }
+
+    /// Whether an image's weights are in L2.
+    pub fn is_brought(&self, image: u32) -> bool {
+        self.brought.contains_key(&image)
     }
 
     /// Most rows of `k` values in one product, in a number that keeps rows at whole words: at least 16 of as many
@@ -221,9 +271,29 @@ impl Code {
         self.fetch(place, region.base, region.values);
     }
 
+    /// Sends as many values of a slot as a region holds, from `start` on.
+    pub fn send_part(&mut self, slot: ValueId, start: usize, region: Region) {
+        let place = self.to_l2.take(region.values);
+        let (start, values) = (start as u32, region.values as u32);
+        self.step(HostStep::Part { slot, start, values, window: place.window, unit: place.unit });
+        self.fetch(place, region.base, region.values);
+    }
+
+    /// Room at the host for values from L2.
+    pub fn reserve(&mut self, values: usize) -> Place {
+        self.from_l2.take(values)
+    }
+
     /// Moves values to the host; [`Code::receive`] makes a slot of them.
     pub fn store(&mut self, region: Region) -> Place {
-        let place = self.from_l2.take(region.values);
+        let place = self.reserve(region.values);
+        self.store_at(place, 0, region);
+        place
+    }
+
+    /// Moves values to a place that was reserved, from word `first` of it on.
+    pub fn store_at(&mut self, place: Place, first: usize, region: Region) {
+        let place = Place { unit: place.unit + first as u32, ..place };
         self.transfer(region.values, |words, shape_ptr_addr| Memcpy {
             from_device: Device::Npu,
             to_device: Device::Host,
@@ -233,7 +303,6 @@ impl Code {
             shape_ptr_addr,
             is_async: true,
         });
-        place
     }
 
     /// The host takes what was stored.
@@ -251,6 +320,7 @@ impl Code {
             self.to_l2.windows(Direction::HostToL2).chain(self.from_l2.windows(Direction::L2ToHost));
         Program {
             extensions,
+            reading: Reading::Documents,
             code: self.ops,
             bindings: self.bindings,
             images: self.images,

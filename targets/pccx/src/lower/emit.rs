@@ -10,9 +10,10 @@ use npukit_numeric::{ElementType, Tensor};
 use super::code::{Code, Place, word};
 use super::layers::{Layers, Step};
 use super::memory::{Memory, Region};
+use super::options::{Options, WeightPath};
 use super::plan::Plan;
 use super::{LowerError, Weights};
-use crate::config::Config;
+use crate::config::{Config, WORD_LANES};
 use crate::op::{CvoFlags, CvoFunc};
 use crate::weights::WeightImage;
 
@@ -58,14 +59,20 @@ pub struct Lowering<'a> {
     pub weights: &'a mut Weights,
     /// Whether products take 16 bits of their activations.
     pub two_byte_activations: bool,
+    /// How weights come.
+    weight_path: WeightPath,
+    /// Where weights lie that the step at work has brought to L2.
+    brought: Vec<Region>,
     /// Images by the name of their constant.
     pub images: BTreeMap<String, Vec<u32>>,
+    /// Tables of rotations that the machine has computed, at the host.
+    pub tables: BTreeMap<String, [ValueId; 2]>,
     /// Images of zeros by rows, columns, and whether they have scales.
     pub blanks: BTreeMap<(usize, usize, bool), Arc<WeightImage>>,
 }
 
 impl<'a> Lowering<'a> {
-    pub fn new(config: &Config, layers: &Layers, weights: &'a mut Weights) -> Self {
+    pub fn new(config: &Config, layers: &Layers, options: &Options, weights: &'a mut Weights) -> Self {
         let graph = layers.graph.clone();
         let mut uses: BTreeMap<ValueId, Vec<usize>> = BTreeMap::new();
         for (index, step) in layers.steps.iter().enumerate() {
@@ -88,7 +95,10 @@ impl<'a> Lowering<'a> {
             pinned: Vec::new(),
             weights,
             two_byte_activations: layers.two_byte_activations,
+            weight_path: options.weights,
+            brought: Vec::new(),
             images: BTreeMap::new(),
+            tables: BTreeMap::new(),
             blanks: BTreeMap::new(),
         }
     }
@@ -116,6 +126,38 @@ impl<'a> Lowering<'a> {
             }
         }
         self.pinned.clear();
+        self.code.leave();
+        std::mem::take(&mut self.brought).into_iter().for_each(|region| self.release(region));
+    }
+
+    /// Brings weights to L2 where that is asked for, if there is room beside what lies there; otherwise they stream.
+    pub fn bring_weights(&mut self, images: &[u32]) {
+        if self.weight_path == WeightPath::Stream {
+            return;
+        }
+        for &image in images {
+            if self.code.is_brought(image) {
+                continue;
+            }
+            // They begin at an even word; words 0 and 2 have no place in a slot that says 1 of weights that stream.
+            let values = (self.code.words_of(image) + 4) * WORD_LANES;
+            let Some(region) = self.memory.allocate(values) else { continue };
+            self.owners.insert(region.base, 1);
+            self.plan.allocate(self.step, region);
+            self.plan.hold(self.step, region, "weights");
+            self.brought.push(region);
+            self.code.bring(image, region.base.next_multiple_of(2).max(4));
+        }
+    }
+
+    /// Keeps a value where it is while the step is at work.
+    pub fn pin(&mut self, id: ValueId) {
+        self.pinned.push(id);
+    }
+
+    /// Words of L2.
+    pub const fn l2_words(&self) -> u32 {
+        self.l2_words
     }
 
     /// The next step that uses a value.
@@ -140,6 +182,20 @@ impl<'a> Lowering<'a> {
     ///
     /// Too little room in L2.
     pub fn keep(&mut self, name: &str, values: impl FnOnce() -> Vec<f32>) -> Result<Region, LowerError> {
+        self.keep_made(name, values, |_, _| Ok(()))
+    }
+
+    /// The same of what `make` makes of the values that the host sends, in their place.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
+    pub fn keep_made(
+        &mut self,
+        name: &str,
+        values: impl FnOnce() -> Vec<f32>,
+        make: impl FnOnce(&mut Self, Region) -> Result<(), LowerError>,
+    ) -> Result<Region, LowerError> {
         let slot = match self.resident.get_mut(name) {
             Some(&mut Resident { region: Some(region), ref mut step, .. }) => {
                 *step = self.step;
@@ -156,6 +212,7 @@ impl<'a> Lowering<'a> {
         self.code.send_first(slot, region);
         self.plan.hold(self.step, region, &format!("constant {name}"));
         self.resident.insert(name.to_owned(), Resident { slot, region: Some(region), step: self.step });
+        make(self, region)?;
         Ok(region)
     }
 
@@ -324,6 +381,11 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// A value lies in a window.
+    pub fn stored(&mut self, id: ValueId, place: Place) {
+        self.at_host.insert(id, AtHost::Window(place));
+    }
+
     /// The value is in its slot from here on.
     pub fn bring_to_host(&mut self, id: ValueId) {
         self.store(id);
@@ -351,7 +413,7 @@ impl<'a> Lowering<'a> {
         length: usize,
         flags: CvoFlags,
     ) -> Result<(), LowerError> {
-        let one = crate::config::WORD_LANES;
+        let one = WORD_LANES;
         for (words, part) in Code::parts(length).rev() {
             let (source, head) = (vector + words, vector + words - 1);
             let saved = if words == 0 && owns { None } else { Some(self.allocate(one)?) };

@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use npukit_graph::op::BinaryKind;
-use npukit_graph::{Graph, NodeId, Op, Operator, ValueId};
+use npukit_graph::{Graph, NodeId, Op, Operator, Value, ValueId, ValueInfo};
+use npukit_numeric::{ElementType, Tensor};
 
+use super::fold::Folds;
 use super::ops::{Attention, Context, Product, Unfit, Work, find};
-use super::options::{Activations, Isa, Kv, Options};
-use super::reason::HostReason;
+use super::options::{Activations, Isa, Kv, Options, Scales};
+use super::reason::{AttentionReason, HostReason};
+use crate::config::WORD_LANES;
 
 /// One or several nodes computed as one.
 #[derive(Clone, Debug)]
@@ -40,10 +43,29 @@ pub struct Layers {
     pub extensions: bool,
     /// Whether products take 16 bits of their activations.
     pub two_byte_activations: bool,
+    /// Norms whose gains are in weights.
+    pub folds: Folds,
+    /// Whether all weights of a matrix have one scale.
+    pub one_scale: bool,
+    /// Words of L2.
+    pub l2_words: usize,
 }
 
 impl Layers {
-    pub fn new(graph: &Graph, options: &Options) -> Self {
+    /// Those of a graph for an L2 of `l2_words` words.
+    pub fn new(graph: &Graph, options: &Options, l2_words: u32) -> Self {
+        let mut folds = Folds::of(graph, options);
+        loop {
+            let layers = Self::folded(graph, options, folds.clone(), l2_words as usize);
+            // A host step has the gains that it had.
+            if !folds.forget_of_host(&layers.steps) {
+                return layers;
+            }
+        }
+    }
+
+    /// The steps with these gains in weights.
+    fn folded(graph: &Graph, options: &Options, folds: Folds, l2_words: usize) -> Self {
         let extensions = options.isa == Isa::Ext;
         let two_byte_activations = options.activations == Activations::Bits16;
         let mut layers = Self {
@@ -52,6 +74,9 @@ impl Layers {
             approximated: 0,
             extensions,
             two_byte_activations,
+            folds,
+            l2_words,
+            one_scale: options.scales == Scales::Memset,
         };
         let (attentions, unfit) = attentions(graph, options);
         let inside: HashSet<NodeId> =
@@ -69,15 +94,66 @@ impl Layers {
                 None if inside.contains(&id) => continue,
                 None => match unfit.get(&id) {
                     Some(&reason) => (Work::Host(reason), node.inputs.clone()),
-                    None => layers.node(node, options),
+                    None => layers.node(id, node, options),
                 },
             };
+            if let Some(folded) = layers.folds.of_product(id) {
+                nodes.extend(&folded.between);
+            }
             nodes.push(id);
             layers.steps.push(Step { work, nodes, operands, results: node.outputs.clone() });
         }
+        layers.drop_unread();
         layers.join_products();
+        layers.divide_results();
         layers.leave_to_host();
         layers
+    }
+
+    /// Leaves out what products behind norms have taken over: nothing else reads it.
+    fn drop_unread(&mut self) {
+        let Self { steps, folds, .. } = self;
+        steps.retain(|step| !folds.is_between(step.last()));
+    }
+
+    /// Divides results of products by the roots of norms, where these are fewer values than the norms' own.
+    fn divide_results(&mut self) {
+        for at in 0..self.steps.len() {
+            let step = &self.steps[at];
+            let (Work::Norm(norm), &[x, ..], &[normal]) = (&step.work, &step.operands[..], &step.results[..])
+            else {
+                continue;
+            };
+            let reads = |step: &&Step| step.operands.contains(&normal);
+            let widths = self.steps.iter().filter(reads).map(|step| match &step.work {
+                Work::Product(product) if product.takes_quotient() => Some(product.size[2]),
+                _ => None,
+            });
+            let widths: Option<Vec<usize>> = widths.collect();
+            let plain = norm.gain.is_none() && norm.bias.is_none() && !norm.centred;
+            let pays = widths.is_some_and(|widths| widths.iter().sum::<usize>() < norm.row);
+            if !plain || !pays || self.graph.is_output(normal) {
+                continue;
+            }
+            let (shape, name) = (self.graph.shape(x), &self.graph.value(normal).name);
+            let rows = shape.iter().product::<usize>() / norm.row.max(1);
+            let info = ValueInfo { shape: vec![rows, WORD_LANES], element: ElementType::F32 };
+            let value = Value { name: format!("roots for {name}"), info, constant: None };
+            let roots = self.graph.add_value(value);
+            for step in &mut self.steps[at..] {
+                match &mut step.work {
+                    Work::Norm(norm) if step.results == [normal] => {
+                        norm.only_roots = true;
+                        step.results = vec![roots];
+                    }
+                    Work::Product(product) if step.operands == [normal] => {
+                        product.quotient = true;
+                        step.operands = vec![x, roots];
+                    }
+                    _ => {}
+                }
+            }
+        }
     }
 
     /// Joins products that nobody else wants with the sum or softmax behind them ([`Self::joined`]).
@@ -98,27 +174,34 @@ impl Layers {
             let found = last.operands.iter().rev().find_map(|&id| {
                 let maker = *makers.get(&id).filter(|_| uses.get(&id) == Some(&1))?;
                 let Work::Product(product) = &steps[maker].as_ref()?.work else { return None };
-                Some((maker, id, self.joined(product, last)?))
+                Some((maker, id, self.joined(product, last, id)?))
             });
             let Some((maker, id, product)) = found else { continue };
             let Step { nodes, operands, results, .. } = last.clone();
             let Some(mut step) = steps[maker].take() else { continue };
-            step.operands.extend(operands.into_iter().filter(|&other| other != id));
+            // A constant that became part of the bias is no operand.
+            let others = operands.into_iter().filter(|&other| other != id && product.adds);
+            step.operands.extend(others);
             step.nodes.extend(nodes);
             steps[index] = Some(Step { work: Work::Product(product), results, ..step });
         }
         self.steps = steps.into_iter().flatten().collect();
     }
 
-    /// A product with what `last` makes of it: one that adds to the other operand of a sum, or the softmax of its rows,
-    /// of each of which it finds the largest.
-    fn joined(&self, product: &Product, last: &Step) -> Option<Product> {
+    /// A product with what `last` makes of it, which is `result`: one that adds to the other operand of a sum, or to its
+    /// bias if that is a constant too, or the softmax of its rows, of each of which it finds the largest.
+    fn joined(&mut self, product: &Product, last: &Step, result: ValueId) -> Option<Product> {
         if product.softmax {
             return None;
         }
         match (&last.work, &self.graph.node(last.last()).op) {
             (Work::Binary(BinaryKind::Add), _) if product.bias.is_none() && !product.adds => {
                 Some(Product { adds: true, ..product.clone() })
+            }
+            (Work::Binary(BinaryKind::Add), _) if !product.adds => {
+                let other = last.operands.iter().copied().find(|&other| other != result)?;
+                let bias = self.sum_of_biases(product.bias?, other, product.size)?;
+                Some(Product { bias: Some(bias), ..product.clone() })
             }
             (Work::Host(HostReason::Softmax), Op::Softmax(softmax)) => {
                 let shape = self.graph.shape(*last.results.first()?);
@@ -129,6 +212,22 @@ impl Layers {
         }
     }
 
+    /// The sum of two constants that are added to a product of `m` rows of `n` results; none of others.
+    fn sum_of_biases(&mut self, bias: ValueId, other: ValueId, [m, _, n]: [usize; 3]) -> Option<ValueId> {
+        let values = |id| self.graph.constant(id).and_then(|tensor| tensor.as_f32());
+        let (own, more) = (values(bias)?, values(other)?);
+        if more.len() != m * n || own.is_empty() {
+            return None;
+        }
+        let sum: Vec<f32> = more.iter().enumerate().map(|(i, more)| more + own[i % own.len()]).collect();
+        // Rows that are all the same are one, as long as they are whole words.
+        let is_row = n.is_multiple_of(WORD_LANES) && sum.chunks_exact(n).all(|row| row == &sum[..n]);
+        let sum = if is_row { sum[..n].to_vec() } else { sum };
+        let name = format!("{} and {}", self.graph.value(bias).name, self.graph.value(other).name);
+        let tensor = Tensor::from_f32(if is_row { vec![n] } else { vec![m, n] }, sum).ok()?;
+        Some(self.graph.add_constant(name, tensor))
+    }
+
     /// Elements that the host wants where the host moves them just as well stay there.
     fn leave_to_host(&mut self) {
         let mut wanted: HashSet<ValueId> = HashSet::new();
@@ -137,7 +236,7 @@ impl Layers {
                 step.work = Work::Host(HostReason::ResultsAtHost);
             }
             let here = match &step.work {
-                Work::Host(_) => &[],
+                Work::Host(_) | Work::Convolution(_) => &[],
                 // Keys and values become weights at the host.
                 Work::Attention(_) => &step.operands[..1],
                 _ => &step.operands[..],
@@ -152,16 +251,22 @@ fn attentions(
     graph: &Graph,
     options: &Options,
 ) -> (BTreeMap<NodeId, Attention>, BTreeMap<NodeId, HostReason>) {
-    let context = Context::new(graph);
+    let (context, ext) = (Context::new(graph), options.isa == Isa::Ext);
     let (mut fits, mut unfit) = (BTreeMap::new(), BTreeMap::new());
     for id in graph.node_ids() {
         match find(&context, id) {
             None => {}
-            Some(Ok(attention)) if options.kv == Kv::Npu => _ = fits.insert(id, attention),
+            Some(Ok(attention)) if options.kv == Kv::Npu && (attention.cap.is_none() || ext) => {
+                fits.insert(id, attention);
+            }
             Some(Ok(attention)) => {
+                let reason = match options.kv {
+                    Kv::Host => HostReason::KvAtHost,
+                    Kv::Npu => AttentionReason::CapWithoutTanh.into(),
+                };
                 let is_product = |id: &NodeId| matches!(graph.node(*id).op, Op::MatMul(_) | Op::Softmax(_));
                 let nodes = attention.nodes.into_iter().chain([id]).filter(is_product);
-                unfit.extend(nodes.map(|id| (id, HostReason::KvAtHost)));
+                unfit.extend(nodes.map(|id| (id, reason)));
             }
             Some(Err(Unfit { nodes, reason })) => {
                 unfit.extend(nodes.into_iter().map(|id| (id, reason.into())))

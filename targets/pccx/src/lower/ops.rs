@@ -2,28 +2,33 @@
 //! [`Lowering::emit`] writes its instructions. A new operator is a [`Work`] and a line in both.
 
 mod attention;
+mod conv;
 mod elementwise;
 mod movement;
 mod norm;
 mod product;
 mod rotary;
 
+use std::collections::BTreeSet;
+
 use npukit_graph::op::{Binary, BinaryKind, ReduceKind};
-use npukit_graph::{Node, Op, Operator, ValueId};
+use npukit_graph::{Node, NodeId, Op, Operator, ValueId};
 use npukit_numeric::Tensor;
 
-pub use attention::{Attention, Context, Unfit, find};
+pub use attention::{Attention, Context, Unfit, find, number};
+pub use conv::MOST_WEIGHTS;
 pub use movement::MAX_PIECES;
-pub use product::{LARGEST, Product, Weights};
+pub use product::{LARGEST, Product, Weights, dequantised_with};
 pub use rotary::MAX_FEATURES;
 
 use super::LowerError;
 use super::emit::Lowering;
 use super::layers::{Layers, Step};
-use super::options::{Isa, Options};
+use super::options::{Isa, Norms, Options, Rotations};
 use super::reason::HostReason;
+use crate::config::WORD_LANES;
 use crate::op::CvoFunc;
-use attention::number;
+use conv::Convolution;
 use movement::{Run, movement};
 use norm::Norm;
 use rotary::Rotary;
@@ -32,6 +37,8 @@ use rotary::Rotary;
 #[derive(Clone, Debug)]
 pub enum Work {
     Product(Product),
+    /// A product of patches that the host lays out.
+    Convolution(Convolution),
     Attention(Attention),
     Norm(Norm),
     /// The operands are what is rotated; the tables are constants of a row for each position.
@@ -59,19 +66,34 @@ type Found = Result<(Work, Vec<ValueId>), HostReason>;
 
 impl Layers {
     /// What `node` becomes, and its operands.
-    pub fn node(&mut self, node: &Node, options: &Options) -> (Work, Vec<ValueId>) {
+    pub fn node(&mut self, id: NodeId, node: &Node, options: &Options) -> (Work, Vec<ValueId>) {
         let floats = node.inputs.iter().chain(&node.outputs);
         let all_floats = floats.into_iter().all(|&id| self.graph.value(id).info.element.is_float());
         let moves = movement(&self.graph, node);
-        let found = match moves {
+        let found: Found = match moves {
             _ if self.all_constant(node) => Err(HostReason::Constant),
             _ if self.has_empty(node) => Err(HostReason::Empty),
             Some(runs) => self.moved(node, runs),
             None if !all_floats => Err(HostReason::NotFloat),
-            None => self.computed(node, options),
+            None => self.computed(id, node, options),
         };
+        let found = found.and_then(|(work, operands)| match self.fits(&work, &operands, node) {
+            true => Ok((work, operands)),
+            false => Err(HostReason::TooLarge),
+        });
         // Operands that are constants are the host's to know, and the machine's to be sent.
         found.unwrap_or_else(|reason| (Work::Host(reason), node.inputs.clone()))
+    }
+
+    /// Whether L2 holds what a step takes at once. Products take some of their rows at a time.
+    fn fits(&self, work: &Work, operands: &[ValueId], node: &Node) -> bool {
+        let (results, operands): (&[ValueId], BTreeSet<ValueId>) = match work {
+            Work::Product(_) | Work::Convolution(_) => return true,
+            Work::Move(_) | Work::Swish(_) => (&node.outputs, operands.iter().copied().collect()),
+            _ => (&[], operands.iter().copied().collect()),
+        };
+        let words = |&id: &ValueId| self.size(id).div_ceil(WORD_LANES) + 1;
+        operands.iter().map(words).chain(results.iter().map(words)).sum::<usize>() <= self.l2_words
     }
 
     fn all_constant(&self, node: &Node) -> bool {
@@ -86,26 +108,33 @@ impl Layers {
         self.graph.shape(id).iter().product()
     }
 
-    fn computed(&mut self, node: &Node, options: &Options) -> Found {
+    fn computed(&mut self, id: NodeId, node: &Node, options: &Options) -> Found {
         let ext = options.isa == Isa::Ext;
         match (&node.op, &node.inputs[..]) {
-            (Op::MatMul(_), &[x, weights]) => self.product(x, weights, false, 1.0, None),
+            (Op::MatMul(_), &[x, weights]) => self.product(id, [x, weights], false, 1.0, None),
             (Op::Gemm(gemm), &[x, weights, ref bias @ ..]) if !gemm.trans_a => {
                 let bias = match bias.first().filter(|_| gemm.beta != 0.0) {
                     Some(&bias) => Some(self.scaled(bias, gemm.beta)?),
                     None => None,
                 };
-                self.product(x, weights, gemm.trans_b, gemm.alpha, bias)
+                self.product(id, [x, weights], gemm.trans_b, gemm.alpha, bias)
+            }
+            (Op::Conv(conv), &[x, weights, ref bias @ ..]) => {
+                self.convolution(id, conv, [x, weights], bias.first().copied())
+            }
+            (Op::RmsNormalization(_) | Op::LayerNormalization(_), _) if options.norms == Norms::Host => {
+                Err(HostReason::NormsAtHost)
             }
             (Op::RmsNormalization(norm), &[x, gain]) => {
-                self.norm(node, [x, gain], None, norm.axis, norm.epsilon, ext)
+                self.norm(id, [x, gain], None, norm.axis, norm.epsilon, ext)
             }
             (Op::LayerNormalization(norm), &[x, gain, ref bias @ ..]) => {
-                self.norm(node, [x, gain], bias.first().copied(), norm.axis, norm.epsilon, ext)
+                self.norm(id, [x, gain], bias.first().copied(), norm.axis, norm.epsilon, ext)
             }
-            (Op::RotaryEmbedding(rotary), &[x, cosines, sines]) if ext => {
-                self.rotary(rotary, x, cosines, sines)
+            (Op::RotaryEmbedding(rotary), &[x, cosines, sines]) if options.rotations != Rotations::Host => {
+                self.rotary(rotary, x, [cosines, sines], options)
             }
+            (Op::RotaryEmbedding(_), _) if ext => Err(HostReason::RotationsAtHost),
             (Op::Relu(_), &[x]) if ext => Ok((Work::Function(CvoFunc::Relu), vec![x])),
             (Op::Unary(unary), &[x]) => Ok((self.unary(unary.kind, options)?, vec![x])),
             (Op::Binary(binary), &[left, right]) => self.binary(node, binary.kind, left, right, ext),
@@ -160,6 +189,7 @@ impl Lowering<'_> {
         };
         match &step.work {
             Work::Product(product) => self.product(product, &step.operands, result)?,
+            Work::Convolution(convolution) => self.convolve(convolution, first, result)?,
             Work::Attention(attention) => self.attend(attention, layers, result)?,
             Work::Norm(norm) => self.norm(norm, first, result)?,
             Work::Rotary(rotary) => self.rotate(rotary, first, result)?,

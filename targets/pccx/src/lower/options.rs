@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit_target::{Aliases, Chosen, OptionError, OptionSpec, SEGMENTS, Stage, Values};
 
-use crate::config::Config;
+use crate::config::{Config, Reading};
 
 /// Whether CVO's extensions may be used (specification 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,46 @@ pub enum Kv {
     Npu,
     /// On the host in `f32`.
     Host,
+}
+
+/// Where norms are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Norms {
+    /// On the machine. Without MUL gains go into the weights of the products behind them, the host gives one scalar a
+    /// row, the sum of its squares, and has the norms that something else reads as well.
+    Npu,
+    /// On the host.
+    Host,
+}
+
+/// Where rotations of pairs are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rotations {
+    /// On the machine, by sines and cosines that it computes itself. Without MUL these go through the host into the
+    /// scales of two products.
+    Npu,
+    /// On the machine, by the host's sines and cosines.
+    Tables,
+    /// On the host.
+    Host,
+}
+
+/// Where the scales of weights come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scales {
+    /// With the weights, one for each row.
+    Rows,
+    /// By MEMSET, one for each matrix, where the instance goes by the page of the instruction set.
+    Memset,
+}
+
+/// How weights come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WeightPath {
+    /// Past L2, through ports of their own.
+    Stream,
+    /// To L2, by MEMCPY, as far as there is room, where the instance goes by the page of the instruction set.
+    Memcpy,
 }
 
 /// What becomes of a Gelu by the error function, which the machine does not have.
@@ -50,6 +90,14 @@ pub struct Options {
     pub isa: Isa,
     /// `kv`
     pub kv: Kv,
+    /// `norms`
+    pub norms: Norms,
+    /// `rotations`: as the instance has MUL, when not said.
+    pub rotations: Rotations,
+    /// `scales`
+    pub scales: Scales,
+    /// `weights`
+    pub weights: WeightPath,
     /// `gelu`
     pub gelu: Gelu,
     /// `activations`
@@ -60,7 +108,7 @@ pub struct Options {
 
 /// Every option of this target.
 #[rustfmt::skip] // A table.
-pub const OPTIONS: [OptionSpec; 6] = [
+pub const OPTIONS: [OptionSpec; 10] = [
     SEGMENTS,
     OptionSpec {
         key: "isa",
@@ -75,6 +123,38 @@ pub const OPTIONS: [OptionSpec; 6] = [
         values: Values::Choice(&["npu", "host"]),
         default: "npu",
         doc: "where attention is computed: `npu` with keys and values as 4-bit weights, `host` in float",
+        stage: Stage::Compile,
+        aliases: Aliases::NONE,
+    },
+    OptionSpec {
+        key: "norms",
+        values: Values::Choice(&["npu", "host"]),
+        default: "npu",
+        doc: "where norms are computed: `npu` with `isa=base` has gains in the weights behind them, and sums of squares from the host",
+        stage: Stage::Compile,
+        aliases: Aliases::NONE,
+    },
+    OptionSpec {
+        key: "rotations",
+        values: Values::Choice(&["npu", "tables", "host"]),
+        default: "tables with isa=ext, host with isa=base",
+        doc: "where rotations are computed: `npu` with sines and cosines of its own, `tables` with the host's",
+        stage: Stage::Compile,
+        aliases: Aliases::NONE,
+    },
+    OptionSpec {
+        key: "scales",
+        values: Values::Choice(&["rows", "memset"]),
+        default: "rows",
+        doc: "scales of weights: `rows` has one of each row with the weights, `memset` one of each matrix by MEMSET (`+seed`)",
+        stage: Stage::Compile,
+        aliases: Aliases::NONE,
+    },
+    OptionSpec {
+        key: "weights",
+        values: Values::Choice(&["stream", "memcpy"]),
+        default: "stream",
+        doc: "how weights come: `stream` past L2, `memcpy` to L2 by MEMCPY as far as there is room (`+seed`)",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -111,7 +191,17 @@ impl Options {
     /// Those of an instance when nothing is asked for.
     pub const fn of(config: &Config) -> Self {
         let isa = if config.extensions { Isa::Ext } else { Isa::Base };
-        Self { isa, kv: Kv::Npu, gelu: Gelu::Tanh, activations: Activations::Bits8, m_tile: M_TILE }
+        Self {
+            isa,
+            kv: Kv::Npu,
+            norms: Norms::Npu,
+            rotations: Rotations::of(isa),
+            scales: Scales::Rows,
+            weights: WeightPath::Stream,
+            gelu: Gelu::Tanh,
+            activations: Activations::Bits8,
+            m_tile: M_TILE,
+        }
     }
 
     /// Those asked for by name.
@@ -122,9 +212,14 @@ impl Options {
     pub fn parse(config: &Config, asked: &BTreeMap<String, String>) -> Result<Self, OptionError> {
         let chosen = Chosen::new("pccx", &OPTIONS, Stage::Compile, asked)?;
         let of = Self::of(config);
+        let isa = chosen.word("isa", isa).unwrap_or(of.isa);
         let options = Self {
-            isa: chosen.word("isa", isa).unwrap_or(of.isa),
+            isa,
             kv: chosen.word("kv", kv).unwrap_or(of.kv),
+            norms: chosen.word("norms", norms).unwrap_or(of.norms),
+            rotations: chosen.word("rotations", rotations).unwrap_or(Rotations::of(isa)),
+            scales: chosen.word("scales", scales).unwrap_or(of.scales),
+            weights: chosen.word("weights", weights).unwrap_or(of.weights),
             gelu: chosen.word("gelu", gelu).unwrap_or(of.gelu),
             activations: chosen.word("activations", activations).unwrap_or(of.activations),
             m_tile: chosen.number("m_tile").unwrap_or(of.m_tile),
@@ -134,17 +229,47 @@ impl Options {
                 ["isa", "ext", "the instance has no extensions; `pccx:extended` does"].map(str::to_owned);
             return Err(OptionError { key, value, reason });
         }
+        options.check_reading(config)?;
         Ok(options)
+    }
+
+    /// Only the page of the instruction set says that MEMSET brings scales and MEMCPY weights.
+    fn check_reading(&self, config: &Config) -> Result<(), OptionError> {
+        let asked = [
+            (self.scales == Scales::Memset, "scales", "memset"),
+            (self.weights == WeightPath::Memcpy, "weights", "memcpy"),
+        ];
+        match asked.into_iter().find(|(is_asked, ..)| *is_asked && config.reading != Reading::Seed) {
+            None => Ok(()),
+            Some((_, key, value)) => {
+                let reason = "the instance has no such reading; with `+seed` behind its name it does";
+                let [key, value, reason] = [key, value, reason].map(str::to_owned);
+                Err(OptionError { key, value, reason })
+            }
+        }
     }
 
     /// As a report shows them.
     pub fn choices(&self) -> BTreeMap<String, String> {
         let isa = if self.isa == Isa::Ext { "ext" } else { "base" };
         let kv = if self.kv == Kv::Npu { "npu" } else { "host" };
+        let norms = if self.norms == Norms::Npu { "npu" } else { "host" };
         let activations = if self.activations == Activations::Bits8 { "8" } else { "16" };
-        [("isa", isa), ("kv", kv), ("activations", activations)]
+        let rotations = match self.rotations {
+            Rotations::Npu => "npu",
+            Rotations::Tables => "tables",
+            Rotations::Host => "host",
+        };
+        // Those of the page of the instruction set, where they are used.
+        let page = [
+            (self.scales == Scales::Memset).then_some(("scales", "memset")),
+            (self.weights == WeightPath::Memcpy).then_some(("weights", "memcpy")),
+        ];
+        [("isa", isa), ("kv", kv), ("norms", norms), ("rotations", rotations), ("activations", activations)]
+            .into_iter()
+            .chain(page.into_iter().flatten())
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .into()
+            .collect()
     }
 }
 
@@ -160,6 +285,50 @@ fn kv(name: &str) -> Option<Kv> {
     match name {
         "npu" => Some(Kv::Npu),
         "host" => Some(Kv::Host),
+        _ => None,
+    }
+}
+
+impl Rotations {
+    /// Without MUL a rotation takes two products of its own: the host has it. Tables of the host's are what the
+    /// specification has, 5.4, since BF16 loses of sines what it lost of their angles.
+    const fn of(isa: Isa) -> Self {
+        match isa {
+            Isa::Base => Self::Host,
+            Isa::Ext => Self::Tables,
+        }
+    }
+}
+
+fn rotations(name: &str) -> Option<Rotations> {
+    match name {
+        "npu" => Some(Rotations::Npu),
+        "tables" => Some(Rotations::Tables),
+        "host" => Some(Rotations::Host),
+        _ => None,
+    }
+}
+
+fn scales(name: &str) -> Option<Scales> {
+    match name {
+        "rows" => Some(Scales::Rows),
+        "memset" => Some(Scales::Memset),
+        _ => None,
+    }
+}
+
+fn weights(name: &str) -> Option<WeightPath> {
+    match name {
+        "stream" => Some(WeightPath::Stream),
+        "memcpy" => Some(WeightPath::Memcpy),
+        _ => None,
+    }
+}
+
+fn norms(name: &str) -> Option<Norms> {
+    match name {
+        "npu" => Some(Norms::Npu),
+        "host" => Some(Norms::Host),
         _ => None,
     }
 }

@@ -3,14 +3,11 @@
 
 use thiserror::Error;
 
-use super::ops::{LARGEST, MAX_FEATURES, MAX_PIECES};
+use super::ops::{LARGEST, MAX_FEATURES, MAX_PIECES, MOST_WEIGHTS};
 
 /// Why a node is not the machine's, as reports and refusals print it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HostReason {
-    /// Refused, since the host has no convolution either.
-    #[error("the machine has no form of a convolution")]
-    Convolution,
     #[error("the machine has no form of it")]
     NoForm,
     #[error("it has no operands")]
@@ -55,6 +52,12 @@ pub enum HostReason {
     Pieces,
     #[error("product of two activations outside attention")]
     TwoActivations,
+    #[error("more than {MOST_WEIGHTS} weights as one matrix, with zeros between those of its groups")]
+    LargeConvolution,
+    #[error("the weights change")]
+    WeightsChange,
+    #[error("L2 does not hold its operands at once")]
+    TooLarge,
     #[error("the weights are several matrices")]
     SeveralMatrices,
     #[error("there is nothing to multiply")]
@@ -71,6 +74,15 @@ pub enum HostReason {
     BiasNotFloat,
     #[error("its rows are not whole words of L2")]
     NormRows,
+    /// Nothing but MUL multiplies by them, and weights take them only where nothing but products reads the norm.
+    #[error(
+        "needs element-wise multiply (isa=ext): not only products with constants read it, whose weights would take its gains"
+    )]
+    GainsStay,
+    #[error("norms=host leaves norms to the host")]
+    NormsAtHost,
+    #[error("rotations=host leaves rotations to the host")]
+    RotationsAtHost,
     #[error("its operand has neither three nor four axes")]
     RotaryAxes,
     #[error("its heads are not whole words of L2")]
@@ -103,8 +115,14 @@ pub enum AttentionReason {
     Empty,
     #[error("what hides rows of the attention that see nothing is not known")]
     UnknownGuard,
-    #[error("the attention's mask changes from run to run, or has other values than 0 and what hides")]
+    #[error("the attention's mask changes from run to run, or what it chooses does not hide")]
     Mask,
+    #[error(
+        "scores of the attention have a cap, and isa=base has tanh by EXP and RECIP only, which loses small values"
+    )]
+    CapWithoutTanh,
+    #[error("the cap of the attention's scores is negative, or e to it is too large for sums")]
+    Cap,
     #[error("scores of the attention have factors of their own")]
     Factors,
     #[error("keys of the attention are repeated, or values for heads that do not follow each other")]

@@ -53,7 +53,7 @@ const ASM: &str = "asm";
 
 impl PccxInstance {
     fn executable(&self, graph: &Graph, options: &CompileOptions) -> Result<Executable, TargetError> {
-        let ours = self.lowering(graph, options)?;
+        let ours = Options::parse(&self.config, &options.options)?;
         compile(&self.config, graph, &ours, &mut Weights::default()).map_err(TargetError::failed)
     }
 
@@ -84,15 +84,6 @@ impl PccxInstance {
         let ops = decode_program(&Codec::new(&self.config), &words);
         Ok((ops.map_err(|error| TargetError::in_file(name, error))?, text))
     }
-
-    /// How to lower a graph that can be.
-    fn lowering(&self, graph: &Graph, options: &CompileOptions) -> Result<Options, TargetError> {
-        let problems = self.check(graph, options)?;
-        if !problems.is_empty() {
-            return Err(TargetError::Refused(problems));
-        }
-        Ok(Options::parse(&self.config, &options.options)?)
-    }
 }
 
 impl Instance for PccxInstance {
@@ -113,9 +104,10 @@ impl Instance for PccxInstance {
         Ok(isa(&self.config))
     }
 
-    fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
+    /// Nothing is refused: what the machine has no form of is the host's.
+    fn check(&self, _: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
         Options::parse(&self.config, &options.options)?;
-        Ok(lower::check(graph))
+        Ok(Vec::new())
     }
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
@@ -130,7 +122,7 @@ impl Instance for PccxInstance {
 
     fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
         let stages = || {
-            let ours = self.lowering(graph, options)?;
+            let ours = Options::parse(&self.config, &options.options)?;
             lower::stages(&self.config, graph, &ours).map_err(TargetError::failed)
         };
         match stage {

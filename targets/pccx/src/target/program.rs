@@ -114,18 +114,13 @@ impl PccxProgram {
         self.executable.program.code.iter().map(one).sum()
     }
 
-    /// That an artifact does not keep the instance's reading or timing, when it is no preset's.
+    /// That an artifact does not keep the instance's timing, when it is no preset's.
     fn forgotten(&self) -> Option<String> {
         if self.by_hand.is_some() {
             return None;
         }
         let preset = self.executable.program.preset();
-        let kept = Config::preset(preset)?;
-        if kept.reading != self.config.reading {
-            return Some(format!(
-                "files of pccx do not keep `reading`: `npu run` of them computes what pccx:{preset} does"
-            ));
-        }
+        let kept = Config::named(preset)?;
         (kept.timing != self.config.timing).then(|| {
             format!("files of pccx do not keep `[timing]` and `[system]`: `npu time` of them takes those of pccx:{preset}")
         })
@@ -141,7 +136,8 @@ impl PccxProgram {
 
     fn host_steps(&self) -> Vec<HostStepReport> {
         let known = self.host().layers.iter().filter_map(|layer| {
-            let (op, reason) = layer.host.clone()?;
+            let helped = layer.help.clone().map(|help| ("a part".to_owned(), help));
+            let (op, reason) = layer.host.clone().or(helped)?;
             let output = layer.results.first().cloned().unwrap_or_default();
             Some(HostStepReport { node: layer.name.clone(), op, output, reason })
         });

@@ -65,7 +65,7 @@ fn broken_rules_are_named() {
     };
     assert_eq!(
         broken(|p| p.bindings.push(0)),
-        "2 weights are bound, and there are 1 GEMVs and GEMMs: each takes one"
+        "2 weights are bound, and there are 1 GEMVs and GEMMs whose weights stream: each takes one"
     );
     assert_eq!(broken(|p| p.bindings[0] = 2), "GEMV or GEMM number 0 takes weights 2: there are 2");
     assert!(
@@ -95,7 +95,7 @@ fn errors_have_their_place() {
     };
     assert_eq!(changed(0, b'Q'), "byte 0x0: a program container begins with `PCP1`");
     assert_eq!(changed(4, 2), "byte 0x4: version 2: this reads version 1");
-    assert!(changed(8, 2).starts_with("byte 0x8: flags 0x2"));
+    assert!(changed(8, 4).starts_with("byte 0x8: flags 0x4: legal are sums of 1 (extensions) and 2"));
     for end in 0..bytes.len() {
         assert!(read(&bytes[..end]).is_err(), "cut at {end}");
     }

@@ -99,6 +99,14 @@ fn factors_and_masks_of_scores_become_those_of_keys() {
             },
             (1e6, 7),
         ),
+        (
+            "what is added, then a small factor: it does not hide",
+            |net, x| {
+                let x = add_mask(net, x, -1e9);
+                by(net, Mul, x, 1e-6)
+            },
+            (1e-6, 8),
+        ),
         ("what is chosen", |net, x| hide(net, x, -1e9), (1.0, 7)),
         (
             "what is chosen, then a factor",
@@ -147,7 +155,7 @@ fn factors_and_masks_of_scores_become_those_of_keys() {
 fn scores_of_other_forms_are_the_hosts() {
     use BinaryKind::{Div, Max, Mul};
     let something = "something else lies between the product with the keys and the attention's softmax";
-    let mask = "the attention's mask changes from run to run, or has other values than 0 and what hides";
+    let mask = "the attention's mask changes from run to run, or what it chooses does not hide";
     let large = "the attention has more tokens or features than weights have rows, or an infinite factor";
     for (what, scores, reason) in [
         (
@@ -166,14 +174,6 @@ fn scores_of_other_forms_are_the_hosts() {
                 by(net, Mul, x, 1e-6)
             },
             something,
-        ),
-        (
-            "what is added, then a small factor",
-            |net, x| {
-                let x = add_mask(net, x, -1e9);
-                by(net, Mul, x, 1e-6)
-            },
-            mask,
         ),
         (
             "what is chosen, then a small factor",

@@ -12,8 +12,9 @@ use npukit_numeric::{Tensor, TensorData};
 use npukit_pccx::internals::check::findings;
 use npukit_pccx::internals::generate::Decoder;
 use npukit_pccx::internals::host::Host;
-use npukit_pccx::internals::lower::{Options, Weights, compile};
-use npukit_pccx::{Config, Pccx};
+use npukit_pccx::internals::lower::{Isa, Norms, Options, Weights, compile};
+use npukit_pccx::internals::op::{CvoFunc, Op};
+use npukit_pccx::{Config, Pccx, Reading};
 use npukit_target::{
     ArtifactFile, CompileOptions, Compiled, Config as Source, ReadError, Reader, Target, TimeOptions,
 };
@@ -32,8 +33,11 @@ fn options(config: &Config, asked: &[(&str, &str)]) -> Options {
 /// Every instance with the options that make another program.
 fn modes() -> Vec<(Config, Options)> {
     let [base, ext] = ["reference", "extended"].map(|name| Config::preset(name).unwrap());
+    let norms = ("norms", "host");
+    let [npu, host] = [vec![norms], vec![("kv", "host"), norms]];
     [(&base, vec![]), (&ext, vec![]), (&base, vec![("kv", "host")]), (&ext, vec![("kv", "host")])]
         .into_iter()
+        .chain([(&base, npu), (&base, host)])
         .map(|(config, asked)| (config.clone(), options(config, &asked)))
         .collect()
 }
@@ -45,23 +49,45 @@ fn relative(found: &[f32], expected: &[f32]) -> f64 {
     (error / energy).sqrt()
 }
 
-fn dequantised(model: &DecoderModel) -> DecoderModel {
+/// The model on the weights that 4 bits stand for, where norms are the machine's with the gains that they have taken.
+fn dequantised(model: &DecoderModel, options: &Options) -> DecoderModel {
+    let mut gains: BTreeMap<String, Vec<f32>> = BTreeMap::new();
+    for layer in model.layers() {
+        let norms = [
+            (&layer.attention_norm, vec![&layer.query, &layer.key, &layer.value]),
+            (&layer.feed_forward_norm, layer.gate.iter().chain([&layer.up]).collect()),
+        ];
+        for (norm, matrices) in norms {
+            gains.extend(matrices.iter().map(|matrix| (matrix.name.clone(), norm.gain.values().to_vec())));
+        }
+    }
+    gains.insert("head".to_owned(), model.final_norm().gain.values().to_vec());
+    if options.norms == Norms::Host || options.isa == Isa::Ext {
+        gains.clear();
+    }
     let replace = |matrix: &npukit_graph::decoder::Matrix| {
         let &[rows, columns] = matrix.shape() else { panic!("{:?}", matrix.shape()) };
-        Ok::<_, DecoderError>(Int4Rows::new(rows, columns, matrix.values()).unwrap().dequantised())
+        let one = vec![1.0; columns];
+        let gain = || gains.get(&matrix.name).unwrap_or(&one).iter().cycle();
+        let scaled: Vec<f32> = matrix.values().iter().zip(gain()).map(|(w, gain)| w * gain).collect();
+        let rows = Int4Rows::new(rows, columns, &scaled).unwrap().dequantised();
+        Ok::<_, DecoderError>(rows.iter().zip(gain()).map(|(w, gain)| w / gain).collect())
     };
     model.with_products(replace).unwrap()
 }
 
 /// The logits' error, the root of its mean square next to theirs, was this in each of the [`modes`]: blocks of 8 bits
-/// and BF16 between the steps of two layers; with 4-bit keys and values in the first two, where the machine attends.
-const MEASURED: [(&str, [f64; 4]); 6] = [
-    ("the adder", [0.139, 0.112, 0.0445, 0.0390]),
-    ("rotations of neighbours, a gate by Gelu", [0.214, 0.221, 0.0823, 0.0563]),
-    ("learned positions, mean taken off, no gate", [0.0393, 0.0458, 0.0258, 0.0247]),
-    ("rotations of halves, a gate by Silu", [0.203, 0.218, 0.0676, 0.0505]),
-    ("as many heads of keys as of queries, a gate by Relu", [0.315, 0.261, 0.0399, 0.0681]),
-    ("one head of keys, no positions", [0.147, 0.194, 0.0508, 0.0346]),
+/// and BF16 between the steps of two layers; with 4-bit keys and values in the first two and the fifth, where the machine
+/// attends. Biases of norms, in the third row, go through weights of float, and are another reference than weights of 4
+/// bits where they have gone into products.
+#[rustfmt::skip] // A table.
+const MEASURED: [(&str, [f64; 6]); 6] = [
+    ("the adder", [0.139, 0.112, 0.0445, 0.0390, 0.139, 0.0445]),
+    ("rotations of neighbours, a gate by Gelu", [0.278, 0.221, 0.0823, 0.0563, 0.214, 0.0823]),
+    ("learned positions, mean taken off, no gate", [0.140, 0.0458, 0.108, 0.0247, 0.0393, 0.0258]),
+    ("rotations of halves, a gate by Silu", [0.203, 0.218, 0.0676, 0.0505, 0.203, 0.0676]),
+    ("as many heads of keys as of queries, a gate by Relu", [0.315, 0.261, 0.0505, 0.0681, 0.315, 0.0399]),
+    ("one head of keys, no positions", [0.204, 0.194, 0.0508, 0.0346, 0.147, 0.0508]),
 ];
 
 /// The most that is no new defect: a fifth more than was measured.
@@ -75,7 +101,7 @@ fn the_adder_adds() {
     let text = adder.text.unwrap();
     for (mode, (config, options)) in modes().into_iter().enumerate() {
         let mut ours = Decoder::new(&config, options, &adder.model, 12).unwrap();
-        let mut reference = Session::new(&dequantised(&adder.model), 12).unwrap();
+        let mut reference = Session::new(&dequantised(&adder.model, &options), 12).unwrap();
         let (mut next, mut answer) = (text.encode("123+456=").unwrap(), String::new());
         for _ in 0..4 {
             let (taken, expected) = (ours.take(&next).unwrap(), reference.take(&next).unwrap());
@@ -85,6 +111,38 @@ fn the_adder_adds() {
             answer += &text.decode(&next);
         }
         assert_eq!(answer.trim(), "579", "{options:?}");
+    }
+}
+
+/// What the seed says of functions: SQRT is for RMS norms, SIN and COS for rotations. Scales by MEMSET and weights by MEMCPY
+/// give an answer, too.
+#[test]
+fn the_adder_adds_by_every_way() {
+    let adder = decoder::read(ADDER, &|_: &str| Ok(WEIGHTS.to_vec())).unwrap();
+    let text = adder.text.unwrap();
+    let [base, ext] = ["reference", "extended"].map(|name| Config::preset(name).unwrap());
+    let seed = Config { reading: Reading::Seed, ..base.clone() };
+    for (config, asked, functions, own_weights) in [
+        (&base, vec![], vec![CvoFunc::Sqrt], false),
+        (&base, vec![("rotations", "npu")], vec![CvoFunc::Sqrt, CvoFunc::Sin, CvoFunc::Cos], false),
+        (&ext, vec![("rotations", "npu")], vec![CvoFunc::Sqrt, CvoFunc::Sin, CvoFunc::Cos], false),
+        (&seed, vec![("weights", "memcpy")], vec![CvoFunc::Sqrt], true),
+        (&seed, vec![("scales", "memset")], vec![CvoFunc::Sqrt], false),
+        (&seed, vec![("scales", "memset"), ("weights", "memcpy")], vec![CvoFunc::Sqrt], true),
+    ] {
+        let mut ours = Decoder::new(config, options(config, &asked), &adder.model, 12).unwrap();
+        let (mut next, mut answer) = (text.encode("123+456=").unwrap(), String::new());
+        for _ in 0..4 {
+            next = vec![likeliest(&ours.take(&next).unwrap().logits)];
+            answer += &text.decode(&next);
+        }
+        assert_eq!(answer.trim(), "579", "{asked:?}");
+        let program = &ours.program().unwrap().program;
+        for function in functions {
+            let issues = |op: &Op| matches!(op, Op::Cvo(cvo) if cvo.cvo_func == function);
+            assert!(program.code.iter().any(issues), "{function:?}, {asked:?}");
+        }
+        assert_eq!(program.bindings.is_empty(), own_weights, "{asked:?}");
     }
 }
 
@@ -143,18 +201,24 @@ fn forms() -> Vec<DecoderModel> {
 #[test]
 fn every_form_of_decoder_is_as_its_dequantised_float() {
     let tokens = [3, 0, 6, 6, 1, 4, 12, 7, 7, 2];
+    let mut wrong = Vec::new();
     for (form, model) in forms().iter().enumerate() {
+        let name = MEASURED[form + 1].0;
+        let mut worst = [0.0_f64; 6];
         for (mode, (config, options)) in modes().into_iter().enumerate() {
             let mut ours = Decoder::new(&config, options, model, 20).unwrap();
-            let mut reference = Session::new(&dequantised(model), 20).unwrap();
+            let mut reference = Session::new(&dequantised(model, &options), 20).unwrap();
             for part in [&tokens[..7], &tokens[7..8], &tokens[8..9], &tokens[9..]] {
                 let (taken, expected) = (ours.take(part).unwrap(), reference.take(part).unwrap());
-                let error = relative(&taken.logits, &expected);
-                let name = MEASURED[form + 1].0;
-                assert!(error < most(form + 1, mode), "{name}, {options:?}: {error}");
+                worst[mode] = worst[mode].max(relative(&taken.logits, &expected));
             }
         }
+        println!("{name}: {worst:.4?}");
+        let bars = [0, 1, 2, 3, 4, 5].map(|mode| most(form + 1, mode));
+        let fine = worst.iter().zip(bars).all(|(worst, bar)| *worst < bar);
+        wrong.extend((!fine).then(|| format!("{name}: {worst:?}, at most {bars:?}")));
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
@@ -313,13 +377,15 @@ fn stages_print() {
     let layers = emit("layers").unwrap();
     assert!(layers.contains("layers.0.query_flat: machine\n"), "{layers}");
     assert!(
-        layers.contains("layers.1.attention_in: host (RMSNormalization): needs element-wise multiply"),
+        layers.contains(
+            "layers.1.attention_in: machine, the host gives one scalar a row, the sum of its squares"
+        ),
         "{layers}"
     );
     let plan = emit("plan").unwrap();
     // The word before each region is its own: 128 values take the words 0 to 16.
-    assert!(plan.contains("query_flat\n  L2 1..17: 128 values, layers.0.attention_in\n"), "{plan}");
-    assert!(plan.contains("  L2 18..34: 128 values, layers.0.query_flat\n"), "{plan}");
+    assert!(plan.contains("  L2 30..46: 128 values, layers.0.attention_in\n"), "{plan}");
+    assert!(plan.contains("query_flat\n  L2 47..63: 128 values, layers.0.query_flat\n"), "{plan}");
     let program = instance.assemble("again.s", &emit("asm").unwrap(), &npukit_target::NoFiles).unwrap();
     let compiled = instance.compile(&graph, &CompileOptions::default()).unwrap();
     assert_eq!(program.instructions, compiled.report().instructions);
@@ -354,18 +420,7 @@ fn damaged_programs_are_refused() {
 }
 
 #[test]
-fn what_is_not_for_it_is_refused_with_a_hint() {
-    let mut graph = npukit_graph::Graph::default();
-    let info = npukit_graph::ValueInfo { shape: vec![1, 4, 4, 1], element: npukit_numeric::ElementType::F32 };
-    let x = graph.add_input("x", info);
-    let weights = Tensor::from_f32(vec![1, 1, 1, 1], vec![2.0]).unwrap();
-    let weights = graph.add_constant("w", weights);
-    let conv = npukit_graph::op::Conv { strides: [1, 1], dilations: [1, 1], pads: [0; 4], group: 1 };
-    graph.outputs = graph.add_node("conv", conv.into(), vec![x, weights], &["y"]).unwrap();
-    let instance = Pccx.instance(Source::Default).unwrap();
-    let problems = instance.check(&graph, &CompileOptions::default()).unwrap();
-    assert_eq!((problems.len(), problems[0].op.as_str()), (1, "Conv"));
-    assert!(instance.compile(&graph, &CompileOptions::default()).is_err());
+fn options_that_are_none_are_refused() {
     for (key, value) in
         [("isa", "ext"), ("isa", "new"), ("kv", "x"), ("gelu", "x"), ("m_tile", "0"), ("k", "v")]
     {

@@ -2,7 +2,9 @@
 
 use npukit_graph::op::UnaryKind;
 use npukit_pccx::{Config, Pccx, Reading};
-use npukit_target::{BenchOptions, CompileOptions, Config as Source, Limits, NoFiles, Target};
+use npukit_target::{
+    ArtifactFile, BenchOptions, CompileOptions, Config as Source, Limits, NoFiles, ReadError, Target,
+};
 
 use crate::net::Net;
 
@@ -87,9 +89,42 @@ fn factors_come_by_memset() {
     assert_eq!(result(SEED, TWO, &scaled), Ok(0x41C0), "24");
 }
 
-/// Files do not keep the reading: whoever writes them is told.
+/// Two rows of eight weights from word 0x80 on, which is pair 0x40: 1 to 7 and -8, and ones; behind them their factors, a
+/// half and 2, or a factor by MEMSET, 4. By hand: 76 and 36 times those. The tails of rows hold anything.
 #[test]
-fn artifacts_do_not_keep_it() {
+fn weights_come_by_memcpy() {
+    let program = |b: u16, a: u16, flags: &str| {
+        format!(
+            "memset cache=fmap, idx=0, a=1, b=3, c=8\nmemcpy host->l2, dst=0x80, src=0, shape=0\n\
+             memset cache=fmap, idx=1, a=1, b={b}, c=8\nmemset cache=weight, idx=0, a={a}, b=2, c=8\n\
+             gemv dst=0x200, src=0x100, size=0, shape=1{flags}\n"
+        )
+    };
+    let x = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0].map(|x| i64::from(x.to_bits() >> 16));
+    let words = [
+        [0x4321, 0x8765, 0xABCD, 0xFFFF, 0, 0, 0, 0x1234],
+        [0x1111, 0x1111, 0x7777, 0, 0, 0, 0, 0],
+        [0, 0x3F00, 0, 0x4000, 0, 0, 0, 0],
+    ];
+    let fill = [("l2", 0x100, x.to_vec()), ("host_to_l2.0", 0, words.concat())];
+    let result = |instance, text: &str| run(instance, text, &fill).map(|found| [found[0], found[1]]);
+    let bits = |values: [f32; 2]| Ok(values.map(|value| i64::from(value.to_bits() >> 16)));
+    assert_eq!(result(SEED, &program(0x40, 0, "")), bits([76.0, 36.0]));
+    assert_eq!(result(SEED, &program(0x40, 0, ", flags=w_scale")), bits([38.0, 72.0]));
+    assert_eq!(result(SEED, &program(0x40, 0x4080, ", flags=w_scale")), bits([304.0, 144.0]));
+    let refused = result(DOCUMENTS, &program(0x40, 0, "")).unwrap_err();
+    assert!(refused.contains("an activation is (M, 1, K)"), "{refused}");
+    for b in [0, 1] {
+        let refused = result(SEED, &program(b, 0, "")).unwrap_err();
+        assert!(refused.contains("no weights are bound"), "{refused}");
+    }
+    let beyond = result(SEED, &program(0xE000, 0, "")).unwrap_err();
+    assert!(beyond.contains("`shape_ptr_addr`"), "{beyond}");
+}
+
+/// Files keep the reading, in the container and in its manifest.
+#[test]
+fn artifacts_keep_it() {
     let config = Config { reading: Reading::Seed, ..Config::preset("reference").unwrap() };
     let text = toml::to_string(&config).unwrap();
     assert!(text.contains("reading = \"seed\""));
@@ -97,13 +132,18 @@ fn artifacts_do_not_keep_it() {
     let mut net = Net::new();
     let x = net.input(&[1, 32]);
     net.graph.outputs = vec![net.unary(UnaryKind::Exp, x)];
-    let warnings = |name| {
+    for name in [DOCUMENTS, SEED, "extended+seed"] {
         let instance = Pccx.instance(Source::Preset(name)).unwrap();
-        instance.compile(&net.graph, &CompileOptions::default()).unwrap().report().warnings
-    };
-    assert_eq!(warnings(DOCUMENTS), Vec::<String>::new());
-    assert_eq!(
-        warnings(SEED),
-        ["files of pccx do not keep `reading`: `npu run` of them computes what pccx:reference does"]
-    );
+        let program = instance.compile(&net.graph, &CompileOptions::default()).unwrap();
+        assert_eq!(program.report().warnings, Vec::<String>::new());
+        let files: Vec<ArtifactFile> = program.files().unwrap();
+        let manifest = files.iter().find(|file| file.name.ends_with(".toml")).unwrap();
+        let manifest = String::from_utf8(manifest.bytes.clone()).unwrap();
+        assert_eq!(manifest.contains("reading = \"seed\""), name != DOCUMENTS, "{manifest}");
+        let read = |path: &str| files.iter().find(|file| file.name == path).map(|file| file.bytes.clone());
+        let read = |path: &str| read(path).ok_or_else(|| ReadError::Absent { path: path.to_owned() });
+        let container = &files[0].name;
+        let again = Pccx.load(container, &read).unwrap();
+        assert_eq!(again.report().target, format!("pccx:{name}"));
+    }
 }

@@ -8,8 +8,10 @@ use npukit_graph::op::{
     RmsNormalization, RotaryEmbedding, Softmax, Transpose, UnaryKind,
 };
 use npukit_numeric::ElementType;
-use npukit_pccx::Config;
-use npukit_pccx::internals::lower::{Activations, Gelu, Isa, Kv, Options};
+use npukit_pccx::internals::lower::{
+    Activations, Gelu, Isa, Kv, Norms, Options, Rotations, Scales, WeightPath,
+};
+use npukit_pccx::{Config, Reading};
 use npukit_target::OptionError;
 
 use crate::net::{BY_ROWS, Net, compiled, instances, reasons};
@@ -18,6 +20,8 @@ use crate::net::{BY_ROWS, Net, compiled, instances, reasons};
 type Build = fn(&mut Net) -> Vec<ValueId>;
 
 const NO_MUL: &str = "needs element-wise multiply (isa=ext)";
+const GAINS: &str = "needs element-wise multiply (isa=ext): not only products with constants read it, whose weights \
+                     would take its gains";
 const NO_FORM: &str = "the machine has no form of it";
 const NO_ZERO: &str = "RECIP gives 0 for 0";
 const NO_WORDS: &str = "it moves less than whole words of L2";
@@ -285,9 +289,9 @@ fn rotations_and_norms_of_parts_of_words() {
         ("heads of half a word", |net| rotated(net, 4), [&[NO_MUL], &[HEADS]]),
         ("wide heads", |net| rotated(net, 1024), [&[NO_MUL], &[]]),
         ("wider heads", |net| rotated(net, 1032), [&[NO_MUL], &["its heads have more than 1024 features"]]),
-        ("rows of words", |net| normal(net, [2, 16]), [&[NO_MUL; 2], &[]]),
-        ("a row of half a word", |net| normal(net, [1, 4]), [&[NO_MUL; 2], &[]]),
-        ("rows of half a word", |net| normal(net, [2, 4]), [&[NO_MUL; 2], &[ROWS; 2]]),
+        ("rows of words", |net| normal(net, [2, 16]), [&[GAINS; 2], &[]]),
+        ("a row of half a word", |net| normal(net, [1, 4]), [&[GAINS; 2], &[]]),
+        ("rows of half a word", |net| normal(net, [2, 4]), [&[ROWS; 2], &[ROWS; 2]]),
     ]);
 }
 
@@ -318,15 +322,26 @@ fn options_are_what_was_asked_for() {
     let plain = Options {
         isa: Isa::Base,
         kv: Kv::Npu,
+        norms: Norms::Npu,
+        rotations: Rotations::Host,
+        scales: Scales::Rows,
+        weights: WeightPath::Stream,
         gelu: Gelu::Tanh,
         activations: Activations::Bits8,
         m_tile: 16,
     };
     assert_eq!(Options::of(&reference), plain);
-    let ext = Options { isa: Isa::Ext, ..plain };
+    let ext = Options { isa: Isa::Ext, rotations: Rotations::Tables, ..plain };
     assert_eq!(Options::of(&extended), ext);
     for (key, value, expected) in [
         ("isa", "base", plain),
+        ("norms", "npu", ext),
+        ("norms", "host", Options { norms: Norms::Host, ..ext }),
+        ("rotations", "npu", Options { rotations: Rotations::Npu, ..ext }),
+        ("rotations", "tables", ext),
+        ("rotations", "host", Options { rotations: Rotations::Host, ..ext }),
+        ("scales", "rows", ext),
+        ("weights", "stream", ext),
         ("isa", "ext", ext),
         ("kv", "npu", ext),
         ("kv", "host", Options { kv: Kv::Host, ..ext }),
@@ -339,7 +354,18 @@ fn options_are_what_was_asked_for() {
     ] {
         assert_eq!(parse(&extended, key, value), Ok(expected), "{key}={value}");
     }
+    let seed = Config { reading: Reading::Seed, ..extended };
+    for (key, value, expected) in [
+        ("scales", "memset", Options { scales: Scales::Memset, ..ext }),
+        ("weights", "memcpy", Options { weights: WeightPath::Memcpy, ..ext }),
+    ] {
+        assert_eq!(parse(&seed, key, value), Ok(expected), "{key}={value}");
+    }
     for (key, value, reason) in [
+        ("scales", "memset", "the instance has no such reading; with `+seed` behind its name it does"),
+        ("weights", "memcpy", "the instance has no such reading; with `+seed` behind its name it does"),
+        ("norms", "ext", "must be npu or host"),
+        ("rotations", "ext", "must be npu, tables or host"),
         ("isa", "ext", "the instance has no extensions; `pccx:extended` does"),
         ("isa", "new", "must be base or ext"),
         ("kv", "ext", "must be npu or host"),
@@ -351,7 +377,8 @@ fn options_are_what_was_asked_for() {
         (
             "mtile",
             "1",
-            "there is no such option: `m_tile` is meant, perhaps; those of pccx: isa, kv, gelu, activations, m_tile",
+            "there is no such option: `m_tile` is meant, perhaps; those of pccx: isa, kv, norms, rotations, scales, \
+             weights, gelu, activations, m_tile",
         ),
     ] {
         let [key, value, reason] = [key, value, reason].map(str::to_owned);
@@ -365,7 +392,10 @@ fn choices_are_named_as_they_are_asked_for() {
     let choices = |options: Options| -> Vec<String> {
         options.choices().into_iter().map(|(key, value)| format!("{key}={value}")).collect()
     };
-    assert_eq!(choices(Options::of(&reference)), ["activations=8", "isa=base", "kv=npu"]);
+    assert_eq!(
+        choices(Options::of(&reference)),
+        ["activations=8", "isa=base", "kv=npu", "norms=npu", "rotations=host"]
+    );
     let other = Options { kv: Kv::Host, activations: Activations::Bits16, ..Options::of(&extended) };
-    assert_eq!(choices(other), ["activations=16", "isa=ext", "kv=host"]);
+    assert_eq!(choices(other), ["activations=16", "isa=ext", "kv=host", "norms=npu", "rotations=tables"]);
 }

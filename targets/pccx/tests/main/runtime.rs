@@ -16,6 +16,11 @@ const COMPUTE: u32 = 2;
 const KEYS: u32 = 3;
 const VALUES: u32 = 4;
 const WEIGH: u32 = 5;
+const SQUARES: u32 = 7;
+const SCALES: u32 = 8;
+const WEIGHTS: u32 = 9;
+const PATCHES: u32 = 10;
+const PART: u32 = 11;
 
 fn op(kind: u32, operands: &[u32]) -> HostOp {
     HostOp { position: 0, kind, operands: operands.to_vec() }
@@ -66,7 +71,7 @@ fn operations_that_cannot_be_done_are_named() {
     };
     let one = 1.0_f32.to_bits();
     for (host_op, expected) in [
-        (op(9, &[]), "host operation 0 is of kind 9: legal are 0 to 6"),
+        (op(12, &[]), "host operation 0 is of kind 12: legal are 0 to 11"),
         (op(SEND, &[1]), "host operation 0 of kind 1 has 1 operands; it takes a slot, a window and a unit"),
         (op(COMPUTE, &[]), "host operation 0 of kind 2 has 0 operands; it takes a node"),
         (op(KEYS, &[0, 0, 0]), "host operation 0 of kind 3 has 3 operands; it takes at least four"),
@@ -78,6 +83,18 @@ fn operations_that_cannot_be_done_are_named() {
         (
             op(WEIGH, &[0]),
             "host operation 0 of kind 5 has 1 operands; it takes a slot, an element and a slot of scales",
+        ),
+        (
+            op(SQUARES, &[0, 0, 0, 1]),
+            "host operation 0 of kind 7 has 4 operands; it takes a slot, the values of a row, 0 or 1, and a slot of sums",
+        ),
+        (op(SQUARES, &[2, 1, 0, 1]), "host operation 0: slot `whole` is [2] int64; the step takes floats"),
+        (op(SCALES, &[0, 0, 0]), "host operation 0 names image 0: there are 0"),
+        (op(WEIGHTS, &[7, 0, 0]), "host operation 0 names image 7: there are 0"),
+        (op(PATCHES, &[0; 12]), "host operation 0: slot `x` is [2, 3] float32; the step takes images"),
+        (
+            op(PART, &[0, 5, 2, 0, 0]),
+            "host operation 0: slot `x` is [2, 3] float32; the step takes more elements",
         ),
         (op(RECEIVE, &[5, 0, 0]), "host operation 0 names slot 5: there are 5"),
         (op(SEND, &[5, 0, 0]), "host operation 0 names slot 5: there are 5"),

@@ -3,8 +3,8 @@
 use npukit_pccx::Pccx;
 use npukit_testing::{Suite, Text, suite};
 
-/// The machine has no convolution.
-const REFUSED: &[&str] = &["convolution", "pools", "transposed convolution"];
+/// What the machine has no form of is the host's.
+const REFUSED: &[&str] = &[];
 
 const SUITE: Suite = Suite {
     target: &Pccx,
@@ -47,8 +47,8 @@ const SUITE: Suite = Suite {
     inexact: 40,
     presets: &[("reference", REFUSED), ("extended", REFUSED)],
     text: Text::Stage("asm"),
-    // Blocks of 8 bits, weights of 4 bits: 0.0346 measured.
-    tolerance: 1.2 * 0.0346,
+    // Blocks of 8 bits, weights of 4 bits: 0.0540 measured, of a convolution; 0.0346 of the other graphs.
+    tolerance: 1.2 * 0.054,
 };
 
 suite!(SUITE);

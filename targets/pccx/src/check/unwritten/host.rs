@@ -14,12 +14,14 @@ pub(super) fn follow(written: Written, program: &Program, host: &Host) -> Vec<Un
     let steps: Vec<Option<HostStep>> =
         program.host_ops.iter().enumerate().map(|(index, op)| HostStep::decode(index, op).ok()).collect();
     let made = |step: &HostStep| match step {
-        HostStep::Keys { image, .. } | HostStep::Values { image, .. } => Some(*image),
+        HostStep::Keys { image, .. } | HostStep::Values { image, .. } | HostStep::Scales { image, .. } => {
+            Some(*image)
+        }
         _ => None,
     };
     let to_make = steps.iter().flatten().filter_map(made).collect();
     let slots = host.graph.inputs.iter().map(|&id| (id, None)).collect();
-    let mut follower = Follower { written, host, slots, to_make, products: 0 };
+    let mut follower = Follower { written, program, host, slots, to_make, products: 0 };
     let mut number = 0;
     for (before, range) in program.segments() {
         for op in before {
@@ -43,6 +45,7 @@ type Filled = Option<Vec<bool>>;
 
 struct Follower<'a> {
     written: Written,
+    program: &'a Program,
     host: &'a Host,
     slots: BTreeMap<ValueId, Filled>,
     /// Weights that the host makes and has not yet made.
@@ -53,7 +56,7 @@ struct Follower<'a> {
 impl Follower<'_> {
     fn instruction(&mut self, program: &Program, index: usize) {
         let Some(op) = program.code.get(index) else { return };
-        if op.takes_weights() {
+        if op.takes_weights(&self.written.banks) {
             let image = program.bindings.get(self.products).copied();
             if let Some(image) = image.filter(|image| self.to_make.remove(image)) {
                 self.written.missing(index, Missing::Weights { image });
@@ -74,7 +77,17 @@ impl Follower<'_> {
                 let filled = if filled.len() < values { vec![false] } else { filled.to_vec() };
                 self.slots.insert(slot, Some(filled));
             }
-            &HostStep::Send { slot, window, unit } => self.send(number, position, [slot.0, window, unit]),
+            &HostStep::Send { slot, window, unit } => {
+                self.send(number, position, [slot.0, window, unit], 0..self.values(slot));
+            }
+            &HostStep::Part { slot, start, values, window, unit } => {
+                let range = start as usize..start as usize + values as usize;
+                self.send(number, position, [slot.0, window, unit], range);
+            }
+            HostStep::Patches { slot, patches, .. } => {
+                self.use_slot(at, by, *slot, all);
+                self.slots.insert(*patches, None);
+            }
             &HostStep::Compute { node } => {
                 let Some(node) = self.host.graph.nodes.get(node as usize) else { return };
                 node.inputs.iter().for_each(|&id| self.use_slot(at, by, id, all.clone()));
@@ -86,6 +99,26 @@ impl Follower<'_> {
                 self.use_slot(at, by, scales, all);
             }
             HostStep::Wait => {}
+            &HostStep::Scales { slot, start, image } => {
+                let rows = self.program.images.get(image as usize).map_or(0, |image| image.n());
+                self.use_slot(at, by, slot, start as usize..start as usize + rows);
+                self.to_make.remove(&image);
+            }
+            &HostStep::Weights { image, window, unit } => {
+                if self.to_make.remove(&image) {
+                    self.written.missing(position, Missing::Weights { image });
+                }
+                let image = self.program.images.get(image as usize);
+                let lanes = image.map_or(0, |image| image.words().len() / 2);
+                let windows = self.written.windows.as_mut();
+                let window = windows.and_then(|windows| windows.get_mut(&(Direction::HostToL2, window)));
+                // Default: a window that is not there has no places; the run refuses it.
+                part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), unit, lanes).fill(true);
+            }
+            &HostStep::Squares { slot, sums, .. } => {
+                self.use_slot(at, by, slot, all);
+                self.slots.insert(sums, None);
+            }
             HostStep::Keys { slot, image, .. } => {
                 self.use_slot(at, by, *slot, all);
                 self.to_make.remove(image);
@@ -98,19 +131,27 @@ impl Follower<'_> {
         }
     }
 
-    /// A slot's elements go into a window, and with them what is not filled of them.
-    fn send(&mut self, number: usize, position: usize, [slot, window, unit]: [u32; 3]) {
+    /// Elements of a slot go into a window, and with them what is not filled of them.
+    fn send(
+        &mut self,
+        number: usize,
+        position: usize,
+        [slot, window, unit]: [u32; 3],
+        elements: std::ops::Range<usize>,
+    ) {
         let slot = ValueId(slot);
-        let values = self.values(slot);
         if !self.slots.contains_key(&slot) {
             self.use_slot(Some(position), Some(number), slot, 0..usize::MAX);
         }
         let windows = self.written.windows.as_mut();
         let window = windows.and_then(|windows| windows.get_mut(&(Direction::HostToL2, window)));
         // Default: a window that is not there has no places; the run refuses it.
-        let place = part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), unit, values);
+        let place = part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), unit, elements.len());
         match self.slots.get(&slot) {
-            Some(Some(filled)) => place.iter_mut().zip(filled).for_each(|(place, &filled)| *place = filled),
+            Some(Some(filled)) => place
+                .iter_mut()
+                .zip(filled.iter().skip(elements.start))
+                .for_each(|(place, &filled)| *place = filled),
             _ => place.fill(true),
         }
     }

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use npukit_decoders::gemma3n::Cache;
 use npukit_graph::eval::evaluate_all;
-use npukit_graph::quantise::rows::dequantise_weights;
 use npukit_graph::{Graph, Node, Op, ValueId};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_target::{Case, Outcome, Unset};
 
 use super::{NumpyLayer, evaluate};
 use crate::config::Config;
-use crate::lower::{Activations, Executable, Kv, Options, Weights, compile};
+use crate::lower::{Activations, Executable, Kv, Options, Weights, compile, dequantised};
 use crate::machine::Machine;
 use crate::runtime::Session;
 
@@ -103,9 +102,13 @@ impl NumpyLayer {
     /// # Errors
     ///
     /// A graph that does not compute.
-    pub fn dequantised_with(&self, kv: Kv, open: &[Vec<bool>]) -> Result<(Vec<Vec<f32>>, f64), String> {
+    pub fn dequantised_with(
+        &self,
+        how: (&Config, &Options),
+        open: &[Vec<bool>],
+    ) -> Result<(Vec<Vec<f32>>, f64), String> {
         let (mut farthest, mut steps) = (0.0_f64, open.iter());
-        let streams = self.float(kv, |mut graph, inputs| {
+        let streams = self.float(how, |mut graph, inputs| {
             let open = steps.next().map(Vec::as_slice).unwrap_or_default();
             if let Some(node) = gate(&graph).cloned() {
                 farthest = farthest.max(from_cutoff(&graph, &node, inputs, open)?);
@@ -126,19 +129,19 @@ impl NumpyLayer {
     /// # Errors
     ///
     /// A graph that does not compute.
-    pub fn dequantised(&self, kv: Kv) -> Result<Vec<Vec<f32>>, String> {
-        self.float(kv, |graph, inputs| evaluate(&graph, inputs))
+    pub fn dequantised(&self, how: (&Config, &Options)) -> Result<Vec<Vec<f32>>, String> {
+        self.float(how, |graph, inputs| evaluate(&graph, inputs))
     }
 
     /// The streams after each step as `run` computes them of the layer on the weights that 4 bits stand for.
     fn float(
         &self,
-        kv: Kv,
+        (config, options): (&Config, &Options),
         mut run: impl FnMut(Graph, &[Tensor]) -> Result<Vec<Tensor>, String>,
     ) -> Result<Vec<Vec<f32>>, String> {
-        let cache = if kv == Kv::Npu { Cache::Int4 } else { Cache::Floats(ElementType::F32) };
+        let cache = if options.kv == Kv::Npu { Cache::Int4 } else { Cache::Floats(ElementType::F32) };
         self.holding(cache).streams(|graph, inputs| {
-            let graph = dequantise_weights(graph).map_err(|(name, error)| format!("{name}: {error}"))?;
+            let graph = dequantised(config, graph, options).map_err(|error| error.to_string())?;
             run(graph, inputs)
         })
     }
@@ -183,7 +186,7 @@ fn check(layer: &NumpyLayer, preset: &str) -> Outcome {
     };
     let options = Options { kv: Kv::Host, activations: Activations::Bits16, ..Options::of(&config) };
     let apart = layer.compiled(&config, &options).and_then(|found| {
-        let (expected, farthest) = layer.dequantised_with(options.kv, &found.open)?;
+        let (expected, farthest) = layer.dequantised_with((&config, &options), &found.open)?;
         let apart = Apart::new(&found.streams, &expected);
         Ok((apart, farthest))
     });

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use npukit_graph::ValueId;
+use npukit_numeric::Tensor;
 
 pub use find::{Attention, Context, Unfit, find, number};
 
@@ -56,14 +57,25 @@ impl Lowering<'_> {
         let (scores, region) = (self.allocate(most)?, self.allocate(rows * wide)?);
         let group = (MAX_CHANCES / most.max(1)).clamp(1, rows);
         let chances = self.allocate(group * most)?;
+        let bias = self.bias(attention, most)?;
         let rows: Vec<(usize, (Sight, usize))> = sights.into_iter().zip(counts).enumerate().collect();
-        for rows in rows.chunks(group) {
+        for (chunk, rows) in rows.chunks(group).enumerate() {
+            let added = bias.map(|bias| self.part_of(bias, chunk * group * most, rows.len() * most));
+            let added = added.transpose()?;
             for (place, &(row, (sight, count))) in rows.iter().enumerate() {
-                let flags = MacFlags { findemax: true, accm: false, w_scale: true };
+                // Scores begin as what is added to them.
+                if let Some(added) = added {
+                    self.code.copy(added.at(place * most), scores.base, count);
+                }
+                let flags = MacFlags { findemax: true, accm: added.is_some(), w_scale: true };
                 let query = queries.at(row * features);
                 self.multiply(&[sight.keys], [query, scores.base], [1, features, count], flags)?;
-                self.softmax(scores, chances.at(place * most), count)?;
+                match attention.cap {
+                    None => self.softmax(scores, chances.at(place * most), count)?,
+                    Some(cap) => self.capped_softmax(scores, cap, chances.at(place * most), count)?,
+                }
             }
+            added.into_iter().for_each(|region| self.release(region));
             let seen: Vec<(Sight, usize)> = rows.iter().map(|(_, seen)| *seen).collect();
             self.weigh(layers.extensions, &seen, chances, most)?;
             for (place, &(row, (sight, count))) in rows.iter().enumerate() {
@@ -85,9 +97,48 @@ impl Lowering<'_> {
     pub(super) fn softmax(&mut self, scores: Region, dst: u32, count: usize) -> Result<(), LowerError> {
         let shifted = CvoFlags { sub_emax: true, ..CvoFlags::PLAIN };
         self.code.cvo(CvoFunc::Exp, scores.base, scores.base, count, shifted);
+        self.shares(scores, dst, count)
+    }
+
+    /// The softmax of `cap * tanh(scores)`: no larger than the cap, so that no largest is taken off.
+    fn capped_softmax(&mut self, scores: Region, cap: f32, dst: u32, count: usize) -> Result<(), LowerError> {
+        let scalar = self.scalar(cap)?;
+        self.code.cvo(CvoFunc::Tanh, scores.base, scores.base, count, CvoFlags::PLAIN);
+        self.scale([scores.base, scalar, scores.base], true, count, CvoFlags::PLAIN)?;
+        self.code.cvo(CvoFunc::Exp, scores.base, scores.base, count, CvoFlags::PLAIN);
+        self.shares(scores, dst, count)
+    }
+
+    /// Divides by the sum.
+    fn shares(&mut self, scores: Region, dst: u32, count: usize) -> Result<(), LowerError> {
         self.code.cvo(CvoFunc::ReduceSum, scores.base, scores.head(), count, CvoFlags::PLAIN);
         let share = CvoFlags { recip_scale: true, ..CvoFlags::PLAIN };
         self.scale([scores.base, scores.head(), dst], true, count, share)
+    }
+
+    /// A constant with what is added to the scores of the tokens that each row sees, `most` for each; none where nothing is.
+    fn bias(&mut self, attention: &Attention, most: usize) -> Result<Option<ValueId>, LowerError> {
+        if attention.bias.is_empty() {
+            return Ok(None);
+        }
+        let tokens = attention.bias.len() / attention.seen.len();
+        let row = |(seen, bias): (&Rc<Tokens>, &[f32])| {
+            let seen =
+                seen.iter().flat_map(|run| bias.iter().take(run.end as usize).skip(run.start as usize));
+            seen.copied().chain(std::iter::repeat(0.0)).take(most).collect::<Vec<_>>()
+        };
+        let values: Vec<f32> =
+            attention.seen.iter().zip(attention.bias.chunks_exact(tokens)).flat_map(row).collect();
+        let name = format!("{} added to scores", self.graph.values.len());
+        let tensor = Tensor::from_f32(vec![attention.seen.len(), most], values);
+        Ok(Some(self.graph.add_constant(name, tensor.map_err(|_| LowerError::Fault("a bias"))?)))
+    }
+
+    /// Values of a slot from `start` on, in L2 until the caller releases them.
+    fn part_of(&mut self, slot: ValueId, start: usize, values: usize) -> Result<Region, LowerError> {
+        let region = self.allocate(values)?;
+        self.code.send_part(slot, start, region);
+        Ok(region)
     }
 
     /// The host makes weights of keys and values; rows that see the same share them.

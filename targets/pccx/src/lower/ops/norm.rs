@@ -1,9 +1,11 @@
 //! Norms, row by row (specification 5.4).
 
-use npukit_graph::{Node, Op, ValueId};
+use npukit_graph::{NodeId, Op, ValueId};
 
+use super::attention::number;
 use super::{Found, Work};
 use crate::config::WORD_LANES;
+use crate::host::HostStep;
 use crate::lower::LowerError;
 use crate::lower::code::word;
 use crate::lower::emit::Lowering;
@@ -19,12 +21,16 @@ pub struct Norm {
     pub epsilon: f32,
     /// Whether the mean is taken off first.
     pub centred: bool,
-    /// A factor for each value of a row.
-    pub gain: ValueId,
-    /// What is added to each value of a row.
+    /// A factor for each value of a row, where it is not in the weights of the products behind the norm.
+    pub gain: Option<ValueId>,
+    /// What is added to each value of a row, the same.
     pub bias: Option<ValueId>,
     /// Values of a row.
     pub row: usize,
+    /// Whether the results of products are divided instead: then these are the roots, a word for each row.
+    pub only_roots: bool,
+    /// Whether the host gives the sum of squares of each row: only MUL multiplies two values.
+    pub squares_by_host: bool,
 }
 
 impl Layers {
@@ -35,29 +41,36 @@ impl Layers {
     /// Why it is the host's.
     pub(super) fn norm(
         &mut self,
-        node: &Node,
+        id: NodeId,
         [x, gain]: [ValueId; 2],
         bias: Option<ValueId>,
         axis: usize,
         epsilon: f32,
         ext: bool,
     ) -> Found {
-        if !ext {
-            return Err(HostReason::NoMultiply);
-        }
         let shape = self.graph.shape(x).to_vec();
         let trailing = shape[axis..].to_vec();
         let row: usize = trailing.iter().product();
         if row == 0 || (!row.is_multiple_of(WORD_LANES) && row != self.size(x)) {
             return Err(HostReason::NormRows);
         }
-        let gain = self.spread(gain, &trailing)?;
+        let is = |id, all| number(&self.graph, id) == Some(all);
+        let folded = self.folds.has(id);
+        let gain = (!folded && !is(gain, 1.0)).then_some(gain);
+        let bias = bias.filter(|&bias| !folded && !is(bias, 0.0));
+        if gain.is_some() && !ext {
+            return Err(HostReason::GainsStay);
+        }
+        let gain = gain.map(|gain| self.spread(gain, &trailing)).transpose()?;
         let bias = bias.map(|bias| self.spread(bias, &trailing)).transpose()?;
-        let centred = matches!(node.op, Op::LayerNormalization(_));
+        let centred = matches!(self.graph.node(id).op, Op::LayerNormalization(_));
         // Gains and biases that change are operands.
-        let moving = [Some(gain), bias].into_iter().flatten().filter(|&id| self.graph.constant(id).is_none());
+        let moving = [gain, bias].into_iter().flatten().filter(|&id| self.graph.constant(id).is_none());
         let operands = std::iter::once(x).chain(moving).collect();
-        Ok((Work::Norm(Norm { epsilon, centred, gain, bias, row }), operands))
+        Ok((
+            Work::Norm(Norm { epsilon, centred, gain, bias, row, only_roots: false, squares_by_host: !ext }),
+            operands,
+        ))
     }
 }
 
@@ -79,14 +92,26 @@ impl Lowering<'_> {
     pub(super) fn norm(&mut self, norm: &Norm, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         let (source, row) = (self.fetch(x)?, norm.row);
         let numbers = self.numbers(norm)?;
-        let gain = self.load(norm.gain)?;
-        let bias = norm.bias.map(|bias| self.load(bias)).transpose()?;
-        let squares = self.allocate(row)?;
+        if norm.only_roots {
+            let roots = match norm.squares_by_host {
+                true => self.roots(norm, x, &numbers)?,
+                false => self.own_roots(norm, source, &numbers)?,
+            };
+            self.place(result, roots);
+            return Ok(());
+        }
+        let [gain, bias] = [norm.gain, norm.bias].map(|id| id.map(|id| self.load(id)).transpose());
+        let (gain, bias) = (gain?, bias?);
+        // Squares of a row, or the sums of all rows, each in a word of its own.
+        let squares = match norm.squares_by_host {
+            true => self.roots(norm, x, &numbers)?,
+            false => self.allocate(row)?,
+        };
         let region = match norm.centred {
             true => self.turn(x)?,
             false => self.like(x)?,
         };
-        for start in (0..source.values).step_by(row.max(1)) {
+        for (index, start) in (0..source.values).step_by(row.max(1)).enumerate() {
             let (from, to) = (source.at(start), region.at(start));
             // What the square is taken of, and whether the word before it is free.
             let (from, owns) = match norm.centred {
@@ -96,23 +121,68 @@ impl Lowering<'_> {
                 }
                 false => (from, from == source.base),
             };
-            self.code.copy(from, squares.base, row);
-            self.code.cvo(CvoFunc::Mul, from, squares.base, row, CvoFlags::PLAIN);
-            self.code.cvo(CvoFunc::ReduceSum, squares.base, numbers.share + 1, row, CvoFlags::PLAIN);
-            self.code.cvo(CvoFunc::Scale, numbers.share, numbers.root, 1, CvoFlags::PLAIN);
-            self.code.cvo(CvoFunc::Scale, numbers.one, numbers.root, 1, CvoFlags::ADD);
-            let root = if owns { from - 1 } else { numbers.root };
-            self.code.cvo(CvoFunc::Sqrt, numbers.root, root, 1, CvoFlags::PLAIN);
+            let root = match norm.squares_by_host {
+                true => squares.at(index * WORD_LANES),
+                false => {
+                    let root = if owns { from - 1 } else { numbers.root };
+                    self.root(&numbers, squares, from, row, root);
+                    root
+                }
+            };
             self.scale([from, root, to], owns, row, CvoFlags { recip_scale: true, ..CvoFlags::PLAIN })?;
-            self.code.cvo(CvoFunc::Mul, gain.base, to, row, CvoFlags::PLAIN);
+            if let Some(gain) = gain {
+                self.code.cvo(CvoFunc::Mul, gain.base, to, row, CvoFlags::PLAIN);
+            }
             if let Some(bias) = bias {
                 let one = self.scalar(1.0)?;
                 self.scale([bias.base, one, to], true, row, CvoFlags::ADD)?;
             }
         }
-        [Some(squares), Some(gain), bias].into_iter().flatten().for_each(|region| self.release(region));
+        [Some(squares), gain, bias].into_iter().flatten().for_each(|region| self.release(region));
         self.place(result, region);
         Ok(())
+    }
+
+    /// Words with the root of the mean square of each row, by MUL.
+    fn own_roots(&mut self, norm: &Norm, source: Region, numbers: &Numbers) -> Result<Region, LowerError> {
+        let rows = source.values / norm.row.max(1);
+        let (squares, roots) = (self.allocate(norm.row)?, self.allocate(rows * WORD_LANES)?);
+        for row in 0..rows {
+            let (from, root) = (source.at(row * norm.row), roots.at(row * WORD_LANES));
+            self.root(numbers, squares, from, norm.row, root);
+        }
+        self.release(squares);
+        Ok(roots)
+    }
+
+    /// The root of the mean square of a row, by MUL, into a word.
+    fn root(&mut self, numbers: &Numbers, squares: Region, from: u32, row: usize, root: u32) {
+        self.code.copy(from, squares.base, row);
+        self.code.cvo(CvoFunc::Mul, from, squares.base, row, CvoFlags::PLAIN);
+        self.code.cvo(CvoFunc::ReduceSum, squares.base, numbers.share + 1, row, CvoFlags::PLAIN);
+        self.code.cvo(CvoFunc::Scale, numbers.share, numbers.root, 1, CvoFlags::PLAIN);
+        self.code.cvo(CvoFunc::Scale, numbers.one, numbers.root, 1, CvoFlags::ADD);
+        self.code.cvo(CvoFunc::Sqrt, numbers.root, root, 1, CvoFlags::PLAIN);
+    }
+
+    /// Words with the root of the mean square of each row: the host adds up squares, the machine does the rest.
+    fn roots(&mut self, norm: &Norm, x: ValueId, numbers: &Numbers) -> Result<Region, LowerError> {
+        let rows = self.values(x) / norm.row.max(1);
+        let sums = self.slot("sums of squares", vec![rows, WORD_LANES]);
+        self.bring_to_host(x);
+        let (row, centred) = (norm.row as u32, norm.centred);
+        self.code.step(HostStep::Squares { slot: x, row, centred, sums });
+        let lanes = rows * WORD_LANES;
+        let region = self.allocate(lanes)?;
+        self.code.send(sums, region);
+        self.scale([region.base, numbers.share, region.base], true, lanes, CvoFlags::PLAIN)?;
+        if norm.epsilon != 0.0 {
+            let epsilon = norm.epsilon;
+            let many = self.keep(&format!("{lanes} times {epsilon}"), || vec![epsilon; lanes])?;
+            self.scale([many.base, numbers.one, region.base], true, lanes, CvoFlags::ADD)?;
+        }
+        self.code.cvo(CvoFunc::Sqrt, region.base, region.base, lanes, CvoFlags::PLAIN);
+        Ok(region)
     }
 
     /// A gain or bias, for as long as the caller does not release it.

@@ -1,12 +1,13 @@
 //! Products of rows with constant matrices.
 
 mod bits16;
+mod tiles;
 mod weights;
 
-use npukit_graph::ValueId;
+use npukit_graph::{NodeId, ValueId};
 use npukit_numeric::Tensor;
 
-pub use weights::Weights;
+pub use weights::{Weights, dequantised_with};
 
 use super::Found;
 use crate::config::WORD_LANES;
@@ -16,7 +17,7 @@ use crate::lower::emit::Lowering;
 use crate::lower::layers::Layers;
 use crate::lower::memory::Region;
 use crate::lower::reason::HostReason;
-use crate::op::MacFlags;
+use crate::op::{CvoFlags, MacFlags};
 
 use super::Work;
 
@@ -30,6 +31,8 @@ pub const LARGEST: usize = u16::MAX as usize;
 pub struct Product {
     /// The matrix.
     pub weights: ValueId,
+    /// Gains of a norm, which multiply what meets each input.
+    pub gain: Option<ValueId>,
     /// Whether it lies with a row for each result.
     pub by_rows: bool,
     /// Factor of the product.
@@ -42,9 +45,21 @@ pub struct Product {
     pub adds: bool,
     /// Whether the result is the softmax of each row.
     pub softmax: bool,
+    /// Whether all weights have one scale, which MEMSET brings.
+    pub one_scale: bool,
+    /// Whether the second operand is what each row is divided by, in words of their own.
+    pub quotient: bool,
 }
 
 impl Product {
+    /// Whether its results may be divided by a number for each row.
+    pub fn takes_quotient(&self) -> bool {
+        let [m, _, n] = self.size;
+        // The same for one row as for several, which lie at whole words.
+        let has_rows = n.is_multiple_of(WORD_LANES) || m == 1 && n < WORD_LANES;
+        self.bias.is_none() && !self.adds && !self.softmax && has_rows
+    }
+
     /// Whether its rows can be computed one by one, each as one product, which finds the row's largest.
     pub fn has_rows(&self) -> bool {
         let [m, k, n] = self.size;
@@ -60,8 +75,8 @@ impl Layers {
     /// Why it is the host's.
     pub(super) fn product(
         &mut self,
-        x: ValueId,
-        weights: ValueId,
+        id: NodeId,
+        [x, weights]: [ValueId; 2],
         by_rows: bool,
         alpha: f32,
         bias: Option<ValueId>,
@@ -79,6 +94,25 @@ impl Layers {
         if self.graph.constant(x).is_some() {
             return Err(HostReason::NothingToMultiply);
         }
+        let product = self.product_of([m, k, n], id, weights, by_rows, alpha, bias)?;
+        let x = self.folds.of_product(id).map_or(x, |folded| folded.normal);
+        Ok((Work::Product(product), vec![x]))
+    }
+
+    /// A product of `m` rows of `k` values with a constant matrix that makes `n` results of each.
+    ///
+    /// # Errors
+    ///
+    /// Why it is the host's.
+    pub(super) fn product_of(
+        &mut self,
+        [m, k, n]: [usize; 3],
+        id: NodeId,
+        weights: ValueId,
+        by_rows: bool,
+        alpha: f32,
+        bias: Option<ValueId>,
+    ) -> Result<Product, HostReason> {
         if k > LARGEST {
             return Err(HostReason::LongRow);
         }
@@ -94,14 +128,59 @@ impl Layers {
             return Err(HostReason::NotFinite);
         }
         // A row of whole words of L2 is sent once; anything else as the whole result.
+        let rows = if m == 1 || n.is_multiple_of(WORD_LANES) { 1 } else { m };
         let is_row = |id| self.size(id) == n && self.graph.shape(id).last() == Some(&n);
         let bias = match bias {
-            Some(bias) if is_row(bias) && (m == 1 || n.is_multiple_of(WORD_LANES)) => Some(bias),
+            Some(bias) if is_row(bias) && rows == 1 => Some(bias),
             Some(bias) => Some(self.spread(bias, &[m, n])?),
             None => None,
         };
-        let product = Product { weights, by_rows, alpha, bias, size: [m, k, n], adds: false, softmax: false };
-        Ok((Work::Product(product), vec![x]))
+        let one_scale = self.one_scale;
+        let mut product = Product {
+            weights,
+            gain: None,
+            by_rows,
+            alpha,
+            bias,
+            size: [m, k, n],
+            adds: false,
+            softmax: false,
+            one_scale,
+            quotient: false,
+        };
+        if let Some(folded) = self.folds.of_product(id) {
+            (product.gain, product.alpha) = (Some(folded.gain), alpha * folded.factor);
+            if let Some(shift) = folded.bias {
+                product.bias = Some(self.shifted(&product, shift, rows)?);
+            }
+        }
+        Ok(product)
+    }
+
+    /// The bias of a product behind a norm with biases: its own, else `rows` rows of none, and what those become in it.
+    fn shifted(&mut self, product: &Product, shift: ValueId, rows: usize) -> Result<ValueId, HostReason> {
+        let floats =
+            |id| self.graph.constant(id).and_then(|tensor| tensor.as_f32()).ok_or(HostReason::Unmade);
+        let (weights, shift_values) = (floats(product.weights)?, floats(shift)?);
+        let [_, k, n] = product.size;
+        let mut values = vec![0.0f64; n];
+        for (j, &shift) in shift_values.iter().enumerate() {
+            let (first, step) = if product.by_rows { (j, k) } else { (j * n, 1) };
+            let column = weights.iter().skip(first).step_by(step);
+            values.iter_mut().zip(column).for_each(|(sum, &w)| *sum += f64::from(shift) * f64::from(w));
+        }
+        let shifts: Vec<f32> = values.iter().map(|sum| (sum * f64::from(product.alpha)) as f32).collect();
+        let nothing = vec![0.0; rows * n];
+        let own = product.bias.map(floats).transpose()?.unwrap_or(&nothing);
+        let values: Vec<f32> =
+            own.iter().zip(shifts.iter().cycle()).map(|(own, shift)| own + shift).collect();
+        let shape = if values.len() == n { vec![n] } else { vec![values.len() / n.max(1), n] };
+        let name = |id| &self.graph.value(id).name;
+        let own = product.bias.map_or("nothing", |bias| name(bias));
+        let name =
+            format!("{own} and {} through {} times {}", name(shift), name(product.weights), product.alpha);
+        let tensor = Tensor::from_f32(shape, values).map_err(|_| HostReason::Unmade)?;
+        Ok(self.graph.add_constant(name, tensor))
     }
 
     /// A constant times a factor.
@@ -136,9 +215,12 @@ impl Lowering<'_> {
         result: ValueId,
     ) -> Result<(), LowerError> {
         let &[x, ref other @ ..] = operands else { return Err(LowerError::Fault("a product")) };
+        if let Some(rows) = self.tile(product, x) {
+            return self.product_in_tiles(product, operands, result, rows);
+        }
         let [m, _, n] = product.size;
         let source = self.fetch(x)?;
-        let region = match (other.first(), product.bias) {
+        let region = match (other.first().filter(|_| product.adds), product.bias) {
             (Some(&other), _) => self.turn(other)?,
             (None, bias) => {
                 let region = self.allocate(m * n)?;
@@ -154,6 +236,13 @@ impl Lowering<'_> {
         match product.softmax {
             true => self.softmax_of_rows(&images, [source, region], product.size, flags)?,
             false => self.multiply(&images, [source.base, region.base], product.size, flags)?,
+        }
+        if let Some(&roots) = other.first().filter(|_| product.quotient) {
+            let (roots, divided) = (self.fetch(roots)?, CvoFlags { recip_scale: true, ..CvoFlags::PLAIN });
+            for row in 0..m {
+                let (values, root) = (region.at(row * n), roots.at(row * WORD_LANES));
+                self.scale([values, root, values], row == 0, n, divided)?;
+            }
         }
         self.place(result, region);
         Ok(())
@@ -194,14 +283,23 @@ impl Lowering<'_> {
 
     fn images_of(&mut self, product: &Product) -> Result<Vec<u32>, LowerError> {
         let value = self.graph.value(product.weights);
-        let key = format!("{} {} {}", value.name, product.by_rows, product.alpha);
+        let gain = product.gain.map(|gain| self.graph.value(gain));
+        let name = match gain {
+            None => value.name.clone(),
+            Some(gain) => format!("{} times {}", value.name, gain.name),
+        };
+        let key = format!("{name} {} {}", product.by_rows, product.alpha);
         if let Some(known) = self.images.get(&key) {
             return Ok(known.clone());
         }
-        let (name, tensor) = (value.name.clone(), value.constant.clone());
-        let tensor = tensor.ok_or(LowerError::Fault("weights"))?;
-        let images = self.weights.of(&name, &tensor, product)?.to_vec();
+        let gain = gain.map(|gain| gain.constant.clone().ok_or(LowerError::Fault("gains"))).transpose()?;
+        let tensor = value.constant.clone().ok_or(LowerError::Fault("weights"))?;
+        let images = self.weights.of(&name, &tensor, gain.as_deref(), product)?.to_vec();
+        let factor = self.weights.factor(&name, product);
         let numbers: Vec<u32> = images.into_iter().map(|image| self.code.image(image)).collect();
+        if let Some(factor) = factor {
+            numbers.iter().for_each(|&number| self.code.set_factor(number, factor));
+        }
         self.images.insert(key, numbers.clone());
         Ok(numbers)
     }
@@ -214,6 +312,7 @@ impl Lowering<'_> {
         [m, k, n]: [usize; 3],
         flags: MacFlags,
     ) {
+        self.bring_weights(images);
         // Results of several images do not lie next to each other: then rows go one by one.
         let tile = if images.len() > 1 { 1 } else { Code::most_rows(k) };
         for start in (0..m).step_by(tile) {

@@ -7,17 +7,23 @@ use npukit_graph::{NodeId, Op, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
 use super::{Found, Work};
+use crate::bf16::{bf, val};
 use crate::config::WORD_LANES;
+use crate::host::HostStep;
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
 use crate::lower::layers::{Layers, Step};
 use crate::lower::memory::Region;
+use crate::lower::options::{Isa, Options, Rotations};
 use crate::lower::reason::HostReason;
 use crate::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::weights::WeightImage;
 
 /// Most features of a head that is rotated: the matrix that turns it has as many rows and columns.
 pub const MAX_FEATURES: usize = 1024;
+
+/// How far cosine and sine of an angle are from the circle at most, squared: tables have factors of their own otherwise.
+const OFF_CIRCLE: f32 = 1e-3;
 
 /// A rotation with its tables.
 #[derive(Clone, Debug)]
@@ -30,6 +36,10 @@ pub struct Rotary {
     pub head: usize,
     /// The row of the tables for each head of the operand.
     pub positions: Vec<usize>,
+    /// Whether the machine computes the tables, of angles that the host sends.
+    pub own_tables: bool,
+    /// Whether two products rotate, with the tables in their scales, since there is no MUL.
+    pub by_products: bool,
 }
 
 impl Layers {
@@ -42,9 +52,13 @@ impl Layers {
         &mut self,
         op: &RotaryEmbedding,
         x: ValueId,
-        cosines: ValueId,
-        sines: ValueId,
+        [cosines, sines]: [ValueId; 2],
+        options: &Options,
     ) -> Found {
+        let by_products = options.isa == Isa::Base;
+        if by_products && [cosines, sines].iter().any(|&table| self.graph.constant(table).is_none()) {
+            return Err(HostReason::NoMultiply);
+        }
         let (heads, sequence, head, by_position) = match *self.graph.shape(x) {
             [_, heads, sequence, head] => (heads, sequence, head, false),
             [_, sequence, hidden] => {
@@ -70,7 +84,19 @@ impl Layers {
         // Constant tables stay in L2; others are operands.
         let moving = [cosines, sines].into_iter().filter(|&table| self.graph.constant(table).is_none());
         let operands = std::iter::once(x).chain(moving).collect();
-        Ok((Work::Rotary(Rotary { op: op.clone(), cosines, sines, head, positions }), operands))
+        let own_tables = options.rotations == Rotations::Npu && self.has_angles([cosines, sines]);
+        let op = op.clone();
+        let rotary = Rotary { op, cosines, sines, head, positions, own_tables, by_products };
+        Ok((Work::Rotary(rotary), operands))
+    }
+
+    /// Whether constant tables are cosines and sines of angles.
+    fn has_angles(&self, [cosines, sines]: [ValueId; 2]) -> bool {
+        let values = |id| self.graph.constant(id).and_then(|tensor| tensor.as_f32());
+        let (Some(cosines), Some(sines)) = (values(cosines), values(sines)) else { return false };
+        let on_circle = |(x, y): (&f32, &f32)| (x * x + y * y - 1.0).abs() < OFF_CIRCLE;
+        let within = cosines.iter().chain(sines).all(|x| x.abs() <= 1.0);
+        within && cosines.len() == sines.len() && cosines.iter().zip(sines).all(on_circle)
     }
 
     /// A table with a value for each feature of a head; `rest` is that of features that stay.
@@ -159,10 +185,12 @@ impl Lowering<'_> {
     ///
     /// Too little room in L2.
     pub(super) fn rotate(&mut self, rotary: &Rotary, x: ValueId, result: ValueId) -> Result<(), LowerError> {
+        if rotary.by_products {
+            return self.rotate_by_products(rotary, x, result);
+        }
         let head = rotary.head;
         let source = self.fetch(x)?;
-        let [cosines, sines] = [rotary.cosines, rotary.sines].map(|table| self.table(table));
-        let (cosines, sines) = (cosines?, sines?);
+        let [cosines, sines] = self.tables(rotary)?;
         let turned = self.allocate(source.values)?;
         let image = self.turning(rotary)?;
         let heads = rotary.positions.len();
@@ -180,11 +208,141 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A table that stays in L2 when it is the same in every run.
+    /// The products of all heads with a diagonal of cosines, and with the matrix that turns pairs and has the sines in its
+    /// scales: heads of one position at once. Results begin as the first and the second adds to them.
+    fn rotate_by_products(&mut self, rotary: &Rotary, x: ValueId, result: ValueId) -> Result<(), LowerError> {
+        let (source, head) = (self.fetch(x)?, rotary.head);
+        let region = self.allocate(source.values)?;
+        let mut start = 0;
+        for heads in rotary.positions.chunk_by(|a, b| a == b) {
+            let images = self.rotating(rotary, heads[0])?;
+            let places = [source.at(start * head), region.at(start * head)];
+            for (image, accm) in images.into_iter().zip([false, true]) {
+                let flags = MacFlags { accm, w_scale: true, ..MacFlags::default() };
+                self.multiply(&[image], places, [heads.len(), head, head], flags)?;
+            }
+            start += heads.len();
+        }
+        self.place(result, region);
+        Ok(())
+    }
+
+    /// The weights that rotate heads of a position: the machine's tables come to the host as scales, once a program.
+    fn rotating(&mut self, rotary: &Rotary, position: usize) -> Result<[u32; 2], LowerError> {
+        let key = |table| format!("rotation by row {position} of {}", self.graph.value(table).name);
+        let keys = [rotary.cosines, rotary.sines].map(key);
+        let known = |key: &String| self.images.get(key).and_then(|images| images.first().copied());
+        if let [Some(cosines), Some(sines)] = [known(&keys[0]), known(&keys[1])] {
+            return Ok([cosines, sines]);
+        }
+        let slots = self.table_slots(rotary)?;
+        let diagonal = self.ones(rotary.head)?;
+        let patterns = [diagonal, self.turning(rotary)?];
+        let mut found = [0; 2];
+        for ((found, key), (slot, pattern)) in found.iter_mut().zip(keys).zip(slots.into_iter().zip(patterns))
+        {
+            *found = self.code.image_again(pattern);
+            let start = (position * rotary.head) as u32;
+            self.code.step(HostStep::Scales { slot, start, image: *found });
+            self.images.insert(key, vec![*found]);
+        }
+        Ok(found)
+    }
+
+    /// Slots of the host with the tables that [`Lowering::tables`] makes.
+    fn table_slots(&mut self, rotary: &Rotary) -> Result<[ValueId; 2], LowerError> {
+        if !rotary.own_tables {
+            return Ok([rotary.cosines, rotary.sines]);
+        }
+        let key =
+            format!("{} {}", self.graph.value(rotary.cosines).name, self.graph.value(rotary.sines).name);
+        if let Some(&slots) = self.tables.get(&key) {
+            return Ok(slots);
+        }
+        let slots = self.tables(rotary)?.map(|region| {
+            let slot = self.slot("table of a rotation", vec![region.values]);
+            let place = self.code.store(region);
+            self.code.receive(slot, place);
+            slot
+        });
+        self.tables.insert(key, slots);
+        Ok(slots)
+    }
+
+    /// Cosines and sines in L2. They stay there when they are the same in every run.
+    fn tables(&mut self, rotary: &Rotary) -> Result<[Region; 2], LowerError> {
+        let tables = [rotary.cosines, rotary.sines];
+        if !rotary.own_tables {
+            return Ok([self.table(tables[0])?, self.table(tables[1])?]);
+        }
+        let values = |id| self.graph.constant(id).and_then(|tensor| tensor.as_f32()).map(<[f32]>::to_vec);
+        let (Some(cosines), Some(sines)) = (values(tables[0]), values(tables[1])) else {
+            return Err(LowerError::Fault("tables"));
+        };
+        let names = tables.map(|id| self.graph.value(id).name.clone());
+        if rotary.by_products {
+            // Of the angles that have the same sine or cosine those nearest to 0, of which BF16 loses least.
+            let angles =
+                [cosines.iter().map(|x| x.acos()).collect(), sines.iter().map(|x| x.asin()).collect()];
+            return self.both(names, angles, |lowering, region, function| {
+                lowering.code.cvo(function, region.base, region.base, region.values, CvoFlags::PLAIN);
+                Ok(())
+            });
+        }
+        let angles: Vec<f32> = cosines.iter().zip(&sines).map(|(x, y)| y.atan2(*x)).collect();
+        let rest: Vec<f32> = angles.iter().map(|&angle| angle - val(bf(angle))).collect();
+        let rest_name = format!("rest of angles of {}", names.concat());
+        self.both(names, [angles.clone(), angles], |lowering, region, function| {
+            lowering.function_with_rest(region, function, &rest_name, &rest)
+        })
+    }
+
+    /// Two tables that stay in L2, made of angles.
+    fn both(
+        &mut self,
+        names: [String; 2],
+        [cosines, sines]: [Vec<f32>; 2],
+        make: impl Fn(&mut Self, Region, CvoFunc) -> Result<(), LowerError>,
+    ) -> Result<[Region; 2], LowerError> {
+        let mut one = |name: &str, angles: Vec<f32>, function| {
+            self.keep_made(
+                &format!("{function:?} for {name}"),
+                || angles,
+                |own, region| make(own, region, function),
+            )
+        };
+        let cosines = one(&names[0], cosines, CvoFunc::Cos)?;
+        Ok([cosines, one(&names[1], sines, CvoFunc::Sin)?])
+    }
+
+    /// Sine or cosine of angles, in their place, with what BF16 lost of the angles: `sin a + r cos a`, `cos a - r sin a`.
+    fn function_with_rest(
+        &mut self,
+        angles: Region,
+        function: CvoFunc,
+        name: &str,
+        rest: &[f32],
+    ) -> Result<(), LowerError> {
+        let (slope, sign) = match function {
+            CvoFunc::Sin => (CvoFunc::Cos, 1.0),
+            _ => (CvoFunc::Sin, -1.0),
+        };
+        let rest = self.keep(name, || rest.to_vec())?;
+        let (sign, change) = (self.scalar(sign)?, self.allocate(angles.values)?);
+        self.code.cvo(slope, angles.base, change.base, angles.values, CvoFlags::PLAIN);
+        self.code.cvo(CvoFunc::Mul, rest.base, change.base, angles.values, CvoFlags::PLAIN);
+        self.code.cvo(function, angles.base, angles.base, angles.values, CvoFlags::PLAIN);
+        self.scale([change.base, sign, angles.base], true, angles.values, CvoFlags::ADD)?;
+        self.release(change);
+        Ok(())
+    }
+
+    /// A table of the host's.
     fn table(&mut self, id: ValueId) -> Result<Region, LowerError> {
         let Some(table) = self.graph.constant(id).cloned() else { return self.fetch(id) };
         let name = self.graph.value(id).name.clone();
-        self.keep(&name, || table.as_f32().expect("tables are made of floats").to_vec())
+        let values = table.as_f32().ok_or(LowerError::Fault("a table"))?;
+        self.keep(&name, || values.to_vec())
     }
 
     /// The weights of `R`: of a pair `(a, b)`, `a` becomes `-b` and `b` becomes `a`; what stays becomes 0.

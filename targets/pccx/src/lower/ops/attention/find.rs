@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
-use npukit_graph::op::{Binary, BinaryKind, CompareKind, ReduceKind, Where};
+use npukit_graph::op::{Binary, BinaryKind, CompareKind, ReduceKind, UnaryKind, Where};
 use npukit_graph::{Graph, Node, NodeId, Op, Operator, ValueId};
 use npukit_lower::Readers;
 use npukit_numeric::{Tensor, TensorData};
@@ -17,10 +17,13 @@ use crate::lower::reason::AttentionReason;
 /// A score below this one is as good as hidden: masks of files have it in place of infinity.
 const HIDDEN: f32 = -1e4;
 
+/// Largest cap of scores: e to it, for every token, is a number.
+const LARGEST_CAP: f32 = 64.0;
+
 /// Most nodes between a softmax and a product that are looked at.
 const MAX_BETWEEN: usize = 64;
 
-/// `softmax(factor * queries keys + mask) values`, row by row.
+/// `softmax(factor * queries keys + bias + mask) values`, row by row, or with a soft cap of the scores.
 #[derive(Clone, Debug)]
 pub struct Attention {
     /// Queries, `[.., rows, features]`.
@@ -31,6 +34,10 @@ pub struct Attention {
     pub values: ValueId,
     /// Factor of the scores.
     pub factor: f32,
+    /// What is added to the scores, for every row and token; nothing where it is empty.
+    pub bias: Rc<Vec<f32>>,
+    /// The cap of the scores, where they are `cap * tanh(factor * queries keys)`.
+    pub cap: Option<f32>,
     /// Which tokens each row sees; rows of all heads follow each other.
     pub seen: Vec<Rc<Tokens>>,
     /// Rows that share a matrix of keys, and of values.
@@ -162,6 +169,7 @@ fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<A
         return Err(nothing);
     }
     let (mut factor, mut hidden) = (1.0, vec![false; all * count]);
+    let (mut bias, mut cap, mut outside) = (Vec::new(), None, Vec::new());
     let no_guard = AttentionReason::UnknownGuard;
     let guard = blind.map(|blind| context.guard(blind, chances).ok_or(no_guard)).transpose()?;
     nodes.extend(guard.into_iter().flatten());
@@ -174,7 +182,15 @@ fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<A
             (Op::Reshape(_), &[x, ..]) if same_last_axis(graph, node) => chances = x,
             (Op::Cast(_), &[x]) if is_float(graph, x) => chances = x,
             (Op::Binary(binary), &[left, right]) => {
-                chances = factor_or_mask(graph, binary, left, right, &mut factor, &mut hidden)?;
+                let scores = factor_or_mask(graph, binary, left, right, &mut factor, &mut hidden, &mut bias)?;
+                chances = scores;
+            }
+            // What is found from here on is within the cap, where nothing is hidden or added.
+            (Op::Unary(unary), &[x]) if unary.kind == UnaryKind::Tanh && cap.is_none() && bias.is_empty() => {
+                cap = Some(factor);
+                factor = 1.0;
+                outside = hidden.clone();
+                chances = x;
             }
             (Op::Where(_), &[mask, scores, other]) => {
                 let hides = number(graph, other).is_some_and(|other| other * factor <= HIDDEN);
@@ -189,6 +205,12 @@ fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<A
             }
         }
     };
+    if cap.is_some() && (hidden != outside || !bias.is_empty()) {
+        return Err(AttentionReason::BeforeSoftmax);
+    }
+    if cap.is_some_and(|cap| !(0.0..=LARGEST_CAP).contains(&cap)) {
+        return Err(AttentionReason::Cap);
+    }
     let [rows, features] =
         shape(graph, queries, keys, [multiplied, values], hidden.len()).ok_or(AttentionReason::Repeated)?;
     let seen = seen(&hidden, count).ok_or(AttentionReason::BlindRow)?;
@@ -202,7 +224,8 @@ fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<A
     if graph.constant(keys).is_some() {
         return Err(AttentionReason::ConstantKeys);
     }
-    Ok(Attention { queries, keys, values, factor, seen, rows, features, nodes })
+    let bias = Rc::new(bias);
+    Ok(Attention { queries, keys, values, factor, bias, cap, seen, rows, features, nodes })
 }
 
 fn is_float(graph: &Graph, id: ValueId) -> bool {
@@ -266,6 +289,7 @@ fn factor_or_mask(
     right: ValueId,
     factor: &mut f32,
     hidden: &mut [bool],
+    bias: &mut Vec<f32>,
 ) -> Result<ValueId, AttentionReason> {
     let (scores, constant) = if graph.constant(right).is_some() { (left, right) } else { (right, left) };
     let one = AttentionReason::Factors;
@@ -273,32 +297,34 @@ fn factor_or_mask(
         BinaryKind::Mul => *factor *= number(graph, constant).ok_or(one)?,
         BinaryKind::Div if constant == right => *factor /= number(graph, constant).ok_or(one)?,
         BinaryKind::Max if number(graph, constant).is_some_and(|least| least * *factor <= HIDDEN) => {}
-        BinaryKind::Add => {
-            hide_below(graph, binary, [scores, constant], *factor, hidden).ok_or(AttentionReason::Mask)?
-        }
+        BinaryKind::Add => hide_or_add(graph, binary, [scores, constant], *factor, hidden, bias)
+            .ok_or(AttentionReason::Mask)?,
         _ => return Err(AttentionReason::BeforeSoftmax),
     }
     Ok(scores)
 }
 
-/// Hides what a constant mask makes very small, which otherwise adds nothing. Factors that have been found apply
-/// after the mask.
-fn hide_below(
+/// Hides what a constant mask makes very small; the rest of it is added. Factors that have been found apply after the
+/// mask.
+fn hide_or_add(
     graph: &Graph,
     add: &Binary,
     [scores, constant]: [ValueId; 2],
     factor: f32,
     hidden: &mut [bool],
+    bias: &mut Vec<f32>,
 ) -> Option<()> {
     let zeros = Tensor::from_f32(graph.shape(scores).to_vec(), vec![0.0; hidden.len()]).ok()?;
     let sum = add.eval(&[&zeros, graph.constant(constant)?.as_ref()]).ok()?;
-    for (hidden, &mask) in hidden.iter_mut().zip(sum.first()?.as_f32()?) {
-        let mask = mask * factor;
-        if mask <= HIDDEN {
-            *hidden = true;
-        } else if mask != 0.0 {
-            return None;
-        }
+    let masks: Vec<f32> = sum.first()?.as_f32()?.iter().map(|mask| mask * factor).collect();
+    if masks.len() != hidden.len() || masks.iter().any(|mask| mask.is_nan() || *mask == f32::INFINITY) {
+        return None;
+    }
+    hidden.iter_mut().zip(&masks).for_each(|(hidden, &mask)| *hidden |= mask <= HIDDEN);
+    let added = |&mask: &f32| if mask <= HIDDEN { 0.0 } else { mask };
+    if masks.iter().any(|mask| added(mask) != 0.0) {
+        bias.resize(masks.len(), 0.0);
+        bias.iter_mut().zip(&masks).for_each(|(bias, mask)| *bias += added(mask));
     }
     Some(())
 }

@@ -61,7 +61,11 @@ impl Lowering<'_> {
     }
 
     /// Weights that give every value as it is taken in.
-    fn ones(&mut self, width: usize) -> Result<u32, LowerError> {
+    ///
+    /// # Errors
+    ///
+    /// More values than weights have rows.
+    pub(in crate::lower::ops) fn ones(&mut self, width: usize) -> Result<u32, LowerError> {
         let key = format!("ones for {width} values");
         if let Some(&[image]) = self.images.get(&key).map(Vec::as_slice) {
             return Ok(image);

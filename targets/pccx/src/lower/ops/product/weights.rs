@@ -7,6 +7,7 @@ use npukit_graph::quantise::rows::{Int4Rows, WeightError as Error};
 use npukit_numeric::Tensor;
 
 use super::{MAX_ROWS, Product};
+use crate::bf16::{bf, val};
 use crate::lower::LowerError;
 use crate::weights::WeightImage;
 
@@ -14,6 +15,8 @@ use crate::weights::WeightImage;
 #[derive(Clone, Debug, Default)]
 pub struct Weights {
     images: BTreeMap<String, Vec<Arc<WeightImage>>>,
+    /// The BF16 factor of each whose scale MEMSET brings.
+    factors: BTreeMap<String, u16>,
     /// What quantisation does to each.
     pub errors: BTreeMap<String, Error>,
 }
@@ -34,7 +37,7 @@ impl Weights {
     }
 
     /// The images of a matrix `[n, k]` when it lies by rows, `[k, n]` else; several for more rows than an
-    /// image has.
+    /// image has. Each input of a row has its gain where there are gains.
     ///
     /// # Errors
     ///
@@ -43,38 +46,111 @@ impl Weights {
         &mut self,
         name: &str,
         tensor: &Tensor,
+        gain: Option<&Tensor>,
         product: &Product,
     ) -> Result<&[Arc<WeightImage>], LowerError> {
-        let lie = if product.by_rows { "rows" } else { "columns" };
-        let key = format!("{name}, {lie}, times {}", product.alpha);
+        let key = key(name, product);
         if !self.images.contains_key(&key) {
-            let (images, error) = quantise(name, tensor, product)?;
+            let Quantised { images, factor, error } = quantise(name, tensor, gain, product)?;
+            self.factors.extend(factor.map(|factor| (key.clone(), factor)));
             self.images.insert(key.clone(), images);
             self.errors.insert(name.to_owned(), error);
         }
         Ok(&self.images[&key])
     }
+
+    /// The BF16 factor of a matrix, where it has one instead of scales.
+    pub(super) fn factor(&self, name: &str, product: &Product) -> Option<u16> {
+        self.factors.get(&key(name, product)).copied()
+    }
+}
+
+fn key(name: &str, product: &Product) -> String {
+    let lie = if product.by_rows { "rows" } else { "columns" };
+    let scales = if product.one_scale { ", one scale" } else { "" };
+    format!("{name}, {lie}, times {}{scales}", product.alpha)
+}
+
+/// A matrix as weights.
+struct Quantised {
+    images: Vec<Arc<WeightImage>>,
+    /// The BF16 factor of all, instead of scales.
+    factor: Option<u16>,
+    /// What quantisation does to it.
+    error: Error,
 }
 
 fn quantise(
     name: &str,
     tensor: &Tensor,
+    gain: Option<&Tensor>,
     product: &Product,
-) -> Result<(Vec<Arc<WeightImage>>, Error), LowerError> {
+) -> Result<Quantised, LowerError> {
     let values = tensor.as_f32().ok_or(LowerError::Fault("weights"))?;
     let [_, k, n] = product.size;
     let by_column = || (0..n).flat_map(|column| values.iter().skip(column).step_by(n)).copied();
-    let transposed: Vec<f32> = if product.by_rows { Vec::new() } else { by_column().collect() };
-    let values = if product.by_rows { values } else { &transposed };
-    let rows = Int4Rows::keeping(n, k, values);
-    let rows = rows.map_err(|error| LowerError::Rows { name: name.to_owned(), error })?;
+    let gain = gain.map(|gain| gain.as_f32().ok_or(LowerError::Fault("gains"))).transpose()?;
+    let mut made: Vec<f32> = match (product.by_rows, gain) {
+        (false, _) => by_column().collect(),
+        (true, Some(_)) => values.to_vec(),
+        (true, None) => Vec::new(),
+    };
+    if let Some(gain) = gain {
+        made.chunks_mut(k.max(1)).for_each(|row| row.iter_mut().zip(gain).for_each(|(w, gain)| *w *= gain));
+    }
+    let values = if made.is_empty() { values } else { &made };
+    let failed = |error| LowerError::Rows { name: name.to_owned(), error };
+    // With one scale a matrix is one long row.
+    let mut rows = match product.one_scale {
+        true => Int4Rows::new(1, n * k, values).map_err(failed)?,
+        false => Int4Rows::keeping(n, k, values).map_err(failed)?,
+    };
+    let factor = product.one_scale.then(|| bf(rows.scales().iter().sum::<f32>() * product.alpha));
+    // A slot of 0 is no factor: such a matrix keeps scales of its rows.
+    let factor = factor.filter(|&factor| val(factor) != 0.0 && val(factor).is_finite());
+    if let Some(factor) = factor {
+        rows = Int4Rows::with_scale(n, k, values, val(factor) / product.alpha).map_err(failed)?;
+    } else if product.one_scale {
+        rows = Int4Rows::keeping(n, k, values).map_err(failed)?;
+    }
     let images = (0..n).step_by(MAX_ROWS).map(|start| {
         let part = start..(start + MAX_ROWS).min(n);
         let codes = &rows.codes()[part.start * k..part.end * k];
-        let scales = rows.scales()[part.clone()].iter().map(|scale| scale * product.alpha).collect();
-        let image = WeightImage::new(part.len(), k, codes, Some(scales));
+        let scales = factor
+            .is_none()
+            .then(|| rows.scales()[part.clone()].iter().map(|scale| scale * product.alpha).collect());
+        let image = WeightImage::new(part.len(), k, codes, scales);
         image.map(Arc::new).map_err(|error| LowerError::Weights { name: name.to_owned(), error })
     });
     let images = images.collect::<Result<_, _>>()?;
-    Ok((images, rows.error(values)))
+    Ok(Quantised { images, factor, error: rows.error(values) })
+}
+
+/// What 4 bits stand for of a matrix whose inputs have gains, without these.
+///
+/// # Errors
+///
+/// Weights that are not finite floats.
+pub fn dequantised_with(
+    weights: &Tensor,
+    gain: &Tensor,
+    by_rows: bool,
+    [_, k, n]: [usize; 3],
+) -> Result<Tensor, LowerError> {
+    let floats =
+        |tensor: &'_ Tensor| tensor.as_f32().map(<[f32]>::to_vec).ok_or(LowerError::Fault("weights"));
+    let (values, gain) = (floats(weights)?, floats(gain)?);
+    // The place of a weight in its constant, by output and input.
+    let place = |output: usize, input: usize| if by_rows { output * k + input } else { input * n + output };
+    let all = || (0..n).flat_map(|output| (0..k).map(move |input| (output, input)));
+    let scaled: Vec<f32> = all().map(|(output, input)| values[place(output, input)] * gain[input]).collect();
+    let rows = Int4Rows::new(n, k, &scaled);
+    let rows = rows.map_err(|error| LowerError::Rows { name: "weights with gains".to_owned(), error })?;
+    let mut found = values.clone();
+    for ((output, input), weight) in all().zip(rows.dequantised()) {
+        if gain[input] != 0.0 {
+            found[place(output, input)] = weight / gain[input];
+        }
+    }
+    Tensor::from_f32(weights.shape().to_vec(), found).map_err(|_| LowerError::Fault("weights"))
 }

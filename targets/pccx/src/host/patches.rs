@@ -1,0 +1,40 @@
+//! Patches of an image, by the host: [`lay_out`].
+
+use npukit_graph::op::Window;
+
+/// Most values of patches at once: a gigabyte.
+const MOST_VALUES: usize = 1 << 28;
+
+/// What the windows see of images `[n, h, w, c]`, a row of `row` values for each: tap by tap, channel by channel, zeros beside
+/// the image and at the row's end. None where the window has no place, a row is shorter than what it sees, or there are too
+/// many values.
+pub fn lay_out(
+    values: &[f32],
+    [count, height, width, channels]: [usize; 4],
+    window: &Window,
+    row: usize,
+) -> Option<Vec<f32>> {
+    let [rows, columns] = window.output([height, width]).ok()?;
+    let taps = window.kernel[0].checked_mul(window.kernel[1])?;
+    let seen = taps.checked_mul(channels)?;
+    let all = count.checked_mul(rows)?.checked_mul(columns)?.checked_mul(row)?;
+    if seen > row || all > MOST_VALUES {
+        return None;
+    }
+    let mut out = vec![0.0; all];
+    for (pixel, out) in out.chunks_mut(row.max(1)).enumerate() {
+        let image = pixel / (rows * columns);
+        let down = window.span(0, pixel / columns % rows, height);
+        let right = window.span(1, pixel % columns, width);
+        for (i, ky) in down.taps.clone().enumerate() {
+            let y = image * height + down.first + i * window.dilations[0];
+            for (j, kx) in right.taps.clone().enumerate() {
+                let from = (y * width + right.first + j * window.dilations[1]) * channels;
+                let to = (ky * window.kernel[1] + kx) * channels;
+                let pixel = values.get(from..)?.get(..channels)?;
+                out.get_mut(to..)?.get_mut(..channels)?.copy_from_slice(pixel);
+            }
+        }
+    }
+    Some(out)
+}
