@@ -168,7 +168,8 @@ fn named(
     if let (Some(parameters), Some(system)) = (config.as_object_mut(), instance.system()) {
         parameters.insert("system".to_owned(), system);
     }
-    let file = format!("{}.tarch", benchmark.network);
+    // A path with folders is a file's, whatever files of the target are called.
+    let file = format!("./{}", benchmark.network);
     files.insert(file.clone(), config.to_string().into_bytes());
     Ok(format!("{target}:{file}"))
 }
