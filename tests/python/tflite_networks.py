@@ -81,7 +81,7 @@ def segmenter():
     x = layers.UpSampling2D(2, interpolation="bilinear")(x)
     y = layers.UpSampling2D(4)(b)
     x = layers.Concatenate()([x, y])
-    return tf.keras.Model(inputs, layers.Conv2D(2, 1, activation="sigmoid")(x))
+    return tf.keras.Model(inputs, layers.Conv2D(2, 1)(x))
 
 
 def single(shape, function):

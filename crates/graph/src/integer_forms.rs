@@ -231,10 +231,10 @@ impl<'a> Forms<'a> {
         let mut inputs = Vec::new();
         for (i, operand) in found.operands.iter().enumerate() {
             let mut integers = self.moved(operand.integers, operand.moves.iter().rev())?;
-            if let (1, Op::Gemm(gemm)) = (i, &mut op) {
-                if std::mem::take(&mut gemm.trans_b) {
-                    integers = self.add(&node.name, Transpose { perm: vec![1, 0] }.into(), vec![integers])?;
-                }
+            if let (1, Op::Gemm(gemm)) = (i, &mut op)
+                && std::mem::take(&mut gemm.trans_b)
+            {
+                integers = self.add(&node.name, Transpose { perm: vec![1, 0] }.into(), vec![integers])?;
             }
             let scale = Tensor::from_f32(vec![operand.scale.len()], operand.scale.clone());
             let scale = self.constant(&node.name, scale)?;

@@ -261,7 +261,6 @@ mod tests {
         assert_eq!(what("m.zip", &zip(&["mydata.pkl", "other/"])), None);
         assert_eq!(what("m.pth", OLD_TORCH), Some("a file of PyTorch"));
         assert_eq!(what("m.bin", b"\x89HDF\r\n\x1a\n..."), Some("a file of Keras (HDF5)"));
-        assert_eq!(what("m.bin", b"\x1c\0\0\0TFL3"), Some("a model of TensorFlow Lite"));
         assert_eq!(what("m.bin", b"\x02\0\0\0\0\0\0\0{}"), Some("a file of weights alone (safetensors)"));
         assert_eq!(what("m.bin", b"\x03\0\0\0\0\0\0\0{}"), None);
         assert_eq!(what("m.H5", b""), Some("a file of Keras (HDF5)"));

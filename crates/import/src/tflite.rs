@@ -4,7 +4,7 @@
 //! `ops/tensorflow.rs` says which, and the handler of `tensorflow/ops` translates it; the others have a file each in
 //! `ops/`. An operator on integers that stand for real numbers is the operator between those: DequantizeLinear is put
 //! before it and QuantizeLinear behind it, with the scales of the tensors. TensorFlow Lite's own kernels differ from that
-//! by steps where they have rounding of their own: `SOURCES` of `ops.rs` says which.
+//! by steps where they have rounding of their own: the head of `ops.rs` says which.
 
 mod context;
 mod flatbuffer;

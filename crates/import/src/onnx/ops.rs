@@ -206,7 +206,8 @@ operators! {
     qlinear_softmax: "com.microsoft::QLinearSoftmax";
     qonnx: "finn.custom_op.general::BipolarQuant", "finn.custom_op.general::Quant", "finn.custom_op.general::Trunc",
         "onnx.brevitas::BipolarQuant", "onnx.brevitas::Quant", "onnx.brevitas::Trunc",
-        "qonnx.custom_op.general::BipolarQuant", "qonnx.custom_op.general::Quant", "qonnx.custom_op.general::Trunc";
+        "qonnx.custom_op.general::BipolarQuant", "qonnx.custom_op.general::IntQuant", "qonnx.custom_op.general::Quant",
+        "qonnx.custom_op.general::Trunc";
     quantize_linear: "QuantizeLinear", "com.microsoft::QuantizeLinear";
     random: "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike";
     range: "Range";

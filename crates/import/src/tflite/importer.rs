@@ -32,6 +32,8 @@ struct Importer<'a> {
     reals: HashMap<usize, ValueId>,
     /// Tensors that are not known because of a problem that is recorded.
     failed: HashSet<usize>,
+    /// Values that bear the name of a tensor.
+    renamed: HashSet<ValueId>,
     blocks: Blocks,
     problems: Vec<NodeProblem>,
 }
@@ -57,12 +59,14 @@ pub(super) fn import(
         values: HashMap::new(),
         reals: HashMap::new(),
         failed: HashSet::new(),
+        renamed: HashSet::new(),
         blocks: Blocks::default(),
         problems: Vec::new(),
     };
     let mut remarks = Vec::new();
     importer.add_inputs(options, &mut remarks)?;
     let wanted = importer.wanted(options)?;
+    importer.check_results()?;
     for operator in &model.operators {
         importer.add_operator(operator);
     }
@@ -169,6 +173,22 @@ impl<'a> Importer<'a> {
         options.outputs.iter().map(one).collect()
     }
 
+    /// Refuses a tensor that two operators make, or that is an input or a constant and made.
+    fn check_results(&self) -> Result<(), ImportError> {
+        let mut made: HashSet<usize> = self.values.keys().chain(&self.failed).copied().collect();
+        let results = self.model.operators.iter().flat_map(|operator| &operator.outputs);
+        for tensor in results.filter_map(|&number| index(number, self.names.len())) {
+            if !made.insert(tensor) || !self.model.tensors[tensor].data.is_empty() {
+                return Err(ImportError::NotModel {
+                    format: Format::TensorFlowLite,
+                    offset: 0,
+                    reason: format!("tensor {tensor} is made twice, or made though it is given"),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Translates one operator, unless something it needs failed.
     fn add_operator(&mut self, operator: &'a model::Operator<'a>) {
         let count = self.names.len();
@@ -249,7 +269,7 @@ impl<'a> Importer<'a> {
             (None, _) => value,
         };
         // Older values came in under their own name: this operator passes them through.
-        let is_new = id.0 as usize >= mark && !self.values.values().any(|&known| known == id);
+        let is_new = id.0 as usize >= mark && self.renamed.insert(id);
         if is_new && self.builder.graph.constant(id).is_none() {
             self.builder.rename(id, &name);
         }

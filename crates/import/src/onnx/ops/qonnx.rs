@@ -1,10 +1,10 @@
-//! Quant, BipolarQuant and Trunc of QONNX, which Brevitas writes: floats rounded to what few bits can say, floats again.
+//! Quant (IntQuant by its newer name), BipolarQuant and Trunc of QONNX, which Brevitas writes: floats rounded to what few bits can say, floats again.
 //!
 //! Literal, as the package `qonnx` computes them: divided by the scale, moved by the zero point, clipped, rounded, and
 //! back. Bits are a constant, whole number; scales and zero points are broadcast.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{Binary, BinaryKind, Clip, Compare, CompareKind, Op, Unary, UnaryKind, Where};
+use npukit_graph::op::{Binary, BinaryKind, Clip, Compare, CompareKind, Pow, Unary, UnaryKind, Where};
 
 use super::super::attributes::unsupported;
 use super::super::context::Context;
@@ -52,25 +52,25 @@ fn quant(context: &mut Context<'_>) -> Result<ValueId, Reason> {
     let (x, scale, zero) = (context.input(0, "x")?, context.input(1, "scale")?, context.input(2, "zeropt")?);
     let bits = bits(context, 3, "bitwidth")?;
     let (clip, signed) = range(context, bits)?;
-    let rounding = rounding(context, "ROUND")?;
+    let rounding = Rounding::of(context, "ROUND")?;
     let place = binary(context, BinaryKind::Div, x, scale)?;
     let place = binary(context, BinaryKind::Add, place, zero)?;
     let integer = if signed && bits == 1.0 {
         signs(context, place)?
     } else {
         let clipped = context.helper("clip", clip, vec![place])?;
-        context.helper("round", rounding, vec![clipped])?
+        rounding.apply(context, clipped)?
     };
     let above = binary(context, BinaryKind::Sub, integer, zero)?;
     context.emit(Binary { kind: BinaryKind::Mul }, vec![above, scale])
 }
 
 /// Lower bits cut off: by the difference of bits before version 2 of the domain (five operands), by the quotient of
-/// scales since (seven).
+/// scales since (six).
 fn trunc(context: &mut Context<'_>) -> Result<ValueId, Reason> {
     let (x, scale, zero) = (context.input(0, "x")?, context.input(1, "scale")?, context.input(2, "zeropt")?);
     let from = bits(context, 3, "in_bitwidth")?;
-    let rounding = rounding(context, "FLOOR")?;
+    let rounding = Rounding::of(context, "FLOOR")?;
     let place = binary(context, BinaryKind::Div, x, scale)?;
     let place = binary(context, BinaryKind::Add, place, zero)?;
     let place = context.helper("integer", Unary { kind: UnaryKind::Round }, vec![place])?;
@@ -78,12 +78,12 @@ fn trunc(context: &mut Context<'_>) -> Result<ValueId, Reason> {
         let to = bits(context, 4, "out_bitwidth")?;
         let divisor = number(context, Vec::new(), (from - to).exp2())?;
         let cut = binary(context, BinaryKind::Div, place, divisor)?;
-        let integer = context.helper("round", rounding, vec![cut])?;
+        let integer = rounding.apply(context, cut)?;
         let above = binary(context, BinaryKind::Sub, integer, zero)?;
         return context.emit(Binary { kind: BinaryKind::Mul }, vec![above, scale]);
     }
-    let (to_scale, _) = (context.input(4, "out_scale")?, context.optional(5));
-    let to = bits(context, 6, "out_bitwidth")?;
+    let to_scale = context.input(4, "out_scale")?;
+    let to = bits(context, 5, "out_bitwidth")?;
     let (clip, _) = range(context, to)?;
     let ratio = binary(context, BinaryKind::Div, to_scale, scale)?;
     let log = context.helper("log", Unary { kind: UnaryKind::Log }, vec![ratio])?;
@@ -91,10 +91,10 @@ fn trunc(context: &mut Context<'_>) -> Result<ValueId, Reason> {
     let log = binary(context, BinaryKind::Div, log, of_two)?;
     let log = context.helper("power", Unary { kind: UnaryKind::Round }, vec![log])?;
     let two = number(context, Vec::new(), 2.0)?;
-    let divisor = context.helper("divisor", npukit_graph::op::Pow, vec![two, log])?;
+    let divisor = context.helper("divisor", Pow, vec![two, log])?;
     let cut = binary(context, BinaryKind::Div, place, divisor)?;
     let clipped = context.helper("clip", clip, vec![cut])?;
-    let integer = context.helper("round", rounding, vec![clipped])?;
+    let integer = rounding.apply(context, clipped)?;
     let zero = binary(context, BinaryKind::Div, zero, divisor)?;
     let above = binary(context, BinaryKind::Sub, integer, zero)?;
     context.emit(Binary { kind: BinaryKind::Mul }, vec![above, to_scale])
@@ -122,14 +122,41 @@ fn range(context: &mut Context<'_>, bits: f32) -> Result<(Clip, bool), Reason> {
     })
 }
 
-/// How attribute `rounding_mode` rounds.
-fn rounding(context: &mut Context<'_>, default: &str) -> Result<Op, Reason> {
-    let mode = context.attributes.string("rounding_mode")?.unwrap_or_else(|| default.to_owned());
-    let kind = match mode.to_uppercase().as_str() {
-        "ROUND" | "HALF_EVEN" => UnaryKind::Round,
-        "CEIL" => UnaryKind::Ceil,
-        "FLOOR" => UnaryKind::Floor,
-        _ => return Err(unsupported("rounding_mode", mode, "ROUND, CEIL or FLOOR")),
-    };
-    Ok(Unary { kind }.into())
+/// A way of rounding: magnitudes moved by `moved` and rounded by `kind`, signs put back; or numbers by `kind` alone.
+#[derive(Clone, Copy)]
+struct Rounding {
+    kind: UnaryKind,
+    moved: Option<f32>,
+}
+
+impl Rounding {
+    /// What attribute `rounding_mode` says.
+    fn of(context: &mut Context<'_>, default: &str) -> Result<Self, Reason> {
+        let mode = context.attributes.string("rounding_mode")?.unwrap_or_else(|| default.to_owned());
+        let (kind, moved) = match mode.to_uppercase().as_str() {
+            "ROUND" | "HALF_EVEN" => (UnaryKind::Round, None),
+            "CEIL" => (UnaryKind::Ceil, None),
+            "FLOOR" => (UnaryKind::Floor, None),
+            "UP" => (UnaryKind::Ceil, Some(0.0)),
+            "DOWN" => (UnaryKind::Floor, Some(0.0)),
+            "HALF_UP" => (UnaryKind::Floor, Some(0.5)),
+            "HALF_DOWN" => (UnaryKind::Ceil, Some(-0.5)),
+            _ => {
+                let legal = "ROUND, HALF_EVEN, CEIL, FLOOR, UP, DOWN, HALF_UP or HALF_DOWN";
+                return Err(unsupported("rounding_mode", mode, legal));
+            }
+        };
+        Ok(Self { kind, moved })
+    }
+
+    fn apply(self, context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
+        let round = Unary { kind: self.kind };
+        let Some(moved) = self.moved else { return context.helper("round", round, vec![x]) };
+        let magnitude = context.helper("magnitude", Unary { kind: UnaryKind::Abs }, vec![x])?;
+        let moved = number(context, Vec::new(), moved)?;
+        let magnitude = binary(context, BinaryKind::Add, magnitude, moved)?;
+        let magnitude = context.helper("round", round, vec![magnitude])?;
+        let sign = context.helper("sign", Unary { kind: UnaryKind::Sign }, vec![x])?;
+        binary(context, BinaryKind::Mul, sign, magnitude)
+    }
 }

@@ -1,7 +1,7 @@
 //! QUANTIZE and DEQUANTIZE: the tensors say all, but for floats of 16 bits, which become ones of 32.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{Cast, Reshape};
+use npukit_graph::op::Cast;
 
 use super::super::context::Context;
 use crate::error::Reason;
@@ -9,11 +9,9 @@ use crate::error::Reason;
 /// Translates one operator.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
-    let shape = context.shape(x).to_vec();
     let to = context.result;
     Ok(vec![match context.element(x) == to {
-        true if context.is_constant(x) => x,
-        true => context.emit(Reshape { shape }, vec![x])?,
+        true => x,
         false => context.emit(Cast::new(to), vec![x])?,
     }])
 }
