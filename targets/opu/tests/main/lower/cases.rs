@@ -1,9 +1,9 @@
 //! One graph for each operator family and each way it is lowered.
 
 use npukit_graph::op::{
-    AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Gemm, LeakyRelu, MatMul,
-    MaxPool, NearestMode, Pad, PadMode, Relu, Reshape, Resize, ResizeMode, Slice, SliceRange, Softmax, Split,
-    Transpose, Window,
+    AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Gemm, LeakyRelu,
+    MatMul, MaxPool, NearestMode, Pad, PadMode, Relu, Reshape, Resize, ResizeMode, Slice, SliceRange,
+    Softmax, Split, Transpose, Window,
 };
 use npukit_graph::quantise::Kind;
 use npukit_graph::{Graph, Op as Operator, ValueId};

@@ -1,8 +1,8 @@
 //! What is refused at which size, and what is warned of.
 
 use npukit_graph::op::{
-    Binary, BinaryKind, Clip, Coordinates, Gemm, LeakyRelu, MaxPool, NearestMode, Pad, PadMode, Reduce, ReduceKind,
-    Relu, Reshape, Resize, ResizeMode, Slice, SliceRange, Transpose, Window,
+    Binary, BinaryKind, Clip, Coordinates, Gemm, LeakyRelu, MaxPool, NearestMode, Pad, PadMode, Reduce,
+    ReduceKind, Relu, Reshape, Resize, ResizeMode, Slice, SliceRange, Transpose, Window,
 };
 use npukit_graph::quantise::Kind;
 use npukit_graph::{Graph, ValueId};
