@@ -181,6 +181,10 @@ fn npz_of_raw(stacks: &[Stack]) -> Result<Vec<u8>, Error> {
     let mut arrays = Vec::new();
     let members = members(stacks);
     for (((stack, member), shape), raw) in stacks.iter().zip(&members).zip(&shapes).zip(&raws) {
+        if raw.is_empty() && !shape.contains(&0) {
+            let told = "the host makes it after the last segment, from which there are no integers; leave `--raw` out";
+            return Err(stack.failed(told.to_owned()));
+        }
         let array = NpyArray::new(shape, NpyData::I32(raw)).ok_or_else(|| stack.misfit(raw.len(), shape))?;
         arrays.push((member.as_str(), array));
     }

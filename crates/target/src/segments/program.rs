@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use npukit_graph::{Graph, Node, Operator, ValueInfo, evaluate};
 use npukit_numeric::Tensor;
+use npukit_trace::Recorder;
 
 use super::{SegmentError, manifest};
 use crate::convert::to_element;
@@ -271,5 +272,9 @@ impl Compiled for SegmentedProgram {
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
         let times = self.chips().map(|compiled| compiled.time(options)).collect::<Result<Vec<_>, _>>()?;
         Ok(super::time::sum(times, self.host_steps().len()))
+    }
+
+    fn record(&self, _options: &TimeOptions, _recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
+        Err(self.unsupported("time --trace of several segments: trace the artifact of one of them"))
     }
 }
