@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use npukit_graph::op::BinaryKind;
-use npukit_graph::{Graph, NodeId, Op, Operator, Value, ValueId, ValueInfo};
+use npukit_graph::{Graph, Node, NodeId, Op, Operator, Value, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
 
 use super::fold::Folds;
@@ -93,7 +93,7 @@ impl Layers {
                 }
                 None if inside.contains(&id) => continue,
                 None => match unfit.get(&id) {
-                    Some(&reason) => (Work::Host(reason), node.inputs.clone()),
+                    Some(&reason) => (layers.unfit(node, reason), node.inputs.clone()),
                     None => layers.node(id, node, options),
                 },
             };
@@ -108,6 +108,17 @@ impl Layers {
         layers.divide_results();
         layers.leave_to_host();
         layers
+    }
+
+    /// What a node becomes of an attention that is the host's: its products are the machine's all the same where they are
+    /// `live`.
+    fn unfit(&self, node: &Node, (reason, live): (HostReason, bool)) -> Work {
+        match (&node.op, &node.inputs[..]) {
+            (Op::MatMul(_), &[left, right]) if live => {
+                self.live(left, right).map_or(Work::Host(reason), Work::Live)
+            }
+            _ => Work::Host(reason),
+        }
     }
 
     /// Leaves out what products behind norms have taken over: nothing else reads it.
@@ -238,7 +249,7 @@ impl Layers {
             let here = match &step.work {
                 Work::Host(_) | Work::Convolution(_) => &[],
                 // Keys and values become weights at the host.
-                Work::Attention(_) => &step.operands[..1],
+                Work::Attention(_) | Work::Live(_) => &step.operands[..1],
                 _ => &step.operands[..],
             };
             wanted.extend(here.iter().copied());
@@ -246,11 +257,11 @@ impl Layers {
     }
 }
 
-/// Attentions by their last node, and nodes of those that are the host's with the reason.
-fn attentions(
-    graph: &Graph,
-    options: &Options,
-) -> (BTreeMap<NodeId, Attention>, BTreeMap<NodeId, HostReason>) {
+/// Nodes of attentions that are the host's, why, and whether products among them may be the machine's.
+type UnfitNodes = BTreeMap<NodeId, (HostReason, bool)>;
+
+/// Attentions by their last node, and nodes of those that are the host's.
+fn attentions(graph: &Graph, options: &Options) -> (BTreeMap<NodeId, Attention>, UnfitNodes) {
     let (context, ext) = (Context::new(graph), options.isa == Isa::Ext);
     let (mut fits, mut unfit) = (BTreeMap::new(), BTreeMap::new());
     for id in graph.node_ids() {
@@ -266,10 +277,13 @@ fn attentions(
                 };
                 let is_product = |id: &NodeId| matches!(graph.node(*id).op, Op::MatMul(_) | Op::Softmax(_));
                 let nodes = attention.nodes.into_iter().chain([id]).filter(is_product);
-                unfit.extend(nodes.map(|id| (id, reason)));
+                unfit.extend(nodes.map(|id| (id, (reason, options.kv == Kv::Npu))));
             }
             Some(Err(Unfit { nodes, reason })) => {
-                unfit.extend(nodes.into_iter().map(|id| (id, reason.into())))
+                // What chooses by a product with constants has no keys: its values stay as they are.
+                let products = nodes.iter().filter(|id| matches!(graph.node(**id).op, Op::MatMul(_))).count();
+                let live = options.kv == Kv::Npu && products > 1;
+                unfit.extend(nodes.into_iter().map(|id| (id, (reason.into(), live))));
             }
         }
     }

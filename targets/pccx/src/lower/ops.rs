@@ -4,6 +4,7 @@
 mod attention;
 mod conv;
 mod elementwise;
+mod live;
 mod movement;
 mod norm;
 mod product;
@@ -29,6 +30,7 @@ use super::reason::HostReason;
 use crate::config::WORD_LANES;
 use crate::op::CvoFunc;
 use conv::Convolution;
+use live::Live;
 use movement::{Run, movement};
 use norm::Norm;
 use rotary::Rotary;
@@ -40,6 +42,8 @@ pub enum Work {
     /// A product of patches that the host lays out.
     Convolution(Convolution),
     Attention(Attention),
+    /// Products of two operands that change.
+    Live(Live),
     Norm(Norm),
     /// The operands are what is rotated; the tables are constants of a row for each position.
     Rotary(Rotary),
@@ -88,7 +92,7 @@ impl Layers {
     /// Whether L2 holds what a step takes at once. Products take some of their rows at a time.
     fn fits(&self, work: &Work, operands: &[ValueId], node: &Node) -> bool {
         let (results, operands): (&[ValueId], BTreeSet<ValueId>) = match work {
-            Work::Product(_) | Work::Convolution(_) => return true,
+            Work::Product(_) | Work::Convolution(_) | Work::Live(_) => return true,
             Work::Move(_) | Work::Swish(_) => (&node.outputs, operands.iter().copied().collect()),
             _ => (&[], operands.iter().copied().collect()),
         };
@@ -191,6 +195,10 @@ impl Lowering<'_> {
             Work::Product(product) => self.product(product, &step.operands, result)?,
             Work::Convolution(convolution) => self.convolve(convolution, first, result)?,
             Work::Attention(attention) => self.attend(attention, layers, result)?,
+            Work::Live(live) => {
+                let Some(&second) = step.operands.get(1) else { return Err(LowerError::Fault("a product")) };
+                self.live_products(live, [first, second], result)?;
+            }
             Work::Norm(norm) => self.norm(norm, first, result)?,
             Work::Rotary(rotary) => self.rotate(rotary, first, result)?,
             Work::Function(function) => self.function(*function, first, result)?,

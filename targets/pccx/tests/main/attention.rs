@@ -210,7 +210,9 @@ fn an_attention_at_the_host_says_why() {
             "heads of the attention are not whole words of L2: their features are not a multiple of 8",
         ),
     ] {
-        assert_eq!(reasons(between, Kv::Npu), [reason; 3]);
+        // Products of matrices that are whole words are the machine's all the same.
+        let count = if between == Between::Narrow { 3 } else { 1 };
+        assert_eq!(reasons(between, Kv::Npu), vec![reason; count], "{reason}");
     }
 }
 

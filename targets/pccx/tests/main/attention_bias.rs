@@ -122,3 +122,33 @@ fn caps_of_scores_are_the_machines_with_tanh() {
         assert_eq!(softmax, Some(&("Softmax", reason)), "{found:?}");
     }
 }
+
+/// Where the machine has no form of what lies between, the products are its own, with weights that the host makes.
+#[test]
+fn products_around_what_is_the_hosts_stay_on_the_machine() {
+    type Between = fn(&mut Net, ValueId) -> ValueId;
+    let cases: [(&str, Between); 3] = [
+        ("what is added changes", |net, x| {
+            let bias = net.input(&[2, 4, 8]);
+            net.binary(BinaryKind::Add, x, bias)
+        }),
+        ("a cap without tanh", |net, x| capped(net, x, 2.0)),
+        ("a factor for each token", |net, x| {
+            let factors = net.random(&[8]);
+            net.binary(BinaryKind::Mul, x, factors)
+        }),
+    ];
+    let [base, _] = instances();
+    for (what, between) in cases {
+        let mut net = Net::new();
+        let y = attention(&mut net, 4, between);
+        let found = run_with(&mut net, &base, &Options::of(&base), &[y]);
+        assert!(found.error < ATTENTION, "{what}: {}", found.error);
+        let weights = &mut npukit_pccx::internals::lower::Weights::default();
+        let executable =
+            npukit_pccx::internals::lower::compile(&base, &net.graph, &Options::of(&base), weights).unwrap();
+        let host = executable.host.layers.iter().filter(|layer| layer.host.is_some());
+        assert_eq!(host.map(|layer| layer.macs).sum::<u64>(), 0, "{what}");
+        assert_eq!(executable.program.bindings.len(), 4, "{what}: two products of two heads");
+    }
+}

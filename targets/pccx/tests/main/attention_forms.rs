@@ -212,7 +212,9 @@ fn scores_of_other_forms_are_the_hosts() {
     ] {
         for config in instances() {
             let found = reasons_of(&config, |net| between(net, scores, |_, [_, x]| x));
-            assert_eq!(found, [reason; 3], "{what}");
+            // The products are the machine's all the same, but for one of repeated matrices.
+            let count = 1 + usize::from(what == "other rows");
+            assert_eq!(found, vec![reason; count], "{what}");
         }
     }
 }
@@ -292,7 +294,8 @@ fn chances_of_other_forms_are_the_hosts() {
     ] {
         for config in instances() {
             let found = reasons_of(&config, |net| between(net, |_, x| x, chances));
-            let expected: Vec<&str> = reason.map(|reason| vec![reason; 3]).unwrap_or_default();
+            let count = 1 + usize::from(what == "other rows");
+            let expected: Vec<&str> = reason.map(|reason| vec![reason; count]).unwrap_or_default();
             assert_eq!(found, expected, "{what}");
         }
     }
@@ -308,7 +311,7 @@ fn a_softmax_over_several_axes_is_the_hosts() {
         let chances = net.op(Softmax { axis: 1, axis_end: 3 }, &[scores]);
         vec![net.op(MatMul, &[chances, values])]
     });
-    assert_eq!(found, ["the attention's softmax is over other axes than the last"; 3]);
+    assert_eq!(found, ["the attention's softmax is over other axes than the last"]);
 }
 
 #[test]
@@ -316,15 +319,16 @@ fn attention_of_other_shapes_is_the_hosts() {
     let nothing = "the attention has no rows or no tokens";
     let words = "heads of the attention are not whole words of L2: their features are not a multiple of 8";
     let repeated = "keys of the attention are repeated, or values for heads that do not follow each other";
-    for (shapes, reason) in [
-        ([&[2, 3, 16][..], &[2, 16, 8], &[2, 8, 16]], None),
-        ([&[2, 3, 16], &[2, 16, 0], &[2, 0, 16]], Some(nothing)),
-        ([&[2, 0, 16], &[2, 16, 8], &[2, 8, 16]], Some(nothing)),
-        ([&[2, 3, 0], &[2, 0, 8], &[2, 8, 16]], Some(words)),
-        ([&[2, 3, 16], &[2, 16, 8], &[2, 8, 0]], Some(words)),
-        ([&[2, 3, 16], &[16, 8], &[2, 8, 16]], Some(repeated)),
-        ([&[2, 3, 16], &[1, 16, 8], &[8, 16]], Some(repeated)),
-        ([&[3, 16], &[2, 16, 8], &[2, 8, 16]], Some(repeated)),
+    // The softmax is the host's, and products of matrices that are empty or repeated.
+    for (shapes, reason, count) in [
+        ([&[2, 3, 16][..], &[2, 16, 8], &[2, 8, 16]], nothing, 0),
+        ([&[2, 3, 16], &[2, 16, 0], &[2, 0, 16]], nothing, 3),
+        ([&[2, 0, 16], &[2, 16, 8], &[2, 8, 16]], nothing, 3),
+        ([&[2, 3, 0], &[2, 0, 8], &[2, 8, 16]], words, 2),
+        ([&[2, 3, 16], &[2, 16, 8], &[2, 8, 0]], words, 2),
+        ([&[2, 3, 16], &[16, 8], &[2, 8, 16]], repeated, 2),
+        ([&[2, 3, 16], &[1, 16, 8], &[8, 16]], repeated, 3),
+        ([&[3, 16], &[2, 16, 8], &[2, 8, 16]], repeated, 2),
     ] {
         for config in instances() {
             let found = reasons_of(&config, |net| {
@@ -334,8 +338,7 @@ fn attention_of_other_shapes_is_the_hosts() {
                 let chances = net.op(Softmax { axis: last, axis_end: last + 1 }, &[scores]);
                 vec![net.op(MatMul, &[chances, values])]
             });
-            let expected: Vec<&str> = reason.map(|reason| vec![reason; 3]).unwrap_or_default();
-            assert_eq!(found, expected, "{shapes:?}");
+            assert_eq!(found, vec![reason; count], "{shapes:?}");
         }
     }
 }
@@ -375,7 +378,7 @@ fn a_softmax_is_looked_for_among_so_many_nodes() {
     let something = "something else lies between the attention's softmax and the product with the values";
     let changes = "product of two activations outside attention";
     let alone = "a softmax of no product's rows: the machine finds a maximum of a product's results only";
-    assert_eq!(chain(40, |net, x| net.binary(BinaryKind::Add, x, x)), [something; 3]);
-    assert_eq!(chain(63, |net, x| net.unary(UnaryKind::Neg, x)), [something; 3]);
+    assert_eq!(chain(40, |net, x| net.binary(BinaryKind::Add, x, x)), [something]);
+    assert_eq!(chain(63, |net, x| net.unary(UnaryKind::Neg, x)), [something]);
     assert_eq!(chain(64, |net, x| net.unary(UnaryKind::Neg, x)), [changes, alone, changes]);
 }

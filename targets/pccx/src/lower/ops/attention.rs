@@ -188,7 +188,11 @@ impl Lowering<'_> {
     }
 
     /// Weights of zeros, until the host makes others: those of one size and form are one in memory.
-    fn blank(&mut self, [n, k]: [usize; 2], scales: Option<Vec<f32>>) -> Result<u32, LowerError> {
+    ///
+    /// # Errors
+    ///
+    /// A size that no weights have.
+    pub(super) fn blank(&mut self, [n, k]: [usize; 2], scales: Option<Vec<f32>>) -> Result<u32, LowerError> {
         let key = (n, k, scales.is_some());
         let image = match self.blanks.get(&key) {
             Some(image) => Arc::clone(image),
