@@ -1,8 +1,10 @@
 //! [`Context`]: what a handler sees of its node, and how it adds to the graph.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use npukit_graph::ValueId;
+use npukit_numeric::{Tensor, TensorData};
 
 use super::Options;
 use super::attributes::Attributes;
@@ -116,6 +118,20 @@ impl<'a> Context<'a> {
             return Err(Reason::AttributeValue { name, found, legal: format!("at most {MAX_INTEGERS}") });
         }
         Ok(Some(values.to_vec()))
+    }
+
+    /// A value that decides the shape of a result: a constant.
+    pub(super) fn decides(&self, id: ValueId, operand: &'static str) -> Result<Arc<Tensor>, Reason> {
+        let constant = self.constant(id, operand).map_err(|_| Reason::ShapeByValue { operand })?;
+        // Integers beyond 2^53 would not be told apart.
+        let exact = |values: &[i64]| values.iter().all(|value| value.unsigned_abs() <= 1 << 53);
+        match constant.data() {
+            TensorData::I64(values) if !exact(values) => {
+                let (found, legal) = (described(&constant), "integers up to 2^53".to_owned());
+                Err(Reason::OperandValue { operand, found, legal })
+            }
+            _ => Ok(constant),
+        }
     }
 
     /// An axis from 0, where the standard counts negative ones from the end of `rank` axes.

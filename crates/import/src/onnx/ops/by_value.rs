@@ -5,11 +5,10 @@ use std::cmp::Ordering;
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Gather;
-use npukit_numeric::{Tensor, TensorData};
+use npukit_numeric::Tensor;
 
 use super::super::context::{Context, described};
 use super::super::error::Reason;
-use crate::shape::tensor;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
@@ -116,20 +115,4 @@ fn compare(left: &[f64], right: &[f64]) -> Ordering {
         left.partial_cmp(right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
     };
     pairs.map(order).find(|order| order.is_ne()).unwrap_or(Ordering::Equal) // Default: none differs.
-}
-
-impl Context<'_> {
-    /// A value that decides the shape of a result: a constant.
-    pub(super) fn decides(&self, id: ValueId, operand: &'static str) -> Result<Tensor, Reason> {
-        let constant = self.constant(id, operand).map_err(|_| Reason::ShapeByValue { operand })?;
-        // Integers beyond 2^53 would not be told apart.
-        let exact = |values: &[i64]| values.iter().all(|value| value.unsigned_abs() <= 1 << 53);
-        match constant.data() {
-            TensorData::I64(values) if !exact(values) => {
-                let (found, legal) = (described(&constant), "integers up to 2^53".to_owned());
-                Err(Reason::OperandValue { operand, found, legal })
-            }
-            _ => tensor(constant.shape().to_vec(), constant.data().clone()),
-        }
-    }
 }
