@@ -49,7 +49,6 @@ mod grid_sample;
 mod group_normalization;
 mod identity;
 mod instance_normalization;
-mod is_nan;
 mod layer_normalization;
 mod leaky_relu;
 mod linear_attention;
@@ -175,7 +174,6 @@ operators! {
     group_normalization: "GroupNormalization";
     identity: "Identity";
     instance_normalization: "InstanceNormalization";
-    is_nan: "IsNaN";
     layer_normalization: "LayerNormalization";
     leaky_relu: "LeakyRelu";
     linear_attention: "LinearAttention";

@@ -1,7 +1,7 @@
-//! IsNaN and IsInf: a NaN alone is not equal to itself.
+//! IsNaN, and IsInf by comparison.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{Compare, CompareKind, Logic, LogicKind, Unary, UnaryKind};
+use npukit_graph::op::{Compare, CompareKind, IsNaN, Logic, LogicKind};
 
 use super::super::context::Context;
 use super::super::error::Reason;
@@ -12,8 +12,7 @@ const EQUAL: Compare = Compare { kind: CompareKind::Equal };
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
     if context.op_type() == "IsNaN" {
-        let is_number = context.helper("is_number", EQUAL, vec![x, x])?;
-        return Ok(vec![context.emit(Unary { kind: UnaryKind::Not }, vec![is_number])?]);
+        return Ok(vec![context.emit(IsNaN, vec![x])?]);
     }
     let positive = context.attributes.flag("detect_positive", true)?;
     let negative = context.attributes.flag("detect_negative", true)?;
