@@ -116,7 +116,7 @@ impl NodeBuilder<'_> {
         self.choose(negative, moved, indices)
     }
 
-    /// The elements of a constant operand, in single precision; integers that are given exactly are accepted as well.
+    /// A constant operand of any numbers, when present.
     pub(crate) fn reals(&mut self, index: usize, operand: &'static str) -> Result<Option<Tensor>, Reason> {
         let Some(id) = self.optional(index) else { return Ok(None) };
         Ok(Some(self.constant(id, operand)?.as_ref().clone()))

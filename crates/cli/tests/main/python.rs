@@ -28,6 +28,12 @@ fn the_cases_of_the_standard_pass() {
 
 #[needs(NPUKIT_PYTHON)]
 #[test]
+fn operators_agree_with_onnx_runtime() {
+    judge("operators.py");
+}
+
+#[needs(NPUKIT_PYTHON)]
+#[test]
 fn exported_networks_evaluate_and_compile() {
     judge("exported.py");
 }

@@ -32,7 +32,7 @@ pub enum Outside {
 
 /// What coordinates count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Places {
+pub enum GridPlaces {
     /// From -1 to 1, the outer edges of the outermost elements.
     Edges,
     /// From -1 to 1, the centres of the outermost elements (ONNX attribute `align_corners`).
@@ -50,7 +50,7 @@ pub struct GridSample {
     /// What stands beyond the border.
     pub outside: Outside,
     /// What coordinates count.
-    pub places: Places,
+    pub places: GridPlaces,
 }
 
 impl Operator for GridSample {
@@ -119,9 +119,9 @@ impl GridSample {
         let coordinate = if coordinate.is_nan() { -1.0 } else { coordinate };
         let length = size as f32;
         let (x, border) = match self.places {
-            Places::Centres => ((coordinate + 1.0) / 2.0 * (length - 1.0), [0.0, length - 1.0]),
-            Places::Edges => (((coordinate + 1.0) * length - 1.0) / 2.0, [-0.5, length - 0.5]),
-            Places::Elements => (coordinate, [-0.5, length - 0.5]),
+            GridPlaces::Centres => ((coordinate + 1.0) / 2.0 * (length - 1.0), [0.0, length - 1.0]),
+            GridPlaces::Edges => (((coordinate + 1.0) * length - 1.0) / 2.0, [-0.5, length - 0.5]),
+            GridPlaces::Elements => (coordinate, [-0.5, length - 0.5]),
         };
         let x = if self.mode == SampleMode::Nearest { x.round_ties_even() } else { x };
         let x = match (self.outside, self.mode) {

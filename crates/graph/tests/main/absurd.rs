@@ -2,11 +2,11 @@
 
 use npukit_graph::op::{
     ArgMax, AveragePool, BitCast, Concat, Conv, ConvTranspose, Coordinates, Crop, Cubic, Cumulative, Det,
-    Gather, GatherElements, GatherNd, Gemm, GridSample, GroupNormalization, InstanceNormalization,
-    LayerNormalization, LogSoftmax, LpNormalization, Lrn, MatMul, MaxPool, MaxPoolIndices, NearestMode, Norm,
-    Outside, PRelu, Pad, PadMode, Places, Pow, Reduce, ReduceKind, Reshape, Resize, ResizeMode,
-    RmsNormalization, RoiAlign, RoiMode, RotaryEmbedding, SampleMode, ScatterElements, ScatterKind,
-    ScatterNd, Slice, SliceRange, Softmax, Split, Tile, TopK, Transpose, Trilu, Where, Window,
+    Gather, GatherElements, GatherNd, Gemm, GridPlaces, GridSample, GroupNormalization,
+    InstanceNormalization, LayerNormalization, LogSoftmax, LpNormalization, Lrn, MatMul, MaxPool,
+    MaxPoolIndices, NearestMode, Norm, Outside, PRelu, Pad, PadMode, Pow, Reduce, ReduceKind, Reshape,
+    Resize, ResizeMode, RmsNormalization, RoiAlign, RoiMode, RotaryEmbedding, SampleMode, ScatterElements,
+    ScatterKind, ScatterNd, Slice, SliceRange, Softmax, Split, Tile, TopK, Transpose, Trilu, Where, Window,
 };
 use npukit_graph::{Op, Operator, Value, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -51,7 +51,7 @@ fn indexed() -> impl Strategy<Value = Op> {
 
 fn sampled() -> impl Strategy<Value = Op> {
     let modes = [SampleMode::Nearest, SampleMode::Linear, SampleMode::Cubic];
-    let places = [Places::Edges, Places::Centres, Places::Elements];
+    let places = [GridPlaces::Edges, GridPlaces::Centres, GridPlaces::Elements];
     let outside = [Outside::Zeros, Outside::Border, Outside::Reflection];
     let grid = (
         prop::sample::select(modes.to_vec()),

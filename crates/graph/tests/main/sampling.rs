@@ -2,13 +2,13 @@
 
 use npukit_graph::OpError;
 use npukit_graph::op::{
-    Coordinates, Cubic, GridSample, Outside, Places, Resize, ResizeMode, RoiAlign, RoiMode, SampleMode,
+    Coordinates, Cubic, GridPlaces, GridSample, Outside, Resize, ResizeMode, RoiAlign, RoiMode, SampleMode,
 };
 
 use crate::support::{f32s, floats, i64s, iota, refuse, run};
 
 /// A row of four elements sampled at coordinates along it.
-fn row(mode: SampleMode, outside: Outside, places: Places, at: &[f32]) -> Vec<f32> {
+fn row(mode: SampleMode, outside: Outside, places: GridPlaces, at: &[f32]) -> Vec<f32> {
     let grid = f32s(&[1, at.len(), 1], at);
     floats(&run(GridSample { mode, outside, places }, &[&iota(&[1, 4, 1]), &grid])).to_vec()
 }
@@ -16,25 +16,28 @@ fn row(mode: SampleMode, outside: Outside, places: Places, at: &[f32]) -> Vec<f3
 #[test]
 fn places_are_between_minus_one_and_one() {
     let places = [-1.0, 0.0, 1.0, 0.5];
-    assert_eq!(row(SampleMode::Linear, Outside::Zeros, Places::Centres, &places), [0.0, 1.5, 3.0, 2.25]);
-    assert_eq!(row(SampleMode::Linear, Outside::Zeros, Places::Edges, &places), [0.0, 1.5, 1.5, 2.5]);
+    assert_eq!(row(SampleMode::Linear, Outside::Zeros, GridPlaces::Centres, &places), [0.0, 1.5, 3.0, 2.25]);
+    assert_eq!(row(SampleMode::Linear, Outside::Zeros, GridPlaces::Edges, &places), [0.0, 1.5, 1.5, 2.5]);
     assert_eq!(
-        row(SampleMode::Linear, Outside::Zeros, Places::Elements, &[0.0, 2.5, 3.25]),
+        row(SampleMode::Linear, Outside::Zeros, GridPlaces::Elements, &[0.0, 2.5, 3.25]),
         [0.0, 2.5, 2.25]
     );
     // 1.5 is between two elements: the even one is taken.
-    assert_eq!(row(SampleMode::Nearest, Outside::Zeros, Places::Edges, &[0.0, 0.3]), [2.0, 2.0]);
+    assert_eq!(row(SampleMode::Nearest, Outside::Zeros, GridPlaces::Edges, &[0.0, 0.3]), [2.0, 2.0]);
 }
 
 #[test]
 fn beyond_the_border_stands_what_was_asked_for() {
     let places = [1.5, -2.0];
-    assert_eq!(row(SampleMode::Linear, Outside::Zeros, Places::Edges, &places), [0.0, 0.0]);
-    assert_eq!(row(SampleMode::Linear, Outside::Border, Places::Edges, &places), [3.0, 0.0]);
+    assert_eq!(row(SampleMode::Linear, Outside::Zeros, GridPlaces::Edges, &places), [0.0, 0.0]);
+    assert_eq!(row(SampleMode::Linear, Outside::Border, GridPlaces::Edges, &places), [3.0, 0.0]);
     // The coordinates 4.5 and -2.5 come back as 2.5 and 1.5.
-    assert_eq!(row(SampleMode::Linear, Outside::Reflection, Places::Edges, &places), [2.5, 1.5]);
-    assert_eq!(row(SampleMode::Nearest, Outside::Border, Places::Centres, &[f32::NAN, f32::MAX]), [0.0, 3.0]);
-    let image = GridSample { mode: SampleMode::Cubic, outside: Outside::Zeros, places: Places::Edges };
+    assert_eq!(row(SampleMode::Linear, Outside::Reflection, GridPlaces::Edges, &places), [2.5, 1.5]);
+    assert_eq!(
+        row(SampleMode::Nearest, Outside::Border, GridPlaces::Centres, &[f32::NAN, f32::MAX]),
+        [0.0, 3.0]
+    );
+    let image = GridSample { mode: SampleMode::Cubic, outside: Outside::Zeros, places: GridPlaces::Edges };
     assert!(matches!(
         refuse(image, &[&iota(&[1, 4, 1]), &f32s(&[1, 1, 2], &[0.0; 2])]),
         OpError::Size { .. }
@@ -44,7 +47,7 @@ fn beyond_the_border_stands_what_was_asked_for() {
 #[test]
 fn images_name_columns_first() {
     let grid = f32s(&[1, 1, 1, 2], &[1.0, -1.0]);
-    let op = GridSample { mode: SampleMode::Cubic, outside: Outside::Border, places: Places::Centres };
+    let op = GridSample { mode: SampleMode::Cubic, outside: Outside::Border, places: GridPlaces::Centres };
     assert_eq!(floats(&run(op, &[&iota(&[1, 2, 3, 1]), &grid])), [2.0]);
 }
 

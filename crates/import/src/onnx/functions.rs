@@ -47,7 +47,8 @@ impl Importer<'_, '_> {
         if self.depth >= MAX_DEPTH {
             return Err(Reason::Nesting { limit: MAX_DEPTH });
         }
-        self.builder.reserve(&[function.node.len(), ELEMENTS_PER_NODE])?;
+        let nodes = function.node.len().saturating_mul(ELEMENTS_PER_NODE);
+        self.builder.reserve(&[nodes.max(function.encoded_len())])?;
         if let Some(index) = (function.input.len()..operands.len()).next() {
             // Default: a name that is not there is none.
             let name = node.input.get(index).cloned().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Inputs and outputs of a model: shapes from the options, names kept.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use npukit_graph::op::Reshape;
 use npukit_graph::{ValueId, ValueInfo};
@@ -142,10 +142,16 @@ impl<'a> Importer<'a, '_> {
     /// Adds the outputs under the names asked for.
     pub(super) fn add_outputs(&mut self, wanted: &[&'a str]) {
         let names: HashSet<&str> = wanted.iter().copied().collect();
+        // An output may be listed twice; a copy is made once.
+        let mut known: HashMap<&str, ValueId> = HashMap::new();
         for &name in wanted {
             let Some(id) = self.lookup(name, (name, "output")) else { continue };
-            match self.named(id, name, &names) {
-                Ok(id) => self.builder.graph.outputs.push(id),
+            let named = known.get(name).map_or_else(|| self.named(id, name, &names), |&id| Ok(id));
+            match named {
+                Ok(id) => {
+                    known.insert(name, id);
+                    self.builder.graph.outputs.push(id);
+                }
                 Err(reason) => self.problem(name, "output", reason),
             }
         }

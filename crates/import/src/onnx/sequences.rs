@@ -141,15 +141,18 @@ fn split(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     };
     let stated = stated.map(|split| (split.shape().is_empty(), split.reals()));
     let sizes: Vec<usize> = match &stated {
-        None => vec![1; size],
-        Some((true, step)) => {
-            let step = step.first().copied().filter(|step| (1.0..=MAX_ELEMENTS as f64).contains(step));
-            let step = step.ok_or_else(|| unsupported("split", &stated, "1 or more"))? as usize;
+        Some((false, sizes)) => {
+            context.reserve_results(sizes.len())?;
+            sizes.iter().map(|&size| size as usize).collect()
+        }
+        stated => {
+            let step = stated.as_ref().map_or(Some(1.0), |(_, step)| step.first().copied());
+            let step = step.filter(|step| (1.0..=MAX_ELEMENTS as f64).contains(step));
+            let step = step.ok_or_else(|| unsupported("split", stated, "1 or more"))? as usize;
+            context.reserve_results(size.div_ceil(step))?;
             (0..size.div_ceil(step)).map(|index| step.min(size - index * step)).collect()
         }
-        Some((false, sizes)) => sizes.iter().map(|&size| size as usize).collect(),
     };
-    context.reserve_results(sizes.len())?;
     let parts = context.emit_all(Split { axis, sizes }, vec![x])?;
     if stated.is_some() || keep_dims {
         return Ok(parts);

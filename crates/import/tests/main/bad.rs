@@ -96,12 +96,21 @@ fn every_truncation_is_an_error() {
     }
 }
 
+/// Operators of indices, places, windows and lists, and a function; behind the letter that tells the fuzzer its format.
+const INDEXED: &[u8] = include_bytes!("../../../../fuzz/corpus/models/indexed");
+
 #[test]
 fn every_byte_may_be_damaged() {
-    let bytes = network();
+    damage(&network());
+    read(&INDEXED[1..], "test", &Options::default()).unwrap();
+    damage(&INDEXED[1..]);
+}
+
+/// Imports the file with each byte damaged in several ways.
+fn damage(bytes: &[u8]) {
     for place in 0..bytes.len() {
         for value in [0x00, 0x01, 0x7f, 0x80, 0xff, bytes[place] ^ 0x40, bytes[place].wrapping_add(1)] {
-            let mut damaged = bytes.clone();
+            let mut damaged = bytes.to_vec();
             damaged[place] = value;
             import(&damaged);
         }

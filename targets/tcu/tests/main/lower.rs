@@ -21,7 +21,7 @@ mod rewrites;
 mod sweep;
 
 use npukit_graph::op::{
-    AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Crop, Gemm,
+    AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Crop, Cubic, Gemm,
     LeakyRelu, MatMul, MaxPool, NearestMode, Pad, PadMode, Relu, Reshape, Resize, ResizeMode, Slice,
     SliceRange, Softmax, Split, Tile, Transpose, Window,
 };
@@ -379,6 +379,7 @@ fn resizing() {
     let modes = [
         ResizeMode::Linear,
         ResizeMode::LinearAntialiased,
+        ResizeMode::Cubic(Cubic { slope: -0.75, antialias: false, exclude_outside: false }),
         ResizeMode::Nearest(NearestMode::Floor),
         ResizeMode::Nearest(NearestMode::RoundPreferFloor),
     ];

@@ -3,7 +3,7 @@
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
-    BinaryKind, Conv, GridSample, Outside, Places, Reshape, SampleMode, Slice, SliceRange, Transpose,
+    BinaryKind, Conv, GridPlaces, GridSample, Outside, Reshape, SampleMode, Slice, SliceRange, Transpose,
 };
 
 use super::super::attributes::unsupported;
@@ -41,7 +41,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
 
     let image = context.reshape(x, vec![n * parts, channels / parts, h, w])?;
     let image = context.helper("nhwc", Transpose { perm: vec![0, 2, 3, 1] }, vec![image])?;
-    let op = GridSample { mode: SampleMode::Linear, outside: Outside::Zeros, places: Places::Elements };
+    let op = GridSample { mode: SampleMode::Linear, outside: Outside::Zeros, places: GridPlaces::Elements };
     let mut y = context.helper("sampled", op, vec![image, grid])?;
     if let Some(mask) = mask {
         let mask = context.reshape(mask, vec![n * parts, taps * rows, columns, 1])?;

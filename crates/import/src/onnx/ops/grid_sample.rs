@@ -1,7 +1,7 @@
 //! GridSample: the channels become the last axis.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{GridSample, Outside, Places, SampleMode, Transpose};
+use npukit_graph::op::{GridPlaces, GridSample, Outside, SampleMode, Transpose};
 
 use super::super::attributes::unsupported;
 use super::super::channels::{channels_first, channels_last};
@@ -24,8 +24,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         Some(other) => return Err(unsupported("padding_mode", other, "zeros, border or reflection")),
     };
     let places = match context.attributes.flag("align_corners", false)? {
-        true => Places::Centres,
-        false => Places::Edges,
+        true => GridPlaces::Centres,
+        false => GridPlaces::Edges,
     };
     let rank = context.shape(x).len();
     if rank < 3 {
