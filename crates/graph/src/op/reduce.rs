@@ -129,7 +129,7 @@ impl Operator for Reduce {
 
 impl Reduce {
     /// The elements with those of a group beside each other.
-    fn grouped<T: Copy>(&self, values: &[T], shape: &[usize]) -> Vec<T> {
+    fn grouped<T: Copy + Send + Sync>(&self, values: &[T], shape: &[usize]) -> Vec<T> {
         let kept = (0..shape.len()).filter(|axis| !self.axes.contains(axis));
         let order: Vec<usize> = kept.chain(self.axes.iter().copied()).collect();
         let own = strides(shape);

@@ -4,7 +4,6 @@
 //! a whole, and never falls: whoever wants it of a task gives that a process of its own, as the command does.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use npukit_graph::evaluate;
 use npukit_target::{Benchmark, Figure, Measure, TargetError};
