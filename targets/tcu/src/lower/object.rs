@@ -235,10 +235,12 @@ pub fn converted(format: NumberFormat, value: f32) -> (i32, bool) {
     let NumberFormat::Fixed(fixed) = format else { return (format.raw_from_f32(value), false) };
     // Exact, as far as it decides: a power of two, then at most a bit below the half.
     let scaled = f64::from(value) * fixed.one() as f64 + 0.5;
-    let whole = scaled as i64;
-    let floor = whole - i64::from(whole as f64 > scaled);
-    if scaled.abs() < MOST_EXACT && (fixed.min()..=fixed.max()).contains(&floor) {
-        return (floor as i32, false);
+    if scaled.abs() < MOST_EXACT {
+        let whole = scaled as i64;
+        let floor = whole - i64::from(whole as f64 > scaled);
+        if (fixed.min()..=fixed.max()).contains(&floor) {
+            return (floor as i32, false);
+        }
     }
     let saturates = scaled.floor() > fixed.max() as f64 || scaled.floor() < fixed.min() as f64;
     (format.raw_from_f32(value), saturates)

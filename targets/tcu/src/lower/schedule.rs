@@ -1,6 +1,6 @@
 //! The schedule: layers cut into tiles that fit, each tiling tried and the cheapest kept.
 //!
-//! For every layer [`search`] names the tilings that cost least by the published estimator, which is quick; the clock
+//! For every layer [`Search`] names the tilings that cost least by the published estimator, which is quick; the clock
 //! decides between the best of them.
 
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use super::hir::{Layer, Model};
 use super::memory::{Plan, Strategy};
 use super::next_use::NextUse;
 use super::overlap::overlap;
-use super::search::{Attempt, Known, MAX_INSTRUCTIONS, Tiling, search};
+use super::search::{Attempt, MAX_INSTRUCTIONS, Search, Tiling};
 use super::separate::separate;
 use super::tile::{Context, State, TileError};
 use crate::clock::Meter;
@@ -114,14 +114,13 @@ fn schedule(
 ) -> Result<Scheduled, LowerError> {
     let strategy = plan.strategy;
     let arena = Arena::new(plan.arena.clone());
-    let (mut state, mut known) = (State::new(config, arena.clone()), Known::default());
-    let by_age =
-        schedule_layers(&mut state, &mut known, model, config, plan.clone(), minimise, budget, phase);
+    let mut state = State::new(config, arena.clone());
+    let by_age = schedule_layers(&mut state, model, config, plan.clone(), minimise, budget, phase);
     let scheduled = if (1..=MOST_GIVEN_UP).contains(&state.arena.gave_up) {
         // Default: what cannot be scheduled leaves the budget as it is.
         let budget = by_age.as_ref().map_or(budget, |by_age| by_age.cycles);
         let mut state = State::new(config, arena.by_next_use(NextUse::new(model)));
-        schedule_layers(&mut state, &mut known, model, config, plan, minimise, budget, phase).or(by_age)
+        schedule_layers(&mut state, model, config, plan, minimise, budget, phase).or(by_age)
     } else {
         by_age
     };
@@ -131,10 +130,8 @@ fn schedule(
 }
 
 /// As [`schedule`], which tells of it, with an arena in which nothing lies.
-#[allow(clippy::too_many_arguments, reason = "what a program is made of, and what was found out before")]
 fn schedule_layers(
     state: &mut State,
-    known: &mut Known,
     model: &Model,
     config: &Config,
     plan: Plan,
@@ -144,12 +141,13 @@ fn schedule_layers(
 ) -> Result<Scheduled, LowerError> {
     let context = Context { model, plan: &plan, config };
     let mut written = Written { meter: minimise.meter(config), pending: Pending::default() };
+    let mut search = Search::new(model);
     let mut layers = Vec::new();
     let mut tilings = Vec::new();
     for (i, layer) in model.layers.iter().enumerate() {
         let first = state.lir.ops.len();
         state.arena.enter(i);
-        tilings.push(schedule_layer(state, (&mut written, known), context, layer, budget)?);
+        tilings.push(schedule_layer(state, (&mut written, &mut search), context, layer, budget)?);
         state.arena.retire(plan.last_needed(i));
         layers.push(first..state.lir.ops.len());
         phase.advance();
@@ -186,36 +184,29 @@ impl Written {
     }
 }
 
-/// Attempts that the clock decides between. It takes far longer than the estimator, which
-/// therefore names the candidates.
-const ATTEMPTS_TIMED: usize = 3;
-
-/// Attempts by the estimator this much dearer than the cheapest, as a fraction of it, are no candidates: 1 %.
-const NEAR: u64 = 100;
+/// Attempts that the clock decides between. It takes far longer than the estimator, which therefore names the
+/// candidates; but the estimator knows nothing of bursts, for which one of two that it finds alike may take three times as
+/// long as the other.
+const ATTEMPTS_TIMED: usize = 6;
 
 /// Writes the layer out in the way that takes fewest cycles, if that ends before `budget`.
 fn schedule_layer(
     state: &mut State,
-    (written, known): (&mut Written, &mut Known),
+    (written, search): (&mut Written, &mut Search),
     context: Context<'_>,
     layer: &Layer,
     budget: u64,
 ) -> Result<Tiling, LowerError> {
     let Written { meter, pending } = written;
-    let before = state.lir.cycles;
     let count = if meter.is_some() { ATTEMPTS_TIMED } else { 1 };
-    let mut attempts =
-        search(state, context, layer, count, known).map_err(|error| insufficient(layer, context, error))?;
+    let attempts = search.layer(state, context, layer, count);
+    let mut attempts = attempts.map_err(|error| insufficient(layer, context, error))?;
     let best = match meter {
         None => attempts
             .pop()
             .filter(|attempt| attempt.after.cycles < budget)
             .map(|attempt| Attempt { ops: separate(attempt.ops, pending, None), ..attempt }),
         Some(meter) => {
-            let cost = |attempt: &Attempt| attempt.after.cycles.saturating_sub(before);
-            // Default: where there is no attempt, none is looked at.
-            let least = attempts.first().map_or(0, cost);
-            attempts.retain(|attempt| cost(attempt) <= least + least / NEAR);
             let quickest = timed(attempts, meter, pending, context.config);
             quickest.filter(|(after, _)| after.cycles() < budget).map(|(after, attempt)| {
                 let (tiles, cycles) = (attempt.tiling, after.cycles().saturating_sub(meter.cycles()));

@@ -1,9 +1,9 @@
-//! The search for a layer's tiling: [`search`].
+//! The search for a layer's tiling: [`Search`].
 //!
 //! A tile is a range of pixels of the layer's last grid and a range of its blocks. For every number of blocks and both
 //! orders of tiles, the largest that fit are *sampled*: their first groups are written out, which tells by the
 //! published estimator what the others will cost. Those that promise most are written whole, until none that is left
-//! promises more than is reached. Layers that are alike are cut alike ([`Known`]): of them only what did best before is
+//! promises more than is reached. Layers that are alike are cut alike: of them only what did best before is
 //! written. Samples do not depend on each other, and all cores share them.
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::alike::{Alike, alike};
 use super::arena::Arena;
-use super::hir::Layer;
+use super::hir::{Layer, Model, Step};
 use super::lir::Checkpoint;
 use super::next_use::Again;
 use super::tile::{Context, Limits, State, TileError, emit};
@@ -80,9 +80,36 @@ pub struct Attempt {
     pub accumulators: u64,
 }
 
-/// The tilings that did best for a layer, by what makes layers alike; the best first.
-#[derive(Debug, Default)]
-pub struct Known(HashMap<Alike, Vec<Tiling>>);
+/// How the layers of a model are searched, and what was found out so far.
+#[derive(Debug)]
+pub struct Search {
+    /// Whether nothing is sampled and everything looked at: small networks take no time, and every cycle is a larger
+    /// share of theirs.
+    is_thorough: bool,
+    /// The tilings that did best for a layer, by what makes layers alike; the best first.
+    known: HashMap<Alike, Vec<Tiling>>,
+}
+
+impl Search {
+    /// Before the first layer.
+    pub fn new(model: &Model) -> Self {
+        let vectors = model.layers.iter().map(products).fold(0, u64::saturating_add);
+        Self { is_thorough: vectors < SMALL, known: HashMap::new() }
+    }
+}
+
+/// Vectors that a small network multiplies.
+const SMALL: u64 = 3 << 19;
+
+/// Vectors that a layer multiplies.
+fn products(layer: &Layer) -> u64 {
+    let terms = |step: &Step| if let Step::MatMul(matmul) = step { matmul.terms.len() } else { 0 };
+    let terms: usize = layer.steps.iter().map(terms).sum();
+    (layer.pixels as u64).saturating_mul(layer.blocks as u64).saturating_mul(terms as u64)
+}
+
+/// Fitting tilings looked at per number of blocks and order of tiles, by a thorough search.
+const TILINGS_TRIED: usize = 2;
 
 /// A tiling that fits.
 struct Sample {
@@ -99,45 +126,50 @@ pub const MAX_INSTRUCTIONS: usize = 1 << 24;
 /// Ways written whole for each that is asked for, at most: samples promise what only holds while local memory has room.
 const WRITTEN: usize = 2;
 
-/// The `count` cheapest ways of writing the layer by the estimator, cheapest first; at least one. What the arena of `state`
-/// holds is lost when there is no other way than one.
-///
-/// # Errors
-///
-/// Why the last tiling that was tried does not fit.
-pub fn search(
-    state: &mut State,
-    context: Context<'_>,
-    layer: &Layer,
-    count: usize,
-    known: &mut Known,
-) -> Result<Vec<Attempt>, TileError> {
-    let lists = tilings(layer);
-    if let [only] = &lists[..]
-        && let [only] = only[..]
-    {
-        // Most layers of a long network are small and have one way: what the arena holds is not copied for them.
-        let arena = std::mem::replace(&mut state.arena, Arena::new(0..0));
-        return whole(state.fork(arena), context, layer, only).map(|attempt| vec![attempt]);
-    }
-    let state = &*state;
-    let write = |&tiling: &Tiling| whole(state.fork(state.arena.clone()), context, layer, tiling);
-    let key = alike(layer, context.model);
-    let mut written: Vec<Attempt> = Vec::new();
-    if let Some(tilings) = known.0.get(&key) {
-        written = tilings.par_iter().filter_map(|tiling| write(tiling).ok()).collect();
-    }
-    if written.is_empty() {
-        written = best(samples(state, context, layer, &lists, count)?, count, write);
+impl Search {
+    /// The `count` cheapest ways of writing the layer by the estimator, cheapest first; at least one. What the arena of `state`
+    /// holds is lost when there is no other way than one.
+    ///
+    /// # Errors
+    ///
+    /// Why the last tiling that was tried does not fit.
+    pub fn layer(
+        &mut self,
+        state: &mut State,
+        context: Context<'_>,
+        layer: &Layer,
+        count: usize,
+    ) -> Result<Vec<Attempt>, TileError> {
+        let lists = tilings(layer);
+        if let [only] = &lists[..]
+            && let [only] = only[..]
+        {
+            // Most layers of a long network are small and have one way: what the arena holds is not copied for them.
+            let arena = std::mem::replace(&mut state.arena, Arena::new(0..0));
+            return whole(state.fork(arena), context, layer, only).map(|attempt| vec![attempt]);
+        }
+        let state = &*state;
+        let write = |&tiling: &Tiling| whole(state.fork(state.arena.clone()), context, layer, tiling);
+        let key = alike(layer, context.model);
+        let mut written: Vec<Attempt> = match self.known.get(&key) {
+            _ if self.is_thorough => lists.par_iter().flat_map_iter(|list| first_two(list, write)).collect(),
+            Some(tilings) => tilings.par_iter().filter_map(|tiling| write(tiling).ok()).collect(),
+            None => best(samples(state, context, layer, &lists, count)?, count, write),
+        };
         if written.is_empty() {
             // Where no tile is like another, the first ones say little.
             written.push(first_whole(lists.iter().flatten(), write)?);
         }
-        known.0.insert(key, written.iter().take(count).map(|attempt| attempt.tiling).collect());
+        written.sort_by_key(|attempt| attempt.after.cycles);
+        written.truncate(count);
+        self.known.entry(key).or_insert_with(|| written.iter().map(|attempt| attempt.tiling).collect());
+        Ok(written)
     }
-    written.sort_by_key(|attempt| attempt.after.cycles);
-    written.truncate(count);
-    Ok(written)
+}
+
+/// The largest tiles of a list that fit to their ends.
+fn first_two(list: &[Tiling], write: impl Fn(&Tiling) -> Result<Attempt, TileError>) -> Vec<Attempt> {
+    list.iter().filter_map(|tiling| write(tiling).ok()).take(TILINGS_TRIED).collect()
 }
 
 /// The first of the tilings that fits to its end.
@@ -416,16 +448,19 @@ mod tests {
         let mut all: Vec<u64> = all.map(|attempt| attempt.after.cycles).collect();
         all.sort_unstable();
         assert!(all.len() > 6 && all[0] < all[1], "{all:?}");
-        let mut known = Known::default();
-        let mut cycles = |state: &mut State, count| -> Vec<(Tiling, u64)> {
-            let found = search(state, context, layer, count, &mut known).expect("some fit");
+        let mut cycles = |search: &mut Search, count| -> Vec<(Tiling, u64)> {
+            let found = search.layer(&mut state, context, layer, count).expect("some fit");
             found.iter().map(|attempt| (attempt.tiling, attempt.after.cycles)).collect()
         };
-        let found = cycles(&mut state, 3);
+        let mut thorough = Search::new(&model);
+        let of_thorough: Vec<u64> = cycles(&mut thorough, 6).into_iter().map(|(_, cycles)| cycles).collect();
+        assert_eq!((of_thorough.len(), of_thorough[0]), (6, all[0]));
+        let mut search = Search { is_thorough: false, known: HashMap::new() };
+        let found = cycles(&mut search, 3);
         assert_eq!((found.len(), found[0].1), (3, all[0]));
         assert!(found.is_sorted_by_key(|&(_, cycles)| cycles), "{found:?}");
-        assert_eq!(cycles(&mut state, 3), found, "what is known is found again");
-        assert_eq!(cycles(&mut state, 1), found[..1]);
+        assert_eq!(cycles(&mut search, 3), found, "what is known is found again");
+        assert_eq!(cycles(&mut search, 1), found[..1]);
     }
 
     /// Of the same pixels and blocks, then in another order, then of all at once, which are tiles of their own.
