@@ -10,6 +10,8 @@ compared with what ONNX Runtime gives at its default level of optimisation, at w
 on integers too. They are equal, but for what the standard and ONNX Runtime's documents leave open:
 
 - functions by table (`STEP`), a step at most: Sigmoid and Softmax of ONNX Runtime are approximations of its own;
+- the sum of two tensors (QLinearAdd), which ONNX Runtime takes in another order on each kind of processor: here that
+  of x86 with AVX2 and FMA, judged on all pairs of bytes on such a machine;
 - a convolution of bytes on x86 without VNNI saturates pairs of products at 16 bits: weights there
   have 7 bits (`reduce_range`), as ONNX Runtime's documents say.
 """
@@ -114,6 +116,33 @@ def tables(maker):
 NETWORKS = {"residual": residual, "deep": deep, "mixed": mixed, "tables": tables}
 
 
+def pairs(npu, operator, kind):
+    """Judges QLinearAdd or QLinearMul on all pairs of bytes, over seeded scales; gives how many."""
+    generator, info = np.random.default_rng(SEED), np.iinfo(kind)
+    code = TensorProto.UINT8 if kind == np.uint8 else TensorProto.INT8
+    a, b = (part.ravel() for part in np.meshgrid(*[np.arange(info.min, info.max + 1).astype(kind)] * 2))
+    for _ in range(4):
+        scales = generator.choice([0.5, 0.25, 0.1, 0.05, 0.2, 0.3, 0.75, *generator.uniform(0.01, 1, 4)], 3)
+        constants = []
+        for name, scale, zero in zip("aby", scales, generator.integers(info.min, info.max + 1, 3)):
+            constants.append(numpy_helper.from_array(np.array(scale, np.float32), f"{name}_scale"))
+            constants.append(numpy_helper.from_array(np.array(zero, kind), f"{name}_zero"))
+        names = [constant.name for constant in constants]
+        node = helper.make_node(operator, ["a", *names[:2], "b", *names[2:]], ["y"], domain="com.microsoft")
+        values = [helper.make_tensor_value_info(name, code, a.shape) for name in "aby"]
+        graph = helper.make_graph([node], "g", values[:2], values[2:], constants)
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        path = npu.folder / "pairs.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        (want,) = session.run(None, {"a": a, "b": b})
+        found = npu.outputs("eval", path, {"a": a, "b": b})[0]["y"]
+        differ = np.count_nonzero(found.astype(np.int64) != want.astype(np.int64))
+        if differ:
+            raise AssertionError(f"{differ} of {a.size} pairs differ at scales {scales}")
+    return 4 * a.size
+
+
 class Samples(CalibrationDataReader):
     """The tensors that ranges are measured on."""
 
@@ -124,11 +153,12 @@ class Samples(CalibrationDataReader):
         return next(self.left, None)
 
 
-def has_vnni():
-    """Whether sums of products of bytes are exact on this machine, as far as it says."""
+def has(*features):
+    """Whether the processor has these features, as far as the system says: with VNNI, products of bytes are exact."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as text:
-            return "vnni" in text.read()
+            found = text.read()
+            return all(feature in found for feature in features)
     except OSError:
         return False
 
@@ -149,7 +179,7 @@ def quantised(npu, name, form, activations, weights, by_channel):
         activation_type=KINDS[activations],
         weight_type=KINDS[weights],
         per_channel=by_channel,
-        reduce_range=not has_vnni(),
+        reduce_range=not has("vnni"),
     )
     model = onnx.shape_inference.infer_shapes(onnx.load(target))
     wanted = {"QuantizeLinear", *(node.op_type for node in model.graph.node if node.op_type.startswith("QLinear"))}
@@ -197,6 +227,20 @@ def main():
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
     npu, failures, total, steps = Npu(arguments.npu), 0, 0, 0
+    for operator, kind in itertools.product(("QLinearAdd", "QLinearMul"), (np.uint8, np.int8)):
+        text = f"pairs {operator} {np.dtype(kind)}"
+        if not any(fnmatch.fnmatch(text, pattern) for pattern in arguments.patterns):
+            continue
+        if not has("avx2", "fma"):
+            print(f"skipped: {text}: this processor has no AVX2 and FMA")
+            continue
+        try:
+            integers = pairs(npu, operator, kind)
+            total += integers
+            print(f"{text}: {integers} integers")
+        except (AssertionError, Crash, Refusal) as error:
+            failures += 1
+            print(f"FAILED {text}: {error}")
     for case in itertools.product(NETWORKS, ("QOperator", "QDQ"), KINDS, KINDS, (False, True)):
         name, form, activations, weights, by_channel = case
         if (activations, weights) == ("s8", "u8"):

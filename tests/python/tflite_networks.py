@@ -7,8 +7,9 @@ Keras networks and single layers with seeded weights are converted in three ways
 weights of 16-bit floats, and with all integers of 8 bits, ranges measured on seeded samples (by
 channel, as the converter does). The float forms are compared with the interpreter within 1e-4 of the
 largest output. The integers are compared byte by byte with the interpreter's XNNPACK kernels and with
-its reference kernels, and may differ by what is said at `STEPS`: TensorFlow Lite's two sets of kernels
-differ from each other by as much, as neither document nor schema fixes how they round.
+its reference kernels. These differ from each other, as neither document nor schema fixes how they round:
+ours may be as far from the nearer of the two as they are from each other, and one step in `SHARE` of
+the elements.
 """
 
 import argparse
@@ -26,9 +27,8 @@ from npu import Crash, Npu, Refusal, add_arguments
 
 TOLERANCE = 1e-4
 
-# Steps that integers may be off, as a share of all that differ at most and the largest difference:
-# beside the nearer of the interpreter's two sets of kernels.
-STEPS, SHARE = 2, 0.05
+# Integers that may be one step off, where the two sets of kernels agree, as a share.
+SHARE = 0.05
 
 layers = tf.keras.layers
 
@@ -167,9 +167,13 @@ KERNELS = {
 
 
 def interpreted(content, kernels, array):
-    """Name of the input, and what the interpreter gives, by the names of the outputs' tensors."""
-    interpreter = tf.lite.Interpreter(model_content=content, experimental_op_resolver_type=KERNELS[kernels])
-    interpreter.allocate_tensors()
+    """Name of the input, and what the interpreter gives, by the names of the outputs' tensors; nothing where that set
+    of kernels has not all that the file needs."""
+    try:
+        interpreter = tf.lite.Interpreter(model_content=content, experimental_op_resolver_type=KERNELS[kernels])
+        interpreter.allocate_tensors()
+    except ValueError:
+        return None
     detail = interpreter.get_input_details()[0]
     if detail["dtype"] != np.float32:
         scale, zero = detail["quantization"]
@@ -194,15 +198,16 @@ def compare(npu, name, model, form):
     path.write_bytes(content)
     array = sample(model, np.random.default_rng(2))
     said = {kernels: interpreted(content, kernels, array) for kernels in KERNELS}
-    inputs, _ = said["XNNPACK"]
+    said = {kernels: given for kernels, given in said.items() if given}
+    inputs, _ = next(iter(said.values()))
     outputs, _ = npu.outputs("eval", path, inputs)
     results = []
     for place, found in enumerate(outputs.values()):
         expected = {kernels: list(given.values())[place] for kernels, (_, given) in said.items()}
-        if form != "i8" or not np.issubdtype(expected["reference"].dtype, np.integer):
-            want = expected["reference"]
-            if found.shape != want.shape:
-                raise AssertionError(f"shape {found.shape} instead of {want.shape}")
+        want = next(iter(expected.values()))
+        if found.shape != want.shape:
+            raise AssertionError(f"shape {found.shape} instead of {want.shape}")
+        if form != "i8" or not np.issubdtype(want.dtype, np.integer):
             error = apart(found, want)[0] / max(1e-30, np.abs(want.astype(np.float64)).max(initial=0))
             if error > TOLERANCE:
                 raise AssertionError(f"off by {error:.2e} of the largest")
@@ -210,7 +215,8 @@ def compare(npu, name, model, form):
             continue
         by_kernels = {kernels: apart(found, want) for kernels, want in expected.items()}
         largest, share = min(by_kernels.values())
-        if largest > STEPS or share > SHARE and largest > 1:
+        their_largest, their_share = apart(want, list(expected.values())[-1])
+        if largest > max(1, their_largest) or share > max(SHARE, their_share):
             raise AssertionError(f"integers differ: {by_kernels}")
         results.append(
             ", ".join(f"{kernels} {steps:.0f} ({share:.1%})" for kernels, (steps, share) in by_kernels.items())

@@ -1,8 +1,8 @@
 //! Operators between integers, as the same between floats: [`Scales`], [`dequantised`] and [`quantised`].
 //!
 //! Their operands become real numbers first and their results integers last, as if the model had
-//! DequantizeLinear and QuantizeLinear there. Sums are then taken in floats: where the standard has them
-//! exact, a result next to the middle of two integers may be the other one.
+//! DequantizeLinear and QuantizeLinear there: what compilers want. Who evaluates a model puts the operators between
+//! integers back (`npukit_graph::integer_forms`), whose sums are exact, as the standard has them.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, DequantizeLinear, QuantizeLinear};

@@ -4,7 +4,7 @@
 //! Where integers stand for real numbers the meaning is that of the operator between those, rounded once: as the graph's
 //! `integer_forms` computes it, sums exactly and ties to even. TensorFlow Lite's XNNPACK kernels, its default, round
 //! convolutions and products so. Its reference kernels multiply by an integer of 32 bits and shift, ties away from zero
-//! (`MultiplyByQuantizedMultiplier`), its Add and Mul shift their operands first, Softmax, Logistic and Tanh are tables
+//! (`MultiplyByQuantizedMultiplier`), its Add and Mul shift their operands first, its LeakyRelu rounds numbers below zero down, Softmax, Logistic and Tanh are tables
 //! or polynomials in integers: a step more or less. Products of floats by integer weights (dynamic range) are products
 //! of floats here; TensorFlow Lite rounds the operand to bytes as it runs.
 

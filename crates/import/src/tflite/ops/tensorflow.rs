@@ -126,7 +126,7 @@ pub(super) const ROWS: &[Row] = &[
     row(99, "SQUARED_DIFFERENCE", "SquaredDifference"),
     with(100, "MIRROR_PAD", "MirrorPad", &[("mode", Mirror(0))]),
     row(101, "ABS", "Abs"),
-    row(102, "SPLIT_V", "SplitV"),
+    with(102, "SPLIT_V", "SplitV", &[("num_split", Int(0))]),
     row(104, "CEIL", "Ceil"),
     row(106, "ADD_N", "AddN"),
     row(108, "COS", "Cos"),
