@@ -70,12 +70,9 @@ fn fitting(
     let risk = SaturationRisk::of(&origin, &weights, samples.len(), saturations);
     let (verdict, untimed) = Verdict::of(compiled, origin.model.batch, risk);
     let on_chip = OnChip::of(compiled);
-    let warnings = on_chip
-        .warning()
-        .into_iter()
-        .chain(origin.number_warnings())
-        .chain(weights::warnings(&weights))
-        .chain(untimed);
+    let program = compiled.report().warnings;
+    let found = on_chip.warning().into_iter().chain(origin.number_warnings()).chain(program);
+    let warnings = found.chain(weights::warnings(&weights)).chain(untimed);
     let warnings = warnings.collect();
     let Origin { quantisation, rescaling, .. } = origin;
     Ok(Report {

@@ -343,6 +343,8 @@ impl<'a> Outcome<'a> {
         let Remarks { notes, mut warnings } = remarks.with_notes(self.notes);
         let on_chip = OnChip::of(self.compiled);
         warnings.extend(on_chip.warning());
+        // Of an artifact its compilation has told.
+        warnings.extend(origin.iter().flat_map(|_| program.warnings.iter().cloned()));
         warnings.extend(untimed);
         warnings.extend(self.unwritten);
         warnings.extend(reference.warnings(self.request, origin.as_ref(), &self.saturations));
