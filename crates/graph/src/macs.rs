@@ -15,8 +15,9 @@ pub(crate) fn of_node(graph: &Graph, node: &Node) -> u64 {
         // Bytes with a scale and a zero point each.
         Op::QLinear(qlinear) => {
             let operand = |i: usize| node.inputs[3 * i];
-            let inputs =
-                (0..QLinear::scaled_operands(&qlinear.op).unwrap_or_default()).map(operand).collect();
+            // Default: an operator that inference refuses has no operands with scales.
+            let scaled = QLinear::scaled_operands(&qlinear.op).unwrap_or_default();
+            let inputs = (0..scaled).map(operand).collect();
             let inner = Node { op: (*qlinear.op).clone(), inputs, ..node.clone() };
             of_node(graph, &inner)
         }
