@@ -154,6 +154,17 @@ fn read<'a>(
     values.get(name).map(|output| &output.values).ok_or_else(|| TargetError::failed(missing()))
 }
 
+/// Each text once: what is said of several segments is said of the whole.
+fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for text in texts {
+        if !found.contains(text) {
+            found.push(text.clone());
+        }
+    }
+    found
+}
+
 impl End {
     fn port(&self) -> Port {
         Port { name: self.name.clone(), shape: self.info.shape.clone(), vectors: None }
@@ -193,7 +204,7 @@ impl Compiled for SegmentedProgram {
             choices: choices.map(|(key, value)| (key.clone(), value.clone())).collect(),
             saturated_constants: saturated.sum(),
             layers: reports.iter().flat_map(|report| report.layers.iter().cloned()).collect(),
-            warnings: reports.iter().flat_map(|report| report.warnings.iter().cloned()).collect(),
+            warnings: distinct(reports.iter().flat_map(|report| &report.warnings)),
         }
     }
 

@@ -63,8 +63,10 @@ fn below(builder: &mut Builder, chain: &mut Chain, id: NodeId, bound: f32, post:
     let value = builder.node(id).outputs[0];
     let (size, channels) = (chain.product.size, chain.product.channels);
     let mirrored = vec![[-1.0, f64::from(bound)]; channels];
+    // Sums saturate on their way, too: the operand says how large they become.
+    let fraction = builder.fraction(value)?.min(builder.fraction(builder.node(id).inputs[0])?);
     let name = format!("{}/below", builder.graph.value(value).name);
-    let output = builder.planes.new_map(&name, size, channels, builder.fraction(value)?);
+    let output = builder.planes.new_map(&name, size, channels, fraction);
     let mut product =
         Product { size, channels, parts: vec![identity(&output, 1.0)], factors: None, bias: None };
     product.then(&mirrored);
@@ -89,14 +91,16 @@ fn form(builder: &Builder, id: NodeId, op: &op::Clip) -> Result<Form, Reject> {
             op.min, op.max
         )));
     }
-    let output = builder.node(id).outputs[0];
+    let (input, output) = (builder.node(id).inputs[0], builder.node(id).outputs[0]);
     let held = builder.quantisation.and_then(|found| Some((found.fraction(output)?, found.bits(output)?)));
     let Some((fraction, bits)) = held else { return Ok(Form::Below(op.max)) };
-    let bound = f64::from(op.max) * f64::from(fraction).exp2();
+    let bound = |fraction: i32| f64::from(op.max) * f64::from(fraction).exp2();
     let largest = f64::from(bits - 1).exp2() - 1.0;
-    match bound {
-        bound if bound >= largest => Ok(Form::Rectified),
+    // Default: an operand without a fraction length is refused when it is read.
+    let step = builder.quantisation.and_then(|found| found.fraction(input)).unwrap_or(fraction).min(fraction);
+    match bound(step) {
+        _ if bound(fraction) >= largest => Ok(Form::Rectified),
         bound if bound.fract() == 0.0 => Ok(Form::Below(op.max)),
-        _ => Err(refused(format!("its bound {} is no multiple of the step 2^{}", op.max, -fraction))),
+        _ => Err(refused(format!("its bound {} is no multiple of the step 2^{}", op.max, -step))),
     }
 }

@@ -56,7 +56,7 @@ fn only_clipping_from_zero_has_a_form() {
     let quantisation = quantised(&graph, &[image(&[1, 4, 4, 2], 7)]);
     let options = Options { quantisation: Some(&quantisation), ..Options::default() };
     let error = compile(&graph, &Config::preset("reference").unwrap(), options).unwrap_err().to_string();
-    assert!(error.contains("its bound 0.3 is no multiple of the step 2^-8"), "{error}");
+    assert!(error.contains("its bound 0.3 is no multiple of the step 2^-7"), "{error}");
 }
 
 #[test]
