@@ -134,7 +134,7 @@ pub struct ModelArgs {
     /// It holds instead of the model's.
     #[arg(long = "input-shape", value_name = "NAME=SIZES", value_parser = input_shape)]
     pub input_shapes: Vec<(String, Vec<usize>)>,
-    /// Number that an input is fixed to, as `sr=16000`
+    /// Number that fixes an input, as `sr=16000`
     ///
     /// All of its elements are that number, and it is no input any more: what depends on it alone, as the branch that
     /// an If takes, is settled when the model is read.
@@ -161,7 +161,7 @@ pub enum Resize {
 #[derive(Debug, Args)]
 #[command(next_help_heading = INPUTS)]
 pub struct StateArgs {
-    /// Take samples as successive calls that hand on a state
+    /// Samples are successive calls that hand on state
     ///
     /// Inputs are fed from outputs of the call before: those of one shape whose names say the same, as `state` and
     /// `stateN`, `h0` and `hn`, `past.key` and `present.key`. The first call begins with what is given for them, or zeros.
@@ -197,9 +197,9 @@ pub struct CalibrationArgs {
     #[arg(long, value_name = "[NAME=]FILE", num_args = 1..)]
     pub calibrate: Vec<String>,
     /// When to scale
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub rescale: Rescale,
-    /// Integer scales by `min-max`, `least-squares` or `percentile=P`
+    /// `min-max`, `least-squares` or `percentile=P`
     ///
     /// How a target that takes integers only chooses its scales: `min-max` (nothing saturates on the inputs of
     /// --calibrate), `least-squares` (least error of each tensor) or `percentile=99.9` (so much does not saturate).

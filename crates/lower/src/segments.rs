@@ -190,7 +190,7 @@ mod tests {
             "Host s: b -> s",
             "Chip c: s -> c",
             "Host t: c -> t",
-            "Chip d y: e,t -> y",
+            "Chip d y: t,e -> y",
         ];
         assert_eq!(cut(&graph(nodes, &["y"])), expected);
     }

@@ -126,17 +126,18 @@ fn every_preset_runs_the_network_as_float_does() {
             };
             let found = report.comparison.unwrap();
             // Measured: 0.108 at most on tcu, 0.539 to 0.540 on opu, whose integers have 8 bits, 2.583 on pccx, whose weights
-            // have 4.
+            // have 4, 2.406 on drra, whose products without fraction bits have operands of 8 bits or less.
             let most = match target.name() {
                 "tcu" => 0.108,
                 "pccx" => 2.583,
+                "drra" => 2.406,
                 _ => 0.54,
             };
             let is_near = found.max_abs_error < 1.2 * most;
             assert!(found.argmax_agree == Some(1.0) && is_near, "{name}: {found:?}");
         }
     }
-    assert_eq!(others, BTreeSet::from(["drra"]), "take no network of images on any preset");
+    assert_eq!(others, BTreeSet::new(), "take no network of images on a preset");
 }
 
 /// More bits, nearer to float; the float format is float but for the order of sums.

@@ -377,8 +377,8 @@ fn options_are_what_was_asked_for() {
         (
             "mtile",
             "1",
-            "there is no such option: `m_tile` is meant, perhaps; those of pccx: isa, kv, norms, rotations, scales, \
-             weights, gelu, activations, m_tile",
+            "there is no such option: `m_tile` is meant, perhaps; those of pccx: segments, isa, kv, norms, \
+             rotations, scales, weights, gelu, activations, m_tile",
         ),
     ] {
         let [key, value, reason] = [key, value, reason].map(str::to_owned);

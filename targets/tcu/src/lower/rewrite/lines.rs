@@ -16,7 +16,7 @@ use crate::config::Config;
 
 /// Lines on either side of zero.
 const LINES: usize = 4;
-/// Steps of the grid on which errors are measured, for each unit of the operand.
+/// Steps of the grid on which errors are measured, for each unit of the operand times its factor.
 const GRID: f64 = 32.0;
 /// Where the grid ends: beyond, every function is at its limit.
 const END: f64 = 10.0;
@@ -104,7 +104,8 @@ impl Form {
             Self { rising: |x| 1.0 / (1.0 + (-x).exp()) - 0.5, limit: 0.5, is_gate: false, alpha: 1.0 };
         match kind {
             UnaryKind::Sigmoid => Some(half),
-            UnaryKind::Tanh => Some(Self { rising: f64::tanh, limit: 1.0, ..half }),
+            // Twice as steep as the sigmoid, of the same form.
+            UnaryKind::Tanh => Some(Self { rising: |x| (x / 2.0).tanh(), limit: 1.0, alpha: 2.0, ..half }),
             UnaryKind::Swish { alpha } if alpha > 0.0 => {
                 Some(Self { is_gate: true, alpha: alpha.into(), ..half })
             }
@@ -162,14 +163,13 @@ impl Lines {
 
     /// The largest distance to the function, on a grid.
     fn error(&self, form: &Form) -> f64 {
-        let end = (END / form.alpha * GRID) as usize;
         let distance = |place: usize| {
-            let x = place as f64 / GRID;
+            let x = place as f64 / GRID / form.alpha;
             let line = |[end, slope]: &[f64; 2]| slope * x.min(*end);
             let drawn = self.ends.iter().map(line).sum::<f64>().min(form.limit);
             (drawn - form.at(x)).abs() * if form.is_gate { x } else { 1.0 }
         };
-        (0..=end).map(distance).fold(0.0, f64::max)
+        (0..=(END * GRID) as usize).map(distance).fold(0.0, f64::max)
     }
 }
 

@@ -155,8 +155,9 @@ fn a_kept_sum_has_accumulators_of_its_own() {
     let mut net = Net::new();
     net.graph.outputs = residual(&mut net, 0);
     let usage = program(&net, &config(4, 1000, 400)).memory.accumulators;
-    // 32 vectors that stay, 32 of what the first layer makes of them; the second resumes the first 32.
-    assert_eq!(usage, Usage { maximum: 64, aggregate: 32 });
+    // 32 vectors that stay, and behind them, in turns, 32 of what the first layer makes of them and of what follows; the
+    // second resumes the first 32.
+    assert_eq!(usage, Usage { maximum: 96, aggregate: 32 });
 }
 
 /// What the host can read where it is, turned or reshaped or by steps of its own, is not copied.
