@@ -142,11 +142,11 @@ pub fn task(request: &Request, name: &str) -> Option<Task> {
     compile::tasks(request).into_iter().find(|task| task.name() == name)
 }
 
-/// As [`bench`]; `take` has each task of the compiler done, `runs` times, or says why it cannot be done.
+/// As [`bench()`]; `take` has each task of the compiler done, `runs` times, or says why it cannot be done.
 ///
 /// # Errors
 ///
-/// Those of [`bench`].
+/// Those of [`bench()`].
 pub fn bench_with(
     request: &Request,
     context: Context<'_>,
