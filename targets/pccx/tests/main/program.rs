@@ -279,7 +279,7 @@ fn the_worst_weights_are_named() {
         warnings(&[[7.0, 1.0], [7.0, 3.25], [70.0, 31.0]]),
         [
             "3 matrices became 4-bit rows; the worst, `w1`, is 3.2 % off (root of the mean square, next to its \
-          weights'), at most 0.500"
+          weights'), at most 0.250"
         ]
     );
 }
