@@ -19,7 +19,7 @@ impl Config {
         Self::from_toml(text).ok()
     }
 
-    /// A preset, read as the ending of its name says: [`SEED`] for the page of the instruction set.
+    /// A preset, read as the ending of its name says: `+seed` for the page of the instruction set.
     pub fn named(name: &str) -> Option<Self> {
         match name.strip_suffix(SEED) {
             Some(plain) => Some(Self { reading: Reading::Seed, ..Self::preset(plain)? }),

@@ -1,6 +1,6 @@
 //! The schedule: layers cut into tiles that fit, each tiling tried and the cheapest kept.
 //!
-//! For every layer [`Search`] names the tilings that cost least by the published estimator, which is quick; the clock
+//! For every layer the search names the tilings that cost least by the published estimator, which is quick; the clock
 //! decides between the best of them.
 
 use std::fmt::Write;
