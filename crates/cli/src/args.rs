@@ -552,6 +552,11 @@ pub struct CheckArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub source: ModelSourceArgs,
+    /// Compile the model: memories, cycles and latency are those of a program
+    ///
+    /// `--calibrate` does so too, and measures values on its samples.
+    #[arg(long, help_heading = OUTPUT)]
+    pub compile: bool,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,

@@ -1,6 +1,6 @@
 //! [`OnChip`]: how much of a model its chip does.
 
-use npukit_target::Compiled;
+use npukit_target::Survey;
 use serde::Serialize;
 
 /// How much of a model its chip does, and in how many programs.
@@ -18,11 +18,11 @@ pub struct OnChip {
 const HALF: f64 = 0.5;
 
 impl OnChip {
-    /// That of a program.
-    pub(crate) fn of(compiled: &dyn Compiled) -> Self {
-        let all = compiled.report().macs.filter(|&macs| macs > 0);
-        let share = |all: u64| all.saturating_sub(compiled.host_macs()) as f64 / all as f64;
-        Self { macs_on_chip: all.map(share), segments: compiled.segments() }
+    /// That of a program, or of one that there would be.
+    pub(crate) fn of(survey: &Survey) -> Self {
+        let all = survey.macs.filter(|&macs| macs > 0);
+        let share = |all: u64| all.saturating_sub(survey.host_macs) as f64 / all as f64;
+        Self { macs_on_chip: all.map(share), segments: survey.segments }
     }
 
     /// The warning of a model of which the chip does less than half.

@@ -8,7 +8,7 @@ use npukit_graph::quantise::Method;
 use npukit_graph::{Graph, Node, Op};
 use npukit_target::{
     Chosen, CompileOptions, Compiled, Instance, Phase, Problem, SEGMENTS, SegmentPlan, SegmentedInstance,
-    Stage, TargetError,
+    Stage, Survey, TargetError,
 };
 
 use crate::error::Error;
@@ -72,6 +72,14 @@ impl Origin {
         self.whole_or_cut(|origin| {
             let _phase = Phase::begin("compile");
             origin.instance.compile(&origin.model.simplified, &origin.options)
+        })
+    }
+
+    /// What the program would come to.
+    pub(crate) fn survey(&mut self) -> Result<Survey, Error> {
+        self.whole_or_cut(|origin| {
+            let _phase = Phase::begin("survey nodes");
+            origin.instance.survey(&origin.model.simplified, &origin.options)
         })
     }
 

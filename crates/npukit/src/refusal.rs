@@ -21,6 +21,8 @@ pub struct Report {
     pub supported: bool,
     /// The same, and what it would do on the chip.
     pub verdict: Verdict,
+    /// Whether its program was compiled, by which cycles and all memories are known.
+    pub is_compiled: bool,
     /// Everything that stands in the way.
     pub problems: Vec<Problem>,
     /// The same by what is wrong, consequences under their cause.

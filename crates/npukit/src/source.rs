@@ -170,7 +170,7 @@ impl Source {
     }
 
     /// Refuses what the instance has no use for.
-    fn check_calibration(&self, instance: &dyn Instance) -> Result<(), Error> {
+    pub(crate) fn check_calibration(&self, instance: &dyn Instance) -> Result<(), Error> {
         let Calibration { mode, method, .. } = &self.calibration;
         if self.calibration.prepares_nothing() {
             return Err(Error::NothingToPrepare);

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use npukit_base::{counted, plural};
 use npukit_graph::Graph;
-use npukit_target::{Compiled, MemoryReport, Problem, Saturation, Saturations, TargetError, TimeOptions};
+use npukit_target::{
+    Compiled, MemoryReport, Problem, Saturation, Saturations, Survey, TargetError, TimeOptions,
+};
 use serde::Serialize;
 
 use crate::origin::Origin;
@@ -12,12 +14,12 @@ use crate::speed::{Speed, batch, timed};
 use crate::targets::cost_model_name;
 use crate::weights::{Weight, non_finite_constants};
 
-/// Whether a model fits, and what it would do on the chip. Figures are those of the compiled program; of a model that
-/// does not fit there is only the share of its nodes that the chip would take.
+/// Whether a model fits, and what it would do on the chip. Cycles, and some of the memories, are known of a program that
+/// was compiled for this; of a model that does not fit there is only the share of its nodes that the chip would take.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// Whether it compiles as it is.
+    /// Whether the chip takes it as it is: that a program fits every memory is known when there is one.
     pub fits: bool,
     /// Multiply-accumulates of the model; none of one that could not be read to its end.
     pub macs: Option<u64>,
@@ -96,23 +98,17 @@ impl Verdict {
         Self { macs, ..Self::default() }.on_chip(on_chip)
     }
 
-    /// Of a program with a batch that may be stated, and why its time is not known where it is not.
-    pub(crate) fn of(
-        compiled: &dyn Compiled,
-        stated: Option<usize>,
-        saturation: SaturationRisk,
-    ) -> (Self, Option<String>) {
-        let program = compiled.report();
+    /// Of a model that fits.
+    pub(crate) fn of(survey: &Survey, saturation: SaturationRisk) -> Self {
         let verdict = Self {
             fits: true,
-            macs: program.macs,
-            memories: program.memory.iter().map(|(name, memory)| MemoryFill::of(name, memory)).collect(),
+            macs: survey.macs,
+            memories: survey.memory.iter().map(|(name, memory)| MemoryFill::of(name, memory)).collect(),
             saturation: Some(saturation),
-            host_steps: program.host_steps.len(),
+            host_steps: survey.host_steps.len(),
             ..Self::default()
         };
-        let on_chip = program.macs.map(|macs| macs.saturating_sub(compiled.host_macs()));
-        verdict.on_chip(on_chip).timed(compiled, stated)
+        verdict.on_chip(survey.macs.map(|macs| macs.saturating_sub(survey.host_macs)))
     }
 
     fn on_chip(self, macs_on_chip: Option<u64>) -> Self {
@@ -121,7 +117,8 @@ impl Verdict {
         Self { macs_on_chip, share_of_macs_on_chip, ..self }
     }
 
-    fn timed(self, compiled: &dyn Compiled, stated: Option<usize>) -> (Self, Option<String>) {
+    /// With the time of its program, whose batch may be stated, and why that is not known where it is not.
+    pub(crate) fn timed(self, compiled: &dyn Compiled, stated: Option<usize>) -> (Self, Option<String>) {
         match timed(compiled, &TimeOptions::default()) {
             Ok(time) => {
                 let cycles = time.cycles.get(&time.model).copied();

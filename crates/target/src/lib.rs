@@ -27,6 +27,7 @@ mod run_options;
 mod segments;
 mod source_map;
 mod stepper;
+mod survey;
 mod system;
 mod target;
 mod term;
@@ -70,6 +71,7 @@ pub use segments::{
 };
 pub use source_map::{MapError, read_source_map, write_source_map};
 pub use stepper::{Machine, MemoryInfo, Stepper};
+pub use survey::Survey;
 pub use system::{NamedSystems, SystemFigure, SystemName, split_system, system_of, with_system};
 pub use target::{Assembled, CompileOptions, Config, Disassembled, Instance, Preset, PresetSystem, Target};
 pub use term::Term;

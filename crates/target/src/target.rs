@@ -23,6 +23,7 @@ use crate::options::OptionSpec;
 use crate::program::Compiled;
 use crate::read::Reader;
 use crate::stepper::Stepper;
+use crate::survey::Survey;
 use crate::term::Term;
 use crate::vectors::Case;
 
@@ -262,6 +263,18 @@ pub trait Instance: Send + Sync {
     /// memories, with the numbers; options that the target does not take ([`TargetError::Option`]).
     fn compile(&self, _graph: &Graph, _options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         Err(self.unsupported("compile"))
+    }
+
+    /// What `compile` would come to, as far as that is known without a program: unless a target has a quicker way to
+    /// tell, it is compiled for this.
+    ///
+    /// A graph that is to become integers may be given as it is.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::compile`], where they are known before there is a program.
+    fn survey(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
+        Ok(Survey::of(&*self.compile(graph, options)?))
     }
 
     /// A language model on this machine, at the beginning of a text.

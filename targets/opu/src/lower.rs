@@ -116,10 +116,19 @@ pub fn compile(graph: &Graph, config: &Config, options: Options<'_>) -> Result<L
 ///
 /// A graph without problems here can still fail [`compile`] for want of memory.
 pub fn check(graph: &Graph, config: &Config, options: Options<'_>) -> Vec<Problem> {
-    match Builder::new(graph, options, config.types.itype).build() {
+    match layers(graph, config, options) {
         Err(LowerError::Unsupported { problems }) => problems,
         _ => Vec::new(),
     }
+}
+
+/// The layers of a program, before there are constants.
+///
+/// # Errors
+///
+/// Every node that cannot be lowered; features of integers without fraction lengths.
+pub fn layers(graph: &Graph, config: &Config, options: Options<'_>) -> Result<Model, LowerError> {
+    Builder::new(graph, options, config.types.itype).build()
 }
 
 fn costs(timing: &Timing) -> Costs {

@@ -49,7 +49,7 @@ pub use rewrite::lines;
 
 use crate::board;
 use crate::config::{Config, System};
-use crate::program::Program;
+use crate::program::{Program, Usage};
 
 /// Where a layer's bias enters, which decides how results round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -150,6 +150,17 @@ pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
         Err(LowerError::Unsupported { problems }) => problems,
         _ => Vec::new(),
     }
+}
+
+/// The model as it would be compiled, with the use of DRAM1, which does not depend on the schedule.
+///
+/// # Errors
+///
+/// Every node that cannot be lowered; the memory that is too small wherever objects live.
+pub fn survey(graph: &Graph, config: &Config, options: &Options) -> Result<(hir::Model, Usage), LowerError> {
+    let model = hir::build(graph, config, options)?;
+    let plan = memory::Plan::possible(&model, config, options.strategy)?;
+    Ok((model, plan.dram1))
 }
 
 /// The printable forms of the stages, for a person who debugs.

@@ -1,7 +1,7 @@
 //! `npu check`, and [`text`]: what it says, also where another command is refused for it.
 
 use npukit::report::{MemoryFill, Risk, SaturationRisk, Verdict};
-use npukit::verbs::check::{Group, Report, check};
+use npukit::verbs::check::{Group, Report, check, check_program};
 
 use super::comparison::{quantisation, rescaling};
 use super::layers::{host_steps, latency, listing, on_chip};
@@ -14,7 +14,7 @@ use crate::table::{counted, facts, percent, thousands};
 
 pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
     let source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess)?;
-    let report = check(&source, context())?;
+    let report = if args.compile { check_program(&source, context()) } else { check(&source, context()) }?;
     Ok(Answer::new(text(&report), &report).with_success(report.supported))
 }
 
@@ -39,6 +39,8 @@ fn verdict(report: &Report) -> Vec<(String, String)> {
     let by = cost_model.iter().map(|model| format!(" ({model})")).collect::<String>();
     lines.extend(cycles.map(|cycles| fact("cycles", thousands(cycles) + &by)));
     lines.extend(cycles.filter(|_| !is_idle).map(|_| fact("latency", latency(speed))));
+    let untimed = report.supported && !report.is_compiled;
+    lines.extend(untimed.then(|| fact("cycles", "those of a program: `--compile` makes one".to_owned())));
     let steps = Some(report.host_steps.len() as u64).filter(|&steps| steps > 0);
     lines.extend(steps.map(|steps| fact("left to the host", counted(steps, "step"))));
     lines.extend(saturation.as_ref().map(|risk| fact("saturation", saturation_risk(risk))));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Compiled, Problem, TargetError};
+use npukit_target::{Problem, Survey, TargetError};
 
 use crate::Context;
 use crate::batch::machine;
@@ -14,78 +14,121 @@ pub use crate::refusal::Report;
 use crate::remarks::Remarks;
 use crate::source::Source;
 use crate::verdict::{SaturationRisk, Verdict};
-use crate::weights;
+use crate::weights::{self, Weight};
 
-/// Checks a model. What stands in its way is a report, not an error.
+/// Checks a model without making its program, unless there are samples to judge numbers by. What stands in its way is a
+/// report, not an error.
+///
+/// # Errors
+///
+/// Those of [`check_program`].
+pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
+    if source.calibration.inputs.is_empty() {
+        checked(source, context, surveyed)
+    } else {
+        check_program(source, context)
+    }
+}
+
+/// Checks a model and its program: how full memories get, and how long it takes.
 ///
 /// # Errors
 ///
 /// Those of [`compile`](super::compile::compile), and of the machine on samples to calibrate by; but for [`Error::Refused`] and programs that do not fit the
 /// instance, which the report says.
-pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
-    match supported(source, context) {
+pub fn check_program(source: &Source, context: Context<'_>) -> Result<Report, Error> {
+    checked(source, context, compiled)
+}
+
+/// What `judge` says of the model, or why it is refused.
+fn checked(
+    source: &Source,
+    context: Context<'_>,
+    judge: impl Fn(&Source, Origin, Context<'_>) -> Result<Report, Error>,
+) -> Result<Report, Error> {
+    match supported(source, context, judge) {
         Err(Error::Refused { report }) => Ok(*report),
         result => result,
     }
 }
 
-/// Compiles a model.
-///
-/// # Errors
-///
-/// [`Error::Refused`] with everything that stands in its way.
-fn supported(source: &Source, context: Context<'_>) -> Result<Report, Error> {
-    let mut origin = source.read(&[], context)?;
-    origin.admit()?;
+fn supported(
+    source: &Source,
+    context: Context<'_>,
+    judge: impl Fn(&Source, Origin, Context<'_>) -> Result<Report, Error>,
+) -> Result<Report, Error> {
+    let origin = source.read(&[], context)?;
     let (name, Remarks { notes, mut warnings }) = (origin.model.graph.name.clone(), origin.remarks());
     let graph = origin.model.simplified.clone();
-    let compiled = source.quantised(origin, context).and_then(|origin| source.compiled(origin, context));
-    let report = match compiled {
+    let report = match judge(source, origin, context) {
         Err(Error::Target(TargetError::Failed(error))) => {
             Report::refused(Some(&graph), vec![whole_model(&name, &*error)], &BTreeMap::new())
         }
-        result => {
-            let (origin, compiled) = result?;
-            fitting(source, origin, &*compiled, context)?
-        }
+        result => result?,
     };
     warnings.extend(report.warnings);
     let notes = if report.supported { report.notes } else { notes };
     Ok(Report { notes, warnings, ..report })
 }
 
-/// Of a program; with samples to calibrate by, its values are measured on them.
-fn fitting(
-    source: &Source,
-    mut origin: Origin,
-    compiled: &dyn Compiled,
-    context: Context<'_>,
-) -> Result<Report, Error> {
+/// By what the instance tells of the model.
+fn surveyed(source: &Source, mut origin: Origin, _context: Context<'_>) -> Result<Report, Error> {
+    source.check_calibration(&*origin.instance)?;
+    let survey = origin.survey()?;
+    let notes = origin.remarks().notes;
+    let weights = match origin.instance.quantisation() {
+        // Their integers are chosen by samples.
+        Some(_) => Vec::new(),
+        None => origin.altered_weights()?,
+    };
+    let risk = SaturationRisk::of(&origin, &weights, 0, None);
+    let report = fitting(origin, &survey, Verdict::of(&survey, risk), &weights, notes);
+    Ok(Report { is_compiled: false, ..report })
+}
+
+/// By the program; with samples to calibrate by, its values are measured on them.
+fn compiled(source: &Source, mut origin: Origin, context: Context<'_>) -> Result<Report, Error> {
+    origin.admit()?;
+    let (mut origin, compiled) =
+        source.quantised(origin, context).and_then(|origin| source.compiled(origin, context))?;
     // Before the samples are read again, and what they were understood as is taken down again.
     let notes = origin.remarks().notes;
     let samples = source.samples(&mut origin.model, context)?;
-    let measured = (!samples.is_empty()).then(|| machine(compiled, &samples)).transpose()?;
+    let measured = (!samples.is_empty()).then(|| machine(&*compiled, &samples)).transpose()?;
     let saturations = measured.as_ref().map(|(_, saturations)| saturations);
     let weights = origin.altered_weights()?;
     let risk = SaturationRisk::of(&origin, &weights, samples.len(), saturations);
-    let (verdict, untimed) = Verdict::of(compiled, origin.model.batch, risk);
-    let on_chip = OnChip::of(compiled);
-    let program = compiled.report().warnings;
-    let found = on_chip.warning().into_iter().chain(origin.number_warnings()).chain(program);
-    let warnings = found.chain(weights::warnings(&weights)).chain(untimed);
-    let warnings = warnings.collect();
+    let survey = Survey::of(&*compiled);
+    let (verdict, untimed) = Verdict::of(&survey, risk).timed(&*compiled, origin.model.batch);
+    let mut report = fitting(origin, &survey, verdict, &weights, notes);
+    report.warnings.extend(untimed);
+    Ok(report)
+}
+
+/// Of a model that fits.
+fn fitting(
+    origin: Origin,
+    survey: &Survey,
+    verdict: Verdict,
+    altered: &[Weight],
+    notes: Vec<String>,
+) -> Report {
+    let on_chip = OnChip::of(survey);
+    let found = on_chip.warning().into_iter().chain(origin.number_warnings()).chain(survey.warnings.clone());
+    let warnings = found.chain(weights::warnings(altered)).collect();
     let Origin { quantisation, rescaling, .. } = origin;
-    Ok(Report {
+    Report {
         supported: true,
+        is_compiled: true,
         verdict,
         on_chip,
-        host_steps: compiled.report().host_steps,
+        host_steps: survey.host_steps.clone(),
         rescaling,
         quantisation,
         notes,
         warnings,
         ..Report::default()
-    })
+    }
 }
 
 /// A problem of no node in particular: a memory that is too small.

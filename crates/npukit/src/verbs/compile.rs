@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use npukit_base::on_a_line;
 use npukit_graph::Graph;
-use npukit_target::{ArtifactFile, Compiled, HostStepReport, MemoryReport, Phase, TimeOptions};
+use npukit_target::{ArtifactFile, Compiled, HostStepReport, MemoryReport, Phase, Survey, TimeOptions};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -107,7 +107,7 @@ pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, 
     let mut files = encoded(&*compiled)?;
     let (program, time) = (compiled.report(), timed(&*compiled, &TimeOptions::default())?);
     let Remarks { mut notes, mut warnings } = origin.remarks();
-    let on_chip = OnChip::of(&*compiled);
+    let on_chip = OnChip::of(&Survey::of(&*compiled));
     warnings.extend(on_chip.warning());
     warnings.extend(program.warnings);
     let artifacts = names(&files);

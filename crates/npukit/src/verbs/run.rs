@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use npukit_target::{
-    Compiled, HostStepReport, Meaning, RunOptions, RunResult, Saturation, Saturations, TargetError,
+    Compiled, HostStepReport, Meaning, RunOptions, RunResult, Saturation, Saturations, Survey, TargetError,
     TimeOptions, Unset,
 };
 use serde::Serialize;
@@ -341,7 +341,7 @@ impl<'a> Outcome<'a> {
         // Default: an artifact, which has no model beside it, has no remarks.
         let remarks = origin.as_ref().map(Origin::remarks).unwrap_or_default();
         let Remarks { notes, mut warnings } = remarks.with_notes(self.notes);
-        let on_chip = OnChip::of(self.compiled);
+        let on_chip = OnChip::of(&Survey::of(self.compiled));
         warnings.extend(on_chip.warning());
         // Of an artifact its compilation has told.
         warnings.extend(origin.iter().flat_map(|_| program.warnings.iter().cloned()));

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use npukit_target::{
-    Compiled, HostStepReport, InstructionTime, Meaning, Phase, ProgramReport, Stage, TimeOptions, TimeReport,
-    TraceFormat, TraceReport, write_trace,
+    Compiled, HostStepReport, InstructionTime, Meaning, Phase, ProgramReport, Stage, Survey, TimeOptions,
+    TimeReport, TraceFormat, TraceReport, write_trace,
 };
 use serde::Serialize;
 
@@ -184,7 +184,7 @@ impl Report {
             frames_per_second,
             batch,
             warnings,
-            on_chip: OnChip::of(compiled),
+            on_chip: OnChip::of(&Survey::of(compiled)),
             host_steps,
             cost_model,
             time,

@@ -1,6 +1,6 @@
 //! Models of which a target takes a part: segments on the chip, the host between them.
 
-use npukit::verbs::check::check;
+use npukit::verbs::check::{check, check_program};
 use npukit::verbs::compile::{compile, emit};
 use npukit::verbs::lint::lint;
 use npukit::verbs::run::{Request, run};
@@ -48,6 +48,26 @@ fn what_is_refused_in_the_middle_is_the_hosts() {
         let decibels = ran.comparison.unwrap().snr_db.unwrap();
         assert!(decibels > 25.0, "{name}: {decibels} dB");
         assert_eq!(ran.on_chip, report.on_chip);
+    }
+}
+
+/// What is told without a program is what is told of it.
+#[test]
+fn a_survey_is_that_of_the_program() {
+    for target in ["tcu", "opu", "drra:3x4+ext", "pccx"] {
+        let files = decoder();
+        let (surveyed, compiled) = (
+            check(&Source::model("decoder.onnx", target), files.context()).unwrap(),
+            check_program(&Source::model("decoder.onnx", target), files.context()).unwrap(),
+        );
+        assert_eq!((surveyed.is_compiled, compiled.is_compiled), (false, true));
+        assert_eq!(surveyed.on_chip, compiled.on_chip, "{target}");
+        assert_eq!(surveyed.host_steps, compiled.host_steps, "{target}");
+        assert_eq!(surveyed.problems, compiled.problems, "{target}");
+        let known =
+            surveyed.verdict.memories.iter().filter(|memory| !compiled.verdict.memories.contains(memory));
+        assert_eq!(known.count(), 0, "{target}");
+        assert_eq!((surveyed.verdict.cycles, compiled.verdict.cycles.is_some()), (None, true), "{target}");
     }
 }
 

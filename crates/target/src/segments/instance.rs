@@ -10,11 +10,12 @@ use npukit_numeric::NumberFormat;
 
 use super::cut::{Cut, joined};
 use super::plan::SegmentPlan;
-use super::program::{Part, SegmentedProgram};
+use super::program::{Part, SegmentedProgram, distinct, host_steps, together};
 use crate::error::TargetError;
 use crate::name::artifact_stem;
 use crate::phase::Phase;
 use crate::program::Compiled;
+use crate::survey::Survey;
 use crate::target::{CompileOptions, Instance};
 
 /// An instance, and what it takes of one model. Its verbs are those of the instance's compiler; there is nothing to
@@ -132,6 +133,25 @@ impl Instance for SegmentedInstance {
         let model = Some(&options.model_name).filter(|name| !name.is_empty()).unwrap_or(&graph.name);
         let stem = artifact_stem(model, instance);
         Ok(Box::new(SegmentedProgram::new(stem, name, graph, parts, self.plan.reasons.clone())))
+    }
+
+    fn survey(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
+        let reasons = &self.plan.reasons;
+        let chip = |graph: &Graph, options: &CompileOptions| self.instance.survey(graph, options);
+        let host = |graph: Graph| Survey {
+            host_macs: graph.macs(),
+            host_steps: host_steps(&graph, reasons),
+            ..Survey::default()
+        };
+        let parts = self.parts(graph, options, chip, host)?;
+        Ok(Survey {
+            macs: Some(graph.macs()),
+            host_macs: parts.iter().map(|part| part.host_macs).fold(0, u64::saturating_add),
+            segments: parts.iter().map(|part| part.segments).sum(),
+            memory: together(parts.iter().map(|part| &part.memory)),
+            warnings: distinct(parts.iter().flat_map(|part| &part.warnings)),
+            host_steps: parts.into_iter().flat_map(|part| part.host_steps).collect(),
+        })
     }
 
     fn stages(&self) -> &'static [&'static str] {

@@ -88,20 +88,14 @@ impl SegmentedProgram {
 
     /// Why the host computes a node.
     pub fn reason(&self, node: &Node) -> &str {
-        self.reasons.get(&node.name).map_or(BESIDE, String::as_str)
+        reason(&self.reasons, node)
     }
 
     /// Every step of the host, in order: nodes between segments, and what is left of a segment.
     pub fn host_steps(&self) -> Vec<HostStepReport> {
-        let step = |graph: &Graph, node: &Node| HostStepReport {
-            node: node.name.clone(),
-            op: node.op.name().to_owned(),
-            output: node.outputs.iter().map(|&id| &*graph.value(id).name).collect::<Vec<_>>().join(", "),
-            reason: self.reason(node).to_owned(),
-        };
         let steps = |part: &Part| match part {
             Part::Chip(compiled) => compiled.report().host_steps,
-            Part::Host(graph) => graph.nodes.iter().map(|node| step(graph, node)).collect(),
+            Part::Host(graph) => host_steps(graph, &self.reasons),
         };
         self.parts.iter().flat_map(steps).collect()
     }
@@ -144,6 +138,41 @@ impl SegmentedProgram {
     }
 }
 
+/// Why the host computes a node, by those that the machine refuses.
+fn reason<'a>(reasons: &'a BTreeMap<String, String>, node: &Node) -> &'a str {
+    reasons.get(&node.name).map_or(BESIDE, String::as_str)
+}
+
+/// The nodes of a part that the host computes.
+pub(super) fn host_steps(graph: &Graph, reasons: &BTreeMap<String, String>) -> Vec<HostStepReport> {
+    let step = |node: &Node| HostStepReport {
+        node: node.name.clone(),
+        op: node.op.name().to_owned(),
+        output: node.outputs.iter().map(|&id| &*graph.value(id).name).collect::<Vec<_>>().join(", "),
+        reason: reason(reasons, node).to_owned(),
+    };
+    graph.nodes.iter().map(step).collect()
+}
+
+/// Use of memories by segments that run one after the other.
+pub(super) fn together<'a>(
+    segments: impl Iterator<Item = &'a BTreeMap<String, MemoryReport>>,
+) -> BTreeMap<String, MemoryReport> {
+    let mut memory: BTreeMap<String, MemoryReport> = BTreeMap::new();
+    for (name, of_segment) in segments.flatten() {
+        match memory.get_mut(name) {
+            Some(all) => {
+                all.maximum = all.maximum.max(of_segment.maximum);
+                all.aggregate = all.aggregate.saturating_add(of_segment.aggregate);
+            }
+            None => {
+                memory.insert(name.clone(), of_segment.clone());
+            }
+        }
+    }
+    memory
+}
+
 /// The tensor that `reader` reads.
 fn read<'a>(
     values: &'a HashMap<String, Output>,
@@ -155,7 +184,7 @@ fn read<'a>(
 }
 
 /// Each text once: what is said of several segments is said of the whole.
-fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
+pub(super) fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for text in texts {
         if !found.contains(text) {
@@ -174,18 +203,7 @@ impl End {
 impl Compiled for SegmentedProgram {
     fn report(&self) -> ProgramReport {
         let reports = self.reports();
-        let mut memory: BTreeMap<String, MemoryReport> = BTreeMap::new();
-        for (name, of_segment) in reports.iter().flat_map(|report| &report.memory) {
-            match memory.get_mut(name) {
-                Some(all) => {
-                    all.maximum = all.maximum.max(of_segment.maximum);
-                    all.aggregate = all.aggregate.saturating_add(of_segment.aggregate);
-                }
-                None => {
-                    memory.insert(name.clone(), of_segment.clone());
-                }
-            }
-        }
+        let memory = together(reports.iter().map(|report| &report.memory));
         // A choice is one of the whole where it is that of every segment.
         let (first, rest) =
             reports.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));

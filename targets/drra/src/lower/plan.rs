@@ -67,6 +67,13 @@ pub struct Step {
     pub saturates: bool,
 }
 
+impl Step {
+    /// Whether the driver does all of it.
+    pub fn is_host(&self) -> bool {
+        self.tasks.iter().all(|task| matches!(task, Task::Move { .. } | Task::Fill(_)))
+    }
+}
+
 /// Work on vectors.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

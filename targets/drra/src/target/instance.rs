@@ -7,12 +7,13 @@ use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Phase, Problem,
-    ProgramText, Reader, Stage, TargetError, artifact_stem, bytes_of, instance_name, program_text,
+    ProgramText, Reader, Stage, Survey, TargetError, artifact_stem, bytes_of, instance_name, program_text,
 };
 use serde_json::{Value, json};
 
 use super::EXTENDED;
 use super::hand::Written;
+use super::model::host_step;
 use super::options::chosen;
 use crate::agu::Widths;
 use crate::artifact::Model;
@@ -120,6 +121,24 @@ impl Instance for DrraInstance {
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         Ok(Box::new(self.program(graph, options)?))
+    }
+
+    fn survey(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
+        chosen(Stage::Compile, &options.options)?;
+        let prepared = lower::prepare(graph).map_err(TargetError::failed)?;
+        let plan = lower::lower(&self.fabric, &prepared, None).map_err(TargetError::Refused)?;
+        Ok(Survey {
+            macs: Some(prepared.macs()),
+            segments: 1,
+            host_steps: plan
+                .steps
+                .iter()
+                .filter(|step| step.is_host())
+                .map(|step| host_step(&plan, step))
+                .collect(),
+            warnings: self.fabric.unreleased().into_iter().collect(),
+            ..Survey::default()
+        })
     }
 
     fn stages(&self) -> &'static [&'static str] {

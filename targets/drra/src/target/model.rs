@@ -20,7 +20,7 @@ use crate::artifact::model::write;
 use crate::asm::{Listing, disassemble};
 use crate::lower::calls::Call;
 use crate::lower::executable::{Ready, StepCalls};
-use crate::lower::plan::{Step, Task, Value};
+use crate::lower::plan::{Plan, Step, Task, Value};
 use crate::lower::{Executable, Ran, Runner, fits, integer};
 
 /// The cost model there is: the fabric is simulated cycle by cycle.
@@ -58,13 +58,7 @@ impl Model {
     fn host_steps(&self) -> Vec<HostStepReport> {
         let steps = self.executable.plan.steps.iter().zip(&self.executable.calls);
         let own = steps.filter(|(_, calls)| calls.iter().all(Vec::is_empty));
-        own.map(|(step, _)| HostStepReport {
-            node: step.name.clone(),
-            op: step.op.clone(),
-            output: self.value(step.result).name.clone(),
-            reason: reason(step),
-        })
-        .collect()
+        own.map(|(step, _)| host_step(&self.executable.plan, step)).collect()
     }
 
     /// Use of the buffers at the fabric's ends, call by call, and of the instruction memories, kernel by kernel.
@@ -166,6 +160,17 @@ impl Model {
             _ => format!("{count} calls of `{}`", step.name),
         };
         counted.map(text).collect()
+    }
+}
+
+/// A step of the driver, as reports say it.
+pub(super) fn host_step(plan: &Plan, step: &Step) -> HostStepReport {
+    HostStepReport {
+        node: step.name.clone(),
+        op: step.op.clone(),
+        // A step's result was checked where it came from a file.
+        output: plan.values[step.result].name.clone(),
+        reason: reason(step),
     }
 }
 

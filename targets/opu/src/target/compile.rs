@@ -2,11 +2,11 @@
 
 use npukit_graph::Graph;
 use npukit_graph::quantise::{Rounding, Scheme};
-use npukit_target::{CompileOptions, Finding, Phase, Problem, Stage, TargetError, artifact_stem};
+use npukit_target::{CompileOptions, Finding, Phase, Problem, Stage, Survey, TargetError, artifact_stem};
 
 use super::instance::OpuInstance;
 use super::options::chosen;
-use super::program::{Made, OpuProgram};
+use super::program::{Made, OpuProgram, host_step};
 use crate::codec::encode_program;
 use crate::isa::isa;
 use crate::lower::{self, LowerError, Lowered, backend, print};
@@ -49,6 +49,21 @@ impl OpuInstance {
         }
     }
 
+    /// What the layers of a program would be; its memory is known when there are constants.
+    pub(super) fn surveyed(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
+        if !self.config.validity.is_corrected() {
+            return Ok(Survey::of(&self.program(graph, options)?));
+        }
+        let lowering = lower::Options { approximate: approximates(options)?, ..lower::Options::default() };
+        let model = lower::layers(graph, &self.config, lowering).map_err(lower_error)?;
+        Ok(Survey {
+            macs: Some(model.layers.iter().map(|layer| layer.macs).sum()),
+            segments: 1,
+            host_steps: model.outputs.iter().flat_map(|output| &output.steps).map(host_step).collect(),
+            ..Survey::default()
+        })
+    }
+
     /// A program, to be written and run.
     pub(super) fn program(&self, graph: &Graph, options: &CompileOptions) -> Result<OpuProgram, TargetError> {
         let lowered = self.lowered(graph, options)?;
@@ -85,10 +100,14 @@ impl OpuInstance {
     fn lowered(&self, graph: &Graph, options: &CompileOptions) -> Result<Lowered, TargetError> {
         let (quantisation, approximate) = (options.quantisation.as_ref(), approximates(options)?);
         let lowering = lower::Options { quantisation, approximate };
-        lower::compile(graph, &self.config, lowering).map_err(|error| match error {
-            LowerError::Unsupported { problems } => TargetError::Refused(problems),
-            other => TargetError::failed(other),
-        })
+        lower::compile(graph, &self.config, lowering).map_err(lower_error)
+    }
+}
+
+fn lower_error(error: LowerError) -> TargetError {
+    match error {
+        LowerError::Unsupported { problems } => TargetError::Refused(problems),
+        other => TargetError::failed(other),
     }
 }
 

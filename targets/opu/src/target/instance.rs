@@ -6,7 +6,7 @@ use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Problem, ProgramText,
-    Reader, Stepper, TargetError, bytes_of, failure, instance_name, program_text,
+    Reader, Stepper, Survey, TargetError, bytes_of, failure, instance_name, program_text,
 };
 
 use super::compile::{CONV_BOUNDS, STAGES};
@@ -53,6 +53,10 @@ impl Instance for OpuInstance {
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         Ok(Box::new(self.program(graph, options)?))
+    }
+
+    fn survey(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
+        self.surveyed(graph, options)
     }
 
     fn stages(&self) -> &'static [&'static str] {

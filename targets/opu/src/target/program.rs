@@ -120,15 +120,19 @@ impl OpuProgram {
     }
 }
 
+/// A step left to the host, as reports say it.
+pub(super) fn host_step(step: &HostStep) -> HostStepReport {
+    HostStepReport {
+        node: step.node.clone(),
+        op: step.op.name().to_owned(),
+        output: step.output.clone(),
+        reason: step.reason.clone(),
+    }
+}
+
 impl Compiled for OpuProgram {
     fn report(&self) -> ProgramReport {
         let program = &self.program;
-        let step = |step: &HostStep| HostStepReport {
-            node: step.node.clone(),
-            op: step.op.name().to_owned(),
-            output: step.output.clone(),
-            reason: step.reason.clone(),
-        };
         let layers = &program.layers;
         ProgramReport {
             name: program.name.clone(),
@@ -136,7 +140,7 @@ impl Compiled for OpuProgram {
             instructions: program.instructions.len(),
             macs: (!layers.is_empty()).then(|| layers.iter().map(|layer| layer.macs).sum()),
             memory: usage(program),
-            host_steps: program.host_steps.iter().map(step).collect(),
+            host_steps: program.host_steps.iter().map(host_step).collect(),
             layers: layers.iter().map(|layer| layer.name.clone()).collect(),
             choices: program.choices.clone(),
             saturated_constants: self.made.saturated_constants(),

@@ -140,6 +140,23 @@ impl Plan {
         Self::within(model, config, strategy, Some(free / SHARE))
     }
 
+    /// A plan by which the model may be scheduled: of `strategy`, if that is given.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`], where no strategy has a plan.
+    pub fn possible(model: &Model, config: &Config, strategy: Option<Strategy>) -> Result<Self, LowerError> {
+        let others = match &strategy {
+            Some(_) => &[][..],
+            None => &Strategy::ALL[1..],
+        };
+        // Default: all strategies but the first are tried after it.
+        let first = strategy.unwrap_or(Strategy::LocalIsolated);
+        let part = || first.local_vars().then(|| Self::partial(model, config, first).ok()).flatten();
+        let other = || others.iter().find_map(|&strategy| Self::new(model, config, strategy).ok());
+        Self::new(model, config, first).or_else(|error| part().or_else(other).ok_or(error))
+    }
+
     /// Plans a model whose variables take no more than `room` vectors of local memory at once, if that is given.
     fn within(
         model: &Model,

@@ -1,6 +1,7 @@
 //! [`TcuInstance`]: assembler, disassembler and compiler for one architecture.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use npukit_asm::{Assembly, Style};
 use npukit_graph::Graph;
@@ -8,14 +9,14 @@ use npukit_isa::IsaSpec;
 use npukit_isa::program::At;
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Problem, ProgramText,
-    Reader, Severity, Stage, Stepper, Stopped, TargetError, artifact_stem, bytes_of, instance_name,
-    program_text,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, MemoryReport, Problem,
+    ProgramText, Reader, Severity, Stage, Stepper, Stopped, Survey, TargetError, artifact_stem, bytes_of,
+    instance_name, program_text,
 };
 
 use super::hand::Written;
 use super::options::chosen;
-use super::program::TcuProgram;
+use super::program::{TcuProgram, host_step};
 use super::stepper::stepper;
 use crate::board;
 use crate::clock::ClockParams;
@@ -25,6 +26,7 @@ use crate::isa::isa;
 use crate::listing::listing;
 use crate::lower::{self, LowerError, Minimise, Order};
 use crate::op::Op;
+use crate::program::Usage;
 use crate::validate::{self, CUT_VALUE, LOST_ADDITION, MOVED_WRITES, validate_with};
 
 /// An architecture with its name.
@@ -100,6 +102,24 @@ impl Instance for TcuInstance {
         self.check_tables(&compiled.program.instructions)?;
         let program = TcuProgram::compiled(compiled, self.name.clone(), self.system.clone());
         Ok(Box::new(program.for_embedded(embedded).told(told)))
+    }
+
+    /// DRAM1 is what all constants need, wherever they live; the other memories depend on the program.
+    fn survey(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
+        let (graph, warnings) = self.drawn(graph, options)?;
+        let options = self.options(options)?;
+        let (model, dram1) = lower::survey(&graph, &self.config, &options).map_err(lower_error)?;
+        let Usage { maximum, aggregate } = dram1;
+        let unit = "vectors".to_owned();
+        let dram1 = MemoryReport { maximum, aggregate, depth: self.config.dram1_depth, unit };
+        Ok(Survey {
+            macs: Some(model.layers.iter().map(|layer| layer.macs).sum()),
+            segments: 1,
+            host_steps: model.host_steps.iter().map(host_step).collect(),
+            memory: BTreeMap::from([("dram1".to_owned(), dram1)]),
+            warnings,
+            ..Survey::default()
+        })
     }
 
     fn stages(&self) -> &'static [&'static str] {

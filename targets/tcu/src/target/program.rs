@@ -168,21 +168,25 @@ impl TcuProgram {
     }
 }
 
+/// A step left to the host, as reports say it.
+pub(super) fn host_step(step: &HostStep) -> HostStepReport {
+    HostStepReport {
+        node: step.node.clone(),
+        op: step.op.name().to_owned(),
+        output: step.output.clone(),
+        reason: step.reason.clone(),
+    }
+}
+
 impl Compiled for TcuProgram {
     fn report(&self) -> ProgramReport {
-        let step = |step: &HostStep| HostStepReport {
-            node: step.node.clone(),
-            op: step.op.name().to_owned(),
-            output: step.output.clone(),
-            reason: step.reason.clone(),
-        };
         ProgramReport {
             name: self.program.name.clone(),
             target: self.target(),
             instructions: self.program.instructions.len(),
             macs: self.macs(),
             memory: self.memory(),
-            host_steps: self.program.host_steps.iter().map(step).collect(),
+            host_steps: self.program.host_steps.iter().map(host_step).collect(),
             layers: self.program.layers.iter().map(|layer| layer.name.clone()).collect(),
             choices: self.choices.clone(),
             saturated_constants: self.saturated_constants,
