@@ -12,6 +12,7 @@
 //! | `sharing` | what each value is for, and which have one fraction length |
 //! | `choose` | a fraction length for tensors that share it |
 //! | `measure` | what each tensor loses |
+//! | `masks` | numbers that stand for nothing |
 //! | `lift` | networks that pass through integers on their way, as float networks with scales |
 //! | `signs` | which values are never below zero |
 //! | `stated` | fraction lengths of scales that the model itself gives |
@@ -21,6 +22,7 @@
 mod choose;
 mod distribution;
 mod lift;
+mod masks;
 mod measure;
 mod qdq_scales;
 pub mod rows;

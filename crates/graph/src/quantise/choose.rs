@@ -1,6 +1,7 @@
 //! [`Method`]: how large values become, to a fraction length.
 
 use super::distribution::Distribution;
+use super::masks::{is_mask, room};
 use super::{Kind, Scheme};
 
 /// How a fraction length is chosen. All of them take the largest one with which what counts fits.
@@ -26,14 +27,22 @@ pub(super) enum Tensor<'a> {
 }
 
 impl Tensor<'_> {
-    /// The smallest finite element, at most 0, and the largest, at least 0.
-    fn extremes(&self) -> [f64; 2] {
+    /// The smallest finite element, at most 0, and the largest, at least 0; of samples always without masks.
+    fn extremes(&self, with_masks: bool) -> [f64; 2] {
         match self {
             Self::Seen(distribution) => distribution.extremes(),
             Self::Constant(values) => {
-                let finite = values.iter().map(|&x| f64::from(x)).filter(|x| x.is_finite());
+                let counts = |x: f32| x.is_finite() && (with_masks || !is_mask(x));
+                let finite = values.iter().copied().filter(|&x| counts(x)).map(f64::from);
                 finite.fold([0.0; 2], |[low, high], x| [low.min(x), high.max(x)])
             }
+        }
+    }
+
+    fn has_masks(&self) -> bool {
+        match self {
+            Self::Seen(distribution) => distribution.has_masks(),
+            Self::Constant(values) => values.iter().copied().any(is_mask),
         }
     }
 
@@ -68,8 +77,13 @@ impl Tensor<'_> {
 /// The fraction length for tensors that share it.
 pub(super) fn fraction(scheme: &Scheme, kind: Kind, method: Method, tensors: &[Tensor<'_>]) -> i32 {
     let bits = scheme.bits(kind);
-    let extremes = tensors.iter().map(Tensor::extremes);
+    let is_masked = kind == Kind::Activation && tensors.iter().any(Tensor::has_masks);
+    let extremes = tensors.iter().map(|tensor| tensor.extremes(!is_masked));
     let extremes = extremes.fold([0.0f64; 2], |a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+    if is_masked {
+        let largest = extremes.map(f64::abs).into_iter().fold(0.0, f64::max);
+        return largest_that_fits(scheme, bits, [-room(largest), 0.0]);
+    }
     let full = largest_that_fits(scheme, bits, extremes);
     match method {
         Method::MinMax => full,
@@ -139,6 +153,20 @@ mod tests {
         assert_eq!(chosen(Method::Percentile(100.0), &values), 1);
         values.extend(vec![3.0; 10]);
         assert_eq!(chosen(Method::LeastSquares, &values), 2);
+    }
+
+    /// A masked score is below all others, with room for values of either sign.
+    #[test]
+    fn masks_do_not_take_the_bits_of_values() {
+        let scheme = Scheme { activations: 16, ..Scheme::default() };
+        let (scores, mask) = ([-7.5f32, 7.5], [0.0, f32::MIN]);
+        for method in [Method::MinMax, Method::Percentile(99.0), Method::LeastSquares] {
+            let tensors = [Tensor::Constant(&scores), Tensor::Constant(&mask)];
+            let fraction = fraction(&scheme, Kind::Activation, method, &tensors);
+            assert_eq!(fraction, 10, "2 x 7.5 + 16 is below 32");
+            let masked = 7.5 + scheme.nearest(f32::MIN.into(), fraction, 16);
+            assert!(masked <= -7.5 - 16.0, "{masked}");
+        }
     }
 
     proptest! {

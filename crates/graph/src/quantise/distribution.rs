@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit_numeric::Tensor;
 
+use super::masks::is_mask;
 use crate::observe::{Observations, Statistic};
 
 /// The distribution of each value over the samples seen.
@@ -19,6 +20,8 @@ pub struct Distribution {
     extremes: [f32; 2],
     /// All magnitudes are below `2^top`.
     top: i32,
+    /// Whether there were masks, which are not counted.
+    has_masks: bool,
     /// Elements that are 0.
     zeros: u64,
     /// Elements by step of the magnitude, those below 0 first, then those above. Steps without elements are not
@@ -30,6 +33,11 @@ impl Distribution {
     /// The smallest element, at most 0, and the largest, at least 0.
     pub(super) fn extremes(&self) -> [f64; 2] {
         self.extremes.map(f64::from)
+    }
+
+    /// Whether there were masks, which nothing else here counts.
+    pub(super) const fn has_masks(&self) -> bool {
+        self.has_masks
     }
 
     /// The middles of steps with how many elements lie there, zeros left out.
@@ -110,7 +118,8 @@ impl Statistic for Distribution {
     fn note(&mut self, tensor: &Tensor) {
         // Default: integers are not quantised.
         let values = tensor.as_f32().unwrap_or_default();
-        let finite = || values.iter().copied().filter(|x| x.is_finite() && *x != 0.0);
+        let finite = || values.iter().copied().filter(|&x| x.is_finite() && x != 0.0 && !is_mask(x));
+        self.has_masks |= values.iter().copied().any(is_mask);
         self.zeros += values.iter().filter(|x| **x == 0.0).count() as u64;
         let Some(top) = finite().map(exponent).max() else { return };
         self.widen(top);
@@ -132,6 +141,7 @@ impl Statistic for Distribution {
         let ([low, high], [other_low, other_high]) = (self.extremes, other.extremes);
         self.extremes = [low.min(other_low), high.max(other_high)];
         self.zeros += other.zeros;
+        self.has_masks |= other.has_masks;
         if other.counts.is_empty() {
             return;
         }
@@ -211,6 +221,10 @@ mod tests {
         /// No element is further from its step's middle than half a step.
         #[test]
         fn steps_hold_their_elements(x in prop::num::f32::NORMAL | prop::num::f32::POSITIVE | prop::num::f32::NEGATIVE) {
+            if is_mask(x) {
+                prop_assert!(of(&[x]).has_masks() && of(&[x]).points().next().is_none());
+                return Ok(());
+            }
             let (middle, count) = of(&[x]).points().next().unwrap();
             prop_assert_eq!(count, 1);
             let half = 2f64.powi(exponent(x)) / STEPS as f64 / 2.0;

@@ -2,6 +2,7 @@
 
 use npukit_numeric::Tensor;
 
+use super::masks::is_mask;
 use super::{Quantisation, Scheme};
 use crate::ir::{Graph, ValueId};
 use crate::observe::{Observations, Statistic};
@@ -85,7 +86,7 @@ impl Loss {
     }
 
     fn note_one(&mut self, x: f32) {
-        if !x.is_finite() {
+        if !x.is_finite() || is_mask(x) {
             return;
         }
         (self.minimum, self.maximum) = (self.minimum.min(x), self.maximum.max(x));

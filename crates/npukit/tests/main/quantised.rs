@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use npukit::InputFile;
 use npukit::Source;
 use npukit::report::QuantisationReport;
-use npukit::verbs::check::check;
+use npukit::verbs::check::check_program;
 use npukit::verbs::run::{Request, run};
 use npukit_graph::evaluate_all;
 use npukit_import::onnx::proto::{ModelProto, NodeProto, TensorProto, data_type};
@@ -110,7 +110,7 @@ fn scales_of_the_model_are_those_of_the_program() {
     let mut files = Memory::with_digits();
     with_scales(&mut files);
     let of_input = -scale(magnitudes(&files)["image"], 127.0).log2() as i32;
-    let checked = check(&source("opu"), files.context()).unwrap();
+    let checked = check_program(&source("opu"), files.context()).unwrap();
     assert!(checked.supported, "{:?}", checked.problems);
     let inputs = vec![InputFile::parse("x.npy")];
     let (report, _) =
