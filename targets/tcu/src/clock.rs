@@ -139,18 +139,25 @@ impl Clock {
     ///
     /// Stops at the first instruction that the decoder can never hand on.
     pub fn run(&self, ops: &[Op]) -> Timeline {
-        self.run_observed(ops, &mut |_| ())
+        self.run_for(ops, None)
     }
 
     /// As [`Self::run`]; tells `observer` what each unit does, instruction by instruction.
     pub fn run_observed(&self, ops: &[Op], observer: &mut dyn FnMut(Slice)) -> Timeline {
+        self.run_for(ops, Some(observer))
+    }
+
+    /// As [`Self::run_observed`], for somebody or nobody.
+    fn run_for(&self, ops: &[Op], mut observer: Option<&mut dyn FnMut(Slice)>) -> Timeline {
         let phase = Phase::detail("time instructions", ops.len());
         let mut run = Run::new(self.machine.clone());
         let mut instructions = ops.iter().enumerate();
         while let Some((index, op)) = instructions.next()
             && run.step(index, op).is_some()
         {
-            run.machine.spans().slices(index).for_each(&mut *observer);
+            if let Some(observer) = &mut observer {
+                run.machine.spans().slices(index).for_each(observer);
+            }
             phase.tick(index);
         }
         run.finish(ops)

@@ -32,9 +32,10 @@ mod product;
 mod residents;
 mod rewrite;
 pub mod schedule;
-mod search;
+pub(crate) mod search;
 mod separate;
 mod tile;
+mod timed;
 pub mod view;
 mod windows;
 

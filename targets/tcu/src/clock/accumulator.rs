@@ -113,7 +113,6 @@ impl Accumulator {
     #[inline]
     pub(super) fn counts(&mut self, mut visit: impl FnMut(&mut u64)) {
         visit(&mut self.accesses);
-        self.stalls.sums.counts(visit);
     }
 
     /// The last write of a run that was leapt over was to `address`.

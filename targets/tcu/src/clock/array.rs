@@ -70,7 +70,13 @@ impl Array {
     #[inline]
     pub(super) fn counts(&mut self, mut visit: impl FnMut(&mut u64)) {
         visit(&mut self.computed_rows);
-        self.stalls.sums.counts(visit);
+        self.stalls.sums.counts([Stall::ArrayForData, Stall::ArrayForAccumulators], visit);
+    }
+
+    /// Whether the accumulators wait in no window but the one that grows: a row that passes the end of one before it
+    /// would enter later.
+    pub(super) fn is_settled(&self) -> bool {
+        self.windows.len() == 1
     }
 
     /// Whether somebody wants to see each row.

@@ -256,6 +256,18 @@ impl Machine {
         self.is_literal = true;
     }
 
+    /// How much a product moves on from vector to vector.
+    #[cfg(test)]
+    pub(super) fn kept_by_products(&mut self) -> usize {
+        let routed = Routed { queued: 0, source: 0, target: 0 };
+        let (rows, results, last, read) = (0, 0, [0; 4], 0);
+        let mut product = Product { machine: self, zeroes: false, routed, rows, results, last, read };
+        let mut kept = 0;
+        product.times(|_| kept += 1);
+        product.counts(|_| kept += 1);
+        kept
+    }
+
     /// Every stall is remembered from now on.
     pub(super) fn watch_stalls(&mut self) {
         self.meters().into_iter().for_each(|(meter, _)| meter.watch());
@@ -576,6 +588,10 @@ impl Product<'_> {
 }
 
 impl Kept for Product<'_> {
+    fn is_settled(&self) -> bool {
+        self.machine.array.is_settled()
+    }
+
     #[inline]
     fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         self.last.iter_mut().for_each(&mut visit);
@@ -588,7 +604,8 @@ impl Kept for Product<'_> {
     #[inline]
     fn counts(&mut self, mut visit: impl FnMut(&mut u64)) {
         visit(&mut self.machine.local_a_accesses);
-        self.machine.stalls.sums.counts(&mut visit);
+        let kinds = [Stall::LocalANotTaken, Stall::AccumulatorForArray];
+        self.machine.stalls.sums.counts(kinds, &mut visit);
         self.machine.array.counts(&mut visit);
         self.machine.accumulator.counts(visit);
     }

@@ -72,10 +72,10 @@ impl Stalls {
         }
     }
 
-    /// What it counts.
+    /// What it counts of some kinds.
     #[inline]
-    pub(super) fn counts(&mut self, visit: impl FnMut(&mut u64)) {
-        self.0.iter_mut().for_each(visit);
+    pub(super) fn counts<const N: usize>(&mut self, kinds: [Stall; N], mut visit: impl FnMut(&mut u64)) {
+        kinds.into_iter().for_each(|kind| visit(&mut self.0[kind as usize]));
     }
 
     /// Cycles of a kind.

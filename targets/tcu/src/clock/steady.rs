@@ -3,7 +3,8 @@
 //! What the time of a vector follows from are sums and maxima of times kept by the units. When two vectors after each
 //! other have moved every such time on by the same cycles, or left it where it was, then those that stay are behind: a time
 //! that followed from one of them would have been as late a vector before. So all vectors to come move the others on by as
-//! much again, as long as nothing else but time changes from vector to vector.
+//! much again, as long as nothing else but time changes from vector to vector. A time that stays and is ahead, and that
+//! others are compared with, would end that: units know whether there is one.
 
 use super::queue::Cycle;
 
@@ -13,10 +14,12 @@ pub(super) trait Kept {
     fn times(&mut self, visit: impl FnMut(&mut Cycle));
     /// What only grows.
     fn counts(&mut self, visit: impl FnMut(&mut u64));
+    /// Whether nothing else will change on the way: no time that stays is compared with one that may pass it.
+    fn is_settled(&self) -> bool;
 }
 
 /// More than any unit keeps: what does not fit is seen, and no leap is made.
-const MOST: usize = 64;
+const MOST: usize = 56;
 
 /// The vector after which the first look is taken.
 const FIRST: u64 = 3;
@@ -56,6 +59,10 @@ impl Steady {
             return false;
         }
         self.next += 1;
+        if !kept.is_settled() {
+            self.state = State::New;
+            return false;
+        }
         let (alike, count) = self.look(kept);
         self.state = match self.state {
             State::New => State::Seen,
@@ -116,9 +123,13 @@ impl Steady {
 mod tests {
     use proptest::prelude::*;
 
+    use super::MOST;
     use crate::clock::machine::Machine;
     use crate::clock::{Clock, ClockParams};
     use crate::config::Config;
+    use crate::lower::Minimise;
+    use crate::lower::schedule::cheapest;
+    use crate::lower::search::tests as search;
     use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 
     fn run() -> impl Strategy<Value = Strided> {
@@ -160,6 +171,41 @@ mod tests {
         let held = ops.iter().map(|op| format!("{:?}", machine.step(op)));
         let held = held.collect();
         (held, format!("{machine:?}").replace("is_literal: true", "is_literal: false"))
+    }
+
+    /// Of a run of products in step there is one window of results; a second one may be open.
+    #[test]
+    fn all_that_products_move_on_is_seen() {
+        let config = Config::preset("ultra96v2").expect("a preset");
+        let clock = Clock::new(&config, ClockParams::with_latency(20)).expect("whole beats");
+        let mut machine = clock.machine.clone();
+        let product = Op::MatMul {
+            accumulate: false,
+            zeroes: false,
+            local: Strided::default(),
+            accumulator: Strided::default(),
+            size: 100,
+        };
+        machine.step(&product).expect("it is accepted");
+        let kept = machine.kept_by_products();
+        assert!((40..=MOST - 2).contains(&kept), "{kept}");
+    }
+
+    /// Of compiled products: those of many small arrays of weights after each other, whose results come while the next rows
+    /// enter.
+    #[test]
+    fn leaps_end_where_every_vector_of_a_compiled_network_would() {
+        for (accumulator_depth, latency) in [(50, 3), (50, 60), (200, 20)] {
+            let config = Config { local_depth: 400, accumulator_depth, ..search::config() };
+            let model = search::model(&config);
+            let (_, scheduled) =
+                cheapest(&model, &config, None, Minimise::Estimator).expect("it can be scheduled");
+            let params = ClockParams { axi_bits: 32, ..ClockParams::with_latency(latency) };
+            let machine = Clock::new(&config, params).expect("whole beats").machine;
+            let mut literal = machine.clone();
+            literal.be_literal();
+            assert_eq!(known(machine, &scheduled.ops), known(literal, &scheduled.ops));
+        }
     }
 
     proptest! {

@@ -143,13 +143,19 @@ impl Lir {
         }
     }
 
-    /// Fills the array with the rows at `rows` (ascending; the bias first when `has_bias`), unless
-    /// it holds the weights named `key` already.
-    pub fn load_weights(&mut self, key: u64, rows: impl IntoIterator<Item = u64>, has_bias: bool) {
-        if self.array == Some(key) {
-            return;
-        }
-        self.push_rows(rows);
+    /// Whether the array holds the weights named `key`.
+    pub fn has_weights(&self, key: u64) -> bool {
+        self.array == Some(key)
+    }
+
+    /// Local addresses of the array's rows, from the lowest row on, as runs.
+    pub fn roll_rows(&self, rows: impl IntoIterator<Item = u64>) -> Vec<Run> {
+        roll(rows.into_iter().zip(0..), &self.config)
+    }
+
+    /// Fills the array with the rows of `runs` (the bias first when `has_bias`), which are the weights named `key`.
+    pub fn load_weights(&mut self, key: u64, runs: &[Run], has_bias: bool) {
+        self.push_rows(runs);
         if !has_bias {
             self.push_zero_rows(1);
         }
@@ -161,13 +167,12 @@ impl Lir {
         if zeroes > 0 {
             self.push_zero_rows(zeroes);
         }
-        self.push_rows(rows);
+        self.push_rows(&self.roll_rows(rows));
         self.push_zero_rows(1);
         self.array = None;
     }
 
-    fn push_rows(&mut self, rows: impl IntoIterator<Item = u64>) {
-        let runs = roll(rows.into_iter().enumerate().map(|(i, row)| (row, i as u64)), &self.config);
+    fn push_rows(&mut self, runs: &[Run]) {
         // The highest row goes in first.
         for run in runs.iter().rev() {
             self.push(Op::LoadWeights { zeroes: false, local: run.local, size: run.size });

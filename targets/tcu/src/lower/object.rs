@@ -66,8 +66,8 @@ pub fn add_pieces(pieces: &mut Vec<Span>, vectors: impl IntoIterator<Item = VecR
 
 /// Sorts spans and joins those that overlap or touch.
 pub fn merge(mut pieces: Vec<Span>) -> Vec<Span> {
-    // Pieces come in sorted runs, which this sort merges.
-    pieces.sort();
+    // Pieces come in sorted runs, which this sort merges; where one ends makes no difference.
+    pieces.sort_by_key(|piece| (u64::from(piece.object.0) << 32) | u64::from(piece.start));
     pieces.dedup_by(|next, last| {
         let joined = last.object == next.object && next.start <= last.end;
         if joined {

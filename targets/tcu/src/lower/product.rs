@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::arena::Placed;
 use super::hir::{Bias, MatMul, Rows, WeightSet};
 use super::lir::{Run, roll};
 use super::object::{Span, VecRef, add_pieces, merge, spans};
@@ -104,18 +105,34 @@ impl Tile<'_> {
 
     fn load_weights(&mut self, set: &WeightSet) {
         match &set.rows {
-            Rows::Constant(first) => {
-                let Span { object, start, end } = self.rows_from(*first, set.bias);
-                let rows: Vec<u64> = self.local((start..end).map(|index| VecRef { object, index })).collect();
-                let key = (u64::from(object.0) << 32) | u64::from(start);
-                self.state.lir.load_weights(key, rows, set.bias != Bias::None);
-            }
+            Rows::Constant(first) => self.load_constant(*first, set.bias),
             Rows::Variable(rows) => {
                 let zeroes = self.context.config.array_size - rows.len();
                 let rows: Vec<u64> = self.local(rows.iter().copied()).collect();
                 self.state.lir.load_rows(rows, zeroes as u64);
             }
         }
+    }
+
+    /// A constant's rows, unless the array holds them: mostly they follow each other in local memory.
+    fn load_constant(&mut self, first: VecRef, bias: Bias) {
+        let Span { object, start, end } = self.rows_from(first, bias);
+        let key = (u64::from(object.0) << 32) | u64::from(start);
+        if self.state.lir.has_weights(key) {
+            return;
+        }
+        let placed = self.state.arena.locate(first, self.context.plan);
+        let runs = match placed.filter(|placed| end <= placed.span.end) {
+            Some(Placed { span, local }) => {
+                let local = local + u64::from(start - span.start);
+                self.state.lir.roll_rows(local..local + u64::from(end - start))
+            }
+            None => {
+                let vectors = (start..end).map(|index| VecRef { object, index });
+                self.state.lir.roll_rows(self.local(vectors))
+            }
+        };
+        self.state.lir.load_weights(key, &runs, bias != Bias::None);
     }
 
     /// Which of the tile's pixels have an input, at which address, and which lie in the padding.

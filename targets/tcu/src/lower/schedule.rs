@@ -8,7 +8,6 @@ use std::ops::Range;
 
 use npukit_lower::Problem;
 use npukit_target::Phase;
-use rayon::prelude::*;
 
 use super::arena::Arena;
 use super::cost::Minimise;
@@ -16,10 +15,10 @@ use super::error::{LowerError, Memory};
 use super::hir::{Layer, Model};
 use super::memory::{Plan, Strategy};
 use super::next_use::NextUse;
-use super::overlap::overlap;
 use super::search::{Attempt, MAX_INSTRUCTIONS, Search, Tiling};
 use super::separate::separate;
 use super::tile::{Context, State, TileError};
+use super::timed::{Timed, timed};
 use crate::clock::Meter;
 use crate::config::Config;
 use crate::hazard::{Hazard, Pending, hazards};
@@ -208,7 +207,9 @@ fn schedule_layer(
             .map(|attempt| Attempt { ops: separate(attempt.ops, pending, None), ..attempt }),
         Some(meter) => {
             let quickest = timed(attempts, meter, pending, context.config);
-            quickest.filter(|(after, _)| after.cycles() < budget).map(|(after, attempt)| {
+            let quickest = quickest.filter(|Timed { first: (after, _), .. }| after.cycles() < budget);
+            quickest.map(|Timed { first: (after, attempt), tilings }| {
+                search.learn(layer, context.model, tilings);
                 let (tiles, cycles) = (attempt.tiling, after.cycles().saturating_sub(meter.cycles()));
                 tracing::debug!(layer = layer.name(), ?tiles, cycles, "layer scheduled");
                 *meter = after;
@@ -223,26 +224,6 @@ fn schedule_layer(
     state.lir.replay(ops, &after);
     (state.arena, state.limits, state.accumulators) = (arena, limits, accumulators);
     Ok(tiling)
-}
-
-/// The attempt that ends first by the clock, with its instructions in the order that takes least, and the clock after it.
-fn timed(
-    attempts: Vec<Attempt>,
-    meter: &Meter,
-    pending: &Pending,
-    config: &Config,
-) -> Option<(Meter, Attempt)> {
-    let time = |attempt: Attempt| {
-        let ops = separate(overlap(attempt.ops, config), pending, Some(meter));
-        let mut after = meter.clone();
-        ops.iter().for_each(|op| after.push(op));
-        (after, Attempt { ops, ..attempt })
-    };
-    let timed: Vec<(Meter, Attempt)> = attempts.into_par_iter().map(time).collect();
-    for (after, attempt) in &timed {
-        tracing::trace!(tiles = ?attempt.tiling, cycles = after.cycles(), "tiles tried");
-    }
-    timed.into_iter().min_by_key(|(after, _)| after.cycles())
 }
 
 fn insufficient(layer: &Layer, context: Context<'_>, error: TileError) -> LowerError {

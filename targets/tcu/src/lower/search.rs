@@ -165,6 +165,14 @@ impl Search {
         self.known.entry(key).or_insert_with(|| written.iter().map(|attempt| attempt.tiling).collect());
         Ok(written)
     }
+
+    /// Of layers like `layer`, these tilings did best by the clock, which takes far longer than anything else: of the next ones
+    /// no others are tried.
+    pub fn learn(&mut self, layer: &Layer, model: &Model, tilings: Vec<Tiling>) {
+        if !self.is_thorough && tilings.len() > 1 {
+            self.known.insert(alike(layer, model), tilings);
+        }
+    }
 }
 
 /// The largest tiles of a list that fit to their ends.
@@ -367,7 +375,7 @@ fn halvings(n: usize) -> Vec<usize> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use npukit_graph::op::{Conv, Relu};
     use npukit_graph::{Graph, ValueInfo};
     use npukit_numeric::{ElementType, Tensor};
@@ -379,7 +387,7 @@ mod tests {
     use crate::lower::{Options, hir};
 
     /// Arrays of four; few accumulators and little local memory.
-    fn config() -> Config {
+    pub fn config() -> Config {
         Config {
             array_size: 4,
             local_depth: 90,
@@ -391,7 +399,7 @@ mod tests {
     }
 
     /// A convolution of 5 x 5 pixels from three blocks to two.
-    fn model(config: &Config) -> Model {
+    pub fn model(config: &Config) -> Model {
         let mut graph = Graph { name: "net".to_owned(), ..Graph::default() };
         let info = ValueInfo { shape: vec![1, 5, 5, 10], element: ElementType::F32 };
         let x = graph.add_input("x".to_owned(), info);
@@ -461,6 +469,29 @@ mod tests {
         assert!(found.is_sorted_by_key(|&(_, cycles)| cycles), "{found:?}");
         assert_eq!(cycles(&mut search, 3), found, "what is known is found again");
         assert_eq!(cycles(&mut search, 1), found[..1]);
+    }
+
+    /// What the clock has found out of a layer is all that is tried for the next one like it, unless all is looked at.
+    #[test]
+    fn what_was_learnt_is_tried_next() {
+        let config = config();
+        let model = model(&config);
+        let plan = Plan::new(&model, &config, Strategy::LocalIsolated).expect("fits");
+        let context = Context { model: &model, plan: &plan, config: &config };
+        let layer = &model.layers[0];
+        let mut state = State::new(&config, Arena::new(plan.arena.clone()));
+        for (is_thorough, expected) in [(false, 2), (true, 6)] {
+            let mut search = Search { is_thorough, known: HashMap::new() };
+            let mut found = |search: &mut Search| -> Vec<Tiling> {
+                let found = search.layer(&mut state, context, layer, 6).expect("some fit");
+                found.iter().map(|attempt| attempt.tiling).collect()
+            };
+            let first = found(&mut search);
+            search.learn(layer, &model, vec![first[3], first[1]]);
+            let next = found(&mut search);
+            assert_eq!(next.len(), expected);
+            assert!(next.contains(&first[1]) && next.contains(&first[3]), "{next:?}");
+        }
     }
 
     /// Of the same pixels and blocks, then in another order, then of all at once, which are tiles of their own.

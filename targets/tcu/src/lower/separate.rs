@@ -17,6 +17,10 @@ const AHEAD: usize = 16;
 ///
 /// The cheapest by `meter`, which has run what is before; without it, the fewest instructions.
 pub fn separate(mut ops: Vec<Op>, pending: &Pending, meter: Option<&Meter>) -> Vec<Op> {
+    let mut state = pending.clone();
+    if ops.iter().enumerate().all(|(i, op)| state.follow(i, op).is_none()) {
+        return ops;
+    }
     let (mut pending, mut meter) = (pending.clone(), meter.cloned());
     // What is done, and the rest backwards: a repair is made at its end, however long it is.
     let mut done = Vec::with_capacity(ops.len());

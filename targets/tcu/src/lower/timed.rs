@@ -1,0 +1,149 @@
+//! Attempts under the clock: [`timed`] finds the one that ends first.
+//!
+//! The clock takes longer than anything else. It runs through an attempt only as long as that may be among those that
+//! end first: what is found is what timing all of them to their ends would find, whatever the order.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rayon::prelude::*;
+
+use super::overlap::overlap;
+use super::search::{Attempt, Tiling};
+use super::separate::separate;
+use crate::clock::Meter;
+use crate::config::Config;
+use crate::hazard::Pending;
+use crate::op::Op;
+
+/// The attempt that ended first by the clock, with its instructions in the order that takes least and the clock after it; of
+/// those after it the tilings.
+pub struct Timed {
+    /// The first.
+    pub first: (Meter, Attempt),
+    /// Those of as many as are ranked, the first one's first.
+    pub tilings: Vec<Tiling>,
+}
+
+/// Times attempts. One that can be none of the [`RANKED`] that end first is given up as soon as that is known.
+pub fn timed(attempts: Vec<Attempt>, meter: &Meter, pending: &Pending, config: &Config) -> Option<Timed> {
+    let ranks = Ranks::new();
+    let time = |attempt: Attempt| {
+        let ops = separate(overlap(attempt.ops, config), pending, Some(meter));
+        let attempt = Attempt { ops, ..attempt };
+        let after = ranks.time(&attempt.ops, meter.clone());
+        tracing::trace!(tiles = ?attempt.tiling, cycles = after.as_ref().map(Meter::cycles), "tiles tried");
+        after.map(|after| (after, attempt))
+    };
+    let mut timed: Vec<(Meter, Attempt)> = attempts.into_par_iter().filter_map(time).collect();
+    timed.sort_by_key(|(after, _)| after.cycles());
+    let tilings = timed.iter().take(RANKED).map(|(_, attempt)| attempt.tiling).collect();
+    timed.into_iter().next().map(|first| Timed { first, tilings })
+}
+
+/// Attempts whose order by the clock is found out: the one that is taken, and one more for layers that are alike.
+const RANKED: usize = 2;
+
+/// Instructions after which an attempt is compared with those that have ended.
+const UNTIL_COMPARED: usize = 512;
+
+/// When the attempts that ended first did so, of those timed so far; the last one may wait for as many.
+struct Ranks(Mutex<[u64; RANKED]>);
+
+impl Ranks {
+    const fn new() -> Self {
+        Self(Mutex::new([u64::MAX; RANKED]))
+    }
+
+    /// The clock after `ops`; none when as many others as are ranked end earlier.
+    fn time(&self, ops: &[Op], mut meter: Meter) -> Option<Meter> {
+        for part in ops.chunks(UNTIL_COMPARED) {
+            part.iter().for_each(|op| meter.push(op));
+            // Time does not run back.
+            if meter.cycles() > self.last() {
+                return None;
+            }
+        }
+        self.enter(meter.cycles());
+        Some(meter)
+    }
+
+    /// When they ended. Default: what a thread that panicked leaves is whole, as there is nothing between its parts.
+    fn ended(&self) -> MutexGuard<'_, [u64; RANKED]> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn last(&self) -> u64 {
+        self.ended()[RANKED - 1]
+    }
+
+    fn enter(&self, cycles: u64) {
+        let mut ended = self.ended();
+        ended[RANKED - 1] = ended[RANKED - 1].min(cycles);
+        ended.sort_unstable();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ClockParams;
+    use crate::lower::arena::Arena;
+    use crate::lower::cost::Minimise;
+    use crate::lower::memory::{Plan, Strategy};
+    use crate::lower::search::Search;
+    use crate::lower::search::tests::{config, model};
+    use crate::lower::tile::{Context, State};
+
+    /// When each attempt ends, in the order of attempts: every one to its end.
+    fn literally(attempts: Vec<Attempt>, meter: &Meter, config: &Config) -> Vec<(u64, Tiling)> {
+        let time = |Attempt { tiling, ops, .. }: Attempt| {
+            let mut meter = meter.clone();
+            let ops = separate(overlap(ops, config), &Pending::default(), Some(&meter));
+            ops.iter().for_each(|op| meter.push(op));
+            (meter.cycles(), tiling)
+        };
+        attempts.into_iter().map(time).collect()
+    }
+
+    /// Attempts that are given up are none of those that the literal search would rank, on any instance.
+    #[test]
+    fn what_ends_first_is_what_ends_first_of_all() {
+        for (local_depth, accumulator_depth, latency) in
+            [(90, 24, 5), (90, 24, 60), (200, 24, 20), (400, 100, 20), (120, 60, 200)]
+        {
+            let config = Config { local_depth, accumulator_depth, ..config() };
+            let params = ClockParams { axi_bits: 32, ..ClockParams::with_latency(latency) };
+            let meter = Minimise::Clock(params).meter(&config).expect("whole beats");
+            let model = model(&config);
+            let plan = Plan::new(&model, &config, Strategy::LocalIsolated).expect("fits");
+            let context = Context { model: &model, plan: &plan, config: &config };
+            let mut state = State::new(&config, Arena::new(plan.arena.clone()));
+            let mut attempts = || {
+                let mut search = Search::new(&model);
+                search.layer(&mut state, context, &model.layers[0], 6).expect("some fit")
+            };
+            let mut all = literally(attempts(), &meter, &config);
+            all.sort_by_key(|&(cycles, _)| cycles);
+            let Timed { first: (after, attempt), tilings } =
+                timed(attempts(), &meter, &Pending::default(), &config).expect("there is one");
+            assert_eq!((after.cycles(), attempt.tiling), all[0]);
+            let ranked: Vec<Tiling> = all.iter().take(RANKED).map(|&(_, tiling)| tiling).collect();
+            assert_eq!(tilings, ranked);
+        }
+    }
+
+    /// The third of three is given up where it passes the second, even when it is timed last.
+    #[test]
+    fn an_attempt_is_given_up_once_it_cannot_be_ranked() {
+        let ranks = Ranks::new();
+        [70, 40, 50, 90].into_iter().for_each(|cycles| ranks.enter(cycles));
+        assert_eq!(ranks.last(), 50);
+        let config = Config::preset("ultra96v2").expect("a preset");
+        let params = ClockParams::with_latency(20);
+        let meter = Minimise::Clock(params).meter(&config).expect("whole beats");
+        let ops = |count| vec![Op::NoOp; count];
+        assert!(ranks.time(&ops(60), meter.clone()).is_none());
+        assert_eq!(ranks.time(&ops(20), meter.clone()).map(|after| after.cycles() < 40), Some(true));
+        assert!(ranks.time(&ops(45), meter).is_none(), "now the second ends at 40");
+    }
+}
