@@ -1,7 +1,7 @@
 """What trained networks are asked: pages of text, figures, files and sentences that are made here, with known answers.
 
-Everything is seeded and drawn with Pillow and the font that it brings, so that all machines ask the same; only the files
-of `files` are the machine's own.
+Everything is seeded and drawn with Pillow and the font that it brings, so that all machines ask the same; only of
+`files` some are the machine's own.
 """
 
 import gzip
@@ -82,7 +82,8 @@ def person(draw, chance, x, y, scale):
     """A person in shirt and shorts whose head begins at a point."""
     red = chance.randrange(150, 245)
     skin = (red, int(red * 0.76), int(red * 0.62))
-    hair, shirt, shorts = (tuple(chance.randrange(low, high) for _ in range(3)) for low, high in ((10, 90), (30, 230), (30, 160)))
+    colour = lambda low, high: tuple(chance.randrange(low, high) for _ in range(3))
+    hair, shirt, shorts = colour(10, 90), colour(30, 230), colour(30, 160)
     dark = tuple(part * 3 // 5 for part in skin)
     at = lambda *edges: [(x if place % 2 == 0 else y) + edge * scale for place, edge in enumerate(edges)]
     wide = lambda share: max(1, int(share * scale))
@@ -106,7 +107,8 @@ def person(draw, chance, x, y, scale):
 def files(count, root):
     """Contents of files by name: generated ones, then some of each ending out of the checkout, Python and the system."""
     found = dict(generated())
-    places = [root / "crates", root / "docs", root / "tests", root / "models", pathlib.Path(sysconfig.get_path("stdlib")),
+    ours = [root / name for name in ("crates", "docs", "tests", "models")]
+    places = [*ours, pathlib.Path(sysconfig.get_path("stdlib")),
               *map(pathlib.Path, ("/usr/share", "/usr/bin", "/usr/lib"))]
     each, chance = {}, random.Random(0)
     for place in places:
