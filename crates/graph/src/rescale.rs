@@ -4,7 +4,8 @@
 //! change the exponent for nothing, by weights and bias multiplied by powers of two; operators for
 //! which `f(c x) = c f(x)` keep it, so that their operands and results form a class with one
 //! exponent; before any other operator, and at the outputs, a multiplication by a power of two takes
-//! it back. The exponents are the smallest with which every value and constant fits: at least 0, or, to fill the
+//! it back. Where functions of one element are tables, their operands and results have exponents of their own, as
+//! multiplications beside them cost nothing. The exponents are the smallest with which every value and constant fits: at least 0, or, to fill the
 //! format, below 0 where values are small. [`equalise`] does for channels what this does for values. In real
 //! arithmetic the network computes what it did before, and so it does in `f32` as long as no number
 //! becomes subnormal.
@@ -42,6 +43,9 @@ pub struct Limits {
     /// Whether what is small is made larger, too: values and constants then take all bits of the format that
     /// they may.
     pub fill: bool,
+    /// Whether functions of one element take a multiplication by a power of two before and after them for nothing, as
+    /// those do that are looked up in a table.
+    pub functions: bool,
 }
 
 impl Limits {

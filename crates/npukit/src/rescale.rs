@@ -287,7 +287,8 @@ impl<'a> Search<'a> {
         reference.sort_by_key(|stack| order.iter().position(|name| *name == stack.name));
         let mut options = trial.options.clone();
         options.options.extend(plain.report().choices);
-        let ranged = Ranged::new(trial.model.simplified.clone(), trial.samples)?;
+        let apart = trial.instance.taken_apart(&trial.model.simplified, trial.options)?;
+        let ranged = Ranged::new(apart, trial.samples)?;
         Ok(Self { trial, reference, options, ranged })
     }
 
@@ -316,7 +317,8 @@ impl<'a> Search<'a> {
         let Some((largest, step)) = format.and_then(|format| Some((format.largest(), format.step()?))) else {
             return Ok("the target's numbers have no fixed range".to_owned());
         };
-        let limits = |plan: Plan| Limits { largest, step, margin: plan.margin, fill: plan.fill };
+        let functions = self.trial.instance.scales_functions();
+        let limits = |plan: Plan| Limits { largest, step, margin: plan.margin, fill: plan.fill, functions };
         let mut reason = "no scale of its layers makes more of the network fit".to_owned();
         let mut last = None;
         let mut attempt = |plan: Plan, ranged: &Ranged, best: &mut Option<Candidate>| -> Result<(), Error> {
@@ -357,7 +359,7 @@ impl<'a> Search<'a> {
         if mode == Mode::Auto && poor(best) {
             let margin = best.as_ref().map_or(MARGINS[0], |best| best.plan.margin);
             attempt(Plan { margin, fill: true, equalised: false }, &self.ranged, best)?;
-            let even = equalise(&self.trial.model.simplified).map_err(|error| self.failed(error))?;
+            let even = equalise(&self.ranged.graph).map_err(|error| self.failed(error))?;
             if let Some(even) = even.map(|even| Ranged::new(even, self.trial.samples)).transpose()? {
                 attempt(Plan { margin, fill: true, equalised: true }, &even, best)?;
             }

@@ -255,6 +255,21 @@ pub trait Instance: Send + Sync {
         Ok(graph.clone())
     }
 
+    /// The graph with operators in parts as `compile` has them, where these have scales that can be chosen; it computes
+    /// the same.
+    ///
+    /// # Errors
+    ///
+    /// Options that the target does not take; a graph that is not valid.
+    fn taken_apart(&self, graph: &Graph, _options: &CompileOptions) -> Result<Graph, TargetError> {
+        Ok(graph.clone())
+    }
+
+    /// Whether a function of one element takes a multiplication by a power of two before and after it for nothing.
+    fn scales_functions(&self) -> bool {
+        false
+    }
+
     /// Compiles a model.
     ///
     /// # Errors

@@ -132,6 +132,11 @@ pub fn prepare(graph: &Graph, config: &Config, order: Order) -> Graph {
     rewrite::rewrite(graph, config, order).unwrap_or_else(|| graph.clone())
 }
 
+/// `graph` with the operators in parts that lookups make possible, as [`compile`] takes them.
+pub fn taken_apart(graph: &Graph, config: &Config) -> Graph {
+    rewrite::taken_apart(graph, config).unwrap_or_else(|| graph.clone())
+}
+
 /// The names of the values of `graph` that `layer` saves whole. The rewrite keeps them, and adds its own after
 /// them.
 fn saved_values(layer: &hir::Layer, model: &hir::Model, graph: &Graph) -> Vec<String> {

@@ -62,7 +62,7 @@ impl Rewriter {
     fn node(&mut self, node: &Node) -> Result<(), PassError> {
         let Some(&result) = node.outputs.first() else { return Ok(()) };
         let mut new = node.clone();
-        match role(&self.graph, node) {
+        match role(&self.graph, node).within(&self.limits) {
             Role::Real => self.operands(&mut new, 0)?,
             Role::Homogeneous => {
                 let exponent = self.exponent(result);
@@ -73,6 +73,7 @@ impl Rewriter {
             Role::Product => return self.product(new, result),
             Role::Absorbing => return self.absorbing(new),
             Role::Gated => return self.gated(new, result),
+            Role::Function => return self.function(new, result),
         }
         self.graph.nodes.push(new);
         Ok(())
@@ -189,7 +190,10 @@ impl Rewriter {
         let &[x, y] = node.inputs.as_slice() else { return Ok(()) };
         let (sum, wanted) = (self.exponent(x) + self.exponent(y), self.exponent(result));
         if sum <= wanted {
-            node.inputs[0] = self.with_exponent(x, self.exponent(x) + wanted - sum)?;
+            let parts = shares(wanted - sum);
+            for (operand, part) in node.inputs.iter_mut().zip(parts) {
+                *operand = self.with_exponent(*operand, self.exponent(*operand) + part)?;
+            }
             self.graph.nodes.push(node);
             return Ok(());
         }
@@ -227,6 +231,26 @@ impl Rewriter {
         Ok(())
     }
 
+    /// The function between multiplications that no other node reads, so that they may become part of it.
+    fn function(&mut self, mut node: Node, result: ValueId) -> Result<(), PassError> {
+        let x = node.inputs[0];
+        if self.exponent(x) != 0 && self.graph.constant(x).is_none() {
+            let name = self.name(&format!("{}/real", self.graph.value(x).name));
+            let real = self.new_value(name, x, 0);
+            self.multiply(x, real)?;
+            node.inputs[0] = real;
+        }
+        if self.exponent(result) == 0 {
+            self.graph.nodes.push(node);
+            return Ok(());
+        }
+        let name = self.name(&format!("{}/real", self.graph.value(result).name));
+        let real = self.new_value(name, result, 0);
+        node.outputs = vec![real];
+        self.graph.nodes.push(node);
+        self.multiply(real, result)
+    }
+
     /// The operator as it is, on real values.
     fn real(&mut self, mut node: Node) -> Result<(), PassError> {
         self.operands(&mut node, 0)?;
@@ -252,6 +276,15 @@ impl Rewriter {
         Ok(())
     }
 }
+
+/// By how many bits each of two factors is made smaller for a product that is to be by so many: one alone by few, else
+/// both alike, lest one of them loses all that it has.
+fn shares(bits: i32) -> [i32; 2] {
+    if bits <= FEW_BITS { [bits, 0] } else { [bits - bits / 2, bits / 2] }
+}
+
+/// Bits that one factor may lose for both.
+const FEW_BITS: i32 = 4;
 
 /// `2^exponent`.
 fn power(exponent: i32) -> f32 {

@@ -25,6 +25,16 @@ pub(crate) enum Role {
     Absorbing,
     /// Its operand times what [`gate`] makes of it: the result has the operand's exponent.
     Gated,
+    /// A function of one element, with an operand and a result of any exponent where multiplications beside it cost
+    /// nothing; elsewhere it takes and gives real values.
+    Function,
+}
+
+impl Role {
+    /// The role where these limits hold.
+    pub fn within(self, limits: &Limits) -> Self {
+        if self == Self::Function && !limits.functions { Self::Real } else { self }
+    }
 }
 
 /// The role of a node. An operator that is not in the list takes real values.
@@ -61,8 +71,10 @@ pub(crate) fn role(graph: &Graph, node: &Node) -> Role {
             UnaryKind::Neg | UnaryKind::Abs => Role::Homogeneous,
             UnaryKind::HardSigmoid { .. } => Role::Absorbing,
             UnaryKind::HardSwish => Role::Gated,
-            _ => Role::Real,
+            UnaryKind::ThresholdedRelu { .. } => Role::Real,
+            _ => Role::Function,
         },
+        Op::Pow(_) if is_root(graph, node) => Role::Function,
         _ => Role::Real,
     }
 }
@@ -105,6 +117,14 @@ pub(crate) fn scaled_operands(op: &Op) -> usize {
 /// Whether the value is made of floats.
 pub(crate) fn is_float(graph: &Graph, id: ValueId) -> bool {
     graph.value(id).info.element == ElementType::F32
+}
+
+/// Whether a power is one by a fraction or below 0, the same for all elements: others are products.
+fn is_root(graph: &Graph, node: &Node) -> bool {
+    let exponents = node.inputs.get(1).and_then(|&id| graph.constant(id)?.as_f32());
+    let is_root = |power: &f32| power.fract() != 0.0 || *power < 0.0;
+    let alone = node.inputs.first().is_some_and(|&x| graph.constant(x).is_none());
+    alone && matches!(exponents, Some([power]) if is_root(power))
 }
 
 /// The first operand is a value, all others are constants.

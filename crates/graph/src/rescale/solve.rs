@@ -37,7 +37,7 @@ struct Problem {
 
 impl Problem {
     fn new(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Self {
-        let is_real = real_values(graph);
+        let is_real = real_values(graph, limits);
         let classes = classes(graph, &is_real);
         let mut problem =
             Self { is_real, least: vec![None; classes.len()], classes, constraints: Vec::new() };
@@ -71,7 +71,7 @@ impl Problem {
         let Some(&result) = node.outputs.first() else { return };
         let class = self.classes[result.0 as usize];
         match role(graph, node) {
-            Role::Real | Role::Absorbing | Role::Gated => {}
+            Role::Real | Role::Absorbing | Role::Gated | Role::Function => {}
             Role::Homogeneous => {
                 let constants = node.inputs.iter().filter_map(|&id| graph.constant(id));
                 let most = constants.map(|tensor| magnitude(tensor)).fold(0.0, f32::max);
@@ -121,12 +121,13 @@ impl Problem {
     }
 }
 
-fn real_values(graph: &Graph) -> Vec<bool> {
+fn real_values(graph: &Graph, limits: &Limits) -> Vec<bool> {
     let mut real: Vec<bool> = (0..graph.values.len() as u32)
         .map(|id| graph.constant(ValueId(id)).is_some() || !is_float(graph, ValueId(id)))
         .collect();
     graph.inputs.iter().for_each(|input| real[input.0 as usize] = true);
-    for node in graph.nodes.iter().filter(|node| matches!(role(graph, node), Role::Real | Role::Absorbing)) {
+    let is_real = |node: &&Node| matches!(role(graph, node).within(limits), Role::Real | Role::Absorbing);
+    for node in graph.nodes.iter().filter(is_real) {
         node.outputs.iter().for_each(|output| real[output.0 as usize] = true);
     }
     real

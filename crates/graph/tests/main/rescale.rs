@@ -52,6 +52,7 @@ proptest! {
         largest in prop::sample::select(vec![0.0625f64, 0.25, 1.0, 4.0]),
         margin in prop::sample::select(vec![1.0f64, 1.5, 4.0]),
         fill in any::<bool>(),
+        functions in any::<bool>(),
         simplified in any::<bool>(),
     ) {
         let mut graph = random_graph(choices);
@@ -59,7 +60,7 @@ proptest! {
             pass::simplify(&mut graph).unwrap();
         }
         let sample = inputs(&graph, 7);
-        let limits = Limits { largest, step: largest / 256.0, margin, fill };
+        let limits = Limits { largest, step: largest / 256.0, margin, fill, functions };
         let Some(found) = rescaled(&graph, &sample, &limits) else { return Ok(()) };
         for inputs in [sample, inputs(&graph, 8)] {
             let before = evaluate(&graph, &inputs).unwrap();
@@ -120,7 +121,8 @@ fn image(graph: &mut Graph) -> ValueId {
     graph.add_input("x", ValueInfo { shape: vec![1, 2, 2, 1], element: ElementType::F32 })
 }
 
-const FP16BP8: Limits = Limits { largest: 32767.0 / 256.0, step: 1.0 / 256.0, margin: 1.0, fill: false };
+const FP16BP8: Limits =
+    Limits { largest: 32767.0 / 256.0, step: 1.0 / 256.0, margin: 1.0, fill: false, functions: false };
 
 fn exponent(found: &Rescaled, name: &str) -> i32 {
     found.exponents.iter().find(|(value, _)| value == name).map_or(0, |(_, exponent)| *exponent)
@@ -227,6 +229,30 @@ fn what_is_small_fills_the_format() {
     let [before, after] =
         [&graph, &found.graph].map(|graph| evaluate(graph, std::slice::from_ref(&sample)).unwrap());
     assert_eq!(bits(&before[0]), bits(&after[0]));
+}
+
+#[test]
+fn functions_that_are_tables_have_scales_of_their_own() {
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let a = conv(&mut graph, x, 100.0, 0.0, "a");
+    let s = node(&mut graph, Unary { kind: UnaryKind::Sigmoid }, &[a], "s");
+    let m = node(&mut graph, Binary { kind: BinaryKind::Mul }, &[s, s], "m");
+    let b = conv(&mut graph, m, 0.5, 0.0, "b");
+    graph.outputs = vec![b];
+    let sample = f32s(&[1, 2, 2, 1], &[9.0, 0.01, -0.02, 0.0]);
+    let limits = Limits { fill: true, functions: true, ..FP16BP8 };
+    let found = rescaled(&graph, std::slice::from_ref(&sample), &limits).unwrap();
+    // 900 over 2^3 fits; a Sigmoid of 1 fills the format with 2^6, and so does its square.
+    assert_eq!(["a", "s", "m"].map(|name| exponent(&found, name)), [3, -6, -6]);
+    // The function itself takes and gives real values, which nothing else reads.
+    assert_eq!(["a/real", "s/real"].map(|name| exponent(&found, name)), [0, 0]);
+    let [before, after] =
+        [&graph, &found.graph].map(|graph| evaluate(graph, std::slice::from_ref(&sample)).unwrap());
+    assert_eq!(bits(&before[0]), bits(&after[0]));
+    let plain = Limits { functions: false, ..limits };
+    let found = rescaled(&graph, std::slice::from_ref(&sample), &plain).unwrap();
+    assert_eq!(["a", "s", "m"].map(|name| exponent(&found, name)), [3, 0, 0]);
 }
 
 #[test]

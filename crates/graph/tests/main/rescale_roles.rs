@@ -12,7 +12,8 @@ use npukit_numeric::{Tensor, TensorData};
 
 use crate::support::{Net, f32s, i64s};
 
-const FORMAT: Limits = Limits { largest: 32767.0 / 256.0, step: 1.0 / 256.0, margin: 1.0, fill: false };
+const FORMAT: Limits =
+    Limits { largest: 32767.0 / 256.0, step: 1.0 / 256.0, margin: 1.0, fill: false, functions: false };
 
 fn rescaled(net: &Net, limits: &Limits) -> Option<Rescaled> {
     let mut ranges = Ranges::new(&net.graph);
@@ -196,17 +197,19 @@ fn products_have_the_sum_of_their_operands_exponents() {
     assert_eq!([a, b, m].map(|id| exponent(&net, &found, id)), [3, 3, 6]);
     assert_eq!(found.graph.nodes.len(), net.graph.nodes.len());
 
-    // In a sum with something larger, an operand makes up for the rest.
-    let mut net = Net::default();
-    let [a, b] = two_large(&mut net);
-    let m = net.node(Binary { kind: BinaryKind::Mul }, &[a, b]);
-    let larger = times(&mut net, a, 100.0);
-    let sum = net.node(Binary { kind: BinaryKind::Add }, &[m, larger]);
-    let z = times(&mut net, sum, 0.01);
-    let net = net.giving(z);
-    let found = rescaled(&net, &FORMAT).unwrap();
-    assert_eq!([a, b, m, larger].map(|id| exponent(&net, &found, id)), [3, 3, 10, 10]);
-    assert_eq!(found.graph.nodes.len(), net.graph.nodes.len() + 1);
+    // In a sum with something larger, an operand makes up for the rest; for more than four bits both do.
+    for (factor, exponents, multiplications) in [(100.0, 10, 1), (200.0, 11, 2)] {
+        let mut net = Net::default();
+        let [a, b] = two_large(&mut net);
+        let m = net.node(Binary { kind: BinaryKind::Mul }, &[a, b]);
+        let larger = times(&mut net, a, factor);
+        let sum = net.node(Binary { kind: BinaryKind::Add }, &[m, larger]);
+        let z = times(&mut net, sum, 0.01);
+        let net = net.giving(z);
+        let found = rescaled(&net, &FORMAT).unwrap();
+        assert_eq!([a, b, m, larger].map(|id| exponent(&net, &found, id)), [3, 3, exponents, exponents]);
+        assert_eq!(found.graph.nodes.len(), net.graph.nodes.len() + multiplications);
+    }
 }
 
 /// Where the product is added to its own operand, its exponent cannot be the sum; all else fits nevertheless.

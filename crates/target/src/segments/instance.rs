@@ -35,6 +35,20 @@ impl SegmentedInstance {
         self.plan.cut(graph).map_err(TargetError::failed)
     }
 
+    /// The graph with what becomes of its segments in their places.
+    fn changed(
+        &self,
+        graph: &Graph,
+        change: &dyn Fn(&Graph) -> Result<Graph, TargetError>,
+    ) -> Result<Graph, TargetError> {
+        let part = |Cut { place, graph }| match place {
+            Place::Chip => change(&graph),
+            Place::Host => Ok(graph),
+        };
+        let parts: Result<Vec<Graph>, _> = self.cut(graph)?.into_iter().map(part).collect();
+        Ok(joined(graph, &parts?))
+    }
+
     /// What each part of the graph becomes.
     fn parts<T>(
         &self,
@@ -112,12 +126,15 @@ impl Instance for SegmentedInstance {
     }
 
     fn prepare(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
-        let prepare = |Cut { place, graph }| match place {
-            Place::Chip => self.instance.prepare(&graph, options),
-            Place::Host => Ok(graph),
-        };
-        let parts: Result<Vec<Graph>, _> = self.cut(graph)?.into_iter().map(prepare).collect();
-        Ok(joined(graph, &parts?))
+        self.changed(graph, &|segment| self.instance.prepare(segment, options))
+    }
+
+    fn taken_apart(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
+        self.changed(graph, &|segment| self.instance.taken_apart(segment, options))
+    }
+
+    fn scales_functions(&self) -> bool {
+        self.instance.scales_functions()
     }
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {

@@ -17,7 +17,7 @@ pub use limits::no_floats;
 use super::Order;
 use super::error::LowerError;
 use super::hir::{Layer, Lookup, Model, Port, Step};
-use super::lookup_table::Function;
+use super::lookup_table::Scaled;
 use super::object::{ObjectKind, Objects, VecRef};
 use super::ops;
 use super::view::{View, natural_channels};
@@ -84,7 +84,9 @@ pub struct Builder<'g> {
     host_reads: HashSet<ValueId>,
     host_steps: Vec<HostStep>,
     /// Lookup tables made so far, with their functions.
-    pub tables: Vec<(Function, Lookup)>,
+    pub tables: Vec<(Scaled, Lookup)>,
+    /// Multiplications that the table before them does: what they read is multiplied already.
+    pub absorbed: HashSet<NodeId>,
 }
 
 impl<'g> Builder<'g> {
@@ -101,6 +103,7 @@ impl<'g> Builder<'g> {
             host_reads: HashSet::new(),
             host_steps: Vec::new(),
             tables: Vec::new(),
+            absorbed: HashSet::new(),
         }
     }
 
@@ -158,6 +161,11 @@ impl<'g> Builder<'g> {
     /// Adds a step of the host.
     pub fn add_host_step(&mut self, step: HostStep) {
         self.host_steps.push(step);
+    }
+
+    /// The node that alone reads a value, when the host does not.
+    pub fn only_reader(&self, value: ValueId) -> Option<NodeId> {
+        self.fusion.readers.only(value).filter(|_| !self.host_reads.contains(&value))
     }
 
     fn use_of(&self, value: ValueId) -> Use {

@@ -16,6 +16,23 @@ pub enum Function {
     Power(f32),
 }
 
+/// A function between factors: `after function(before x)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scaled {
+    /// The function.
+    pub function: Function,
+    /// What its argument is multiplied by.
+    pub before: f32,
+    /// What its value is multiplied by.
+    pub after: f32,
+}
+
+impl Scaled {
+    fn apply(self, x: f32) -> f32 {
+        self.function.apply(self.before * x) * self.after
+    }
+}
+
 /// What a table may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
@@ -54,9 +71,9 @@ const COARSEST: f64 = 1.0;
 const RELAXATION: f64 = 1.4;
 
 /// The best table there is room for; `None` without room for one of any use.
-pub fn build(function: Function, room: &Room) -> Option<Table> {
+pub fn build(function: Scaled, room: &Room) -> Option<Table> {
     let fit = Fit::new(function, room);
-    let pieces = function.domain(room.format);
+    let pieces = function.function.domain(room.format, function.before.into());
     let mut tolerance = room.format.step().map_or(FLOAT_TOLERANCE, |step| step / 2.0);
     if room.keys < pieces.len() || room.coefficients == 0 {
         return None;
@@ -92,8 +109,8 @@ impl Function {
         }
     }
 
-    /// Where it is defined among the numbers of `format`, in pieces without a pole inside.
-    fn domain(self, format: NumberFormat) -> Vec<[f64; 2]> {
+    /// Where it is defined among the numbers of `format` times `before`, in pieces without a pole inside.
+    fn domain(self, format: NumberFormat, before: f64) -> Vec<[f64; 2]> {
         let fixed = format.step().map(|step| (-format.largest() - step, format.largest(), -step, 0.0));
         // Of the fixed numbers zero itself is one: a pole there gives the largest number.
         // Default: of floats those that networks meet.
@@ -107,8 +124,11 @@ impl Function {
             Self::Power(exponent) if exponent < 0.0 => vec![[above, high]],
             Self::Power(exponent) if exponent.fract() != 0.0 => vec![[0.0, high]],
             Self::Unary(UnaryKind::Sqrt) => vec![[0.0, high]],
-            Self::Unary(UnaryKind::Asin | UnaryKind::Acos | UnaryKind::Atanh) => vec![[-1.0, 1.0]],
-            Self::Unary(UnaryKind::Acosh) => vec![[1.0, high]],
+            Self::Unary(UnaryKind::Asin | UnaryKind::Acos | UnaryKind::Atanh) => {
+                let end = (1.0 / before).min(high);
+                vec![[-end, end]]
+            }
+            Self::Unary(UnaryKind::Acosh) => vec![[(1.0 / before).min(high), high]],
             _ => vec![[low, high]],
         }
     }
@@ -134,7 +154,7 @@ struct Cell {
 
 /// Fits polynomials to a function.
 struct Fit {
-    function: Function,
+    function: Scaled,
     format: NumberFormat,
     coefficients: usize,
     keys: usize,
@@ -145,7 +165,7 @@ struct Fit {
 }
 
 impl Fit {
-    fn new(function: Function, room: &Room) -> Self {
+    fn new(function: Scaled, room: &Room) -> Self {
         let &Room { format, coefficients, keys } = room;
         let magnitudes = (-6..=16).flat_map(|k| [f64::from(k).exp2(), 1.5 * f64::from(k).exp2()]);
         let probes = magnitudes.flat_map(|x| [-x, x]).collect();
@@ -300,7 +320,7 @@ mod tests {
         let format = NumberFormat::Fixed(npukit_numeric::FixedFormat { width: 16, binary_point: 8 });
         for coefficients in 1..=3 {
             let room = Room { format, coefficients, keys: 512 };
-            let table = build(Function::Unary(UnaryKind::Reciprocal), &room).expect("there is room");
+            let table = build(plain(Function::Unary(UnaryKind::Reciprocal)), &room).expect("there is room");
             assert!(table.error < 0.02, "{coefficients} coefficients: {}", table.error);
         }
     }
@@ -317,8 +337,12 @@ mod tests {
     const BYTE: NumberFormat = NumberFormat::Fixed(npukit_numeric::FixedFormat { width: 8, binary_point: 4 });
     const STEP: f64 = 1.0 / 16.0;
 
+    fn plain(function: Function) -> Scaled {
+        Scaled { function, before: 1.0, after: 1.0 }
+    }
+
     fn fit(function: Function, format: NumberFormat, coefficients: usize, keys: usize) -> Fit {
-        Fit::new(function, &Room { format, coefficients, keys })
+        Fit::new(plain(function), &Room { format, coefficients, keys })
     }
 
     fn leaf(low: f64, high: f64) -> Leaf {
@@ -351,7 +375,7 @@ mod tests {
                 (Function::Power(1.5), &positive),
                 (Function::Power(3.0), &all),
             ] {
-                assert_eq!(function.domain(format), *pieces, "{function:?}");
+                assert_eq!(function.domain(format, 1.0), *pieces, "{function:?}");
             }
         }
     }
@@ -448,7 +472,7 @@ mod tests {
         let reciprocal = Function::Unary(UnaryKind::Reciprocal);
         let sigmoid = Function::Unary(UnaryKind::Sigmoid);
         let keys = |function, coefficients, keys| {
-            build(function, &Room { format: BYTE, coefficients, keys }).map(|table| table.keys.len())
+            build(plain(function), &Room { format: BYTE, coefficients, keys }).map(|table| table.keys.len())
         };
         assert_eq!(keys(reciprocal, 1, 1), None, "it has two pieces");
         assert_eq!(keys(reciprocal, 1, 2), Some(2));
@@ -463,7 +487,7 @@ mod tests {
         for kind in [UnaryKind::Sigmoid, UnaryKind::Tanh, UnaryKind::Sqrt, UnaryKind::Softplus] {
             for coefficients in 1..=3 {
                 let room = Room { format: BYTE, coefficients, keys: 256 };
-                let table = build(Function::Unary(kind), &room).expect("there is room");
+                let table = build(plain(Function::Unary(kind)), &room).expect("there is room");
                 assert!(table.error <= STEP / 2.0, "{kind:?}: {}", table.error);
                 assert!(table.keys.windows(2).all(|pair| pair[0] < pair[1]));
                 let first = if kind == UnaryKind::Sqrt { 0 } else { -128 };

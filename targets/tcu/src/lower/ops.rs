@@ -78,7 +78,7 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bo
         Op::Relu(_) => activation::relu(builder, chain),
         Op::LeakyRelu(op) => activation::leaky_relu(builder, chain, op),
         Op::PRelu(_) => activation::prelu(builder, chain, id),
-        Op::Unary(op) => unary::follow(builder, chain, op),
+        Op::Unary(op) => unary::follow(builder, chain, id, op),
         Op::Pow(_) => power::follow(builder, chain, id),
         Op::Reduce(op) => reduce::follow(builder, chain, id, op),
         Op::Clip(op) => activation::clip(builder, chain, op),

@@ -42,6 +42,14 @@ pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
     graph.validate().ok().map(|()| graph)
 }
 
+/// The graph with what `composites` takes apart; none for one that is not valid.
+pub fn taken_apart(graph: &Graph, config: &Config) -> Option<Graph> {
+    graph.validate().ok()?;
+    let mut graph = graph.clone();
+    composites::rewrite(&mut graph, config);
+    graph.validate().ok().map(|()| graph)
+}
+
 /// The largest [`loss`] that is accepted when factors are multiplied into weights: one bit of precision.
 const MAX_LOSS: f64 = 2.0;
 

@@ -94,6 +94,15 @@ impl Instance for TcuInstance {
         Ok(lower::prepare(&graph, &self.config, self.options(options)?.order))
     }
 
+    fn taken_apart(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
+        let (graph, _) = self.drawn(graph, options)?;
+        Ok(lower::taken_apart(&graph, &self.config))
+    }
+
+    fn scales_functions(&self) -> bool {
+        self.config.has_lookup() && self.saturates()
+    }
+
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         let embedded = chosen(Stage::Compile, &options.options)?.text("driver") == Some(EMBEDDED);
         let (graph, told) = self.drawn(graph, options)?;

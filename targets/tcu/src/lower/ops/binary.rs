@@ -46,6 +46,9 @@ pub fn follow(
     if builder.graph.shape(chain.value) != builder.graph.shape(node.outputs[0]) {
         return Ok(false);
     }
+    if builder.absorbed.contains(&id) {
+        return Ok(true);
+    }
     combine(builder, chain, id, binary)
 }
 

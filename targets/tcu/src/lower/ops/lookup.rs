@@ -1,9 +1,13 @@
 //! Functions of one element by the lookup extension.
 
+use npukit_graph::op::{Binary, BinaryKind};
+use npukit_graph::{NodeId, Op, ValueId};
+
 use super::unary::needs_lookup;
-use crate::lower::hir::{Lookup, Step};
-use crate::lower::layers::{Builder, Reject};
-use crate::lower::lookup_table::{Function, Room, Table, build};
+use crate::lower::hir::{ChannelOperand, Lookup, Step};
+use crate::lower::layers::{Builder, Chain, Reject};
+use crate::lower::lookup_table::{Function, Room, Scaled, Table, build};
+use crate::op::SimdOp;
 
 /// The most keys of a table; with more, a lookup takes too long to simulate for what is gained.
 const MAX_KEYS: usize = 1024;
@@ -14,12 +18,66 @@ const SHARE: u64 = 4;
 /// The largest error over `1 + |value|` a table may have.
 const MAX_ERROR: f64 = 1.0 / 16.0;
 
-/// `function(grid)`, called `name` where it is refused.
+/// Applies the function of node `id`, called `name` where it is refused, to the grid. Multiplications by powers of two
+/// before and after it become part of its table.
 ///
 /// # Errors
 ///
 /// An instance without the extension, or one with too little room for a table.
-pub fn step(builder: &mut Builder, function: Function, name: &str) -> Result<Step, Reject> {
+pub fn follow(
+    builder: &mut Builder,
+    chain: &mut Chain,
+    id: NodeId,
+    function: Function,
+    name: &str,
+) -> Result<(), Reject> {
+    let (taken, before) = factors_before(builder, chain);
+    let (readers, after) = factors_after(builder, id);
+    let step = step(builder, Scaled { function, before, after }, name)?;
+    chain.steps.truncate(chain.steps.len() - taken);
+    chain.steps.push(step);
+    builder.absorbed.extend(readers);
+    Ok(())
+}
+
+/// How many of the chain's last steps multiply by powers of two, and by how much together.
+fn factors_before(builder: &Builder, chain: &Chain) -> (usize, f32) {
+    let multiplies = |step: &Step| {
+        matches!(step, Step::ChannelWise { op: SimdOp::Multiply, operand: ChannelOperand::Blocks(_), .. })
+    };
+    let ends = chain.nodes.iter().rev().zip(chain.steps.iter().rev());
+    let factors = ends.map_while(|(&node, step)| factor(builder, node).filter(|_| multiplies(step)));
+    factors.fold((0, 1.0), |(count, product), factor| (count + 1, product * factor))
+}
+
+/// The nodes that multiply the result of `id` by powers of two and nothing else reads on the way, and by how much
+/// together.
+fn factors_after(builder: &Builder, id: NodeId) -> (Vec<NodeId>, f32) {
+    let (mut nodes, mut product, mut at) = (Vec::new(), 1.0, id);
+    while let Some(reader) = builder.only_reader(builder.graph.node(at).outputs[0])
+        && let Some(factor) = factor(builder, reader)
+    {
+        nodes.push(reader);
+        (product, at) = (product * factor, reader);
+    }
+    (nodes, product)
+}
+
+/// The power of two that a node multiplies its operand by, if it does that.
+fn factor(builder: &Builder, id: NodeId) -> Option<f32> {
+    let node = builder.graph.node(id);
+    let Op::Binary(Binary { kind: BinaryKind::Mul }) = node.op else { return None };
+    let scalars = |&value: &ValueId| match builder.graph.constant(value)?.as_f32()? {
+        &[factor] => Some(factor),
+        _ => None,
+    };
+    let same = builder.graph.shape(node.inputs[0]) == builder.graph.shape(node.outputs[0]);
+    let factor = scalars(node.inputs.get(1)?)?;
+    (same && factor > 0.0 && factor.log2().fract() == 0.0).then_some(factor)
+}
+
+/// The lookup of a function.
+fn step(builder: &mut Builder, function: Scaled, name: &str) -> Result<Step, Reject> {
     if builder.config.lookup_tables == 0 {
         // Without its parameters: it has none of these functions.
         return Err(needs_lookup(name.split_once(" {").map_or(name, |(name, _)| name)));
@@ -39,7 +97,7 @@ pub fn step(builder: &mut Builder, function: Function, name: &str) -> Result<Ste
 }
 
 /// Makes the tables and puts them into a constant: the keys, then each coefficient's, all of as many vectors.
-fn place(builder: &mut Builder, function: Function, name: &str) -> Result<Lookup, Reject> {
+fn place(builder: &mut Builder, function: Scaled, name: &str) -> Result<Lookup, Reject> {
     let (n, tables) = (builder.array_size(), builder.config.lookup_tables + 1);
     let coefficients = builder.config.lookup_tables.min(MAX_COEFFICIENTS);
     let vectors = (builder.config.local_depth / SHARE / tables as u64).min(MAX_KEYS.div_ceil(n) as u64);

@@ -35,7 +35,7 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bo
         Some(k) => chain.steps.push(formula(Operand::Grid, (1..k).map(|_| on_grid(SimdOp::Multiply)))),
         None => {
             let name = format!("Pow by {exponent}, which is none of 1 to {MOST}");
-            chain.steps.push(lookup::step(builder, Function::Power(exponent), &name)?);
+            lookup::follow(builder, chain, id, Function::Power(exponent), &name)?;
         }
     }
     Ok(true)

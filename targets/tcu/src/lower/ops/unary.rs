@@ -1,5 +1,6 @@
 //! Functions of one element that the SIMD unit has instructions for.
 
+use npukit_graph::NodeId;
 use npukit_graph::op::{self, UnaryKind};
 
 use super::activation::{formula, needs_register, on_grid, with_scalar};
@@ -14,7 +15,12 @@ use crate::op::SimdOp;
 /// # Errors
 ///
 /// A function that neither the SIMD unit nor a lookup has.
-pub fn follow(builder: &mut Builder, chain: &mut Chain, unary: &op::Unary) -> Result<bool, Reject> {
+pub fn follow(
+    builder: &mut Builder,
+    chain: &mut Chain,
+    id: NodeId,
+    unary: &op::Unary,
+) -> Result<bool, Reject> {
     needs_register(builder)?;
     let steps = match unary.kind {
         UnaryKind::Neg => {
@@ -26,7 +32,10 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, unary: &op::Unary) -> Re
         UnaryKind::HardSigmoid { alpha, beta } => hard_sigmoid(builder, alpha, beta),
         UnaryKind::HardSwish => vec![hard_swish(builder)],
         UnaryKind::ThresholdedRelu { alpha } => vec![thresholded_relu(builder, alpha)],
-        kind => vec![lookup::step(builder, Function::Unary(kind), &format!("{kind:?}"))?],
+        kind => {
+            lookup::follow(builder, chain, id, Function::Unary(kind), &format!("{kind:?}"))?;
+            Vec::new()
+        }
     };
     chain.steps.extend(steps);
     Ok(true)

@@ -88,6 +88,46 @@ const FUNCTIONS: &[(UnaryKind, [f32; 2], [f32; 3])] = &[
     (UnaryKind::Atan, [-9.0, 9.0], [2e-3, 1e-5, 1e-5]),
 ];
 
+/// `kind` between multiplications by constants.
+fn between(before: f32, kind: UnaryKind, after: f32) -> Net {
+    let mut net = Net::new();
+    let x = net.input(&[1, 5, 7, 11]);
+    let times = |net: &mut Net, x, factor: f32| {
+        let name = format!("by {factor}");
+        let factor = net.graph.add_constant(name, Tensor::from_f32(vec![], vec![factor]).unwrap());
+        net.node(Binary { kind: BinaryKind::Mul }, &[x, factor])
+    };
+    let scaled = times(&mut net, x, before);
+    let y = net.node(Unary { kind }, &[scaled]);
+    let y = times(&mut net, y, after);
+    net.graph.outputs = vec![y];
+    net
+}
+
+/// A Sigmoid of an operand that is stored 16 times as large, itself stored 64 times as large: within two steps of the
+/// larger value, in the instructions of the function alone.
+#[test]
+fn powers_of_two_beside_a_function_become_part_of_its_table() {
+    let config = lookups(DataType::Fp16Bp8, 2);
+    let length = |net: &Net| {
+        let compiled = lower::compile(&net.graph, &config, &Options::default()).unwrap();
+        compiled.program.instructions.len()
+    };
+    for (kind, before, after, range) in [
+        (UnaryKind::Sigmoid, 1.0 / 16.0, 64.0, [-120.0, 120.0]),
+        (UnaryKind::Exp, 1.0 / 8.0, 64.0, [-120.0, 0.0]),
+        (UnaryKind::Reciprocal, 1.0 / 64.0, 32.0, [60.0, 120.0]),
+        (UnaryKind::Sqrt, 4.0, 1.0, [0.0, 120.0]),
+    ] {
+        let net = between(before, kind, after);
+        let error = error(&net, &config, range);
+        assert!(error <= TWO_STEPS, "{kind:?}: {error}");
+        assert_eq!(length(&net), length(&unary(kind)), "{kind:?}");
+        // What is no power of two stays a multiplication.
+        assert!(length(&between(0.3, kind, after)) > length(&unary(kind)), "{kind:?}");
+    }
+}
+
 #[test]
 fn functions_are_within_their_bounds() {
     let mut wrong = Vec::new();
