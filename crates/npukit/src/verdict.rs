@@ -21,6 +21,8 @@ use crate::weights::{Weight, non_finite_constants};
 pub struct Verdict {
     /// Whether the chip takes it as it is: that a program fits every memory is known when there is one.
     pub fits: bool,
+    /// Whether nothing runs on the chip, and the host does all of it.
+    pub is_idle: bool,
     /// Multiply-accumulates of the model; none of one that could not be read to its end.
     pub macs: Option<u64>,
     /// Those that the chip does; of a model that does not fit, those of nodes that it takes. None where that is not a
@@ -102,6 +104,7 @@ impl Verdict {
     pub(crate) fn of(survey: &Survey, saturation: SaturationRisk) -> Self {
         let verdict = Self {
             fits: true,
+            is_idle: survey.is_idle,
             macs: survey.macs,
             memories: survey.memory.iter().map(|(name, memory)| MemoryFill::of(name, memory)).collect(),
             saturation: Some(saturation),

@@ -12,6 +12,8 @@ pub struct Survey {
     pub macs: Option<u64>,
     /// Those of them that the host does.
     pub host_macs: u64,
+    /// Whether the machine does nothing of it.
+    pub is_idle: bool,
     /// Programs that the machine runs one after the other, with steps of the host between them.
     pub segments: usize,
     /// Steps left to the host, in order.
@@ -29,6 +31,7 @@ impl Survey {
         Self {
             macs: program.macs,
             host_macs: compiled.host_macs(),
+            is_idle: program.instructions == 0,
             segments: compiled.segments(),
             host_steps: program.host_steps,
             memory: program.memory,

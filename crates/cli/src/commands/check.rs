@@ -30,10 +30,9 @@ pub fn text(report: &Report) -> String {
 
 /// The verdict, as facts. What is not known of a model that does not fit is left out.
 fn verdict(report: &Report) -> Vec<(String, String)> {
-    let Verdict { fits, memories, speed, cycles, cost_model, saturation, .. } = &report.verdict;
+    let Verdict { fits, is_idle, memories, speed, cycles, cost_model, saturation, .. } = &report.verdict;
     let fact = |name: &str, value: String| (name.to_owned(), value);
-    let is_idle = *cycles == Some(0);
-    let mut lines = vec![fact("verdict", if *fits { fitting(report, is_idle) } else { refusal(report) })];
+    let mut lines = vec![fact("verdict", if *fits { fitting(report, *is_idle) } else { refusal(report) })];
     lines.extend(macs(&report.verdict).map(|text| fact("MACs on the chip", text)));
     lines.extend(memories.iter().map(|memory| fact(&format!("memory {}", memory.name), fill(memory))));
     let by = cost_model.iter().map(|model| format!(" ({model})")).collect::<String>();

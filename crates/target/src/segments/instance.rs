@@ -164,6 +164,7 @@ impl Instance for SegmentedInstance {
         Ok(Survey {
             macs: Some(graph.macs()),
             host_macs: parts.iter().map(|part| part.host_macs).fold(0, u64::saturating_add),
+            is_idle: parts.iter().all(|part| part.segments == 0 || part.is_idle),
             segments: parts.iter().map(|part| part.segments).sum(),
             memory: together(parts.iter().map(|part| &part.memory)),
             warnings: distinct(parts.iter().flat_map(|part| &part.warnings)),
