@@ -26,6 +26,7 @@ use crate::fabric::{Cell, Fabric};
 use crate::isa::Isa;
 use crate::kernel;
 use crate::lower::column::columns;
+use crate::lower::plan::Step;
 use crate::lower::{self, Executable};
 use crate::op::Op;
 use crate::pasm;
@@ -129,6 +130,7 @@ impl Instance for DrraInstance {
         let plan = lower::lower(&self.fabric, &prepared, None).map_err(TargetError::Refused)?;
         Ok(Survey {
             macs: Some(prepared.macs()),
+            is_idle: plan.steps.iter().all(Step::is_host),
             segments: 1,
             host_steps: plan
                 .steps
