@@ -330,7 +330,7 @@ def judge(npu, path, call, targets):
 def verdict(npu, path, reading, target):
     """Whether a target takes a network, with its share of products on the chip where that is said."""
     try:
-        report = npu.run("check", path, "--target", target, *reading)
+        report = npu.run("check", path, "--target", target, "--compile", *reading)
     except Refusal as refusal:
         report = refusal.report or {}
     except Crash:

@@ -19,7 +19,8 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 WORDS = """anchor basket candle dragon engine forest garden harbour island jacket kettle ladder market number orange
 pencil quartz river silver tunnel umbrella valley window yellow zebra bridge copper double eagle fabric gravel hollow
 invoice journal kitchen lantern mountain network object picture quality railway signal theatre update village weather
-Amsterdam Berlin Chicago Dublin Geneva Helsinki Jakarta Lisbon Madrid Oslo Prague Quebec Rome Sydney Tokyo Vienna""".split()
+Amsterdam Berlin Chicago Dublin Geneva Helsinki Jakarta Lisbon Madrid Oslo Prague Quebec Rome Sydney Tokyo
+Vienna""".split()
 
 # Height and width of a page, and the lines on it.
 PAGE, LINES = (480, 640), 10
@@ -105,7 +106,7 @@ def person(draw, chance, x, y, scale):
 
 
 def files(count, root):
-    """Contents of files by name: generated ones, then some of each ending out of the checkout, Python and the system."""
+    """Contents of files by name: generated ones, then some of each ending of the checkout, Python and the system."""
     found = dict(generated())
     ours = [root / name for name in ("crates", "docs", "tests", "models")]
     places = [*ours, pathlib.Path(sysconfig.get_path("stdlib")),
