@@ -12,7 +12,7 @@ const TIMED: [(&str, &[&str]); 4] = [
     ("schedule", &["compile", PERCEPTRON, "--target", "tcu", "-o", "out"]),
     ("clock", &["time", PERCEPTRON, "--target", "pccx"]),
     ("evaluate in float", &["run", DIGITS, "--target", "opu", "--input", IMAGES]),
-    ("prove kernels", &["check", PERCEPTRON, "--target", "drra"]),
+    ("prove kernels", &["check", PERCEPTRON, "--target", "drra", "--compile"]),
 ];
 
 /// Name, seconds and depth.
@@ -50,7 +50,7 @@ fn timings_add_up_to_the_whole() {
 #[test]
 fn timings_come_after_the_report_where_they_are_asked_for() {
     let npu = Npu::new();
-    let line = ["check", DIGITS, "--target", "tcu"];
+    let line = ["check", DIGITS, "--target", "tcu", "--compile"];
     let (plain, _) = npu.text(0, &line);
     let (timed, error) = npu.text(0, &[&line[..], &["--timings"]].concat());
     let table = timed.strip_prefix(&plain).unwrap();
@@ -69,7 +69,7 @@ fn with_variable(npu: &Npu, variable: &str, arguments: &[&str]) -> Output {
 #[test]
 fn each_v_logs_more_and_the_answer_stays() {
     let npu = Npu::new();
-    let line = ["check", DIGITS, "--target", "tcu"];
+    let line = ["check", DIGITS, "--target", "tcu", "--compile"];
     let (answer, quiet) = npu.text(0, &line);
     assert_eq!(quiet, "");
     let log = |more: &[&str]| {
