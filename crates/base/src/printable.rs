@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-/// Whether a terminal shows the character, rather than doing what it says: control characters order it about, and
-/// marks of direction change the order in which others are shown.
+/// Whether a terminal shows the character, rather than doing what it says: control characters order it about, marks of
+/// direction change the order in which others are shown, and variation selectors the room that others take.
 pub fn is_printable(c: char) -> bool {
     let is_mark = matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
-    !c.is_control() && !is_mark
+    let is_selector = matches!(c, '\u{FE00}'..='\u{FE0F}');
+    !c.is_control() && !is_mark && !is_selector
 }
 
 /// The text with what is not printable escaped, as `\u{1b}`, but for line ends (`\n` or `\r\n`) and tabs.
@@ -54,7 +55,7 @@ mod tests {
     fn no_control_character_is_left() {
         assert_eq!(printable("a\u{1b}[2J\u{9b}\r\u{202e}b\n\tc"), "a\\u{1b}[2J\\u{9b}\\r\\u{202e}b\n\tc");
         assert_eq!(printable("a\r\n\u{1b}\rb\r\n"), "a\r\n\\u{1b}\\rb\r\n");
-        assert_eq!(on_a_line("a\nb\u{2066}"), "a\\nb\\u{2066}");
+        assert_eq!(on_a_line("a\nb\u{2066}\u{fe0f}"), "a\\nb\\u{2066}\\u{fe0f}");
         assert!(matches!(printable("plain, \u{e9}\n"), Cow::Borrowed(_)));
     }
 }

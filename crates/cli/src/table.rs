@@ -183,6 +183,15 @@ mod tests {
         assert_eq!(facts([("a", "1".to_owned()), ("bcd", "2".to_owned())]), "a    1\nbcd  2\n");
     }
 
+    #[test]
+    fn a_selector_takes_the_room_that_is_shown() {
+        let columns = [Column::text("what it is")];
+        let cell: Cell = "*\u{fe0f}aaaaaaaaaaaaaaaaaaaa".into();
+        let rows = vec![Row::from(vec![cell]).escaped()];
+        let text = laid_out(&columns, rows, &View::default(), Screen { width: Some(12), is_unicode: false });
+        assert_eq!(text, "what it is\n*\\u{fe0f}aaa\naaaaaaaaaaaa\naaaaa\n");
+    }
+
     proptest! {
         #[test]
         fn no_line_is_wider_than_the_screen(

@@ -13,20 +13,14 @@ pub fn elide(names: &[&str], room: usize, ellipsis: &str) -> Vec<String> {
     names.iter().map(|name| middle_out(&short(name), room, ellipsis)).collect()
 }
 
-/// Characters of the screen that a text takes. A selector may widen what is before it.
+/// Characters of the screen that a text takes.
 pub fn width(text: &str) -> usize {
-    let selectors = text.chars().filter(|c| is_selector(*c)).count();
-    text.width() + selectors
+    text.width()
 }
 
-/// How wide a character is at most, also beside others.
+/// How wide a character is at most, also beside others: variation selectors are escaped before.
 fn width_of(c: char) -> usize {
-    // Default: control characters are escaped before.
-    if is_selector(c) { 1 } else { c.width().unwrap_or_default() }
-}
-
-fn is_selector(c: char) -> bool {
-    matches!(c, '\u{FE00}'..='\u{FE0F}')
+    c.width().unwrap_or_default() // Default: so are control characters.
 }
 
 /// The bytes that all names begin with, up to a separator; none where there is nothing to tell apart.
