@@ -53,6 +53,12 @@ pub struct Cli {
     #[arg(long, global = true, value_name = "N", hide_short_help = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(20..))]
     pub width: Option<u16>,
+    /// Search anew for what an earlier compilation has found
+    ///
+    /// Programs are the same with and without: what is kept is how they were found. It lies below the user's cache folder,
+    /// at most 64 MiB, or in the folder that `NPU_CACHE` names; where that is empty, it ends with the command.
+    #[arg(long, global = true, hide_short_help = true)]
+    pub no_cache: bool,
     /// Print the version; with --verbose also what this command is built of
     #[arg(short = 'V', long)]
     pub version: bool,

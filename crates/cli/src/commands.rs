@@ -36,6 +36,7 @@ use crate::args::{
     AccuracyArgs, CalibrationArgs, Cli, Command, MeaningArgs, ModelArgs, ModelSourceArgs, PreprocessArgs,
     Rescale, Resize, SourceArgs, StateArgs, StrictArgs,
 };
+use crate::cache;
 use crate::disk::{Disk, settle};
 use crate::failure::Failure;
 use crate::options::CompileOptions;
@@ -75,9 +76,9 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
 pub use check::text as refusal;
 pub use completions::answer as complete;
 
-/// Files from the disk.
+/// Files from the disk, and what was found before.
 fn context() -> Context<'static> {
-    Context::new(&Disk)
+    Context::new(&Disk).with_cache(cache::current())
 }
 
 fn model_options(args: &ModelArgs) -> ModelOptions {

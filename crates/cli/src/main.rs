@@ -5,6 +5,7 @@
 
 mod answer;
 mod args;
+mod cache;
 mod candidates;
 mod colour;
 mod commands;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         return usage(&error);
     }
     Screen::set(cli.width);
+    cache::set(cli.no_cache);
     colour::set(cli.color);
     let watch = observe::watch(&cli);
     let result = commands::run(&cli);

@@ -9,6 +9,8 @@ mod bench;
 mod boards;
 #[path = "main/by_hand.rs"]
 mod by_hand;
+#[path = "main/cache.rs"]
+mod cache;
 #[path = "main/colours.rs"]
 mod colours;
 #[path = "main/commands.rs"]

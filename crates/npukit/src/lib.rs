@@ -57,9 +57,9 @@ pub use npukit_graph::quantise::Method as QuantiseMethod;
 pub use npukit_numeric::{ElementType, Tensor, TensorData};
 #[doc(inline)]
 pub use npukit_target::{
-    ArtifactFile, Assembled, Compiled, Disassembled, Instance, Limits, Meaning, MemoryInfo, NoFiles, Output,
-    PHASES, Part, Phase, Port, ReadError, Reader, RunOptions, RunResult, Stepper, Target, TargetError, Term,
-    TimeOptions, Unset,
+    ArtifactFile, Assembled, Cache, Compiled, Disassembled, Instance, Limits, Meaning, MemoryInfo, NoFiles,
+    Output, PHASES, Part, Phase, Port, ReadError, Reader, RunOptions, RunResult, Stepper, Target,
+    TargetError, Term, TimeOptions, Unset,
 };
 pub use program::Program;
 #[doc(hidden)] // an argument of the command
@@ -105,6 +105,8 @@ pub mod report {
 pub struct Context<'a> {
     /// Gives files.
     pub reader: &'a dyn Reader,
+    /// Where compilations look for what they have found before; nowhere when none.
+    pub cache: Option<&'a Cache>,
 }
 
 impl<'a> Context<'a> {
@@ -120,6 +122,12 @@ impl<'a> Context<'a> {
     /// assert!(context.reader.read("no-such-file").is_err());
     /// ```
     pub fn new(reader: &'a dyn Reader) -> Self {
-        Self { reader }
+        Self { reader, cache: None }
+    }
+
+    /// The same, with a cache: what is compiled again is not searched for again, and the program is the same.
+    #[must_use]
+    pub fn with_cache(self, cache: &'a Cache) -> Self {
+        Self { cache: Some(cache), ..self }
     }
 }

@@ -148,7 +148,10 @@ impl Source {
     pub(crate) fn read(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
         let instance = self.instance(context.reader)?;
         let model = self.read_model(inputs, context).map_err(|error| of_import(&*instance, error))?;
-        Origin::new(instance, model, self.options.clone())
+        let mut origin = Origin::new(instance, model, self.options.clone())?;
+        // Default: without a cache nothing is kept.
+        origin.options.cache = context.cache.cloned().unwrap_or_default();
+        Ok(origin)
     }
 
     /// The model.

@@ -7,6 +7,7 @@
 
 mod benchmark;
 mod breakdown;
+mod cache;
 mod convert;
 mod diagnosis;
 mod error;
@@ -37,6 +38,7 @@ mod vectors;
 
 pub use benchmark::{Bar, Benchmark, Figure, Measure};
 pub use breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
+pub use cache::{Cache, CacheKey};
 pub use convert::to_element;
 pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
 pub use error::TargetError;

@@ -13,6 +13,7 @@ use npukit_numeric::NumberFormat;
 use serde::Serialize;
 
 use crate::benchmark::Benchmark;
+use crate::cache::Cache;
 use crate::diagnosis::ErrorKind;
 use crate::error::TargetError;
 use crate::generator::{Generator, GeneratorOptions};
@@ -65,7 +66,7 @@ pub enum Config<'a> {
 }
 
 /// What a compilation is asked to do beyond the model.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
     /// File name of the model; artifacts are named after it.
     pub model_name: String,
@@ -76,6 +77,8 @@ pub struct CompileOptions {
     /// How the graph's tensors become integers, for an instance with a [`Instance::quantisation`]; the graph is a
     /// prepared one then, and the values are numbered as there.
     pub quantisation: Option<Quantisation>,
+    /// Where searches look for what they have found before.
+    pub cache: Cache,
 }
 
 /// A program made from text.

@@ -63,7 +63,7 @@ use crate::op::Op;
 use crate::samples::Sample;
 
 /// What the clock needs to know of the memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClockParams {
     /// Cycles from the address of a burst to its first beat.
     pub read_latency: u64,

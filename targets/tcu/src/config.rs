@@ -97,7 +97,7 @@ impl Reading {
 /// An instance of the accelerator: the parameters of a `.tarch` file.
 ///
 /// Depths count vectors of `array_size` scalars.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
     /// Number format.
     pub data_type: DataType,

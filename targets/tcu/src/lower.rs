@@ -14,6 +14,7 @@
 mod alike;
 mod arena;
 pub mod backend;
+mod choices;
 pub mod cost;
 pub mod error;
 mod formula;
@@ -41,7 +42,7 @@ mod windows;
 
 use npukit_graph::Graph;
 pub use npukit_lower::Problem;
-use npukit_target::Phase;
+use npukit_target::{Cache, Phase};
 
 pub use cost::Minimise;
 pub use error::{LowerError, Memory};
@@ -77,6 +78,8 @@ pub struct Options {
     pub minimise: Option<Minimise>,
     /// The graph comes from [`prepare`] and is to be lowered as it is.
     pub prepared: bool,
+    /// Where tilings are looked for that were found before.
+    pub cache: Cache,
 }
 
 /// The printable forms of every stage.
@@ -114,8 +117,8 @@ pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Comp
     let phase = Phase::begin("lower");
     let model = hir::build(graph, config, options)?;
     drop(phase);
-    let (strategy, scheduled) =
-        schedule::cheapest(&model, config, options.strategy, minimise(config, options))?;
+    let scheduled = choices::scheduled(&model, config, options, minimise(config, options))?;
+    let strategy = scheduled.plan.strategy;
     let saturated_constants = model.objects.saturated_constants();
     let results = model.layers.iter().map(|layer| saved_values(layer, &model, graph)).collect();
     let name = options.name.clone().unwrap_or_else(|| graph.name.clone());
@@ -176,7 +179,7 @@ pub fn survey(graph: &Graph, config: &Config, options: &Options) -> Result<(hir:
 /// As [`compile`].
 pub fn stages(graph: &Graph, config: &Config, options: &Options) -> Result<Stages, LowerError> {
     let model = hir::build(graph, config, options)?;
-    let (_, scheduled) = schedule::cheapest(&model, config, options.strategy, minimise(config, options))?;
+    let scheduled = choices::scheduled(&model, config, options, minimise(config, options))?;
     Ok(Stages {
         layers: model.print_layers(),
         hir: model.print_steps(),

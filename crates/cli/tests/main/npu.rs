@@ -101,7 +101,7 @@ pub fn array(shape: &[usize], values: &[f32]) -> Vec<u8> {
 pub fn command(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_npu"));
     command.current_dir(folder).env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8");
-    command.env_remove("NPU_TARGET").env_remove("RUST_LOG");
+    command.env_remove("NPU_TARGET").env_remove("RUST_LOG").env("NPU_CACHE", "");
     command
 }
 

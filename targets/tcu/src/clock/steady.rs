@@ -198,7 +198,7 @@ mod tests {
         for (accumulator_depth, latency) in [(50, 3), (50, 60), (200, 20)] {
             let config = Config { local_depth: 400, accumulator_depth, ..search::config() };
             let model = search::model(&config);
-            let (_, scheduled) =
+            let scheduled =
                 cheapest(&model, &config, None, Minimise::Estimator).expect("it can be scheduled");
             let params = ClockParams { axi_bits: 32, ..ClockParams::with_latency(latency) };
             let machine = Clock::new(&config, params).expect("whole beats").machine;

@@ -4,7 +4,7 @@ use crate::clock::{Clock, ClockParams, Meter};
 use crate::config::Config;
 
 /// Whose cycles the compiler minimises.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Minimise {
     /// Those of the published estimator.
     Estimator,

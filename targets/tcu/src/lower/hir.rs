@@ -61,7 +61,7 @@ pub struct Layer {
 }
 
 /// A step. Lists of references are pixel by pixel, block by block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub enum Step {
     /// Fills the grid with a matrix product.
     MatMul(MatMul),
@@ -136,7 +136,7 @@ impl Step {
 }
 
 /// An operand that all pixels share.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub enum ChannelOperand {
     /// Zero.
     Zero,
@@ -146,7 +146,7 @@ pub enum ChannelOperand {
 
 /// What the ALUs do to one vector of the grid after the other: the register takes `first`, then the
 /// result of each operation; that of the last one goes back to the grid.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Formula {
     /// What the register begins with.
     pub first: Operand,
@@ -162,7 +162,7 @@ impl Formula {
 }
 
 /// `op(operand, register)`, or with the operands swapped.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Operation {
     /// Operation.
     pub op: SimdOp,
@@ -173,7 +173,7 @@ pub struct Operation {
 }
 
 /// A function by lookup: around the closest key, a polynomial of the difference to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lookup {
     /// The constant with all tables: the keys, then each coefficient's, the constant one first.
     pub object: ObjectId,
@@ -186,7 +186,7 @@ pub struct Lookup {
 }
 
 /// An operand of a [`Formula`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub enum Operand {
     /// The grid's vector.
     Grid,
@@ -197,7 +197,7 @@ pub enum Operand {
 }
 
 /// For each window: a bias, and the sum of its vectors times a weight each, in the order of the weights.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct WeightedSum {
     /// The windows.
     pub windows: Windows,
@@ -210,7 +210,7 @@ pub struct WeightedSum {
 }
 
 /// Sets of pixels of the grid before the step, one per pixel of the grid after it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Windows {
     starts: Vec<u32>,
     pixels: Vec<u32>,
@@ -255,7 +255,7 @@ impl Windows {
 
 /// A matrix product: for every pixel and output block, the sum over terms of an input vector times
 /// the term's weights for that block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct MatMul {
     /// One entry per tap and block of input channels.
     pub terms: Vec<Term>,
@@ -277,14 +277,14 @@ impl MatMul {
 
 /// The input vectors that meet one array full of weights: one per pixel, [`VecRef::ZERO`] where the
 /// tap lies in the padding.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Term {
     /// Input vectors.
     pub inputs: Vec<VecRef>,
 }
 
 /// One array full of weights.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WeightSet {
     /// Where its rows are.
     pub rows: Rows,
@@ -303,7 +303,7 @@ impl WeightSet {
 }
 
 /// The vectors that go into the array.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Rows {
     /// `array_size` rows of a constant, from this vector on; the bias is the row before them.
     Constant(VecRef),
@@ -312,7 +312,7 @@ pub enum Rows {
 }
 
 /// What a set of weights adds to its sums.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bias {
     /// Nothing.
     None,

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use npukit_lower::{Lifetime, Uses, place};
+use serde::{Deserialize, Serialize};
 
 use super::error::{LowerError, Memory};
 use super::hir::{ChannelOperand, Layer, Model, Operand, Step};
@@ -16,7 +17,7 @@ use crate::program::Usage;
 
 /// Where variables and constants live. Inputs and outputs are always in DRAM0, and constants are
 /// always in DRAM1 too, whence they are copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Strategy {
     /// Variables in DRAM0, constants in DRAM1.
     LocalIsolated,

@@ -79,7 +79,7 @@ pub fn merge(mut pieces: Vec<Span>) -> Vec<Span> {
 }
 
 /// What an object is for; with the strategy, this decides where it lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
     /// The host writes it to DRAM0 before the program.
     Input,

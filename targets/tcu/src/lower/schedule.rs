@@ -10,6 +10,7 @@ use npukit_lower::Problem;
 use npukit_target::Phase;
 
 use super::arena::Arena;
+use super::choices::Choices;
 use super::cost::Minimise;
 use super::error::{LowerError, Memory};
 use super::hir::{Layer, Model};
@@ -39,6 +40,8 @@ pub struct Scheduled {
     pub layers: Vec<Range<usize>>,
     /// Tiling taken for each layer.
     tilings: Vec<Tiling>,
+    /// Whether what will not be needed for longest gave up its place in local memory.
+    by_next_use: bool,
     /// Use of local memory.
     pub local: Usage,
     /// Use of the accumulators.
@@ -57,36 +60,62 @@ pub fn cheapest(
     config: &Config,
     strategy: Option<Strategy>,
     minimise: Minimise,
-) -> Result<(Strategy, Scheduled), LowerError> {
-    let planned = |strategy| planned(model, config, strategy);
+) -> Result<Scheduled, LowerError> {
     let (first, others) = match strategy {
-        Some(only) if only.local_vars() => {
-            (planned(only).or_else(|_| Plan::partial(model, config, only)), &[][..])
-        }
-        Some(only) => (planned(only), &[][..]),
-        None => (planned(Strategy::LocalIsolated), &Strategy::ALL[1..]),
+        Some(only) => (planned(model, config, only, true), &[][..]),
+        None => (planned(model, config, Strategy::LocalIsolated, false), &Strategy::ALL[1..]),
     };
-    let others: Vec<Plan> = others.iter().filter_map(|&strategy| planned(strategy).ok()).collect();
+    let plan = |&strategy: &Strategy| planned(model, config, strategy, false).ok();
+    let others: Vec<Plan> = others.iter().filter_map(plan).collect();
     let layers = model.layers.len();
-    let phase = Phase::counting("schedule", 2 * (1 + others.len()) * layers);
-    let mut best = first.and_then(|plan| schedule(model, config, plan, minimise, u64::MAX, &phase));
+    let phase = &Phase::counting("schedule", 2 * (1 + others.len()) * layers);
+    let task = Task { model, config, minimise, phase };
+    let mut best = first.and_then(|plan| task.schedule(plan, u64::MAX));
     for (others_done, plan) in others.into_iter().enumerate() {
         phase.reach(2 * (1 + others_done) * layers);
         let budget = best.as_ref().map_or(u64::MAX, |best| best.cycles);
-        if let Ok(cheaper) = schedule(model, config, plan, minimise, budget, &phase) {
+        if let Ok(cheaper) = task.schedule(plan, budget) {
             best = Ok(cheaper);
         }
     }
-    best.map(|best| (best.plan.strategy, best))
+    best
 }
 
-/// Where objects live under a strategy.
+/// Schedules by choices that were made before, where `strategy` was asked for. Instructions are those of the search.
+///
+/// # Errors
+///
+/// As [`cheapest`], if the choices are of another model.
+pub fn again(
+    model: &Model,
+    config: &Config,
+    strategy: Option<Strategy>,
+    choices: Choices,
+    minimise: Minimise,
+) -> Result<Scheduled, LowerError> {
+    let Choices { strategy: chosen, by_next_use, tilings } = choices;
+    let plan = planned(model, config, chosen, strategy.is_some())?;
+    let phase = &Phase::counting("schedule", model.layers.len());
+    let task = Task { model, config, minimise, phase };
+    let arena = Arena::new(plan.arena.clone());
+    let arena = if by_next_use { arena.by_next_use(NextUse::new(model)) } else { arena };
+    let mut state = State::new(config, arena);
+    let scheduled = task.layers(&mut state, Search::decided(tilings), plan, u64::MAX)?;
+    Ok(Scheduled { by_next_use, ..scheduled })
+}
+
+/// Where objects live under a strategy. If that was `asked` for, variables that do not all fit local memory stay there in
+/// part.
 ///
 /// # Errors
 ///
 /// A memory that is too small.
-fn planned(model: &Model, config: &Config, strategy: Strategy) -> Result<Plan, LowerError> {
-    Plan::new(model, config, strategy).inspect_err(|reason| given_up(strategy, reason))
+fn planned(model: &Model, config: &Config, strategy: Strategy, asked: bool) -> Result<Plan, LowerError> {
+    let plan = Plan::new(model, config, strategy).inspect_err(|reason| given_up(strategy, reason));
+    if asked && strategy.local_vars() {
+        return plan.or_else(|_| Plan::partial(model, config, strategy));
+    }
+    plan
 }
 
 fn given_up(strategy: Strategy, reason: &LowerError) {
@@ -97,73 +126,78 @@ fn given_up(strategy: Strategy, reason: &LowerError) {
 /// local memory each time, which takes ResNet-50 from 18 seconds to minutes, for 0.3 % of its cycles.
 const MOST_GIVEN_UP: usize = 500;
 
-/// Schedules under a plan, at most twice: what gives up its place in local memory is once what was not needed for longest,
-/// and then, if that ever happened, what will not be needed for longest. A step of `phase` for each layer.
-///
-/// # Errors
-///
-/// A memory that is too small, or a program of `budget` cycles or more.
-fn schedule(
-    model: &Model,
-    config: &Config,
-    plan: Plan,
+/// What is to be scheduled, with a step of `phase` for each layer.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    model: &'a Model,
+    config: &'a Config,
     minimise: Minimise,
-    budget: u64,
-    phase: &Phase,
-) -> Result<Scheduled, LowerError> {
-    let strategy = plan.strategy;
-    let arena = Arena::new(plan.arena.clone());
-    let mut state = State::new(config, arena.clone());
-    let by_age = schedule_layers(&mut state, model, config, plan.clone(), minimise, budget, phase);
-    let scheduled = if (1..=MOST_GIVEN_UP).contains(&state.arena.gave_up) {
-        // Default: what cannot be scheduled leaves the budget as it is.
-        let budget = by_age.as_ref().map_or(budget, |by_age| by_age.cycles);
-        let mut state = State::new(config, arena.by_next_use(NextUse::new(model)));
-        schedule_layers(&mut state, model, config, plan, minimise, budget, phase).or(by_age)
-    } else {
-        by_age
-    };
-    let scheduled = scheduled.inspect_err(|reason| given_up(strategy, reason))?;
-    tracing::info!(strategy = strategy.name(), cycles = scheduled.cycles, "strategy scheduled");
-    Ok(scheduled)
+    phase: &'a Phase,
 }
 
-/// As [`schedule`], which tells of it, with an arena in which nothing lies.
-fn schedule_layers(
-    state: &mut State,
-    model: &Model,
-    config: &Config,
-    plan: Plan,
-    minimise: Minimise,
-    budget: u64,
-    phase: &Phase,
-) -> Result<Scheduled, LowerError> {
-    let context = Context { model, plan: &plan, config };
-    let mut written = Written { meter: minimise.meter(config), pending: Pending::default() };
-    let mut search = Search::new(model);
-    let mut layers = Vec::new();
-    let mut tilings = Vec::new();
-    for (i, layer) in model.layers.iter().enumerate() {
-        let first = state.lir.ops.len();
-        state.arena.enter(i);
-        tilings.push(schedule_layer(state, (&mut written, &mut search), context, layer, budget)?);
-        state.arena.retire(plan.last_needed(i));
-        layers.push(first..state.lir.ops.len());
-        phase.advance();
+impl Task<'_> {
+    /// Schedules under a plan, at most twice: what gives up its place in local memory is once what was not needed for
+    /// longest, and then, if that ever happened, what will not be needed for longest.
+    ///
+    /// # Errors
+    ///
+    /// A memory that is too small, or a program of `budget` cycles or more.
+    fn schedule(self, plan: Plan, budget: u64) -> Result<Scheduled, LowerError> {
+        let Self { model, config, .. } = self;
+        let strategy = plan.strategy;
+        let arena = Arena::new(plan.arena.clone());
+        let mut state = State::new(config, arena.clone());
+        let by_age = self.layers(&mut state, Search::new(model), plan.clone(), budget);
+        let scheduled = if (1..=MOST_GIVEN_UP).contains(&state.arena.gave_up) {
+            // Default: what cannot be scheduled leaves the budget as it is.
+            let budget = by_age.as_ref().map_or(budget, |by_age| by_age.cycles);
+            let mut state = State::new(config, arena.by_next_use(NextUse::new(model)));
+            let scheduled = self.layers(&mut state, Search::new(model), plan, budget);
+            scheduled.map(|scheduled| Scheduled { by_next_use: true, ..scheduled }).or(by_age)
+        } else {
+            by_age
+        };
+        let scheduled = scheduled.inspect_err(|reason| given_up(strategy, reason))?;
+        tracing::info!(strategy = strategy.name(), cycles = scheduled.cycles, "strategy scheduled");
+        Ok(scheduled)
     }
-    let State { lir, arena, limits, .. } = state;
-    let local = Usage {
-        maximum: plan.local.maximum.max(arena.highest),
-        aggregate: plan.local.aggregate + arena.aggregate,
-    };
-    let accumulators = Usage { maximum: limits.accumulators, aggregate: limits.accumulators_aggregate };
-    let cycles = written.meter.map_or(lir.cycles, |meter| meter.cycles());
-    let ops = std::mem::take(&mut lir.ops);
-    // Whatever the stages above did, nothing goes out that hardware computes otherwise.
-    if let Some(hazard) = hazards(&ops).into_iter().next() {
-        return Err(lost(model, &layers, hazard));
+
+    /// Schedules the layers one after the other, from a state in which nothing lies in the arena.
+    fn layers(
+        self,
+        state: &mut State,
+        mut search: Search,
+        plan: Plan,
+        budget: u64,
+    ) -> Result<Scheduled, LowerError> {
+        let Self { model, config, minimise, phase } = self;
+        let context = Context { model, plan: &plan, config };
+        let mut written = Written { meter: minimise.meter(config), pending: Pending::default() };
+        let mut layers = Vec::new();
+        let mut tilings = Vec::new();
+        for (i, layer) in model.layers.iter().enumerate() {
+            let first = state.lir.ops.len();
+            state.arena.enter(i);
+            tilings.push(schedule_layer(state, (&mut written, &mut search), context, layer, budget)?);
+            state.arena.retire(plan.last_needed(i));
+            layers.push(first..state.lir.ops.len());
+            phase.advance();
+        }
+        let State { lir, arena, limits, .. } = state;
+        let local = Usage {
+            maximum: plan.local.maximum.max(arena.highest),
+            aggregate: plan.local.aggregate + arena.aggregate,
+        };
+        let accumulators = Usage { maximum: limits.accumulators, aggregate: limits.accumulators_aggregate };
+        let cycles = written.meter.map_or(lir.cycles, |meter| meter.cycles());
+        let ops = std::mem::take(&mut lir.ops);
+        // Whatever the stages above did, nothing goes out that hardware computes otherwise.
+        if let Some(hazard) = hazards(&ops).into_iter().next() {
+            return Err(lost(model, &layers, hazard));
+        }
+        let (by_next_use, config) = (false, config.clone());
+        Ok(Scheduled { plan, ops, cycles, layers, tilings, by_next_use, local, accumulators, config })
     }
-    Ok(Scheduled { plan, ops, cycles, layers, tilings, local, accumulators, config: config.clone() })
 }
 
 /// What is known of the instructions written so far.
@@ -254,6 +288,12 @@ fn too_long(layer: &Layer, instructions: usize) -> LowerError {
 }
 
 impl Scheduled {
+    /// What was chosen, by which [`again`] gives the same.
+    pub fn choices(&self) -> Choices {
+        let (strategy, by_next_use) = (self.plan.strategy, self.by_next_use);
+        Choices { strategy, by_next_use, tilings: self.tilings.clone() }
+    }
+
     /// The listing, with the layers' names and tilings between.
     pub fn print(&self, model: &Model) -> String {
         let mut text = String::new();

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::alike::{Alike, alike};
 use super::arena::Arena;
@@ -20,7 +21,7 @@ use super::tile::{Context, Limits, State, TileError, emit};
 use crate::op::Op;
 
 /// How a layer is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tiling {
     /// Pixels of a tile.
     pub pixels: usize,
@@ -88,13 +89,20 @@ pub struct Search {
     is_thorough: bool,
     /// The tilings that did best for a layer, by what makes layers alike; the best first.
     known: HashMap<Alike, Vec<Tiling>>,
+    /// Where all was decided before: the tilings of the layers to come.
+    decided: Option<std::vec::IntoIter<Tiling>>,
 }
 
 impl Search {
     /// Before the first layer.
     pub fn new(model: &Model) -> Self {
         let vectors = model.layers.iter().map(products).fold(0, u64::saturating_add);
-        Self { is_thorough: vectors < SMALL, known: HashMap::new() }
+        Self { is_thorough: vectors < SMALL, known: HashMap::new(), decided: None }
+    }
+
+    /// No search: a tiling for each layer.
+    pub fn decided(tilings: Vec<Tiling>) -> Self {
+        Self { is_thorough: false, known: HashMap::new(), decided: Some(tilings.into_iter()) }
     }
 }
 
@@ -140,7 +148,10 @@ impl Search {
         layer: &Layer,
         count: usize,
     ) -> Result<Vec<Attempt>, TileError> {
-        let lists = tilings(layer);
+        let lists = match &mut self.decided {
+            Some(tilings) => vec![tilings.next().into_iter().collect()],
+            None => tilings(layer),
+        };
         if let [only] = &lists[..]
             && let [only] = only[..]
         {
@@ -463,7 +474,7 @@ pub(crate) mod tests {
         let mut thorough = Search::new(&model);
         let of_thorough: Vec<u64> = cycles(&mut thorough, 6).into_iter().map(|(_, cycles)| cycles).collect();
         assert_eq!((of_thorough.len(), of_thorough[0]), (6, all[0]));
-        let mut search = Search { is_thorough: false, known: HashMap::new() };
+        let mut search = Search { is_thorough: false, known: HashMap::new(), decided: None };
         let found = cycles(&mut search, 3);
         assert_eq!((found.len(), found[0].1), (3, all[0]));
         assert!(found.is_sorted_by_key(|&(_, cycles)| cycles), "{found:?}");
@@ -481,7 +492,7 @@ pub(crate) mod tests {
         let layer = &model.layers[0];
         let mut state = State::new(&config, Arena::new(plan.arena.clone()));
         for (is_thorough, expected) in [(false, 2), (true, 6)] {
-            let mut search = Search { is_thorough, known: HashMap::new() };
+            let mut search = Search { is_thorough, known: HashMap::new(), decided: None };
             let mut found = |search: &mut Search| -> Vec<Tiling> {
                 let found = search.layer(&mut state, context, layer, 6).expect("some fit");
                 found.iter().map(|attempt| attempt.tiling).collect()

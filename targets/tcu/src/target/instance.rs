@@ -262,6 +262,7 @@ impl TcuInstance {
             order: chosen.word("order", order).unwrap_or_default(),
             minimise: chosen.word("minimise", |name| self.minimise(name)).or(minimise),
             prepared,
+            cache: options.cache.clone(),
         })
     }
 

@@ -1,0 +1,44 @@
+//! What compilations have found, kept below the user's cache folder for the next ones.
+
+use std::env;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+use etcetera::BaseStrategy;
+use npukit::Cache;
+
+/// Names another folder than the user's for it; empty, none.
+const VARIABLE: &str = "NPU_CACHE";
+
+static CURRENT: OnceLock<Cache> = OnceLock::new();
+
+/// From now on there is a cache, unless it `is_off`.
+pub fn set(is_off: bool) {
+    let cache = if is_off { Cache::default() } else { Cache::new(build(), folder()) };
+    // The first one stays.
+    let _ = CURRENT.set(cache);
+}
+
+/// The cache of this process.
+pub fn current() -> &'static Cache {
+    CURRENT.get_or_init(Cache::default)
+}
+
+/// Where entries outlive the process; nowhere, where nobody says.
+fn folder() -> Option<PathBuf> {
+    match env::var_os(VARIABLE) {
+        Some(folder) if folder.is_empty() => None,
+        Some(folder) => Some(folder.into()),
+        None => Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("npukit")),
+    }
+}
+
+/// What tells this build from all others that choose otherwise: its version, and the size and time of its file.
+fn build() -> String {
+    let facts = env::current_exe().and_then(|path| path.metadata());
+    // Default: what has no file is told apart by its version.
+    let (size, time) = facts.map_or((0, None), |facts| (facts.len(), facts.modified().ok()));
+    let time = time.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    format!("npu {} {size} {time:?}", env!("CARGO_PKG_VERSION"))
+}

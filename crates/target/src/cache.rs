@@ -1,0 +1,177 @@
+//! [`Cache`]: what long searches have found, kept for the next compilation of the same.
+//!
+//! What is kept are choices, never results: a program is written anew by them. So what is found there may be stale or
+//! damaged without harm, as long as who reads it checks that the choices can be followed.
+
+mod folder;
+
+use std::fmt;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use indexmap::IndexMap;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use folder::Folder;
+
+/// Bytes that are kept in memory at most; what was kept first goes first.
+const MOST_BYTES: usize = 16 << 20;
+
+/// What searches have found: in the memory of this process, and in a folder if there is one. The default keeps nothing.
+/// Copies share what they keep, also between threads.
+#[derive(Clone, Default)]
+pub struct Cache(Option<Arc<Kept>>);
+
+struct Kept {
+    build: String,
+    memory: Mutex<Memory>,
+    folder: Option<Folder>,
+}
+
+#[derive(Default)]
+struct Memory {
+    entries: IndexMap<u64, Arc<[u8]>>,
+    bytes: usize,
+}
+
+/// What is searched for, by its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheKey(u64);
+
+impl Cache {
+    /// A cache in memory, and in `folder`, which is made when there is something to keep. Other builds of npukit
+    /// choose otherwise: what the one called `build` finds is what it kept.
+    ///
+    /// Processes may share a folder. It holds at most 4,096 entries and 64 MiB; those that were not asked for
+    /// longest go first. Where it cannot be written, nothing is kept there, and nobody is told but the log.
+    pub fn new(build: String, folder: Option<PathBuf>) -> Self {
+        let (memory, folder) = (Mutex::default(), folder.map(Folder::new));
+        Self(Some(Arc::new(Kept { build, memory, folder })))
+    }
+
+    /// The key of `content`, of this kind of search; none where nothing is kept. `content` is not asked for then.
+    pub fn key<T: Hash>(&self, kind: &str, content: impl FnOnce() -> T) -> Option<CacheKey> {
+        let kept = self.0.as_deref()?;
+        Some(CacheKey(digest(&(&kept.build, kind, content()))))
+    }
+
+    /// What was kept under `key`; none if that is not known or cannot be read.
+    pub fn find<T: DeserializeOwned>(&self, key: CacheKey) -> Option<T> {
+        let kept = self.0.as_deref()?;
+        let bytes = kept.find(key)?;
+        // What cannot be read is searched for again.
+        serde_json::from_slice(&bytes).inspect_err(|error| tracing::debug!(%error, "cache not read")).ok()
+    }
+
+    /// Keeps `found` under `key`.
+    pub fn keep(&self, key: CacheKey, found: &impl Serialize) {
+        let Some(kept) = self.0.as_deref() else { return };
+        match serde_json::to_vec(found) {
+            Ok(bytes) => kept.keep(key, bytes.into()),
+            Err(error) => tracing::debug!(%error, "not kept"),
+        }
+    }
+}
+
+impl Kept {
+    fn find(&self, key: CacheKey) -> Option<Arc<[u8]>> {
+        let known = self.memory(|memory| memory.entries.get(&key.0).cloned());
+        known.or_else(|| {
+            let bytes: Arc<[u8]> = self.folder.as_ref()?.find(key)?.into();
+            self.memory(|memory| memory.keep(key, Arc::clone(&bytes)));
+            Some(bytes)
+        })
+    }
+
+    fn keep(&self, key: CacheKey, bytes: Arc<[u8]>) {
+        if let Some(folder) = &self.folder
+            && let Err(error) = folder.keep(key, &bytes)
+        {
+            tracing::debug!(%error, "not kept in the folder");
+        }
+        self.memory(|memory| memory.keep(key, bytes));
+    }
+
+    fn memory<T>(&self, what: impl FnOnce(&mut Memory) -> T) -> T {
+        // A thread that panicked while it held the memory leaves at worst a wrong count of bytes.
+        what(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Memory {
+    fn keep(&mut self, key: CacheKey, bytes: Arc<[u8]>) {
+        self.bytes += bytes.len();
+        if let Some(before) = self.entries.insert(key.0, bytes) {
+            self.bytes -= before.len();
+        }
+        while self.bytes > MOST_BYTES
+            && let Some((_, first)) = self.entries.shift_remove_index(0)
+        {
+            self.bytes -= first.len();
+        }
+    }
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let folder = self.0.as_ref().and_then(|kept| kept.folder.as_ref());
+        f.debug_struct("Cache").field("keeps", &self.0.is_some()).field("folder", &folder).finish()
+    }
+}
+
+/// The same number for the same content, in every process of a build.
+fn digest(content: &impl Hash) -> u64 {
+    let mut hasher = BuildHasherDefault::<DefaultHasher>::default().build_hasher();
+    content.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(cache: &Cache, content: u32) -> CacheKey {
+        cache.key("numbers", || content).expect("a cache that keeps")
+    }
+
+    #[test]
+    fn what_was_kept_is_found_by_content_kind_and_build() {
+        let cache = Cache::new("one".to_owned(), None);
+        cache.keep(key(&cache, 7), &[1, 2]);
+        assert_eq!(cache.clone().find::<[u8; 2]>(key(&cache, 7)), Some([1, 2]), "copies share");
+        assert_eq!(cache.find::<[u8; 2]>(key(&cache, 8)), None);
+        assert_eq!(cache.find::<String>(key(&cache, 7)), None, "it is no text");
+        assert_ne!(cache.key("letters", || 7), cache.key("numbers", || 7));
+        assert_ne!(Cache::new("two".to_owned(), None).key("numbers", || 7), cache.key("numbers", || 7));
+    }
+
+    #[test]
+    fn the_default_keeps_and_asks_nothing() {
+        let cache = Cache::default();
+        assert_eq!(cache.key("numbers", || -> u32 { unreachable!("nobody wants to know") }), None);
+        cache.keep(CacheKey(3), &3);
+        assert_eq!(cache.find::<u32>(CacheKey(3)), None);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut memory = Memory::default();
+        let bytes: Arc<[u8]> = vec![0; MOST_BYTES / 4].into();
+        (0..6).for_each(|key| memory.keep(CacheKey(key), Arc::clone(&bytes)));
+        memory.keep(CacheKey(5), Arc::clone(&bytes));
+        assert_eq!(memory.entries.keys().copied().collect::<Vec<_>>(), [2, 3, 4, 5]);
+        assert_eq!(memory.bytes, MOST_BYTES);
+    }
+
+    #[test]
+    fn a_folder_outlives_its_process() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = || Cache::new("one".to_owned(), Some(folder.path().join("a/b")));
+        let first = cache();
+        first.keep(key(&first, 7), &"found");
+        assert_eq!(cache().find::<String>(key(&first, 7)).as_deref(), Some("found"));
+        assert_eq!(cache().find::<String>(key(&first, 8)), None);
+    }
+}
