@@ -17,6 +17,9 @@ pub const ABOUT: &str = "Builds the archive of a release, with manual pages, com
 /// The largest command that we release, in bytes.
 const LARGEST: u64 = 16_000_000;
 
+/// The profile that the archive's command is built by, and its folder.
+const PROFILE: &str = "dist";
+
 /// What lies beside the command as it is in the workspace.
 const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
@@ -55,8 +58,17 @@ fn host() -> Result<String, Error> {
 
 /// Builds the command for a machine, and refuses one that is too large.
 fn build(triple: &str) -> Result<PathBuf, Error> {
-    output(cargo().args(["build", "--locked", "--release", "-p", "npukit-cli", "--target", triple]))?;
-    let command = target().join(triple).join("release").join(command_name(triple));
+    output(cargo().args([
+        "build",
+        "--locked",
+        "--profile",
+        PROFILE,
+        "-p",
+        "npukit-cli",
+        "--target",
+        triple,
+    ]))?;
+    let command = target().join(triple).join(PROFILE).join(command_name(triple));
     let bytes = std::fs::metadata(&command)
         .map_err(|source| Error::Read { path: command.display().to_string(), source })?;
     match bytes.len() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use npukit_lower::HostStep;
 use serde::Serialize;
 
 /// A step left to the host.
@@ -15,6 +16,13 @@ pub struct HostStepReport {
     pub output: String,
     /// Why the host does it.
     pub reason: String,
+}
+
+impl From<&HostStep> for HostStepReport {
+    fn from(step: &HostStep) -> Self {
+        let HostStep { node, output, reason, op } = step.clone();
+        Self { node, op: op.name().to_owned(), output, reason }
+    }
 }
 
 /// Use of a memory, in the memory's own addressable unit.

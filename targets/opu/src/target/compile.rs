@@ -2,11 +2,13 @@
 
 use npukit_graph::Graph;
 use npukit_graph::quantise::{Rounding, Scheme};
-use npukit_target::{CompileOptions, Finding, Phase, Problem, Stage, Survey, TargetError, artifact_stem};
+use npukit_target::{
+    CompileOptions, Finding, HostStepReport, Phase, Problem, Stage, Survey, TargetError, artifact_stem,
+};
 
 use super::instance::OpuInstance;
 use super::options::chosen;
-use super::program::{Made, OpuProgram, host_step};
+use super::program::{Made, OpuProgram};
 use crate::codec::encode_program;
 use crate::isa::isa;
 use crate::lower::{self, LowerError, Lowered, backend, print};
@@ -59,7 +61,12 @@ impl OpuInstance {
         Ok(Survey {
             macs: Some(model.layers.iter().map(|layer| layer.macs).sum()),
             segments: 1,
-            host_steps: model.outputs.iter().flat_map(|output| &output.steps).map(host_step).collect(),
+            host_steps: model
+                .outputs
+                .iter()
+                .flat_map(|output| &output.steps)
+                .map(HostStepReport::from)
+                .collect(),
             ..Survey::default()
         })
     }

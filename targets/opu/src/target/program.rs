@@ -12,7 +12,7 @@ use super::instance::OpuInstance;
 use super::time;
 use crate::artifact;
 use crate::codec::encode_program;
-use crate::program::{Binding, HostStep, Program};
+use crate::program::{Binding, Program};
 use crate::run::Board;
 use crate::tensor::Packed;
 use crate::usage::usage;
@@ -120,16 +120,6 @@ impl OpuProgram {
     }
 }
 
-/// A step left to the host, as reports say it.
-pub(super) fn host_step(step: &HostStep) -> HostStepReport {
-    HostStepReport {
-        node: step.node.clone(),
-        op: step.op.name().to_owned(),
-        output: step.output.clone(),
-        reason: step.reason.clone(),
-    }
-}
-
 impl Compiled for OpuProgram {
     fn report(&self) -> ProgramReport {
         let program = &self.program;
@@ -140,7 +130,7 @@ impl Compiled for OpuProgram {
             instructions: program.instructions.len(),
             macs: (!layers.is_empty()).then(|| layers.iter().map(|layer| layer.macs).sum()),
             memory: usage(program),
-            host_steps: program.host_steps.iter().map(host_step).collect(),
+            host_steps: program.host_steps.iter().map(HostStepReport::from).collect(),
             layers: layers.iter().map(|layer| layer.name.clone()).collect(),
             choices: program.choices.clone(),
             saturated_constants: self.made.saturated_constants(),

@@ -9,14 +9,14 @@ use npukit_isa::IsaSpec;
 use npukit_isa::program::At;
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, MemoryReport, Problem,
-    ProgramText, Reader, Severity, Stage, Stepper, Stopped, Survey, TargetError, artifact_stem, bytes_of,
-    instance_name, program_text,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, HostStepReport, Instance,
+    MemoryReport, Problem, ProgramText, Reader, Severity, Stage, Stepper, Stopped, Survey, TargetError,
+    artifact_stem, bytes_of, instance_name, program_text,
 };
 
 use super::hand::Written;
 use super::options::chosen;
-use super::program::{TcuProgram, host_step};
+use super::program::TcuProgram;
 use super::stepper::stepper;
 use crate::board;
 use crate::clock::ClockParams;
@@ -124,7 +124,7 @@ impl Instance for TcuInstance {
         Ok(Survey {
             macs: Some(model.layers.iter().map(|layer| layer.macs).sum()),
             segments: 1,
-            host_steps: model.host_steps.iter().map(host_step).collect(),
+            host_steps: model.host_steps.iter().map(HostStepReport::from).collect(),
             memory: BTreeMap::from([("dram1".to_owned(), dram1)]),
             warnings,
             ..Survey::default()

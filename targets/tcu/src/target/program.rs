@@ -26,7 +26,7 @@ use meaning::Differences;
 
 use crate::codec::encode_program;
 use crate::config::{Config, DataType, System};
-use crate::program::{Binding, HostStep, MemoryUse, Program, Usage};
+use crate::program::{Binding, MemoryUse, Program, Usage};
 use crate::run::{Driver, RunOutcome};
 use crate::{artifact, csv, lower};
 
@@ -168,16 +168,6 @@ impl TcuProgram {
     }
 }
 
-/// A step left to the host, as reports say it.
-pub(super) fn host_step(step: &HostStep) -> HostStepReport {
-    HostStepReport {
-        node: step.node.clone(),
-        op: step.op.name().to_owned(),
-        output: step.output.clone(),
-        reason: step.reason.clone(),
-    }
-}
-
 impl Compiled for TcuProgram {
     fn report(&self) -> ProgramReport {
         ProgramReport {
@@ -186,7 +176,7 @@ impl Compiled for TcuProgram {
             instructions: self.program.instructions.len(),
             macs: self.macs(),
             memory: self.memory(),
-            host_steps: self.program.host_steps.iter().map(host_step).collect(),
+            host_steps: self.program.host_steps.iter().map(HostStepReport::from).collect(),
             layers: self.program.layers.iter().map(|layer| layer.name.clone()).collect(),
             choices: self.choices.clone(),
             saturated_constants: self.saturated_constants,
