@@ -18,14 +18,53 @@ pub struct Run {
 /// Merges pairs of addresses, in order, into runs with legal strides.
 pub fn roll(pairs: impl IntoIterator<Item = (u64, u64)>, config: &Config) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
-    for (local, other) in pairs {
-        let single = Run { local: strided(local), other: strided(other), size: 1 };
-        match runs.last_mut().and_then(|run| run.extended(local, other, config).map(|longer| (run, longer))) {
-            Some((run, longer)) => *run = longer,
-            None => runs.push(single),
+    pairs.into_iter().for_each(|(local, other)| add(&mut runs, local, other, config));
+    runs
+}
+
+/// Pairs of addresses that are evenly apart: local ones by `step`, others by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progression {
+    /// First local address.
+    pub local: u64,
+    /// From one local address to the next.
+    pub step: u64,
+    /// First other address.
+    pub other: u64,
+    /// Number of pairs.
+    pub count: u64,
+}
+
+impl Progression {
+    /// The pairs.
+    pub fn pairs(self) -> impl Iterator<Item = (u64, u64)> {
+        (0..self.count).map(move |i| (self.local + i * self.step, self.other + i))
+    }
+}
+
+/// As [`roll`], of the pairs of all progressions.
+pub fn roll_progressions(progressions: &[Progression], config: &Config) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for all in progressions {
+        for (done, (local, other)) in (1..).zip(all.pairs()) {
+            add(&mut runs, local, other, config);
+            // A run that takes the same steps takes the rest.
+            let run = runs.last_mut().filter(|run| run.size > 1 && run.steps() == (all.step, 1));
+            if let Some(run) = run {
+                run.size += all.count - done;
+                break;
+            }
         }
     }
     runs
+}
+
+/// Adds a pair to the last run, or as a new one.
+fn add(runs: &mut Vec<Run>, local: u64, other: u64, config: &Config) {
+    match runs.last_mut().and_then(|run| run.extended(local, other, config).map(|longer| (run, longer))) {
+        Some((run, longer)) => *run = longer,
+        None => runs.push(Run { local: strided(local), other: strided(other), size: 1 }),
+    }
 }
 
 fn strided(address: u64) -> Strided {
@@ -37,6 +76,11 @@ impl Run {
     pub fn shifted(mut self, first: u64) -> Self {
         self.other.address += first;
         self
+    }
+
+    /// From one address to the next, of both memories.
+    const fn steps(&self) -> (u64, u64) {
+        (1 << self.local.stride_log2, 1 << self.other.stride_log2)
     }
 
     fn extended(&self, local: u64, other: u64, config: &Config) -> Option<Self> {
@@ -260,6 +304,8 @@ pub const fn horner(next: usize, last: usize) -> [SimdSub; 2] {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn config() -> Config {
@@ -291,6 +337,19 @@ mod tests {
             (vec![(0, 0), (1, 1), (3, 2)], vec![run((0, 0), (0, 0), 2), run((3, 0), (2, 0), 1)]),
         ] {
             assert_eq!(roll(pairs.clone(), &config()), runs, "{pairs:?}");
+        }
+    }
+
+    proptest! {
+        /// Whatever the steps are, and however one progression follows the other.
+        #[test]
+        fn progressions_are_rolled_as_their_pairs_are(
+            all in prop::collection::vec((0_u64..9, 0_u64..6, 0_u64..9, 1_u64..6), 0..6)
+        ) {
+            let progression = |(local, step, other, count)| Progression { local, step, other, count };
+            let all: Vec<Progression> = all.into_iter().map(progression).collect();
+            let pairs = all.iter().flat_map(|all| all.pairs());
+            prop_assert_eq!(roll_progressions(&all, &config()), roll(pairs, &config()));
         }
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::arena::Placed;
 use super::hir::{Bias, MatMul, Rows, WeightSet};
-use super::lir::{Run, roll};
+use super::lir::{Progression, Run, roll, roll_progressions};
 use super::object::{Span, VecRef, add_pieces, merge, spans};
 use super::tile::{Tile, TileError};
 use crate::op::{Op, Strided};
@@ -125,7 +125,8 @@ impl Tile<'_> {
         let runs = match placed.filter(|placed| end <= placed.span.end) {
             Some(Placed { span, local }) => {
                 let local = local + u64::from(start - span.start);
-                self.state.lir.roll_rows(local..local + u64::from(end - start))
+                let all = Progression { local, step: 1, other: 0, count: u64::from(end - start) };
+                roll_progressions(&[all], self.context.config)
             }
             None => {
                 let vectors = (start..end).map(|index| VecRef { object, index });
@@ -138,26 +139,43 @@ impl Tile<'_> {
     /// Which of the tile's pixels have an input, at which address, and which lie in the padding.
     fn meet(&self, inputs: &[VecRef]) -> Met {
         let mut met = Met::default();
-        let pixels = self.grid.pixels.len();
-        let (mut present, mut at) = (Vec::with_capacity(pixels), Vec::with_capacity(pixels));
+        let mut evenly: Vec<Evenly> = Vec::new();
         for (i, &pixel) in self.grid.pixels.iter().enumerate() {
-            match inputs[pixel as usize] {
-                input if input.is_zero() => met.padding.push(i),
-                input => {
-                    present.push(input);
-                    at.push(i);
-                }
+            let input = inputs[pixel as usize];
+            if input.is_zero() {
+                met.padding.push(i);
+            } else if !evenly.last_mut().is_some_and(|last| last.take(input, i)) {
+                evenly.push(Evenly { first: input, step: 0, at: i, count: 1 });
             }
         }
-        met.inputs = self.local(present).zip(at).collect();
-        let pairs = met.inputs.iter().map(|&(local, i)| (local, i as u64));
-        met.runs = roll(pairs, self.context.config);
+        evenly.into_iter().for_each(|inputs| self.locate(inputs, &mut met.inputs));
+        met.runs = roll_progressions(&met.inputs, self.context.config);
         met
     }
 
+    /// Adds the addresses of inputs that were loaded, a progression for each piece of local memory that they lie in.
+    fn locate(&self, inputs: Evenly, progressions: &mut Vec<Progression>) {
+        let Evenly { first, step, at, count } = inputs;
+        let mut done = 0;
+        while done < count {
+            let index = first.index + done * step;
+            let placed = self.state.arena.locate(VecRef { index, ..first }, self.context.plan);
+            let Placed { span, local } = placed.expect("what a tile reads was loaded before");
+            // Where all are the same, all are there.
+            let there = (span.end - index).checked_div(step).map_or(count, |steps| {
+                let is_short = !(span.end - index).is_multiple_of(step);
+                steps + u32::from(is_short)
+            });
+            let count = there.min(count - done);
+            let local = local + u64::from(index - span.start);
+            let other = at as u64 + u64::from(done);
+            progressions.push(Progression { local, step: step.into(), other, count: count.into() });
+            done += count;
+        }
+    }
+
     fn multiply(&mut self, product: &mut Product, block: usize, met: &Met) {
-        let pixels = met.inputs.iter().map(|&(_, i)| i);
-        match product.written.state(block, pixels) {
+        match product.written.state(block, met.pixels()) {
             Some(accumulate) => {
                 let first = self.accumulator(block, 0);
                 for &run in &met.runs {
@@ -166,17 +184,20 @@ impl Tile<'_> {
             }
             None => {
                 for accumulate in [false, true] {
-                    let part =
-                        met.inputs.iter().filter(|&&(_, i)| product.written.is(block, i) == accumulate);
+                    let pairs = met.inputs.iter().flat_map(|all| all.pairs());
+                    let pairs = pairs.map(|(local, i)| (local, i as usize));
+                    let part = pairs.filter(|&(_, i)| product.written.is(block, i) == accumulate);
                     let pairs: Vec<(u64, u64)> =
-                        part.map(|&(local, i)| (local, self.accumulator(block, i))).collect();
+                        part.map(|(local, i)| (local, self.accumulator(block, i))).collect();
                     for run in roll(pairs, self.context.config) {
                         self.push_matmul(accumulate, run);
                     }
                 }
             }
         }
-        product.written.mark(block, met.inputs.iter().map(|&(_, i)| i));
+        met.inputs
+            .iter()
+            .for_each(|all| product.written.mark_all(block, all.other as usize, all.count as usize));
     }
 
     fn push_matmul(&mut self, accumulate: bool, run: Run) {
@@ -229,15 +250,48 @@ struct Needed {
     pieces: Range<usize>,
 }
 
+/// Inputs of pixels of the tile that follow each other, evenly apart.
+struct Evenly {
+    first: VecRef,
+    /// From one to the next; none is known of a single one.
+    step: u32,
+    /// The first pixel of the tile.
+    at: usize,
+    count: u32,
+}
+
+impl Evenly {
+    /// Takes the input of pixel `i`, if it is the next one.
+    fn take(&mut self, input: VecRef, i: usize) -> bool {
+        if input.object != self.first.object || i != self.at + self.count as usize {
+            return false;
+        }
+        let Some(from_first) = input.index.checked_sub(self.first.index) else { return false };
+        if self.count == 1 && from_first > 0 {
+            self.step = from_first;
+        }
+        let is_next = self.step > 0 && from_first == self.step * self.count;
+        self.count += u32::from(is_next);
+        is_next
+    }
+}
+
 /// How a term meets the tile.
 #[derive(Default)]
 struct Met {
-    /// Local address and pixel of the tile.
-    inputs: Vec<(u64, usize)>,
+    /// Local addresses and pixels of the tile.
+    inputs: Vec<Progression>,
     /// The same as runs, with pixels in place of accumulators.
     runs: Vec<Run>,
     /// Pixels of the tile without an input.
     padding: Vec<usize>,
+}
+
+impl Met {
+    /// The pixels of the tile that have an input.
+    fn pixels(&self) -> impl Iterator<Item = usize> {
+        self.inputs.iter().flat_map(|all| all.other as usize..(all.other + all.count) as usize)
+    }
 }
 
 /// Which accumulators of the tile hold something already.
@@ -267,6 +321,16 @@ impl Written {
                 pixels.all(|i| self.is(block, i) == first).then_some(first)
             }
         }
+    }
+
+    /// Marks `count` pixels from `first` on.
+    fn mark_all(&mut self, block: usize, first: usize, count: usize) {
+        if self.counts[block] == self.pixels {
+            return;
+        }
+        let flags = &mut self.flags[block * self.pixels..][first..first + count];
+        self.counts[block] += flags.iter().filter(|is_written| !**is_written).count();
+        flags.fill(true);
     }
 
     fn mark(&mut self, block: usize, pixels: impl Iterator<Item = usize>) {
