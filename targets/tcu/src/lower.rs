@@ -36,6 +36,7 @@ pub(crate) mod search;
 mod separate;
 mod tile;
 mod timed;
+mod unread;
 pub mod view;
 mod windows;
 
