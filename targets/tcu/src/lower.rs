@@ -37,6 +37,7 @@ pub(crate) mod search;
 mod separate;
 mod tile;
 mod timed;
+mod unread;
 pub mod view;
 mod windows;
 

@@ -57,7 +57,11 @@ impl Found<'_> {
             }
             Step::Resume => self.facts.push(13),
             Step::Keep { .. } => self.facts.push(14),
-            Step::Save { pixel_major, .. } => self.facts.extend([15, u64::from(*pixel_major)]),
+            Step::Save { pixel_major, pixels, .. } => {
+                // Default: where all are stored, as many as the grid has, which is known.
+                let stored = pixels.as_ref().map_or(0, Vec::len);
+                self.facts.extend([15, u64::from(*pixel_major), stored as u64]);
+            }
         }
     }
 

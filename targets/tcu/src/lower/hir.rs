@@ -12,6 +12,7 @@ use super::kept::keep_sums;
 use super::layers::Builder;
 use super::object::{ObjectId, ObjectKind, Objects, VecRef};
 use super::rewrite::rewrite;
+use super::unread::skip_unread;
 use super::{Options, Order};
 use crate::config::Config;
 use crate::op::SimdOp;
@@ -120,6 +121,8 @@ pub enum Step {
         object: ObjectId,
         /// Pixel by pixel (what hosts expect) instead of block by block (what keeps runs long).
         pixel_major: bool,
+        /// The pixels of the grid that are stored, ascending; all when `None`.
+        pixels: Option<Vec<u32>>,
     },
 }
 
@@ -336,6 +339,7 @@ pub fn build(graph: &Graph, config: &Config, options: &Options) -> Result<Model,
     let mut model = Builder::new(prepared.as_ref().unwrap_or(graph), macs, config, options.order).build()?;
     if options.order == Order::Default {
         keep_sums(&mut model, config);
+        skip_unread(&mut model);
     }
     Ok(model)
 }
@@ -409,8 +413,11 @@ impl Model {
             }
             Step::Resume => "resume".to_owned(),
             Step::Keep { object } => format!("keep {}", self.name(*object)),
-            Step::Save { object, pixel_major } => {
-                format!("save {}{}", self.name(*object), if *pixel_major { " pixel-major" } else { "" })
+            Step::Save { object, pixel_major, pixels } => {
+                let order = if *pixel_major { " pixel-major" } else { "" };
+                let part = pixels.as_ref().map(|pixels| format!(", {} pixels of it", pixels.len()));
+                // Default: a value that is stored whole needs no word.
+                format!("save {}{order}{}", self.name(*object), part.unwrap_or_default())
             }
         }
     }

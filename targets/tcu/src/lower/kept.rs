@@ -33,7 +33,7 @@ pub fn keep_sums(model: &mut Model, config: &Config) {
 fn candidate(model: &Model, layer: usize) -> Option<(usize, ObjectId)> {
     let steps = &model.layers[layer].steps;
     let (at, object) = steps.windows(2).enumerate().find_map(|(at, pair)| match pair {
-        [Step::Save { object, pixel_major: false }, Step::ChannelWise { .. } | Step::Formula(_)] => {
+        [Step::Save { object, pixel_major: false, .. }, Step::ChannelWise { .. } | Step::Formula(_)] => {
             Some((at, *object))
         }
         _ => None,

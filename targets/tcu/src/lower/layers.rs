@@ -194,7 +194,7 @@ impl<'g> Builder<'g> {
             .collect();
         let view = View { shape: self.graph.shape(chain.value).to_vec(), channels: chain.channels, vectors };
         self.fusion.set_view(chain.value, view);
-        chain.steps.push(Step::Save { object, pixel_major });
+        chain.steps.push(Step::Save { object, pixel_major, pixels: None });
     }
 
     /// Ends a chain whose steps say themselves where their results go.

@@ -143,6 +143,11 @@ impl Objects {
         self.list.iter().enumerate().map(|(i, object)| (ObjectId(i as u32), object))
     }
 
+    /// Leaves `vectors` of those of a variable.
+    pub fn shorten(&mut self, id: ObjectId, vectors: u32) {
+        self.list[id.0 as usize].vectors = vectors;
+    }
+
     /// Number of objects.
     pub fn len(&self) -> usize {
         self.list.len()

@@ -13,6 +13,7 @@ mod pixel_groups;
 #[cfg(test)]
 mod texts;
 mod thresholds;
+mod unread_pixels;
 mod wide_means;
 
 use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
@@ -22,7 +23,7 @@ use super::Order;
 use crate::config::Config;
 
 /// A graph that computes the same and takes fewer cycles. Nodes and outputs keep their names; a value
-/// inside may have another shape, of as many elements in the same order. `None` for a graph that is not
+/// inside may have another shape, of as many elements in the same order or without pixels that nobody reads. `None` for a graph that is not
 /// valid, and for upstream's order without lookups (which upstream does not have): its results depend on
 /// every step.
 pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
@@ -35,6 +36,7 @@ pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
     if order == Order::Upstream {
         return graph.validate().ok().map(|()| graph);
     }
+    unread_pixels::rewrite(&mut graph);
     thresholds::rewrite(&mut graph, config);
     normalised_sums::rewrite(&mut graph, config);
     wide_means::rewrite(&mut graph);

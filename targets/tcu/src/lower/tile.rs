@@ -230,7 +230,7 @@ impl Tile<'_> {
             }
             Step::Resume => Ok(()),
             Step::Keep { .. } => self.keep(),
-            Step::Save { object, pixel_major } => self.save(*object, *pixel_major),
+            Step::Save { object, pixel_major, pixels } => self.save(*object, *pixel_major, pixels.as_deref()),
         }
     }
 
@@ -430,7 +430,8 @@ impl Tile<'_> {
         lanes.is_some_and(|lanes| lanes.iter().all(|&raw| raw == neutral))
     }
 
-    fn save(&mut self, object: ObjectId, pixel_major: bool) -> Result<(), TileError> {
+    /// Stores the grid, or those of its pixels that are among `stored`.
+    fn save(&mut self, object: ObjectId, pixel_major: bool, stored: Option<&[u32]>) -> Result<(), TileError> {
         let blocks = self.layer.blocks;
         let pixels = self.context.model.objects.get(object).vectors as usize / blocks;
         let index = |block: usize, pixel: usize| {
@@ -439,7 +440,14 @@ impl Tile<'_> {
         let mut saved: Vec<(VecRef, u64)> = Vec::new();
         for (b, block) in self.blocks.clone().enumerate() {
             for (i, &pixel) in self.grid.pixels.iter().enumerate() {
-                let index = index(block, pixel as usize) as u32;
+                let place = match stored {
+                    None => pixel as usize,
+                    Some(stored) => match stored.binary_search(&pixel) {
+                        Ok(place) => place,
+                        Err(_) => continue,
+                    },
+                };
+                let index = index(block, place) as u32;
                 saved.push((VecRef { object, index }, self.accumulator(b, i)));
             }
         }

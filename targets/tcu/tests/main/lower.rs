@@ -19,6 +19,8 @@ mod quick;
 mod rewrites;
 #[path = "lower/sweep.rs"]
 mod sweep;
+#[path = "lower/unread.rs"]
+mod unread;
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Crop, Gemm,

@@ -109,7 +109,7 @@ impl Builder<'_> {
         let object = self.objects.add_value(self.graph, stored, ObjectKind::Output, vectors);
         let (pixels, blocks) = (view.pixels(self.array_size()), view.blocks(self.array_size()));
         let vectors = self.stored(view.vectors);
-        let steps = vec![Step::Load(vectors), Step::Save { object, pixel_major: true }];
+        let steps = vec![Step::Load(vectors), Step::Save { object, pixel_major: true, pixels: None }];
         let nodes = vec![format!("copy to {}", self.graph.value(output).name)];
         self.layers.push(Layer { nodes, macs: 0, pixels, blocks, steps, kept: 0 });
         object

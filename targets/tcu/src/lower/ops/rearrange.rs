@@ -369,7 +369,7 @@ fn mix(
         f32::from(u8::from(found))
     };
     let step = matmul::step(builder, &product, selected)?;
-    let steps = vec![step, Step::Save { object, pixel_major: false }];
+    let steps = vec![step, Step::Save { object, pixel_major: false, pixels: None }];
     let (value, channels) = (builder.graph.node(id).outputs[0], product.channels);
     builder.push_layer(Chain { nodes: vec![id], value, pixels, channels, macs: 0, steps, saved: true });
     Ok(())

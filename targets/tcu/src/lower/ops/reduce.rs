@@ -137,7 +137,7 @@ fn store(builder: &mut Builder, chain: &mut Chain, step: Step) -> bool {
     let name = &builder.graph.node(chain.nodes[0]).name;
     let object = builder.objects.add(format!("{name}/each"), ObjectKind::Variable, pixels * blocks);
     let mut steps = std::mem::take(&mut chain.steps);
-    steps.extend([step, Step::Save { object, pixel_major: true }]);
+    steps.extend([step, Step::Save { object, pixel_major: true, pixels: None }]);
     let Chain { nodes, value, .. } = &*chain;
     let layer = Chain { nodes: nodes.clone(), value: *value, pixels, channels, macs: 0, steps, saved: true };
     builder.push_layer(layer);

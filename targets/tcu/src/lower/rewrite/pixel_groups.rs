@@ -5,6 +5,7 @@
 //! order, r pixels a vector. A convolution between tensors read that way is a convolution again,
 //! with weights that are zero between pixels no tap joins: array loads that are all zero are left out.
 //!
+//! A slice of rows and columns whose pixels are whole vectors takes pixels out of groups, and groups them anew.
 //! Values that share a grid (sums, rectifications) are grouped alike: a *class*. Which classes are grouped,
 //! and by how much, is decided by counting array rows, weight loads and vectors.
 
@@ -12,8 +13,10 @@ mod convolution;
 
 use std::collections::{BTreeMap, HashMap};
 
+use npukit_graph::op::{Reshape, Slice};
 use npukit_graph::{Graph, Node, Op, Operator, ValueId};
 
+use super::parts::{Parts, replace_nodes};
 use super::{floats, is_dense};
 use crate::config::Config;
 use crate::lower::view::natural_channels;
@@ -27,7 +30,7 @@ const VECTOR_COST: u64 = 4;
 
 /// Groups pixels where that saves cycles.
 pub fn rewrite(graph: &mut Graph, config: &Config) {
-    let classes = Classes::of(graph);
+    let classes = Classes::of(graph, config.array_size);
     if !classes.any_partial_vector(graph, config.array_size) {
         return;
     }
@@ -46,14 +49,15 @@ struct Classes {
 }
 
 impl Classes {
-    fn of(graph: &Graph) -> Self {
+    fn of(graph: &Graph, array_size: usize) -> Self {
         let mut sets = Sets((0..graph.values.len()).collect());
         let mut fixed: Vec<ValueId> = graph.inputs.iter().chain(&graph.outputs).copied().collect();
         for node in &graph.nodes {
             match Role::of(graph, node) {
                 Role::Product => {}
+                Role::Slice if natural_channels(graph.shape(node.outputs[0])).is_multiple_of(array_size) => {}
                 Role::Pointwise(others) => others.iter().for_each(|&other| sets.join(node.outputs[0], other)),
-                Role::Other => {
+                Role::Slice | Role::Other => {
                     fixed.extend(activations(graph, &node.inputs).chain(node.outputs.iter().copied()))
                 }
             }
@@ -114,6 +118,8 @@ fn activations<'g>(graph: &'g Graph, values: &'g [ValueId]) -> impl Iterator<Ite
 enum Role {
     /// A convolution: operand and result are grouped independently.
     Product,
+    /// A slice of rows and columns: operand and result are grouped independently, where no lane moves.
+    Slice,
     /// The result is grouped like these operands.
     Pointwise(Vec<ValueId>),
     /// Images are taken as they are.
@@ -125,6 +131,9 @@ impl Role {
         match &node.op {
             _ if is_dense(graph, node) => Self::Product,
             Op::Binary(_) => Self::of_broadcast(graph, node),
+            Op::Slice(Slice { ranges }) if ranges.iter().all(|range| [1, 2].contains(&range.axis)) => {
+                Self::Slice
+            }
             Op::BatchNormalization(_) if node.inputs[1..].iter().all(|&id| floats(graph, id).is_some()) => {
                 Self::Pointwise(vec![node.inputs[0]])
             }
@@ -268,7 +277,7 @@ fn apply(graph: &mut Graph, classes: &Classes, sizes: &[usize]) {
                     }
                 }
             }
-            Role::Other => {}
+            Role::Slice | Role::Other => {}
         }
     }
     // The shapes last: roles are read off them.
@@ -278,6 +287,25 @@ fn apply(graph: &mut Graph, classes: &Classes, sizes: &[usize]) {
             (*columns, *channels) = (*columns / size, *channels * size);
         }
     }
+    replace_nodes(graph, |parts, node| slice_groups(parts, node, classes, sizes));
+}
+
+/// A slice between tensors that are grouped: of the pixels, which are grouped again.
+fn slice_groups(parts: &mut Parts<'_>, node: &Node, classes: &Classes, sizes: &[usize]) -> Option<()> {
+    let (Op::Slice(slice), &[from], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else {
+        return None;
+    };
+    let size = |value| classes.size(value, sizes);
+    if (size(from), size(to)) == (1, 1) {
+        return None;
+    }
+    let &[images, rows, columns, channels] = parts.graph.shape(from) else { return None };
+    let apart = vec![images, rows, columns * size(from), channels / size(from)];
+    let grouped = parts.graph.shape(to).to_vec();
+    let pixels = parts.add("apart", Reshape { shape: apart }, &[from])?;
+    let sliced = parts.add("sliced", slice.clone(), &[pixels])?;
+    parts.add("grouped", Reshape { shape: grouped }, &[sliced])?;
+    Some(())
 }
 
 /// A constant of one element per channel, once per pixel of a group.

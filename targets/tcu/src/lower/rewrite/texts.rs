@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use npukit_graph::op::{
-    AveragePool, BatchNormalization, Binary, BinaryKind, Conv, Reduce, ReduceKind, Relu, Softmax, Window,
+    AveragePool, BatchNormalization, Binary, BinaryKind, Conv, MaxPool, Reduce, ReduceKind, Relu, Softmax,
+    Window,
 };
 use npukit_graph::{Graph, Op, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -143,6 +144,37 @@ fn normalised_sums() {
 }
 
 #[test]
+fn unread_pixels() {
+    let block = |sketch: &mut Sketch| {
+        let x = sketch.input(&[1, 5, 4, 16]);
+        let around = sketch.conv(x, 1, 1);
+        let x = sketch.conv(around, 3, 1);
+        (around, sketch.node(Binary { kind: BinaryKind::Add }, &[x, around]))
+    };
+    let texts = [
+        example("a sum that a stride of two reads", WORKS, |sketch| {
+            let (_, sum) = block(sketch);
+            let sum = sketch.node(Relu, &[sum]);
+            vec![sketch.conv(sum, 1, 2)]
+        }),
+        example("windows of one pixel", WORKS, |sketch| {
+            let (_, sum) = block(sketch);
+            vec![sketch.node(MaxPool { window: Window::plain([1; 2], [2, 1]) }, &[sum])]
+        }),
+        example("all of it is read, too", STAYS, |sketch| {
+            let (_, sum) = block(sketch);
+            vec![sketch.conv(sum, 1, 2), sketch.conv(sum, 3, 2)]
+        }),
+        example("rectified for itself, of what others read whole", STAYS, |sketch| {
+            let (_, sum) = block(sketch);
+            let rectified = sketch.node(Relu, &[sum]);
+            vec![sketch.conv(rectified, 1, 2), sum]
+        }),
+    ];
+    expect_rewritten("passes/tcu/unread_pixels.txt", "Pixels that nobody reads are not computed.", &texts);
+}
+
+#[test]
 fn wide_means() {
     let texts = [
         example("16 pixels", WORKS, |sketch| vec![sketch.mean(4)]),
@@ -160,7 +192,7 @@ fn pixel_groups() {
             let x = sketch.node(Relu, &[x]);
             let x = sketch.conv(x, 3, 1);
             let x = sketch.node(Relu, &[x]);
-            vec![sketch.conv(x, 1, 4)]
+            vec![sketch.conv(x, 3, 4)]
         }
     };
     let texts = [

@@ -427,7 +427,7 @@ fn between_of(channels: usize, op: impl FnOnce(&mut Net, ValueId) -> ValueId) ->
     let second = net.conv(middle, [3, 3], 4, dense(3));
     let second = net.node(Relu, &[second]);
     // A stride of as many pixels leaves the groups.
-    let last = net.conv(second, [1, 1], 4, Conv { strides: [4, 4], ..dense(1) });
+    let last = net.conv(second, [4, 4], 4, Conv { strides: [4, 4], pads: [0; 4], ..dense(1) });
     let graph = prepared(&mut net, &[last], &config(16, 4096, 2048));
     (net, graph, [first, middle, second])
 }
@@ -519,7 +519,7 @@ fn an_image_is_grouped_though_another_of_its_columns_is_not() {
     let mut net = Net::new();
     let x = net.input(&[1, 16, 16, 16]);
     let one = net.conv(x, [1, 1], 4, dense(1));
-    let y = net.conv(one, [1, 1], 4, Conv { strides: [4, 4], ..dense(1) });
+    let y = net.conv(one, [4, 4], 4, Conv { strides: [4, 4], pads: [0; 4], ..dense(1) });
     let other = net.conv(x, [1, 1], 4, dense(1));
     let z = net.conv(other, [1, 1], 4, dense(1));
     let graph = prepared(&mut net, &[y, z], &config(16, 4096, 2048));
@@ -538,7 +538,7 @@ fn strides_between_groups_keep_their_padding() {
             let first = net.conv(x, [1, 1], 2, dense(1));
             let strided = Conv { strides: [1, stride], pads, ..dense(1) };
             let second = net.conv(first, [1, kernel], 2, strided);
-            let last = net.conv(second, [1, 1], 16, Conv { strides: [1, 8], ..dense(1) });
+            let last = net.conv(second, [1, 8], 16, Conv { strides: [1, 8], pads: [0; 4], ..dense(1) });
             prepared(&mut net, &[last], &config(16, 4096, 2048));
             let wide = net.graph.shape(second)[2];
             if stride == 2 {
@@ -579,13 +579,13 @@ fn the_cheapest_size_of_a_group_is_taken() {
                     let mut net = Net::new();
                     let x = net.input(&[1, rows, 16 + taps - 1, others]);
                     let y = net.conv(x, [1, taps], channels, Conv { pads: [0; 4], ..dense(1) });
-                    let last = Conv { strides: [1, 8], ..dense(1) };
-                    let z = net.conv(y, [1, 1], others, last);
+                    let last = Conv { strides: [1, 8], pads: [0; 4], ..dense(1) };
+                    let z = net.conv(y, [1, 8], others, last);
                     net.graph.outputs = vec![z];
                     let graph = lower::prepare(&net.graph, &config(n, 4096, 2048), Order::Default);
                     let cost = |size: usize| {
                         let first = loads(taps, 1, [others, channels], [1, size], n);
-                        let second = loads(1, 8, [channels, others], [size, 1], n);
+                        let second = loads(8, 8, [channels, others], [size, 1], n);
                         let pixels = rows * 16 / size;
                         let vectors = pixels * (channels * size).div_ceil(n) + rows * 2 * others.div_ceil(n);
                         first * (pixels + 3 * n) + second * (rows * 2 + 3 * n) + 4 * vectors

@@ -114,7 +114,7 @@ fn four_pixels_of_four_channels_share_a_vector() {
     let second = net.conv(first, [3, 3], 4, dense(3));
     let second = net.node(Relu, &[second]);
     // A stride of as many pixels leaves the groups.
-    let last = net.conv(second, [1, 1], 4, Conv { strides: [4, 4], ..dense(1) });
+    let last = net.conv(second, [4, 4], 4, Conv { strides: [4, 4], pads: [0; 4], ..dense(1) });
     net.graph.outputs = vec![last];
     let (simd, rows) = work(&net, Order::Default);
     assert_eq!(simd, 2 * (64 + 1), "a quarter of 256 vectors, twice");
