@@ -18,7 +18,7 @@ use super::next_use::NextUse;
 use super::search::{Attempt, MAX_INSTRUCTIONS, Search, Tiling};
 use super::separate::separate;
 use super::tile::{Context, State, TileError};
-use super::timed::{Timed, timed};
+use super::timed::{Timed, Timing, timed};
 use crate::clock::Meter;
 use crate::config::Config;
 use crate::hazard::{Hazard, Pending, hazards};
@@ -139,7 +139,11 @@ fn schedule_layers(
     phase: &Phase,
 ) -> Result<Scheduled, LowerError> {
     let context = Context { model, plan: &plan, config };
-    let mut written = Written { meter: minimise.meter(config), pending: Pending::default() };
+    let mut written = Written {
+        meter: minimise.meter(config),
+        pending: Pending::default(),
+        hides_reads: minimise.hides_reads(config),
+    };
     let mut search = Search::new(model);
     let mut layers = Vec::new();
     let mut tilings = Vec::new();
@@ -172,6 +176,8 @@ struct Written {
     meter: Option<Meter>,
     /// What they leave on its way to the accumulators.
     pending: Pending,
+    /// Whether reads of weights may be hidden.
+    hides_reads: bool,
 }
 
 impl Written {
@@ -196,7 +202,7 @@ fn schedule_layer(
     layer: &Layer,
     budget: u64,
 ) -> Result<Tiling, LowerError> {
-    let Written { meter, pending } = written;
+    let Written { meter, pending, hides_reads } = written;
     let count = if meter.is_some() { ATTEMPTS_TIMED } else { 1 };
     let attempts = search.layer(state, context, layer, count);
     let mut attempts = attempts.map_err(|error| insufficient(layer, context, error))?;
@@ -206,7 +212,8 @@ fn schedule_layer(
             .filter(|attempt| attempt.after.cycles < budget)
             .map(|attempt| Attempt { ops: separate(attempt.ops, pending, None), ..attempt }),
         Some(meter) => {
-            let quickest = timed(attempts, meter, pending, context.config);
+            let timing = Timing { meter, pending, config: context.config, hides_reads: *hides_reads };
+            let quickest = timed(attempts, &timing);
             let quickest = quickest.filter(|Timed { first: (after, _), .. }| after.cycles() < budget);
             quickest.map(|Timed { first: (after, attempt), tilings }| {
                 search.learn(layer, context.model, tilings);
