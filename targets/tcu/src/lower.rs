@@ -20,6 +20,7 @@ pub mod error;
 mod formula;
 pub mod hir;
 mod kept;
+mod late;
 pub mod layers;
 pub mod lir;
 mod lookup;

@@ -13,6 +13,13 @@ pub enum Minimise {
 }
 
 impl Minimise {
+    /// Whether memory answers before the array's last results have left it, so that a read that begins with
+    /// the wait for them costs less than the wait.
+    pub fn hides_reads(self, config: &Config) -> bool {
+        let drained = 2 * config.array_size as u64;
+        matches!(self, Self::Clock(params) if params.read_latency < drained)
+    }
+
     /// The clock to go by; none for the estimator.
     pub fn meter(self, config: &Config) -> Option<Meter> {
         match self {

@@ -127,6 +127,13 @@ pub struct Checkpoint {
     tables: Option<u64>,
 }
 
+impl Checkpoint {
+    /// The same with so many instructions more, which take no time of their own: moves in pieces.
+    pub fn longer(self, instructions: usize) -> Self {
+        Self { length: self.length + instructions, ..self }
+    }
+}
+
 impl Lir {
     /// An empty list.
     pub fn new(config: &Config) -> Self {

@@ -198,7 +198,7 @@ fn accumulators(op: &Op) -> impl Iterator<Item = u64> + use<> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use proptest::prelude::*;
 
@@ -218,7 +218,8 @@ mod tests {
             .prop_map(|(address, stride_log2, size)| (Strided { address, stride_log2 }, size))
     }
 
-    fn any_op() -> impl Strategy<Value = Op> {
+    /// Any instruction of small memories.
+    pub fn any_op() -> impl Strategy<Value = Op> {
         let simd =
             (any::<(bool, bool)>(), 0..8_u64, 0..8_u64).prop_map(|((write, max), from, to)| Op::Simd {
                 read: true,
@@ -246,7 +247,7 @@ mod tests {
     }
 
     /// All memories after `ops`, with something in them before.
-    fn memories(ops: &[Op]) -> Vec<Vec<i32>> {
+    pub fn memories(ops: &[Op]) -> Vec<Vec<i32>> {
         let config = config();
         let vectors = 32 * config.array_size as i32;
         let mut machine = Machine::new(&config).unwrap();
@@ -295,7 +296,8 @@ mod tests {
         );
     }
 
-    fn at(address: u64) -> Strided {
+    /// An address without a stride.
+    pub fn at(address: u64) -> Strided {
         Strided { address, stride_log2: 0 }
     }
 
@@ -303,11 +305,13 @@ mod tests {
         Op::LoadWeights { zeroes: false, local: at(0), size: 9 }
     }
 
-    fn product(address: u64, size: u64) -> Op {
+    /// A product of the first vectors of local memory.
+    pub fn product(address: u64, size: u64) -> Op {
         Op::MatMul { accumulate: false, zeroes: false, local: at(0), accumulator: at(address), size }
     }
 
-    fn transfer(kind: DataMoveKind, local: u64, other: u64, size: u64) -> Op {
+    /// A move without strides.
+    pub fn transfer(kind: DataMoveKind, local: u64, other: u64, size: u64) -> Op {
         Op::DataMove { kind, local: at(local), other: at(other), size }
     }
 

@@ -19,7 +19,7 @@ use super::next_use::NextUse;
 use super::search::{Attempt, MAX_INSTRUCTIONS, Search, Tiling};
 use super::separate::separate;
 use super::tile::{Context, State, TileError};
-use super::timed::{Timed, timed};
+use super::timed::{Timed, Timing, timed};
 use crate::clock::Meter;
 use crate::config::Config;
 use crate::hazard::{Hazard, Pending, hazards};
@@ -172,7 +172,11 @@ impl Task<'_> {
     ) -> Result<Scheduled, LowerError> {
         let Self { model, config, minimise, phase } = self;
         let context = Context { model, plan: &plan, config };
-        let mut written = Written { meter: minimise.meter(config), pending: Pending::default() };
+        let mut written = Written {
+            meter: minimise.meter(config),
+            pending: Pending::default(),
+            hides_reads: minimise.hides_reads(config),
+        };
         let mut layers = Vec::new();
         let mut tilings = Vec::new();
         for (i, layer) in model.layers.iter().enumerate() {
@@ -206,6 +210,8 @@ struct Written {
     meter: Option<Meter>,
     /// What they leave on its way to the accumulators.
     pending: Pending,
+    /// Whether reads of weights may be hidden.
+    hides_reads: bool,
 }
 
 impl Written {
@@ -230,7 +236,7 @@ fn schedule_layer(
     layer: &Layer,
     budget: u64,
 ) -> Result<Tiling, LowerError> {
-    let Written { meter, pending } = written;
+    let Written { meter, pending, hides_reads } = written;
     let count = if meter.is_some() { ATTEMPTS_TIMED } else { 1 };
     let attempts = search.layer(state, context, layer, count);
     let mut attempts = attempts.map_err(|error| insufficient(layer, context, error))?;
@@ -240,7 +246,8 @@ fn schedule_layer(
             .filter(|attempt| attempt.after.cycles < budget)
             .map(|attempt| Attempt { ops: separate(attempt.ops, pending, None), ..attempt }),
         Some(meter) => {
-            let quickest = timed(attempts, meter, pending, context.config);
+            let timing = Timing { meter, pending, config: context.config, hides_reads: *hides_reads };
+            let quickest = timed(attempts, &timing);
             let quickest = quickest.filter(|Timed { first: (after, _), .. }| after.cycles() < budget);
             quickest.map(|Timed { first: (after, attempt), tilings }| {
                 search.learn(layer, context.model, tilings);

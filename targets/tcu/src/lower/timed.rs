@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
+use super::late::late;
 use super::overlap::overlap;
 use super::search::{Attempt, Tiling};
 use super::separate::separate;
@@ -24,8 +25,21 @@ pub struct Timed {
     pub tilings: Vec<Tiling>,
 }
 
+/// What attempts are timed with.
+pub struct Timing<'a> {
+    /// The clock before them.
+    pub meter: &'a Meter,
+    /// What is on its way to the accumulators.
+    pub pending: &'a Pending,
+    /// The instance.
+    pub config: &'a Config,
+    /// Whether reads of weights may be hidden ([`late`]).
+    pub hides_reads: bool,
+}
+
 /// Times attempts. One that can be none of the [`RANKED`] that end first is given up as soon as that is known.
-pub fn timed(attempts: Vec<Attempt>, meter: &Meter, pending: &Pending, config: &Config) -> Option<Timed> {
+pub fn timed(attempts: Vec<Attempt>, timing: &Timing<'_>) -> Option<Timed> {
+    let &Timing { meter, pending, config, hides_reads } = timing;
     let ranks = Ranks::new();
     let time = |attempt: Attempt| {
         let ops = separate(overlap(attempt.ops, config), pending, Some(meter));
@@ -37,7 +51,21 @@ pub fn timed(attempts: Vec<Attempt>, meter: &Meter, pending: &Pending, config: &
     let mut timed: Vec<(Meter, Attempt)> = attempts.into_par_iter().filter_map(time).collect();
     timed.sort_by_key(|(after, _)| after.cycles());
     let tilings = timed.iter().take(RANKED).map(|(_, attempt)| attempt.tiling).collect();
-    timed.into_iter().next().map(|first| Timed { first, tilings })
+    let (after, attempt) = timed.into_iter().next()?;
+    let first = if hides_reads { with_late_reads(after, attempt, timing) } else { (after, attempt) };
+    Some(Timed { first, tilings })
+}
+
+/// The attempt with its reads of weights late, if that is quicker.
+fn with_late_reads(after: Meter, attempt: Attempt, timing: &Timing<'_>) -> (Meter, Attempt) {
+    let Some(ops) = late(&attempt.ops, timing.config.array_size as u64 + 1) else { return (after, attempt) };
+    let pieces = ops.len() - attempt.ops.len();
+    let ops = separate(ops, timing.pending, Some(timing.meter));
+    let ranks = Ranks(Mutex::new([after.cycles(); RANKED]));
+    match ranks.time(&ops, timing.meter.clone()).filter(|late| late.cycles() < after.cycles()) {
+        Some(quicker) => (quicker, Attempt { ops, after: attempt.after.longer(pieces), ..attempt }),
+        None => (after, attempt),
+    }
 }
 
 /// Attempts whose order by the clock is found out: the one that is taken, and one more for layers that are alike.
@@ -122,10 +150,12 @@ mod tests {
                 let mut search = Search::new(&model);
                 search.layer(&mut state, context, &model.layers[0], 6).expect("some fit")
             };
+            let pending = Pending::default();
+            let timing = Timing { meter: &meter, pending: &pending, config: &config, hides_reads: false };
             let mut all = literally(attempts(), &meter, &config);
             all.sort_by_key(|&(cycles, _)| cycles);
             let Timed { first: (after, attempt), tilings } =
-                timed(attempts(), &meter, &Pending::default(), &config).expect("there is one");
+                timed(attempts(), &timing).expect("there is one");
             assert_eq!((after.cycles(), attempt.tiling), all[0]);
             let ranked: Vec<Tiling> = all.iter().take(RANKED).map(|&(_, tiling)| tiling).collect();
             assert_eq!(tilings, ranked);

@@ -128,6 +128,7 @@ impl Plan {
         let own = self.own_steps(node);
         let along = |axis: usize| match &node.op {
             Op::Conv(conv) if node.inputs[1..].iter().all(|&input| input != value) => {
+                // Default: windows of more than a pixel, or beside the image, read any pixel.
                 pixel_stride(&conv.window(kernel(graph, node)), axis).map_or(1, |stride| stride * own[axis])
             }
             Op::Slice(slice) => {

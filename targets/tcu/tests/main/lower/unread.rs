@@ -34,7 +34,10 @@ fn what_is_left_out_changes_no_bit() {
             net.graph.outputs = outputs.to_vec();
             let compiled = lower::compile(&net.graph, &config, &Options::default()).unwrap();
             let names = [net.graph.value(last).name.clone()];
-            (compiled.program.instructions.len(), run(&compiled.program, &[input.clone()], &names))
+            (
+                compiled.program.instructions.len(),
+                run(&compiled.program, std::slice::from_ref(&input), &names),
+            )
         };
         let ((fewer, part), (more, whole)) = (result(&[last]), result(&[last, sum]));
         assert_eq!(part, whole, "{strides:?}");
