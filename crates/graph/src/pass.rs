@@ -30,6 +30,7 @@ mod transpose_crossing;
 mod transpose_fusion;
 mod transpose_sinking;
 mod trivial_transposes;
+mod variance_forms;
 
 pub use affine::Affine;
 
@@ -103,6 +104,7 @@ passes! {
     gemm_form,
     activation_forms,
     softmax_forms,
+    variance_forms,
     normalisation_forms,
     batch_norm_folding,
     affine_merging,

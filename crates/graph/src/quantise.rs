@@ -41,6 +41,7 @@ use crate::rescale::roles::{Role, role};
 pub use choose::Method;
 pub use distribution::{Distribution, Distributions};
 pub use lift::{lift, lift_saturating};
+pub(crate) use masks::is_mask;
 pub use measure::{Loss, Losses};
 pub use qdq_scales::{Restated, is_settled, restated, stated_fractions};
 use sharing::Sharing;

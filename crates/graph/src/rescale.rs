@@ -12,12 +12,16 @@
 //!
 //! | module | is |
 //! |---|---|
+//! | `balance` | bits that operands of products lend to the weights |
+//! | `ends` | results at the end that fit at no scale |
 //! | `equalise` | powers of two between the channels of neighbouring layers |
 //! | `ranges` | how large each value becomes, from samples |
 //! | `roles` | what becomes of an operator's results when its operands are scaled: a line per operator |
 //! | `solve` | classes and their exponents |
 //! | `rewrite` | the new graph |
 
+mod balance;
+mod ends;
 mod equalise;
 mod ranges;
 mod rewrite;
@@ -27,6 +31,7 @@ mod solve;
 use crate::ir::Graph;
 use crate::pass::PassError;
 
+pub use ends::unfit_ends;
 pub use equalise::equalise;
 pub use ranges::{Magnitude, Ranges};
 
@@ -46,6 +51,9 @@ pub struct Limits {
     /// Whether functions of one element take a multiplication by a power of two before and after them for nothing, as
     /// those do that are looked up in a table.
     pub functions: bool,
+    /// Whether what a product with constants takes may be made smaller before it, so that the constants take more
+    /// bits: where each product is rounded by itself, what counts is that both factors are alike.
+    pub balance: bool,
 }
 
 impl Limits {
@@ -82,9 +90,10 @@ pub struct Rescaled {
 ///
 /// [`PassError`] when the rewritten graph is not valid, which would be a fault of ours.
 pub fn rescale(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Result<Option<Rescaled>, PassError> {
-    match solve::exponents(graph, ranges, limits) {
+    let roles = roles::roles(graph, ranges, limits);
+    match solve::exponents(graph, &roles, ranges, limits) {
         Some(exponents) if exponents.iter().any(|&exponent| exponent != 0) => {
-            rewrite::rewrite(graph, exponents, limits).map(Some)
+            rewrite::rewrite(graph, &roles, exponents, ranges, limits).map(Some)
         }
         _ => Ok(None),
     }

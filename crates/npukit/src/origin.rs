@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use npukit_base::counted;
 use npukit_graph::quantise::Method;
-use npukit_graph::{Graph, Node, Op};
+use npukit_graph::rescale::{Ranges, unfit_ends};
+use npukit_graph::{Graph, Node, Op, Operator};
 use npukit_target::{
     Chosen, CompileOptions, Compiled, Instance, Phase, Problem, SEGMENTS, SegmentPlan, SegmentedInstance,
     Stage, Survey, TargetError,
@@ -122,9 +123,37 @@ impl Origin {
             None
         };
         let Some(plan) = plan else { return Err(self.explained(TargetError::Refused(problems))) };
+        self.cut_by(plan);
+        Ok(())
+    }
+
+    /// Leaves to the host what ends the model with results that the number format does not hold on these samples: as
+    /// outputs are what they are, no scale helps there. Says whether there is such an end.
+    pub(crate) fn leave_unfit_ends(&mut self, samples: &[Sample]) -> Result<bool, Error> {
+        let format = self.instance.number_format().filter(|format| format.step().is_some());
+        let Some(largest) = format.map(|format| format.largest()).filter(|_| self.may_cut) else {
+            return Ok(false);
+        };
+        let graph = &self.model.simplified;
+        let ranges = quantise::observe(graph, samples, || Ranges::new(graph))?;
+        let problem = |id| {
+            let node = graph.node(id);
+            let reason = format!("its results are beyond {largest}, the largest number of the machine");
+            Problem::new(&node.name, node.op.name(), reason, "divide the model's outputs by a number")
+        };
+        let problems: Vec<Problem> = unfit_ends(graph, &ranges, largest).into_iter().map(problem).collect();
+        if problems.is_empty() {
+            return Ok(false);
+        }
+        let plan = SegmentPlan::new(&*self.instance, graph, &self.options, &problems)?;
+        let Some(plan) = plan else { return Ok(false) };
+        self.cut_by(plan);
+        Ok(true)
+    }
+
+    fn cut_by(&mut self, plan: SegmentPlan) {
         self.instance = Arc::new(SegmentedInstance::new(Arc::clone(&self.instance), plan));
         self.may_cut = false;
-        Ok(())
     }
 
     /// The graph that the instance lowers.

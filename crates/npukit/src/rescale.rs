@@ -161,9 +161,10 @@ const MARGINS: [f64; 5] = [1.25, 2.5, 5.0, 20.0, 80.0];
 const FINE: f64 = 5.0;
 /// The next margin for a filled program that saturates.
 const WIDER: f64 = 4.0;
-/// Programs that are tried at most: one for each margin, and at least one between margins or in which what is small
-/// takes more bits.
-const MAX_TRIED: usize = MARGINS.len() + 1;
+/// Programs in which what is small takes more bits, weights take bits of their operands, or channels are made alike.
+const MAX_FILLED: usize = 4;
+/// Programs that are tried at most: one for each margin, and those that fill the format.
+const MAX_TRIED: usize = MARGINS.len() + MAX_FILLED;
 /// Exponents of values by name; 0 where there is none.
 pub(crate) type Exponents = BTreeMap<String, i32>;
 
@@ -248,6 +249,8 @@ struct Plan {
     margin: f64,
     /// Whether what is small takes more bits, too.
     fill: bool,
+    /// Whether operands of products lend bits to the weights.
+    balance: bool,
     /// Whether channels are made alike first.
     equalised: bool,
 }
@@ -318,7 +321,10 @@ impl<'a> Search<'a> {
             return Ok("the target's numbers have no fixed range".to_owned());
         };
         let functions = self.trial.instance.scales_functions();
-        let limits = |plan: Plan| Limits { largest, step, margin: plan.margin, fill: plan.fill, functions };
+        let limits = |plan: Plan| {
+            let Plan { margin, fill, balance, .. } = plan;
+            Limits { largest, step, margin, fill, functions, balance }
+        };
         let mut reason = "no scale of its layers makes more of the network fit".to_owned();
         let mut last = None;
         let mut attempt = |plan: Plan, ranged: &Ranged, best: &mut Option<Candidate>| -> Result<(), Error> {
@@ -347,24 +353,47 @@ impl<'a> Search<'a> {
         for (place, &margin) in MARGINS.iter().enumerate() {
             let last = place.checked_sub(1).map(|place| MARGINS[place]);
             let got_better = best.as_ref().is_some_and(|best| Some(best.plan.margin) == last);
-            if unfit(best) == 0 && !got_better && (best.is_some() || mode == Mode::Auto) {
+            // What is still poor wants more bits, not room.
+            let go_on = got_better && !(mode == Mode::Auto && poor(best));
+            if unfit(best) == 0 && !go_on && (best.is_some() || mode == Mode::Auto) {
                 break;
             }
-            attempt(Plan { margin, fill: false, equalised: false }, &self.ranged, best)?;
+            attempt(Plan { margin, fill: false, balance: false, equalised: false }, &self.ranged, best)?;
         }
         // Margins far apart: half of one may do, too.
         if let Some(margin) = best.as_ref().map(|best| best.plan.margin).filter(|margin| *margin > FINE) {
-            attempt(Plan { margin: margin / 2.0, fill: false, equalised: false }, &self.ranged, best)?;
+            attempt(
+                Plan { margin: margin / 2.0, fill: false, balance: false, equalised: false },
+                &self.ranged,
+                best,
+            )?;
         }
         if mode == Mode::Auto && poor(best) {
             let margin = best.as_ref().map_or(MARGINS[0], |best| best.plan.margin);
-            attempt(Plan { margin, fill: true, equalised: false }, &self.ranged, best)?;
-            let even = equalise(&self.ranged.graph).map_err(|error| self.failed(error))?;
+            let filled = Plan { margin, fill: true, balance: false, equalised: false };
+            attempt(filled, &self.ranged, best)?;
+            let is_best =
+                |best: &Option<Candidate>, plan: Plan| best.as_ref().is_some_and(|best| best.plan == plan);
+            let mut balanced = Plan { balance: true, ..filled };
+            while poor(best) {
+                attempt(balanced, &self.ranged, best)?;
+                if !is_best(best, balanced) {
+                    break;
+                }
+                balanced.margin *= WIDER;
+            }
+            let near = best.as_ref().map_or(filled, |best| best.plan);
+            let even =
+                equalise(&self.ranged.graph).map_err(|error| self.failed(error))?.filter(|_| poor(best));
             if let Some(even) = even.map(|even| Ranged::new(even, self.trial.samples)).transpose()? {
-                attempt(Plan { margin, fill: true, equalised: true }, &even, best)?;
+                attempt(Plan { fill: true, equalised: true, ..near }, &even, best)?;
             }
             if unfit(best) > before.unfit() {
-                attempt(Plan { margin: margin * WIDER, fill: true, equalised: false }, &self.ranged, best)?;
+                attempt(
+                    Plan { margin: margin * WIDER, fill: true, balance: false, equalised: false },
+                    &self.ranged,
+                    best,
+                )?;
             }
         }
         Ok(reason)

@@ -120,9 +120,7 @@ impl Source {
         if origin.quantisation.is_some() {
             return Ok((origin, compiled));
         }
-        let chosen = self.calibrate(&mut origin, &*compiled, context)?;
-        let Some(Chosen { graph, exponents, compiled }) = chosen else { return Ok((origin, compiled)) };
-        (origin.model.simplified, origin.exponents) = (graph, exponents);
+        let compiled = self.calibrate(&mut origin, compiled, context)?;
         Ok((origin, compiled))
     }
 
@@ -198,25 +196,28 @@ impl Source {
         Ok(samples)
     }
 
-    /// The rescaled program, when there are samples and they ask for one.
+    /// The program that samples ask for, if there are any: rescaled, or with the end of the network left to the host.
     fn calibrate(
         &self,
         origin: &mut Origin,
-        plain: &dyn Compiled,
+        plain: Box<dyn Compiled>,
         context: Context<'_>,
-    ) -> Result<Option<Chosen>, Error> {
+    ) -> Result<Box<dyn Compiled>, Error> {
         let Calibration { inputs, mode, .. } = &self.calibration;
         match (inputs.is_empty(), mode) {
             (true, Mode::Always) => return Err(Error::NoCalibration),
-            (true, _) | (_, Mode::Never) => return Ok(None),
+            (true, _) | (_, Mode::Never) => return Ok(plain),
             _ => {}
         }
         let samples = self.samples(&mut origin.model, context)?;
+        let plain = if origin.leave_unfit_ends(&samples)? { origin.compile()? } else { plain };
         let Origin { instance, model, options, .. } = &*origin;
         let trial = Trial { instance: &**instance, model, options, samples: &samples };
-        let (chosen, report) = rescale::choose(&trial, plain, *mode)?;
+        let (chosen, report) = rescale::choose(&trial, &*plain, *mode)?;
         origin.rescaling = Some(report);
-        Ok(chosen)
+        let Some(Chosen { graph, exponents, compiled }) = chosen else { return Ok(plain) };
+        (origin.model.simplified, origin.exponents) = (graph, exponents);
+        Ok(compiled)
     }
 
     /// Whether it is a program that a person wrote, in text or words: a file for a named target that is no artifact, no

@@ -95,8 +95,13 @@ fn tanh_operand(pattern: &Pattern<'_>, value: ValueId) -> Option<ValueId> {
     let (sum, factor) = pattern.with_scalar(value, BinaryKind::Mul)?;
     let [left, right] = pattern.binary(sum, BinaryKind::Add)?;
     let matches = |x: ValueId, rest: ValueId| {
-        let (cube, number) = pattern.with_scalar(rest, BinaryKind::Mul)?;
-        (pattern.power(cube, 3.0) == Some(x) && is_near(number, 0.044715)).then_some(x)
+        let whole = pattern.with_scalar(rest, BinaryKind::Mul);
+        let number = match whole.filter(|(cube, _)| pattern.power(*cube, 3.0) == Some(x)) {
+            Some((_, number)) => number,
+            // The number may be beside any of the three.
+            None => pattern.factors(rest, Some(x)).filter(|(_, factors)| factors[..] == [x; 3])?.0,
+        };
+        is_near(number, 0.044715).then_some(x)
     };
     is_near(factor, FRAC_2_PI.sqrt()).then(|| matches(left, right).or_else(|| matches(right, left))).flatten()
 }

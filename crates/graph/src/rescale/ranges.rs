@@ -1,37 +1,72 @@
-//! [`Ranges`]: how large each value becomes, from samples.
+//! [`Ranges`]: how large each value becomes, from samples. Masks and infinities are no values.
 
 use npukit_numeric::Tensor;
 
 use crate::ir::ValueId;
 use crate::observe::{Observations, Statistic};
+use crate::quantise::is_mask;
 
-/// The largest finite magnitude of each value over the samples seen.
+/// Magnitudes of each value over the samples seen.
 pub type Ranges = Observations<Magnitude>;
 
-/// The largest finite magnitude of a value; 0 when it was never seen.
+/// The largest magnitude of a value, and its elements' squares.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Magnitude(f32);
+pub struct Magnitude {
+    largest: f32,
+    squares: f64,
+    count: u64,
+}
 
 impl Statistic for Magnitude {
     fn note(&mut self, tensor: &Tensor) {
-        self.0 = self.0.max(magnitude(tensor));
+        self.merge(&Self::of(tensor));
     }
 
     fn merge(&mut self, other: &Self) {
-        self.0 = self.0.max(other.0);
+        self.largest = self.largest.max(other.largest);
+        self.squares += other.squares;
+        self.count += other.count;
+    }
+}
+
+impl Magnitude {
+    /// That of the elements of a tensor which are values.
+    pub(super) fn of(tensor: &Tensor) -> Self {
+        let mut found = Self::default();
+        // Default: integers have no magnitude to scale.
+        let elements = tensor.as_f32().unwrap_or_default().iter();
+        for x in elements.filter(|x| x.is_finite() && !is_mask(**x)) {
+            found.largest = found.largest.max(x.abs());
+            found.squares += f64::from(*x).powi(2);
+            found.count += 1;
+        }
+        found
+    }
+
+    /// That of the largest element; 0 of none.
+    pub(super) fn largest(&self) -> f64 {
+        self.largest.into()
+    }
+
+    /// Root mean square of the elements; 0 of none.
+    pub(super) fn root_mean_square(&self) -> f64 {
+        (self.squares / self.count.max(1) as f64).sqrt()
     }
 }
 
 impl Ranges {
     /// The largest magnitude of a value; 0 when it was never seen.
     pub fn of(&self, id: ValueId) -> f32 {
-        self.get(id).map_or(0.0, |magnitude| magnitude.0)
+        self.get(id).map_or(0.0, |magnitude| magnitude.largest)
+    }
+
+    /// Root mean square of a value; 0 when it was never seen.
+    pub(super) fn root_mean_square(&self, id: ValueId) -> f64 {
+        self.get(id).map_or(0.0, Magnitude::root_mean_square)
     }
 }
 
-/// The largest finite magnitude; infinities pad windows, and no scale makes them fit.
+/// The largest magnitude of a value among the elements; infinities pad windows, and no scale makes them fit.
 pub(super) fn magnitude(tensor: &Tensor) -> f32 {
-    // Default: integers have no magnitude to scale.
-    let finite = tensor.as_f32().unwrap_or_default().iter().map(|x| x.abs()).filter(|x| x.is_finite());
-    finite.fold(0.0, f32::max)
+    Magnitude::of(tensor).largest
 }

@@ -4,17 +4,25 @@ use std::collections::{HashMap, HashSet};
 
 use npukit_numeric::Tensor;
 
-use super::roles::{Role, absorbed, gate, is_float, role, scaled, scaled_operands};
+use super::balance::lent;
+use super::ranges::Ranges;
+use super::roles::{Role, absorbed, gate, is_float, scaled, scaled_operands};
 use super::{Limits, Rescaled};
 use crate::ir::{Graph, Node, Value, ValueId};
 use crate::op::{Binary, BinaryKind, Op, OpError};
 use crate::pass::PassError;
 
 /// Rewrites `graph` so that value `v` is stored divided by `2^exponents[v]`.
-pub(super) fn rewrite(graph: &Graph, exponents: Vec<i32>, limits: &Limits) -> Result<Rescaled, PassError> {
-    let mut rewriter = Rewriter::new(graph, exponents, limits);
-    for node in &graph.nodes {
-        rewriter.node(node)?;
+pub(super) fn rewrite(
+    graph: &Graph,
+    roles: &[Role],
+    exponents: Vec<i32>,
+    ranges: &Ranges,
+    limits: &Limits,
+) -> Result<Rescaled, PassError> {
+    let mut rewriter = Rewriter::new(graph, exponents, ranges, limits);
+    for (node, &role) in graph.nodes.iter().zip(roles) {
+        rewriter.node(node, role)?;
     }
     rewriter.restore_outputs()?;
     let Rewriter { graph, exponents, .. } = rewriter;
@@ -24,7 +32,7 @@ pub(super) fn rewrite(graph: &Graph, exponents: Vec<i32>, limits: &Limits) -> Re
     Ok(Rescaled { graph, exponents })
 }
 
-struct Rewriter {
+struct Rewriter<'a> {
     /// The values of the old graph and new ones; nodes as far as they are rewritten.
     graph: Graph,
     /// Exponent of each value.
@@ -34,17 +42,18 @@ struct Rewriter {
     names: HashSet<String>,
     /// Exponents of the powers of two that the number format holds.
     powers: [i32; 2],
+    ranges: &'a Ranges,
     limits: Limits,
 }
 
-impl Rewriter {
-    fn new(graph: &Graph, exponents: Vec<i32>, limits: &Limits) -> Self {
+impl<'a> Rewriter<'a> {
+    fn new(graph: &Graph, exponents: Vec<i32>, ranges: &'a Ranges, limits: &Limits) -> Self {
         let names = graph.values.iter().map(|value| value.name.clone()).collect();
         // At least by two at a time, lest it should never end.
         let powers =
             [(limits.step.log2().ceil() as i32).min(-1), (limits.largest.log2().floor() as i32).max(1)];
         let graph = Graph { nodes: Vec::new(), ..graph.clone() };
-        Self { graph, exponents, copies: HashMap::new(), names, powers, limits: *limits }
+        Self { graph, exponents, copies: HashMap::new(), names, powers, ranges, limits: *limits }
     }
 
     fn exponent(&self, id: ValueId) -> i32 {
@@ -59,10 +68,10 @@ impl Rewriter {
         name
     }
 
-    fn node(&mut self, node: &Node) -> Result<(), PassError> {
+    fn node(&mut self, node: &Node, role: Role) -> Result<(), PassError> {
         let Some(&result) = node.outputs.first() else { return Ok(()) };
         let mut new = node.clone();
-        match role(&self.graph, node).within(&self.limits) {
+        match role {
             Role::Real => self.operands(&mut new, 0)?,
             Role::Homogeneous => {
                 let exponent = self.exponent(result);
@@ -163,13 +172,24 @@ impl Rewriter {
         let values = self.graph.constant(id).and_then(|tensor| tensor.as_f32()).unwrap_or_default();
         // In double precision no power on the way is out of range.
         let factor = 2f64.powi(exponent);
-        let scaled = values.iter().map(|&x| (f64::from(x) * factor) as f32).collect();
+        let (least, most) = (f64::from(f32::MIN), f64::from(f32::MAX));
+        // What is finite stays so: nothing times a mask is nothing.
+        let scaled_one = |x: f32| {
+            if x.is_finite() { (f64::from(x) * factor).clamp(least, most) as f32 } else { x }
+        };
+        let scaled = values.iter().copied().map(scaled_one).collect();
         if exponent == 0 { Ok(id) } else { self.constant(name, shape, scaled) }
     }
 
     /// Weights take the difference of the exponents, what is added that of the result.
     fn linear(&mut self, node: &mut Node, x: usize, result: ValueId) -> Result<(), PassError> {
-        let (from, to) = (self.exponent(node.inputs[x]), self.exponent(result));
+        let to = self.exponent(result);
+        if self.limits.balance {
+            let own = self.exponent(node.inputs[x]);
+            let bits = lent(&self.graph, node, x, [own, to], self.ranges, &self.limits);
+            node.inputs[x] = self.with_exponent(node.inputs[x], own + bits)?;
+        }
+        let from = self.exponent(node.inputs[x]);
         let factors: Vec<i32> = match &node.op {
             // scale, bias, mean, variance
             Op::BatchNormalization(_) => vec![0, from - to, -to, -from, 0],

@@ -1,15 +1,15 @@
 //! Classes of values with one exponent, and the smallest exponents with which all fits.
 
 use super::ranges::{Ranges, magnitude};
-use super::roles::{Role, is_float, role};
+use super::roles::{Role, is_float};
 use super::{Limits, MAX, floor_log2, worthwhile};
 use crate::classes::Classes;
 use crate::ir::{Graph, Node, ValueId};
 use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op};
 
 /// The exponent of each value by [`ValueId`]; `None` when there are none up to [`MAX`].
-pub(super) fn exponents(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Option<Vec<i32>> {
-    let problem = Problem::new(graph, ranges, limits);
+pub(super) fn exponents(graph: &Graph, roles: &[Role], ranges: &Ranges, limits: &Limits) -> Option<Vec<i32>> {
+    let problem = Problem::new(graph, roles, ranges, limits);
     // A product whose operands belong to its own class cannot have their sum as exponent: its result
     // is taken back by a multiplication then.
     let solved = problem.solve(true).or_else(|| problem.solve(false))?;
@@ -36,13 +36,13 @@ struct Problem {
 }
 
 impl Problem {
-    fn new(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Self {
-        let is_real = real_values(graph, limits);
-        let classes = classes(graph, &is_real);
+    fn new(graph: &Graph, roles: &[Role], ranges: &Ranges, limits: &Limits) -> Self {
+        let is_real = real_values(graph, roles);
+        let classes = classes(graph, roles, &is_real);
         let mut problem =
             Self { is_real, least: vec![None; classes.len()], classes, constraints: Vec::new() };
         problem.add_ranges(graph, ranges, limits);
-        graph.nodes.iter().for_each(|node| problem.add_node(graph, node, limits));
+        graph.nodes.iter().zip(roles).for_each(|(node, &role)| problem.add_node(graph, node, role, limits));
         problem.least.iter_mut().flatten().for_each(|least| *least = worthwhile(*least));
         problem
     }
@@ -66,11 +66,11 @@ impl Problem {
         }
     }
 
-    fn add_node(&mut self, graph: &Graph, node: &Node, limits: &Limits) {
+    fn add_node(&mut self, graph: &Graph, node: &Node, role: Role, limits: &Limits) {
         let largest = limits.largest;
         let Some(&result) = node.outputs.first() else { return };
         let class = self.classes[result.0 as usize];
-        match role(graph, node) {
+        match role {
             Role::Real | Role::Absorbing | Role::Gated | Role::Function => {}
             Role::Homogeneous => {
                 let constants = node.inputs.iter().filter_map(|&id| graph.constant(id));
@@ -121,23 +121,23 @@ impl Problem {
     }
 }
 
-fn real_values(graph: &Graph, limits: &Limits) -> Vec<bool> {
+fn real_values(graph: &Graph, roles: &[Role]) -> Vec<bool> {
     let mut real: Vec<bool> = (0..graph.values.len() as u32)
         .map(|id| graph.constant(ValueId(id)).is_some() || !is_float(graph, ValueId(id)))
         .collect();
     graph.inputs.iter().for_each(|input| real[input.0 as usize] = true);
-    let is_real = |node: &&Node| matches!(role(graph, node).within(limits), Role::Real | Role::Absorbing);
-    for node in graph.nodes.iter().filter(is_real) {
+    let is_real = |role: &Role| matches!(role, Role::Real | Role::Absorbing);
+    for (node, _) in graph.nodes.iter().zip(roles).filter(|(_, role)| is_real(role)) {
         node.outputs.iter().for_each(|output| real[output.0 as usize] = true);
     }
     real
 }
 
 /// For each value a representative of its class.
-fn classes(graph: &Graph, is_real: &[bool]) -> Vec<usize> {
+fn classes(graph: &Graph, roles: &[Role], is_real: &[bool]) -> Vec<usize> {
     let mut classes = Classes::new(graph.values.len());
-    for node in graph.nodes.iter().filter(|node| matches!(role(graph, node), Role::Homogeneous | Role::Gated))
-    {
+    let shares = |role: &Role| matches!(role, Role::Homogeneous | Role::Gated);
+    for (node, _) in graph.nodes.iter().zip(roles).filter(|(_, role)| shares(role)) {
         let members = node.inputs.iter().chain(&node.outputs).copied();
         classes.join(members.filter(|id| !is_real[id.0 as usize]));
     }

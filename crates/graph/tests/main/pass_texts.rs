@@ -94,6 +94,7 @@ fn examples(pass: &str) -> Vec<Example> {
         "gemm-form" => arithmetic::gemm_form(),
         "activation-forms" => forms::activation_forms(),
         "softmax-forms" => forms::softmax_forms(),
+        "variance-forms" => forms::variance_forms(),
         "normalisation-forms" => forms::normalisation_forms(),
         "batch-norm-folding" => arithmetic::batch_norm_folding(),
         "affine-merging" => arithmetic::affine_merging(),

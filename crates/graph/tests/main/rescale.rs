@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use npukit_graph::op::{Binary, BinaryKind, Conv, Relu, Softmax, Unary, UnaryKind};
-use npukit_graph::rescale::{Limits, Ranges, Rescaled, equalise, rescale};
+use npukit_graph::op::{Binary, BinaryKind, Concat, Conv, Relu, Softmax, Unary, UnaryKind};
+use npukit_graph::rescale::{Limits, Ranges, Rescaled, equalise, rescale, unfit_ends};
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate, evaluate_all, pass, rounding_bounds};
 use npukit_numeric::{ElementType, Tensor};
 use proptest::prelude::*;
@@ -53,6 +53,7 @@ proptest! {
         margin in prop::sample::select(vec![1.0f64, 1.5, 4.0]),
         fill in any::<bool>(),
         functions in any::<bool>(),
+        balance in any::<bool>(),
         simplified in any::<bool>(),
     ) {
         let mut graph = random_graph(choices);
@@ -60,7 +61,7 @@ proptest! {
             pass::simplify(&mut graph).unwrap();
         }
         let sample = inputs(&graph, 7);
-        let limits = Limits { largest, step: largest / 256.0, margin, fill, functions };
+        let limits = Limits { largest, step: largest / 256.0, margin, fill, functions, balance };
         let Some(found) = rescaled(&graph, &sample, &limits) else { return Ok(()) };
         for inputs in [sample, inputs(&graph, 8)] {
             let before = evaluate(&graph, &inputs).unwrap();
@@ -121,8 +122,14 @@ fn image(graph: &mut Graph) -> ValueId {
     graph.add_input("x", ValueInfo { shape: vec![1, 2, 2, 1], element: ElementType::F32 })
 }
 
-const FP16BP8: Limits =
-    Limits { largest: 32767.0 / 256.0, step: 1.0 / 256.0, margin: 1.0, fill: false, functions: false };
+const FP16BP8: Limits = Limits {
+    largest: 32767.0 / 256.0,
+    step: 1.0 / 256.0,
+    margin: 1.0,
+    fill: false,
+    functions: false,
+    balance: false,
+};
 
 fn exponent(found: &Rescaled, name: &str) -> i32 {
     found.exponents.iter().find(|(value, _)| value == name).map_or(0, |(_, exponent)| *exponent)
@@ -229,6 +236,65 @@ fn what_is_small_fills_the_format() {
     let [before, after] =
         [&graph, &found.graph].map(|graph| evaluate(graph, std::slice::from_ref(&sample)).unwrap());
     assert_eq!(bits(&before[0]), bits(&after[0]));
+}
+
+/// Operands of 90 beside weights of 1.28, as they are for results that fill the format: three bits go from one to the other.
+#[test]
+fn operands_lend_bits_to_weights() {
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let a = conv(&mut graph, x, 1.0, 0.0, "a");
+    let b = conv(&mut graph, a, 0.02, 0.0, "b");
+    graph.outputs = vec![b];
+    let sample = f32s(&[1, 2, 2, 1], &[90.0, -90.0, 90.0, 90.0]);
+    let filled = Limits { fill: true, balance: true, ..FP16BP8 };
+    let found = rescaled(&graph, std::slice::from_ref(&sample), &filled).unwrap();
+    let product = found.graph.nodes.iter().rfind(|node| matches!(node.op, Op::Conv(_))).unwrap();
+    assert_eq!(found.graph.value(product.inputs[0]).name, "a/2^3");
+    assert_eq!(floats(found.graph.constant(product.inputs[1]).unwrap()), [10.24]);
+    let [before, after] =
+        [&graph, &found.graph].map(|graph| evaluate(graph, std::slice::from_ref(&sample)).unwrap());
+    assert_eq!(bits(&before[0]), bits(&after[0]));
+}
+
+#[test]
+fn masks_take_no_bits() {
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let mask = graph.add_constant("mask", f32s(&[1, 2, 2, 1], &[0.0, f32::MIN, -1e9, 0.0]));
+    let a = conv(&mut graph, x, 100.0, 0.0, "a");
+    let m = node(&mut graph, Binary { kind: BinaryKind::Add }, &[a, mask], "m");
+    let s = node(&mut graph, Softmax { axis: 2, axis_end: 3 }, &[m], "s");
+    graph.outputs = vec![s];
+    let found = rescaled(&graph, &[f32s(&[1, 2, 2, 1], &[9.0, 1.0, 9.0, 0.5])], &FP16BP8).unwrap();
+    // 900 over 2^3 fits, as it would without a mask.
+    assert_eq!(["a", "m"].map(|name| exponent(&found, name)), [3, 3]);
+}
+
+#[test]
+fn an_end_that_fits_at_no_scale_takes_no_bits() {
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let a = conv(&mut graph, x, 1.0, 0.0, "a");
+    let boxes = node(&mut graph, Binary { kind: BinaryKind::Mul }, &[a, x], "boxes");
+    let scores = node(&mut graph, Unary { kind: UnaryKind::Sigmoid }, &[a], "scores");
+    let all = node(&mut graph, Concat { axis: 3 }, &[boxes, scores], "all");
+    graph.outputs = vec![all];
+    let sample = f32s(&[1, 2, 2, 1], &[90.0, 30.0, 2.0, 1.0]);
+    let mut ranges = Ranges::new(&graph);
+    ranges.observe(&graph, std::slice::from_ref(&sample)).unwrap();
+    let ends = |largest| {
+        let ends = unfit_ends(&graph, &ranges, largest).into_iter();
+        ends.map(|id| graph.node(id).name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(ends(1e4), Vec::<String>::new(), "8100 fits");
+    assert_eq!(ends(128.0), ["boxes", "all"]);
+    // What multiplies and accumulates stays where it is.
+    assert_eq!(ends(0.5), ["boxes", "scores", "all"]);
+    let limits = Limits { functions: true, ..FP16BP8 };
+    let found = rescaled(&graph, std::slice::from_ref(&sample), &limits).unwrap();
+    // 8100 over 2^6 would fit, and leaves the scores their scale.
+    assert_eq!(["boxes", "scores", "all"].map(|name| exponent(&found, name)), [6, 0, 0]);
 }
 
 #[test]

@@ -12,8 +12,14 @@ use npukit_numeric::{Tensor, TensorData};
 
 use crate::support::{Net, f32s, i64s};
 
-const FORMAT: Limits =
-    Limits { largest: 32767.0 / 256.0, step: 1.0 / 256.0, margin: 1.0, fill: false, functions: false };
+const FORMAT: Limits = Limits {
+    largest: 32767.0 / 256.0,
+    step: 1.0 / 256.0,
+    margin: 1.0,
+    fill: false,
+    functions: false,
+    balance: false,
+};
 
 fn rescaled(net: &Net, limits: &Limits) -> Option<Rescaled> {
     let mut ranges = Ranges::new(&net.graph);

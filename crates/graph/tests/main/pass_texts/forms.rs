@@ -54,6 +54,19 @@ fn hard_sigmoid(net: &mut Net, divisor: f32) -> ValueId {
     net.with(Div, clipped, divisor)
 }
 
+/// `x * (0.5 * (1 + tanh(sqrt(2 / pi) * (x + number * x * x^2))))`.
+fn gelu(net: &mut Net, number: f32) -> ValueId {
+    let x = net.ones(&[2]);
+    let (small, square) = (net.with(Mul, x, number), net.binary(Mul, x, x));
+    let cube = net.binary(Mul, small, square);
+    let sum = net.binary(Add, x, cube);
+    let argument = net.with(Mul, sum, std::f32::consts::FRAC_2_PI.sqrt());
+    let tangent = net.unary(UnaryKind::Tanh, argument);
+    let gate = net.with(Add, tangent, 1.0);
+    let half = net.with(Mul, gate, 0.5);
+    net.binary(Mul, x, half)
+}
+
 pub fn activation_forms() -> Vec<Example> {
     vec![
         works("a value times its sigmoid", |net| {
@@ -61,6 +74,11 @@ pub fn activation_forms() -> Vec<Example> {
             let gate = net.unary(UnaryKind::Sigmoid, x);
             net.binary(Mul, x, gate)
         }),
+        works(
+            "half a value times 1 and a hyperbolic tangent, with the number beside a factor of the cube",
+            |net| gelu(net, 0.044_715),
+        ),
+        stays("with another number", |net| gelu(net, 0.05)),
         works("a value, moved and clipped, over 6", |net| hard_sigmoid(net, 6.0)),
         stays("over 7", |net| hard_sigmoid(net, 7.0)),
         stays("a value times the sigmoid of another", |net| {
@@ -85,6 +103,30 @@ pub fn softmax_forms() -> Vec<Example> {
     vec![
         works("exponentials over their sum", |net| softmax(net, 1)),
         stays("a maximum over another axis than the sum", |net| softmax(net, 0)),
+    ]
+}
+
+/// `mean(x^2) - mean(y)^2` of sums over 3 features times `share`.
+fn variance(net: &mut Net, share: f32, alike: bool) -> ValueId {
+    let x = net.ones(&[2, 3]);
+    let y = if alike { x } else { net.ones(&[2, 3]) };
+    let squares = net.binary(Mul, x, x);
+    let mean = |net: &mut Net, x| {
+        let sum = net.reduce(ReduceKind::Sum, &[1], false, x);
+        net.with(Mul, sum, share)
+    };
+    let (of_squares, mean) = (mean(net, squares), mean(net, y));
+    let squared = net.binary(Mul, mean, mean);
+    net.binary(Sub, of_squares, squared)
+}
+
+pub fn variance_forms() -> Vec<Example> {
+    vec![
+        works("the mean of squares less the square of the mean, with sums", |net| {
+            variance(net, 1.0 / 3.0, true)
+        }),
+        works("means of two values", |net| variance(net, 1.0 / 3.0, false)),
+        stays("sums times something else", |net| variance(net, 0.25, true)),
     ]
 }
 

@@ -171,15 +171,39 @@ fn sum_channels(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Resul
     let terms =
         (0..longest * blocks).map(|term| Term { inputs: (0..pixels).map(|p| input(term, p)).collect() });
     let product = Product::of_selections(format!("{}/ones", node.name), terms.collect(), 1);
-    let one = |term: usize, lane: usize, _| f32::from(u8::from(term % blocks * n + lane < channels));
+    let [weight, scale] = match reduce.kind {
+        ReduceKind::Mean => mean_factors(longest * channels, builder.config.data_type.format().step()),
+        _ => [1.0, 1.0],
+    };
+    let one = |term: usize, lane: usize, _| {
+        if term % blocks * n + lane < channels { weight } else { 0.0 }
+    };
     let mut steps = vec![matmul::step(builder, &product, one)?];
     if reduce.kind == ReduceKind::Mean {
-        let scale = builder.objects.splat(1.0 / (longest * channels) as f32);
+        let scale = builder.objects.splat(scale);
         steps.push(scaling(&[scale], 1));
     }
     let macs = (pixels * longest * channels) as u64;
     Ok(Chain { nodes: vec![id], value: node.outputs[0], pixels, channels: 1, macs, steps, saved: false })
 }
+
+/// What elements are multiplied by before they are added, and their sum by, for their mean. One over many is few steps
+/// of a fixed format, and the sum beyond its end: two factors of about its root are more precise, and keep sums small.
+fn mean_factors(count: usize, step: Option<f64>) -> [f32; 2] {
+    let whole = (count as f64).recip();
+    let Some(step) = step.filter(|_| count > FEW) else { return [1.0, whole as f32] };
+    let root = (whole.sqrt() / step).round().max(1.0) as u32;
+    let pairs = (root.div_ceil(2)..=2 * root).map(|steps| {
+        let weight = f64::from(steps) * step;
+        [weight, (whole / weight / step).round().max(1.0) * step]
+    });
+    let off = |[weight, scale]: &[f64; 2]| (weight * scale / whole - 1.0).abs();
+    // Default: there is always the root itself.
+    pairs.min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or([1.0, whole]).map(|factor| factor as f32)
+}
+
+/// So few elements are added as they are.
+const FEW: usize = 16;
 
 /// Turns the tensor so that the axes to be reduced are pixels, then reduces those.
 fn reduce_lanes(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Result<Chain, Reject> {
@@ -207,4 +231,30 @@ fn reduce_lanes(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Resul
     }
     (chain.value, chain.saved) = (node.outputs[0], false);
     Ok(chain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: f64 = 1.0 / 256.0;
+
+    #[test]
+    fn means_over_many_have_two_factors_of_the_format() {
+        for count in FEW + 1..=2048 {
+            let factors = mean_factors(count, Some(STEP)).map(f64::from);
+            let steps = factors.map(|factor| factor / STEP);
+            assert!(steps.iter().all(|steps| steps.fract() == 0.0 && *steps >= 1.0), "{count}: {factors:?}");
+            let off = (factors[0] * factors[1] * count as f64 - 1.0).abs();
+            // One factor for 192 would be a quarter off.
+            assert!(off < 0.04, "{count}: {off}");
+            assert!(factors[0] * (count as f64) < 2.5 * (count as f64).sqrt(), "{count}: sums stay small");
+        }
+    }
+
+    #[test]
+    fn means_over_few_and_of_floats_have_one() {
+        assert_eq!(mean_factors(FEW, Some(STEP)), [1.0, 1.0 / 16.0]);
+        assert_eq!(mean_factors(192, None), [1.0, 1.0 / 192.0]);
+    }
 }

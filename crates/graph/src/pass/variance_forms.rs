@@ -1,0 +1,101 @@
+//! Means written as sums times one over their number, and variances as the mean of squares less the square of the mean.
+//!
+//! Where formats are narrow, the sum of many is beyond their end, and what is left of two large means that are nearly
+//! alike is rounding alone.
+
+use super::edit::has_single_use;
+use super::matching::{Pattern, is_near};
+use super::{Pass, PassError};
+use crate::ir::{Graph, Node, ValueId};
+use crate::op::{Binary, BinaryKind, Op, Reduce, ReduceKind};
+
+pub(super) const PASS: Pass = Pass {
+    name: "variance-forms",
+    description: "writes sums over their number as means, and variances by differences to the mean",
+    run,
+};
+
+fn run(graph: &mut Graph) -> Result<bool, PassError> {
+    let (producers, consumers) = (graph.producers(), graph.consumers());
+    let (mut changed, mut index) = (false, 0);
+    while index < graph.nodes.len() {
+        let pattern = Pattern { graph, producers: &producers };
+        let &[result] = graph.nodes[index].outputs.as_slice() else {
+            index += 1;
+            continue;
+        };
+        if let Some((sum, mean)) = mean(&pattern, result)
+            && has_single_use(graph, &consumers, sum)
+        {
+            let operand = graph.node(producers[sum.0 as usize].expect("it has one")).inputs.clone();
+            (graph.nodes[index].op, graph.nodes[index].inputs) = (mean.into(), operand);
+            changed = true;
+        } else if let Some((x, mean)) = variance(&pattern, result) {
+            put(graph, index, x, &mean)?;
+            // Nodes before it have moved.
+            return Ok(true);
+        }
+        index += 1;
+    }
+    Ok(changed)
+}
+
+/// The sum that the value is one over its number of, and the mean that it is.
+fn mean(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, Reduce)> {
+    let (sum, factor) = match pattern.with_scalar(value, BinaryKind::Div) {
+        Some((sum, divisor)) => (sum, 1.0 / divisor),
+        None => pattern.with_scalar(value, BinaryKind::Mul)?,
+    };
+    let node = pattern.producer(sum)?;
+    let Op::Reduce(reduce) = &node.op else { return None };
+    let shape = pattern.graph.shape(*node.inputs.first()?);
+    let count: usize = reduce.axes.iter().map(|&axis| shape[axis]).product();
+    let fits = reduce.kind == ReduceKind::Sum
+        && is_near(factor, 1.0 / count as f64)
+        && pattern.graph.value(sum).info == pattern.graph.value(value).info;
+    fits.then(|| (sum, Reduce { kind: ReduceKind::Mean, ..reduce.clone() }))
+}
+
+/// What the value is the variance of, and the means it is made with.
+fn variance(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, Reduce)> {
+    let [of_squares, squared] = pattern.binary(value, BinaryKind::Sub)?;
+    let mean = |value: ValueId| {
+        let node = pattern.producer(value)?;
+        let Op::Reduce(reduce) = &node.op else { return None };
+        (reduce.kind == ReduceKind::Mean).then_some((*node.inputs.first()?, reduce.clone()))
+    };
+    let (squares, reduce) = mean(of_squares)?;
+    let found = mean(pattern.square(squared)?)?;
+    let x = pattern.square(squares)?;
+    let same = pattern.graph.value(of_squares).info == pattern.graph.value(value).info;
+    (same && found == (x, reduce)).then_some(found)
+}
+
+/// Makes the node at `index` the mean of the squared differences to the mean.
+fn put(graph: &mut Graph, index: usize, x: ValueId, mean: &Reduce) -> Result<(), PassError> {
+    let base = graph.nodes[index].name.clone();
+    let ops: [Op; 3] = [
+        Reduce { keep_dims: true, ..mean.clone() }.into(),
+        Binary { kind: BinaryKind::Sub }.into(),
+        Binary { kind: BinaryKind::Mul }.into(),
+    ];
+    let whole = graph.nodes.split_off(index);
+    let mut last = x;
+    for (op, what) in ops.into_iter().zip(["mean", "centred", "squares"]) {
+        let inputs = match what {
+            "mean" => vec![x],
+            "centred" => vec![x, last],
+            _ => vec![last, last],
+        };
+        let name = graph.fresh_name(&format!("{base}/{what}"));
+        let failed = |error| PassError::Op { node: name.clone(), error };
+        let operands: Vec<_> = inputs.iter().map(|&id| graph.value(id)).collect();
+        let info = crate::op::Operator::infer(&op, &operands).map_err(failed)?.swap_remove(0);
+        last = graph.add_value(crate::ir::Value { name: name.clone(), info, constant: None });
+        graph.nodes.push(Node { name, op, inputs, outputs: vec![last] });
+    }
+    graph.nodes.extend(whole);
+    let node = &mut graph.nodes[index + 3];
+    (node.op, node.inputs) = (mean.clone().into(), vec![last]);
+    Ok(())
+}
