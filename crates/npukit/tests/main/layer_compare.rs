@@ -2,7 +2,7 @@
 //! times as large, its second 64 times as small, which float does not notice and FP16BP8 does.
 
 use npukit::Source;
-use npukit::report::DumpedTensor;
+use npukit::report::{DumpedTensor, LayerError};
 use npukit::verbs::compile::{compile, emit};
 use npukit::verbs::run::{Files, Report, Request, run};
 use npukit::{Calibration, InputFile, RescaleMode};
@@ -190,13 +190,15 @@ fn calibration_takes_the_loudness_away() {
     );
     assert!(after.comparison.rms_error < rescaling.before.comparison.rms_error / 4.0, "{rescaling:#?}");
     assert!(after.comparison.rms_error < 2.0 * quiet.rms_error, "{after:?} beside {quiet:?}");
-    assert!(rescaling.layers.iter().all(|layer| layer.exponent > 0) && !rescaling.layers.is_empty());
+    assert!(rescaling.layers.iter().any(|layer| layer.exponent > 0), "{rescaling:#?}");
     assert_eq!(report.saturations, 0);
     let compared = report.layer_compare.unwrap();
     assert!(compared.first_divergence.is_none(), "{:?}", compared.first_divergence);
-    // Figures are in the model's scale.
-    let first = compared.layers[0].figures.unwrap();
-    assert!(compared.layers[0].exponent > 0 && first.maximum > 128.0 && first.float_maximum > 128.0);
+    // Figures are in the model's scale, and what no number of the format holds has one of its own.
+    let is_loud = |layer: &&LayerError| layer.figures.is_some_and(|figures| figures.float_maximum > 128.0);
+    let loud: Vec<_> = compared.layers.iter().filter(is_loud).collect();
+    let is_scaled = |layer: &&LayerError| layer.exponent > 0 && layer.figures.unwrap().maximum > 128.0;
+    assert!(!loud.is_empty() && loud.iter().all(is_scaled), "{loud:?}");
 }
 
 #[test]
