@@ -6,7 +6,7 @@
 mod folder;
 
 use std::fmt;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -123,9 +123,7 @@ impl fmt::Debug for Cache {
 
 /// The same number for the same content, in every process of a build.
 fn digest(content: &impl Hash) -> u64 {
-    let mut hasher = BuildHasherDefault::<DefaultHasher>::default().build_hasher();
-    content.hash(&mut hasher);
-    hasher.finish()
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(content)
 }
 
 #[cfg(test)]

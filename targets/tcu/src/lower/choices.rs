@@ -1,7 +1,7 @@
 //! What a schedule has chosen, kept for the next compilation of the same: [`scheduled`] writes the program anew by it,
 //! without a search, and instruction for instruction the same.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -80,10 +80,9 @@ impl Hash for Content<'_> {
     }
 }
 
+/// The same number for the same content, in every process.
 fn digest(content: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    content.hash(&mut hasher);
-    hasher.finish()
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(content)
 }
 
 #[cfg(test)]
