@@ -3,10 +3,10 @@
 //! Where formats are narrow, the sum of many is beyond their end, and what is left of two large means that are nearly
 //! alike is rounding alone.
 
-use super::edit::has_single_use;
+use super::edit::{has_single_use, insert_nodes, make_node};
 use super::matching::{Pattern, is_near};
 use super::{Pass, PassError};
-use crate::ir::{Graph, Node, ValueId};
+use crate::ir::{Graph, ValueId};
 use crate::op::{Binary, BinaryKind, Op, Reduce, ReduceKind};
 
 pub(super) const PASS: Pass = Pass {
@@ -17,13 +17,10 @@ pub(super) const PASS: Pass = Pass {
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let (producers, consumers) = (graph.producers(), graph.consumers());
-    let (mut changed, mut index) = (false, 0);
-    while index < graph.nodes.len() {
+    let mut changed = false;
+    for index in 0..graph.nodes.len() {
         let pattern = Pattern { graph, producers: &producers };
-        let &[result] = graph.nodes[index].outputs.as_slice() else {
-            index += 1;
-            continue;
-        };
+        let &[result] = graph.nodes[index].outputs.as_slice() else { continue };
         if let Some((sum, mean)) = mean(&pattern, result)
             && has_single_use(graph, &consumers, sum)
         {
@@ -35,7 +32,6 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
             // Nodes before it have moved.
             return Ok(true);
         }
-        index += 1;
     }
     Ok(changed)
 }
@@ -74,28 +70,14 @@ fn variance(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, Reduce)> 
 /// Makes the node at `index` the mean of the squared differences to the mean.
 fn put(graph: &mut Graph, index: usize, x: ValueId, mean: &Reduce) -> Result<(), PassError> {
     let base = graph.nodes[index].name.clone();
-    let ops: [Op; 3] = [
-        Reduce { keep_dims: true, ..mean.clone() }.into(),
-        Binary { kind: BinaryKind::Sub }.into(),
-        Binary { kind: BinaryKind::Mul }.into(),
-    ];
-    let whole = graph.nodes.split_off(index);
-    let mut last = x;
-    for (op, what) in ops.into_iter().zip(["mean", "centred", "squares"]) {
-        let inputs = match what {
-            "mean" => vec![x],
-            "centred" => vec![x, last],
-            _ => vec![last, last],
-        };
-        let name = graph.fresh_name(&format!("{base}/{what}"));
-        let failed = |error| PassError::Op { node: name.clone(), error };
-        let operands: Vec<_> = inputs.iter().map(|&id| graph.value(id)).collect();
-        let info = crate::op::Operator::infer(&op, &operands).map_err(failed)?.swap_remove(0);
-        last = graph.add_value(crate::ir::Value { name: name.clone(), info, constant: None });
-        graph.nodes.push(Node { name, op, inputs, outputs: vec![last] });
-    }
-    graph.nodes.extend(whole);
-    let node = &mut graph.nodes[index + 3];
-    (node.op, node.inputs) = (mean.clone().into(), vec![last]);
+    let mut before = |what: &str, op: Op, inputs: Vec<ValueId>| {
+        let node = make_node(graph, &format!("{base}/{what}"), op, inputs)?;
+        Ok::<_, PassError>((node.outputs[0], (index, node)))
+    };
+    let (middle, first) = before("mean", Reduce { keep_dims: true, ..mean.clone() }.into(), vec![x])?;
+    let (apart, second) = before("centred", Binary { kind: BinaryKind::Sub }.into(), vec![x, middle])?;
+    let (squares, third) = before("squares", Binary { kind: BinaryKind::Mul }.into(), vec![apart; 2])?;
+    (graph.nodes[index].op, graph.nodes[index].inputs) = (mean.clone().into(), vec![squares]);
+    insert_nodes(graph, vec![first, second, third]);
     Ok(())
 }

@@ -10,7 +10,7 @@ use npukit_numeric::{ElementType, Tensor};
 use proptest::prelude::*;
 
 use crate::random::random_graph;
-use crate::support::{f32s, floats, noise};
+use crate::support::{FP16BP8, f32s, floats, noise};
 
 fn inputs(graph: &Graph, seed: u64) -> Vec<Tensor> {
     graph.inputs.iter().map(|&id| noise(graph.shape(id), seed)).collect()
@@ -121,15 +121,6 @@ fn conv(graph: &mut Graph, x: ValueId, weights: f32, bias: f32, name: &str) -> V
 fn image(graph: &mut Graph) -> ValueId {
     graph.add_input("x", ValueInfo { shape: vec![1, 2, 2, 1], element: ElementType::F32 })
 }
-
-const FP16BP8: Limits = Limits {
-    largest: 32767.0 / 256.0,
-    step: 1.0 / 256.0,
-    margin: 1.0,
-    fill: false,
-    functions: false,
-    balance: false,
-};
 
 fn exponent(found: &Rescaled, name: &str) -> i32 {
     found.exponents.iter().find(|(value, _)| value == name).map_or(0, |(_, exponent)| *exponent)

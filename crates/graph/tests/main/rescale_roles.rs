@@ -10,16 +10,7 @@ use npukit_graph::rescale::{Limits, Ranges, Rescaled, rescale};
 use npukit_graph::{Op, ValueId, evaluate_all};
 use npukit_numeric::{Tensor, TensorData};
 
-use crate::support::{Net, f32s, i64s};
-
-const FORMAT: Limits = Limits {
-    largest: 32767.0 / 256.0,
-    step: 1.0 / 256.0,
-    margin: 1.0,
-    fill: false,
-    functions: false,
-    balance: false,
-};
+use crate::support::{FP16BP8, Net, f32s, i64s};
 
 fn rescaled(net: &Net, limits: &Limits) -> Option<Rescaled> {
     let mut ranges = Ranges::new(&net.graph);
@@ -68,7 +59,7 @@ fn behind_large(op: Op, others: &[Tensor]) -> (i32, usize) {
     let y = net.node(op, &inputs);
     let z = times(&mut net, y, 0.01);
     let net = net.giving(z);
-    let found = rescaled(&net, &FORMAT).unwrap();
+    let found = rescaled(&net, &FP16BP8).unwrap();
     assert_eq!(exponent(&net, &found, large), 3);
     (exponent(&net, &found, y), found.graph.nodes.len() - net.graph.nodes.len())
 }
@@ -131,7 +122,7 @@ fn what_does_not_gets_real_values() {
     let y = net.node(PRelu, &[large, x]);
     let z = times(&mut net, y, 0.01);
     let net = net.giving(z);
-    let found = rescaled(&net, &FORMAT).unwrap();
+    let found = rescaled(&net, &FP16BP8).unwrap();
     assert_eq!((exponent(&net, &found, large), exponent(&net, &found, y)), (3, 0));
 }
 
@@ -145,7 +136,7 @@ fn of_constants(x: &[f32], op: impl Into<Op>, constants: &[(&[usize], &[f32])], 
     let y = net.node(op, &inputs);
     let z = times(&mut net, y, 0.01);
     let net = net.giving(z);
-    let found = rescaled(&net, &FORMAT)?;
+    let found = rescaled(&net, &FP16BP8)?;
     assert_eq!(found.graph.nodes.len(), 2);
     Some(exponent(&net, &found, y))
 }
@@ -199,7 +190,7 @@ fn products_have_the_sum_of_their_operands_exponents() {
     let m = net.node(Binary { kind: BinaryKind::Mul }, &[a, b]);
     let z = times(&mut net, m, 0.01);
     let net = net.giving(z);
-    let found = rescaled(&net, &FORMAT).unwrap();
+    let found = rescaled(&net, &FP16BP8).unwrap();
     assert_eq!([a, b, m].map(|id| exponent(&net, &found, id)), [3, 3, 6]);
     assert_eq!(found.graph.nodes.len(), net.graph.nodes.len());
 
@@ -212,7 +203,7 @@ fn products_have_the_sum_of_their_operands_exponents() {
         let sum = net.node(Binary { kind: BinaryKind::Add }, &[m, larger]);
         let z = times(&mut net, sum, 0.01);
         let net = net.giving(z);
-        let found = rescaled(&net, &FORMAT).unwrap();
+        let found = rescaled(&net, &FP16BP8).unwrap();
         assert_eq!([a, b, m, larger].map(|id| exponent(&net, &found, id)), [3, 3, exponents, exponents]);
         assert_eq!(found.graph.nodes.len(), net.graph.nodes.len() + multiplications);
     }
@@ -231,7 +222,7 @@ fn a_product_beside_its_operand_is_taken_back() {
     let other = times(&mut net, weighted, 0.01);
     let mut net = net.giving(z);
     net.graph.outputs.push(other);
-    let found = rescaled(&net, &FORMAT).unwrap();
+    let found = rescaled(&net, &FP16BP8).unwrap();
     assert_eq!([a, b, m, sum, weighted].map(|id| exponent(&net, &found, id)), [3; 5]);
     assert_eq!(found.graph.nodes.len(), net.graph.nodes.len() + 1);
 }
@@ -248,7 +239,7 @@ fn what_would_have_to_change_must_be_constant() {
         let y = if computed { net.node(plain(), &[constant, large]) } else { net.node(plain(), &[large, x]) };
         let z = times(&mut net, y, 0.01);
         let net = net.giving(z);
-        let found = rescaled(&net, &FORMAT).unwrap();
+        let found = rescaled(&net, &FP16BP8).unwrap();
         assert_eq!((exponent(&net, &found, large), exponent(&net, &found, y)), (3, 0));
     }
     // A product of two values with an addend.
@@ -258,7 +249,7 @@ fn what_would_have_to_change_must_be_constant() {
     let y = net.node(Gemm { alpha: 1.0, beta: 1.0, trans_a: false, trans_b: false }, &[large, x, addend]);
     let z = times(&mut net, y, 0.001);
     let net = net.giving(z);
-    let found = rescaled(&net, &FORMAT).unwrap();
+    let found = rescaled(&net, &FP16BP8).unwrap();
     assert_eq!((exponent(&net, &found, large), exponent(&net, &found, y)), (3, 0));
 }
 
@@ -274,13 +265,13 @@ fn of_range(most: f32, limits: &Limits) -> Option<i32> {
 
 #[test]
 fn exponents_are_the_smallest_that_fit() {
-    let margin = |margin| Limits { margin, ..FORMAT };
-    assert_eq!((of_range(100.0, &FORMAT), of_range(100.0, &margin(2.0))), (None, Some(1)));
+    let margin = |margin| Limits { margin, ..FP16BP8 };
+    assert_eq!((of_range(100.0, &FP16BP8), of_range(100.0, &margin(2.0))), (None, Some(1)));
     assert_eq!((of_range(30.0, &margin(4.0)), of_range(30.0, &margin(5.0))), (None, Some(1)));
-    assert_eq!(of_range(2f32.powi(36), &FORMAT), Some(30));
-    assert_eq!(of_range(2f32.powi(37), &FORMAT), None, "beyond reason");
+    assert_eq!(of_range(2f32.powi(36), &FP16BP8), Some(30));
+    assert_eq!(of_range(2f32.powi(37), &FP16BP8), None, "beyond reason");
     // To fill the format by one bit is not worth a change.
-    let fill = Limits { fill: true, ..FORMAT };
+    let fill = Limits { fill: true, ..FP16BP8 };
     assert_eq!((of_range(60.0, &fill), of_range(30.0, &fill)), (Some(0), Some(-2)));
 }
 
@@ -292,7 +283,7 @@ fn a_gate_absorbs_as_long_as_its_slope_fits() {
         let large = times(&mut net, x, 100.0 * 2f32.powi(power));
         let gate = net.node(Unary { kind: UnaryKind::HardSigmoid { alpha: 0.2, beta: 0.5 } }, &[large]);
         let net = net.giving(gate);
-        let found = rescaled(&net, &FORMAT).unwrap();
+        let found = rescaled(&net, &FP16BP8).unwrap();
         assert_eq!(exponent(&net, &found, large), power);
         assert_eq!(found.graph.nodes.len() == 2, absorbed, "{}", found.graph);
     }

@@ -1,7 +1,18 @@
 //! What the tests share: tensors in one line, and reproducible noise.
 
+use npukit_graph::rescale::Limits;
 use npukit_graph::{Graph, Op, OpError, Operator, ValueId, ValueInfo};
 use npukit_numeric::{Tensor, TensorData};
+
+/// What rescaling knows of FP16BP8.
+pub const FP16BP8: Limits = Limits {
+    largest: 32767.0 / 256.0,
+    step: 1.0 / 256.0,
+    margin: 1.0,
+    fill: false,
+    functions: false,
+    balance: false,
+};
 
 /// A tensor of floats.
 pub fn f32s(shape: &[usize], data: &[f32]) -> Tensor {
