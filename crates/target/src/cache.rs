@@ -122,7 +122,7 @@ impl fmt::Debug for Cache {
 }
 
 /// The same number for the same content, in every process of a build.
-fn digest(content: &impl Hash) -> u64 {
+pub fn digest(content: &impl Hash) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(content)
 }
 

@@ -38,7 +38,7 @@ mod vectors;
 
 pub use benchmark::{Bar, Benchmark, Figure, Measure};
 pub use breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
-pub use cache::{Cache, CacheKey};
+pub use cache::{Cache, CacheKey, digest};
 pub use convert::to_element;
 pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
 pub use error::TargetError;

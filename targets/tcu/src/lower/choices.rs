@@ -1,8 +1,9 @@
 //! What a schedule has chosen, kept for the next compilation of the same: [`scheduled`] writes the program anew by it,
 //! without a search, and instruction for instruction the same.
 
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
+use npukit_target::digest;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -78,11 +79,6 @@ impl Hash for Content<'_> {
         let digests = |layer: &Layer| digest(&(layer.pixels, layer.blocks, layer.kept, &layer.steps));
         layers.par_iter().map(digests).collect::<Vec<_>>().hash(state);
     }
-}
-
-/// The same number for the same content, in every process.
-fn digest(content: &impl Hash) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(content)
 }
 
 #[cfg(test)]

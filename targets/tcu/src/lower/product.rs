@@ -161,11 +161,8 @@ impl Tile<'_> {
             let index = first.index + done * step;
             let placed = self.state.arena.locate(VecRef { index, ..first }, self.context.plan);
             let Placed { span, local } = placed.expect("what a tile reads was loaded before");
-            // Where all are the same, all are there.
-            let there = (span.end - index).checked_div(step).map_or(count, |steps| {
-                let is_short = !(span.end - index).is_multiple_of(step);
-                steps + u32::from(is_short)
-            });
+            // A single one has no step.
+            let there = (span.end - index).div_ceil(step.max(1));
             let count = there.min(count - done);
             let local = local + u64::from(index - span.start);
             let other = at as u64 + u64::from(done);

@@ -23,9 +23,9 @@ use super::Order;
 use crate::config::Config;
 
 /// A graph that computes the same and takes fewer cycles. Nodes and outputs keep their names; a value
-/// inside may have another shape, of as many elements in the same order or without pixels that nobody reads. `None` for a graph that is not
-/// valid, and for upstream's order without lookups (which upstream does not have): its results depend on
-/// every step.
+/// inside may have another shape, of as many elements in the same order or without pixels that nobody reads.
+/// `None` for a graph that is not valid, and for upstream's order without lookups (which upstream does not
+/// have): its results depend on every step.
 pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
     if order == Order::Upstream && !config.has_lookup() {
         return None;
