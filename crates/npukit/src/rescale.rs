@@ -255,6 +255,13 @@ struct Plan {
     equalised: bool,
 }
 
+impl Plan {
+    /// Scales of this margin, and nothing else.
+    const fn plain(margin: f64) -> Self {
+        Self { margin, fill: false, balance: false, equalised: false }
+    }
+}
+
 /// How a program did, and where it saturates.
 struct Outcome {
     measured: Measured,
@@ -358,19 +365,15 @@ impl<'a> Search<'a> {
             if unfit(best) == 0 && !go_on && (best.is_some() || mode == Mode::Auto) {
                 break;
             }
-            attempt(Plan { margin, fill: false, balance: false, equalised: false }, &self.ranged, best)?;
+            attempt(Plan::plain(margin), &self.ranged, best)?;
         }
         // Margins far apart: half of one may do, too.
         if let Some(margin) = best.as_ref().map(|best| best.plan.margin).filter(|margin| *margin > FINE) {
-            attempt(
-                Plan { margin: margin / 2.0, fill: false, balance: false, equalised: false },
-                &self.ranged,
-                best,
-            )?;
+            attempt(Plan::plain(margin / 2.0), &self.ranged, best)?;
         }
         if mode == Mode::Auto && poor(best) {
             let margin = best.as_ref().map_or(MARGINS[0], |best| best.plan.margin);
-            let filled = Plan { margin, fill: true, balance: false, equalised: false };
+            let filled = Plan { fill: true, ..Plan::plain(margin) };
             attempt(filled, &self.ranged, best)?;
             let is_best =
                 |best: &Option<Candidate>, plan: Plan| best.as_ref().is_some_and(|best| best.plan == plan);
@@ -389,11 +392,7 @@ impl<'a> Search<'a> {
                 attempt(Plan { fill: true, equalised: true, ..near }, &even, best)?;
             }
             if unfit(best) > before.unfit() {
-                attempt(
-                    Plan { margin: margin * WIDER, fill: true, balance: false, equalised: false },
-                    &self.ranged,
-                    best,
-                )?;
+                attempt(Plan { margin: margin * WIDER, ..filled }, &self.ranged, best)?;
             }
         }
         Ok(reason)
