@@ -297,12 +297,12 @@ def minilm(npu, folder):
     if not path.exists():
         export(embed, arrays, path)
     found, _ = npu.outputs("eval", path, arrays)
-    worst = cosine(unit(found["embedding"]), wanted).min()
+    worst = cosine(unit(found["sentence"]), wanted).min()
     notes = [f"in float {told_apart(wanted, pairs)}"]
     for bits in (16, 8):
         try:
             outputs, _ = npu.outputs("run", path, arrays, "--target", "pccx", "--option", f"activations={bits}")
-            ours = unit(outputs["embedding"])
+            ours = unit(outputs["sentence"])
             near, off = cosine(ours, wanted), np.sqrt(np.mean((similar(ours) - similar(wanted)) ** 2))
             notes.append(f"pccx W4A{bits}: cosine {near.mean():.4f} on average, {near.min():.4f} at least; "
                          f"similarities {off:.4f} off (RMS), {told_apart(ours, pairs)}")
@@ -356,7 +356,7 @@ def export(embed, arrays, path):
     path.parent.mkdir(parents=True, exist_ok=True)
     first = tuple(torch.from_numpy(array[:1]) for array in arrays.values())
     with torch.no_grad():
-        names = {"input_names": list(arrays), "output_names": ["embedding"]}
+        names = {"input_names": list(arrays), "output_names": ["sentence"]}
         program = torch.onnx.export(embed.module, first, dynamo=True, verbose=False, **names)
     program.save(path)
 

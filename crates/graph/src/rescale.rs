@@ -54,6 +54,8 @@ pub struct Limits {
     /// Whether what a product with constants takes may be made smaller before it, so that the constants take more
     /// bits: where each product is rounded by itself, what counts is that both factors are alike.
     pub balance: bool,
+    /// How many elements a mean adds, at most, before it divides; 1 where sums are wider than the number format.
+    pub addends: usize,
 }
 
 impl Limits {

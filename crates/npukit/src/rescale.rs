@@ -17,7 +17,7 @@ use npukit_graph::Graph;
 use npukit_graph::pass::PassError;
 use npukit_graph::quantise::Method;
 use npukit_graph::rescale::{Limits, Ranges, Rescaled, equalise, rescale};
-use npukit_target::{CompileOptions, Compiled, Instance, Phase, Saturations};
+use npukit_target::{CompileOptions, Compiled, Instance, Phase, Saturations, TargetError};
 use serde::Serialize;
 
 use crate::batch::{float, machine};
@@ -94,10 +94,14 @@ impl Measured {
         }
     }
 
-    /// Whether it is to be preferred among rescaled programs.
+    /// Whether it is to be preferred among rescaled programs: the one that is a good deal nearer to float, else the
+    /// one that saturates less.
     fn is_better_than(&self, other: &Self) -> bool {
-        let rms = |measured: &Self| measured.comparison.rms_error;
-        self.unfit() < other.unfit() || (self.unfit() == other.unfit() && rms(self) < rms(other))
+        let (ours, theirs) = (self.comparison.rms_error, other.comparison.rms_error);
+        if ours < GOOD_DEAL * theirs || theirs < GOOD_DEAL * ours {
+            return ours < theirs;
+        }
+        self.unfit() < other.unfit() || (self.unfit() == other.unfit() && ours < theirs)
     }
 
     /// Whether the outputs leave something to be wished for that more bits could give.
@@ -162,7 +166,7 @@ const FINE: f64 = 5.0;
 /// The next margin for a filled program that saturates.
 const WIDER: f64 = 4.0;
 /// Programs in which what is small takes more bits, weights take bits of their operands, or channels are made alike.
-const MAX_FILLED: usize = 4;
+const MAX_FILLED: usize = 5;
 /// Programs that are tried at most: one for each margin, and those that fill the format.
 const MAX_TRIED: usize = MARGINS.len() + MAX_FILLED;
 /// Exponents of values by name; 0 where there is none.
@@ -232,7 +236,11 @@ pub(crate) fn choose(
     } else {
         search.remaining(&before.saturations, plain, &trial.model.simplified, &Exponents::new())
     };
-    Ok((report.applied.then_some(best.chosen), report))
+    if !report.applied {
+        return Ok((None, report));
+    }
+    let compiled = search.program(&best.chosen.graph, false)?;
+    Ok((Some(Chosen { compiled, ..best.chosen }), report))
 }
 
 fn gain(new: &Measured, before: &Measured) -> &'static str {
@@ -328,9 +336,10 @@ impl<'a> Search<'a> {
             return Ok("the target's numbers have no fixed range".to_owned());
         };
         let functions = self.trial.instance.scales_functions();
+        let addends = self.trial.instance.addends_of_means();
         let limits = |plan: Plan| {
             let Plan { margin, fill, balance, .. } = plan;
-            Limits { largest, step, margin, fill, functions, balance }
+            Limits { largest, step, margin, fill, functions, balance, addends }
         };
         let mut reason = "no scale of its layers makes more of the network fit".to_owned();
         let mut last = None;
@@ -373,8 +382,16 @@ impl<'a> Search<'a> {
         }
         if mode == Mode::Auto && poor(best) {
             let margin = best.as_ref().map_or(MARGINS[0], |best| best.plan.margin);
-            let filled = Plan { fill: true, ..Plan::plain(margin) };
+            let mut filled = Plan { fill: true, ..Plan::plain(margin) };
             attempt(filled, &self.ranged, best)?;
+            // Where nothing was good, the least saturation says little of how much room there should be.
+            if margin > MARGINS[0] && poor(best) {
+                let narrow = Plan { margin: MARGINS[0], ..filled };
+                attempt(narrow, &self.ranged, best)?;
+                if best.as_ref().is_some_and(|best| best.plan == narrow) {
+                    filled = narrow;
+                }
+            }
             let is_best =
                 |best: &Option<Candidate>, plan: Plan| best.as_ref().is_some_and(|best| best.plan == plan);
             let mut balanced = Plan { balance: true, ..filled };
@@ -392,7 +409,7 @@ impl<'a> Search<'a> {
                 attempt(Plan { fill: true, equalised: true, ..near }, &even, best)?;
             }
             if unfit(best) > before.unfit() {
-                attempt(Plan { margin: margin * WIDER, ..filled }, &self.ranged, best)?;
+                attempt(Plan { margin: filled.margin * WIDER, ..filled }, &self.ranged, best)?;
             }
         }
         Ok(reason)
@@ -412,17 +429,22 @@ impl<'a> Search<'a> {
         if last.replace((plan.equalised, exponents.clone())) == Some((plan.equalised, exponents.clone())) {
             return Ok(Ok(None));
         }
-        let compile = |options| {
-            let _phase = Phase::begin("compile");
-            self.trial.instance.compile(&graph, options)
-        };
-        let compiled = match compile(&self.options).or_else(|_| compile(self.trial.options)) {
+        let compiled = match self.program(&graph, true) {
             Ok(compiled) => compiled,
             Err(error) => return Ok(Err(format!("the rescaled network does not compile: {error}"))),
         };
         let outcome = self.measure(&*compiled)?;
         let chosen = Chosen { graph, exponents: exponents.into_iter().collect(), compiled };
         Ok(Ok(Some(Candidate { chosen, plan, outcome })))
+    }
+
+    /// The program of a rescaled graph, with what the compiler chose for the model where that does.
+    fn program(&self, graph: &Graph, draft: bool) -> Result<Box<dyn Compiled>, TargetError> {
+        let _phase = Phase::begin("compile");
+        let compile = |options: &CompileOptions| {
+            self.trial.instance.compile(graph, &CompileOptions { draft, ..options.clone() })
+        };
+        compile(&self.options).or_else(|_| compile(self.trial.options))
     }
 
     fn failed(&self, source: PassError) -> Error {

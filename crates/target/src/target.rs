@@ -79,6 +79,9 @@ pub struct CompileOptions {
     pub quantisation: Option<Quantisation>,
     /// Where searches look for what they have found before.
     pub cache: Cache,
+    /// The program is made for what it computes, not for how long it takes: it may take longer, and is to be there
+    /// soon.
+    pub draft: bool,
 }
 
 /// A program made from text.
@@ -271,6 +274,11 @@ pub trait Instance: Send + Sync {
     /// Whether a function of one element takes a multiplication by a power of two before and after it for nothing.
     fn scales_functions(&self) -> bool {
         false
+    }
+
+    /// How many elements a mean adds, at most, before it divides; 1 where sums are wider than the number format.
+    fn addends_of_means(&self) -> usize {
+        1
     }
 
     /// Compiles a model.

@@ -49,7 +49,7 @@ use npukit_target::{Cache, Phase};
 pub use cost::Minimise;
 pub use error::{LowerError, Memory};
 pub use memory::Strategy;
-pub use rewrite::lines;
+pub use rewrite::{ADDENDS_OF_MEANS, lines};
 
 use crate::board;
 use crate::config::{Config, System};
@@ -82,6 +82,8 @@ pub struct Options {
     pub prepared: bool,
     /// Where tilings are looked for that were found before.
     pub cache: Cache,
+    /// Of each layer the first tiling that fits is taken, whatever it costs.
+    pub draft: bool,
 }
 
 /// The printable forms of every stage.

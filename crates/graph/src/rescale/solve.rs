@@ -5,7 +5,7 @@ use super::roles::{Role, is_float};
 use super::{Limits, MAX, floor_log2, worthwhile};
 use crate::classes::Classes;
 use crate::ir::{Graph, Node, ValueId};
-use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op};
+use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op, Reduce, ReduceKind};
 
 /// The exponent of each value by [`ValueId`]; `None` when there are none up to [`MAX`].
 pub(super) fn exponents(graph: &Graph, roles: &[Role], ranges: &Ranges, limits: &Limits) -> Option<Vec<i32>> {
@@ -42,6 +42,7 @@ impl Problem {
         let mut problem =
             Self { is_real, least: vec![None; classes.len()], classes, constraints: Vec::new() };
         problem.add_ranges(graph, ranges, limits);
+        problem.add_means(graph, ranges, limits);
         graph.nodes.iter().zip(roles).for_each(|(node, &role)| problem.add_node(graph, node, role, limits));
         problem.least.iter_mut().flatten().for_each(|least| *least = worthwhile(*least));
         problem
@@ -62,6 +63,19 @@ impl Problem {
                 if readers.is_empty() { exponent.map(|exponent| exponent.min(0)) } else { exponent };
             if !self.is_real[id] {
                 self.require(value, exponent);
+            }
+        }
+    }
+
+    /// What a mean adds before it divides must fit.
+    fn add_means(&mut self, graph: &Graph, ranges: &Ranges, limits: &Limits) {
+        for node in &graph.nodes {
+            let (Some(count), Some(&result)) = (elements_of_mean(graph, node), node.outputs.first()) else {
+                continue;
+            };
+            let sum = f64::from(ranges.of(result)) * count.min(limits.addends) as f64;
+            if !self.is_real[result.0 as usize] {
+                self.require(result, limits.exponent_of(sum * limits.margin));
             }
         }
     }
@@ -118,6 +132,18 @@ impl Problem {
                 return Some(exponents);
             }
         }
+    }
+}
+
+/// How many elements each result of a mean is made of.
+fn elements_of_mean(graph: &Graph, node: &Node) -> Option<usize> {
+    let shape = graph.shape(*node.inputs.first()?);
+    match &node.op {
+        Op::AveragePool(pool) => Some(pool.window.kernel.iter().product()),
+        Op::Reduce(Reduce { kind: ReduceKind::Mean, axes, .. }) => {
+            Some(axes.iter().filter_map(|&axis| shape.get(axis)).product())
+        }
+        _ => None,
     }
 }
 

@@ -54,6 +54,7 @@ proptest! {
         fill in any::<bool>(),
         functions in any::<bool>(),
         balance in any::<bool>(),
+        addends in prop::sample::select(vec![1_usize, 8]),
         simplified in any::<bool>(),
     ) {
         let mut graph = random_graph(choices);
@@ -61,7 +62,7 @@ proptest! {
             pass::simplify(&mut graph).unwrap();
         }
         let sample = inputs(&graph, 7);
-        let limits = Limits { largest, step: largest / 256.0, margin, fill, functions, balance };
+        let limits = Limits { largest, step: largest / 256.0, margin, fill, functions, balance, addends };
         let Some(found) = rescaled(&graph, &sample, &limits) else { return Ok(()) };
         for inputs in [sample, inputs(&graph, 8)] {
             let before = evaluate(&graph, &inputs).unwrap();

@@ -137,6 +137,10 @@ impl Instance for SegmentedInstance {
         self.instance.scales_functions()
     }
 
+    fn addends_of_means(&self) -> usize {
+        self.instance.addends_of_means()
+    }
+
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         let phase = Phase::counting("compile segments", self.plan.parts.len());
         let chip = |graph: &Graph, options: &CompileOptions| {

@@ -38,7 +38,8 @@ impl Choices {
     }
 }
 
-/// The cheapest schedule: by what the cache knows of it, or by a search, which the cache then knows.
+/// The cheapest schedule: by what the cache knows of it, or by a search, which the cache then knows. For a draft any
+/// that fits.
 ///
 /// # Errors
 ///
@@ -49,6 +50,9 @@ pub fn scheduled(
     options: &Options,
     minimise: Minimise,
 ) -> Result<Scheduled, LowerError> {
+    if options.draft {
+        return schedule::draft(model, config, options.strategy);
+    }
     let content = || (config, options.strategy, minimise, Content(model));
     let key = options.cache.key("tcu schedule", content);
     let known = key.and_then(|key| options.cache.find(key)).filter(|known: &Choices| known.are_of(model));

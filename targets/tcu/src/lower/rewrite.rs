@@ -16,6 +16,8 @@ mod thresholds;
 mod unread_pixels;
 mod wide_means;
 
+pub use wide_means::STAGE as ADDENDS_OF_MEANS;
+
 use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 use npukit_numeric::Tensor;
 

@@ -104,6 +104,19 @@ pub fn again(
     Ok(Scheduled { by_next_use, ..scheduled })
 }
 
+/// Schedules under one strategy, or that which needs least, in the first way that fits: quick to find, not to run.
+///
+/// # Errors
+///
+/// As [`cheapest`].
+pub fn draft(model: &Model, config: &Config, strategy: Option<Strategy>) -> Result<Scheduled, LowerError> {
+    let plan = planned(model, config, strategy.unwrap_or(Strategy::LocalIsolated), true)?;
+    let phase = &Phase::counting("schedule", model.layers.len());
+    let task = Task { model, config, minimise: Minimise::Estimator, phase };
+    let mut state = State::new(config, Arena::new(plan.arena.clone()));
+    task.layers(&mut state, Search::draft(), plan, u64::MAX)
+}
+
 /// Where objects live under a strategy. If that was `asked` for, variables that do not all fit local memory stay there in
 /// part.
 ///

@@ -6,6 +6,7 @@
 //! promises more than is reached. Layers that are alike are cut alike: of them only what did best before is
 //! written. Samples do not depend on each other, and all cores share them.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -84,25 +85,43 @@ pub struct Attempt {
 /// How the layers of a model are searched, and what was found out so far.
 #[derive(Debug)]
 pub struct Search {
-    /// Whether nothing is sampled and everything looked at: small networks take no time, and every cycle is a larger
-    /// share of theirs.
-    is_thorough: bool,
+    way: Way,
     /// The tilings that did best for a layer, by what makes layers alike; the best first.
     known: HashMap<Alike, Vec<Tiling>>,
-    /// Where all was decided before: the tilings of the layers to come.
-    decided: Option<std::vec::IntoIter<Tiling>>,
+}
+
+/// What is looked at.
+#[derive(Debug)]
+enum Way {
+    /// Everything: small networks take no time, and every cycle is a larger share of theirs.
+    Thorough,
+    /// Samples, and what promises most by them.
+    Sampled,
+    /// The largest tile that fits.
+    Draft,
+    /// Nothing: these are the tilings of the layers to come.
+    Decided(std::vec::IntoIter<Tiling>),
 }
 
 impl Search {
     /// Before the first layer.
     pub fn new(model: &Model) -> Self {
         let vectors = model.layers.iter().map(products).fold(0, u64::saturating_add);
-        Self { is_thorough: vectors < SMALL, known: HashMap::new(), decided: None }
+        Self::by(if vectors < SMALL { Way::Thorough } else { Way::Sampled })
+    }
+
+    fn by(way: Way) -> Self {
+        Self { way, known: HashMap::new() }
+    }
+
+    /// The largest tile of each layer, whatever it costs.
+    pub fn draft() -> Self {
+        Self::by(Way::Draft)
     }
 
     /// No search: a tiling for each layer.
     pub fn decided(tilings: Vec<Tiling>) -> Self {
-        Self { is_thorough: false, known: HashMap::new(), decided: Some(tilings.into_iter()) }
+        Self::by(Way::Decided(tilings.into_iter()))
     }
 }
 
@@ -148,9 +167,9 @@ impl Search {
         layer: &Layer,
         count: usize,
     ) -> Result<Vec<Attempt>, TileError> {
-        let lists = match &mut self.decided {
-            Some(tilings) => vec![tilings.next().into_iter().collect()],
-            None => tilings(layer),
+        let lists = match &mut self.way {
+            Way::Decided(tilings) => vec![tilings.next().into_iter().collect()],
+            _ => tilings(layer),
         };
         if let [only] = &lists[..]
             && let [only] = only[..]
@@ -161,15 +180,18 @@ impl Search {
         }
         let state = &*state;
         let write = |&tiling: &Tiling| whole(state.fork(state.arena.clone()), context, layer, tiling);
+        if let Way::Draft = self.way {
+            return first_whole(&largest_first(&lists), write).map(|attempt| vec![attempt]);
+        }
         let key = alike(layer, context.model);
         let mut written: Vec<Attempt> = match self.known.get(&key) {
-            _ if self.is_thorough => lists.par_iter().flat_map_iter(|list| first_two(list, write)).collect(),
+            _ if matches!(self.way, Way::Thorough) => lists.par_iter().flat_map_iter(|list| first_two(list, write)).collect(),
             Some(tilings) => tilings.par_iter().filter_map(|tiling| write(tiling).ok()).collect(),
             None => best(samples(state, context, layer, &lists, count)?, count, write),
         };
         if written.is_empty() {
             // Where no tile is like another, the first ones say little.
-            written.push(first_whole(lists.iter().flatten(), write)?);
+            written.push(first_whole(&lists.concat(), write)?);
         }
         written.sort_by_key(|attempt| attempt.after.cycles);
         written.truncate(count);
@@ -180,7 +202,7 @@ impl Search {
     /// Of layers like `layer`, these tilings did best by the clock, which takes far longer than anything else: of the next ones
     /// no others are tried.
     pub fn learn(&mut self, layer: &Layer, model: &Model, tilings: Vec<Tiling>) {
-        if !self.is_thorough && tilings.len() > 1 {
+        if !matches!(self.way, Way::Thorough) && tilings.len() > 1 {
             self.known.insert(alike(layer, model), tilings);
         }
     }
@@ -191,9 +213,16 @@ fn first_two(list: &[Tiling], write: impl Fn(&Tiling) -> Result<Attempt, TileErr
     list.iter().filter_map(|tiling| write(tiling).ok()).take(TILINGS_TRIED).collect()
 }
 
+/// All tilings, those of larger tiles first.
+fn largest_first(lists: &[Vec<Tiling>]) -> Vec<Tiling> {
+    let mut all = lists.concat();
+    all.sort_by_key(|tiling| Reverse(tiling.pixels * tiling.blocks));
+    all
+}
+
 /// The first of the tilings that fits to its end.
-fn first_whole<'a>(
-    tilings: impl Iterator<Item = &'a Tiling>,
+fn first_whole(
+    tilings: &[Tiling],
     write: impl Fn(&Tiling) -> Result<Attempt, TileError>,
 ) -> Result<Attempt, TileError> {
     let mut last_error = None;
@@ -474,7 +503,7 @@ pub(crate) mod tests {
         let mut thorough = Search::new(&model);
         let of_thorough: Vec<u64> = cycles(&mut thorough, 6).into_iter().map(|(_, cycles)| cycles).collect();
         assert_eq!((of_thorough.len(), of_thorough[0]), (6, all[0]));
-        let mut search = Search { is_thorough: false, known: HashMap::new(), decided: None };
+        let mut search = Search::by(Way::Sampled);
         let found = cycles(&mut search, 3);
         assert_eq!((found.len(), found[0].1), (3, all[0]));
         assert!(found.is_sorted_by_key(|&(_, cycles)| cycles), "{found:?}");
@@ -491,8 +520,8 @@ pub(crate) mod tests {
         let context = Context { model: &model, plan: &plan, config: &config };
         let layer = &model.layers[0];
         let mut state = State::new(&config, Arena::new(plan.arena.clone()));
-        for (is_thorough, expected) in [(false, 2), (true, 6)] {
-            let mut search = Search { is_thorough, known: HashMap::new(), decided: None };
+        for (way, expected) in [(Way::Sampled, 2), (Way::Thorough, 6)] {
+            let mut search = Search::by(way);
             let mut found = |search: &mut Search| -> Vec<Tiling> {
                 let found = search.layer(&mut state, context, layer, 6).expect("some fit");
                 found.iter().map(|attempt| attempt.tiling).collect()

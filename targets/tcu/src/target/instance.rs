@@ -103,6 +103,10 @@ impl Instance for TcuInstance {
         self.config.has_lookup() && self.saturates()
     }
 
+    fn addends_of_means(&self) -> usize {
+        lower::ADDENDS_OF_MEANS
+    }
+
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         let embedded = chosen(Stage::Compile, &options.options)?.text("driver") == Some(EMBEDDED);
         let (graph, told) = self.drawn(graph, options)?;
@@ -263,6 +267,7 @@ impl TcuInstance {
             minimise: chosen.word("minimise", |name| self.minimise(name)).or(minimise),
             prepared,
             cache: options.cache.clone(),
+            draft: options.draft,
         })
     }
 

@@ -179,6 +179,14 @@ fn wide_means() {
     let texts = [
         example("16 pixels", WORKS, |sketch| vec![sketch.mean(4)]),
         example("9 pixels", STAYS, |sketch| vec![sketch.mean(3)]),
+        example("512 rows of a matrix for each sample", WORKS, |sketch| {
+            let x = sketch.input(&[2, 512, 3]);
+            vec![sketch.node(Reduce { kind: ReduceKind::Mean, axes: vec![1], keep_dims: true }, &[x])]
+        }),
+        example("channels", STAYS, |sketch| {
+            let x = sketch.input(&[2, 3, 512]);
+            vec![sketch.node(Reduce { kind: ReduceKind::Mean, axes: vec![2], keep_dims: true }, &[x])]
+        }),
     ];
     expect_rewritten("passes/tcu/wide_means.txt", "Means over many pixels in stages.", &texts);
 }

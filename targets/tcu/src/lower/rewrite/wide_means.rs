@@ -11,8 +11,8 @@ use super::parts::{Parts, replace_nodes};
 
 /// Windows of at most this many pixels stay as they are.
 const FEW: usize = 12;
-/// Pixels of a stage, if the number of all divides so.
-const STAGE: usize = 8;
+/// Pixels of a stage, if the number of all divides so; means over channels add as many, or fewer.
+pub const STAGE: usize = 8;
 
 /// Splits every mean over many pixels.
 pub fn rewrite(graph: &mut Graph) {
@@ -64,10 +64,30 @@ fn factors(mut n: usize) -> Vec<usize> {
     parts
 }
 
+/// The image whose rows a mean over neighbouring axes, not the innermost one, is of; none of few rows.
+fn rows(graph: &Graph, node: &Node) -> Option<[usize; 4]> {
+    let Op::Reduce(Reduce { kind: ReduceKind::Mean, axes, .. }) = &node.op else { return None };
+    let (&channels, outer) = graph.shape(*node.inputs.first()?).split_last()?;
+    let (&first, end) = (axes.first()?, axes.last()? + 1);
+    if end > outer.len() || !axes.iter().copied().eq(first..end) {
+        return None;
+    }
+    let [before, rows, after] =
+        [&outer[..first], &outer[first..end], &outer[end..]].map(|part| part.iter().product());
+    (rows > FEW).then_some([before, rows, after, channels])
+}
+
 /// Writes the stages of a mean over many pixels.
 fn write(parts: &mut Parts<'_>, node: &Node) -> Option<()> {
     let mut x = *node.inputs.first()?;
-    for (i, [kernel, strides]) in stages(parts.graph, node)?.into_iter().enumerate() {
+    let mut windows = stages(parts.graph, node);
+    if windows.is_none()
+        && let Some(image) = rows(parts.graph, node)
+    {
+        windows = Some(factors(image[1]).into_iter().map(|part| [[part, 1]; 2]).collect());
+        x = parts.add("image", Reshape { shape: image.to_vec() }, &[x])?;
+    }
+    for (i, [kernel, strides]) in windows?.into_iter().enumerate() {
         let window = Window { kernel, strides, dilations: [1; 2], pads: [0; 4], ceil_mode: false };
         x = parts.add(&format!("mean{i}"), AveragePool { window, count_include_pad: false }, &[x])?;
     }
