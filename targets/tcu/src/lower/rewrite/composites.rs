@@ -1,8 +1,10 @@
 //! Operators that a lookup makes possible, as the operators they are made of: with the lookup extension on,
 //! Softmax, LogSoftmax, the normalisations by statistics of their operand, LRN, division by an activation and the reductions
-//! that end with a function.
+//! that end with a function; and one over a root as one function.
 //!
 //! Means of whole images are taken axis by axis, so that sums stay small in a fixed format.
+
+use std::collections::HashSet;
 
 use npukit_graph::op::{
     Binary, BinaryKind, GroupNormalization, Lrn, MatMul, Norm, Pow, Reduce, ReduceKind, Unary, UnaryKind,
@@ -23,6 +25,18 @@ pub fn rewrite(graph: &mut Graph, config: &Config) {
         return;
     }
     replace_nodes(graph, |parts, node| parts.write(node));
+    remove_unread_roots(graph);
+}
+
+/// Removes roots that nothing reads any more; values keep their numbers.
+fn remove_unread_roots(graph: &mut Graph) {
+    let read: HashSet<ValueId> =
+        graph.nodes.iter().flat_map(|node| &node.inputs).chain(&graph.outputs).copied().collect();
+    graph.nodes.retain(|node| !is_root(node) || node.outputs.iter().any(|output| read.contains(output)));
+}
+
+fn is_root(node: &Node) -> bool {
+    matches!(node.op, Op::Unary(Unary { kind: UnaryKind::Sqrt }))
 }
 
 impl Parts<'_> {
@@ -45,8 +59,12 @@ impl Parts<'_> {
                 if self.graph.constant(divisor).is_some() {
                     return None;
                 }
-                let inverse = self.unary(UnaryKind::Reciprocal, divisor)?;
+                let inverse = self.inverse(divisor)?;
                 self.binary(BinaryKind::Mul, x, inverse)?;
+            }
+            Op::Unary(Unary { kind: UnaryKind::Reciprocal }) => {
+                let root = self.root_of(x)?;
+                self.inverse_root(root)?;
             }
             Op::Reduce(op) => self.reduction(x, op)?,
             Op::GroupNormalization(op) => self.group_normalisation(node, x, op)?,
@@ -186,6 +204,20 @@ impl Parts<'_> {
     /// The mean along groups of axes, one after the other.
     fn mean(&mut self, x: ValueId, axes: &[Vec<usize>]) -> Option<ValueId> {
         axes.iter().try_fold(x, |value, axes| self.reduce(ReduceKind::Mean, axes.clone(), value))
+    }
+
+    /// `1 / x`.
+    fn inverse(&mut self, x: ValueId) -> Option<ValueId> {
+        match self.root_of(x) {
+            Some(square) => self.inverse_root(square),
+            None => self.unary(UnaryKind::Reciprocal, x),
+        }
+    }
+
+    /// What `x` is the square root of.
+    fn root_of(&self, x: ValueId) -> Option<ValueId> {
+        let node = self.graph.nodes.iter().rev().find(|node| node.outputs.contains(&x))?;
+        is_root(node).then(|| node.inputs.first().copied()).flatten()
     }
 
     /// `1 / sqrt(x)` as one function: a root that is rounded first would lose much of a small one.

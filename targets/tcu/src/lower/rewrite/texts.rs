@@ -4,7 +4,7 @@
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Conv, MaxPool, Reduce, ReduceKind, Relu, Softmax,
-    Window,
+    Unary, UnaryKind, Window,
 };
 use npukit_graph::{Graph, Op, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -95,6 +95,16 @@ fn composites() {
         example("division by a constant, with two lookup tables", (2, false), |sketch| {
             let (x, divisor) = (sketch.input(&[1, 4]), sketch.constant(&[4], 3.0));
             vec![sketch.node(Binary { kind: BinaryKind::Div }, &[x, divisor])]
+        }),
+        example("one over a root, with two lookup tables", (2, true), |sketch| {
+            let x = sketch.input(&[1, 4]);
+            let root = sketch.node(Unary { kind: UnaryKind::Sqrt }, &[x]);
+            vec![sketch.node(Unary { kind: UnaryKind::Reciprocal }, &[root])]
+        }),
+        example("division by a root that is given out, with two lookup tables", (2, true), |sketch| {
+            let (x, y) = (sketch.input(&[1, 4]), sketch.input(&[1, 4]));
+            let root = sketch.node(Unary { kind: UnaryKind::Sqrt }, &[y]);
+            vec![sketch.node(Binary { kind: BinaryKind::Div }, &[x, root]), root]
         }),
         example("Softmax, without lookup tables", (0, false), softmax),
     ];
