@@ -5,6 +5,7 @@
 //! pass costs beside a product, and on the number format. One file each, and a line in [`rewrite`];
 //! `tests/passes/tcu` has small graphs before and after each.
 
+mod channel_means;
 mod composites;
 pub mod lines;
 mod normalised_sums;
@@ -46,11 +47,12 @@ pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
     graph.validate().ok().map(|()| graph)
 }
 
-/// The graph with what `composites` takes apart; none for one that is not valid.
+/// The graph with what `composites` and `channel_means` take apart; none for one that is not valid.
 pub fn taken_apart(graph: &Graph, config: &Config) -> Option<Graph> {
     graph.validate().ok()?;
     let mut graph = graph.clone();
     composites::rewrite(&mut graph, config);
+    channel_means::rewrite(&mut graph);
     graph.validate().ok().map(|()| graph)
 }
 
