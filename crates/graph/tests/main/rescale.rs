@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use npukit_graph::op::{Binary, BinaryKind, Concat, Conv, Relu, Softmax, Unary, UnaryKind};
+use npukit_graph::op::{
+    AveragePool, Binary, BinaryKind, Concat, Conv, Relu, Softmax, Unary, UnaryKind, Window,
+};
 use npukit_graph::rescale::{Limits, Ranges, Rescaled, equalise, rescale, unfit_ends};
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate, evaluate_all, pass, rounding_bounds};
 use npukit_numeric::{ElementType, Tensor};
@@ -247,6 +249,28 @@ fn operands_lend_bits_to_weights() {
     let [before, after] =
         [&graph, &found.graph].map(|graph| evaluate(graph, std::slice::from_ref(&sample)).unwrap());
     assert_eq!(bits(&before[0]), bits(&after[0]));
+}
+
+/// A mean of four that is 50 adds up to 200, which a format up to 128 does not hold; a mean of one adds nothing.
+#[test]
+fn what_a_mean_adds_fits() {
+    for (side, addends, expected) in [(2, 1, 0), (2, 8, 1), (2, 2, 0), (1, 8, 0)] {
+        let mut graph = Graph::default();
+        let x = image(&mut graph);
+        let a = conv(&mut graph, x, 1.0, 0.0, "a");
+        let pool = AveragePool { window: Window::plain([side; 2], [1; 2]), count_include_pad: false };
+        let m = node(&mut graph, pool, &[a], "m");
+        let b = conv(&mut graph, m, 3.0, 0.0, "b");
+        let c = node(&mut graph, Relu, &[b], "c");
+        graph.outputs = vec![c];
+        let sample = f32s(&[1, 2, 2, 1], &[50.0, 52.0, 48.0, 50.0]);
+        let limits = Limits { addends, ..FP16BP8 };
+        let found = rescaled(&graph, std::slice::from_ref(&sample), &limits).unwrap();
+        assert_eq!(exponent(&found, "m"), expected, "{side} {addends}");
+        let [before, after] =
+            [&graph, &found.graph].map(|graph| evaluate(graph, std::slice::from_ref(&sample)).unwrap());
+        assert_eq!(bits(&before[0]), bits(&after[0]));
+    }
 }
 
 #[test]

@@ -185,7 +185,9 @@ impl Search {
         }
         let key = alike(layer, context.model);
         let mut written: Vec<Attempt> = match self.known.get(&key) {
-            _ if matches!(self.way, Way::Thorough) => lists.par_iter().flat_map_iter(|list| first_two(list, write)).collect(),
+            _ if matches!(self.way, Way::Thorough) => {
+                lists.par_iter().flat_map_iter(|list| first_two(list, write)).collect()
+            }
             Some(tilings) => tilings.par_iter().filter_map(|tiling| write(tiling).ok()).collect(),
             None => best(samples(state, context, layer, &lists, count)?, count, write),
         };

@@ -77,6 +77,20 @@ fn example(
     Rewritten { title, before, after }
 }
 
+/// As [`example`], of what a calibration chooses scales for.
+fn taken_apart(
+    title: &'static str,
+    changes: bool,
+    build: impl FnOnce(&mut Sketch) -> Vec<ValueId>,
+) -> Rewritten {
+    let mut sketch = Sketch(Graph { name: "example".to_owned(), ..Graph::default() });
+    sketch.0.outputs = build(&mut sketch);
+    let after = super::taken_apart(&sketch.0, &config(0)).unwrap();
+    let (before, after) = (sketch.0.to_string(), after.to_string());
+    assert_eq!(before != after, changes, "{title}:\n{before}{after}");
+    Rewritten { title, before, after }
+}
+
 const WORKS: (usize, bool) = (0, true);
 const STAYS: (usize, bool) = (0, false);
 
@@ -109,6 +123,22 @@ fn composites() {
         example("Softmax, without lookup tables", (0, false), softmax),
     ];
     expect_rewritten("passes/tcu/composites.txt", "Operators that a lookup makes possible.", &texts);
+}
+
+#[test]
+fn channel_means() {
+    let mean = |sketch: &mut Sketch, shape: &[usize], axis: usize, keep_dims: bool| {
+        let x = sketch.input(shape);
+        vec![sketch.node(Reduce { kind: ReduceKind::Mean, axes: vec![axis], keep_dims }, &[x])]
+    };
+    let texts = [
+        taken_apart("32 channels", true, |sketch| mean(sketch, &[2, 32], 1, true)),
+        taken_apart("24 channels, of which no axis stays", true, |sketch| mean(sketch, &[2, 24], 1, false)),
+        taken_apart("16 channels", false, |sketch| mean(sketch, &[2, 16], 1, true)),
+        taken_apart("32 rows", false, |sketch| mean(sketch, &[2, 32, 3], 1, true)),
+    ];
+    let headline = "Means over many channels, where a calibration chooses scales.";
+    expect_rewritten("passes/tcu/channel_means.txt", headline, &texts);
 }
 
 #[test]

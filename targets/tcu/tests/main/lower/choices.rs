@@ -197,6 +197,27 @@ fn outputs_are_read_where_they_are() {
     }
 }
 
+/// A draft computes the same bits, whatever it costs.
+#[test]
+fn a_draft_gives_the_same_values() {
+    let mut others = 0;
+    for case in 0..9 {
+        let mut net = Net::new();
+        net.graph.outputs = residual(&mut net, case);
+        let config = Config { data_type: DataType::Fp16Bp8, ..config(4, 100, 64) };
+        let compiled = |draft| {
+            let options = Options { draft, ..Options::default() };
+            lower::compile(&net.graph, &config, &options).unwrap().program
+        };
+        let [whole, draft] = [compiled(false), compiled(true)];
+        let raw = net.numbers(80).into_iter().map(|x| (x * 512.0) as i32).collect::<Vec<_>>();
+        let packed = [whole.inputs[0].layout.as_ref().unwrap().pack(&raw, config.array_size).unwrap()];
+        assert_eq!(driven::outputs(&whole, &packed), driven::outputs(&draft, &packed), "case {case}");
+        others += usize::from(whole.instructions != draft.instructions);
+    }
+    assert!(others > 4, "{others} of nine programs differ");
+}
+
 /// Only inputs and outputs: no strategy is better than another.
 #[test]
 fn of_strategies_that_cost_the_same_the_simplest_is_taken() {
