@@ -2,6 +2,7 @@
 
 use crate::clock::{Clock, ClockParams, Meter};
 use crate::config::Config;
+use crate::op::{DataMoveKind, Op};
 
 /// Whose cycles the compiler minimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,11 +21,52 @@ impl Minimise {
         matches!(self, Self::Clock(params) if params.read_latency < drained)
     }
 
+    /// What transfers wait for; nothing by the estimator.
+    pub fn waits(self, config: &Config) -> Waits {
+        match self {
+            Self::Estimator => Waits::default(),
+            Self::Clock(ClockParams { read_latency, write_response_latency, axi_bits }) => {
+                let bits = config.array_size as u64 * config.data_type.size_bytes() as u64 * 8;
+                let beats = (bits / u64::from(axi_bits.max(1))).max(1);
+                Waits { read: read_latency, write: write_response_latency, beats }
+            }
+        }
+    }
+
     /// The clock to go by; none for the estimator.
     pub fn meter(self, config: &Config) -> Option<Meter> {
         match self {
             Self::Estimator => None,
             Self::Clock(params) => Clock::new(config, params).ok().map(|clock| clock.meter()),
+        }
+    }
+}
+
+/// What a transfer between DRAM and local memory takes beside a cycle for each vector.
+#[derive(Clone, Copy, Debug)]
+pub struct Waits {
+    /// Until the first vector is there.
+    read: u64,
+    /// Until the response to the last one.
+    write: u64,
+    /// Beats of a vector.
+    beats: u64,
+}
+
+impl Default for Waits {
+    fn default() -> Self {
+        Self { read: 0, write: 0, beats: 1 }
+    }
+}
+
+impl Waits {
+    /// Cycles of an instruction beside those of the estimator.
+    pub fn of(self, op: &Op) -> u64 {
+        use DataMoveKind::{Dram0ToLocal, Dram1ToLocal, LocalToDram0, LocalToDram1};
+        match *op {
+            Op::DataMove { kind: Dram0ToLocal | Dram1ToLocal, size, .. } => self.read + (self.beats - 1) * size,
+            Op::DataMove { kind: LocalToDram0 | LocalToDram1, size, .. } => self.write + (self.beats - 1) * size,
+            _ => 0,
         }
     }
 }

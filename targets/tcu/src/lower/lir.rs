@@ -1,5 +1,6 @@
 //! LIR: instructions, made from runs of vectors, with their cost by the published estimator.
 
+use super::cost::Waits;
 use crate::config::Config;
 use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use crate::timing::Estimator;
@@ -109,9 +110,10 @@ pub struct Lir {
     before: usize,
     /// The instructions.
     pub ops: Vec<Op>,
-    /// Cycles by the estimator, drained.
+    /// Cycles by the estimator, drained, and what transfers wait for.
     pub cycles: u64,
     estimator: Estimator,
+    waits: Waits,
     array: Option<u64>,
     tables: Option<u64>,
 }
@@ -136,8 +138,9 @@ impl Checkpoint {
 
 impl Lir {
     /// An empty list.
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &Config, waits: Waits) -> Self {
         Self {
+            waits,
             config: config.clone(),
             before: 0,
             ops: Vec::new(),
@@ -150,9 +153,9 @@ impl Lir {
 
     /// A list that goes on where this one ends, without its instructions.
     pub fn fork(&self) -> Self {
-        let Self { cycles, array, tables, .. } = *self;
+        let Self { cycles, waits, array, tables, .. } = *self;
         let (config, estimator) = (self.config.clone(), self.estimator.clone());
-        Self { config, before: self.instructions(), ops: Vec::new(), cycles, estimator, array, tables }
+        Self { config, before: self.instructions(), ops: Vec::new(), cycles, estimator, waits, array, tables }
     }
 
     /// Instructions of the program so far.
@@ -183,7 +186,7 @@ impl Lir {
 
     /// Adds an instruction.
     pub fn push(&mut self, op: Op) {
-        self.cycles += self.estimator.cost(&op).cycles;
+        self.cycles += self.estimator.cost(&op).cycles + self.waits.of(&op);
         self.ops.push(op);
     }
 
@@ -363,7 +366,7 @@ mod tests {
     /// By the estimator: a cycle for each row, after weights as many more as the array has rows, and one for each SIMD.
     #[test]
     fn the_cost_is_known_of_a_fork_and_after_taking_it_over() {
-        let mut lir = Lir::new(&config());
+        let mut lir = Lir::new(&config(), Waits::default());
         lir.load_zero_bias();
         let mut fork = lir.fork();
         fork.load_rows([20, 21], 6);

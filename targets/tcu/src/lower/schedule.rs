@@ -1,7 +1,7 @@
 //! The schedule: layers cut into tiles that fit, each tiling tried and the cheapest kept.
 //!
-//! For every layer the search names the tilings that cost least by the published estimator, which is quick; the clock
-//! decides between the best of them.
+//! For every layer the search names the tilings that cost least by the published estimator and the waits for memory, which
+//! is quick; the clock decides between the best of them.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use npukit_target::Phase;
 
 use super::arena::Arena;
 use super::choices::Choices;
-use super::cost::Minimise;
+use super::cost::{Minimise, Waits};
 use super::error::{LowerError, Memory};
 use super::hir::{Layer, Model};
 use super::memory::{Plan, Strategy};
@@ -99,7 +99,7 @@ pub fn again(
     let task = Task { model, config, minimise, phase };
     let arena = Arena::new(plan.arena.clone());
     let arena = if by_next_use { arena.by_next_use(NextUse::new(model)) } else { arena };
-    let mut state = State::new(config, arena);
+    let mut state = State::new(config, minimise.waits(config), arena);
     let scheduled = task.layers(&mut state, Search::decided(tilings), plan, u64::MAX)?;
     Ok(Scheduled { by_next_use, ..scheduled })
 }
@@ -113,7 +113,7 @@ pub fn draft(model: &Model, config: &Config, strategy: Option<Strategy>) -> Resu
     let plan = planned(model, config, strategy.unwrap_or(Strategy::LocalIsolated), true)?;
     let phase = &Phase::counting("schedule", model.layers.len());
     let task = Task { model, config, minimise: Minimise::Estimator, phase };
-    let mut state = State::new(config, Arena::new(plan.arena.clone()));
+    let mut state = State::new(config, Waits::default(), Arena::new(plan.arena.clone()));
     task.layers(&mut state, Search::draft(), plan, u64::MAX)
 }
 
@@ -156,15 +156,15 @@ impl Task<'_> {
     ///
     /// A memory that is too small, or a program of `budget` cycles or more.
     fn schedule(self, plan: Plan, budget: u64) -> Result<Scheduled, LowerError> {
-        let Self { model, config, .. } = self;
+        let Self { model, config, minimise, .. } = self;
         let strategy = plan.strategy;
         let arena = Arena::new(plan.arena.clone());
-        let mut state = State::new(config, arena.clone());
+        let mut state = State::new(config, minimise.waits(config), arena.clone());
         let by_age = self.layers(&mut state, Search::new(model), plan.clone(), budget);
         let scheduled = if (1..=MOST_GIVEN_UP).contains(&state.arena.gave_up) {
             // Default: what cannot be scheduled leaves the budget as it is.
             let budget = by_age.as_ref().map_or(budget, |by_age| by_age.cycles);
-            let mut state = State::new(config, arena.by_next_use(NextUse::new(model)));
+            let mut state = State::new(config, minimise.waits(config), arena.by_next_use(NextUse::new(model)));
             let scheduled = self.layers(&mut state, Search::new(model), plan, budget);
             scheduled.map(|scheduled| Scheduled { by_next_use: true, ..scheduled }).or(by_age)
         } else {
@@ -236,11 +236,6 @@ impl Written {
     }
 }
 
-/// Attempts that the clock decides between. It takes far longer than the estimator, which therefore names the
-/// candidates; but the estimator knows nothing of bursts, for which one of two that it finds alike may take three times as
-/// long as the other.
-const ATTEMPTS_TIMED: usize = 6;
-
 /// Writes the layer out in the way that takes fewest cycles, if that ends before `budget`.
 fn schedule_layer(
     state: &mut State,
@@ -250,7 +245,7 @@ fn schedule_layer(
     budget: u64,
 ) -> Result<Tiling, LowerError> {
     let Written { meter, pending, hides_reads } = written;
-    let count = if meter.is_some() { ATTEMPTS_TIMED } else { 1 };
+    let count = if meter.is_some() { search.attempts_timed() } else { 1 };
     let attempts = search.layer(state, context, layer, count);
     let mut attempts = attempts.map_err(|error| insufficient(layer, context, error))?;
     let best = match meter {

@@ -119,6 +119,12 @@ impl Search {
         Self::by(Way::Draft)
     }
 
+    /// Ways of a layer that the clock decides between. It takes far longer than what names them, which knows nothing of what
+    /// runs beside what.
+    pub fn attempts_timed(&self) -> usize {
+        if matches!(self.way, Way::Thorough) { 6 } else { 2 }
+    }
+
     /// No search: a tiling for each layer.
     pub fn decided(tilings: Vec<Tiling>) -> Self {
         Self::by(Way::Decided(tilings.into_iter()))
@@ -169,7 +175,7 @@ impl Search {
     ) -> Result<Vec<Attempt>, TileError> {
         let lists = match &mut self.way {
             Way::Decided(tilings) => vec![tilings.next().into_iter().collect()],
-            _ => tilings(layer),
+            _ => tilings(layer, context.config.accumulator_depth),
         };
         if let [only] = &lists[..]
             && let [only] = only[..]
@@ -382,8 +388,9 @@ fn write(state: &mut State, context: Context<'_>, layer: &Layer, tiles: &[Tile])
     Ok(())
 }
 
-/// Tilings by blocks per tile and order, each list with fewer and fewer pixels per tile.
-fn tilings(layer: &Layer) -> Vec<Vec<Tiling>> {
+/// Tilings by blocks per tile and order, each list with fewer and fewer pixels per tile; the tiles that fit so many
+/// accumulators, and the smallest.
+fn tilings(layer: &Layer, accumulators: u64) -> Vec<Vec<Tiling>> {
     let mut lists = Vec::new();
     for blocks in halvings(layer.blocks) {
         for blocks_outer in [true, false] {
@@ -394,7 +401,8 @@ fn tilings(layer: &Layer) -> Vec<Vec<Tiling>> {
             // Of all pixels at once, tiles come in one order.
             let skipped = usize::from(!blocks_outer && layer.pixels > 0);
             let tiling = |pixels| Tiling { pixels, blocks, blocks_outer };
-            lists.push(pixels.into_iter().skip(skipped).map(tiling).collect());
+            let fits = |pixels: &usize| *pixels <= 1 || (pixels * blocks) as u64 <= accumulators;
+            lists.push(pixels.into_iter().skip(skipped).filter(fits).map(tiling).collect());
         }
     }
     lists
@@ -424,6 +432,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::config::Config;
+    use crate::lower::cost::Waits;
     use crate::lower::hir::Model;
     use crate::lower::memory::{Plan, Strategy};
     use crate::lower::{Options, hir};
@@ -479,7 +488,7 @@ pub(crate) mod tests {
         let list = |blocks, blocks_outer| -> Vec<Tiling> {
             [3, 2, 1].map(|pixels| Tiling { pixels, blocks, blocks_outer }).to_vec()
         };
-        assert_eq!(tilings(&layer), [list(2, true), list(1, true), list(1, false)[1..].to_vec()]);
+        assert_eq!(tilings(&layer, u64::MAX), [list(2, true), list(1, true), list(1, false)[1..].to_vec()]);
     }
 
     /// The tilings that were written whole are those that cost least of all that fit, though only a part of them was.
@@ -490,8 +499,8 @@ pub(crate) mod tests {
         let plan = Plan::new(&model, &config, Strategy::LocalIsolated).expect("fits");
         let context = Context { model: &model, plan: &plan, config: &config };
         let layer = &model.layers[0];
-        let mut state = State::new(&config, Arena::new(plan.arena.clone()));
-        let lists = tilings(layer);
+        let mut state = State::new(&config, Waits::default(), Arena::new(plan.arena.clone()));
+        let lists = tilings(layer, config.accumulator_depth);
         let all = lists.iter().flatten();
         let all =
             all.filter_map(|&tiling| whole(state.fork(state.arena.clone()), context, layer, tiling).ok());
@@ -521,7 +530,7 @@ pub(crate) mod tests {
         let plan = Plan::new(&model, &config, Strategy::LocalIsolated).expect("fits");
         let context = Context { model: &model, plan: &plan, config: &config };
         let layer = &model.layers[0];
-        let mut state = State::new(&config, Arena::new(plan.arena.clone()));
+        let mut state = State::new(&config, Waits::default(), Arena::new(plan.arena.clone()));
         for (way, expected) in [(Way::Sampled, 2), (Way::Thorough, 6)] {
             let mut search = Search::by(way);
             let mut found = |search: &mut Search| -> Vec<Tiling> {

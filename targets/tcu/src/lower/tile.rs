@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::arena::{Arena, Full, Placed};
+use super::cost::Waits;
 use super::hir::{ChannelOperand, Layer, Model, Operand, Step};
 use super::lir::{Lir, TO_REGISTER, ZERO_TO_REGISTER, with_register};
 use super::memory::{Home, Plan};
@@ -94,8 +95,8 @@ pub struct State {
 
 impl State {
     /// Before the first tile.
-    pub fn new(config: &Config, arena: Arena) -> Self {
-        Self { lir: Lir::new(config), arena, limits: Limits::default(), accumulators: 0 }
+    pub fn new(config: &Config, waits: Waits, arena: Arena) -> Self {
+        Self { lir: Lir::new(config, waits), arena, limits: Limits::default(), accumulators: 0 }
     }
 
     /// A state that goes on from this one, with an arena of its own and none of the instructions.
@@ -482,7 +483,7 @@ mod tests {
     fn every_other_tile_has_its_accumulators_behind_those_of_the_tile_before() {
         let config = Config::preset("speech_robot").expect("a preset");
         let arena = Arena::new(0..10);
-        let mut state = State::new(&config, arena);
+        let mut state = State::new(&config, Waits::default(), arena);
         for (tile, (needed, first, begins)) in [
             // The second behind the first, the third not behind the second.
             (Some(30), 10, 10),

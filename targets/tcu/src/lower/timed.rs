@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::clock::ClockParams;
     use crate::lower::arena::Arena;
-    use crate::lower::cost::Minimise;
+    use crate::lower::cost::{Minimise, Waits};
     use crate::lower::memory::{Plan, Strategy};
     use crate::lower::search::Search;
     use crate::lower::search::tests::{config, model};
@@ -145,7 +145,7 @@ mod tests {
             let model = model(&config);
             let plan = Plan::new(&model, &config, Strategy::LocalIsolated).expect("fits");
             let context = Context { model: &model, plan: &plan, config: &config };
-            let mut state = State::new(&config, Arena::new(plan.arena.clone()));
+            let mut state = State::new(&config, Waits::default(), Arena::new(plan.arena.clone()));
             let mut attempts = || {
                 let mut search = Search::new(&model);
                 search.layer(&mut state, context, &model.layers[0], 6).expect("some fit")
