@@ -104,8 +104,15 @@ pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, 
     // Default: without samples to test with, a model's open shapes are as without them.
     let inputs = request.test_vectors.as_deref().unwrap_or_default();
     let (origin, compiled) = request.source.compile(inputs, context)?;
-    let mut files = encoded(&*compiled)?;
-    let (program, time) = (compiled.report(), timed(&*compiled, &TimeOptions::default())?);
+    let (program, clocked) = (compiled.report(), || timed(&*compiled, &TimeOptions::default()));
+    // The one takes about as long as the other.
+    let (time, files, weights) = std::thread::scope(|scope| {
+        let others = scope.spawn(|| (encoded(&*compiled), origin.altered_weights()));
+        let time = clocked();
+        let (files, weights) = others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (time, files, weights)
+    });
+    let (mut files, time, weights) = (files?, time?, weights?);
     let Remarks { mut notes, mut warnings } = origin.remarks();
     let on_chip = OnChip::of(&Survey::of(&*compiled));
     warnings.extend(on_chip.warning());
@@ -119,7 +126,6 @@ pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, 
         notes.extend(found.notes);
         warnings.extend(found.warnings);
     }
-    let weights = origin.altered_weights()?;
     warnings.extend(weights::warnings(&weights));
     let report = Report {
         name: program.name,

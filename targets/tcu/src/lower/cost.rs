@@ -64,9 +64,14 @@ impl Waits {
     pub fn of(self, op: &Op) -> u64 {
         use DataMoveKind::{Dram0ToLocal, Dram1ToLocal, LocalToDram0, LocalToDram1};
         match *op {
-            Op::DataMove { kind: Dram0ToLocal | Dram1ToLocal, size, .. } => self.read + (self.beats - 1) * size,
+            Op::DataMove { kind: Dram0ToLocal | Dram1ToLocal, size, .. } => self.of_read(size),
             Op::DataMove { kind: LocalToDram0 | LocalToDram1, size, .. } => self.write + (self.beats - 1) * size,
             _ => 0,
         }
+    }
+
+    /// Cycles of a read of so many vectors, beside one for each.
+    pub fn of_read(self, vectors: u64) -> u64 {
+        self.read + (self.beats - 1) * vectors
     }
 }

@@ -190,6 +190,11 @@ impl Lir {
         self.ops.push(op);
     }
 
+    /// What it takes to read so many vectors that lie side by side.
+    pub fn read_cycles(&self, vectors: u64) -> u64 {
+        self.waits.of_read(vectors) + vectors
+    }
+
     /// Moves pairs of (local, other) addresses.
     pub fn move_pairs(&mut self, kind: DataMoveKind, pairs: impl IntoIterator<Item = (u64, u64)>) {
         for Run { local, other, size } in roll(pairs, &self.config) {

@@ -34,7 +34,7 @@ impl Tile<'_> {
             || self.blocks.clone().any(all)
     }
 
-    /// Does terms, whose inputs and weights are among `pieces`, at once when these fit, otherwise one half after the other.
+    /// Does terms, whose inputs are among `pieces`, at once when these and the weights fit, otherwise one half after the other.
     fn terms(
         &mut self,
         product: &mut Product<'_>,
@@ -46,7 +46,9 @@ impl Tile<'_> {
             [only] => only.pieces.clone(),
             [] => 0..0,
         };
-        match (self.load(&merge(pieces[needed].to_vec())), terms) {
+        let mut spans = pieces[needed].to_vec();
+        self.add_weights(product.matmul, terms, &mut spans);
+        match (self.load(&merge(spans)), terms) {
             (Ok(()), _) => {
                 self.compute(product, terms);
                 Ok(())
@@ -60,7 +62,7 @@ impl Tile<'_> {
         }
     }
 
-    /// The inputs and weights of a term for this tile, which join `pieces`.
+    /// The inputs of a term for this tile, which join `pieces`.
     fn needed(&self, matmul: &MatMul, term: usize, pieces: &mut Vec<Span>) -> Needed {
         let (inputs, first) = (&matmul.terms[term].inputs, pieces.len());
         let vector = |&pixel: &u32| inputs[pixel as usize];
@@ -70,13 +72,27 @@ impl Tile<'_> {
             pieces.push(Span { object, start: index, end: index + 1 });
         }
         add_pieces(pieces, own);
-        for set in self.blocks.clone().filter_map(|block| matmul.set(term, block)) {
-            match &set.rows {
-                Rows::Constant(first) => pieces.push(self.rows_from(*first, set.bias)),
-                Rows::Variable(rows) => pieces.extend(spans(rows.iter().copied())),
+        Needed { term, pieces: first..pieces.len() }
+    }
+
+    /// Adds the weights of terms for this tile. Those of a block lie side by side, term by term.
+    fn add_weights(&self, matmul: &MatMul, terms: &[Needed], all: &mut Vec<Span>) {
+        for block in self.blocks.clone() {
+            for set in terms.iter().filter_map(|needed| matmul.set(needed.term, block)) {
+                match &set.rows {
+                    Rows::Constant(first) => {
+                        let rows = self.rows_from(*first, set.bias);
+                        match all.last_mut() {
+                            Some(last) if last.object == rows.object && last.end == rows.start => {
+                                last.end = rows.end;
+                            }
+                            _ => all.push(rows),
+                        }
+                    }
+                    Rows::Variable(rows) => all.extend(spans(rows.iter().copied())),
+                }
             }
         }
-        Needed { term, pieces: first..pieces.len() }
     }
 
     /// A constant's rows for one array full of weights.

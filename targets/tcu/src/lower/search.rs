@@ -18,6 +18,7 @@ use super::arena::Arena;
 use super::hir::{Layer, Model, Step};
 use super::lir::Checkpoint;
 use super::next_use::Again;
+use super::object::{ObjectId, VecRef};
 use super::tile::{Context, Limits, State, TileError, emit};
 use crate::op::Op;
 
@@ -281,7 +282,8 @@ fn samples(
     lists: &[Vec<Tiling>],
     count: usize,
 ) -> Result<Vec<Sample>, TileError> {
-    let first = |list: &Vec<Tiling>| first_that_fits(state, context, layer, list);
+    let lists = Traffic::of(layer, context).most_promising(lists, layer, state);
+    let first = |list: &&Vec<Tiling>| first_that_fits(state, context, layer, list);
     let found: Vec<_> = lists.par_iter().map(first).collect();
     let (mut samples, mut rest, mut last_error) = (Vec::new(), Vec::new(), None);
     for (result, list) in found.into_iter().zip(lists) {
@@ -300,6 +302,71 @@ fn samples(
     match last_error {
         Some(error) if samples.is_empty() => Err(error),
         _ => Ok(samples),
+    }
+}
+
+/// Lists of tilings that are sampled of a layer, at most.
+const SAMPLED_LISTS: usize = 8;
+
+/// What the products of a layer read, in vectors, however it is cut.
+struct Traffic {
+    weights: u64,
+    inputs: u64,
+    /// Sets of weights, and the cycles from one to the next at least.
+    sets: u64,
+    cycles_per_set: u64,
+    local: u64,
+}
+
+impl Traffic {
+    fn of(layer: &Layer, context: Context<'_>) -> Self {
+        let rows = context.config.array_size as u64 + 1;
+        let mut sets = 0;
+        let mut reach: HashMap<ObjectId, Range<u32>> = HashMap::new();
+        let products = layer.steps.iter().filter_map(|step| match step {
+            Step::MatMul(matmul) => Some(matmul),
+            _ => None,
+        });
+        for term in products.flat_map(|matmul| &matmul.terms) {
+            sets += layer.blocks as u64;
+            let stored = |vector: &&VecRef| !vector.is_zero();
+            let ends = [term.inputs.iter().find(stored), term.inputs.iter().rfind(stored)];
+            for vector in ends.into_iter().flatten() {
+                let reach = reach.entry(vector.object).or_insert(vector.index..vector.index + 1);
+                *reach = reach.start.min(vector.index)..reach.end.max(vector.index + 1);
+            }
+        }
+        let inputs = reach.values().map(|reach| reach.len() as u64).sum();
+        let local = context.plan.arena.end.saturating_sub(context.plan.arena.start);
+        Self { weights: sets * rows, inputs, sets, cycles_per_set: 2 * rows, local }
+    }
+
+    /// Those of the lists that promise most by what their largest tiles would read, if these had room.
+    fn most_promising<'l>(&self, lists: &'l [Vec<Tiling>], layer: &Layer, state: &State) -> Vec<&'l Vec<Tiling>> {
+        let mut lists: Vec<&Vec<Tiling>> = lists.iter().collect();
+        if self.sets > 0 {
+            let cycles = |list: &&Vec<Tiling>| {
+                // Default: of a list without a tile nothing is tried.
+                list.first().map_or(u64::MAX, |&tiling| self.cycles(tiling, layer, state))
+            };
+            lists.sort_by_cached_key(cycles);
+            lists.truncate(SAMPLED_LISTS);
+        }
+        lists
+    }
+
+    /// Cycles for reads, and for loads of the array: what stays in local memory while the tiles around it come and go is read
+    /// once.
+    fn cycles(&self, tiling: Tiling, layer: &Layer, state: &State) -> u64 {
+        let of_pixels = layer.pixels.div_ceil(tiling.pixels.max(1)) as u64;
+        let of_blocks = layer.blocks.div_ceil(tiling.blocks.max(1)) as u64;
+        let times = |size: u64, stays: u64, again: u64| if stays <= self.local { size } else { size * again };
+        let reads = if tiling.blocks_outer {
+            times(self.weights, self.weights / of_blocks, of_pixels) + times(self.inputs, self.inputs, of_blocks)
+        } else {
+            times(self.weights, self.weights, of_pixels) + times(self.inputs, self.inputs / of_pixels, of_blocks)
+        };
+        state.lir.read_cycles(reads) + of_pixels * self.sets * self.cycles_per_set
     }
 }
 
