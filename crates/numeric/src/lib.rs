@@ -25,7 +25,7 @@ pub use saturation::{Excess, Saturations};
 pub use simd::{
     ArrayWeights, BLOCK, BlockRow, PANEL, Panel, Path, Pixels, Pointwise, Rows, WEIGHT_BLOCK_BYTES,
     array_product, array_product_on, block_product, block_product_on, float_product, float_product_on,
-    pointwise, pointwise_on,
+    fp16bp8_product, pointwise, pointwise_on,
 };
 pub use small_float::{Rounding, SmallFloat, encode_power_of_two};
 pub use tensor::{ElementError, Tensor, TensorData};

@@ -37,7 +37,7 @@ pub use blocks::{BLOCK, BlockRow, WEIGHT_BLOCK_BYTES, block_product, block_produ
 pub use floats::{PANEL, Panel, float_product, float_product_on};
 pub use path::Path;
 pub use pointwise::{Pixels, Pointwise, pointwise, pointwise_on};
-pub use product::{Rows, array_product, array_product_on};
+pub use product::{Rows, array_product, array_product_on, fp16bp8_product};
 pub use weights::ArrayWeights;
 
 /// The floats that running sums are kept in: `f32` and `f64`.

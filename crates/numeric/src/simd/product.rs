@@ -10,7 +10,7 @@ use super::paired;
 #[cfg(target_arch = "x86_64")]
 use super::vector::{Avx2, Avx512, Lane, Vector};
 use super::{ArrayWeights, Path, literal, portable};
-use crate::number::Number;
+use crate::number::{Fixed, Number};
 use crate::saturation::Saturations;
 
 /// Input rows: row `i` starts at scalar `i * pitch` of `values`.
@@ -43,6 +43,17 @@ pub fn array_product<F: Number>(
     saturations: &mut Saturations,
 ) {
     array_product_on::<F>(Path::fastest(), weights, x, y, saturations);
+}
+
+/// [`array_product`] in FP16BP8, compiled as this crate is: what has a type parameter is compiled as its caller, which may
+/// be for size.
+pub fn fp16bp8_product(
+    weights: &ArrayWeights<Fixed<i16, 16, 8>>,
+    x: Rows<'_, i16>,
+    y: &mut [i16],
+    saturations: &mut Saturations,
+) {
+    array_product(weights, x, y, saturations);
 }
 
 /// As [`array_product`], on a path of choice; one that is not available becomes [`Path::Portable`].

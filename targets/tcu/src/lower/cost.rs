@@ -65,7 +65,9 @@ impl Waits {
         use DataMoveKind::{Dram0ToLocal, Dram1ToLocal, LocalToDram0, LocalToDram1};
         match *op {
             Op::DataMove { kind: Dram0ToLocal | Dram1ToLocal, size, .. } => self.of_read(size),
-            Op::DataMove { kind: LocalToDram0 | LocalToDram1, size, .. } => self.write + (self.beats - 1) * size,
+            Op::DataMove { kind: LocalToDram0 | LocalToDram1, size, .. } => {
+                self.write + (self.beats - 1) * size
+            }
             _ => 0,
         }
     }

@@ -164,7 +164,8 @@ impl Task<'_> {
         let scheduled = if (1..=MOST_GIVEN_UP).contains(&state.arena.gave_up) {
             // Default: what cannot be scheduled leaves the budget as it is.
             let budget = by_age.as_ref().map_or(budget, |by_age| by_age.cycles);
-            let mut state = State::new(config, minimise.waits(config), arena.by_next_use(NextUse::new(model)));
+            let mut state =
+                State::new(config, minimise.waits(config), arena.by_next_use(NextUse::new(model)));
             let scheduled = self.layers(&mut state, Search::new(model), plan, budget);
             scheduled.map(|scheduled| Scheduled { by_next_use: true, ..scheduled }).or(by_age)
         } else {

@@ -123,7 +123,7 @@ impl Search {
     /// Ways of a layer that the clock decides between. It takes far longer than what names them, which knows nothing of what
     /// runs beside what.
     pub fn attempts_timed(&self) -> usize {
-        if matches!(self.way, Way::Thorough) { 6 } else { 2 }
+        if matches!(self.way, Way::Thorough) { 6 } else { 3 }
     }
 
     /// No search: a tiling for each layer.
@@ -306,7 +306,7 @@ fn samples(
 }
 
 /// Lists of tilings that are sampled of a layer, at most.
-const SAMPLED_LISTS: usize = 8;
+const SAMPLED_LISTS: usize = 10;
 
 /// What the products of a layer read, in vectors, however it is cut.
 struct Traffic {
@@ -342,7 +342,12 @@ impl Traffic {
     }
 
     /// Those of the lists that promise most by what their largest tiles would read, if these had room.
-    fn most_promising<'l>(&self, lists: &'l [Vec<Tiling>], layer: &Layer, state: &State) -> Vec<&'l Vec<Tiling>> {
+    fn most_promising<'l>(
+        &self,
+        lists: &'l [Vec<Tiling>],
+        layer: &Layer,
+        state: &State,
+    ) -> Vec<&'l Vec<Tiling>> {
         let mut lists: Vec<&Vec<Tiling>> = lists.iter().collect();
         if self.sets > 0 {
             let cycles = |list: &&Vec<Tiling>| {
@@ -362,9 +367,11 @@ impl Traffic {
         let of_blocks = layer.blocks.div_ceil(tiling.blocks.max(1)) as u64;
         let times = |size: u64, stays: u64, again: u64| if stays <= self.local { size } else { size * again };
         let reads = if tiling.blocks_outer {
-            times(self.weights, self.weights / of_blocks, of_pixels) + times(self.inputs, self.inputs, of_blocks)
+            times(self.weights, self.weights / of_blocks, of_pixels)
+                + times(self.inputs, self.inputs, of_blocks)
         } else {
-            times(self.weights, self.weights, of_pixels) + times(self.inputs, self.inputs / of_pixels, of_blocks)
+            times(self.weights, self.weights, of_pixels)
+                + times(self.inputs, self.inputs / of_pixels, of_blocks)
         };
         state.lir.read_cycles(reads) + of_pixels * self.sets * self.cycles_per_set
     }

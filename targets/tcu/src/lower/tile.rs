@@ -474,7 +474,9 @@ impl Tile<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arena, ChannelOperand, Layer, ObjectId, Operand, SimdOp, State, Step, VecRef, needed};
+    use super::{
+        Arena, ChannelOperand, Layer, ObjectId, Operand, SimdOp, State, Step, VecRef, Waits, needed,
+    };
     use crate::config::Config;
     use crate::lower::hir::{Formula, Operation, Windows};
 

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use npukit_numeric::{ArrayWeights, Fixed, Rows, Saturations, array_product};
+use npukit_numeric::{ArrayWeights, Fixed, Rows, Saturations, fp16bp8_product};
 use npukit_target::Compiled;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
@@ -60,7 +60,7 @@ fn giga_macs(lanes: usize, runs: usize) -> f64 {
     let seconds = median(runs, || {
         for _ in 0..REPEATS {
             let rows = Rows { values: black_box(&x[..]), pitch: lanes, count: ROWS };
-            array_product(&weights, rows, black_box(&mut y), &mut saturations);
+            fp16bp8_product(&weights, rows, black_box(&mut y), &mut saturations);
         }
         Ok::<(), Error>(())
     });
