@@ -38,6 +38,7 @@ pub(crate) mod search;
 mod separate;
 mod tile;
 mod timed;
+mod traffic;
 mod unread;
 pub mod view;
 mod windows;

@@ -1,8 +1,8 @@
 //! The search for a layer's tiling: [`Search`].
 //!
-//! A tile is a range of pixels of the layer's last grid and a range of its blocks. For every number of blocks and both
-//! orders of tiles, the largest that fit are *sampled*: their first groups are written out, which tells by the
-//! published estimator what the others will cost. Those that promise most are written whole, until none that is left
+//! A tile is a range of pixels of the layer's last grid and a range of its blocks. For the numbers of blocks and orders
+//! of tiles that read least, the largest that fit are *sampled*: their first groups are written out, which tells by the
+//! published estimator, and the waits for memory, what the others will cost. Those that promise most are written whole, until none that is left
 //! promises more than is reached. Layers that are alike are cut alike: of them only what did best before is
 //! written. Samples do not depend on each other, and all cores share them.
 
@@ -18,8 +18,8 @@ use super::arena::Arena;
 use super::hir::{Layer, Model, Step};
 use super::lir::Checkpoint;
 use super::next_use::Again;
-use super::object::{ObjectId, VecRef};
 use super::tile::{Context, Limits, State, TileError, emit};
+use super::traffic::most_promising_first;
 use crate::op::Op;
 
 /// How a layer is cut.
@@ -282,17 +282,24 @@ fn samples(
     lists: &[Vec<Tiling>],
     count: usize,
 ) -> Result<Vec<Sample>, TileError> {
-    let lists = Traffic::of(layer, context).most_promising(lists, layer, state);
-    let first = |list: &&Vec<Tiling>| first_that_fits(state, context, layer, list);
-    let found: Vec<_> = lists.par_iter().map(first).collect();
+    let first = |list: &&[Tiling]| first_that_fits(state, context, layer, list);
     let (mut samples, mut rest, mut last_error) = (Vec::new(), Vec::new(), None);
-    for (result, list) in found.into_iter().zip(lists) {
-        match result {
-            Ok((sample, at)) => {
-                rest.push((sample.cycles, &list[at + 1..]));
-                samples.push(sample);
+    let lists = most_promising_first(lists, layer, context, &state.lir);
+    let sampled = if products(layer) > 0 { SAMPLED_LISTS } else { lists.len() };
+    let (promising, others) = lists.split_at(sampled.min(lists.len()));
+    for lists in [promising, others] {
+        let found: Vec<_> = lists.par_iter().map(first).collect();
+        for (result, list) in found.into_iter().zip(lists) {
+            match result {
+                Ok((sample, at)) => {
+                    rest.push((sample.cycles, &list[at + 1..]));
+                    samples.push(sample);
+                }
+                Err(error) => last_error = error.or(last_error),
             }
-            Err(error) => last_error = error.or(last_error),
+        }
+        if !samples.is_empty() {
+            break;
         }
     }
     rest.sort_by_key(|&(cycles, _)| cycles);
@@ -305,77 +312,8 @@ fn samples(
     }
 }
 
-/// Lists of tilings that are sampled of a layer, at most.
+/// Lists of tilings that are sampled of a layer with products, at most, unless none of these has one that fits.
 const SAMPLED_LISTS: usize = 10;
-
-/// What the products of a layer read, in vectors, however it is cut.
-struct Traffic {
-    weights: u64,
-    inputs: u64,
-    /// Sets of weights, and the cycles from one to the next at least.
-    sets: u64,
-    cycles_per_set: u64,
-    local: u64,
-}
-
-impl Traffic {
-    fn of(layer: &Layer, context: Context<'_>) -> Self {
-        let rows = context.config.array_size as u64 + 1;
-        let mut sets = 0;
-        let mut reach: HashMap<ObjectId, Range<u32>> = HashMap::new();
-        let products = layer.steps.iter().filter_map(|step| match step {
-            Step::MatMul(matmul) => Some(matmul),
-            _ => None,
-        });
-        for term in products.flat_map(|matmul| &matmul.terms) {
-            sets += layer.blocks as u64;
-            let stored = |vector: &&VecRef| !vector.is_zero();
-            let ends = [term.inputs.iter().find(stored), term.inputs.iter().rfind(stored)];
-            for vector in ends.into_iter().flatten() {
-                let reach = reach.entry(vector.object).or_insert(vector.index..vector.index + 1);
-                *reach = reach.start.min(vector.index)..reach.end.max(vector.index + 1);
-            }
-        }
-        let inputs = reach.values().map(|reach| reach.len() as u64).sum();
-        let local = context.plan.arena.end.saturating_sub(context.plan.arena.start);
-        Self { weights: sets * rows, inputs, sets, cycles_per_set: 2 * rows, local }
-    }
-
-    /// Those of the lists that promise most by what their largest tiles would read, if these had room.
-    fn most_promising<'l>(
-        &self,
-        lists: &'l [Vec<Tiling>],
-        layer: &Layer,
-        state: &State,
-    ) -> Vec<&'l Vec<Tiling>> {
-        let mut lists: Vec<&Vec<Tiling>> = lists.iter().collect();
-        if self.sets > 0 {
-            let cycles = |list: &&Vec<Tiling>| {
-                // Default: of a list without a tile nothing is tried.
-                list.first().map_or(u64::MAX, |&tiling| self.cycles(tiling, layer, state))
-            };
-            lists.sort_by_cached_key(cycles);
-            lists.truncate(SAMPLED_LISTS);
-        }
-        lists
-    }
-
-    /// Cycles for reads, and for loads of the array: what stays in local memory while the tiles around it come and go is read
-    /// once.
-    fn cycles(&self, tiling: Tiling, layer: &Layer, state: &State) -> u64 {
-        let of_pixels = layer.pixels.div_ceil(tiling.pixels.max(1)) as u64;
-        let of_blocks = layer.blocks.div_ceil(tiling.blocks.max(1)) as u64;
-        let times = |size: u64, stays: u64, again: u64| if stays <= self.local { size } else { size * again };
-        let reads = if tiling.blocks_outer {
-            times(self.weights, self.weights / of_blocks, of_pixels)
-                + times(self.inputs, self.inputs, of_blocks)
-        } else {
-            times(self.weights, self.weights, of_pixels)
-                + times(self.inputs, self.inputs / of_pixels, of_blocks)
-        };
-        state.lir.read_cycles(reads) + of_pixels * self.sets * self.cycles_per_set
-    }
-}
 
 /// The first tiling of a list that fits, and where it is in the list; the last error, if there is one.
 fn first_that_fits(
