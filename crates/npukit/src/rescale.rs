@@ -151,6 +151,8 @@ pub struct Report {
     pub after: Option<Measured>,
     /// Whether that one has the channels of neighbouring layers made alike.
     pub equalised: bool,
+    /// Whether in that one operands of products lend bits to the weights.
+    pub balanced: bool,
     /// Programs compiled and run to find it.
     pub tried: usize,
     /// Where the chosen program saturates on the samples, and why.
@@ -205,6 +207,7 @@ pub(crate) fn choose(
         before: before.measured,
         after: None,
         equalised: false,
+        balanced: false,
         tried: 0,
         remaining: Vec::new(),
     };
@@ -227,8 +230,9 @@ pub(crate) fn choose(
         (_, true) => (true, gain(&best.outcome.measured, &before.measured).to_owned()),
         (_, false) => (false, "it does not saturate less, or is further from float".to_owned()),
     };
-    (report.margin, report.after, report.equalised) =
-        (Some(best.plan.margin), Some(best.outcome.measured), best.plan.equalised);
+    let Plan { margin, equalised, balance, .. } = best.plan;
+    (report.margin, report.after) = (Some(margin), Some(best.outcome.measured));
+    (report.equalised, report.balanced) = (equalised, balance);
     report.layers = layer_exponents(&*best.chosen.compiled, &best.chosen.exponents);
     report.remaining = if report.applied {
         let Chosen { graph, exponents, compiled } = &best.chosen;

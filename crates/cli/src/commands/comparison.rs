@@ -21,6 +21,12 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
     if let Some(margin) = report.margin {
         lines.push(("range that fits", format!("{margin} times that of the samples")));
     }
+    if report.equalised {
+        lines.push(("channels", "made alike between neighbouring layers".to_owned()));
+    }
+    if report.balanced {
+        lines.push(("operands of products", "lend bits to their weights".to_owned()));
+    }
     let mut text = format!("\n{}", facts(lines));
     let measured = |name: &str, measured: &npukit::report::Measured| {
         vec![
