@@ -38,8 +38,7 @@ fn at_clock(cycles: u32, from: Option<f64>, to: Option<f64>) -> u64 {
 }
 
 fn widest_bus(config: &Config) -> u32 {
-    let vector_bits = config.array_size as u64 * config.data_type.size_bytes() as u64 * 8;
-    1 << vector_bits.trailing_zeros().min(AXI_BITS.trailing_zeros())
+    1 << config.vector_bits().trailing_zeros().min(AXI_BITS.trailing_zeros())
 }
 
 /// The preset an artifact was made for: the one its name ends in, if its parameters agree, else the

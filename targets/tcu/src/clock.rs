@@ -116,7 +116,7 @@ impl Clock {
         if !axi_bits.is_power_of_two() || !(8..=1024).contains(&axi_bits) {
             return Err(ClockError::Bus { axi_bits });
         }
-        let vector_bits = (config.array_size as u64).saturating_mul(config.data_type.size_bytes() as u64 * 8);
+        let vector_bits = config.vector_bits();
         let beats = vector_bits / u64::from(axi_bits);
         if !vector_bits.is_multiple_of(u64::from(axi_bits)) || !(1..=256).contains(&beats) {
             return Err(ClockError::Beats { vector_bits, axi_bits });

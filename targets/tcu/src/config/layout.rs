@@ -73,6 +73,11 @@ impl Layout {
 }
 
 impl Config {
+    /// Bits of a vector in DRAM.
+    pub fn vector_bits(&self) -> u64 {
+        (self.array_size as u64).saturating_mul(self.data_type.size_bytes() as u64 * 8)
+    }
+
     /// The widths of this instance's instructions.
     pub fn layout(&self) -> Layout {
         let (local, acc) = (clog2(self.local_depth), clog2(self.accumulator_depth));

@@ -26,8 +26,7 @@ impl Minimise {
         match self {
             Self::Estimator => Waits::default(),
             Self::Clock(ClockParams { read_latency, write_response_latency, axi_bits }) => {
-                let bits = config.array_size as u64 * config.data_type.size_bytes() as u64 * 8;
-                let beats = (bits / u64::from(axi_bits.max(1))).max(1);
+                let beats = (config.vector_bits() / u64::from(axi_bits.max(1))).max(1);
                 Waits { read: read_latency, write: write_response_latency, beats }
             }
         }

@@ -11,7 +11,7 @@ use npukit_target::Phase;
 
 use super::arena::Arena;
 use super::choices::Choices;
-use super::cost::{Minimise, Waits};
+use super::cost::Minimise;
 use super::error::{LowerError, Memory};
 use super::hir::{Layer, Model};
 use super::memory::{Plan, Strategy};
@@ -99,7 +99,7 @@ pub fn again(
     let task = Task { model, config, minimise, phase };
     let arena = Arena::new(plan.arena.clone());
     let arena = if by_next_use { arena.by_next_use(NextUse::new(model)) } else { arena };
-    let mut state = State::new(config, minimise.waits(config), arena);
+    let mut state = task.state(arena);
     let scheduled = task.layers(&mut state, Search::decided(tilings), plan, u64::MAX)?;
     Ok(Scheduled { by_next_use, ..scheduled })
 }
@@ -113,7 +113,7 @@ pub fn draft(model: &Model, config: &Config, strategy: Option<Strategy>) -> Resu
     let plan = planned(model, config, strategy.unwrap_or(Strategy::LocalIsolated), true)?;
     let phase = &Phase::counting("schedule", model.layers.len());
     let task = Task { model, config, minimise: Minimise::Estimator, phase };
-    let mut state = State::new(config, Waits::default(), Arena::new(plan.arena.clone()));
+    let mut state = task.state(Arena::new(plan.arena.clone()));
     task.layers(&mut state, Search::draft(), plan, u64::MAX)
 }
 
@@ -149,6 +149,11 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
+    /// Before the first layer, with this arena.
+    fn state(self, arena: Arena) -> State {
+        State::new(self.config, self.minimise.waits(self.config), arena)
+    }
+
     /// Schedules under a plan, at most twice: what gives up its place in local memory is once what was not needed for
     /// longest, and then, if that ever happened, what will not be needed for longest.
     ///
@@ -156,16 +161,15 @@ impl Task<'_> {
     ///
     /// A memory that is too small, or a program of `budget` cycles or more.
     fn schedule(self, plan: Plan, budget: u64) -> Result<Scheduled, LowerError> {
-        let Self { model, config, minimise, .. } = self;
+        let model = self.model;
         let strategy = plan.strategy;
         let arena = Arena::new(plan.arena.clone());
-        let mut state = State::new(config, minimise.waits(config), arena.clone());
+        let mut state = self.state(arena.clone());
         let by_age = self.layers(&mut state, Search::new(model), plan.clone(), budget);
         let scheduled = if (1..=MOST_GIVEN_UP).contains(&state.arena.gave_up) {
             // Default: what cannot be scheduled leaves the budget as it is.
             let budget = by_age.as_ref().map_or(budget, |by_age| by_age.cycles);
-            let mut state =
-                State::new(config, minimise.waits(config), arena.by_next_use(NextUse::new(model)));
+            let mut state = self.state(arena.by_next_use(NextUse::new(model)));
             let scheduled = self.layers(&mut state, Search::new(model), plan, budget);
             scheduled.map(|scheduled| Scheduled { by_next_use: true, ..scheduled }).or(by_age)
         } else {

@@ -11,7 +11,7 @@ use super::parts::{Parts, replace_nodes};
 
 /// Windows of at most this many pixels stay as they are.
 const FEW: usize = 12;
-/// Pixels of a stage, if the number of all divides so; means over channels add as many, or fewer.
+/// Pixels of a stage, if the number of all divides so.
 pub const STAGE: usize = 8;
 
 /// Splits every mean over many pixels.

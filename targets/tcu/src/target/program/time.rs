@@ -131,9 +131,7 @@ impl TcuProgram {
 
     /// Beats of a vector on the bus of a bank.
     fn beats(&self, memory: ClockParams) -> Option<u64> {
-        let config = &self.program.config;
-        let bits = config.array_size as u64 * config.data_type.size_bytes() as u64 * 8;
-        bits.checked_div(memory.axi_bits.into())
+        self.program.config.vector_bits().checked_div(memory.axi_bits.into())
     }
 
     /// Rows given to the array.
