@@ -262,7 +262,8 @@ pub struct ModelSourceArgs {
     pub reading: ModelArgs,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems. Without the option
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
+    /// `,NAME=VALUE` a parameter of its own. Without the option
     /// `NPU_TARGET` or npu.toml says it.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
@@ -282,7 +283,8 @@ pub struct SourceArgs {
     pub model: ModelArgs,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them; an artifact knows its own. `@SYSTEM` behind a preset or a file is one of its systems.
+    /// `npu targets` lists them; an artifact knows its own. `@SYSTEM` behind a preset or a file is one of its systems,
+    /// `,NAME=VALUE` a parameter of its own.
     /// Without the option `NPU_TARGET` or npu.toml says it.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
@@ -596,7 +598,8 @@ pub struct ConformArgs {
 pub struct DemoArgs {
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems. Without the option
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
+    /// `,NAME=VALUE` a parameter of its own. Without the option
     /// `NPU_TARGET` or npu.toml says it.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
@@ -697,7 +700,8 @@ pub struct AsmArgs {
     pub file: String,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems. Without the option
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
+    /// `,NAME=VALUE` a parameter of its own. Without the option
     /// `NPU_TARGET` or npu.toml says it.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
@@ -773,7 +777,8 @@ pub struct DisasmArgs {
     pub path: String,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them; an artifact knows its own. `@SYSTEM` behind a preset or a file is one of its systems.
+    /// `npu targets` lists them; an artifact knows its own. `@SYSTEM` behind a preset or a file is one of its systems,
+    /// `,NAME=VALUE` a parameter of its own.
     /// Without the option `NPU_TARGET` or npu.toml says it.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
@@ -825,7 +830,7 @@ pub struct FormatArgs {
 /// `npu targets`
 #[derive(Debug, Args)]
 pub struct TargetsArgs {
-    /// Only this one
+    /// Only this one; of an instance, the parameters that may be set behind its name
     #[arg(value_name = "TARGET", add = ArgValueCandidates::new(target_names))]
     pub target: Option<String>,
     /// List its options instead of its instances
@@ -889,7 +894,8 @@ pub struct ManArgs {
 pub struct IsaArgs {
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems.
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
+    /// `,NAME=VALUE` a parameter of its own.
     #[arg(add = ArgValueCandidates::new(targets))]
     pub target: String,
     /// Only this one

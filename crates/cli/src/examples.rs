@@ -96,6 +96,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("targets", &[
         ("npu targets", "List the accelerators and their instances"),
         ("npu targets tcu --options", "List what its compiler can be asked for"),
+        ("npu targets tcu:ultra96v2", "List the parameters that `--target tcu:ultra96v2,array_size=8` may set"),
     ]),
     ("diff", &[
         ("npu diff before.json after.json", "Compare two reports of `npu time --json`"),

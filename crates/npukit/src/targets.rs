@@ -1,12 +1,12 @@
 //! The list of accelerators, and how one is named: `tcu`, `tcu:PRESET`, `tcu:path/to/file.tarch`; with `@SYSTEM` behind
-//! the last two, one of the systems they have.
+//! the last two, one of the systems they have, and behind all of it parameters as `,array_size=8`.
 
 use std::path::Path;
 
 use npukit_base::closest;
 use npukit_target::{
     Compiled, Config, Instance, Reader, SEGMENTS_EXTENSION, Target, TargetError, load_segments,
-    segments_target, split_system,
+    segments_target, split_parameters, split_system,
 };
 
 use crate::error::Error;
@@ -80,8 +80,7 @@ pub fn resolve(spec: &str, reader: &dyn Reader) -> Result<Box<dyn Instance>, Err
     if !is_file(target, instance) {
         return Ok(target.instance(Config::Preset(instance))?);
     }
-    let (path, _) = split_system(instance);
-    let bytes = reader.read(path)?;
+    let bytes = reader.read(plain(instance))?;
     Ok(target.instance(Config::File { name: instance, bytes: &bytes })?)
 }
 
@@ -108,11 +107,13 @@ pub fn strict(spec: &str) -> Result<String, Error> {
             "the file of an instance says so itself, as `{name}:PRESET+{suffix}` does"
         )));
     }
-    let (preset, system) = split_system(&instance);
+    let (board, _) = split_parameters(&instance);
+    let settings = &instance[board.len()..];
+    let (preset, system) = split_system(board);
     let is_strict = preset.rsplit_once('+').is_some_and(|(_, last)| last == suffix);
     let preset = if is_strict { preset.to_owned() } else { format!("{preset}+{suffix}") };
     let system = system.map(|system| format!("@{system}")).unwrap_or_default();
-    Ok(format!("{name}:{preset}{system}"))
+    Ok(format!("{name}:{preset}{system}{settings}"))
 }
 
 /// What names the instance of `spec` here, where a file of `spec` is relative to `folder`.
@@ -134,9 +135,14 @@ pub fn target_in(folder: &str, spec: &str) -> String {
 
 /// Whether what follows the colon is a file.
 fn is_file(target: &dyn Target, instance: &str) -> bool {
-    let (path, _) = split_system(instance);
+    let path = plain(instance);
     path.contains(['/', '\\'])
         || target.config_extensions().iter().any(|extension| has_extension(path, extension))
+}
+
+/// The preset or the file of `instance`, without its system and its parameters.
+fn plain(instance: &str) -> &str {
+    split_system(split_parameters(instance).0).0
 }
 
 /// The target and the instance that `spec` names.
@@ -245,8 +251,28 @@ mod tests {
         assert!(matches!(file("tcu:folder/x"), Error::Read(_)));
         let Error::Read(error) = file("tcu:my.tarch@fast") else { panic!("the file is read") };
         assert_eq!(error, ReadError::Absent { path: "my.tarch".to_owned() });
+        let Error::Read(error) = file("tcu:my.tarch@fast,array_size=8") else { panic!("the file is read") };
+        assert_eq!(error, ReadError::Absent { path: "my.tarch".to_owned() });
         assert!(file("tcu:nowhere").is_usage());
         assert!(file("gpu").is_usage());
+    }
+
+    #[test]
+    fn parameters_are_set_behind_the_name() {
+        for (spec, parameter) in [
+            ("tcu:ultra96v2+lut,array_size=8", "/array_size"),
+            ("opu:reference,macs_per_cycle=8", "/timing/macs_per_cycle"),
+        ] {
+            let instance = resolve(spec, &no_files).unwrap();
+            assert_eq!(instance.name(), spec);
+            assert_eq!(instance.config().pointer(parameter), Some(&8.into()), "{spec}");
+        }
+        let told = resolve("tcu:ultra96v2,array_sise=8", &no_files).err().unwrap().to_string();
+        assert!(
+            told.contains("there is no parameter `array_sise`: `array_size` is meant, perhaps"),
+            "{told}"
+        );
+        assert_eq!(strict("opu:ideal,clock_mhz=300").unwrap(), "opu:ideal+draft,clock_mhz=300");
     }
 
     #[test]

@@ -3,9 +3,11 @@
 use std::error::Error;
 
 use npukit_base::suggestion;
+use serde_json::Value;
 
 use crate::error::TargetError;
 use crate::name::instance_name;
+use crate::parameters::{Setting, changed, split_parameters, with_parameters};
 use crate::system::{split_system, with_system};
 use crate::target::{Config, Preset, PresetSystem};
 
@@ -30,6 +32,10 @@ pub struct Presets<C> {
     pub systems: fn(&C) -> Vec<PresetSystem>,
     /// The instance with the system of a name. Errors: it has none of this name, or none that fits.
     pub with_system: fn(C, &str) -> Result<C, String>,
+    /// Its parameters as the keys of a configuration file: those that may be set, null where it has no value.
+    pub parameters: fn(&C) -> Value,
+    /// The instance with other ones, of a tree as `parameters` makes it. Errors: what is not legal, and what is.
+    pub with_parameters: fn(C, Value) -> Result<C, String>,
     /// File name extension of configuration files, without the dot.
     pub extension: &'static str,
     /// Reads a configuration file.
@@ -84,18 +90,24 @@ impl<C> Presets<C> {
     /// None is called so; it has no such system.
     pub fn preset(&self, name: &str) -> Result<Named<C>, TargetError> {
         let unknown = |reason| TargetError::option("target", &format!("{}:{name}", self.target), reason);
-        let (instance, system) = split_system(name);
+        let (board, settings) = split_parameters(name);
+        let (instance, system) = split_system(board);
         let config = (self.named)(instance).map_err(unknown)?.ok_or_else(|| unknown(self.known(instance)))?;
-        let config = self.chosen(config, system).map_err(unknown)?;
+        let config = self.chosen(config, system, &settings).map_err(unknown)?;
         Ok(Named { name: name.to_owned(), config, warnings: Vec::new() })
     }
 
-    /// The instance with the system that is named, if one is.
-    fn chosen(&self, config: C, system: Option<&str>) -> Result<C, String> {
-        match system {
-            Some(system) => (self.with_system)(config, system),
-            None => Ok(config),
+    /// The instance with the system that is named, if one is, and with these parameters.
+    fn chosen(&self, config: C, system: Option<&str>, settings: &[Setting<'_>]) -> Result<C, String> {
+        let config = match system {
+            Some(system) => (self.with_system)(config, system)?,
+            None => config,
+        };
+        if settings.is_empty() {
+            return Ok(config);
         }
+        let tree = changed((self.parameters)(&config), settings)?;
+        (self.with_parameters)(config, tree)
     }
 
     /// That there is no instance called `name`, which is meant, perhaps, and which there are.
@@ -110,15 +122,18 @@ impl<C> Presets<C> {
 
     /// The instance of a file, after which it is named.
     fn file(&self, name: &str, bytes: &[u8]) -> Result<Named<C>, TargetError> {
-        let (file, system) = split_system(name);
+        let (board, settings) = split_parameters(name);
+        let (file, system) = split_system(board);
         let text = std::str::from_utf8(bytes).map_err(|error| {
             TargetError::in_file(file, format!("byte {} is not UTF-8 text", error.valid_up_to()))
         })?;
         let (config, warnings) = (self.read)(text).map_err(|error| TargetError::in_file(file, error))?;
-        let config = self.chosen(config, system).map_err(|error| TargetError::in_file(file, error))?;
+        let config =
+            self.chosen(config, system, &settings).map_err(|error| TargetError::in_file(file, error))?;
         let warnings = warnings.iter().map(|warning| format!("{file}: {warning}")).collect();
         let instance = instance_name(file);
         let name = system.map_or_else(|| instance.to_owned(), |system| with_system(instance, system));
+        let name = with_parameters(&name, &settings).map_err(|error| TargetError::in_file(file, error))?;
         Ok(Named { name, config, warnings })
     }
 }
@@ -143,6 +158,11 @@ mod tests {
             vec![PresetSystem { name: "double".to_owned(), summary: format!("{}", 2 * config) }]
         },
         with_system: |config, name| if name == "double" { Ok(2 * config) } else { Err(format!("no {name}")) },
+        parameters: |config| serde_json::json!({ "size": config }),
+        with_parameters: |_, tree| match tree["size"].as_u64() {
+            Some(size @ 1..=9) => Ok(size as u32),
+            _ => Err("`size` is 1 to 9".to_owned()),
+        },
         extension: "txt",
         read: |text| Ok((text.parse().map_err(|_| "not a number".to_owned())?, vec!["small".to_owned()])),
         others: "",
@@ -179,6 +199,17 @@ mod tests {
         assert_eq!(found.warnings, ["boards/mine.txt: small"]);
         assert_eq!(told(file("mine.txt@half")), "mine.txt: no half");
         assert_eq!(PRESETS.list()[1].systems[0].summary, "4");
+    }
+
+    #[test]
+    fn parameters_follow_all_else() {
+        let found = PRESETS.instance(Config::Preset("two@double,size=3")).unwrap();
+        assert_eq!((found.name.as_str(), found.config), ("two@double,size=3", 3));
+        let file = |name| Config::File { name, bytes: b"7" };
+        let found = PRESETS.instance(file("boards/mine.txt@double,size=5")).unwrap();
+        assert_eq!((found.name.as_str(), found.config), ("mine@double,size=5", 5));
+        assert_eq!(told(Config::Preset("two,size=10")), "option `target=t:two,size=10`: `size` is 1 to 9");
+        assert_eq!(told(file("mine.txt,depth=1")), "mine.txt: there is no parameter `depth`; there are size");
     }
 
     #[test]

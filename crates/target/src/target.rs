@@ -54,11 +54,11 @@ pub struct PresetSystem {
 pub enum Config<'a> {
     /// The default one.
     Default,
-    /// A preset, with `@` one of its systems.
+    /// A preset, with `@` one of its systems and with `,NAME=VALUE` parameters of its own.
     Preset(&'a str),
     /// The bytes of a configuration file.
     File {
-        /// Name of the file, for errors and for naming artifacts, with `@` one of its systems.
+        /// Name of the file, for errors and for naming artifacts, with what may follow a preset.
         name: &'a str,
         /// Content.
         bytes: &'a [u8],
@@ -197,6 +197,12 @@ pub trait Instance: Send + Sync {
 
     /// Parameters, by name.
     fn config(&self) -> serde_json::Value;
+
+    /// What may be set of it behind its name, as `,NAME=VALUE`: the keys of its configuration file; null where one has no
+    /// value.
+    fn parameters(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
 
     /// What is around it, as the part `system` of its configuration file; none where that says nothing.
     fn system(&self) -> Option<serde_json::Value> {

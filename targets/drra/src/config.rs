@@ -8,6 +8,7 @@ mod json;
 mod keys;
 mod parameters;
 mod presets;
+pub mod settable;
 mod short;
 mod system;
 

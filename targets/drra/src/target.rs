@@ -13,7 +13,7 @@ use npukit_target::{
 };
 
 use crate::artifact;
-use crate::config::{PRESETS, System, from_json, from_short, misspelt, preset};
+use crate::config::{PRESETS, System, from_json, from_short, misspelt, preset, settable};
 use crate::conform;
 use crate::diagnose;
 use crate::fabric::{Fabric, Options};
@@ -36,6 +36,8 @@ const FABRICS: Presets<Fabric> = Presets {
     summary: |name, _| summary(name),
     systems,
     with_system: Fabric::with_system,
+    parameters: settable::tree,
+    with_parameters: settable::from_tree,
     extension: "json",
     read: |text| Ok((from_json(text)?, misspelt(text))),
     others: ", or its short form as `1x1:[swb,iosram_both,rf,rf,rf,dpu]`; to any of these add `+ext` for the modes of \

@@ -2,6 +2,7 @@
 //! parameters of the cycle model in [`Timing`].
 
 mod presets;
+pub mod settable;
 mod system;
 mod timing;
 mod validity;

@@ -14,7 +14,7 @@ use npukit_target::{
 };
 
 use crate::benchmarks::BENCHMARKS;
-use crate::config::{Config, System, Validity};
+use crate::config::{Config, System, Validity, settable};
 use crate::terms::TERMS;
 use crate::{artifact, conform, diagnose};
 use instance::OpuInstance;
@@ -34,6 +34,8 @@ const PRESETS: Presets<Config> = Presets {
     summary: |_, config| config.summary.clone(),
     systems,
     with_system: Config::with_system,
+    parameters: settable::tree,
+    with_parameters: settable::from_tree,
     extension: "toml",
     read: |text| Ok((Config::from_toml(text)?, Vec::new())),
     others: "; `+draft` behind a name holds programs to the draft's own conditions",

@@ -3,6 +3,7 @@
 //! The instances that come with npukit are in `configs/`.
 
 mod presets;
+pub mod settable;
 mod system;
 mod timing;
 

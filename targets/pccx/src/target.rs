@@ -11,7 +11,7 @@ use npukit_target::{
 };
 
 use crate::benchmarks::BENCHMARKS;
-use crate::config::{Config, Profile, System};
+use crate::config::{Config, Profile, System, settable};
 use crate::host::{HOST, Host, TENSORS};
 use crate::lower::{Executable, OPTIONS};
 use crate::terms::TERMS;
@@ -32,6 +32,8 @@ const PRESETS: Presets<Config> = Presets {
     summary: |_, config| summary(config),
     systems,
     with_system: Config::with_system,
+    parameters: settable::tree,
+    with_parameters: settable::from_tree,
     extension: "toml",
     read: |text| Ok((Config::from_toml(text)?, Vec::new())),
     others: "; to the name of an instance add `+seed` for what the page of the instruction set says where documents say \

@@ -5,6 +5,7 @@
 
 mod layout;
 mod presets;
+pub mod settable;
 mod system;
 pub mod tarch;
 

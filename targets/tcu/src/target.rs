@@ -12,7 +12,7 @@ use npukit_target::{
 };
 
 use crate::benchmarks::BENCHMARKS;
-use crate::config::{Board, Config, Reading, System};
+use crate::config::{Board, Config, Reading, System, settable};
 use crate::terms::TERMS;
 use crate::{artifact, board, conform, diagnose};
 use instance::TcuInstance;
@@ -32,6 +32,8 @@ const PRESETS: Presets<Board> = Presets {
     summary: |_, board| summary(board),
     systems,
     with_system: Board::with_system,
+    parameters: |board| settable::tree(&board.config, &board.system),
+    with_parameters: settable::from_tree,
     extension: "tarch",
     read,
     others: "; to the name of an instance add `+lut` for two lookup tables, `+lut4` for four, or `+seed` for what the page \

@@ -1,9 +1,10 @@
 //! `npu targets`
 
 use npukit::options::OptionSpec;
-use npukit::verbs::list::{TargetReport, list, list_one, options};
-use serde_json::json;
+use npukit::verbs::list::{Parameter, TargetReport, list, list_one, options, parameters_of};
+use serde_json::{Value, json};
 
+use super::context;
 use crate::answer::Answer;
 use crate::args::TargetsArgs;
 use crate::failure::Failure;
@@ -19,6 +20,10 @@ pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
         let specs = options(name)?;
         return Ok(Answer::new(option_table(specs), &json!({ "options": specs })));
     }
+    if name.contains(':') {
+        let parameters = parameters_of(name, context())?;
+        return Ok(Answer::new(parameter_table(&parameters), &json!({ "parameters": parameters })));
+    }
     let target = list_one(name)?;
     Ok(Answer::new(instances(&target), &json!({ "targets": [target] })))
 }
@@ -28,6 +33,17 @@ fn instances(target: &TargetReport) -> String {
     let rows = target.instances().map(|(name, summary)| vec![name, summary.to_owned()]);
     let presets = table(&[Column::left("--target"), Column::text("instance")], rows);
     line(&format!("{}: {}", target.name, target.summary)) + "\n" + &presets
+}
+
+/// A line for each parameter.
+fn parameter_table(parameters: &[Parameter]) -> String {
+    let value = |value: &Value| match value {
+        Value::Null => "-".to_owned(),
+        Value::String(word) => word.clone(),
+        other => other.to_string(),
+    };
+    let rows = parameters.iter().map(|parameter| vec![parameter.name.clone(), value(&parameter.value)]);
+    table(&[Column::left("parameter"), Column::text("value")], rows)
 }
 
 /// A line for each option.

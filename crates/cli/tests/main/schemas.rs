@@ -43,7 +43,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("lint",        &[of::<verbs::lint::Report>]),
     ("man",         &[pages]),
     ("run",         &[timed::<verbs::run::Report>, timed::<verbs::run::HandReport>]),
-    ("targets",     &[instances, target_options]),
+    ("targets",     &[instances, target_options, parameters]),
     ("time",        &[timed::<verbs::time::Report>]),
     ("version",     &[of::<verbs::version::Report>]),
     ("zoo",         &[of::<verbs::zoo::Report>, networks]),
@@ -123,6 +123,11 @@ fn instances(generator: &mut SchemaGenerator) -> Value {
 /// `--options`
 fn target_options(generator: &mut SchemaGenerator) -> Value {
     object(&[("options", list(part::<OptionSpec>(generator)))])
+}
+
+/// Of an instance.
+fn parameters(generator: &mut SchemaGenerator) -> Value {
+    object(&[("parameters", list(part::<verbs::list::Parameter>(generator)))])
 }
 
 /// Without a name.
@@ -331,6 +336,7 @@ const LINES: &[(i32, &str)] = &[
     (0, "run out/digits_onnx_pynqz1.tmodel --input %images"),
     (0, "targets"),
     (0, "targets tcu --options"),
+    (0, "targets tcu:ultra96v2"),
     (0, "time %digits --target tcu"),
     (0, "time %digits --target opu"),
     (0, "time %mlp --target drra --timings"),

@@ -1,10 +1,11 @@
-//! `npu targets`: the accelerators, and the instances that come with npukit.
+//! `npu targets`: the accelerators, the instances that come with npukit, and what may be set of one.
 
-use npukit_target::{OptionSpec, Preset, Target, with_system};
+use npukit_target::{OptionSpec, Preset, Target, parameters, with_system};
 use serde::Serialize;
 
+use crate::Context;
 use crate::error::Error;
-use crate::targets::{target, targets};
+use crate::targets::{resolve, target, targets};
 
 /// An accelerator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -54,6 +55,26 @@ pub fn list_one(name: &str) -> Result<TargetReport, Error> {
 /// None is called so.
 pub fn options(name: &str) -> Result<&'static [OptionSpec], Error> {
     Ok(target(name)?.options())
+}
+
+/// A parameter of an instance.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Parameter {
+    /// Its full name; what follows its last dot is enough where that is no other one's.
+    pub name: String,
+    /// What it is; null where it has no value.
+    pub value: serde_json::Value,
+}
+
+/// The parameters of the instance `spec`, which may be set behind its name.
+///
+/// # Errors
+///
+/// Those of [`resolve`].
+pub fn parameters_of(spec: &str, context: Context<'_>) -> Result<Vec<Parameter>, Error> {
+    let tree = resolve(spec, context.reader)?.parameters();
+    let leaves = parameters::leaves(&tree);
+    Ok(leaves.into_iter().map(|(name, value)| Parameter { name, value: value.clone() }).collect())
 }
 
 fn report(target: &dyn Target) -> TargetReport {

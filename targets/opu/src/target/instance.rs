@@ -13,7 +13,7 @@ use super::compile::{CONV_BOUNDS, STAGES};
 use super::hand::Written;
 use super::stepper::stepper;
 use crate::codec::words;
-use crate::config::Config;
+use crate::config::{Config, settable};
 use crate::isa::isa;
 use crate::validate;
 
@@ -37,6 +37,10 @@ impl Instance for OpuInstance {
 
     fn config(&self) -> serde_json::Value {
         serde_json::to_value(&self.config).unwrap_or_default()
+    }
+
+    fn parameters(&self) -> serde_json::Value {
+        settable::tree(&self.config)
     }
 
     fn isa(&self) -> Result<IsaSpec, TargetError> {

@@ -16,7 +16,7 @@ use super::stepper::stepper;
 use crate::artifact::{assembly, read_memh};
 use crate::check::{text_findings, warnings, word_findings};
 use crate::codec::{Codec, INSTRUCTION_BYTES, decode_program};
-use crate::config::Config;
+use crate::config::{Config, settable};
 use crate::generate::Decoder;
 use crate::host_cmd::Side;
 use crate::isa::isa;
@@ -93,6 +93,10 @@ impl Instance for PccxInstance {
 
     fn config(&self) -> serde_json::Value {
         serde_json::to_value(&self.config).unwrap_or_default()
+    }
+
+    fn parameters(&self) -> serde_json::Value {
+        settable::tree(&self.config)
     }
 
     /// Its numbers are BF16, with the range of a float, and weights of 4 bits with a scale of their own.

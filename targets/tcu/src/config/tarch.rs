@@ -285,6 +285,14 @@ impl Serialize for Config {
     }
 }
 
+/// All keys of an architecture, those too that a file leaves out.
+pub(super) fn all_keys(config: &Config) -> Value {
+    let texts = [(DATA_TYPE, config.data_type.name()), (READING, config.reading.name())];
+    let texts = texts.map(|(key, name)| (key.to_owned(), Value::from(name)));
+    let numbers = KEYS.iter().map(|key| (key.name.to_owned(), Value::from((key.get)(config))));
+    Value::Object(texts.into_iter().chain(numbers).collect())
+}
+
 impl Key {
     fn read(&self, keys: &Map<String, Value>) -> Result<u64, ConfigError> {
         let value = match (keys.get(self.name), self.default) {

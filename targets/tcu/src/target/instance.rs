@@ -21,7 +21,7 @@ use super::stepper::stepper;
 use crate::board;
 use crate::clock::ClockParams;
 use crate::codec::{DecodeErrors, decode_program, decode_program_lenient, encode_program};
-use crate::config::{Config, DataType, System};
+use crate::config::{Config, DataType, System, settable};
 use crate::isa::isa;
 use crate::listing::listing;
 use crate::lower::{self, LowerError, Minimise, Order};
@@ -57,6 +57,10 @@ impl Instance for TcuInstance {
 
     fn config(&self) -> serde_json::Value {
         serde_json::to_value(&self.config).unwrap_or_default()
+    }
+
+    fn parameters(&self) -> serde_json::Value {
+        settable::tree(&self.config, &self.system)
     }
 
     fn system(&self) -> Option<serde_json::Value> {
