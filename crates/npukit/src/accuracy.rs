@@ -123,7 +123,10 @@ impl Labels {
     ///
     /// A file that cannot be read, that is no array or has several, and lines that are no numbers.
     pub fn read(file: &InputFile, reader: &dyn Reader) -> Result<Self, Error> {
-        let InputFile { name, path } = file;
+        let InputFile { name, path, array } = file;
+        if let Some(array) = array {
+            return Ok(Self { path: path.clone(), output: name.clone(), values: numbers(array) });
+        }
         let bytes = reader.read(path)?;
         // What standard input holds is told by its content.
         let values = if has_extension(path, "npy") || bytes.starts_with(b"\x93NUMPY") {

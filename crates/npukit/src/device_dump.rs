@@ -26,7 +26,7 @@ pub(crate) struct Outcome {
 ///
 /// [`Error::Array`] for a file that is no array; [`Error::UnknownInput`] for one of another kind; that of the reader.
 pub(crate) fn compare(file: &str, outputs: &[Stack], reader: &dyn Reader) -> Result<Outcome, Error> {
-    let InputFile { name, path } = InputFile::parse(file);
+    let InputFile { name, path, .. } = InputFile::parse(file);
     let bytes = reader.read(&path)?;
     let arrays = match (has_extension(&path, "npz"), has_extension(&path, "npy")) {
         (true, _) => read_npz(&path, &bytes)?.into_iter().map(|(name, array)| (Some(name), array)).collect(),

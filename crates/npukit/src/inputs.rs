@@ -14,6 +14,8 @@ mod read;
 mod sound;
 pub(crate) mod wanted;
 
+use std::sync::Arc;
+
 use npukit_numeric::Tensor;
 use npukit_target::{Phase, PortError, Reader, TargetError};
 
@@ -26,13 +28,15 @@ pub use preprocess::Preprocess;
 use read::{Given, Offer, joined};
 use wanted::Wanted;
 
-/// A file of inputs, as `NAME=FILE` or `FILE` on the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A file of inputs, as `NAME=FILE` or `FILE` on the command line, or an array that somebody has already.
+#[derive(Clone, Debug, PartialEq)]
 pub struct InputFile {
     /// The input it is for; the arrays' own names, else the order of the inputs, when not given.
     pub name: Option<String>,
     /// Where it is: a file, or a folder of pictures or sounds.
     pub path: String,
+    /// What it holds, which is not read then: `path` names it in messages.
+    pub array: Option<Arc<Tensor>>,
 }
 
 impl InputFile {
@@ -40,9 +44,19 @@ impl InputFile {
     pub fn parse(text: &str) -> Self {
         let is_file = text.starts_with("./") || text.starts_with("../");
         match text.split_once('=').filter(|_| !is_file) {
-            Some((name, path)) => Self { name: Some(name.to_owned()), path: path.to_owned() },
-            None => Self { name: None, path: text.to_owned() },
+            Some((name, path)) => Self::new(Some(name), path),
+            None => Self::new(None, text),
         }
+    }
+
+    /// An array for the input `name`, or for the next one.
+    pub fn of_array(name: Option<&str>, array: Tensor) -> Self {
+        // Default: an array without a name is called what it is.
+        Self { array: Some(Arc::new(array)), ..Self::new(name, name.unwrap_or("array")) }
+    }
+
+    fn new(name: Option<&str>, path: &str) -> Self {
+        Self { name: name.map(str::to_owned), path: path.to_owned(), array: None }
     }
 }
 
@@ -172,7 +186,7 @@ mod tests {
     #[test]
     fn paths_may_have_equal_signs() {
         let parsed = |text: &str| {
-            let InputFile { name, path } = InputFile::parse(text);
+            let InputFile { name, path, .. } = InputFile::parse(text);
             (name.unwrap_or_default(), path)
         };
         assert_eq!(parsed("x=a.npy"), ("x".to_owned(), "a.npy".to_owned()));

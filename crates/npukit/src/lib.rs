@@ -65,6 +65,7 @@ pub use program::Program;
 #[doc(hidden)] // an argument of the command
 pub use quantise::method as quantise_method;
 pub use rescale::{Calibration, Mode as RescaleMode};
+pub use samples::Outputs;
 pub use source::Source;
 pub use source_map::MAP;
 pub use stateful::Stateful;

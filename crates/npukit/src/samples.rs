@@ -1,6 +1,6 @@
 //! Outputs of several samples: stacked, written.
 
-use npukit_numeric::npy::{NpyArray, NpyData, member_names, write_npz};
+use npukit_numeric::npy::{NpyArray, member_names, write_npz};
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::Port;
 use serde::Serialize;
@@ -93,6 +93,16 @@ impl Stack {
         tensor.with_element(element).map_err(|error| self.failed(error.to_string()))
     }
 
+    /// All samples as the machine's integers.
+    pub(crate) fn stacked_integers(&self) -> Result<Tensor, Error> {
+        let (shape, raw) = (self.stacked_shape(), self.raw.concat());
+        if raw.is_empty() && !shape.contains(&0) {
+            let told = "the host makes it after the last segment, from which there are no integers; leave `--raw` out";
+            return Err(self.failed(told.to_owned()));
+        }
+        Tensor::new(shape.clone(), TensorData::I32(raw)).map_err(|data| self.misfit(data.len(), &shape))
+    }
+
     fn misfit(&self, values: usize, shape: &[usize]) -> Error {
         self.failed(format!("{values} values do not have shape {shape:?}"))
     }
@@ -164,30 +174,48 @@ pub(crate) fn argmax(tensor: &Tensor) -> usize {
     }
 }
 
-/// An `.npz` of all outputs: values, or the machine's integers.
-pub(crate) fn npz(stacks: &[Stack], raw: bool) -> Result<Vec<u8>, Error> {
-    if raw {
-        return npz_of_raw(stacks);
-    }
-    let tensors = stacks.iter().map(Stack::stacked).collect::<Result<Vec<_>, _>>()?;
-    let members = members(stacks);
-    let arrays: Vec<_> = members.iter().map(String::as_str).zip(tensors.iter().map(NpyArray::from)).collect();
-    write_npz(&arrays).map_err(Error::Array)
+/// The outputs of all samples.
+pub struct Outputs {
+    pub(crate) stacks: Vec<Stack>,
+    /// `.npz` of every tensor, as in [`Files`](crate::verbs::run::Files); none where nobody asks.
+    pub dump: Option<Vec<u8>>,
 }
 
-fn npz_of_raw(stacks: &[Stack]) -> Result<Vec<u8>, Error> {
-    let shapes: Vec<Vec<usize>> = stacks.iter().map(Stack::stacked_shape).collect();
-    let raws: Vec<Vec<i32>> = stacks.iter().map(|stack| stack.raw.concat()).collect();
-    let mut arrays = Vec::new();
-    let members = members(stacks);
-    for (((stack, member), shape), raw) in stacks.iter().zip(&members).zip(&shapes).zip(&raws) {
-        if raw.is_empty() && !shape.contains(&0) {
-            let told = "the host makes it after the last segment, from which there are no integers; leave `--raw` out";
-            return Err(stack.failed(told.to_owned()));
-        }
-        let array = NpyArray::new(shape, NpyData::I32(raw)).ok_or_else(|| stack.misfit(raw.len(), shape))?;
-        arrays.push((member.as_str(), array));
+impl Outputs {
+    /// Each output by its name, the samples along the first axis.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Output`] for values that do not have their shape.
+    pub fn tensors(&self) -> Result<Vec<(String, Tensor)>, Error> {
+        self.stacks.iter().map(|stack| Ok((stack.name.clone(), stack.stacked()?))).collect()
     }
+
+    /// The same as the machine's integers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Output`] for an output that the host makes.
+    pub fn integers(&self) -> Result<Vec<(String, Tensor)>, Error> {
+        self.stacks.iter().map(|stack| Ok((stack.name.clone(), stack.stacked_integers()?))).collect()
+    }
+
+    /// All of them as an `.npz`: values, or the machine's integers.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::tensors`] and [`Self::integers`].
+    pub fn npz(&self, raw: bool) -> Result<Vec<u8>, Error> {
+        npz(&self.stacks, raw)
+    }
+}
+
+/// An `.npz` of all outputs: values, or the machine's integers.
+fn npz(stacks: &[Stack], raw: bool) -> Result<Vec<u8>, Error> {
+    let tensor = if raw { Stack::stacked_integers } else { Stack::stacked };
+    let tensors = stacks.iter().map(tensor).collect::<Result<Vec<_>, _>>()?;
+    let members = members(stacks);
+    let arrays: Vec<_> = members.iter().map(String::as_str).zip(tensors.iter().map(NpyArray::from)).collect();
     write_npz(&arrays).map_err(Error::Array)
 }
 

@@ -155,6 +155,11 @@ impl Tensor {
         &self.data
     }
 
+    /// The elements, without their shape.
+    pub fn into_data(self) -> TensorData {
+        self.data
+    }
+
     /// The elements when they are floats, of any width.
     pub fn as_f32(&self) -> Option<&[f32]> {
         match &self.data {

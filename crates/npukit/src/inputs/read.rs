@@ -53,8 +53,11 @@ pub(super) fn read(
     read_text: Option<&ReadText<'_>>,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Offer>, Error> {
-    let InputFile { name, path } = file;
+    let InputFile { name, path, array } = file;
     let offer = |given| Offer { name: name.clone(), is_asked: name.is_some(), given };
+    if let Some(array) = array {
+        return Ok(vec![offer(Given::Array(Tensor::clone(array)))]);
+    }
     let unknown = |legal| Err(Error::UnknownInput { path: path.clone(), legal });
     if path == NAMELESS {
         return nameless(file, reader.read(path)?);
@@ -82,7 +85,7 @@ pub(super) fn read(
 }
 
 /// What a file is that has no name, by its content.
-fn nameless(InputFile { name, path }: &InputFile, bytes: Vec<u8>) -> Result<Vec<Offer>, Error> {
+fn nameless(InputFile { name, path, .. }: &InputFile, bytes: Vec<u8>) -> Result<Vec<Offer>, Error> {
     let offer = |given| Ok(vec![Offer { name: name.clone(), is_asked: name.is_some(), given }]);
     let media = |bytes| vec![Media { path: path.clone(), bytes }];
     match bytes.as_slice() {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
 use crate::on_chip::OnChip;
+use crate::program::Program;
 use crate::remarks::Remarks;
 use crate::source::Source;
 use crate::speed::{Speed, batch, timed};
@@ -100,6 +101,27 @@ pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<Art
 /// with every node that the target does not take; [`Error::Target`] for options it does not have and programs
 /// that do not fit; and what the inputs to calibrate by or to test with lack.
 pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
+    let Made { report, files, .. } = compile_program(request, context)?;
+    Ok((report, files))
+}
+
+/// A program with all that there is to say of it.
+#[non_exhaustive]
+pub struct Made {
+    /// What was compiled.
+    pub report: Report,
+    /// The files of the program, then the test vectors.
+    pub files: Vec<ArtifactFile>,
+    /// The program itself, to run and to time.
+    pub program: Program,
+}
+
+/// As [`compile_with`], with the program.
+///
+/// # Errors
+///
+/// Those of [`compile_with`].
+pub fn compile_program(request: &Request, context: Context<'_>) -> Result<Made, Error> {
     let start = Instant::now();
     // Default: without samples to test with, a model's open shapes are as without them.
     let inputs = request.test_vectors.as_deref().unwrap_or_default();
@@ -143,13 +165,14 @@ pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, 
         choices: program.choices,
         saturated_constants: program.saturated_constants,
         weights,
-        rescaling: origin.rescaling,
-        quantisation: origin.quantisation,
+        rescaling: origin.rescaling.clone(),
+        quantisation: origin.quantisation.clone(),
         notes,
         warnings,
         seconds: start.elapsed().as_secs_f64(),
     };
-    Ok((report, files))
+    let program = Program { compiled, origin: Some(origin), instance_warnings: Vec::new() };
+    Ok(Made { report, files, program })
 }
 
 /// The files of a program.

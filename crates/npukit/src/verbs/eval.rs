@@ -13,7 +13,7 @@ use crate::eval_limits;
 use crate::finite::NonFinite;
 use crate::inputs::{self, InputFile, Preprocess, Samples, wanted};
 use crate::model::{self, Model, ModelOptions};
-use crate::samples::{OutputReport, npz, reports};
+use crate::samples::{OutputReport, Outputs, reports};
 use crate::stateful::{Stateful, States};
 use crate::weights;
 
@@ -70,6 +70,16 @@ pub struct Report {
 /// [`Error::UnknownInput`], [`Error::Array`], [`Error::Media`], [`Error::Preprocess`] and [`Error::Port`] for inputs;
 /// [`Error::State`] for calls that hand on nothing; [`Error::Eval`] when an operator fails.
 pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>), Error> {
+    let (report, outputs) = eval_outputs(request, context)?;
+    Ok((report, outputs.npz(false)?))
+}
+
+/// As [`eval`], with the outputs as they are.
+///
+/// # Errors
+///
+/// Those of [`eval`].
+pub fn eval_outputs(request: &Request, context: Context<'_>) -> Result<(Report, Outputs), Error> {
     let start = Instant::now();
     let model = model::load(&request.path, &request.model, &request.inputs, context.reader)?;
     if !request.unlimited {
@@ -108,7 +118,7 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
         failures,
         seconds: start.elapsed().as_secs_f64(),
     };
-    Ok((report, npz(&stacks, false)?))
+    Ok((report, Outputs { stacks, dump: None }))
 }
 
 /// The model with the operators between integers that it has, or has in parts: computed on the integers.

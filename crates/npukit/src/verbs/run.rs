@@ -28,7 +28,7 @@ use crate::on_chip::OnChip;
 use crate::origin::Origin;
 use crate::program::Program;
 use crate::remarks::Remarks;
-use crate::samples::{DumpedTensor, OutputReport, Stack, npz, reports};
+use crate::samples::{DumpedTensor, OutputReport, Outputs, Stack, reports};
 use crate::source::Source;
 use crate::speed::{Speed, batch, timed};
 use crate::stateful::{Stateful, States};
@@ -214,26 +214,53 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     request.check()?;
     let measured = request.accuracy.as_ref();
     let labels = measured.map(|options| Labels::read(&options.labels, context.reader)).transpose()?;
-    let Program { compiled, origin, .. } = request.source.program_for(&request.inputs, context)?;
-    let outcome = Outcome::of(request, &*compiled, origin.as_ref(), context)?;
+    let program = request.source.program_for(&request.inputs, context)?;
+    let (mut report, outputs) = ran(&program, request, labels, context)?;
+    report.seconds = start.elapsed().as_secs_f64();
+    Ok((report, Files { outputs: outputs.npz(request.raw)?, dump: outputs.dump }))
+}
+
+/// As [`run`], of the program that `request.source` has become.
+///
+/// # Errors
+///
+/// Those of [`run`], but for what has become of the source.
+pub fn run_program(
+    program: &Program,
+    request: &Request,
+    context: Context<'_>,
+) -> Result<(Report, Outputs), Error> {
+    request.check()?;
+    let measured = request.accuracy.as_ref();
+    let labels = measured.map(|options| Labels::read(&options.labels, context.reader)).transpose()?;
+    ran(program, request, labels, context)
+}
+
+fn ran(
+    Program { compiled, origin, .. }: &Program,
+    request: &Request,
+    labels: Option<Labels>,
+    context: Context<'_>,
+) -> Result<(Report, Outputs), Error> {
+    let start = Instant::now();
+    let outcome = Outcome::of(request, &**compiled, origin.as_ref(), context)?;
     let of_board = |file: &String| device_dump::compare(file, &outcome.stacks, context.reader);
     // Default: without a board nothing is found.
     let board = request.board.as_ref().map(of_board).transpose()?.unwrap_or_default();
-    let mut reference = match &origin {
+    let mut reference = match origin {
         Some(origin) => outcome.reference(origin)?,
         None => FloatReference::of(&outcome.samples, &outcome.stacks),
     };
     let accuracy = labels
         .as_ref()
-        .zip(measured)
+        .zip(request.accuracy.as_ref())
         .map(|(labels, options)| labels.judge(options, &outcome.stacks, Some(&reference.outputs)));
     let accuracy = accuracy.transpose()?;
     let dump = reference.dump.as_mut().map(|dump| std::mem::take(&mut dump.npz));
-    let files = Files { outputs: npz(&outcome.stacks, request.raw)?, dump };
-    let mut report = outcome.report(origin, reference, accuracy, start);
+    let (mut report, stacks) = outcome.report(origin.as_ref(), reference, accuracy, start);
     report.notes.extend(board.notes);
     report.failures.extend(board.failures);
-    Ok((report, files))
+    Ok((report, Outputs { stacks, dump }))
 }
 
 /// The warning of a program that stops where nobody may read what is not written, and runs else.
@@ -331,15 +358,15 @@ impl<'a> Outcome<'a> {
 
     fn report(
         self,
-        origin: Option<Origin>,
+        origin: Option<&Origin>,
         reference: FloatReference,
         accuracy: Option<accuracy::Report>,
         start: Instant,
-    ) -> Report {
+    ) -> (Report, Vec<Stack>) {
         let program = self.compiled.report();
-        let (speed, untimed) = self.speed(origin.as_ref().and_then(|origin| origin.model.batch));
+        let (speed, untimed) = self.speed(origin.and_then(|origin| origin.model.batch));
         // Default: an artifact, which has no model beside it, has no remarks.
-        let remarks = origin.as_ref().map(Origin::remarks).unwrap_or_default();
+        let remarks = origin.map(Origin::remarks).unwrap_or_default();
         let Remarks { notes, mut warnings } = remarks.with_notes(self.notes);
         let on_chip = OnChip::of(&Survey::of(self.compiled));
         warnings.extend(on_chip.warning());
@@ -347,14 +374,14 @@ impl<'a> Outcome<'a> {
         warnings.extend(origin.iter().flat_map(|_| program.warnings.iter().cloned()));
         warnings.extend(untimed);
         warnings.extend(self.unwritten);
-        warnings.extend(reference.warnings(self.request, origin.as_ref(), &self.saturations));
+        warnings.extend(reference.warnings(self.request, origin, &self.saturations));
         let mut failures = reference.failures(self.request.max_error);
         let minimum = self.request.accuracy.as_ref().and_then(|options| options.minimum);
         failures.extend(accuracy.as_ref().and_then(|report| report.failure(minimum)));
-        let found = origin.map(|origin| (origin.rescaling, origin.quantisation));
+        let found = origin.map(|origin| (origin.rescaling.clone(), origin.quantisation.clone()));
         // Default: an artifact was rescaled and quantised, if at all, when it was compiled.
         let (rescaling, quantisation) = found.unwrap_or_default();
-        Report {
+        let report = Report {
             name: program.name,
             target: program.target,
             choices: program.choices,
@@ -379,6 +406,7 @@ impl<'a> Outcome<'a> {
             warnings,
             failures,
             seconds: start.elapsed().as_secs_f64(),
-        }
+        };
+        (report, self.stacks)
     }
 }

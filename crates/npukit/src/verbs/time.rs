@@ -15,6 +15,7 @@ use crate::Context;
 use crate::error::Error;
 use crate::on_chip::OnChip;
 use crate::options;
+use crate::program::Program;
 use crate::remarks::Remarks;
 use crate::source::Source;
 use crate::speed::{Speed, batch, timed};
@@ -108,9 +109,42 @@ pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 /// [`Error::Target`] for options or sinks that the target does not have; [`Error::Write`] when a sink does
 /// not take what is written.
 pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
+    let (source, options) = options_of(request, &sinks, context)?;
+    report(&source.program(context)?, options, request, sinks, context)
+}
+
+/// As [`time_with`], of the program that `request.source` has become.
+///
+/// # Errors
+///
+/// Those of [`time_with`], but for what has become of the source.
+pub fn time_program(
+    program: &Program,
+    request: &Request,
+    sinks: Sinks<'_>,
+    context: Context<'_>,
+) -> Result<Report, Error> {
+    let (_, options) = options_of(request, &sinks, context)?;
+    report(program, options, request, sinks, context)
+}
+
+/// The source with the options of its compilation, and those of timing.
+fn options_of(
+    request: &Request,
+    sinks: &Sinks<'_>,
+    context: Context<'_>,
+) -> Result<(Source, BTreeMap<String, String>), Error> {
     let stage = if sinks.samples.is_some() { Stage::Samples } else { Stage::Time };
-    let (source, options) = options::for_time(&request.source, &request.options, stage, context)?;
-    let program = source.program(context)?;
+    options::for_time(&request.source, &request.options, stage, context)
+}
+
+fn report(
+    program: &Program,
+    options: BTreeMap<String, String>,
+    request: &Request,
+    sinks: Sinks<'_>,
+    context: Context<'_>,
+) -> Result<Report, Error> {
     let compiled = program.compiled();
     let options = TimeOptions { options, meaning: request.meaning };
     let mut time = match &request.from_samples {
