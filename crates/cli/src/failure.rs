@@ -1,14 +1,13 @@
 //! [`Failure`]: why a command did not get to its answer.
 
-use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use npukit::report::Place;
 use npukit::verbs::check::Report;
-use npukit::{Diagnostic, codes, suggestion};
-use serde_json::{Value, json};
+use npukit::{Diagnostic, codes, described, suggestion};
+use serde_json::Value;
 
 /// Why a command did not get to its answer.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -144,16 +143,10 @@ impl Failure {
     /// For `--json`: the message and its causes, everything that is wrong, and for a model that is not supported what
     /// `npu check` says.
     pub fn json(&self) -> Value {
-        let causes = std::iter::successors(self.source(), |cause: &&dyn Error| (*cause).source());
-        let causes = causes.map(ToString::to_string).collect::<Vec<_>>();
-        let mut answer =
-            json!({ "error": self.to_string(), "causes": causes, "diagnostics": self.diagnostics() });
-        // A report is a map of strings to lists and texts: it always serialises.
-        let report = self.refusal().and_then(|report| serde_json::to_value(report).ok());
-        if let (Some(Value::Object(report)), Some(answer)) = (report, answer.as_object_mut()) {
-            answer.extend(report);
+        match self {
+            Self::Verb(error) => error.json(),
+            other => described(other, &other.diagnostics()),
         }
-        answer
     }
 
     /// What stands in the way of a model that is not supported.

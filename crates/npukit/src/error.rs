@@ -1,6 +1,7 @@
 //! [`Error`]: why a verb failed, and whose fault it is.
 
 use std::collections::BTreeSet;
+use std::iter::successors;
 
 use npukit_base::{closest, codes, counted};
 use npukit_graph::EvalError;
@@ -10,7 +11,9 @@ use npukit_import::onnx::ImportError;
 use npukit_import::{Dimension, OpenInput, open_dimensions};
 use npukit_numeric::npy::NpyError;
 use npukit_target::{PortError, ReadError, TargetError};
+use serde_json::{Value, json};
 
+use crate::diagnostics::Diagnostic;
 use crate::hand::{EXTENSIONS, HandError};
 use crate::inputs::PREPROCESSING;
 use crate::refusal;
@@ -624,7 +627,83 @@ impl From<HandError> for Error {
     }
 }
 
+/// Whose concern an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// What was asked for is not legal.
+    Usage,
+    /// A file cannot be read or written.
+    File,
+    /// The model.
+    Model,
+    /// The model, which is read and not taken by the target.
+    Refused,
+    /// What the network is to compute on.
+    Input,
+    /// The program or its target.
+    Program,
+}
+
+impl Kind {
+    /// Its name, as `refused`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::File => "file",
+            Self::Model => "model",
+            Self::Refused => "refused",
+            Self::Input => "input",
+            Self::Program => "program",
+        }
+    }
+}
+
 impl Error {
+    /// Whose concern it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            error if error.is_usage() => Kind::Usage,
+            Self::Read(_) | Self::Write(_) => Kind::File,
+            Self::Refused { .. } => Kind::Refused,
+            Self::UnknownFile { .. }
+            | Self::ForeignModel { .. }
+            | Self::Import { .. }
+            | Self::OpenDimensions { .. }
+            | Self::Description { .. }
+            | Self::Simplify { .. }
+            | Self::Eval(_)
+            | Self::Operations { .. }
+            | Self::Memory { .. } => Kind::Model,
+            Self::Array(_)
+            | Self::UnknownInput { .. }
+            | Self::NoMedia { .. }
+            | Self::Media { .. }
+            | Self::PictureSize { .. }
+            | Self::SoundLength { .. }
+            | Self::NotForMedia { .. }
+            | Self::Labels { .. }
+            | Self::State { .. }
+            | Self::Prompt { .. }
+            | Self::Port(_) => Kind::Input,
+            _ => Kind::Program,
+        }
+    }
+
+    /// Everything that there is to say of it, as `--json` prints it.
+    pub fn json(&self) -> Value {
+        let report = match self {
+            // A report is a map of strings to lists and texts: it always serialises.
+            Self::Refused { report } => serde_json::to_value(report).ok(),
+            _ => None,
+        };
+        let mut answer = described(self, &self.diagnostics());
+        if let (Some(Value::Object(report)), Some(answer)) = (report, answer.as_object_mut()) {
+            answer.extend(report);
+        }
+        answer
+    }
+
     /// Whether the command line is at fault (exit status 2), rather than an input (1).
     pub fn is_usage(&self) -> bool {
         match self {
@@ -650,4 +729,11 @@ impl Error {
             _ => false,
         }
     }
+}
+
+/// An error, its causes and what is wrong, as `--json` prints them.
+pub fn described(error: &dyn std::error::Error, diagnostics: &[Diagnostic]) -> Value {
+    let causes: Vec<String> =
+        successors(error.source(), |cause| (*cause).source()).map(ToString::to_string).collect();
+    json!({ "error": error.to_string(), "causes": causes, "diagnostics": diagnostics })
 }

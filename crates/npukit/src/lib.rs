@@ -42,7 +42,9 @@ mod weights;
 
 pub use accuracy::Options as AccuracyOptions;
 pub use diagnostics::{Diagnostic, codes as error_codes};
-pub use error::Error;
+#[doc(hidden)] // errors of the command
+pub use error::described;
+pub use error::{Error, Kind as ErrorKind};
 pub use hand::{DumpRequest, HandError, Held, MemFile};
 pub use inputs::{InputFile, Preprocess};
 pub use max_error::MaxError;
@@ -66,12 +68,12 @@ pub use program::Program;
 pub use quantise::method as quantise_method;
 pub use rescale::{Calibration, Mode as RescaleMode};
 pub use samples::Outputs;
-pub use source::Source;
+pub use source::{Ports, Source};
 pub use source_map::MAP;
 pub use stateful::Stateful;
 pub use targets::{
     artifact_target, cost_model_name, default_target, is_artifact, resolve, strict, target, target_in,
-    targets,
+    target_with, targets,
 };
 
 /// What reports are made of.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use npukit_graph::Graph;
 use npukit_import::onnx::{ImportError, NodeProblem};
-use npukit_target::{Compiled, HandProgram, Instance, Phase, Problem, Target, program_text};
+use npukit_target::{Compiled, HandProgram, Instance, Phase, Port, Problem, Target, program_text};
 
 use crate::Context;
 use crate::error::Error;
@@ -33,6 +33,16 @@ pub struct Source {
     pub model: ModelOptions,
     /// For a model: samples by which its numeric range is chosen.
     pub calibration: Calibration,
+}
+
+/// What a model takes and gives.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Ports {
+    /// Its inputs.
+    pub inputs: Vec<Port>,
+    /// Its outputs.
+    pub outputs: Vec<Port>,
 }
 
 impl Source {
@@ -63,6 +73,16 @@ impl Source {
     /// [`Error::Read`], [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`].
     pub fn graph(&self, context: Context<'_>) -> Result<Graph, Error> {
         Ok(self.read_model(&[], context)?.graph)
+    }
+
+    /// What the model takes and gives. No target is needed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::graph`].
+    pub fn ports(&self, context: Context<'_>) -> Result<Ports, Error> {
+        let graph = self.graph(context)?;
+        Ok(Ports { inputs: model::ports(&graph), outputs: model::output_ports(&graph) })
     }
 
     /// The program: compiled, or loaded.

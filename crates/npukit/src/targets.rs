@@ -5,8 +5,8 @@ use std::path::Path;
 
 use npukit_base::closest;
 use npukit_target::{
-    Compiled, Config, Instance, Reader, SEGMENTS_EXTENSION, Target, TargetError, load_segments,
-    segments_target, split_parameters, split_system,
+    Compiled, Config, Instance, Reader, SEGMENTS_EXTENSION, Setting, Target, TargetError, load_segments,
+    segments_target, split_parameters, split_system, with_parameters,
 };
 
 use crate::error::Error;
@@ -100,8 +100,7 @@ pub fn strict(spec: &str) -> Result<String, Error> {
             "{name} has no such instances: its README names the readings that it has"
         )));
     };
-    let default = || target.presets().into_iter().next().map(|preset| preset.name);
-    let Some(instance) = instance.map(str::to_owned).or_else(default) else { return Ok(spec.to_owned()) };
+    let instance = instance.map_or_else(|| default_instance(target), |instance| Ok(instance.to_owned()))?;
     if is_file(target, &instance) {
         return Err(refused(format!(
             "the file of an instance says so itself, as `{name}:PRESET+{suffix}` does"
@@ -114,6 +113,33 @@ pub fn strict(spec: &str) -> Result<String, Error> {
     let preset = if is_strict { preset.to_owned() } else { format!("{preset}+{suffix}") };
     let system = system.map(|system| format!("@{system}")).unwrap_or_default();
     Ok(format!("{name}:{preset}{system}{settings}"))
+}
+
+/// What names the instance of `spec` with these parameters; without an instance, the default one.
+///
+/// ```
+/// # use npukit::{target_with, targets};
+/// let target = targets()[0].name();
+/// let spec = target_with(&format!("{target}:mine"), &[("array_size", "8")])?;
+/// assert_eq!(spec, format!("{target}:mine,array_size=8"));
+/// # Ok::<(), npukit::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::UnknownTarget`]; [`Error::Target`] for what is no parameter by its characters.
+pub fn target_with(spec: &str, settings: &[Setting<'_>]) -> Result<String, Error> {
+    if settings.is_empty() {
+        return Ok(spec.to_owned());
+    }
+    let (name, instance) = instance_of(spec);
+    let instance = match instance {
+        Some(instance) => instance.to_owned(),
+        None => default_instance(target(name)?)?,
+    };
+    let set = with_parameters(&instance, settings);
+    let set = set.map_err(|reason| TargetError::option("target", spec, reason))?;
+    Ok(format!("{name}:{set}"))
 }
 
 /// What names the instance of `spec` here, where a file of `spec` is relative to `folder`.
@@ -131,6 +157,13 @@ pub fn target_in(folder: &str, spec: &str) -> String {
         }
         _ => spec.to_owned(),
     }
+}
+
+/// The instance that the name of the target alone stands for.
+fn default_instance(target: &dyn Target) -> Result<String, TargetError> {
+    let name = target.instance(Config::Default)?.name();
+    // Default: an instance that is called like its target has no name of its own.
+    Ok(instance_of(&name).1.unwrap_or_default().to_owned())
 }
 
 /// Whether what follows the colon is a file.

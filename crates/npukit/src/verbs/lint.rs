@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::Context;
 use crate::diagnostics::Diagnostic;
 use crate::error::Error;
+use crate::program::Program;
 use crate::source_map::Beside;
 use crate::targets::{Artifact, load, resolve};
 
@@ -104,6 +105,18 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
         Some(text) => report.with_text(&text),
         None => report,
     })
+}
+
+/// Lints a program that is there already.
+///
+/// # Errors
+///
+/// [`Error::Target`] for a target without a lint.
+pub fn lint_program(program: &Program) -> Result<Report, Error> {
+    let (target, findings) = (program.report().target, program.lint()?);
+    let diagnostics = findings.iter().map(Diagnostic::from).collect();
+    let excerpts = vec![None; findings.len()];
+    Ok(Report { target, findings, diagnostics, warnings: program.warnings(), notes: Vec::new(), excerpts })
 }
 
 /// Whether all of it is instructions.

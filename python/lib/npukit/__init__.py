@@ -1,0 +1,49 @@
+"""Compile networks for open neural-network accelerators, run them bit-exactly and see where the time goes.
+
+    import npukit as npu
+
+    model = npu.load("model.onnx")
+    chip = npu.target("tcu:ultra96v2", array_size=16)
+    program = model.compile(chip)
+    y = program.run(x)
+    print(program.time().latency_ms)
+
+Everything here calls what the command `npu` calls: reports have the keys of its `--json`.
+"""
+
+from . import errors, frameworks
+from ._npukit import version as _version
+from .errors import Error
+from .frameworks import from_keras, from_torch
+from .machines import Machine, Words, assemble, disassemble, machine
+from .models import Model, load, zoo, zoo_names
+from .programs import Program, read
+from .reports import Check, Comparison, Report
+from .targets import Target, target, targets
+
+__version__ = _version()
+
+__all__ = [
+    "Check",
+    "Comparison",
+    "Error",
+    "Machine",
+    "Model",
+    "Program",
+    "Report",
+    "Target",
+    "Words",
+    "assemble",
+    "disassemble",
+    "errors",
+    "frameworks",
+    "from_keras",
+    "from_torch",
+    "load",
+    "machine",
+    "read",
+    "target",
+    "targets",
+    "zoo",
+    "zoo_names",
+]

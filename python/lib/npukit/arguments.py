@@ -1,0 +1,72 @@
+"""Arguments of Python in the form of the native part."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, Union
+
+import numpy as np
+import numpy.typing as npt
+
+# An array, or several by the names of inputs.
+Arrays = Union[npt.ArrayLike, Mapping[str, npt.ArrayLike]]
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Values(TypedDict, total=False):
+    """What is done to samples first: `(x * scale - mean) / std`; a number, or one for each channel."""
+
+    scale: float
+    mean: float | Sequence[float]
+    std: float | Sequence[float]
+
+
+def path(given: Path) -> str:
+    """A path as text."""
+    return os.fspath(given)
+
+
+def arrays(given: Arrays | None) -> list[tuple[str | None, np.ndarray]]:
+    """Arrays with the names of their inputs."""
+    if given is None:
+        return []
+    if isinstance(given, Mapping):
+        return [(name, np.asarray(array)) for name, array in given.items()]
+    return [(None, np.asarray(given))]
+
+
+def preprocess(given: Values | None) -> dict[str, Any]:
+    """What is done to samples."""
+    values = dict(given or {})
+    unknown = values.keys() - {"scale", "mean", "std"}
+    if unknown:
+        raise TypeError(f"preprocess has scale, mean and std, not {', '.join(sorted(unknown))}")
+
+    def numbers(value: Any) -> list[float]:
+        return [] if value is None else [float(number) for number in np.atleast_1d(value)]
+
+    return {"scale": values.get("scale"), "mean": numbers(values.get("mean")), "std": numbers(values.get("std"))}
+
+
+def word(value: Any) -> str:
+    """A value of an option or a parameter as the command takes it."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value)
+
+
+def option(value: Any) -> str:
+    """As `word`, of options, whose truth values are `yes` and `no`."""
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    return word(value)
+
+
+def options(given: Mapping[str, Any] | None) -> dict[str, str]:
+    """Options by name: in Python `clock_mhz` is `clock-mhz`."""
+    return {name.replace("_", "-"): option(value) for name, value in (given or {}).items()}

@@ -1,0 +1,150 @@
+"""What npukit reports: the keys of the command's `--json`, as attributes, tables and HTML."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas
+
+# The table of a report that `to_pandas` gives when none is named: the first of these that it has.
+TABLES = ("points", "problems", "layers", "truth.layers", "findings", "targets", "outputs")
+# Rows of a table that are shown in a notebook.
+SHOWN = 30
+
+
+class Report:
+    """What a verb says. Keys are attributes and items: `report.cycles`, `report["cycles"]`."""
+
+    def __init__(self, verb: str, facts: dict[str, Any]):
+        self._verb = verb
+        self._facts = facts
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self._facts[name]
+        except KeyError:
+            known = ", ".join(self._facts)
+            raise AttributeError(f"the report of {self._verb} has no {name!r}, but {known}") from None
+
+    def __getitem__(self, name: str) -> Any:
+        return self._facts[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._facts
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._facts]
+
+    def keys(self) -> list[str]:
+        """The keys, in the order of the command."""
+        return list(self._facts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain values."""
+        return json.loads(json.dumps(self._facts))
+
+    def to_json(self, **options: Any) -> str:
+        """The report as JSON; options are those of `json.dumps`."""
+        return json.dumps(self._facts, **options)
+
+    def tables(self) -> list[str]:
+        """Names of the tables that it has."""
+        return list(self._tables())
+
+    def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
+        """A table of it, as `layers`, with a row for each entry; objects within entries become columns."""
+        import pandas
+
+        tables = self._tables()
+        name = table or next((name for name in TABLES if tables.get(name)), next(iter(tables), None))
+        if name not in tables:
+            known = ", ".join(tables) or "none"
+            raise KeyError(f"the report of {self._verb} has no table {table!r}; it has {known}")
+        return pandas.json_normalize(tables[name])
+
+    def _tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Lists of objects by name; of an object within the report as `truth.layers`."""
+        tables = {}
+        for name, value in self._facts.items():
+            within = {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
+            tables.update({name: part for name, part in within.items() if _is_table(part)})
+        return tables
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """The facts that fit a line."""
+        lines = []
+        for name, value in self._facts.items():
+            if isinstance(value, dict) and value and all(_is_plain(part) for part in value.values()):
+                lines += [(f"{name}.{key}", _plain(part)) for key, part in value.items()]
+            elif isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+                lines += [(name, part) for part in value]
+            elif _is_plain(value) and value is not None:
+                lines.append((name, _plain(value)))
+        return lines
+
+    def __repr__(self) -> str:
+        lines = self._lines()
+        width = max((len(name) for name, _ in lines), default=0)
+        facts = [f"  {name:<{width}}  {text}" for name, text in lines]
+        tables = [f"  {name}: a table of {len(rows)}" for name, rows in self._tables().items() if rows]
+        return "\n".join([self._verb, *facts, *tables])
+
+    def _repr_html_(self) -> str:
+        facts = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._lines())
+        parts = [f"<p><b>{html.escape(self._verb)}</b></p><table>{facts}</table>"]
+        parts += [_html_table(name, rows) for name, rows in self._tables().items()]
+        return "".join(parts)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _html_table(name: str, rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return ""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
+    cell = lambda value: html.escape(_plain(value) if _is_plain(value) else json.dumps(value)[:80])
+    body = "".join(
+        "<tr>" + "".join(f"<td>{cell(row[column]) if column in row else ''}</td>" for column in columns) + "</tr>"
+        for row in rows[:SHOWN]
+    )
+    more = f"<p>… {len(rows) - SHOWN} more</p>" if len(rows) > SHOWN else ""
+    return f"<details open><summary>{html.escape(name)} ({len(rows)})</summary><table><tr>{head}</tr>{body}</table>{more}</details>"
+
+
+class Check(Report):
+    """What stands in the way of a model on a target: as long as its `problems`, and false where there are none."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.problems)
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+
+class Comparison(Report):
+    """A run beside float, with the arrays of the outputs."""
+
+    arrays: dict[str, np.ndarray]
+
+    def __init__(self, verb: str, facts: dict[str, Any], arrays: dict[str, np.ndarray]):
+        super().__init__(verb, facts)
+        self.arrays = arrays

@@ -1,0 +1,130 @@
+//! [`Model`]: a network, as a file or as bytes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use npukit::verbs::{check, compile, eval};
+use npukit::{ModelOptions, Source};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{self, Named};
+use crate::context::{Files, Held};
+use crate::program::Program;
+use crate::source::{Compilation, Reading};
+use crate::work::run;
+
+/// A port: name and shape.
+pub type Port = (String, Vec<usize>);
+
+/// A network.
+#[pyclass(frozen, module = "npukit._npukit")]
+pub struct Model {
+    path: String,
+    held: Held,
+    options: ModelOptions,
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+}
+
+#[pymethods]
+impl Model {
+    /// Reads the model at `path`; files of `held` are taken from there, all others from the disk.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        path: String,
+        held: BTreeMap<String, Vec<u8>>,
+        reading: Reading,
+    ) -> PyResult<Self> {
+        let (held, options) = (Arc::new(held), ModelOptions::from(reading));
+        let source = Source { path: path.clone(), model: options.clone(), ..Source::default() };
+        let files = Files(Arc::clone(&held));
+        let (inputs, outputs) = run(py, None, move || {
+            let ports = source.ports(files.context())?;
+            let plain =
+                |ports: Vec<npukit::Port>| ports.into_iter().map(|port| (port.name, port.shape)).collect();
+            Ok((plain(ports.inputs), plain(ports.outputs)))
+        })?;
+        Ok(Self { path, held, options, inputs, outputs })
+    }
+
+    #[getter]
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    #[getter]
+    fn inputs(&self) -> Vec<Port> {
+        self.inputs.clone()
+    }
+
+    #[getter]
+    fn outputs(&self) -> Vec<Port> {
+        self.outputs.clone()
+    }
+
+    /// The report of `npu check`, with `whole` that of `npu check --compile`.
+    fn check(
+        &self,
+        py: Python<'_>,
+        compilation: Compilation<'_>,
+        whole: bool,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let source = compilation.source(&self.path, &self.options)?;
+        let files = self.files();
+        run(py, progress, move || {
+            let check = if whole { check::check_program } else { check::check };
+            Ok(crate::verbs::json(&check(&source, files.context())?))
+        })
+    }
+
+    /// The program, with the report of `npu compile`.
+    fn compile(
+        &self,
+        py: Python<'_>,
+        compilation: Compilation<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Program> {
+        let source = compilation.source(&self.path, &self.options)?;
+        let held = Arc::clone(&self.held);
+        run(py, progress, move || {
+            let request = compile::Request { source, ..compile::Request::default() };
+            let made = compile::compile_program(&request, Files(Arc::clone(&held)).context())?;
+            Ok(Program::of_model(request.source, held, made))
+        })
+    }
+
+    /// What the compiler has after `stage`, as text.
+    fn emit(&self, py: Python<'_>, compilation: Compilation<'_>, stage: String) -> PyResult<String> {
+        let source = compilation.source(&self.path, &self.options)?;
+        let files = self.files();
+        run(py, None, move || compile::emit(&source, &stage, files.context()))
+    }
+
+    /// The report of `npu eval`, and the outputs.
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        arrays: Vec<Named<'py>>,
+        unlimited: bool,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(String, Bound<'py, PyDict>)> {
+        let inputs = arrays::inputs(&arrays)?;
+        let (path, model) = (self.path.clone(), self.options.clone());
+        let request = eval::Request { path, model, inputs, unlimited, ..eval::Request::default() };
+        let files = self.files();
+        let (report, tensors) = run(py, progress, move || {
+            let (report, outputs) = eval::eval_outputs(&request, files.context())?;
+            Ok((crate::verbs::json(&report), outputs.tensors()?))
+        })?;
+        Ok((report, arrays::outputs(py, tensors)?))
+    }
+}
+
+impl Model {
+    fn files(&self) -> Files {
+        Files(Arc::clone(&self.held))
+    }
+}

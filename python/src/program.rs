@@ -1,0 +1,183 @@
+//! [`Program`]: what a model became, or an artifact holds.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use npukit::verbs::compile::Made;
+use npukit::verbs::{lint, run as run_verb, time};
+use npukit::{ArtifactFile, MaxError, Meaning, Source};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::arrays::{self, Named};
+use crate::context::{Files, Held};
+use crate::model::Port;
+use crate::source::{Values, unknown};
+use crate::verbs::json;
+use crate::work::run;
+
+/// A program of an accelerator.
+#[pyclass(frozen, module = "npukit._npukit")]
+pub struct Program(Arc<Inner>);
+
+struct Inner {
+    source: Source,
+    held: Held,
+    program: npukit::Program,
+    /// What its compilation reported, or what its files say.
+    report: String,
+    /// The files of its compilation.
+    files: Option<Vec<ArtifactFile>>,
+}
+
+/// What a run is told: the arguments of `Program.run`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Running<'py> {
+    inputs: Vec<Named<'py>>,
+    preprocess: Values,
+    stateful: bool,
+    integers: bool,
+    compare: bool,
+    max_error: Option<String>,
+    meaning: Option<String>,
+    check_memory: bool,
+}
+
+impl Program {
+    /// A program that was compiled from `source`.
+    pub fn of_model(source: Source, held: Held, made: Made) -> Self {
+        let Made { report, files, program, .. } = made;
+        Self(Arc::new(Inner { source, held, program, report: json(&report), files: Some(files) }))
+    }
+}
+
+/// The program of the artifact at `path`; `files` of that name are taken instead of the disk's.
+#[pyfunction]
+pub fn read(
+    py: Python<'_>,
+    path: String,
+    files: BTreeMap<String, Vec<u8>>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Program> {
+    let (source, held) = (Source::artifact(path), Arc::new(files));
+    run(py, progress, move || {
+        let program = source.program(Files(Arc::clone(&held)).context())?;
+        let report = json(&program.report());
+        Ok(Program(Arc::new(Inner { source, held, program, report, files: None })))
+    })
+}
+
+#[pymethods]
+impl Program {
+    /// The report of `npu compile`; of an artifact what its files say.
+    #[getter]
+    fn report(&self) -> &str {
+        &self.0.report
+    }
+
+    #[getter]
+    fn target(&self) -> String {
+        self.0.program.report().target
+    }
+
+    #[getter]
+    fn inputs(&self) -> Vec<Port> {
+        plain(self.0.program.inputs())
+    }
+
+    #[getter]
+    fn outputs(&self) -> Vec<Port> {
+        plain(self.0.program.outputs())
+    }
+
+    /// The files that drivers load, the manifest first.
+    fn files<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
+        let inner = Arc::clone(&self.0);
+        let given = |files: &[ArtifactFile]| -> Vec<(String, Bound<'py, PyBytes>)> {
+            files.iter().map(|file| (file.name.clone(), PyBytes::new(py, &file.bytes))).collect()
+        };
+        match &self.0.files {
+            Some(files) => Ok(given(files)),
+            None => Ok(given(&run(py, None, move || inner.program.files())?)),
+        }
+    }
+
+    /// The report of `npu run`, and the outputs.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        running: Running<'py>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(String, Bound<'py, PyDict>)> {
+        let integers = running.integers;
+        let request = self.request(running)?;
+        let inner = Arc::clone(&self.0);
+        let (report, tensors) = run(py, progress, move || {
+            let context = Files(Arc::clone(&inner.held));
+            let (report, outputs) = run_verb::run_program(&inner.program, &request, context.context())?;
+            let tensors = if integers { outputs.integers() } else { outputs.tensors() };
+            Ok((json(&report), tensors?))
+        })?;
+        Ok((report, arrays::outputs(py, tensors)?))
+    }
+
+    /// The report of `npu time`.
+    fn time(
+        &self,
+        py: Python<'_>,
+        options: BTreeMap<String, String>,
+        meaning: Option<String>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let inner = Arc::clone(&self.0);
+        let (meaning, source) = (meaning_of(meaning.as_deref())?, inner.source.clone());
+        let request = time::Request { source, options, meaning, ..time::Request::default() };
+        run(py, progress, move || {
+            let context = Files(Arc::clone(&inner.held));
+            let report =
+                time::time_program(&inner.program, &request, time::Sinks::default(), context.context())?;
+            Ok(json(&report))
+        })
+    }
+
+    /// The report of `npu lint`.
+    fn lint(&self, py: Python<'_>) -> PyResult<String> {
+        let inner = Arc::clone(&self.0);
+        run(py, None, move || Ok(json(&lint::lint_program(&inner.program)?)))
+    }
+}
+
+impl Program {
+    fn request(&self, running: Running<'_>) -> PyResult<run_verb::Request> {
+        let max_error = running.max_error.as_deref().map(|text| {
+            MaxError::parse(text)
+                .ok_or_else(|| unknown("max_error", text, "numbers of 0 or more, or text as 5%"))
+        });
+        Ok(run_verb::Request {
+            source: self.0.source.clone(),
+            inputs: arrays::inputs(&running.inputs)?,
+            preprocess: running.preprocess.into(),
+            stateful: npukit::Stateful { enabled: running.stateful, ..npukit::Stateful::default() },
+            raw: running.integers,
+            compare: running.compare,
+            meaning: meaning_of(running.meaning.as_deref())?,
+            max_error: max_error.transpose()?,
+            check: running.check_memory,
+            ..run_verb::Request::default()
+        })
+    }
+}
+
+fn meaning_of(name: Option<&str>) -> PyResult<Meaning> {
+    match name {
+        None | Some("agreed") => Ok(Meaning::Agreed),
+        Some("sequential") => Ok(Meaning::Sequential),
+        Some("hardware") => Ok(Meaning::Hardware),
+        Some(other) => Err(unknown("meaning", other, "agreed, sequential, hardware")),
+    }
+}
+
+fn plain(ports: Vec<npukit::Port>) -> Vec<Port> {
+    ports.into_iter().map(|port| (port.name, port.shape)).collect()
+}

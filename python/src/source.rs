@@ -1,0 +1,81 @@
+//! What Python says of a model and of its compilation, as the facade takes it.
+
+use std::collections::BTreeMap;
+
+use npukit::{Calibration, ModelOptions, Preprocess, RescaleMode, Source, quantise_method};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::arrays::{self, Named};
+
+/// How a model is read: the arguments of `npukit.load`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Reading {
+    batch: Option<usize>,
+    sizes: BTreeMap<String, usize>,
+    shapes: BTreeMap<String, Vec<usize>>,
+    values: BTreeMap<String, String>,
+    outputs: Vec<String>,
+    resize_half_pixel: Option<bool>,
+}
+
+/// What is done to the values of samples.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Values {
+    scale: Option<f64>,
+    mean: Vec<f64>,
+    std: Vec<f64>,
+}
+
+/// What a compilation is told: the arguments of `Model.compile`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Compilation<'py> {
+    target: String,
+    options: BTreeMap<String, String>,
+    calibrate: Vec<Named<'py>>,
+    preprocess: Values,
+    rescale: Option<String>,
+    quantise: Option<String>,
+}
+
+impl From<Reading> for ModelOptions {
+    fn from(reading: Reading) -> Self {
+        let Reading { batch, sizes, shapes, values, outputs, resize_half_pixel } = reading;
+        Self { batch, sizes, input_shapes: shapes, values, outputs, resize_half_pixel }
+    }
+}
+
+impl From<Values> for Preprocess {
+    fn from(Values { scale, mean, std }: Values) -> Self {
+        Self { scale, mean, std }
+    }
+}
+
+impl Compilation<'_> {
+    /// The model at `path`, read so, for the target that is named.
+    pub fn source(self, path: &str, model: &ModelOptions) -> PyResult<Source> {
+        let mode = match self.rescale.as_deref() {
+            None | Some("auto") => RescaleMode::Auto,
+            Some("always") => RescaleMode::Always,
+            Some("never") => RescaleMode::Never,
+            Some(other) => return Err(unknown("rescale", other, "auto, always, never")),
+        };
+        let method = self.quantise.as_deref().map(|name| {
+            let legal = "min-max, least-squares, percentile=P of 50 to 100";
+            quantise_method(name).ok_or_else(|| unknown("quantise", name, legal))
+        });
+        let inputs = arrays::inputs(&self.calibrate)?;
+        let calibration =
+            Calibration { inputs, preprocess: self.preprocess.into(), mode, method: method.transpose()? };
+        let (options, model) = (self.options, model.clone());
+        Ok(Source { options, model, calibration, ..Source::model(path, self.target) })
+    }
+}
+
+/// That an argument is a word that means nothing.
+pub fn unknown(argument: &str, found: &str, legal: &str) -> PyErr {
+    PyValueError::new_err(format!("{argument} is {found:?}; legal are {legal}"))
+}

@@ -1,0 +1,122 @@
+"""Every verb gives the same figures as the command."""
+
+import json
+
+import numpy as np
+import pytest
+
+import npukit as npu
+
+TARGETS = ["tcu:ultra96v2", "tcu:ultra96v2,array_size=8,local_depth=4096", "opu", "pccx", "drra:3x2"]
+# What depends on the moment, and where the command writes.
+MOMENT = {"schema", "seconds", "artifacts", "timings", "phases"}
+
+
+def figures(report):
+    """A report without what differs from call to call."""
+    report = report.to_dict() if isinstance(report, npu.Report) else report
+    return {key: value for key, value in report.items() if key not in MOMENT}
+
+
+def plain(text):
+    """A report without the names of files, which Python's arrays do not have."""
+    return json.loads(json.dumps(text).replace(".npy", ""))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_check(command, network, target):
+    for options, arguments in (({}, []), ({"compile": True}, ["--compile"])):
+        found = network["model"].check(target, **options)
+        assert figures(found) == figures(command("check", network["path"], "--target", target, *arguments))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_compile_run_time_and_lint(command, network, target, tmp_path):
+    program = network["model"].compile(target)
+    report = command("compile", network["path"], "--target", target, "-o", tmp_path)
+    assert figures(program.report) == figures(report)
+    for name, content in program.files().items():
+        assert (tmp_path / name).read_bytes() == content, name
+
+    found = program.compare(network["samples"])
+    wanted = command("run", network["path"], "--target", target, "--input", network["file"], "--output", tmp_path / "y.npz")
+    # How a calibration is typed is about files.
+    drop = lambda report: {key: value for key, value in figures(report).items() if key != "warnings"}
+    assert drop(found) == drop(wanted)
+    with np.load(tmp_path / "y.npz") as arrays:
+        assert set(arrays) == set(found.arrays)
+        for name in arrays:
+            assert arrays[name].dtype == found.arrays[name].dtype
+            np.testing.assert_array_equal(arrays[name], found.arrays[name])
+
+    assert figures(program.time()) == figures(command("time", network["path"], "--target", target))
+    manifest = program.save(tmp_path / "saved")[0]
+    read = npu.read(manifest)
+    np.testing.assert_array_equal(read.run(network["samples"]), program.run(network["samples"]))
+    assert figures(read.time())["cycles"] == figures(program.time())["cycles"]
+    assert figures(program.lint())["findings"] == figures(command("lint", manifest))["findings"]
+
+
+def test_calibration_and_options(command, network, tmp_path):
+    program = network["model"].compile("tcu", calibrate=network["samples"], rescale="always", strategy="local-vars")
+    told = ["--calibrate", network["file"], "--rescale", "always", "--option", "strategy=local-vars"]
+    report = command("compile", network["path"], "--target", "tcu", *told, "-o", tmp_path)
+    assert figures(program.report) == figures(report)
+    assert program.report.rescaling["applied"]
+    clocked = command("time", network["path"], "--target", "tcu", *told, "--option", "clock-mhz=75")
+    assert figures(program.time(clock=75)) == figures(clocked)
+
+
+def test_layers(command, network):
+    found = network["model"].compile("tcu").compare(network["samples"], layers=True, max_error="50%")
+    arguments = ["--target", "tcu", "--input", network["file"], "--compare", "--max-error", "50%"]
+    assert found["truth"] == command("run", network["path"], *arguments)["truth"]
+
+
+def test_eval(command, network, tmp_path):
+    report, arrays = network["model"].evaluation(network["samples"])
+    wanted = command("eval", network["path"], "--input", network["file"], "--output", tmp_path / "y.npz")
+    assert figures(report) == figures(wanted)
+    with np.load(tmp_path / "y.npz") as written:
+        for name in written:
+            np.testing.assert_array_equal(written[name], arrays[name])
+
+
+def test_lists(command):
+    assert figures(npu.targets()) == figures(command("targets"))
+    assert figures(npu.zoo_names()) == figures(command("zoo"))
+    chip = npu.target("opu", macs_per_cycle=512)
+    wanted = {entry["name"]: entry["value"] for entry in command("targets", chip.spec)["parameters"]}
+    assert chip.parameters == wanted
+    assert chip.parameters["timing.macs_per_cycle"] == 512
+
+
+def test_isa(command):
+    for target in ("tcu", "opu", "pccx", "drra"):
+        assert figures(npu.target(target).isa()) == figures(command("isa", target))
+
+
+def test_assembly(command, tmp_path):
+    text = "matmul local[0], acc[0], 3\nnoop\n"
+    (tmp_path / "a.tasm").write_text(text)
+    words = npu.assemble(text, "tcu:ultra96v2")
+    report = command("asm", tmp_path / "a.tasm", "--target", "tcu:ultra96v2", "-o", tmp_path / "a.tprog")
+    assert words == (tmp_path / "a.tprog").read_bytes()
+    assert words.report.instructions == report["instructions"] == 2
+    listing = npu.disassemble(words, "tcu:ultra96v2")
+    assert npu.assemble(listing, "tcu:ultra96v2") == words
+    assert npu.assemble(tmp_path / "a.tasm", "tcu:ultra96v2") == words
+
+
+def test_errors_are_those_of_the_command(command, network, tmp_path):
+    (tmp_path / "bad.onnx").write_bytes(b"\x0a\xff\xff")
+    with pytest.raises(npu.errors.ModelError) as caught:
+        npu.load(tmp_path / "bad.onnx")
+    wanted = command("eval", tmp_path / "bad.onnx", status=1)
+    assert caught.value.diagnostics == wanted["diagnostics"]
+    assert caught.value.message == wanted["error"]
+    assert caught.value.causes == wanted["causes"]
+    with pytest.raises(npu.errors.UsageError) as caught:
+        npu.target("tcu:ultra96v2", array_size=5000)
+    wanted = command("targets", "tcu:ultra96v2,array_size=5000", status=2)
+    assert caught.value.diagnostics == wanted["diagnostics"]
