@@ -57,9 +57,9 @@ fn held<T: Element + Copy>(
     let array: PyReadonlyArrayDyn<'_, T> =
         array.call_method("astype", (name,), Some(&options))?.extract().map_err(Into::<PyErr>::into)?;
     let elements = match array.as_slice() {
-        Ok(elements) => elements.to_vec(),
-        // Not one element after the other.
-        Err(_) => array.as_array().iter().copied().collect(),
+        Ok(elements) if array.is_c_contiguous() => elements.to_vec(),
+        // Not row after row.
+        _ => array.as_array().iter().copied().collect(),
     };
     Tensor::new(array.shape().to_vec(), data(elements))
         .map_err(|data| PyTypeError::new_err(format!("{} elements do not have that shape", data.len())))

@@ -46,6 +46,7 @@ fn memories_have_names_and_ends() {
 #[test]
 fn only_what_a_memory_holds_is_written() {
     machine("opu", "end").unwrap().write("memory", 0, &[256]).unwrap_err();
+    machine("tcu", "noop").unwrap().write("local", 0, &[1 << 15; 8]).unwrap_err();
     let mut machine = machine("pccx", "kick").unwrap();
     machine.write("l2", 0, &[-1; 8]).unwrap_err();
     machine.write("l2", 0, &[1; 7]).unwrap_err();

@@ -1,5 +1,6 @@
 //! The functional machine, one instruction at a time: [`stepper`].
 
+use npukit_numeric::{FixedFormat, NumberFormat};
 use npukit_target::{MemoryInfo, Stepper, TargetError};
 
 use crate::check::depth;
@@ -53,6 +54,13 @@ impl npukit_target::Machine for Stepped {
     }
 
     fn write(&mut self, memory: usize, address: u64, values: &[i32]) -> Result<(), TargetError> {
+        if let NumberFormat::Fixed(FixedFormat { width, .. }) = self.machine.config().data_type.format() {
+            let most = i32::MAX >> (i32::BITS - width);
+            if let Some(value) = values.iter().find(|value| !(-1 - most..=most).contains(*value)) {
+                let told = format!("{value} is not of {width} bits: {} to {most}", -1 - most);
+                return Err(TargetError::failed(told));
+            }
+        }
         self.machine.write(MEMORIES[memory].1, address, values).map_err(TargetError::failed)
     }
 }
