@@ -1,13 +1,32 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 import numpy as np
+from typing_extensions import Self
+
+__all__ = [
+    "Machine",
+    "Model",
+    "Program",
+    "assemble",
+    "codes",
+    "disassemble",
+    "isa",
+    "parameters",
+    "read",
+    "resolve",
+    "targets",
+    "version",
+    "zoo",
+    "zoo_list",
+]
 
 _Progress = Callable[[str, int, int | None], Any] | None
 _Port = tuple[str, list[int]]
 
+@final
 class Model:
-    def __init__(self, path: str, held: dict[str, bytes], reading: dict[str, Any]) -> None: ...
+    def __new__(cls, path: str, held: dict[str, bytes], reading: dict[str, Any]) -> Self: ...
     @property
     def path(self) -> str: ...
     @property
@@ -21,6 +40,7 @@ class Model:
         self, arrays: list[tuple[str | None, np.ndarray]], unlimited: bool, progress: _Progress
     ) -> tuple[str, dict[str, np.ndarray]]: ...
 
+@final
 class Program:
     @property
     def report(self) -> str: ...
@@ -35,8 +55,9 @@ class Program:
     def time(self, options: dict[str, str], meaning: str | None, progress: _Progress) -> str: ...
     def lint(self) -> str: ...
 
+@final
 class Machine:
-    def __init__(self, target: str, words: bytes) -> None: ...
+    def __new__(cls, target: str, words: bytes) -> Self: ...
     @property
     def next(self) -> int | None: ...
     @property

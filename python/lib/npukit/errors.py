@@ -71,7 +71,8 @@ class Refused(Error):
     @property
     def problems(self) -> list[dict[str, Any]]:
         """Each node that stands in the way: `node`, `op`, `reason` and `hint`."""
-        return self.report.get("problems", [])
+        problems: list[dict[str, Any]] = self.report.get("problems", [])
+        return problems
 
 
 class InputError(Error, ValueError):

@@ -40,7 +40,8 @@ def assemble(text: str | Path, target: Target | str) -> Words:
 
 def disassemble(words: bytes, target: Target | str, *, form: str | None = None, plain: bool = True) -> str:
     """Text that assembles to the same words, in one of the target's forms; `plain=False` adds addresses and words."""
-    return json.loads(_npukit.disassemble(bytes(words), "words", str(target), form, plain))["text"]
+    listing: str = json.loads(_npukit.disassemble(bytes(words), "words", str(target), form, plain))["text"]
+    return listing
 
 
 class Memory:

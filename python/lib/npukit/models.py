@@ -95,7 +95,9 @@ class Model:
         return self._native.emit(compilation(target, options, None, None, None, None), stage)
 
     def __repr__(self) -> str:
-        ports = lambda shapes: ", ".join(f"{name}{list(shape)}" for name, shape in shapes.items())
+        def ports(shapes: dict[str, tuple[int, ...]]) -> str:
+            return ", ".join(f"{name}{list(shape)}" for name, shape in shapes.items())
+
         return f"<npukit.Model {self.name}: {ports(self.inputs)} to {ports(self.outputs)}>"
 
 

@@ -40,7 +40,7 @@ class Bar:
             return
         if self._bar is None:
             try:
-                from tqdm.auto import tqdm
+                from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
             except ImportError:
                 return
             self._bar = tqdm(leave=False, bar_format="{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}]")

@@ -49,7 +49,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values."""
-        return json.loads(json.dumps(self._facts))
+        facts: dict[str, Any] = json.loads(json.dumps(self._facts))
+        return facts
 
     def to_json(self, **options: Any) -> str:
         """The report as JSON; options are those of `json.dumps`."""
@@ -116,14 +117,17 @@ def _plain(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def _html_cell(value: Any) -> str:
+    return html.escape(_plain(value) if _is_plain(value) else json.dumps(value)[:80])
+
+
 def _html_table(name: str, rows: list[dict[str, Any]]) -> str:
     if not rows:
         return ""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
-    cell = lambda value: html.escape(_plain(value) if _is_plain(value) else json.dumps(value)[:80])
     body = "".join(
-        "<tr>" + "".join(f"<td>{cell(row[column]) if column in row else ''}</td>" for column in columns) + "</tr>"
+        "<tr>" + "".join(f"<td>{_html_cell(row[column]) if column in row else ''}</td>" for column in columns) + "</tr>"
         for row in rows[:SHOWN]
     )
     more = f"<p>… {len(rows) - SHOWN} more</p>" if len(rows) > SHOWN else ""

@@ -27,7 +27,8 @@ class Target:
 
     def isa(self, instruction: str | None = None) -> dict[str, Any]:
         """The instruction set, or one of its instructions."""
-        return json.loads(_npukit.isa(self.spec, instruction))
+        page: dict[str, Any] = json.loads(_npukit.isa(self.spec, instruction))
+        return page
 
     def __str__(self) -> str:
         return self.spec
