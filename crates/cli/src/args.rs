@@ -89,6 +89,8 @@ pub enum Command {
     Time(Box<TimeArgs>),
     /// List every node of a model that the target cannot take, and what to change
     Check(CheckArgs),
+    /// Compile models for many machines, and tell which no other beats
+    Explore(Box<ExploreArgs>),
     /// Check golden vectors, all that are found in the paths
     Conform(ConformArgs),
     /// Run the embedded network over its held-out images
@@ -577,6 +579,62 @@ pub struct CheckArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub lowering: CompileOptions,
+}
+
+/// `npu explore`
+#[derive(Debug, Args)]
+pub struct ExploreArgs {
+    /// `.onnx` files, frozen TensorFlow graphs (`.pb`) or `.tflite` files
+    ///
+    /// A point is a machine for all of them.
+    #[arg(value_name = "MODEL", required = true)]
+    pub models: Vec<String>,
+    /// What may be chosen: targets, parameters, options, conditions and objectives
+    #[arg(long, value_name = "SPACE.toml")]
+    pub space: String,
+    /// So many points of the space, by chance, instead of all
+    #[arg(long, value_name = "N")]
+    pub sample: Option<usize>,
+    /// What the chance follows from
+    #[arg(long, default_value_t = 0, hide_short_help = true)]
+    pub seed: u64,
+    /// Compile points too of which a bound tells that others beat them
+    #[arg(long)]
+    pub exhaustive: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub reading: ModelArgs,
+    /// Samples on which each program runs, beside float
+    ///
+    /// As for `npu run`. Without them nothing is known of errors and accuracy.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    /// Every point: `.csv`, or `.jsonl` for a line of JSON each
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
+    pub output: Option<PathBuf>,
+    /// A file to which each point is added as it is known, and from which an exploration goes on
+    ///
+    /// It may be ended at any moment: started again with the same file it does nothing twice, and loses nothing.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub resume: Option<PathBuf>,
+    /// A picture of the points by the first two objectives
+    #[arg(long, value_name = "FILE.svg", help_heading = OUTPUT)]
+    pub svg: Option<PathBuf>,
+    /// The best point by a figure, as `latency`
+    #[arg(long, value_name = "FIGURE", help_heading = OUTPUT)]
+    pub best: Option<String>,
+    /// What the best point must be, as `bram <= 140 and argmax_agree >= 0.99`
+    #[arg(long = "where", value_name = "CONDITION", help_heading = OUTPUT, requires = "best")]
+    pub condition: Option<String>,
+    /// Folder for the architecture file of the best point and for its programs
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT, requires = "best")]
+    pub write: Option<PathBuf>,
 }
 
 /// `npu conform`

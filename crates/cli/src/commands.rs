@@ -12,6 +12,7 @@ mod conform;
 mod demo;
 mod diff;
 mod eval;
+mod explore;
 mod generate;
 mod glossary;
 mod host;
@@ -54,6 +55,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Eval(args) => eval::run(args),
         Command::Time(args) => time::run(args),
         Command::Check(args) => check::run(args),
+        Command::Explore(args) => explore::run(args),
         Command::Conform(args) => conform::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Generate(args) => generate::run(args, cli.json),

@@ -1,6 +1,7 @@
 //! The file system: [`Disk`] reads for the library, [`write_all`] and [`Staged`] write results: all of a command's
 //! files or none.
 
+mod appended;
 mod fault;
 mod folder;
 mod place;
@@ -14,6 +15,7 @@ mod write;
 
 use std::path::Path;
 
+pub use appended::Appended;
 pub use place::check_apart;
 pub use read::Disk;
 pub use standard::{is_standard, is_taken};

@@ -83,6 +83,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu format k.pasm --target drra -o k.pasm", "Lay it out in its place"),
         ("npu format k.pasm --target drra --check", "Fail if it is laid out otherwise"),
     ]),
+    ("explore", &[
+        ("npu explore m.onnx --space space.toml", "Compile a model for every machine of a space"),
+        ("npu explore m.onnx --space space.toml --resume points.log", "Go on where the last run ended"),
+        ("npu explore m.onnx --space space.toml --input x.npy --best latency --where 'bram <= 140 and relative_error < 0.02' --write best",
+         "Write the fastest machine that fits, and its program"),
+    ]),
     ("isa", &[
         ("npu isa tcu:pynqz1", "Print all instructions with their bits"),
         ("npu isa tcu:pynqz1 MatMul", "Print one of them"),

@@ -14,6 +14,7 @@ use npukit_target::{PortError, ReadError, TargetError};
 use serde_json::{Value, json};
 
 use crate::diagnostics::Diagnostic;
+use crate::explore::{JournalError, SpaceError};
 use crate::hand::{EXTENSIONS, HandError};
 use crate::inputs::PREPROCESSING;
 use crate::refusal;
@@ -116,6 +117,26 @@ pub enum Error {
     /// Memory that cannot be filled or read as asked.
     #[error(transparent)]
     Hand(Box<HandError>),
+    /// A space of machines that is none, or in which there is no machine.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
+    /// A file of an exploration that does not go on from it.
+    #[error("cannot go on with `{path}`")]
+    #[diagnostic(help("give the models, the space and the samples that it was begun with, or another file"))]
+    Journal {
+        /// The file.
+        path: String,
+        /// Why.
+        source: JournalError,
+    },
+    /// No point is the best one.
+    #[error("no point is the best by `{objective}`: {reason}")]
+    NoBest {
+        /// What was asked for.
+        objective: String,
+        /// Why there is none.
+        reason: String,
+    },
     /// Nothing is given for an input of a program that a person wrote.
     #[error("input `{name}` is not given")]
     #[diagnostic(help("`--input {name}=FILE` gives it, and so do values behind its range in the text"))]
@@ -541,6 +562,9 @@ codes!(Error {
     OtherReport = "other-report": "reports to compare are of different verbs";
     NeedlessLike = "needless-like": "`--like` is given with a model, which knows its own names and shapes";
     NotLike = "not-like": "the model of `--like` cannot lend its names and shapes to the artifact";
+    Space = "invalid-space": "a space of machines is none, or no machine is in it";
+    Journal = "other-exploration": "a file of an exploration is of another one, or damaged";
+    NoBest = "no-best-point": "no point of an exploration is the best one by what was asked for";
     NoTarget = "missing-target": "a model or a program needs a target";
     NeedlessTarget = "needless-target": "`--target` is given with an artifact, which knows its own";
     NeedlessOption = "needless-option": "an option for models is given with an artifact";
@@ -716,6 +740,7 @@ impl Error {
             | Self::NotByHand { .. }
             | Self::OnlyByHand { .. }
             | Self::HandInput { .. }
+            | Self::NoBest { .. }
             | Self::UnknownDump { .. }
             | Self::Hand(_)
             | Self::NoCalibration

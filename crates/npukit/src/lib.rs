@@ -9,6 +9,7 @@ mod device_dump;
 mod diagnostics;
 mod error;
 mod eval_limits;
+pub mod explore;
 mod finite;
 mod glossary;
 mod groups;

@@ -32,6 +32,7 @@ pub struct ModelOptions {
 }
 
 /// A model.
+#[derive(Clone)]
 pub(crate) struct Model {
     /// File name, without folder.
     pub file_name: String,

@@ -166,6 +166,15 @@ impl Source {
     pub(crate) fn read(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
         let instance = self.instance(context.reader)?;
         let model = self.read_model(inputs, context).map_err(|error| of_import(&*instance, error))?;
+        self.on(instance, model, context)
+    }
+
+    /// A model that was read before, and its instance.
+    pub(crate) fn of_model(&self, model: Model, context: Context<'_>) -> Result<Origin, Error> {
+        self.on(self.instance(context.reader)?, model, context)
+    }
+
+    fn on(&self, instance: Box<dyn Instance>, model: Model, context: Context<'_>) -> Result<Origin, Error> {
         let mut origin = Origin::new(instance, model, self.options.clone())?;
         // Default: without a cache nothing is kept.
         origin.options.cache = context.cache.cloned().unwrap_or_default();

@@ -24,6 +24,7 @@ pub mod demo;
 pub mod diff;
 pub mod disasm;
 pub mod eval;
+pub mod explore;
 pub mod generate;
 pub mod glossary;
 pub mod host;

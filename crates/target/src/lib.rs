@@ -5,6 +5,7 @@
 //! [`TargetError::Unsupported`], so a new target compiles with `name` and `instance` alone and
 //! gains verbs one by one. Nothing here touches a file: bytes come in through [`Reader`].
 
+mod area;
 mod benchmark;
 mod breakdown;
 mod cache;
@@ -37,6 +38,7 @@ mod time;
 mod trace;
 mod vectors;
 
+pub use area::{Area, block_rams};
 pub use benchmark::{Bar, Benchmark, Figure, Measure};
 pub use breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
 pub use cache::{Cache, CacheKey, digest};
@@ -57,7 +59,7 @@ pub use name::{artifact_stem, instance_name};
 pub use npukit_asm::{ListedWord, ListingLine};
 pub use npukit_lower::Problem;
 pub use options::{Aliases, Chosen, OptionError, OptionSpec, Stage, Values};
-pub use parameters::{Setting, split_parameters, with_parameters};
+pub use parameters::{Setting, leaves, split_parameters, with_parameters};
 pub use parts::{Checked, Parts};
 pub use phase::{PHASES, Phase, PhaseTime};
 pub use port::{Port, PortError, Vectors};

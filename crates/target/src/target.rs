@@ -12,6 +12,7 @@ use npukit_numeric::NumberFormat;
 
 use serde::Serialize;
 
+use crate::area::Area;
 use crate::benchmark::Benchmark;
 use crate::cache::Cache;
 use crate::diagnosis::ErrorKind;
@@ -202,6 +203,26 @@ pub trait Instance: Send + Sync {
     /// value.
     fn parameters(&self) -> serde_json::Value {
         serde_json::Value::Null
+    }
+
+    /// What it takes of an FPGA; none where no model tells.
+    fn area(&self) -> Option<Area> {
+        None
+    }
+
+    /// Multiply-accumulates of a cycle in which all multipliers work: no program does more. None where nobody knows.
+    fn macs_per_cycle(&self) -> Option<f64> {
+        None
+    }
+
+    /// The clock in MHz that its cycles are taken at; none where it is not known.
+    fn clock_mhz(&self) -> Option<f64> {
+        None
+    }
+
+    /// Its configuration file: a file that names this very instance. None where it has no such file.
+    fn config_text(&self) -> Option<String> {
+        None
     }
 
     /// What is around it, as the part `system` of its configuration file; none where that says nothing.

@@ -3,6 +3,7 @@
 //! [`Config`] is an instance; [`Op`] an instruction; [`Program`] what the compiler makes and
 //! the drivers load.
 
+mod area;
 mod artifact;
 mod benchmarks;
 mod board;

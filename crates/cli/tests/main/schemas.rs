@@ -35,6 +35,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("disasm",      &[of::<verbs::disasm::DisasmReport>]),
     ("error",       &[failure, refusal]),
     ("eval",        &[of::<verbs::eval::Report>]),
+    ("explore",     &[of::<verbs::explore::Report>]),
     ("format",      &[of::<verbs::asm::FormatReport>]),
     ("generate",    &[of::<verbs::generate::Report>, of::<verbs::generate::Accuracy>]),
     ("glossary",    &[of::<verbs::glossary::Report>]),

@@ -21,7 +21,7 @@ use crate::asm::{self, Listing, Source};
 use crate::binary::{read_program, write_program, write_program_hex};
 use crate::check::{Lint, code, findings, lints, refusals};
 use crate::component::Component;
-use crate::config::settable;
+use crate::config::{settable, to_json};
 use crate::epoch::EpochReport;
 use crate::fabric::{Cell, Fabric};
 use crate::isa::Isa;
@@ -67,6 +67,10 @@ impl Instance for DrraInstance {
 
     fn warnings(&self) -> Vec<String> {
         self.warnings.iter().cloned().chain(self.fabric.unreleased()).collect()
+    }
+
+    fn config_text(&self) -> Option<String> {
+        Some(format!("{:#}\n", to_json(&self.fabric)))
     }
 
     fn parameters(&self) -> Value {

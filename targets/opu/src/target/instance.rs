@@ -39,6 +39,18 @@ impl Instance for OpuInstance {
         serde_json::to_value(&self.config).unwrap_or_default()
     }
 
+    fn macs_per_cycle(&self) -> Option<f64> {
+        Some(self.config.timing.macs_per_cycle.into())
+    }
+
+    fn clock_mhz(&self) -> Option<f64> {
+        Some(self.config.timing.clock_mhz)
+    }
+
+    fn config_text(&self) -> Option<String> {
+        toml::to_string(&self.config).ok()
+    }
+
     fn parameters(&self) -> serde_json::Value {
         settable::tree(&self.config)
     }

@@ -95,6 +95,10 @@ impl Instance for PccxInstance {
         serde_json::to_value(&self.config).unwrap_or_default()
     }
 
+    fn config_text(&self) -> Option<String> {
+        toml::to_string(&self.config).ok()
+    }
+
     fn parameters(&self) -> serde_json::Value {
         settable::tree(&self.config)
     }

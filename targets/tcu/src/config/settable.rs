@@ -21,6 +21,15 @@ pub fn tree(config: &Config, system: &System) -> Value {
     tree
 }
 
+/// The same as a file.
+pub fn text(config: &Config, system: &System) -> String {
+    let mut file = serde_json::to_value(config).unwrap_or_default();
+    if *system != System::OPEN {
+        file["system"] = serde_json::to_value(system).unwrap_or_default();
+    }
+    format!("{file:#}\n")
+}
+
 /// The board with what the tree says.
 ///
 /// # Errors
@@ -58,6 +67,15 @@ mod tests {
                 from_tree(board.clone(), tree(&board.config, &board.system)).unwrap();
             let stated = |system: &System| (system.summary(), system.clock_source(), system.stated_memory());
             assert_eq!((config, stated(&system)), (board.config, stated(&board.system)), "{name}");
+        }
+    }
+
+    #[test]
+    fn boards_come_back_from_their_files() {
+        for name in Config::presets() {
+            let board = Board::preset(name).unwrap();
+            let (back, warnings) = Board::from_json(&text(&board.config, &board.system)).unwrap();
+            assert_eq!((back.config, back.system, warnings), (board.config, board.system, vec![]), "{name}");
         }
     }
 

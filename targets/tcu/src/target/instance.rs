@@ -9,7 +9,7 @@ use npukit_isa::IsaSpec;
 use npukit_isa::program::At;
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, HostStepReport, Instance,
+    Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, HostStepReport, Instance,
     MemoryReport, Problem, ProgramText, Reader, Severity, Stage, Stepper, Stopped, Survey, TargetError,
     artifact_stem, bytes_of, instance_name, program_text,
 };
@@ -18,6 +18,7 @@ use super::hand::Written;
 use super::options::chosen;
 use super::program::TcuProgram;
 use super::stepper::stepper;
+use crate::area::area;
 use crate::board;
 use crate::clock::ClockParams;
 use crate::codec::{DecodeErrors, decode_program, decode_program_lenient, encode_program};
@@ -57,6 +58,23 @@ impl Instance for TcuInstance {
 
     fn config(&self) -> serde_json::Value {
         serde_json::to_value(&self.config).unwrap_or_default()
+    }
+
+    fn area(&self) -> Option<Area> {
+        Some(area(&self.config))
+    }
+
+    /// A product in each cell of the array.
+    fn macs_per_cycle(&self) -> Option<f64> {
+        Some((self.config.array_size as f64).powi(2))
+    }
+
+    fn clock_mhz(&self) -> Option<f64> {
+        self.system.clock_mhz
+    }
+
+    fn config_text(&self) -> Option<String> {
+        Some(settable::text(&self.config, &self.system))
     }
 
     fn parameters(&self) -> serde_json::Value {

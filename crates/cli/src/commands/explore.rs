@@ -1,0 +1,156 @@
+//! `npu explore`
+
+use std::path::{Path, PathBuf};
+
+use npukit::explore::{Condition, Journal, Point};
+use npukit::verbs::explore::{Report, Request, Resume, Space, explore, files, inputs, journal};
+use npukit::{Context, Error};
+
+use super::{calibration, context, input_files, model_options, preprocess, remarks};
+use crate::answer::Answer;
+use crate::args::ExploreArgs;
+use crate::disk::{Appended, write_all};
+use crate::failure::Failure;
+use crate::table::{Cell, Column, Row, counted, facts, percent, table, thousands};
+
+pub fn run(args: &ExploreArgs) -> Result<Answer, Failure> {
+    let context = context();
+    let (request, space) = request(args, context)?;
+    let condition = args.condition.as_deref().map(condition).transpose()?;
+    let mut report = match &args.resume {
+        Some(path) => resumed(&request, &space, path, context)?,
+        None => explore(&request, Resume { known: Vec::new(), done: &|_| {} }, context)?,
+    };
+    let mut written: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    if let Some(path) = &args.output {
+        let is_csv = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+        let text = if is_csv { report.csv() } else { report.lines() };
+        written.push((path.clone(), text.into_bytes()));
+    }
+    if let Some(path) = &args.svg {
+        written.push((path.clone(), report.svg(&request.space).into_bytes()));
+    }
+    if let Some(objective) = &args.best {
+        let best = report.best_by(objective, condition.as_ref())?.clone();
+        report.best = Some(best.index);
+        if let Some(folder) = &args.write {
+            let files = files(&request, &best, context)?;
+            written.extend(files.into_iter().map(|file| (folder.join(file.name), file.bytes)));
+        }
+    }
+    let all: Vec<(PathBuf, &[u8])> =
+        written.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice())).collect();
+    write_all(&all)?;
+    report.artifacts = written.iter().map(|(path, _)| path.display().to_string()).collect();
+    Ok(Answer::new(text(&report), &report))
+}
+
+/// What is asked for, and the text of the space.
+fn request(args: &ExploreArgs, context: Context<'_>) -> Result<(Request, String), Failure> {
+    let bytes = context.reader.read(&args.space).map_err(Error::from)?;
+    let text = String::from_utf8(bytes).map_err(|error| Error::NotText {
+        path: args.space.clone(),
+        offset: error.utf8_error().valid_up_to(),
+    })?;
+    let preprocess = preprocess(&args.preprocess);
+    let request = Request {
+        models: args.models.clone(),
+        model: model_options(&args.reading),
+        space: Space::from_toml(&text).map_err(Error::from)?,
+        calibration: calibration(&args.calibration, preprocess.clone()),
+        inputs: input_files(&args.inputs),
+        preprocess,
+        sample: args.sample,
+        seed: args.seed,
+        exhaustive: args.exhaustive,
+    };
+    Ok((request, text))
+}
+
+fn condition(text: &str) -> Result<Condition, Error> {
+    Condition::parse(text).map_err(|error| npukit::explore::SpaceError::from(error).into())
+}
+
+/// Goes on from the file at `path`, to which each point is added as it comes.
+fn resumed(request: &Request, space: &str, path: &Path, context: Context<'_>) -> Result<Report, Failure> {
+    let inputs = inputs(request, space, context)?;
+    let (file, content) = Appended::open(path)?;
+    let Journal { points, bytes } = journal(&path.display().to_string(), &content, &inputs)?;
+    file.keep(bytes);
+    if bytes == 0 {
+        file.add(&Journal::header(&inputs));
+    }
+    let done = |point: &Point| file.add(&Journal::line(point));
+    let report = explore(request, Resume { known: points, done: &done }, context);
+    // What is known is kept, whatever comes of it.
+    file.finish()?;
+    Ok(report?)
+}
+
+fn text(report: &Report) -> String {
+    let count = |count: usize, what: &str| counted(count as u64, what);
+    let feasible = report.points.iter().filter(|point| point.feasible).count();
+    let pruned = match report.pruned {
+        0 => String::new(),
+        pruned => format!(", {} pruned by a bound", thousands(pruned as u64)),
+    };
+    let resumed = match report.resumed {
+        0 => String::new(),
+        resumed => format!(", {} known before", thousands(resumed as u64)),
+    };
+    let rate = format!(
+        "{} in {:.2} s, {:.0} a second",
+        count(report.layers, "layer"),
+        report.seconds,
+        report.layers_per_second
+    );
+    let front: Vec<&Point> = report.points.iter().filter(|point| point.pareto).collect();
+    let mut text = facts([
+        (
+            "points",
+            format!("{}, {feasible} feasible{pruned}{resumed}", thousands(report.points.len() as u64)),
+        ),
+        ("compiled", rate),
+        ("objectives", report.objectives.join(", ")),
+        ("front", format!("{} that no other beats", count(front.len(), "point"))),
+    ]);
+    text += &points(&front, report.best);
+    text.extend(report.artifacts.iter().map(|path| format!("wrote {path}\n")));
+    text + &remarks(&[], &report.warnings)
+}
+
+/// A line for each of these points.
+fn points(points: &[&Point], best: Option<u64>) -> String {
+    let Some(first) = points.first() else { return String::new() };
+    let names: Vec<&String> = first.parameters.keys().collect();
+    let mut columns = vec![Column::right("point")];
+    columns.extend(names.iter().map(|name| Column::right(name)));
+    columns.extend(["cycles", "ms", "error", "agree", "DSP", "BRAM"].map(Column::right));
+    columns.push(Column::left(""));
+    let row = |point: &&Point| {
+        let value = |name: &&String| match point.parameters.get(*name) {
+            Some(serde_json::Value::String(word)) => word.clone(),
+            Some(other) => other.to_string(),
+            None => String::new(),
+        };
+        let share = |share: Option<f64>| share.map_or_else(String::new, percent);
+        let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+        let area = |name| number(point.area.as_ref().and_then(|area| area.value(name)));
+        let mut cells: Vec<Cell> = vec![point.index.to_string().into()];
+        cells.extend(names.iter().map(|name| Cell::from(value(name))));
+        cells.extend(
+            [
+                point.cycles.map_or_else(String::new, thousands),
+                point.milliseconds.map_or_else(String::new, |ms| format!("{ms:.3}")),
+                share(point.relative_error),
+                share(point.argmax_agree),
+                area("dsp"),
+                area("bram"),
+                if best == Some(point.index) { "best".to_owned() } else { String::new() },
+            ]
+            .map(Cell::from),
+        );
+        Row::new(cells, None)
+    };
+    table(&columns, points.iter().map(row))
+}

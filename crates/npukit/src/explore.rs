@@ -1,0 +1,343 @@
+//! Many machines for one network or several: [`Exploration`] makes the points of a [`Space`], each a program with its
+//! cycles, its error and its area, and finds those that no other beats.
+//!
+//! | module | has |
+//! |---|---|
+//! | `space` | the file that says what may be chosen |
+//! | `condition` | what a point must be, as `bram <= 140 and argmax_agree >= 0.99` |
+//! | `point` | a machine and what came of it |
+//! | `front` | the points that no other beats, and those that cannot |
+//! | `table` | points as CSV |
+//! | `scatter` | points as a picture |
+//! | `journal` | points as lines of a file, of which an exploration goes on |
+
+mod condition;
+mod front;
+mod journal;
+mod point;
+mod scatter;
+mod space;
+mod table;
+
+use std::collections::BTreeMap;
+
+use npukit_target::{Phase, Survey, TargetError, TimeOptions, leaves};
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::Context;
+use crate::batch::{float, machine};
+use crate::comparison::compare;
+use crate::error::Error;
+use crate::inputs::{self, InputFile, Preprocess, Sample, wanted};
+use crate::model::{self, Model, ModelOptions};
+use crate::rescale::Calibration;
+use crate::samples::Stack;
+use crate::source::Source;
+use crate::speed::{Speed, batch, timed};
+use crate::targets::resolve;
+pub use condition::{Condition, ConditionError};
+use front::Front;
+pub use journal::{Journal, JournalError};
+pub use point::{METRICS, Metric, ModelPoint, Planned, Point};
+pub(crate) use scatter::scatter;
+pub use space::{Choice, Space, SpaceError};
+pub(crate) use table::csv;
+
+/// What to explore.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// The models: a point is a machine for all of them.
+    pub models: Vec<String>,
+    /// How they are read.
+    pub model: ModelOptions,
+    /// What may be chosen.
+    pub space: Space,
+    /// Samples by which numeric ranges are chosen.
+    pub calibration: Calibration,
+    /// Samples on which every program runs, beside float; its error is not known without.
+    pub inputs: Vec<InputFile>,
+    /// What is done to their values.
+    pub preprocess: Preprocess,
+    /// So many points, chosen by the seed, instead of all.
+    pub sample: Option<usize>,
+    /// What the choice follows from.
+    pub seed: u64,
+    /// Compiles points too of which a bound tells that others beat them.
+    pub exhaustive: bool,
+}
+
+/// A network that is read once for all points.
+struct Prepared {
+    path: String,
+    model: Model,
+    samples: Vec<Sample>,
+    /// What it gives for the samples in float.
+    reference: Vec<Stack>,
+}
+
+/// An exploration: its networks, and the space.
+pub struct Exploration {
+    request: Request,
+    networks: Vec<Prepared>,
+}
+
+/// What came of the points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Explored {
+    /// Every point that was compiled, in the order of the space.
+    pub points: Vec<Point>,
+    /// Those of which a bound tells that another one beats them.
+    pub pruned: Vec<Point>,
+}
+
+impl Exploration {
+    /// Reads the networks, and evaluates them in float where there are samples.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Source::graph`] for the models, and what inputs lack; [`Error::Space`] for a space that is empty.
+    pub fn new(request: Request, context: Context<'_>) -> Result<Self, Error> {
+        let networks =
+            request.models.iter().map(|path| prepare(path, &request, context)).collect::<Result<_, _>>()?;
+        Ok(Self { request, networks })
+    }
+
+    /// What may be chosen.
+    pub fn space(&self) -> &Space {
+        &self.request.space
+    }
+
+    /// The machines that the space has: those that its conditions on parameters admit, or a sample of them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Space`] when no machine is left, with the condition after which none is.
+    pub fn plan(&self, context: Context<'_>) -> Result<Vec<Planned>, Error> {
+        let _phase = Phase::begin("plan points");
+        let space = &self.request.space;
+        let all = space.points(self.request.sample, self.request.seed)?;
+        let known: Vec<BTreeMap<String, Value>> =
+            all.par_iter().map(|point| parameters(point, context)).collect();
+        let mut left: Vec<usize> = (0..all.len()).collect();
+        for condition in &space.conditions {
+            let before = left.len();
+            // What is not known of a machine is not told by its parameters.
+            left.retain(|&place| condition.holds(&|name| lookup(&known[place], name)) != Some(false));
+            if left.is_empty() && before > 0 {
+                return Err(SpaceError::Empty { condition: condition.to_string(), points: all.len() }.into());
+            }
+        }
+        let mut all: Vec<Option<Planned>> = all.into_iter().map(Some).collect();
+        Ok(left.into_iter().filter_map(|place| all[place].take()).collect())
+    }
+
+    /// Compiles, times and runs all of `plan` that is not `known` yet, over the host's cores; `done` gets each point as
+    /// it comes.
+    pub fn evaluate_all(
+        &self,
+        plan: &[Planned],
+        known: Vec<Point>,
+        context: Context<'_>,
+        done: &(dyn Fn(&Point) + Sync),
+    ) -> Explored {
+        let phase = Phase::counting("explore", plan.len());
+        let mut found: BTreeMap<u64, Point> = known.into_iter().map(|point| (point.index, point)).collect();
+        let mut left: Vec<(&Planned, Point)> = plan
+            .iter()
+            .filter(|planned| !found.contains_key(&planned.index))
+            .map(|planned| (planned, Point::new(planned)))
+            .collect();
+        phase.reach(plan.len() - left.len());
+        let prunes = !self.request.exhaustive
+            && self.request.space.objectives.iter().all(|one| one.metric.is_bounded());
+        if prunes {
+            left.par_iter_mut().for_each(|(planned, point)| self.bound(planned, point, context));
+            // What may be best comes first.
+            left.sort_by(|(_, a), (_, b)| a.bound_milliseconds.total_cmp_none_last(b.bound_milliseconds));
+        }
+        let (mut pruned, mut front) = (Vec::new(), Front::new(&self.request.space));
+        found.values().for_each(|point| front.add(point));
+        let wave = WAVE * rayon::current_num_threads().max(1);
+        let mut left = left.into_iter().peekable();
+        while left.peek().is_some() {
+            let mut some = Vec::with_capacity(wave);
+            for (planned, mut point) in left.by_ref() {
+                point.beaten_by = if prunes { front.beats(&point) } else { None };
+                if point.beaten_by.is_some() {
+                    phase.advance();
+                    pruned.push(point);
+                } else {
+                    some.push(planned);
+                }
+                if some.len() == wave {
+                    break;
+                }
+            }
+            let points: Vec<Point> = some
+                .into_par_iter()
+                .map(|planned| {
+                    let point = self.evaluate(planned, context);
+                    done(&point);
+                    phase.advance();
+                    point
+                })
+                .collect();
+            points.iter().for_each(|point| front.add(point));
+            found.extend(points.into_iter().map(|point| (point.index, point)));
+        }
+        pruned.sort_by_key(|point| point.index);
+        self.finish(found.into_values().collect(), pruned)
+    }
+
+    /// The points with those marked that no other beats.
+    pub fn finish(&self, mut points: Vec<Point>, pruned: Vec<Point>) -> Explored {
+        points.sort_by_key(|point| point.index);
+        let mut front = Front::new(&self.request.space);
+        points.iter().for_each(|point| front.add(point));
+        points.iter_mut().for_each(|point| point.pareto = front.has(point));
+        Explored { points, pruned }
+    }
+
+    /// What a machine is at least, before anything is compiled for it.
+    fn bound(&self, planned: &Planned, point: &mut Point, context: Context<'_>) {
+        let Ok(instance) = resolve(&planned.target, context.reader) else { return };
+        point.area = instance.area();
+        let (Some(peak), Some(mhz)) = (instance.macs_per_cycle(), instance.clock_mhz()) else { return };
+        let cycles = self.networks.iter().map(|network| {
+            let source = self.source(network, planned);
+            let survey: Survey = source.of_model(network.model.clone(), context).ok()?.survey().ok()?;
+            Some((survey.macs?.saturating_sub(survey.host_macs) as f64 / peak).ceil())
+        });
+        let cycles: Option<f64> = cycles.sum();
+        point.bound_milliseconds = cycles.map(|cycles| cycles / (1e3 * mhz));
+    }
+
+    /// Compiles the networks for a machine, times the programs and runs them on the samples. Why there is no program is
+    /// the point's `error`.
+    pub fn evaluate(&self, planned: &Planned, context: Context<'_>) -> Point {
+        let mut point = Point::new(planned);
+        let instance = match resolve(&planned.target, context.reader) {
+            Ok(instance) => instance,
+            Err(error) => return Point { error: Some(told(&error)), ..point },
+        };
+        point.area = instance.area();
+        for network in &self.networks {
+            match self.measured(network, planned, context) {
+                Ok(model) => point.models.push(model),
+                Err(error) => return Point { error: Some(told(&error)), models: Vec::new(), ..point },
+            }
+        }
+        point.sum_up();
+        point.feasible = self
+            .request
+            .space
+            .conditions
+            .iter()
+            .all(|condition| condition.holds(&|name| point.named(name)) == Some(true));
+        point
+    }
+
+    fn measured(
+        &self,
+        network: &Prepared,
+        planned: &Planned,
+        context: Context<'_>,
+    ) -> Result<ModelPoint, Error> {
+        let source = self.source(network, planned);
+        let mut origin = source.of_model(network.model.clone(), context)?;
+        if origin.instance.quantisation().is_some() {
+            origin.admit()?;
+        }
+        let (origin, compiled) = source.compiled(source.quantised(origin, context)?, context)?;
+        let program = compiled.report();
+        let time = match timed(&*compiled, &TimeOptions::default()) {
+            Ok(time) => Some(time),
+            // A target without a clock has no cycles.
+            Err(TargetError::Unsupported { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let comparison = if network.samples.is_empty() {
+            None
+        } else {
+            Some(compare(&machine(&*compiled, &network.samples)?.0, &network.reference))
+        };
+        let speed = time.as_ref().map(|time| Speed::of(time, batch(&compiled.inputs(), origin.model.batch)));
+        Ok(ModelPoint {
+            model: network.path.clone(),
+            name: program.name,
+            layers: program.layers.len(),
+            instructions: program.instructions,
+            cycles: time.as_ref().and_then(|time| time.cycles.get(&time.model).copied()),
+            milliseconds: speed.as_ref().and_then(|speed| speed.latency_ms),
+            frames_per_second: speed.as_ref().and_then(|speed| speed.frames_per_second),
+            utilisation: time.as_ref().and_then(|time| time.utilisation),
+            relative_error: comparison.and_then(|found| found.relative_error),
+            snr_db: comparison.and_then(|found| found.snr_db),
+            argmax_agree: comparison.and_then(|found| found.argmax_agree),
+        })
+    }
+
+    fn source(&self, network: &Prepared, planned: &Planned) -> Source {
+        Source {
+            options: planned.options.clone(),
+            model: self.request.model.clone(),
+            calibration: self.request.calibration.clone(),
+            ..Source::model(&network.path, &planned.target)
+        }
+    }
+}
+
+/// Points that are compiled before it is looked again which need not be, for each core.
+const WAVE: usize = 4;
+
+/// A network as all points see it.
+fn prepare(path: &str, request: &Request, context: Context<'_>) -> Result<Prepared, Error> {
+    let samples = if request.inputs.is_empty() { &request.calibration.inputs } else { &request.inputs };
+    let model = model::load(path, &request.model, samples, context.reader)?;
+    let samples = if request.inputs.is_empty() {
+        Vec::new()
+    } else {
+        let inputs = wanted::of_model(&model);
+        inputs::samples(&request.inputs, &inputs, &request.preprocess, context.reader, None)?.samples
+    };
+    let reference = if samples.is_empty() { Vec::new() } else { float(&model.graph, &samples)? };
+    Ok(Prepared { path: path.to_owned(), model, samples, reference })
+}
+
+/// What is known of a machine by its parameters: those of the space, and those of the instance; none of what is no machine.
+fn parameters(planned: &Planned, context: Context<'_>) -> BTreeMap<String, Value> {
+    let mut known = BTreeMap::new();
+    if let Ok(instance) = resolve(&planned.target, context.reader) {
+        let tree = instance.parameters();
+        known.extend(leaves(&tree).into_iter().map(|(name, value)| (name, value.clone())));
+        known.extend(instance.area().map(|area| area.values()).into_iter().flatten());
+    }
+    known.extend(planned.parameters.clone());
+    known
+}
+
+/// What is called `name`, which may be the end of a full name.
+fn lookup(known: &BTreeMap<String, Value>, name: &str) -> Option<Value> {
+    let is_end = |full: &str| full.strip_suffix(name).is_some_and(|path| path.ends_with('.'));
+    known.get(name).or_else(|| known.iter().find(|(full, _)| is_end(full)).map(|(_, value)| value)).cloned()
+}
+
+/// An error with its causes, in a line.
+fn told(error: &Error) -> String {
+    let diagnostics = error.diagnostics();
+    let more = diagnostics.len().saturating_sub(1);
+    let first = diagnostics.first().map_or_else(|| error.to_string(), |first| first.message.clone());
+    if more == 0 { first } else { format!("{first} (and {more} more)") }
+}
+
+/// The order of numbers of which some are not known: these come last.
+trait NoneLast {
+    fn total_cmp_none_last(self, other: Self) -> std::cmp::Ordering;
+}
+
+impl NoneLast for Option<f64> {
+    fn total_cmp_none_last(self, other: Self) -> std::cmp::Ordering {
+        self.unwrap_or(f64::INFINITY).total_cmp(&other.unwrap_or(f64::INFINITY))
+    }
+}

@@ -1,0 +1,385 @@
+//! [`Condition`]: what a point must be, as `bram <= 140 and argmax_agree >= 0.99`.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// A condition on parameters and metrics: comparisons of sums and products, joined by `and`, `or` and `not`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    text: String,
+    term: Term,
+}
+
+/// A text that is no condition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{text}` is no condition: {reason} at character {column}\n  {text}\n  {caret:>column$}",
+    caret = "^"
+)]
+pub struct ConditionError {
+    /// The text.
+    pub text: String,
+    /// What is wrong.
+    pub reason: String,
+    /// Where, from 1.
+    pub column: usize,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Term {
+    Number(f64),
+    Word(String),
+    Name(String),
+    Negated(Box<Self>),
+    Not(Box<Self>),
+    Binary(Operator, Box<Self>, Box<Self>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Or,
+    And,
+    Compared(Comparison),
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+    Equal,
+    Other,
+}
+
+/// What a term is.
+#[derive(Clone, Debug, PartialEq)]
+enum Found {
+    Number(f64),
+    Word(String),
+    Truth(bool),
+}
+
+/// Binary operators by their spelling, those that bind loosest first.
+const LEVELS: [&[(&str, Operator)]; 5] = [
+    &[("or", Operator::Or)],
+    &[("and", Operator::And)],
+    &[
+        ("<=", Operator::Compared(Comparison::AtMost)),
+        (">=", Operator::Compared(Comparison::AtLeast)),
+        ("==", Operator::Compared(Comparison::Equal)),
+        ("!=", Operator::Compared(Comparison::Other)),
+        ("<", Operator::Compared(Comparison::Less)),
+        (">", Operator::Compared(Comparison::More)),
+    ],
+    &[("+", Operator::Add), ("-", Operator::Subtract)],
+    &[("*", Operator::Multiply), ("/", Operator::Divide)],
+];
+/// The level below which `not` binds.
+const COMPARISONS: usize = 2;
+/// Brackets within each other.
+const DEEPEST: usize = 64;
+
+impl Condition {
+    /// Reads a condition.
+    ///
+    /// # Errors
+    ///
+    /// What is none, with the place.
+    pub fn parse(text: &str) -> Result<Self, ConditionError> {
+        let mut parser = Parser { text, place: 0, depth: 0 };
+        let term = parser.binary(0)?;
+        parser.skip();
+        if parser.place < text.len() {
+            return Err(parser.error("nothing can follow"));
+        }
+        if !term.is_truth() {
+            parser.place = 0;
+            return Err(parser.error("it compares nothing"));
+        }
+        Ok(Self { text: text.trim().to_owned(), term })
+    }
+
+    /// Whether it holds of what `lookup` knows; none where something is not known that it depends on.
+    pub fn holds(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
+        match self.term.value(lookup)? {
+            Found::Truth(truth) => Some(truth),
+            _ => None,
+        }
+    }
+
+    /// The names that it has, each once.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.term.collect(&mut names);
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Term {
+    fn is_truth(&self) -> bool {
+        match self {
+            Self::Not(_) => true,
+            Self::Binary(operator, ..) => {
+                matches!(operator, Operator::Or | Operator::And | Operator::Compared(_))
+            }
+            _ => false,
+        }
+    }
+
+    fn collect<'a>(&'a self, names: &mut Vec<&'a str>) {
+        match self {
+            Self::Name(name) => names.push(name),
+            Self::Negated(term) | Self::Not(term) => term.collect(names),
+            Self::Binary(_, left, right) => {
+                left.collect(names);
+                right.collect(names);
+            }
+            Self::Number(_) | Self::Word(_) => {}
+        }
+    }
+
+    fn value(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<Found> {
+        let truth = |term: &Self| match term.value(lookup)? {
+            Found::Truth(truth) => Some(truth),
+            _ => None,
+        };
+        let number = |term: &Self| match term.value(lookup)? {
+            Found::Number(number) => Some(number),
+            _ => None,
+        };
+        Some(match self {
+            Self::Number(number) => Found::Number(*number),
+            Self::Word(word) => Found::Word(word.clone()),
+            Self::Name(name) => match lookup(name)? {
+                Value::Number(number) => Found::Number(number.as_f64()?),
+                Value::String(word) => Found::Word(word),
+                Value::Bool(truth) => Found::Truth(truth),
+                _ => return None,
+            },
+            Self::Negated(term) => Found::Number(-number(term)?),
+            Self::Not(term) => Found::Truth(!truth(term)?),
+            // One side may tell what the other does not know.
+            Self::Binary(Operator::And, left, right) => match (truth(left), truth(right)) {
+                (Some(false), _) | (_, Some(false)) => Found::Truth(false),
+                (left, right) => Found::Truth(left? && right?),
+            },
+            Self::Binary(Operator::Or, left, right) => match (truth(left), truth(right)) {
+                (Some(true), _) | (_, Some(true)) => Found::Truth(true),
+                (left, right) => Found::Truth(left? || right?),
+            },
+            Self::Binary(Operator::Compared(comparison), left, right) => {
+                Found::Truth(comparison.of(&left.value(lookup)?, &right.value(lookup)?)?)
+            }
+            Self::Binary(operator, left, right) => {
+                let (left, right) = (number(left)?, number(right)?);
+                Found::Number(match operator {
+                    Operator::Add => left + right,
+                    Operator::Subtract => left - right,
+                    Operator::Multiply => left * right,
+                    _ => left / right,
+                })
+            }
+        })
+    }
+}
+
+impl Comparison {
+    fn of(self, left: &Found, right: &Found) -> Option<bool> {
+        let order = match (left, right) {
+            (Found::Number(left), Found::Number(right)) => left.partial_cmp(right)?,
+            (Found::Word(left), Found::Word(right)) => left.cmp(right),
+            (Found::Truth(left), Found::Truth(right)) => left.cmp(right),
+            // What is of another kind is another.
+            _ => return (self == Self::Other).then_some(true).or(Some(false)),
+        };
+        Some(match self {
+            Self::Less => order.is_lt(),
+            Self::AtMost => order.is_le(),
+            Self::More => order.is_gt(),
+            Self::AtLeast => order.is_ge(),
+            Self::Equal => order.is_eq(),
+            Self::Other => order.is_ne(),
+        })
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    place: usize,
+    depth: usize,
+}
+
+impl Parser<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.place..]
+    }
+
+    fn skip(&mut self) {
+        self.place += self.rest().len() - self.rest().trim_start().len();
+    }
+
+    fn error(&self, reason: &str) -> ConditionError {
+        let column = self.text[..self.place].chars().count() + 1;
+        ConditionError { text: self.text.to_owned(), reason: reason.to_owned(), column }
+    }
+
+    /// Whether `token` follows, which is taken then; words end where letters do.
+    fn takes(&mut self, token: &str) -> bool {
+        self.skip();
+        let Some(after) = self.rest().strip_prefix(token) else { return false };
+        let is_word = token.chars().all(char::is_alphabetic);
+        if is_word && after.starts_with(is_of_name) {
+            return false;
+        }
+        self.place += token.len();
+        true
+    }
+
+    fn binary(&mut self, level: usize) -> Result<Term, ConditionError> {
+        if level == COMPARISONS && self.takes("not") {
+            return Ok(Term::Not(Box::new(self.binary(level)?)));
+        }
+        let Some(operators) = LEVELS.get(level) else { return self.atom() };
+        let mut left = self.binary(level + 1)?;
+        let mut last: Option<Term> = None;
+        while let Some(&(_, operator)) = operators.iter().find(|(token, _)| self.takes(token)) {
+            let right = self.binary(level + 1)?;
+            left = match (operator, last.take()) {
+                // `1 <= x <= 3` is two comparisons.
+                (Operator::Compared(_), Some(middle)) => {
+                    let second = Term::Binary(operator, Box::new(middle), Box::new(right.clone()));
+                    Term::Binary(Operator::And, Box::new(left), Box::new(second))
+                }
+                _ => Term::Binary(operator, Box::new(left), Box::new(right.clone())),
+            };
+            last = Some(right);
+        }
+        Ok(left)
+    }
+
+    fn atom(&mut self) -> Result<Term, ConditionError> {
+        self.skip();
+        if self.takes("(") {
+            self.depth += 1;
+            if self.depth > DEEPEST {
+                return Err(self.error("brackets go too deep"));
+            }
+            let term = self.binary(0)?;
+            self.depth -= 1;
+            return if self.takes(")") { Ok(term) } else { Err(self.error("`)` is missing")) };
+        }
+        if self.takes("-") {
+            return Ok(Term::Negated(Box::new(self.atom()?)));
+        }
+        let rest = self.rest();
+        match rest.chars().next() {
+            Some(quote @ ('"' | '\'')) => {
+                let word = rest[1..].split_once(quote).map(|(word, _)| word.to_owned());
+                let word = word.ok_or_else(|| self.error("the quotation does not end"))?;
+                self.place += word.len() + 2;
+                Ok(Term::Word(word))
+            }
+            Some(first) if first.is_ascii_digit() || first == '.' => {
+                let end = number_end(rest);
+                let number = rest[..end].parse().map_err(|_| self.error("this is no number"))?;
+                self.place += end;
+                Ok(Term::Number(number))
+            }
+            Some(first) if is_of_name(first) => {
+                let end = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
+                let name = rest[..end].to_owned();
+                self.place += end;
+                Ok(Term::Name(name))
+            }
+            _ => Err(self.error("a name, a number or a word in quotes is missing")),
+        }
+    }
+}
+
+/// Where the number ends with which a text begins.
+fn number_end(text: &str) -> usize {
+    let mut before = ' ';
+    let is_more = |c: char| {
+        let sign = matches!(c, '+' | '-') && matches!(before, 'e' | 'E');
+        before = c;
+        !(c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E') || sign)
+    };
+    text.find(is_more).unwrap_or(text.len())
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '.')
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use serde_json::json;
+
+    use super::*;
+
+    fn holds(text: &str) -> Option<bool> {
+        let known =
+            json!({ "bram": 100, "error": 0.5, "data_type": "FP16BP8", "ext": true, "timing.mhz": 1e3 });
+        Condition::parse(text).unwrap().holds(&|name| known.get(name).cloned())
+    }
+
+    #[test]
+    fn conditions_hold_or_do_not() {
+        for text in [
+            "bram <= 100 and error < 1",
+            "bram*2 - 1 == 199 or 1 > 2",
+            "not bram > 100",
+            "50 <= bram <= 150",
+            "data_type == 'FP16BP8' and data_type != \"FP32BP16\"",
+            "timing.mhz >= 1e3",
+            "-bram < -(99) and bram / 2 + 1 > 50",
+            "not (bram < 1 or error > 1)",
+        ] {
+            assert_eq!(holds(text), Some(true), "{text}");
+        }
+        for text in ["bram < 100", "100 < bram <= 100", "data_type == 3", "1 == 1 and bram > 100"] {
+            assert_eq!(holds(text), Some(false), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_told() {
+        assert_eq!(holds("lut < 3"), None);
+        assert_eq!(holds("lut < 3 and bram > 100"), Some(false));
+        assert_eq!(holds("lut < 3 or bram == 100"), Some(true));
+        assert_eq!(Condition::parse("a < b and a > 1").unwrap().names(), ["a", "b"]);
+    }
+
+    #[test]
+    fn what_is_no_condition_is_told_with_the_place() {
+        let error = |text: &str| Condition::parse(text).unwrap_err();
+        for (text, reason, column) in [
+            ("bram <=", "a name, a number or a word in quotes is missing", 8),
+            ("bram", "it compares nothing", 1),
+            ("bram < 3 lut", "nothing can follow", 10),
+            ("(bram < 3", "`)` is missing", 10),
+            ("a == 'x", "the quotation does not end", 6),
+            ("a < 1.2.3", "this is no number", 5),
+            ("", "a name, a number or a word in quotes is missing", 1),
+        ] {
+            assert_eq!((error(text).reason.as_str(), error(text).column), (reason, column), "{text}");
+        }
+        assert!(error("bram <=").to_string().ends_with("\n  bram <=\n         ^"), "{}", error("bram <="));
+        assert!(error(&"(".repeat(1000)).reason.contains("too deep"));
+    }
+}

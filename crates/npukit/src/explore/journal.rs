@@ -1,0 +1,189 @@
+//! [`Journal`]: the points of an exploration as lines of a file, each whole or not there. An exploration that is ended at
+//! any moment goes on from it.
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::point::Point;
+
+/// What is in the file of an exploration.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Journal {
+    /// The points.
+    pub points: Vec<Point>,
+    /// Bytes of the lines that are whole; what follows is cut off before more is written.
+    pub bytes: usize,
+}
+
+/// Why an exploration cannot go on from a file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// It is another file.
+    #[error("it is no file of an exploration: its first line is not as they begin")]
+    Foreign,
+    /// Something that the points follow from is not as it was.
+    #[error("it is of another exploration: {what} is not as it was, {was} then and {is} now")]
+    Other {
+        /// What it is.
+        what: String,
+        /// Its hash in the file.
+        was: String,
+        /// Its hash now.
+        is: String,
+    },
+    /// A line is damaged, and others follow it.
+    #[error("line {line} is damaged, and others follow it")]
+    Damaged {
+        /// The line, from 1.
+        line: usize,
+    },
+}
+
+/// What the first line names the form.
+const FORM: &str = "npukit.exploration/1";
+/// Digits of a hash.
+const DIGITS: usize = 16;
+
+impl Journal {
+    /// The first line: the hash of each of the inputs by name.
+    pub fn header(inputs: &[(String, Vec<u8>)]) -> String {
+        let hashes: serde_json::Map<String, Value> =
+            inputs.iter().map(|(name, bytes)| (name.clone(), Value::from(hash(bytes)))).collect();
+        line(&json!({ "exploration": FORM, "version": env!("CARGO_PKG_VERSION"), "inputs": hashes }))
+    }
+
+    /// The line of a point.
+    pub fn line(point: &Point) -> String {
+        // A point is a map of names to numbers, texts and lists: it always serialises.
+        line(&serde_json::to_value(point).unwrap_or_default())
+    }
+
+    /// Reads what an exploration of these inputs has written. The last line may be cut off anywhere: it does not count.
+    ///
+    /// # Errors
+    ///
+    /// A file of something else, or of other inputs; damage before its end.
+    pub fn read(bytes: &[u8], inputs: &[(String, Vec<u8>)]) -> Result<Self, JournalError> {
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1);
+        if whole == 0 {
+            // Not even the first line is there; but what is there must be its beginning.
+            let header = Self::header(inputs);
+            return if header.as_bytes().starts_with(bytes) {
+                Ok(Self::default())
+            } else {
+                Err(JournalError::Foreign)
+            };
+        }
+        let mut lines = bytes[..whole].split_inclusive(|byte| *byte == b'\n');
+        let first = lines.next().and_then(checked).ok_or(JournalError::Foreign)?;
+        same(&first, inputs)?;
+        let (mut points, mut length) =
+            (Vec::new(), bytes.split_inclusive(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len));
+        let rest: Vec<&[u8]> = lines.collect();
+        for (place, text) in rest.iter().enumerate() {
+            match checked(text).and_then(|value| serde_json::from_value::<Point>(value).ok()) {
+                Some(point) => points.push(point),
+                // A line that was being written when the machine stopped.
+                None if place + 1 == rest.len() => break,
+                None => return Err(JournalError::Damaged { line: place + 2 }),
+            }
+            length += text.len();
+        }
+        Ok(Self { points, bytes: length })
+    }
+}
+
+/// Whether the first line is of these inputs.
+fn same(first: &Value, inputs: &[(String, Vec<u8>)]) -> Result<(), JournalError> {
+    if first["exploration"] != FORM {
+        return Err(JournalError::Foreign);
+    }
+    let other = |what: &str, was: &Value, is: &str| {
+        let was = was.as_str().unwrap_or("nothing").to_owned();
+        Err(JournalError::Other { what: what.to_owned(), was, is: is.to_owned() })
+    };
+    if first["version"] != env!("CARGO_PKG_VERSION") {
+        return other("the version of npukit", &first["version"], env!("CARGO_PKG_VERSION"));
+    }
+    for (name, bytes) in inputs {
+        let (was, is) = (&first["inputs"][name], hash(bytes));
+        if was.as_str() != Some(&is) {
+            return other(&format!("`{name}`"), was, &is);
+        }
+    }
+    let mut names = first["inputs"].as_object().into_iter().flatten().map(|(name, _)| name);
+    match names.find(|name| !inputs.iter().any(|(known, _)| known == *name)) {
+        Some(name) => other(&format!("`{name}`"), &first["inputs"][name], "nothing"),
+        None => Ok(()),
+    }
+}
+
+/// An object as a line, with a hash of itself at its end.
+fn line(value: &Value) -> String {
+    let text = value.to_string();
+    // An object ends in a brace, in whose place the hash stands.
+    let open = text.strip_suffix('}').unwrap_or(&text);
+    format!("{open},\"check\":\"{}\"}}\n", hash(text.as_bytes()))
+}
+
+/// The object of a line, if it is as it was written.
+fn checked(text: &[u8]) -> Option<Value> {
+    let text = std::str::from_utf8(text).ok()?.strip_suffix('\n')?;
+    let (open, check) = text.rsplit_once(",\"check\":\"")?;
+    let object = format!("{open}}}");
+    (check.strip_suffix("\"}")? == hash(object.as_bytes())).then(|| serde_json::from_str(&object).ok())?
+}
+
+fn hash(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn inputs(model: &str) -> Vec<(String, Vec<u8>)> {
+        vec![("m.onnx".to_owned(), model.into()), ("space.toml".to_owned(), b"s".to_vec())]
+    }
+
+    fn file(points: u64) -> String {
+        let lines = (0..points)
+            .map(|index| Journal::line(&Point { index, milliseconds: Some(0.1), ..Point::default() }));
+        Journal::header(&inputs("m")) + &lines.collect::<String>()
+    }
+
+    #[test]
+    fn wherever_a_file_ends_its_whole_lines_count() {
+        let text = file(3);
+        let ends: Vec<usize> = text.match_indices('\n').map(|(place, _)| place + 1).collect();
+        for end in 0..=text.len() {
+            let found = Journal::read(&text.as_bytes()[..end], &inputs("m")).unwrap();
+            let whole = ends.iter().filter(|place| **place <= end).count();
+            assert_eq!(found.points.len(), whole.saturating_sub(1), "{end}");
+            assert_eq!(
+                found.bytes,
+                ends.iter().copied().filter(|place| *place <= end).max().unwrap_or(0),
+                "{end}"
+            );
+        }
+        let read = Journal::read(text.as_bytes(), &inputs("m")).unwrap();
+        assert_eq!(read.points[2], Point { index: 2, milliseconds: Some(0.1), ..Point::default() });
+    }
+
+    #[test]
+    fn other_files_and_damage_are_refused() {
+        let read = |text: &str, model: &str| Journal::read(text.as_bytes(), &inputs(model)).unwrap_err();
+        assert_eq!(read("a,b\n1,2\n", "m"), JournalError::Foreign);
+        assert_eq!(read("x", "m"), JournalError::Foreign);
+        assert!(matches!(read(&file(1), "n"), JournalError::Other { what, .. } if what == "`m.onnx`"));
+        let more = Journal::read(file(1).as_bytes(), &inputs("m")[..1]).unwrap_err();
+        assert!(matches!(more, JournalError::Other { what, .. } if what == "`space.toml`"));
+        let damaged = file(3).replacen("\"index\":1", "\"index\":7", 1);
+        assert_eq!(read(&damaged, "m"), JournalError::Damaged { line: 3 });
+        let last = file(3).replacen("\"index\":2", "\"index\":7", 1);
+        assert_eq!(Journal::read(last.as_bytes(), &inputs("m")).unwrap().points.len(), 2);
+    }
+}

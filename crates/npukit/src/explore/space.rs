@@ -1,0 +1,484 @@
+//! [`Space`]: what may be chosen, read from TOML.
+//!
+//! ```toml
+//! target = "tcu:ultra96v2"                  # or a list: each with all that follows
+//! where = ["accumulator_depth <= local_depth", "bram <= 140"]
+//! minimise = ["milliseconds", "bram"]       # and `maximise`
+//!
+//! [parameters]                              # those of `npu targets tcu:ultra96v2`
+//! array_size = { powers_of_two = [4, 16] }  # 4, 8, 16
+//! local_depth = [4096, 8192]
+//! accumulator_depth = { from = 1024, to = 4096, step = 1024 }
+//!
+//! [options]                                 # the target's own, of `npu targets tcu --options`
+//! strategy = ["local-vars", "local-consts"]
+//! ```
+
+use std::collections::BTreeMap;
+
+use npukit_base::suggestion;
+use serde_json::Value;
+use toml::Value as Toml;
+
+use super::condition::{Condition, ConditionError};
+use super::point::{METRICS, Metric, Planned};
+use crate::error::Error;
+use crate::targets::target_with;
+
+/// What may be chosen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Space {
+    /// Targets and instances.
+    pub targets: Vec<String>,
+    /// Parameters of the instances.
+    pub parameters: Vec<Choice>,
+    /// The target's own options.
+    pub options: Vec<Choice>,
+    /// What points must be.
+    pub conditions: Vec<Condition>,
+    /// What is to be best.
+    pub objectives: Vec<Objective>,
+}
+
+/// A name and the values that it may have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The name.
+    pub name: String,
+    /// The values; never empty.
+    pub values: Vec<Value>,
+}
+
+/// A figure that is to be best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Objective {
+    /// The figure.
+    pub metric: Metric,
+}
+
+/// Why there is no space, or nothing in it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpaceError {
+    /// The text is not TOML.
+    #[error("{0}")]
+    Toml(String),
+    /// A key that means nothing, or a value that it cannot have.
+    #[error("`{key}`: {reason}")]
+    Key {
+        /// The key.
+        key: String,
+        /// What is wrong, and what is legal.
+        reason: String,
+    },
+    /// A condition that is none.
+    #[error(transparent)]
+    Condition(#[from] ConditionError),
+    /// A condition of which no point is left.
+    #[error("no machine is left of {points}: after `{condition}` there is none")]
+    Empty {
+        /// The condition.
+        condition: String,
+        /// Points of the space.
+        points: usize,
+    },
+    /// More points than are taken.
+    #[error(
+        "the space has {points} points, and at most {most} are taken: say how many to sample, or choose fewer"
+    )]
+    TooMany {
+        /// As a power of ten where it is more than a number holds.
+        points: String,
+        /// The most.
+        most: usize,
+    },
+}
+
+/// Points of a space at most: each is some kilobytes.
+const MOST: usize = 1 << 20;
+/// Keys of the file.
+const KEYS: [&str; 6] = ["target", "parameters", "options", "where", "minimise", "maximise"];
+/// Values of a range at most.
+const MOST_VALUES: usize = 1 << 16;
+/// What is minimised where nothing is said, as far as it is known.
+const USUAL: &str = "milliseconds";
+
+impl Space {
+    /// Reads a space.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it first.
+    pub fn from_toml(text: &str) -> Result<Self, SpaceError> {
+        let table: toml::Table =
+            text.parse().map_err(|error: toml::de::Error| SpaceError::Toml(error.to_string()))?;
+        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            let meant = suggestion(key, KEYS);
+            return Err(wrong(key, format!("a space has no such key{meant}; it has {}", KEYS.join(", "))));
+        }
+        let targets = texts("target", table.get("target"))?;
+        if targets.is_empty() {
+            return Err(wrong(
+                "target",
+                "a space names a target, as `target = \"tcu:ultra96v2\"`".to_owned(),
+            ));
+        }
+        let conditions = texts("where", table.get("where"))?;
+        let conditions = conditions.iter().map(|text| Condition::parse(text)).collect::<Result<_, _>>()?;
+        let mut objectives = Vec::new();
+        for (key, more_is_better) in [("minimise", false), ("maximise", true)] {
+            for name in texts(key, table.get(key))? {
+                objectives.push(objective(key, &name, more_is_better)?);
+            }
+        }
+        if objectives.is_empty() {
+            objectives.push(objective("minimise", USUAL, false)?);
+        }
+        let (parameters, options) =
+            (choices("parameters", table.get("parameters"))?, choices("options", table.get("options"))?);
+        Ok(Self { targets, parameters, options, conditions, objectives })
+    }
+
+    /// How many points it has, whatever its conditions say; none where that is more than a number holds.
+    pub fn size(&self) -> Option<usize> {
+        let choices = self.parameters.iter().chain(&self.options);
+        choices.map(|choice| choice.values.len()).try_fold(self.targets.len(), usize::checked_mul)
+    }
+
+    /// All its points, or so many of them that `seed` chooses.
+    ///
+    /// # Errors
+    ///
+    /// More points than are taken; a value that cannot follow the name of a target.
+    pub fn points(&self, sample: Option<usize>, seed: u64) -> Result<Vec<Planned>, Error> {
+        let size = self.size();
+        let too_many = |points: String| Error::from(SpaceError::TooMany { points, most: MOST });
+        let indices: Vec<u64> = match (size, sample) {
+            (Some(size), Some(sample)) if sample < size => sampled(size as u64, sample.min(MOST), seed),
+            (Some(size), _) if size <= MOST => (0..size as u64).collect(),
+            (Some(size), _) => return Err(too_many(size.to_string())),
+            (None, _) => return Err(too_many("more than 10^19".to_owned())),
+        };
+        indices.into_iter().map(|index| self.point(index)).collect()
+    }
+
+    /// The point at a place: what is named last changes first.
+    fn point(&self, index: u64) -> Result<Planned, Error> {
+        let mut left = index;
+        let mut next = |count: usize| {
+            let place = (left % count as u64) as usize;
+            left /= count as u64;
+            place
+        };
+        let mut chosen = |choices: &[Choice]| -> Vec<(String, Value)> {
+            let mut values: Vec<_> = choices
+                .iter()
+                .rev()
+                .map(|choice| (choice.name.clone(), choice.values[next(choice.values.len())].clone()))
+                .collect();
+            values.reverse();
+            values
+        };
+        let (options, settings) = (chosen(&self.options), chosen(&self.parameters));
+        let target = &self.targets[next(self.targets.len())];
+        let words: Vec<(&str, String)> =
+            settings.iter().map(|(name, value)| (name.as_str(), word(value))).collect();
+        let words: Vec<(&str, &str)> = words.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let mut parameters: BTreeMap<String, Value> =
+            settings.iter().cloned().chain(options.iter().cloned()).collect();
+        if self.targets.len() > 1 {
+            parameters.insert("target".to_owned(), Value::from(target.as_str()));
+        }
+        let options = options.iter().map(|(name, value)| (name.clone(), word(value))).collect();
+        Ok(Planned { index, target: target_with(target, &words)?, parameters, options })
+    }
+}
+
+/// Different places below `size`, in order.
+fn sampled(size: u64, count: usize, seed: u64) -> Vec<u64> {
+    let mut state = seed;
+    let mut places = std::collections::BTreeSet::new();
+    // Robert Floyd's: each set of so many places is as likely as any other.
+    for most in size - count as u64..size {
+        let place = next(&mut state) % (most + 1);
+        if !places.insert(place) {
+            places.insert(most);
+        }
+    }
+    places.into_iter().collect()
+}
+
+/// The next number of the sequence of `state` (SplitMix64).
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}
+
+/// A value as it follows a name.
+fn word(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn wrong(key: &str, reason: String) -> SpaceError {
+    SpaceError::Key { key: key.to_owned(), reason }
+}
+
+fn objective(key: &str, name: &str, more_is_better: bool) -> Result<Objective, SpaceError> {
+    let names = METRICS.iter().map(|metric| metric.name);
+    let metric = Metric::named(name).ok_or_else(|| {
+        let known = names.clone().collect::<Vec<_>>().join(", ");
+        wrong(key, format!("there is no figure `{name}`{}; there are {known}", suggestion(name, names)))
+    })?;
+    Ok(Objective { metric: Metric { more_is_better, ..metric } })
+}
+
+/// A text, or a list of texts.
+fn texts(key: &str, value: Option<&Toml>) -> Result<Vec<String>, SpaceError> {
+    let text = |value: &Toml| {
+        value.as_str().map(str::to_owned).ok_or_else(|| wrong(key, format!("{value} is no text")))
+    };
+    match value {
+        None => Ok(Vec::new()),
+        Some(Toml::Array(values)) => values.iter().map(text).collect(),
+        Some(value) => Ok(vec![text(value)?]),
+    }
+}
+
+/// The choices of a table.
+fn choices(table: &str, value: Option<&Toml>) -> Result<Vec<Choice>, SpaceError> {
+    let Some(value) = value else { return Ok(Vec::new()) };
+    let Toml::Table(keys) = value else {
+        return Err(wrong(table, format!("{value} is no table of names and values")));
+    };
+    let mut choices = Vec::new();
+    collect(table, "", keys, &mut choices)?;
+    Ok(choices)
+}
+
+fn collect(
+    table: &str,
+    prefix: &str,
+    keys: &toml::Table,
+    choices: &mut Vec<Choice>,
+) -> Result<(), SpaceError> {
+    for (key, value) in keys {
+        let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        let full = format!("{table}.{name}");
+        match value {
+            Toml::Table(keys) if !keys.keys().any(|key| RANGES.contains(&key.as_str())) => {
+                // `timing.lanes = ...` is a table within the table.
+                collect(table, &name, keys, choices)?;
+            }
+            value => {
+                let values = values(&full, value)?;
+                if values.is_empty() {
+                    return Err(wrong(&full, "there is no value to choose".to_owned()));
+                }
+                choices.push(Choice { name, values });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Keys of ranges.
+const RANGES: [&str; 5] = ["from", "to", "step", "factor", "powers_of_two"];
+
+/// The values that a parameter may have.
+fn values(key: &str, value: &Toml) -> Result<Vec<Value>, SpaceError> {
+    let one = |value: &Toml| match value {
+        Toml::Integer(number) => Ok(Value::from(*number)),
+        Toml::Float(number) if number.is_finite() => Ok(Value::from(*number)),
+        Toml::Boolean(truth) => Ok(Value::from(*truth)),
+        Toml::String(text) => Ok(Value::from(text.as_str())),
+        other => Err(wrong(key, format!("{other} is neither a number nor a word"))),
+    };
+    match value {
+        Toml::Array(all) => {
+            let mut values: Vec<Value> = Vec::new();
+            for value in all {
+                let value = one(value)?;
+                if values.contains(&value) {
+                    return Err(wrong(key, format!("{value} stands there twice")));
+                }
+                values.push(value);
+            }
+            Ok(values)
+        }
+        Toml::Table(keys) => range(key, keys),
+        other => Ok(vec![one(other)?]),
+    }
+}
+
+/// The values of a range: `{ from, to, step }`, `{ from, to, factor }` or `{ powers_of_two = [a, b] }`.
+fn range(key: &str, keys: &toml::Table) -> Result<Vec<Value>, SpaceError> {
+    if let Some(unknown) = keys.keys().find(|name| !RANGES.contains(&name.as_str())) {
+        return Err(wrong(key, format!("a range has no `{unknown}`; it has {}", RANGES.join(", "))));
+    }
+    let number = |name: &str| -> Result<Option<f64>, SpaceError> {
+        let Some(value) = keys.get(name) else { return Ok(None) };
+        let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
+        let number = number.filter(|number| number.is_finite());
+        number.map(Some).ok_or_else(|| wrong(key, format!("`{name}` is no number")))
+    };
+    if let Some(ends) = keys.get("powers_of_two") {
+        let ends: Option<Vec<i64>> =
+            ends.as_array().map(|ends| ends.iter().filter_map(Toml::as_integer).collect());
+        let Some([first, last]) = ends.as_deref() else {
+            return Err(wrong(
+                key,
+                "`powers_of_two` has the first and the last one, as `[4, 64]`".to_owned(),
+            ));
+        };
+        if keys.len() > 1 || *first < 1 || first.count_ones() != 1 || last.count_ones() != 1 || last < first {
+            let told = "`powers_of_two` stands alone, with two of them, the larger one last";
+            return Err(wrong(key, told.to_owned()));
+        }
+        let count = last.trailing_zeros() - first.trailing_zeros();
+        return Ok((0..=count).map(|power| Value::from(first << power)).collect());
+    }
+    let (Some(from), Some(to)) = (number("from")?, number("to")?) else {
+        return Err(wrong(key, "a range has `from` and `to`".to_owned()));
+    };
+    let (step, factor) = (number("step")?, number("factor")?);
+    let is_growing = match (step, factor) {
+        (Some(step), None) => step > 0.0,
+        (None, Some(factor)) => factor > 1.0 && from > 0.0,
+        (None, None) => true,
+        (Some(_), Some(_)) => false,
+    };
+    if !is_growing || to < from {
+        let told = "a range goes up from `from` to `to`, by a `step` above 0 or by a `factor` above 1";
+        return Err(wrong(key, told.to_owned()));
+    }
+    let is_whole = |number: f64| number.fract() == 0.0;
+    let whole = [Some(from), step, factor].into_iter().flatten().all(is_whole);
+    let mut values = Vec::new();
+    loop {
+        let count = values.len() as f64;
+        // By multiplication, so that errors do not add up.
+        let value = match factor {
+            Some(factor) => from * factor.powf(count),
+            None => from + step.unwrap_or(1.0) * count,
+        };
+        if value > to * (1.0 + f64::EPSILON) {
+            return Ok(values);
+        }
+        if values.len() == MOST_VALUES {
+            return Err(wrong(key, format!("a range has at most {MOST_VALUES} values")));
+        }
+        values.push(if whole { Value::from(value as i64) } else { Value::from(value) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use serde_json::json;
+
+    use super::*;
+
+    fn space(text: &str) -> Space {
+        Space::from_toml(text).unwrap()
+    }
+
+    fn error(text: &str) -> String {
+        Space::from_toml(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn points_are_all_that_may_be_chosen() {
+        let space = space(
+            "target = [\"tcu:pynqz1\", \"tcu:ultra96v2\"]\nwhere = \"array_size < 9\"\n\
+             [parameters]\narray_size = { powers_of_two = [4, 16] }\nsystem.clock_mhz = [100, 150.5]\n\
+             [options]\nstrategy = \"local-vars\"",
+        );
+        assert_eq!(space.size(), Some(12));
+        let points = space.points(None, 0).unwrap();
+        assert_eq!(points.len(), 12);
+        assert_eq!(points[0].target, "tcu:pynqz1,array_size=4,system.clock_mhz=100");
+        assert_eq!(points[1].target, "tcu:pynqz1,array_size=4,system.clock_mhz=150.5");
+        assert_eq!(points[11].target, "tcu:ultra96v2,array_size=16,system.clock_mhz=150.5");
+        let parameters = json!(points[11].parameters);
+        let wanted = json!({"array_size": 16, "system.clock_mhz": 150.5, "strategy": "local-vars", "target": "tcu:ultra96v2"});
+        assert_eq!(parameters, wanted);
+        assert_eq!(points[0].options["strategy"], "local-vars");
+    }
+
+    #[test]
+    fn a_sample_is_of_the_space_and_follows_from_its_seed() {
+        let space = space(
+            "target = \"tcu\"\n[parameters]\nlocal_depth = { from = 1, to = 100 }\narray_size = { from = 1, to = 100 }",
+        );
+        let indices =
+            |seed| space.points(Some(50), seed).unwrap().iter().map(|point| point.index).collect::<Vec<_>>();
+        assert_eq!(indices(1), indices(1));
+        assert_ne!(indices(1), indices(2));
+        assert!(indices(1).windows(2).all(|pair| pair[0] < pair[1]) && indices(1).len() == 50);
+        assert_eq!(space.points(Some(20_000), 0).unwrap().len(), 10_000);
+    }
+
+    #[test]
+    fn ranges_have_their_ends() {
+        let values = |range: &str| {
+            let space = space(&format!("target = \"tcu\"\n[parameters]\nx = {range}"));
+            Value::from(space.parameters[0].values.clone())
+        };
+        assert_eq!(values("{ from = 2, to = 8, step = 3 }"), json!([2, 5, 8]));
+        assert_eq!(values("{ from = 3, to = 24, factor = 2 }"), json!([3, 6, 12, 24]));
+        assert_eq!(values("{ from = 0.5, to = 1.5, step = 0.5 }"), json!([0.5, 1.0, 1.5]));
+        assert_eq!(values("{ powers_of_two = [8, 8] }"), json!([8]));
+        assert_eq!(values("[true, \"FP16BP8\", 3]"), json!([true, "FP16BP8", 3]));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        for (text, told) in [
+            ("", "`target`: a space names a target"),
+            (
+                "target = \"tcu\"\nparameter = 3",
+                "`parameter`: a space has no such key: `parameters` is meant, perhaps",
+            ),
+            ("target = 3", "`target`: 3 is no text"),
+            (
+                "target = \"tcu\"\nminimise = \"speed\"",
+                "`minimise`: there is no figure `speed`; there are milliseconds",
+            ),
+            ("target = \"tcu\"\nwhere = \"bram <\"", "`bram <` is no condition"),
+            ("target = \"tcu\"\n[parameters]\nx = []", "`parameters.x`: there is no value to choose"),
+            ("target = \"tcu\"\n[parameters]\nx = [1, 1]", "`parameters.x`: 1 stands there twice"),
+            ("target = \"tcu\"\n[parameters]\nx = { from = 3, to = 1 }", "`parameters.x`: a range goes up"),
+            (
+                "target = \"tcu\"\n[parameters]\nx = { from = 1 }",
+                "`parameters.x`: a range has `from` and `to`",
+            ),
+            (
+                "target = \"tcu\"\n[parameters]\nx = { powers_of_two = [3, 8] }",
+                "`parameters.x`: `powers_of_two` stands alone",
+            ),
+            (
+                "target = \"tcu\"\n[parameters]\nx = { from = 1, to = 9e9 }",
+                "`parameters.x`: a range has at most 65536 values",
+            ),
+            ("target = ", "TOML parse error at line 1"),
+        ] {
+            assert!(error(text).contains(told), "{text}: {}", error(text));
+        }
+        let side = "{ from = 1, to = 60000 }";
+        let huge = space(&format!(
+            "target = \"tcu\"\n[parameters]\na = {side}\nb = {side}\nc = {side}\nd = {side}\ne = {side}"
+        ));
+        assert!(huge.points(Some(3), 0).unwrap_err().to_string().contains("more than 10^19 points"));
+        let large = space(&format!("target = \"tcu\"\n[parameters]\na = {side}\nb = {side}"));
+        assert!(
+            large.points(None, 0).unwrap_err().to_string().contains("3600000000 points, and at most 1048576")
+        );
+        assert_eq!(large.points(Some(3), 0).unwrap().len(), 3);
+    }
+}

@@ -1,0 +1,219 @@
+//! `npu explore`: many machines for a network or several, and those that no other beats.
+
+use std::time::Instant;
+
+use npukit_target::ArtifactFile;
+use serde::Serialize;
+
+use crate::Context;
+use crate::error::Error;
+use crate::explore::{Condition, Exploration, Explored, Journal, Metric, Planned, Point, csv, scatter};
+pub use crate::explore::{Request, Space};
+use crate::source::Source;
+use crate::targets::resolve;
+use crate::verbs::compile::compile;
+
+/// What came of an exploration.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct Report {
+    /// The models.
+    pub models: Vec<String>,
+    /// What is to be best, as `minimise milliseconds`.
+    pub objectives: Vec<String>,
+    /// Every point that was compiled, in the order of the space.
+    pub points: Vec<Point>,
+    /// How many need not be compiled: another point is better than a bound of theirs.
+    pub pruned: usize,
+    /// These points, with the bound and the point that beats it.
+    pub pruned_points: Vec<Point>,
+    /// Points taken from an earlier run.
+    pub resumed: usize,
+    /// Layers compiled in this run, those of all programs.
+    pub layers: usize,
+    /// The same by the seconds of this run.
+    pub layers_per_second: f64,
+    /// The best point by what was asked for, where something was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best: Option<u64>,
+    /// Files written.
+    pub artifacts: Vec<String>,
+    /// What its user should know of.
+    pub warnings: Vec<String>,
+    /// Of this run.
+    pub seconds: f64,
+}
+
+/// What an exploration goes on from, and takes its points.
+pub struct Resume<'a> {
+    /// What an earlier run has found.
+    pub known: Vec<Point>,
+    /// Takes each point as it comes.
+    pub done: &'a (dyn Fn(&Point) + Sync),
+}
+
+/// The inputs that the points follow from, each with its name: what a file of an exploration is checked by.
+///
+/// # Errors
+///
+/// [`Error::Read`] for what cannot be read.
+pub fn inputs(request: &Request, space: &str, context: Context<'_>) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    let mut inputs = vec![("the space".to_owned(), space.as_bytes().to_vec())];
+    let files = [&request.inputs, &request.calibration.inputs].into_iter().flatten();
+    let paths = request.models.iter().chain(files.filter(|file| file.array.is_none()).map(|file| &file.path));
+    for path in paths {
+        // A folder of samples is known by its name.
+        let bytes = context.reader.read(path).or_else(|error| {
+            if is_folder(path, context) { Ok(path.clone().into_bytes()) } else { Err(error) }
+        })?;
+        inputs.push((path.clone(), bytes));
+    }
+    let facts = format!(
+        "{:?} {:?} {:?} {:?} {:?}",
+        request.model, request.calibration, request.preprocess, request.sample, request.seed
+    );
+    inputs.push(("the options".to_owned(), facts.into_bytes()));
+    Ok(inputs)
+}
+
+fn is_folder(path: &str, context: Context<'_>) -> bool {
+    context.reader.list(path).is_ok()
+}
+
+/// What an exploration of these inputs has written to the file at `path`, whose content is `bytes`.
+///
+/// # Errors
+///
+/// [`Error::Journal`] for a file of something else, and one that is damaged.
+pub fn journal(path: &str, bytes: &[u8], inputs: &[(String, Vec<u8>)]) -> Result<Journal, Error> {
+    Journal::read(bytes, inputs).map_err(|source| Error::Journal { path: path.to_owned(), source })
+}
+
+/// Explores.
+///
+/// # Errors
+///
+/// Those of [`Exploration::new`] and [`Exploration::plan`]. Machines that are none and models that do not fit are points
+/// with an `error`.
+pub fn explore(request: &Request, resume: Resume<'_>, context: Context<'_>) -> Result<Report, Error> {
+    let start = Instant::now();
+    let exploration = Exploration::new(request.clone(), context)?;
+    let plan = exploration.plan(context)?;
+    let places: std::collections::BTreeSet<u64> = plan.iter().map(|planned| planned.index).collect();
+    let known: Vec<Point> = resume.known.into_iter().filter(|point| places.contains(&point.index)).collect();
+    let resumed = known.len();
+    let old: std::collections::BTreeSet<u64> = known.iter().map(|point| point.index).collect();
+    let Explored { points, pruned } = exploration.evaluate_all(&plan, known, context, resume.done);
+    let new = points.iter().filter(|point| !old.contains(&point.index));
+    let layers: usize = new.flat_map(|point| &point.models).map(|model| model.layers).sum();
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(Report {
+        models: request.models.clone(),
+        objectives: objectives(&request.space),
+        warnings: warnings(&points),
+        points,
+        pruned: pruned.len(),
+        pruned_points: pruned,
+        resumed,
+        layers,
+        layers_per_second: layers as f64 / seconds,
+        best: None,
+        artifacts: Vec::new(),
+        seconds,
+    })
+}
+
+fn objectives(space: &Space) -> Vec<String> {
+    let text = |metric: Metric| {
+        let verb = if metric.more_is_better { "maximise" } else { "minimise" };
+        format!("{verb} {}", metric.name)
+    };
+    space.objectives.iter().map(|objective| text(objective.metric)).collect()
+}
+
+/// That points have no program, and why most have none.
+fn warnings(points: &[Point]) -> Vec<String> {
+    let errors: Vec<&str> = points.iter().filter_map(|point| point.error.as_deref()).collect();
+    let Some(first) = errors.first() else { return Vec::new() };
+    let count = errors.len();
+    vec![format!("{count} of {} points have no program, as with `{first}`", points.len())]
+}
+
+impl Report {
+    /// All points as CSV, a line each: what was chosen, what came of it.
+    pub fn csv(&self) -> String {
+        csv(&self.points)
+    }
+
+    /// All points as JSON, a line each.
+    pub fn lines(&self) -> String {
+        // A point is a map of names to numbers, texts and lists: it always serialises.
+        let line = |point: &Point| serde_json::to_string(point).unwrap_or_default() + "\n";
+        self.points.iter().map(line).collect()
+    }
+
+    /// A picture of the points by the first two objectives.
+    pub fn svg(&self, space: &Space) -> String {
+        scatter(&self.points, space)
+    }
+
+    /// The best point by a figure, among those that are feasible and for which `condition` holds.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBest`] for a figure that does not exist, and where no point is left.
+    pub fn best_by(&self, objective: &str, condition: Option<&Condition>) -> Result<&Point, Error> {
+        let none = |reason: String| Error::NoBest { objective: objective.to_owned(), reason };
+        let metric = Metric::named(objective).ok_or_else(|| {
+            let known = crate::explore::METRICS.map(|metric| metric.name).join(", ");
+            none(format!("there is no such figure; there are {known}"))
+        })?;
+        let holds = |point: &&Point| {
+            let is_so = |condition: &Condition| condition.holds(&|name| point.named(name)) == Some(true);
+            point.feasible && condition.is_none_or(is_so)
+        };
+        let figure = |point: &Point| {
+            let value = point.metric(metric)?;
+            Some(if metric.more_is_better { -value } else { value })
+        };
+        let known = self.points.iter().filter(holds).filter_map(|point| Some((point, figure(point)?)));
+        let best = known.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(point, _)| point);
+        best.ok_or_else(|| none("no point has this figure and holds all conditions".to_owned()))
+    }
+}
+
+/// The files of a point: the configuration of its machine, and the programs of its models.
+///
+/// # Errors
+///
+/// Those of [`compile`].
+pub fn files(request: &Request, point: &Point, context: Context<'_>) -> Result<Vec<ArtifactFile>, Error> {
+    let options = request.space.options.iter().filter_map(|choice| {
+        let value = point.parameters.get(&choice.name)?;
+        Some((choice.name.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+    });
+    let planned = Planned {
+        index: point.index,
+        target: point.target.clone(),
+        parameters: point.parameters.clone(),
+        options: options.collect(),
+    };
+    let instance = resolve(&planned.target, context.reader)?;
+    let mut files = Vec::new();
+    if let Some(text) = instance.config_text() {
+        let target = crate::targets::target(planned.target.split(':').next().unwrap_or_default())?;
+        // Default: a target whose instances have files has an ending for them.
+        let ending = target.config_extensions().first().copied().unwrap_or("txt");
+        files.push(ArtifactFile { name: format!("best.{ending}"), bytes: text.into_bytes() });
+    }
+    for path in &request.models {
+        let source = Source {
+            options: planned.options.clone(),
+            model: request.model.clone(),
+            calibration: request.calibration.clone(),
+            ..Source::model(path, &planned.target)
+        };
+        files.extend(compile(&source, context)?.1);
+    }
+    Ok(files)
+}
