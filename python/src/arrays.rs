@@ -54,8 +54,7 @@ fn held<T: Element + Copy>(
 ) -> PyResult<Tensor> {
     let options = PyDict::new(array.py());
     options.set_item("copy", false)?;
-    let array: PyReadonlyArrayDyn<'_, T> =
-        array.call_method("astype", (name,), Some(&options))?.extract().map_err(Into::<PyErr>::into)?;
+    let array: PyReadonlyArrayDyn<'_, T> = array.call_method("astype", (name,), Some(&options))?.extract()?;
     let elements = match array.as_slice() {
         Ok(elements) if array.is_c_contiguous() => elements.to_vec(),
         // Not row after row.

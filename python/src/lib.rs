@@ -4,6 +4,7 @@
 mod arrays;
 mod context;
 mod errors;
+mod explore;
 mod machine;
 mod model;
 mod program;
@@ -16,6 +17,8 @@ use pyo3::pymodule;
 /// The native part of npukit.
 #[pymodule]
 mod _npukit {
+    #[pymodule_export]
+    use super::explore::Exploration;
     #[pymodule_export]
     use super::machine::Machine;
     #[pymodule_export]

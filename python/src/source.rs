@@ -29,16 +29,23 @@ pub struct Values {
     std: Vec<f64>,
 }
 
+/// How numbers are chosen.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Numbers<'py> {
+    calibrate: Vec<Named<'py>>,
+    preprocess: Values,
+    rescale: Option<String>,
+    quantise: Option<String>,
+}
+
 /// What a compilation is told: the arguments of `Model.compile`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Compilation<'py> {
     target: String,
     options: BTreeMap<String, String>,
-    calibrate: Vec<Named<'py>>,
-    preprocess: Values,
-    rescale: Option<String>,
-    quantise: Option<String>,
+    numbers: Numbers<'py>,
 }
 
 impl From<Reading> for ModelOptions {
@@ -54,9 +61,9 @@ impl From<Values> for Preprocess {
     }
 }
 
-impl Compilation<'_> {
-    /// The model at `path`, read so, for the target that is named.
-    pub fn source(self, path: &str, model: &ModelOptions) -> PyResult<Source> {
+impl Numbers<'_> {
+    /// The samples, and what is done with them.
+    pub fn calibration(self) -> PyResult<Calibration> {
         let mode = match self.rescale.as_deref() {
             None | Some("auto") => RescaleMode::Auto,
             Some("always") => RescaleMode::Always,
@@ -68,9 +75,14 @@ impl Compilation<'_> {
             quantise_method(name).ok_or_else(|| unknown("quantise", name, legal))
         });
         let inputs = arrays::inputs(&self.calibrate)?;
-        let calibration =
-            Calibration { inputs, preprocess: self.preprocess.into(), mode, method: method.transpose()? };
-        let (options, model) = (self.options, model.clone());
+        Ok(Calibration { inputs, preprocess: self.preprocess.into(), mode, method: method.transpose()? })
+    }
+}
+
+impl Compilation<'_> {
+    /// The model at `path`, read so, for the target that is named.
+    pub fn source(self, path: &str, model: &ModelOptions) -> PyResult<Source> {
+        let (options, model, calibration) = (self.options, model.clone(), self.numbers.calibration()?);
         Ok(Source { options, model, calibration, ..Source::model(path, self.target) })
     }
 }

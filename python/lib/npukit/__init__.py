@@ -14,6 +14,7 @@ Everything here calls what the command `npu` calls: reports have the keys of its
 from . import errors, frameworks
 from ._npukit import version as _version
 from .errors import Error
+from .exploration import Exploration, explore
 from .frameworks import from_keras, from_torch
 from .machines import Machine, Words, assemble, disassemble, machine
 from .models import Model, load, zoo, zoo_names
@@ -27,6 +28,7 @@ __all__ = [
     "Check",
     "Comparison",
     "Error",
+    "Exploration",
     "Machine",
     "Model",
     "Program",
@@ -36,6 +38,7 @@ __all__ = [
     "assemble",
     "disassemble",
     "errors",
+    "explore",
     "frameworks",
     "from_keras",
     "from_torch",

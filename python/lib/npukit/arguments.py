@@ -49,6 +49,18 @@ def preprocess(given: Values | None) -> dict[str, Any]:
     return {"scale": values.get("scale"), "mean": numbers(values.get("mean")), "std": numbers(values.get("std"))}
 
 
+def numbers(
+    calibrate: Arrays | None, values: Values | None, rescale: str | None, quantise: str | None
+) -> dict[str, Any]:
+    """How numbers are chosen."""
+    return {
+        "calibrate": arrays(calibrate),
+        "preprocess": preprocess(values),
+        "rescale": rescale,
+        "quantise": quantise,
+    }
+
+
 def word(value: Any) -> str:
     """A value of an option or a parameter as the command takes it."""
     if isinstance(value, (bool, np.bool_)):

@@ -19,8 +19,8 @@ from .targets import Target
 class Model:
     """A network as it was imported; `load` makes one."""
 
-    def __init__(self, native: _npukit.Model):
-        self._native = native
+    def __init__(self, native: _npukit.Model, held: dict[str, bytes], reading: dict[str, Any]):
+        self._native, self._held, self._reading = native, held, reading
 
     @property
     def name(self) -> str:
@@ -113,10 +113,7 @@ def compilation(
     return {
         "target": str(target),
         "options": arguments.options(options),
-        "calibrate": arguments.arrays(calibrate),
-        "preprocess": arguments.preprocess(preprocess),
-        "rescale": rescale,
-        "quantise": quantise,
+        "numbers": arguments.numbers(calibrate, preprocess, rescale, quantise),
     }
 
 
@@ -137,7 +134,7 @@ def load(
     leaves open; `values` makes inputs constants; `outputs` names the values that are wanted; `files` are files that
     the model refers to, by name, where they are not on the disk.
     """
-    held = dict(files or {})
+    held = {name: bytes(content) for name, content in (files or {}).items()}
     if isinstance(model, (bytes, bytearray, memoryview)):
         name = "model.onnx"
         held[name] = bytes(model)
@@ -151,7 +148,7 @@ def load(
         "outputs": list(outputs),
         "resize_half_pixel": resize_half_pixel,
     }
-    return Model(_npukit.Model(name, held, reading))
+    return Model(_npukit.Model(name, held, reading), held, reading)
 
 
 def zoo(name: str, seed: int = 0) -> Model:

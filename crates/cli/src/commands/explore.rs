@@ -98,12 +98,7 @@ fn text(report: &Report) -> String {
         0 => String::new(),
         resumed => format!(", {} known before", thousands(resumed as u64)),
     };
-    let rate = format!(
-        "{} in {:.2} s, {:.0} a second",
-        count(report.layers, "layer"),
-        report.seconds,
-        report.layers_per_second
-    );
+    let rate = format!("{} in {:.2} s", count(report.layers, "layer"), report.seconds);
     let front: Vec<&Point> = report.points.iter().filter(|point| point.pareto).collect();
     let mut text = facts([
         (

@@ -167,10 +167,7 @@ impl Point {
     /// The figure or parameter called `name`, as conditions name it.
     pub fn named(&self, name: &str) -> Option<Value> {
         if let Some(metric) = Metric::named(name) {
-            return self
-                .metric(metric)
-                .and_then(|value| serde_json::Number::from_f64(value))
-                .map(Value::Number);
+            return self.metric(metric).and_then(serde_json::Number::from_f64).map(Value::Number);
         }
         super::lookup(&self.parameters, name)
     }

@@ -15,7 +15,7 @@ const MARKS: f64 = 6.0;
 /// What is drawn against the only objective.
 const SECOND: &str = "dsp";
 
-/// Points by the first two objectives; those that no other beats are joined.
+/// Points by the first two objectives; those that no other beats are joined, unless there are more objectives.
 pub(crate) fn scatter(points: &[Point], space: &Space) -> String {
     let mut metrics = space.objectives.iter().map(|objective| objective.metric);
     // Default: a space has an objective.
@@ -54,7 +54,9 @@ pub(crate) fn scatter(points: &[Point], space: &Space) -> String {
     best.sort_by(|a, b| a.1.total_cmp(&b.1));
     let line: Vec<String> =
         best.iter().map(|place| format!("{:.1},{:.1}", x.place(place.1), y.place(place.2))).collect();
-    let _ = writeln!(svg, "<polyline class=\"front\" points=\"{}\"/>", line.join(" "));
+    if space.objectives.len() <= 2 {
+        let _ = writeln!(svg, "<polyline class=\"front\" points=\"{}\"/>", line.join(" "));
+    }
     // Those of the front lie above the others.
     let (others, front): (Vec<_>, Vec<_>) = places.iter().partition(|place| !place.0.pareto);
     for (point, a, b) in others.into_iter().chain(front) {
@@ -106,7 +108,7 @@ struct Axis {
 }
 
 /// The largest figure is so many times the least one where an axis goes by powers.
-const FAR: f64 = 30.0;
+const FAR: f64 = 10.0;
 
 impl Axis {
     fn of(figures: impl Iterator<Item = f64>, ends: (f64, f64)) -> Self {

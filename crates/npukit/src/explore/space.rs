@@ -1,16 +1,16 @@
 //! [`Space`]: what may be chosen, read from TOML.
 //!
 //! ```toml
-//! target = "tcu:ultra96v2"                  # or a list: each with all that follows
+//! target = "NAME:PRESET"                  # or a list: each with all that follows
 //! where = ["accumulator_depth <= local_depth", "bram <= 140"]
 //! minimise = ["milliseconds", "bram"]       # and `maximise`
 //!
-//! [parameters]                              # those of `npu targets tcu:ultra96v2`
+//! [parameters]                              # those of `npu targets NAME:PRESET`
 //! array_size = { powers_of_two = [4, 16] }  # 4, 8, 16
 //! local_depth = [4096, 8192]
 //! accumulator_depth = { from = 1024, to = 4096, step = 1024 }
 //!
-//! [options]                                 # the target's own, of `npu targets tcu --options`
+//! [options]                                 # the target's own, of `npu targets NAME --options`
 //! strategy = ["local-vars", "local-consts"]
 //! ```
 
@@ -118,10 +118,7 @@ impl Space {
         }
         let targets = texts("target", table.get("target"))?;
         if targets.is_empty() {
-            return Err(wrong(
-                "target",
-                "a space names a target, as `target = \"tcu:ultra96v2\"`".to_owned(),
-            ));
+            return Err(wrong("target", "a space names a target, as `target = \"NAME:PRESET\"`".to_owned()));
         }
         let conditions = texts("where", table.get("where"))?;
         let conditions = conditions.iter().map(|text| Condition::parse(text)).collect::<Result<_, _>>()?;
@@ -162,7 +159,7 @@ impl Space {
         indices.into_iter().map(|index| self.point(index)).collect()
     }
 
-    /// The point at a place: what is named last changes first.
+    /// The point at a place: what is last by name changes first.
     fn point(&self, index: u64) -> Result<Planned, Error> {
         let mut left = index;
         let mut next = |count: usize| {
@@ -395,18 +392,18 @@ mod tests {
     #[test]
     fn points_are_all_that_may_be_chosen() {
         let space = space(
-            "target = [\"tcu:pynqz1\", \"tcu:ultra96v2\"]\nwhere = \"array_size < 9\"\n\
+            "target = [\"chip:small\", \"chip:large\"]\nwhere = \"array_size < 9\"\n\
              [parameters]\narray_size = { powers_of_two = [4, 16] }\nsystem.clock_mhz = [100, 150.5]\n\
              [options]\nstrategy = \"local-vars\"",
         );
         assert_eq!(space.size(), Some(12));
         let points = space.points(None, 0).unwrap();
         assert_eq!(points.len(), 12);
-        assert_eq!(points[0].target, "tcu:pynqz1,array_size=4,system.clock_mhz=100");
-        assert_eq!(points[1].target, "tcu:pynqz1,array_size=4,system.clock_mhz=150.5");
-        assert_eq!(points[11].target, "tcu:ultra96v2,array_size=16,system.clock_mhz=150.5");
+        assert_eq!(points[0].target, "chip:small,array_size=4,system.clock_mhz=100");
+        assert_eq!(points[1].target, "chip:small,array_size=4,system.clock_mhz=150.5");
+        assert_eq!(points[11].target, "chip:large,array_size=16,system.clock_mhz=150.5");
         let parameters = json!(points[11].parameters);
-        let wanted = json!({"array_size": 16, "system.clock_mhz": 150.5, "strategy": "local-vars", "target": "tcu:ultra96v2"});
+        let wanted = json!({"array_size": 16, "system.clock_mhz": 150.5, "strategy": "local-vars", "target": "chip:large"});
         assert_eq!(parameters, wanted);
         assert_eq!(points[0].options["strategy"], "local-vars");
     }
@@ -414,7 +411,7 @@ mod tests {
     #[test]
     fn a_sample_is_of_the_space_and_follows_from_its_seed() {
         let space = space(
-            "target = \"tcu\"\n[parameters]\nlocal_depth = { from = 1, to = 100 }\narray_size = { from = 1, to = 100 }",
+            "target = \"chip:a\"\n[parameters]\nlocal_depth = { from = 1, to = 100 }\narray_size = { from = 1, to = 100 }",
         );
         let indices =
             |seed| space.points(Some(50), seed).unwrap().iter().map(|point| point.index).collect::<Vec<_>>();
@@ -427,7 +424,7 @@ mod tests {
     #[test]
     fn ranges_have_their_ends() {
         let values = |range: &str| {
-            let space = space(&format!("target = \"tcu\"\n[parameters]\nx = {range}"));
+            let space = space(&format!("target = \"chip:a\"\n[parameters]\nx = {range}"));
             Value::from(space.parameters[0].values.clone())
         };
         assert_eq!(values("{ from = 2, to = 8, step = 3 }"), json!([2, 5, 8]));
@@ -442,28 +439,31 @@ mod tests {
         for (text, told) in [
             ("", "`target`: a space names a target"),
             (
-                "target = \"tcu\"\nparameter = 3",
+                "target = \"chip:a\"\nparameter = 3",
                 "`parameter`: a space has no such key: `parameters` is meant, perhaps",
             ),
             ("target = 3", "`target`: 3 is no text"),
             (
-                "target = \"tcu\"\nminimise = \"speed\"",
+                "target = \"chip:a\"\nminimise = \"speed\"",
                 "`minimise`: there is no figure `speed`; there are milliseconds",
             ),
-            ("target = \"tcu\"\nwhere = \"bram <\"", "`bram <` is no condition"),
-            ("target = \"tcu\"\n[parameters]\nx = []", "`parameters.x`: there is no value to choose"),
-            ("target = \"tcu\"\n[parameters]\nx = [1, 1]", "`parameters.x`: 1 stands there twice"),
-            ("target = \"tcu\"\n[parameters]\nx = { from = 3, to = 1 }", "`parameters.x`: a range goes up"),
+            ("target = \"chip:a\"\nwhere = \"bram <\"", "`bram <` is no condition"),
+            ("target = \"chip:a\"\n[parameters]\nx = []", "`parameters.x`: there is no value to choose"),
+            ("target = \"chip:a\"\n[parameters]\nx = [1, 1]", "`parameters.x`: 1 stands there twice"),
             (
-                "target = \"tcu\"\n[parameters]\nx = { from = 1 }",
+                "target = \"chip:a\"\n[parameters]\nx = { from = 3, to = 1 }",
+                "`parameters.x`: a range goes up",
+            ),
+            (
+                "target = \"chip:a\"\n[parameters]\nx = { from = 1 }",
                 "`parameters.x`: a range has `from` and `to`",
             ),
             (
-                "target = \"tcu\"\n[parameters]\nx = { powers_of_two = [3, 8] }",
+                "target = \"chip:a\"\n[parameters]\nx = { powers_of_two = [3, 8] }",
                 "`parameters.x`: `powers_of_two` stands alone",
             ),
             (
-                "target = \"tcu\"\n[parameters]\nx = { from = 1, to = 9e9 }",
+                "target = \"chip:a\"\n[parameters]\nx = { from = 1, to = 9e9 }",
                 "`parameters.x`: a range has at most 65536 values",
             ),
             ("target = ", "TOML parse error at line 1"),
@@ -472,10 +472,10 @@ mod tests {
         }
         let side = "{ from = 1, to = 60000 }";
         let huge = space(&format!(
-            "target = \"tcu\"\n[parameters]\na = {side}\nb = {side}\nc = {side}\nd = {side}\ne = {side}"
+            "target = \"chip:a\"\n[parameters]\na = {side}\nb = {side}\nc = {side}\nd = {side}\ne = {side}"
         ));
         assert!(huge.points(Some(3), 0).unwrap_err().to_string().contains("more than 10^19 points"));
-        let large = space(&format!("target = \"tcu\"\n[parameters]\na = {side}\nb = {side}"));
+        let large = space(&format!("target = \"chip:a\"\n[parameters]\na = {side}\nb = {side}"));
         assert!(
             large.points(None, 0).unwrap_err().to_string().contains("3600000000 points, and at most 1048576")
         );

@@ -1,6 +1,7 @@
 //! `npu explore`: many machines for a network or several, and those that no other beats.
 
-use std::time::Instant;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use npukit_target::ArtifactFile;
 use serde::Serialize;
@@ -9,6 +10,7 @@ use crate::Context;
 use crate::error::Error;
 use crate::explore::{Condition, Exploration, Explored, Journal, Metric, Planned, Point, csv, scatter};
 pub use crate::explore::{Request, Space};
+use crate::rescale::Calibration;
 use crate::source::Source;
 use crate::targets::resolve;
 use crate::verbs::compile::compile;
@@ -59,25 +61,28 @@ pub struct Resume<'a> {
 /// [`Error::Read`] for what cannot be read.
 pub fn inputs(request: &Request, space: &str, context: Context<'_>) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let mut inputs = vec![("the space".to_owned(), space.as_bytes().to_vec())];
-    let files = [&request.inputs, &request.calibration.inputs].into_iter().flatten();
-    let paths = request.models.iter().chain(files.filter(|file| file.array.is_none()).map(|file| &file.path));
-    for path in paths {
-        // A folder of samples is known by its name.
-        let bytes = context.reader.read(path).or_else(|error| {
-            if is_folder(path, context) { Ok(path.clone().into_bytes()) } else { Err(error) }
-        })?;
-        inputs.push((path.clone(), bytes));
+    for path in &request.models {
+        inputs.push((path.clone(), context.reader.read(path)?));
     }
+    for file in request.inputs.iter().chain(&request.calibration.inputs) {
+        let bytes = match &file.array {
+            Some(array) => array.reals().into_iter().flat_map(f64::to_le_bytes).collect(),
+            // A folder of samples is known by its name.
+            None => match context.reader.read(&file.path) {
+                Err(_) if context.reader.list(&file.path).is_ok() => file.path.clone().into_bytes(),
+                read => read?,
+            },
+        };
+        inputs.push((file.path.clone(), bytes));
+    }
+    let Calibration { preprocess, mode, method, .. } = &request.calibration;
+    let calibration = (preprocess, mode, method);
     let facts = format!(
         "{:?} {:?} {:?} {:?} {:?}",
-        request.model, request.calibration, request.preprocess, request.sample, request.seed
+        request.model, calibration, request.preprocess, request.sample, request.seed
     );
     inputs.push(("the options".to_owned(), facts.into_bytes()));
     Ok(inputs)
-}
-
-fn is_folder(path: &str, context: Context<'_>) -> bool {
-    context.reader.list(path).is_ok()
 }
 
 /// What an exploration of these inputs has written to the file at `path`, whose content is `bytes`.
@@ -99,28 +104,16 @@ pub fn explore(request: &Request, resume: Resume<'_>, context: Context<'_>) -> R
     let start = Instant::now();
     let exploration = Exploration::new(request.clone(), context)?;
     let plan = exploration.plan(context)?;
-    let places: std::collections::BTreeSet<u64> = plan.iter().map(|planned| planned.index).collect();
-    let known: Vec<Point> = resume.known.into_iter().filter(|point| places.contains(&point.index)).collect();
-    let resumed = known.len();
-    let old: std::collections::BTreeSet<u64> = known.iter().map(|point| point.index).collect();
-    let Explored { points, pruned } = exploration.evaluate_all(&plan, known, context, resume.done);
-    let new = points.iter().filter(|point| !old.contains(&point.index));
-    let layers: usize = new.flat_map(|point| &point.models).map(|model| model.layers).sum();
-    let seconds = start.elapsed().as_secs_f64();
-    Ok(Report {
-        models: request.models.clone(),
-        objectives: objectives(&request.space),
-        warnings: warnings(&points),
-        points,
-        pruned: pruned.len(),
-        pruned_points: pruned,
-        resumed,
-        layers,
-        layers_per_second: layers as f64 / seconds,
-        best: None,
-        artifacts: Vec::new(),
-        seconds,
-    })
+    let known = known(resume.known, &plan);
+    let old: BTreeSet<u64> = known.iter().map(|point| point.index).collect();
+    let explored = exploration.evaluate_all(&plan, known, context, resume.done);
+    Ok(Report::of(request, explored, &old, start.elapsed()))
+}
+
+/// Those of the points that are in the plan.
+pub fn known(points: Vec<Point>, plan: &[Planned]) -> Vec<Point> {
+    let places: BTreeSet<u64> = plan.iter().map(|planned| planned.index).collect();
+    points.into_iter().filter(|point| places.contains(&point.index)).collect()
 }
 
 fn objectives(space: &Space) -> Vec<String> {
@@ -140,6 +133,28 @@ fn warnings(points: &[Point]) -> Vec<String> {
 }
 
 impl Report {
+    /// What came of an exploration that took so long; `old` are the points of an earlier run.
+    pub fn of(request: &Request, explored: Explored, old: &BTreeSet<u64>, took: Duration) -> Self {
+        let Explored { points, pruned } = explored;
+        let new = points.iter().filter(|point| !old.contains(&point.index));
+        let layers: usize = new.flat_map(|point| &point.models).map(|model| model.layers).sum();
+        let seconds = took.as_secs_f64();
+        Self {
+            models: request.models.clone(),
+            objectives: objectives(&request.space),
+            warnings: warnings(&points),
+            points,
+            pruned: pruned.len(),
+            pruned_points: pruned,
+            resumed: old.len(),
+            layers,
+            layers_per_second: layers as f64 / seconds,
+            best: None,
+            artifacts: Vec::new(),
+            seconds,
+        }
+    }
+
     /// All points as CSV, a line each: what was chosen, what came of it.
     pub fn csv(&self) -> String {
         csv(&self.points)

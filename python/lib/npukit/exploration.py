@@ -1,0 +1,261 @@
+"""Many machines for a network or several, on this machine or on many."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import pickle
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from . import _npukit, arguments
+from .arguments import Arrays, Path, Values
+from .frameworks import needed
+from .models import Model
+from .progress import Bar, Progress
+from .reports import Report
+
+# What machines of the plan become, in any order.
+Spread = Callable[["Job", list[str]], Iterator[str]]
+
+
+class Exploration(Report):
+    """The points of an exploration: `points`, `pruned`, `seconds` as in `npu explore --json`."""
+
+    def __init__(self, native: _npukit.Exploration, facts: dict[str, Any]):
+        super().__init__("explore", facts)
+        self._native = native
+        self._points = [json.dumps(point) for point in self.points]
+
+    @property
+    def front(self) -> list[dict[str, Any]]:
+        """The points that no other beats."""
+        return [point for point in self.points if point["pareto"]]
+
+    def best(self, figure: str, where: str | None = None) -> dict[str, Any]:
+        """The best point by a figure, as `latency`, of those that hold a condition, as `bram <= 140`."""
+        point: dict[str, Any] = json.loads(self._native.best(self._points, figure, where))
+        return point
+
+    def files(self, point: Mapping[str, Any]) -> dict[str, bytes]:
+        """The architecture file of the machine of a point, and its programs."""
+        return dict(self._native.files(json.dumps(dict(point))))
+
+    def to_csv(self) -> str:
+        """All points as CSV."""
+        return self._native.csv(self._points)
+
+    def to_svg(self) -> str:
+        """A picture of the points by the first two objectives."""
+        return self._native.svg(self._points)
+
+    def to_parquet(self, path: Path) -> None:
+        """Writes all points as Parquet, with pandas and pyarrow."""
+        self.to_pandas("points").drop(columns=["models"]).to_parquet(arguments.path(path))
+
+    def _repr_html_(self) -> str:
+        return self.to_svg() + super()._repr_html_()
+
+
+class Job:
+    """An exploration that can be handed to other processes: they make it once, and evaluate points one by one."""
+
+    def __init__(self, exploring: dict[str, Any], held: dict[str, bytes]):
+        self._content = pickle.dumps((exploring, held))
+        self._native: _npukit.Exploration | None = None
+
+    def __getstate__(self) -> bytes:
+        return self._content
+
+    def __setstate__(self, content: bytes) -> None:
+        self._content, self._native = content, None
+
+    @property
+    def native(self) -> _npukit.Exploration:
+        """The exploration, made where it is needed."""
+        if self._native is None:
+            self._native = MADE.get(self._content)
+        if self._native is None:
+            exploring, held = pickle.loads(self._content)
+            self._native = _npukit.Exploration(exploring, held)
+            # A process works on one exploration after the other.
+            MADE.clear()
+            MADE[self._content] = self._native
+        return self._native
+
+
+# What this process has made last.
+MADE: dict[bytes, _npukit.Exploration] = {}
+
+
+def evaluate(job: Job, planned: str) -> str:
+    """What came of a machine of the plan: what executors call."""
+    return job.native.evaluate(planned)
+
+
+def explore(
+    models: Model | Sequence[Model],
+    space: Mapping[str, Any] | Path | str,
+    *,
+    samples: Arrays | None = None,
+    calibrate: Arrays | None = None,
+    preprocess: Values | None = None,
+    rescale: str | None = None,
+    quantise: str | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    exhaustive: bool = False,
+    executor: Any = None,
+    resume: Path | None = None,
+    progress: Progress = None,
+) -> Exploration:
+    """Compiles models for every machine of a space, and tells which no other beats.
+
+    `space` is a mapping with the keys of a space file, its text, or a path object of it: `target`, `parameters`,
+    `options`, `where`, `minimise`, `maximise`. `samples` are run on every program, beside float. `sample` takes so
+    many points by chance.
+
+    `executor` spreads points: `"ray"` over a Ray cluster (after `ray.init(address=...)`, or a local one), an executor
+    of `concurrent.futures`, or a `joblib.Parallel`; without one, over the cores of this machine, and points of which a
+    bound tells that others beat them are left out. `resume` names a file to which each point is added as it is known;
+    an exploration goes on from it.
+    """
+    all_models = [models] if isinstance(models, Model) else list(models)
+    if not all_models:
+        raise ValueError("an exploration needs a model")
+    readings = [model._reading for model in all_models]
+    if any(reading != readings[0] for reading in readings):
+        raise ValueError("the models of an exploration are read in one way: `load` them with the same options")
+    held = {name: content for model in all_models for name, content in model._held.items()}
+    exploring = {
+        "models": [model.name for model in all_models],
+        "reading": readings[0],
+        "space": text_of(space),
+        "samples": arguments.arrays(samples),
+        "numbers": arguments.numbers(calibrate, preprocess, rescale, quantise),
+        "sample": sample,
+        "seed": seed,
+        "exhaustive": exhaustive,
+    }
+    begin = time.monotonic()
+    job = Job(exploring, held)
+    native = job.native
+    known, file = ([], None) if resume is None else opened(native, pathlib.Path(resume))
+    try:
+        if executor is None:
+            report = here(native, known, file, progress)
+        else:
+            report = spread(job, known, file, spreader(executor), progress, begin)
+    finally:
+        if file is not None:
+            file.close()
+    return Exploration(native, json.loads(report))
+
+
+def opened(native: _npukit.Exploration, path: pathlib.Path) -> tuple[list[str], Any]:
+    """The points of a file, and the file to add more."""
+    path.touch()
+    content = path.read_bytes()
+    known, whole, header = native.journal(str(path), content)
+    file = path.open("r+b", buffering=0)
+    file.truncate(whole)
+    file.seek(whole)
+    if not whole:
+        file.write(header.encode())
+    return known, file
+
+
+def here(native: _npukit.Exploration, known: list[str], file: Any, progress: Progress) -> str:
+    """All points, over the cores of this machine."""
+
+    def keep() -> None:
+        for point in native.found():
+            if file is not None:
+                file.write(native.line(point).encode())
+
+    with Bar(progress) as shown:
+
+        def told(name: str, done: int, total: int | None) -> None:
+            keep()
+            if shown is not None:
+                shown(name, done, total)
+
+        try:
+            return native.evaluate_all(known, told)
+        finally:
+            keep()
+
+
+def spread(job: Job, known: list[str], file: Any, run: Spread, progress: Progress, begin: float) -> str:
+    """All points, each wherever an executor takes it."""
+    places = {json.loads(point)["index"] for point in known}
+    plan = job.native.plan()
+    left = [planned for planned in plan if json.loads(planned)["index"] not in places]
+    kept = {json.loads(planned)["index"] for planned in plan} & places
+    points = [point for point in known if json.loads(point)["index"] in kept]
+    with Bar(progress) as shown:
+        for point in run(job, left):
+            points.append(point)
+            if file is not None:
+                file.write(job.native.line(point).encode())
+            if shown is not None:
+                shown("explore", len(points), len(plan))
+    return job.native.finish(points, sorted(kept), time.monotonic() - begin)
+
+
+def spreader(executor: Any) -> Spread:
+    """How an executor takes points."""
+    if executor == "ray":
+        return with_ray
+    if hasattr(executor, "submit"):
+        return lambda job, plan: with_futures(executor, job, plan)
+    if callable(executor) and hasattr(executor, "n_jobs"):
+        return lambda job, plan: with_joblib(executor, job, plan)
+    raise TypeError(f"{executor!r} spreads no points: give \"ray\", an executor of concurrent.futures or a joblib.Parallel")
+
+
+def with_futures(executor: Any, job: Job, plan: Iterable[str]) -> Iterator[str]:
+    """By an executor of `concurrent.futures`."""
+    from concurrent.futures import as_completed
+
+    futures = [executor.submit(evaluate, job, planned) for planned in plan]
+    for future in as_completed(futures):
+        yield future.result()
+
+
+def with_joblib(parallel: Any, job: Job, plan: Iterable[str]) -> Iterator[str]:
+    """By a `joblib.Parallel`."""
+    joblib = needed("joblib", "executor", "joblib")
+    yield from parallel(joblib.delayed(evaluate)(job, planned) for planned in plan)
+
+
+def with_ray(job: Job, plan: Iterable[str]) -> Iterator[str]:
+    """By a Ray cluster: points of a worker that is lost are evaluated by another one."""
+    ray = needed("ray", "executor=\"ray\"", "ray")
+    if not ray.is_initialized():
+        ray.init(logging_level="ERROR")
+    # A worker has one core.
+    settings = {"num_cpus": 1, "max_retries": -1, "runtime_env": {"env_vars": {"RAYON_NUM_THREADS": "1"}}}
+    task = ray.remote(**settings)(evaluate)
+    shared = ray.put(job)
+    waiting = [task.remote(shared, planned) for planned in plan]
+    while waiting:
+        done, waiting = ray.wait(waiting, num_returns=1)
+        yield from ray.get(done)
+
+
+def text_of(space: Mapping[str, Any] | Path | str) -> str:
+    """The text of a space."""
+    if isinstance(space, Mapping):
+        return "\n".join(f"{key} = {toml(value)}" for key, value in space.items())
+    return space if isinstance(space, str) else pathlib.Path(space).read_text()
+
+
+def toml(value: Any) -> str:
+    """A value as TOML has it."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(str(key))} = {toml(part)}" for key, part in value.items()) + " }"
+    if isinstance(value, (range, list, tuple, set)) or hasattr(value, "tolist") and getattr(value, "ndim", 0):
+        return "[" + ", ".join(toml(part) for part in value) + "]"
+    return json.dumps(value.item() if hasattr(value, "item") else str(value) if hasattr(value, "spec") else value)

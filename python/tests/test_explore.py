@@ -1,0 +1,201 @@
+"""Exploration: the same points whoever evaluates them, and nothing lost."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import npukit as npu
+
+SPACE = {
+    "target": "tcu:ultra96v2",
+    "where": ["accumulator_depth <= local_depth"],
+    "minimise": ["milliseconds", "bram"],
+    "parameters": {"array_size": {"powers_of_two": [4, 16]}, "local_depth": [64, 512, 4096], "accumulator_depth": [256, 1024]},
+}
+
+
+def figures(report):
+    """Points without what depends on the moment."""
+    return [{key: value for key, value in point.items() if key not in ("bound_milliseconds",)} for point in report.points]
+
+
+@pytest.fixture(scope="module")
+def wanted(network):
+    """All points, evaluated here."""
+    return npu.explore(network["model"], SPACE, exhaustive=True)
+
+
+def test_points_are_those_of_the_command(command, network, tmp_path, wanted):
+    (tmp_path / "space.toml").write_text(npu.exploration.text_of(SPACE))
+    arguments = ["explore", network["path"], "--space", tmp_path / "space.toml", "--exhaustive"]
+    report = command(*arguments, "-o", tmp_path / "points.csv", "--svg", tmp_path / "points.svg")
+    assert report["points"] == wanted.points and report["objectives"] == wanted.objectives
+    assert (tmp_path / "points.csv").read_text() == wanted.to_csv()
+    assert (tmp_path / "points.svg").read_text() == wanted.to_svg()
+    # What is last by name changes first: of 18 machines those with fewer accumulators than local memory.
+    assert [point["index"] for point in wanted.points] == [1, 2, 4, 5, 7, 8, 11, 14, 17]
+
+
+def test_points_are_real_compilations(network, wanted):
+    for point in wanted.points[::3]:
+        program = network["model"].compile(point["target"])
+        assert point["cycles"] == program.time().cycles["model"]
+        assert point["models"][0]["instructions"] == program.report.instructions
+    assert [point["pareto"] for point in wanted.points].count(True) == len(wanted.front) > 1
+    best = min(point["milliseconds"] for point in wanted.points)
+    assert wanted.best("latency")["milliseconds"] == best
+    small = wanted.best("latency", "bram <= 8")
+    assert small["area"]["bram"] <= 8 and small["milliseconds"] >= best
+    files = wanted.files(small)
+    assert json.loads(files["best.tarch"])["array_size"] == small["parameters"]["array_size"]
+    assert any(name.endswith(".tprog") for name in files)
+    with pytest.raises(npu.errors.UsageError, match="no point has this figure"):
+        wanted.best("latency", "bram < 0")
+
+
+def test_pruned_points_cannot_win(network, wanted):
+    pruned = npu.explore(network["model"], SPACE)
+    assert pruned.front == wanted.front
+    by_index = {point["index"]: point for point in wanted.points}
+    for point in pruned.pruned_points:
+        winner = by_index[point["beaten_by"]]
+        assert winner["milliseconds"] <= point["bound_milliseconds"] <= by_index[point["index"]]["milliseconds"]
+        assert winner["area"]["bram"] <= point["area"]["bram"]
+    for point in wanted.points:
+        # A bound is one.
+        assert point["milliseconds"] > 0
+
+
+def test_accuracy_on_samples(network):
+    space = {"target": "tcu", "parameters": {"data_type": ["FP8BP4", "FP16BP8", "FP32BP16"]}, "minimise": ["relative_error"]}
+    errors = [point["relative_error"] for point in npu.explore(network["model"], space, samples=network["samples"]).points]
+    assert errors == sorted(errors, reverse=True) and errors[0] > errors[2]
+
+
+@pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_executors_give_the_same_points(network, wanted, kind):
+    import multiprocessing
+
+    more = {"mp_context": multiprocessing.get_context("spawn")} if kind is ProcessPoolExecutor else {}
+    with kind(2, **more) as executor:
+        found = npu.explore(network["model"], SPACE, executor=executor)
+    assert figures(found) == figures(wanted)
+
+
+def test_joblib(network, wanted):
+    joblib = pytest.importorskip("joblib")
+    found = npu.explore(network["model"], SPACE, executor=joblib.Parallel(n_jobs=2))
+    assert figures(found) == figures(wanted)
+
+
+def test_an_exploration_goes_on(network, wanted, tmp_path):
+    file = tmp_path / "points.log"
+    whole = npu.explore(network["model"], SPACE, exhaustive=True, resume=file)
+    assert figures(whole) == figures(wanted) and whole.resumed == 0
+    content = file.read_bytes()
+    lines = content.splitlines(keepends=True)
+    # Ended in the middle of a line.
+    file.write_bytes(b"".join(lines[:4]) + lines[4][:30])
+    again = npu.explore(network["model"], SPACE, exhaustive=True, resume=file)
+    assert figures(again) == figures(wanted) and again.resumed == 3
+    assert sorted(file.read_bytes().splitlines()) == sorted(content.splitlines())
+    with ThreadPoolExecutor(2) as executor:
+        known = npu.explore(network["model"], SPACE, exhaustive=True, resume=file, executor=executor)
+    assert figures(known) == figures(wanted) and known.resumed == len(wanted.points)
+    other = {**SPACE, "minimise": ["cycles"]}
+    with pytest.raises(npu.Error, match="the space.* is not as it was") as caught:
+        npu.explore(network["model"], other, resume=file)
+    assert caught.value.code == "other-exploration"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill")
+def test_a_killed_command_loses_nothing(network, wanted, tmp_path):
+    space, file = tmp_path / "space.toml", tmp_path / "points.log"
+    space.write_text(npu.exploration.text_of(SPACE))
+    from conftest import command_path
+
+    arguments = [command_path(), "explore", network["path"], "--space", space, "--exhaustive", "--resume", file, "--json"]
+    for delay in (0.05, 0.15, 0.3):
+        process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["points"] == wanted.points
+    indices = [json.loads(line)["index"] for line in file.read_text().splitlines()[1:]]
+    assert len(indices) == len(set(indices)) == len(wanted.points)
+
+
+def test_spaces_that_are_none_are_refused(network):
+    for change, told in (
+        ({"where": ["local_depth < 0"]}, "no machine is left of 18: after `local_depth < 0` there is none"),
+        ({"where": ["local_depth <"]}, "is no condition"),
+        ({"minimise": ["speed"]}, "there is no figure `speed`"),
+        ({"parameters": {"array_size": []}}, "there is no value to choose"),
+        ({"target": "gpu"}, "no program|there is no target"),
+    ):
+        try:
+            report = npu.explore(network["model"], {**SPACE, **change})
+        except npu.Error as error:
+            assert told in str(error) or any(part in str(error) for part in told.split("|")), error
+        else:
+            assert any(part in " ".join(report.warnings) for part in told.split("|"))
+
+
+def test_tables_and_pictures(network, wanted, tmp_path):
+    pytest.importorskip("pandas")
+    table = wanted.to_pandas()
+    assert len(table) == len(wanted.points) and "parameters.array_size" in table and "area.bram" in table
+    assert wanted.to_svg().count("<circle") == len(wanted.points)
+    if pytest.importorskip("pyarrow"):
+        import pandas
+
+        wanted.to_parquet(tmp_path / "points.parquet")
+        assert len(pandas.read_parquet(tmp_path / "points.parquet")) == len(wanted.points)
+
+
+def test_ray_with_a_worker_killed(network, wanted, tmp_path):
+    """Two workers, one of which is killed while it works: the same points, none lost."""
+    ray = pytest.importorskip("ray")
+    script = tmp_path / "explore.py"
+    script.write_text(
+        """if True:
+        import json, os, signal, sys, threading, time
+        import ray
+        import npukit as npu
+
+        ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+        model, space = npu.load(sys.argv[1]), json.loads(sys.argv[2])
+
+        def kill():
+            for _ in range(200):
+                time.sleep(0.1)
+                for folder in os.listdir("/proc"):
+                    try:
+                        line = open(f"/proc/{folder}/cmdline").read()
+                        if line.startswith("ray::evaluate"):
+                            os.kill(int(folder), signal.SIGKILL)
+                            print("killed", file=sys.stderr)
+                            return
+                    except OSError:
+                        continue
+
+        if sys.argv[3] == "kill":
+            threading.Thread(target=kill, daemon=True).start()
+        print(json.dumps(npu.explore(model, space, executor="ray").to_dict()))
+        ray.shutdown()
+        """
+    )
+    arguments = [sys.executable, script, network["path"], json.dumps(SPACE), "kill"]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "killed" in done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["points"] == wanted.points
