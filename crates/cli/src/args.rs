@@ -621,8 +621,9 @@ pub struct ExploreArgs {
     /// A file to which each point is added as it is known, and from which an exploration goes on
     ///
     /// It may be ended at any moment: started again with the same file it does nothing twice, and loses nothing.
+    // An input, too: it grows, and never takes the place of another.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
-    pub resume: Option<PathBuf>,
+    pub resume: Option<String>,
     /// A picture of the points by the first two objectives
     #[arg(long, value_name = "FILE.svg", help_heading = OUTPUT)]
     pub svg: Option<PathBuf>,
@@ -1126,7 +1127,10 @@ mod tests {
         verbs.dedup();
         assert_eq!(
             verbs,
-            ["compile", "run", "eval", "time", "generate", "zoo", "asm", "disasm", "format", "host", "man"]
+            [
+                "compile", "run", "eval", "time", "explore", "generate", "zoo", "asm", "disasm", "format",
+                "host", "man"
+            ]
         );
     }
 

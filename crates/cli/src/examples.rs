@@ -86,7 +86,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("explore", &[
         ("npu explore m.onnx --space space.toml", "Compile a model for every machine of a space"),
         ("npu explore m.onnx --space space.toml --resume points.log", "Go on where the last run ended"),
-        ("npu explore m.onnx --space space.toml --input x.npy --best latency --where 'bram <= 140 and relative_error < 0.02' --write best",
+        ("npu explore m.onnx --space s.toml --best latency --where 'dsp<99' --write b",
          "Write the fastest machine that fits, and its program"),
     ]),
     ("isa", &[

@@ -112,7 +112,7 @@ def explore(
 ) -> Exploration:
     """Compiles models for every machine of a space, and tells which no other beats.
 
-    `space` is a mapping with the keys of a space file, its text, or a path object of it: `target`, `parameters`,
+    `space` is a mapping with the keys of a space file, its path, or its text: `target`, `parameters`,
     `options`, `where`, `minimise`, `maximise`. `samples` are run on every program, beside float. `sample` takes so
     many points by chance.
 
@@ -249,7 +249,8 @@ def text_of(space: Mapping[str, Any] | Path | str) -> str:
     """The text of a space."""
     if isinstance(space, Mapping):
         return "\n".join(f"{key} = {toml(value)}" for key, value in space.items())
-    return space if isinstance(space, str) else pathlib.Path(space).read_text()
+    is_path = not isinstance(space, str) or space.endswith(".toml")
+    return pathlib.Path(space).read_text() if is_path else str(space)
 
 
 def toml(value: Any) -> str:

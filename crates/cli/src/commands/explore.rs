@@ -1,6 +1,6 @@
 //! `npu explore`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use npukit::explore::{Condition, Journal, Point};
 use npukit::verbs::explore::{Report, Request, Resume, Space, explore, files, inputs, journal};
@@ -72,10 +72,10 @@ fn condition(text: &str) -> Result<Condition, Error> {
 }
 
 /// Goes on from the file at `path`, to which each point is added as it comes.
-fn resumed(request: &Request, space: &str, path: &Path, context: Context<'_>) -> Result<Report, Failure> {
+fn resumed(request: &Request, space: &str, path: &str, context: Context<'_>) -> Result<Report, Failure> {
     let inputs = inputs(request, space, context)?;
-    let (file, content) = Appended::open(path)?;
-    let Journal { points, bytes } = journal(&path.display().to_string(), &content, &inputs)?;
+    let (file, content) = Appended::open(path.as_ref())?;
+    let Journal { points, bytes } = journal(path, &content, &inputs)?;
     file.keep(bytes);
     if bytes == 0 {
         file.add(&Journal::header(&inputs));

@@ -39,6 +39,9 @@ fn folder() -> Npu {
     npu.json(0, &["zoo", "mlp", "-o", "m.onnx"]);
     npu.json(0, &["zoo", "mlp", "--seed", "1", "-o", "n/m.onnx"]);
     fs::copy(DIGITS, npu.path("d.onnx")).unwrap();
+    for (space, strategy) in [("a.toml", "local-vars"), ("b.toml", "local-consts")] {
+        npu.write(space, format!("target = \"tcu\"\n[options]\nstrategy = \"{strategy}\"\n"));
+    }
     let image = |at: usize| ((at * 7 + 3) % 17) as f32 / 16.0;
     let values: Vec<f32> = (0..2 * 64).map(image).collect();
     npu.write("x.npy", array(&[2, 1, 8, 8], &values));

@@ -321,6 +321,7 @@ const LINES: &[(i32, &str)] = &[
     (2, "isa gpu"),
     (2, "isa --nonsense"),
     (0, "eval %digits --input %images --labels %labels"),
+    (0, "explore %digits --space space.toml"),
     (0, "format k.asm --target drra"),
     (0, "generate 1+2= --tokens 2"),
     (0, "--version"),
@@ -366,6 +367,7 @@ fn every_verb_prints_what_its_schema_says() {
     npu.write("p.s", "NoOp\n");
     npu.write("wrong.s", "nope\nmatmul local[99999], acc[0], 1\n");
     npu.write("k.asm", "cell (row=0, col=0)\nhalt()\n");
+    npu.write("space.toml", "target = \"tcu\"\n[parameters]\narray_size = [4, 8]\n");
     npu.write("a.json", "{\"schema\": \"npukit.time/1\", \"cycles\": 3}\n");
     let mut seen = BTreeSet::new();
     for (status, line) in LINES {

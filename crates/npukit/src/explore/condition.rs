@@ -14,7 +14,7 @@ pub struct Condition {
 /// A text that is no condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no condition: {reason} at character {column}\n  {text}\n  {caret:>column$}",
+    "`{text}` is no condition: {reason}, at character {column}\n  {text}\n  {caret:>column$}",
     caret = "^"
 )]
 pub struct ConditionError {

@@ -37,7 +37,7 @@ impl Row {
 }
 
 #[rustfmt::skip] // A table.
-pub const ROWS: [Row; 17] = [
+pub const ROWS: [Row; 18] = [
     Row { files: 1, step: 1, old: "host pccx commands a.host", new: "host pccx commands b.host", both: "-o out/c.bin",
           reads: "host pccx commands out/c.bin" },
     Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog --no-map",
@@ -71,5 +71,7 @@ pub const ROWS: [Row; 17] = [
           both: "--target tcu --input x.npy -o out/y.npz --dump out/d.npz", reads: "targets" },
     Row { files: 2, step: 4, old: "run d.onnx", new: "run d.onnx --compare",
           both: "--target tcu --input x.npy --output out/y.npz --dump out/d.npz", reads: "targets" },
-    Row { files: 22, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
+    Row { files: 7, step: 4, old: "explore d.onnx --space a.toml", new: "explore d.onnx --space b.toml",
+          both: "-o out/p.csv --svg out/p.svg --best latency --write out", reads: "targets" },
+    Row { files: 23, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
 ];
