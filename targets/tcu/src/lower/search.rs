@@ -107,8 +107,10 @@ enum Way {
 impl Search {
     /// Before the first layer.
     pub fn new(model: &Model) -> Self {
-        let vectors = model.layers.iter().map(products).fold(0, u64::saturating_add);
-        Self::by(if vectors < SMALL { Way::Thorough } else { Way::Sampled })
+        let vectors = || model.layers.iter().map(products);
+        let is_small =
+            vectors().fold(0, u64::saturating_add) < SMALL && vectors().all(|layer| layer < SMALL_LAYER);
+        Self::by(if is_small { Way::Thorough } else { Way::Sampled })
     }
 
     fn by(way: Way) -> Self {
@@ -134,6 +136,8 @@ impl Search {
 
 /// Vectors that a small network multiplies.
 const SMALL: u64 = 3 << 19;
+/// Vectors that a layer of one multiplies: a segment of a large network may have few of them, each of which takes seconds.
+const SMALL_LAYER: u64 = 1 << 17;
 
 /// Vectors that a layer multiplies.
 fn products(layer: &Layer) -> u64 {
