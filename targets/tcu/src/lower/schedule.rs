@@ -16,7 +16,7 @@ use super::error::{LowerError, Memory};
 use super::hir::{Layer, Model};
 use super::memory::{Plan, Strategy};
 use super::next_use::NextUse;
-use super::search::{Attempt, MAX_INSTRUCTIONS, Search, Tiling};
+use super::search::{Attempt, Known, MAX_INSTRUCTIONS, Search, Tiling};
 use super::separate::separate;
 use super::tile::{Context, State, TileError};
 use super::timed::{Timed, Timing, timed};
@@ -69,7 +69,7 @@ pub fn cheapest(
     let others: Vec<Plan> = others.iter().filter_map(plan).collect();
     let layers = model.layers.len();
     let phase = &Phase::counting("schedule", 2 * (1 + others.len()) * layers);
-    let task = Task { model, config, minimise, phase };
+    let task = Task { model, config, minimise, phase, known: &Known::default() };
     let mut best = first.and_then(|plan| task.schedule(plan, u64::MAX));
     for (others_done, plan) in others.into_iter().enumerate() {
         phase.reach(2 * (1 + others_done) * layers);
@@ -96,7 +96,7 @@ pub fn again(
     let Choices { strategy: chosen, by_next_use, tilings } = choices;
     let plan = planned(model, config, chosen, strategy.is_some())?;
     let phase = &Phase::counting("schedule", model.layers.len());
-    let task = Task { model, config, minimise, phase };
+    let task = Task { model, config, minimise, phase, known: &Known::default() };
     let arena = Arena::new(plan.arena.clone());
     let arena = if by_next_use { arena.by_next_use(NextUse::new(model)) } else { arena };
     let mut state = task.state(arena);
@@ -112,7 +112,7 @@ pub fn again(
 pub fn draft(model: &Model, config: &Config, strategy: Option<Strategy>) -> Result<Scheduled, LowerError> {
     let plan = planned(model, config, strategy.unwrap_or(Strategy::LocalIsolated), true)?;
     let phase = &Phase::counting("schedule", model.layers.len());
-    let task = Task { model, config, minimise: Minimise::Estimator, phase };
+    let task = Task { model, config, minimise: Minimise::Estimator, phase, known: &Known::default() };
     let mut state = task.state(Arena::new(plan.arena.clone()));
     task.layers(&mut state, Search::draft(), plan, u64::MAX)
 }
@@ -146,6 +146,8 @@ struct Task<'a> {
     config: &'a Config,
     minimise: Minimise,
     phase: &'a Phase,
+    /// What did best of layers.
+    known: &'a Known,
 }
 
 impl Task<'_> {
@@ -165,12 +167,13 @@ impl Task<'_> {
         let strategy = plan.strategy;
         let arena = Arena::new(plan.arena.clone());
         let mut state = self.state(arena.clone());
-        let by_age = self.layers(&mut state, Search::new(model), plan.clone(), budget);
+        let by_age =
+            self.layers(&mut state, Search::knowing(model, self.known.clone()), plan.clone(), budget);
         let scheduled = if (1..=MOST_GIVEN_UP).contains(&state.arena.gave_up) {
             // Default: what cannot be scheduled leaves the budget as it is.
             let budget = by_age.as_ref().map_or(budget, |by_age| by_age.cycles);
             let mut state = self.state(arena.by_next_use(NextUse::new(model)));
-            let scheduled = self.layers(&mut state, Search::new(model), plan, budget);
+            let scheduled = self.layers(&mut state, Search::knowing(model, self.known.clone()), plan, budget);
             scheduled.map(|scheduled| Scheduled { by_next_use: true, ..scheduled }).or(by_age)
         } else {
             by_age
@@ -188,7 +191,7 @@ impl Task<'_> {
         plan: Plan,
         budget: u64,
     ) -> Result<Scheduled, LowerError> {
-        let Self { model, config, minimise, phase } = self;
+        let Self { model, config, minimise, phase, .. } = self;
         let context = Context { model, plan: &plan, config };
         let mut written = Written {
             meter: minimise.meter(config),

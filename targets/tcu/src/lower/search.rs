@@ -9,6 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -87,8 +88,18 @@ pub struct Attempt {
 #[derive(Debug)]
 pub struct Search {
     way: Way,
-    /// The tilings that did best for a layer, by what makes layers alike; the best first.
-    known: HashMap<Alike, Vec<Tiling>>,
+    known: Known,
+}
+
+/// The tilings that did best for a layer, by what makes layers alike; the best first. Copies share what is known: what did
+/// best under one strategy is tried first under the next.
+#[derive(Clone, Debug, Default)]
+pub struct Known(Arc<Mutex<HashMap<Alike, Vec<Tiling>>>>);
+
+impl Known {
+    fn all(&self) -> MutexGuard<'_, HashMap<Alike, Vec<Tiling>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What is looked at.
@@ -107,14 +118,19 @@ enum Way {
 impl Search {
     /// Before the first layer.
     pub fn new(model: &Model) -> Self {
+        Self::knowing(model, Known::default())
+    }
+
+    /// Before the first layer of a model of which something is known.
+    pub fn knowing(model: &Model, known: Known) -> Self {
         let vectors = || model.layers.iter().map(products);
         let is_small =
             vectors().fold(0, u64::saturating_add) < SMALL && vectors().all(|layer| layer < SMALL_LAYER);
-        Self::by(if is_small { Way::Thorough } else { Way::Sampled })
+        Self { way: if is_small { Way::Thorough } else { Way::Sampled }, known }
     }
 
     fn by(way: Way) -> Self {
-        Self { way, known: HashMap::new() }
+        Self { way, known: Known::default() }
     }
 
     /// The largest tile of each layer, whatever it costs.
@@ -195,20 +211,24 @@ impl Search {
             return first_whole(&largest_first(&lists), write).map(|attempt| vec![attempt]);
         }
         let key = alike(layer, context.model);
-        let mut written: Vec<Attempt> = match self.known.get(&key) {
-            _ if matches!(self.way, Way::Thorough) => {
-                lists.par_iter().flat_map_iter(|list| first_two(list, write)).collect()
-            }
-            Some(tilings) => tilings.par_iter().filter_map(|tiling| write(tiling).ok()).collect(),
-            None => best(samples(state, context, layer, &lists, count)?, count, write),
+        let known = self.known.all().get(&key).cloned().unwrap_or_default();
+        let mut written: Vec<Attempt> = if matches!(self.way, Way::Thorough) {
+            lists.par_iter().flat_map_iter(|list| first_two(list, write)).collect()
+        } else {
+            known.par_iter().filter_map(|tiling| write(tiling).ok()).collect()
         };
+        // Nothing is known, or none of it fits here.
+        if written.is_empty() && !matches!(self.way, Way::Thorough) {
+            written = best(samples(state, context, layer, &lists, count)?, count, write);
+        }
         if written.is_empty() {
             // Where no tile is like another, the first ones say little.
             written.push(first_whole(&lists.concat(), write)?);
         }
         written.sort_by_key(|attempt| attempt.after.cycles);
         written.truncate(count);
-        self.known.entry(key).or_insert_with(|| written.iter().map(|attempt| attempt.tiling).collect());
+        let mut known = self.known.all();
+        known.entry(key).or_insert_with(|| written.iter().map(|attempt| attempt.tiling).collect());
         Ok(written)
     }
 
@@ -216,7 +236,7 @@ impl Search {
     /// no others are tried.
     pub fn learn(&mut self, layer: &Layer, model: &Model, tilings: Vec<Tiling>) {
         if !matches!(self.way, Way::Thorough) && tilings.len() > 1 {
-            self.known.insert(alike(layer, model), tilings);
+            self.known.all().insert(alike(layer, model), tilings);
         }
     }
 }
