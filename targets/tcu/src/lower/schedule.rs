@@ -167,13 +167,12 @@ impl Task<'_> {
         let strategy = plan.strategy;
         let arena = Arena::new(plan.arena.clone());
         let mut state = self.state(arena.clone());
-        let by_age =
-            self.layers(&mut state, Search::knowing(model, self.known.clone()), plan.clone(), budget);
+        let by_age = self.layers(&mut state, Search::new(model, self.known.clone()), plan.clone(), budget);
         let scheduled = if (1..=MOST_GIVEN_UP).contains(&state.arena.gave_up) {
             // Default: what cannot be scheduled leaves the budget as it is.
             let budget = by_age.as_ref().map_or(budget, |by_age| by_age.cycles);
             let mut state = self.state(arena.by_next_use(NextUse::new(model)));
-            let scheduled = self.layers(&mut state, Search::knowing(model, self.known.clone()), plan, budget);
+            let scheduled = self.layers(&mut state, Search::new(model, self.known.clone()), plan, budget);
             scheduled.map(|scheduled| Scheduled { by_next_use: true, ..scheduled }).or(by_age)
         } else {
             by_age

@@ -116,13 +116,8 @@ enum Way {
 }
 
 impl Search {
-    /// Before the first layer.
-    pub fn new(model: &Model) -> Self {
-        Self::knowing(model, Known::default())
-    }
-
-    /// Before the first layer of a model of which something is known.
-    pub fn knowing(model: &Model, known: Known) -> Self {
+    /// Before the first layer, of a model of which this is known.
+    pub fn new(model: &Model, known: Known) -> Self {
         let vectors = || model.layers.iter().map(products);
         let is_small =
             vectors().fold(0, u64::saturating_add) < SMALL && vectors().all(|layer| layer < SMALL_LAYER);
@@ -211,6 +206,7 @@ impl Search {
             return first_whole(&largest_first(&lists), write).map(|attempt| vec![attempt]);
         }
         let key = alike(layer, context.model);
+        // Default: of a layer that was not met there is nothing to try first.
         let known = self.known.all().get(&key).cloned().unwrap_or_default();
         let mut written: Vec<Attempt> = if matches!(self.way, Way::Thorough) {
             lists.par_iter().flat_map_iter(|list| first_two(list, write)).collect()
@@ -547,7 +543,7 @@ pub(crate) mod tests {
             let found = search.layer(&mut state, context, layer, count).expect("some fit");
             found.iter().map(|attempt| (attempt.tiling, attempt.after.cycles)).collect()
         };
-        let mut thorough = Search::new(&model);
+        let mut thorough = Search::new(&model, Known::default());
         let of_thorough: Vec<u64> = cycles(&mut thorough, 6).into_iter().map(|(_, cycles)| cycles).collect();
         assert_eq!((of_thorough.len(), of_thorough[0]), (6, all[0]));
         let mut search = Search::by(Way::Sampled);

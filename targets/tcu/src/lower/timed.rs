@@ -118,8 +118,8 @@ mod tests {
     use crate::lower::arena::Arena;
     use crate::lower::cost::{Minimise, Waits};
     use crate::lower::memory::{Plan, Strategy};
-    use crate::lower::search::Search;
     use crate::lower::search::tests::{config, model};
+    use crate::lower::search::{Known, Search};
     use crate::lower::tile::{Context, State};
 
     /// When each attempt ends, in the order of attempts: every one to its end.
@@ -147,7 +147,7 @@ mod tests {
             let context = Context { model: &model, plan: &plan, config: &config };
             let mut state = State::new(&config, Waits::default(), Arena::new(plan.arena.clone()));
             let mut attempts = || {
-                let mut search = Search::new(&model);
+                let mut search = Search::new(&model, Known::default());
                 search.layer(&mut state, context, &model.layers[0], 6).expect("some fit")
             };
             let pending = Pending::default();
