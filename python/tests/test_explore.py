@@ -138,6 +138,7 @@ def test_spaces_that_are_none_are_refused(network):
     for change, told in (
         ({"where": ["local_depth < 0"]}, "no machine is left of 18: after `local_depth < 0` there is none"),
         ({"where": ["local_depth <"]}, "is no condition"),
+        ({"where": ["local_dept > 2"]}, "neither a figure nor a parameter `local_dept`: `local_depth` is meant"),
         ({"minimise": ["speed"]}, "there is no figure `speed`"),
         ({"parameters": {"array_size": []}}, "there is no value to choose"),
         ({"target": "gpu"}, "no program|there is no target"),
@@ -148,6 +149,21 @@ def test_spaces_that_are_none_are_refused(network):
             assert told in str(error) or any(part in str(error) for part in told.split("|")), error
         else:
             assert any(part in " ".join(report.warnings) for part in told.split("|"))
+
+
+def test_conditions_may_be_on_all_that_is_known(network, wanted):
+    # What the space does not choose is known of the machine.
+    space = {**SPACE, "where": [*SPACE["where"], "accumulator_depth < dram0_depth", "milliseconds < 0.5"]}
+    points = npu.explore(network["model"], space, exhaustive=True).points
+    assert [point["feasible"] for point in points] == [point["milliseconds"] < 0.5 for point in wanted.points]
+    with pytest.raises(npu.errors.UsageError, match="`dram0_dept` is neither a figure nor chosen"):
+        wanted.best("latency", "dram0_dept > 3")
+
+
+def test_objectives_that_nobody_knows_are_told(network):
+    report = npu.explore(network["model"], {"target": "tcu", "minimise": ["relative_error"]})
+    assert not report.front
+    assert "`relative_error` is not known of any point" in report.warnings[0]
 
 
 def test_tables_and_pictures(network, wanted, tmp_path):

@@ -117,8 +117,8 @@ impl Exploration {
         let _phase = Phase::begin("plan points");
         let space = &self.request.space;
         let all = space.points(self.request.sample, self.request.seed)?;
-        let known: Vec<BTreeMap<String, Value>> =
-            all.par_iter().map(|point| parameters(point, context)).collect();
+        let known: Vec<Known> = all.par_iter().map(|point| parameters(point, context)).collect();
+        space.check_names(&known)?;
         let mut left: Vec<usize> = (0..all.len()).collect();
         for condition in &space.conditions {
             let before = left.len();
@@ -217,11 +217,10 @@ impl Exploration {
     /// the point's `error`.
     pub fn evaluate(&self, planned: &Planned, context: Context<'_>) -> Point {
         let mut point = Point::new(planned);
-        let instance = match resolve(&planned.target, context.reader) {
-            Ok(instance) => instance,
+        match resolve(&planned.target, context.reader) {
+            Ok(instance) => point.area = instance.area(),
             Err(error) => return Point { error: Some(told(&error)), ..point },
-        };
-        point.area = instance.area();
+        }
         for network in &self.networks {
             match self.measured(network, planned, context) {
                 Ok(model) => point.models.push(model),
@@ -229,12 +228,9 @@ impl Exploration {
             }
         }
         point.sum_up();
-        point.feasible = self
-            .request
-            .space
-            .conditions
-            .iter()
-            .all(|condition| condition.holds(&|name| point.named(name)) == Some(true));
+        let known = parameters(planned, context);
+        let value = |name: &str| point.named(name).or_else(|| lookup(&known, name));
+        point.feasible = self.request.space.conditions.iter().all(|one| one.holds(&value) == Some(true));
         point
     }
 
@@ -305,9 +301,12 @@ fn prepare(path: &str, request: &Request, context: Context<'_>) -> Result<Prepar
     Ok(Prepared { path: path.to_owned(), model, samples, reference })
 }
 
+/// What is known of a machine before it is compiled for, by name.
+type Known = BTreeMap<String, Value>;
+
 /// What is known of a machine by its parameters: those of the space, and those of the instance; none of what is no machine.
-fn parameters(planned: &Planned, context: Context<'_>) -> BTreeMap<String, Value> {
-    let mut known = BTreeMap::new();
+fn parameters(planned: &Planned, context: Context<'_>) -> Known {
+    let mut known = Known::new();
     if let Ok(instance) = resolve(&planned.target, context.reader) {
         let tree = instance.parameters();
         known.extend(leaves(&tree).into_iter().map(|(name, value)| (name, value.clone())));
@@ -318,7 +317,7 @@ fn parameters(planned: &Planned, context: Context<'_>) -> BTreeMap<String, Value
 }
 
 /// What is called `name`, which may be the end of a full name.
-fn lookup(known: &BTreeMap<String, Value>, name: &str) -> Option<Value> {
+fn lookup(known: &Known, name: &str) -> Option<Value> {
     let is_end = |full: &str| full.strip_suffix(name).is_some_and(|path| path.ends_with('.'));
     known.get(name).or_else(|| known.iter().find(|(full, _)| is_end(full)).map(|(_, value)| value)).cloned()
 }

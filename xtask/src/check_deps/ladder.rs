@@ -64,7 +64,6 @@ const LADDER: &[Rung<'_>] = &[
     rung(6, "npukit-board-sim"),
     only(6, "npukit-cli", &["npukit"]),
     only(6, "npukit-python", &["npukit"]),
-    only(6, "npukit-python", &["npukit"]),
     only(6, "xtask", &[]),
 ];
 

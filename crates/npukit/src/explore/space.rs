@@ -159,6 +159,24 @@ impl Space {
         indices.into_iter().map(|index| self.point(index)).collect()
     }
 
+    /// Refuses conditions on what is neither a figure nor a parameter of a machine.
+    pub(super) fn check_names(&self, machines: &[BTreeMap<String, Value>]) -> Result<(), SpaceError> {
+        for condition in &self.conditions {
+            for name in condition.names() {
+                let is_known = Metric::named(name).is_some()
+                    || machines.iter().any(|known| super::lookup(known, name).is_some());
+                if !is_known {
+                    let names = machines.iter().flat_map(BTreeMap::keys).map(String::as_str);
+                    let meant = suggestion(name, names.chain(METRICS.iter().map(|metric| metric.name)));
+                    let told =
+                        format!("in `{condition}` there is neither a figure nor a parameter `{name}`{meant}");
+                    return Err(wrong("where", told));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The point at a place: what is last by name changes first.
     fn point(&self, index: u64) -> Result<Planned, Error> {
         let mut left = index;

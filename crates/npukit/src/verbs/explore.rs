@@ -124,12 +124,20 @@ fn objectives(space: &Space) -> Vec<String> {
     space.objectives.iter().map(|objective| text(objective.metric)).collect()
 }
 
-/// That points have no program, and why most have none.
-fn warnings(points: &[Point]) -> Vec<String> {
+/// That points have no program, and objectives that no point has.
+fn warnings(points: &[Point], space: &Space) -> Vec<String> {
     let errors: Vec<&str> = points.iter().filter_map(|point| point.error.as_deref()).collect();
-    let Some(first) = errors.first() else { return Vec::new() };
-    let count = errors.len();
-    vec![format!("{count} of {} points have no program, as with `{first}`", points.len())]
+    let (count, all) = (errors.len(), points.len());
+    let unmade =
+        errors.first().map(|first| format!("{count} of {all} points have no program, as with: {first}"));
+    let is_unknown =
+        |metric: &Metric| count < all && points.iter().all(|point| point.metric(*metric).is_none());
+    let objectives = space.objectives.iter().map(|objective| objective.metric);
+    let unknown = objectives.filter(is_unknown).map(|metric| {
+        let name = metric.name;
+        format!("`{name}` is not known of any point, and no point is on the front: errors need samples, area a target that tells it")
+    });
+    unmade.into_iter().chain(unknown).collect()
 }
 
 impl Report {
@@ -142,7 +150,7 @@ impl Report {
         Self {
             models: request.models.clone(),
             objectives: objectives(&request.space),
-            warnings: warnings(&points),
+            warnings: warnings(&points, &request.space),
             points,
             pruned: pruned.len(),
             pruned_points: pruned,
@@ -183,6 +191,12 @@ impl Report {
             let known = crate::explore::METRICS.map(|metric| metric.name).join(", ");
             none(format!("there is no such figure; there are {known}"))
         })?;
+        for name in condition.iter().flat_map(|condition| condition.names()) {
+            let is_chosen = |point: &Point| point.named(name).is_some();
+            if Metric::named(name).is_none() && !self.points.iter().any(is_chosen) {
+                return Err(none(format!("`{name}` is neither a figure nor chosen by the space")));
+            }
+        }
         let holds = |point: &&Point| {
             let is_so = |condition: &Condition| condition.holds(&|name| point.named(name)) == Some(true);
             point.feasible && condition.is_none_or(is_so)
