@@ -81,6 +81,22 @@ impl Exploration {
         Ok(plan.iter().map(json).collect())
     }
 
+    /// What a point is chosen by, what changes last first: names, and how many values they have.
+    fn choices(&self) -> Vec<(String, usize)> {
+        self.0.request.space.choices()
+    }
+
+    /// The machine at a place of the space; none where its parameters are not as the conditions say.
+    fn planned(&self, py: Python<'_>, index: u64) -> PyResult<Option<String>> {
+        let planned = self.0.exploration.planned(index, self.0.files().context());
+        Ok(planned.map_err(|error| raised(py, &error))?.as_ref().map(json))
+    }
+
+    /// Figures of the objectives, of which less is better; none where one is not known.
+    fn figures(&self, point: &str) -> PyResult<Option<Vec<f64>>> {
+        Ok(self.0.exploration.figures(&parsed::<Point>(point)?))
+    }
+
     /// What came of a machine of the plan.
     fn evaluate(&self, py: Python<'_>, planned: &str) -> PyResult<String> {
         let (inner, planned) = (Arc::clone(&self.0), parsed::<Planned>(planned)?);

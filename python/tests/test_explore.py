@@ -160,6 +160,18 @@ def test_conditions_may_be_on_all_that_is_known(network, wanted):
         wanted.best("latency", "dram0_dept > 3")
 
 
+def test_a_search_finds_the_front_of_a_small_space(network, wanted):
+    pytest.importorskip("optuna")
+    found = npu.search(network["model"], SPACE, 60, seed=1)
+    assert 1 < len(found.points) <= len(wanted.points)
+    known = {point["index"]: point for point in wanted.points}
+    for point in found.points:
+        assert {**point, "pareto": None} == {**known[point["index"]], "pareto": None}
+    assert found.best("latency")["milliseconds"] == wanted.best("latency")["milliseconds"]
+    again = npu.search(network["model"], SPACE, 60, seed=1)
+    assert [point["index"] for point in again.points] == [point["index"] for point in found.points]
+
+
 def test_objectives_that_nobody_knows_are_told(network):
     report = npu.explore(network["model"], {"target": "tcu", "minimise": ["relative_error"]})
     assert not report.front

@@ -132,6 +132,23 @@ impl Exploration {
         Ok(left.into_iter().filter_map(|place| all[place].take()).collect())
     }
 
+    /// The machine at a place of the space; none where its parameters are not as the conditions say.
+    ///
+    /// # Errors
+    ///
+    /// A value that cannot follow the name of a target.
+    pub fn planned(&self, index: u64, context: Context<'_>) -> Result<Option<Planned>, Error> {
+        let planned = self.request.space.point(index)?;
+        let known = parameters(&planned, context);
+        let is_out = |one: &Condition| one.holds(&|name| lookup(&known, name)) == Some(false);
+        Ok(Some(planned).filter(|_| !self.request.space.conditions.iter().any(is_out)))
+    }
+
+    /// Figures of the objectives, of which less is better; none where one is not known.
+    pub fn figures(&self, point: &Point) -> Option<Vec<f64>> {
+        Front::new(&self.request.space).figures(point)
+    }
+
     /// Compiles, times and runs all of `plan` that is not `known` yet, over the host's cores; `done` gets each point as
     /// it comes.
     pub fn evaluate_all(

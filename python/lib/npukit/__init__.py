@@ -14,7 +14,7 @@ Everything here calls what the command `npu` calls: reports have the keys of its
 from . import errors, frameworks
 from ._npukit import version as _version
 from .errors import Error
-from .exploration import Exploration, explore
+from .exploration import Exploration, explore, search
 from .frameworks import from_keras, from_torch
 from .machines import Machine, Words, assemble, disassemble, machine
 from .models import Model, load, zoo, zoo_names
@@ -45,6 +45,7 @@ __all__ = [
     "load",
     "machine",
     "read",
+    "search",
     "target",
     "targets",
     "zoo",

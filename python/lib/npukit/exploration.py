@@ -121,6 +121,80 @@ def explore(
     bound tells that others beat them are left out. `resume` names a file to which each point is added as it is known;
     an exploration goes on from it.
     """
+    begin = time.monotonic()
+    numbers = arguments.numbers(calibrate, preprocess, rescale, quantise)
+    job = job_of(models, space, samples, numbers, {"sample": sample, "seed": seed, "exhaustive": exhaustive})
+    native = job.native
+    known, file = ([], None) if resume is None else opened(native, pathlib.Path(resume))
+    try:
+        if executor is None:
+            report = here(native, known, file, progress)
+        else:
+            report = spread(job, known, file, spreader(executor), progress, begin)
+    finally:
+        if file is not None:
+            file.close()
+    return Exploration(native, json.loads(report))
+
+
+def search(
+    models: Model | Sequence[Model],
+    space: Mapping[str, Any] | Path | str,
+    trials: int,
+    *,
+    sampler: Any = None,
+    seed: int = 0,
+    samples: Arrays | None = None,
+    calibrate: Arrays | None = None,
+    preprocess: Values | None = None,
+    rescale: str | None = None,
+    quantise: str | None = None,
+    progress: Progress = None,
+) -> Exploration:
+    """As `explore`, of a space too large for all of its points: so many of them, which Optuna chooses by what it has seen.
+
+    `sampler` is one of Optuna's; without one it is NSGA-II for several objectives, and the tree-structured Parzen
+    estimator for one, with the seed. No point is evaluated twice.
+    """
+    optuna = needed("optuna", "search", "optuna")
+    begin = time.monotonic()
+    numbers = arguments.numbers(calibrate, preprocess, rescale, quantise)
+    native = job_of(models, space, samples, numbers, {"sample": None, "seed": seed, "exhaustive": True}).native
+    choices = native.choices()
+    objectives = json.loads(native.finish([], [], 0.0))["objectives"]
+    several = len(objectives) > 1
+    usual = optuna.samplers.NSGAIISampler if several else optuna.samplers.TPESampler
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(directions=["minimize"] * len(objectives), sampler=sampler or usual(seed=seed))
+    found: dict[int, str] = {}
+    with Bar(progress) as shown:
+        for trial_number in range(trials):
+            trial = study.ask()
+            index = 0
+            for name, count in choices:
+                index = index * count + trial.suggest_int(name, 0, count - 1)
+            planned = None if index in found else native.planned(index)
+            if planned is not None:
+                found[index] = native.evaluate(planned)
+            figures = native.figures(found[index]) if index in found else None
+            if figures is None or not json.loads(found[index])["feasible"]:
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            else:
+                study.tell(trial, figures)
+            if shown is not None:
+                shown("search", trial_number + 1, trials)
+    report = native.finish(list(found.values()), [], time.monotonic() - begin)
+    return Exploration(native, json.loads(report))
+
+
+def job_of(
+    models: Model | Sequence[Model],
+    space: Mapping[str, Any] | Path | str,
+    samples: Arrays | None,
+    numbers: dict[str, Any],
+    more: dict[str, Any],
+) -> Job:
+    """What is explored."""
     all_models = [models] if isinstance(models, Model) else list(models)
     if not all_models:
         raise ValueError("an exploration needs a model")
@@ -133,24 +207,10 @@ def explore(
         "reading": readings[0],
         "space": text_of(space),
         "samples": arguments.arrays(samples),
-        "numbers": arguments.numbers(calibrate, preprocess, rescale, quantise),
-        "sample": sample,
-        "seed": seed,
-        "exhaustive": exhaustive,
+        "numbers": numbers,
+        **more,
     }
-    begin = time.monotonic()
-    job = Job(exploring, held)
-    native = job.native
-    known, file = ([], None) if resume is None else opened(native, pathlib.Path(resume))
-    try:
-        if executor is None:
-            report = here(native, known, file, progress)
-        else:
-            report = spread(job, known, file, spreader(executor), progress, begin)
-    finally:
-        if file is not None:
-            file.close()
-    return Exploration(native, json.loads(report))
+    return Job(exploring, held)
 
 
 def opened(native: _npukit.Exploration, path: pathlib.Path) -> tuple[list[str], Any]:

@@ -40,7 +40,8 @@ impl<'a> Front<'a> {
         self.best.iter().find(|(_, best)| beats(best, &figures)).map(|(index, _)| *index)
     }
 
-    fn figures(&self, point: &Point) -> Option<Figures> {
+    /// Figures of a point in the order of the objectives, of which less is better; none where one is not known.
+    pub fn figures(&self, point: &Point) -> Option<Figures> {
         let figure = |objective: &Objective| {
             let value = point.metric(objective.metric)?;
             Some(if objective.metric.more_is_better { -value } else { value })

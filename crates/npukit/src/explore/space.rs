@@ -159,6 +159,13 @@ impl Space {
         indices.into_iter().map(|index| self.point(index)).collect()
     }
 
+    /// What a point is chosen by, what changes last first: a name and how many values it has.
+    pub fn choices(&self) -> Vec<(String, usize)> {
+        let own = [("target".to_owned(), self.targets.len())];
+        let others = self.parameters.iter().chain(&self.options);
+        own.into_iter().chain(others.map(|choice| (choice.name.clone(), choice.values.len()))).collect()
+    }
+
     /// Refuses conditions on what is neither a figure nor a parameter of a machine.
     pub(super) fn check_names(&self, machines: &[BTreeMap<String, Value>]) -> Result<(), SpaceError> {
         for condition in &self.conditions {
@@ -178,7 +185,7 @@ impl Space {
     }
 
     /// The point at a place: what is last by name changes first.
-    fn point(&self, index: u64) -> Result<Planned, Error> {
+    pub(super) fn point(&self, index: u64) -> Result<Planned, Error> {
         let mut left = index;
         let mut next = |count: usize| {
             let place = (left % count as u64) as usize;
