@@ -317,6 +317,6 @@ def toml(value: Any) -> str:
     """A value as TOML has it."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{json.dumps(str(key))} = {toml(part)}" for key, part in value.items()) + " }"
-    if isinstance(value, (range, list, tuple, set)) or hasattr(value, "tolist") and getattr(value, "ndim", 0):
+    if isinstance(value, (range, list, tuple, set)) or bool(getattr(value, "ndim", False)):
         return "[" + ", ".join(toml(part) for part in value) + "]"
     return json.dumps(value.item() if hasattr(value, "item") else str(value) if hasattr(value, "spec") else value)
