@@ -98,14 +98,14 @@ fn text(report: &Report) -> String {
         0 => String::new(),
         resumed => format!(", {} known before", thousands(resumed as u64)),
     };
-    let rate = format!("{} in {:.2} s", count(report.layers, "layer"), report.seconds);
     let front: Vec<&Point> = report.points.iter().filter(|point| point.pareto).collect();
     let mut text = facts([
         (
             "points",
             format!("{}, {feasible} feasible{pruned}{resumed}", thousands(report.points.len() as u64)),
         ),
-        ("compiled", rate),
+        ("compiled", count(report.layers, "layer")),
+        ("seconds", format!("{:.2}", report.seconds)),
         ("objectives", report.objectives.join(", ")),
         ("front", format!("{} that no other beats", count(front.len(), "point"))),
     ]);
