@@ -26,7 +26,5 @@ mod _npukit {
     #[pymodule_export]
     use super::program::{Program, read};
     #[pymodule_export]
-    use super::verbs::{
-        assemble, codes, disassemble, isa, parameters, resolve, targets, version, zoo, zoo_list,
-    };
+    use super::verbs::{assemble, disassemble, isa, parameters, resolve, targets, version, zoo, zoo_list};
 }

@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{self, Named};
 use crate::context::{Files, Held};
-use crate::program::Program;
+use crate::program::{Program, plain};
 use crate::source::{Compilation, Reading};
 use crate::work::run;
 
@@ -42,8 +42,6 @@ impl Model {
         let files = Files(Arc::clone(&held));
         let (inputs, outputs) = run(py, None, move || {
             let ports = source.ports(files.context())?;
-            let plain =
-                |ports: Vec<npukit::Port>| ports.into_iter().map(|port| (port.name, port.shape)).collect();
             Ok((plain(ports.inputs), plain(ports.outputs)))
         })?;
         Ok(Self { path, held, options, inputs, outputs })

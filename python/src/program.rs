@@ -178,6 +178,7 @@ fn meaning_of(name: Option<&str>) -> PyResult<Meaning> {
     }
 }
 
-fn plain(ports: Vec<npukit::Port>) -> Vec<Port> {
+/// Names and shapes.
+pub fn plain(ports: Vec<npukit::Port>) -> Vec<Port> {
     ports.into_iter().map(|port| (port.name, port.shape)).collect()
 }

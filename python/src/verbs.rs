@@ -91,12 +91,6 @@ pub fn zoo<'py>(py: Python<'py>, name: &str, seed: u64) -> PyResult<(String, Bou
     Ok((json(&report), PyBytes::new(py, &bytes)))
 }
 
-/// Every code of an error and what it means.
-#[pyfunction]
-pub fn codes() -> Vec<(&'static str, &'static str)> {
-    npukit::error_codes().into_iter().map(|code| (code.name, code.meaning)).collect()
-}
-
 /// The version of npukit.
 #[pyfunction]
 pub fn version() -> &'static str {

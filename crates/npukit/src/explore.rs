@@ -67,6 +67,18 @@ pub struct Request {
     pub exhaustive: bool,
 }
 
+impl Request {
+    /// The model at `path` for a machine.
+    pub(crate) fn source(&self, path: &str, planned: &Planned) -> Source {
+        Source {
+            options: planned.options.clone(),
+            model: self.model.clone(),
+            calibration: self.calibration.clone(),
+            ..Source::model(path, &planned.target)
+        }
+    }
+}
+
 /// A network that is read once for all points.
 struct Prepared {
     path: String,
@@ -117,19 +129,18 @@ impl Exploration {
         let _phase = Phase::begin("plan points");
         let space = &self.request.space;
         let all = space.points(self.request.sample, self.request.seed)?;
+        let points = all.len();
         let known: Vec<Known> = all.par_iter().map(|point| parameters(point, context)).collect();
         space.check_names(&known)?;
-        let mut left: Vec<usize> = (0..all.len()).collect();
+        let mut left: Vec<(Planned, Known)> = all.into_iter().zip(known).collect();
         for condition in &space.conditions {
             let before = left.len();
-            // What is not known of a machine is not told by its parameters.
-            left.retain(|&place| condition.holds(&|name| lookup(&known[place], name)) != Some(false));
+            left.retain(|(_, known)| may_hold(condition, known));
             if left.is_empty() && before > 0 {
-                return Err(SpaceError::Empty { condition: condition.to_string(), points: all.len() }.into());
+                return Err(SpaceError::Empty { condition: condition.to_string(), points }.into());
             }
         }
-        let mut all: Vec<Option<Planned>> = all.into_iter().map(Some).collect();
-        Ok(left.into_iter().filter_map(|place| all[place].take()).collect())
+        Ok(left.into_iter().map(|(planned, _)| planned).collect())
     }
 
     /// The machine at a place of the space; none where its parameters are not as the conditions say.
@@ -140,8 +151,8 @@ impl Exploration {
     pub fn planned(&self, index: u64, context: Context<'_>) -> Result<Option<Planned>, Error> {
         let planned = self.request.space.point(index)?;
         let known = parameters(&planned, context);
-        let is_out = |one: &Condition| one.holds(&|name| lookup(&known, name)) == Some(false);
-        Ok(Some(planned).filter(|_| !self.request.space.conditions.iter().any(is_out)))
+        let may_be = self.request.space.conditions.iter().all(|condition| may_hold(condition, &known));
+        Ok(may_be.then_some(planned))
     }
 
     /// Figures of the objectives, of which less is better; none where one is not known.
@@ -171,7 +182,9 @@ impl Exploration {
         if prunes {
             left.par_iter_mut().for_each(|(planned, point)| self.bound(planned, point, context));
             // What may be best comes first.
-            left.sort_by(|(_, a), (_, b)| a.bound_milliseconds.total_cmp_none_last(b.bound_milliseconds));
+            // Default: those without a bound come last.
+            let bound = |point: &Point| point.bound_milliseconds.unwrap_or(f64::INFINITY);
+            left.sort_by(|(_, a), (_, b)| bound(a).total_cmp(&bound(b)));
         }
         let (mut pruned, mut front) = (Vec::new(), Front::new(&self.request.space));
         found.values().for_each(|point| front.add(point));
@@ -222,7 +235,7 @@ impl Exploration {
         point.area = instance.area();
         let (Some(peak), Some(mhz)) = (instance.macs_per_cycle(), instance.clock_mhz()) else { return };
         let cycles = self.networks.iter().map(|network| {
-            let source = self.source(network, planned);
+            let source = self.request.source(&network.path, planned);
             let survey: Survey = source.of_model(network.model.clone(), context).ok()?.survey().ok()?;
             Some((survey.macs?.saturating_sub(survey.host_macs) as f64 / peak).ceil())
         });
@@ -257,12 +270,9 @@ impl Exploration {
         planned: &Planned,
         context: Context<'_>,
     ) -> Result<ModelPoint, Error> {
-        let source = self.source(network, planned);
-        let mut origin = source.of_model(network.model.clone(), context)?;
-        if origin.instance.quantisation().is_some() {
-            origin.admit()?;
-        }
-        let (origin, compiled) = source.compiled(source.quantised(origin, context)?, context)?;
+        let source = self.request.source(&network.path, planned);
+        let origin = source.of_model(network.model.clone(), context)?;
+        let (origin, compiled) = source.compiled(source.prepared(origin, context)?, context)?;
         let program = compiled.report();
         let time = match timed(&*compiled, &TimeOptions::default()) {
             Ok(time) => Some(time),
@@ -289,15 +299,6 @@ impl Exploration {
             snr_db: comparison.and_then(|found| found.snr_db),
             argmax_agree: comparison.and_then(|found| found.argmax_agree),
         })
-    }
-
-    fn source(&self, network: &Prepared, planned: &Planned) -> Source {
-        Source {
-            options: planned.options.clone(),
-            model: self.request.model.clone(),
-            calibration: self.request.calibration.clone(),
-            ..Source::model(&network.path, &planned.target)
-        }
     }
 }
 
@@ -333,6 +334,11 @@ fn parameters(planned: &Planned, context: Context<'_>) -> Known {
     known
 }
 
+/// Whether a condition may hold of a machine: what is not known of it is not told by its parameters.
+fn may_hold(condition: &Condition, known: &Known) -> bool {
+    condition.holds(&|name| lookup(known, name)) != Some(false)
+}
+
 /// What is called `name`, which may be the end of a full name.
 fn lookup(known: &Known, name: &str) -> Option<Value> {
     let is_end = |full: &str| full.strip_suffix(name).is_some_and(|path| path.ends_with('.'));
@@ -345,15 +351,4 @@ fn told(error: &Error) -> String {
     let more = diagnostics.len().saturating_sub(1);
     let first = diagnostics.first().map_or_else(|| error.to_string(), |first| first.message.clone());
     if more == 0 { first } else { format!("{first} (and {more} more)") }
-}
-
-/// The order of numbers of which some are not known: these come last.
-trait NoneLast {
-    fn total_cmp_none_last(self, other: Self) -> std::cmp::Ordering;
-}
-
-impl NoneLast for Option<f64> {
-    fn total_cmp_none_last(self, other: Self) -> std::cmp::Ordering {
-        self.unwrap_or(f64::INFINITY).total_cmp(&other.unwrap_or(f64::INFINITY))
-    }
 }

@@ -154,7 +154,11 @@ impl Source {
 
     /// The model for its instance: not rescaled, but quantised where the instance asks for it.
     pub(crate) fn load(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
-        let mut origin = self.read(inputs, context)?;
+        self.prepared(self.read(inputs, context)?, context)
+    }
+
+    /// A model that was read, as [`Self::load`] gives it.
+    pub(crate) fn prepared(&self, mut origin: Origin, context: Context<'_>) -> Result<Origin, Error> {
         if origin.instance.quantisation().is_some() {
             // Before samples are evaluated for nothing.
             origin.admit()?;

@@ -27,6 +27,11 @@ def path(given: Path) -> str:
     return os.fspath(given)
 
 
+def shapes(ports: Sequence[tuple[str, Sequence[int]]]) -> dict[str, tuple[int, ...]]:
+    """Shapes of ports by name."""
+    return {name: tuple(shape) for name, shape in ports}
+
+
 def arrays(given: Arrays | None) -> list[tuple[str | None, np.ndarray]]:
     """Arrays with the names of their inputs."""
     if given is None:

@@ -30,12 +30,12 @@ class Model:
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the inputs by name."""
-        return {name: tuple(shape) for name, shape in self._native.inputs}
+        return arguments.shapes(self._native.inputs)
 
     @property
     def outputs(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the outputs by name."""
-        return {name: tuple(shape) for name, shape in self._native.outputs}
+        return arguments.shapes(self._native.outputs)
 
     def check(
         self,

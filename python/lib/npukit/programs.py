@@ -32,12 +32,12 @@ class Program:
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the inputs by name, of one sample."""
-        return {name: tuple(shape) for name, shape in self._native.inputs}
+        return arguments.shapes(self._native.inputs)
 
     @property
     def outputs(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the outputs by name, of one sample."""
-        return {name: tuple(shape) for name, shape in self._native.outputs}
+        return arguments.shapes(self._native.outputs)
 
     def run(
         self,

@@ -55,8 +55,7 @@ impl Journal {
 
     /// The line of a point.
     pub fn line(point: &Point) -> String {
-        // A point is a map of names to numbers, texts and lists: it always serialises.
-        line(&serde_json::to_value(point).unwrap_or_default())
+        line(&serde_json::to_value(point).expect("names, numbers, texts and lists always serialise"))
     }
 
     /// Reads what an exploration of these inputs has written. The last line may be cut off anywhere: it does not count.

@@ -185,7 +185,7 @@ impl Space {
     }
 
     /// The point at a place: what is last by name changes first.
-    pub(super) fn point(&self, index: u64) -> Result<Planned, Error> {
+    pub(crate) fn point(&self, index: u64) -> Result<Planned, Error> {
         let mut left = index;
         let mut next = |count: usize| {
             let place = (left % count as u64) as usize;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::point::{METRICS, Point};
+use crate::verbs::time::quoted;
 
 /// A line for each point: its place and target, what was chosen, every figure, and what it is worth.
 pub(crate) fn csv(points: &[Point]) -> String {
@@ -32,13 +33,9 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Cells as a line, in quotes where they need them (RFC 4180).
+/// Cells as a line.
 fn line(cells: &[String]) -> String {
-    let cell = |cell: &String| {
-        let needs = cell.contains([',', '"', '\n', '\r']);
-        if needs { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.clone() }
-    };
-    cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\n"
+    cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n"
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::explore::{Condition, Exploration, Explored, Journal, Metric, Planned, Point, csv, scatter};
 pub use crate::explore::{Request, Space};
 use crate::rescale::Calibration;
-use crate::source::Source;
 use crate::targets::resolve;
 use crate::verbs::compile::compile;
 
@@ -170,8 +169,9 @@ impl Report {
 
     /// All points as JSON, a line each.
     pub fn lines(&self) -> String {
-        // A point is a map of names to numbers, texts and lists: it always serialises.
-        let line = |point: &Point| serde_json::to_string(point).unwrap_or_default() + "\n";
+        let line = |point: &Point| {
+            serde_json::to_string(point).expect("names, numbers, texts and lists always serialise") + "\n"
+        };
         self.points.iter().map(line).collect()
     }
 
@@ -217,16 +217,7 @@ impl Report {
 ///
 /// Those of [`compile`].
 pub fn files(request: &Request, point: &Point, context: Context<'_>) -> Result<Vec<ArtifactFile>, Error> {
-    let options = request.space.options.iter().filter_map(|choice| {
-        let value = point.parameters.get(&choice.name)?;
-        Some((choice.name.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
-    });
-    let planned = Planned {
-        index: point.index,
-        target: point.target.clone(),
-        parameters: point.parameters.clone(),
-        options: options.collect(),
-    };
+    let planned = request.space.point(point.index)?;
     let instance = resolve(&planned.target, context.reader)?;
     let mut files = Vec::new();
     if let Some(text) = instance.config_text() {
@@ -236,13 +227,7 @@ pub fn files(request: &Request, point: &Point, context: Context<'_>) -> Result<V
         files.push(ArtifactFile { name: format!("best.{ending}"), bytes: text.into_bytes() });
     }
     for path in &request.models {
-        let source = Source {
-            options: planned.options.clone(),
-            model: request.model.clone(),
-            calibration: request.calibration.clone(),
-            ..Source::model(path, &planned.target)
-        };
-        files.extend(compile(&source, context)?.1);
+        files.extend(compile(&request.source(path, &planned), context)?.1);
     }
     Ok(files)
 }

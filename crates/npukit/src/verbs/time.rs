@@ -238,8 +238,8 @@ fn write_instructions(time: &TimeReport, out: &mut dyn Write) -> io::Result<()> 
     Ok(())
 }
 
-/// A field of a CSV file, in quotes where it needs them.
-fn quoted(text: &str) -> String {
+/// A field of a CSV file, in quotes where it needs them (RFC 4180).
+pub(crate) fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
