@@ -89,6 +89,8 @@ pub enum Command {
     Time(Box<TimeArgs>),
     /// List every node of a model that the target cannot take, and what to change
     Check(CheckArgs),
+    /// Show what a model or an artifact does on a page for a browser, or in figures
+    Report(Box<ReportArgs>),
     /// Compile models for many machines, and tell which no other beats
     Explore(Box<ExploreArgs>),
     /// Check golden vectors, all that are found in the paths
@@ -425,6 +427,12 @@ pub struct RunArgs {
     /// behind it, it is written: `.npy`, `.npz`, `.csv` or `.hex`.
     #[arg(long, value_name = "DUMP", help_heading = OUTPUT)]
     pub dump: Vec<String>,
+    /// Waveforms of what each unit does when, for GTKWave and Surfer
+    ///
+    /// Beside them are how GTKWave (`.gtkw`) and Surfer (`.sucl`) show them: `gtkwave x.gtkw`,
+    /// `surfer x.fst --command-file x.sucl`.
+    #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT)]
+    pub waves: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub hand: HandArgs,
@@ -527,7 +535,7 @@ pub struct TimeArgs {
     pub samples: Option<PathBuf>,
     /// Write what each unit does when, for Perfetto
     ///
-    /// <https://ui.perfetto.dev> opens it. The trace is protobuf, which is small, when the name ends in .pftrace or .perfetto-trace; of the format of the
+    /// <https://ui.perfetto.dev> opens it. The trace is protobuf, which is small, when the name ends in .pftrace or .perfetto-trace; waveforms when it ends in .fst; of the format of the
     /// target's own tools when it ends as theirs do; else Chrome's JSON.
     #[arg(long, value_name = "OUT.pftrace", help_heading = OUTPUT)]
     pub trace: Option<PathBuf>,
@@ -581,6 +589,48 @@ pub struct CheckArgs {
     pub lowering: CompileOptions,
 }
 
+/// `npu report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub source: SourceArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    /// Samples to run, each layer beside float
+    ///
+    /// As for `npu run`. Without them nothing is known of values.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub meaning: MeaningArgs,
+    /// The page: one file, which opens without a network
+    #[arg(short, long, value_name = "FILE.html", help_heading = OUTPUT)]
+    pub output: Option<PathBuf>,
+    /// A page, or what `npu report --json` printed, to stand beside this one
+    ///
+    /// Of another target, another strategy or another version.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub against: Option<String>,
+    /// Folder for figures: `roofline.svg`, `timeline.svg`
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    pub svg: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub options: TimeOptions,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
+}
+
 /// `npu explore`
 #[derive(Debug, Args)]
 pub struct ExploreArgs {
@@ -627,6 +677,9 @@ pub struct ExploreArgs {
     /// A picture of the points by the first two objectives
     #[arg(long, value_name = "FILE.svg", help_heading = OUTPUT)]
     pub svg: Option<PathBuf>,
+    /// A page for a browser with all points, to choose among them
+    #[arg(long, value_name = "FILE.html", help_heading = OUTPUT)]
+    pub html: Option<PathBuf>,
     /// The best point by a figure, as `latency`
     #[arg(long, value_name = "FIGURE", help_heading = OUTPUT)]
     pub best: Option<String>,

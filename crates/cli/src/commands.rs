@@ -21,6 +21,7 @@ mod layers;
 mod lint;
 mod man;
 mod outputs;
+mod report;
 mod run;
 mod targets;
 mod time;
@@ -55,6 +56,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Eval(args) => eval::run(args),
         Command::Time(args) => time::run(args),
         Command::Check(args) => check::run(args),
+        Command::Report(args) => report::run(args),
         Command::Explore(args) => explore::run(args),
         Command::Conform(args) => conform::run(args),
         Command::Demo(args) => demo::run(args),

@@ -16,7 +16,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ]),
     ("run", &[
         ("npu run m.onnx --target tcu:pynqz1 --input x.npy -o y.npz", "Compile, run bit-exactly, compare with float"),
-        ("npu run out/m_onnx_pynqz1.tmodel --input x.npy", "Run what was compiled"),
+        ("npu run out/m_onnx_pynqz1.tmodel --input x.npy --waves m.fst", "Run what was compiled, and draw its units for GTKWave"),
         ("npu run p.s --target tcu --mem dram0=x.npy --dump acc[0:4]", "Run a program in assembly and show a memory"),
         ("npu run m.onnx --input x.npy --labels y.npy --min-accuracy 90%", "Fail below an accuracy, on the target of npu.toml"),
     ]),
@@ -82,6 +82,11 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu format k.pasm --target drra", "Print a program, laid out"),
         ("npu format k.pasm --target drra -o k.pasm", "Lay it out in its place"),
         ("npu format k.pasm --target drra --check", "Fail if it is laid out otherwise"),
+    ]),
+    ("report", &[
+        ("npu report m.onnx --target tcu --input x.npy -o report.html", "Show layers, units, memories and values"),
+        ("npu report m.onnx --target opu --against report.html -o both.html", "Put another target beside it"),
+        ("npu report m.onnx --target tcu --svg figures/", "Draw the roofline and the timeline for a paper"),
     ]),
     ("explore", &[
         ("npu explore m.onnx --space space.toml", "Compile a model for every machine of a space"),

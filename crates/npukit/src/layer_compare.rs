@@ -10,11 +10,13 @@
 //! | module | is |
 //! |---|---|
 //! | `instrumented` | programs that give out the results of layers |
+//! | `magnitudes` | how large values are |
 //! | `part` | a layer as a graph, and how one sample does in it |
 //! | `advice` | what would certainly help |
 
 mod advice;
 mod instrumented;
+mod magnitudes;
 mod part;
 
 use std::collections::{BTreeMap, HashSet};
@@ -33,6 +35,7 @@ use crate::inputs::Sample;
 use crate::origin::Origin;
 use crate::samples::{DumpedTensor, Stack};
 use instrumented::InstrumentedProgram;
+use magnitudes::Magnitudes;
 pub use part::Figures;
 use part::Part;
 
@@ -53,6 +56,9 @@ pub struct LayerError {
     /// Errors and ranges; none when its results are not in memory as they are, or do not fit there.
     #[serde(flatten)]
     pub figures: Option<Figures>,
+    /// Sizes of its results on the machine and in float; too many for a report to print.
+    #[serde(skip)]
+    pub(crate) magnitudes: Option<[Magnitudes; 2]>,
 }
 
 /// The first layer or input at which the machine and the network in float part ways.
@@ -209,6 +215,7 @@ fn layers(run: &Run<'_>, parts: &[Option<Part>], samples: &[SampleResult]) -> Ve
             operators: part.as_ref().map_or_else(Vec::new, |part| part.operators()),
             exponent: part.as_ref().map_or(0, |part| part.exponent),
             saturations: counted(&layer.name),
+            magnitudes: sums.as_ref().map(part::Sums::magnitudes),
             figures: sums.map(|sums| sums.figures()),
             name: layer.name,
             results: layer.results,

@@ -39,6 +39,7 @@ mod test_vectors;
 mod underflow;
 pub mod verbs;
 mod verdict;
+mod waves;
 mod weights;
 
 pub use accuracy::Options as AccuracyOptions;
@@ -93,6 +94,7 @@ pub mod report {
     pub use crate::summary::{Histogram, Summary};
     pub use crate::underflow::{Report as UnderflowReport, Used};
     pub use crate::verdict::{MemoryFill, Risk, SaturationRisk, Verdict};
+    pub use crate::waves::Waves;
     pub use crate::weights::Weight;
     #[doc(inline)]
     pub use npukit_target::{

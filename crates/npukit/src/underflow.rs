@@ -34,6 +34,10 @@ pub struct Used {
 pub struct Report {
     /// Bits of the number format.
     pub bits: u32,
+    /// Elements of inputs rounded to 0, over all samples.
+    pub input_elements: u64,
+    /// By input, those with none left out unless they use few bits.
+    pub inputs: Vec<Used>,
     /// Results rounded to 0, over all samples.
     pub results: u64,
     /// By layer, those with none left out unless they use few bits.
@@ -101,6 +105,8 @@ impl Statistic for Usage {
 /// What to look at while the float evaluator runs.
 pub(crate) struct Watch {
     format: Format,
+    /// The inputs of the evaluated graph that are no integers.
+    inputs: Vec<(ValueId, String)>,
     /// The values of the evaluated graph that layers end in, with the layer's name.
     layers: Vec<(ValueId, String)>,
     /// Whether a layer ends in the value, by number.
@@ -147,7 +153,11 @@ impl Watch {
                 }
             }
         }
-        Some(Self { format, layers: watched, is_watched, empty })
+        let is_float = |id: &ValueId| graph.value(*id).info.element.is_float();
+        let named = |id: ValueId| (id, graph.value(id).name.clone());
+        let inputs: Vec<_> = graph.inputs.iter().copied().filter(is_float).map(named).collect();
+        inputs.iter().for_each(|(id, _)| is_watched[id.0 as usize] = true);
+        Some(Self { format, inputs, layers: watched, is_watched, empty })
     }
 
     /// Nothing seen yet.
@@ -155,7 +165,7 @@ impl Watch {
         self.empty.clone()
     }
 
-    /// Notes a value if a layer ends in it.
+    /// Notes a value if it is an input, or a layer ends in it.
     pub fn note(&self, seen: &mut Observations<Usage>, id: ValueId, tensor: &Tensor) {
         if self.is_watched.get(id.0 as usize) == Some(&true) {
             seen.note(id, tensor);
@@ -164,13 +174,18 @@ impl Watch {
 
     /// The report, with the constants of the compiled graph.
     pub fn report(&self, seen: &Observations<Usage>, compiled: &Graph) -> Report {
-        let of_layer = |(id, name): &(ValueId, String)| seen.get(*id).map(|usage| usage.used(name));
-        let layers: Vec<Used> = self.layers.iter().filter_map(of_layer).collect();
+        let used = |(id, name): &(ValueId, String)| seen.get(*id).map(|usage| usage.used(name));
+        let [inputs, layers] =
+            [&self.inputs, &self.layers].map(|values| values.iter().filter_map(used).collect::<Vec<Used>>());
+        let underflows = |all: &[Used]| all.iter().map(|used| used.underflows).sum();
+        let is_worth_telling = |used: &Used| used.underflows > 0 || used.is_poor();
         let (constants, weights) = constants(compiled, self.format.step);
         Report {
             bits: self.format.bits,
-            results: layers.iter().map(|layer| layer.underflows).sum(),
-            layers: layers.into_iter().filter(|layer| layer.underflows > 0 || layer.is_poor()).collect(),
+            input_elements: underflows(&inputs),
+            results: underflows(&layers),
+            inputs: inputs.into_iter().filter(is_worth_telling).collect(),
+            layers: layers.into_iter().filter(is_worth_telling).collect(),
             constants,
             weights,
         }
@@ -212,13 +227,12 @@ impl Report {
     /// What its user should know of: tensors that vanish, or nearly.
     pub fn warning(&self) -> Option<String> {
         let poor = |all: &[Used]| all.iter().filter(|used| used.is_poor()).count() as u64;
-        let (layers, weights) = (poor(&self.layers), poor(&self.weights));
-        let first = self.layers.iter().chain(&self.weights).find(|used| used.is_poor())?;
+        let kinds = [(&self.inputs, "input"), (&self.layers, "layer"), (&self.weights, "constant")];
+        let first = kinds.iter().flat_map(|(all, _)| *all).find(|used| used.is_poor())?;
+        let counts: Vec<String> = kinds.iter().map(|(all, kind)| counted(poor(all), kind)).collect();
         Some(format!(
-            "{} and {} use no more than {FEW} of {} bits, the first of them `{}`: small \
-             values vanish in rounding",
-            counted(layers, "layer"),
-            counted(weights, "constant"),
+            "{} use no more than {FEW} of {} bits, the first of them `{}`: small values vanish in rounding",
+            counts.join(", "),
             self.bits,
             first.name
         ))

@@ -31,6 +31,7 @@ pub mod host;
 pub mod isa;
 pub mod lint;
 pub mod list;
+pub mod report;
 pub mod run;
 pub mod time;
 pub mod version;

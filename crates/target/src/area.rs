@@ -10,6 +10,9 @@ pub struct Area {
     pub dsp: Option<f64>,
     /// Block RAMs of 36 kbit.
     pub bram: Option<f64>,
+    /// UltraRAMs of 288 kbit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uram: Option<f64>,
     /// Lookup tables of six inputs.
     pub lut: Option<f64>,
     /// What the figures are: `estimate` and by what, or of which synthesis.
@@ -26,6 +29,7 @@ impl Area {
         match name {
             "dsp" => self.dsp,
             "bram" => self.bram,
+            "uram" => self.uram,
             "lut" => self.lut,
             _ => None,
         }
@@ -33,7 +37,7 @@ impl Area {
 
     /// The figures that are known, by name.
     pub fn values(&self) -> impl Iterator<Item = (String, Value)> + use<> {
-        let all = [("dsp", self.dsp), ("bram", self.bram), ("lut", self.lut)];
+        let all = [("dsp", self.dsp), ("bram", self.bram), ("uram", self.uram), ("lut", self.lut)];
         all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::from(value?))))
     }
 }
@@ -47,6 +51,13 @@ pub fn block_rams(words: u64, bits: u64, is_dual: bool) -> f64 {
     let halves = shapes.map(|(deep, wide)| words.div_ceil(*deep) * bits.div_ceil(*wide)).min();
     // Default: there are shapes.
     halves.unwrap_or(0) as f64 / 2.0
+}
+
+/// UltraRAMs for a memory of `words` words of `bits` bits.
+///
+/// Source: AMD UG573, 4096 words of 72 bits.
+pub const fn ultra_rams(words: u64, bits: u64) -> f64 {
+    (words.div_ceil(4096) * bits.div_ceil(72)) as f64
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ mod time;
 mod trace;
 mod vectors;
 
-pub use area::{Area, block_rams};
+pub use area::{Area, block_rams, ultra_rams};
 pub use benchmark::{Bar, Benchmark, Figure, Measure};
 pub use breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
 pub use cache::{Cache, CacheKey, digest};
@@ -84,5 +84,5 @@ pub use term::Term;
 pub use time::{
     Bound, FlagTime, InstructionTime, KindTime, LayerTime, Roofline, TimeOptions, TimeReport, UnitTime, Wait,
 };
-pub use trace::{TraceFormat, TraceReport, write_trace};
+pub use trace::{TraceFormat, TraceReport, record, write_trace};
 pub use vectors::{Case, Outcome};

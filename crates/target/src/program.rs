@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use npukit_numeric::Tensor;
-use npukit_trace::Recorder;
+use npukit_trace::{MemoryMap, Recorder};
 
 use crate::error::TargetError;
 use crate::lint::Finding;
@@ -235,6 +235,11 @@ pub trait Compiled: Send + Sync {
     /// [`TargetError::Unsupported`] when the target has no trace; options as for [`Self::time`].
     fn record(&self, _options: &TimeOptions, _recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
         Err(self.unsupported("time --trace"))
+    }
+
+    /// Who needs which places of each memory when, of a program whose `time` was reported; empty where nobody tells.
+    fn memory_maps(&self, _time: &TimeReport) -> Vec<MemoryMap> {
+        Vec::new()
     }
 
     /// Writes what each unit does when, as a Chrome trace.

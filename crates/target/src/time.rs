@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use npukit_trace::Moments;
 use serde::Serialize;
 
 use crate::run_options::Meaning;
@@ -175,4 +176,11 @@ pub struct TimeReport {
     /// By instruction; too many for a report to print.
     #[serde(skip)]
     pub instructions: Vec<InstructionTime>,
+}
+
+impl TimeReport {
+    /// When each instruction begins, were they one after the other.
+    pub fn moments(&self) -> Moments {
+        Moments::new(self.instructions.iter().map(|instruction| (instruction.layer, instruction.cycles)))
+    }
 }

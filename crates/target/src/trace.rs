@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use npukit_trace::{About, Chrome, Counts, PERFETTO_EXTENSIONS, Perfetto, Recorder};
+use npukit_trace::{
+    About, Chrome, Counts, FST_EXTENSION, Fst, PERFETTO_EXTENSIONS, Perfetto, Recorder, Sink,
+};
 use serde::Serialize;
 
 use crate::breakdown::OUTSIDE;
@@ -17,12 +19,18 @@ pub enum TraceFormat {
     Chrome,
     /// Perfetto's protobuf.
     Perfetto,
+    /// Waveforms, which GTKWave and Surfer read.
+    Fst,
 }
 
 impl TraceFormat {
-    /// That of files whose names end in `extension`, without the dot: JSON, unless it is one of Perfetto's.
+    /// That of files whose names end in `extension`, without the dot: JSON, unless it is one of another.
     pub fn of_extension(extension: &str) -> Self {
-        if PERFETTO_EXTENSIONS.contains(&extension) { Self::Perfetto } else { Self::Chrome }
+        match extension {
+            FST_EXTENSION => Self::Fst,
+            _ if PERFETTO_EXTENSIONS.contains(&extension) => Self::Perfetto,
+            _ => Self::Chrome,
+        }
     }
 }
 
@@ -67,6 +75,32 @@ pub fn write_trace(
     chosen: Option<Vec<bool>>,
     out: &mut dyn Write,
 ) -> Result<TraceReport, TargetError> {
+    let names = chosen.as_ref().map(|chosen| {
+        let layers = layers(compiled);
+        let shown = layers.iter().zip(chosen).filter(|(_, shown)| **shown);
+        shown.map(|(name, _)| name.clone()).collect()
+    });
+    let (_, counts) = match format {
+        TraceFormat::Chrome => record(compiled, options, time, chosen, Chrome::new(out)),
+        TraceFormat::Perfetto => record(compiled, options, time, chosen, Perfetto::new(out)),
+        TraceFormat::Fst => record(compiled, options, time, chosen, Fst::new(out)),
+    }?;
+    let Counts { tracks, slices, waits, values, flows } = counts;
+    Ok(TraceReport { tracks, slices, waits, counter_values: values, flows, layers: names })
+}
+
+/// Tells `sink` what each unit of a program does when, as [`write_trace`] does, and gives the cycles of the whole.
+///
+/// # Errors
+///
+/// Those of [`Compiled::record`]; what the sink refuses.
+pub fn record<'a>(
+    compiled: &(impl Compiled + ?Sized),
+    options: &TimeOptions,
+    time: &TimeReport,
+    chosen: Option<Vec<bool>>,
+    sink: impl Sink + 'a,
+) -> Result<(u64, Counts), TargetError> {
     let about = About {
         program: compiled.report().name,
         clock_mhz: time.clock_mhz,
@@ -74,16 +108,7 @@ pub fn write_trace(
         cycles: time.cycles.values().copied().max().unwrap_or(0),
         layers: layers(compiled),
     };
-    let names = chosen.as_ref().map(|chosen| {
-        let shown = about.layers.iter().zip(chosen).filter(|(_, shown)| **shown);
-        shown.map(|(name, _)| name.clone()).collect()
-    });
-    let mut recorder = match format {
-        TraceFormat::Chrome => Recorder::new(Chrome::new(out), about, chosen),
-        TraceFormat::Perfetto => Recorder::new(Perfetto::new(out), about, chosen),
-    };
+    let mut recorder = Recorder::new(sink, about, chosen);
     let cycles = compiled.record(options, &mut recorder)?;
-    let Counts { tracks, slices, waits, values, flows } =
-        recorder.finish(cycles).map_err(TargetError::failed)?;
-    Ok(TraceReport { tracks, slices, waits, counter_values: values, flows, layers: names })
+    Ok((cycles, recorder.finish(cycles).map_err(TargetError::failed)?))
 }

@@ -68,7 +68,7 @@ impl<W: Write> Sink for Chrome<W> {
     }
 
     fn track(&mut self, track: Track, shown: &Shown<'_>) -> io::Result<()> {
-        let Shown { name, parent, unit } = *shown;
+        let Shown { name, parent, unit, .. } = *shown;
         let above = parent.and_then(|parent| self.names.get(parent.0.checked_sub(1)?));
         let name = above.map_or_else(|| name.to_owned(), |(above, _)| format!("{above}: {name}"));
         self.names.push((name.clone(), unit.map(str::to_owned)));
@@ -146,14 +146,20 @@ impl std::fmt::Display for Microseconds {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use crate::model::Role;
 
     fn trace(clock_mhz: Option<f64>, cycles: &[(u64, u64)]) -> Json {
         let mut bytes = Vec::new();
         let mut trace = Chrome::new(&mut bytes);
         let program = "a \"program\"".to_owned();
         trace.begin(&About { program, clock_mhz, ..About::default() }).unwrap();
-        trace.track(Track(1), &Shown { name: "unit", parent: None, unit: None }).unwrap();
-        trace.track(Track(2), &Shown { name: "bytes", parent: Some(Track(1)), unit: Some("B") }).unwrap();
+        trace.track(Track(1), &Shown { name: "unit", role: Role::Unit, parent: None, unit: None }).unwrap();
+        trace
+            .track(
+                Track(2),
+                &Shown { name: "bytes", role: Role::Counter, parent: Some(Track(1)), unit: Some("B") },
+            )
+            .unwrap();
         for &(start, end) in cycles {
             let details = [("layer", Value::Text("conv\n1")), ("n", Value::Number(5))];
             let flows = [Flow::From(7), Flow::To(8)];

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use crate::map::{Mapping, MemoryMap, Moments};
+
 /// The largest memory of which all places are remembered.
 const MOST_PLACES: u64 = 1 << 22;
 
 /// The places of a memory, as the instructions of a program read and write them.
 #[derive(Debug)]
-pub struct Lives {
+pub struct Lives<'a> {
     places: u64,
     /// By place, up to the last one that was used.
     held: Vec<Option<Held>>,
@@ -16,13 +18,15 @@ pub struct Lives {
     uses: BTreeMap<usize, usize>,
     /// By instruction, how many more places are needed from it on.
     changes: Vec<i64>,
+    /// The map that is drawn, when one is asked for.
+    mapping: Option<Mapping<'a>>,
 }
 
 /// What a place holds.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    /// Who wrote it; the first instruction for what was there before.
-    writer: usize,
+    /// Who wrote it; none for what was there before.
+    writer: Option<usize>,
     is_load: bool,
     /// The last one that read it.
     reader: Option<usize>,
@@ -37,7 +41,7 @@ pub struct Found {
     pub live: Vec<u64>,
 }
 
-impl Lives {
+impl<'a> Lives<'a> {
     /// A memory of that many places; none when they are too many to be remembered.
     pub fn new(places: u64) -> Option<Self> {
         (places <= MOST_PLACES).then(|| Self {
@@ -46,20 +50,38 @@ impl Lives {
             unused: HashSet::new(),
             uses: BTreeMap::new(),
             changes: Vec::new(),
+            mapping: None,
         })
+    }
+
+    /// The map of a memory of that many places, whose instructions `uses` tells of, by when they begin; none when the places
+    /// are too many to be remembered, or none is used.
+    pub fn map(
+        name: &str,
+        unit: &str,
+        places: u64,
+        moments: &'a Moments,
+        tell: impl FnOnce(&mut Self),
+    ) -> Option<MemoryMap> {
+        let mut lives = Self::new(places)?;
+        lives.mapping = Some(Mapping::new(moments));
+        tell(&mut lives);
+        lives.end();
+        let map = lives.mapping.take()?.finish();
+        (map.used > 0).then(|| MemoryMap { name: name.to_owned(), unit: unit.to_owned(), places, ..map })
     }
 
     /// An instruction reads `places`. Those beyond the memory do not count.
     pub fn read(&mut self, instruction: usize, places: impl Iterator<Item = u64>) {
         let limit = self.places;
         for place in places.filter(|place| *place < limit) {
-            let before = Held { writer: 0, is_load: false, reader: None };
+            let before = Held { writer: None, is_load: false, reader: None };
             let Some(held) = self.at(place) else { continue };
             let held = held.get_or_insert(before);
             held.reader = Some(instruction);
             let Held { writer, is_load, .. } = *held;
-            if is_load && self.unused.remove(&writer) {
-                self.uses.insert(writer, instruction);
+            if let Some(load) = writer.filter(|writer| is_load && self.unused.remove(writer)) {
+                self.uses.insert(load, instruction);
             }
         }
     }
@@ -68,9 +90,9 @@ impl Lives {
     pub fn write(&mut self, instruction: usize, places: impl Iterator<Item = u64>, is_load: bool) {
         let limit = self.places;
         for place in places.filter(|place| *place < limit) {
-            let held = Held { writer: instruction, is_load, reader: None };
-            if let Some(old) = self.at(place).and_then(|place| place.replace(held)) {
-                self.lived(old);
+            let held = Held { writer: Some(instruction), is_load, reader: None };
+            if let Some(old) = self.at(place).and_then(|held_before| held_before.replace(held)) {
+                self.lived(place, old);
             }
             if is_load {
                 self.unused.insert(instruction);
@@ -80,8 +102,7 @@ impl Lives {
 
     /// What was found, of a program of so many instructions.
     pub fn finish(mut self, instructions: usize) -> Found {
-        let held = std::mem::take(&mut self.held);
-        held.into_iter().flatten().for_each(|held| self.lived(held));
+        self.end();
         self.changes.resize(instructions, 0);
         let mut level = 0;
         let live = self.changes.iter().map(|change| {
@@ -89,6 +110,14 @@ impl Lives {
             u64::try_from(level).unwrap_or(0) // Default: every place is given up after it was needed.
         });
         Found { live: live.collect(), uses: self.uses }
+    }
+
+    /// What places still hold has lived.
+    fn end(&mut self) {
+        let held = std::mem::take(&mut self.held);
+        let held = held.into_iter().enumerate();
+        held.filter_map(|(place, held)| Some((place as u64, held?)))
+            .for_each(|(place, held)| self.lived(place, held));
     }
 
     /// What a place holds.
@@ -101,12 +130,16 @@ impl Lives {
     }
 
     /// A place was needed from its writer to its last reader.
-    fn lived(&mut self, held: Held) {
+    fn lived(&mut self, place: u64, held: Held) {
         let Some(reader) = held.reader else { return };
+        if let Some(mapping) = &mut self.mapping {
+            mapping.lived(place, held.writer, reader);
+        }
         if self.changes.len() < reader + 2 {
             self.changes.resize(reader + 2, 0);
         }
-        for (at, change) in [(held.writer, 1), (reader + 1, -1)] {
+        // Default: what was there before is needed from the first instruction on.
+        for (at, change) in [(held.writer.unwrap_or(0), 1), (reader + 1, -1)] {
             if let Some(sum) = self.changes.get_mut(at) {
                 *sum += change;
             }

@@ -43,11 +43,28 @@ impl About {
     }
 }
 
+/// What a track is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The layers, as the machine is with them.
+    Layers,
+    /// What a unit does.
+    Unit,
+    /// What a unit waits for: the unit is the parent.
+    Waits,
+    /// A number: of a unit that is the parent, or without a parent of the whole machine.
+    Counter,
+    /// The program from start to end.
+    Program,
+}
+
 /// How a track is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown<'a> {
     /// Its name.
     pub name: &'a str,
+    /// What it is for.
+    pub role: Role,
     /// The track it stands below, if it belongs to one.
     pub parent: Option<Track>,
     /// The unit of its values, if it is a counter.

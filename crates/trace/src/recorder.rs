@@ -4,7 +4,7 @@ mod counter;
 
 use std::io;
 
-use crate::model::{About, Flow, Interval, Shown, Sink, Track, Value};
+use crate::model::{About, Flow, Interval, Role, Shown, Sink, Track, Value};
 use counter::{Counter, Sums};
 
 /// Windows of the counters of a program, at least; at most there are twice as many.
@@ -133,14 +133,15 @@ impl<'a> Recorder<'a> {
         };
         recorder.written = recorder.sink.begin(&recorder.about);
         if !recorder.about.layers.is_empty() {
-            recorder.layers = Some(recorder.track(&Shown { name: "layers", parent: None, unit: None }));
+            recorder.layers =
+                Some(recorder.track(&Shown { name: "layers", role: Role::Layers, parent: None, unit: None }));
         }
         recorder
     }
 
     /// The track of a unit, below those before it, with its counters.
     pub fn unit(&mut self, name: &str, measures: Measures) -> Track {
-        let track = self.track(&Shown { name, parent: None, unit: None });
+        let track = self.track(&Shown { name, role: Role::Unit, parent: None, unit: None });
         if let Some(lane) = self.lane(track) {
             if measures.utilisation {
                 lane.counters.push(Counter::sum(Sums::Busy));
@@ -154,7 +155,7 @@ impl<'a> Recorder<'a> {
 
     /// A number that rises and falls, of which the most in each window is shown.
     pub fn gauge(&mut self, name: &str, unit: &'static str) -> Track {
-        let track = self.track(&Shown { name, parent: None, unit: Some(unit) });
+        let track = self.track(&Shown { name, role: Role::Counter, parent: None, unit: Some(unit) });
         if let Some(lane) = self.lane(track) {
             lane.counters.push(Counter::peak(track));
         }
@@ -235,7 +236,7 @@ impl<'a> Recorder<'a> {
 
     /// The program from start to end.
     fn whole(&mut self, cycles: u64) {
-        let track = self.track(&Shown { name: "program", parent: None, unit: None });
+        let track = self.track(&Shown { name: "program", role: Role::Program, parent: None, unit: None });
         let (name, time) = (self.about.program.clone(), self.about.time());
         let details =
             [("cycle", Value::Number(0)), ("cycles", Value::Number(cycles)), ("time", Value::Text(time))];
@@ -283,7 +284,8 @@ impl<'a> Recorder<'a> {
         if let Some(track) = self.lane(unit)?.waits {
             return Some(track);
         }
-        let track = self.track(&Shown { name: "waits for", parent: Some(unit), unit: None });
+        let track =
+            self.track(&Shown { name: "waits for", role: Role::Waits, parent: Some(unit), unit: None });
         self.lane(unit)?.waits = Some(track);
         Some(track)
     }
@@ -327,7 +329,7 @@ impl<'a> Recorder<'a> {
             Some(track) => track,
             None => {
                 let (name, unit_name) = counter.shown();
-                self.track(&Shown { name, parent: Some(unit), unit: Some(unit_name) })
+                self.track(&Shown { name, role: Role::Counter, parent: Some(unit), unit: Some(unit_name) })
             }
         };
         counter.track = Some(track);

@@ -3,6 +3,7 @@
 //! [`Config`] is an instance; [`Op`] an instruction; [`Program`] what the compiler makes and drivers load;
 //! [`Machine`] runs it; [`Clock`] says how long instructions take.
 
+mod area;
 mod artifact;
 mod benchmarks;
 mod clock;

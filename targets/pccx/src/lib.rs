@@ -3,6 +3,7 @@
 //! [`Config`] is an instance; [`Op`] an instruction; [`Machine`] executes them; [`WeightImage`] is what
 //! its engines multiply by.
 
+mod area;
 mod artifact;
 mod bench;
 mod benchmarks;

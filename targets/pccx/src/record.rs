@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_trace::{Flow, Found, Lives, Measures, Recorder, Slice, Track, Value, Wait};
+use npukit_trace::{Flow, Found, Lives, Measures, MemoryMap, Moments, Recorder, Slice, Track, Value, Wait};
 
 use crate::clock::{Span, Timeline};
 use crate::config::Config;
@@ -110,6 +110,17 @@ const fn measures(engine: Engine) -> Measures {
 /// words.
 fn lives(config: &Config, ops: &[Op]) -> Option<Found> {
     let mut lives = Lives::new(config.l2_words.into())?;
+    tell(ops, &mut lives);
+    Some(lives.finish(ops.len()))
+}
+
+/// Who needs which words of L2 when.
+pub fn memory_map(config: &Config, ops: &[Op], moments: &Moments) -> Option<MemoryMap> {
+    Lives::map("L2", "words", config.l2_words.into(), moments, |lives| tell(ops, lives))
+}
+
+/// Tells who reads and who writes L2.
+fn tell(ops: &[Op], lives: &mut Lives<'_>) {
     let mut banks = Banks::default();
     for (index, op) in ops.iter().enumerate() {
         let Use { reads, writes } = Use::of(&banks, op);
@@ -123,5 +134,4 @@ fn lives(config: &Config, ops: &[Op]) -> Option<Found> {
         }
         banks.step(op);
     }
-    Some(lives.finish(ops.len()))
 }

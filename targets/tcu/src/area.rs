@@ -21,7 +21,7 @@ pub fn area(config: &Config) -> Area {
     let slices = width.div_ceil(FACTOR_BITS).pow(2) as f64;
     let lanes = config.array_size as f64;
     let dsp = Some(slices * (lanes * lanes + lanes));
-    Area { dsp, bram: Some(memories(config, width.into())), lut: None, basis: BASIS.to_owned() }
+    Area { dsp, bram: Some(memories(config, width.into())), basis: BASIS.to_owned(), ..Area::default() }
 }
 
 fn memories(config: &Config, scalar_bits: u64) -> f64 {

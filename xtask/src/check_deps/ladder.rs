@@ -54,7 +54,7 @@ const LADDER: &[Rung<'_>] = &[
     rung(2, "npukit-trace"),
     only(2, "npukit-decoders", &["npukit-graph", "npukit-numeric"]),
     rung(3, "npukit-target"),
-    rung(4, "npukit-explore"),
+    rung(4, "npukit-report"),
     rung(4, "npukit-conform"),
     rung(4, "npukit-zoo"),
     only(TARGETS, "npukit-testing", TESTING),

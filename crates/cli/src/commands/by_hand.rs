@@ -6,6 +6,7 @@ use npukit::verbs::run::{Expectations, Hand, HandReport, Request, run_by_hand};
 use npukit::{DumpRequest, Held, Limits};
 
 use super::layers::latency;
+use super::run::waves;
 use super::{context, remarks};
 use crate::answer::Answer;
 use crate::args::RunArgs;
@@ -30,11 +31,11 @@ pub fn run(args: &RunArgs, mut request: Request) -> Result<Answer, Failure> {
     request.hand = hand(args)?;
     request.dump = false;
     let files = request.hand.dumps.iter().filter_map(|dump| dump.path.as_ref()).map(Path::new);
-    check_apart(args.output.iter().map(PathBuf::as_path).chain(files))?;
+    check_apart(args.output.iter().chain(&args.waves).map(PathBuf::as_path).chain(files))?;
     let (report, files) = run_by_hand(&request, context())?;
     let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));
     let dumps = files.dumps.iter().map(|(path, bytes)| (PathBuf::from(path), &bytes[..]));
-    write_all(&outputs.chain(dumps).collect::<Vec<_>>())?;
+    write_all(&outputs.chain(dumps).chain(waves(args, files.waves.as_ref())).collect::<Vec<_>>())?;
     Ok(Answer::new(text(&report), &report).with_success(report.expectations.failed.is_empty()))
 }
 

@@ -30,6 +30,9 @@ pub fn run(args: &ExploreArgs) -> Result<Answer, Failure> {
     if let Some(path) = &args.svg {
         written.push((path.clone(), report.svg(&request.space).into_bytes()));
     }
+    if let Some(path) = &args.html {
+        written.push((path.clone(), report.page().into_bytes()));
+    }
     if let Some(objective) = &args.best {
         let best = report.best_by(objective, condition.as_ref())?.clone();
         report.best = Some(best.index);

@@ -183,7 +183,8 @@ pub fn decibels(ratio: Option<f64>) -> String {
 /// Tensors that a number format rounds to zero, or nearly; nothing when there are none worth telling of.
 pub fn underflow(report: Option<&UnderflowReport>) -> String {
     let Some(report) = report else { return String::new() };
-    let worth = report.layers.iter().map(|used| (used, "results"));
+    let worth = report.inputs.iter().map(|used| (used, "input"));
+    let worth = worth.chain(report.layers.iter().map(|used| (used, "results")));
     let worth = worth.chain(report.weights.iter().map(|used| (used, "constant")));
     let rows: Vec<_> = worth
         .filter(|(used, _)| used.is_poor())

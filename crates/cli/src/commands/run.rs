@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use npukit::Preprocess;
+use npukit::report::Waves;
 use npukit::verbs::run::{Report, Request, run as run_verb};
 
 use super::by_hand;
@@ -38,6 +39,7 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
         max_error: args.max_error,
         check: args.check,
         accuracy: accuracy_options(&args.accuracy),
+        waves: args.waves.as_ref().map(|path| path.display().to_string()),
         ..Request::default()
     };
     if request.is_by_hand(context())? {
@@ -47,12 +49,28 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
     if args.hand.is_used() {
         request.hand = by_hand::hand(args)?;
     }
-    check_apart(args.output.iter().chain(&dump).map(PathBuf::as_path))?;
+    check_apart(args.output.iter().chain(&dump).chain(&args.waves).map(PathBuf::as_path))?;
     let (report, files) = run_verb(&request, context())?;
     let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));
     let dump = dump.iter().zip(&files.dump).map(|(path, bytes)| (path.clone(), &bytes[..]));
-    write_all(&outputs.chain(dump).collect::<Vec<_>>())?;
+    write_all(&outputs.chain(dump).chain(waves(args, files.waves.as_ref())).collect::<Vec<_>>())?;
     Ok(Answer::new(text(&report, &view), &report).with_success(report.failures.is_empty()))
+}
+
+/// The waveforms, and beside them how viewers show them.
+pub(super) fn waves<'a>(
+    args: &RunArgs,
+    waves: Option<&'a Waves>,
+) -> impl Iterator<Item = (PathBuf, &'a [u8])> + use<'a> {
+    let files = args.waves.as_ref().zip(waves).map(|(path, waves)| {
+        let beside = |ending: &str| path.with_extension(ending);
+        [
+            (path.clone(), &waves.fst[..]),
+            (beside("gtkw"), &waves.gtkwave[..]),
+            (beside("sucl"), &waves.surfer[..]),
+        ]
+    });
+    files.into_iter().flatten()
 }
 
 /// The file for every tensor of a model.
@@ -86,8 +104,9 @@ fn text(report: &Report, view: &View) -> String {
         format!("{} ({} of them inputs)", thousands(report.saturations), thousands(report.saturated_inputs));
     lines.push(("saturated values", saturated));
     if let Some(found) = &report.underflow {
-        let rounded =
-            format!("{}, {}", counted(found.results, "result"), counted(found.constants, "constant"));
+        let counts =
+            [(found.input_elements, "input"), (found.results, "result"), (found.constants, "constant")];
+        let rounded = counts.map(|(count, what)| counted(count, what)).join(", ");
         lines.push(("rounded to zero", rounded));
     }
     lines.push(("seconds", format!("{:.3}", report.seconds)));

@@ -100,7 +100,7 @@ pub struct Metric {
 }
 
 /// Every figure that may be an objective.
-pub const METRICS: [Metric; 10] = [
+pub const METRICS: [Metric; 11] = [
     Metric { name: "milliseconds", aliases: &["latency", "latency_ms"], more_is_better: false },
     Metric { name: "cycles", aliases: &[], more_is_better: false },
     Metric { name: "frames_per_second", aliases: &["throughput", "fps"], more_is_better: true },
@@ -110,6 +110,7 @@ pub const METRICS: [Metric; 10] = [
     Metric { name: "argmax_agree", aliases: &["accuracy"], more_is_better: true },
     Metric { name: "dsp", aliases: &[], more_is_better: false },
     Metric { name: "bram", aliases: &[], more_is_better: false },
+    Metric { name: "uram", aliases: &[], more_is_better: false },
     Metric { name: "lut", aliases: &[], more_is_better: false },
 ];
 
@@ -121,7 +122,7 @@ impl Metric {
 
     /// Whether something is known of it before anything is compiled: of time a bound, the area by the parameters.
     pub(super) fn is_bounded(self) -> bool {
-        matches!(self.name, "milliseconds" | "dsp" | "bram" | "lut")
+        matches!(self.name, "milliseconds" | "dsp" | "bram" | "uram" | "lut")
     }
 }
 

@@ -7,6 +7,7 @@ use npukit_numeric::Tensor;
 use npukit_target::Layer;
 use serde::Serialize;
 
+use super::magnitudes::Magnitudes;
 use crate::comparison::{self, difference};
 use crate::error::Error;
 use crate::origin::Origin;
@@ -75,6 +76,8 @@ pub(super) struct Sums {
     underflows: u64,
     /// Of the machine.
     range: [f64; 2],
+    /// On the machine, and of the whole network.
+    magnitudes: [Magnitudes; 2],
 }
 
 /// A layer.
@@ -164,7 +167,8 @@ impl Sums {
     fn new() -> Self {
         let (own, chain) = (comparison::Sums::default(), comparison::Sums::default());
         let range = [f64::INFINITY, f64::NEG_INFINITY];
-        Self { own, chain, bound: Some(0.0), beyond_rounding: 0, underflows: 0, range }
+        let magnitudes = [Magnitudes::new(), Magnitudes::new()];
+        Self { own, chain, bound: Some(0.0), beyond_rounding: 0, underflows: 0, range, magnitudes }
     }
 
     /// Adds a tensor: on the machine, of the layer alone, and of the whole network.
@@ -176,6 +180,8 @@ impl Sums {
             let [found, alone, chain] = [found, alone, chain].map(|x| f64::from(x) * scale);
             self.own.add(found, alone);
             self.chain.add(found, chain);
+            self.magnitudes[0].add(found);
+            self.magnitudes[1].add(chain);
             self.underflows += u64::from(found == 0.0 && alone != 0.0);
             self.range = [self.range[0].min(found), self.range[1].max(found)];
             if let Some(&bound) = bound.and_then(|bound| bound.get(i)) {
@@ -195,7 +201,13 @@ impl Sums {
         self.beyond_rounding += other.beyond_rounding;
         self.underflows += other.underflows;
         self.range = [self.range[0].min(other.range[0]), self.range[1].max(other.range[1])];
+        self.magnitudes.iter_mut().zip(&other.magnitudes).for_each(|(mine, other)| mine.merge(other));
         self
+    }
+
+    /// Sizes of the values on the machine, and of those of the whole network in float.
+    pub fn magnitudes(&self) -> [Magnitudes; 2] {
+        self.magnitudes.clone()
     }
 
     pub fn figures(&self) -> Figures {

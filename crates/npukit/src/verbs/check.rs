@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Problem, Survey, TargetError};
+use npukit_target::{Compiled, Problem, Survey, TargetError};
 
 use crate::Context;
 use crate::batch::machine;
@@ -82,7 +82,7 @@ fn surveyed(source: &Source, mut origin: Origin, _context: Context<'_>) -> Resul
         None => origin.altered_weights()?,
     };
     let risk = SaturationRisk::of(&origin, &weights, 0, None);
-    let report = fitting(origin, &survey, Verdict::of(&survey, risk), &weights, notes);
+    let report = fitting(&origin, &survey, Verdict::of(&survey, risk), &weights, notes);
     Ok(Report { is_compiled: false, ..report })
 }
 
@@ -98,16 +98,27 @@ fn compiled(source: &Source, mut origin: Origin, context: Context<'_>) -> Result
     let saturations = measured.as_ref().map(|(_, saturations)| saturations);
     let weights = origin.altered_weights()?;
     let risk = SaturationRisk::of(&origin, &weights, samples.len(), saturations);
-    let survey = Survey::of(&*compiled);
-    let (verdict, untimed) = Verdict::of(&survey, risk).timed(&*compiled, origin.model.batch);
-    let mut report = fitting(origin, &survey, verdict, &weights, notes);
+    Ok(of_compiled(&origin, &*compiled, risk, &weights, notes))
+}
+
+/// Of a program and what it was compiled from.
+pub(crate) fn of_compiled(
+    origin: &Origin,
+    compiled: &dyn Compiled,
+    risk: SaturationRisk,
+    weights: &[Weight],
+    notes: Vec<String>,
+) -> Report {
+    let survey = Survey::of(compiled);
+    let (verdict, untimed) = Verdict::of(&survey, risk).timed(compiled, origin.model.batch);
+    let mut report = fitting(origin, &survey, verdict, weights, notes);
     report.warnings.extend(untimed);
-    Ok(report)
+    report
 }
 
 /// Of a model that fits.
 fn fitting(
-    origin: Origin,
+    origin: &Origin,
     survey: &Survey,
     verdict: Verdict,
     altered: &[Weight],
@@ -116,7 +127,7 @@ fn fitting(
     let on_chip = OnChip::of(survey);
     let found = on_chip.warning().into_iter().chain(origin.number_warnings()).chain(survey.warnings.clone());
     let warnings = found.chain(weights::warnings(altered)).collect();
-    let Origin { quantisation, rescaling, .. } = origin;
+    let (quantisation, rescaling) = (origin.quantisation.clone(), origin.rescaling.clone());
     Report {
         supported: true,
         is_compiled: true,

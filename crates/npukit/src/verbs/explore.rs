@@ -175,6 +175,15 @@ impl Report {
         self.points.iter().map(line).collect()
     }
 
+    /// A page for a browser, to choose among the points.
+    pub fn page(&self) -> String {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let title = format!("exploration of {}", self.models.join(", "));
+        // Default: numbers, texts and lists always serialise.
+        let exploration = Some(serde_json::to_value(self).unwrap_or_default());
+        npukit_report::Report { version, title, runs: Vec::new(), exploration }.page()
+    }
+
     /// A picture of the points by the first two objectives.
     pub fn svg(&self, space: &Space) -> String {
         scatter(&self.points, space)

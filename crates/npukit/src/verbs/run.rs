@@ -34,6 +34,7 @@ use crate::speed::{Speed, batch, timed};
 use crate::stateful::{Stateful, States};
 use crate::targets::is_artifact;
 use crate::underflow;
+use crate::waves::Waves;
 use crate::{Context, device_dump, quantise, rescale};
 use float_reference::FloatReference;
 
@@ -68,6 +69,8 @@ pub struct Request {
     pub check: bool,
     /// Measures accuracy.
     pub accuracy: Option<accuracy::Options>,
+    /// Where waveforms of what each unit does when will be, when they are asked for.
+    pub waves: Option<String>,
     /// What is for programs that a person wrote.
     pub hand: Hand,
 }
@@ -91,6 +94,11 @@ impl Request {
             return Err(Error::NeedlessOption { path, option });
         }
         Ok(())
+    }
+
+    /// Waveforms of the program, when they are asked for.
+    fn waves(&self, compiled: &dyn Compiled) -> Result<Option<Waves>, Error> {
+        self.waves.as_deref().map(|path| Waves::of(compiled, self.meaning, path)).transpose()
     }
 
     fn requested(&self) -> Requested {
@@ -199,6 +207,8 @@ pub struct Files {
     /// machine has it; with a comparison, `float/NAME` is that of the whole network in float, and
     /// `layer/NAME` that of its layer in float on the machine's operands. All in the model's scale.
     pub dump: Option<Vec<u8>>,
+    /// Waveforms, when asked for.
+    pub waves: Option<Waves>,
 }
 
 /// Runs all samples; also gives the files.
@@ -217,7 +227,8 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     let program = request.source.program_for(&request.inputs, context)?;
     let (mut report, outputs) = ran(&program, request, labels, context)?;
     report.seconds = start.elapsed().as_secs_f64();
-    Ok((report, Files { outputs: outputs.npz(request.raw)?, dump: outputs.dump }))
+    let waves = request.waves(&*program.compiled)?;
+    Ok((report, Files { outputs: outputs.npz(request.raw)?, dump: outputs.dump, waves }))
 }
 
 /// As [`run`], of the program that `request.source` has become.

@@ -5,13 +5,14 @@ use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Problem, ProgramText,
-    Reader, Stepper, Survey, TargetError, bytes_of, failure, instance_name, program_text,
+    Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Problem,
+    ProgramText, Reader, Stepper, Survey, TargetError, bytes_of, failure, instance_name, program_text,
 };
 
 use super::compile::{CONV_BOUNDS, STAGES};
 use super::hand::Written;
 use super::stepper::stepper;
+use crate::area::area;
 use crate::codec::words;
 use crate::config::{Config, settable};
 use crate::isa::isa;
@@ -41,6 +42,10 @@ impl Instance for OpuInstance {
 
     fn macs_per_cycle(&self) -> Option<f64> {
         Some(self.config.timing.macs_per_cycle.into())
+    }
+
+    fn area(&self) -> Option<Area> {
+        Some(area(&self.config))
     }
 
     fn clock_mhz(&self) -> Option<f64> {

@@ -5,14 +5,15 @@ use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, HandProgram,
-    HostSide, Instance, Problem, ProgramText, Reader, Step, Stepper, TargetError, artifact_stem, bytes_of,
-    instance_name, program_text,
+    Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions,
+    HandProgram, HostSide, Instance, Problem, ProgramText, Reader, Step, Stepper, TargetError, artifact_stem,
+    bytes_of, instance_name, program_text,
 };
 
 use super::hand::{Written, filled, waits};
 use super::program::PccxProgram;
 use super::stepper::stepper;
+use crate::area::area;
 use crate::artifact::{assembly, read_memh};
 use crate::check::{text_findings, warnings, word_findings};
 use crate::codec::{Codec, INSTRUCTION_BYTES, decode_program};
@@ -93,6 +94,10 @@ impl Instance for PccxInstance {
 
     fn config(&self) -> serde_json::Value {
         serde_json::to_value(&self.config).unwrap_or_default()
+    }
+
+    fn area(&self) -> Option<Area> {
+        Some(area(&self.config))
     }
 
     fn config_text(&self) -> Option<String> {

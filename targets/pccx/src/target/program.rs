@@ -9,7 +9,7 @@ use npukit_target::{
     Output, Parts, Port, PortError, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult,
     Saturations, Stage, TargetError, TimeOptions, TimeReport, Unset,
 };
-use npukit_trace::Recorder;
+use npukit_trace::{MemoryMap, Recorder};
 
 use super::instance::PccxInstance;
 use crate::check::{Filled, findings, hand_findings, program_warnings};
@@ -21,7 +21,7 @@ use crate::lower::{Executable, OPTIONS};
 use crate::machine::Machine;
 use crate::op::Banks;
 use crate::program::HostOp;
-use crate::record::record;
+use crate::record::{memory_map, record};
 use crate::runtime::Session;
 use crate::timing::cost;
 use crate::{artifact, report};
@@ -304,6 +304,10 @@ impl Compiled for PccxProgram {
         };
         record(config, code, &timeline, layer_of, recorder);
         Ok(timeline.cycles)
+    }
+
+    fn memory_maps(&self, time: &TimeReport) -> Vec<MemoryMap> {
+        memory_map(&self.config, &self.executable.program.code, &time.moments()).into_iter().collect()
     }
 
     fn own_traces(&self) -> &'static [&'static str] {

@@ -19,7 +19,7 @@ use npukit_target::{
     MemoryReport, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult,
     Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset,
 };
-use npukit_trace::Recorder;
+use npukit_trace::{MemoryMap, Recorder};
 
 use super::instance::TcuInstance;
 use meaning::Differences;
@@ -263,6 +263,10 @@ impl Compiled for TcuProgram {
 
     fn record(&self, options: &TimeOptions, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
         self.record_trace(options, recorder)
+    }
+
+    fn memory_maps(&self, time: &TimeReport) -> Vec<MemoryMap> {
+        self.maps(&time.moments())
     }
 
     fn to_model(&self, port: &str, sample: &Tensor) -> Option<Tensor> {

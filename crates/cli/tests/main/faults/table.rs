@@ -37,7 +37,7 @@ impl Row {
 }
 
 #[rustfmt::skip] // A table.
-pub const ROWS: [Row; 18] = [
+pub const ROWS: [Row; 19] = [
     Row { files: 1, step: 1, old: "host pccx commands a.host", new: "host pccx commands b.host", both: "-o out/c.bin",
           reads: "host pccx commands out/c.bin" },
     Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog --no-map",
@@ -67,11 +67,13 @@ pub const ROWS: [Row; 18] = [
           both: "--target tcu --trace out/t.json --by-instruction out/i.csv --samples out/s.bin", reads: "targets" },
     Row { files: 2, step: 2, old: "time a.drra", new: "time b.drra",
           both: "--cycles out/c.txt --trace out/t.json", reads: "targets" },
-    Row { files: 2, step: 4, old: "run d.onnx", new: "run d.onnx --raw",
-          both: "--target tcu --input x.npy -o out/y.npz --dump out/d.npz", reads: "targets" },
+    Row { files: 5, step: 4, old: "run d.onnx", new: "run d.onnx --raw",
+          both: "--target tcu --input x.npy -o out/y.npz --dump out/d.npz --waves out/w.fst", reads: "targets" },
     Row { files: 2, step: 4, old: "run d.onnx", new: "run d.onnx --compare",
           both: "--target tcu --input x.npy --output out/y.npz --dump out/d.npz", reads: "targets" },
-    Row { files: 7, step: 4, old: "explore d.onnx --space a.toml", new: "explore d.onnx --space b.toml",
-          both: "-o out/p.csv --svg out/p.svg --best latency --write out", reads: "targets" },
+    Row { files: 3, step: 3, old: "report d.onnx", new: "report d.onnx --input x.npy",
+          both: "--target tcu -o out/r.html --svg out", reads: "report d.onnx --target tcu --against out/r.html --svg s" },
+    Row { files: 8, step: 4, old: "explore d.onnx --space a.toml", new: "explore d.onnx --space b.toml",
+          both: "-o out/p.csv --svg out/p.svg --html out/p.html --best latency --write out", reads: "targets" },
     Row { files: 23, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
 ];

@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::hand::{DumpRequest, Held, MemFile, Memories, of_values, read, written};
 use crate::source_map::Beside;
 use crate::speed::{Speed, timed};
+use crate::waves::Waves;
 use expectations::Expected;
 
 pub use expectations::{Expectations, FailedExpectation};
@@ -70,6 +71,8 @@ pub struct HandFiles {
     pub outputs: Vec<u8>,
     /// Those of the dumps, by path.
     pub dumps: Vec<(String, Vec<u8>)>,
+    /// Waveforms, when asked for.
+    pub waves: Option<Waves>,
 }
 
 impl Request {
@@ -132,7 +135,8 @@ pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandRepor
     let (outputs, dumps, expectations) = experiment.results()?;
     let compiled = program.compiled()?;
     let (cycles, speed) = cycles_of(&*compiled, ran.cycles, request);
-    let files = experiment.files(&outputs, &dumps)?;
+    let mut files = experiment.files(&outputs, &dumps)?;
+    files.waves = request.waves(&*compiled)?;
     let mut warnings = instance.warnings();
     warnings.extend(text.warnings.iter().cloned());
     warnings.extend(ran.remarks.iter().map(|remark| text.remark(remark)));
@@ -336,7 +340,7 @@ impl<'a> Running<'a> {
             Some(bytes.map(|bytes| (path, bytes)))
         };
         let dumps = dumps.iter().filter_map(file).collect::<Result<_, _>>()?;
-        Ok(HandFiles { outputs: npz(outputs, raw)?, dumps })
+        Ok(HandFiles { outputs: npz(outputs, raw)?, dumps, waves: None })
     }
 }
 

@@ -134,7 +134,9 @@ fn watched(
     let phase = Phase::counting("evaluate in float", samples.len());
     let one = |sample: &Sample| -> Result<_, Error> {
         let mut seen = watch.empty();
-        let outputs = evaluate_with(graph, &tensors(graph, sample)?, |node, results| {
+        let inputs = tensors(graph, sample)?;
+        graph.inputs.iter().zip(&inputs).for_each(|(&id, input)| watch.note(&mut seen, id, input));
+        let outputs = evaluate_with(graph, &inputs, |node, results| {
             node.outputs.iter().zip(results).for_each(|(&id, result)| watch.note(&mut seen, id, result));
         })?;
         phase.advance();

@@ -1,7 +1,7 @@
 //! What each unit does when, for a viewer: [`TcuProgram::record_trace`].
 
 use npukit_target::{TargetError, TimeOptions};
-use npukit_trace::{Flow, Found, Lives, Measures, Recorder, Slice, Track, Wait};
+use npukit_trace::{Flow, Found, Lives, Measures, MemoryMap, Moments, Recorder, Slice, Track, Wait};
 
 use super::TcuProgram;
 use crate::clock::{Happening, Slice as Work, Timeline, Unit, Waiting};
@@ -28,6 +28,25 @@ impl TcuProgram {
         let timeline = self.complete(timeline).map_err(TargetError::failed)?;
         tracks.wait_at_ends(&timeline);
         Ok(timeline.total)
+    }
+}
+
+impl TcuProgram {
+    /// Who needs which vectors of each memory when; the decoder has its instructions one after the other.
+    pub(super) fn maps(&self, moments: &Moments) -> Vec<MemoryMap> {
+        let Program { config, instructions, .. } = &self.program;
+        let memories = [
+            (Memory::Local, config.local_depth),
+            (Memory::Accumulators, config.accumulator_depth),
+            (Memory::Dram0, config.dram0_depth),
+            (Memory::Dram1, config.dram1_depth),
+        ];
+        let map = |(memory, depth): (Memory, u64)| {
+            Lives::map(&memory.to_string(), "vectors", depth, moments, |lives| {
+                tell(instructions, memory, lives)
+            })
+        };
+        memories.into_iter().filter_map(map).collect()
     }
 }
 
@@ -188,6 +207,12 @@ const fn measures(unit: Unit) -> Measures {
 /// many vectors.
 fn lives(ops: &[Op], memory: Memory, depth: u64) -> Option<Found> {
     let mut lives = Lives::new(depth)?;
+    tell(ops, memory, &mut lives);
+    Some(lives.finish(ops.len()))
+}
+
+/// Tells who reads and who writes a memory.
+fn tell(ops: &[Op], memory: Memory, lives: &mut Lives<'_>) {
     for (index, flow) in ops.iter().map(Op::flow).enumerate() {
         let here = |place: &Place| place.memory == memory;
         for Place { run, .. } in flow.reads().filter(here) {
@@ -198,7 +223,6 @@ fn lives(ops: &[Op], memory: Memory, depth: u64) -> Option<Found> {
             lives.write(index, addresses(run, flow.size), is_load);
         }
     }
-    Some(lives.finish(ops.len()))
 }
 
 fn addresses(run: Strided, size: u64) -> impl Iterator<Item = u64> {

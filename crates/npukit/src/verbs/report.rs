@@ -1,0 +1,232 @@
+//! `npu report`: all that is known of a program, as one page for a browser.
+
+mod network;
+
+use npukit_report::{Distribution, Format, Gathering, Run, Timeline, document_of};
+use npukit_target::{Instance, Phase, TargetError, TimeOptions, TimeReport, record};
+use serde::Serialize;
+use serde_json::Value;
+
+pub use npukit_report::Report;
+use npukit_report::figure::{roofline, timeline};
+
+use super::{check, compile, run, time};
+use crate::Context;
+use crate::error::Error;
+use crate::inputs::{InputFile, Preprocess};
+use crate::layer_compare;
+use crate::origin::Origin;
+use crate::program::Program;
+use crate::source::Source;
+use crate::verdict::SaturationRisk;
+
+/// What to report of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// The model or the artifact.
+    pub source: Source,
+    /// Samples to run: without them nothing is said of values.
+    pub inputs: Vec<InputFile>,
+    /// What is done to their values.
+    pub preprocess: Preprocess,
+    /// Options of timing, beside those of the source.
+    pub time: time::Request,
+    /// A page, or what `npu report --json` has printed, to stand beside this one.
+    pub against: Option<String>,
+}
+
+/// What is known of a run, and whether it is a success.
+pub struct Reported {
+    /// What the page shows.
+    pub report: Report,
+    /// Figures for papers: file name and SVG.
+    pub figures: Vec<(&'static str, String)>,
+    /// What its user should know of, and what a model lacks that the target does not take.
+    pub warnings: Vec<String>,
+    /// Whether there is a program.
+    pub success: bool,
+}
+
+/// Compiles, times and, with samples, runs.
+///
+/// A model that the target does not take has a report of why.
+///
+/// # Errors
+///
+/// Those of [`compile`](super::compile::compile), [`time`](super::time::time) and [`run`](super::run::run); but for
+/// [`Error::Refused`]. [`Error::NotReport`] for another file to be held against.
+pub fn report(request: &Request, context: Context<'_>) -> Result<Reported, Error> {
+    let other = request.against.as_deref().map(|path| other(path, context)).transpose()?;
+    let (mut run, figures, warnings) = match made(request, context) {
+        Err(Error::Refused { report }) => (refused(request, &report, context)?, Vec::new(), Vec::new()),
+        made => made?,
+    };
+    let success = run.time.is_some();
+    let mut title = format!("{} on {}", run.model, run.target);
+    if let Some(other) = &other {
+        let label = other.get("label").and_then(Value::as_str);
+        if label == Some(&run.label) {
+            run.label += ", new";
+        }
+        title += &label.map_or_else(String::new, |label| format!(", beside {label}"));
+    }
+    let runs = std::iter::once(json(&run)).chain(other).collect();
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Ok(Reported { report: Report { version, title, runs, exploration: None }, figures, warnings, success })
+}
+
+/// The run of a report that was made before.
+fn other(path: &str, context: Context<'_>) -> Result<Value, Error> {
+    let no_report = |reason: &str| Error::NotReport { path: path.to_owned(), reason: reason.to_owned() };
+    let bytes = context.reader.read(path)?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| no_report("it is no text"))?;
+    let document = document_of(text).ok_or_else(|| {
+        no_report("it is neither a page of `npu report` nor what `npu report --json` prints")
+    })?;
+    let run = document.get("runs").and_then(|runs| runs.get(0)).cloned();
+    run.ok_or_else(|| no_report("it is of an exploration, which has no run"))
+}
+
+fn json(report: &impl Serialize) -> Value {
+    // Reports are maps of strings to numbers, texts and lists: they always serialise.
+    serde_json::to_value(report).unwrap_or_else(|error| {
+        debug_assert!(false, "{error}");
+        Value::Null
+    })
+}
+
+/// What every run says of itself.
+fn about(request: &Request, instance: Option<&dyn Instance>, target: String) -> Run {
+    let format = instance.and_then(Instance::number_format);
+    let format = format.map(|format| Format {
+        name: format.to_string(),
+        step: format.step(),
+        largest: format.largest(),
+    });
+    Run {
+        label: target.clone(),
+        model: request.source.path.clone(),
+        target,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        // Default: the instance of an artifact is not at hand.
+        parameters: instance.map(Instance::parameters).unwrap_or_default(),
+        area: instance.and_then(Instance::area),
+        format,
+        ..Run::default()
+    }
+}
+
+/// Of a model that the target does not take.
+fn refused(request: &Request, report: &check::Report, context: Context<'_>) -> Result<Run, Error> {
+    let instance = request.source.instance(context.reader)?;
+    let run = about(request, Some(&*instance), instance.name());
+    let timeline_missing = Some("the target does not take the model: there is no program".to_owned());
+    Ok(Run { check: Some(json(report)), timeline_missing, ..run })
+}
+
+/// A run with what was made of it, its figures and warnings.
+type Found = (Run, Vec<(&'static str, String)>, Vec<String>);
+
+/// Of a program.
+fn made(request: &Request, context: Context<'_>) -> Result<Found, Error> {
+    let (program, compiled) = program(request, context)?;
+    let time = time::time_program(&program, &request.time, time::Sinks::default(), context)?;
+    let ran = (!request.inputs.is_empty()).then(|| ran(&program, request, context)).transpose()?;
+    let origin = program.origin.as_ref();
+    let instance = origin.map(|origin| &*origin.instance);
+    let (timeline, timeline_missing) = gathered(&program, &time.time)?;
+    let memories = {
+        let _phase = Phase::begin("map memories");
+        program.compiled().memory_maps(&time.time)
+    };
+    let graph = origin.map(|origin| network::network(origin, program.compiled(), &time.time)).transpose()?;
+    let warnings = time.warnings.iter().chain(ran.iter().flat_map(|run| &run.warnings)).cloned();
+    let figures = figures(&time.time, timeline.as_ref(), &time.name);
+    let run = Run {
+        check: origin.map(|origin| checked(origin, &program)).transpose()?.as_ref().map(json),
+        compile: compiled.as_ref().map(json),
+        distributions: ran
+            .as_ref()
+            .and_then(|run| run.layer_compare.as_ref())
+            .map_or_else(Vec::new, |layers| distributions(layers, instance)),
+        run: ran.as_ref().map(json),
+        memories,
+        // Default: of an artifact the network is not known.
+        graph: graph.unwrap_or_default(),
+        timeline,
+        timeline_missing,
+        ..about(request, instance, time.target.clone())
+    };
+    let mut warnings: Vec<String> = warnings.collect();
+    warnings.dedup();
+    Ok((Run { time: Some(json(&time)), ..run }, figures, warnings))
+}
+
+/// The program, and what its compilation says when it is compiled here.
+fn program(request: &Request, context: Context<'_>) -> Result<(Program, Option<compile::Report>), Error> {
+    let Request { source, inputs, .. } = request;
+    if source.is_artifact() || source.is_by_hand(context)? {
+        return Ok((source.program_for(inputs, context)?, None));
+    }
+    let request = compile::Request { source: source.clone(), ..compile::Request::default() };
+    let compile::Made { report, program, .. } = compile::compile_program(&request, context)?;
+    Ok((program, Some(report)))
+}
+
+/// What the samples give, each layer beside float where there is a model.
+fn ran(program: &Program, request: &Request, context: Context<'_>) -> Result<run::Report, Error> {
+    let request = run::Request {
+        source: request.source.clone(),
+        inputs: request.inputs.clone(),
+        preprocess: request.preprocess.clone(),
+        compare: program.origin.is_some(),
+        meaning: request.time.meaning,
+        ..run::Request::default()
+    };
+    Ok(run::run_program(program, &request, context)?.0)
+}
+
+fn checked(origin: &Origin, program: &Program) -> Result<check::Report, Error> {
+    let weights = origin.altered_weights()?;
+    let risk = SaturationRisk::of(origin, &weights, 0, None);
+    Ok(check::of_compiled(origin, program.compiled(), risk, &weights, origin.remarks().notes))
+}
+
+/// What each unit does when, or why that is not known.
+fn gathered(program: &Program, time: &TimeReport) -> Result<(Option<Timeline>, Option<String>), Error> {
+    let _phase = Phase::begin("gather the timeline");
+    let gathering = Gathering::default();
+    match record(program.compiled(), &TimeOptions::default(), time, None, gathering.clone()) {
+        Ok((cycles, _)) => Ok((Some(gathering.timeline(cycles)), None)),
+        Err(error @ TargetError::Unsupported { .. }) => Ok((None, Some(error.to_string()))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn figures(time: &TimeReport, units: Option<&Timeline>, name: &str) -> Vec<(&'static str, String)> {
+    let units = units.and_then(|units| timeline(units, name));
+    let all = [("roofline.svg", roofline(time, name)), ("timeline.svg", units)];
+    all.into_iter().filter_map(|(file, svg)| Some((file, svg?))).collect()
+}
+
+/// How large the results of each layer are that is in memory as it is.
+fn distributions(layers: &layer_compare::Report, instance: Option<&dyn Instance>) -> Vec<Distribution> {
+    let format = instance.and_then(Instance::number_format);
+    let one = |(layer, found): (usize, &layer_compare::LayerError)| {
+        let [chip, float] = found.magnitudes.as_ref()?;
+        let (low, on_chip, in_float) = chip.common(float);
+        let scale = f64::from(found.exponent).exp2();
+        Some(Distribution {
+            layer,
+            name: found.name.clone(),
+            low,
+            chip: on_chip,
+            float: in_float,
+            chip_zeros: chip.zeros,
+            float_zeros: float.zeros,
+            step: format.and_then(|format| format.step()).map(|step| step * scale),
+            largest: format.map(|format| format.largest() * scale),
+        })
+    };
+    layers.layers.iter().enumerate().filter_map(one).collect()
+}

@@ -1,0 +1,71 @@
+//! [`network`]: the network as it was compiled, with the layer of each node.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use npukit_graph::{Graph, Operator, ValueId};
+use npukit_report::{GraphNode, Network};
+use npukit_target::{Compiled, TimeReport};
+
+use crate::error::Error;
+use crate::origin::Origin;
+
+/// The nodes of the graph that `compiled` was lowered from, who uses whose results, and in which layer of `time` each is.
+pub(super) fn network(origin: &Origin, compiled: &dyn Compiled, time: &TimeReport) -> Result<Network, Error> {
+    let graph = origin.prepared()?;
+    let layers = layer_of_each(&graph, compiled, time);
+    let report = compiled.report();
+    let hosts: HashSet<&str> = report.host_steps.iter().map(|step| step.node.as_str()).collect();
+    let node = |(place, (node, macs)): (usize, (&npukit_graph::Node, u64))| {
+        let layer = layers.get(&place).copied();
+        GraphNode {
+            name: node.name.clone(),
+            op: node.op.name().to_owned(),
+            layer: layer.map_or(-1, |layer| layer as i64),
+            place: match layer {
+                _ if hosts.contains(node.name.as_str()) => "host",
+                Some(_) => "chip",
+                None => "",
+            }
+            .to_owned(),
+            macs,
+            shape: node.outputs.first().map_or_else(Vec::new, |&id| graph.shape(id).to_vec()),
+        }
+    };
+    let nodes = graph.nodes.iter().zip(graph.macs_by_node()).enumerate().map(node).collect();
+    Ok(Network { nodes, edges: edges(&graph) })
+}
+
+/// Who makes something and who uses it, each pair once.
+fn edges(graph: &Graph) -> Vec<[usize; 2]> {
+    let producers = graph.producers();
+    let producer = |id: &ValueId| Some(producers.get(id.0 as usize).copied().flatten()?.0 as usize);
+    let edges = graph.nodes.iter().enumerate().flat_map(|(to, node)| {
+        let from: Vec<usize> = node.inputs.iter().filter_map(producer).collect();
+        from.into_iter().map(move |from| [from, to])
+    });
+    let mut edges: Vec<[usize; 2]> = edges.collect();
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}
+
+/// The layer of nodes, by their places: the first layer whose results need them.
+fn layer_of_each(graph: &Graph, compiled: &dyn Compiled, time: &TimeReport) -> BTreeMap<usize, usize> {
+    let places: HashMap<&str, usize> = time.layers.iter().map(|layer| layer.name.as_str()).zip(0..).collect();
+    let node_places: HashMap<&str, usize> =
+        graph.nodes.iter().map(|node| node.name.as_str()).zip(0..).collect();
+    let layers = compiled.layers();
+    let results =
+        |names: &[String]| names.iter().filter_map(|name| graph.find_value(name)).collect::<Vec<_>>();
+    let known: HashSet<ValueId> = layers.iter().flat_map(|layer| results(&layer.results)).collect();
+    let mut found = BTreeMap::new();
+    for layer in &layers {
+        let Some(&place) = places.get(layer.name.as_str()) else { continue };
+        for node in graph.part(&known, &results(&layer.results)).nodes {
+            if let Some(&node) = node_places.get(node.name.as_str()) {
+                found.entry(node).or_insert(place);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,35 @@
+// The selected layer in the side of the page: what is known of it, always in view.
+npukit.chosen = (() => {
+  const { h, button } = npukit.dom;
+  const { int, percent, short, ratio, decibels, known } = npukit.numbers;
+  const { state } = npukit;
+
+  function facts({ time, truth }) {
+    return [
+      time && ["Cycles", `${int(time.cycles)} (${percent(time.share)})`],
+      time && ["MACs", int(time.macs)],
+      time && ["Utilisation", percent(time.utilisation)],
+      time?.roofline && ["Bound", `${time.roofline.bound}, ${ratio(time.roofline.distance)} above`],
+      truth && known(truth.own_max_abs_error) && ["Own error", short(truth.own_max_abs_error)],
+      truth && known(truth.chain_max_abs_error) && ["Chain error", short(truth.chain_max_abs_error)],
+      truth && known(truth.chain_signal_to_noise_db) && ["SNR", decibels(truth.chain_signal_to_noise_db)],
+      truth && ["Saturations", int(truth.saturations)],
+      truth && known(truth.underflows) && ["Underflows", int(truth.underflows)],
+      truth && truth.operators?.length && ["Operators", truth.operators.join(", ")],
+    ].filter(Boolean);
+  }
+
+  function draw(doc, place) {
+    const run = doc.runs[state.run];
+    if (!run || state.layer === null) {
+      return place.replaceChildren(run?.layers.length ? h("p", { class: "quiet" }, "Select a layer in a table, the timeline or the graph: it is then marked everywhere.") : "");
+    }
+    const layer = run.byKey.get(state.layer);
+    const rows = layer ? facts(layer) : [["In this run", "no layer of this name"]];
+    return place.replaceChildren(h("h2", { "data-name": "chosen-name" }, state.layer),
+      h("dl", {}, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+      button("Clear", () => state.select(null, "chosen"), { "data-name": "clear-layer" }));
+  }
+
+  return { draw };
+})();

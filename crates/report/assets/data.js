@@ -1,0 +1,98 @@
+// The document of the page, and its layers: what time, comparison, timeline and values say of one under one key.
+npukit.data = (() => {
+  const list = (value) => (Array.isArray(value) ? value : []);
+
+  /// Keys of names in order: the second of the same name is `NAME #2`.
+  function keysOf(names) {
+    const seen = new Map();
+    return names.map((name) => {
+      const count = (seen.get(name) || 0) + 1;
+      seen.set(name, count);
+      return count === 1 ? name : `${name} #${count}`;
+    });
+  }
+
+  function layersOf(run) {
+    const byKey = new Map();
+    const at = (key, name) => {
+      if (!byKey.has(key)) byKey.set(key, { key, name, order: byKey.size, values: [] });
+      return byKey.get(key);
+    };
+    const add = (items, field) => {
+      const names = items.map((item) => (typeof item === "string" ? item : item.name));
+      return keysOf(names).map((key, index) => {
+        at(key, names[index])[field] = typeof items[index] === "string" ? index : items[index];
+        return key;
+      });
+    };
+    const keys = {
+      time: add(list(run.time?.layers), "time"),
+      truth: add(list(run.run?.truth?.layers), "truth"),
+      timeline: add(list(run.timeline?.layers), "timeline"),
+    };
+    list(run.distributions).forEach((one) => byKey.get(keys.truth[one.layer])?.values.push(one));
+    return { layers: [...byKey.values()], byKey, keys };
+  }
+
+  /// Bare values of a run that more than one section wants.
+  function figures(run) {
+    const { time, check, compile, run: ran } = run;
+    const verdict = check?.verdict;
+    return {
+      clock: time?.clock_mhz ?? verdict?.clock_mhz ?? compile?.clock_mhz ?? null,
+      clockSource: time?.clock_source ?? verdict?.clock_source ?? compile?.clock_source ?? null,
+      cycles: time?.cycles?.model ?? verdict?.cycles ?? compile?.cycles?.model ?? null,
+      latency: time?.latency_ms ?? verdict?.latency_ms ?? compile?.latency_ms ?? null,
+      frames: time?.frames_per_second ?? verdict?.frames_per_second ?? compile?.frames_per_second ?? null,
+      macs: time?.macs ?? verdict?.macs ?? compile?.macs ?? null,
+      onChip: time?.macs_on_chip ?? verdict?.share_of_macs_on_chip ?? compile?.macs_on_chip ?? null,
+      instructions: time?.instructions ?? compile?.instructions ?? null,
+      segments: time?.segments ?? compile?.segments ?? check?.segments ?? null,
+      utilisation: time?.utilisation ?? null,
+      error: ran?.max_abs_error ?? null,
+      relativeError: ran?.relative_error ?? null,
+      rmsError: ran?.rms_error ?? null,
+      snr: ran?.signal_to_noise_db ?? null,
+      saturations: ran?.saturations ?? null,
+      argmax: ran?.argmax_agree ?? null,
+    };
+  }
+
+  /// How full memories are: name, used, of, unit.
+  function memories(run) {
+    const told = list(run.check?.verdict?.memories);
+    if (told.length > 0) return told;
+    return Object.entries(run.compile?.memory || {}).map(([name, memory]) =>
+      ({ name, used: memory.maximum, of: memory.depth, unit: memory.unit, share: memory.maximum / memory.depth }));
+  }
+
+  /// The cycles the timeline and the memory maps cover.
+  function wholeCycles(run) {
+    const map = list(run.memories)[0];
+    return run.timeline?.cycles ?? run.time?.cycles?.model ?? (map ? map.columns * map.cycles_per_column : 1);
+  }
+
+  /// Texts of all parts of a run, each once.
+  function texts(run, field) {
+    const all = [run.check, run.compile, run.time, run.run].flatMap((part) => list(part?.[field]));
+    return [...new Set(all)];
+  }
+
+  /// A tree of parameters as rows of dotted names.
+  function flat(tree, prefix = "") {
+    if (tree === null || typeof tree !== "object") return [[prefix, tree]];
+    const entries = Array.isArray(tree) ? tree.map((item, index) => [String(index), item]) : Object.entries(tree);
+    if (entries.length === 0) return prefix ? [[prefix, null]] : [];
+    if (Array.isArray(tree) && tree.every((item) => typeof item !== "object")) return [[prefix, tree.join(", ")]];
+    return entries.flatMap(([name, value]) => flat(value, prefix ? `${prefix}.${name}` : name));
+  }
+
+  function read() {
+    const doc = JSON.parse(document.getElementById("data").textContent);
+    const runs = list(doc.runs).map((run, index) =>
+      ({ ...run, index, figures: figures(run), ...layersOf(run), cycles: wholeCycles(run) }));
+    return { ...doc, runs };
+  }
+
+  return { list, read, memories, texts, flat };
+})();

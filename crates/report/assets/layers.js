@@ -1,0 +1,81 @@
+// All layers as a table: what each costs, what bounds it, how wrong it is.
+(() => {
+  const { h, freshId, missing } = npukit.dom;
+  const { int, percent, short, ratio, decibels, plural } = npukit.numbers;
+  const { Table, bar } = npukit.table;
+
+  const errorOf = (name) => (row) => row.truth?.[name] ?? null;
+  const timeOf = (name) => (row) => row.time?.[name] ?? null;
+  const boundOf = (name) => (row) => row.time?.roofline?.[name] ?? null;
+
+  const number = (key, label, value, write, hint) => ({ key, label, hint, number: true, value, show: (row) => write(value(row)) });
+
+  function timed(widest) {
+    return [
+      number("cycles", "cycles", timeOf("cycles"), int),
+      { key: "share", label: "share", value: timeOf("share"), number: true, hint: "Share of all cycles; the bar is relative to the largest",
+        show: (row) => (row.time ? bar(row.time.share / widest, percent(row.time.share)) : null) },
+      number("macs", "MACs", timeOf("macs"), int, "Multiply-accumulates"),
+      number("utilisation", "utilisation", timeOf("utilisation"), percent,
+        "Of the multipliers; above 100 % where work overlaps with cycles that count to another layer"),
+      { key: "bound", label: "bound", value: boundOf("bound"), hint: "What the roofline says limits the layer",
+        show: (row) => row.time && h("span", { class: `bound ${row.time.roofline?.bound}` }, row.time.roofline?.bound) },
+      number("distance", "above bound", boundOf("distance"), ratio, "Cycles by those of the roofline bound"),
+    ];
+  }
+
+  function compared() {
+    return [
+      number("own", "own error", errorOf("own_max_abs_error"), short, "Largest difference to the layer in float on the chip's own operands"),
+      number("chain", "chain error", errorOf("chain_max_abs_error"), short, "Largest difference to the whole network in float"),
+      number("snr", "SNR", errorOf("chain_signal_to_noise_db"), decibels, "Signal to noise against the whole network in float"),
+      number("saturations", "saturations", errorOf("saturations"), int, "Results that did not fit the number format"),
+      number("underflows", "underflows", errorOf("underflows"), int, "Results that became zero"),
+    ];
+  }
+
+  function columnsOf(run) {
+    const widest = Math.max(1e-9, ...run.layers.map((layer) => layer.time?.share || 0));
+    return [
+      { key: "order", label: "#", number: true, value: (row) => row.order + 1 },
+      { key: "name", label: "layer", kind: "name", value: (row) => row.name,
+        show: (row) => h("span", { class: "clip", title: row.name }, row.name) },
+      ...(run.time ? timed(widest) : []),
+      ...(run.run?.truth ? compared() : []),
+      ...(run.time ? [number("instructions", "instructions", timeOf("instructions"), int)] : []),
+    ];
+  }
+
+  function filterBox(table, count, total) {
+    const id = freshId("filter");
+    const input = h("input", { id, type: "search", "data-name": "layer-filter", autocomplete: "off", spellcheck: "false" });
+    input.addEventListener("input", () => {
+      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const textOf = (row) => [row.name, row.time?.roofline?.bound, ...(row.truth?.operators || [])].join(" ").toLowerCase();
+      table.filter((row) => words.every((word) => textOf(row).includes(word)));
+      count.textContent = `${int(table.shown().length)} of ${plural(total, "layer")}`;
+    });
+    return h("span", { class: "field" }, h("label", { for: id }, "Filter by name, operator or bound"), input);
+  }
+
+  npukit.addSection({
+    id: "layers", title: "Layers",
+    draw({ body, run, scope }) {
+      if (run.layers.length === 0) return body.append(missing("No layers are known: neither times nor a comparison are in this report."));
+      const columns = columnsOf(run);
+      // The layer's name heads its row, and is what is picked; its place comes behind.
+      [columns[0], columns[1]] = [columns[1], columns[0]];
+      const table = new Table({
+        name: "layers", caption: "Layers in the order of the program", columns, rows: run.layers,
+        keyOf: (row) => row.key, pick: (row) => npukit.state.toggle(row.key, "layers"), empty: "No layer passes the filter.",
+      });
+      const count = h("output", { class: "quiet" }, plural(run.layers.length, "layer"));
+      body.append(h("div", { class: "controls" }, filterBox(table, count, run.layers.length), count));
+      if (!run.run?.truth) body.append(missing("Errors and saturations are not here: the report was made without an input."));
+      if (!run.time) body.append(missing("Cycles are not here: the report was made without a timed program."));
+      body.append(table.element);
+      scope.on("select", (key) => table.choose(key));
+      table.choose(npukit.state.layer);
+    },
+  });
+})();

@@ -1,0 +1,50 @@
+// How figures are written. What is not known is an en dash.
+npukit.numbers = (() => {
+  const DASH = "\u2013";
+  const known = (value) => typeof value === "number" && Number.isFinite(value);
+  const grouped = (value, digits) =>
+    value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+  const int = (value) => (known(value) ? grouped(value, 0) : DASH);
+  const fixed = (value, digits) => (known(value) ? grouped(value, digits) : DASH);
+
+  /// A share between 0 and 1 in percent; a small one that is not zero never reads as zero.
+  function percent(share, digits = 1) {
+    if (!known(share)) return DASH;
+    const least = 10 ** -digits;
+    if (share > 0 && 100 * share < least / 2) return `< ${least.toFixed(digits)} %`;
+    return `${grouped(100 * share, digits)} %`;
+  }
+
+  /// Three significant digits, with a power of ten where the number is far from one.
+  function short(value, digits = 3) {
+    if (!known(value)) return DASH;
+    if (value === 0) return "0";
+    const size = Math.floor(Math.log10(Math.abs(value)));
+    if (size < -4 || size > 9) return value.toExponential(digits - 1).replace("e+", "e");
+    return grouped(value, Math.max(0, digits - 1 - size));
+  }
+
+  /// Thousands and millions by letter, for axes.
+  function compact(value) {
+    if (!known(value)) return DASH;
+    const units = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
+    const unit = units.find(([size]) => Math.abs(value) >= size);
+    const number = unit ? value / unit[0] : value;
+    return Number(number.toPrecision(4)).toString() + (unit ? ` ${unit[1]}` : "");
+  }
+
+  const ratio = (value) => (known(value) ? `${short(value)} \u00d7` : DASH);
+  const decibels = (value) => (known(value) ? `${grouped(value, 1)} dB` : DASH);
+  const plural = (count, one, many = `${one}s`) => `${int(count)} ${count === 1 ? one : many}`;
+
+  /// Cycles as time at a clock, in the unit that reads best; null without a clock.
+  function duration(cycles, mhz) {
+    if (!known(cycles) || !known(mhz) || mhz <= 0) return null;
+    const microseconds = cycles / mhz;
+    if (microseconds < 1) return `${short(1000 * microseconds)} ns`;
+    return microseconds < 1000 ? `${short(microseconds)} \u00b5s` : `${short(microseconds / 1000)} ms`;
+  }
+
+  return { DASH, known, int, fixed, percent, short, compact, ratio, decibels, plural, duration };
+})();

@@ -1,0 +1,62 @@
+// The points of an exploration: their figures, parameters and objectives, and how they are written as CSV.
+npukit.points = (() => {
+  const { list, flat } = npukit.data;
+  const { known } = npukit.numbers;
+
+  const NAMES = {
+    milliseconds: "milliseconds", cycles: "cycles", frames_per_second: "frames a second", instructions: "instructions",
+    relative_error: "error by range", snr_db: "SNR, dB", argmax_agree: "largest class as in float",
+    dsp: "DSP slices", bram: "block RAMs", lut: "lookup tables",
+  };
+  const AREA = ["dsp", "bram", "lut"];
+
+  /// A point with its parameters by dotted name.
+  function pointOf(point) {
+    return { ...point, key: String(point.index), flat: new Map(flat(point.parameters || {})) };
+  }
+
+  function valueOf(key) {
+    if (AREA.includes(key)) return (point) => point.area?.[key] ?? null;
+    if (key in NAMES) return (point) => point[key] ?? null;
+    if (key === "utilisation") return (point) => (point.models?.length === 1 ? point.models[0].utilisation : null);
+    return (point) => point.flat.get(key) ?? null;
+  }
+
+  /// Figures and numeric parameters that at least one point has, each with how it is read and called.
+  function figuresOf(points, parameters) {
+    const candidates = [...Object.entries(NAMES), ["utilisation", "utilisation"], ...parameters.map((name) => [name, name])];
+    return candidates.map(([key, label]) => ({ key, label, isParameter: parameters.includes(key), value: valueOf(key) }))
+      .filter(({ value }) => points.some((point) => known(value(point))));
+  }
+
+  /// `minimise dsp` as a key and a direction.
+  function objectivesOf(texts) {
+    return list(texts).map((text) => {
+      const [verb, ...rest] = text.split(" ");
+      return rest.length ? { key: rest.join(" "), more: verb === "maximise" } : { key: verb, more: false };
+    });
+  }
+
+  function read(exploration) {
+    const points = list(exploration.points).map(pointOf);
+    const parameters = [...new Set(points.flatMap((point) => [...point.flat.keys()]))];
+    return { points, parameters, figures: figuresOf(points, parameters), objectives: objectivesOf(exploration.objectives),
+      pruned: list(exploration.pruned_points).map(pointOf) };
+  }
+
+  /// A cell of CSV: quoted where it would be read otherwise.
+  function cell(value) {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }
+
+  function csv(space, points) {
+    const figures = space.figures.filter((figure) => !figure.isParameter);
+    const columns = [["index", (p) => p.index], ["target", (p) => p.target], ["feasible", (p) => p.feasible], ["pareto", (p) => p.pareto],
+      ...space.parameters.map((name) => [name, (p) => p.flat.get(name)]), ...figures.map(({ key, value }) => [key, value]), ["error", (p) => p.error]];
+    const lines = [columns.map(([name]) => name), ...points.map((point) => columns.map(([, value]) => value(point)))];
+    return `${lines.map((line) => line.map(cell).join(",")).join("\r\n")}\r\n`;
+  }
+
+  return { read, csv };
+})();

@@ -1,0 +1,143 @@
+// What a reader wants to know first: of one run as tiles, of two beside each other with ratios.
+(() => {
+  const { h } = npukit.dom;
+  const { int, fixed, percent, short, ratio, decibels, DASH, known } = npukit.numbers;
+  const { Table, bar } = npukit.table;
+  const { list } = npukit.data;
+
+  const MODELS = { model: null, estimator: "estimator", estimator_undrained: "estimator, undrained" };
+
+  /// Rows of figures: name, value, how it is written, whether more is better (null: neither).
+  function rows(run) {
+    const of = run.figures;
+    const cycles = Object.entries(run.time?.cycles || { model: of.cycles }).sort(([a], [b]) => (b === "model") - (a === "model"));
+    const model = run.time?.cost_model ?? run.check?.verdict?.cost_model;
+    return [
+      ...cycles.map(([name, value]) => [`Cycles (${MODELS[name] ?? (name === "model" ? model ?? "cost model" : name)})`, value, int, false]),
+      ["Latency, ms", of.latency, (value) => fixed(value, 3), false],
+      ["Frames a second", of.frames, (value) => short(value, 4), true],
+      ["Clock, MHz", of.clock, (value) => short(value, 4), null],
+      ["MACs", of.macs, int, null],
+      ["MACs on the chip", of.onChip, percent, true],
+      ["Utilisation", of.utilisation, percent, true],
+      ["Above the roofline bound", run.time?.roofline?.distance, ratio, false],
+      ["Instructions", of.instructions, int, null],
+      ["Segments", of.segments, int, null],
+      ["Largest error", of.error, short, false],
+      ["Largest error by range", of.relativeError, (value) => percent(value, 2), false],
+      ["RMS error", of.rmsError, short, false],
+      ["Signal to noise", of.snr, decibels, true],
+      ["Largest class as in float", of.argmax, percent, true],
+      ["Saturations", of.saturations, int, false],
+    ];
+  }
+
+  function tile(name, value, note) {
+    return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), note && h("dd", { class: "note" }, note));
+  }
+
+  function otherCycles(run) {
+    return Object.entries(run.time?.cycles || {}).filter(([name]) => name !== "model")
+      .map(([name, value]) => `${int(value)} ${MODELS[name] ?? name}`).join(", ");
+  }
+
+  function tiles(run) {
+    const of = run.figures;
+    const roofline = run.time?.roofline;
+    const model = run.time?.cost_model ?? run.check?.verdict?.cost_model;
+    return h("dl", { class: "tiles" },
+      tile("Cycles", int(of.cycles), [model, otherCycles(run)].filter(Boolean).join("; ")),
+      tile("Latency", known(of.latency) ? `${short(of.latency, 4)} ms` : DASH, `${short(of.frames, 4)} frames a second`),
+      tile("Clock", known(of.clock) ? `${short(of.clock, 4)} MHz` : DASH, of.clockSource),
+      tile("MACs", int(of.macs), `${percent(of.onChip)} on the chip`),
+      tile("Utilisation", percent(of.utilisation), "of the multipliers, over all cycles"),
+      tile("Roofline", ratio(roofline?.distance), roofline ? `above the bound, which is ${roofline.bound}` : "not computed"),
+      tile("Instructions", int(of.instructions), `${int(of.segments)} ${of.segments === 1 ? "segment" : "segments"}`),
+      ...errors(run));
+  }
+
+  function errors(run) {
+    const of = run.figures;
+    if (!run.run) return [tile("Error", DASH, "no input was given, so nothing was run")];
+    const agree = known(of.argmax) ? `largest class as in float for ${percent(of.argmax)}` : "";
+    return [
+      tile("Largest error", short(of.error), `${percent(of.relativeError, 2)} of the range; RMS ${short(of.rmsError)}`),
+      tile("Signal to noise", decibels(of.snr), [`${int(run.run.samples)} samples`, agree].filter(Boolean).join("; ")),
+      tile("Saturations", int(of.saturations), `${int(run.run.saturated_inputs)} inputs saturated`),
+    ];
+  }
+
+  function fills(run) {
+    const memories = npukit.data.memories(run);
+    if (memories.length === 0) return npukit.dom.missing("How full the memories get is not known: no program was made.");
+    return new Table({
+      name: "fills", caption: "How full memories get", rows: memories,
+      columns: [
+        { key: "name", label: "memory", value: (row) => row.name },
+        { key: "share", label: "filled", value: (row) => row.share, kind: "wide", show: (row) => bar(row.share, percent(row.share)) },
+        { key: "used", label: "used", number: true, value: (row) => row.used, show: (row) => int(row.used) },
+        { key: "of", label: "of", number: true, value: (row) => row.of, show: (row) => int(row.of) },
+        { key: "unit", label: "unit", value: (row) => row.unit },
+      ],
+    }).element;
+  }
+
+  function verdict(run) {
+    const verdict = run.check?.verdict;
+    if (!verdict) return null;
+    const risk = verdict.saturation;
+    const problems = list(run.check.problems).length;
+    return h("p", { class: verdict.fits && problems === 0 ? "verdict good" : "verdict bad" },
+      h("strong", {}, verdict.fits && problems === 0 ? "The network fits." : "The network does not fit as it is."),
+      ` ${percent(verdict.share_of_macs_on_chip)} of its MACs are on the chip; ${int(verdict.host_steps)} steps are the host's. `,
+      risk ? `Risk of saturation: ${risk.risk}, since ${risk.reason}.` : "");
+  }
+
+  function warnings(run) {
+    const texts = npukit.data.texts(run, "warnings");
+    if (texts.length === 0) return h("div", {}, h("h3", {}, "Warnings"), h("p", { class: "quiet" }, "None."));
+    return h("div", {}, h("h3", {}, `Warnings (${texts.length})`), h("div", { class: "warnings" }, h("ul", {}, texts.map((text) => h("li", {}, text)))));
+  }
+
+  /// Whether the first is better, in a word; nothing where neither is, or next to nothing lies between them.
+  function judged({ value, other, more }) {
+    if (more === null || !known(value) || !known(other) || Math.abs(value - other) <= 0.0005 * Math.abs(other)) return "";
+    return (value > other) === more ? "better" : "worse";
+  }
+
+  /// How two figures differ: by ratio, decibels by difference.
+  function between({ value, other, write, quotient }) {
+    if (write !== decibels) return ratio(quotient);
+    return known(value) && known(other) ? `${value >= other ? "+" : ""}${decibels(value - other)}` : DASH;
+  }
+
+  function beside(doc) {
+    const [ours, theirs] = doc.runs;
+    const others = new Map(rows(theirs).map(([name, value]) => [name, value]));
+    const all = rows(ours).map(([name, value, write, more]) => {
+      const other = others.get(name) ?? null;
+      return { name, value, other, write, more, quotient: known(value) && known(other) && other !== 0 ? value / other : null };
+    });
+    return new Table({
+      name: "beside", caption: `${ours.label} held against ${theirs.label}`, rows: all,
+      columns: [
+        { key: "name", label: "figure", value: (row) => row.name },
+        { key: "ours", label: ours.label, number: true, value: (row) => row.value, show: (row) => row.write(row.value) },
+        { key: "theirs", label: theirs.label, number: true, value: (row) => row.other, show: (row) => row.write(row.other) },
+        { key: "ratio", label: "ratio", number: true, value: (row) => row.quotient, show: between },
+        { key: "judged", label: "which is", value: judged, show: (row) => h("span", { class: judged(row) }, judged(row)) },
+      ],
+    }).element;
+  }
+
+  npukit.addSection({
+    id: "summary", title: "Summary",
+    draw({ body, doc, run }) {
+      if (doc.runs.length === 2) body.append(beside(doc), h("h3", {}, run.label));
+      body.append(h("p", { class: "subject" }, `${run.model} on ${run.target}`, run.format ? `; numbers: ${run.format.name}` : ""));
+      const state = verdict(run);
+      if (state) body.append(state);
+      body.append(tiles(run), h("div", { class: "columns" }, h("div", {}, h("h3", {}, "Memories"), fills(run)), warnings(run)));
+    },
+  });
+})();

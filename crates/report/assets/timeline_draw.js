@@ -1,0 +1,221 @@
+// Draws the timeline: rows of units with their waits and counters, only what is in view, merged below a pixel.
+npukit.timelineDraw = (() => {
+  const { compact, int } = npukit.numbers;
+  const { first } = npukit.slices;
+  const AXIS = 24;
+  const HEIGHTS = { track: 17, wait: 8, counter: 30 };
+  const GAP = 5;
+  const NARROW = 640;
+
+  const gutter = (width) => (width < NARROW ? 4 : 172);
+
+  /// Places of rows from top to bottom. Where it is narrow, names stand above their rows.
+  function layout(rows, width) {
+    const above = width < NARROW ? 13 : 0;
+    let y = AXIS + 4;
+    const placed = rows.map((row) => {
+      const label = row.kind === "wait" ? 0 : above;
+      const gap = row.kind === "wait" ? 1 : GAP;
+      const top = y + gap + label;
+      y = top + HEIGHTS[row.kind];
+      return { ...row, top, height: HEIGHTS[row.kind] };
+    });
+    return { placed, height: y + 6 };
+  }
+
+  /// A view: the context with what is needed to put cycles on it.
+  function viewOf(context, width, range, colours, look) {
+    const left = gutter(width);
+    const scale = (width - left - 4) / (range[1] - range[0]);
+    return { context, width, left, right: width - 4, range, scale, colours, ...look,
+      x: (cycle) => left + (cycle - range[0]) * scale, cycle: (x) => range[0] + (x - left) / scale };
+  }
+
+  function drawAxis(view, height) {
+    const { context, colours } = view;
+    context.font = "11px system-ui, sans-serif";
+    context.textAlign = "center";
+    context.textBaseline = "alphabetic";
+    npukit.plot.ticks(view.range[0], view.range[1], (view.right - view.left) / 100).forEach((mark) => {
+      const x = Math.round(view.x(mark)) + 0.5;
+      context.fillStyle = colours.line;
+      context.fillRect(x, AXIS - 4, 1, height - AXIS);
+      context.fillStyle = colours.muted;
+      const text = view.range[1] - view.range[0] > 20000 ? compact(mark) : int(mark);
+      const half = context.measureText(text).width / 2;
+      context.fillText(text, Math.min(view.right - half, Math.max(view.left + half, x)), AXIS - 9);
+    });
+  }
+
+  function fitted(context, text, room) {
+    if (context.measureText(text).width <= room) return text;
+    let length = text.length;
+    while (length > 1 && context.measureText(`${text.slice(0, length)}\u2026`).width > room) length = Math.floor(length * 0.85);
+    return `${text.slice(0, length)}\u2026`;
+  }
+
+  function drawLabel(view, row) {
+    if (row.kind === "wait") return;
+    const { context, colours } = view;
+    const narrow = view.left < 20;
+    context.font = "12px system-ui, sans-serif";
+    context.textAlign = narrow ? "left" : "right";
+    context.fillStyle = colours.ink;
+    const room = narrow ? view.right : view.left - 12;
+    const x = narrow ? view.left : view.left - 8;
+    const lines = labelLines(row, narrow);
+    lines.forEach((text, at) => {
+      if (at > 0) [context.font, context.fillStyle] = ["11px system-ui, sans-serif", colours.muted];
+      context.fillText(fitted(context, text, room), x, narrow ? row.top - 3 : row.top + Math.min(13, row.height - 4) + 13 * at);
+    });
+  }
+
+  /// A counter's name, `UNIT: WHAT`, takes two lines where there is room, and says its largest value.
+  function labelLines(row, narrow) {
+    if (row.kind !== "counter") return [row.name];
+    const most = `max ${compact(row.most)}${row.unit ? ` ${row.unit}` : ""}`;
+    const [unit, ...what] = row.name.split(": ");
+    return narrow ? [`${row.name}, ${most}`] : [unit, [...what, most].join(", ")];
+  }
+
+  /// How strongly a piece is drawn: what a search or the selected layer leaves out is pale.
+  function strength(view, slices, low, high, layer) {
+    if (view.searched) return slices.hits(low, high) > 0 ? 1 : 0.1;
+    if (view.chosenLayer !== null && view.chosenLayer !== undefined) return layer === view.chosenLayer ? 1 : 0.28;
+    return 1;
+  }
+
+  /// Sets the colour only when it is another: a frame draws thousands of blocks of few colours.
+  function dip(view, colour) {
+    if (view.dipped !== colour) view.context.fillStyle = view.dipped = colour;
+  }
+
+  /// A block of a row: pale where it is only held, as high as the share of its cycles in which work was done.
+  function block(view, row, x, width, low, high, held, worked) {
+    const { slices } = row;
+    const layer = slices.mostly(slices.layer, low, high);
+    const colour = view.byName ? npukit.colours.kind(slices.mostly(slices.name, low, high)) : view.layerColour(layer);
+    const strong = strength(view, slices, low, high, layer) * (row.kind === "wait" ? 0.5 : 1);
+    // Whole pixels and few tones of pale: neighbours that look the same are then drawn at once.
+    const height = Math.max(Math.min(2, row.height), Math.round(row.height * worked));
+    const pale = strong * 0.3 * Math.max(0.25, Math.ceil(held * 4) / 4);
+    const { pending } = view;
+    const isSame = pending && pending.x + pending.width === x && pending.colour === colour && pending.height === height
+      && pending.pale === pale && pending.strong === strong;
+    if (isSame) pending.width += width;
+    else {
+      flush(view);
+      view.pending = { row, x, width, colour, height, pale, strong };
+    }
+    return { colour, strong, share: worked };
+  }
+
+  /// Draws what blocks have gathered.
+  function flush(view) {
+    if (!view.pending) return;
+    const { context, pending: { row, x, width, colour, height, pale, strong } } = view;
+    dip(view, colour);
+    if (height < row.height) {
+      context.globalAlpha = pale;
+      context.fillRect(x, row.top, width, row.height - height);
+    }
+    context.globalAlpha = strong;
+    context.fillRect(x, row.top + row.height - height, width, height);
+    view.pending = null;
+  }
+
+  function inscription(view, row, at, x, width, drawn) {
+    if (width < 46 || row.kind !== "track" || drawn.strong < 1) return;
+    const { context } = view;
+    context.globalAlpha = 1;
+    view.dipped = null;
+    context.font = "11px system-ui, sans-serif";
+    context.textAlign = "left";
+    // On a block that is mostly pale the page's own ink reads better.
+    context.fillStyle = drawn.share > 0.6 ? npukit.colours.ink(drawn.colour) : view.colours.ink;
+    const start = Math.max(x, view.left);
+    const room = Math.min(x + width, view.right) - start - 8;
+    if (room > 30) context.fillText(fitted(context, view.names[row.slices.name[at]], room), start + 4, row.top + 12);
+  }
+
+  /// Slices at least a pixel wide one by one; the others together, a column of pixels at a time.
+  function drawSlices(view, row) {
+    const { slices } = row;
+    let [at, end] = slices.within(...view.range);
+    let done = view.left;
+    while (at < end) {
+      const x = Math.max(done, view.x(slices.start[at]));
+      const width = Math.min(view.right, view.x(slices.end[at])) - x;
+      if (width >= 1.5) {
+        const cycles = slices.end[at] - slices.start[at];
+        const drawn = block(view, row, x, Math.max(1, width - (width > 4 ? 1 : 0)), at, at + 1, 1, slices.busy[at] / cycles);
+        flush(view);
+        inscription(view, row, at, x, width, drawn);
+        at += 1;
+      } else {
+        [at, done] = drawColumn(view, row, Math.floor(x + 1e-6), at);
+      }
+    }
+    flush(view);
+  }
+
+  /// Draws the column at a pixel; gives the slice that comes next, and where the column ends.
+  function drawColumn(view, row, pixel, at) {
+    const { slices } = row;
+    const [a, b] = [view.cycle(pixel), view.cycle(pixel + 1)];
+    const { held, worked, low, high } = slices.shares(a, b);
+    if (high > low) block(view, row, pixel, 1, low, high, held, worked);
+    // The first that ends in another column; always one on, whatever rounding says.
+    return [Math.max(at + 1, first(slices.reach, b)), pixel + 1];
+  }
+
+  /// A counter as steps: a value holds from its cycle to the next.
+  function drawCounter(view, row) {
+    const { context, colours } = view;
+    const { cycles, values, most } = row;
+    const [from, to] = view.range;
+    const y = (value) => row.top + row.height - (row.height * Math.max(0, value)) / (most || 1);
+    // Before its first value a counter has none.
+    const begin = Math.max(0, first(cycles, from) - 1);
+    const steps = new Path2D();
+    for (let at = begin; at < cycles.length && cycles[at] < to; at += 1) {
+      const next = at + 1 < cycles.length ? cycles[at + 1] : to;
+      steps.lineTo(Math.max(view.left, view.x(cycles[at])), y(values[at]));
+      steps.lineTo(Math.min(view.right, view.x(next)), y(values[at]));
+    }
+    const area = new Path2D(steps);
+    area.lineTo(view.right, row.top + row.height);
+    area.lineTo(Math.max(view.left, view.x(cycles[begin] ?? to)), row.top + row.height);
+    context.globalAlpha = 0.22;
+    context.fillStyle = colours.accent;
+    context.fill(area);
+    context.globalAlpha = 1;
+    context.strokeStyle = colours.accent;
+    context.stroke(steps);
+  }
+
+  function drawRow(view, row) {
+    const { context, colours } = view;
+    context.globalAlpha = 1;
+    view.dipped = null;
+    context.fillStyle = colours.lane;
+    context.fillRect(view.left, row.top, view.right - view.left, row.height);
+    drawLabel(view, row);
+    context.save();
+    context.beginPath();
+    context.rect(view.left, row.top - 1, view.right - view.left, row.height + 2);
+    context.clip();
+    if (row.kind === "counter") drawCounter(view, row);
+    else drawSlices(view, row);
+    context.restore();
+  }
+
+  function draw(context, width, range, rows, colours, look) {
+    const { placed, height } = layout(rows, width);
+    const view = viewOf(context, width, range, colours, look);
+    drawAxis(view, height);
+    placed.forEach((row) => drawRow(view, row));
+  }
+
+  return { draw, layout, gutter, viewOf };
+})();

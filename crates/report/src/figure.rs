@@ -1,0 +1,91 @@
+//! Figures for papers, in SVG: text stays text, colours are told apart by everybody, light and dark.
+
+mod axis;
+mod roofline;
+mod scatter;
+mod timeline;
+
+use std::fmt::Write as _;
+
+pub use roofline::roofline;
+pub use scatter::{Class, Mark, Scatter};
+pub use timeline::timeline;
+
+use crate::page::escaped;
+use axis::{Axis, short};
+
+/// Width and height, and what the axes take of them at the left and below.
+const SIZE: (f64, f64) = (720.0, 480.0);
+const MARGIN: (f64, f64) = (80.0, 56.0);
+/// Free space at the other sides.
+const EDGE: f64 = 24.0;
+
+/// Colours of layers in turn, by Okabe and Ito.
+const COLOURS: [&str; 8] =
+    ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#6b7785"];
+
+/// What all figures share.
+const STYLE: &str = "svg{color:#1b1f24;background:#fff;font:12px sans-serif}text{fill:currentColor}\
+    .grid{stroke:currentColor;opacity:.15}.roof{fill:none;stroke:currentColor;stroke-width:1.5}\
+    .point{fill:#6b7785;opacity:.7}.unfit{fill:none;stroke:#6b7785;opacity:.6}.best{fill:#c2410c}.front{fill:none;stroke:#c2410c}\
+    @media(prefers-color-scheme:dark){svg{color:#e6e9ed;background:#15181c}.point{fill:#9aa7b5}.unfit{stroke:#9aa7b5}.best{fill:#fb923c}.front{stroke:#fb923c}}";
+
+/// A figure under way.
+struct Figure(String);
+
+impl Figure {
+    /// Begins a figure; `told` is what a reader who does not see it is told.
+    fn begin((width, height): (f64, f64), told: &str) -> Self {
+        Self(format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n\
+             <style>{STYLE}</style>\n",
+            escaped(told)
+        ))
+    }
+
+    /// Adds a line of markup.
+    fn add(&mut self, markup: std::fmt::Arguments<'_>) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.0, "{markup}");
+    }
+
+    /// A text, whose `anchor` is `start`, `middle` or `end`.
+    fn text(&mut self, (x, y): (f64, f64), anchor: &str, text: &str) {
+        self.add(format_args!(
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
+            escaped(text)
+        ));
+    }
+
+    /// Marks and names of both axes.
+    fn axes(&mut self, x: (&Axis, &str), y: (&Axis, &str)) {
+        let (width, height) = SIZE;
+        let (top, bottom, left, right) = (EDGE, height - MARGIN.1, MARGIN.0, width - EDGE);
+        for mark in x.0.marks() {
+            let place = x.0.place(mark);
+            self.add(format_args!("<path class=\"grid\" d=\"M{place:.1} {top}V{bottom}\"/>"));
+            self.text((place, bottom + 18.0), "middle", &short(mark));
+        }
+        for mark in y.0.marks() {
+            let place = y.0.place(mark);
+            self.add(format_args!("<path class=\"grid\" d=\"M{left} {place:.1}H{right}\"/>"));
+            self.text((left - 8.0, place + 4.0), "end", &short(mark));
+        }
+        self.text(((left + right) / 2.0, height - 12.0), "middle", x.1);
+        let side = (top + bottom) / 2.0;
+        let (turned, name) = (format!("rotate(-90 16 {side})"), escaped(y.1));
+        self.add(format_args!(
+            "<text x=\"16\" y=\"{side}\" text-anchor=\"middle\" transform=\"{turned}\">{name}</text>"
+        ));
+    }
+
+    fn end(self) -> String {
+        self.0 + "</svg>\n"
+    }
+}
+
+/// The axes of a figure for these figures.
+fn plane(across: impl Iterator<Item = f64>, up: impl Iterator<Item = f64>) -> (Axis, Axis) {
+    let x = Axis::of(across, (MARGIN.0, SIZE.0 - EDGE));
+    (x, Axis::of(up, (SIZE.1 - MARGIN.1, EDGE)))
+}

@@ -1,0 +1,102 @@
+//! [`Report::page`]: a report as one file for a browser.
+
+use serde_json::Value;
+
+use crate::data::{Report, SCHEMA};
+
+const PAGE: &str = include_str!("../assets/page.html");
+const STYLE: &str = include_str!("../assets/style.css");
+
+/// The content of these scripts.
+macro_rules! scripts {
+    ($($name:literal),* $(,)?) => { &[$(include_str!(concat!("../assets/", $name, ".js"))),*] };
+}
+
+/// The scripts in the order in which they are read: later ones use what earlier ones define.
+#[rustfmt::skip] // A list.
+const SCRIPTS: &[&str] = scripts![
+    "dom", "numbers", "colours", "state", "data", "plot", "pointer", "table", "section", "summary",
+    "problems", "layers", "slices", "timeline_draw", "timeline_input", "timeline_tables", "timeline",
+    "memory", "roofline", "histogram", "distribution", "graph_layout", "graph", "graph_view", "parameters",
+    "compare", "points", "pareto", "pareto_filters", "pareto_plot", "chosen", "main",
+];
+
+/// What stands around the data in a page.
+const DATA: (&str, &str) = ("<script id=\"data\" type=\"application/json\">", "</script>");
+
+impl Report {
+    /// The report with the name of its form.
+    pub fn document(&self) -> Value {
+        // Default: numbers, texts and lists always serialise.
+        let mut document = serde_json::to_value(self).unwrap_or_default();
+        if let Some(fields) = document.as_object_mut() {
+            fields.insert("schema".to_owned(), SCHEMA.into());
+        }
+        document
+    }
+
+    /// One file that opens without a network.
+    pub fn page(&self) -> String {
+        // No text of a model ends the element that the data are in.
+        let data = self.document().to_string().replace('<', "\\u003c");
+        let parts = [
+            ("style", STYLE),
+            ("script", &SCRIPTS.join("\n")),
+            ("title", &escaped(&self.title)),
+            ("data", &data),
+        ];
+        let mut page = String::with_capacity(PAGE.len() + data.len() + parts[1].1.len() + STYLE.len());
+        let mut rest = PAGE;
+        while let Some((before, after)) = rest.split_once("{{") {
+            page += before;
+            let Some((name, after)) = after.split_once("}}") else { break };
+            let part = parts.iter().find(|(part, _)| *part == name);
+            debug_assert!(part.is_some(), "the page has a place for `{name}`");
+            page += part.map_or("", |(_, text)| text);
+            rest = after;
+        }
+        page + rest
+    }
+}
+
+/// The data in a page that [`Report::page`] made, or in a document of it alone; none in any other text.
+pub fn document_of(text: &str) -> Option<Value> {
+    let data = match text.split_once(DATA.0) {
+        Some((_, after)) => after.split_once(DATA.1)?.0,
+        None => text,
+    };
+    let document: Value = serde_json::from_str(data).ok()?;
+    (document.get("schema")? == SCHEMA).then_some(document)
+}
+
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_all_its_parts_and_its_data_can_be_read_again() {
+        let title = "a <model> & \"chip\" {{data}} </script>".to_owned();
+        let report = Report { title, version: "1".to_owned(), ..Report::default() };
+        let page = report.page();
+        assert!(page.contains("<title>a &lt;model&gt; &amp; &quot;chip&quot;"), "{}", &page[..400]);
+        assert_eq!(document_of(&page), Some(report.document()));
+        assert_eq!(document_of(&report.document().to_string()), Some(report.document()));
+        assert!(page.contains(STYLE) && SCRIPTS.iter().all(|script| page.contains(script)));
+        for elsewhere in ["http://", "https://", "//cdn"] {
+            let found = page.replace("http://www.w3.org/", "");
+            assert!(!found.contains(elsewhere), "{elsewhere}");
+        }
+    }
+
+    #[test]
+    fn other_texts_have_no_data() {
+        let cut = format!("{}{{\"schema\"", DATA.0);
+        for text in ["", "{}", "{\"schema\": \"npukit.time/1\"}", "<html></html>", &cut] {
+            assert_eq!(document_of(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! [`Timeline`]: what each unit does when, of bounded size; [`Gathering`] takes it from a recorder.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use npukit_trace::{About, Interval, Shown, Sink, Track, Value};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Slices of a track, at most: beyond them, those that are short and close become one.
+const MOST: usize = 4000;
+
+/// What each unit does when.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Timeline {
+    /// Of the whole program.
+    pub cycles: u64,
+    /// Slices that begin in the same so many cycles, and end there, may be one.
+    pub merged: u64,
+    /// Names of slices.
+    pub names: Vec<String>,
+    /// Names of the layers of the program.
+    pub layers: Vec<String>,
+    /// Units and what they wait for, in the order of the machine.
+    pub tracks: Vec<Lane>,
+    /// Numbers that change.
+    pub counters: Vec<Counter>,
+}
+
+/// What one unit does, or waits for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Lane {
+    /// Its name.
+    pub name: String,
+    /// The place of the unit whose waits these are.
+    pub parent: Option<usize>,
+    /// Its slices in order.
+    #[serde(serialize_with = "flat")]
+    #[schemars(with = "Vec<i64>")]
+    pub slices: Vec<Slice>,
+    /// Cycles in which what begins and ends is one slice.
+    #[serde(skip)]
+    merged: u64,
+}
+
+/// A unit at work. Six numbers of [`Lane::slices`] in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// The first cycle.
+    pub start: u64,
+    /// How many, to the last of them.
+    pub cycles: u64,
+    /// Place among the names: of the longest where several are one.
+    pub name: usize,
+    /// Place among the layers.
+    pub layer: Option<usize>,
+    /// How many were made one.
+    pub count: u64,
+    /// Cycles of work.
+    pub busy: u64,
+    /// Cycles of the longest.
+    longest: u64,
+}
+
+/// A number that changes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Counter {
+    /// Its name.
+    pub name: String,
+    /// The place of the unit that it is of.
+    pub parent: Option<usize>,
+    /// What it counts.
+    pub unit: String,
+    /// A cycle and the number from there on, in turn.
+    #[serde(serialize_with = "pairs")]
+    #[schemars(with = "Vec<f64>")]
+    pub points: Vec<(u64, f64)>,
+}
+
+fn flat<S: serde::Serializer>(slices: &[Slice], serializer: S) -> Result<S::Ok, S::Error> {
+    let numbers = |slice: &Slice| {
+        let Slice { start, cycles, name, layer, count, busy, .. } = *slice;
+        let layer = layer.map_or(-1, |layer| layer as i64);
+        [start as i64, cycles as i64, name as i64, layer, count as i64, busy as i64]
+    };
+    serializer.collect_seq(slices.iter().flat_map(numbers))
+}
+
+fn pairs<S: serde::Serializer>(points: &[(u64, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(points.iter().flat_map(|&(cycle, value)| [cycle as f64, value]))
+}
+
+impl Lane {
+    /// Adds a slice; too many are made fewer.
+    fn push(&mut self, slice: Slice) {
+        match self.slices.last_mut().filter(|last| last.joins(&slice, self.merged)) {
+            Some(last) => last.join(&slice),
+            None => self.slices.push(slice),
+        }
+        while self.slices.len() > MOST {
+            self.merged = (self.merged * 2).max(2);
+            self.slices.dedup_by(|next, last| {
+                last.joins(next, self.merged) && {
+                    last.join(next);
+                    true
+                }
+            });
+        }
+    }
+}
+
+impl Slice {
+    /// Whether it and the one after it begin and end in the same `merged` cycles.
+    const fn joins(&self, next: &Self, merged: u64) -> bool {
+        merged > 0 && self.start / merged == (next.start + next.cycles).saturating_sub(1) / merged
+    }
+
+    fn join(&mut self, next: &Self) {
+        if next.longest > self.longest {
+            (self.name, self.layer, self.longest) = (next.name, next.layer, next.longest);
+        }
+        self.cycles = next.start + next.cycles - self.start;
+        self.count += next.count;
+        self.busy += next.busy;
+    }
+}
+
+/// Takes a timeline from a recorder, which has it as its sink.
+#[derive(Clone, Default)]
+pub struct Gathering(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    timeline: Timeline,
+    names: HashMap<String, usize>,
+    layers: HashMap<String, usize>,
+    /// By track: where it is.
+    places: Vec<Place>,
+}
+
+/// Where what is on a track goes.
+#[derive(Clone, Copy)]
+enum Place {
+    Lane(usize),
+    Counter(usize),
+}
+
+impl Gathering {
+    /// What was taken, of a program that takes so many cycles.
+    pub fn timeline(self, cycles: u64) -> Timeline {
+        // Default: who panicked while a track was added left the others whole.
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let timeline = std::mem::take(&mut state.timeline);
+        let merged = timeline.tracks.iter().map(|lane| lane.merged).max();
+        Timeline { cycles, merged: merged.map_or(1, |merged| merged.max(1)), ..timeline }
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> io::Result<T> {
+        // Default: as in `timeline`.
+        Ok(change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+impl State {
+    fn name(&mut self, name: &str) -> usize {
+        if let Some(place) = self.names.get(name) {
+            return *place;
+        }
+        let place = self.timeline.names.len();
+        self.timeline.names.push(name.to_owned());
+        self.names.insert(name.to_owned(), place);
+        place
+    }
+
+    fn place(&self, track: Track) -> Option<Place> {
+        self.places.get(track.0.checked_sub(1)?).copied()
+    }
+
+    fn lane_of(&self, track: Option<Track>) -> Option<usize> {
+        match self.place(track?)? {
+            Place::Lane(place) => Some(place),
+            Place::Counter(_) => None,
+        }
+    }
+
+    fn slice(&self, interval: &Interval<'_>, name: usize) -> Slice {
+        let Interval { start, end, details, .. } = *interval;
+        let detail = |wanted: &str| details.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
+        let named = |name: &str| self.layers.get(name).copied();
+        let layer = match detail("layer") {
+            Some(Value::Text(layer)) => named(layer),
+            // The track of layers has their names.
+            _ => named(interval.name),
+        };
+        let cycles = end.saturating_sub(start);
+        let busy = match (detail("busy"), detail("waited")) {
+            (Some(Value::Number(busy)), _) | (_, Some(Value::Number(busy))) => busy,
+            _ => cycles,
+        };
+        Slice { start, cycles, name, layer, count: 1, busy, longest: cycles }
+    }
+}
+
+impl Sink for Gathering {
+    fn begin(&mut self, about: &About) -> io::Result<()> {
+        self.with(|state| {
+            state.timeline.layers.clone_from(&about.layers);
+            state.layers = about.layers.iter().cloned().zip(0..).collect();
+        })
+    }
+
+    fn track(&mut self, _track: Track, shown: &Shown<'_>) -> io::Result<()> {
+        self.with(|state| {
+            let (name, parent) = (shown.name.to_owned(), state.lane_of(shown.parent));
+            let Timeline { tracks, counters, .. } = &mut state.timeline;
+            state.places.push(match shown.unit {
+                Some(unit) => {
+                    counters.push(Counter { name, parent, unit: unit.to_owned(), points: Vec::new() });
+                    Place::Counter(counters.len() - 1)
+                }
+                None => {
+                    tracks.push(Lane { name, parent, ..Lane::default() });
+                    Place::Lane(tracks.len() - 1)
+                }
+            });
+        })
+    }
+
+    fn slice(&mut self, track: Track, interval: &Interval<'_>) -> io::Result<()> {
+        self.with(|state| {
+            let name = state.name(interval.name);
+            let slice = state.slice(interval, name);
+            if let Some(Place::Lane(place)) = state.place(track) {
+                state.timeline.tracks[place].push(slice);
+            }
+        })
+    }
+
+    fn count(&mut self, track: Track, at: u64, value: f64) -> io::Result<()> {
+        self.with(|state| {
+            if let Some(Place::Counter(place)) = state.place(track) {
+                state.timeline.counters[place].points.push((at, value));
+            }
+        })
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use npukit_trace::{Measures, Recorder, Slice as Work, Wait};
+
+    use super::*;
+
+    fn recorded(slices: u64) -> Timeline {
+        let gathering = Gathering::default();
+        let layers = ["a", "b"].map(str::to_owned).into();
+        let about = About { program: "p".to_owned(), cycles: slices * 10, layers, ..About::default() };
+        let mut recorder = Recorder::new(gathering.clone(), about, None);
+        let unit = recorder.unit("unit", Measures { utilisation: true, bytes: false });
+        for index in 0..slices {
+            let (start, layer) = (index * 10, Some((index * 2 / slices) as usize));
+            recorder.layer((index * 2 / slices) as usize, start, 10);
+            let name = if index % 2 == 0 { "even" } else { "odd" };
+            recorder.slice(unit, &Work { name, start, cycles: 8, busy: 4, layer, ..Work::default() });
+            recorder.wait(
+                unit,
+                &Wait { on: "room", start: start + 8, cycles: 2, waited: 2, layer, ..Wait::default() },
+            );
+        }
+        recorder.finish(slices * 10).expect("memory takes all");
+        gathering.timeline(slices * 10)
+    }
+
+    #[test]
+    fn few_slices_are_as_they_are() {
+        let timeline = recorded(4);
+        let names: Vec<_> = timeline.tracks.iter().map(|lane| (lane.name.as_str(), lane.parent)).collect();
+        assert_eq!(names, [("layers", None), ("unit", None), ("waits for", Some(1)), ("program", None)]);
+        let unit = &timeline.tracks[1];
+        let found: Vec<_> =
+            unit.slices.iter().map(|s| (s.start, s.cycles, s.layer, s.count, s.busy)).collect();
+        assert_eq!(
+            found,
+            [(0, 8, Some(0), 1, 4), (10, 8, Some(0), 1, 4), (20, 8, Some(1), 1, 4), (30, 8, Some(1), 1, 4)]
+        );
+        assert_eq!(timeline.tracks[0].slices.iter().map(|s| s.layer).collect::<Vec<_>>(), [Some(0), Some(1)]);
+        assert_eq!((timeline.merged, timeline.counters.len()), (1, 1));
+        let json = serde_json::to_value(&timeline).expect("numbers and texts");
+        assert_eq!(json["tracks"][1]["slices"].as_array().map(Vec::len), Some(24));
+    }
+
+    #[test]
+    fn many_slices_become_fewer_and_none_of_the_work_is_lost() {
+        let timeline = recorded(50_000);
+        let unit = &timeline.tracks[1];
+        assert!(unit.slices.len() <= MOST && unit.slices.len() > MOST / 4, "{}", unit.slices.len());
+        assert_eq!(unit.slices.iter().map(|slice| slice.busy).sum::<u64>(), 200_000);
+        assert_eq!(unit.slices.iter().map(|slice| slice.count).sum::<u64>(), 50_000);
+        assert!(unit.slices.is_sorted_by_key(|slice| slice.start));
+        assert!(unit.slices.windows(2).all(|pair| pair[0].start + pair[0].cycles <= pair[1].start));
+        assert!(timeline.merged > 1);
+    }
+}

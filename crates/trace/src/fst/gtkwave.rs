@@ -1,0 +1,140 @@
+//! [`save_file`]: how GTKWave shows a file, as the text of its save files.
+//!
+//! A line `@` with flags in hexadecimal says how the signals after it are shown, a line `-` is a heading. First comes the
+//! program; then what each unit does and waits for, by the name of the unit; then curves; then all signals of each unit, in
+//! groups that are closed.
+
+use std::fmt::Write;
+
+use super::signals::{Form, MEMORIES, PROGRAM, Purpose, Scope, Signal, Signals};
+
+/// Names on the right, beside the waves.
+const RIGHT: u64 = 0x20;
+const DECIMAL: u64 = 0x4;
+const BINARY: u64 = 0x8;
+const ASCII: u64 = 0x800;
+/// A curve of steps, from the least to the most of all times.
+const STEPS: u64 = 0x8000 | 0x80000;
+/// Room for the curve above.
+const ROOM: &str = "@20000\n-\n-\n";
+/// A heading.
+const HEADING: u64 = 0x200;
+const OPENS: u64 = 0x80_0000;
+const CLOSES: u64 = 0x100_0000;
+/// Of a group that shows no more than its heading.
+const CLOSED: u64 = 0x40_0000;
+/// What waits is orange, what the program is about yellow, all else of the default colour.
+const ORANGE: u8 = 2;
+const YELLOW: u8 = 3;
+/// Pixels of the waves when a file is opened: all of it is to be seen.
+const PIXELS: f64 = 900.0;
+/// Pixels between marks of time at zoom 0.
+const MARK: f64 = 200.0;
+
+/// The text of a save file: of signals up to the time `end`, with a note above all.
+pub(super) fn save_file(signals: &Signals, note: Option<&str>, end: u64, waveforms: Option<&str>) -> String {
+    let mut save = String::from("[*]\n[*] GTKWave save file, by npukit\n[*]\n");
+    if let Some(name) = waveforms {
+        line(&mut save, format_args!("[dumpfile] \"{}\"", name.replace(['\n', '"'], "_")));
+    }
+    let zoom = -(end.max(1) as f64 / PIXELS * MARK).log2();
+    line(
+        &mut save,
+        format_args!(
+            "[timestart] 0\n[size] 1600 900\n[sst_width] 170\n[signals_width] 400\n[sst_expanded] 1"
+        ),
+    );
+    line(&mut save, format_args!("*{zoom:.6} 0{}", " -1".repeat(26)));
+    if let Some(note) = note {
+        line(&mut save, format_args!("@{HEADING:x}\n-{note}"));
+    }
+    let scopes = |wanted: &'static [&'static str], is_one: bool| {
+        signals.scopes.iter().filter(move |scope| wanted.contains(&scope.name.as_str()) == is_one)
+    };
+    scopes(&[PROGRAM], true).for_each(|scope| group(&mut save, &scope.name, false, |save| all(save, scope)));
+    group(&mut save, "units", false, |save| {
+        scopes(&[PROGRAM, MEMORIES], false).for_each(|scope| main(save, scope))
+    });
+    scopes(&[MEMORIES], true).for_each(|scope| group(&mut save, &scope.name, false, |save| all(save, scope)));
+    group(&mut save, "counters", false, |save| {
+        scopes(&[PROGRAM, MEMORIES], false).for_each(|scope| curves(save, scope));
+    });
+    scopes(&[PROGRAM, MEMORIES], false)
+        .for_each(|scope| group(&mut save, &scope.name, true, |save| all(save, scope)));
+    save
+}
+
+/// Strings take all that is written.
+fn line(save: &mut String, text: std::fmt::Arguments<'_>) {
+    let _ = writeln!(save, "{text}");
+}
+
+/// What is below a heading; nothing at all when nothing is.
+fn group(save: &mut String, name: &str, is_closed: bool, fill: impl FnOnce(&mut String)) {
+    let mut inside = String::new();
+    fill(&mut inside);
+    if inside.is_empty() {
+        return;
+    }
+    let closed = if is_closed { CLOSED } else { 0 };
+    line(save, format_args!("@{:x}\n-{name}", HEADING | OPENS | closed));
+    save.push_str(&inside);
+    line(save, format_args!("@{:x}\n-{name}", HEADING | CLOSES | closed));
+}
+
+fn all(save: &mut String, scope: &Scope) {
+    scope.signals.iter().for_each(|(_, signal)| show(save, scope, signal, None));
+}
+
+/// What a unit does and waits for, by its name.
+fn main(save: &mut String, scope: &Scope) {
+    for (_, signal) in &scope.signals {
+        match signal.purpose {
+            Purpose::Operation => show(save, scope, signal, Some(&scope.name)),
+            Purpose::Waits => show(save, scope, signal, Some(&format!("{} waits for", scope.name))),
+            Purpose::Program | Purpose::Active | Purpose::Detail | Purpose::Curve => {}
+        }
+    }
+}
+
+fn curves(save: &mut String, scope: &Scope) {
+    let curves = scope.signals.iter().filter(|(_, signal)| signal.purpose == Purpose::Curve);
+    curves
+        .for_each(|(_, signal)| show(save, scope, signal, Some(&format!("{} {}", scope.name, signal.name))));
+}
+
+/// A signal, by another name if there is one.
+fn show(save: &mut String, scope: &Scope, signal: &Signal, alias: Option<&str>) {
+    let is_curve = signal.purpose == Purpose::Curve;
+    let format = match signal.form {
+        Form::Bit => BINARY,
+        Form::Text(_) => ASCII,
+        Form::Integer(_) => DECIMAL,
+        Form::Real => 0,
+    };
+    line(save, format_args!("@{:x}", format | RIGHT | if is_curve { STEPS } else { 0 }));
+    match signal.purpose {
+        Purpose::Waits => line(save, format_args!("[color] {ORANGE}")),
+        Purpose::Program => line(save, format_args!("[color] {YELLOW}")),
+        Purpose::Operation | Purpose::Active | Purpose::Detail | Purpose::Curve => {}
+    }
+    if let Some(alias) = alias {
+        let _ = write!(save, "+{{{alias}}} ");
+    }
+    line(save, format_args!("{}.{}{}", scope.name, signal.name, Range(signal.form)));
+    if is_curve {
+        save.push_str(ROOM);
+    }
+}
+
+/// What GTKWave adds to the names of vectors.
+struct Range(Form);
+
+impl std::fmt::Display for Range {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Form::Text(characters) => write!(f, "[{}:0]", 8 * characters - 1),
+            Form::Bit | Form::Integer(_) | Form::Real => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! [`Lane`]: what a track has told, in few bytes.
+//!
+//! Numbers are written one after the other as varints: of a slice how long after the one before it begins, how long it
+//! is, the number of its name, how many values follow, and for each its column and number; of a counter the cycles since
+//! the last value and the bits of the new one.
+
+use std::io;
+
+use prost::encoding::{decode_varint, encode_varint};
+
+use super::texts::Texts;
+use crate::model::{Interval, Role, Shown, Value};
+
+/// What slices say by these keys their times say, too.
+const TIMES: [&str; 2] = ["cycle", "cycles"];
+/// What a recorder leaves out where it is all cycles, of work and of waits.
+const ALL_CYCLES: [(Role, &str); 2] = [(Role::Unit, "busy"), (Role::Waits, "waited")];
+/// What a recorder leaves out where it is none.
+const NONE: &str = "bytes";
+
+/// A track.
+#[derive(Debug)]
+pub(super) struct Lane {
+    pub name: String,
+    pub role: Role,
+    /// The place of the lane it belongs to.
+    pub parent: Option<usize>,
+    /// The most characters of a slice's name.
+    pub longest: usize,
+    /// What its slices say.
+    pub columns: Vec<Column>,
+    /// Whether all values of the counter are whole numbers that are exact.
+    pub is_whole: bool,
+    /// The largest value of the counter.
+    pub most: f64,
+    tape: Vec<u8>,
+    /// The last cycle of which something is told.
+    pub end: u64,
+}
+
+/// What slices say by a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Column {
+    pub key: String,
+    pub is_text: bool,
+    /// The largest number, or the most characters.
+    pub most: u64,
+}
+
+impl Column {
+    /// The number of slices that do not say it, where it is known.
+    pub fn unsaid(&self) -> Option<u64> {
+        (self.key == NONE && !self.is_text).then_some(0)
+    }
+}
+
+/// A slice, read again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Played {
+    pub start: u64,
+    pub end: u64,
+    pub name: u64,
+    /// By column; those it does not say are not there.
+    pub values: Vec<(usize, u64)>,
+}
+
+impl Lane {
+    pub fn new(shown: &Shown<'_>) -> Self {
+        Self {
+            name: shown.name.to_owned(),
+            role: shown.role,
+            parent: shown.parent.and_then(|track| track.0.checked_sub(1)),
+            longest: 0,
+            columns: Vec::new(),
+            is_whole: true,
+            most: 0.0,
+            tape: Vec::new(),
+            end: 0,
+        }
+    }
+
+    /// Takes a slice. One of no cycles is at no time seen and left out.
+    ///
+    /// Errors: it begins before the one before it ends.
+    pub fn slice(&mut self, interval: &Interval<'_>, texts: &mut Texts) -> io::Result<()> {
+        let Some(cycles) = interval.end.checked_sub(interval.start).filter(|cycles| *cycles > 0) else {
+            return Ok(());
+        };
+        let after = self.after(interval.start)?;
+        self.end = interval.end;
+        let (name, long) = texts.number(interval.name);
+        self.longest = self.longest.max(long);
+        let values = self.values(interval, texts);
+        for number in [after, cycles, name, values.len() as u64] {
+            encode_varint(number, &mut self.tape);
+        }
+        values.into_iter().flatten().for_each(|number| encode_varint(number, &mut self.tape));
+        Ok(())
+    }
+
+    /// Takes a value of a counter.
+    ///
+    /// Errors: it is older than the one before it.
+    pub fn count(&mut self, at: u64, value: f64) -> io::Result<()> {
+        let after = self.after(at)?;
+        self.end = at;
+        self.is_whole &= value.fract() == 0.0 && (0.0..EXACT).contains(&value);
+        self.most = self.most.max(value);
+        encode_varint(after, &mut self.tape);
+        self.tape.extend(value.to_bits().to_le_bytes());
+        Ok(())
+    }
+
+    /// Cycles from the end of what was told.
+    fn after(&self, cycle: u64) -> io::Result<u64> {
+        let early = || format!("the track `{}` comes to cycle {cycle} after cycle {}", self.name, self.end);
+        cycle.checked_sub(self.end).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, early()))
+    }
+
+    /// The column and the number of each detail.
+    fn values(&mut self, interval: &Interval<'_>, texts: &mut Texts) -> Vec<[u64; 2]> {
+        let says = |wanted: &str| interval.details.iter().find(|(key, _)| *key == wanted);
+        let all = ALL_CYCLES.iter().find(|(role, key)| *role == self.role && says(key).is_none());
+        let all = all.and_then(|(_, key)| Some((*key, says("cycles")?.1)));
+        let told = interval.details.iter().copied().filter(|(key, _)| !TIMES.contains(key));
+        told.chain(all).map(|(key, value)| self.value(key, value, texts)).collect()
+    }
+
+    fn value(&mut self, key: &str, value: Value<'_>, texts: &mut Texts) -> [u64; 2] {
+        let (is_text, (number, most)) = match value {
+            Value::Number(number) => (false, (number, number)),
+            Value::Text(text) => {
+                let (number, long) = texts.number(text);
+                (true, (number, long as u64))
+            }
+        };
+        let known = self.columns.iter().position(|column| column.key == key && column.is_text == is_text);
+        let place = known.unwrap_or_else(|| {
+            self.columns.push(Column { key: key.to_owned(), is_text, most: 0 });
+            self.columns.len() - 1
+        });
+        if let Some(column) = self.columns.get_mut(place) {
+            column.most = column.most.max(most);
+        }
+        [place as u64, number]
+    }
+
+    /// What was told, from the start.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { tape: &self.tape, at: 0 }
+    }
+}
+
+/// From here on not every whole number is exact.
+const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+
+/// Reads what a lane has told.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    tape: &'a [u8],
+    at: u64,
+}
+
+impl Reader<'_> {
+    fn number(&mut self) -> Option<u64> {
+        decode_varint(&mut self.tape).ok()
+    }
+
+    /// The next slice.
+    pub fn slice(&mut self) -> Option<Played> {
+        let start = self.at + self.number()?;
+        let end = start + self.number()?;
+        self.at = end;
+        let name = self.number()?;
+        let values: Option<Vec<_>> =
+            (0..self.number()?).map(|_| Some((self.number()? as usize, self.number()?))).collect();
+        Some(Played { start, end, name, values: values? })
+    }
+
+    /// The next value of a counter, and its cycle.
+    pub fn count(&mut self) -> Option<(u64, f64)> {
+        self.at += self.number()?;
+        let (bits, rest) = self.tape.split_first_chunk()?;
+        self.tape = rest;
+        Some((self.at, f64::from_bits(u64::from_le_bytes(*bits))))
+    }
+}

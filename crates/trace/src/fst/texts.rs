@@ -1,0 +1,64 @@
+//! [`Texts`]: every text of a recording once, and [`printable`], how viewers get it.
+
+use indexmap::IndexMap;
+
+/// The most characters of a text that a waveform has.
+const LONGEST: usize = 1000;
+
+/// Texts by number.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    /// With the characters of what viewers get.
+    all: IndexMap<String, usize>,
+}
+
+impl Texts {
+    /// The number of a text, and how many characters viewers get of it.
+    pub fn number(&mut self, text: &str) -> (u64, usize) {
+        if let Some((index, _, &long)) = self.all.get_full(text) {
+            return (index as u64, long);
+        }
+        let long = printable(text).len();
+        let (index, _) = self.all.insert_full(text.to_owned(), long);
+        (index as u64, long)
+    }
+
+    /// What viewers get of a text.
+    pub fn printable(&self, number: u64) -> String {
+        let found = usize::try_from(number).ok().and_then(|index| self.all.get_index(index));
+        found.map(|(text, _)| printable(text)).unwrap_or_default() // Default: numbers are those given before.
+    }
+}
+
+/// A text as viewers show it: they take bytes for characters of ASCII. All else is escaped as in Rust, and what is too long
+/// ends in dots.
+pub(super) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            ' '..='~' => shown.push(c),
+            _ => shown.extend(c.escape_default()),
+        }
+    }
+    if shown.len() > LONGEST {
+        shown.truncate(LONGEST - 3);
+        shown.push_str("...");
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_one_number_and_characters_of_ascii() {
+        let mut texts = Texts::default();
+        assert_eq!(texts.number("conv"), (0, 4));
+        assert_eq!(texts.number("caf\u{e9}\n"), (1, 11));
+        assert_eq!(texts.number("conv"), (0, 4));
+        assert_eq!(texts.printable(1), "caf\\u{e9}\\n");
+        let long = printable(&"\u{1f600}".repeat(1000));
+        assert!(long.len() == LONGEST && long.ends_with("..."));
+    }
+}
