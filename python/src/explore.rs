@@ -167,7 +167,12 @@ impl Exploration {
         self.report(points).map(|report| report.csv())
     }
 
-    /// A picture of points by the first two objectives.
+    /// A page for a browser, to choose among the points.
+    fn page(&self, points: Vec<String>) -> PyResult<String> {
+        self.report(points).map(|report| report.page())
+    }
+
+    /// A picture of the points by the first two objectives.
     fn svg(&self, points: Vec<String>) -> PyResult<String> {
         self.report(points).map(|report| report.svg(&self.0.request.space))
     }

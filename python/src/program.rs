@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use npukit::verbs::compile::Made;
-use npukit::verbs::{lint, run as run_verb, time};
+use npukit::verbs::{lint, report, run as run_verb, time};
 use npukit::{ArtifactFile, MaxError, Meaning, Source};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -138,6 +138,33 @@ impl Program {
             let report =
                 time::time_program(&inner.program, &request, time::Sinks::default(), context.context())?;
             Ok(json(&report))
+        })
+    }
+
+    /// The page of `npu report`, with what the inputs give where there are any; `against` is a page or a document of another.
+    fn page(
+        &self,
+        py: Python<'_>,
+        inputs: Vec<Named<'_>>,
+        preprocess: Values,
+        against: Option<String>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let inner = Arc::clone(&self.0);
+        let source = inner.source.clone();
+        let request = report::Request {
+            time: time::Request { source: source.clone(), ..time::Request::default() },
+            source,
+            inputs: arrays::inputs(&inputs)?,
+            preprocess: preprocess.into(),
+            against,
+        };
+        run(py, progress, move || {
+            let context = Files(Arc::clone(&inner.held));
+            // What an artifact's files say is no report of a compilation.
+            let compiled = inner.files.as_ref().and_then(|_| serde_json::from_str(&inner.report).ok());
+            let reported = report::report_program(&inner.program, compiled, &request, context.context())?;
+            Ok(reported.report.page())
         })
     }
 

@@ -120,3 +120,21 @@ def test_errors_are_those_of_the_command(command, network, tmp_path):
         npu.target("tcu:ultra96v2", array_size=5000)
     wanted = command("targets", "tcu:ultra96v2,array_size=5000", status=2)
     assert caught.value.diagnostics == wanted["diagnostics"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_pages_have_what_the_command_says(command, network, target, tmp_path):
+    program = network["model"].compile(target)
+    report = command("report", network["path"], "--target", target, "--input", network["file"], "-o", tmp_path / "r.html")
+    page = program.to_html(network["samples"])
+    for text in (page, (tmp_path / "r.html").read_text()):
+        data = json.loads(text.split('<script id="data" type="application/json">')[1].split("</script>")[0])
+        assert data["schema"] == report["schema"] == "npukit.report/1"
+        [found], [wanted] = data["runs"], report["runs"]
+        for part in ("time", "timeline", "memories", "graph", "distributions", "parameters", "format", "check"):
+            assert found[part] == wanted[part], part
+        assert found["run"]["truth"] == wanted["run"]["truth"]
+    beside = program.to_html(against=tmp_path / "r.html")
+    assert len(json.loads(beside.split('application/json">')[1].split("</script>")[0])["runs"]) == 2
+    with pytest.raises(npu.Error, match="page of `npu report`"):
+        program.to_html(against=network["path"])

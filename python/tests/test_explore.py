@@ -40,6 +40,7 @@ def test_points_are_those_of_the_command(command, network, tmp_path, wanted):
     assert report["points"] == wanted.points and report["objectives"] == wanted.objectives
     assert (tmp_path / "points.csv").read_text() == wanted.to_csv()
     assert (tmp_path / "points.svg").read_text() == wanted.to_svg()
+    assert wanted.to_html().startswith("<!DOCTYPE html>") and "npukit.report/1" in wanted.to_html()
     # What is last by name changes first: of 18 machines those with fewer accumulators than local memory.
     assert [point["index"] for point in wanted.points] == [1, 2, 4, 5, 7, 8, 11, 14, 17]
 

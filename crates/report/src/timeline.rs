@@ -41,7 +41,7 @@ pub struct Lane {
     pub slices: Vec<Slice>,
     /// Cycles in which what begins and ends is one slice.
     #[serde(skip)]
-    merged: u64,
+    pub(crate) merged: u64,
 }
 
 /// A unit at work. Six numbers of [`Lane::slices`] in this order.
@@ -60,7 +60,7 @@ pub struct Slice {
     /// Cycles of work.
     pub busy: u64,
     /// Cycles of the longest.
-    longest: u64,
+    pub(crate) longest: u64,
 }
 
 /// A number that changes.
@@ -151,7 +151,11 @@ impl Gathering {
     pub fn timeline(self, cycles: u64) -> Timeline {
         // Default: who panicked while a track was added left the others whole.
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let timeline = std::mem::take(&mut state.timeline);
+        let mut timeline = std::mem::take(&mut state.timeline);
+        // What is outside of all layers has a name in every trace; here, where there is such a thing.
+        let slices = timeline.tracks.iter().flat_map(|lane| &lane.slices);
+        let used = slices.filter_map(|slice| slice.layer).max().map_or(0, |last| last + 1);
+        timeline.layers.truncate(used);
         let merged = timeline.tracks.iter().map(|lane| lane.merged).max();
         Timeline { cycles, merged: merged.map_or(1, |merged| merged.max(1)), ..timeline }
     }

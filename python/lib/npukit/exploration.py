@@ -46,6 +46,10 @@ class Exploration(Report):
         """All points as CSV."""
         return self._native.csv(self._points)
 
+    def to_html(self) -> str:
+        """A page for a browser, to choose among the points: one file, which opens without a network."""
+        return self._native.page(self._points)
+
     def to_svg(self) -> str:
         """A picture of the points by the first two objectives."""
         return self._native.svg(self._points)

@@ -110,6 +110,24 @@ class Program:
         with Bar(progress) as shown:
             return Report("time", json.loads(self._native.time(told, meaning, shown)))
 
+    def to_html(
+        self,
+        x: Arrays | None = None,
+        *,
+        against: Path | None = None,
+        preprocess: Values | None = None,
+        progress: Progress = None,
+    ) -> str:
+        """The page of `npu report`: layers, units, memories, the network and, with inputs, values and errors of each layer.
+
+        `against` is the file of such a page of another program, to stand beside this one. The page is one file, which opens
+        without a network: `pathlib.Path("report.html").write_text(program.to_html(x))`.
+        """
+        inputs = [] if x is None else arguments.arrays(x)
+        other = None if against is None else arguments.path(against)
+        with Bar(progress) as shown:
+            return self._native.page(inputs, arguments.preprocess(preprocess), other, shown)
+
     def lint(self) -> Report:
         """What is wrong with it, without running it."""
         return Report("lint", json.loads(self._native.lint()))

@@ -56,35 +56,69 @@ pub struct Reported {
 /// Those of [`compile`](super::compile::compile), [`time`](super::time::time) and [`run`](super::run::run); but for
 /// [`Error::Refused`]. [`Error::NotReport`] for another file to be held against.
 pub fn report(request: &Request, context: Context<'_>) -> Result<Reported, Error> {
-    let other = request.against.as_deref().map(|path| other(path, context)).transpose()?;
-    let (mut run, figures, warnings) = match made(request, context) {
-        Err(Error::Refused { report }) => (refused(request, &report, context)?, Vec::new(), Vec::new()),
-        made => made?,
-    };
-    let success = run.time.is_some();
-    let mut title = format!("{} on {}", run.model, run.target);
-    if let Some(other) = &other {
-        let label = other.get("label").and_then(Value::as_str);
-        if label == Some(&run.label) {
-            run.label += ", new";
+    match program(request, context) {
+        Err(Error::Refused { report }) => {
+            let run = refused(request, &report, context)?;
+            Ok(Reported::new(run, other(request, context)?))
         }
-        title += &label.map_or_else(String::new, |label| format!(", beside {label}"));
+        made => {
+            let (program, compiled) = made?;
+            report_program(&program, compiled.as_ref().map(json), request, context)
+        }
     }
-    let runs = std::iter::once(json(&run)).chain(other).collect();
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    Ok(Reported { report: Report { version, title, runs, exploration: None }, figures, warnings, success })
 }
 
-/// The run of a report that was made before.
-fn other(path: &str, context: Context<'_>) -> Result<Value, Error> {
-    let no_report = |reason: &str| Error::NotReport { path: path.to_owned(), reason: reason.to_owned() };
+/// As [`report`], of the program that `request.source` has become; `compiled` is what its compilation reported, as JSON.
+///
+/// # Errors
+///
+/// Those of [`report`], but for what has become of the source.
+pub fn report_program(
+    program: &Program,
+    compiled: Option<Value>,
+    request: &Request,
+    context: Context<'_>,
+) -> Result<Reported, Error> {
+    let other = other(request, context)?;
+    let time = time::time_program(program, &request.time, time::Sinks::default(), context)?;
+    let ran = (!request.inputs.is_empty()).then(|| ran(program, request, context)).transpose()?;
+    let (timeline, timeline_missing) = gathered(program, request, &time.time)?;
+    let figures = figures(&time.time, timeline.as_ref(), &time.name);
+    let mut warnings: Vec<String> = time.warnings.clone();
+    warnings.extend(ran.iter().flat_map(|run| &run.warnings).cloned());
+    warnings.dedup();
+    let run = found(program, &time, ran.as_ref(), request)?;
+    let run = Run { compile: compiled, timeline, timeline_missing, ..run };
+    Ok(Reported { figures, warnings, success: true, ..Reported::new(run, other) })
+}
+
+impl Reported {
+    /// A run, beside the other one if there is one.
+    fn new(mut run: Run, other: Option<Value>) -> Self {
+        let mut title = format!("{} on {}", run.model, run.target);
+        if let Some(label) = other.as_ref().and_then(|other| other.get("label")).and_then(Value::as_str) {
+            title += &format!(", beside {label}");
+            if label == run.label {
+                run.label += ", new";
+            }
+        }
+        let runs = std::iter::once(json(&run)).chain(other).collect();
+        let report = Report { version: run.version, title, runs, exploration: None };
+        Self { report, figures: Vec::new(), warnings: Vec::new(), success: false }
+    }
+}
+
+/// The run of a report that was made before, to be held against.
+fn other(request: &Request, context: Context<'_>) -> Result<Option<Value>, Error> {
+    let Some(path) = &request.against else { return Ok(None) };
+    let no_report = |reason: &str| Error::NotReport { path: path.clone(), reason: reason.to_owned() };
     let bytes = context.reader.read(path)?;
     let text = std::str::from_utf8(&bytes).map_err(|_| no_report("it is no text"))?;
     let document = document_of(text).ok_or_else(|| {
         no_report("it is neither a page of `npu report` nor what `npu report --json` prints")
     })?;
     let run = document.get("runs").and_then(|runs| runs.get(0)).cloned();
-    run.ok_or_else(|| no_report("it is of an exploration, which has no run"))
+    run.map(Some).ok_or_else(|| no_report("it is of an exploration, which has no run"))
 }
 
 fn json(report: &impl Serialize) -> Value {
@@ -124,42 +158,31 @@ fn refused(request: &Request, report: &check::Report, context: Context<'_>) -> R
     Ok(Run { check: Some(json(report)), timeline_missing, ..run })
 }
 
-/// A run with what was made of it, its figures and warnings.
-type Found = (Run, Vec<(&'static str, String)>, Vec<String>);
-
-/// Of a program.
-fn made(request: &Request, context: Context<'_>) -> Result<Found, Error> {
-    let (program, compiled) = program(request, context)?;
-    let time = time::time_program(&program, &request.time, time::Sinks::default(), context)?;
-    let ran = (!request.inputs.is_empty()).then(|| ran(&program, request, context)).transpose()?;
+/// What is known of a program beside its timeline.
+fn found(
+    program: &Program,
+    time: &time::Report,
+    ran: Option<&run::Report>,
+    request: &Request,
+) -> Result<Run, Error> {
     let origin = program.origin.as_ref();
     let instance = origin.map(|origin| &*origin.instance);
-    let (timeline, timeline_missing) = gathered(&program, &time.time)?;
     let memories = {
         let _phase = Phase::begin("map memories");
         program.compiled().memory_maps(&time.time)
     };
     let graph = origin.map(|origin| network::network(origin, program.compiled(), &time.time)).transpose()?;
-    let warnings = time.warnings.iter().chain(ran.iter().flat_map(|run| &run.warnings)).cloned();
-    let figures = figures(&time.time, timeline.as_ref(), &time.name);
-    let run = Run {
-        check: origin.map(|origin| checked(origin, &program)).transpose()?.as_ref().map(json),
-        compile: compiled.as_ref().map(json),
-        distributions: ran
-            .as_ref()
-            .and_then(|run| run.layer_compare.as_ref())
-            .map_or_else(Vec::new, |layers| distributions(layers, instance)),
-        run: ran.as_ref().map(json),
+    let layers = ran.and_then(|run| run.layer_compare.as_ref());
+    Ok(Run {
+        check: origin.map(|origin| checked(origin, program)).transpose()?.as_ref().map(json),
+        distributions: layers.map_or_else(Vec::new, |layers| distributions(layers, instance)),
+        run: ran.map(json),
+        time: Some(json(time)),
         memories,
         // Default: of an artifact the network is not known.
         graph: graph.unwrap_or_default(),
-        timeline,
-        timeline_missing,
         ..about(request, instance, time.target.clone())
-    };
-    let mut warnings: Vec<String> = warnings.collect();
-    warnings.dedup();
-    Ok((Run { time: Some(json(&time)), ..run }, figures, warnings))
+    })
 }
 
 /// The program, and what its compilation says when it is compiled here.
@@ -193,10 +216,15 @@ fn checked(origin: &Origin, program: &Program) -> Result<check::Report, Error> {
 }
 
 /// What each unit does when, or why that is not known.
-fn gathered(program: &Program, time: &TimeReport) -> Result<(Option<Timeline>, Option<String>), Error> {
+fn gathered(
+    program: &Program,
+    request: &Request,
+    time: &TimeReport,
+) -> Result<(Option<Timeline>, Option<String>), Error> {
     let _phase = Phase::begin("gather the timeline");
     let gathering = Gathering::default();
-    match record(program.compiled(), &TimeOptions::default(), time, None, gathering.clone()) {
+    let options = TimeOptions { options: request.time.options.clone(), meaning: request.time.meaning };
+    match record(program.compiled(), &options, time, None, gathering.clone()) {
         Ok((cycles, _)) => Ok((Some(gathering.timeline(cycles)), None)),
         Err(error @ TargetError::Unsupported { .. }) => Ok((None, Some(error.to_string()))),
         Err(error) => Err(error.into()),

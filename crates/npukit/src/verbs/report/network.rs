@@ -49,7 +49,7 @@ fn edges(graph: &Graph) -> Vec<[usize; 2]> {
     edges
 }
 
-/// The layer of nodes, by their places: the first layer whose results need them.
+/// The layer of nodes, by their places: the one that is named after them, or else the first whose results need them.
 fn layer_of_each(graph: &Graph, compiled: &dyn Compiled, time: &TimeReport) -> BTreeMap<usize, usize> {
     let places: HashMap<&str, usize> = time.layers.iter().map(|layer| layer.name.as_str()).zip(0..).collect();
     let node_places: HashMap<&str, usize> =
@@ -58,7 +58,7 @@ fn layer_of_each(graph: &Graph, compiled: &dyn Compiled, time: &TimeReport) -> B
     let results =
         |names: &[String]| names.iter().filter_map(|name| graph.find_value(name)).collect::<Vec<_>>();
     let known: HashSet<ValueId> = layers.iter().flat_map(|layer| results(&layer.results)).collect();
-    let mut found = BTreeMap::new();
+    let mut found: BTreeMap<usize, usize> = named(graph, time).collect();
     for layer in &layers {
         let Some(&place) = places.get(layer.name.as_str()) else { continue };
         for node in graph.part(&known, &results(&layer.results)).nodes {
@@ -68,4 +68,13 @@ fn layer_of_each(graph: &Graph, compiled: &dyn Compiled, time: &TimeReport) -> B
         }
     }
     found
+}
+
+/// The nodes that layers are named after: names of nodes with `+` between them. A node's own name may have one, too.
+fn named<'a>(graph: &'a Graph, time: &'a TimeReport) -> impl Iterator<Item = (usize, usize)> + 'a {
+    let layers: Vec<String> = time.layers.iter().map(|layer| format!("+{}+", layer.name)).collect();
+    graph.nodes.iter().enumerate().filter_map(move |(node, one)| {
+        let name = format!("+{}+", one.name);
+        Some((node, layers.iter().position(|layer| layer.contains(&name))?))
+    })
 }
