@@ -136,5 +136,5 @@ def test_pages_have_what_the_command_says(command, network, target, tmp_path):
         assert found["run"]["truth"] == wanted["run"]["truth"]
     beside = program.to_html(against=tmp_path / "r.html")
     assert len(json.loads(beside.split('application/json">')[1].split("</script>")[0])["runs"]) == 2
-    with pytest.raises(npu.Error, match="page of `npu report`"):
+    with pytest.raises(npu.Error, match="is not a report"):
         program.to_html(against=network["path"])
