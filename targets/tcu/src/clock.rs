@@ -34,6 +34,7 @@ mod host;
 mod lock;
 mod machine;
 mod queue;
+mod recurring;
 mod router;
 mod sampler;
 mod signal;
@@ -227,6 +228,11 @@ impl Meter {
         if self.machine.step(op).is_ok() {
             self.machine.obey(op);
         }
+    }
+
+    /// Adds instructions, as [`Self::push`] does one by one.
+    pub fn run(&mut self, ops: &[Op]) {
+        recurring::run(&mut self.machine, ops);
     }
 
     /// The last event so far that counts, as in [`Timeline::total`].

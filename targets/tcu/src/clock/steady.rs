@@ -120,7 +120,7 @@ impl Steady {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::MOST;
@@ -141,7 +141,8 @@ mod tests {
         prop_oneof![1..4_u64, 1..40_u64, 60..400_u64]
     }
 
-    fn any_op() -> impl Strategy<Value = Op> {
+    /// Any instruction of the array and what is around it.
+    pub fn any_op() -> impl Strategy<Value = Op> {
         prop_oneof![
             6 => (any::<bool>(), 0..5, run(), run(), size()).prop_map(
                 |(accumulate, zeroes, local, accumulator, size)| {
