@@ -332,6 +332,13 @@ impl Machine {
         }
     }
 
+    /// The last vector of the accumulators that an instruction writes.
+    pub(super) fn last_written(&self, op: &Op) -> Option<u64> {
+        let flow = op.flow();
+        let run = flow.written(Memory::Accumulators)?;
+        Some(address(run, self.vectors(flow.size) - 1))
+    }
+
     /// Visits every time that that of a later instruction follows from.
     fn all_times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         self.port_a.times(&mut visit);
@@ -730,7 +737,7 @@ impl Kept for Product<'_> {
 }
 
 /// The address of vector `i` of a run.
-pub(super) fn address(run: Strided, i: u64) -> u64 {
+fn address(run: Strided, i: u64) -> u64 {
     // Clocks take programs as they are, addresses beyond the memory too.
     // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
     run.address.wrapping_add(i.checked_shl(run.stride_log2).unwrap_or(0))

@@ -9,9 +9,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::machine::{Design, Machine, address};
+use super::machine::{Design, Machine};
 use super::queue::Cycle;
-use crate::fault::Memory;
 use crate::op::Op;
 
 /// Words of the states that a thread keeps of a design, at most.
@@ -25,8 +24,9 @@ thread_local! {
     static KNOWN: RefCell<Vec<States>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Adds instructions, of which only the time is asked: that of [`Machine::step`] for each.
-pub(super) fn run(machine: &mut Machine, ops: &[Op]) {
+/// Adds instructions, of which only the time is asked: that of [`Machine::step`] for each. Whether one hangs, which adds
+/// nothing.
+pub(super) fn run(machine: &mut Machine, ops: &[Op]) -> bool {
     KNOWN.with_borrow_mut(|known| {
         let design = machine.design();
         let at = known.iter().position(|states| states.design == design);
@@ -34,17 +34,11 @@ pub(super) fn run(machine: &mut Machine, ops: &[Op]) {
             known.remove(0);
         }
         let mut states = at.map_or_else(|| States::new(machine), |at| known.remove(at));
-        let done = states.run(machine, ops);
-        literally(machine, &ops[done..]);
+        let (done, hangs) = states.run(machine, ops);
         known.push(states);
-    });
-}
-
-/// One vector after the other; an instruction that hangs adds nothing.
-fn literally(machine: &mut Machine, ops: &[Op]) {
-    for op in ops {
-        let _ = machine.step(op);
-    }
+        // One vector after the other.
+        ops[done..].iter().fold(hangs, |hangs, op| machine.step(op).is_err() || hangs)
+    })
 }
 
 /// All that is known of a design.
@@ -87,34 +81,38 @@ impl States {
         Self { design: machine.design(), list, places, words: 0, taken }
     }
 
-    /// Adds instructions up to the first after which times are too far apart to be kept, or that hangs: how many.
-    fn run(&mut self, machine: &mut Machine, ops: &[Op]) -> usize {
+    /// Adds instructions up to the first that hangs or after which times are too far apart to be kept: how many, and
+    /// whether the last one hangs.
+    fn run(&mut self, machine: &mut Machine, ops: &[Op]) -> (usize, bool) {
         if self.words > MOST_WORDS {
             *self = Self::new(machine);
         }
-        let Some(mut at) = self.place(machine) else { return 0 };
+        let Some(mut at) = self.place(machine) else { return (0, false) };
         let (mut head, mut address, mut is_there) = (machine.head(), machine.last_address(), true);
         for (i, op) in ops.iter().enumerate() {
             let shape = machine.shape(op, address);
             if let Some(step) = shape.and_then(|shape| self.list[at as usize].step(shape)) {
                 (at, head, is_there) = (step.to, head + Cycle::from(step.cycles), false);
-                address = last_written(op).unwrap_or(address);
+                address = machine.last_written(op).unwrap_or(address);
                 continue;
             }
             if !is_there {
                 machine.go_on(head, address, &self.list[at as usize].times);
             }
-            let placed = machine.step(op).ok().and_then(|_| self.place(machine));
-            let Some(to) = placed else { return i + 1 };
+            if machine.step(op).is_err() {
+                return (i + 1, true);
+            }
+            let Some(to) = self.place(machine) else { return (i + 1, false) };
             if let (Some(shape), Ok(cycles)) = (shape, u32::try_from(machine.head() - head)) {
                 self.list[at as usize].next.push(Step { shape, to, cycles });
+                self.words += size_of::<Step>() / size_of::<u32>();
             }
             (at, head, address, is_there) = (to, machine.head(), machine.last_address(), true);
         }
         if !is_there {
             machine.go_on(head, address, &self.list[at as usize].times);
         }
-        ops.len()
+        (ops.len(), false)
     }
 
     /// The place of the state that the machine is in; none where it cannot be kept.
@@ -134,13 +132,6 @@ impl States {
     }
 }
 
-/// The last vector of the accumulators that an instruction writes.
-fn last_written(op: &Op) -> Option<u64> {
-    let flow = op.flow();
-    let run = flow.written(Memory::Accumulators)?;
-    Some(address(run, flow.size.wrapping_sub(1)))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -150,7 +141,7 @@ mod tests {
     use crate::clock::{Clock, ClockParams, Meter};
     use crate::config::Config;
     use crate::lower::Minimise;
-    use crate::lower::schedule::cheapest;
+    use crate::lower::schedule::{Effort, cheapest};
     use crate::lower::search::tests as search;
 
     /// When each piece of the instructions ends, one by one and by what is known.
@@ -172,7 +163,9 @@ mod tests {
             let config = Config { local_depth: 400, accumulator_depth, ..search::config() };
             let model = search::model(&config);
             for minimise in [Minimise::Estimator, Minimise::Clock(ClockParams::with_latency(latency))] {
-                let ops = cheapest(&model, &config, None, minimise).expect("it can be scheduled").ops;
+                let ops = cheapest(&model, &config, None, minimise, Effort::Quick)
+                    .expect("it can be scheduled")
+                    .ops;
                 let params = ClockParams { axi_bits: 32, ..ClockParams::with_latency(latency) };
                 let clock = Clock::new(&config, params).expect("whole beats");
                 let again = ops.repeat(3);
@@ -193,9 +186,11 @@ mod tests {
             order in prop::collection::vec((0..12_usize, 1..5_usize), 1..120),
             preset in prop::sample::select(vec!["speech_robot", "pynqz1_12x12", "ultra96v2", "zcu104"]),
             (latency, axi_bits) in (0..60_u64, prop::sample::select(vec![16, 32, 64])),
+            local_depth in prop::sample::select(vec![48, 4096]),
             length in 1..40_usize,
         ) {
-            let config = Config::preset(preset).expect("a preset");
+            // Of a size beyond local memory units count what its bits leave.
+            let config = Config { local_depth, ..Config::preset(preset).expect("a preset") };
             let params = ClockParams { axi_bits, ..ClockParams::with_latency(latency) };
             let clock = Clock::new(&config, params).expect("whole beats");
             let ops: Vec<Op> =

@@ -128,7 +128,7 @@ pub(super) mod tests {
     use crate::clock::{Clock, ClockParams};
     use crate::config::Config;
     use crate::lower::Minimise;
-    use crate::lower::schedule::cheapest;
+    use crate::lower::schedule::{Effort, cheapest};
     use crate::lower::search::tests as search;
     use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 
@@ -199,8 +199,8 @@ pub(super) mod tests {
         for (accumulator_depth, latency) in [(50, 3), (50, 60), (200, 20)] {
             let config = Config { local_depth: 400, accumulator_depth, ..search::config() };
             let model = search::model(&config);
-            let scheduled =
-                cheapest(&model, &config, None, Minimise::Estimator).expect("it can be scheduled");
+            let scheduled = cheapest(&model, &config, None, Minimise::Estimator, Effort::Thorough)
+                .expect("it can be scheduled");
             let params = ClockParams { axi_bits: 32, ..ClockParams::with_latency(latency) };
             let machine = Clock::new(&config, params).expect("whole beats").machine;
             let mut literal = machine.clone();
