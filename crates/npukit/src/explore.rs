@@ -21,7 +21,7 @@ mod table;
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Phase, Survey, TargetError, TimeOptions, leaves};
+use npukit_target::{Phase, Survey, TargetError, leaves};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ use crate::model::{self, Model, ModelOptions};
 use crate::rescale::Calibration;
 use crate::samples::Stack;
 use crate::source::Source;
-use crate::speed::{Speed, batch, timed};
+use crate::speed::{batch, samples_per_second};
 use crate::targets::resolve;
 pub use condition::{Condition, ConditionError};
 use front::Front;
@@ -274,27 +274,30 @@ impl Exploration {
         let origin = source.of_model(network.model.clone(), context)?;
         let (origin, compiled) = source.compiled(source.prepared(origin, context)?, context)?;
         let program = compiled.report();
-        let time = match timed(&*compiled, &TimeOptions::default()) {
-            Ok(time) => Some(time),
+        let phase = Phase::begin("clock");
+        let pace = match compiled.pace() {
+            Ok(pace) => Some(pace),
             // A target without a clock has no cycles.
             Err(TargetError::Unsupported { .. }) => None,
             Err(error) => return Err(error.into()),
         };
+        drop(phase);
         let comparison = if network.samples.is_empty() {
             None
         } else {
             Some(compare(&machine(&*compiled, &network.samples)?.0, &network.reference))
         };
-        let speed = time.as_ref().map(|time| Speed::of(time, batch(&compiled.inputs(), origin.model.batch)));
+        let milliseconds = pace.and_then(|pace| pace.milliseconds);
+        let batch = batch(&compiled.inputs(), origin.model.batch);
         Ok(ModelPoint {
             model: network.path.clone(),
             name: program.name,
             layers: program.layers.len(),
             instructions: program.instructions,
-            cycles: time.as_ref().and_then(|time| time.cycles.get(&time.model).copied()),
-            milliseconds: speed.as_ref().and_then(|speed| speed.latency_ms),
-            frames_per_second: speed.as_ref().and_then(|speed| speed.frames_per_second),
-            utilisation: time.as_ref().and_then(|time| time.utilisation),
+            cycles: pace.map(|pace| pace.cycles),
+            milliseconds,
+            frames_per_second: samples_per_second(milliseconds, batch),
+            utilisation: pace.and_then(|pace| pace.utilisation),
             relative_error: comparison.and_then(|found| found.relative_error),
             snr_db: comparison.and_then(|found| found.snr_db),
             argmax_agree: comparison.and_then(|found| found.argmax_agree),

@@ -22,11 +22,9 @@ pub struct Speed {
 impl Speed {
     /// That of a program with a batch, as far as it is known.
     pub(crate) fn of(time: &TimeReport, batch: Option<usize>) -> Self {
-        let runs = frames_per_second(time.milliseconds);
         Self {
             latency_ms: time.milliseconds,
-            // Default: of what has no batch that is known, a run is counted as one.
-            frames_per_second: runs.map(|runs| runs * batch.unwrap_or(1) as f64),
+            frames_per_second: samples_per_second(time.milliseconds, batch),
             batch,
             clock_mhz: time.clock_mhz,
             clock_source: time.clock_source.clone(),
@@ -47,6 +45,12 @@ pub(crate) fn timed(compiled: &dyn Compiled, options: &TimeOptions) -> Result<Ti
 pub(crate) fn batch(inputs: &[Port], stated: Option<usize>) -> Option<usize> {
     let is_one = |port: &Port| port.shape.len() < 2 || port.shape.first() == Some(&1);
     stated.or_else(|| inputs.iter().all(is_one).then_some(1))
+}
+
+/// Samples a second at so many milliseconds a run, which takes a batch of them.
+pub(crate) fn samples_per_second(latency_ms: Option<f64>, batch: Option<usize>) -> Option<f64> {
+    // Default: of what has no batch that is known, a run is counted as one.
+    frames_per_second(latency_ms).map(|runs| runs * batch.unwrap_or(1) as f64)
 }
 
 /// Runs a second at so many milliseconds each; none of a program that takes no time.

@@ -7,6 +7,8 @@ mod architectures;
 mod assembly;
 #[path = "main/diff.rs"]
 mod diff;
+#[path = "main/explore.rs"]
+mod explore;
 #[path = "main/generate.rs"]
 mod generate;
 #[path = "main/layer_compare.rs"]

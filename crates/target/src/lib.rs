@@ -82,7 +82,8 @@ pub use system::{NamedSystems, SystemFigure, SystemName, split_system, system_of
 pub use target::{Assembled, CompileOptions, Config, Disassembled, Instance, Preset, PresetSystem, Target};
 pub use term::Term;
 pub use time::{
-    Bound, FlagTime, InstructionTime, KindTime, LayerTime, Roofline, TimeOptions, TimeReport, UnitTime, Wait,
+    Bound, FlagTime, InstructionTime, KindTime, LayerTime, Pace, Roofline, TimeOptions, TimeReport, UnitTime,
+    Wait,
 };
 pub use trace::{TraceFormat, TraceReport, record, write_trace};
 pub use vectors::{Case, Outcome};

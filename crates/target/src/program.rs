@@ -11,7 +11,7 @@ use crate::port::Port;
 use crate::report::{ProgramReport, Saturations};
 use crate::run_options::RunOptions;
 use crate::target::Instance;
-use crate::time::{TimeOptions, TimeReport};
+use crate::time::{Pace, TimeOptions, TimeReport};
 use crate::trace::{TraceFormat, write_trace};
 
 /// Inputs of one sample, by name. A tensor has the port's `shape`, or its `vectors`.
@@ -201,6 +201,15 @@ pub trait Compiled: Send + Sync {
     /// ([`TargetError::Option`]); a program that its clock cannot run.
     fn time(&self, _options: &TimeOptions) -> Result<TimeReport, TargetError> {
         Err(self.unsupported("time"))
+    }
+
+    /// What [`Self::time`] says of the whole, without options: quicker where the compiler knows.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::time`].
+    fn pace(&self) -> Result<Pace, TargetError> {
+        Ok(Pace::of(&self.time(&TimeOptions::default())?))
     }
 
     /// As [`Self::time`], from what the hardware's sampling unit gave; `name` is the file's, for errors.

@@ -16,6 +16,27 @@ pub struct TimeOptions {
     pub meaning: Meaning,
 }
 
+/// What a report says of the whole program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// By the cost model that the report leads with.
+    pub cycles: u64,
+    /// At the clock; none when that is not known.
+    pub milliseconds: Option<f64>,
+    /// Share of the multipliers that did the model's work; none when the work is not known.
+    pub utilisation: Option<f64>,
+}
+
+impl Pace {
+    /// That of a report.
+    pub fn of(report: &TimeReport) -> Self {
+        let TimeReport { milliseconds, utilisation, .. } = *report;
+        // Default: the cost model that a report leads with is one of its own.
+        let cycles = report.cycles.get(&report.model).copied().unwrap_or(0);
+        Self { cycles, milliseconds, utilisation }
+    }
+}
+
 /// What bounds the time from below, whatever the program does, in cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Roofline {

@@ -34,6 +34,7 @@ mod host;
 mod lock;
 mod machine;
 mod queue;
+mod recurring;
 mod router;
 mod sampler;
 mod signal;
@@ -132,7 +133,7 @@ impl Clock {
 
     /// A run that starts at reset, of which only the time is asked.
     pub fn meter(&self) -> Meter {
-        Meter { machine: self.machine.clone() }
+        Meter { machine: self.machine.clone(), hangs: false }
     }
 
     /// When the instructions of `ops` are accepted and what else happens, from reset on.
@@ -219,14 +220,27 @@ impl Clock {
 #[derive(Clone, Debug)]
 pub struct Meter {
     machine: Machine,
+    /// Whether an instruction was never accepted.
+    hangs: bool,
 }
 
 impl Meter {
     /// Adds an instruction. One that hangs adds nothing.
     pub fn push(&mut self, op: &Op) {
-        if self.machine.step(op).is_ok() {
-            self.machine.obey(op);
+        match self.machine.step(op) {
+            Ok(_) => self.machine.obey(op),
+            Err(_) => self.hangs = true,
         }
+    }
+
+    /// Adds instructions, as [`Self::push`] does one by one.
+    pub fn run(&mut self, ops: &[Op]) {
+        self.hangs |= recurring::run(&mut self.machine, ops);
+    }
+
+    /// Whether an instruction was never accepted.
+    pub const fn hangs(&self) -> bool {
+        self.hangs
     }
 
     /// The last event so far that counts, as in [`Timeline::total`].

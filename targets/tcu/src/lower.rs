@@ -51,8 +51,10 @@ pub use cost::Minimise;
 pub use error::{LowerError, Memory};
 pub use memory::Strategy;
 pub use rewrite::{ADDENDS_OF_MEANS, lines};
+pub use schedule::Effort;
 
 use crate::board;
+use crate::clock::ClockParams;
 use crate::config::{Config, System};
 use crate::program::{Program, Usage};
 
@@ -85,6 +87,8 @@ pub struct Options {
     pub cache: Cache,
     /// Of each layer the first tiling that fits is taken, whatever it costs.
     pub draft: bool,
+    /// How long is searched for a schedule that is no draft.
+    pub effort: Effort,
 }
 
 /// The printable forms of every stage.
@@ -107,6 +111,8 @@ pub struct Compiled {
     pub program: Program,
     /// Strategy taken.
     pub strategy: Strategy,
+    /// Cycles that the hardware takes with this memory, where the compiler knows them.
+    pub clocked: Option<(ClockParams, u64)>,
     /// Constants that saturated when they were converted to the number format.
     pub saturated_constants: u64,
     /// For each layer of the program, the names of the graph's values that it saves.
@@ -124,11 +130,12 @@ pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Comp
     drop(phase);
     let scheduled = choices::scheduled(&model, config, options, minimise(config, options))?;
     let strategy = scheduled.plan.strategy;
+    let clocked = scheduled.clocked.map(|memory| (memory, scheduled.cycles));
     let saturated_constants = model.objects.saturated_constants();
     let results = model.layers.iter().map(|layer| saved_values(layer, &model, graph)).collect();
     let name = options.name.clone().unwrap_or_else(|| graph.name.clone());
     let program = backend::program(name, model, config, scheduled);
-    Ok(Compiled { program, strategy, saturated_constants, results })
+    Ok(Compiled { program, strategy, clocked, saturated_constants, results })
 }
 
 fn minimise(config: &Config, options: &Options) -> Minimise {

@@ -109,6 +109,19 @@ impl Accumulator {
         visit(&mut self.staged);
     }
 
+    /// What it keeps from instruction to instruction, but for the address of the last write.
+    pub(super) fn all_times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        self.commands.times(&mut visit);
+        self.output_select.times(&mut visit);
+        self.alu_select.times(&mut visit);
+        self.times(visit);
+    }
+
+    /// The address of the last write.
+    pub(super) const fn last_address(&self) -> u64 {
+        self.lock.last_address()
+    }
+
     /// What it counts from write to write.
     #[inline]
     pub(super) fn counts(&mut self, mut visit: impl FnMut(&mut u64)) {

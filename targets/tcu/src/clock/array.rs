@@ -66,6 +66,31 @@ impl Array {
         }
     }
 
+    /// What it keeps from instruction to instruction, but for the number of windows.
+    pub(super) fn all_times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        self.instructions.times(&mut visit);
+        visit(&mut self.loaded);
+        self.times(visit);
+    }
+
+    /// Forgets the windows that no row from `head` on meets, and none that grows; how many are left.
+    pub(super) fn live_windows(&mut self, head: Cycle) -> usize {
+        while self.windows.front().is_some_and(|&(_, end)| end + 1 < head) {
+            self.windows.pop_front();
+        }
+        self.windows.len()
+    }
+
+    /// There are so many windows.
+    pub(super) fn set_windows(&mut self, count: usize) {
+        self.windows.resize(count, (0, 0));
+    }
+
+    /// Cycles from a row to its result.
+    pub(super) const fn latency(&self) -> Cycle {
+        self.latency
+    }
+
     /// What it counts from row to row.
     #[inline]
     pub(super) fn counts(&mut self, mut visit: impl FnMut(&mut u64)) {

@@ -74,6 +74,25 @@ impl Bank {
         }
     }
 
+    /// What it keeps from transfer to transfer.
+    pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        self.instruction.times(&mut visit);
+        self.requests.times(&mut visit);
+        visit(&mut self.converter);
+        self.reads.times(&mut visit);
+        self.writes.times(visit);
+    }
+
+    /// The memory, beats of a vector, and bytes of a beat: all that its time depends on beside instructions.
+    pub(super) const fn shape(&self) -> (ClockParams, u64, u64) {
+        (self.params, self.beats_per_vector, self.bytes_per_beat)
+    }
+
+    /// Where in a page a vector begins, in bytes.
+    pub(super) const fn page_offset(&self, address: u64) -> u64 {
+        address.wrapping_mul(self.beats_per_vector * self.bytes_per_beat) % BOUNDARY
+    }
+
     /// The handshake by which requests reach it.
     pub(super) const fn watch(&mut self) -> (&mut Watch, Cycle) {
         (&mut self.watch, self.requests.room())

@@ -28,6 +28,14 @@ impl Host {
         (&mut self.watch, self.port_b.room())
     }
 
+    /// What it keeps from transfer to transfer.
+    pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        self.control.times(&mut visit);
+        visit(&mut self.routed);
+        self.port_b.times(&mut visit);
+        visit(&mut self.written);
+    }
+
     /// A transfer offered from `head` on: when its routing is taken.
     pub(super) fn begin(&mut self, head: Cycle) -> Cycle {
         self.first = NEVER;

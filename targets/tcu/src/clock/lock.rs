@@ -42,6 +42,11 @@ impl Lock {
         visit(&mut self.last.1);
     }
 
+    /// The address of the last write.
+    pub(super) const fn last_address(&self) -> u64 {
+        self.last.0
+    }
+
     /// The address of the last write, which has been leapt to.
     pub(super) const fn leapt(&mut self, address: u64) {
         self.last.0 = address;

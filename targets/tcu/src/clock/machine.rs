@@ -17,11 +17,18 @@ use super::watch::Watch;
 use crate::config::{Config, Reading};
 use crate::configuration::{Configuration, Register};
 use crate::fault::Memory;
-use crate::op::{Flow, Op, Path, SimdOp, SimdSub, Strided};
+use crate::op::{DataMoveKind, Flow, Op, Path, SimdOp, SimdSub, Strided};
 use crate::samples::Port;
 
 /// The first cycle in which the decoder has an instruction.
 pub(super) const FIRST: Cycle = 2;
+
+/// No time that is kept makes something that is at the decoder wait if it lies so many cycles back: what follows from it
+/// comes at most three cycles after it.
+const BEHIND: Cycle = 8;
+
+/// Strides from this exponent of two on are left to the plain way.
+const LONGEST_STRIDE: u32 = 32;
 
 /// All units, and when the decoder can look at its next instruction.
 #[derive(Clone, Debug)]
@@ -47,6 +54,9 @@ pub(super) struct Machine {
     /// Every vector goes its way, also where those before tell how.
     is_literal: bool,
 }
+
+/// The latency of the array; the memory, beats of a vector and bytes of a beat; whose word counts.
+pub(super) type Design = (Cycle, (ClockParams, u64, u64), Reading);
 
 /// How long the decoder held an instruction, and for whom.
 #[derive(Clone, Copy, Debug)]
@@ -254,6 +264,121 @@ impl Machine {
     #[cfg(test)]
     pub(super) const fn be_literal(&mut self) {
         self.is_literal = true;
+    }
+
+    /// The cycle in which the next instruction is there.
+    pub(super) const fn head(&self) -> Cycle {
+        self.head
+    }
+
+    /// The address of the last write to the accumulators.
+    pub(super) const fn last_address(&self) -> u64 {
+        self.accumulator.last_address()
+    }
+
+    /// All that the time of instructions follows from beside their shapes and what [`Self::take_down`] takes down.
+    pub(super) const fn design(&self) -> Design {
+        (self.array.latency(), self.banks[0].shape(), self.configuration.reading())
+    }
+
+    /// What of an instruction its time follows from; `last` is the address of the last write to the accumulators. None of
+    /// the few that nobody needs to be quick.
+    ///
+    /// Of addresses it is where bursts meet the end of a page, and whether the first vector written is the one that was
+    /// written last.
+    pub(super) fn shape(&self, op: &Op, last: u64) -> Option<u64> {
+        let pack = |code: u64, adds: bool, zeroes: bool, to: Option<u64>, rest: u64| {
+            let repeats = to == Some(last);
+            Some(code | u64::from(adds) << 4 | u64::from(zeroes) << 5 | u64::from(repeats) << 6 | rest << 8)
+        };
+        let more = |size: u64| self.vectors(size) - 1;
+        match *op {
+            Op::MatMul { accumulator: to, .. } if to.stride_log2 >= LONGEST_STRIDE => None,
+            Op::MatMul { accumulate, zeroes, accumulator, size, .. } => {
+                pack(0, accumulate, zeroes, Some(accumulator.address), more(size))
+            }
+            Op::LoadWeights { zeroes, size, .. } => pack(1, false, zeroes, None, more(size)),
+            Op::DataMove { other, .. } if other.stride_log2 >= LONGEST_STRIDE => None,
+            Op::DataMove { kind, other, size, .. } => match kind {
+                DataMoveKind::AccumulatorToLocal => pack(2, false, false, None, more(size)),
+                DataMoveKind::LocalToAccumulator => pack(3, false, false, Some(other.address), more(size)),
+                DataMoveKind::LocalToAccumulatorAccumulate => {
+                    pack(3, true, false, Some(other.address), more(size))
+                }
+                _ => {
+                    let page = self.banks[0].page_offset(other.address);
+                    pack(
+                        4 + kind as u64,
+                        false,
+                        false,
+                        None,
+                        more(size) | u64::from(other.stride_log2) << 32 | page << 38,
+                    )
+                }
+            },
+            Op::Simd { read, write, sub: SimdSub { op: SimdOp::NoOp, .. }, .. } if read || write => None,
+            Op::Simd { read, write, accumulate, write_address, sub, .. } => {
+                let SimdSub { op, left, right, destination } = sub;
+                let sub = u32::from_le_bytes([op as u8, left, right, destination]);
+                pack(
+                    8,
+                    accumulate,
+                    read,
+                    write.then_some(write_address),
+                    u64::from(sub) << 1 | u64::from(write),
+                )
+            }
+            _ => pack(9, false, false, None, 0),
+        }
+    }
+
+    /// The last vector of the accumulators that an instruction writes.
+    pub(super) fn last_written(&self, op: &Op) -> Option<u64> {
+        let flow = op.flow();
+        let run = flow.written(Memory::Accumulators)?;
+        Some(address(run, self.vectors(flow.size) - 1))
+    }
+
+    /// Visits every time that that of a later instruction follows from.
+    fn all_times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        self.port_a.times(&mut visit);
+        visit(&mut self.local_written);
+        self.router.times(&mut visit);
+        self.array.all_times(&mut visit);
+        self.accumulator.all_times(&mut visit);
+        self.host.times(&mut visit);
+        self.banks.iter_mut().for_each(|bank| bank.times(&mut visit));
+    }
+
+    /// Takes down every time that that of a later instruction follows from, from [`BEHIND`] cycles before the next one on;
+    /// false where one is too far ahead.
+    ///
+    /// What happens later follows from the later one of what is at the decoder's head or after it, and of times that are
+    /// kept, with at most a few cycles after these: one that lies further back is as good as one that just does.
+    pub(super) fn take_down(&mut self, into: &mut Vec<u32>) -> bool {
+        let head = self.head;
+        into.clear();
+        into.push(self.array.live_windows(head) as u32);
+        let mut fits = true;
+        self.all_times(|time| {
+            let ahead = u32::try_from((*time + BEHIND).saturating_sub(head));
+            fits &= ahead.is_ok();
+            // Default: nobody reads what does not fit.
+            into.push(ahead.unwrap_or(0));
+        });
+        fits
+    }
+
+    /// Goes on from times that were taken down, when the next instruction is there at `head` and the last write to the
+    /// accumulators was to `address`. What is counted stays behind.
+    pub(super) fn go_on(&mut self, head: Cycle, address: u64, taken: &[u32]) {
+        let mut taken = taken.iter().copied();
+        // Default: there are as many as were taken down.
+        let mut next = || taken.next().unwrap_or(0);
+        self.head = head;
+        self.array.set_windows(next() as usize);
+        self.all_times(|time| *time = (head + u64::from(next())).saturating_sub(BEHIND));
+        self.accumulator.leapt(address);
     }
 
     /// How much a product moves on from vector to vector.

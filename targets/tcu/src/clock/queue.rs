@@ -38,6 +38,12 @@ impl Pass {
         self.left[self.oldest] = at;
         self.oldest = if self.oldest + 1 < self.left.len() { self.oldest + 1 } else { 0 };
     }
+
+    /// What it keeps, the oldest first.
+    pub(super) fn times(&mut self, visit: impl FnMut(&mut Cycle)) {
+        self.left.rotate_left(std::mem::take(&mut self.oldest));
+        self.left.iter_mut().for_each(visit);
+    }
 }
 
 /// A [`Pass`] for one thing.
@@ -79,6 +85,11 @@ impl Pair {
     /// The thing that entered last leaves.
     pub(super) const fn leave(&mut self, at: Cycle) {
         self.left = [self.left[1], at];
+    }
+
+    /// What it keeps.
+    pub(super) fn times(&mut self, visit: impl FnMut(&mut Cycle)) {
+        self.left.iter_mut().for_each(visit);
     }
 }
 

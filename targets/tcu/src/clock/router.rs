@@ -63,6 +63,16 @@ impl Router {
         (&mut self.watch, self.again)
     }
 
+    /// What it keeps from instruction to instruction.
+    pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        let Self { instructions, free, local_reads, accumulator_writes, local_writes, .. } = self;
+        instructions.times(&mut visit);
+        visit(free);
+        local_reads.times(&mut visit);
+        accumulator_writes.times(&mut visit);
+        local_writes.times(visit);
+    }
+
     /// The decoder holds an instruction that may route nothing.
     pub(super) const fn hold(&mut self) {
         self.again = 0;

@@ -120,7 +120,7 @@ impl Steady {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::MOST;
@@ -128,7 +128,7 @@ mod tests {
     use crate::clock::{Clock, ClockParams};
     use crate::config::Config;
     use crate::lower::Minimise;
-    use crate::lower::schedule::cheapest;
+    use crate::lower::schedule::{Effort, cheapest};
     use crate::lower::search::tests as search;
     use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 
@@ -141,7 +141,8 @@ mod tests {
         prop_oneof![1..4_u64, 1..40_u64, 60..400_u64]
     }
 
-    fn any_op() -> impl Strategy<Value = Op> {
+    /// Any instruction of the array and what is around it.
+    pub fn any_op() -> impl Strategy<Value = Op> {
         prop_oneof![
             6 => (any::<bool>(), 0..5, run(), run(), size()).prop_map(
                 |(accumulate, zeroes, local, accumulator, size)| {
@@ -198,8 +199,8 @@ mod tests {
         for (accumulator_depth, latency) in [(50, 3), (50, 60), (200, 20)] {
             let config = Config { local_depth: 400, accumulator_depth, ..search::config() };
             let model = search::model(&config);
-            let scheduled =
-                cheapest(&model, &config, None, Minimise::Estimator).expect("it can be scheduled");
+            let scheduled = cheapest(&model, &config, None, Minimise::Estimator, Effort::Thorough)
+                .expect("it can be scheduled");
             let params = ClockParams { axi_bits: 32, ..ClockParams::with_latency(latency) };
             let machine = Clock::new(&config, params).expect("whole beats").machine;
             let mut literal = machine.clone();

@@ -13,7 +13,7 @@ use super::error::LowerError;
 use super::hir::{Layer, Model};
 use super::memory::Strategy;
 use super::object::Object;
-use super::schedule::{self, Scheduled};
+use super::schedule::{self, Effort, Scheduled};
 use super::search::Tiling;
 use crate::config::Config;
 
@@ -38,8 +38,8 @@ impl Choices {
     }
 }
 
-/// The cheapest schedule: by what the cache knows of it, or by a search, which the cache then knows. For a draft any
-/// that fits.
+/// The cheapest schedule: by what the cache knows of it, or by a search, which the cache then knows; one that is quick
+/// is not kept. For a draft any that fits.
 ///
 /// # Errors
 ///
@@ -53,6 +53,9 @@ pub fn scheduled(
     if options.draft {
         return schedule::draft(model, config, options.strategy);
     }
+    if options.effort == Effort::Quick {
+        return schedule::cheapest(model, config, options.strategy, minimise, Effort::Quick);
+    }
     let content = || (config, options.strategy, minimise, Content(model));
     let key = options.cache.key("tcu schedule", content);
     let known = key.and_then(|key| options.cache.find(key)).filter(|known: &Choices| known.are_of(model));
@@ -62,7 +65,7 @@ pub fn scheduled(
         tracing::info!(strategy = again.plan.strategy.name(), cycles = again.cycles, "schedule known");
         return Ok(again);
     }
-    let found = schedule::cheapest(model, config, options.strategy, minimise)?;
+    let found = schedule::cheapest(model, config, options.strategy, minimise, Effort::Thorough)?;
     if let Some(key) = key {
         options.cache.keep(key, &found.choices());
     }
@@ -103,7 +106,8 @@ mod tests {
             let model = model(&config);
             for (minimise, strategy) in minimise.iter().flat_map(|&m| strategies.map(|s| (m, s))) {
                 let options = Options { strategy, cache: cache.clone(), ..Options::default() };
-                let found = schedule::cheapest(&model, &config, strategy, minimise).expect("it fits");
+                let found = schedule::cheapest(&model, &config, strategy, minimise, Effort::Thorough)
+                    .expect("it fits");
                 let first = scheduled(&model, &config, &options, minimise).expect("it fits");
                 let again = schedule::again(&model, &config, strategy, found.choices(), minimise);
                 let again = again.expect("it was found");

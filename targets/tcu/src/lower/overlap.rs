@@ -102,20 +102,19 @@ struct Working {
 
 /// The instructions that feed the array, and those that work on its results.
 fn split(ops: Vec<Op>) -> (Vec<Op>, Vec<Working>) {
-    let used = ops.iter().flat_map(accumulators).max().map_or(0, |last| last as usize + 1);
-    let mut touched = vec![0; used];
+    let used = ops.iter().flat_map(accumulators).map(|run| run.end()).max();
+    // Default: where no accumulator is touched there is nothing to remember.
+    let mut touched = Touched(vec![0; used.unwrap_or(0)]);
     let (mut feeding, mut working) = (Vec::new(), Vec::<Working>::new());
     let mut first = 0;
     for op in ops {
         if !works(&op) {
-            accumulators(&op).for_each(|address| touched[address as usize] = feeding.len() + 1);
+            touched.set(&op, feeding.len() + 1);
             feeding.push(op);
             continue;
         }
         first = match op {
-            Op::Simd { .. } => {
-                accumulators(&op).map(|address| touched[address as usize]).fold(first, usize::max)
-            }
+            Op::Simd { .. } => touched.of(&op).fold(first, usize::max),
             _ => feeding.len(),
         };
         working.push(Working { op, places: first..feeding.len() });
@@ -134,15 +133,15 @@ const fn works(op: &Op) -> bool {
 }
 
 /// Lets every working instruction move down as far as it may.
-fn set_ends(feeding: &[Op], working: &mut [Working], mut touched: Vec<usize>) {
-    touched.fill(feeding.len());
+fn set_ends(feeding: &[Op], working: &mut [Working], mut touched: Touched) {
+    touched.0.fill(feeding.len());
     let (mut next, mut last) = (feeding.len(), feeding.len());
     for Working { op, places } in working.iter_mut().rev() {
         for at in (places.end..next).rev() {
-            accumulators(&feeding[at]).for_each(|address| touched[address as usize] = at);
+            touched.set(&feeding[at], at);
         }
         next = next.min(places.end);
-        last = accumulators(op).map(|address| touched[address as usize]).fold(last, usize::min);
+        last = touched.of(op).fold(last, usize::min);
         if let Op::DataMove { .. } = op {
             let conflicting = feeding[places.end..last].iter().position(|other| conflict(op, other));
             last = conflicting.map_or(last, |distance| places.end + distance);
@@ -189,12 +188,52 @@ const fn half_cycles(op: &Op) -> u64 {
     }
 }
 
+/// By accumulator, the last instruction looked at that touches it.
+struct Touched(Vec<usize>);
+
+impl Touched {
+    /// An instruction touches its accumulators.
+    fn set(&mut self, op: &Op, instruction: usize) {
+        for run in accumulators(op) {
+            let all = &mut self.0[run.first..run.end()];
+            if run.step == 1 {
+                // Most are side by side, and many: this is a copy.
+                all.fill(instruction);
+            } else {
+                all.iter_mut().step_by(run.step).for_each(|touched| *touched = instruction);
+            }
+        }
+    }
+
+    /// The instructions that touch the accumulators of `op`.
+    fn of(&self, op: &Op) -> impl Iterator<Item = usize> {
+        accumulators(op).flat_map(|run| self.0[run.first..run.end()].iter().step_by(run.step)).copied()
+    }
+}
+
+/// Accumulators that are evenly apart.
+struct Evenly {
+    first: usize,
+    step: usize,
+    count: usize,
+}
+
+impl Evenly {
+    /// One past the last.
+    const fn end(&self) -> usize {
+        self.first + self.count.saturating_sub(1) * self.step + if self.count > 0 { 1 } else { 0 }
+    }
+}
+
 /// The accumulators that an instruction touches.
-fn accumulators(op: &Op) -> impl Iterator<Item = u64> + use<> {
+fn accumulators(op: &Op) -> impl Iterator<Item = Evenly> + use<> {
     let flow = op.flow();
     let places = flow.places().into_iter().flatten().filter(|place| place.memory == Memory::Accumulators);
-    places
-        .flat_map(move |Place { run, .. }| (0..flow.size).map(move |i| run.address + (i << run.stride_log2)))
+    places.map(move |Place { run, .. }| Evenly {
+        first: run.address as usize,
+        step: 1 << run.stride_log2,
+        count: flow.size as usize,
+    })
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use super::search::{Attempt, Known, MAX_INSTRUCTIONS, Search, Tiling};
 use super::separate::separate;
 use super::tile::{Context, State, TileError};
 use super::timed::{Timed, Timing, timed};
-use crate::clock::Meter;
+use crate::clock::{ClockParams, Meter};
 use crate::config::Config;
 use crate::hazard::{Hazard, Pending, hazards};
 use crate::listing::listing;
@@ -36,6 +36,8 @@ pub struct Scheduled {
     pub ops: Vec<Op>,
     /// Cycles by what was minimised.
     pub cycles: u64,
+    /// The memory with which the hardware takes these cycles, where they are its own.
+    pub clocked: Option<ClockParams>,
     /// Instructions of each layer.
     pub layers: Vec<Range<usize>>,
     /// Tiling taken for each layer.
@@ -60,16 +62,20 @@ pub fn cheapest(
     config: &Config,
     strategy: Option<Strategy>,
     minimise: Minimise,
+    effort: Effort,
 ) -> Result<Scheduled, LowerError> {
-    let (first, others) = match strategy {
-        Some(only) => (planned(model, config, only, true), &[][..]),
-        None => (planned(model, config, Strategy::LocalIsolated, false), &Strategy::ALL[1..]),
+    let (first, others) = match (strategy, effort) {
+        (Some(only), _) => (planned(model, config, only, true), &[][..]),
+        (None, Effort::Thorough) => {
+            (planned(model, config, Strategy::LocalIsolated, false), &Strategy::ALL[1..])
+        }
+        (None, Effort::Quick) => (planned(model, config, Strategy::LocalIsolated, false), &WORTH_A_LOOK[..]),
     };
     let plan = |&strategy: &Strategy| planned(model, config, strategy, false).ok();
     let others: Vec<Plan> = others.iter().filter_map(plan).collect();
     let layers = model.layers.len();
     let phase = &Phase::counting("schedule", 2 * (1 + others.len()) * layers);
-    let task = Task { model, config, minimise, phase, known: &Known::default() };
+    let task = Task { model, config, minimise, phase, known: &Known::default(), effort };
     let mut best = first.and_then(|plan| task.schedule(plan, u64::MAX));
     for (others_done, plan) in others.into_iter().enumerate() {
         phase.reach(2 * (1 + others_done) * layers);
@@ -96,7 +102,7 @@ pub fn again(
     let Choices { strategy: chosen, by_next_use, tilings } = choices;
     let plan = planned(model, config, chosen, strategy.is_some())?;
     let phase = &Phase::counting("schedule", model.layers.len());
-    let task = Task { model, config, minimise, phase, known: &Known::default() };
+    let task = Task { model, config, minimise, phase, known: &Known::default(), effort: Effort::Thorough };
     let arena = Arena::new(plan.arena.clone());
     let arena = if by_next_use { arena.by_next_use(NextUse::new(model)) } else { arena };
     let mut state = task.state(arena);
@@ -112,7 +118,8 @@ pub fn again(
 pub fn draft(model: &Model, config: &Config, strategy: Option<Strategy>) -> Result<Scheduled, LowerError> {
     let plan = planned(model, config, strategy.unwrap_or(Strategy::LocalIsolated), true)?;
     let phase = &Phase::counting("schedule", model.layers.len());
-    let task = Task { model, config, minimise: Minimise::Estimator, phase, known: &Known::default() };
+    let (minimise, effort) = (Minimise::Estimator, Effort::Quick);
+    let task = Task { model, config, minimise, phase, known: &Known::default(), effort };
     let mut state = task.state(Arena::new(plan.arena.clone()));
     task.layers(&mut state, Search::draft(), plan, u64::MAX)
 }
@@ -148,16 +155,38 @@ struct Task<'a> {
     phase: &'a Phase,
     /// What did best of layers.
     known: &'a Known,
+    effort: Effort,
 }
 
+/// How long is searched for a schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Effort {
+    /// As long as it pays for a program that is to be run.
+    #[default]
+    Thorough,
+    /// A fraction of that: for one of many machines that are compared.
+    Quick,
+}
+
+/// Strategies that a quick search tries where they fit: constants that live in local memory save more than variables do.
+const WORTH_A_LOOK: [Strategy; 2] = [Strategy::LocalConsts, Strategy::LocalVarsAndConsts];
+
 impl Task<'_> {
+    /// What looks for the tilings of layers.
+    fn search(self) -> Search {
+        match self.effort {
+            Effort::Thorough => Search::new(self.model, self.known.clone()),
+            Effort::Quick => Search::quick(self.known.clone()),
+        }
+    }
+
     /// Before the first layer, with this arena.
     fn state(self, arena: Arena) -> State {
         State::new(self.config, self.minimise.waits(self.config), arena)
     }
 
     /// Schedules under a plan, at most twice: what gives up its place in local memory is once what was not needed for
-    /// longest, and then, if that ever happened, what will not be needed for longest.
+    /// longest, and then, if that ever happened and there is time, what will not be needed for longest.
     ///
     /// # Errors
     ///
@@ -167,12 +196,13 @@ impl Task<'_> {
         let strategy = plan.strategy;
         let arena = Arena::new(plan.arena.clone());
         let mut state = self.state(arena.clone());
-        let by_age = self.layers(&mut state, Search::new(model, self.known.clone()), plan.clone(), budget);
-        let scheduled = if (1..=MOST_GIVEN_UP).contains(&state.arena.gave_up) {
+        let by_age = self.layers(&mut state, self.search(), plan.clone(), budget);
+        let again = self.effort == Effort::Thorough && (1..=MOST_GIVEN_UP).contains(&state.arena.gave_up);
+        let scheduled = if again {
             // Default: what cannot be scheduled leaves the budget as it is.
             let budget = by_age.as_ref().map_or(budget, |by_age| by_age.cycles);
             let mut state = self.state(arena.by_next_use(NextUse::new(model)));
-            let scheduled = self.layers(&mut state, Search::new(model, self.known.clone()), plan, budget);
+            let scheduled = self.layers(&mut state, self.search(), plan, budget);
             scheduled.map(|scheduled| Scheduled { by_next_use: true, ..scheduled }).or(by_age)
         } else {
             by_age
@@ -213,14 +243,29 @@ impl Task<'_> {
             aggregate: plan.local.aggregate + arena.aggregate,
         };
         let accumulators = Usage { maximum: limits.accumulators, aggregate: limits.accumulators_aggregate };
-        let cycles = written.meter.map_or(lir.cycles, |meter| meter.cycles());
+        let cycles = written.meter.as_ref().map_or(lir.cycles, Meter::cycles);
+        let clocked = match minimise {
+            Minimise::Clock(params) if written.meter.is_some_and(|meter| !meter.hangs()) => Some(params),
+            _ => None,
+        };
         let ops = std::mem::take(&mut lir.ops);
         // Whatever the stages above did, nothing goes out that hardware computes otherwise.
         if let Some(hazard) = hazards(&ops).into_iter().next() {
             return Err(lost(model, &layers, hazard));
         }
         let (by_next_use, config) = (false, config.clone());
-        Ok(Scheduled { plan, ops, cycles, layers, tilings, by_next_use, local, accumulators, config })
+        Ok(Scheduled {
+            plan,
+            ops,
+            cycles,
+            clocked,
+            layers,
+            tilings,
+            by_next_use,
+            local,
+            accumulators,
+            config,
+        })
     }
 }
 

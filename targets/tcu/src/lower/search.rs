@@ -109,6 +109,8 @@ enum Way {
     Thorough,
     /// Samples, and what promises most by them.
     Sampled,
+    /// What promises most by what it reads, and of layers that are alike only what did best of the first.
+    Quick,
     /// The largest tile that fits.
     Draft,
     /// Nothing: these are the tilings of the layers to come.
@@ -126,6 +128,11 @@ impl Search {
 
     fn by(way: Way) -> Self {
         Self { way, known: Known::default() }
+    }
+
+    /// A search that looks at few ways of a layer, of a model of which this is known.
+    pub fn quick(known: Known) -> Self {
+        Self { way: Way::Quick, known }
     }
 
     /// The largest tile of each layer, whatever it costs.
@@ -208,14 +215,20 @@ impl Search {
         let key = alike(layer, context.model);
         // Default: of a layer that was not met there is nothing to try first.
         let known = self.known.all().get(&key).cloned().unwrap_or_default();
-        let mut written: Vec<Attempt> = if matches!(self.way, Way::Thorough) {
-            lists.par_iter().flat_map_iter(|list| first_two(list, write)).collect()
-        } else {
-            known.par_iter().filter_map(|tiling| write(tiling).ok()).collect()
+        let mut written: Vec<Attempt> = match self.way {
+            Way::Thorough => lists.par_iter().flat_map_iter(|list| first_two(list, write)).collect(),
+            Way::Quick => known.first().and_then(|tiling| write(tiling).ok()).into_iter().collect(),
+            _ => known.par_iter().filter_map(|tiling| write(tiling).ok()).collect(),
         };
-        // Nothing is known, or none of it fits here.
-        if written.is_empty() && !matches!(self.way, Way::Thorough) {
-            written = best(samples(state, context, layer, &lists, count)?, count, write);
+        if written.is_empty() {
+            // Nothing is known, or none of it fits here.
+            written = match self.way {
+                Way::Thorough => written,
+                Way::Quick => {
+                    promising(&most_promising_first(&lists, layer, context, &state.lir), count, write)
+                }
+                _ => best(samples(state, context, layer, &lists, count)?, count, write),
+            };
         }
         if written.is_empty() {
             // Where no tile is like another, the first ones say little.
@@ -240,6 +253,16 @@ impl Search {
 /// The largest tiles of a list that fit to their ends.
 fn first_two(list: &[Tiling], write: impl Fn(&Tiling) -> Result<Attempt, TileError>) -> Vec<Attempt> {
     list.iter().filter_map(|tiling| write(tiling).ok()).take(TILINGS_TRIED).collect()
+}
+
+/// Of the first lists the largest tiles that fit to their ends, of as many lists as are asked for.
+fn promising(
+    lists: &[&[Tiling]],
+    count: usize,
+    write: impl Fn(&Tiling) -> Result<Attempt, TileError>,
+) -> Vec<Attempt> {
+    let first = |list: &&[Tiling]| list.iter().find_map(|tiling| write(tiling).ok());
+    lists.iter().filter_map(first).take(count).collect()
 }
 
 /// All tilings, those of larger tiles first.

@@ -26,11 +26,12 @@ pub fn separate(mut ops: Vec<Op>, pending: &Pending, meter: Option<&Meter>) -> V
     let mut done = Vec::with_capacity(ops.len());
     ops.reverse();
     while let Some((hazard, after_first)) = next_hazard(&ops, &mut pending) {
-        let passed = ops.split_off(ops.len() - after_first);
+        let mut passed = ops.split_off(ops.len() - after_first);
+        passed.reverse();
         if let Some(meter) = &mut meter {
-            passed.iter().rev().for_each(|op| meter.push(op));
+            meter.run(&passed);
         }
-        done.extend(passed.into_iter().rev());
+        done.extend(passed);
         let second = hazard.second - after_first;
         let mut looked_at = ops.split_off(ops.len().saturating_sub(second + AHEAD));
         looked_at.reverse();
@@ -77,7 +78,7 @@ fn repair(ops: &[Op], second: usize, hazard: Hazard, pending: &Pending, meter: O
     let cost = |ops: &Vec<Op>| {
         let mut meter = meter.cloned();
         meter.as_mut().map_or(0, |meter| {
-            ops.iter().for_each(|op| meter.push(op));
+            meter.run(ops);
             meter.cycles()
         })
     };

@@ -25,7 +25,7 @@ use crate::codec::{DecodeErrors, decode_program, decode_program_lenient, encode_
 use crate::config::{Config, DataType, System, settable};
 use crate::isa::isa;
 use crate::listing::listing;
-use crate::lower::{self, LowerError, Minimise, Order};
+use crate::lower::{self, Effort, LowerError, Minimise, Order};
 use crate::op::Op;
 use crate::program::Usage;
 use crate::validate::{self, CUT_VALUE, LOST_ADDITION, MOVED_WRITES, validate_with};
@@ -290,6 +290,7 @@ impl TcuInstance {
             prepared,
             cache: options.cache.clone(),
             draft: options.draft,
+            effort: chosen.word("search", effort).unwrap_or_default(),
         })
     }
 
@@ -375,6 +376,14 @@ fn undecoded(errors: DecodeErrors, text: &ProgramText) -> TargetError {
             text.stopped(Stopped { instruction: Some(index), error: TargetError::failed(error) })
         }
         None => TargetError::failed("words that are no instructions"),
+    }
+}
+
+fn effort(name: &str) -> Option<Effort> {
+    match name {
+        "thorough" => Some(Effort::Thorough),
+        "quick" => Some(Effort::Quick),
+        _ => None,
     }
 }
 

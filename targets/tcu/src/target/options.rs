@@ -6,7 +6,7 @@ use npukit_target::{Aliases, Chosen, OptionSpec, SEGMENTS, Stage, TargetError, V
 
 /// Every option of this target. `hw` was once called `model`, after its key in reports.
 #[rustfmt::skip] // A table.
-pub(super) const OPTIONS: [OptionSpec; 13] = [
+pub(super) const OPTIONS: [OptionSpec; 14] = [
     SEGMENTS,
     OptionSpec {
         key: "functions",
@@ -39,6 +39,14 @@ pub(super) const OPTIONS: [OptionSpec; 13] = [
         doc: "whose cycles the compiler minimises: `hw` has the hardware's, `estimator` the published ones",
         stage: Stage::Compile,
         aliases: Aliases { keys: &["minimize"], values: &[("model", "hw")] },
+    },
+    OptionSpec {
+        key: "search",
+        values: Values::Choice(&["thorough", "quick"]),
+        default: "thorough",
+        doc: "how long is searched for the cheapest program: `quick` compares few ways of a layer, for one of many machines",
+        stage: Stage::Compile,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "driver",

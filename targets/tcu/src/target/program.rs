@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use npukit_numeric::Tensor;
 use npukit_target::{
     ArtifactFile, Compiled, Driven, DriverData, Finding, HostStepReport, Inputs, Layer, Meaning,
-    MemoryReport, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult,
+    MemoryReport, Pace, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult,
     Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset,
 };
 use npukit_trace::{MemoryMap, Recorder};
@@ -24,6 +24,7 @@ use npukit_trace::{MemoryMap, Recorder};
 use super::instance::TcuInstance;
 use meaning::Differences;
 
+use crate::clock::ClockParams;
 use crate::codec::encode_program;
 use crate::config::{Config, DataType, System};
 use crate::program::{Binding, MemoryUse, Program, Usage};
@@ -35,6 +36,8 @@ pub(super) struct TcuProgram {
     program: Program,
     /// Name of the instance, when it has one.
     board: Option<String>,
+    /// Cycles that the hardware takes with this memory, where the compiler found them out.
+    clocked: Option<(ClockParams, u64)>,
     /// What the compiler chose.
     choices: BTreeMap<String, String>,
     saturated_constants: Option<u64>,
@@ -61,6 +64,7 @@ impl TcuProgram {
         Self {
             program,
             board,
+            clocked: None,
             choices,
             saturated_constants: None,
             results,
@@ -74,10 +78,11 @@ impl TcuProgram {
     pub fn compiled(compiled: lower::Compiled, board: String, system: System) -> Self {
         let choices = BTreeMap::from([("strategy".to_owned(), compiled.strategy.name().to_owned())]);
         let saturated_constants = Some(compiled.saturated_constants);
-        let lower::Compiled { program, results, .. } = compiled;
+        let lower::Compiled { program, results, clocked, .. } = compiled;
         Self {
             program: Program { system: Some(system), ..program },
             board: Some(board),
+            clocked,
             choices,
             saturated_constants,
             results,
@@ -246,6 +251,10 @@ impl Compiled for TcuProgram {
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
         self.time_report(options)
+    }
+
+    fn pace(&self) -> Result<Pace, TargetError> {
+        self.known_pace().map_or_else(|| Ok(Pace::of(&self.time(&TimeOptions::default())?)), Ok)
     }
 
     fn time_samples(

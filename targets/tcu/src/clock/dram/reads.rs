@@ -25,6 +25,16 @@ pub(super) struct Reads {
     pub(super) bursts: u64,
 }
 
+impl Reads {
+    /// What they keep from transfer to transfer.
+    pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        let Self { addresses, splitter, bookkeeping, beat, data, words, word, vector, .. } = self;
+        [addresses, data, words].into_iter().for_each(|queue| queue.times(&mut visit));
+        bookkeeping.times(&mut visit);
+        [splitter, beat, word, vector].into_iter().for_each(visit);
+    }
+}
+
 impl Bank {
     /// From DRAM to local memory; `head` is when the decoder offers it, `routed` when the host
     /// router has taken it.

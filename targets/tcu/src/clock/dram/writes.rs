@@ -27,6 +27,18 @@ pub(super) struct Writes {
     pub(super) bursts: u64,
 }
 
+impl Writes {
+    /// What they keep from transfer to transfer: no time follows from when an address was made.
+    pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
+        let Self { vectors, addresses, splitter, word, data, beat, response, .. } = self;
+        [vectors, addresses, data].into_iter().for_each(|queue| queue.times(&mut visit));
+        [&mut self.data_bookkeeping, &mut self.response_bookkeeping]
+            .into_iter()
+            .for_each(|pair| pair.times(&mut visit));
+        [splitter, word, beat, response].into_iter().for_each(visit);
+    }
+}
+
 impl Bank {
     /// From local memory to DRAM; `head` is when the decoder offers it, `routed` when the host router
     /// has taken it.

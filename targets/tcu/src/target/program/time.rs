@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Breakdown, FlagTime, TargetError, TimeOptions, TimeReport, UnitTime, Wait, share};
+use npukit_target::{
+    Breakdown, FlagTime, Pace, TargetError, TimeOptions, TimeReport, UnitTime, Wait, Whole, share,
+};
 
 use super::TcuProgram;
 use super::breakdown::{spent, work};
@@ -50,6 +52,21 @@ impl TcuProgram {
             _ => self.estimated(None),
         };
         Ok(self.report_of(&settings, measured, timeline.ok()))
+    }
+
+    /// What [`Self::time_report`] says of the whole without options, where the compiler knows: it went by the same clock.
+    pub(super) fn known_pace(&self) -> Option<Pace> {
+        let options = TimeOptions::default();
+        self.agree(options.meaning).ok()?;
+        let settings = self.settings(&options).ok()?;
+        self.clock(&settings).ok()?;
+        let (_, cycles) = self.clocked.filter(|(memory, _)| *memory == settings.memory)?;
+        let whole = Whole { cycles, multipliers: (self.program.config.array_size as u64).saturating_pow(2) };
+        Some(Pace {
+            cycles,
+            milliseconds: milliseconds(cycles, &settings),
+            utilisation: self.macs().map(|macs| whole.utilisation(macs, cycles)),
+        })
     }
 
     /// The same from performance samples of the hardware.
@@ -115,7 +132,7 @@ impl TcuProgram {
             notes: measured.notes.into_iter().chain([ROOFLINE.to_owned()]).collect(),
             cycles: by_model,
             model: measured.cost_model.name().to_owned(),
-            milliseconds: settings.clock_mhz.map(|mhz| total as f64 / (mhz * 1e3)),
+            milliseconds: milliseconds(total, settings),
             clock_mhz: settings.clock_mhz,
             clock_source: settings.clock_source.clone(),
             utilisation: breakdown.utilisation(),
@@ -139,6 +156,11 @@ impl TcuProgram {
         let kinds = estimate(&self.program.config, &self.program.instructions).kinds;
         kinds.iter().filter(|(kind, _)| kind.starts_with("MatMul")).map(|(_, cost)| cost.vectors).sum()
     }
+}
+
+/// Cycles at the clock, where that is known.
+fn milliseconds(cycles: u64, settings: &Settings) -> Option<f64> {
+    settings.clock_mhz.map(|mhz| cycles as f64 / (mhz * 1e3))
 }
 
 /// By the clock.

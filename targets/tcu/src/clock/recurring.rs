@@ -1,0 +1,203 @@
+//! States that recur: [`run`] gives the time of instructions by what was found out of the same ones before.
+//!
+//! What an instruction does to the times that units keep follows from these times, relative to when it is at the decoder,
+//! and from its shape ([`Machine::shape`]): both recur thousands of times in a program, and from one way of writing a
+//! layer to the next. So each state is kept once, with the state that every shape seen there leads to and how long that
+//! takes: a machine in a state that is known moves on without looking at a vector.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::machine::{Design, Machine};
+use super::queue::Cycle;
+use crate::op::Op;
+
+/// Words of the states that a thread keeps of a design, at most.
+const MOST_WORDS: usize = 8 << 20;
+
+/// Designs of which a thread keeps states.
+const DESIGNS: usize = 4;
+
+thread_local! {
+    /// By what the states are of; the one that was used last comes last.
+    static KNOWN: RefCell<Vec<States>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Adds instructions, of which only the time is asked: that of [`Machine::step`] for each. Whether one hangs, which adds
+/// nothing.
+pub(super) fn run(machine: &mut Machine, ops: &[Op]) -> bool {
+    KNOWN.with_borrow_mut(|known| {
+        let design = machine.design();
+        let at = known.iter().position(|states| states.design == design);
+        if at.is_none() && known.len() == DESIGNS {
+            known.remove(0);
+        }
+        let mut states = at.map_or_else(|| States::new(machine), |at| known.remove(at));
+        let (done, hangs) = states.run(machine, ops);
+        known.push(states);
+        // One vector after the other.
+        ops[done..].iter().fold(hangs, |hangs, op| machine.step(op).is_err() || hangs)
+    })
+}
+
+/// All that is known of a design.
+struct States {
+    design: Design,
+    list: Vec<State>,
+    /// Places in the list, by times.
+    places: HashMap<Arc<[u32]>, u32>,
+    words: usize,
+    /// Times that are taken down.
+    taken: Vec<u32>,
+}
+
+/// What units keep, relative to when the next instruction is at the decoder.
+struct State {
+    times: Arc<[u32]>,
+    next: Vec<Step>,
+}
+
+/// From a state to the next.
+#[derive(Clone, Copy)]
+struct Step {
+    shape: u64,
+    to: u32,
+    cycles: u32,
+}
+
+impl State {
+    /// Where an instruction of that shape leads to, if that is known; what was asked for last is found first.
+    fn step(&mut self, shape: u64) -> Option<Step> {
+        let at = self.next.iter().position(|step| step.shape == shape)?;
+        self.next.swap(0, at);
+        self.next.first().copied()
+    }
+}
+
+impl States {
+    fn new(machine: &Machine) -> Self {
+        let (list, places, taken) = (Vec::new(), HashMap::new(), Vec::new());
+        Self { design: machine.design(), list, places, words: 0, taken }
+    }
+
+    /// Adds instructions up to the first that hangs or after which times are too far apart to be kept: how many, and
+    /// whether the last one hangs.
+    fn run(&mut self, machine: &mut Machine, ops: &[Op]) -> (usize, bool) {
+        if self.words > MOST_WORDS {
+            *self = Self::new(machine);
+        }
+        let Some(mut at) = self.place(machine) else { return (0, false) };
+        let (mut head, mut address, mut is_there) = (machine.head(), machine.last_address(), true);
+        for (i, op) in ops.iter().enumerate() {
+            let shape = machine.shape(op, address);
+            if let Some(step) = shape.and_then(|shape| self.list[at as usize].step(shape)) {
+                (at, head, is_there) = (step.to, head + Cycle::from(step.cycles), false);
+                address = machine.last_written(op).unwrap_or(address);
+                continue;
+            }
+            if !is_there {
+                machine.go_on(head, address, &self.list[at as usize].times);
+            }
+            if machine.step(op).is_err() {
+                return (i + 1, true);
+            }
+            let Some(to) = self.place(machine) else { return (i + 1, false) };
+            if let (Some(shape), Ok(cycles)) = (shape, u32::try_from(machine.head() - head)) {
+                self.list[at as usize].next.push(Step { shape, to, cycles });
+                self.words += size_of::<Step>() / size_of::<u32>();
+            }
+            (at, head, address, is_there) = (to, machine.head(), machine.last_address(), true);
+        }
+        if !is_there {
+            machine.go_on(head, address, &self.list[at as usize].times);
+        }
+        (ops.len(), false)
+    }
+
+    /// The place of the state that the machine is in; none where it cannot be kept.
+    fn place(&mut self, machine: &mut Machine) -> Option<u32> {
+        if !machine.take_down(&mut self.taken) {
+            return None;
+        }
+        if let Some(&known) = self.places.get(&self.taken[..]) {
+            return Some(known);
+        }
+        let times: Arc<[u32]> = self.taken[..].into();
+        let place = u32::try_from(self.list.len()).ok()?;
+        self.words += times.len();
+        self.places.insert(Arc::clone(&times), place);
+        self.list.push(State { times, next: Vec::new() });
+        Some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::clock::steady::tests::any_op;
+    use crate::clock::{Clock, ClockParams, Meter};
+    use crate::config::Config;
+    use crate::lower::Minimise;
+    use crate::lower::schedule::{Effort, cheapest};
+    use crate::lower::search::tests as search;
+
+    /// When each piece of the instructions ends, one by one and by what is known.
+    fn both(clock: &Clock, pieces: &[&[Op]]) -> [Vec<u64>; 2] {
+        let times = |add: fn(&mut Meter, &[Op])| {
+            let mut meter = clock.meter();
+            let time = |piece: &&[Op]| {
+                add(&mut meter, piece);
+                meter.cycles()
+            };
+            pieces.iter().map(time).collect()
+        };
+        [times(|meter, piece| piece.iter().for_each(|op| meter.push(op))), times(Meter::run)]
+    }
+
+    #[test]
+    fn compiled_programs_take_as_long_by_what_is_known() {
+        for (accumulator_depth, latency) in [(50, 3), (50, 60), (200, 20), (200, 200)] {
+            let config = Config { local_depth: 400, accumulator_depth, ..search::config() };
+            let model = search::model(&config);
+            for minimise in [Minimise::Estimator, Minimise::Clock(ClockParams::with_latency(latency))] {
+                let ops = cheapest(&model, &config, None, minimise, Effort::Quick)
+                    .expect("it can be scheduled")
+                    .ops;
+                let params = ClockParams { axi_bits: 32, ..ClockParams::with_latency(latency) };
+                let clock = Clock::new(&config, params).expect("whole beats");
+                let again = ops.repeat(3);
+                for length in [1, 2, 7, 64, again.len()] {
+                    let pieces: Vec<&[Op]> = again.chunks(length).collect();
+                    let [literal, known] = both(&clock, &pieces);
+                    assert_eq!(literal, known, "pieces of {length}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        /// Of any instructions, which come again in another order: what is known of some holds for others.
+        #[test]
+        fn any_instructions_take_as_long_by_what_is_known(
+            ops in prop::collection::vec(any_op(), 1..12),
+            order in prop::collection::vec((0..12_usize, 1..5_usize), 1..120),
+            preset in prop::sample::select(vec!["speech_robot", "pynqz1_12x12", "ultra96v2", "zcu104"]),
+            (latency, axi_bits) in (0..60_u64, prop::sample::select(vec![16, 32, 64])),
+            local_depth in prop::sample::select(vec![48, 4096]),
+            length in 1..40_usize,
+        ) {
+            // Of a size beyond local memory units count what its bits leave.
+            let config = Config { local_depth, ..Config::preset(preset).expect("a preset") };
+            let params = ClockParams { axi_bits, ..ClockParams::with_latency(latency) };
+            let clock = Clock::new(&config, params).expect("whole beats");
+            let ops: Vec<Op> =
+                order.iter().flat_map(|&(at, times)| vec![ops[at % ops.len()]; times]).collect();
+            let pieces: Vec<&[Op]> = ops.chunks(length).collect();
+            let [literal, known] = both(&clock, &pieces);
+            prop_assert_eq!(literal, known);
+        }
+    }
+}
