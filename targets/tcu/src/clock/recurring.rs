@@ -93,6 +93,7 @@ impl States {
             let shape = machine.shape(op, address);
             if let Some(step) = shape.and_then(|shape| self.list[at as usize].step(shape)) {
                 (at, head, is_there) = (step.to, head + Cycle::from(step.cycles), false);
+                // Default: what writes no accumulator leaves it.
                 address = machine.last_written(op).unwrap_or(address);
                 continue;
             }

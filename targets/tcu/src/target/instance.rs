@@ -290,6 +290,7 @@ impl TcuInstance {
             prepared,
             cache: options.cache.clone(),
             draft: options.draft,
+            // Default: as long as it pays.
             effort: chosen.word("search", effort).unwrap_or_default(),
         })
     }
