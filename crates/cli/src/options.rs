@@ -60,13 +60,18 @@ impl FromArgMatches for TimeOptions {
 
 impl Args for TimeOptions {
     fn augment_args(command: Command) -> Command {
-        flags(command, &TIMING)
+        // Who writes no samples has no options of them.
+        let has_samples = command.get_arguments().any(|argument| argument.get_id() == SAMPLES);
+        flags(command, if has_samples { &TIMING } else { &TIMING[..1] })
     }
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
     }
 }
+
+/// The argument that samples are written by.
+const SAMPLES: &str = "samples";
 
 /// Stages of `npu time`.
 const TIMING: [Stage; 2] = [Stage::Time, Stage::Samples];
@@ -100,7 +105,7 @@ fn flag(key: &'static str, specs: &[(&'static str, &'static OptionSpec)]) -> Arg
     let words = choices(specs);
     let arg = arg.add(ArgValueCandidates::new(move || words.iter().map(CompletionCandidate::new).collect()));
     let needs_samples = specs.iter().all(|(_, spec)| spec.stage == Stage::Samples);
-    if needs_samples { arg.requires("samples") } else { arg }
+    if needs_samples { arg.requires(SAMPLES) } else { arg }
 }
 
 /// Where the help lists an option: by the targets that have it.
@@ -153,7 +158,11 @@ pub fn any() -> Arg {
 
 /// What the flags of the options of `stages` were given.
 fn given(matches: &ArgMatches, stages: &[Stage]) -> impl Iterator<Item = (String, String)> {
-    let value = |key: &'static str| Some((key.to_owned(), matches.get_one::<String>(key)?.clone()));
+    // Not every command has all of them.
+    let value = |key: &'static str| {
+        let given = matches.try_get_one::<String>(key).ok().flatten()?;
+        Some((key.to_owned(), given.clone()))
+    };
     by_key(stages).into_keys().filter_map(value)
 }
 

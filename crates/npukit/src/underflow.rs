@@ -229,9 +229,12 @@ impl Report {
         let poor = |all: &[Used]| all.iter().filter(|used| used.is_poor()).count() as u64;
         let kinds = [(&self.inputs, "input"), (&self.layers, "layer"), (&self.weights, "constant")];
         let first = kinds.iter().flat_map(|(all, _)| *all).find(|used| used.is_poor())?;
-        let counts: Vec<String> = kinds.iter().map(|(all, kind)| counted(poor(all), kind)).collect();
+        let counts = kinds.map(|(all, kind)| (poor(all), kind));
+        let verb = if counts.iter().map(|(count, _)| count).sum::<u64>() == 1 { "uses" } else { "use" };
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> = counts.map(|(count, kind)| counted(count, kind)).collect();
         Some(format!(
-            "{} use no more than {FEW} of {} bits, the first of them `{}`: small values vanish in rounding",
+            "{} {verb} no more than {FEW} of {} bits, the first of them `{}`: small values vanish in rounding",
             counts.join(", "),
             self.bits,
             first.name
