@@ -1,12 +1,11 @@
 """The page of `npu report` in a browser.
 
     pip install -r requirements-page.txt        (and Chromium, as Debian's package `chromium`)
-    python report_page.py [--npu COMMAND] [--pages FOLDER] [--browser COMMAND] [PATTERN ...]
+    python report_page.py [--npu COMMAND] [--browser COMMAND] [PATTERN ...]
 
 The command makes pages of a network, of two runs and of an exploration; pages with other data are made from those.
 Each is opened without a network, used by pointer and keyboard, and what it shows is held against what the command prints
-with `--json`. PATTERNs select checks by name. `--pages` takes `one.html`, `two.html` and `exploration.html` of a folder
-instead; figures are then held against the data in them. Ends with status 1 when anything failed.
+with `--json`. PATTERNs select checks by name. Ends with status 1 when anything failed. `browser.py` has what they are looked at with.
 """
 
 import argparse
@@ -14,7 +13,6 @@ import copy
 import csv
 import fnmatch
 import json
-import pathlib
 import re
 import shutil
 import sys
@@ -23,6 +21,10 @@ import tempfile
 import numpy as np
 from playwright.sync_api import Error, sync_playwright
 
+from browser import (
+    Failure, Site, column, expect, fits, grouped, is_quiet, layer, natural, number, picture, rows, sections,
+    settle, visible,
+)
 from npu import Npu, add_arguments
 
 NETWORK, TARGET, OTHER = "resnet20v2", "tcu:ultra96v2", "tcu:pynqz1"
@@ -34,7 +36,6 @@ minimise = ["milliseconds", "dsp"]
 array_size = [4, 8, 16]
 clock_mhz = [100, 200]
 """
-DATA = re.compile(r'(<script id="data" type="application/json">)(.*?)(</script>)', re.S)
 RUN_SECTIONS = [
     "summary", "problems", "layers", "timeline", "memory", "roofline", "values", "graph", "parameters"
 ]
@@ -48,141 +49,6 @@ def check(function):
     """A check: its name is what PATTERNs select."""
     CHECKS.append(function)
     return function
-
-
-class Failure(Exception):
-    """Something on the page is not as it should be."""
-
-
-def expect(good, what):
-    if not good:
-        raise Failure(what)
-
-
-class Site:
-    """The pages, what the command says beside them, and the browser."""
-
-    def __init__(self, browser, folder, made):
-        self.browser, self.folder, self.made = browser, pathlib.Path(folder), made
-        self.contexts = []
-
-    def document(self, name):
-        """The data in a page."""
-        text = (self.made.pages / f"{name}.html").read_text(encoding="utf-8")
-        return json.loads(DATA.search(text)[2])
-
-    def edited(self, name, change):
-        """A copy of a page whose data `change` has changed; gives its path."""
-        text = (self.made.pages / f"{name}.html").read_text(encoding="utf-8")
-        document = json.loads(DATA.search(text)[2])
-        change(document)
-        data = json.dumps(document).replace("<", "\\u003c")
-        path = self.folder / f"edited-{len(self.contexts)}.html"
-        path.write_text(DATA.sub(lambda found: found[1] + data + found[3], text), encoding="utf-8")
-        return path
-
-    def open(self, name, hash="", width=1280, height=900, **options):
-        """A tab with a page, offline; what it asks for and complains of is kept."""
-        path = name if isinstance(name, pathlib.Path) else self.made.pages / f"{name}.html"
-        address = path.resolve().as_uri()
-        context = self.browser.new_context(viewport={"width": width, "height": height}, offline=True, **options)
-        self.contexts.append(context)
-        context.route("**/*", lambda route: route.continue_() if route.request.url.split("#")[0] == address else route.abort())
-        tab = context.new_page()
-        tab.complaints, tab.requests = [], []
-        tab.on("console", lambda line: tab.complaints.append(line.text) if line.type in ("error", "warning") else None)
-        tab.on("pageerror", lambda error: tab.complaints.append(str(error)))
-        tab.on("request", lambda request: tab.requests.append(request.url.split("#")[0]))
-        tab.goto(address + hash)
-        settle(tab)
-        expect(tab.requests == [address], f"it asks for {tab.requests}")
-        return tab
-
-    def close(self):
-        for context in self.contexts:
-            context.close()
-        self.contexts.clear()
-
-
-def settle(tab):
-    """Lets what was asked for be drawn: sizes, then frames."""
-    tab.evaluate("""() => new Promise((done) => {
-        let frames = 6;
-        const next = () => ((frames -= 1) > 0 ? requestAnimationFrame(next) : done());
-        next();
-    })""")
-
-
-def is_quiet(tab):
-    expect(not tab.complaints, f"it complains: {tab.complaints[:3]}")
-
-
-def sections(tab):
-    return tab.eval_on_selector_all("main > section", "all => all.map((one) => one.id)")
-
-
-def rows(tab, table):
-    """Texts of the cells of a table."""
-    return tab.eval_on_selector_all(
-        f'table[data-name="{table}"] tbody tr',
-        "all => all.map((row) => [...row.children].map((cell) => cell.textContent))")
-
-
-def column(tab, table, key):
-    """Texts of a column of a table."""
-    keys = tab.eval_on_selector_all(f'table[data-name="{table}"] thead th', "all => all.map((one) => one.dataset.key)")
-    expect(key in keys, f"table {table} has no column {key}, but {keys}")
-    return [row[keys.index(key)] for row in rows(tab, table)]
-
-
-def number(text):
-    """A number as the page writes it; None for what is missing."""
-    found = re.search(r"-?[0-9][0-9,]*(\.[0-9]+)?(e-?[0-9]+)?", text)
-    return float(found[0].replace(",", "")) if found else None
-
-
-def natural(text):
-    """What names sort by: numbers in them by size."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", text)]
-
-
-def layer(tab):
-    """The layer that the address names."""
-    return tab.evaluate("new URLSearchParams(location.hash.slice(1)).get('layer')")
-
-
-def visible(tab):
-    """First and last cycle of the timeline's view."""
-    text = tab.inner_text('[data-name="timeline-range"]')
-    return [number(part) for part in re.findall(r"[0-9][0-9,]*", text)[:2]]
-
-
-def picture(tab, name, nth=0):
-    """A sum over the pixels of a canvas, and the share of them that have a colour, which texts and lines have not."""
-    return tab.evaluate("""([name, nth]) => {
-        const canvas = document.querySelectorAll(`canvas[data-name="${name}"]`)[nth];
-        const copy = document.createElement("canvas");
-        [copy.width, copy.height] = [canvas.width, canvas.height];
-        const context = copy.getContext("2d", { willReadFrequently: true });
-        context.drawImage(canvas, 0, 0);
-        const { data } = context.getImageData(0, 0, copy.width, copy.height);
-        let [sum, coloured] = [0, 0];
-        for (let at = 0; at < data.length; at += 4) {
-            const [red, green, blue, opaque] = data.subarray(at, at + 4);
-            sum = (sum * 31 + red + 256 * green + 65536 * blue + opaque) % 4294967291;
-            if (opaque > 128 && Math.max(red, green, blue) - Math.min(red, green, blue) > 45) coloured += 1;
-        }
-        return [sum, coloured / (data.length / 4)];
-    }""", [name, nth])
-
-
-def fits(tab):
-    """Whether the body stays within the window."""
-    return tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth && document.body.scrollWidth <= window.innerWidth")
-
-
-def grouped(value):
-    return f"{value:,}"
 
 
 @check
@@ -776,25 +642,6 @@ class Made:
         return self._explored
 
 
-class Given:
-    """Pages that were made before: figures are those of the data in them."""
-
-    def __init__(self, pages):
-        self.pages = pages
-
-    def data(self, name):
-        return json.loads(DATA.search((self.pages / f"{name}.html").read_text(encoding="utf-8"))[2])
-
-    def time(self):
-        return self.data("one")["runs"][0]["time"]
-
-    def ran(self):
-        return self.data("one")["runs"][0]["run"]
-
-    def explored(self):
-        return self.data("exploration")["exploration"]
-
-
 def judged(site, patterns):
     """Runs the checks; gives how many passed and failed."""
     passed = failed = 0
@@ -815,13 +662,12 @@ def judged(site, patterns):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     add_arguments(parser)
-    parser.add_argument("--pages", type=pathlib.Path, help="folder with pages that were made before")
     parser.add_argument("--browser", default=shutil.which("chromium"), help="the browser's command (chromium)")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names of checks, as `points_*`")
     arguments = parser.parse_intermixed_args()
     if not arguments.browser:
         raise SystemExit("error: no `chromium` on the path; `apt-get install chromium` makes it, or name one with --browser")
-    made = Given(arguments.pages) if arguments.pages else Made(Npu(arguments.npu))
+    made = Made(Npu(arguments.npu))
     with sync_playwright() as playwright, tempfile.TemporaryDirectory(prefix="npukit-") as folder:
         browser = playwright.chromium.launch(executable_path=arguments.browser, args=["--no-sandbox"])
         passed, failed = judged(Site(browser, folder, made), arguments.patterns)

@@ -431,7 +431,7 @@ pub struct RunArgs {
     ///
     /// Beside them are how GTKWave (`.gtkw`) and Surfer (`.sucl`) show them: `gtkwave x.gtkw`,
     /// `surfer x.fst --command-file x.sucl`.
-    #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT)]
+    #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT, hide_short_help = true)]
     pub waves: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -1181,8 +1181,8 @@ mod tests {
         assert_eq!(
             verbs,
             [
-                "compile", "run", "eval", "time", "explore", "generate", "zoo", "asm", "disasm", "format",
-                "host", "man"
+                "compile", "run", "eval", "time", "report", "explore", "generate", "zoo", "asm", "disasm",
+                "format", "host", "man"
             ]
         );
     }

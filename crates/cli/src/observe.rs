@@ -55,6 +55,7 @@ fn wants_timings(cli: &Cli) -> bool {
         Some(Command::Compile(args)) => args.timings.timings,
         Some(Command::Run(args)) => args.timings.timings,
         Some(Command::Time(args)) => args.timings.timings,
+        Some(Command::Report(args)) => args.timings.timings,
         Some(Command::Check(args)) => args.timings.timings,
         _ => false,
     }

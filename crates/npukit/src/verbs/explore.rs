@@ -180,8 +180,13 @@ impl Report {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let title = format!("exploration of {}", self.models.join(", "));
         // Default: numbers, texts and lists always serialise.
-        let exploration = Some(serde_json::to_value(self).unwrap_or_default());
-        npukit_report::Report { version, title, runs: Vec::new(), exploration }.page()
+        let mut exploration = serde_json::to_value(self).unwrap_or_default();
+        // A page of the same is the same, however long it took.
+        let fields = exploration.as_object_mut();
+        fields
+            .map(|fields| fields.retain(|key, _| !["seconds", "layers_per_second"].contains(&key.as_str())));
+        let (runs, exploration) = (Vec::new(), Some(exploration));
+        npukit_report::Report { version, title, runs, exploration }.page()
     }
 
     /// A picture of the points by the first two objectives.

@@ -85,8 +85,11 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
         },
         None => None,
     };
-    // Default: what is not assembled is words.
-    let findings = instance.lint(path, assembled.as_ref().unwrap_or(&bytes))?;
+    let findings = match program_text(&bytes) {
+        // A text says more than its words: what fills memories, and where the host waits.
+        Some(text) if assembled.is_some() => instance.lint_text(path, text, context.reader)?,
+        _ => instance.lint(path, &bytes)?,
+    };
     let report = Report::new(path, instance.name(), findings, instance.warnings());
     if report.findings.is_empty() {
         return Ok(report);

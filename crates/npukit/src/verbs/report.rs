@@ -121,12 +121,15 @@ fn other(request: &Request, context: Context<'_>) -> Result<Option<Value>, Error
     run.map(Some).ok_or_else(|| no_report("it is of an exploration, which has no run"))
 }
 
+/// What a verb would print, but for how long it took: a page of the same is the same.
 fn json(report: &impl Serialize) -> Value {
     // Reports are maps of strings to numbers, texts and lists: they always serialise.
-    serde_json::to_value(report).unwrap_or_else(|error| {
+    let mut json = serde_json::to_value(report).unwrap_or_else(|error| {
         debug_assert!(false, "{error}");
         Value::Null
-    })
+    });
+    json.as_object_mut().map(|fields| fields.remove("seconds"));
+    json
 }
 
 /// What every run says of itself.

@@ -72,7 +72,7 @@ pub const ROWS: [Row; 19] = [
     Row { files: 2, step: 4, old: "run d.onnx", new: "run d.onnx --compare",
           both: "--target tcu --input x.npy --output out/y.npz --dump out/d.npz", reads: "targets" },
     Row { files: 3, step: 3, old: "report d.onnx", new: "report d.onnx --input x.npy",
-          both: "--target tcu -o out/r.html --svg out", reads: "report d.onnx --target tcu --against out/r.html --svg s" },
+          both: "--target tcu -o out/r.html --svg out", reads: "targets" },
     Row { files: 8, step: 4, old: "explore d.onnx --space a.toml", new: "explore d.onnx --space b.toml",
           both: "-o out/p.csv --svg out/p.svg --html out/p.html --best latency --write out", reads: "targets" },
     Row { files: 23, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
