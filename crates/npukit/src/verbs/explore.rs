@@ -182,9 +182,9 @@ impl Report {
         // Default: numbers, texts and lists always serialise.
         let mut exploration = serde_json::to_value(self).unwrap_or_default();
         // A page of the same is the same, however long it took.
-        let fields = exploration.as_object_mut();
-        fields
-            .map(|fields| fields.retain(|key, _| !["seconds", "layers_per_second"].contains(&key.as_str())));
+        if let Some(fields) = exploration.as_object_mut() {
+            fields.retain(|key, _| !["seconds", "layers_per_second"].contains(&key.as_str()));
+        }
         let (runs, exploration) = (Vec::new(), Some(exploration));
         npukit_report::Report { version, title, runs, exploration }.page()
     }
