@@ -294,7 +294,7 @@ impl Exploration {
             name: program.name,
             layers: program.layers.len(),
             instructions: program.instructions,
-            cycles: pace.map(|pace| pace.cycles),
+            cycles: pace.and_then(|pace| pace.cycles),
             milliseconds,
             frames_per_second: samples_per_second(milliseconds, batch),
             utilisation: pace.and_then(|pace| pace.utilisation),

@@ -19,8 +19,8 @@ pub struct TimeOptions {
 /// What a report says of the whole program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// By the cost model that the report leads with.
-    pub cycles: u64,
+    /// By the cost model that the report leads with; none where it has no cycles.
+    pub cycles: Option<u64>,
     /// At the clock; none when that is not known.
     pub milliseconds: Option<f64>,
     /// Share of the multipliers that did the model's work; none when the work is not known.
@@ -31,9 +31,7 @@ impl Pace {
     /// That of a report.
     pub fn of(report: &TimeReport) -> Self {
         let TimeReport { milliseconds, utilisation, .. } = *report;
-        // Default: the cost model that a report leads with is one of its own.
-        let cycles = report.cycles.get(&report.model).copied().unwrap_or(0);
-        Self { cycles, milliseconds, utilisation }
+        Self { cycles: report.cycles.get(&report.model).copied(), milliseconds, utilisation }
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use npukit_target::ArtifactFile;
 use serde::Serialize;
 
+use super::report::json;
 use crate::Context;
 use crate::error::Error;
 use crate::explore::{Condition, Exploration, Explored, Journal, Metric, Planned, Point, csv, scatter};
@@ -179,11 +180,10 @@ impl Report {
     pub fn page(&self) -> String {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let title = format!("exploration of {}", self.models.join(", "));
-        // Default: numbers, texts and lists always serialise.
-        let mut exploration = serde_json::to_value(self).unwrap_or_default();
-        // A page of the same is the same, however long it took.
+        let mut exploration = json(self);
+        // It goes by the seconds, which are not told either.
         if let Some(fields) = exploration.as_object_mut() {
-            fields.retain(|key, _| !["seconds", "layers_per_second"].contains(&key.as_str()));
+            fields.remove("layers_per_second");
         }
         let (runs, exploration) = (Vec::new(), Some(exploration));
         npukit_report::Report { version, title, runs, exploration }.page()

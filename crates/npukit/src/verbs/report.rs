@@ -122,7 +122,7 @@ fn other(request: &Request, context: Context<'_>) -> Result<Option<Value>, Error
 }
 
 /// What a verb would print, but for how long it took: a page of the same is the same.
-fn json(report: &impl Serialize) -> Value {
+pub(super) fn json(report: &impl Serialize) -> Value {
     // Reports are maps of strings to numbers, texts and lists: they always serialise.
     let mut json = serde_json::to_value(report).unwrap_or_else(|error| {
         debug_assert!(false, "{error}");

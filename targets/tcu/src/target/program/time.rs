@@ -63,7 +63,7 @@ impl TcuProgram {
         let (_, cycles) = self.clocked.filter(|(memory, _)| *memory == settings.memory)?;
         let whole = Whole { cycles, multipliers: (self.program.config.array_size as u64).saturating_pow(2) };
         Some(Pace {
-            cycles,
+            cycles: Some(cycles),
             milliseconds: milliseconds(cycles, &settings),
             utilisation: self.macs().map(|macs| whole.utilisation(macs, cycles)),
         })
