@@ -1,6 +1,6 @@
 //! [`Exploration`]: many machines for networks, all at once or point by point.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,7 @@ pub struct Exploring<'py> {
     sample: Option<usize>,
     seed: u64,
     exhaustive: bool,
+    halve: bool,
 }
 
 /// An exploration.
@@ -51,7 +52,8 @@ impl Exploration {
     /// Reads the networks; files of `held` are taken from there, all others from the disk.
     #[new]
     fn new(py: Python<'_>, exploring: Exploring<'_>, held: BTreeMap<String, Vec<u8>>) -> PyResult<Self> {
-        let Exploring { models, reading, space, samples, numbers, sample, seed, exhaustive } = exploring;
+        let Exploring { models, reading, space, samples, numbers, sample, seed, exhaustive, halve } =
+            exploring;
         let parsed = Space::from_toml(&space).map_err(|error| raised(py, &Error::from(error)))?;
         let calibration = numbers.calibration()?;
         let request = Request {
@@ -64,6 +66,7 @@ impl Exploration {
             sample,
             seed,
             exhaustive,
+            halve,
         };
         let held = Arc::new(held);
         let inner = run(py, None, move || {
@@ -116,12 +119,11 @@ impl Exploration {
             let (begin, context) = (Instant::now(), inner.files());
             let plan = inner.exploration.plan(context.context())?;
             let points = known(points, &plan);
-            let old: BTreeSet<u64> = points.iter().map(|point| point.index).collect();
             let done = |point: &Point| {
                 inner.found.lock().unwrap_or_else(PoisonError::into_inner).push(point.clone());
             };
             let explored = inner.exploration.evaluate_all(&plan, points, context.context(), &done);
-            Ok(json(&Report::of(&inner.request, explored, &old, begin.elapsed())))
+            Ok(json(&Report::of(&inner.request, explored, begin.elapsed())))
         })
     }
 
@@ -134,9 +136,9 @@ impl Exploration {
     /// The report of points that were found one by one; `resumed` of them in an earlier run.
     fn finish(&self, points: Vec<String>, resumed: Vec<u64>, seconds: f64) -> PyResult<String> {
         let points = points.iter().map(|text| parsed(text)).collect::<PyResult<Vec<Point>>>()?;
-        let explored: Explored = self.0.exploration.finish(points, Vec::new());
+        let (points, old) = (self.0.exploration.marked(points), resumed.into_iter().collect());
         let took = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-        Ok(json(&Report::of(&self.0.request, explored, &resumed.into_iter().collect(), took)))
+        Ok(json(&Report::of(&self.0.request, Explored { points, old, ..Explored::default() }, took)))
     }
 
     /// The points of a file of this exploration, the bytes of it that are whole, and what it begins with.
@@ -199,7 +201,7 @@ impl Exploration {
     fn report(&self, points: Vec<String>) -> PyResult<Report> {
         let points = points.iter().map(|text| parsed(text)).collect::<PyResult<Vec<Point>>>()?;
         let explored = Explored { points, ..Explored::default() };
-        Ok(Report::of(&self.0.request, explored, &BTreeSet::new(), Duration::ZERO))
+        Ok(Report::of(&self.0.request, explored, Duration::ZERO))
     }
 }
 

@@ -651,6 +651,12 @@ pub struct ExploreArgs {
     /// Compile points too of which a bound tells that others beat them
     #[arg(long)]
     pub exhaustive: bool,
+    /// Compile the first layers for all points, and all layers for those that did best
+    ///
+    /// Three rounds compile an eighth, a quarter and a half of the products, and after each the better half of the points
+    /// goes on. Nothing proves that those left behind are worse; they are told apart.
+    #[arg(long)]
+    pub halve: bool,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,

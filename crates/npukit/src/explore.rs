@@ -7,19 +7,21 @@
 //! | `condition` | what a point must be, as `bram <= 140 and argmax_agree >= 0.99` |
 //! | `point` | a machine and what came of it |
 //! | `front` | the points that no other beats, and those that cannot |
+//! | `halving` | rounds that compile the first layers, and keep the better half |
 //! | `table` | points as CSV |
 //! | `scatter` | points as a picture |
 //! | `journal` | points as lines of a file, of which an exploration goes on |
 
 mod condition;
 mod front;
+mod halving;
 mod journal;
 mod point;
 mod scatter;
 mod space;
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use npukit_target::{Phase, Survey, TargetError, leaves};
 use rayon::prelude::*;
@@ -38,6 +40,8 @@ use crate::speed::{batch, samples_per_second};
 use crate::targets::resolve;
 pub use condition::{Condition, ConditionError};
 use front::Front;
+use halving::{Beginning, beginnings};
+pub use halving::{Halved, Round};
 pub use journal::{Journal, JournalError};
 pub use point::{METRICS, Metric, ModelPoint, Planned, Point};
 pub(crate) use scatter::scatter;
@@ -65,6 +69,8 @@ pub struct Request {
     pub seed: u64,
     /// Compiles points too of which a bound tells that others beat them.
     pub exhaustive: bool,
+    /// Compiles the first layers for all points, and more of them for the better half, before it compiles all for what is left.
+    pub halve: bool,
 }
 
 impl Request {
@@ -86,12 +92,16 @@ struct Prepared {
     samples: Vec<Sample>,
     /// What it gives for the samples in float.
     reference: Vec<Stack>,
+    /// Whether its programs are only compared with each other: then the first that fits does.
+    draft: bool,
 }
 
 /// An exploration: its networks, and the space.
 pub struct Exploration {
     request: Request,
     networks: Vec<Prepared>,
+    /// The first layers of them, by rounds; none where all points are compiled whole.
+    beginnings: Vec<Beginning>,
 }
 
 /// What came of the points.
@@ -101,6 +111,10 @@ pub struct Explored {
     pub points: Vec<Point>,
     /// Those of which a bound tells that another one beats them.
     pub pruned: Vec<Point>,
+    /// What came of their first layers, where these were compiled before.
+    pub halved: Halved,
+    /// Places of the points that were known before.
+    pub old: BTreeSet<u64>,
 }
 
 impl Exploration {
@@ -110,9 +124,10 @@ impl Exploration {
     ///
     /// Those of [`Source::graph`] for the models, and what inputs lack; [`Error::Space`] for a space that is empty.
     pub fn new(request: Request, context: Context<'_>) -> Result<Self, Error> {
-        let networks =
-            request.models.iter().map(|path| prepare(path, &request, context)).collect::<Result<_, _>>()?;
-        Ok(Self { request, networks })
+        let networks = request.models.iter().map(|path| prepare(path, &request, context));
+        let networks: Vec<Prepared> = networks.collect::<Result<_, _>>()?;
+        let beginnings = if request.halve { beginnings(&networks)? } else { Vec::new() };
+        Ok(Self { request, networks, beginnings })
     }
 
     /// What may be chosen.
@@ -161,7 +176,7 @@ impl Exploration {
     }
 
     /// Compiles, times and runs all of `plan` that is not `known` yet, over the host's cores; `done` gets each point as
-    /// it comes.
+    /// it comes, those of rounds of halving among them.
     pub fn evaluate_all(
         &self,
         plan: &[Planned],
@@ -169,12 +184,16 @@ impl Exploration {
         context: Context<'_>,
         done: &(dyn Fn(&Point) + Sync),
     ) -> Explored {
+        let (parts, known): (Vec<Point>, Vec<Point>) =
+            known.into_iter().partition(|point| point.part.is_some());
+        let (plan, halved) = self.halve(plan, &parts, context, done);
         let phase = Phase::counting("explore", plan.len());
         let mut found: BTreeMap<u64, Point> = known.into_iter().map(|point| (point.index, point)).collect();
+        let old: BTreeSet<u64> = found.keys().copied().collect();
         let mut left: Vec<(&Planned, Point)> = plan
             .iter()
             .filter(|planned| !found.contains_key(&planned.index))
-            .map(|planned| (planned, Point::new(planned)))
+            .map(|planned| (*planned, Point::new(planned)))
             .collect();
         phase.reach(plan.len() - left.len());
         let prunes = !self.request.exhaustive
@@ -217,16 +236,17 @@ impl Exploration {
             found.extend(points.into_iter().map(|point| (point.index, point)));
         }
         pruned.sort_by_key(|point| point.index);
-        self.finish(found.into_values().collect(), pruned)
+        let points = self.marked(found.into_values().collect());
+        Explored { points, pruned, halved, old }
     }
 
     /// The points with those marked that no other beats.
-    pub fn finish(&self, mut points: Vec<Point>, pruned: Vec<Point>) -> Explored {
+    pub fn marked(&self, mut points: Vec<Point>) -> Vec<Point> {
         points.sort_by_key(|point| point.index);
         let mut front = Front::new(&self.request.space);
         points.iter().for_each(|point| front.add(point));
         points.iter_mut().for_each(|point| point.pareto = front.has(point));
-        Explored { points, pruned }
+        points
     }
 
     /// What a machine is at least, before anything is compiled for it.
@@ -246,12 +266,17 @@ impl Exploration {
     /// Compiles the networks for a machine, times the programs and runs them on the samples. Why there is no program is
     /// the point's `error`.
     pub fn evaluate(&self, planned: &Planned, context: Context<'_>) -> Point {
+        self.evaluate_on(&self.networks, planned, context)
+    }
+
+    /// The same of these networks.
+    fn evaluate_on(&self, networks: &[Prepared], planned: &Planned, context: Context<'_>) -> Point {
         let mut point = Point::new(planned);
         match resolve(&planned.target, context.reader) {
             Ok(instance) => point.area = instance.area(),
             Err(error) => return Point { error: Some(told(&error)), ..point },
         }
-        for network in &self.networks {
+        for network in networks {
             match self.measured(network, planned, context) {
                 Ok(model) => point.models.push(model),
                 Err(error) => return Point { error: Some(told(&error)), models: Vec::new(), ..point },
@@ -271,7 +296,8 @@ impl Exploration {
         context: Context<'_>,
     ) -> Result<ModelPoint, Error> {
         let source = self.request.source(&network.path, planned);
-        let origin = source.of_model(network.model.clone(), context)?;
+        let mut origin = source.of_model(network.model.clone(), context)?;
+        origin.options.draft = network.draft;
         let (origin, compiled) = source.compiled(source.prepared(origin, context)?, context)?;
         let program = compiled.report();
         let phase = Phase::begin("clock");
@@ -319,7 +345,7 @@ fn prepare(path: &str, request: &Request, context: Context<'_>) -> Result<Prepar
         inputs::samples(&request.inputs, &inputs, &request.preprocess, context.reader, None)?.samples
     };
     let reference = if samples.is_empty() { Vec::new() } else { float(&model.graph, &samples)? };
-    Ok(Prepared { path: path.to_owned(), model, samples, reference })
+    Ok(Prepared { path: path.to_owned(), model, samples, reference, draft: false })
 }
 
 /// What is known of a machine before it is compiled for, by name.

@@ -110,6 +110,7 @@ def explore(
     sample: int | None = None,
     seed: int = 0,
     exhaustive: bool = False,
+    halve: bool = False,
     executor: Any = None,
     resume: Path | None = None,
     progress: Progress = None,
@@ -122,12 +123,16 @@ def explore(
 
     `executor` spreads points: `"ray"` over a Ray cluster (after `ray.init(address=...)`, or a local one), an executor
     of `concurrent.futures`, or a `joblib.Parallel`; without one, over the cores of this machine, and points of which a
-    bound tells that others beat them are left out. `resume` names a file to which each point is added as it is known;
+    bound tells that others beat them are left out. `halve` compiles the first layers for all points, and all layers for
+    those that did best; it goes over the cores of this machine. `resume` names a file to which each point is added as it is known;
     an exploration goes on from it.
     """
+    if halve and executor is not None:
+        raise ValueError("`halve` compares the points of a round, which an executor does not: leave out one of the two")
     begin = time.monotonic()
     numbers = arguments.numbers(calibrate, preprocess, rescale, quantise)
-    job = job_of(models, space, samples, numbers, {"sample": sample, "seed": seed, "exhaustive": exhaustive})
+    choice = {"sample": sample, "seed": seed, "exhaustive": exhaustive, "halve": halve}
+    job = job_of(models, space, samples, numbers, choice)
     native = job.native
     known, file = ([], None) if resume is None else opened(native, pathlib.Path(resume))
     try:
@@ -163,7 +168,8 @@ def search(
     optuna = needed("optuna", "search", "optuna")
     begin = time.monotonic()
     numbers = arguments.numbers(calibrate, preprocess, rescale, quantise)
-    native = job_of(models, space, samples, numbers, {"sample": None, "seed": seed, "exhaustive": True}).native
+    choice = {"sample": None, "seed": seed, "exhaustive": True, "halve": False}
+    native = job_of(models, space, samples, numbers, choice).native
     choices = native.choices()
     objectives = json.loads(native.finish([], [], 0.0))["objectives"]
     several = len(objectives) > 1
@@ -253,6 +259,8 @@ def here(native: _npukit.Exploration, known: list[str], file: Any, progress: Pro
 
 def spread(job: Job, known: list[str], file: Any, run: Spread, progress: Progress, begin: float) -> str:
     """All points, each wherever an executor takes it."""
+    # Without those of rounds of halving.
+    known = [point for point in known if "part" not in json.loads(point)]
     places = {json.loads(point)["index"] for point in known}
     plan = job.native.plan()
     left = [planned for planned in plan if json.loads(planned)["index"] not in places]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use npukit::explore::{Condition, Journal, Point};
+use npukit::explore::{Condition, Journal, Point, Round};
 use npukit::verbs::explore::{Report, Request, Resume, Space, explore, files, inputs, journal};
 use npukit::{Context, Error};
 
@@ -66,6 +66,7 @@ fn request(args: &ExploreArgs, context: Context<'_>) -> Result<(Request, String)
         sample: args.sample,
         seed: args.seed,
         exhaustive: args.exhaustive,
+        halve: args.halve,
     };
     Ok((request, text))
 }
@@ -90,6 +91,17 @@ fn resumed(request: &Request, space: &str, path: &str, context: Context<'_>) -> 
     Ok(report?)
 }
 
+/// How many points were left after each round.
+fn halved(report: &Report) -> String {
+    let Some(first) = report.rounds.first() else { return String::new() };
+    let left = |round: &Round| {
+        let (left, share) = (thousands(round.left as u64), percent(round.share));
+        format!("{left} left after {share} of the products")
+    };
+    let left: Vec<String> = report.rounds.iter().map(left).collect();
+    format!("{} points, {}", thousands(first.points as u64), left.join(", "))
+}
+
 fn text(report: &Report) -> String {
     let count = |count: usize, what: &str| counted(count as u64, what);
     let feasible = report.points.iter().filter(|point| point.feasible).count();
@@ -103,6 +115,7 @@ fn text(report: &Report) -> String {
     };
     let front: Vec<&Point> = report.points.iter().filter(|point| point.pareto).collect();
     let mut text = facts([
+        ("halved", halved(report)),
         (
             "points",
             format!("{}, {feasible} feasible{pruned}{resumed}", thousands(report.points.len() as u64)),

@@ -33,6 +33,17 @@ impl<'a> Front<'a> {
         self.best.iter().any(|(index, _)| *index == point.index)
     }
 
+    /// Of each of the points whether it is of the better half: those that no other beats, those that only these beat, and so on
+    /// until they are half of all.
+    pub fn better_half(&self, points: &[Point]) -> Vec<bool> {
+        let ranks = ranks(points.iter().map(|point| self.figures(point)).collect());
+        let mut sorted = ranks.clone();
+        sorted.sort_unstable();
+        // Default: no points have no half.
+        let last = sorted.get(points.len().div_ceil(2).saturating_sub(1)).copied().unwrap_or_default();
+        ranks.into_iter().map(|rank| rank <= last).collect()
+    }
+
     /// A point that beats one of which only bounds are known.
     pub fn beats(&self, bounded: &Point) -> Option<u64> {
         let milliseconds = Some(bounded.bound_milliseconds?);
@@ -50,7 +61,52 @@ impl<'a> Front<'a> {
     }
 }
 
+/// Of each point how many others stand one above the other in beating it; those without figures come last.
+fn ranks(points: Vec<Option<Figures>>) -> Vec<usize> {
+    let mut known: Vec<(usize, &Figures)> =
+        points.iter().enumerate().filter_map(|(place, figures)| Some((place, figures.as_ref()?))).collect();
+    // What beats another comes before it.
+    let order = |a: &Figures, b: &Figures| {
+        let differing = a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
+        // Default: no figure differs.
+        differing.unwrap_or(std::cmp::Ordering::Equal)
+    };
+    known.sort_by(|(_, a), (_, b)| order(a, b));
+    let mut ranks = vec![usize::MAX; points.len()];
+    let mut fronts: Vec<Vec<&Figures>> = Vec::new();
+    for (place, figures) in known {
+        let is_free = |front: &Vec<&Figures>| !front.iter().any(|better| beats(better, figures));
+        // Default: one more front, where a point of each beats it.
+        let rank = fronts.iter().position(is_free).unwrap_or(fronts.len());
+        ranks[place] = rank;
+        match fronts.get_mut(rank) {
+            Some(front) => front.push(figures),
+            None => fronts.push(vec![figures]),
+        }
+    }
+    ranks
+}
+
 /// Whether `a` is as good as `b` everywhere and better somewhere.
 fn beats(a: &[f64], b: &[f64]) -> bool {
     a.iter().zip(b).all(|(a, b)| a <= b) && a.iter().zip(b).any(|(a, b)| a < b)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn the_better_half_is_what_nobody_beats_and_then_what_only_these_beat() {
+        let figures = [[1.0, 9.0], [2.0, 5.0], [3.0, 6.0], [9.0, 1.0], [9.0, 9.0], [4.0, 7.0]];
+        let all: Vec<Option<Figures>> = figures.iter().map(|figures| Some(figures.to_vec())).collect();
+        assert_eq!(ranks(all), [0, 0, 1, 0, 3, 2]);
+        assert_eq!(ranks(vec![None, Some(vec![1.0]), Some(vec![1.0])]), [usize::MAX, 0, 0]);
+        let space = Space::from_toml("target = \"chip\"\nminimise = \"cycles\"").unwrap();
+        let point = |cycles| Point { cycles, ..Point::default() };
+        let points = [Some(5), None, Some(3), Some(4), Some(9)].map(point);
+        assert_eq!(Front::new(&space).better_half(&points), [true, false, true, true, false]);
+        assert_eq!(Front::new(&space).better_half(&[]), [] as [bool; 0]);
+    }
 }

@@ -56,6 +56,9 @@ pub struct Point {
     /// Milliseconds that no program for it goes below: all multipliers at work in every cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_milliseconds: Option<f64>,
+    /// The share of the models' products that its figures are of, where that is not all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<f64>,
     /// A point that is better by this bound and by its area already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beaten_by: Option<u64>,

@@ -9,7 +9,9 @@ use serde::Serialize;
 use super::report::json;
 use crate::Context;
 use crate::error::Error;
-use crate::explore::{Condition, Exploration, Explored, Journal, Metric, Planned, Point, csv, scatter};
+use crate::explore::{
+    Condition, Exploration, Explored, Halved, Journal, Metric, Planned, Point, Round, csv, scatter,
+};
 pub use crate::explore::{Request, Space};
 use crate::rescale::Calibration;
 use crate::targets::resolve;
@@ -29,9 +31,15 @@ pub struct Report {
     pub pruned: usize,
     /// These points, with the bound and the point that beats it.
     pub pruned_points: Vec<Point>,
+    /// Rounds that compiled only the first layers of the models.
+    pub rounds: Vec<Round>,
+    /// How many were left behind after one of these rounds. Nothing proves that no point of the front is among them.
+    pub dropped: usize,
+    /// These points, with the figures of the round.
+    pub dropped_points: Vec<Point>,
     /// Points taken from an earlier run.
     pub resumed: usize,
-    /// Layers compiled in this run, those of all programs.
+    /// Layers compiled in this run, those of all programs and rounds.
     pub layers: usize,
     /// The same by the seconds of this run.
     pub layers_per_second: f64,
@@ -105,9 +113,8 @@ pub fn explore(request: &Request, resume: Resume<'_>, context: Context<'_>) -> R
     let exploration = Exploration::new(request.clone(), context)?;
     let plan = exploration.plan(context)?;
     let known = known(resume.known, &plan);
-    let old: BTreeSet<u64> = known.iter().map(|point| point.index).collect();
     let explored = exploration.evaluate_all(&plan, known, context, resume.done);
-    Ok(Report::of(request, explored, &old, start.elapsed()))
+    Ok(Report::of(request, explored, start.elapsed()))
 }
 
 /// Those of the points that are in the plan.
@@ -141,11 +148,12 @@ fn warnings(points: &[Point], space: &Space) -> Vec<String> {
 }
 
 impl Report {
-    /// What came of an exploration that took so long; `old` are the points of an earlier run.
-    pub fn of(request: &Request, explored: Explored, old: &BTreeSet<u64>, took: Duration) -> Self {
-        let Explored { points, pruned } = explored;
+    /// What came of an exploration that took so long.
+    pub fn of(request: &Request, explored: Explored, took: Duration) -> Self {
+        let Explored { points, pruned, halved: Halved { rounds, dropped }, old } = explored;
         let new = points.iter().filter(|point| !old.contains(&point.index));
         let layers: usize = new.flat_map(|point| &point.models).map(|model| model.layers).sum();
+        let layers = layers + rounds.iter().map(|round| round.layers).sum::<usize>();
         let seconds = took.as_secs_f64();
         Self {
             models: request.models.clone(),
@@ -154,6 +162,9 @@ impl Report {
             points,
             pruned: pruned.len(),
             pruned_points: pruned,
+            rounds,
+            dropped: dropped.len(),
+            dropped_points: dropped,
             resumed: old.len(),
             layers,
             layers_per_second: layers as f64 / seconds,

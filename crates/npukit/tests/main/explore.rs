@@ -57,3 +57,38 @@ fn points_do_not_depend_on_who_else_is_at_work() {
     };
     assert_eq!(with(1), with(3));
 }
+
+#[test]
+fn halving_goes_on_from_a_file_and_keeps_what_no_point_beats() {
+    let files = Memory::with_digits();
+    let request = Request {
+        models: vec!["digits.onnx".into()],
+        space: Space::from_toml(SPACE).unwrap(),
+        exhaustive: true,
+        halve: true,
+        ..Request::default()
+    };
+    let found = std::sync::Mutex::new(Vec::new());
+    let done = |point: &Point| found.lock().unwrap().push(point.clone());
+    let report = explore(&request, Resume { known: Vec::new(), done: &done }, files.context()).unwrap();
+    let found = found.into_inner().unwrap();
+    let all = points(&files);
+    assert_eq!(report.points.len() + report.dropped, all.len());
+    assert_eq!(report.rounds[0].points, all.len());
+    assert!(report.dropped > 0 && report.dropped_points.iter().all(|point| point.part.is_some()));
+    for round in &report.rounds {
+        assert!(round.left >= round.points.div_ceil(2) && round.layers > 0, "{round:?}");
+    }
+    // What is compiled whole is what it is without halving.
+    let without_mark = |point: &Point| Point { pareto: false, ..point.clone() };
+    for point in &report.points {
+        assert_eq!(without_mark(point), without_mark(&all[point.index as usize]));
+    }
+    let half = found.len() / 2;
+    let resume = Resume { known: found[..half].to_vec(), done: &|_| {} };
+    let again = explore(&request, resume, files.context()).unwrap();
+    assert_eq!((&again.points, &again.dropped_points), (&report.points, &report.dropped_points));
+    assert!(again.layers < report.layers);
+    let resume = Resume { known: found, done: &|_| {} };
+    assert_eq!(explore(&request, resume, files.context()).unwrap().layers, 0);
+}
