@@ -228,3 +228,24 @@ def test_ray_with_a_worker_killed(network, wanted, tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     assert "killed" in done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["points"] == wanted.points
+
+
+def test_halving_compiles_the_first_layers_first(network, tmp_path):
+    model = network["model"]
+    everything = npu.explore(model, SPACE, exhaustive=True)
+    file = tmp_path / "points.log"
+    halved = npu.explore(model, SPACE, exhaustive=True, halve=True, resume=file)
+    assert halved.rounds and halved.dropped == len(halved.dropped_points) > 0
+    assert len(halved.points) + halved.dropped == len(everything.points)
+    by_index = {point["index"]: point for point in everything.points}
+    for point in halved.points:
+        assert point["cycles"] == by_index[point["index"]]["cycles"]
+    assert all("part" in point for point in halved.dropped_points)
+    again = npu.explore(model, SPACE, exhaustive=True, halve=True, resume=file)
+    assert (again.layers, again.points) == (0, halved.points)
+    # What an executor is told of is whole points.
+    with ThreadPoolExecutor(2) as executor:
+        whole = npu.explore(model, SPACE, exhaustive=True, resume=file, executor=executor)
+        assert whole.points == everything.points
+        with pytest.raises(ValueError, match="halve"):
+            npu.explore(model, SPACE, halve=True, executor=executor)
