@@ -84,7 +84,7 @@ pub struct SaturationRisk {
     pub risk: Risk,
     /// Why, in a sentence.
     pub reason: String,
-    /// Elements of weights that are beyond the chip's numbers.
+    /// Elements of weights, or else constants of the program, that are beyond the chip's numbers.
     pub saturated_weights: u64,
     /// Samples that were run to find out.
     pub samples: usize,
@@ -154,14 +154,20 @@ impl MemoryFill {
 }
 
 impl SaturationRisk {
-    /// By the weights, and what saturated on so many samples.
+    /// By the weights, with the constants that saturated when a program was made, and by what saturated on so many samples.
     pub(crate) fn of(
         origin: &Origin,
         weights: &[Weight],
+        constants: Option<u64>,
         samples: usize,
         found: Option<&Saturations>,
     ) -> Self {
-        let saturated_weights = weights.iter().map(|weight| weight.saturated).sum();
+        let of_model: u64 = weights.iter().map(|weight| weight.saturated).sum();
+        // A program may have biases in a format that its weights do not tell.
+        let (saturated_weights, what) = match constants {
+            Some(constants @ 1..) if of_model == 0 => (constants, "constant"),
+            _ => (of_model, "weight"),
+        };
         let no_numbers = non_finite_constants(&origin.model.graph).0;
         let saturated_values = found.map(Saturations::total);
         let bad_weights = saturated_weights + no_numbers;
@@ -173,15 +179,18 @@ impl SaturationRisk {
         };
         let reason = match risk {
             Risk::None => "its numbers are floats, which do not saturate".to_owned(),
-            _ => format!("{}; {}", of_weights(saturated_weights, no_numbers), of_values(samples, found)),
+            _ => {
+                format!("{}; {}", of_weights(saturated_weights, no_numbers, what), of_values(samples, found))
+            }
         };
         Self { risk, reason, saturated_weights, samples, saturated_values }
     }
 }
 
-fn of_weights(saturated: u64, no_numbers: u64) -> String {
+/// `what` is a constant or a weight.
+fn of_weights(saturated: u64, no_numbers: u64, what: &str) -> String {
     let verb = |count, one: &str, more: &str| if count == 1 { one.to_owned() } else { more.to_owned() };
-    let saturate = format!("{} {}", counted(saturated, "weight"), verb(saturated, "saturates", "saturate"));
+    let saturate = format!("{} {}", counted(saturated, what), verb(saturated, "saturates", "saturate"));
     let are = format!("{} {} NaN or infinite", counted(no_numbers, "weight"), verb(no_numbers, "is", "are"));
     match (saturated, no_numbers) {
         (0, 0) => "all weights fit".to_owned(),
@@ -258,8 +267,9 @@ mod tests {
         let found = Saturations { inputs: 1, results: 5, layers };
         assert_eq!(of_values(3, Some(&found)), "6 values saturated on 3 samples, most in `b` (4)");
         assert_eq!(of_values(1, Some(&Saturations::default())), "no value saturated on 1 sample");
-        assert_eq!(of_weights(1, 0), "1 weight saturates");
-        assert_eq!(of_weights(0, 2), "2 weights are NaN or infinite");
-        assert_eq!(of_weights(3, 1), "1 weight is NaN or infinite, 3 weights saturate");
+        assert_eq!(of_weights(1, 0, "weight"), "1 weight saturates");
+        assert_eq!(of_weights(2, 0, "constant"), "2 constants saturate");
+        assert_eq!(of_weights(0, 2, "weight"), "2 weights are NaN or infinite");
+        assert_eq!(of_weights(3, 1, "weight"), "1 weight is NaN or infinite, 3 weights saturate");
     }
 }

@@ -81,7 +81,7 @@ fn surveyed(source: &Source, mut origin: Origin, _context: Context<'_>) -> Resul
         Some(_) => Vec::new(),
         None => origin.altered_weights()?,
     };
-    let risk = SaturationRisk::of(&origin, &weights, 0, None);
+    let risk = SaturationRisk::of(&origin, &weights, None, 0, None);
     let report = fitting(&origin, &survey, Verdict::of(&survey, risk), &weights, notes);
     Ok(Report { is_compiled: false, ..report })
 }
@@ -97,7 +97,8 @@ fn compiled(source: &Source, mut origin: Origin, context: Context<'_>) -> Result
     let measured = (!samples.is_empty()).then(|| machine(&*compiled, &samples)).transpose()?;
     let saturations = measured.as_ref().map(|(_, saturations)| saturations);
     let weights = origin.altered_weights()?;
-    let risk = SaturationRisk::of(&origin, &weights, samples.len(), saturations);
+    let constants = compiled.report().saturated_constants;
+    let risk = SaturationRisk::of(&origin, &weights, constants, samples.len(), saturations);
     Ok(of_compiled(&origin, &*compiled, risk, &weights, notes))
 }
 

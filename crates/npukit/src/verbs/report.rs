@@ -214,7 +214,7 @@ fn ran(program: &Program, request: &Request, context: Context<'_>) -> Result<run
 
 fn checked(origin: &Origin, program: &Program) -> Result<check::Report, Error> {
     let weights = origin.altered_weights()?;
-    let risk = SaturationRisk::of(origin, &weights, 0, None);
+    let risk = SaturationRisk::of(origin, &weights, program.report().saturated_constants, 0, None);
     Ok(check::of_compiled(origin, program.compiled(), risk, &weights, origin.remarks().notes))
 }
 
