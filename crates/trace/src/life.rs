@@ -19,7 +19,7 @@ pub struct Lives<'a> {
     /// By instruction, how many more places are needed from it on.
     changes: Vec<i64>,
     /// The map that is drawn, when one is asked for.
-    mapping: Option<Mapping<'a>>,
+    mapping: Option<(&'a Moments, Mapping)>,
 }
 
 /// What a place holds.
@@ -54,8 +54,8 @@ impl<'a> Lives<'a> {
         })
     }
 
-    /// The map of a memory of that many places, whose instructions `uses` tells of, by when they begin; none when the places
-    /// are too many to be remembered, or none is used.
+    /// The map of a memory of that many places, whose instructions `tell` tells of in the order of the program, by when they
+    /// are at work; none when the places are too many to be remembered, or none is used.
     pub fn map(
         name: &str,
         unit: &str,
@@ -64,21 +64,21 @@ impl<'a> Lives<'a> {
         tell: impl FnOnce(&mut Self),
     ) -> Option<MemoryMap> {
         let mut lives = Self::new(places)?;
-        lives.mapping = Some(Mapping::new(moments));
+        lives.mapping = Some((moments, Mapping::new(moments.end())));
         tell(&mut lives);
         lives.end();
-        let map = lives.mapping.take()?.finish();
-        (map.used > 0).then(|| MemoryMap { name: name.to_owned(), unit: unit.to_owned(), places, ..map })
+        lives.mapping.take()?.1.finish(name, unit, places)
     }
 
     /// An instruction reads `places`. Those beyond the memory do not count.
     pub fn read(&mut self, instruction: usize, places: impl Iterator<Item = u64>) {
         let limit = self.places;
+        let moments = self.mapping.as_ref().map(|(moments, _)| *moments);
         for place in places.filter(|place| *place < limit) {
             let before = Held { writer: None, is_load: false, reader: None };
             let Some(held) = self.at(place) else { continue };
             let held = held.get_or_insert(before);
-            held.reader = Some(instruction);
+            held.reader = Some(last_done(moments, held.reader, instruction));
             let Held { writer, is_load, .. } = *held;
             if let Some(load) = writer.filter(|writer| is_load && self.unused.remove(writer)) {
                 self.uses.insert(load, instruction);
@@ -132,8 +132,11 @@ impl<'a> Lives<'a> {
     /// A place was needed from its writer to its last reader.
     fn lived(&mut self, place: u64, held: Held) {
         let Some(reader) = held.reader else { return };
-        if let Some(mapping) = &mut self.mapping {
-            mapping.lived(place, held.writer, reader);
+        if let Some((moments, mapping)) = &mut self.mapping {
+            if let Some((writer, cycles)) = moments.life(held.writer, reader) {
+                mapping.lived(place..place + 1, writer, cycles);
+            }
+            return;
         }
         if self.changes.len() < reader + 2 {
             self.changes.resize(reader + 2, 0);
@@ -147,10 +150,27 @@ impl<'a> Lives<'a> {
     }
 }
 
+/// Which of two readers is done last: the later one of the program, but where engines work at once.
+fn last_done(moments: Option<&Moments>, known: Option<usize>, reader: usize) -> usize {
+    let done = |reader: usize| moments.and_then(|moments| moments.done(reader));
+    known.filter(|&known| done(known) > done(reader)).unwrap_or(reader) // Default: nobody else is done later.
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use super::Lives;
+    use super::{Lives, Moments};
+
+    #[test]
+    fn a_map_goes_to_the_reader_that_is_done_last() {
+        let moments = Moments::spans([(None, 0..2), (None, 2..9), (None, 2..4), (None, 4..10)]);
+        let map = Lives::map("m", "words", 4, &moments, |lives| {
+            lives.write(0, 0..1, true);
+            lives.read(1, 0..1);
+            lives.read(2, 0..1);
+        });
+        assert_eq!(map.unwrap().cells, [1, 9, 0, 1]);
+    }
 
     #[test]
     fn places_live_from_their_writer_to_their_last_reader() {

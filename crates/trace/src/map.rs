@@ -1,5 +1,7 @@
 //! [`MemoryMap`]: which layer's words lie where in a memory, and when, as a picture of bounded size.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,16 +15,18 @@ const FREE: i64 = 0;
 /// What was there before the program.
 const BEFORE: i64 = -1;
 
-/// When the instructions of a program begin, and the layer of each.
+/// When the instructions of a program are at work, and the layer of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moments {
     /// The first cycle of each instruction, then the end of the program.
     starts: Vec<u64>,
+    /// The end of each instruction; empty when it is where the next one begins.
+    ends: Vec<u64>,
     layers: Vec<Option<usize>>,
 }
 
 impl Moments {
-    /// By layer and cycles of each instruction, in order.
+    /// By layer and cycles of each instruction, in order: one after the other.
     pub fn new(instructions: impl IntoIterator<Item = (Option<usize>, u64)>) -> Self {
         let (mut starts, mut layers, mut end) = (vec![0], Vec::new(), 0_u64);
         for (layer, cycles) in instructions {
@@ -30,17 +34,53 @@ impl Moments {
             starts.push(end);
             layers.push(layer);
         }
-        Self { starts, layers }
+        Self { starts, ends: Vec::new(), layers }
+    }
+
+    /// By layer and cycles of each instruction, where they may be at work at once.
+    pub fn spans(instructions: impl IntoIterator<Item = (Option<usize>, Range<u64>)>) -> Self {
+        let mut moments = Self::default();
+        for (layer, Range { start, end }) in instructions {
+            moments.starts.push(start);
+            moments.ends.push(end.max(start));
+            moments.layers.push(layer);
+        }
+        moments.starts.push(moments.ends.iter().fold(0, |last, end| last.max(*end)));
+        moments
     }
 
     fn start(&self, instruction: usize) -> Option<u64> {
         self.starts.get(instruction).copied()
     }
 
+    /// When an instruction is done; none when there is none.
+    pub(crate) fn done(&self, instruction: usize) -> Option<u64> {
+        if self.ends.is_empty() { self.start(instruction + 1) } else { self.ends.get(instruction).copied() }
+    }
+
     /// Cycles of the program.
-    fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.starts.last().map_or(0, |end| *end)
     }
+
+    /// Who an instruction writes for, and the cycles from its first one up to the end of `reader`; none when there is no such
+    /// reader.
+    pub(crate) fn life(&self, writer: Option<usize>, reader: usize) -> Option<(Writer, Range<u64>)> {
+        let by =
+            writer.map_or(Writer::Before, |writer| Writer::Layer(self.layers.get(writer).copied().flatten()));
+        // Default: what was there before lives from the first cycle on.
+        let from = writer.and_then(|writer| self.start(writer)).unwrap_or(0);
+        Some((by, from..self.done(reader)?))
+    }
+}
+
+/// Who wrote what lies in a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// It was there before the program.
+    Before,
+    /// The layer at that place among the layers; none where no layers are known, and the program is the only one.
+    Layer(Option<usize>),
 }
 
 /// Who needs which places of a memory when: rows of places, columns of cycles. A cell tells of the last who wrote one of its
@@ -68,59 +108,67 @@ pub struct MemoryMap {
     pub cells: Vec<i64>,
 }
 
+/// When what is seen in a cell was written, one more than for what was there before, and its value in the map. The larger one is seen.
+type Cell = (u64, i64);
+
+/// Nobody needs a place of it.
+const EMPTY: Cell = (0, FREE);
+
 /// A map under way.
 #[derive(Debug)]
-pub(crate) struct Mapping<'a> {
-    moments: &'a Moments,
+pub struct Mapping {
     columns: usize,
     cycles_per_column: u64,
     places_per_row: u64,
     used: u64,
     /// Rows of cells.
-    cells: Vec<Vec<i64>>,
+    cells: Vec<Vec<Cell>>,
     /// By row, what was drawn last: neighbours that live together are drawn once.
-    last: Vec<Option<(usize, usize, i64)>>,
+    last: Vec<Option<(usize, usize, Cell)>>,
 }
 
-impl<'a> Mapping<'a> {
-    pub(crate) fn new(moments: &'a Moments) -> Self {
-        let cycles_per_column = moments.end().div_ceil(COLUMNS).max(1);
-        let columns = moments.end().div_ceil(cycles_per_column) as usize;
-        Self {
-            moments,
-            columns,
-            cycles_per_column,
-            places_per_row: 1,
-            used: 0,
-            cells: Vec::new(),
-            last: Vec::new(),
-        }
+impl Mapping {
+    /// Of a program of so many cycles.
+    pub fn new(cycles: u64) -> Self {
+        let cycles_per_column = cycles.div_ceil(COLUMNS).max(1);
+        let columns = cycles.div_ceil(cycles_per_column) as usize;
+        let (cells, last) = (Vec::new(), Vec::new());
+        Self { columns, cycles_per_column, places_per_row: 1, used: 0, cells, last }
     }
 
-    /// A place is needed from its writer to its last reader. Without a writer it was there before.
-    pub(crate) fn lived(&mut self, place: u64, writer: Option<usize>, reader: usize) {
-        let value = match writer {
-            None => BEFORE,
-            // Default: without layers the program is the only one.
-            Some(writer) => {
-                self.moments.layers.get(writer).copied().flatten().map_or(1, |layer| layer as i64 + 1)
-            }
+    /// The column of a cycle; the last one for those after the end.
+    pub fn column(&self, cycle: u64) -> usize {
+        ((cycle / self.cycles_per_column) as usize).min(self.columns.saturating_sub(1))
+    }
+
+    /// Places are needed from the cycle in which `writer` begins up to the one in which the last reader is done. In any
+    /// order.
+    pub fn lived(&mut self, places: Range<u64>, writer: Writer, cycles: Range<u64>) {
+        let Some(highest) = places.end.checked_sub(1).filter(|highest| *highest >= places.start) else {
+            return;
         };
-        // Default: what was there before lives from the first cycle on.
-        let from = writer.and_then(|writer| self.moments.start(writer)).unwrap_or(0);
-        let Some(until) = self.moments.start(reader + 1) else { return };
-        self.used = self.used.max(place.saturating_add(1));
-        let row = self.row(place);
-        let column =
-            |cycle: u64| ((cycle / self.cycles_per_column) as usize).min(self.columns.saturating_sub(1));
-        let drawn = (column(from), column(until.saturating_sub(1).max(from)), value);
-        if self.last.get(row) == Some(&Some(drawn)) {
+        self.used = self.used.max(places.end);
+        let Range { start: from, end: until } = cycles;
+        let cell = match writer {
+            Writer::Before => (1, BEFORE),
+            // Default: without layers the program is the only one.
+            Writer::Layer(layer) => (from.saturating_add(2), layer.map_or(1, |layer| layer as i64 + 1)),
+        };
+        let columns = (self.column(from), self.column(until.saturating_sub(1).max(from)));
+        // First the highest, so that all of the others have their rows already.
+        let rows = self.row(highest);
+        let lowest = (places.start / self.places_per_row) as usize;
+        (lowest..=rows).for_each(|row| self.draw(row, columns, cell));
+    }
+
+    fn draw(&mut self, row: usize, (first, last): (usize, usize), cell: Cell) {
+        let drawn = Some((first, last, cell));
+        if self.last.get(row) == Some(&drawn) {
             return;
         }
-        let (first, last, value) = drawn;
         if let Some(cells) = self.cells.get_mut(row).and_then(|cells| cells.get_mut(first..=last)) {
-            cells.fill(value);
-            self.last[row] = Some(drawn);
+            cells.iter_mut().for_each(|seen| *seen = cell.max(*seen));
+            self.last[row] = drawn;
         }
     }
 
@@ -131,7 +179,7 @@ impl<'a> Mapping<'a> {
         }
         let row = (place / self.places_per_row) as usize;
         if self.cells.len() <= row {
-            self.cells.resize(row + 1, vec![FREE; self.columns]);
+            self.cells.resize(row + 1, vec![EMPTY; self.columns]);
             self.last.resize(row + 1, None);
         }
         row
@@ -140,22 +188,24 @@ impl<'a> Mapping<'a> {
     /// Makes two rows one.
     fn halve(&mut self) {
         self.places_per_row *= 2;
-        let join = |pair: &[Vec<i64>]| {
+        let join = |pair: &[Vec<Cell>]| {
             let mut rows = pair.iter().cloned();
             let first = rows.next()?;
             let Some(second) = rows.next() else { return Some(first) };
-            let cell = |(low, high): (i64, i64)| if low == FREE { high } else { low };
-            Some(first.into_iter().zip(second).map(cell).collect())
+            Some(first.into_iter().zip(second).map(|(low, high)| low.max(high)).collect())
         };
         self.cells = self.cells.chunks(2).filter_map(join).collect();
         self.last = vec![None; self.cells.len()];
     }
 
-    pub(crate) fn finish(self) -> MemoryMap {
+    /// The map of a memory of that many places; none when none of them is used.
+    pub fn finish(self, name: &str, unit: &str, places: u64) -> Option<MemoryMap> {
         let Self { columns, cycles_per_column, places_per_row, used, cells, .. } = self;
-        let (name, unit, rows) = (String::new(), String::new(), cells.len());
-        let cells = run_lengths(cells.iter().flatten().copied());
-        MemoryMap { name, unit, places: 0, used, rows, columns, places_per_row, cycles_per_column, cells }
+        let (name, unit, rows) = (name.to_owned(), unit.to_owned(), cells.len());
+        let cells = run_lengths(cells.iter().flatten().map(|&(_, value)| value));
+        let map =
+            MemoryMap { name, unit, places, used, rows, columns, places_per_row, cycles_per_column, cells };
+        (used > 0).then_some(map)
     }
 }
 
@@ -175,14 +225,25 @@ fn run_lengths(cells: impl Iterator<Item = i64>) -> Vec<i64> {
 mod tests {
     use super::*;
 
+    /// Draws places with their writers and last readers, in both orders: which comes first makes no difference.
+    fn drawn(moments: &Moments, lives: &[(u64, Option<usize>, usize)]) -> MemoryMap {
+        let draw = |lives: &mut dyn Iterator<Item = &(u64, Option<usize>, usize)>| {
+            let mut mapping = Mapping::new(moments.end());
+            for &(place, writer, reader) in lives {
+                let Some((writer, cycles)) = moments.life(writer, reader) else { continue };
+                mapping.lived(place..place + 1, writer, cycles);
+            }
+            mapping.finish("m", "words", 1 << 20).unwrap_or_default()
+        };
+        let map = draw(&mut lives.iter());
+        assert_eq!(draw(&mut lives.iter().rev()), map);
+        map
+    }
+
     #[test]
     fn a_place_is_drawn_from_its_writer_to_its_last_reader() {
         let moments = Moments::new([(Some(0), 2), (Some(0), 3), (Some(1), 5)]);
-        let mut mapping = Mapping::new(&moments);
-        mapping.lived(0, Some(0), 1);
-        mapping.lived(1, None, 2);
-        mapping.lived(2, Some(2), 2);
-        let map = mapping.finish();
+        let map = drawn(&moments, &[(0, Some(0), 1), (1, None, 2), (2, Some(2), 2)]);
         assert_eq!((map.rows, map.columns, map.places_per_row, map.cycles_per_column), (3, 10, 1, 1));
         assert_eq!(map.used, 3);
         // Five cycles of layer 0, five of nobody; ten from before; five of nobody, five of layer 1.
@@ -190,11 +251,27 @@ mod tests {
     }
 
     #[test]
+    fn instructions_may_be_at_work_at_once() {
+        let moments = Moments::spans([(Some(0), 0..4), (Some(1), 1..3), (Some(2), 3..9)]);
+        assert_eq!((moments.end(), moments.done(0), moments.done(3)), (9, Some(4), None));
+        let map = drawn(&moments, &[(0, Some(0), 0), (1, Some(1), 2)]);
+        assert_eq!(map.cells, [1, 4, 0, 6, 2, 8]);
+    }
+
+    #[test]
+    fn a_cell_shows_the_last_writer_of_its_places() {
+        let moments = Moments::new((0..1024).map(|layer| (Some(layer), 1)));
+        // Places 0 and 1 are a row once place 128 is used, and two instructions a column.
+        let map = drawn(&moments, &[(0, Some(0), 3), (1, Some(1), 1), (0, None, 0), (129, Some(9), 9)]);
+        assert_eq!((map.places_per_row, map.cycles_per_column), (2, 2));
+        assert_eq!(map.cells[..6], [2, 1, 1, 1, 0, 64 * 512 - 2 + 4]);
+    }
+
+    #[test]
     fn many_places_and_cycles_have_a_picture_of_bounded_size() {
         let moments = Moments::new((0..1000).map(|layer| (Some(layer), 1000)));
-        let mut mapping = Mapping::new(&moments);
-        (0..100_000).for_each(|place| mapping.lived(place, Some((place % 1000) as usize), 999));
-        let map = mapping.finish();
+        let lives: Vec<_> = (0..100_000).map(|place| (place, Some((place % 1000) as usize), 999)).collect();
+        let map = drawn(&moments, &lives);
         assert!(map.rows <= ROWS && map.columns as u64 <= COLUMNS, "{} x {}", map.rows, map.columns);
         assert_eq!((map.places_per_row, map.cycles_per_column), (1024, 1954));
         let cells: i64 = map.cells.chunks(2).map(|run| run[1]).sum();
@@ -202,10 +279,16 @@ mod tests {
     }
 
     #[test]
+    fn places_may_be_drawn_together() {
+        let (mut one, mut each) = (Mapping::new(9), Mapping::new(9));
+        one.lived(3..400, Writer::Layer(None), 2..5);
+        (3..400).for_each(|place| each.lived(place..place + 1, Writer::Layer(None), 2..5));
+        one.lived(7..7, Writer::Layer(None), 0..9);
+        assert_eq!(one.finish("m", "words", 512), each.finish("m", "words", 512));
+    }
+
+    #[test]
     fn of_a_program_without_instructions_nothing_is_drawn() {
-        let moments = Moments::new([]);
-        let mut mapping = Mapping::new(&moments);
-        mapping.lived(0, None, 0);
-        assert!(mapping.finish().cells.is_empty());
+        assert_eq!(drawn(&Moments::new([]), &[(0, None, 0)]), MemoryMap::default());
     }
 }

@@ -1,7 +1,9 @@
-//! What a run did, for people: [`Counts`] for reports, [`Timeline`] for trace viewers, [`Table`] as text. All are
+//! What a run did, for people: [`Counts`] for reports, [`Timeline`] for trace viewers, [`Lives`] for maps of memories,
+//! [`Table`] as text. All are
 //! [`Observer`]s.
 
 mod counts;
+mod lives;
 mod table;
 mod timeline;
 
@@ -12,6 +14,7 @@ use crate::isa::Isa;
 use crate::op::Op;
 
 pub(crate) use counts::Counts;
+pub(crate) use lives::{Life, Lives, Store};
 pub(crate) use table::Table;
 pub(crate) use timeline::{Played, Timeline, Tracks};
 

@@ -9,6 +9,7 @@ mod buffer;
 mod observer;
 mod shadow;
 mod transfer;
+mod words;
 
 use npukit_sim::garbage;
 use npukit_target::Unset;
@@ -26,7 +27,7 @@ use crate::state::CellState;
 
 pub use bench::{Memory, MemoryKind};
 pub use buffer::Buffer;
-pub use observer::{Access, Observer};
+pub use observer::{Access, How, Observer, Touch};
 use shadow::Shadow;
 pub(crate) use shadow::UnwrittenRead;
 use transfer::Transfers;
@@ -326,6 +327,9 @@ impl Machine {
         }
         if self.shadow.is_some() {
             self.follow(cycle, due)?;
+        }
+        if observer.follows_words() {
+            self.tell_words(cycle, due, observer);
         }
         for &index in due {
             self.gather(index, cycle, observer)?;

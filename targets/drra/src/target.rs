@@ -2,6 +2,7 @@
 
 mod hand;
 mod instance;
+mod maps;
 mod model;
 mod options;
 mod program;

@@ -17,6 +17,7 @@ mod exec;
 mod fault;
 mod isa;
 mod layout;
+mod lives;
 mod lower;
 mod machine;
 mod memory;
@@ -48,5 +49,5 @@ pub use state::Registers;
 pub use target::Opu;
 
 npukit_base::internals!(
-    artifact, clock, codec, config, exec, layout, lower, machine, memory, op, program, state, validate
+    artifact, clock, codec, config, exec, layout, lives, lower, machine, memory, op, program, state, validate
 );

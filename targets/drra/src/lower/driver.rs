@@ -280,9 +280,17 @@ impl Driver<'_> {
 
 impl Call {
     /// The results of each column, out of the output buffer. Errors: words that nobody wrote, when that is asked.
-    pub(super) fn taken(&self, machine: &Machine) -> Result<Vec<Vec<i16>>, Fault> {
+    pub(crate) fn taken(&self, machine: &Machine) -> Result<Vec<Vec<i16>>, Fault> {
         let columns = self.results.iter().zip(&self.kernel.bases);
         columns.map(|(results, bases)| taken(machine, results, bases)).collect()
+    }
+}
+
+impl Call {
+    /// The rows of the output buffer with its results, as they are taken.
+    pub(crate) fn output_lines(&self) -> impl Iterator<Item = usize> {
+        let columns = self.results.iter().zip(&self.kernel.bases);
+        columns.flat_map(|(results, bases)| (bases.output..).take(results.count.div_ceil(ROW_WORDS)))
     }
 }
 

@@ -188,6 +188,13 @@ impl Executable {
         ran.map(|_| ()).map_err(|error| error.of_step(&ready.kernel.kind.name()))
     }
 
+    /// The calls in order, each with the place of its step and the number of its kernel.
+    pub fn numbered(&self) -> impl Iterator<Item = (usize, usize, &Call)> {
+        let steps = self.calls.iter().enumerate();
+        steps
+            .flat_map(|(step, calls)| calls.iter().flatten().map(move |(call, kernel)| (step, *kernel, call)))
+    }
+
     /// Cycles of each step, as its kernels were scheduled.
     pub fn cycles(&self) -> Vec<u64> {
         let of = |number: usize| self.kernels[number].cycles();

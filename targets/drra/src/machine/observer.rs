@@ -16,6 +16,34 @@ pub struct Access {
     pub row: usize,
 }
 
+/// Words of a memory of a cell, in a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// When.
+    pub cycle: u64,
+    /// The cell.
+    pub cell: usize,
+    /// First slot of the memory.
+    pub slot: u8,
+    /// The first word; rows are one after the other.
+    pub word: usize,
+    /// How many words.
+    pub words: usize,
+    /// What is done with them.
+    pub how: How,
+}
+
+/// What is done with words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// They are read one by one, for who computes.
+    Read,
+    /// Their row is taken in elsewhere. It may have words that nobody wrote, as long as nobody reads them there.
+    Carry,
+    /// They are written.
+    Write,
+}
+
 /// Follows the events of a run. Cells are numbers in the fabric's order.
 pub trait Observer {
     /// Whether it wants events.
@@ -31,6 +59,14 @@ pub trait Observer {
 
     /// A buffer is read or written.
     fn access(&mut self, _access: Access) {}
+
+    /// Whether it wants to know of words.
+    fn follows_words(&self) -> bool {
+        false
+    }
+
+    /// Words of a memory are read or written, all reads of a cycle first.
+    fn touch(&mut self, _touch: Touch) {}
 }
 
 /// Follows nothing.

@@ -309,12 +309,8 @@ impl Machine {
 
     /// The row that arrives at a slot, as [`Machine::incoming`] has it.
     fn arriving(&self, shadow: &mut Shadow, at: Moment, slot: u8, port: u8) -> Unwritten {
-        let from = self.cells[at.cell].swb.direction_of(slot).and_then(|side| {
-            let index = self.neighbours[at.cell][side.index()]?;
+        let found = self.sender(at.cell, slot).and_then(|(index, sender)| {
             let cell = &self.cells[index];
-            Some((index, cell, cell.swb.sender_of(side.opposite())?))
-        });
-        let found = from.and_then(|(index, cell, sender)| {
             let part = cell.bulk[usize::from(sender)];
             let (row, port) = outgoing(cell, part)?;
             let origin = |word: usize| {
@@ -331,7 +327,7 @@ impl Machine {
 }
 
 /// The row that leaves a part in this cycle, and by which port.
-fn outgoing(cell: &CellState, part: Bulk) -> Option<(usize, u8)> {
+pub(super) fn outgoing(cell: &CellState, part: Bulk) -> Option<(usize, u8)> {
     match part {
         Bulk::None => None,
         Bulk::Rf(number) => {

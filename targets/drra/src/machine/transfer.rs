@@ -110,11 +110,15 @@ impl Machine {
     /// The row that arrives at a slot: through the cell's routes, from a slot of the cell at that side; zeros
     /// when nothing sends.
     fn incoming(&self, index: usize, slot: u8) -> Row {
-        let from = self.cells[index].swb.direction_of(slot).and_then(|side| {
-            let cell = &self.cells[self.neighbours[index][side.index()]?];
-            Some((cell, cell.swb.sender_of(side.opposite())?))
-        });
-        from.map_or_else(Row::default, |(cell, slot)| outgoing(cell, slot))
+        let from = self.sender(index, slot);
+        from.map_or_else(Row::default, |(cell, slot)| outgoing(&self.cells[cell], slot))
+    }
+
+    /// The cell, and the slot of it, whose row arrives at a slot.
+    pub(super) fn sender(&self, index: usize, slot: u8) -> Option<(usize, u8)> {
+        let side = self.cells[index].swb.direction_of(slot)?;
+        let cell = self.neighbours[index][side.index()]?;
+        Some((cell, self.cells[cell].swb.sender_of(side.opposite())?))
     }
 
     /// Step 4: writes all rows.

@@ -1,6 +1,7 @@
 //! [`Compiled`] for a compiled [`Model`]: the verbs that it has.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
@@ -8,13 +9,15 @@ use npukit_target::{
     MemoryReport, Output, Port, PortError, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions,
     RunResult, Saturation, Saturations, Stage, TargetError, TimeOptions, TimeReport, Whole,
 };
-use npukit_trace::Recorder;
+use npukit_trace::{MemoryMap, Recorder};
 
 use super::instance::DrraInstance;
+use super::maps::{Needed, Shown, maps};
 use super::meant;
 use super::options::chosen;
 use super::program::{INSTRUCTIONS, clock};
 use super::trace::record;
+use crate::activity::Lives;
 use crate::artifact::Model;
 use crate::artifact::model::write;
 use crate::asm::{Listing, disassemble};
@@ -282,6 +285,18 @@ impl Compiled for Model {
         record(&self.executable, recorder)
     }
 
+    fn memory_maps(&self, _time: &TimeReport) -> Vec<MemoryMap> {
+        let (executable, mut now) = (&self.executable, 0);
+        let Some(needed) = self.needed() else { return Vec::new() };
+        let calls = executable.numbered().map(|(layer, kernel, _)| {
+            let (start, cycles) = (now, executable.kernels[kernel].cycles());
+            now += cycles;
+            Shown { kernel, layer: Some(layer), start, cycles }
+        });
+        let total = executable.cycles().iter().sum();
+        maps(&executable.fabric, total, &needed, calls)
+    }
+
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
         let (clock_mhz, clock_source) = clock(&self.executable.fabric, options)?.unzip();
         let columns = self.executable.columns.len().max(1) as u64;
@@ -316,6 +331,19 @@ impl Compiled for Model {
 }
 
 impl Model {
+    /// What each kernel needs of the memories, from a run of its first call; none when one faults.
+    fn needed(&self) -> Option<BTreeMap<usize, Needed>> {
+        let mut kernels = BTreeMap::new();
+        for (_, kernel, call) in self.executable.numbered() {
+            if let Entry::Vacant(entry) = kernels.entry(kernel) {
+                let mut lives = Lives::default();
+                self.executable.watch(kernel, call, &mut lives).ok()?;
+                entry.insert(lives.finish(self.executable.kernels[kernel].cycles(), call.output_lines()));
+            }
+        }
+        Some(kernels)
+    }
+
     /// What the cycles in a report assume.
     fn assumptions(&self) -> Vec<String> {
         let skew = self.executable.fabric.options.call_skew;

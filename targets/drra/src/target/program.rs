@@ -9,12 +9,13 @@ use npukit_target::{
     ProgramWords, RunOptions, RunResult, Saturations, Stage, TargetError, TimeOptions, TimeReport, UnitTime,
     Whole, share,
 };
-use npukit_trace::Recorder;
+use npukit_trace::{MemoryMap, Recorder};
 
 use super::instance::DrraInstance;
+use super::maps::{Shown, maps};
 use super::meant;
 use super::options::chosen;
-use crate::activity::{Counts, Table, Timeline, Tracks, port_names};
+use crate::activity::{Counts, Lives, Table, Timeline, Tracks, port_names};
 use crate::artifact::{Artifact, Binding};
 use crate::binary::{Image, read_image};
 use crate::check::{findings, lints};
@@ -195,6 +196,17 @@ impl Compiled for DrraProgram {
         Ok(run.cycles)
     }
 
+    fn memory_maps(&self, _time: &TimeReport) -> Vec<MemoryMap> {
+        let mut lives = Lives::default();
+        // What faults has no time either.
+        let Ok(run) = self.observe(&mut lives) else { return Vec::new() };
+        let rows = |output: &Binding| output.row as usize..(output.row + output.rows) as usize;
+        let needed = lives.finish(run.cycles, self.artifact.outputs.iter().flat_map(rows));
+        let call = Shown { kernel: 0, layer: None, start: 0, cycles: run.cycles };
+        let kernels = BTreeMap::from([(0, needed)]);
+        maps(&self.artifact.fabric, run.cycles, &kernels, std::iter::once(call))
+    }
+
     fn cycles(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
         clock(&self.artifact.fabric, options)?;
         let mut table = Table::new(&self.artifact.fabric, out).map_err(TargetError::failed)?;
@@ -254,5 +266,54 @@ fn report(artifact: &Artifact, counts: &Counts<'_>, run: &Run, clock: Option<(f6
         kinds: kinds.collect(),
         units: units.collect(),
         ..TimeReport::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::asm::assemble;
+    use crate::config::preset;
+
+    /// Eight words of file 1, which nobody wrote, go to file 2 and from there to file 3, where nobody reads them.
+    const COPY: &str = "cell (row=1, col=0)
+swb(slot=0, channel=2, source=1, target=2)
+dsu(slot=1, port=word_read)
+rep(slot=1, port=word_read, iter=8)
+dsu(slot=2, port=word_write)
+rep(slot=2, port=word_write, iter=8)
+dsu(slot=2, port=word_read, init_addr=0)
+rep(slot=2, port=word_read, iter=8)
+dsu(slot=3, port=word_write)
+rep(slot=3, port=word_write, iter=8)
+act(param=1, ports=0b00010010)
+swb(slot=0, channel=3, source=2, target=3)
+wait(cycle=12)
+act(param=2, ports=0b00010010)
+wait(cycle=9)
+halt()
+";
+
+    #[test]
+    fn maps_of_a_program_by_hand_are_those_of_its_run() {
+        let fabric = preset("3x1").unwrap();
+        let program = assemble(&fabric, "copy.asm", COPY).unwrap().program;
+        let (name, fabric_name) = ("copy".to_owned(), "3x1".to_owned());
+        let (image, inputs, outputs) = (Image::new(), Vec::new(), Vec::new());
+        let program =
+            DrraProgram::new(Artifact { name, fabric_name, fabric, program, image, inputs, outputs });
+        let time = program.time(&TimeOptions::default()).unwrap();
+        let maps = program.memory_maps(&time);
+        let found: Vec<_> =
+            maps.iter().map(|map| (&map.name[..], map.used, map.rows, map.cells[0])).collect();
+        assert_eq!(found, [("(1, 0) rf 1", 8, 8, -1), ("(1, 0) rf 2", 8, 8, 0)]);
+        // Each word of file 1 is needed a cycle longer than the one before it.
+        let before: Vec<i64> = maps[0].cells.chunks(2).filter(|run| run[0] == -1).map(|run| run[1]).collect();
+        assert!(before.len() == 8 && before.is_sorted_by(|a, b| a + 1 == *b), "{before:?}");
+        // Each word of file 2 for as long as the others: from its write to its read.
+        let written: Vec<i64> = maps[1].cells.chunks(2).filter(|run| run[0] == 1).map(|run| run[1]).collect();
+        assert_eq!(written, [written[0]; 8]);
+        assert!(written[0] > 12, "{written:?}");
     }
 }

@@ -6,7 +6,7 @@ use npukit_target::{
     Port, PortError, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation,
     Saturations, TargetError, TimeOptions, TimeReport, Unset,
 };
-use npukit_trace::Recorder;
+use npukit_trace::{MemoryMap, Recorder};
 
 use super::instance::OpuInstance;
 use super::time;
@@ -202,5 +202,9 @@ impl Compiled for OpuProgram {
 
     fn record(&self, options: &TimeOptions, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
         time::record(&self.program, options, recorder)
+    }
+
+    fn memory_maps(&self, time: &TimeReport) -> Vec<MemoryMap> {
+        time::maps(&self.program, time)
     }
 }

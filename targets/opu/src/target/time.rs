@@ -1,5 +1,6 @@
 //! How long a program takes and where the time goes, by the clock.
 
+mod maps;
 mod profile;
 mod trace;
 
@@ -11,6 +12,7 @@ use crate::clock::{Clock, Engine, Slice, Totals};
 use crate::config::{Config, Port, Timing};
 use crate::op::Op;
 use crate::program::Program;
+pub(super) use maps::maps;
 use profile::Profile;
 pub(super) use trace::record;
 
@@ -237,6 +239,33 @@ mod tests {
         assert_eq!(work.len(), 5);
         assert_eq!((&work[2]["name"], &work[2]["args"]["layer"]), (&json!("conv"), &json!("a")));
         assert_eq!((&work[2]["ts"], &work[2]["dur"]), (&json!(0.82), &json!(2.0)));
+    }
+
+    /// The tile is needed from the load's first cycle up to the convolution's last, the sums up to the second store's.
+    #[test]
+    fn maps_go_by_when_engines_work() {
+        let mut program = program();
+        let registers = [Op::Stride { h: 1, w: 1 }, Op::Shift { ifm: 0, bias: 0 }];
+        program.instructions.splice(0..0, registers);
+        program.layers.iter_mut().for_each(|layer| layer.first += registers.len());
+        let program = OpuProgram { program, made: Made::Read };
+        let time = program.time(&TimeOptions::default()).unwrap();
+        let mut maps = program.memory_maps(&time);
+        // What is in the first place, and from when to when.
+        let of = |name: &str| -> Vec<(i64, i64, i64)> {
+            let map = maps.iter().find(|map| map.name == name).unwrap();
+            let (mut at, cycles) = (0, map.cycles_per_column as i64);
+            let runs = map.cells.chunks(2).map(|run| {
+                at += run[1];
+                (run[0], (at - run[1]) * cycles, at * cycles)
+            });
+            let first = runs.take_while(|run| run.1 < map.columns as i64 * cycles);
+            first.filter(|run| run.0 != 0).map(|run| (run.0, run.1, run.2.min(764))).collect()
+        };
+        assert_eq!((of("ifm"), of("ofm")), (vec![(1, 0, 564)], vec![(1, 164, 764)]));
+        assert_eq!(of("ker"), [(1, 100, 564)]);
+        maps = program.memory_maps(&TimeReport { model: "another".to_owned(), ..time });
+        assert!(maps.is_empty());
     }
 
     #[test]

@@ -5,6 +5,8 @@
 mod cases;
 #[path = "lower/judge.rs"]
 mod judge;
+#[path = "lower/maps.rs"]
+mod maps;
 #[path = "lower/networks.rs"]
 mod networks;
 #[path = "lower/random.rs"]

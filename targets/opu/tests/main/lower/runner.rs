@@ -245,7 +245,7 @@ fn read(lowered: &Lowered, index: usize, memory: &Memory) -> Image {
 }
 
 /// Lays out the pixels of an input, literally as the manifest says.
-fn pack(binding: &Binding, input: &Tensor, memory: &mut Memory) {
+pub fn pack(binding: &Binding, input: &Tensor, memory: &mut Memory) {
     let values = input.as_f32().unwrap();
     // Axes of length 1 may have moved; the elements keep their order.
     let sizes: Vec<usize> = binding.perm.iter().map(|&axis| binding.shape[axis]).collect();

@@ -1,0 +1,205 @@
+//! Tells an [`Observer`] which words of the cells' memories are read and written in a cycle, as [`super::transfer`] and
+//! the register files do it.
+
+use super::Machine;
+use super::observer::{How, Observer, Touch};
+use super::shadow::outgoing;
+use crate::exec::{iosram, rf};
+use crate::fabric::ROW_WORDS;
+use crate::state::{Bulk, CellState};
+
+impl Machine {
+    /// Tells of a cycle whose addresses are there and whose words are not moved yet.
+    pub(super) fn tell_words(&self, cycle: u64, due: &[usize], observer: &mut impl Observer) {
+        for &cell in due {
+            self.reads(cell, &mut |cell, slot, word, words, how| {
+                observer.touch(Touch { cycle, cell, slot, word, words, how });
+            });
+        }
+        for &cell in due {
+            writes(&self.cells[cell], &mut |slot, word, words| {
+                observer.touch(Touch { cycle, cell, slot, word, words, how: How::Write });
+            });
+        }
+    }
+
+    /// Words that are read for a cell: cell, slot, first word, words, and how.
+    fn reads(&self, index: usize, tell: &mut impl FnMut(usize, u8, usize, usize, How)) {
+        let cell = &self.cells[index];
+        let ports = &cell.ports;
+        for rf in &cell.rfs {
+            if let Some(word) = ports.address(rf.slot, rf::WORD_READ) {
+                tell(index, rf.slot, word, 1, How::Read);
+            }
+            if ports.address(rf.slot, rf::BULK_WRITE).is_some() {
+                self.arriving_row(index, rf.slot, tell);
+            }
+        }
+        for part in &cell.iosrams {
+            let slot = part.slot;
+            if let (Some(_), Some(row)) =
+                (ports.address(slot, iosram::OUTPUT_BUFFER), ports.address(slot, iosram::SRAM_READ))
+            {
+                tell(index, slot, row * ROW_WORDS, ROW_WORDS, How::Carry);
+            }
+            let is_dropped = ports.address(slot, iosram::SRAM_WRITE).is_some();
+            if ports.address(slot + 1, iosram::BULK_WRITE).is_some() && !is_dropped {
+                self.arriving_row(index, slot + 1, tell);
+            }
+        }
+    }
+
+    /// The row that arrives at a slot, when one is sent.
+    fn arriving_row(&self, index: usize, slot: u8, tell: &mut impl FnMut(usize, u8, usize, usize, How)) {
+        let Some((from, sender)) = self.sender(index, slot) else { return };
+        let cell = &self.cells[from];
+        let part = cell.bulk[usize::from(sender)];
+        if let (Some((row, _)), Some(slot)) = (outgoing(cell, part), slot_of(cell, part)) {
+            tell(from, slot, row * ROW_WORDS, ROW_WORDS, How::Carry);
+        }
+    }
+}
+
+/// Words that are written in a cell.
+fn writes(cell: &CellState, tell: &mut impl FnMut(u8, usize, usize)) {
+    let ports = &cell.ports;
+    for rf in &cell.rfs {
+        let bulk = ports.address(rf.slot, rf::BULK_WRITE);
+        let word = ports.address(rf.slot, rf::WORD_WRITE);
+        if let Some(word) = word.filter(|word| bulk != Some(word / ROW_WORDS)) {
+            tell(rf.slot, word, 1);
+        }
+        if let Some(row) = bulk {
+            tell(rf.slot, row * ROW_WORDS, ROW_WORDS);
+        }
+    }
+    for part in &cell.iosrams {
+        let bulk = ports.address(part.slot + 1, iosram::BULK_WRITE);
+        if let Some(row) = ports.address(part.slot, iosram::SRAM_WRITE).or(bulk) {
+            tell(part.slot, row * ROW_WORDS, ROW_WORDS);
+        }
+    }
+}
+
+/// First slot of a part that has rows.
+fn slot_of(cell: &CellState, part: Bulk) -> Option<u8> {
+    match part {
+        Bulk::None => None,
+        Bulk::Rf(number) => cell.rfs.get(usize::from(number)).map(|rf| rf.slot),
+        Bulk::Iosram(number) => cell.iosrams.get(usize::from(number)).map(|part| part.slot),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use npukit_graph::op::{Binary, BinaryKind, MatMul, Softmax};
+    use npukit_graph::{Graph, ValueInfo};
+    use npukit_numeric::ElementType;
+
+    use super::super::Machine;
+    use super::*;
+    use crate::activity::{Life, Lives, Store};
+    use crate::config::preset;
+    use crate::fabric::Row;
+    use crate::lower::calls::Call;
+    use crate::lower::{Executable, lower, prepare};
+
+    /// A product, a sum and what a softmax takes.
+    fn executable(fabric: &str) -> Executable {
+        let mut graph = Graph::default();
+        let inputs = ["x", "w", "b"]
+            .map(|name| graph.add_input(name, ValueInfo { shape: vec![20, 20], element: ElementType::F32 }));
+        let product = graph.add_node("product", MatMul.into(), inputs[..2].to_vec(), &["p"]).unwrap()[0];
+        let add = Binary { kind: BinaryKind::Add };
+        let sum = graph.add_node("sum", add.into(), vec![product, inputs[2]], &["y"]).unwrap();
+        graph.outputs = graph.add_node("soft", Softmax { axis: 1, axis_end: 2 }.into(), sum, &["z"]).unwrap();
+        let mut fabric = preset(fabric).unwrap();
+        fabric.options.extensions = true;
+        Executable::new(&fabric, lower(&fabric, &prepare(&graph).unwrap(), None).unwrap()).unwrap()
+    }
+
+    type Needed = BTreeMap<Store, Vec<Life>>;
+
+    /// What a call's results are; with `needed`, after everything that is not was destroyed before each cycle, and at
+    /// last before the results are taken. Also how many words and rows were.
+    fn results(
+        executable: &Executable,
+        kernel: usize,
+        call: &Call,
+        needed: Option<&Needed>,
+    ) -> (Vec<Vec<i16>>, usize) {
+        let mut machine =
+            Machine::new(&executable.fabric, &executable.kernels[kernel].compiled.program).unwrap();
+        let value = |row: usize, word: usize| ((row * 37 + word * 11) % 61) as i16 * 71 - 1_300;
+        let image =
+            (0..call.input_rows()).map(|row| (row as u32, std::array::from_fn(|word| value(row, word))));
+        machine.set_input(&image.collect()).unwrap();
+        machine.call();
+        let (mut destroyed, mut at) = (0, 0);
+        while machine.halted < machine.cells.len() {
+            at = machine.cells.iter().map(|cell| cell.wake).min().unwrap();
+            destroyed += needed.map_or(0, |needed| destroy(&mut machine, at, needed, call.input_rows()));
+            machine.cycle(at, &mut ()).unwrap();
+        }
+        at = at.max(executable.kernels[kernel].cycles() - 1);
+        destroyed += needed.map_or(0, |needed| destroy(&mut machine, at, needed, call.input_rows()));
+        (call.taken(&machine).unwrap(), destroyed)
+    }
+
+    fn destroy(machine: &mut Machine, cycle: u64, needed: &Needed, inputs: usize) -> usize {
+        let now = |store: Store| -> BTreeSet<usize> {
+            let lives = needed.get(&store).into_iter().flatten();
+            lives.filter(|life| life.cycles.contains(&cycle)).map(|life| life.place).collect()
+        };
+        let mut destroyed = 0;
+        for (number, cell) in machine.cells.iter_mut().enumerate() {
+            let rfs = cell.rfs.iter_mut().map(|rf| (rf.slot, &mut rf.rows));
+            for (slot, rows) in rfs.chain(cell.iosrams.iter_mut().map(|part| (part.slot, &mut part.rows))) {
+                let live = now(Store::Cell(number, slot));
+                let words = rows.iter_mut().flatten().enumerate().filter(|(word, _)| !live.contains(word));
+                destroyed += words.map(|(word, value)| *value = -7_777 ^ word as i16).count();
+            }
+        }
+        let garbage: Row = [-5_555; ROW_WORDS];
+        let (input, output) = (now(Store::Input), now(Store::Output));
+        for row in (0..inputs).filter(|row| !input.contains(row)) {
+            machine.input.write(row, garbage).unwrap();
+            destroyed += 1;
+        }
+        for row in (0..machine.fabric.output_depth).filter(|row| !output.contains(row)) {
+            machine.output.write(row, garbage).unwrap();
+        }
+        destroyed
+    }
+
+    #[test]
+    fn what_is_not_needed_makes_no_difference() {
+        for fabric in ["3x1", "3x2"] {
+            let executable = executable(fabric);
+            let (mut seen, mut telling) = (BTreeSet::new(), 0);
+            for (_, kernel, call) in executable.numbered().filter(|(_, kernel, _)| seen.insert(*kernel)) {
+                let mut lives = Lives::default();
+                executable.watch(kernel, call, &mut lives).unwrap();
+                let cycles = executable.kernels[kernel].cycles();
+                let needed = lives.finish(cycles, call.output_lines());
+                for (store, lives) in &needed {
+                    assert!(lives.iter().all(|life| life.cycles.end <= cycles), "{store:?}");
+                    // As the kernel is proven: nothing is read that nobody wrote.
+                    let is_input = *store == Store::Input;
+                    assert!(lives.iter().all(|life| life.is_written != is_input), "{store:?}");
+                }
+                let (expected, _) = results(&executable, kernel, call, None);
+                let (found, destroyed) = results(&executable, kernel, call, Some(&needed));
+                assert_eq!(found, expected, "{fabric}, kernel {kernel}");
+                assert!(destroyed > 0);
+                telling += usize::from(expected.iter().flatten().collect::<BTreeSet<_>>().len() > 3);
+                // Of rows that hold results, each is needed up to the end.
+                assert_eq!(needed[&Store::Output].len(), call.output_lines().count());
+            }
+            assert!(telling > 2, "{telling} of {seen:?} have results of several values");
+        }
+    }
+}
