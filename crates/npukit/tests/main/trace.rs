@@ -450,3 +450,30 @@ fn layers_that_do_not_exist_are_refused() {
     let error = time_with(&request, sinks, files.context()).unwrap_err();
     assert!(error.to_string().contains("no layers to choose from") && bytes.is_empty(), "{error}");
 }
+
+/// Of every target, each cell of a map is drawn once, of a layer that there is, and something is written and needed.
+#[test]
+fn memories_over_time_are_of_every_target() {
+    let files = Memory::with_digits();
+    for target in ["tcu:pynqz1", "opu", "pccx", "drra:3x4+ext"] {
+        let program = Source::model("digits.onnx", target).program(files.context()).unwrap();
+        let compiled = program.compiled();
+        let time = compiled.time(&TimeOptions::default()).unwrap();
+        let maps = compiled.memory_maps(&time);
+        assert!(!maps.is_empty(), "{target}");
+        for map in &maps {
+            let runs: Vec<(i64, i64)> = map.cells.chunks(2).map(|run| (run[0], run[1])).collect();
+            let cells: i64 = runs.iter().map(|(_, count)| count).sum();
+            assert_eq!(cells as usize, map.rows * map.columns, "{target}, {}", map.name);
+            assert!(
+                map.used <= map.places && map.rows <= 128 && map.columns <= 512,
+                "{target}, {}",
+                map.name
+            );
+            let layers = time.layers.len() as i64;
+            assert!(runs.iter().all(|(value, _)| (-1..=layers).contains(value)), "{target}, {}", map.name);
+        }
+        let written = maps.iter().flat_map(|map| map.cells.chunks(2)).filter(|run| run[0] > 0);
+        assert!(written.count() > 1, "{target}");
+    }
+}
