@@ -6,19 +6,17 @@ use npukit_trace::{Lives, MemoryMap, Moments};
 use crate::config::Timing;
 use crate::exec::{Arithmetic, Numerics, step};
 use crate::fault::{Buffer, FaultKind};
+use crate::layout::{BANK_BYTES, BANKS};
 use crate::memory::Memory;
 use crate::op::{Class, Direction, Effects, Extent, Op, Order, Shape};
 use crate::program::Program;
 use crate::state::{Registers, State};
+use crate::usage::{filled, room, slice_places};
 
-/// Banks of memory.
-const BANKS: u64 = 16;
 /// Bytes of a place of memory: what addresses of instructions count.
 const UNIT: u64 = 64;
 /// Places of a bank.
-const BANK: u64 = (1 << 28) / UNIT;
-/// Weights of a place of the kernel buffer.
-const SLICE: u64 = 1024;
+const BANK: u64 = BANK_BYTES / UNIT;
 
 /// Who needs which places of the buffers and of memory when. `moments` has a step for each instruction, and one more for the
 /// driver, who takes the outputs.
@@ -30,7 +28,7 @@ const SLICE: u64 = 1024;
 pub fn maps(program: &Program, timing: &Timing, moments: &Moments) -> Vec<MemoryMap> {
     let executed = executed(program);
     let buffers = [Buffer::Ifm, Buffer::Ker, Buffer::Bias, Buffer::Ofm].map(|buffer| {
-        let Room { unit, depth, banks } = Room::of(buffer, timing);
+        let ((depth, unit), banks) = (room(buffer), banks(buffer, timing));
         Lives::map(buffer.name(), unit, depth * banks, moments, |lives| {
             executed.tell(buffer, depth, banks, lives);
         })
@@ -44,24 +42,15 @@ pub fn maps(program: &Program, timing: &Timing, moments: &Moments) -> Vec<Memory
     buffers.into_iter().chain(banks).flatten().collect()
 }
 
-/// Places of a buffer.
-struct Room {
-    unit: &'static str,
-    /// Places of a bank (specification, 3.2).
-    depth: u64,
-    banks: u64,
-}
-
-impl Room {
-    fn of(buffer: Buffer, timing: &Timing) -> Self {
-        let (unit, depth, banks) = match buffer {
-            Buffer::Ifm => ("pixels", Shape::MAX_PIXELS, timing.ifm_banks),
-            Buffer::Ker => ("slices", 36, timing.ker_banks),
-            Buffer::Bias => ("biases", 64, timing.bias_banks),
-            Buffer::Ofm => ("pixels", Shape::MAX_PIXELS, timing.ofm_banks),
-        };
-        Self { unit, depth: depth.into(), banks: banks.max(1).into() }
-    }
+/// How many banks the clock gives a buffer.
+fn banks(buffer: Buffer, timing: &Timing) -> u64 {
+    let banks = match buffer {
+        Buffer::Ifm => timing.ifm_banks,
+        Buffer::Ker => timing.ker_banks,
+        Buffer::Bias => timing.bias_banks,
+        Buffer::Ofm => timing.ofm_banks,
+    };
+    banks.max(1).into()
 }
 
 /// The instructions that a machine executes.
@@ -107,7 +96,8 @@ impl Executed<'_> {
             if effects.writes == Some(buffer) {
                 // What is also read is changed in place.
                 bank = if is_read { bank } else { (bank + 1) % banks };
-                let filled = (0..filled(&registers, buffer)).map(|place| bank * depth + place);
+                let places = filled(&registers, buffer).unwrap_or(0); // Default: who is executed has its registers.
+                let filled = (0..places).map(|place| bank * depth + place);
                 lives.write(index, filled, op.class() == Class::Load);
             }
         }
@@ -142,35 +132,17 @@ fn units(Extent { first, end }: Extent, bank: u64) -> std::ops::Range<u64> {
     place(first / UNIT)..place(end.div_ceil(UNIT))
 }
 
-/// How many places of a buffer are filled, from the first one on.
-fn filled(registers: &Registers, buffer: Buffer) -> u64 {
-    let places = || {
-        Ok::<u64, FaultKind>(match buffer {
-            Buffer::Ifm => registers.ifm_shape()?.pixels() as u64,
-            Buffer::Ker => u64::from(registers.slices()?) * slices(registers)?,
-            Buffer::Bias => registers.ofm_c()?.into(),
-            Buffer::Ofm => registers.ofm_shape()?.pixels() as u64,
-        })
-    };
-    places().unwrap_or(0) // Default: who is executed has its registers.
-}
-
-/// Places of a slice of the kernel.
-fn slices(registers: &Registers) -> Result<u64, FaultKind> {
-    Ok((u64::from(registers.ofm_c()?) * u64::from(registers.ifm_c()?)).div_ceil(SLICE))
-}
-
 /// The places of a buffer that an instruction reads.
 fn read(op: &Op, registers: &Registers, buffer: Buffer) -> Vec<u64> {
     let places = match (buffer, *op) {
         (Buffer::Ifm, Op::Conv { h, w, .. }) => tap(registers, [h, w]),
-        (Buffer::Ker, Op::Conv { n, .. }) => slices(registers).map(|slice| {
+        (Buffer::Ker, Op::Conv { n, .. }) => slice_places(registers).map(|slice| {
             let first = u64::from(n) * slice;
             (first..first + slice).collect()
         }),
         (Buffer::Ifm, Op::Store { .. }) => residual(registers),
         (Buffer::Ofm, Op::Store { .. }) => windows(registers),
-        _ => Ok((0..filled(registers, buffer)).collect()),
+        _ => filled(registers, buffer).map(|places| (0..places).collect()),
     };
     places.unwrap_or_default() // Default: who is executed has its registers.
 }
@@ -215,8 +187,6 @@ fn pixels(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::config::Config;
     use crate::op::{Addend, Pool, Post};
@@ -246,19 +216,10 @@ mod tests {
         ];
         let instructions = registers.into_iter().chain(work).chain(work).chain([Op::End]).collect();
         let layer = |first, count| Layer { first, count, ..Layer::default() };
+        let config = Config::preset("ideal").unwrap();
         Program {
-            name: "tiles".to_owned(),
-            instance: "ideal".to_owned(),
-            config: Config::preset("ideal").unwrap(),
-            address: Program::ADDRESS,
-            instructions,
-            segments: Vec::new(),
-            inputs: Vec::new(),
-            outputs: Vec::new(),
             layers: vec![layer(0, 14), layer(14, 4)],
-            host_steps: Vec::new(),
-            choices: BTreeMap::new(),
-            warnings: Vec::new(),
+            ..Program::of("tiles".to_owned(), "ideal".to_owned(), config, instructions)
         }
     }
 

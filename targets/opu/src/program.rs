@@ -109,6 +109,25 @@ impl Program {
     /// What the address of a program is a multiple of.
     pub const ALIGNMENT: u32 = 64;
 
+    /// Instructions alone, loaded where programs are: nothing lies in memory before them, and nothing is known of their
+    /// parts.
+    pub fn of(name: String, instance: String, config: Config, instructions: Vec<Op>) -> Self {
+        Self {
+            name,
+            instance,
+            config,
+            address: Self::ADDRESS,
+            instructions,
+            segments: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            host_steps: Vec::new(),
+            layers: Vec::new(),
+            choices: BTreeMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// By instruction, the place of its layer in [`Self::layers`], of the last one if there are several;
     /// the number of layers when it is of none.
     pub fn layer_of_each(&self) -> Vec<usize> {

@@ -5,18 +5,47 @@ use std::collections::BTreeMap;
 use npukit_target::MemoryReport;
 
 use crate::codec::WORD_BYTES;
-use crate::fault::FaultKind;
+use crate::fault::{Buffer, FaultKind};
 use crate::layout::{MEMORY_BYTES, Planes};
 use crate::op::{Access, Direction, Effects, Extent, Op, Shape};
 use crate::program::Program;
 use crate::state::Registers;
 
-/// Pixels of the feature and of the partial-sum buffer (specification, 3.2).
-const PIXELS: u64 = 2048;
-/// Slices of 1024 weights of the kernel buffer (specification, 3.2).
-const SLICES: u64 = 36;
-/// Weights of a slice.
+/// Weights of a place of the kernel buffer.
 const SLICE: u64 = 1024;
+
+/// How many places a bank of a buffer has, and what they are (specification, 3.2).
+pub(crate) fn room(buffer: Buffer) -> (u64, &'static str) {
+    match buffer {
+        Buffer::Ifm | Buffer::Ofm => (Shape::MAX_PIXELS.into(), "pixels"),
+        Buffer::Ker => (36, "slices"),
+        Buffer::Bias => (64, "biases"),
+    }
+}
+
+/// How many places of a buffer who fills it fills, from the first one on.
+///
+/// # Errors
+///
+/// A register that is not set.
+pub(crate) fn filled(registers: &Registers, buffer: Buffer) -> Result<u64, FaultKind> {
+    let pixels = |shape: Shape| u64::from(shape.h) * u64::from(shape.w);
+    Ok(match buffer {
+        Buffer::Ifm => pixels(registers.ifm_shape()?),
+        Buffer::Ker => u64::from(registers.slices()?) * slice_places(registers)?,
+        Buffer::Bias => registers.ofm_c()?.into(),
+        Buffer::Ofm => pixels(registers.ofm_shape()?),
+    })
+}
+
+/// Places of the kernel buffer that one of its slices takes.
+///
+/// # Errors
+///
+/// A register that is not set.
+pub(crate) fn slice_places(registers: &Registers) -> Result<u64, FaultKind> {
+    Ok((u64::from(registers.ofm_c()?) * u64::from(registers.ifm_c()?)).div_ceil(SLICE))
+}
 
 /// Use of memory (`dram`, in bytes), of the feature and the partial-sum buffer (`ifm` and `ofm`, in pixels) and of the
 /// kernel buffer (`ker`, in slices); empty for a program that uses registers before it sets them.
@@ -51,6 +80,11 @@ impl Fill {
     fn add(&mut self, used: u64) {
         self.maximum = self.maximum.max(used);
         self.aggregate = self.aggregate.saturating_add(used);
+    }
+
+    fn of_buffer(self, buffer: Buffer) -> MemoryReport {
+        let (depth, unit) = room(buffer);
+        self.report(depth, unit)
     }
 
     fn report(self, depth: u64, unit: &str) -> MemoryReport {
@@ -90,9 +124,9 @@ impl Walk {
         let dram = Fill { maximum: covered(self.extents), aggregate: self.placed };
         let all = [
             ("dram", dram.report(MEMORY_BYTES, "bytes")),
-            ("ifm", self.ifm.report(PIXELS, "pixels")),
-            ("ker", self.ker.report(SLICES, "slices")),
-            ("ofm", self.ofm.report(PIXELS, "pixels")),
+            ("ifm", self.ifm.of_buffer(Buffer::Ifm)),
+            ("ker", self.ker.of_buffer(Buffer::Ker)),
+            ("ofm", self.ofm.of_buffer(Buffer::Ofm)),
         ];
         Ok(all.into_iter().map(|(name, report)| (name.to_owned(), report)).collect())
     }
@@ -110,16 +144,13 @@ impl Walk {
     }
 
     fn buffers(&mut self, op: &Op) -> Result<(), FaultKind> {
-        let pixels = |shape: Shape| u64::from(shape.h) * u64::from(shape.w);
-        match op {
-            Op::LoadIfm { .. } => self.ifm.add(pixels(self.registers.ifm_shape()?)),
-            Op::LoadKer { .. } => {
-                let weights = u64::from(self.registers.ofm_c()?) * u64::from(self.registers.ifm_c()?);
-                self.ker.add(u64::from(self.registers.slices()?) * weights.div_ceil(SLICE));
-            }
-            Op::Conv { .. } => self.ofm.add(pixels(self.registers.ofm_shape()?)),
-            _ => {}
-        }
+        let (fill, buffer) = match op {
+            Op::LoadIfm { .. } => (&mut self.ifm, Buffer::Ifm),
+            Op::LoadKer { .. } => (&mut self.ker, Buffer::Ker),
+            Op::Conv { .. } => (&mut self.ofm, Buffer::Ofm),
+            _ => return Ok(()),
+        };
+        fill.add(filled(&self.registers, buffer)?);
         Ok(())
     }
 }
@@ -174,19 +205,10 @@ mod tests {
             Op::Store { addr },
             Op::End,
         ];
+        let config = Config::preset("ideal").unwrap();
         Program {
-            name: "tile".to_owned(),
-            instance: "ideal".to_owned(),
-            config: Config::preset("ideal").unwrap(),
-            address: Program::ADDRESS,
-            instructions,
             segments: vec![Segment { address: 1 << 28, bytes: vec![1; 4096] }],
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            layers: Vec::new(),
-            host_steps: Vec::new(),
-            choices: BTreeMap::new(),
-            warnings: Vec::new(),
+            ..Program::of("tile".to_owned(), "ideal".to_owned(), config, instructions)
         }
     }
 

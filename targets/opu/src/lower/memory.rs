@@ -7,8 +7,7 @@ use super::error::LowerError;
 use super::layers::Model;
 use super::limits::LANES;
 
-/// Bytes of a bank.
-pub const BANK: u64 = 1 << 28;
+pub use crate::layout::BANK_BYTES as BANK;
 /// Where the program lies: in the last bank.
 pub const PROGRAM: u64 = 15 * BANK;
 

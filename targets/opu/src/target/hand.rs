@@ -78,20 +78,9 @@ impl HandProgram for Written {
     }
 
     fn compiled(&self) -> Result<Box<dyn Compiled>, TargetError> {
-        let program = Program {
-            name: self.name.clone(),
-            instance: self.instance.clone(),
-            config: self.config.clone(),
-            address: self.address(),
-            instructions: self.instructions()?,
-            segments: Vec::new(),
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            host_steps: Vec::new(),
-            layers: Vec::new(),
-            choices: Default::default(),
-            warnings: Vec::new(),
-        };
+        let (name, instance, config) = (self.name.clone(), self.instance.clone(), self.config.clone());
+        let program =
+            Program { address: self.address(), ..Program::of(name, instance, config, self.instructions()?) };
         Ok(Box::new(OpuProgram { program, made: Made::ByHand }))
     }
 }

@@ -128,8 +128,6 @@ fn units(totals: &Totals) -> Vec<UnitTime> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use std::collections::BTreeMap;
-
     use npukit_target::Compiled;
     use serde_json::json;
 
@@ -169,19 +167,10 @@ mod tests {
             macs,
             results: Vec::new(),
         };
+        let config = Config::preset("ideal").unwrap();
         Program {
-            name: "two_layers".to_owned(),
-            instance: "ideal".to_owned(),
-            config: Config::preset("ideal").unwrap(),
-            address: Program::ADDRESS,
             layers: vec![layer("a", 0, 12, 409_600), layer("b", 12, 2, 0)],
-            instructions,
-            segments: Vec::new(),
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            host_steps: Vec::new(),
-            choices: BTreeMap::new(),
-            warnings: Vec::new(),
+            ..Program::of("two_layers".to_owned(), "ideal".to_owned(), config, instructions)
         }
     }
 

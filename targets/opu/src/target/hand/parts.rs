@@ -11,7 +11,7 @@ use npukit_target::{BenchMemory, TargetError};
 use crate::config::Types;
 use crate::datatype::DataType;
 use crate::fault::Buffer;
-use crate::layout::{MEMORY_BYTES, SLOT};
+use crate::layout::{BANK_BYTES, BANKS, MEMORY_BYTES, SLOT};
 use crate::machine::Machine;
 use crate::op::Shape;
 
@@ -68,8 +68,6 @@ const REGISTERS: [(&str, &str, bool); 25] = [
     ("pool_w_stride", "@pool", false),
 ];
 
-const BANKS: u32 = 16;
-const BANK_BYTES: u64 = MEMORY_BYTES / BANKS as u64;
 /// Rows of the ker buffer, at most: 36 slices of 64 channels, of 16 inputs each.
 const KER_ROWS: u64 = 36 * 64;
 
@@ -143,7 +141,8 @@ const fn type_of(buffer: Buffer, types: &Types) -> DataType {
 impl Part {
     /// All there are.
     pub fn all() -> Vec<Self> {
-        let banks = View::ALL.into_iter().flat_map(|view| (0..BANKS).map(move |bank| Self::Bank(view, bank)));
+        let banks =
+            View::ALL.into_iter().flat_map(|view| (0..BANKS as u32).map(move |bank| Self::Bank(view, bank)));
         let buffers = [Buffer::Ifm, Buffer::Ker, Buffer::Bias, Buffer::Ofm].map(Self::Buffer);
         let registers = (0..REGISTERS.len()).map(Self::Register);
         [Self::Bytes].into_iter().chain(banks).chain(buffers).chain(registers).collect()
