@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::fabric::ROW_WORDS;
 use crate::machine::{Access, How, Observer, Touch};
 
 /// A memory. Places of a buffer are rows, those of others words.
@@ -124,11 +123,11 @@ impl Observer for Lives {
 }
 
 impl Store {
-    /// Words of a place.
-    pub const fn words(self) -> usize {
+    /// What a place is.
+    pub const fn unit(self) -> &'static str {
         match self {
-            Self::Input | Self::Output => ROW_WORDS,
-            Self::Cell(..) => 1,
+            Self::Input | Self::Output => "rows of 16 words",
+            Self::Cell(..) => "words",
         }
     }
 }

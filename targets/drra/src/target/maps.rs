@@ -113,8 +113,8 @@ struct Atlas {
 struct Sheet {
     name: String,
     places: usize,
-    /// Words of a place.
-    words: usize,
+    /// What a place is.
+    unit: &'static str,
     mapping: Mapping,
 }
 
@@ -124,7 +124,7 @@ impl Atlas {
         let mut atlas = Self { clock: Mapping::new(cycles), sheets: Vec::new(), memories: BTreeMap::new() };
         for (index, &store) in used.iter().enumerate() {
             let (name, places) = describe(fabric, store);
-            let is_shared = used.len() > MOST_MAPS && index >= MOST_MAPS;
+            let is_shared = index >= MOST_MAPS;
             match atlas.sheets.last_mut().filter(|_| is_shared) {
                 Some(last) => {
                     atlas.memories.insert(store, (MOST_MAPS - 1, last.places));
@@ -132,9 +132,9 @@ impl Atlas {
                     last.places += places;
                 }
                 None => {
-                    let (words, mapping) = (store.words(), Mapping::new(cycles));
+                    let (unit, mapping) = (store.unit(), Mapping::new(cycles));
                     atlas.memories.insert(store, (atlas.sheets.len(), 0));
-                    atlas.sheets.push(Sheet { name, places, words, mapping });
+                    atlas.sheets.push(Sheet { name, places, unit, mapping });
                 }
             }
         }
@@ -152,10 +152,10 @@ impl Atlas {
     }
 
     fn finish(self) -> Vec<MemoryMap> {
-        let maps = self.sheets.into_iter().filter_map(|sheet| {
-            let unit = if sheet.words == ROW_WORDS { "rows of 16 words" } else { "words" };
-            sheet.mapping.finish(&sheet.name, unit, sheet.places as u64)
-        });
+        let maps = self
+            .sheets
+            .into_iter()
+            .filter_map(|sheet| sheet.mapping.finish(&sheet.name, sheet.unit, sheet.places as u64));
         maps.collect()
     }
 }
