@@ -86,6 +86,7 @@ impl Request {
 }
 
 /// A network that is read once for all points.
+#[derive(Clone)]
 struct Prepared {
     path: String,
     model: Model,
@@ -344,8 +345,13 @@ fn prepare(path: &str, request: &Request, context: Context<'_>) -> Result<Prepar
         let inputs = wanted::of_model(&model);
         inputs::samples(&request.inputs, &inputs, &request.preprocess, context.reader, None)?.samples
     };
-    let reference = if samples.is_empty() { Vec::new() } else { float(&model.graph, &samples)? };
+    let reference = reference(&model, &samples)?;
     Ok(Prepared { path: path.to_owned(), model, samples, reference, draft: false })
+}
+
+/// What a model gives for samples in float; nothing without samples.
+fn reference(model: &Model, samples: &[Sample]) -> Result<Vec<Stack>, Error> {
+    if samples.is_empty() { Ok(Vec::new()) } else { float(&model.graph, samples) }
 }
 
 /// What is known of a machine before it is compiled for, by name.

@@ -4,7 +4,7 @@
 //! A point that no other beats in a round always goes on; but that it is beaten there proves nothing of the whole. So those
 //! that stay behind are told with the figures that they were left for, apart from those that a bound has pruned.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use npukit_graph::{Graph, ValueId};
 use npukit_target::Phase;
@@ -13,9 +13,8 @@ use serde::Serialize;
 
 use super::front::Front;
 use super::point::{Planned, Point};
-use super::{Exploration, Prepared};
+use super::{Exploration, Prepared, reference};
 use crate::Context;
-use crate::batch::float;
 use crate::error::Error;
 
 /// The shares of the products that the rounds compile. They are exact in binary: points of a file are known by them.
@@ -57,26 +56,26 @@ pub struct Halved {
 pub(super) fn beginnings(networks: &[Prepared]) -> Result<Vec<Beginning>, Error> {
     let mut all = Vec::new();
     for share in SHARES {
-        if networks.iter().any(|network| last_node(&network.model.simplified, share).is_some()) {
-            let networks =
-                networks.iter().map(|network| network.beginning(share)).collect::<Result<_, _>>()?;
-            all.push(Beginning { share, networks });
+        let ends: Vec<Option<usize>> =
+            networks.iter().map(|network| last_node(&network.model.simplified, share)).collect();
+        if ends.iter().any(Option::is_some) {
+            let beginnings = networks.iter().zip(ends).map(|(network, last)| network.beginning(last));
+            all.push(Beginning { share, networks: beginnings.collect::<Result<_, _>>()? });
         }
     }
     Ok(all)
 }
 
 impl Prepared {
-    /// Its first layers.
-    fn beginning(&self, share: f64) -> Result<Self, Error> {
-        let mut model = self.model.clone();
-        if let Some(last) = last_node(&model.simplified, share) {
-            model.simplified = first_nodes(&model.simplified, last);
-            model.graph = model.simplified.clone();
+    /// Its nodes up to `last`; all of them without one.
+    fn beginning(&self, last: Option<usize>) -> Result<Self, Error> {
+        let mut network = Self { draft: true, ..self.clone() };
+        if let Some(last) = last {
+            network.model.simplified = first_nodes(&self.model.simplified, last);
+            network.model.graph = network.model.simplified.clone();
+            network.reference = reference(&network.model, &network.samples)?;
         }
-        let samples = self.samples.clone();
-        let reference = if samples.is_empty() { Vec::new() } else { float(&model.graph, &samples)? };
-        Ok(Self { path: self.path.clone(), model, samples, reference, draft: true })
+        Ok(network)
     }
 }
 
@@ -106,7 +105,7 @@ fn first_nodes(graph: &Graph, last: usize) -> Graph {
         .collect();
     let made = graph.nodes.iter().take(last + 1).flat_map(|node| &node.outputs);
     let results: Vec<ValueId> = made.filter(|value| needed.contains(value)).copied().collect();
-    let mut part = graph.part(&std::collections::HashSet::new(), &results);
+    let mut part = graph.part(&HashSet::new(), &results);
     // Samples are of all inputs.
     part.inputs.clone_from(&graph.inputs);
     part.remove_dead();
@@ -128,11 +127,13 @@ impl Exploration {
             if left.len() < 2 {
                 break;
             }
+            let of_round = known.iter().filter(|point| point.part == Some(beginning.share));
+            let known: BTreeMap<u64, &Point> = of_round.map(|point| (point.index, point)).collect();
             let phase = Phase::counting("halve", left.len());
             let tried: Vec<(Point, bool)> = left
                 .par_iter()
                 .map(|planned| {
-                    let found = self.try_out(beginning, planned, known, context, done);
+                    let found = self.try_out(beginning, planned, &known, context, done);
                     phase.advance();
                     found
                 })
@@ -155,12 +156,11 @@ impl Exploration {
         &self,
         beginning: &Beginning,
         planned: &Planned,
-        known: &[Point],
+        known: &BTreeMap<u64, &Point>,
         context: Context<'_>,
         done: &(dyn Fn(&Point) + Sync),
     ) -> (Point, bool) {
-        let is_it = |point: &&Point| point.index == planned.index && point.part == Some(beginning.share);
-        if let Some(point) = known.iter().find(is_it) {
+        if let Some(&point) = known.get(&planned.index) {
             return (point.clone(), false);
         }
         let point = self.evaluate_on(&beginning.networks, planned, context);
