@@ -20,6 +20,7 @@
 mod classes;
 pub mod decoder;
 pub mod eval;
+pub mod field;
 mod graph;
 mod integer_forms;
 mod ir;

@@ -3,11 +3,12 @@
 //! [`FixedFormat`] and [`NumberFormat`] hold the literal arithmetic every fast path is judged by;
 //! [`Number`] is a format known to the compiler, for the fast paths; [`array_product`] is the
 //! systolic array's, [`pointwise`] that of bytes; [`Saturations`] count what did not fit; [`Tensor`] is a shape and its
-//! elements, of an [`ElementType`]; [`SmallFloat`] the floats of at most 16 bits; [`quantised`] makes
+//! elements, of an [`ElementType`]; [`Element`] is one of a prime field; [`SmallFloat`] the floats of at most 16 bits; [`quantised`] makes
 //! integers of real numbers; [`npy`] reads and writes them as NumPy's files.
 
 mod counted;
 mod element;
+mod field;
 mod format;
 pub mod npy;
 mod number;
@@ -18,6 +19,7 @@ mod small_float;
 mod tensor;
 
 pub use element::{ElementType, Storage};
+pub use field::{Element, Products};
 pub use format::{FixedFormat, NumberFormat};
 pub use number::{Fixed, Float, Number};
 pub use quantised::{Quantised, Ties, quantised};

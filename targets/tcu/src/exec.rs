@@ -2,11 +2,11 @@
 //!
 //! [`step`] is the way in. Ranges and SIMD forms have been checked by [`crate::check`].
 
-use npukit_numeric::{Number, Rows, array_product};
+use npukit_numeric::{Number, Rows, Saturations};
 
+use crate::arithmetic::{Arithmetic, Weights};
 use crate::config::Config;
 use crate::fault::{FaultKind, Memory};
-use crate::lanes;
 use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use crate::state::{CHUNK, State};
 
@@ -15,7 +15,7 @@ use crate::state::{CHUNK, State};
 /// # Errors
 ///
 /// Lookups whose tables are not loaded.
-pub(crate) fn step<F: Number>(state: &mut State<F>, config: &Config, op: &Op) -> Result<(), FaultKind> {
+pub(crate) fn step<A: Arithmetic>(state: &mut State<A>, config: &Config, op: &Op) -> Result<(), FaultKind> {
     state.configuration.count();
     match *op {
         Op::NoOp | Op::Wait { .. } | Op::Unassigned { .. } => {}
@@ -59,8 +59,8 @@ impl Strided {
 /// With `accumulate` the complete row sum is added to what is there, in a saturating step of its own.
 ///
 /// Source: specification, sections 4 and 5.3.
-fn mat_mul<F: Number>(
-    state: &mut State<F>,
+fn mat_mul<A: Arithmetic>(
+    state: &mut State<A>,
     accumulate: bool,
     local: Strided,
     accumulator: Strided,
@@ -74,14 +74,14 @@ fn mat_mul<F: Number>(
         let pitch = if count == 1 { 0 } else { state.lanes << local.stride_log2 };
         let rows = Rows { values: state.local.from(local.at(first)), pitch, count: count as usize };
         let results = &mut state.results[..count as usize * state.lanes];
-        array_product::<F>(&state.weights, rows, results, &mut state.saturations);
+        A::product(&state.weights, rows, results, &mut state.saturations);
         store_results(state, accumulate, accumulator.from(first), count);
         keep_output(state, count);
     }
 }
 
 /// Keeps the last of `count` result vectors as the array's output, where an instruction can take it.
-fn keep_output<F: Number>(state: &mut State<F>, count: u64) {
+fn keep_output<A: Arithmetic>(state: &mut State<A>, count: u64) {
     let State { results, output, lanes, .. } = state;
     if let Some(last) = results.chunks_exact(*lanes).nth(count as usize - 1).filter(|_| !output.is_empty()) {
         output.copy_from_slice(last);
@@ -91,11 +91,11 @@ fn keep_output<F: Number>(state: &mut State<F>, count: u64) {
 /// As [`mat_mul`] with rows of zeros: every result is the same.
 ///
 /// Source: specification, section 4.
-fn mat_mul_zeroes<F: Number>(state: &mut State<F>, accumulate: bool, accumulator: Strided, size: u64) {
+fn mat_mul_zeroes<A: Arithmetic>(state: &mut State<A>, accumulate: bool, accumulator: Strided, size: u64) {
     // Computed, not copied from the bias: with floats, 0 times an infinite weight is not a number.
-    state.sum.fill(F::Raw::default());
+    state.sum.fill(A::Scalar::default());
     let rows = Rows { values: &state.sum, pitch: 0, count: 1 };
-    array_product::<F>(&state.weights, rows, &mut state.results[..state.lanes], &mut state.saturations);
+    A::product(&state.weights, rows, &mut state.results[..state.lanes], &mut state.saturations);
     for i in 0..size {
         store_results(state, accumulate, accumulator.from(i), 1);
     }
@@ -103,24 +103,24 @@ fn mat_mul_zeroes<F: Number>(state: &mut State<F>, accumulate: bool, accumulator
 }
 
 /// Puts the first `count` result vectors into the accumulators.
-fn store_results<F: Number>(state: &mut State<F>, accumulate: bool, to: Strided, count: u64) {
+fn store_results<A: Arithmetic>(state: &mut State<A>, accumulate: bool, to: Strided, count: u64) {
     let State { results, accumulators, sum, saturations, lanes, .. } = state;
     for (i, result) in (0..count).zip(results.chunks_exact(*lanes)) {
         let place = accumulators.vector_mut(to.at(i));
-        store::<F>(place, result, accumulate, sum, saturations);
+        store::<A>(place, result, accumulate, sum, saturations);
     }
 }
 
 /// Writes `value` to `place`, or adds it to what is there.
-fn store<F: Number>(
-    place: &mut [F::Raw],
-    value: &[F::Raw],
+fn store<A: Arithmetic>(
+    place: &mut [A::Scalar],
+    value: &[A::Scalar],
     accumulate: bool,
-    sum: &mut [F::Raw],
-    saturations: &mut npukit_numeric::Saturations,
+    sum: &mut [A::Scalar],
+    saturations: &mut Saturations,
 ) {
     if accumulate {
-        lanes::add::<F>(place, value, sum, saturations);
+        A::operate(SimdOp::Add, place, value, sum, saturations);
         place.copy_from_slice(sum);
     } else {
         place.copy_from_slice(value);
@@ -130,7 +130,13 @@ fn store<F: Number>(
 /// Copies `size` vectors between local memory and another one.
 ///
 /// Source: specification, section 4.
-fn data_move<F: Number>(state: &mut State<F>, kind: DataMoveKind, local: Strided, other: Strided, size: u64) {
+fn data_move<A: Arithmetic>(
+    state: &mut State<A>,
+    kind: DataMoveKind,
+    local: Strided,
+    other: Strided,
+    size: u64,
+) {
     // Vectors in order on both sides are one copy; of a single one the stride does not matter.
     let straight = size == 1 || (local.stride_log2 == 0 && other.stride_log2 == 0);
     let (pieces, count) = if straight { (1, size) } else { (size, 1) };
@@ -140,7 +146,7 @@ fn data_move<F: Number>(state: &mut State<F>, kind: DataMoveKind, local: Strided
 }
 
 /// Copies `count` vectors that lie one after the other on both sides.
-fn move_piece<F: Number>(state: &mut State<F>, kind: DataMoveKind, local: u64, other: u64, count: u64) {
+fn move_piece<A: Arithmetic>(state: &mut State<A>, kind: DataMoveKind, local: u64, other: u64, count: u64) {
     let State { dram0, dram1, local: memory, accumulators, sum, saturations, lanes, .. } = state;
     match kind {
         DataMoveKind::Dram0ToLocal => dram0.read(other, memory.vectors_mut(local, count)),
@@ -156,7 +162,7 @@ fn move_piece<F: Number>(state: &mut State<F>, kind: DataMoveKind, local: u64, o
         DataMoveKind::LocalToAccumulatorAccumulate => {
             let places = accumulators.vectors_mut(other, count).chunks_exact_mut(*lanes);
             for (place, value) in places.zip(memory.vectors(local, count).chunks_exact(*lanes)) {
-                store::<F>(place, value, true, sum, saturations);
+                store::<A>(place, value, true, sum, saturations);
             }
         }
     }
@@ -168,7 +174,7 @@ fn move_piece<F: Number>(state: &mut State<F>, kind: DataMoveKind, local: u64, o
 /// longer than N + 1 vectors the lowest addresses stay.
 ///
 /// Source: specification, section 4.
-fn load_weights<F: Number>(state: &mut State<F>, zeroes: bool, local: Strided, size: u64) {
+fn load_weights<A: Arithmetic>(state: &mut State<A>, zeroes: bool, local: Strided, size: u64) {
     // Rows beyond N + 1 would be shifted out again: they need not come in.
     let rows = size.min(state.lanes as u64 + 1);
     state.weights.shift(rows as usize);
@@ -187,8 +193,8 @@ fn load_weights<F: Number>(state: &mut State<F>, zeroes: bool, local: Strided, s
 /// hardware; upstream's emulator writes the register only.
 ///
 /// Source: specification, section 4.1.
-fn simd<F: Number>(
-    state: &mut State<F>,
+fn simd<A: Arithmetic>(
+    state: &mut State<A>,
     config: &Config,
     read: Option<u64>,
     write: Option<(u64, bool)>,
@@ -205,7 +211,7 @@ fn simd<F: Number>(
         register_mut(registers, sub.destination, *lanes).copy_from_slice(output);
     }
     if let Some((address, accumulate)) = write {
-        store::<F>(accumulators.vector_mut(address), output, accumulate, sum, saturations);
+        store::<A>(accumulators.vector_mut(address), output, accumulate, sum, saturations);
     }
     Ok(())
 }
@@ -215,33 +221,33 @@ fn simd<F: Number>(
 ///
 /// The page says what is moved, not which vector of either: the array's output is the last row it has computed, and the
 /// address in local memory that of the instruction's first operand. What is read is as it was before the write.
-fn external<F: Number>(state: &mut State<F>, read: Option<u64>, write: Option<bool>, to: u64) {
+fn external<A: Arithmetic>(state: &mut State<A>, read: Option<u64>, write: Option<bool>, to: u64) {
     let State { local, accumulators, output, sum, saturations, .. } = state;
     if let Some(from) = read {
         local.vector_mut(to).copy_from_slice(accumulators.vector(from));
     }
     if let Some(accumulate) = write {
-        store::<F>(accumulators.vector_mut(to), output, accumulate, sum, saturations);
+        store::<A>(accumulators.vector_mut(to), output, accumulate, sum, saturations);
     }
 }
 
 /// `op(left, right)` into the first result vector.
-fn operate<F: Number>(state: &mut State<F>, read: Option<u64>, sub: SimdSub) {
+fn operate<A: Arithmetic>(state: &mut State<A>, read: Option<u64>, sub: SimdSub) {
     let State { results, accumulators, registers, saturations, lanes, .. } = state;
     let output = &mut results[..*lanes];
     if sub.op == SimdOp::Zero {
         // Its sources may name an input that is not there.
-        return output.fill(F::Raw::default());
+        return output.fill(A::Scalar::default());
     }
     let input = read.map_or(&[][..], |address| accumulators.vector(address));
     let left = operand(sub.left, input, registers, *lanes);
     let right = operand(sub.right, input, registers, *lanes);
-    lanes::operate::<F>(sub.op, left, right, output, saturations);
+    A::operate(sub.op, left, right, output, saturations);
 }
 
 /// The difference to the closest key into the first result vector, the values into registers.
-fn lookup<F: Number>(
-    state: &mut State<F>,
+fn lookup<A: Arithmetic>(
+    state: &mut State<A>,
     config: &Config,
     read: Option<u64>,
     sub: SimdSub,
@@ -250,13 +256,13 @@ fn lookup<F: Number>(
     let input = read.map_or(&[][..], |address| accumulators.vector(address));
     // The argument may be a register that a value replaces.
     sum.copy_from_slice(operand(sub.left, input, registers, *lanes));
+    let mut values = vec![A::Scalar::default(); config.lookup_tables];
     for (lane, &argument) in sum.iter().enumerate() {
-        let found = tables.find(argument, saturations)?;
-        results[lane] = F::from_raw(found.difference);
-        for table in 1..=config.lookup_tables {
-            // Checked: destination + lookup_tables is a register.
-            let register = usize::from(sub.destination) + table - 1;
-            registers[register * *lanes + lane] = tables.value(table, found.entry)?;
+        results[lane] = A::look_up(tables, argument, &mut values, saturations)?;
+        // Checked: destination + lookup_tables is a register.
+        let from_destination = registers.chunks_exact_mut(*lanes).skip(sub.destination.into());
+        for (register, &value) in from_destination.zip(&values) {
+            register[lane] = value;
         }
     }
     Ok(())
@@ -281,7 +287,7 @@ pub(crate) fn register_mut<T>(registers: &mut [T], register: u8, lanes: usize) -
 }
 
 /// Replaces a lookup table by the scalars of `size` vectors.
-fn load_lut<F: Number>(state: &mut State<F>, local: Strided, table: u64, size: u64) {
+fn load_lut<A: Arithmetic>(state: &mut State<A>, local: Strided, table: u64, size: u64) {
     let vectors = (0..size).flat_map(|i| state.local.vector(local.at(i)));
     let entries = vectors.copied().collect();
     state.tables.load(table, entries);
@@ -291,7 +297,7 @@ fn load_lut<F: Number>(state: &mut State<F>, local: Strided, table: u64, size: u
 /// moves the window on its bank.
 ///
 /// Source: specification, section 9.8.
-fn configure<F: Number>(state: &mut State<F>, config: &Config, register: u8, value: u32) {
+fn configure<A: Arithmetic>(state: &mut State<A>, config: &Config, register: u8, value: u32) {
     let State { configuration, dram0, dram1, .. } = state;
     configuration.configure(register, value);
     // Units of 64 KiB are whole scalars, if not whole vectors.

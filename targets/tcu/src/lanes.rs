@@ -66,16 +66,6 @@ pub(crate) fn operate<F: Number>(
     }
 }
 
-/// `out = left + right` in every lane; all three have the same length.
-pub(crate) fn add<F: Number>(
-    left: &[F::Raw],
-    right: &[F::Raw],
-    out: &mut [F::Raw],
-    saturations: &mut Saturations,
-) {
-    operate::<F>(SimdOp::Add, left, right, out, saturations);
-}
-
 /// The results alone, and whether one saturated.
 fn clips<F: Number>(op: SimdOp, left: &[F::Raw], right: &[F::Raw], out: &mut [F::Raw]) -> bool {
     let zero = F::Wide::default();

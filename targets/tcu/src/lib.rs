@@ -4,6 +4,7 @@
 //! the drivers load.
 
 mod area;
+mod arithmetic;
 mod artifact;
 mod benchmarks;
 mod board;
@@ -25,6 +26,7 @@ mod listing;
 mod lower;
 mod lut;
 mod machine;
+mod modular;
 mod op;
 mod poison;
 mod program;

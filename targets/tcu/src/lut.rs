@@ -20,9 +20,9 @@ use crate::fault::FaultKind;
 
 /// The loaded tables, by number.
 #[derive(Clone, Debug)]
-pub(crate) struct Tables<F: Number>(BTreeMap<u64, Vec<F::Raw>>);
+pub(crate) struct Tables<T>(BTreeMap<u64, Vec<T>>);
 
-impl<F: Number> Default for Tables<F> {
+impl<T> Default for Tables<T> {
     fn default() -> Self {
         Self(BTreeMap::new())
     }
@@ -37,10 +37,15 @@ pub(crate) struct Found {
     pub entry: usize,
 }
 
-impl<F: Number> Tables<F> {
+impl<T: Copy> Tables<T> {
     /// Replaces table `table`.
-    pub fn load(&mut self, table: u64, entries: Vec<F::Raw>) {
+    pub fn load(&mut self, table: u64, entries: Vec<T>) {
         self.0.insert(table, entries);
+    }
+
+    /// What is in a table; nothing in one that was never loaded.
+    pub fn entries(&self, table: u64) -> &[T] {
+        self.0.get(&table).map_or(&[][..], |entries| entries)
     }
 
     /// The key closest to `argument`.
@@ -48,10 +53,14 @@ impl<F: Number> Tables<F> {
     /// # Errors
     ///
     /// [`FaultKind::IndexEmpty`] when no key was loaded.
-    pub fn find(&self, argument: F::Raw, saturations: &mut Saturations) -> Result<Found, FaultKind> {
-        let keys = self.0.get(&0).map_or(&[][..], |keys| keys);
+    pub fn find<F: Number<Raw = T>>(
+        &self,
+        argument: T,
+        saturations: &mut Saturations,
+    ) -> Result<Found, FaultKind> {
+        let keys = self.entries(0);
         let argument = F::to_raw(argument);
-        let distance = |&key: &F::Raw| distance(F::FORMAT, argument, F::to_raw(key));
+        let distance = |&key: &T| distance(F::FORMAT, argument, F::to_raw(key));
         // `min_by` keeps the first of equals.
         let closest = keys.iter().enumerate().min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
         let (entry, &key) = closest.ok_or(FaultKind::IndexEmpty)?;
@@ -63,8 +72,8 @@ impl<F: Number> Tables<F> {
     /// # Errors
     ///
     /// [`FaultKind::EntryMissing`] when the table is shorter, or was never loaded.
-    pub fn value(&self, table: usize, entry: usize) -> Result<F::Raw, FaultKind> {
-        let values = self.0.get(&(table as u64)).map_or(&[][..], |values| values);
+    pub fn value(&self, table: usize, entry: usize) -> Result<T, FaultKind> {
+        let values = self.entries(table as u64);
         let missing = FaultKind::EntryMissing { table, entry, entries: values.len() };
         values.get(entry).copied().ok_or(missing)
     }

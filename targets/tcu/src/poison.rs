@@ -2,9 +2,9 @@
 //!
 //! [`fill`] and [`poison`] prepare a [`State`] after its reset; [`check`] is asked before each instruction.
 
-use npukit_numeric::Number;
 use npukit_sim::garbage;
 
+use crate::arithmetic::{Arithmetic, Weights};
 use crate::fault::{FaultKind, Memory};
 use crate::op::{Flow, Op, Path, Place, SimdOp, SimdSub};
 use crate::state::State;
@@ -24,7 +24,7 @@ pub(crate) struct Set {
 ///
 /// `scalar` makes a scalar of sixteen bits. Garbage is finite: rows of the array that nobody has loaded meet zeros, with which hardware's integers give
 /// nothing.
-pub(crate) fn fill<F: Number>(state: &mut State<F>, seed: u64, scalar: impl Fn(i16) -> F::Raw) {
+pub(crate) fn fill<A: Arithmetic>(state: &mut State<A>, seed: u64, scalar: impl Fn(i16) -> A::Scalar) {
     let mut bits = garbage(seed);
     let mut next = || scalar(bits() as i16);
     state.dram0.fill_with(&mut next);
@@ -34,13 +34,13 @@ pub(crate) fn fill<F: Number>(state: &mut State<F>, seed: u64, scalar: impl Fn(i
     state.registers.fill_with(&mut next);
     state.output.fill_with(&mut next);
     for k in 0..=state.lanes {
-        let row: Vec<F::Raw> = (0..state.lanes).map(|_| next()).collect();
+        let row: Vec<A::Scalar> = (0..state.lanes).map(|_| next()).collect();
         state.weights.set_row(k, &row);
     }
 }
 
 /// Nothing counts as set from now on.
-pub(crate) fn poison<F: Number>(state: &mut State<F>) {
+pub(crate) fn poison<A: Arithmetic>(state: &mut State<A>) {
     state.dram0.poison();
     state.dram1.poison();
     state.local.poison();
@@ -54,7 +54,7 @@ pub(crate) fn poison<F: Number>(state: &mut State<F>) {
 /// # Errors
 ///
 /// The first that was not.
-pub(crate) fn check<F: Number>(state: &mut State<F>, tables: usize, op: &Op) -> Result<(), FaultKind> {
+pub(crate) fn check<A: Arithmetic>(state: &mut State<A>, tables: usize, op: &Op) -> Result<(), FaultKind> {
     let flow = op.flow();
     if flow.path == Path::Array {
         state.rows_set(rows_needed(&flow, state.lanes))?;
@@ -88,7 +88,7 @@ impl Set {
     }
 }
 
-impl<F: Number> State<F> {
+impl<A: Arithmetic> State<A> {
     /// The first of `vectors` vectors from `address` on that nobody has set.
     pub(crate) fn unset(&self, memory: Memory, address: u64, vectors: u64) -> Option<u64> {
         let scalars = vectors as usize * self.lanes;
@@ -137,7 +137,7 @@ impl<F: Number> State<F> {
         for Place { memory, run } in flow.reads() {
             for address in (0..flow.size).map(|i| run.at(i)) {
                 if self.unset(memory, address, 1).is_some() {
-                    let mut held = vec![F::Raw::default(); self.lanes];
+                    let mut held = vec![A::Scalar::default(); self.lanes];
                     self.read(memory, address, &mut held);
                     self.write(memory, address, &held);
                 }

@@ -3,10 +3,11 @@
 //! Generic over the number format, so that memories hold scalars of their own size and the
 //! compiler sees the arithmetic. Everything is zero at the start.
 
-use npukit_numeric::{ArrayWeights, Number, Saturations};
+use npukit_numeric::Saturations;
 use npukit_sim::{Flat, Paged, TooLarge};
 use thiserror::Error;
 
+use crate::arithmetic::{Arithmetic, Weights};
 use crate::config::{Config, Reading};
 use crate::configuration::Configuration;
 use crate::fault::Memory;
@@ -49,30 +50,30 @@ pub enum MachineError {
 }
 
 /// The state of an instance.
-#[derive(Clone, Debug)]
-pub(crate) struct State<F: Number> {
+#[derive(Clone)]
+pub(crate) struct State<A: Arithmetic> {
     pub lanes: usize,
-    pub dram0: Paged<F::Raw>,
-    pub dram1: Paged<F::Raw>,
-    pub local: Flat<F::Raw>,
-    pub accumulators: Flat<F::Raw>,
-    pub weights: ArrayWeights<F>,
+    pub dram0: Paged<A::Scalar>,
+    pub dram1: Paged<A::Scalar>,
+    pub local: Flat<A::Scalar>,
+    pub accumulators: Flat<A::Scalar>,
+    pub weights: A::Weights,
     /// Register `k` is vector `k - 1`.
-    pub registers: Vec<F::Raw>,
+    pub registers: Vec<A::Scalar>,
     pub configuration: Configuration,
-    pub tables: Tables<F>,
+    pub tables: Tables<A::Scalar>,
     pub saturations: Saturations,
     /// What was set since memory was poisoned; none when it was not.
     pub poison: Option<Set>,
     /// The last row that the array has computed; empty where no instruction can ask for it.
-    pub output: Vec<F::Raw>,
+    pub output: Vec<A::Scalar>,
     /// Results on their way: `CHUNK` vectors.
-    pub results: Vec<F::Raw>,
+    pub results: Vec<A::Scalar>,
     /// A vector on its way into an accumulator, between reading and writing it.
-    pub sum: Vec<F::Raw>,
+    pub sum: Vec<A::Scalar>,
 }
 
-impl<F: Number> State<F> {
+impl<A: Arithmetic> State<A> {
     /// The state after a reset.
     ///
     /// # Errors
@@ -86,14 +87,14 @@ impl<F: Number> State<F> {
         bounded("weights", lanes.saturating_add(1), lanes)?;
         bounded("registers", config.simd_registers_depth, lanes)?;
         bounded("results", CHUNK as usize, lanes)?;
-        let zero = F::Raw::default();
+        let zero = A::Scalar::default();
         Ok(Self {
             lanes,
             dram0: Paged::new(lanes),
             dram1: Paged::new(lanes),
-            local: flat::<F>(Memory::Local, config.local_depth, lanes)?,
-            accumulators: flat::<F>(Memory::Accumulators, config.accumulator_depth, lanes)?,
-            weights: ArrayWeights::new(lanes, lanes),
+            local: flat::<A>(Memory::Local, config.local_depth, lanes)?,
+            accumulators: flat::<A>(Memory::Accumulators, config.accumulator_depth, lanes)?,
+            weights: A::Weights::zeros(lanes),
             registers: vec![zero; config.simd_registers_depth * lanes],
             configuration: Configuration::new(config.reading),
             tables: Tables::default(),
@@ -106,7 +107,7 @@ impl<F: Number> State<F> {
     }
 
     /// Copies vectors from `address` on out of `memory`; the range is checked.
-    pub fn read(&self, memory: Memory, address: u64, out: &mut [F::Raw]) {
+    pub fn read(&self, memory: Memory, address: u64, out: &mut [A::Scalar]) {
         let count = (out.len() / self.lanes) as u64;
         match memory {
             Memory::Dram0 => self.dram0.read(address, out),
@@ -117,7 +118,7 @@ impl<F: Number> State<F> {
     }
 
     /// Copies vectors into `memory` from `address` on; the range is checked.
-    pub fn write(&mut self, memory: Memory, address: u64, values: &[F::Raw]) {
+    pub fn write(&mut self, memory: Memory, address: u64, values: &[A::Scalar]) {
         let count = (values.len() / self.lanes) as u64;
         match memory {
             Memory::Dram0 => self.dram0.write(address, values),
@@ -128,7 +129,7 @@ impl<F: Number> State<F> {
     }
 }
 
-fn flat<F: Number>(memory: Memory, depth: u64, lanes: usize) -> Result<Flat<F::Raw>, MachineError> {
+fn flat<A: Arithmetic>(memory: Memory, depth: u64, lanes: usize) -> Result<Flat<A::Scalar>, MachineError> {
     Flat::new(depth, lanes).map_err(|size| MachineError::Memory { memory, size })
 }
 

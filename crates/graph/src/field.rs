@@ -1,0 +1,271 @@
+//! A graph computed in a prime field: [`Walk`] goes from node to node, [`apply`] is one operator.
+//!
+//! Nothing rounds here. Sums, products and what is made of them are polynomials; maxima, signs and functions of one
+//! element keep the laws that `npukit_numeric`'s [`Element`] documents. An operator that only moves elements is asked
+//! where it moves them: its own evaluator computes with their numbers.
+//!
+//! | module | operators |
+//! |---|---|
+//! | `moved` | those that move elements |
+//! | `pointwise` | those of one element, or of one of each operand |
+//! | `products` | products of matrices and convolutions |
+//! | `windows` | pooling, reductions, means, and functions of several elements |
+
+mod moved;
+mod pointwise;
+mod products;
+mod windows;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use npukit_numeric::{Element, ElementType, Tensor};
+
+use crate::eval::last_uses;
+use crate::ir::{Graph, Node, ValueId};
+use crate::op::{Op, Operator};
+
+/// Elements of the field, row-major.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldTensor {
+    /// Outermost axis first.
+    pub shape: Vec<usize>,
+    /// As many as the shape says.
+    pub elements: Vec<Element>,
+}
+
+/// What numbers and functions are in the field.
+pub trait Images: Sync {
+    /// The image of a constant of the model, as a machine has it; none where it has none.
+    fn constant(&self, value: f32) -> Option<Element>;
+
+    /// A function of one element that is no polynomial.
+    fn function(&self, op: &Op, argument: Element) -> Element {
+        Element::hashed(key(&op.to_string()), [argument])
+    }
+}
+
+/// Every float as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Exact;
+
+impl Images for Exact {
+    fn constant(&self, value: f32) -> Option<Element> {
+        Element::from_f32(value)
+    }
+}
+
+/// An operand: constants stay numbers, since some of them say what an operator does.
+#[derive(Clone, Debug)]
+pub enum Operand {
+    /// Elements of the field.
+    Field(Arc<FieldTensor>),
+    /// Numbers that the model fixes.
+    Constant(Arc<Tensor>),
+}
+
+/// Why an operator has no image: what it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoImage {
+    /// There is no rule for the operator.
+    #[error("its operator has no image in the field")]
+    Operator,
+    /// An operand is to be a constant.
+    #[error("it needs an operand that is a constant")]
+    Variable,
+    /// A constant of no numbers that have an image.
+    #[error("it has a constant that has no image in the field: an infinite one, for instance")]
+    Constant,
+    /// Numbers that are no floats.
+    #[error("it computes with what are no floats")]
+    Element,
+}
+
+/// A node whose results are not known in the field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The node.
+    pub node: String,
+    /// Its operator.
+    pub op: String,
+    /// Why.
+    pub reason: NoImage,
+}
+
+/// A value of the graph in the field.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// What it is.
+    Known(Operand),
+    /// Nobody knows, for the sake of the gap of this number.
+    Unknown(usize),
+}
+
+/// What became of a graph.
+#[derive(Clone, Debug)]
+pub struct Walked {
+    /// Its outputs, in their order.
+    pub outputs: Vec<Value>,
+    /// Nodes without an image.
+    pub gaps: Vec<Gap>,
+}
+
+/// Computes a graph in the field; `inputs` are those of the graph, in their order and shapes. Constants become what
+/// `images` says, and nodes of constants alone are computed in `f32`. `observe` sees every value of the field.
+///
+/// A graph that is not valid may have values that nobody computes: they count as gaps.
+pub fn walk(
+    graph: &Graph,
+    inputs: Vec<FieldTensor>,
+    images: &dyn Images,
+    mut observe: impl FnMut(ValueId, &FieldTensor),
+) -> Walked {
+    let mut values: BTreeMap<ValueId, Value> = BTreeMap::new();
+    let mut gaps = Vec::new();
+    for (&id, tensor) in graph.inputs.iter().zip(inputs) {
+        observe(id, &tensor);
+        values.insert(id, Value::Known(Operand::Field(Arc::new(tensor))));
+    }
+    let last_use = last_uses(graph);
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let results = results(graph, node, &values, images).unwrap_or_else(|gap| {
+            let number = gap.unwrap_or_else(|reason| {
+                gaps.push(Gap { node: node.name.clone(), op: node.op.name().to_owned(), reason });
+                gaps.len() - 1
+            });
+            vec![Value::Unknown(number); node.outputs.len()]
+        });
+        for (&id, value) in node.outputs.iter().zip(results) {
+            if let Value::Known(Operand::Field(tensor)) = &value {
+                observe(id, tensor);
+            }
+            values.insert(id, value);
+        }
+        for id in node.inputs.iter().chain(&node.outputs) {
+            if last_use.get(id.0 as usize).is_some_and(|last| last.is_none_or(|last| last <= index)) {
+                values.remove(id);
+            }
+        }
+    }
+    let outputs = graph.outputs.iter().map(|&id| {
+        value(graph, &values, id).unwrap_or_else(|| {
+            let (node, op) = (graph.value(id).name.clone(), "outputs".to_owned());
+            gaps.push(Gap { node, op, reason: NoImage::Variable });
+            Value::Unknown(gaps.len() - 1)
+        })
+    });
+    let outputs = outputs.collect();
+    Walked { outputs, gaps }
+}
+
+/// A value that was computed, or a constant.
+fn value(graph: &Graph, values: &BTreeMap<ValueId, Value>, id: ValueId) -> Option<Value> {
+    let constant = || graph.constant(id).map(|tensor| Value::Known(Operand::Constant(Arc::clone(tensor))));
+    values.get(&id).cloned().or_else(constant)
+}
+
+/// The results of a node.
+///
+/// # Errors
+///
+/// The number of the gap that an operand comes from, or why the node is one itself.
+fn results(
+    graph: &Graph,
+    node: &Node,
+    values: &BTreeMap<ValueId, Value>,
+    images: &dyn Images,
+) -> Result<Vec<Value>, Result<usize, NoImage>> {
+    let operand = |&id: &ValueId| match value(graph, values, id) {
+        Some(Value::Known(operand)) => Ok(operand),
+        Some(Value::Unknown(gap)) => Err(Ok(gap)),
+        None => Err(Err(NoImage::Variable)),
+    };
+    let operands = node.inputs.iter().map(operand).collect::<Result<Vec<_>, _>>()?;
+    let results = apply(&node.op, &operands, images).map_err(Err)?;
+    Ok(results.into_iter().map(Value::Known).collect())
+}
+
+/// The results of an operator. Those of constants alone are constants.
+///
+/// # Errors
+///
+/// Why there are none in the field.
+pub fn apply(op: &Op, operands: &[Operand], images: &dyn Images) -> Result<Vec<Operand>, NoImage> {
+    let constants: Option<Vec<&Tensor>> = operands.iter().map(Operand::tensor).collect();
+    if let Some(constants) = constants.filter(|constants| !constants.is_empty()) {
+        let results = op.eval(&constants).map_err(|_| NoImage::Operator)?;
+        return Ok(results.into_iter().map(|tensor| Operand::Constant(Arc::new(tensor))).collect());
+    }
+    let operands = Operands { list: operands, images };
+    let found = moved::apply(op, &operands)
+        .or_else(|| pointwise::apply(op, &operands))
+        .or_else(|| products::apply(op, &operands))
+        .or_else(|| windows::apply(op, &operands));
+    let results = found.unwrap_or(Err(NoImage::Operator))?; // Default: an operator of no module.
+    Ok(results.into_iter().map(|tensor| Operand::Field(Arc::new(tensor))).collect())
+}
+
+impl Operand {
+    /// The numbers of a constant.
+    fn tensor(&self) -> Option<&Tensor> {
+        match self {
+            Self::Constant(tensor) => Some(tensor),
+            Self::Field(_) => None,
+        }
+    }
+
+    fn shape(&self) -> &[usize] {
+        match self {
+            Self::Constant(tensor) => tensor.shape(),
+            Self::Field(tensor) => &tensor.shape,
+        }
+    }
+
+    fn element(&self) -> ElementType {
+        self.tensor().map_or(ElementType::F32, Tensor::element)
+    }
+}
+
+/// The operands of an operator.
+struct Operands<'a> {
+    list: &'a [Operand],
+    images: &'a dyn Images,
+}
+
+impl Operands<'_> {
+    fn get(&self, index: usize) -> Result<&Operand, NoImage> {
+        self.list.get(index).ok_or(NoImage::Variable)
+    }
+
+    /// An operand in the field, constants by their images.
+    fn field(&self, index: usize) -> Result<Arc<FieldTensor>, NoImage> {
+        match self.get(index)? {
+            Operand::Field(tensor) => Ok(Arc::clone(tensor)),
+            Operand::Constant(tensor) => self.image(tensor).map(Arc::new),
+        }
+    }
+
+    /// An operand that may not be there.
+    fn optional(&self, index: usize) -> Result<Option<Arc<FieldTensor>>, NoImage> {
+        if index < self.list.len() { self.field(index).map(Some) } else { Ok(None) }
+    }
+
+    fn image(&self, tensor: &Tensor) -> Result<FieldTensor, NoImage> {
+        let numbers = tensor.as_f32().ok_or(NoImage::Element)?;
+        let elements = numbers.iter().map(|&number| self.constant(number)).collect::<Result<_, _>>()?;
+        Ok(FieldTensor { shape: tensor.shape().to_vec(), elements })
+    }
+
+    fn constant(&self, number: f32) -> Result<Element, NoImage> {
+        self.images.constant(number).ok_or(NoImage::Constant)
+    }
+}
+
+/// A key of [`Element::hashed`] for a text.
+pub fn key(text: &str) -> u64 {
+    let byte = |key: u64, byte: u8| (key ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, byte)
+}
+
+#[cfg(test)]
+mod tests;

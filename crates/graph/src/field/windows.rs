@@ -1,0 +1,109 @@
+//! Operators of several elements at once: pooling, reductions, and functions that nothing is known of.
+
+use npukit_numeric::Element;
+
+use super::{FieldTensor, NoImage, Operands, key};
+use crate::op::{Op, Operator, Reduce, ReduceKind, Window};
+use crate::shape::{gather_strided, strides};
+
+/// The results of an operator of several elements; none of another.
+pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<FieldTensor>, NoImage>> {
+    let result = match op {
+        Op::MaxPool(pool) => pooled(&pool.window, operands, |_, elements| {
+            elements.reduce(Element::max).ok_or(NoImage::Constant)
+        }),
+        Op::AveragePool(pool) => operands.field(0).and_then(|x| {
+            let image = [x.shape[1], x.shape[2]];
+            pooled(&pool.window, operands, |position, elements| {
+                let factor = operands.constant(1.0 / pool.divisor(position, image) as f32)?;
+                Ok(elements.sum::<Element>() * factor)
+            })
+        }),
+        Op::Reduce(reduce) => reduced(reduce, operands),
+        Op::Softmax(softmax) => hashed(op, softmax.axis..softmax.axis_end, operands),
+        Op::LogSoftmax(softmax) => hashed(op, softmax.axis..softmax.axis_end, operands),
+        _ => return None,
+    };
+    Some(result.map(|tensor| vec![tensor]))
+}
+
+/// What `combine` makes of each window, given its row and column, and its elements of a channel.
+fn pooled(
+    window: &Window,
+    operands: &Operands<'_>,
+    combine: impl Fn([usize; 2], &mut dyn Iterator<Item = Element>) -> Result<Element, NoImage>,
+) -> Result<FieldTensor, NoImage> {
+    let x = operands.field(0)?;
+    let &[images, height, width, channels] = &x.shape[..] else { return Err(NoImage::Operator) };
+    let [rows, columns] = window.output([height, width]).map_err(|_| NoImage::Operator)?;
+    let mut elements = Vec::with_capacity(images * rows * columns * channels);
+    for pixel in 0..images * rows * columns {
+        let (image, row, column) = (pixel / (rows * columns), pixel / columns % rows, pixel % columns);
+        let (down, right) = (window.span(0, row, height), window.span(1, column, width));
+        let across = |y: usize| (0..right.taps.len()).map(move |x| (y, x));
+        let taps: Vec<usize> = (0..down.taps.len())
+            .flat_map(across)
+            .map(|(i, j)| {
+                let y = image * height + down.first + i * window.dilations[0];
+                (y * width + right.first + j * window.dilations[1]) * channels
+            })
+            .collect();
+        for channel in 0..channels {
+            let mut under = taps.iter().map(|tap| x.elements[tap + channel]);
+            elements.push(combine([row, column], &mut under)?);
+        }
+    }
+    Ok(FieldTensor { shape: vec![images, rows, columns, channels], elements })
+}
+
+fn reduced(reduce: &Reduce, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
+    let x = operands.field(0)?;
+    let kept = (0..x.shape.len()).filter(|axis| !reduce.axes.contains(axis));
+    let order: Vec<usize> = kept.chain(reduce.axes.iter().copied()).collect();
+    let own = strides(&x.shape);
+    let steps: Vec<isize> = order.iter().map(|&axis| own[axis]).collect();
+    let grouped: Vec<usize> = order.iter().map(|&axis| x.shape[axis]).collect();
+    let elements = gather_strided(&x.elements, 0, &grouped, &steps);
+    let count: usize = reduce.axes.iter().map(|&axis| x.shape[axis]).product();
+    let factor = match reduce.kind {
+        ReduceKind::Mean => operands.constant(1.0 / count as f32)?,
+        _ => Element::ONE,
+    };
+    let combine = |group: &[Element]| {
+        let group = group.iter().copied();
+        Ok(match reduce.kind {
+            ReduceKind::Sum | ReduceKind::Mean => group.sum::<Element>() * factor,
+            ReduceKind::Prod => group.fold(Element::ONE, |product, x| product * x),
+            ReduceKind::Max => group.reduce(Element::max).ok_or(NoImage::Constant)?,
+            ReduceKind::Min => group.reduce(Element::min).ok_or(NoImage::Constant)?,
+            ReduceKind::L1 => group.map(Element::abs).sum(),
+            ReduceKind::SumSquare => group.map(|x| x * x).sum(),
+            ReduceKind::L2 | ReduceKind::LogSum | ReduceKind::LogSumExp => return Err(NoImage::Operator),
+        })
+    };
+    let elements = elements.chunks(count.max(1)).map(combine).collect::<Result<_, _>>()?;
+    let size = |(axis, &size): (usize, &usize)| match reduce.axes.contains(&axis) {
+        true => reduce.keep_dims.then_some(1),
+        false => Some(size),
+    };
+    Ok(FieldTensor { shape: x.shape.iter().enumerate().filter_map(size).collect(), elements })
+}
+
+/// A function of all elements along `axes`, which are neighbours: each result
+/// depends on all of them, in whatever order, and on its own.
+fn hashed(op: &Op, axes: std::ops::Range<usize>, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
+    let x = operands.field(0)?;
+    let sizes = |axes: &[usize]| axes.iter().product::<usize>();
+    let (outer, inner) = (sizes(&x.shape[..axes.start]), sizes(&x.shape[axes.end..]));
+    let count = sizes(&x.shape[axes]);
+    // Not its axes, which are those of the operand.
+    let key = key(op.name());
+    let mut elements = x.elements.clone();
+    for group in 0..outer * inner {
+        let at = |i: usize| (group / inner.max(1) * count + i) * inner + group % inner.max(1);
+        // Whatever their order.
+        let all = (0..count).map(|i| Element::hashed(key, [x.elements[at(i)]])).sum();
+        (0..count).for_each(|i| elements[at(i)] = Element::hashed(key, [all, x.elements[at(i)]]));
+    }
+    Ok(FieldTensor { shape: x.shape.clone(), elements })
+}

@@ -1,0 +1,325 @@
+//! The prime field of 2^61 - 1: [`Element`], in which programs are compared with networks.
+//!
+//! Sums and products of a fixed machine, without rounding and saturation, are those of rational numbers whose
+//! denominators are powers of two. Each has an image in the field, and two polynomials that agree there at random
+//! points are the same one but with a probability of at most their degree over 2^61.
+//!
+//! What is not a polynomial is a function of elements that keeps the laws by which compilers rearrange it.
+//! [`Element::order`] is a total order that negation turns around, so that maxima are associative, commutative and
+//! idempotent, and `max(x, 0) + min(x, 0)` is `x`; signs stay the same under multiplication by powers of two.
+//! [`Element::hashed`] is a function that nothing is known of but its arguments.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::{Add, AddAssign, Mul, Neg, Sub};
+
+/// Bits of an element; the prime is one less than two to this power, so that a multiplication by two is a rotation.
+const BITS: u32 = 61;
+/// The prime.
+const PRIME: u64 = (1 << BITS) - 1;
+
+/// An element of the field of 2^61 - 1.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Element(u64);
+
+impl Element {
+    /// 0.
+    pub const ZERO: Self = Self(0);
+    /// 1.
+    pub const ONE: Self = Self(1);
+    /// What the field is called in certificates.
+    pub const FIELD: &'static str = "2^61 - 1";
+
+    /// The element of any 64 bits, all elements as likely as each other but for 2^-58.
+    pub const fn from_bits(bits: u64) -> Self {
+        Self::folded(bits)
+    }
+
+    /// Its representative from 0 to the prime less one.
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The image of an integer.
+    pub const fn from_integer(integer: i64) -> Self {
+        let magnitude = Self::folded(integer.unsigned_abs());
+        if integer < 0 { magnitude.negated() } else { magnitude }
+    }
+
+    /// The image of `integer / 2^point`.
+    pub const fn from_fixed(integer: i64, point: i32) -> Self {
+        Self::from_integer(integer).scaled(-point)
+    }
+
+    /// The image of a finite float, exactly; none of another.
+    pub fn from_f32(value: f32) -> Option<Self> {
+        if !value.is_finite() {
+            return None;
+        }
+        let bits = value.to_bits();
+        let (fraction, exponent) = (i64::from(bits & 0x7f_ffff), (bits >> 23 & 0xff) as i32);
+        let (significand, exponent) =
+            if exponent == 0 { (fraction, -149) } else { (fraction | 0x80_0000, exponent - 150) };
+        let magnitude = Self::from_fixed(significand, -exponent);
+        Some(if value.is_sign_negative() { -magnitude } else { magnitude })
+    }
+
+    /// Times two to the power `exponent`: a rotation.
+    #[must_use]
+    pub const fn scaled(self, exponent: i32) -> Self {
+        let left = exponent.rem_euclid(BITS as i32) as u32;
+        if left == 0 {
+            return self;
+        }
+        Self((self.0 << left | self.0 >> (BITS - left)) & PRIME)
+    }
+
+    /// The element that gives 1 with this one; none for 0.
+    pub fn inverse(self) -> Option<Self> {
+        if self == Self::ZERO {
+            return None;
+        }
+        // The power of the prime less two.
+        let mut power = Self::ONE;
+        for bit in (0..BITS).rev() {
+            power = power * power;
+            if (PRIME - 2) >> bit & 1 == 1 {
+                power = power * self;
+            }
+        }
+        Some(power)
+    }
+
+    /// Larger than 0 in the order of [`Self::order`]. Of an element and its negative one is, unless they are 0.
+    pub const fn is_positive(self) -> bool {
+        // The negative has the other bits: of 61 the majority is on one side.
+        self.0.count_ones() > BITS / 2
+    }
+
+    /// A total order that has nothing to do with the order of numbers, and that negation turns around.
+    ///
+    /// It is by sign, then by the number of bits, then by the smallest rotation: a multiplication of both sides by
+    /// a power of two keeps it but between elements that are multiples of each other by powers of two.
+    pub fn order(self, other: Self) -> Ordering {
+        let ones = |element: Self| match element.0.count_ones() as i32 {
+            0 => 0,
+            ones => 2 * ones - BITS as i32,
+        };
+        ones(self).cmp(&ones(other)).then_with(|| {
+            if self.is_positive() {
+                self.place().cmp(&other.place())
+            } else {
+                (-other).place().cmp(&(-self).place())
+            }
+        })
+    }
+
+    /// Where it comes among elements of as many bits.
+    fn place(self) -> (u64, u64) {
+        let rotations = (0..BITS as i32).map(|exponent| self.scaled(exponent).0);
+        (rotations.min().unwrap_or(self.0), self.0) // Default: there are rotations.
+    }
+
+    /// The larger by [`Self::order`].
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        if self.order(other) == Ordering::Less { other } else { self }
+    }
+
+    /// The smaller by [`Self::order`].
+    #[must_use]
+    pub fn min(self, other: Self) -> Self {
+        if self.order(other) == Ordering::Greater { other } else { self }
+    }
+
+    /// Itself or its negative, whichever is positive.
+    #[must_use]
+    pub fn abs(self) -> Self {
+        if self.is_positive() { self } else { -self }
+    }
+
+    /// An element that depends on `key` and `arguments` and on nothing else, and looks like a random one.
+    pub fn hashed(key: u64, arguments: impl IntoIterator<Item = Self>) -> Self {
+        let step = |state: u64, argument: Self| mixed(state ^ argument.0).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        Self::folded(mixed(arguments.into_iter().fold(mixed(key), step)))
+    }
+
+    /// Elements that depend on `seed` and look random.
+    pub fn random(seed: u64) -> impl Iterator<Item = Self> {
+        (0u64..).map(move |index| Self::hashed(seed, [Self::folded(index)]))
+    }
+
+    const fn folded(bits: u64) -> Self {
+        let sum = (bits & PRIME) + (bits >> BITS);
+        Self(if sum >= PRIME { sum - PRIME } else { sum })
+    }
+
+    const fn negated(self) -> Self {
+        // All bits are those of 0, too.
+        Self(if self.0 == 0 { 0 } else { PRIME ^ self.0 })
+    }
+}
+
+/// Mixes bits well. Source: Stafford's thirteenth variant of the finaliser of MurmurHash3, as SplitMix64 has it.
+const fn mixed(bits: u64) -> u64 {
+    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}
+
+impl fmt::Debug for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+impl Add for Element {
+    type Output = Self;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        let sum = self.0 + other.0;
+        Self(if sum >= PRIME { sum - PRIME } else { sum })
+    }
+}
+
+impl AddAssign for Element {
+    #[inline(always)]
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Neg for Element {
+    type Output = Self;
+
+    #[inline(always)]
+    fn neg(self) -> Self {
+        self.negated()
+    }
+}
+
+impl Sub for Element {
+    type Output = Self;
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self + -other
+    }
+}
+
+impl Mul for Element {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        Products::default().plus(self, other).sum()
+    }
+}
+
+impl std::iter::Sum for Element {
+    fn sum<I: Iterator<Item = Self>>(elements: I) -> Self {
+        elements.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// A sum of products that is brought back to the field at its end.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Products(u128);
+
+impl Products {
+    /// Products that a sum of them takes at once.
+    const ROOM: usize = 32;
+
+    /// The same and `left * right`; at most 32 times without [`Self::sum`].
+    #[inline(always)]
+    #[must_use]
+    fn plus(self, left: Element, right: Element) -> Self {
+        Self(self.0 + u128::from(left.0) * u128::from(right.0))
+    }
+
+    /// The sum.
+    #[inline(always)]
+    fn sum(self) -> Element {
+        let (low, middle) = (self.0 as u64 & PRIME, (self.0 >> BITS) as u64 & PRIME);
+        let high = (self.0 >> (2 * BITS)) as u64;
+        Element::folded(low + middle + high)
+    }
+
+    /// The sum of the products of the elements of `left` and `right`, one of each.
+    #[inline]
+    pub fn of(left: &[Element], right: &[Element]) -> Element {
+        let pieces = left.chunks(Self::ROOM).zip(right.chunks(Self::ROOM));
+        pieces
+            .map(|(left, right)| {
+                left.iter().zip(right).fold(Self::default(), |sum, (&l, &r)| sum.plus(l, r)).sum()
+            })
+            .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples() -> Vec<Element> {
+        let known = [0, 1, 2, PRIME - 1, PRIME - 2, 1 << 60].map(Element);
+        known.into_iter().chain(Element::random(7).take(200)).collect()
+    }
+
+    /// Judged by integers of 128 bits and the remainder.
+    #[test]
+    fn sums_and_products_are_those_of_remainders() {
+        let prime = u128::from(PRIME);
+        for &a in &samples() {
+            for &b in &samples() {
+                let (x, y) = (u128::from(a.0), u128::from(b.0));
+                assert_eq!(u128::from((a + b).0), (x + y) % prime);
+                assert_eq!(u128::from((a - b).0), (x + prime - y) % prime);
+                assert_eq!(u128::from((a * b).0), x * y % prime);
+            }
+            assert!(a.inverse().is_none_or(|inverse| a * inverse == Element::ONE));
+            assert_eq!(a.scaled(5), a * Element(32));
+            assert_eq!(a.scaled(-5).scaled(66), a);
+        }
+        let elements = samples();
+        let reversed: Vec<Element> = elements.iter().rev().copied().collect();
+        let products = elements.iter().zip(&reversed).map(|(&a, &b)| a * b);
+        assert_eq!(Products::of(&elements, &reversed), products.sum());
+        let largest = [Element(PRIME - 1); 1000];
+        assert_eq!(Products::of(&largest, &largest), Element(1000));
+    }
+
+    #[test]
+    fn numbers_have_images() {
+        assert_eq!(Element::from_integer(-3) + Element(3), Element::ZERO);
+        assert_eq!(Element::from_integer(i64::MIN), -Element::ONE.scaled(63));
+        assert_eq!(Element::from_fixed(-3, 8).scaled(8), Element::from_integer(-3));
+        for value in [0.0, -0.0, 1.5, -0.1, f32::MAX, f32::MIN_POSITIVE / 8.0, 1e-20] {
+            let element = Element::from_f32(value).expect("finite");
+            assert_eq!(element + Element::from_f32(-value).expect("finite"), Element::ZERO);
+            assert_eq!(Element::from_f32(value / 2.0).expect("finite").scaled(1), element, "{value}");
+        }
+        assert_eq!(Element::from_f32(-6.0), Some(Element::from_integer(-6)));
+        assert_eq!([f32::NAN, f32::INFINITY].map(Element::from_f32), [None, None]);
+    }
+
+    /// The laws that the module's documentation names.
+    #[test]
+    fn the_order_is_total_and_negation_turns_it_around() {
+        let mut sorted = samples();
+        sorted.sort_by(|a, b| a.order(*b));
+        for (i, &a) in sorted.iter().enumerate() {
+            for (j, &b) in sorted.iter().enumerate() {
+                assert_eq!(a.order(b), i.cmp(&j), "{a:?} {b:?}");
+                assert_eq!((-b).order(-a), a.order(b));
+                assert_eq!(a.max(b) + a.min(b), a + b);
+            }
+            assert_eq!(a.order(Element::ZERO) == Ordering::Greater, a.is_positive());
+            assert_eq!(a.scaled(17).is_positive(), a.is_positive());
+            assert_eq!(a.abs(), a.max(-a));
+        }
+        let positive = Element::random(3).take(1000).filter(|element| element.is_positive()).count();
+        assert!((400..600).contains(&positive), "{positive}");
+    }
+}
