@@ -89,6 +89,8 @@ pub enum Command {
     Time(Box<TimeArgs>),
     /// List every node of a model that the target cannot take, and what to change
     Check(CheckArgs),
+    /// Prove that a program computes its model, for all inputs
+    Verify(VerifyArgs),
     /// Show what a model or an artifact does on a page for a browser, or in figures
     Report(Box<ReportArgs>),
     /// Compile models for many machines, and tell which no other beats
@@ -575,6 +577,34 @@ pub struct CheckArgs {
     /// `--calibrate` does so too, and measures values on its samples.
     #[arg(long, help_heading = OUTPUT)]
     pub compile: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+}
+
+/// `npu verify`
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub source: ModelSourceArgs,
+    /// Manifest of an artifact of the model, which is proved as it is
+    ///
+    /// It knows its target; the model is not compiled.
+    #[arg(long, value_name = "ARTIFACT", help_heading = TARGET, conflicts_with = "target")]
+    pub artifact: Option<String>,
+    /// Number that the inputs of a run are made of; 1 and 2 when not given
+    #[arg(long = "seed", value_name = "N", help_heading = INPUTS, hide_short_help = true)]
+    pub seeds: Vec<u64>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,

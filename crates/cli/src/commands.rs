@@ -25,6 +25,7 @@ mod report;
 mod run;
 mod targets;
 mod time;
+mod verify;
 mod version;
 mod zoo;
 
@@ -56,6 +57,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Eval(args) => eval::run(args),
         Command::Time(args) => time::run(args),
         Command::Check(args) => check::run(args),
+        Command::Verify(args) => verify::run(args),
         Command::Report(args) => report::run(args),
         Command::Explore(args) => explore::run(args),
         Command::Conform(args) => conform::run(args),

@@ -34,6 +34,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu check m.onnx --target tcu:pynqz1", "Tell whether a model fits, and what to change"),
         ("npu check m.onnx --target opu --calibrate x.npy", "Judge the risk of saturation by typical inputs"),
     ]),
+    ("verify", &[
+        ("npu verify m.onnx --target tcu:pynqz1", "Compile a model, and prove that the program computes it"),
+        ("npu verify m.onnx --artifact out/m_onnx_pynqz1.tmodel", "Prove an artifact, whoever made it"),
+    ]),
     ("conform", &[
         ("npu conform tcu tests/golden/tcu", "Run all golden vectors of a folder"),
         ("npu conform drra kernels.json encodings.json --json", "Run two files, and print a report for programs"),

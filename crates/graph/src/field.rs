@@ -35,13 +35,18 @@ pub struct FieldTensor {
 }
 
 /// What numbers and functions are in the field.
-pub trait Images: Sync {
+pub trait Images {
     /// The image of a constant of the model, as a machine has it; none where it has none.
     fn constant(&self, value: f32) -> Option<Element>;
 
     /// A function of one element that is no polynomial.
     fn function(&self, op: &Op, argument: Element) -> Element {
         Element::hashed(key(&op.to_string()), [argument])
+    }
+
+    /// The results of an operator that a machine computes in its own way; none where it does as [`apply`] does.
+    fn operator(&self, _op: &Op, _operands: &Operands<'_>) -> Option<Result<Vec<FieldTensor>, NoImage>> {
+        None
     }
 }
 
@@ -197,11 +202,7 @@ pub fn apply(op: &Op, operands: &[Operand], images: &dyn Images) -> Result<Vec<O
         return Ok(results.into_iter().map(|tensor| Operand::Constant(Arc::new(tensor))).collect());
     }
     let operands = Operands { list: operands, images };
-    let found = moved::apply(op, &operands)
-        .or_else(|| pointwise::apply(op, &operands))
-        .or_else(|| products::apply(op, &operands))
-        .or_else(|| windows::apply(op, &operands));
-    let results = found.unwrap_or(Err(NoImage::Operator))?; // Default: an operator of no module.
+    let results = images.operator(op, &operands).unwrap_or_else(|| operands.applied(op))?;
     Ok(results.into_iter().map(|tensor| Operand::Field(Arc::new(tensor))).collect())
 }
 
@@ -227,7 +228,7 @@ impl Operand {
 }
 
 /// The operands of an operator.
-struct Operands<'a> {
+pub struct Operands<'a> {
     list: &'a [Operand],
     images: &'a dyn Images,
 }
@@ -238,7 +239,11 @@ impl Operands<'_> {
     }
 
     /// An operand in the field, constants by their images.
-    fn field(&self, index: usize) -> Result<Arc<FieldTensor>, NoImage> {
+    ///
+    /// # Errors
+    ///
+    /// An operand that is not there, or has no image.
+    pub fn field(&self, index: usize) -> Result<Arc<FieldTensor>, NoImage> {
         match self.get(index)? {
             Operand::Field(tensor) => Ok(Arc::clone(tensor)),
             Operand::Constant(tensor) => self.image(tensor).map(Arc::new),
@@ -256,7 +261,25 @@ impl Operands<'_> {
         Ok(FieldTensor { shape: tensor.shape().to_vec(), elements })
     }
 
-    fn constant(&self, number: f32) -> Result<Element, NoImage> {
+    /// The results of another operator of the same operands.
+    ///
+    /// # Errors
+    ///
+    /// Why there are none in the field.
+    pub fn applied(&self, op: &Op) -> Result<Vec<FieldTensor>, NoImage> {
+        let found = moved::apply(op, self)
+            .or_else(|| pointwise::apply(op, self))
+            .or_else(|| products::apply(op, self))
+            .or_else(|| windows::apply(op, self));
+        found.unwrap_or(Err(NoImage::Operator)) // Default: an operator of no module.
+    }
+
+    /// The image of a number.
+    ///
+    /// # Errors
+    ///
+    /// It has none.
+    pub fn constant(&self, number: f32) -> Result<Element, NoImage> {
         self.images.constant(number).ok_or(NoImage::Constant)
     }
 }

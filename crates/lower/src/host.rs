@@ -3,7 +3,7 @@
 //! attributes beside it.
 
 use npukit_graph::op::{GeluForm, LogSoftmax, Softmax, Unary, UnaryKind};
-use npukit_graph::{OpError, Operator};
+use npukit_graph::{Op, OpError, Operator};
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,16 @@ pub enum HostOp {
 impl From<UnaryKind> for HostOp {
     fn from(kind: UnaryKind) -> Self {
         Self::Unary(Unary { kind })
+    }
+}
+
+impl From<HostOp> for Op {
+    fn from(op: HostOp) -> Self {
+        match op {
+            HostOp::Softmax(op) => op.into(),
+            HostOp::LogSoftmax(op) => op.into(),
+            HostOp::Unary(op) => op.into(),
+        }
     }
 }
 

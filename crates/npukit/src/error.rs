@@ -505,6 +505,13 @@ pub enum Error {
     /// Inputs do not fit the program.
     #[error(transparent)]
     Port(#[from] PortError),
+    /// An artifact is none of the model's.
+    #[error("the artifact does not belong to the model: {told}")]
+    #[diagnostic(help("compile the model again, or name the model that it was made of"))]
+    UnfitArtifact {
+        /// The first that differs.
+        told: String,
+    },
     /// The reference evaluator failed.
     #[error("the float evaluator failed")]
     Eval(#[from] EvalError),
@@ -606,6 +613,7 @@ codes!(Error {
     UnknownShape = "unknown-shape": "an input does not fit the rows of an artifact that knows no other shape";
     NotText = "not-text": "a source file is not UTF-8 text";
     Utf16 = "utf-16-text": "a source file is UTF-16 text, not UTF-8";
+    UnfitArtifact = "unfit-artifact": "an artifact is not made of the model it is compared with";
     Eval = "not-evaluated": "the float evaluator cannot compute a model";
     Operations = "too-many-operations": "evaluating takes far more time than the model's size suggests";
     Memory = "too-much-memory": "evaluating takes far more memory than the model's size suggests";
@@ -697,6 +705,7 @@ impl Error {
             | Self::Description { .. }
             | Self::Simplify { .. }
             | Self::Eval(_)
+            | Self::UnfitArtifact { .. }
             | Self::Operations { .. }
             | Self::Memory { .. } => Kind::Model,
             Self::Array(_)

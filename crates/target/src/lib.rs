@@ -24,6 +24,7 @@ mod phase;
 mod port;
 pub mod presets;
 mod program;
+mod proof;
 mod read;
 mod report;
 mod run_options;
@@ -68,6 +69,7 @@ pub use program::{
     ArtifactFile, Compiled, Driven, DriverData, Inputs, Layer, Output, PortPlace, ProgramPart, ProgramWords,
     RunResult,
 };
+pub use proof::{Culprit, FieldProgram, FieldValues, Reference};
 pub use read::{NoFiles, Part, ReadError, Reader, bytes_of, folder, sibling};
 pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};
 pub use run_options::{Meaning, RunOptions, Unset};

@@ -8,6 +8,7 @@ use npukit_trace::{MemoryMap, Recorder};
 use crate::error::TargetError;
 use crate::lint::Finding;
 use crate::port::Port;
+use crate::proof::FieldProgram;
 use crate::report::{ProgramReport, Saturations};
 use crate::run_options::RunOptions;
 use crate::target::Instance;
@@ -182,6 +183,16 @@ pub trait Compiled: Send + Sync {
     /// Those of [`Self::run`].
     fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
         Ok(Driven { result: self.run(inputs)?, data: Vec::new() })
+    }
+
+    /// The program on its machine over a prime field, where it can be compared with a graph.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target's machine computes with numbers only; a program that hardware and its
+    /// instructions disagree on.
+    fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
+        Err(self.unsupported("verify"))
     }
 
     /// What is wrong with the program, in the order of its instructions.

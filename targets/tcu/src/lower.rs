@@ -50,6 +50,8 @@ use npukit_target::{Cache, Phase};
 pub use cost::Minimise;
 pub use error::{LowerError, Memory};
 pub use memory::Strategy;
+pub use object::converted;
+pub use ops::mean_factors;
 pub use rewrite::{ADDENDS_OF_MEANS, lines};
 pub use schedule::Effort;
 

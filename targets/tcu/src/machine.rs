@@ -349,11 +349,7 @@ impl Machine {
     }
 
     fn in_range(&self, memory: Memory, base: u64, vectors: u64) -> Result<(), AccessError> {
-        let depth = depth(&self.config, memory);
-        match base.checked_add(vectors) {
-            Some(end) if end <= depth => Ok(()),
-            _ => Err(AccessError::OutOfRange { memory, base, vectors, depth }),
-        }
+        in_range(&self.config, memory, base, vectors)
     }
 
     /// [`Machine::read`] of DRAM0.
@@ -417,5 +413,18 @@ impl Machine {
     /// Those of [`Machine::write`].
     pub fn write_local(&mut self, base: u64, raw: &[i32]) -> Result<(), AccessError> {
         self.write(Memory::Local, base, raw)
+    }
+}
+
+/// Whether vectors lie in a memory.
+///
+/// # Errors
+///
+/// [`AccessError::OutOfRange`] beyond the end of the memory.
+pub(crate) fn in_range(config: &Config, memory: Memory, base: u64, vectors: u64) -> Result<(), AccessError> {
+    let depth = depth(config, memory);
+    match base.checked_add(vectors) {
+        Some(end) if end <= depth => Ok(()),
+        _ => Err(AccessError::OutOfRange { memory, base, vectors, depth }),
     }
 }

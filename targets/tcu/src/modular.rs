@@ -1,11 +1,17 @@
 //! The machine over a prime field: [`Modular`]. It neither rounds nor saturates, and tells everything else apart.
 
-use npukit_numeric::{Element, Products, Rows, Saturations};
+use npukit_numeric::{Element, NumberFormat, Products, Rows, Saturations};
 
 use crate::arithmetic::{Arithmetic, Weights};
-use crate::fault::FaultKind;
+use crate::check::check;
+use crate::fault::{FaultKind, Memory};
 use crate::lut::Tables;
+use crate::machine::in_range;
 use crate::op::SimdOp;
+use crate::program::{Binding, Piece, Program};
+use crate::run::{RunError, access, place};
+use crate::state::State;
+use crate::{exec, poison};
 
 /// Elements of the field of 2^61 - 1 in place of numbers: an element is the image of a real value.
 #[derive(Clone, Copy, Debug)]
@@ -109,5 +115,95 @@ impl Weights<Element> for Columns {
         if count < rows {
             self.iter_mut().for_each(|column| column.copy_within(..rows - count, count));
         }
+    }
+}
+
+/// Why a model and an artifact do not belong together.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UnfitModel(pub String);
+
+/// A program on its way, as its driver starts it.
+pub(crate) struct Run<'a> {
+    program: &'a Program,
+    pub state: State<Modular>,
+}
+
+impl<'a> Run<'a> {
+    /// The machine with constants and inputs (whole vectors, in the program's order) in place; what nobody has written
+    /// looks random.
+    ///
+    /// # Errors
+    ///
+    /// An instance that is too large to simulate; constants and inputs that do not lie in their memories.
+    pub fn new(program: &'a Program, inputs: &[Vec<Element>], seed: u64) -> Result<Self, RunError> {
+        let mut state = State::<Modular>::new(&program.config)?;
+        let mut elements = Element::random(seed);
+        poison::fill_with(&mut state, || elements.next().unwrap_or_default()); // Default: they do not end.
+        let mut run = Self { program, state };
+        let point = match program.config.data_type.format() {
+            NumberFormat::Fixed(fixed) => Some(fixed.binary_point as i32),
+            NumberFormat::Float32 => None,
+        };
+        let image = |&raw: &i32| match point {
+            Some(point) => Element::from_fixed(raw.into(), point),
+            // Default: constants are finite; another one would be wrong in any sum.
+            None => Element::from_f32(f32::from_bits(raw as u32)).unwrap_or_default(),
+        };
+        let constants: Vec<Element> = program.constants.iter().map(image).collect();
+        run.write(Memory::Dram1, 0, &constants, "constants")?;
+        if program.load_consts_to_local {
+            run.write(Memory::Local, 0, &constants, "constants")?;
+        }
+        for (binding, vectors) in program.inputs.iter().zip(inputs) {
+            let mut rest = vectors.as_slice();
+            for piece in &binding.pieces {
+                let scalars = (piece.size as usize).saturating_mul(run.state.lanes).min(rest.len());
+                let (part, left) = rest.split_at(scalars);
+                run.write(Memory::Dram0, piece.base, part, &format!("input `{}`", binding.name))?;
+                rest = left;
+            }
+        }
+        Ok(run)
+    }
+
+    fn write(&mut self, memory: Memory, base: u64, elements: &[Element], what: &str) -> Result<(), RunError> {
+        let vectors = (elements.len() / self.state.lanes) as u64;
+        in_range(&self.program.config, memory, base, vectors)
+            .map_err(|source| access(what.to_owned(), source))?;
+        self.state.write(memory, base, elements);
+        Ok(())
+    }
+
+    /// Executes the rest of the program; `observe` sees the machine before each instruction.
+    ///
+    /// # Errors
+    ///
+    /// An instruction that cannot be executed.
+    pub fn finish(&mut self, mut observe: impl FnMut(&State<Modular>, usize)) -> Result<(), RunError> {
+        let Self { program, state } = self;
+        npukit_sim::run(&program.instructions, &mut |_| (), |i, op| {
+            check(&program.config, op)?;
+            observe(state, i);
+            exec::step(state, &program.config, op)
+        })
+        .map_err(|fault| place(program, fault))
+    }
+
+    /// The vectors of an output, its pieces one after the other.
+    ///
+    /// # Errors
+    ///
+    /// It does not lie in DRAM0.
+    pub fn output(&self, binding: &Binding) -> Result<Vec<Element>, RunError> {
+        let mut elements = Vec::new();
+        for &Piece { base, size } in &binding.pieces {
+            in_range(&self.program.config, Memory::Dram0, base, size)
+                .map_err(|source| access(format!("output `{}`", binding.name), source))?;
+            let mut piece = vec![Element::ZERO; size as usize * self.state.lanes];
+            self.state.read(Memory::Dram0, base, &mut piece);
+            elements.extend(piece);
+        }
+        Ok(elements)
     }
 }

@@ -26,7 +26,11 @@ pub(crate) struct Set {
 /// nothing.
 pub(crate) fn fill<A: Arithmetic>(state: &mut State<A>, seed: u64, scalar: impl Fn(i16) -> A::Scalar) {
     let mut bits = garbage(seed);
-    let mut next = || scalar(bits() as i16);
+    fill_with(state, || scalar(bits() as i16));
+}
+
+/// Puts what `next` gives into all memories, the weights and the registers.
+pub(crate) fn fill_with<A: Arithmetic>(state: &mut State<A>, mut next: impl FnMut() -> A::Scalar) {
     state.dram0.fill_with(&mut next);
     state.dram1.fill_with(&mut next);
     state.local.fill_with(&mut next);

@@ -163,7 +163,7 @@ impl<'a> Driver<'a> {
     }
 }
 
-fn access(what: String, source: AccessError) -> RunError {
+pub(crate) fn access(what: String, source: AccessError) -> RunError {
     RunError::Access { what, source }
 }
 
@@ -221,7 +221,8 @@ fn groups_by_layer(program: &Program) -> (Vec<String>, Vec<usize>) {
     (layers.chain([OUTSIDE.to_owned()]).collect(), program.layer_of_each())
 }
 
-fn place(program: &Program, source: Fault<FaultKind>) -> RunError {
+/// The error of an instruction at fault.
+pub(crate) fn place(program: &Program, source: Fault<FaultKind>) -> RunError {
     let place = format!("{} cannot be executed", program.place(source.instruction));
     RunError::Fault { place, hint: source.kind.hint(), source }
 }

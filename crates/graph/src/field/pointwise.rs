@@ -1,10 +1,13 @@
 //! Operators of one element, or of one of each operand.
 
-use npukit_numeric::Element;
+use npukit_numeric::{Element, TensorData};
 
-use super::{FieldTensor, NoImage, Operands};
+use super::{FieldTensor, NoImage, Operands, key};
 use crate::op::{BinaryKind, Clip, Op, UnaryKind};
 use crate::shape::{broadcast, broadcast_strides, gather_strided};
+
+/// The highest power that is a product.
+const MOST: usize = 8;
 
 /// The results of an operator of single elements; none of another.
 pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<FieldTensor>, NoImage>> {
@@ -21,11 +24,52 @@ pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<Field
         Op::Unary(unary) => match unary.kind {
             UnaryKind::Neg => map(operands, |x| Ok(-x)),
             UnaryKind::Abs => map(operands, |x| Ok(x.abs())),
+            UnaryKind::HardSigmoid { alpha, beta } => {
+                hard_sigmoid(operands, alpha, beta, |limited, _| limited)
+            }
+            UnaryKind::HardSwish => hard_sigmoid(operands, 1.0 / 6.0, 0.5, |limited, x| limited * x),
+            UnaryKind::ThresholdedRelu { alpha } => operands.constant(alpha).and_then(|alpha| {
+                map(operands, |x| Ok(if x.order(alpha).is_gt() { x } else { Element::ZERO }))
+            }),
             _ => map(operands, |x| Ok(operands.images.function(op, x))),
         },
+        Op::Pow(_) => power(op, operands),
         _ => return None,
     };
     Some(result.map(|tensor| vec![tensor]))
+}
+
+/// What `then` makes of `min(max(alpha x + beta, 0), 1)` and `x`.
+fn hard_sigmoid(
+    operands: &Operands<'_>,
+    alpha: f32,
+    beta: f32,
+    then: impl Fn(Element, Element) -> Element,
+) -> Result<FieldTensor, NoImage> {
+    let (alpha, beta, one) = (operands.constant(alpha)?, operands.constant(beta)?, operands.constant(1.0)?);
+    map(operands, |x| Ok(then((alpha * x + beta).max(Element::ZERO).min(one), x)))
+}
+
+/// A power by a small integer that all elements share is a product; another one nothing is known of.
+fn power(op: &Op, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
+    let exponents = operands.get(1)?.tensor().ok_or(NoImage::Variable)?;
+    let exponents: Vec<f32> = match exponents.data() {
+        TensorData::F32(all) => all.clone(),
+        TensorData::I64(all) => all.iter().map(|&x| x as f32).collect(),
+        TensorData::I32(all) => all.iter().map(|&x| x as f32).collect(),
+        TensorData::Bool(_) => return Err(NoImage::Element),
+    };
+    let &[exponent, ref others @ ..] = &exponents[..] else { return Err(NoImage::Constant) };
+    if others.iter().any(|&other| other != exponent) {
+        return Err(NoImage::Operator);
+    }
+    match (1..=MOST).find(|&whole| exponent == whole as f32) {
+        Some(whole) => map(operands, |x| Ok((1..whole).fold(x, |power, _| power * x))),
+        None => {
+            let key = key(&format!("{op} {exponent}"));
+            map(operands, |x| Ok(Element::hashed(key, [x])))
+        }
+    }
 }
 
 fn map(

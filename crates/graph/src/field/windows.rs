@@ -3,7 +3,7 @@
 use npukit_numeric::Element;
 
 use super::{FieldTensor, NoImage, Operands, key};
-use crate::op::{Op, Operator, Reduce, ReduceKind, Window};
+use crate::op::{Op, Operator, Reduce, ReduceKind, Resize, Window};
 use crate::shape::{gather_strided, strides};
 
 /// The results of an operator of several elements; none of another.
@@ -20,6 +20,7 @@ pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<Field
             })
         }),
         Op::Reduce(reduce) => reduced(reduce, operands),
+        Op::Resize(resize) => resized(resize, operands),
         Op::Softmax(softmax) => hashed(op, softmax.axis..softmax.axis_end, operands),
         Op::LogSoftmax(softmax) => hashed(op, softmax.axis..softmax.axis_end, operands),
         _ => return None,
@@ -87,6 +88,31 @@ fn reduced(reduce: &Reduce, operands: &Operands<'_>) -> Result<FieldTensor, NoIm
         false => Some(size),
     };
     Ok(FieldTensor { shape: x.shape.iter().enumerate().filter_map(size).collect(), elements })
+}
+
+/// The sum of each sample's taps times the product of their weights, which is rounded once.
+fn resized(resize: &Resize, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
+    let x = operands.field(0)?;
+    let &[images, height, width, channels] = &x.shape[..] else { return Err(NoImage::Operator) };
+    let [rows, columns] = [(0, height), (1, width)].map(|(axis, size)| resize.samples(axis, size));
+    let mut elements = Vec::new();
+    for image in 0..images {
+        for (row, column) in rows.iter().flat_map(|row| columns.iter().map(move |column| (row, column))) {
+            let mut taps = Vec::new();
+            for &(x, wx) in &column.taps {
+                for &(y, wy) in &row.taps {
+                    taps.push((((image * height + y) * width + x) * channels, operands.constant(wy * wx)?));
+                }
+            }
+            if taps.is_empty() && resize.extrapolation() != 0.0 {
+                return Err(NoImage::Constant);
+            }
+            let at =
+                |channel: usize| taps.iter().map(|&(tap, weight)| x.elements[tap + channel] * weight).sum();
+            elements.extend((0..channels).map(at).collect::<Vec<Element>>());
+        }
+    }
+    Ok(FieldTensor { shape: vec![images, rows.len(), columns.len(), channels], elements })
 }
 
 /// A function of all elements along `axes`, which are neighbours: each result

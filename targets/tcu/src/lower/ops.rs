@@ -25,6 +25,7 @@ use npukit_graph::{NodeId, Op, ValueId};
 use super::hir::Step;
 use super::layers::{Builder, Chain, Lowered, Reject};
 use super::view::View;
+pub use reduce::mean_factors;
 
 /// Lowers node `id` as the first of a chain, or as views.
 ///

@@ -2,6 +2,7 @@
 
 mod breakdown;
 mod export;
+mod field;
 mod meaning;
 mod settings;
 mod tensors;
@@ -15,13 +16,14 @@ use std::sync::OnceLock;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, Driven, DriverData, Finding, HostStepReport, Inputs, Layer, Meaning,
-    MemoryReport, Pace, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult,
-    Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset,
+    ArtifactFile, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, Layer,
+    Meaning, MemoryReport, Pace, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions,
+    RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
 use super::instance::TcuInstance;
+use field::TcuField;
 use meaning::Differences;
 
 use crate::clock::ClockParams;
@@ -243,6 +245,11 @@ impl Compiled for TcuProgram {
             data.extend(self.driver_data(PortPlace::Output(place), &vectors));
         }
         Ok(Driven { result: self.result(finished, saturated_inputs)?, data })
+    }
+
+    fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
+        self.agree(Meaning::Agreed)?;
+        Ok(Box::new(TcuField::new(self)))
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {

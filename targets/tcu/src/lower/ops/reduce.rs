@@ -189,7 +189,7 @@ fn sum_channels(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Resul
 
 /// What elements are multiplied by before they are added, and their sum by, for their mean. One over many is few steps
 /// of a fixed format, and the sum beyond its end: two factors of about its root are more precise, and keep sums small.
-fn mean_factors(count: usize, step: Option<f64>) -> [f32; 2] {
+pub fn mean_factors(count: usize, step: Option<f64>) -> [f32; 2] {
     let whole = (count as f64).recip();
     let Some(step) = step.filter(|_| count > FEW) else { return [1.0, whole as f32] };
     let root = (whole.sqrt() / step).round().max(1.0) as u32;

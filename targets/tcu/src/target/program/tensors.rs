@@ -115,10 +115,8 @@ impl TcuProgram {
         if sample.shape() == layout.model_shape {
             return None;
         }
-        // Layouts move 32-bit values about; what the bits mean does not matter.
-        let bits: Vec<i32> = sample.as_f32()?.iter().map(|value| value.to_bits() as i32).collect();
-        let values = layout.unpack(&bits, self.lanes())?.into_iter().map(|bits| f32::from_bits(bits as u32));
-        Tensor::from_f32(layout.model_shape.clone(), values.collect()).ok()
+        let values = layout.unpack(sample.as_f32()?, self.lanes())?;
+        Tensor::from_f32(layout.model_shape.clone(), values).ok()
     }
 }
 

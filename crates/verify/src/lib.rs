@@ -1,0 +1,17 @@
+//! Programs against the graphs they were made of: [`prove`].
+//!
+//! A program and a graph compute in the field of 2^61 - 1 on elements that look random ([`npukit_graph::field`],
+//! [`npukit_target::FieldProgram`]). Where an output is the same polynomial of the inputs they agree; where it is not
+//! they differ, but with a probability of at most the polynomials' degree over 2^61 for each run.
+//!
+//! What the graph is taken for differs from the model by the passes that change constants. [`agreement`] compares the two
+//! in floats.
+
+mod agreement;
+mod proof;
+mod values;
+
+pub use agreement::{Agreement, agreement};
+pub use npukit_graph::field::Gap;
+pub use proof::{Counterexample, OutputProof, Proof, ProofError, prove};
+pub use values::ValuePlace;

@@ -1,0 +1,70 @@
+//! The graphs that the compiler may lower for a model: [`of`].
+
+use npukit_graph::op::{Binary, BinaryKind, Conv};
+use npukit_graph::{Graph, NodeId, Op, ValueId};
+use npukit_numeric::Tensor;
+use npukit_target::Reference;
+
+use crate::config::{Config, DataType};
+use crate::lower::{Order, prepare};
+
+/// One for each order of the bias.
+pub(super) fn of(graph: &Graph, config: &Config) -> Vec<Reference> {
+    let exact = Config { data_type: DataType::Float32, ..config.clone() };
+    let orders = [("bias first", Order::Default), ("bias as upstream's compiler has it", Order::Upstream)];
+    let reference = |(name, order): (&str, Order)| {
+        let [graph, unrounded] = [config, &exact].map(|config| prepared(graph, config, order));
+        Reference { order: name.to_owned(), graph, unrounded }
+    };
+    orders.map(reference).into()
+}
+
+fn prepared(graph: &Graph, config: &Config, order: Order) -> Graph {
+    let mut graph = prepare(graph, config, order);
+    if order == Order::Default {
+        merge_biases(&mut graph);
+    }
+    graph
+}
+
+/// Of two convolutions that are added and become one product, the sum of the biases is rounded: it is the bias of the one,
+/// and the other has none.
+fn merge_biases(graph: &mut Graph) {
+    let (producers, consumers) = (graph.producers(), graph.consumers());
+    for id in graph.node_ids() {
+        let Op::Binary(Binary { kind: BinaryKind::Add }) = graph.node(id).op else { continue };
+        let summands = graph.node(id).inputs.clone();
+        let dense = |&value: &ValueId| {
+            let node = producers[value.0 as usize]?;
+            let alone = consumers[value.0 as usize] == [id] && !graph.is_output(value);
+            (alone && is_dense(graph, node)).then_some(node)
+        };
+        let [Some(first), Some(second)] =
+            [summands.first(), summands.get(1)].map(|value| value.and_then(dense))
+        else {
+            continue;
+        };
+        if first != second && graph.shape(summands[0]) == graph.shape(summands[1]) {
+            merge(graph, first, second);
+        }
+    }
+}
+
+fn is_dense(graph: &Graph, node: NodeId) -> bool {
+    let node = graph.node(node);
+    let constant = |&id: &ValueId| graph.constant(id).is_some_and(|tensor| tensor.as_f32().is_some());
+    matches!(&node.op, Op::Conv(Conv { group: 1, .. })) && node.inputs[1..].iter().all(constant)
+}
+
+/// Puts the biases of both into the first.
+fn merge(graph: &mut Graph, first: NodeId, second: NodeId) {
+    let (first, second) = (first.min(second), first.max(second));
+    let bias = |node: NodeId| graph.node(node).inputs.get(2).and_then(|&id| graph.constant(id)?.as_f32());
+    let (Some(left), Some(right)) = (bias(first), bias(second)) else { return };
+    let sums: Vec<f32> = left.iter().zip(right).map(|(left, right)| left + right).collect();
+    let Ok(tensor) = Tensor::from_f32(vec![sums.len()], sums) else { return };
+    let name = graph.fresh_name("merged biases");
+    let merged = graph.add_constant(name, tensor);
+    graph.nodes[first.0 as usize].inputs[2] = merged;
+    graph.nodes[second.0 as usize].inputs.truncate(2);
+}
