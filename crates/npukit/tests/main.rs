@@ -33,3 +33,5 @@ mod test_vectors;
 mod trace;
 #[path = "main/verbs.rs"]
 mod verbs;
+#[path = "main/verify.rs"]
+mod verify;
