@@ -17,6 +17,8 @@ use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 const BITS: u32 = 61;
 /// The prime.
 const PRIME: u64 = (1 << BITS) - 1;
+/// What elements are multiplied by before they are ordered: nothing is known of its multiples.
+const KEY: Element = Element(0x1234_5a5c_93e7_0b6d);
 
 /// An element of the field of 2^61 - 1.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -91,25 +93,38 @@ impl Element {
     }
 
     /// Larger than 0 in the order of [`Self::order`]. Of an element and its negative one is, unless they are 0.
-    pub const fn is_positive(self) -> bool {
-        // The negative has the other bits: of 61 the majority is on one side.
+    pub fn is_positive(self) -> bool {
+        self.keyed().has_most_bits()
+    }
+
+    /// What the order goes by: numbers of a machine have few bits, and would all be at the same end.
+    #[inline(always)]
+    fn keyed(self) -> Self {
+        self * KEY
+    }
+
+    /// The negative has the other bits: of 61 the majority is on one side.
+    #[inline(always)]
+    const fn has_most_bits(self) -> bool {
         self.0.count_ones() > BITS / 2
     }
 
     /// A total order that has nothing to do with the order of numbers, and that negation turns around.
     ///
-    /// It is by sign, then by the number of bits, then by the smallest rotation: a multiplication of both sides by
-    /// a power of two keeps it but between elements that are multiples of each other by powers of two.
+    /// It is that of the elements times a key: by sign, then by the number of bits, then by the smallest rotation. A
+    /// multiplication of both sides by a power of two keeps it but between elements that are multiples of each other by
+    /// powers of two.
     pub fn order(self, other: Self) -> Ordering {
         let ones = |element: Self| match element.0.count_ones() as i32 {
             0 => 0,
             ones => 2 * ones - BITS as i32,
         };
-        ones(self).cmp(&ones(other)).then_with(|| {
-            if self.is_positive() {
-                self.place().cmp(&other.place())
+        let (left, right) = (self.keyed(), other.keyed());
+        ones(left).cmp(&ones(right)).then_with(|| {
+            if left.has_most_bits() {
+                left.place().cmp(&right.place())
             } else {
-                (-other).place().cmp(&(-self).place())
+                (-right).place().cmp(&(-left).place())
             }
         })
     }
@@ -249,12 +264,23 @@ impl Products {
     /// The sum of the products of the elements of `left` and `right`, one of each.
     #[inline]
     pub fn of(left: &[Element], right: &[Element]) -> Element {
-        let pieces = left.chunks(Self::ROOM).zip(right.chunks(Self::ROOM));
-        pieces
-            .map(|(left, right)| {
-                left.iter().zip(right).fold(Self::default(), |sum, (&l, &r)| sum.plus(l, r)).sum()
-            })
-            .sum()
+        let (left, left_rest) = left.as_chunks::<{ Self::ROOM }>();
+        let (right, right_rest) = right.as_chunks::<{ Self::ROOM }>();
+        let rest = left_rest.iter().zip(right_rest).fold(Self::default(), |sum, (&l, &r)| sum.plus(l, r));
+        left.iter().zip(right).fold(rest.sum(), |sum, (left, right)| sum + Self::of_room(left, right))
+    }
+
+    /// As [`Self::of`]; sums that do not wait for each other.
+    #[inline(always)]
+    fn of_room(left: &[Element; Self::ROOM], right: &[Element; Self::ROOM]) -> Element {
+        let mut sums = [Self::default(); 4];
+        for i in (0..Self::ROOM).step_by(sums.len()) {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                *sum = sum.plus(left[i + k], right[i + k]);
+            }
+        }
+        // As many products as there is room for.
+        Self(sums.iter().map(|sum| sum.0).sum()).sum()
     }
 }
 
@@ -319,7 +345,10 @@ mod tests {
             assert_eq!(a.scaled(17).is_positive(), a.is_positive());
             assert_eq!(a.abs(), a.max(-a));
         }
-        let positive = Element::random(3).take(1000).filter(|element| element.is_positive()).count();
-        assert!((400..600).contains(&positive), "{positive}");
+        let positive =
+            |elements: &mut dyn Iterator<Item = Element>| elements.filter(|x| x.is_positive()).count();
+        let random = positive(&mut Element::random(3).take(1000));
+        let numbers = positive(&mut (1..=1000).map(|raw| Element::from_fixed(raw, 8)));
+        assert!((400..600).contains(&random) && (400..600).contains(&numbers), "{random} {numbers}");
     }
 }

@@ -80,25 +80,45 @@ pub enum ProofError {
     Evaluate(#[from] EvalError),
 }
 
-/// Compares a program with a graph, once for each of `seeds`.
+/// Compares a program with a graph, once for each of `seeds`, and looks for where they part.
 ///
 /// # Errors
 ///
 /// Inputs and outputs of the one that the other does not have, and what the machine faults on.
 pub fn prove(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Proof, ProofError> {
+    let (proof, reference) = judged(graph, program, seeds)?;
+    if proof.is_proved() {
+        return Ok(proof);
+    }
+    Ok(Proof { counterexample: counterexample(&reference, program, seeds)?, ..proof })
+}
+
+/// As [`prove`], without looking for where they part.
+///
+/// # Errors
+///
+/// Those of [`prove`].
+pub fn judge(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Proof, ProofError> {
+    judged(graph, program, seeds).map(|(proof, _)| proof)
+}
+
+/// The comparison with the graph that the program is nearest to.
+fn judged(
+    graph: &Graph,
+    program: &dyn FieldProgram,
+    seeds: &[u64],
+) -> Result<(Proof, Reference), ProofError> {
     let mut best: Option<(Proof, Reference)> = None;
     for reference in program.references(graph)? {
         let proof = compared(&reference, program, seeds)?;
         if proof.is_proved() {
-            return Ok(proof);
+            return Ok((proof, reference));
         }
         if best.as_ref().is_none_or(|(best, _)| proof.different() < best.different()) {
             best = Some((proof, reference));
         }
     }
-    let (mut proof, reference) = best.ok_or_else(|| ProofError::Unfit("it computes no graph".to_owned()))?;
-    proof.counterexample = counterexample(&reference, program, seeds)?;
-    Ok(proof)
+    best.ok_or_else(|| ProofError::Unfit("it computes no graph".to_owned()))
 }
 
 /// Inputs of a graph that look random.

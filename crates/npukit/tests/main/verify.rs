@@ -8,7 +8,7 @@ use npukit::verbs::zoo::zoo;
 use npukit::{ArtifactFile, Compiled, Error, Source};
 use npukit_graph::{Graph, pass};
 use npukit_numeric::Tensor;
-use npukit_verify::{Proof, prove};
+use npukit_verify::{Proof, judge, prove};
 
 use crate::memory::Memory;
 
@@ -49,7 +49,8 @@ impl Subject {
         pass::simplify(&mut graph).unwrap();
         let (_, artifact) = compile(&source, files.context()).unwrap();
         let manifest = artifact[0].name.clone();
-        let files = artifact.into_iter().map(|ArtifactFile { name, bytes }| (name, bytes)).collect();
+        let files = artifact.into_iter().map(|ArtifactFile { name, bytes }| (name, bytes));
+        let files = files.map(|(name, bytes)| (name.clone(), without_hashes(&name, bytes))).collect();
         let network = npukit_zoo::network(network).unwrap();
         let input = graph.value(graph.inputs[0]).name.clone();
         let sample = |seed| vec![(input.clone(), network.sample(seed).unwrap())];
@@ -73,10 +74,25 @@ impl Subject {
         prove(&self.graph, &*program.in_field().ok()?, &[1, 2]).ok()
     }
 
+    fn is_proved(&self, program: &dyn Compiled) -> bool {
+        let Ok(field) = program.in_field() else { return false };
+        judge(&self.graph, &*field, &[1, 2]).is_ok_and(|proof| proof.is_proved())
+    }
+
     /// The file whose name ends so.
     fn file(&self, ending: &str) -> String {
         self.files.keys().find(|name| name.ends_with(ending)).unwrap().clone()
     }
+}
+
+/// A sidecar without the hashes of the files beside it: it would not belong to those that are changed.
+fn without_hashes(name: &str, bytes: Vec<u8>) -> Vec<u8> {
+    if !name.ends_with(".json") {
+        return bytes;
+    }
+    let mut sidecar: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    sidecar.as_object_mut().unwrap().remove("sha256").unwrap();
+    serde_json::to_vec(&sidecar).unwrap()
 }
 
 /// A change of a program: of a bit of an instruction, of two instructions, of a constant.
@@ -103,7 +119,11 @@ fn mutated(
         _ => {
             let constants = files.get_mut(constants).unwrap();
             let (at, other) = (random.below(constants.len()), random.below(constants.len()));
-            if random.below(2) == 0 { constants.swap(at, other) } else { constants[at] ^= 1 << random.below(8) }
+            if random.below(2) == 0 {
+                constants.swap(at, other)
+            } else {
+                constants[at] ^= 1 << random.below(8)
+            }
         }
     }
     files
@@ -129,7 +149,7 @@ fn table(subject: &Subject, count: usize, seed: u64) -> BTreeMap<&'static str, [
             continue;
         };
         let results = subject.results(&*program);
-        let is_proved = subject.proof(&*program).is_some_and(|proof| proof.is_proved());
+        let is_proved = subject.is_proved(&*program);
         match results {
             None => {
                 row[1] += 1;
@@ -147,9 +167,13 @@ fn table(subject: &Subject, count: usize, seed: u64) -> BTreeMap<&'static str, [
 
 #[test]
 fn what_changes_an_output_is_not_proved() {
-    for (network, target, count) in [("lenet5", "tcu:pynqz1", 1400), ("mlp", "tcu:zcu104", 600)] {
+    // `NPUKIT_MUTATIONS=2000` judges as many; these are those of every day.
+    let all = std::env::var("NPUKIT_MUTATIONS").map_or(200, |count| count.parse().unwrap());
+    for (network, target, count) in [("lenet5", "tcu:pynqz1", all * 3 / 4), ("mlp", "tcu:zcu104", all / 4)] {
         let found = table(&Subject::new(network, target), count, 1);
-        println!("{network} on {target}: of each kind: made, refused, changing an output, of these missed, seen beside");
+        println!(
+            "{network} on {target}: of each kind: made, refused, changing an output, of these missed, seen beside"
+        );
         for (kind, row) in &found {
             println!("  {kind:<9} {row:?}");
         }
@@ -167,7 +191,7 @@ fn a_wrong_address_is_found() {
     let instructions = subject.load(&subject.files).unwrap().report().instructions;
     let width = subject.files[&words].len() / instructions;
     let mut seen = 0;
-    for at in 0..instructions {
+    for at in (0..instructions).step_by(7) {
         let mut files = subject.files.clone();
         let word = &mut files.get_mut(&words).unwrap()[at * width..][..width];
         // Swaps halves of the operands' lowest byte: an address, as a rule.

@@ -38,7 +38,8 @@ pub(super) fn find(
 ) -> Result<Option<Culprit>, TargetError> {
     let program = &field.owner.program;
     let binding = program.outputs.iter().find(|binding| binding.name == output);
-    let Some((address, lane)) = binding.and_then(|binding| place(binding, element, field.owner.lanes())) else {
+    let Some((address, lane)) = binding.and_then(|binding| place(binding, element, field.owner.lanes()))
+    else {
         return Ok(None);
     };
     let mut strangers = Strangers::new();
