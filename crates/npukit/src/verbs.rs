@@ -34,5 +34,6 @@ pub mod list;
 pub mod report;
 pub mod run;
 pub mod time;
+pub mod trace;
 pub mod version;
 pub mod zoo;

@@ -31,5 +31,7 @@ mod steps;
 mod test_vectors;
 #[path = "main/trace.rs"]
 mod trace;
+#[path = "main/values.rs"]
+mod values;
 #[path = "main/verbs.rs"]
 mod verbs;

@@ -66,7 +66,7 @@ pub use port::{Port, PortError, Vectors};
 pub use presets::{Named, Presets};
 pub use program::{
     ArtifactFile, Compiled, Driven, DriverData, Inputs, Layer, Output, PortPlace, ProgramPart, ProgramWords,
-    RunResult,
+    RunResult, Writer,
 };
 pub use read::{NoFiles, Part, ReadError, Reader, bytes_of, folder, sibling};
 pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};

@@ -2,6 +2,7 @@
 
 mod breakdown;
 mod export;
+mod image;
 mod meaning;
 mod settings;
 mod tensors;
@@ -16,8 +17,8 @@ use std::sync::OnceLock;
 use npukit_numeric::Tensor;
 use npukit_target::{
     ArtifactFile, Compiled, Driven, DriverData, Finding, HostStepReport, Inputs, Layer, Meaning,
-    MemoryReport, Pace, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult,
-    Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset,
+    MemoryReport, Output, Pace, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions,
+    RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset, Writer,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -276,6 +277,14 @@ impl Compiled for TcuProgram {
 
     fn memory_maps(&self, time: &TimeReport) -> Vec<MemoryMap> {
         self.maps(&time.moments())
+    }
+
+    fn read_image(&self, memory: &str, image: &[u8]) -> Result<Vec<Output>, TargetError> {
+        self.image(memory, image)
+    }
+
+    fn writer(&self, output: &str, element: usize) -> Option<Writer> {
+        self.last_writer(output, element)
     }
 
     fn to_model(&self, port: &str, sample: &Tensor) -> Option<Tensor> {
