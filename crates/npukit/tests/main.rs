@@ -31,6 +31,8 @@ mod steps;
 mod test_vectors;
 #[path = "main/trace.rs"]
 mod trace;
+#[path = "main/values.rs"]
+mod values;
 #[path = "main/verbs.rs"]
 mod verbs;
 #[path = "main/verify.rs"]

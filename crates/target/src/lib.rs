@@ -67,7 +67,7 @@ pub use port::{Port, PortError, Vectors};
 pub use presets::{Named, Presets};
 pub use program::{
     ArtifactFile, Compiled, Driven, DriverData, Inputs, Layer, Output, PortPlace, ProgramPart, ProgramWords,
-    RunResult,
+    RunResult, Writer,
 };
 pub use proof::{Culprit, FieldProgram, FieldValues, Reference};
 pub use read::{NoFiles, Part, ReadError, Reader, bytes_of, folder, sibling};

@@ -53,6 +53,16 @@ pub enum RunError {
         /// The vector.
         address: u64,
     },
+    /// An image of DRAM0 that ends before what is looked for in it.
+    #[error("an image of DRAM0 of {actual} bytes: `{name}` ends at byte {expected}")]
+    Image {
+        /// Name of the input or output.
+        name: String,
+        /// Bytes of the image.
+        actual: usize,
+        /// Bytes that it needs at least.
+        expected: u64,
+    },
     /// An instruction cannot be executed.
     #[error("{place}; {hint}")]
     Fault {

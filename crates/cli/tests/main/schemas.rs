@@ -31,7 +31,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("completions", &[script]),
     ("conform",     &[of::<verbs::conform::Report>]),
     ("demo",        &[of::<verbs::demo::Report>]),
-    ("diff",        &[of::<verbs::diff::Report>]),
+    ("diff",        &[of::<verbs::diff::Report>, of::<verbs::diff::values::Report>]),
     ("disasm",      &[of::<verbs::disasm::DisasmReport>]),
     ("error",       &[failure, refusal]),
     ("eval",        &[of::<verbs::eval::Report>]),
@@ -47,6 +47,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("run",         &[timed::<verbs::run::Report>, timed::<verbs::run::HandReport>]),
     ("targets",     &[instances, target_options, parameters]),
     ("time",        &[timed::<verbs::time::Report>]),
+    ("trace",       &[of::<verbs::trace::Report>]),
     ("version",     &[of::<verbs::version::Report>]),
     ("zoo",         &[of::<verbs::zoo::Report>, networks]),
 ];
@@ -348,6 +349,10 @@ const LINES: &[(i32, &str)] = &[
     (0, "zoo"),
     (0, "zoo mlp -o m.onnx"),
     (0, "diff a.json a.json"),
+    (0, "trace %digits --input %images -o float.npz"),
+    (0, "trace %digits --target tcu --input %images -o t.npz"),
+    (0, "diff %digits %digits@tcu --input %images"),
+    (1, "diff float.npz t.npz"),
 ];
 
 /// A word of a line with the files it names at their paths.

@@ -3,6 +3,7 @@
 mod breakdown;
 mod export;
 mod field;
+mod image;
 mod meaning;
 mod settings;
 mod tensors;
@@ -17,8 +18,8 @@ use std::sync::OnceLock;
 use npukit_numeric::Tensor;
 use npukit_target::{
     ArtifactFile, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, Layer,
-    Meaning, MemoryReport, Pace, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions,
-    RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset,
+    Meaning, MemoryReport, Output, Pace, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords,
+    RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset, Writer,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -283,6 +284,14 @@ impl Compiled for TcuProgram {
 
     fn memory_maps(&self, time: &TimeReport) -> Vec<MemoryMap> {
         self.maps(&time.moments())
+    }
+
+    fn read_image(&self, memory: &str, image: &[u8]) -> Result<Vec<Output>, TargetError> {
+        self.image(memory, image)
+    }
+
+    fn writer(&self, output: &str, element: usize) -> Option<Writer> {
+        self.last_writer(output, element)
     }
 
     fn to_model(&self, port: &str, sample: &Tensor) -> Option<Tensor> {
