@@ -6,7 +6,7 @@ use clap::{Arg, Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum
 use clap_complete::ArgValueCandidates;
 use npukit::{MaxError, MemFile, QuantiseMethod};
 
-use crate::candidates::{instructions, networks, stages, target_names, targets, terms};
+use crate::candidates::{instructions, lints, networks, stages, target_names, targets, terms};
 use crate::examples;
 use crate::options::{CompileOptions, TimeOptions, key_and_value};
 use crate::table::TableArgs;
@@ -949,8 +949,11 @@ pub struct DisasmArgs {
 #[derive(Debug, Args)]
 pub struct LintArgs {
     /// An artifact's manifest, a file of words, or assembly text
-    #[arg(value_name = "PROGRAM_OR_ARTIFACT")]
-    pub path: String,
+    #[arg(value_name = "PROGRAM_OR_ARTIFACT", required_unless_present = "explain")]
+    pub path: Option<String>,
+    /// Say what a finding means, of every target or of the given one
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["path", "strict_draft"], add = ArgValueCandidates::new(lints))]
+    pub explain: Option<String>,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
     /// `npu targets` lists them; an artifact knows its own. Without the option `NPU_TARGET` or npu.toml says it.

@@ -81,6 +81,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("lint", &[
         ("npu lint out/m_onnx_pynqz1.tmodel", "Check what was compiled"),
         ("npu lint p.s --target tcu:pynqz1", "Check a text"),
+        ("npu lint --explain lost-addition", "Say what a finding means"),
     ]),
     ("format", &[
         ("npu format k.pasm --target drra", "Print a program, laid out"),

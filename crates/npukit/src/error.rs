@@ -225,6 +225,15 @@ pub enum Error {
         /// What is meant, where something is near.
         meant: Option<String>,
     },
+    /// A code that no finding of the linter has.
+    #[error("the linter has no finding `{code}`")]
+    #[diagnostic(help("known: {}", near.join(", ")))]
+    UnknownFinding {
+        /// The code.
+        code: String,
+        /// The nearest ones, or all when none is near.
+        near: Vec<String>,
+    },
     /// Layers of a trace that do not exist.
     #[error("`{range}` are no layers to trace: {reason}")]
     #[diagnostic(help(
@@ -611,6 +620,7 @@ codes!(Error {
     NoCalibration = "missing-calibration": "a rescaling is demanded, and nothing says how large values become";
     UnknownName = "unknown-name": "there is no instruction, stage, form or network of that name";
     UnknownTerm = "unknown-term": "the glossary has no such word";
+    UnknownFinding = "unknown-finding": "the linter has no finding of that code";
     Cores = "no-threads": "the host does not give that number of threads";
     TraceRange = "no-layers-to-trace": "`--trace-range` names no layers";
     NotWords = "not-words": "a file that is disassembled holds no words";
@@ -783,7 +793,8 @@ impl Error {
             | Self::NothingToPrepare
             | Self::TraceRange { .. }
             | Self::UnknownName { .. }
-            | Self::UnknownTerm { .. } => true,
+            | Self::UnknownTerm { .. }
+            | Self::UnknownFinding { .. } => true,
             Self::Port(error) => error.is_usage(),
             Self::Target(TargetError::Option { .. } | TargetError::Unsupported { .. }) => true,
             _ => false,

@@ -102,7 +102,7 @@ pub mod report {
     #[doc(inline)]
     pub use npukit_target::{
         Bound, Finding, FlagTime, HostAccess, HostAnswer, HostBits, HostCompletion, HostPlace, HostRegister,
-        HostStepReport, HostWord, InstructionTime, KindTime, LayerTime, MemoryReport, PhaseTime, Place,
+        HostStepReport, HostWord, InstructionTime, KindTime, LayerTime, Lint, MemoryReport, PhaseTime, Place,
         Preset, Problem, ProgramReport, Roofline, Saturation, Saturations, Severity, TimeReport, TraceReport,
         UnitTime, Wait,
     };

@@ -41,7 +41,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("glossary",    &[of::<verbs::glossary::Report>]),
     ("host",        &[of::<verbs::host::Report>]),
     ("isa",         &[page]),
-    ("lint",        &[of::<verbs::lint::Report>]),
+    ("lint",        &[of::<verbs::lint::Report>, of::<verbs::lint::Explanations>]),
     ("man",         &[pages]),
     ("report",      &[timed::<verbs::report::Report>]),
     ("run",         &[timed::<verbs::run::Report>, timed::<verbs::run::HandReport>]),
