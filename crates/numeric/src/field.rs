@@ -4,10 +4,10 @@
 //! denominators are powers of two. Each has an image in the field, and two polynomials that agree there at random
 //! points are the same one but with a probability of at most their degree over 2^61.
 //!
-//! What is not a polynomial is a function of elements that keeps the laws by which compilers rearrange it.
-//! [`Element::order`] is a total order that negation turns around, so that maxima are associative, commutative and
-//! idempotent, and `max(x, 0) + min(x, 0)` is `x`; signs stay the same under multiplication by powers of two.
-//! [`Element::hashed`] is a function that nothing is known of but its arguments.
+//! What is not a polynomial is a function of elements that keeps laws by which compilers rearrange it. [`Element::relu`] and
+//! what is made of it (maxima, minima, magnitudes) never hide an argument. [`Element::order`] is a total order that negation
+//! turns around, for comparisons; signs stay the same under multiplication by powers of two. [`Element::hashed`] is a
+//! function that nothing is known of but its arguments.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -17,6 +17,8 @@ use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 const BITS: u32 = 61;
 /// The prime.
 const PRIME: u64 = (1 << BITS) - 1;
+/// The key of the factors of [`Element::relu`].
+const RELU: u64 = 0x7265_6c75;
 /// What elements are multiplied by before they are ordered: nothing is known of its multiples.
 const KEY: Element = Element(0x1234_5a5c_93e7_0b6d);
 
@@ -135,22 +137,36 @@ impl Element {
         (rotations.min().unwrap_or(self.0), self.0) // Default: there are rotations.
     }
 
-    /// The larger by [`Self::order`].
+    /// What stands for `max(x, 0)`: the element times a factor that nothing is known of but that those of an element and
+    /// its negative are 1 together. So `relu(x) - relu(-x)` is `x`, as for numbers.
+    ///
+    /// It is not 0, as numbers are below 0: what is multiplied by it later would not be seen.
+    #[must_use]
+    pub fn relu(self) -> Self {
+        let negative = -self;
+        let factor = |element: Self| Self::hashed(RELU, [element]);
+        if self.0 <= negative.0 { self * factor(self) } else { self * (Self::ONE - factor(negative)) }
+    }
+
+    /// What stands for the larger of two: `other + relu(self - other)`.
+    ///
+    /// It is commutative and idempotent, and what is added to both is added to it. It is not associative: the larger of
+    /// several has to be taken in the same order on both sides of a comparison.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
-        if self.order(other) == Ordering::Less { other } else { self }
+        other + (self - other).relu()
     }
 
-    /// The smaller by [`Self::order`].
+    /// What stands for the smaller of two: their sum without [`Self::max`].
     #[must_use]
     pub fn min(self, other: Self) -> Self {
-        if self.order(other) == Ordering::Greater { other } else { self }
+        self - (self - other).relu()
     }
 
-    /// Itself or its negative, whichever is positive.
+    /// What stands for the magnitude: `relu(x) + relu(-x)`.
     #[must_use]
     pub fn abs(self) -> Self {
-        if self.is_positive() { self } else { -self }
+        self.relu() + (-self).relu()
     }
 
     /// An element that depends on `key` and `arguments` and on nothing else, and looks like a random one.
@@ -339,16 +355,29 @@ mod tests {
             for (j, &b) in sorted.iter().enumerate() {
                 assert_eq!(a.order(b), i.cmp(&j), "{a:?} {b:?}");
                 assert_eq!((-b).order(-a), a.order(b));
-                assert_eq!(a.max(b) + a.min(b), a + b);
             }
             assert_eq!(a.order(Element::ZERO) == Ordering::Greater, a.is_positive());
             assert_eq!(a.scaled(17).is_positive(), a.is_positive());
-            assert_eq!(a.abs(), a.max(-a));
         }
         let positive =
             |elements: &mut dyn Iterator<Item = Element>| elements.filter(|x| x.is_positive()).count();
         let random = positive(&mut Element::random(3).take(1000));
         let numbers = positive(&mut (1..=1000).map(|raw| Element::from_fixed(raw, 8)));
         assert!((400..600).contains(&random) && (400..600).contains(&numbers), "{random} {numbers}");
+    }
+
+    #[test]
+    fn maxima_keep_their_laws_and_hide_nothing() {
+        for &a in &samples() {
+            assert_eq!(a.relu() - (-a).relu(), a);
+            assert_eq!((a.max(a), a.min(a), a.max(Element::ZERO), a.abs()), (a, a, a.relu(), (-a).abs()));
+            for &b in &samples() {
+                assert_eq!((a.max(b), a.min(b)), (b.max(a), b.min(a)));
+                assert_eq!(a.max(b) + a.min(b), a + b);
+                assert_eq!((a + Element::ONE).max(b + Element::ONE), a.max(b) + Element::ONE);
+                assert_eq!((-a).min(-b), -a.max(b));
+            }
+        }
+        assert!(Element::random(1).take(1000).all(|x| x.relu() != Element::ZERO));
     }
 }

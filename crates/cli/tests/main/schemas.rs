@@ -48,6 +48,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("targets",     &[instances, target_options, parameters]),
     ("time",        &[timed::<verbs::time::Report>]),
     ("trace",       &[of::<verbs::trace::Report>]),
+    ("verify",      &[timed::<verbs::verify::Report>]),
     ("version",     &[of::<verbs::version::Report>]),
     ("zoo",         &[of::<verbs::zoo::Report>, networks]),
 ];
@@ -312,6 +313,7 @@ const LINES: &[(i32, &str)] = &[
     (0, "bench speed --only array_kernel --runs 1"),
     (0, "check %digits --target tcu"),
     (0, "check %digits --target opu --timings"),
+    (0, "verify %digits --target tcu --timings"),
     (0, "compile %digits --target tcu -o out --timings"),
     (0, "compile %digits --target tcu --emit graph"),
     (0, "completions bash"),

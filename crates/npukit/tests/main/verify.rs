@@ -191,7 +191,7 @@ fn a_wrong_address_is_found() {
     let instructions = subject.load(&subject.files).unwrap().report().instructions;
     let width = subject.files[&words].len() / instructions;
     let mut seen = 0;
-    for at in (0..instructions).step_by(7) {
+    for at in (0..instructions).step_by(41) {
         let mut files = subject.files.clone();
         let word = &mut files.get_mut(&words).unwrap()[at * width..][..width];
         // Swaps halves of the operands' lowest byte: an address, as a rule.
@@ -203,7 +203,7 @@ fn a_wrong_address_is_found() {
         assert!(culprit.layer.is_some() || culprit.instruction.is_none(), "{at}: {culprit:?}");
         seen += 1;
     }
-    assert!(seen > 10, "{seen}");
+    assert!(seen > 5, "{seen}");
 }
 
 #[test]
