@@ -66,7 +66,7 @@ npukit_target::lints! {
         "In the text of the instruction set `repx` extends the `rep` before it; in this component it is one more level of \
          repetition. Use values that fit a `rep` alone.";
     RESERVED_MODE = "reserved-mode", asm [Warning]: "a mode of the dpu that is reserved";
-        "The number has no name in any source. The dpu gives 0.";
+        "The number has no name in any source, and the dpu gives 0 for it. Choose a mode that `npu isa` names.";
     SECOND_LANE = "second-lane", asm [Error]: "hardware loses repetitions when a second lane is opened";
         "A second `dsu` for the same port opens a lane. The circuit then forgets the first level of the first lane. Give the \
          first lane an outer level that repeats once. Where the seed's text counts, it is a warning.";

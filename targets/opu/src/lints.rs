@@ -30,9 +30,9 @@ npukit_target::lints! {
         "`@shape.ker` says how many slices are loaded, and a convolution counts them from 0. Raise the number, or correct the \
          index.";
     KER_N_INVALID = "ker-n-invalid", [Error]: "`@shape.ker` has a number of slices that the buffer cannot have";
-        "The buffer has 1 to 36 slices. Load larger kernels in parts.";
+        "The buffer of kernels has room for 1 to 36 slices, fewer where channels are many. Load larger kernels in parts.";
     MEM_INVALID = "mem-invalid", [Error]: "`@mem` has a size that memory cannot have";
-        "Rows and planes in memory have 1 to 1023 pixels. Split larger feature maps.";
+        "Rows and planes in memory have 1 to 1023 pixels: the word has ten bits for each. Split larger feature maps into parts.";
     MISSING_END = "missing-end", [Error]: "the program has no `end`";
         "The machine executes words until it comes to `end`; without one it goes on with whatever lies behind the program in \
          memory. Write `end` as the last instruction.";
@@ -50,7 +50,7 @@ npukit_target::lints! {
         "The window and the steps of `@pool` have to end within the rows and columns of `@shape.ofm`. Compute more rows, or \
          store fewer.";
     POOL_INVALID = "pool-invalid", [Error]: "`@pool` has a window or a step that pooling cannot have";
-        "Sides and steps are 1 to 7; no pooling is `@pool [1,1], [1,1]`.";
+        "Sides and steps of windows are 1 to 7. Pool larger windows in parts; no pooling is `@pool [1,1], [1,1]`.";
     POST_INVALID = "post-invalid", [Error]: "`@post` has an order that needs what it does not have";
         "Order 1 needs an activation and the residual, order 2 the residual. Take order 0 for all else.";
     RESERVED_BITS = "reserved-bits", [Warning]: "bits are set that mean nothing";
@@ -70,7 +70,7 @@ npukit_target::lints! {
         "Another store of the same layer wrote these bytes, and no load has read them since. The result then depends on the order \
          of the two stores, which the document keeps; or one of the addresses is wrong.";
     STRIDE_INVALID = "stride-invalid", [Error]: "`@stride` has a step that a convolution cannot have";
-        "Steps are 1 to 7.";
+        "Steps of a convolution are 1 to 7, down and across. Leave pixels out when the map is loaded instead.";
     UNDEFINED_REGISTER = "undefined-register", [Error]: "a register is used that nothing has set";
         "Registers have no value after a reset. The instruction looks at one that no instruction before has set, as a `conv` \
          without `@stride` does. Set it with the instruction that the message names.";
