@@ -13,6 +13,8 @@ mod explore;
 mod generate;
 #[path = "main/layer_compare.rs"]
 mod layer_compare;
+#[path = "main/lint.rs"]
+mod lint;
 #[path = "main/memory.rs"]
 mod memory;
 #[path = "main/numbers.rs"]
