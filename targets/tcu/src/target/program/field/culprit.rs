@@ -165,6 +165,6 @@ impl Search<'_> {
 /// Which vector of a run the scalar is in.
 fn position(Place { memory, run }: Place, size: u64, scalar: Scalar) -> Option<u64> {
     let distance = scalar.address.checked_sub(run.address).filter(|_| memory == scalar.memory)?;
-    let k = if distance == 0 { 0 } else { distance.checked_shr(run.stride_log2.into())? };
+    let k = if distance == 0 { 0 } else { distance.checked_shr(run.stride_log2)? };
     (k < size && run.at(k) == scalar.address).then_some(k)
 }
