@@ -166,6 +166,7 @@ fn table(subject: &Subject, count: usize, seed: u64) -> BTreeMap<&'static str, [
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "the table is what one runs it for")]
 fn what_changes_an_output_is_not_proved() {
     // `NPUKIT_MUTATIONS=2000` judges as many; these are those of every day.
     let all = std::env::var("NPUKIT_MUTATIONS").map_or(200, |count| count.parse().unwrap());
