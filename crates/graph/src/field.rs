@@ -1,4 +1,4 @@
-//! A graph computed in a prime field: [`Walk`] goes from node to node, [`apply`] is one operator.
+//! A graph computed in a prime field: [`walk`] goes from node to node, [`apply`] is one operator.
 //!
 //! Nothing rounds here. Sums, products and what is made of them are polynomials; maxima, signs and functions of one
 //! element keep the laws that `npukit_numeric`'s [`Element`] documents. An operator that only moves elements is asked
