@@ -13,6 +13,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
+use crate::split_mix::mixed;
+
 /// Bits of an element; the prime is one less than two to this power, so that a multiplication by two is a rotation.
 const BITS: u32 = 61;
 /// The prime.
@@ -189,13 +191,6 @@ impl Element {
         // All bits are those of 0, too.
         Self(if self.0 == 0 { 0 } else { PRIME ^ self.0 })
     }
-}
-
-/// Mixes bits well. Source: Stafford's thirteenth variant of the finaliser of MurmurHash3, as SplitMix64 has it.
-const fn mixed(bits: u64) -> u64 {
-    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
 }
 
 impl fmt::Debug for Element {

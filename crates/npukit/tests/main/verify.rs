@@ -7,25 +7,14 @@ use npukit::verbs::verify::{Request, verify};
 use npukit::verbs::zoo::zoo;
 use npukit::{ArtifactFile, Compiled, Error, Source};
 use npukit_graph::{Graph, pass};
-use npukit_numeric::Tensor;
+use npukit_numeric::{SplitMix64, Tensor};
 use npukit_verify::{Proof, judge, prove};
 
 use crate::memory::Memory;
 
-/// Numbers that look random (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, count: usize) -> usize {
-        (self.next() % count as u64) as usize
-    }
+/// A number below `count`.
+fn below(random: &mut SplitMix64, count: usize) -> usize {
+    (random.bits() % count as u64) as usize
 }
 
 /// A model compiled for a target, as files.
@@ -104,25 +93,25 @@ fn mutated(
     kind: &str,
     (words, width): (&str, usize),
     constants: &str,
-    random: &mut Random,
+    random: &mut SplitMix64,
 ) -> BTreeMap<String, Vec<u8>> {
     let mut files = subject.files.clone();
     let instructions = subject.files[words].len() / width;
-    let (at, other) = (random.below(instructions), random.below(instructions.min(8)) + 1);
+    let (at, other) = (below(random, instructions), below(random, instructions.min(8)) + 1);
     let other = (at + other).min(instructions - 1);
     let bytes = files.get_mut(words).unwrap();
     match kind {
-        "bit" => bytes[at * width + random.below(width)] ^= 1 << random.below(8),
+        "bit" => bytes[at * width + below(random, width)] ^= 1 << below(random, 8),
         "swapped" => (0..width).for_each(|i| bytes.swap(at * width + i, other * width + i)),
         "dropped" => bytes[at * width..][..width].fill(0),
         "doubled" => bytes.copy_within(at * width..(at + 1) * width, other * width),
         _ => {
             let constants = files.get_mut(constants).unwrap();
-            let (at, other) = (random.below(constants.len()), random.below(constants.len()));
-            if random.below(2) == 0 {
+            let (at, other) = (below(random, constants.len()), below(random, constants.len()));
+            if below(random, 2) == 0 {
                 constants.swap(at, other)
             } else {
-                constants[at] ^= 1 << random.below(8)
+                constants[at] ^= 1 << below(random, 8)
             }
         }
     }
@@ -137,7 +126,7 @@ fn table(subject: &Subject, count: usize, seed: u64) -> BTreeMap<&'static str, [
     assert!(subject.proof(&*program).unwrap().is_proved());
     let (words, constants) = (subject.file(".tprog"), subject.file(".tdata"));
     let width = subject.files[&words].len() / program.report().instructions;
-    let mut random = Random(seed);
+    let mut random = SplitMix64::new(seed);
     let mut table: BTreeMap<&str, [usize; 5]> = BTreeMap::new();
     for number in 0..count {
         let kind = KINDS[number % KINDS.len()];
