@@ -286,8 +286,7 @@ impl Operands<'_> {
 
 /// A key of [`Element::hashed`] for a text.
 pub fn key(text: &str) -> u64 {
-    let byte = |key: u64, byte: u8| (key ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, byte)
+    Element::hashed(0, text.bytes().map(|byte| Element::from_integer(byte.into()))).bits()
 }
 
 #[cfg(test)]
