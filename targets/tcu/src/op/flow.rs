@@ -60,6 +60,17 @@ impl Flow {
         if is_local { [target, source] } else { [source, target] }
     }
 
+    /// Which of its vectors it writes to `address` of `memory`.
+    pub fn writes(&self, memory: Memory, address: u64) -> Option<u64> {
+        let Strided { address: first, stride_log2 } = self.written(memory)?;
+        let distance = address.checked_sub(first)?;
+        let k = match distance {
+            0 => 0,
+            _ => distance.checked_shr(stride_log2).filter(|k| k << stride_log2 == distance)?,
+        };
+        (k < self.size).then_some(k)
+    }
+
     /// What it needs to have been set: the source, and the target that it adds to.
     #[inline]
     pub fn reads(&self) -> impl Iterator<Item = Place> + use<> {

@@ -111,6 +111,14 @@ impl TcuProgram {
         self.program.system.as_ref().unwrap_or(&System::OPEN)
     }
 
+    /// The instance that it is for.
+    fn instance(&self) -> TcuInstance {
+        let Program { config, .. } = &self.program;
+        let n = config.array_size;
+        let name = self.board.clone().unwrap_or_else(|| format!("{n}x{n}"));
+        TcuInstance { name, config: config.clone(), system: self.system().clone(), warnings: Vec::new() }
+    }
+
     fn target(&self) -> String {
         let n = self.program.config.array_size;
         self.board.as_ref().map_or_else(|| format!("tcu:{n}x{n}"), |board| format!("tcu:{board}"))
@@ -215,10 +223,7 @@ impl Compiled for TcuProgram {
         let Program { config, instructions, layers, .. } = &self.program;
         let bytes = encode_program(config, instructions).map_err(TargetError::failed)?;
         let layers = layers.iter().map(|layer| (layer.first, layer.name.clone())).collect();
-        let n = config.array_size;
-        let name = self.board.clone().unwrap_or_else(|| format!("{n}x{n}"));
-        let (config, system, warnings) = (config.clone(), self.system().clone(), Vec::new());
-        let instance = Box::new(TcuInstance { name, config, system, warnings });
+        let instance = Box::new(self.instance());
         Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, layers, ..ProgramPart::default() }] })
     }
 

@@ -1,6 +1,6 @@
 //! What a board's memory holds after a run, and which instruction wrote it.
 
-use npukit_target::{Compiled, Output, TargetError, Writer};
+use npukit_target::{Instance, Output, TargetError, Writer};
 
 use super::TcuProgram;
 use crate::artifact::{raw_from_bytes, raw_to_bytes};
@@ -66,34 +66,13 @@ impl TcuProgram {
         {
             return None;
         }
-        let vector = self.vector_of(binding, element)?;
-        let instruction = instructions.iter().rposition(|op| written(op).any(|other| other == vector))?;
+        let (vector, _) = binding.place(element, self.lanes())?;
+        let instruction =
+            instructions.iter().rposition(|op| op.flow().writes(Memory::Dram0, vector).is_some())?;
         let words = encode_program(&self.program.config, &instructions[instruction..=instruction]).ok()?;
-        let instance = self.words().ok()?.instance;
+        let instance = self.instance();
         let text = instance.disassemble(&words, instance.listings().first()?).ok()?.text;
         Some(Writer { instruction, text: text.trim().to_owned() })
-    }
-
-    /// The vector of DRAM0 that holds an element of an input or output.
-    fn vector_of(&self, binding: &Binding, element: usize) -> Option<u64> {
-        let lanes = self.lanes();
-        let scalar = match &binding.layout {
-            Some(layout) => {
-                let size = layout.model_shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size))?;
-                let mut marks = vec![0; size];
-                *marks.get_mut(element)? = 1;
-                layout.pack(&marks, lanes)?.iter().position(|&mark| mark == 1)?
-            }
-            None => element,
-        };
-        let mut vector = (scalar / lanes) as u64;
-        for piece in &binding.pieces {
-            if vector < piece.size {
-                return piece.base.checked_add(vector);
-            }
-            vector -= piece.size;
-        }
-        None
     }
 }
 

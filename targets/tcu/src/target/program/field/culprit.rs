@@ -11,8 +11,8 @@ use npukit_target::{Culprit, FieldValues, TargetError};
 use super::TcuField;
 use crate::fault::Memory;
 use crate::modular::Modular;
-use crate::op::{Flow, Op, Path, Place};
-use crate::program::{Binding, Program};
+use crate::op::{Flow, Op, Path};
+use crate::program::Program;
 use crate::state::State;
 
 /// A scalar of a memory, before instruction `before`.
@@ -38,7 +38,7 @@ pub(super) fn find(
 ) -> Result<Option<Culprit>, TargetError> {
     let program = &field.owner.program;
     let binding = program.outputs.iter().find(|binding| binding.name == output);
-    let Some((address, lane)) = binding.and_then(|binding| place(binding, element, field.owner.lanes()))
+    let Some((address, lane)) = binding.and_then(|binding| binding.place(element, field.owner.lanes()))
     else {
         return Ok(None);
     };
@@ -70,26 +70,6 @@ pub(super) fn find(
         lane: scalar.lane as u64,
         value: vector[scalar.lane],
     }))
-}
-
-/// Vector and lane of an element of an output.
-fn place(binding: &Binding, element: usize, lanes: usize) -> Option<(u64, usize)> {
-    let at = match &binding.layout {
-        Some(layout) => {
-            // Numbers from 1: what lanes are filled up with is 0.
-            let numbers: Vec<usize> = (1..=layout.scalars()?).collect();
-            layout.pack(&numbers, lanes)?.iter().position(|&number| number == element + 1)?
-        }
-        None => element,
-    };
-    let mut vector = (at / lanes) as u64;
-    for piece in &binding.pieces {
-        if vector < piece.size {
-            return Some((piece.base + vector, at % lanes));
-        }
-        vector -= piece.size;
-    }
-    None
 }
 
 /// Takes down the vectors that an instruction is about to read and that hold something else than values of the graph.
@@ -144,8 +124,7 @@ impl Search<'_> {
     fn writer(&self, scalar: Scalar, before: usize) -> Option<(usize, u64, Flow)> {
         (0..before).rev().find_map(|index| {
             let flow = self.program.instructions[index].flow();
-            let k = flow.target.and_then(|target| position(target, flow.size, scalar))?;
-            Some((index, k, flow))
+            Some((index, flow.writes(scalar.memory, scalar.address)?, flow))
         })
     }
 
@@ -160,11 +139,4 @@ impl Search<'_> {
         }
         found
     }
-}
-
-/// Which vector of a run the scalar is in.
-fn position(Place { memory, run }: Place, size: u64, scalar: Scalar) -> Option<u64> {
-    let distance = scalar.address.checked_sub(run.address).filter(|_| memory == scalar.memory)?;
-    let k = if distance == 0 { 0 } else { distance.checked_shr(run.stride_log2)? };
-    (k < size && run.at(k) == scalar.address).then_some(k)
 }
