@@ -47,23 +47,25 @@ impl Linted {
     /// Of what is wrong with a text, what it does not allow, and what is wrong with what it allows. `lints` are the kinds
     /// of findings of its target.
     pub fn new(text: ProgramText, findings: Vec<Finding>, lints: &[&Lint]) -> Self {
-        let allows = allows(&text.sources);
-        let (findings, used) = Self::allowed(&text, findings, &allows);
-        let mut all = Self::placed(text, findings);
-        all.complain(&allows, &used, lints);
+        let (allows, lines) = (allows(&text.sources), Lines::of(&text.sources));
+        let (findings, used) = Self::allowed(&text, &lines, findings, &allows);
+        let mut all = Self::placed(text, &lines, findings);
+        all.complain(&lines, &allows, &used, lints);
         all
     }
 
     /// Of what is wrong with words, what the text does not allow that they come from. Words say less than their text, so
     /// that nothing is known of what is allowed in vain.
     pub fn of_words(text: ProgramText, findings: Vec<Finding>) -> Self {
-        let (findings, _) = Self::allowed(&text, findings, &allows(&text.sources));
-        Self::placed(text, findings)
+        let lines = Lines::of(&text.sources);
+        let (findings, _) = Self::allowed(&text, &lines, findings, &allows(&text.sources));
+        Self::placed(text, &lines, findings)
     }
 
     /// The findings that are left, and which of `allows` take any away.
     fn allowed(
         text: &ProgramText,
+        lines: &Lines,
         findings: Vec<Finding>,
         allows: &[Allow],
     ) -> (Vec<Finding>, BTreeSet<usize>) {
@@ -71,7 +73,7 @@ impl Linted {
         if allows.is_empty() {
             return (findings, used);
         }
-        let (lines, at) = (Lines::of(&text.sources), by_line(allows));
+        let at = by_line(allows);
         let mut is_left = |finding: &Finding| {
             let of_code = |index: &usize| {
                 allows.get(*index).is_some_and(|allow| allow.code.as_deref() == Ok(finding.code))
@@ -92,9 +94,8 @@ impl Linted {
         (left, used)
     }
 
-    fn placed(text: ProgramText, mut findings: Vec<Finding>) -> Self {
+    fn placed(text: ProgramText, lines: &Lines, mut findings: Vec<Finding>) -> Self {
         let places: Vec<Option<Place>> = findings.iter().map(|finding| finding.place(&text)).collect();
-        let lines = Lines::of(&text.sources);
         for (finding, place) in findings.iter_mut().zip(&places) {
             finding.line = place.map(|place| lines.line(place.source(), place.span.start) + 1);
         }
@@ -102,12 +103,12 @@ impl Linted {
     }
 
     /// Adds what is wrong with the comments that allow something.
-    fn complain(&mut self, allows: &[Allow], used: &BTreeSet<usize>, lints: &[&Lint]) {
+    fn complain(&mut self, lines: &Lines, allows: &[Allow], used: &BTreeSet<usize>, lints: &[&Lint]) {
         let complaints = self.complaints(allows, used, lints);
         if complaints.is_empty() {
             return;
         }
-        let (lines, sources) = (Lines::of(&self.text.sources), &self.text.sources);
+        let sources = &self.text.sources;
         let mut instructions = BTreeMap::new();
         for (index, place) in self.text.places.iter().enumerate() {
             lines.around(*place).for_each(|line| _ = instructions.entry(line).or_insert(index));
