@@ -1,11 +1,12 @@
 //! The comparison: [`prove`].
 
 use npukit_graph::field::{FieldTensor, Gap, Operand, Value, Walked, key, walk};
+use npukit_graph::shape::indices;
 use npukit_graph::{EvalError, Graph};
 use npukit_numeric::Element;
 use npukit_target::{Culprit, FieldProgram, Reference, TargetError};
 
-use crate::values::{ValuePlace, Values, index_of};
+use crate::values::{ValuePlace, Values};
 
 /// What is known of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +110,7 @@ fn judged(
     seeds: &[u64],
 ) -> Result<(Proof, Reference), ProofError> {
     let mut best: Option<(Proof, Reference)> = None;
-    for reference in program.references(graph)? {
+    for reference in program.references(graph) {
         let proof = compared(&reference, program, seeds)?;
         if proof.is_proved() {
             return Ok((proof, reference));
@@ -225,7 +226,7 @@ fn counterexample(
             let is_known = |element| values.is_known(element);
             let culprit = program.culprit(&runs.inputs, seed, (name, at), &is_known)?;
             return Ok(Some(Counterexample {
-                output: ValuePlace { value: name.to_owned(), index: index_of(at, &found.shape) },
+                output: ValuePlace { value: name.to_owned(), index: indices(at, &found.shape).collect() },
                 instead: values.place(found.elements[at]),
                 culprit_is: culprit.as_ref().and_then(|culprit| values.place(culprit.value)),
                 culprit,

@@ -306,10 +306,7 @@ fn recompiled(
     compiled: &dyn Compiled,
     context: Context<'_>,
 ) -> Result<(Origin, Box<dyn Compiled>), Error> {
-    let instance = compiled.words()?.instance;
-    let mut origin = Origin::new(instance, model, source.options.clone())?;
-    // Default: without a cache nothing is kept.
-    origin.options.cache = context.cache.cloned().unwrap_or_default();
+    let origin = source.beside(compiled, model, context)?;
     source.compiled(source.prepared(origin, context)?, context)
 }
 

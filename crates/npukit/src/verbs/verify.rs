@@ -188,7 +188,8 @@ pub fn verify(request: &Request, context: Context<'_>) -> Result<Report, Error> 
         ProofError::Unfit(told) => Error::UnfitArtifact { told },
         ProofError::Evaluate(error) => error.into(),
     })?;
-    Ok(Report { seconds: start.elapsed().as_secs_f64(), ..report(&origin, &*compiled, proof, agreement) })
+    let report = report(&origin, &*compiled, proof, agreement);
+    Ok(Report { seconds: start.elapsed().as_secs_f64(), ..report })
 }
 
 /// The model and an artifact that is to be its program.
@@ -196,8 +197,7 @@ fn beside(source: &Source, path: &str, context: Context<'_>) -> Result<(Origin, 
     let loaded = load(path, context.reader)?;
     let Artifact { compiled, .. } = loaded.ok_or_else(|| model::unknown(path))?;
     let model = model::load(&source.path, &source.model, &[], context.reader)?;
-    let instance = compiled.words()?.instance;
-    Ok((Origin::new(instance, model, source.options.clone())?, compiled))
+    Ok((source.beside(&*compiled, model, context)?, compiled))
 }
 
 fn verified(

@@ -21,6 +21,7 @@ mod sums;
 use std::collections::HashSet;
 use std::time::Instant;
 
+use npukit_graph::shape::indices;
 use npukit_target::{Phase, Saturations};
 use rayon::prelude::*;
 
@@ -229,24 +230,12 @@ fn tensor(opened: &Opened, judges: &Judges, counted: &Counted, place: usize) -> 
 /// An element that differs, with its place by axis and the instruction that wrote it.
 fn difference(opened: &Opened, pair: &Pair, place: &Place) -> Difference {
     let line = &pair.line;
-    let mut rest = place.element;
-    let mut index: Vec<usize> = line
-        .shape
-        .iter()
-        .rev()
-        .map(|&size| {
-            let at = rest % size.max(1);
-            rest /= size.max(1);
-            at
-        })
-        .collect();
-    index.reverse();
     let writer = opened.writer(pair, place.element);
     Difference {
         tensor: line.name.clone(),
         layer: line.layer.clone(),
         sample: place.sample,
-        index,
+        index: indices(place.element, &line.shape).collect(),
         axes: line.axes.as_ref().map(|axes| axes.iter().map(|&axis| axis.to_owned()).collect()),
         before: place.before,
         after: place.after,
