@@ -25,7 +25,7 @@ use offsets::{Offsets, offset_of};
 /// All such problems of a program, in the order of its instructions; `around` is what is known beside them.
 pub(crate) fn problems(config: &Config, ops: &[Op], around: &Around) -> Vec<Problem> {
     // By the page a SIMD that does nothing moves vectors, which the flow of an instruction does not say.
-    if config.reading == Reading::Seed {
+    if config.reading == Reading::Seed || !is_followed(config, ops) {
         return Vec::new();
     }
     let mut walk = Walk::new(config, around);
@@ -33,6 +33,18 @@ pub(crate) fn problems(config: &Config, ops: &[Op], around: &Around) -> Vec<Prob
     let mut problems = walk.finish(executed == ops.len());
     problems.sort_by_key(|problem| problem.instruction);
     problems
+}
+
+/// Vectors of a memory on the chip that are followed, and vectors that a program may move: a few words can name more than
+/// there is room or time for.
+const MAX_DEPTH: u64 = 1 << 22;
+const MAX_MOVED: u64 = 1 << 27;
+
+/// Whether memories and program are of a size that a walk takes.
+fn is_followed(config: &Config, ops: &[Op]) -> bool {
+    let moved = ops.iter().fold(0u64, |sum, op| sum.saturating_add(op.flow().size));
+    [Memory::Local, Memory::Accumulators].iter().all(|&memory| depth(config, memory) <= MAX_DEPTH)
+        && moved <= MAX_MOVED
 }
 
 struct Walk<'a> {

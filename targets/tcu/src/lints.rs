@@ -67,7 +67,8 @@ npukit_target::lints! {
         "Nothing but instructions writes local memory and the accumulators, and what is in them after a reset, or from a \
          program before, is not known. Here no instruction before it, and no `.data` or `.input` of the text, has written a \
          vector that is read, as in `loadweights local[0], 9` with nothing moved to local[0] before. Write it first; \
-         `npu run --check` stops at such a read. What DRAM holds is the host's matter and is not looked at.";
+         `npu run --check` stops at such a read. What DRAM holds is the host's matter and is not looked at, nor are programs that \
+         move more than 2^27 vectors or run on memories of more than 2^22.";
     UNWRITTEN_WEIGHTS = "unwritten-weights", [Warning]: "a MatMul comes before all rows of weights are loaded";
         "The array holds N rows of weights and the row of the bias. Fewer have been shifted in since the program began, so that \
          the product takes rows that a program before has left. Load N + 1 rows; `loadweights.zeroes` loads rows of zeros.";

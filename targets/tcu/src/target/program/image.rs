@@ -7,7 +7,7 @@ use crate::artifact::{raw_from_bytes, raw_to_bytes};
 use crate::codec::encode_program;
 use crate::configuration::Register;
 use crate::fault::Memory;
-use crate::op::{Op, Strided};
+use crate::op::Op;
 use crate::program::{Binding, Piece};
 use crate::run::RunError;
 
@@ -49,9 +49,12 @@ impl TcuProgram {
 
     /// Whether an instruction writes where the input lies.
     fn is_overwritten(&self, binding: &Binding) -> bool {
-        binding.pieces.iter().any(|piece| {
-            let inside = |vector: u64| vector >= piece.base && vector - piece.base < piece.size;
-            self.program.instructions.iter().any(|op| written(op).any(inside))
+        binding.pieces.iter().any(|&Piece { base, size }| {
+            let vectors = base..base.saturating_add(size);
+            self.program
+                .instructions
+                .iter()
+                .any(|op| op.flow().writes(Memory::Dram0, vectors.clone()).is_some())
         })
     }
 
@@ -67,23 +70,11 @@ impl TcuProgram {
             return None;
         }
         let (vector, _) = binding.place(element, self.lanes())?;
-        let instruction =
-            instructions.iter().rposition(|op| op.flow().writes(Memory::Dram0, vector).is_some())?;
+        let writes = |op: &Op| op.flow().writes(Memory::Dram0, vector..vector.saturating_add(1)).is_some();
+        let instruction = instructions.iter().rposition(writes)?;
         let words = encode_program(&self.program.config, &instructions[instruction..=instruction]).ok()?;
         let instance = self.instance();
         let text = instance.disassemble(&words, instance.listings().first()?).ok()?.text;
         Some(Writer { instruction, text: text.trim().to_owned() })
     }
-}
-
-/// The vectors of DRAM0 that an instruction writes.
-fn written(op: &Op) -> impl Iterator<Item = u64> + use<> {
-    let flow = op.flow();
-    let run = flow.written(Memory::Dram0);
-    run.into_iter().flat_map(move |Strided { address, stride_log2 }| {
-        // What passes the end of addresses lies in no memory.
-        (0..flow.size).map_while(move |i| {
-            address.checked_add(i.checked_shl(stride_log2).filter(|s| s >> stride_log2 == i)?)
-        })
-    })
 }

@@ -124,7 +124,7 @@ impl Search<'_> {
     fn writer(&self, scalar: Scalar, before: usize) -> Option<(usize, u64, Flow)> {
         (0..before).rev().find_map(|index| {
             let flow = self.program.instructions[index].flow();
-            Some((index, flow.writes(scalar.memory, scalar.address)?, flow))
+            Some((index, flow.writes(scalar.memory, scalar.address..scalar.address + 1)?, flow))
         })
     }
 
