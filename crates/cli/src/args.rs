@@ -609,6 +609,9 @@ pub struct VerifyArgs {
     pub seeds: Vec<u64>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
+    pub bounds: BoundsArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -619,6 +622,41 @@ pub struct VerifyArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub lowering: CompileOptions,
+}
+
+/// What `npu verify` says of errors.
+#[derive(Debug, Args)]
+pub struct BoundsArgs {
+    /// Bounds errors and saturation for all inputs of their ranges, too
+    #[arg(long, help_heading = INPUTS)]
+    pub bounds: bool,
+    /// Samples that say in which range each number of the inputs is
+    ///
+    /// As for `npu run`. They are run as well, to be compared with the bounds.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1.., requires = "bounds")]
+    pub inputs: Vec<String>,
+    /// Inputs are at most so far from a sample: each sample has a box of its own
+    #[arg(long, value_name = "R", help_heading = INPUTS, requires = "inputs", value_parser = radius)]
+    pub radius: Option<f64>,
+    /// The range of all numbers of the inputs, where no samples say it; from -1 to 1 when not given
+    #[arg(long, value_name = "LOW,HIGH", help_heading = INPUTS, requires = "bounds", conflicts_with = "inputs", value_parser = range, allow_hyphen_values = true)]
+    pub range: Option<(f64, f64)>,
+    /// Inputs to draw from the ranges and to run, to be compared with the bounds
+    #[arg(long, value_name = "N", help_heading = INPUTS, requires = "bounds", default_value_t = 100, hide_short_help = true)]
+    pub random: usize,
+}
+
+/// A distance: no less than 0, and finite.
+fn radius(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "a radius is a number, 0 or more".to_owned())
+}
+
+/// Two numbers, of which the second is not the smaller.
+fn range(text: &str) -> Result<(f64, f64), String> {
+    let ends = text.split_once(',').and_then(|(low, high)| Some((low.parse().ok()?, high.parse().ok()?)));
+    let ends = ends.filter(|(low, high): &(f64, f64)| low.is_finite() && high.is_finite() && low <= high);
+    ends.ok_or_else(|| "a range is LOW,HIGH: two numbers, the smaller first".to_owned())
 }
 
 /// `npu report`

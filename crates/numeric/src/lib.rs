@@ -6,6 +6,8 @@
 //! elements, of an [`ElementType`]; [`Element`] is one of a prime field; [`SmallFloat`] the floats of at most 16 bits; [`SplitMix64`] makes numbers that look random; [`quantised`] makes
 //! integers of real numbers; [`npy`] reads and writes them as NumPy's files.
 
+mod affine;
+mod bounded;
 mod counted;
 mod element;
 mod field;
@@ -19,6 +21,8 @@ mod small_float;
 mod split_mix;
 mod tensor;
 
+pub use affine::{Affine, Symbols};
+pub use bounded::{Beyond, Bounded, Bounds};
 pub use element::{ElementType, Storage};
 pub use field::{Element, Products};
 pub use format::{FixedFormat, NumberFormat};

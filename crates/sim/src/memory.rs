@@ -25,7 +25,7 @@ pub struct Flat<T> {
     written: Option<Vec<bool>>,
 }
 
-impl<T: Copy + Default> Flat<T> {
+impl<T: Clone + Default> Flat<T> {
     /// Largest size. Untouched parts cost nothing: the host hands out zero pages when they are written.
     pub const LIMIT_BYTES: u64 = 1 << 30;
 

@@ -21,7 +21,7 @@ pub struct Paged<T> {
 /// Vectors of a page.
 const PAGE: u64 = 64;
 
-impl<T: Copy + Default> Paged<T> {
+impl<T: Clone + Default> Paged<T> {
     /// An empty memory of vectors of `lanes` scalars; `lanes` is at least 1.
     pub fn new(lanes: usize) -> Self {
         Self { lanes, origin: (0, 0), pages: HashMap::new(), garbage: None, written: None }
@@ -87,9 +87,9 @@ impl<T: Copy + Default> Paged<T> {
         for (page, offset, part) in self.parts((address, skip), out.len()) {
             let out = &mut out[part];
             match self.pages.get(&page) {
-                Some(values) => out.copy_from_slice(&values[offset..][..out.len()]),
+                Some(values) => out.clone_from_slice(&values[offset..][..out.len()]),
                 None => match &self.garbage {
-                    Some(garbage) => out.copy_from_slice(&garbage[offset..][..out.len()]),
+                    Some(garbage) => out.clone_from_slice(&garbage[offset..][..out.len()]),
                     None => out.fill(T::default()),
                 },
             }
@@ -105,7 +105,7 @@ impl<T: Copy + Default> Paged<T> {
     pub fn write_from(&mut self, (address, skip): (u64, usize), values: &[T]) {
         for (page, offset, part) in self.parts((address, skip), values.len()) {
             let values = &values[part];
-            self.page(page)[offset..][..values.len()].copy_from_slice(values);
+            self.page(page)[offset..][..values.len()].clone_from_slice(values);
         }
         self.note_written((address, skip), values.len());
     }

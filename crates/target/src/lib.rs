@@ -7,6 +7,7 @@
 
 mod area;
 mod benchmark;
+mod bounds;
 mod breakdown;
 mod cache;
 mod convert;
@@ -41,6 +42,7 @@ mod vectors;
 
 pub use area::{Area, block_rams, ultra_rams};
 pub use benchmark::{Bar, Benchmark, Figure, Measure};
+pub use bounds::{BoundedOutput, BoundedProgram, BoundedRun, PossibleSaturation, RangeTensor};
 pub use breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
 pub use cache::{Cache, CacheKey, digest};
 pub use convert::to_element;

@@ -2,9 +2,11 @@
 
 use std::io::Write;
 
+use npukit_graph::Graph;
 use npukit_numeric::Tensor;
 use npukit_trace::{MemoryMap, Recorder};
 
+use crate::bounds::BoundedProgram;
 use crate::error::TargetError;
 use crate::lint::Finding;
 use crate::port::Port;
@@ -202,6 +204,17 @@ pub trait Compiled: Send + Sync {
     /// instructions disagree on.
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
         Err(self.unsupported("verify"))
+    }
+
+    /// The program on its machine with ranges for numbers. `graph` is the simplified model, whose constants results are
+    /// bounded against.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target's machine does not compute with ranges, or not in the instance's number
+    /// format.
+    fn in_bounds(&self, _graph: &Graph) -> Result<Box<dyn BoundedProgram + '_>, TargetError> {
+        Err(self.unsupported("verify --bounds"))
     }
 
     /// What is wrong with the program, in the order of its instructions.

@@ -4,14 +4,18 @@
 //! [`npukit_target::FieldProgram`]). Where an output is the same polynomial of the inputs they agree; where it is not
 //! they differ, but with a probability of at most the polynomials' degree over 2^61 for each run.
 //!
+//! [`Bounding`] is what a program may do on ranges of inputs: its largest errors, and where it may saturate.
+//!
 //! What the graph is taken for differs from the model by the passes that change constants. [`agreement`] compares the two
 //! in floats.
 
 mod agreement;
+mod bounds;
 mod proof;
 mod values;
 
 pub use agreement::{Agreement, agreement};
+pub use bounds::{Bounding, OutputBound};
 pub use npukit_graph::field::Gap;
 pub use proof::{Counterexample, OutputProof, Proof, ProofError, judge, prove};
 pub use values::ValuePlace;

@@ -14,16 +14,18 @@ use crate::op::SimdOp;
 /// Scalars, and what the array and the ALUs do with them.
 pub(crate) trait Arithmetic: Sized + Send + 'static {
     /// What memories hold.
-    type Scalar: Copy + Default + PartialEq + Debug + Send + Sync + 'static;
+    type Scalar: Clone + Default + PartialEq + Debug + Send + Sync + 'static;
     /// What the array holds.
     type Weights: Weights<Self::Scalar>;
+    /// What operations note: of numbers, what was clamped.
+    type Ledger: Clone + Send;
 
     /// Rows times the weights, and the bias: into the first `rows.count` vectors of `results`.
     fn product(
         weights: &Self::Weights,
         rows: Rows<'_, Self::Scalar>,
         results: &mut [Self::Scalar],
-        saturations: &mut Saturations,
+        ledger: &mut Self::Ledger,
     );
 
     /// `out = op(left, right)` in every lane; all three have the same length.
@@ -32,7 +34,7 @@ pub(crate) trait Arithmetic: Sized + Send + 'static {
         left: &[Self::Scalar],
         right: &[Self::Scalar],
         out: &mut [Self::Scalar],
-        saturations: &mut Saturations,
+        ledger: &mut Self::Ledger,
     );
 
     /// The difference of `argument` to its key, and the key's value in each of the tables from 1 on into `values`.
@@ -42,9 +44,9 @@ pub(crate) trait Arithmetic: Sized + Send + 'static {
     /// Tables that are not loaded, or too short.
     fn look_up(
         tables: &Tables<Self::Scalar>,
-        argument: Self::Scalar,
+        argument: &Self::Scalar,
         values: &mut [Self::Scalar],
-        saturations: &mut Saturations,
+        ledger: &mut Self::Ledger,
     ) -> Result<Self::Scalar, FaultKind>;
 }
 
@@ -63,6 +65,7 @@ pub(crate) trait Weights<T>: Clone + Send {
 impl<F: Number> Arithmetic for F {
     type Scalar = F::Raw;
     type Weights = ArrayWeights<F>;
+    type Ledger = Saturations;
 
     fn product(
         weights: &Self::Weights,
@@ -85,7 +88,7 @@ impl<F: Number> Arithmetic for F {
 
     fn look_up(
         tables: &Tables<F::Raw>,
-        argument: F::Raw,
+        &argument: &F::Raw,
         values: &mut [F::Raw],
         saturations: &mut Saturations,
     ) -> Result<F::Raw, FaultKind> {

@@ -2,7 +2,7 @@
 //!
 //! [`step`] is the way in. Ranges and SIMD forms have been checked by [`crate::check`].
 
-use npukit_numeric::{Number, Rows, Saturations};
+use npukit_numeric::{Number, Rows};
 
 use crate::arithmetic::{Arithmetic, Weights};
 use crate::config::Config;
@@ -74,7 +74,7 @@ fn mat_mul<A: Arithmetic>(
         let pitch = if count == 1 { 0 } else { state.lanes << local.stride_log2 };
         let rows = Rows { values: state.local.from(local.at(first)), pitch, count: count as usize };
         let results = &mut state.results[..count as usize * state.lanes];
-        A::product(&state.weights, rows, results, &mut state.saturations);
+        A::product(&state.weights, rows, results, &mut state.ledger);
         store_results(state, accumulate, accumulator.from(first), count);
         keep_output(state, count);
     }
@@ -84,7 +84,7 @@ fn mat_mul<A: Arithmetic>(
 fn keep_output<A: Arithmetic>(state: &mut State<A>, count: u64) {
     let State { results, output, lanes, .. } = state;
     if let Some(last) = results.chunks_exact(*lanes).nth(count as usize - 1).filter(|_| !output.is_empty()) {
-        output.copy_from_slice(last);
+        output.clone_from_slice(last);
     }
 }
 
@@ -95,7 +95,7 @@ fn mat_mul_zeroes<A: Arithmetic>(state: &mut State<A>, accumulate: bool, accumul
     // Computed, not copied from the bias: with floats, 0 times an infinite weight is not a number.
     state.sum.fill(A::Scalar::default());
     let rows = Rows { values: &state.sum, pitch: 0, count: 1 };
-    A::product(&state.weights, rows, &mut state.results[..state.lanes], &mut state.saturations);
+    A::product(&state.weights, rows, &mut state.results[..state.lanes], &mut state.ledger);
     for i in 0..size {
         store_results(state, accumulate, accumulator.from(i), 1);
     }
@@ -104,10 +104,10 @@ fn mat_mul_zeroes<A: Arithmetic>(state: &mut State<A>, accumulate: bool, accumul
 
 /// Puts the first `count` result vectors into the accumulators.
 fn store_results<A: Arithmetic>(state: &mut State<A>, accumulate: bool, to: Strided, count: u64) {
-    let State { results, accumulators, sum, saturations, lanes, .. } = state;
+    let State { results, accumulators, sum, ledger, lanes, .. } = state;
     for (i, result) in (0..count).zip(results.chunks_exact(*lanes)) {
         let place = accumulators.vector_mut(to.at(i));
-        store::<A>(place, result, accumulate, sum, saturations);
+        store::<A>(place, result, accumulate, sum, ledger);
     }
 }
 
@@ -117,13 +117,13 @@ fn store<A: Arithmetic>(
     value: &[A::Scalar],
     accumulate: bool,
     sum: &mut [A::Scalar],
-    saturations: &mut Saturations,
+    ledger: &mut A::Ledger,
 ) {
     if accumulate {
-        A::operate(SimdOp::Add, place, value, sum, saturations);
-        place.copy_from_slice(sum);
+        A::operate(SimdOp::Add, place, value, sum, ledger);
+        place.clone_from_slice(sum);
     } else {
-        place.copy_from_slice(value);
+        place.clone_from_slice(value);
     }
 }
 
@@ -147,22 +147,22 @@ fn data_move<A: Arithmetic>(
 
 /// Copies `count` vectors that lie one after the other on both sides.
 fn move_piece<A: Arithmetic>(state: &mut State<A>, kind: DataMoveKind, local: u64, other: u64, count: u64) {
-    let State { dram0, dram1, local: memory, accumulators, sum, saturations, lanes, .. } = state;
+    let State { dram0, dram1, local: memory, accumulators, sum, ledger, lanes, .. } = state;
     match kind {
         DataMoveKind::Dram0ToLocal => dram0.read(other, memory.vectors_mut(local, count)),
         DataMoveKind::LocalToDram0 => dram0.write(other, memory.vectors(local, count)),
         DataMoveKind::Dram1ToLocal => dram1.read(other, memory.vectors_mut(local, count)),
         DataMoveKind::LocalToDram1 => dram1.write(other, memory.vectors(local, count)),
         DataMoveKind::AccumulatorToLocal => {
-            memory.vectors_mut(local, count).copy_from_slice(accumulators.vectors(other, count));
+            memory.vectors_mut(local, count).clone_from_slice(accumulators.vectors(other, count));
         }
         DataMoveKind::LocalToAccumulator => {
-            accumulators.vectors_mut(other, count).copy_from_slice(memory.vectors(local, count));
+            accumulators.vectors_mut(other, count).clone_from_slice(memory.vectors(local, count));
         }
         DataMoveKind::LocalToAccumulatorAccumulate => {
             let places = accumulators.vectors_mut(other, count).chunks_exact_mut(*lanes);
             for (place, value) in places.zip(memory.vectors(local, count).chunks_exact(*lanes)) {
-                store::<A>(place, value, true, sum, saturations);
+                store::<A>(place, value, true, sum, ledger);
             }
         }
     }
@@ -205,13 +205,13 @@ fn simd<A: Arithmetic>(
     } else {
         operate(state, read, sub);
     }
-    let State { results, sum, accumulators, registers, saturations, lanes, .. } = state;
+    let State { results, sum, accumulators, registers, ledger, lanes, .. } = state;
     let output = &results[..*lanes];
     if sub.destination != 0 {
-        register_mut(registers, sub.destination, *lanes).copy_from_slice(output);
+        register_mut(registers, sub.destination, *lanes).clone_from_slice(output);
     }
     if let Some((address, accumulate)) = write {
-        store::<A>(accumulators.vector_mut(address), output, accumulate, sum, saturations);
+        store::<A>(accumulators.vector_mut(address), output, accumulate, sum, ledger);
     }
     Ok(())
 }
@@ -222,18 +222,18 @@ fn simd<A: Arithmetic>(
 /// The page says what is moved, not which vector of either: the array's output is the last row it has computed, and the
 /// address in local memory that of the instruction's first operand. What is read is as it was before the write.
 fn external<A: Arithmetic>(state: &mut State<A>, read: Option<u64>, write: Option<bool>, to: u64) {
-    let State { local, accumulators, output, sum, saturations, .. } = state;
+    let State { local, accumulators, output, sum, ledger, .. } = state;
     if let Some(from) = read {
-        local.vector_mut(to).copy_from_slice(accumulators.vector(from));
+        local.vector_mut(to).clone_from_slice(accumulators.vector(from));
     }
     if let Some(accumulate) = write {
-        store::<A>(accumulators.vector_mut(to), output, accumulate, sum, saturations);
+        store::<A>(accumulators.vector_mut(to), output, accumulate, sum, ledger);
     }
 }
 
 /// `op(left, right)` into the first result vector.
 fn operate<A: Arithmetic>(state: &mut State<A>, read: Option<u64>, sub: SimdSub) {
-    let State { results, accumulators, registers, saturations, lanes, .. } = state;
+    let State { results, accumulators, registers, ledger, lanes, .. } = state;
     let output = &mut results[..*lanes];
     if sub.op == SimdOp::Zero {
         // Its sources may name an input that is not there.
@@ -242,7 +242,7 @@ fn operate<A: Arithmetic>(state: &mut State<A>, read: Option<u64>, sub: SimdSub)
     let input = read.map_or(&[][..], |address| accumulators.vector(address));
     let left = operand(sub.left, input, registers, *lanes);
     let right = operand(sub.right, input, registers, *lanes);
-    A::operate(sub.op, left, right, output, saturations);
+    A::operate(sub.op, left, right, output, ledger);
 }
 
 /// The difference to the closest key into the first result vector, the values into registers.
@@ -252,17 +252,17 @@ fn lookup<A: Arithmetic>(
     read: Option<u64>,
     sub: SimdSub,
 ) -> Result<(), FaultKind> {
-    let State { results, sum, accumulators, registers, saturations, lanes, tables, .. } = state;
+    let State { results, sum, accumulators, registers, ledger, lanes, tables, .. } = state;
     let input = read.map_or(&[][..], |address| accumulators.vector(address));
     // The argument may be a register that a value replaces.
-    sum.copy_from_slice(operand(sub.left, input, registers, *lanes));
+    sum.clone_from_slice(operand(sub.left, input, registers, *lanes));
     let mut values = vec![A::Scalar::default(); config.lookup_tables];
-    for (lane, &argument) in sum.iter().enumerate() {
-        results[lane] = A::look_up(tables, argument, &mut values, saturations)?;
+    for (lane, argument) in sum.iter().enumerate() {
+        results[lane] = A::look_up(tables, argument, &mut values, ledger)?;
         // Checked: destination + lookup_tables is a register.
         let from_destination = registers.chunks_exact_mut(*lanes).skip(sub.destination.into());
-        for (register, &value) in from_destination.zip(&values) {
-            register[lane] = value;
+        for (register, value) in from_destination.zip(&values) {
+            register[lane] = value.clone();
         }
     }
     Ok(())
@@ -289,7 +289,7 @@ pub(crate) fn register_mut<T>(registers: &mut [T], register: u8, lanes: usize) -
 /// Replaces a lookup table by the scalars of `size` vectors.
 fn load_lut<A: Arithmetic>(state: &mut State<A>, local: Strided, table: u64, size: u64) {
     let vectors = (0..size).flat_map(|i| state.local.vector(local.at(i)));
-    let entries = vectors.copied().collect();
+    let entries = vectors.cloned().collect();
     state.tables.load(table, entries);
 }
 

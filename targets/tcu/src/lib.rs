@@ -3,6 +3,7 @@
 //! [`Config`] is an instance; [`Op`] an instruction; [`Program`] what the compiler makes and
 //! the drivers load.
 
+mod any_run;
 mod area;
 mod arithmetic;
 mod artifact;
@@ -11,6 +12,7 @@ mod board;
 mod check;
 mod clock;
 mod codec;
+mod columns;
 mod config;
 mod configuration;
 mod conform;
@@ -32,6 +34,7 @@ mod modular;
 mod op;
 mod poison;
 mod program;
+mod ranged;
 mod run;
 mod samples;
 mod state;

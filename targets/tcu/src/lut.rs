@@ -37,7 +37,7 @@ pub(crate) struct Found {
     pub entry: usize,
 }
 
-impl<T: Copy> Tables<T> {
+impl<T: Clone> Tables<T> {
     /// Replaces table `table`.
     pub fn load(&mut self, table: u64, entries: Vec<T>) {
         self.0.insert(table, entries);
@@ -48,6 +48,19 @@ impl<T: Copy> Tables<T> {
         self.0.get(&table).map_or(&[][..], |entries| entries)
     }
 
+    /// Entry `entry` of value table `table`.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::EntryMissing`] when the table is shorter, or was never loaded.
+    pub fn value(&self, table: usize, entry: usize) -> Result<T, FaultKind> {
+        let values = self.entries(table as u64);
+        let missing = FaultKind::EntryMissing { table, entry, entries: values.len() };
+        values.get(entry).cloned().ok_or(missing)
+    }
+}
+
+impl<T: Copy> Tables<T> {
     /// The key closest to `argument`.
     ///
     /// # Errors
@@ -65,17 +78,6 @@ impl<T: Copy> Tables<T> {
         let closest = keys.iter().enumerate().min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
         let (entry, &key) = closest.ok_or(FaultKind::IndexEmpty)?;
         Ok(Found { difference: F::FORMAT.sub(argument, F::to_raw(key), saturations), entry })
-    }
-
-    /// Entry `entry` of value table `table`.
-    ///
-    /// # Errors
-    ///
-    /// [`FaultKind::EntryMissing`] when the table is shorter, or was never loaded.
-    pub fn value(&self, table: usize, entry: usize) -> Result<T, FaultKind> {
-        let values = self.entries(table as u64);
-        let missing = FaultKind::EntryMissing { table, entry, entries: values.len() };
-        values.get(entry).copied().ok_or(missing)
     }
 }
 

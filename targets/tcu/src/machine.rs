@@ -118,10 +118,10 @@ impl<F: Number> Core for State<F> {
         exec::write_raw(self, memory, base, raw);
     }
     fn saturations(&self) -> Saturations {
-        self.saturations
+        self.ledger
     }
     fn replace_saturations(&mut self, with: Saturations) -> Saturations {
-        std::mem::replace(&mut self.saturations, with)
+        std::mem::replace(&mut self.ledger, with)
     }
     fn configuration(&self) -> &Configuration {
         &self.configuration

@@ -3,7 +3,6 @@
 //! Generic over the number format, so that memories hold scalars of their own size and the
 //! compiler sees the arithmetic. Everything is zero at the start.
 
-use npukit_numeric::Saturations;
 use npukit_sim::{Flat, Paged, TooLarge};
 use thiserror::Error;
 
@@ -62,7 +61,8 @@ pub(crate) struct State<A: Arithmetic> {
     pub registers: Vec<A::Scalar>,
     pub configuration: Configuration,
     pub tables: Tables<A::Scalar>,
-    pub saturations: Saturations,
+    /// What operations note.
+    pub ledger: A::Ledger,
     /// What was set since memory was poisoned; none when it was not.
     pub poison: Option<Set>,
     /// The last row that the array has computed; empty where no instruction can ask for it.
@@ -79,7 +79,19 @@ impl<A: Arithmetic> State<A> {
     /// # Errors
     ///
     /// [`MachineError`] when the instance does not fit the simulator, or has no lanes.
-    pub fn new(config: &Config) -> Result<Self, MachineError> {
+    pub fn new(config: &Config) -> Result<Self, MachineError>
+    where
+        A::Ledger: Default,
+    {
+        Self::with_ledger(config, A::Ledger::default())
+    }
+
+    /// The state after a reset, with what operations are to note things in.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::new`].
+    pub fn with_ledger(config: &Config, ledger: A::Ledger) -> Result<Self, MachineError> {
         let lanes = config.array_size;
         if lanes == 0 {
             return Err(MachineError::NoLanes);
@@ -95,13 +107,13 @@ impl<A: Arithmetic> State<A> {
             local: flat::<A>(Memory::Local, config.local_depth, lanes)?,
             accumulators: flat::<A>(Memory::Accumulators, config.accumulator_depth, lanes)?,
             weights: A::Weights::zeros(lanes),
-            registers: vec![zero; config.simd_registers_depth * lanes],
+            registers: vec![zero.clone(); config.simd_registers_depth * lanes],
             configuration: Configuration::new(config.reading),
             tables: Tables::default(),
-            saturations: Saturations::default(),
+            ledger,
             poison: None,
-            output: if config.reading == Reading::Seed { vec![zero; lanes] } else { Vec::new() },
-            results: vec![zero; CHUNK as usize * lanes],
+            output: if config.reading == Reading::Seed { vec![zero.clone(); lanes] } else { Vec::new() },
+            results: vec![zero.clone(); CHUNK as usize * lanes],
             sum: vec![zero; lanes],
         })
     }
@@ -112,8 +124,8 @@ impl<A: Arithmetic> State<A> {
         match memory {
             Memory::Dram0 => self.dram0.read(address, out),
             Memory::Dram1 => self.dram1.read(address, out),
-            Memory::Local => out.copy_from_slice(self.local.vectors(address, count)),
-            Memory::Accumulators => out.copy_from_slice(self.accumulators.vectors(address, count)),
+            Memory::Local => out.clone_from_slice(self.local.vectors(address, count)),
+            Memory::Accumulators => out.clone_from_slice(self.accumulators.vectors(address, count)),
         }
     }
 
@@ -123,8 +135,8 @@ impl<A: Arithmetic> State<A> {
         match memory {
             Memory::Dram0 => self.dram0.write(address, values),
             Memory::Dram1 => self.dram1.write(address, values),
-            Memory::Local => self.local.vectors_mut(address, count).copy_from_slice(values),
-            Memory::Accumulators => self.accumulators.vectors_mut(address, count).copy_from_slice(values),
+            Memory::Local => self.local.vectors_mut(address, count).clone_from_slice(values),
+            Memory::Accumulators => self.accumulators.vectors_mut(address, count).clone_from_slice(values),
         }
     }
 }

@@ -1,14 +1,17 @@
 //! `npu verify`
 
+use npukit::verbs::verify::bounds::{
+    OutputReport as OutputBounds, Report as BoundsReport, Request as BoundsRequest,
+};
 use npukit::verbs::verify::{Counterexample, ElementReport, Report, Request, verify};
 
-use super::{context, model_source, remarks};
+use super::{context, input_files, model_source, preprocess, remarks};
 use crate::answer::Answer;
-use crate::args::VerifyArgs;
+use crate::args::{BoundsArgs, VerifyArgs};
 use crate::disk::settle;
 use crate::failure::Failure;
 use crate::printable::line;
-use crate::table::{counted, facts};
+use crate::table::{Column, counted, facts, table};
 
 pub fn run(args: &VerifyArgs) -> Result<Answer, Failure> {
     let mut source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess)?;
@@ -16,9 +19,22 @@ pub fn run(args: &VerifyArgs) -> Result<Answer, Failure> {
         settle(artifact);
         source.target = None;
     }
-    let request = Request { source, artifact: args.artifact.clone(), seeds: args.seeds.clone() };
+    let bounds = args.bounds.bounds.then(|| bounds(args));
+    let request = Request { source, artifact: args.artifact.clone(), seeds: args.seeds.clone(), bounds };
     let report = verify(&request, context())?;
-    Ok(Answer::new(text(&report), &report).with_success(report.proved))
+    let holds = report.bounds.as_ref().is_none_or(|bounds| bounds.holds != Some(false));
+    Ok(Answer::new(text(&report), &report).with_success(report.proved && holds))
+}
+
+fn bounds(args: &VerifyArgs) -> BoundsRequest {
+    let BoundsArgs { inputs, radius, range, random, .. } = &args.bounds;
+    BoundsRequest {
+        inputs: input_files(inputs),
+        preprocess: preprocess(&args.preprocess),
+        range: *range,
+        radius: *radius,
+        random: *random,
+    }
 }
 
 fn text(report: &Report) -> String {
@@ -44,8 +60,42 @@ fn text(report: &Report) -> String {
             .map(|gap| line(&format!("not covered: node `{}` ({}): {}", gap.node, gap.op, gap.reason))),
     );
     text.extend(report.counterexample.iter().map(counterexample));
+    text.extend(report.bounds.iter().map(bounds_text));
     text.extend(report.assumptions.iter().map(|told| line(&format!("assumed: {told}"))));
     text + &remarks(&report.notes, &report.warnings)
+}
+
+/// How far the machine's numbers may be from real arithmetic, and where they may saturate.
+fn bounds_text(bounds: &BoundsReport) -> String {
+    let saturation = match &bounds.saturations[..] {
+        [] => "impossible".to_owned(),
+        all => format!("possible in {}", counted(all.len() as u64, "place")),
+    };
+    let decided = format!("{} of {}", bounds.decided, counted(bounds.boxes as u64, "range"));
+    let mut text = facts([
+        ("bounds hold for", bounds.inputs.clone()),
+        ("saturation", saturation),
+        ("class decided", decided),
+        ("inputs run", counted(bounds.observed_inputs as u64, "input")),
+    ]);
+    let columns = [
+        Column::left("output"),
+        Column::right("certified error"),
+        Column::right("observed"),
+        Column::right("slack"),
+    ];
+    // Default: a dash stands for what is not known.
+    let number = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| format!("{number:.4}"));
+    let slack = |slack: Option<f64>| slack.map_or_else(|| "-".to_owned(), |slack| format!("{slack:.1} x"));
+    let row = |output: &OutputBounds| {
+        vec![output.name.clone(), number(output.certified), number(output.observed), slack(output.slack)]
+    };
+    text += &table(&columns, bounds.outputs.iter().map(row));
+    text.extend(bounds.layers().into_iter().map(|layer| line(&format!("may saturate: {layer}"))));
+    if bounds.holds == Some(false) {
+        text += &line("an observed error is above its bound: this is a defect of npukit; please report it");
+    }
+    text
 }
 
 /// Where it goes wrong, a line for each thing that is known.

@@ -1,5 +1,7 @@
 //! `npu verify`: a program shown to compute its network, for all inputs.
 
+pub mod bounds;
+
 use std::time::Instant;
 
 use npukit_graph::Graph;
@@ -25,6 +27,8 @@ pub struct Request {
     pub artifact: Option<String>,
     /// What the inputs of the runs are made of, one for each run; [`SEEDS`] when empty.
     pub seeds: Vec<u64>,
+    /// Bounds errors, too.
+    pub bounds: Option<bounds::Request>,
 }
 
 /// Two runs: a program that differs passes each with a probability of the polynomials' degree over 2^61.
@@ -56,6 +60,9 @@ pub struct Report {
     pub seeds: Vec<u64>,
     /// The model as it was imported beside what was compiled, in floats.
     pub preparation: Preparation,
+    /// Errors and saturation for all inputs of their ranges, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<bounds::Report>,
     /// What was taken for granted of the model.
     pub notes: Vec<String>,
     /// What its user should know of.
@@ -189,7 +196,9 @@ pub fn verify(request: &Request, context: Context<'_>) -> Result<Report, Error> 
         ProofError::Evaluate(error) => error.into(),
     })?;
     let report = report(&origin, &*compiled, proof, agreement);
-    Ok(Report { seconds: start.elapsed().as_secs_f64(), ..report })
+    let bounds = request.bounds.as_ref();
+    let bounds = bounds.map(|request| bounds::bounds(request, &origin, &*compiled, context)).transpose()?;
+    Ok(Report { bounds, seconds: start.elapsed().as_secs_f64(), ..report })
 }
 
 /// The model and an artifact that is to be its program.
@@ -247,6 +256,7 @@ fn report(origin: &Origin, compiled: &dyn Compiled, proof: Proof, agreement: Agr
         field: Element::FIELD.to_owned(),
         seeds: proof.seeds,
         preparation,
+        bounds: None,
         notes,
         warnings,
         seconds: 0.0,

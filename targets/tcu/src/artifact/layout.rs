@@ -54,13 +54,13 @@ impl Layout {
     /// Puts scalars in the model's order into vectors; lanes left over are zero.
     ///
     /// None when there are not [`Layout::scalars`] of them, or as for [`Layout::vectors`].
-    pub fn pack<T: Copy + Default>(&self, raw: &[T], lanes: usize) -> Option<Vec<T>> {
+    pub fn pack<T: Clone + Default>(&self, raw: &[T], lanes: usize) -> Option<Vec<T>> {
         let vectors = self.vectors(lanes)?;
         if self.scalars()? != raw.len() {
             return None;
         }
         let mut packed = Vec::with_capacity(vectors.checked_mul(lanes)?);
-        let ordered: Vec<T> = self.order().into_iter().map(|i| raw[i]).collect();
+        let ordered: Vec<T> = self.order().into_iter().map(|i| raw[i].clone()).collect();
         for group in ordered.chunks(self.channels) {
             packed.extend_from_slice(group);
             packed.resize(packed.len().next_multiple_of(lanes), T::default());
@@ -71,15 +71,15 @@ impl Layout {
     /// Takes scalars in the model's order out of vectors.
     ///
     /// None when there are not [`Layout::vectors`] of them.
-    pub fn unpack<T: Copy + Default>(&self, packed: &[T], lanes: usize) -> Option<Vec<T>> {
+    pub fn unpack<T: Clone + Default>(&self, packed: &[T], lanes: usize) -> Option<Vec<T>> {
         if self.vectors(lanes)?.checked_mul(lanes)? != packed.len() {
             return None;
         }
         let stride = self.channels.next_multiple_of(lanes);
         let mut raw = vec![T::default(); self.scalars()?];
         let ordered = packed.chunks(stride).flat_map(|group| &group[..self.channels]);
-        for (place, &value) in self.order().into_iter().zip(ordered) {
-            raw[place] = value;
+        for (place, value) in self.order().into_iter().zip(ordered) {
+            raw[place] = value.clone();
         }
         Some(raw)
     }

@@ -1,5 +1,6 @@
 //! [`TcuProgram`]: a program to write, run and time.
 
+mod bounds;
 mod breakdown;
 mod export;
 mod field;
@@ -15,15 +16,18 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::OnceLock;
 
+use npukit_graph::Graph;
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, Layer,
-    Meaning, MemoryReport, Output, Pace, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords,
-    RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset, Writer,
+    ArtifactFile, BoundedProgram, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport,
+    Inputs, Layer, Meaning, MemoryReport, Output, Pace, Port, PortPlace, ProgramPart, ProgramReport,
+    ProgramWords, RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
+    Unset, Writer,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
 use super::instance::TcuInstance;
+use bounds::TcuBounds;
 use field::TcuField;
 use meaning::Differences;
 
@@ -256,6 +260,13 @@ impl Compiled for TcuProgram {
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
         self.agree(Meaning::Agreed)?;
         Ok(Box::new(TcuField::new(self)))
+    }
+
+    fn in_bounds(&self, graph: &Graph) -> Result<Box<dyn BoundedProgram + '_>, TargetError> {
+        self.agree(Meaning::Agreed)?;
+        Ok(Box::new(
+            TcuBounds::new(self, graph).ok_or_else(|| self.unsupported("verify --bounds in floats"))?,
+        ))
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {

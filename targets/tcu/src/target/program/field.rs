@@ -10,7 +10,8 @@ use npukit_numeric::Element;
 use npukit_target::{Culprit, FieldProgram, FieldValues, Reference, TargetError};
 
 use super::TcuProgram;
-use crate::modular::{self, Run};
+use crate::any_run::AnyRun;
+use crate::modular::{self, Modular};
 use crate::program::Binding;
 use images::ConvertedImages;
 
@@ -51,12 +52,12 @@ impl<'a> TcuField<'a> {
         packed.ok_or_else(|| unfit(told()))
     }
 
-    fn start(&self, inputs: &FieldValues, seed: u64) -> Result<Run<'_>, TargetError> {
-        Run::new(&self.owner.program, &self.packed(inputs)?, seed).map_err(TargetError::failed)
+    fn start(&self, inputs: &FieldValues, seed: u64) -> Result<AnyRun<'_, Modular>, TargetError> {
+        modular::start(&self.owner.program, &self.packed(inputs)?, seed).map_err(TargetError::failed)
     }
 
     /// An output in the model's shape, before the host's steps.
-    fn unpacked(&self, binding: &Binding, run: &Run<'_>) -> Result<FieldTensor, TargetError> {
+    fn unpacked(&self, binding: &Binding, run: &AnyRun<'_, Modular>) -> Result<FieldTensor, TargetError> {
         let vectors = run.output(binding).map_err(TargetError::failed)?;
         let shape = self.owner.port(binding).shape;
         let elements = match &binding.layout {
@@ -67,7 +68,7 @@ impl<'a> TcuField<'a> {
         Ok(FieldTensor { shape, elements })
     }
 
-    fn output(&self, binding: &Binding, run: &Run<'_>) -> Result<FieldTensor, TargetError> {
+    fn output(&self, binding: &Binding, run: &AnyRun<'_, Modular>) -> Result<FieldTensor, TargetError> {
         let steps = self.owner.program.host_steps.iter().filter(|step| step.output == binding.name);
         steps.fold(self.unpacked(binding, run), |tensor, step| {
             let op = Op::from(step.op.clone());
@@ -91,7 +92,7 @@ fn in_vectors(tensor: &FieldTensor, lanes: usize) -> Option<Vec<Element>> {
     Some(packed)
 }
 
-fn unfit(told: String) -> TargetError {
+pub(super) fn unfit(told: String) -> TargetError {
     TargetError::failed(modular::UnfitModel(told))
 }
 

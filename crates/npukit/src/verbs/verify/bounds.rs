@@ -1,0 +1,295 @@
+//! `npu verify --bounds`: errors and saturation for all inputs of their ranges, beside what is observed.
+
+use npukit_graph::Graph;
+use npukit_numeric::{SplitMix64, Tensor};
+use npukit_target::{BoundedProgram, Compiled, Phase, PossibleSaturation, RangeTensor, TargetError};
+use npukit_verify::{Bounding, OutputBound};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::Context;
+use crate::batch::{float, machine};
+use crate::error::Error;
+use crate::inputs::{self, InputFile, Preprocess, Sample, wanted};
+use crate::origin::Origin;
+use crate::samples::Stack;
+
+/// What is asked of errors.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// Samples: inputs are in the least box that holds all, or with a radius about each.
+    pub inputs: Vec<InputFile>,
+    /// What is done to their values.
+    pub preprocess: Preprocess,
+    /// The least and the largest number of every input, where no samples say it.
+    pub range: Option<(f64, f64)>,
+    /// How far inputs may be from a sample.
+    pub radius: Option<f64>,
+    /// Inputs to draw from the ranges and to run, besides the samples.
+    pub random: usize,
+}
+
+/// What is known of errors.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct Report {
+    /// What inputs may be, in words.
+    pub inputs: String,
+    /// Boxes of inputs that the program was run on.
+    pub boxes: usize,
+    /// Whether errors are against the model's constants; if not, against those that the machine has.
+    pub against_model: bool,
+    /// By output.
+    pub outputs: Vec<OutputReport>,
+    /// Inputs that were run on the machine and in floats: samples, and those drawn from the ranges.
+    pub observed_inputs: usize,
+    /// Whether no error that was observed is above its bound; null when none was observed.
+    pub holds: Option<bool>,
+    /// Whether no result can saturate, for any input of the ranges.
+    pub cannot_saturate: bool,
+    /// Results that may saturate, in the order of the instructions.
+    pub saturations: Vec<SaturationReport>,
+    /// Boxes for all inputs of which the first output has its largest element in the same place, in real arithmetic and on
+    /// the machine.
+    pub decided: usize,
+}
+
+/// What is known of an output.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct OutputReport {
+    /// Its name.
+    pub name: String,
+    /// No element is further from real arithmetic, for any input of the ranges; null where nothing is known.
+    pub certified: Option<f64>,
+    /// The largest error of the inputs that were run; null where none was.
+    pub observed: Option<f64>,
+    /// How many times the observed error the certified one is.
+    pub slack: Option<f64>,
+    /// The least number that real arithmetic may have; null where nothing is known.
+    pub least: Option<f64>,
+    /// The largest.
+    pub largest: Option<f64>,
+}
+
+/// A result that may saturate.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct SaturationReport {
+    /// The instruction; null for inputs.
+    pub instruction: Option<usize>,
+    /// Its layer, where that is known.
+    pub layer: Option<String>,
+    /// The lane.
+    pub lane: usize,
+    /// How far below the smallest number it may be; null where nothing is known.
+    pub below: Option<f64>,
+    /// How far above the largest.
+    pub above: Option<f64>,
+}
+
+impl Report {
+    /// For each layer with results that may saturate a sentence with the most that they may be beyond the range.
+    pub fn layers(&self) -> Vec<String> {
+        let mut layers: Vec<(&str, f64, f64)> = Vec::new();
+        for saturation in &self.saturations {
+            // Default: inputs and programs without layers have no name.
+            let name = saturation.layer.as_deref().unwrap_or("");
+            // Default: what nobody knows is without end.
+            let [below, above] =
+                [saturation.below, saturation.above].map(|beyond| beyond.unwrap_or(f64::INFINITY));
+            match layers.iter_mut().find(|(other, ..)| *other == name) {
+                Some(layer) => (layer.1, layer.2) = (layer.1.max(below), layer.2.max(above)),
+                None => layers.push((name, below, above)),
+            }
+        }
+        let sentence = |(name, below, above): (&str, f64, f64)| {
+            let name = if name.is_empty() {
+                "inputs, or a layer without a name".to_owned()
+            } else {
+                format!("`{name}`")
+            };
+            format!("{name}, {above:.4} above the largest number, {below:.4} below the smallest")
+        };
+        layers.into_iter().map(sentence).collect()
+    }
+}
+
+type RangeBox = Vec<(String, RangeTensor)>;
+
+/// Bounds the errors of a program of `origin`'s model.
+pub(super) fn bounds(
+    request: &Request,
+    origin: &Origin,
+    compiled: &dyn Compiled,
+    context: Context<'_>,
+) -> Result<Report, Error> {
+    if !origin.exponents.is_empty() {
+        let target = compiled.report().target;
+        return Err(TargetError::Unsupported { target, verb: "verify --bounds of a rescaled program" }.into());
+    }
+    let program = compiled.in_bounds(&origin.model.simplified)?;
+    let files = &request.inputs;
+    let wanted = wanted::of_program(compiled.inputs(), Some(&origin.model));
+    let samples = match files.is_empty() {
+        true => Vec::new(),
+        false => inputs::samples(files, &wanted, &request.preprocess, context.reader, None)?.samples,
+    };
+    let boxes = boxes(request, &samples, &compiled.inputs());
+    let bounding = bounding(&*program, &boxes)?;
+    let runs = samples.into_iter().chain(drawn(&boxes, request.random)).collect::<Vec<Sample>>();
+    // What the host does after the program is in no bound.
+    let is_comparable = compiled.report().host_steps.is_empty() && program.has_constants_of_model();
+    let observed = match is_comparable && !runs.is_empty() {
+        true => Some(observed(&origin.model.graph, compiled, &runs)?),
+        false => None,
+    };
+    Ok(report(request, &bounding, program.has_constants_of_model(), observed.as_deref(), runs.len()))
+}
+
+/// What inputs may be.
+fn boxes(request: &Request, samples: &[Sample], ports: &[npukit_target::Port]) -> Vec<RangeBox> {
+    let about = |value: f32, radius: f64| (f64::from(value) - radius, f64::from(value) + radius);
+    if samples.is_empty() {
+        let range = request.range.unwrap_or(RANGE);
+        let tensor = |port: &npukit_target::Port| {
+            let count = port.shape.iter().product();
+            (port.name.clone(), RangeTensor { shape: port.shape.clone(), ranges: vec![range; count] })
+        };
+        return vec![ports.iter().map(tensor).collect()];
+    }
+    let around = |sample: &Sample| -> RangeBox {
+        let tensor = |(name, tensor): &(String, Tensor)| {
+            let values = tensor.as_f32().into_iter().flatten();
+            // Default: the least box holds the samples alone.
+            let ranges = values.map(|&value| about(value, request.radius.unwrap_or(0.0))).collect();
+            (name.clone(), RangeTensor { shape: tensor.shape().to_vec(), ranges })
+        };
+        sample.iter().map(tensor).collect()
+    };
+    let all = samples.iter().map(around);
+    if request.radius.is_some() { all.collect() } else { all.reduce(hull).into_iter().collect() }
+}
+
+/// Where neither samples nor a range are given.
+const RANGE: (f64, f64) = (-1.0, 1.0);
+
+/// The least box that holds both.
+fn hull(mut left: RangeBox, right: RangeBox) -> RangeBox {
+    for ((_, left), (_, right)) in left.iter_mut().zip(&right) {
+        for (left, right) in left.ranges.iter_mut().zip(&right.ranges) {
+            *left = (left.0.min(right.0), left.1.max(right.1));
+        }
+    }
+    left
+}
+
+fn bounding(program: &dyn BoundedProgram, boxes: &[RangeBox]) -> Result<Bounding, TargetError> {
+    let phase = Phase::counting("bound", boxes.len());
+    let one = |inputs: &RangeBox| {
+        let bounding = program.run(inputs).map(Bounding::of);
+        phase.advance();
+        bounding
+    };
+    let merged = boxes.par_iter().map(one).try_reduce_with(|left, right| Ok(left.merged(right)));
+    merged.expect("there is a box, if only that of no sample")
+}
+
+/// Inputs that look random, from the boxes in turn.
+fn drawn(boxes: &[RangeBox], count: usize) -> impl Iterator<Item = Sample> {
+    let mut random = SplitMix64::new(1);
+    boxes.iter().cycle().take(count).map(move |inputs| {
+        let mut number = |&(low, high): &(f64, f64)| {
+            let share = (random.bits() >> 11) as f64 / (1_u64 << 53) as f64;
+            (low + share * (high - low)) as f32
+        };
+        let mut tensor = |(name, ranges): &(String, RangeTensor)| {
+            let numbers =
+                ranges.ranges.iter().map(|range| number(range).clamp(range.0 as f32, range.1 as f32));
+            let tensor = Tensor::from_f32(ranges.shape.clone(), numbers.collect());
+            (name.clone(), tensor.expect("as many as the shape says"))
+        };
+        inputs.iter().map(&mut tensor).collect()
+    })
+}
+
+/// For each output of the program its largest error.
+fn observed(graph: &Graph, compiled: &dyn Compiled, runs: &[Sample]) -> Result<Vec<f64>, Error> {
+    let (machine, _) = machine(compiled, runs)?;
+    let float = float(graph, runs)?;
+    let largest = |stack: &Stack| {
+        let other = float.iter().find(|other| other.name == stack.name);
+        let pairs = other.into_iter().flat_map(|other| stack.samples.iter().zip(&other.samples));
+        let numbers = pairs.flat_map(|(left, right)| {
+            left.as_f32().into_iter().flatten().zip(right.as_f32().into_iter().flatten())
+        });
+        numbers.map(|(&left, &right)| (f64::from(left) - f64::from(right)).abs()).fold(0.0, f64::max)
+    };
+    Ok(machine.iter().map(largest).collect())
+}
+
+/// What floats of 24 bits may be from real arithmetic, as a share of an output's largest number.
+const FLOATS: f64 = 1e-5;
+
+fn report(
+    request: &Request,
+    bounding: &Bounding,
+    against_model: bool,
+    observed: Option<&[f64]>,
+    runs: usize,
+) -> Report {
+    let output = |(index, output): (usize, &OutputBound)| {
+        let certified = finite(output.error);
+        let observed = observed.and_then(|observed| observed.get(index).copied());
+        OutputReport {
+            name: output.name.clone(),
+            certified,
+            observed,
+            slack: certified.zip(observed.filter(|&observed| observed > 0.0)).map(|(all, some)| all / some),
+            least: finite(*output.exact.start()),
+            largest: finite(*output.exact.end()),
+        }
+    };
+    let holds = observed.map(|observed| {
+        bounding.outputs.iter().zip(observed).all(|(output, &observed)| {
+            let float = FLOATS * output.exact.start().abs().max(output.exact.end().abs());
+            observed <= output.error + float
+        })
+    });
+    Report {
+        inputs: told(request),
+        boxes: bounding.boxes,
+        against_model,
+        outputs: bounding.outputs.iter().enumerate().map(output).collect(),
+        observed_inputs: if observed.is_some() { runs } else { 0 },
+        holds,
+        cannot_saturate: bounding.saturations.is_empty(),
+        saturations: bounding.saturations.iter().map(saturation).collect(),
+        decided: bounding.decided,
+    }
+}
+
+fn told(request: &Request) -> String {
+    match (request.inputs.is_empty(), request.radius) {
+        (true, _) => {
+            let (low, high) = request.range.unwrap_or(RANGE);
+            format!("all numbers from {low} to {high}")
+        }
+        (false, Some(radius)) => format!("all numbers at most {radius} from those of a sample"),
+        (false, None) => "each number in the range that it has in the samples".to_owned(),
+    }
+}
+
+fn saturation(saturation: &PossibleSaturation) -> SaturationReport {
+    SaturationReport {
+        instruction: saturation.instruction,
+        layer: saturation.layer.clone(),
+        lane: saturation.lane,
+        below: finite(saturation.below),
+        above: finite(saturation.above),
+    }
+}
+
+fn finite(number: f64) -> Option<f64> {
+    number.is_finite().then_some(number)
+}

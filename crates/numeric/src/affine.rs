@@ -1,0 +1,202 @@
+//! Affine forms: ranges that know what they have in common. [`Affine`], made by [`Symbols`].
+//!
+//! A form is `center + sum of coefficient * symbol`, give or take a radius; each symbol is some number from -1 to 1, the
+//! same wherever it stands. Source: L. H. de Figueiredo and J. Stolfi, *Affine arithmetic: concepts and applications*,
+//! 2004.
+
+use std::ops::RangeInclusive;
+
+/// A number of which only this is known: `center`, plus each coefficient times its symbol, give or take `radius`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Affine {
+    center: f64,
+    /// Symbol and coefficient, in the order of the symbols.
+    terms: Vec<(u32, f64)>,
+    radius: f64,
+}
+
+impl Affine {
+    /// Exactly this number.
+    pub const fn constant(center: f64) -> Self {
+        Self { center, terms: Vec::new(), radius: 0.0 }
+    }
+
+    /// Any number: nothing is known.
+    pub const ANY: Self = Self { center: 0.0, terms: Vec::new(), radius: f64::INFINITY };
+
+    /// The same, give or take `radius` more.
+    #[must_use]
+    pub fn widened(mut self, radius: f64) -> Self {
+        self.radius += radius;
+        self
+    }
+
+    /// The same, plus a number.
+    #[must_use]
+    pub fn shifted(mut self, by: f64) -> Self {
+        self.center += by;
+        self
+    }
+
+    /// The number, where it is one.
+    pub fn point(&self) -> Option<f64> {
+        (self.terms.is_empty() && self.radius == 0.0).then_some(self.center)
+    }
+
+    /// How far it may be from its center.
+    pub fn spread(&self) -> f64 {
+        self.terms.iter().map(|(_, coefficient)| coefficient.abs()).sum::<f64>() + self.radius
+    }
+
+    /// Everything it may be.
+    pub fn range(&self) -> RangeInclusive<f64> {
+        let spread = self.spread();
+        self.center - spread..=self.center + spread
+    }
+
+    /// The largest magnitude it may have.
+    pub fn magnitude(&self) -> f64 {
+        self.center.abs() + self.spread()
+    }
+}
+
+/// Symbols, and sums of forms that have them.
+#[derive(Clone, Debug)]
+pub struct Symbols {
+    /// The coefficients of a sum on its way, by symbol: all 0 between sums.
+    coefficients: Vec<f64>,
+    /// Those that a sum has.
+    touched: Vec<u32>,
+    /// Terms that a form may have: the smallest of more become a radius.
+    most: usize,
+}
+
+impl Symbols {
+    /// None so far; a form is to have no more than `most` of them.
+    pub fn new(most: usize) -> Self {
+        Self { coefficients: Vec::new(), touched: Vec::new(), most }
+    }
+
+    /// A number from `low` to `high`, with a symbol of its own; a constant where both are the same.
+    pub fn between(&mut self, low: f64, high: f64) -> Affine {
+        let (center, radius) = (low.midpoint(high), (high - low) / 2.0);
+        let slack = (low.abs() + high.abs()) * f64::EPSILON;
+        if radius == 0.0 { Affine::constant(center) } else { self.around(center, radius).widened(slack) }
+    }
+
+    /// A number at most `radius` from `center`, with a symbol of its own.
+    pub fn around(&mut self, center: f64, radius: f64) -> Affine {
+        let symbol = self.coefficients.len() as u32;
+        self.coefficients.push(0.0);
+        Affine { center, terms: vec![(symbol, radius)], radius: 0.0 }
+    }
+
+    /// The sum of forms, each times a factor. What `f64` may have rounded is in its radius.
+    pub fn sum<'a>(&mut self, forms: impl IntoIterator<Item = (f64, &'a Affine)>) -> Affine {
+        let mut sum = Affine::default();
+        let (mut magnitude, mut operations) = (0.0, 0_u32);
+        for (factor, form) in forms {
+            if factor == 0.0 {
+                continue;
+            }
+            let center = factor * form.center;
+            sum.center += center;
+            sum.radius += factor.abs() * form.radius;
+            magnitude += center.abs();
+            operations += 1;
+            for &(symbol, coefficient) in &form.terms {
+                let place = &mut self.coefficients[symbol as usize];
+                if *place == 0.0 {
+                    self.touched.push(symbol);
+                }
+                let term = factor * coefficient;
+                *place += term;
+                magnitude += term.abs();
+            }
+        }
+        self.collect(&mut sum.terms);
+        let rounded = (magnitude + sum.radius) * f64::from(operations + 1) * f64::EPSILON;
+        sum.radius += rounded + self.reduce(&mut sum.terms);
+        sum
+    }
+
+    /// The coefficients of the sum, in order; they are 0 again afterwards.
+    fn collect(&mut self, terms: &mut Vec<(u32, f64)>) {
+        self.touched.sort_unstable();
+        for symbol in self.touched.drain(..) {
+            let coefficient = std::mem::take(&mut self.coefficients[symbol as usize]);
+            // A coefficient that came to 0 on the way was noted twice.
+            if coefficient != 0.0 {
+                terms.push((symbol, coefficient));
+            }
+        }
+    }
+
+    /// Leaves the largest terms, no more than it may have; what the others come to at most.
+    fn reduce(&self, terms: &mut Vec<(u32, f64)>) -> f64 {
+        if terms.len() <= self.most {
+            return 0.0;
+        }
+        let by_size = |(_, a): &(u32, f64), (_, b): &(u32, f64)| b.abs().total_cmp(&a.abs());
+        if self.most > 0 {
+            terms.select_nth_unstable_by(self.most - 1, by_size);
+        }
+        let rest = terms.drain(self.most..).map(|(_, coefficient)| coefficient.abs());
+        let rest = rest.sum::<f64>() * (1.0 + 1e-12);
+        terms.sort_unstable_by_key(|&(symbol, _)| symbol);
+        rest
+    }
+
+    /// The product of two forms: what is not linear in their symbols is a radius.
+    pub fn product(&mut self, left: &Affine, right: &Affine) -> Affine {
+        if let Some(factor) = right.point() {
+            return self.sum([(factor, left)]);
+        }
+        if let Some(factor) = left.point() {
+            return self.sum([(factor, right)]);
+        }
+        let linear = self.sum([(right.center, left), (left.center, right)]);
+        let both = left.center * right.center;
+        let slack = both.abs() * f64::EPSILON * 4.0;
+        let bent = left.spread() * right.spread() * (1.0 + 1e-12);
+        linear.shifted(-both).widened(bent + slack)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_forms_have_in_common_cancels() {
+        let mut symbols = Symbols::new(8);
+        let x = symbols.between(1.0, 3.0);
+        let y = symbols.between(-1.0, 1.0);
+        let sum = symbols.sum([(1.0, &x), (2.0, &y)]);
+        assert!((sum.spread() - 3.0).abs() < 1e-12);
+        let difference = symbols.sum([(1.0, &sum), (-1.0, &x), (-2.0, &y)]);
+        assert!(difference.magnitude() < 1e-12, "{difference:?}");
+    }
+
+    #[test]
+    fn terms_that_are_too_many_become_a_radius() {
+        let mut symbols = Symbols::new(2);
+        let forms: Vec<Affine> = [4.0, 1.0, 3.0, 2.0].map(|radius| symbols.around(0.0, radius)).into();
+        let sum = symbols.sum(forms.iter().map(|form| (1.0, form)));
+        assert_eq!(sum.terms, [(0, 4.0), (2, 3.0)]);
+        assert!((3.0..3.0001).contains(&sum.radius), "{sum:?}");
+    }
+
+    #[test]
+    fn a_product_holds_every_product() {
+        let mut symbols = Symbols::new(8);
+        let (x, y) = (symbols.between(-1.0, 2.0), symbols.between(3.0, 5.0));
+        let product = symbols.product(&x, &y).range();
+        for corner in [-3.0, -5.0, 6.0, 10.0] {
+            assert!(product.contains(&corner), "{product:?}");
+        }
+        // The square of a number from -1 to 2.
+        let square = symbols.product(&x, &x).range();
+        assert!(square.contains(&0.0) && square.contains(&4.0), "{square:?}");
+    }
+}

@@ -1,0 +1,90 @@
+//! What a program may do for all inputs of their ranges: [`Bounding`].
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use npukit_numeric::{Bounded, Bounds};
+use npukit_target::{BoundedOutput, BoundedRun, PossibleSaturation};
+
+/// What an output may be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputBound {
+    /// Its name.
+    pub name: String,
+    /// Its elements.
+    pub elements: usize,
+    /// The most that the machine's numbers are from those of exact arithmetic; infinite where nothing is known.
+    pub error: f64,
+    /// What exact arithmetic may have.
+    pub exact: RangeInclusive<f64>,
+}
+
+/// What is known of runs on ranges, together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounding {
+    /// How many there were.
+    pub boxes: usize,
+    /// For each output the most that any may have.
+    pub outputs: Vec<OutputBound>,
+    /// Results that may saturate, in the order of the instructions.
+    pub saturations: Vec<PossibleSaturation>,
+    /// Runs whose first output surely has its largest element in one place, in exact arithmetic and on the machine.
+    pub decided: usize,
+}
+
+impl Bounding {
+    /// What is known of one run.
+    pub fn of(mut run: BoundedRun) -> Self {
+        let decided = run.outputs.first().is_some_and(|output| is_decided(&mut run.bounds, &output.elements));
+        Self {
+            boxes: 1,
+            outputs: run.outputs.iter().map(bound).collect(),
+            saturations: run.saturations,
+            decided: decided.into(),
+        }
+    }
+
+    /// What is known of the runs of both, which are of the same program.
+    #[must_use]
+    pub fn merged(self, other: Self) -> Self {
+        let outputs = self.outputs.into_iter().zip(other.outputs).map(|(left, right)| OutputBound {
+            error: left.error.max(right.error),
+            exact: left.exact.start().min(*right.exact.start())..=left.exact.end().max(*right.exact.end()),
+            ..left
+        });
+        let mut saturations: BTreeMap<(Option<usize>, usize), PossibleSaturation> = BTreeMap::new();
+        for new in self.saturations.into_iter().chain(other.saturations) {
+            let place = saturations.entry((new.instruction, new.lane)).or_insert_with(|| new.clone());
+            place.below = place.below.max(new.below);
+            place.above = place.above.max(new.above);
+        }
+        Self {
+            boxes: self.boxes + other.boxes,
+            outputs: outputs.collect(),
+            saturations: saturations.into_values().collect(),
+            decided: self.decided + other.decided,
+        }
+    }
+}
+
+fn bound(output: &BoundedOutput) -> OutputBound {
+    let errors = output.elements.iter().map(Bounded::error);
+    let ranges = output.elements.iter().map(Bounded::exact);
+    let whole = ranges.reduce(|all, next| all.start().min(*next.start())..=all.end().max(*next.end()));
+    OutputBound {
+        name: output.name.clone(),
+        elements: output.elements.len(),
+        error: errors.fold(0.0, f64::max),
+        exact: whole.unwrap_or(0.0..=0.0), // Default: an output without elements.
+    }
+}
+
+/// Whether the largest element is surely the same on both sides, for all inputs.
+fn is_decided(bounds: &mut Bounds, elements: &[Bounded]) -> bool {
+    let middle = |number: &Bounded| number.exact().start() + number.exact().end();
+    let largest = (0..elements.len()).max_by(|&a, &b| middle(&elements[a]).total_cmp(&middle(&elements[b])));
+    largest.is_some_and(|largest| {
+        let others = (0..elements.len()).filter(|&other| other != largest);
+        others.into_iter().all(|other| bounds.is_surely_larger(&elements[largest], &elements[other]))
+    })
+}

@@ -1,0 +1,160 @@
+//! The program on ranges: what `npu verify --bounds` says of saturation and of errors.
+
+use std::collections::BTreeMap;
+
+use npukit_graph::Graph;
+use npukit_numeric::{Beyond, Bounded, Bounds, FixedFormat, NumberFormat};
+use npukit_target::{
+    BoundedOutput, BoundedProgram, BoundedRun, PossibleSaturation, RangeTensor, TargetError,
+};
+
+use super::TcuProgram;
+use crate::any_run::AnyRun;
+use crate::board;
+use crate::config::{Config, DataType};
+use crate::lower::{self, Minimise, Order};
+use crate::op::Op;
+use crate::program::{Binding, Program};
+use crate::ranged::Ranged;
+use crate::state::State;
+
+/// A program, its format, and what its constants are on both sides.
+pub(super) struct TcuBounds<'a> {
+    owner: &'a TcuProgram,
+    format: FixedFormat,
+    constants: Vec<Bounded>,
+    has_constants_of_model: bool,
+}
+
+impl<'a> TcuBounds<'a> {
+    /// None for a program in floats.
+    pub fn new(owner: &'a TcuProgram, graph: &Graph) -> Option<Self> {
+        let NumberFormat::Fixed(format) = owner.program.config.data_type.format() else { return None };
+        let exact = in_floats(owner, graph).map(|twin| twin.constants);
+        let has_constants_of_model = exact.is_some();
+        let machine = |&raw: &i32| f64::from(raw) / format.one() as f64;
+        let constants = match exact {
+            Some(exact) => {
+                let pair = |(&bits, raw): (&i32, &i32)| {
+                    Bounded::constant(f32::from_bits(bits as u32).into(), machine(raw))
+                };
+                exact.iter().zip(&owner.program.constants).map(pair).collect()
+            }
+            None => {
+                let same = |raw: &i32| Bounded::constant(machine(raw), machine(raw));
+                owner.program.constants.iter().map(same).collect()
+            }
+        };
+        Some(Self { owner, format, constants, has_constants_of_model })
+    }
+
+    /// The vectors of all inputs, in the program's order.
+    fn packed(
+        &self,
+        inputs: &[(String, RangeTensor)],
+        bounds: &mut Bounds,
+    ) -> Result<Vec<Vec<Bounded>>, TargetError> {
+        self.owner.program.inputs.iter().map(|binding| self.pack(binding, inputs, bounds)).collect()
+    }
+
+    fn pack(
+        &self,
+        binding: &Binding,
+        inputs: &[(String, RangeTensor)],
+        bounds: &mut Bounds,
+    ) -> Result<Vec<Bounded>, TargetError> {
+        let named = inputs.iter().find(|(name, _)| *name == binding.name).map(|(_, tensor)| tensor);
+        let packed = named.and_then(|tensor| {
+            let layout = binding.layout.as_ref().filter(|layout| layout.model_shape == tensor.shape)?;
+            layout.pack(&tensor.ranges, self.owner.lanes())
+        });
+        let told = || format!("input `{}` has no layout of the model's shape", binding.name);
+        let packed = packed.ok_or_else(|| super::field::unfit(told()))?;
+        Ok(packed.into_iter().map(|(low, high)| bounds.input(low, high)).collect())
+    }
+
+    fn output(&self, binding: &Binding, run: &AnyRun<'_, Ranged>) -> Result<BoundedOutput, TargetError> {
+        let vectors = run.output(binding).map_err(TargetError::failed)?;
+        let layout = binding.layout.as_ref().and_then(|layout| layout.unpack(&vectors, self.owner.lanes()));
+        let told = || format!("output `{}` has no layout", binding.name);
+        let elements = layout.ok_or_else(|| super::field::unfit(told()))?;
+        Ok(BoundedOutput { name: binding.name.clone(), elements })
+    }
+}
+
+impl BoundedProgram for TcuBounds<'_> {
+    fn has_constants_of_model(&self) -> bool {
+        self.has_constants_of_model
+    }
+
+    fn run(&self, inputs: &[(String, RangeTensor)]) -> Result<BoundedRun, TargetError> {
+        let program = &self.owner.program;
+        let mut bounds = Bounds::new(self.format, terms(program));
+        let inputs = self.packed(inputs, &mut bounds)?;
+        let state = State::<Ranged>::with_ledger(&program.config, bounds).map_err(TargetError::failed)?;
+        let mut run = AnyRun::new(program, state, &self.constants, &inputs).map_err(TargetError::failed)?;
+        let mut told = Told::default();
+        run.finish(|state, next| told.note(&mut state.ledger, next)).map_err(TargetError::failed)?;
+        told.note(&mut run.state.ledger, program.instructions.len());
+        let outputs = program.outputs.iter().map(|binding| self.output(binding, &run));
+        let outputs = outputs.collect::<Result<_, _>>()?;
+        Ok(BoundedRun { outputs, saturations: told.saturations(program), bounds: run.state.ledger })
+    }
+}
+
+/// The same program with the model's own constants: of the compiler's orders the one whose instructions are these.
+fn in_floats(owner: &TcuProgram, graph: &Graph) -> Option<Program> {
+    let program = &owner.program;
+    let config = Config { data_type: DataType::Float32, ..program.config.clone() };
+    let strategy = owner.choices.get("strategy").and_then(|name| name.parse().ok());
+    let minimise = Minimise::Clock(board::memory(&program.config, owner.system(), None));
+    [Order::Default, Order::Upstream].into_iter().find_map(|order| {
+        let options =
+            lower::Options { strategy, order, minimise: Some(minimise.clone()), ..lower::Options::default() };
+        let twin = lower::compile(graph, &config, &options).ok()?.program;
+        let is_same =
+            twin.instructions == program.instructions && twin.constants.len() == program.constants.len();
+        is_same.then_some(twin)
+    })
+}
+
+/// Sources of its range and error that a number may know of: fewer where a program is long, so that it takes minutes at most.
+fn terms(program: &Program) -> usize {
+    let lanes = program.config.array_size as u64;
+    let products = program.instructions.iter().map(|op| match op {
+        Op::MatMul { size, .. } => size.saturating_mul(lanes * lanes),
+        _ => 0,
+    });
+    let products = products.fold(1, u64::saturating_add);
+    ((1 << 34) / products).clamp(16, 1 << 14) as usize
+}
+
+/// Results that may saturate, by the instruction that is next and by lane.
+#[derive(Default)]
+struct Told(BTreeMap<(usize, usize), Beyond>);
+
+impl Told {
+    fn note(&mut self, bounds: &mut Bounds, next: usize) {
+        for (lane, beyond) in bounds.take_beyond() {
+            let worst = self.0.entry((next, lane)).or_default();
+            worst.below = worst.below.max(beyond.below);
+            worst.above = worst.above.max(beyond.above);
+        }
+    }
+
+    fn saturations(self, program: &Program) -> Vec<PossibleSaturation> {
+        let layers = program.layer_of_each();
+        let saturation = |((next, lane), Beyond { below, above }): ((usize, usize), Beyond)| {
+            let instruction = next.checked_sub(1);
+            let layer = instruction.and_then(|index| program.layers.get(layers[index]));
+            PossibleSaturation {
+                instruction,
+                layer: layer.map(|layer| layer.name.clone()),
+                lane,
+                below,
+                above,
+            }
+        };
+        self.0.into_iter().map(saturation).collect()
+    }
+}
