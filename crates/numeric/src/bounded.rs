@@ -11,12 +11,19 @@ use crate::format::FixedFormat;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounded(Option<Arc<Pair>>);
 
-/// The number of exact arithmetic, and what the machine's is more.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The number of exact arithmetic, what the machine's is more, and what that may be.
+#[derive(Clone, Debug, PartialEq)]
 struct Pair {
     exact: Affine,
     error: Affine,
+    machine: RangeInclusive<f64>,
 }
+
+static ZERO: Pair = Pair {
+    exact: Affine::constant(0.0),
+    error: Affine::constant(0.0),
+    machine: RangeInclusive::new(0.0, 0.0),
+};
 
 /// How far, and on which side, results may leave a format.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -53,8 +60,12 @@ pub struct Bounds {
 }
 
 impl Bounded {
-    fn new(exact: Affine, error: Affine) -> Self {
-        Self(Some(Arc::new(Pair { exact, error })))
+    fn new(exact: Affine, error: Affine, machine: RangeInclusive<f64>) -> Self {
+        Self(Some(Arc::new(Pair { exact, error, machine })))
+    }
+
+    fn pair(&self) -> &Pair {
+        self.0.as_deref().unwrap_or(&ZERO) // Default: 0 on both sides.
     }
 
     /// A constant of the model, and what the machine has for it.
@@ -62,12 +73,12 @@ impl Bounded {
         if exact == 0.0 && machine == 0.0 {
             return Self::default();
         }
-        Self::new(Affine::constant(exact), Affine::constant(machine - exact))
+        Self::new(Affine::constant(exact), Affine::constant(machine - exact), machine..=machine)
     }
 
     /// Nothing is known of the number of exact arithmetic.
     pub fn any() -> Self {
-        Self::new(Affine::ANY, Affine::ANY)
+        Self::new(Affine::ANY, Affine::ANY, f64::NEG_INFINITY..=f64::INFINITY)
     }
 
     fn is_zero(&self) -> bool {
@@ -76,18 +87,19 @@ impl Bounded {
 
     /// What exact arithmetic may have.
     pub fn exact(&self) -> RangeInclusive<f64> {
-        self.0.as_ref().map_or(0.0..=0.0, |pair| pair.exact.range())
+        self.pair().exact.range()
     }
 
     /// The most that the machine's number is from that; infinite where nothing is known.
     pub fn error(&self) -> f64 {
-        self.0.as_ref().map_or(0.0, |pair| pair.error.magnitude())
+        self.pair().error.magnitude()
     }
 
-    /// The machine's number, where it is always the same.
-    fn machine_point(&self) -> Option<f64> {
-        let Some(pair) = &self.0 else { return Some(0.0) };
-        Some(pair.exact.point()? + pair.error.point()?)
+    /// What exact arithmetic has and what the machine has, where these are always the same.
+    fn points(&self) -> Option<(f64, f64)> {
+        let pair = self.pair();
+        let exact = pair.exact.point()?;
+        Some((exact, exact + pair.error.point()?))
     }
 }
 
@@ -129,9 +141,8 @@ impl Bounds {
     }
 
     fn summed<const N: usize>(&mut self, numbers: [(f64, &Bounded); N]) -> (Affine, Affine) {
-        let pairs = numbers.map(|(factor, number)| (factor, number.0.as_deref()));
-        let pairs = pairs.into_iter().filter_map(|(factor, pair)| Some((factor, pair?)));
-        let exact = self.symbols.sum(pairs.clone().map(|(factor, pair)| (factor, &pair.exact)));
+        let pairs = numbers.map(|(factor, number)| (factor, number.pair()));
+        let exact = self.symbols.sum(pairs.map(|(factor, pair)| (factor, &pair.exact)));
         let error = self.symbols.sum(pairs.map(|(factor, pair)| (factor, &pair.error)));
         (exact, error)
     }
@@ -172,33 +183,45 @@ impl Bounds {
             return left.clone();
         }
         let (exact, error) = self.summed([(1.0, left), (factor, right)]);
-        Bounded::new(exact, error)
+        self.in_format(exact, error)
+    }
+
+    /// A number that the machine can have.
+    fn in_format(&mut self, exact: Affine, error: Affine) -> Bounded {
+        let machine = self.machine(&exact, &error);
+        let [smallest, largest] = Beyond::limits(self.format);
+        let machine = machine.start().clamp(smallest, largest)..=machine.end().clamp(smallest, largest);
+        Bounded::new(exact, error, machine)
+    }
+
+    /// What the machine's number may be, by its parts.
+    fn machine(&mut self, exact: &Affine, error: &Affine) -> RangeInclusive<f64> {
+        self.symbols.sum([(1.0, exact), (1.0, error)]).range()
     }
 
     /// Whether `left` is larger than `right` in exact arithmetic and on the machine, whatever the inputs are.
     pub fn is_surely_larger(&mut self, left: &Bounded, right: &Bounded) -> bool {
         let (exact, error) = self.summed([(1.0, left), (-1.0, right)]);
-        let machine = self.symbols.sum([(1.0, &exact), (1.0, &error)]);
-        *exact.range().start() > 0.0 && *machine.range().start() > 0.0
+        *exact.range().start() > 0.0 && *self.machine(&exact, &error).start() > 0.0
     }
 
     /// The number without its sign. The machine leaves the smallest number of its format as it is.
     pub fn abs(&mut self, number: &Bounded) -> Bounded {
         let (exact, error) = self.summed([(-1.0, number)]);
-        let machine = self.symbols.sum([(-1.0, &exact), (-1.0, &error)]).range();
-        let magnitude = self.max(number, &Bounded::new(exact, error));
-        let smallest = self.format.min() as f64 / self.format.one() as f64;
-        if *machine.start() > smallest {
+        let opposite = self.in_format(exact, error);
+        let magnitude = self.max(number, &opposite);
+        let [smallest, _] = Beyond::limits(self.format);
+        if *number.pair().machine.start() > smallest {
             return magnitude;
         }
-        let unchanged = Bounded::new(Affine::default(), Affine::default().widened(-2.0 * smallest));
-        self.exactly(&magnitude, 1.0, &unchanged)
+        let Pair { exact, error, .. } = magnitude.pair().clone();
+        self.in_format(exact, error.widened(-2.0 * smallest))
     }
 
     /// A number that is 1 or 0 on both sides, whichever.
     pub fn truth(&mut self) -> Bounded {
         let exact = self.symbols.between(0.0, 1.0);
-        Bounded::new(exact, self.symbols.around(0.0, 1.0))
+        Bounded::new(exact, self.symbols.around(0.0, 1.0), 0.0..=1.0)
     }
 
     /// `left * right`, rounded and saturated at `place`.
@@ -214,34 +237,39 @@ impl Bounds {
         factors: impl Iterator<Item = (&'a Bounded, &'a Bounded)> + Clone,
     ) -> Bounded {
         let factors = factors.filter(|(left, right)| !left.is_zero() && !right.is_zero());
-        let mut parts: Vec<(Affine, Affine)> = Vec::new();
-        let mut roundings = 0;
-        for (left, right) in factors {
-            parts.push(self.product(left, right));
-            let is_whole = |number: &Bounded| number.machine_point().is_some_and(|x| x.fract() == 0.0);
-            roundings += u32::from(!is_whole(left) && !is_whole(right));
-        }
-        if parts.is_empty() {
+        if factors.clone().next().is_none() {
             return start.clone();
         }
-        let zero = Pair::default();
-        let first = start.0.as_deref().unwrap_or(&zero); // Default: it begins with 0.
-        let partial_sums_fit = self.fit(first, &parts);
-        if !partial_sums_fit {
-            return self.one_by_one(place, start, &parts);
+        if !self.fit(start.pair(), factors.clone()) {
+            return self.one_by_one(place, start, factors);
         }
-        let rounding = self.symbols.around(0.0, f64::from(roundings) * self.half_step());
-        let exacts = parts.iter().map(|(exact, _)| (1.0, exact)).chain([(1.0, &first.exact)]);
-        let exact = self.symbols.sum(exacts);
-        let errors = parts.iter().map(|(_, error)| error).chain([&first.error, &rounding]);
-        let error = self.symbols.sum(errors.map(|error| (1.0, error)));
-        Bounded::new(exact, error)
+        let is_rounded = |(left, right): &(&Bounded, &Bounded)| !is_whole(left) && !is_whole(right);
+        let roundings = factors.clone().filter(is_rounded).count() as f64;
+        let rounding = self.symbols.around(0.0, roundings * self.half_step());
+        let (mut scaled, mut others) = (Vec::new(), Vec::new());
+        for (left, right) in factors {
+            match (left.points(), right.points()) {
+                (_, Some(factor)) => scaled.push((factor, left.pair())),
+                (Some(factor), _) => scaled.push((factor, right.pair())),
+                _ => others.push(self.product(left, right)),
+            }
+        }
+        let first = start.pair();
+        let exacts = scaled.iter().map(|((exact, _), pair)| (*exact, &pair.exact));
+        let exacts = exacts.chain(others.iter().map(|(exact, _)| (1.0, exact)));
+        let exact = self.symbols.sum(exacts.chain([(1.0, &first.exact)]));
+        // (x + d) w' - x w = d w' + x (w' - w)
+        let errors = scaled
+            .iter()
+            .flat_map(|((exact, machine), pair)| [(*machine, &pair.error), (machine - exact, &pair.exact)]);
+        let errors = errors.chain(others.iter().map(|(_, error)| (1.0, error)));
+        let error = self.symbols.sum(errors.chain([(1.0, &first.error), (1.0, &rounding)]));
+        self.in_format(exact, error)
     }
 
     /// The exact product, and what the machine's is more before it is rounded.
     fn product(&mut self, left: &Bounded, right: &Bounded) -> (Affine, Affine) {
-        let zero = Pair::default();
-        let [l, r] = [left, right].map(|number| number.0.as_deref().unwrap_or(&zero)); // Default: 0.
+        let (l, r) = (left.pair(), right.pair());
         let exact = self.symbols.product(&l.exact, &r.exact);
         // (x + d)(y + e) - xy = (x + d) e + d y
         let machine = self.symbols.sum([(1.0, &l.exact), (1.0, &l.error)]);
@@ -250,41 +278,45 @@ impl Bounds {
         (exact, self.symbols.sum([(1.0, &first), (1.0, &second)]))
     }
 
-    /// Whether all partial sums are surely in the format, by their ranges alone.
-    fn fit(&self, first: &Pair, parts: &[(Affine, Affine)]) -> bool {
-        let ends = |exact: &Affine, error: &Affine| {
-            let (exact, error) = (exact.range(), error.range());
-            (exact.start() + error.start(), exact.end() + error.end())
-        };
-        let (mut low, mut high) = ends(&first.exact, &first.error);
-        parts.iter().all(|(exact, error)| {
-            let (below, above) = ends(exact, error);
-            low += below - self.half_step();
-            high += above + self.half_step();
-            Beyond::of(self.format, &(low..=high)).is_none()
+    /// Whether all partial sums are surely in the format, by the ranges of the machine's numbers alone.
+    fn fit<'a>(&self, first: &Pair, factors: impl Iterator<Item = (&'a Bounded, &'a Bounded)>) -> bool {
+        let (mut low, mut high) = (*first.machine.start(), *first.machine.end());
+        let mut factors = factors;
+        factors.all(|(left, right)| {
+            let product = times(&left.pair().machine, &right.pair().machine);
+            low += product.start() - self.half_step();
+            high += product.end() + self.half_step();
+            // Of what may be anything, the product with 0 is no number.
+            (high - low).is_finite() && Beyond::of(self.format, &(low..=high)).is_none()
         })
     }
 
     /// The sum as the machine makes it, each partial sum with a range of its own.
-    fn one_by_one(&mut self, place: usize, start: &Bounded, parts: &[(Affine, Affine)]) -> Bounded {
-        let half_step = self.half_step();
-        parts.iter().fold(start.clone(), |sum, (exact, error)| {
-            let error = error.clone().widened(half_step);
-            let part = Bounded::new(exact.clone(), error);
-            self.combined(place, [(1.0, &sum), (1.0, &part)])
+    fn one_by_one<'a>(
+        &mut self,
+        place: usize,
+        start: &Bounded,
+        factors: impl Iterator<Item = (&'a Bounded, &'a Bounded)>,
+    ) -> Bounded {
+        factors.fold(start.clone(), |sum, (left, right)| {
+            let (exact, error) = self.product(left, right);
+            let before = sum.pair();
+            let exact = self.symbols.sum([(1.0, &before.exact), (1.0, &exact)]);
+            let error = self.symbols.sum([(1.0, &before.error), (1.0, &error)]);
+            self.saturated(place, exact, error.widened(self.half_step()))
         })
     }
 
     /// What is in the format of a number at `place`.
     fn saturated(&mut self, place: usize, exact: Affine, error: Affine) -> Bounded {
-        let machine = self.symbols.sum([(1.0, &exact), (1.0, &error)]).range();
+        let machine = self.machine(&exact, &error);
         let beyond = Beyond::of(self.format, &machine);
         if beyond.is_none() {
-            return Bounded::new(exact, error);
+            return Bounded::new(exact, error, machine);
         }
         self.beyond.push((place, beyond));
         let error = self.clamped_error(&exact, error, &machine, beyond);
-        Bounded::new(exact, error)
+        self.in_format(exact, error)
     }
 
     /// The error of a number that was clamped: as before, give or take what was cut off, or what the format has left of the
@@ -304,9 +336,9 @@ impl Bounds {
         if error.spread() + radius < anew.spread() { error.shifted(center).widened(radius) } else { anew }
     }
 
-    /// The larger of a number and 0; none where that surely is the number.
+    /// The larger of a difference of two numbers and 0; none where that surely is the difference.
     fn rectified(&mut self, exact: Affine, error: Affine) -> Option<Bounded> {
-        let machine = self.symbols.sum([(1.0, &exact), (1.0, &error)]).range();
+        let machine = self.machine(&exact, &error);
         let real = exact.range();
         if *real.start() >= 0.0 && *machine.start() >= 0.0 {
             return None;
@@ -318,7 +350,8 @@ impl Bounds {
             return Some(Bounded::any());
         }
         let error = self.rectified_error(&real, &error);
-        Some(Bounded::new(self.rectified_exact(&exact), error))
+        let machine = machine.start().max(0.0)..=machine.end().max(0.0);
+        Some(Bounded::new(self.rectified_exact(&exact), error, machine))
     }
 
     /// The larger of an exact number and 0: a band about the chord.
@@ -354,6 +387,18 @@ impl Bounds {
         let band = self.symbols.around(from.midpoint(to), (to - from) / 2.0 + slack);
         self.symbols.sum([(slope, error), (1.0, &band)])
     }
+}
+
+/// Whether the machine always has the same number, without fraction: what it multiplies is not rounded.
+fn is_whole(number: &Bounded) -> bool {
+    number.points().is_some_and(|(_, machine)| machine.fract() == 0.0)
+}
+
+/// All products of numbers of two ranges.
+fn times(left: &RangeInclusive<f64>, right: &RangeInclusive<f64>) -> RangeInclusive<f64> {
+    let ends = [left.start() * right.start(), left.start() * right.end(), left.end() * right.start()];
+    let last = left.end() * right.end();
+    ends.iter().fold(last, |low, &end| low.min(end))..=ends.iter().fold(last, |high, &end| high.max(end))
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ fn terms(program: &Program) -> usize {
         _ => 0,
     });
     let products = products.fold(1, u64::saturating_add);
-    ((1 << 34) / products).clamp(16, 1 << 14) as usize
+    ((1 << 32) / products).clamp(16, 4096) as usize
 }
 
 /// Results that may saturate, by the instruction that is next and by lane.
