@@ -22,6 +22,7 @@ mod host;
 mod host_cmd;
 mod isa;
 mod lab;
+mod lints;
 mod listing;
 mod lower;
 mod machine;
