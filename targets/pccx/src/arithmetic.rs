@@ -6,11 +6,11 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 use std::iter::Sum;
-use std::ops::{Add, Mul, Sub};
+use std::ops::{Add, Mul, Range, Sub};
 use std::sync::Arc;
 
 use npukit_graph::quantise::rows::{Int4Rows, RowsError};
-use npukit_graph::{EvalError, Graph, Op, Operator, ValueInfo};
+use npukit_graph::{Op, Operator, ValueInfo};
 use npukit_numeric::{BlockRow, Tensor, block_product};
 
 use crate::bf16::{NAN, bf, bf_of_double, val};
@@ -116,10 +116,14 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     fn window(scalars: usize, seed: Option<u64>) -> Self::Window;
     /// Units of 16 bytes of a window.
     fn units(window: &Self::Window) -> u64;
-    /// Reads scalars from the scalar `first` on; none beyond the end.
-    fn load(window: &Self::Window, first: usize, count: usize) -> Option<Vec<Self::Scalar>>;
-    /// Writes scalars from the scalar `first` on; none beyond the end.
-    fn save(window: &mut Self::Window, first: usize, scalars: &[Self::Scalar]) -> Option<()>;
+    /// Scalars of a window; none where some lie beyond its end.
+    fn load(window: &Self::Window, place: Range<usize>) -> Option<impl Iterator<Item = Self::Scalar>>;
+    /// Writes scalars to a place of a window, as far as there are any; none where it ends beyond the window.
+    fn save(
+        window: &mut Self::Window,
+        place: Range<usize>,
+        scalars: impl Iterator<Item = Self::Scalar>,
+    ) -> Option<()>;
 
     /// A constant of the host.
     fn constant(tensor: &Arc<Tensor>) -> Self::Slot;
@@ -130,7 +134,7 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     /// A value's numbers; none of a value that has no floats.
     fn floats(slot: &Self::Slot) -> Option<Cow<'_, [Self::Real]>>;
     /// A value's numbers as they go into a window; none of a value that has no floats.
-    fn sent(slot: &Self::Slot) -> Option<Vec<Self::Scalar>>;
+    fn sent(slot: &Self::Slot) -> Option<impl Iterator<Item = Self::Scalar>>;
     /// A value of these numbers; none when they are not as many.
     fn filled(info: &ValueInfo, values: Vec<Self::Real>) -> Option<Self::Slot>;
     /// The results of a node.
@@ -139,12 +143,6 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     ///
     /// Why there are none.
     fn computed(op: &Op, operands: &[Self::Slot]) -> Result<Vec<Self::Slot>, NodeError>;
-    /// Whether inputs are those of the graph.
-    ///
-    /// # Errors
-    ///
-    /// They are not.
-    fn fit(graph: &Graph, inputs: &[Self::Slot]) -> Result<(), EvalError>;
     /// Rows of 4 bits for `rows` rows of `columns` values.
     ///
     /// # Errors
@@ -309,13 +307,13 @@ impl Arithmetic for Bits {
         (window.len() / WORD_BYTES) as u64
     }
 
-    fn load(window: &Vec<u8>, first: usize, count: usize) -> Option<Vec<u16>> {
-        let bytes = window.get(2 * first..)?.get(..2 * count)?;
-        Some(bytes.as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair)).collect())
+    fn load(window: &Vec<u8>, place: Range<usize>) -> Option<impl Iterator<Item = u16>> {
+        let bytes = window.get(2 * place.start..2 * place.end)?;
+        Some(bytes.as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair)))
     }
 
-    fn save(window: &mut Vec<u8>, first: usize, scalars: &[u16]) -> Option<()> {
-        let bytes = window.get_mut(2 * first..)?.get_mut(..2 * scalars.len())?;
+    fn save(window: &mut Vec<u8>, place: Range<usize>, scalars: impl Iterator<Item = u16>) -> Option<()> {
+        let bytes = window.get_mut(2 * place.start..2 * place.end)?;
         for (pair, scalar) in bytes.as_chunks_mut().0.iter_mut().zip(scalars) {
             *pair = scalar.to_le_bytes();
         }
@@ -338,8 +336,8 @@ impl Arithmetic for Bits {
         slot.as_f32().map(Cow::Borrowed)
     }
 
-    fn sent(slot: &Arc<Tensor>) -> Option<Vec<u16>> {
-        Some(slot.as_f32()?.iter().map(|&value| bf(value)).collect())
+    fn sent(slot: &Arc<Tensor>) -> Option<impl Iterator<Item = u16>> {
+        Some(slot.as_f32()?.iter().map(|&value| bf(value)))
     }
 
     fn filled(info: &ValueInfo, values: Vec<f32>) -> Option<Arc<Tensor>> {
@@ -350,11 +348,6 @@ impl Arithmetic for Bits {
     fn computed(op: &Op, operands: &[Arc<Tensor>]) -> Result<Vec<Arc<Tensor>>, NodeError> {
         let operands: Vec<&Tensor> = operands.iter().map(Arc::as_ref).collect();
         Ok(op.eval(&operands)?.into_iter().map(Arc::new).collect())
-    }
-
-    fn fit(graph: &Graph, inputs: &[Arc<Tensor>]) -> Result<(), EvalError> {
-        let inputs: Vec<Tensor> = inputs.iter().map(|tensor| Tensor::clone(tensor)).collect();
-        npukit_graph::eval::check_inputs(graph, &inputs)
     }
 
     fn quantised(rows: usize, columns: usize, values: &[f32]) -> Result<Rows<Self>, RowsError> {

@@ -1,18 +1,20 @@
 //! Machine and host over a prime field: [`Modular`]. Nothing is rounded; an element stands for the real value.
 //!
-//! What the engines take of an activation is the activation. Rows that the host quantises in a run have a scale that is
-//! an element nothing is known of but the row, so that codes and scale must meet again. A function of CVO is the same
+//! What the engines take of an activation is a share of it, [`KEPT`], so that what they leave is something. Rows that the
+//! host quantises in a run have a scale that is an element nothing is known of but the row, so that codes and scale must
+//! meet again. A function of CVO is the same
 //! element for the same function and argument; a reciprocal is the inverse. Words of weights that MEMCPY brings to L2
 //! are elements that stand for 16 bits, and for no number.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use npukit_graph::field::{FieldTensor, Images, NoImage, Operand, Operands, apply, key};
-use npukit_graph::op::{BinaryKind, GeluForm, UnaryKind};
+use npukit_graph::op::{GeluForm, UnaryKind};
 use npukit_graph::quantise::rows::RowsError;
-use npukit_graph::{EvalError, Graph, Op, Operator, Value, ValueInfo};
+use npukit_graph::{Op, Operator, Value, ValueInfo};
 use npukit_numeric::{BLOCK, Element, Products, Tensor};
 
 use crate::arithmetic::{Arithmetic, NodeError, Rows};
@@ -25,6 +27,9 @@ use crate::weights::{WeightError, WeightImage};
 /// Elements of the field of 2^61 - 1 in place of numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modular;
+
+/// The share of an activation that the engines' 8 bits keep: nothing depends on which one it is.
+pub(crate) const KEPT: f32 = 1.0 - 1.0 / 256.0;
 
 /// Keys of what is opaque.
 const PATTERN: u64 = 0x6269_7473;
@@ -68,6 +73,7 @@ fn law(function: CvoFunc, x: Element) -> Element {
     match function {
         // Default: the reciprocal of 0 is 0.
         CvoFunc::Recip => x.inverse().unwrap_or_default(),
+        CvoFunc::Relu => x.relu(),
         _ => Element::hashed(key(function.name()), [x]),
     }
 }
@@ -121,9 +127,10 @@ impl Arithmetic for Modular {
         image: &FieldImage,
         within: Option<&[Element]>,
     ) -> Vec<Element> {
+        let kept = image_of(KEPT);
         let row = |x: &[Element]| {
             let sum = |(i, codes): (usize, &[Element])| {
-                let sum = Products::of(x, codes);
+                let sum = Products::of(x, codes) * kept;
                 within.and_then(|factors| factors.get(i)).map_or(sum, |&factor| sum * factor)
             };
             image.codes.chunks_exact(k).enumerate().map(sum).collect::<Vec<_>>()
@@ -213,12 +220,16 @@ impl Arithmetic for Modular {
         (window.len() / WORD_LANES) as u64
     }
 
-    fn load(window: &Vec<Element>, first: usize, count: usize) -> Option<Vec<Element>> {
-        Some(window.get(first..)?.get(..count)?.to_vec())
+    fn load(window: &Vec<Element>, place: Range<usize>) -> Option<impl Iterator<Item = Element>> {
+        Some(window.get(place)?.iter().copied())
     }
 
-    fn save(window: &mut Vec<Element>, first: usize, scalars: &[Element]) -> Option<()> {
-        window.get_mut(first..)?.get_mut(..scalars.len())?.copy_from_slice(scalars);
+    fn save(
+        window: &mut Vec<Element>,
+        place: Range<usize>,
+        scalars: impl Iterator<Item = Element>,
+    ) -> Option<()> {
+        window.get_mut(place)?.iter_mut().zip(scalars).for_each(|(place, scalar)| *place = scalar);
         Some(())
     }
 
@@ -247,13 +258,12 @@ impl Arithmetic for Modular {
     }
 
     /// Constants are rounded as they are sent.
-    fn sent(slot: &Operand) -> Option<Vec<Element>> {
-        match slot {
-            Operand::Field(tensor) => Some(tensor.elements.clone()),
-            Operand::Constant(tensor) => {
-                Some(tensor.as_f32()?.iter().map(|&value| image_of(val(bf(value)))).collect())
-            }
-        }
+    fn sent(slot: &Operand) -> Option<impl Iterator<Item = Element>> {
+        let (elements, constants) = match slot {
+            Operand::Field(tensor) => (&tensor.elements[..], &[][..]),
+            Operand::Constant(tensor) => (&[][..], tensor.as_f32()?),
+        };
+        Some(elements.iter().copied().chain(constants.iter().map(|&value| image_of(val(bf(value))))))
     }
 
     fn filled(info: &ValueInfo, elements: Vec<Element>) -> Option<Operand> {
@@ -264,16 +274,6 @@ impl Arithmetic for Modular {
 
     fn computed(op: &Op, operands: &[Operand]) -> Result<Vec<Operand>, NodeError> {
         Ok(apply(op, operands, &Laws)?)
-    }
-
-    fn fit(graph: &Graph, inputs: &[Operand]) -> Result<(), EvalError> {
-        let zeros = |slot: &Operand| {
-            let shape = Self::shape(slot).to_vec();
-            let count = shape.iter().product();
-            Tensor::from_f32(shape, vec![0.0; count]).ok()
-        };
-        let zeros: Vec<Tensor> = inputs.iter().filter_map(zeros).collect();
-        npukit_graph::eval::check_inputs(graph, &zeros)
     }
 
     /// The scale of a row is a hash of the row, of which each code is a part.
@@ -321,13 +321,6 @@ impl Images for Laws {
 
     /// What the host computes with the reference evaluator is the same function of the same operands, whatever it is.
     fn operator(&self, op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<FieldTensor>, NoImage>> {
-        if let Op::Relu(_) = op {
-            let relu = |x: &FieldTensor| FieldTensor {
-                shape: x.shape.clone(),
-                elements: x.elements.iter().map(|&x| law(CvoFunc::Relu, x)).collect(),
-            };
-            return Some(operands.field(0).map(|x| vec![relu(&x)]));
-        }
         let found = if hides(op) { Err(NoImage::Operator) } else { operands.applied(op) };
         Some(found.or_else(|reason| opaque(op, operands).ok_or(reason)))
     }
@@ -336,11 +329,7 @@ impl Images for Laws {
 /// Whether results do not depend on all of the operands, whatever these are: a wrong one could stay unseen. Programs of
 /// this target take such operators as they are, and need no law of theirs.
 fn hides(op: &Op) -> bool {
-    match op {
-        Op::LeakyRelu(_) | Op::PRelu(_) | Op::Clip(_) | Op::MaxPool(_) => true,
-        Op::Binary(binary) => matches!(binary.kind, BinaryKind::Max | BinaryKind::Min),
-        _ => false,
-    }
+    matches!(op, Op::Unary(unary) if matches!(unary.kind, UnaryKind::ThresholdedRelu { .. }))
 }
 
 /// Results that depend on the operator and on all of its operands.

@@ -156,6 +156,7 @@ impl Session<'_> {
     /// [`RunError::Step`], [`RunError::Node`] and the others when a host operation cannot be done: a slot
     /// without a value, a window or rows that are not there.
     pub fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, RunError> {
+        npukit_graph::eval::check_inputs(&self.host.graph, inputs)?;
         let inputs = inputs.iter().map(|tensor| Arc::new(tensor.clone())).collect();
         let outputs = self.run_slots(inputs, &mut |_, _| ())?;
         Ok(outputs.into_iter().map(Arc::unwrap_or_clone).collect())
@@ -178,13 +179,14 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         Ok(Self { program, host, machine, slots, images, known, products: 0, banks: Banks::default() })
     }
 
-    /// As [`Session::run`], of values of the arithmetic; `observe` sees the machine before each instruction.
+    /// As [`Session::run`], of values of the arithmetic that are those of the graph's inputs; `observe` sees the machine
+    /// before each instruction.
     pub(crate) fn run_slots(
         &mut self,
         inputs: Vec<A::Slot>,
         observe: &mut dyn FnMut(&Machine<A>, usize),
     ) -> Result<Vec<A::Slot>, RunError> {
-        self.begin(inputs)?;
+        self.begin(inputs);
         let phase = Phase::detail("run instructions", self.program.code.len());
         let mut index = 0;
         for (before, range) in self.program.segments() {
@@ -201,13 +203,11 @@ impl<'a, A: Arithmetic> Session<'a, A> {
     }
 
     /// The host has its inputs and nothing else; the list of weights begins anew.
-    fn begin(&mut self, inputs: Vec<A::Slot>) -> Result<(), RunError> {
-        A::fit(&self.host.graph, &inputs)?;
+    fn begin(&mut self, inputs: Vec<A::Slot>) {
         self.machine.unbind_weights();
         self.slots = self.host.graph.inputs.iter().copied().zip(inputs).collect();
         self.images.clear();
         (self.products, self.banks) = (0, Banks::default());
-        Ok(())
     }
 
     /// Instructions between two host operations.
@@ -308,8 +308,8 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         let values: usize = info.ok_or(StepError::Missing { index, what: "slot", number: slot.0, count })?;
         let beyond = self.beyond(index, Direction::L2ToHost, window, unit, values);
         let content = self.machine.host_window(Direction::L2ToHost, window);
-        let scalars = content.and_then(|content| A::load(content, unit as usize * WORD_LANES, values));
-        let values = scalars.ok_or(beyond)?.into_iter().map(A::value).collect();
+        let scalars = content.and_then(|content| A::load(content, place(unit, values)));
+        let values = scalars.ok_or(beyond)?.map(A::value).collect();
         self.fill(index, slot, values)
     }
 
@@ -339,17 +339,28 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         unit: u32,
     ) -> Result<(), RunError> {
         let held = self.slot(index, slot)?;
+        let count = A::shape(&held).iter().product();
+        // Default: without a part it is all of them.
+        let part = part.unwrap_or(0..count);
+        if part.end > count {
+            return Err(self.wrong(index, slot, &held, "more elements"));
+        }
         let values = A::sent(&held).ok_or_else(|| self.wrong(index, slot, &held, "floats"))?;
-        let values = part.map_or(Some(&values[..]), |part| values.get(part));
-        let values = values.ok_or_else(|| self.wrong(index, slot, &held, "more elements"))?;
-        self.save(index, window, unit, values)
+        self.save(index, window, unit, part.len(), values.skip(part.start))
     }
 
     /// Scalars go into a window for MEMCPY to fetch.
-    fn save(&mut self, index: usize, window: u32, unit: u32, scalars: &[A::Scalar]) -> Result<(), RunError> {
-        let beyond = self.beyond(index, Direction::HostToL2, window, unit, scalars.len());
+    fn save(
+        &mut self,
+        index: usize,
+        window: u32,
+        unit: u32,
+        count: usize,
+        scalars: impl Iterator<Item = A::Scalar>,
+    ) -> Result<(), RunError> {
+        let beyond = self.beyond(index, Direction::HostToL2, window, unit, count);
         let content = self.machine.host_window(Direction::HostToL2, window);
-        content.and_then(|content| A::save(content, unit as usize * WORD_LANES, scalars)).ok_or(beyond)
+        content.and_then(|content| A::save(content, place(unit, count), scalars)).ok_or(beyond)
     }
 
     /// That so many scalars do not lie in a window.
@@ -440,7 +451,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
     fn bring(&mut self, index: usize, number: u32, window: u32, unit: u32) -> Result<(), RunError> {
         let image = self.image(index, number)?;
         let lanes = A::lanes(&image).ok_or(RunError::Unpacked { index, number })?;
-        self.save(index, window, unit, &lanes)
+        self.save(index, window, unit, lanes.len(), lanes.iter().copied())
     }
 
     /// The vectors of `tokens` in a matrix of a slot, quantised to a row each, and how many features a vector has.
@@ -495,6 +506,12 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         self.images.insert(image, Arc::new(weights));
         Ok(())
     }
+}
+
+/// So many scalars of a window from a unit on.
+const fn place(unit: u32, scalars: usize) -> Range<usize> {
+    let first = unit as usize * WORD_LANES;
+    first..first + scalars
 }
 
 /// Along which axis of a matrix the tokens follow each other.

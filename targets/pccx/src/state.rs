@@ -1,6 +1,7 @@
 //! Architectural state: [`State`], what an instruction can read and change.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use npukit_sim::Flat;
@@ -111,31 +112,32 @@ impl<A: Arithmetic> State<A> {
     pub fn values_mut(&mut self, address: u32, values: usize) -> &mut [A::Scalar] {
         &mut self.l2.vectors_mut(address.into(), words_of(values))[..values]
     }
+}
 
-    /// A host window that has `words` units from `address` on, and its scalar there.
-    ///
-    /// # Errors
-    ///
-    /// [`FaultKind::HostRange`] when the window is not bound, or ends before.
-    pub fn window(
-        &mut self,
-        direction: Direction,
-        window: u32,
-        address: u32,
-        words: u64,
-    ) -> Result<(&mut A::Window, usize), FaultKind> {
-        let found = self.windows.get_mut(&(direction, window));
-        let window_units = found.as_deref().map(A::units);
-        let fits = window_units.is_some_and(|units| u64::from(address) + words <= units);
-        let first = address as usize * WORD_LANES;
-        found.filter(|_| fits).map(|window| (window, first)).ok_or(FaultKind::HostRange {
-            direction,
-            window,
-            address,
-            words,
-            window_units,
-        })
-    }
+/// A host window that has `words` units from `address` on, and its scalars there.
+///
+/// # Errors
+///
+/// [`FaultKind::HostRange`] when the window is not bound, or ends before.
+pub(crate) fn window<A: Arithmetic>(
+    windows: &mut BTreeMap<(Direction, u32), A::Window>,
+    direction: Direction,
+    window: u32,
+    address: u32,
+    words: u64,
+) -> Result<(&mut A::Window, Range<usize>), FaultKind> {
+    let found = windows.get_mut(&(direction, window));
+    let window_units = found.as_deref().map(A::units);
+    let fits = window_units.is_some_and(|units| u64::from(address) + words <= units);
+    let first = address as usize * WORD_LANES;
+    let place = || first..first + words as usize * WORD_LANES;
+    found.filter(|_| fits).map(|window| (window, place())).ok_or(FaultKind::HostRange {
+        direction,
+        window,
+        address,
+        words,
+        window_units,
+    })
 }
 
 /// L2 words of `values` values.

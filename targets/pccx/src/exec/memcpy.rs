@@ -1,10 +1,10 @@
 //! MEMCPY. Source: specification 4.3.
 
 use crate::arithmetic::Arithmetic;
-use crate::config::{WORD_BYTES, WORD_LANES};
+use crate::config::WORD_BYTES;
 use crate::fault::{Direction, FaultKind};
 use crate::op::{Cache, Device, Memcpy};
-use crate::state::{State, upstream_words, words_of};
+use crate::state::{State, upstream_words, window, words_of};
 
 /// Moves whole words, the tail of the last one too.
 ///
@@ -24,16 +24,19 @@ pub fn memcpy<A: Arithmetic>(state: &mut State<A>, strict: bool, memcpy: &Memcpy
     match (memcpy.from_device, memcpy.to_device) {
         (Device::Host, Device::Npu) => {
             state.check_l2("dest_addr", dest_addr, words)?;
-            let (from, first) = state.window(Direction::HostToL2, src_addr, aux_addr, words)?;
-            let values = A::load(from, first, words as usize * WORD_LANES);
-            let Some(values) = values else { return Ok(()) };
-            state.l2.vectors_mut(dest_addr.into(), words).copy_from_slice(&values);
+            let State { l2, windows, .. } = state;
+            let (from, place) = window::<A>(windows, Direction::HostToL2, src_addr, aux_addr, words)?;
+            let values = A::load(from, place).into_iter().flatten();
+            l2.vectors_mut(dest_addr.into(), words)
+                .iter_mut()
+                .zip(values)
+                .for_each(|(to, value)| *to = value);
         }
         (Device::Npu, Device::Host) => {
             state.check_l2("src_addr", src_addr, words)?;
-            let values = state.l2.vectors(src_addr.into(), words).to_vec();
-            let (to, first) = state.window(Direction::L2ToHost, dest_addr, aux_addr, words)?;
-            A::save(to, first, &values);
+            let State { l2, windows, .. } = state;
+            let (to, place) = window::<A>(windows, Direction::L2ToHost, dest_addr, aux_addr, words)?;
+            A::save(to, place, l2.vectors(src_addr.into(), words).iter().copied());
         }
         (Device::Npu, Device::Npu) => {
             state.check_l2("src_addr", src_addr, words)?;

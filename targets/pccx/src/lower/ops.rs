@@ -30,7 +30,7 @@ use super::options::{Isa, Norms, Options, Rotations};
 use super::reason::HostReason;
 use crate::config::WORD_LANES;
 use crate::op::CvoFunc;
-use live::Live;
+pub use live::Live;
 use movement::{Run, movement};
 
 /// What a step computes. Operands are the step's, constants stand here.

@@ -44,7 +44,9 @@ pub fn reference(
     let layers = Layers::new(graph, options, config.l2_words);
     let mut graph = layers.graph.clone();
     graph.nodes.clear();
-    let mut builder = Builder { graph, constants, weights: Weights::default(), roots: Vec::new() };
+    let (two_bytes, l2_words) = (layers.two_byte_activations, layers.l2_words);
+    let weights = Weights::default();
+    let mut builder = Builder { graph, constants, two_bytes, l2_words, weights, roots: Vec::new() };
     layers.steps.iter().try_for_each(|step| builder.step(&layers, step))?;
     Ok(builder.graph)
 }
@@ -53,6 +55,9 @@ pub fn reference(
 struct Builder {
     graph: Graph,
     constants: Constants,
+    /// Whether products take 16 bits of their activations.
+    two_bytes: bool,
+    l2_words: usize,
     weights: Weights,
     /// Roots of norms whose quotients come later, and what they are here, `[rows, 1]`.
     roots: Vec<(ValueId, ValueId)>,
@@ -65,7 +70,8 @@ impl Builder {
             return self.as_it_is(node);
         };
         let made = match &step.work {
-            Work::Host(_) | Work::Move(_) | Work::Live(_) => return self.as_it_is(node),
+            Work::Host(_) | Work::Move(_) => return self.as_it_is(node),
+            Work::Live(live) => self.live(live, &step.operands)?,
             Work::Product(product) => self.product(product, &step.operands)?,
             Work::Convolution(convolution) => self.convolution(convolution, node, first)?,
             Work::Attention(attention) => self.attention(attention)?,

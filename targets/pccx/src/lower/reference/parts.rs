@@ -4,8 +4,10 @@ use npukit_graph::op::{BinaryKind, ReduceKind, UnaryKind};
 use npukit_graph::{Node, Op, ValueId};
 
 use super::{Builder, Constants};
+use crate::config::WORD_LANES;
 use crate::lower::LowerError;
-use crate::lower::ops::{Attention, Convolution, Norm, Product, Rotary};
+use crate::lower::ops::{Attention, Convolution, Live, Norm, Product, Rotary};
+use crate::modular::KEPT;
 
 impl Builder {
     /// The weights of a product as `[k, n]` in front of factors of `n` results: codes and scales, or the model's.
@@ -31,6 +33,51 @@ impl Builder {
         Ok([weights, vec![product.alpha; n]])
     }
 
+    /// What engines make of a product of exact activations, of `k` values a row: they take as many rows at once as `chunks`
+    /// say, or each chunk of one number again and again.
+    pub(super) fn by_engines(
+        &mut self,
+        y: ValueId,
+        chunks: &[usize],
+        k: usize,
+    ) -> Result<ValueId, LowerError> {
+        if self.constants == Constants::Exact {
+            return Ok(y);
+        }
+        // What is left of an activation is taken as well.
+        let share = |&rows: &usize| match self.two_bytes && (rows == 1 || k.is_multiple_of(WORD_LANES)) {
+            true => KEPT * (2.0 - KEPT),
+            false => KEPT,
+        };
+        let shares: Vec<f32> = match chunks {
+            [rows] => vec![share(rows)],
+            _ => chunks.iter().flat_map(|rows| vec![share(rows); *rows]).collect(),
+        };
+        let shares = self.exactly(&[shares.len(), 1], shares)?;
+        self.binary(BinaryKind::Mul, y, shares)
+    }
+
+    /// That no rows of a product are computed otherwise than the others, for they are alone in what L2 holds of them.
+    fn check_tiles(&self, product: &Product) -> Result<(), LowerError> {
+        let [m, k, n] = product.size;
+        let is_whole = k.is_multiple_of(WORD_LANES) || m % WORD_LANES != 1 || m == 1;
+        let is_small = m * (k + n) / WORD_LANES < self.l2_words / 2;
+        match self.two_bytes && !is_whole && !is_small {
+            true => {
+                Err(LowerError::Fault("a comparison of a last row alone with 16 bits of its activations"))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Products of two values that change, matrix by matrix.
+    pub(super) fn live(&mut self, live: &Live, operands: &[ValueId]) -> Result<ValueId, LowerError> {
+        let &[left, right] = operands else { return Err(LowerError::Fault("a product of two")) };
+        let [rows, k, _] = live.size;
+        let y = self.matmul(left, right)?;
+        self.by_engines(y, &[rows], k)
+    }
+
     pub(super) fn product(&mut self, product: &Product, operands: &[ValueId]) -> Result<ValueId, LowerError> {
         let &[x, ref others @ ..] = operands else { return Err(LowerError::Fault("a product")) };
         let [_, k, n] = product.size;
@@ -49,7 +96,10 @@ impl Builder {
         factors: &[f32],
         others: &[ValueId],
     ) -> Result<ValueId, LowerError> {
-        let [m, _, n] = product.size;
+        let [m, k, n] = product.size;
+        self.check_tiles(product)?;
+        let rows = if product.softmax { 1 } else { m };
+        let y = self.by_engines(y, &[rows], k)?;
         let factors = self.exactly(&[n], factors.to_vec())?;
         let mut y = self.binary(BinaryKind::Mul, y, factors)?;
         let added = match (others.first().filter(|_| product.adds), product.bias) {
@@ -120,10 +170,12 @@ impl Builder {
             let keys = self.matrix(attention.keys, features, true, *key)?;
             let keys = self.gather(keys, 1, &tokens)?;
             let scores = self.matmul(own, keys)?;
+            let scores = self.by_engines(scores, &[1], features)?;
             let chances = self.chances(attention, scores, rows, &tokens)?;
             let values = self.matrix(attention.values, wide, false, *value)?;
             let values = self.gather(values, 0, &tokens)?;
-            parts.push(self.matmul(chances, values)?);
+            let context = self.matmul(chances, values)?;
+            parts.push(self.by_engines(context, &[1], tokens.len())?);
             order.extend(rows);
         }
         let all = self.concat(&parts)?;
@@ -229,7 +281,13 @@ impl Builder {
         }
         let turning = self.exactly(&[head, head], turning)?;
         let turned = self.matmul(x, turning)?;
-        let mut parts = [x, turned];
+        let chunks: Vec<usize> = match rotary.by_products {
+            true => rotary.positions.chunk_by(|a, b| a == b).map(<[usize]>::len).collect(),
+            false => vec![rotary.positions.len()],
+        };
+        let turned = self.by_engines(turned, &chunks, head)?;
+        let own = if rotary.by_products { self.by_engines(x, &chunks, head)? } else { x };
+        let mut parts = [own, turned];
         for (part, table) in parts.iter_mut().zip([rotary.cosines, rotary.sines]) {
             // Scales of products are not rounded.
             let table = if rotary.by_products { table } else { self.operand(table)? };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use npukit_graph::Graph;
 use npukit_graph::field::{FieldTensor, Images, Operand};
 use npukit_numeric::Element;
-use npukit_target::{Culprit, FieldProgram, FieldValues, Reference, TargetError};
+use npukit_target::{Culprit, FieldProgram, FieldValues, Reference, References, TargetError};
 
 use super::PccxProgram;
 use crate::arithmetic::Arithmetic;
@@ -15,6 +15,7 @@ use crate::machine::Machine;
 use crate::modular::{Laws, Modular};
 use crate::runtime::Session;
 
+mod assumptions;
 mod culprit;
 #[cfg(test)]
 mod tests;
@@ -88,11 +89,18 @@ impl FieldProgram for PccxField<'_> {
         &Laws
     }
 
-    fn references(&self, graph: &Graph) -> Result<Vec<Reference>, TargetError> {
-        let (config, options) = (&self.owner.config, self.options()?);
-        let made = |constants| reference(config, graph, &options, constants).map_err(TargetError::failed);
-        let [graph, unrounded] = [made(Constants::Machine)?, made(Constants::Exact)?];
-        Ok(vec![Reference { order: String::new(), graph, unrounded }])
+    fn references<'b>(&'b self, graph: &'b Graph) -> References<'b> {
+        let reference = || {
+            let (config, options) = (&self.owner.config, self.options()?);
+            let made = |constants| reference(config, graph, &options, constants).map_err(TargetError::failed);
+            let [graph, unrounded] = [made(Constants::Machine)?, made(Constants::Exact)?];
+            Ok(Reference { order: String::new(), graph, unrounded })
+        };
+        Box::new(std::iter::once_with(reference))
+    }
+
+    fn assumptions(&self, _: &Graph) -> Vec<String> {
+        assumptions::of(&self.owner.executable.program)
     }
 
     fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError> {
