@@ -1,5 +1,6 @@
 //! The reference machine: [`Machine`]. Values bit by bit; no notion of time, and so none of `async`.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use npukit_sim::Fault;
@@ -143,6 +144,16 @@ impl<A: Arithmetic> Machine<A> {
         let seed = self.seed.map(|seed| seed ^ u64::from(number));
         self.state.windows.insert((direction, number), A::window(bytes / 2, seed));
         Ok(())
+    }
+
+    /// Scalars of a window; none where some lie beyond its end, or there is no such window.
+    pub(crate) fn in_window(
+        &self,
+        direction: Direction,
+        number: u32,
+        place: Range<usize>,
+    ) -> Option<impl Iterator<Item = A::Scalar>> {
+        A::load(self.state.windows.get(&(direction, number))?, place)
     }
 
     /// A window, for the host.

@@ -112,6 +112,18 @@ pub enum RunError {
     Inputs(#[from] EvalError),
 }
 
+/// What comes next in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// A host operation.
+    Host(usize),
+    /// An instruction.
+    Instruction(usize),
+}
+
+/// Sees a run before each of its moments.
+pub(crate) type Observer<'o, A> = dyn FnMut(&Session<'_, A>, Moment) + 'o;
+
 /// Values of the host by slot.
 type Slots<A> = BTreeMap<ValueId, <A as Arithmetic>::Slot>;
 
@@ -179,18 +191,19 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         Ok(Self { program, host, machine, slots, images, known, products: 0, banks: Banks::default() })
     }
 
-    /// As [`Session::run`], of values of the arithmetic that are those of the graph's inputs; `observe` sees the machine
-    /// before each instruction.
+    /// As [`Session::run`], of values of the arithmetic that are those of the graph's inputs; `observe` sees what there is
+    /// before each host operation and instruction.
     pub(crate) fn run_slots(
         &mut self,
         inputs: Vec<A::Slot>,
-        observe: &mut dyn FnMut(&Machine<A>, usize),
+        observe: &mut Observer<'_, A>,
     ) -> Result<Vec<A::Slot>, RunError> {
         self.begin(inputs);
         let phase = Phase::detail("run instructions", self.program.code.len());
         let mut index = 0;
         for (before, range) in self.program.segments() {
             for op in before {
+                observe(self, Moment::Host(index));
                 self.step(index, &HostStep::decode(index, op)?)?;
                 index += 1;
             }
@@ -211,11 +224,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
     }
 
     /// Instructions between two host operations.
-    fn execute(
-        &mut self,
-        range: Range<usize>,
-        observe: &mut dyn FnMut(&Machine<A>, usize),
-    ) -> Result<(), RunError> {
+    fn execute(&mut self, range: Range<usize>, observe: &mut Observer<'_, A>) -> Result<(), RunError> {
         let ops = &self.program.code[range.clone()];
         for op in ops {
             self.banks.step(op);
@@ -232,10 +241,9 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         }
         let within =
             |fault: Fault<FaultKind>| Fault { instruction: fault.instruction + range.start, ..fault };
-        let machine = &mut *self.machine;
         let done = npukit_sim::run(ops, &mut |_| (), |index, op| {
-            observe(machine, range.start + index);
-            machine.step(op)
+            observe(self, Moment::Instruction(range.start + index));
+            self.machine.step(op)
         });
         Ok(done.map_err(within)?)
     }
@@ -250,6 +258,17 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         Some(image)
     }
 
+    /// The machine, between two moments.
+    pub(crate) fn machine(&self) -> &Machine<A> {
+        self.machine
+    }
+
+    /// What a slot holds, constants too.
+    pub(crate) fn held(&self, id: ValueId) -> Option<A::Slot> {
+        let constant = || self.host.graph.values.get(id.0 as usize)?.constant.as_ref().map(A::constant);
+        self.slots.get(&id).cloned().or_else(constant)
+    }
+
     fn name(&self, id: ValueId) -> String {
         self.host.graph.values.get(id.0 as usize).map_or_else(|| id.0.to_string(), |value| value.name.clone())
     }
@@ -258,8 +277,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         let count = self.host.graph.values.len();
         let value = self.host.graph.values.get(id.0 as usize);
         let value = value.ok_or(StepError::Missing { index, what: "slot", number: id.0, count })?;
-        let filled = self.slots.get(&id).cloned().or_else(|| value.constant.as_ref().map(A::constant));
-        filled.ok_or_else(|| RunError::Empty { index, slot: value.name.clone() })
+        self.held(id).ok_or_else(|| RunError::Empty { index, slot: value.name.clone() })
     }
 
     fn wrong(&self, index: usize, id: ValueId, slot: &A::Slot, legal: &str) -> RunError {

@@ -13,7 +13,7 @@ use crate::arithmetic::Arithmetic;
 use crate::lower::{Constants, Options, reference};
 use crate::machine::Machine;
 use crate::modular::{Laws, Modular};
-use crate::runtime::Session;
+use crate::runtime::{Observer, Session};
 
 mod assumptions;
 mod culprit;
@@ -54,12 +54,12 @@ impl PccxField<'_> {
         graph.inputs.iter().map(slot).collect()
     }
 
-    /// Runs the program; `observe` sees the machine before each instruction.
+    /// Runs the program; `observe` sees what there is before each host operation and instruction.
     fn run_observed(
         &self,
         inputs: &FieldValues,
         seed: u64,
-        observe: &mut dyn FnMut(&Machine<Modular>, usize),
+        observe: &mut Observer<'_, Modular>,
     ) -> Result<Vec<(String, FieldTensor)>, TargetError> {
         let slots = self.slots(inputs)?;
         let config = &self.owner.config;
