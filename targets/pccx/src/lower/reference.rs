@@ -30,17 +30,57 @@ pub enum Constants {
     Exact,
 }
 
+/// Why there is no graph that a program computes.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ReferenceError {
+    /// Weights that are no weights of the machine.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    /// Rotations by sines of the machine.
+    #[error(
+        "sines and cosines that the machine computes itself (`rotations=npu`) are not compared with a model's"
+    )]
+    OwnSines,
+    /// A product whose rows go in parts, of which the last is one row.
+    #[error("a last row of {inputs} values, of which alone 16 bits are taken, is not compared")]
+    LastRow {
+        /// Values of a row.
+        inputs: usize,
+    },
+    /// 4 bits that are not those of their weight.
+    #[error(
+        "weights `{name}`: code {code} with scale {scale} of input {input} and result {output} is not the nearest to {weight}"
+    )]
+    Code {
+        /// The weights.
+        name: String,
+        /// Which input.
+        input: usize,
+        /// Which result.
+        output: usize,
+        /// What the model has there.
+        weight: f32,
+        /// What the program has.
+        code: f32,
+        /// The scale of the result.
+        scale: f32,
+    },
+    /// A step that has no such form.
+    #[error("the comparison has no form of {0}: a fault of npukit")]
+    Unmade(&'static str),
+}
+
 /// The graph that a program for `graph` computes.
 ///
 /// # Errors
 ///
-/// Weights that are no weights of the machine; [`LowerError::Fault`] for a step that has no such form.
+/// [`ReferenceError`]
 pub fn reference(
     config: &Config,
     graph: &Graph,
     options: &Options,
     constants: Constants,
-) -> Result<Graph, LowerError> {
+) -> Result<Graph, ReferenceError> {
     let layers = Layers::new(graph, options, config.l2_words);
     let mut graph = layers.graph.clone();
     graph.nodes.clear();
@@ -64,7 +104,7 @@ struct Builder {
 }
 
 impl Builder {
-    fn step(&mut self, layers: &Layers, step: &Step) -> Result<(), LowerError> {
+    fn step(&mut self, layers: &Layers, step: &Step) -> Result<(), ReferenceError> {
         let node = layers.graph.node(step.last());
         let (&[first, ..], &[result, ..]) = (&step.operands[..], &step.results[..]) else {
             return self.as_it_is(node);
@@ -105,7 +145,9 @@ impl Builder {
                 self.binary(BinaryKind::Mul, x, factor)?
             }
             Work::Binary(kind) => {
-                let &[left, right, ..] = &step.operands[..] else { return Err(LowerError::Fault("a sum")) };
+                let &[left, right, ..] = &step.operands[..] else {
+                    return Err(ReferenceError::Unmade("a sum"));
+                };
                 let (left, right) = (self.operand(left)?, self.operand(right)?);
                 self.binary(*kind, left, right)?
             }
@@ -117,13 +159,13 @@ impl Builder {
     }
 
     /// A node of the model; what it makes of constants alone is a constant.
-    fn as_it_is(&mut self, node: &Node) -> Result<(), LowerError> {
+    fn as_it_is(&mut self, node: &Node) -> Result<(), ReferenceError> {
         let constants: Option<Vec<&Tensor>> =
             node.inputs.iter().map(|&id| self.graph.constant(id).map(AsRef::as_ref)).collect();
         let results = constants.filter(|all| !all.is_empty()).map(|all| node.op.eval(&all));
         match results {
             Some(results) => {
-                let results = results.map_err(|_| LowerError::Fault("constants"))?;
+                let results = results.map_err(|_| ReferenceError::Unmade("constants"))?;
                 for (&id, tensor) in node.outputs.iter().zip(results) {
                     self.graph.values[id.0 as usize].constant = Some(tensor.into());
                 }
@@ -134,21 +176,21 @@ impl Builder {
     }
 
     /// The result of a node of its own.
-    fn make(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> Result<ValueId, LowerError> {
+    fn make(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> Result<ValueId, ReferenceError> {
         let name = format!("reference {}", self.graph.values.len());
         let made = self.graph.add_node(name.clone(), op.into(), inputs.to_vec(), &[&name]);
-        made.ok().and_then(|made| made.first().copied()).ok_or(LowerError::Fault("a reference"))
+        made.ok().and_then(|made| made.first().copied()).ok_or(ReferenceError::Unmade("a reference"))
     }
 
-    fn binary(&mut self, kind: BinaryKind, left: ValueId, right: ValueId) -> Result<ValueId, LowerError> {
+    fn binary(&mut self, kind: BinaryKind, left: ValueId, right: ValueId) -> Result<ValueId, ReferenceError> {
         self.make(Binary { kind }, &[left, right])
     }
 
-    fn unary(&mut self, kind: UnaryKind, x: ValueId) -> Result<ValueId, LowerError> {
+    fn unary(&mut self, kind: UnaryKind, x: ValueId) -> Result<ValueId, ReferenceError> {
         self.make(Unary { kind }, &[x])
     }
 
-    fn reshape(&mut self, x: ValueId, shape: &[usize]) -> Result<ValueId, LowerError> {
+    fn reshape(&mut self, x: ValueId, shape: &[usize]) -> Result<ValueId, ReferenceError> {
         if self.graph.shape(x) == shape {
             return Ok(x);
         }
@@ -156,41 +198,42 @@ impl Builder {
     }
 
     /// The elements of an operand, `row` to a row.
-    fn rows(&mut self, id: ValueId, row: usize) -> Result<ValueId, LowerError> {
+    fn rows(&mut self, id: ValueId, row: usize) -> Result<ValueId, ReferenceError> {
         let x = self.operand(id)?;
         let count: usize = self.graph.shape(x).iter().product();
         self.reshape(x, &[count / row.max(1), row])
     }
 
     /// A sum over the last axis, which stays.
-    fn reduce(&mut self, kind: ReduceKind, x: ValueId) -> Result<ValueId, LowerError> {
+    fn reduce(&mut self, kind: ReduceKind, x: ValueId) -> Result<ValueId, ReferenceError> {
         let last = self.graph.shape(x).len().saturating_sub(1);
         self.make(Reduce { kind, axes: vec![last], keep_dims: true }, &[x])
     }
 
     /// Elements of an axis.
-    fn gather(&mut self, x: ValueId, axis: usize, places: &[usize]) -> Result<ValueId, LowerError> {
+    fn gather(&mut self, x: ValueId, axis: usize, places: &[usize]) -> Result<ValueId, ReferenceError> {
         let numbers: Vec<i64> = places.iter().map(|&place| place as i64).collect();
         let tensor = Tensor::new(vec![numbers.len()], TensorData::I64(numbers));
-        let tensor = tensor.map_err(|_| LowerError::Fault("places"))?;
+        let tensor = tensor.map_err(|_| ReferenceError::Unmade("places"))?;
         let name = format!("reference {}", self.graph.values.len());
         let places = self.graph.add_constant(name, tensor);
         self.make(Gather { axis }, &[x, places])
     }
 
-    fn concat(&mut self, parts: &[ValueId]) -> Result<ValueId, LowerError> {
+    fn concat(&mut self, parts: &[ValueId]) -> Result<ValueId, ReferenceError> {
         if let &[part] = parts { Ok(part) } else { self.make(Concat { axis: 0 }, parts) }
     }
 
     /// A constant of these numbers as they are.
-    fn exactly(&mut self, shape: &[usize], values: Vec<f32>) -> Result<ValueId, LowerError> {
-        let tensor = Tensor::from_f32(shape.to_vec(), values).map_err(|_| LowerError::Fault("a constant"))?;
+    fn exactly(&mut self, shape: &[usize], values: Vec<f32>) -> Result<ValueId, ReferenceError> {
+        let tensor =
+            Tensor::from_f32(shape.to_vec(), values).map_err(|_| ReferenceError::Unmade("a constant"))?;
         let name = format!("reference {}", self.graph.values.len());
         Ok(self.graph.add_constant(name, tensor))
     }
 
     /// A constant that goes to L2.
-    fn sent(&mut self, shape: &[usize], values: &[f32]) -> Result<ValueId, LowerError> {
+    fn sent(&mut self, shape: &[usize], values: &[f32]) -> Result<ValueId, ReferenceError> {
         let sent = |&value: &f32| match self.constants {
             Constants::Machine => val(bf(value)),
             Constants::Exact => value,
@@ -199,18 +242,18 @@ impl Builder {
         self.exactly(shape, values)
     }
 
-    fn number(&mut self, value: f32) -> Result<ValueId, LowerError> {
+    fn number(&mut self, value: f32) -> Result<ValueId, ReferenceError> {
         self.sent(&[1], &[value])
     }
 
     /// An operand of the machine.
-    fn operand(&mut self, id: ValueId) -> Result<ValueId, LowerError> {
+    fn operand(&mut self, id: ValueId) -> Result<ValueId, ReferenceError> {
         let Some(tensor) = self.graph.constant(id).cloned() else { return Ok(id) };
-        let values = tensor.as_f32().ok_or(LowerError::Fault("an operand"))?;
+        let values = tensor.as_f32().ok_or(ReferenceError::Unmade("an operand"))?;
         self.sent(tensor.shape(), values)
     }
 
-    fn function(&mut self, function: CvoFunc, x: ValueId) -> Result<ValueId, LowerError> {
+    fn function(&mut self, function: CvoFunc, x: ValueId) -> Result<ValueId, ReferenceError> {
         let kind = match function {
             CvoFunc::Exp => UnaryKind::Exp,
             CvoFunc::Sqrt => UnaryKind::Sqrt,
@@ -221,14 +264,14 @@ impl Builder {
             CvoFunc::Recip => UnaryKind::Reciprocal,
             CvoFunc::Relu => return self.make(Relu, &[x]),
             CvoFunc::ReduceSum | CvoFunc::Scale | CvoFunc::Mul => {
-                return Err(LowerError::Fault("a function"));
+                return Err(ReferenceError::Unmade("a function"));
             }
         };
         self.unary(kind, x)
     }
 
     /// `1 / (1 + e^(-alpha x))`
-    fn sigmoid(&mut self, x: ValueId, alpha: f32) -> Result<ValueId, LowerError> {
+    fn sigmoid(&mut self, x: ValueId, alpha: f32) -> Result<ValueId, ReferenceError> {
         let (minus, one) = (self.number(-alpha)?, self.number(1.0)?);
         let scaled = self.binary(BinaryKind::Mul, x, minus)?;
         let power = self.unary(UnaryKind::Exp, scaled)?;
@@ -237,7 +280,7 @@ impl Builder {
     }
 
     /// The softmax of each row; of scores with a cap no largest is taken off.
-    fn softmax(&mut self, mut x: ValueId, shifted: bool) -> Result<ValueId, LowerError> {
+    fn softmax(&mut self, mut x: ValueId, shifted: bool) -> Result<ValueId, ReferenceError> {
         if shifted {
             let largest = self.reduce(ReduceKind::Max, x)?;
             x = self.binary(BinaryKind::Sub, x, largest)?;
@@ -248,7 +291,7 @@ impl Builder {
         self.binary(BinaryKind::Mul, powers, share)
     }
 
-    fn matmul(&mut self, left: ValueId, right: ValueId) -> Result<ValueId, LowerError> {
+    fn matmul(&mut self, left: ValueId, right: ValueId) -> Result<ValueId, ReferenceError> {
         self.make(MatMul, &[left, right])
     }
 }

@@ -2,35 +2,66 @@
 
 use npukit_graph::op::{BinaryKind, ReduceKind, UnaryKind};
 use npukit_graph::{Node, Op, ValueId};
+use npukit_numeric::Tensor;
 
-use super::{Builder, Constants};
+use super::{Builder, Constants, ReferenceError};
 use crate::config::WORD_LANES;
-use crate::lower::LowerError;
 use crate::lower::ops::{Attention, Convolution, Live, Norm, Product, Rotary};
 use crate::modular::KEPT;
 
+/// Whether a code of 4 bits is the nearest to a weight; the last ones also stand for what is beyond them.
+fn is_nearest(code: f32, weight: f32, scale: f32) -> bool {
+    // Scales are rounded, too.
+    const HALF: f32 = 0.501;
+    let exact = weight / scale;
+    let is_beyond = code.abs() >= 7.0 && exact / code >= 1.0;
+    // All weights of a row are 0.
+    scale == 0.0 && weight == 0.0 || (exact - code).abs() <= HALF || is_beyond
+}
+
 impl Builder {
     /// The weights of a product as `[k, n]` in front of factors of `n` results: codes and scales, or the model's.
-    fn weights(&mut self, product: &Product) -> Result<[Vec<f32>; 2], LowerError> {
-        let [_, k, n] = product.size;
+    fn weights(&mut self, product: &Product) -> Result<[Vec<f32>; 2], ReferenceError> {
+        let [.., n] = product.size;
         let floats = |id: ValueId| {
             let tensor = self.graph.constant(id).cloned();
-            tensor.ok_or(LowerError::Fault("weights"))
+            tensor.ok_or(ReferenceError::Unmade("weights"))
         };
         let tensor = floats(product.weights)?;
         let gain = product.gain.map(floats).transpose()?;
-        if self.constants == Constants::Machine {
-            let name = format!("weights of {:?} times {:?}", product.weights, product.gain);
-            return self.weights.codes_of(&name, &tensor, gain.as_deref(), product);
+        let own = self.model_weights(product, &tensor, gain.as_deref())?;
+        if self.constants == Constants::Exact {
+            return Ok([own, vec![product.alpha; n]]);
         }
-        let values = tensor.as_f32().ok_or(LowerError::Fault("weights"))?;
-        let gain = gain.as_ref().map(|gain| gain.as_f32().ok_or(LowerError::Fault("gains"))).transpose()?;
+        let name = format!("weights of {:?} times {:?}", product.weights, product.gain);
+        let [codes, factors] = self.weights.codes_of(&name, &tensor, gain.as_deref(), product)?;
+        for (place, (&code, &weight)) in codes.iter().zip(&own).enumerate() {
+            let (input, output) = (place / n, place % n);
+            let (scale, weight) = (factors[output], weight * product.alpha);
+            if !is_nearest(code, weight, scale) {
+                let name = self.graph.value(product.weights).name.clone();
+                return Err(ReferenceError::Code { name, input, output, weight, code, scale });
+            }
+        }
+        Ok([codes, factors])
+    }
+
+    /// The weights of a product as the model has them, `[k, n]`, with gains.
+    fn model_weights(
+        &self,
+        product: &Product,
+        tensor: &Tensor,
+        gain: Option<&Tensor>,
+    ) -> Result<Vec<f32>, ReferenceError> {
+        let [_, k, n] = product.size;
+        let values = tensor.as_f32().ok_or(ReferenceError::Unmade("weights"))?;
+        let gain = gain.map(|gain| gain.as_f32().ok_or(ReferenceError::Unmade("gains"))).transpose()?;
         let weight = |input: usize, output: usize| {
             let place = if product.by_rows { output * k + input } else { input * n + output };
             values[place] * gain.map_or(1.0, |gain| gain[input])
         };
-        let weights = (0..k).flat_map(|input| (0..n).map(move |output| weight(input, output))).collect();
-        Ok([weights, vec![product.alpha; n]])
+        let weight = &weight;
+        Ok((0..k).flat_map(|input| (0..n).map(move |output| weight(input, output))).collect())
     }
 
     /// What engines make of a product of exact activations, of `k` values a row: they take as many rows at once as `chunks`
@@ -40,7 +71,7 @@ impl Builder {
         y: ValueId,
         chunks: &[usize],
         k: usize,
-    ) -> Result<ValueId, LowerError> {
+    ) -> Result<ValueId, ReferenceError> {
         if self.constants == Constants::Exact {
             return Ok(y);
         }
@@ -58,28 +89,30 @@ impl Builder {
     }
 
     /// That no rows of a product are computed otherwise than the others, for they are alone in what L2 holds of them.
-    fn check_tiles(&self, product: &Product) -> Result<(), LowerError> {
+    fn check_tiles(&self, product: &Product) -> Result<(), ReferenceError> {
         let [m, k, n] = product.size;
         let is_whole = k.is_multiple_of(WORD_LANES) || m % WORD_LANES != 1 || m == 1;
         let is_small = m * (k + n) / WORD_LANES < self.l2_words / 2;
         match self.two_bytes && !is_whole && !is_small {
-            true => {
-                Err(LowerError::Fault("a comparison of a last row alone with 16 bits of its activations"))
-            }
+            true => Err(ReferenceError::LastRow { inputs: k }),
             false => Ok(()),
         }
     }
 
     /// Products of two values that change, matrix by matrix.
-    pub(super) fn live(&mut self, live: &Live, operands: &[ValueId]) -> Result<ValueId, LowerError> {
-        let &[left, right] = operands else { return Err(LowerError::Fault("a product of two")) };
+    pub(super) fn live(&mut self, live: &Live, operands: &[ValueId]) -> Result<ValueId, ReferenceError> {
+        let &[left, right] = operands else { return Err(ReferenceError::Unmade("a product of two")) };
         let [rows, k, _] = live.size;
         let y = self.matmul(left, right)?;
         self.by_engines(y, &[rows], k)
     }
 
-    pub(super) fn product(&mut self, product: &Product, operands: &[ValueId]) -> Result<ValueId, LowerError> {
-        let &[x, ref others @ ..] = operands else { return Err(LowerError::Fault("a product")) };
+    pub(super) fn product(
+        &mut self,
+        product: &Product,
+        operands: &[ValueId],
+    ) -> Result<ValueId, ReferenceError> {
+        let &[x, ref others @ ..] = operands else { return Err(ReferenceError::Unmade("a product")) };
         let [_, k, n] = product.size;
         let x = self.rows(x, k)?;
         let [weights, factors] = self.weights(product)?;
@@ -95,7 +128,7 @@ impl Builder {
         y: ValueId,
         factors: &[f32],
         others: &[ValueId],
-    ) -> Result<ValueId, LowerError> {
+    ) -> Result<ValueId, ReferenceError> {
         let [m, k, n] = product.size;
         self.check_tiles(product)?;
         let rows = if product.softmax { 1 } else { m };
@@ -117,7 +150,7 @@ impl Builder {
         }
         if let Some(roots) = others.first().filter(|_| product.quotient) {
             let known = self.roots.iter().find(|(id, _)| id == roots);
-            let &(_, roots) = known.ok_or(LowerError::Fault("roots"))?;
+            let &(_, roots) = known.ok_or(ReferenceError::Unmade("roots"))?;
             let shares = self.unary(UnaryKind::Reciprocal, roots)?;
             y = self.binary(BinaryKind::Mul, y, shares)?;
         }
@@ -130,12 +163,12 @@ impl Builder {
         convolution: &Convolution,
         node: &Node,
         x: ValueId,
-    ) -> Result<ValueId, LowerError> {
+    ) -> Result<ValueId, ReferenceError> {
         let product = &convolution.product;
         let [m, _, n] = product.size;
         let (Op::Conv(conv), &[.., channels]) = (&node.op, self.graph.shape(x)) else {
             // The node may be a sum behind the convolution: then its own operator is not at hand.
-            return Err(LowerError::Fault("a convolution"));
+            return Err(ReferenceError::Unmade("a convolution"));
         };
         let conv = npukit_graph::op::Conv { group: 1, ..conv.clone() };
         let [kh, kw] = convolution.window.kernel;
@@ -148,7 +181,7 @@ impl Builder {
     }
 
     /// Rows of queries that see the same tokens of the same matrices together.
-    pub(super) fn attention(&mut self, attention: &Attention) -> Result<ValueId, LowerError> {
+    pub(super) fn attention(&mut self, attention: &Attention) -> Result<ValueId, ReferenceError> {
         let [features, wide] = attention.features;
         let queries = self.rows(attention.queries, features)?;
         let mut groups: Vec<([usize; 2], usize, Vec<usize>)> = Vec::new();
@@ -191,11 +224,11 @@ impl Builder {
         features: usize,
         by_rows: bool,
         number: usize,
-    ) -> Result<ValueId, LowerError> {
+    ) -> Result<ValueId, ReferenceError> {
         let shape = self.graph.shape(id).to_vec();
-        let &[.., rows, columns] = &shape[..] else { return Err(LowerError::Fault("a matrix")) };
+        let &[.., rows, columns] = &shape[..] else { return Err(ReferenceError::Unmade("a matrix")) };
         if features != if by_rows { rows } else { columns } {
-            return Err(LowerError::Fault("a matrix"));
+            return Err(ReferenceError::Unmade("a matrix"));
         }
         let count = shape.iter().product::<usize>() / (rows * columns).max(1);
         let all = self.reshape(id, &[count, rows * columns])?;
@@ -209,7 +242,7 @@ impl Builder {
         scores: ValueId,
         rows: &[usize],
         tokens: &[usize],
-    ) -> Result<ValueId, LowerError> {
+    ) -> Result<ValueId, ReferenceError> {
         // The factor is in the scales of the keys.
         let factor = self.exactly(&[1], vec![attention.factor])?;
         let mut scores = self.binary(BinaryKind::Mul, scores, factor)?;
@@ -231,7 +264,12 @@ impl Builder {
     }
 
     /// The root of the mean square of each row, `[rows, 1]`: of `own` where the host adds up, of `x` where the machine does.
-    pub(super) fn roots_of(&mut self, norm: &Norm, own: ValueId, x: ValueId) -> Result<ValueId, LowerError> {
+    pub(super) fn roots_of(
+        &mut self,
+        norm: &Norm,
+        own: ValueId,
+        x: ValueId,
+    ) -> Result<ValueId, ReferenceError> {
         let squared = match (norm.squares_by_host, norm.centred) {
             (true, true) => {
                 let mean = self.reduce(ReduceKind::Mean, own)?;
@@ -246,7 +284,7 @@ impl Builder {
         self.unary(UnaryKind::Sqrt, sum)
     }
 
-    pub(super) fn norm(&mut self, norm: &Norm, x: ValueId) -> Result<ValueId, LowerError> {
+    pub(super) fn norm(&mut self, norm: &Norm, x: ValueId) -> Result<ValueId, ReferenceError> {
         let own = self.rows(x, norm.row)?;
         let mut x = own;
         if norm.centred {
@@ -266,9 +304,9 @@ impl Builder {
     }
 
     /// `x cos + R x sin`
-    pub(super) fn rotary(&mut self, rotary: &Rotary, x: ValueId) -> Result<ValueId, LowerError> {
+    pub(super) fn rotary(&mut self, rotary: &Rotary, x: ValueId) -> Result<ValueId, ReferenceError> {
         if rotary.own_tables {
-            return Err(LowerError::Fault("a comparison with sines of its own (`rotations=npu`)"));
+            return Err(ReferenceError::OwnSines);
         }
         let (head, half) = (rotary.head, rotary.op.size / 2);
         let x = self.rows(x, head)?;

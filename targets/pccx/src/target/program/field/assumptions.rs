@@ -21,8 +21,8 @@ pub(super) fn of(program: &Program) -> Vec<String> {
     ];
     if program.code.iter().any(is_product) {
         told.push(
-            "8 bits of an activation are a constant share of it; codes and scales are those that this compiler makes of \
-             the model's weights, and that they are near these is not shown"
+            "8 bits of an activation are a constant share of it; 4 bits of a weight are the nearest to it with the scale \
+             that this compiler takes, and that the scale is a good one is not shown"
                 .to_owned(),
         );
     }

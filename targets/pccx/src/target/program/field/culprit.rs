@@ -105,8 +105,10 @@ impl Search<'_> {
             // The last is the next: the operand before what is added to.
             for earlier in wrong.into_iter().rev() {
                 match self.writer(earlier) {
+                    // What nothing has written is wrong because it is read.
+                    None => return Err((scalar, writer)),
                     Some(writer) if self.events[writer].layer == layer => next.push((earlier, writer)),
-                    _ => return Ok(earlier),
+                    Some(_) => return Ok(earlier),
                 }
             }
         }

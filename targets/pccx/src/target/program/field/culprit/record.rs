@@ -129,6 +129,7 @@ impl<'a> Record<'a> {
     /// The operands as they are. Those of a product with scales make one that is right.
     fn reads(&mut self, session: &Session<'_, Modular>, flow: &Flow) -> Vec<Read> {
         let before = self.events.len();
+        // Default: of a place that is not there nothing is read; the run ends with it.
         let operands: Vec<Vec<Element>> =
             flow.reads.iter().map(|(place, _)| content(session, place).unwrap_or_default()).collect();
         let is_right = |element: Element| (self.is_known)(element) || self.right.contains(&element);
