@@ -179,20 +179,22 @@ fn changed_programs_are_not_proved() {
         row.made += 1;
         row.refused += usize::from(program.in_field().is_err());
         match (found != subject.expected, is_proved) {
-            (true, true) => missed.push(format!("{} {made}: {kind}", subject.name)),
+            (true, true) => {
+                row.missed += 1;
+                missed.push(format!("{} {made}: {kind}", subject.name));
+            }
             (true, false) => {}
             (false, true) => row.harmless += 1,
             (false, false) => row.beside += 1,
         }
         row.stops += usize::from(found.contains(&None));
         row.changing += usize::from(found != subject.expected && !found.contains(&None));
-        row.missed = missed.len();
     }
     println!(
         "{} programs; of each kind: made, refused by the linter before, stopping the machine,",
         subjects.len()
     );
-    println!("changing an output, of these two missed (so far), harmless, seen beside");
+    println!("changing an output, of these two missed, harmless, seen beside");
     for (kind, row) in &table {
         let Row { made, refused, stops, changing, missed, harmless, beside } = row;
         println!("  {kind:<13} {:?}", [made, refused, stops, changing, missed, harmless, beside]);
@@ -219,9 +221,6 @@ fn a_changed_instruction_is_found() {
         seen += 1;
         layers += usize::from(culprit.layer.as_ref() == Some(layer));
         exact += usize::from(culprit.instruction == Some(at));
-        if culprit.layer.as_ref() != Some(layer) || culprit.instruction != Some(at) {
-            println!("{}: {at} {:?}, found {culprit:?}", subject.name, program.executable.program.code[at]);
-        }
     }
     println!("{seen} found, {layers} with their layer, {exact} with their instruction");
     assert!(seen > 10 && layers * 4 > seen * 3, "{seen} {layers} {exact}");
