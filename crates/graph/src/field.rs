@@ -261,6 +261,11 @@ impl Operands<'_> {
         Ok(FieldTensor { shape: tensor.shape().to_vec(), elements })
     }
 
+    /// All operands.
+    pub fn all(&self) -> &[Operand] {
+        self.list
+    }
+
     /// The results of another operator of the same operands.
     ///
     /// # Errors

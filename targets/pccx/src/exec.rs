@@ -8,6 +8,7 @@ mod memcpy;
 mod quantise;
 mod upstream;
 
+use crate::arithmetic::Arithmetic;
 use crate::config::{Config, Profile};
 use crate::fault::FaultKind;
 use crate::op::{Cache, Memset, Op};
@@ -21,7 +22,7 @@ pub use quantise::{Quantised, quantise};
 /// # Errors
 ///
 /// What specification 4.8 lists.
-pub(crate) fn step(state: &mut State, config: &Config, op: &Op) -> Result<(), FaultKind> {
+pub(crate) fn step<A: Arithmetic>(state: &mut State<A>, config: &Config, op: &Op) -> Result<(), FaultKind> {
     match (op, config.profile) {
         (Op::Kick | Op::Dropped(_), _) => Ok(()),
         (Op::Memset(memset), _) => {
@@ -42,7 +43,7 @@ pub(crate) fn step(state: &mut State, config: &Config, op: &Op) -> Result<(), Fa
 /// MEMSET: visible to every later instruction.
 ///
 /// Source: specification, section 4.1.
-fn write_constant(state: &mut State, memset: &Memset) {
+fn write_constant<A: Arithmetic>(state: &mut State<A>, memset: &Memset) {
     let bank = match memset.dest_cache {
         Cache::FmapShape => &mut state.fmap,
         Cache::WeightShape => &mut state.weight,

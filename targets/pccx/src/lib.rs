@@ -4,6 +4,7 @@
 //! its engines multiply by.
 
 mod area;
+mod arithmetic;
 mod artifact;
 mod bench;
 mod benchmarks;
@@ -25,6 +26,7 @@ mod lints;
 mod listing;
 mod lower;
 mod machine;
+mod modular;
 mod op;
 mod program;
 mod record;

@@ -20,6 +20,7 @@ mod ops;
 mod options;
 mod plan;
 mod reason;
+mod reference;
 
 use npukit_base::counted;
 use npukit_graph::quantise::rows::RowsError;
@@ -38,6 +39,7 @@ use emit::Lowering;
 use layers::{Layers, operator};
 use ops::Work;
 use plan::Plan;
+pub use reference::{Constants, reference};
 
 /// Why a graph has no program.
 #[derive(Clone, Debug, PartialEq, Error)]

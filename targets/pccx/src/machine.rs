@@ -1,17 +1,18 @@
 //! The reference machine: [`Machine`]. Values bit by bit; no notion of time, and so none of `async`.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use npukit_sim::Fault;
 use npukit_target::Unset;
 use thiserror::Error;
 
+use crate::arithmetic::{Arithmetic, Bits};
 use crate::config::{Config, WINDOW_UNITS, WORD_BYTES};
 use crate::exec;
 use crate::fault::{Direction, FaultKind};
 use crate::op::{Cache, Op, Shape};
 use crate::state::{MachineError, State};
-use crate::weights::WeightImage;
 
 /// A read, write or binding from outside that the machine cannot serve.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -38,11 +39,11 @@ pub enum AccessError {
 /// A simulated instance.
 ///
 /// Execution is strictly sequential. An instruction at fault has changed nothing; everything before it
-/// has been executed.
+/// has been executed. Its numbers are bits unless said otherwise.
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub struct Machine<A: Arithmetic = Bits> {
     config: Config,
-    state: State,
+    state: State<A>,
     /// What host windows hold before anybody writes them.
     seed: Option<u64>,
 }
@@ -64,30 +65,12 @@ impl Machine {
     ///
     /// [`MachineError`] for an L2 larger than the simulator takes.
     pub fn with(config: &Config, unset: Unset) -> Result<Self, MachineError> {
-        let mut state = State::new(config)?;
         let seed = match unset {
             Unset::Zero => None,
             Unset::Garbage(seed) => Some(seed),
             Unset::Poison => Some(0),
         };
-        seed.into_iter().for_each(|seed| state.fill(seed));
-        Ok(Self { config: config.clone(), state, seed })
-    }
-
-    /// The instance.
-    pub const fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// Appends weights to the list of which each GEMV and GEMM takes the next.
-    pub fn bind_weights(&mut self, image: Arc<WeightImage>) {
-        self.state.bindings.push_back(image);
-        self.state.bound += 1;
-    }
-
-    /// Weights bound and not yet taken.
-    pub fn weights_left(&self) -> usize {
-        self.state.bindings.len()
+        Self::filled(config, seed)
     }
 
     /// Gives MEMCPY the window `number` of a direction; replaces an earlier one.
@@ -102,11 +85,48 @@ impl Machine {
         number: u32,
         bytes: Vec<u8>,
     ) -> Result<(), AccessError> {
-        if !bytes.len().is_multiple_of(WORD_BYTES) || bytes.len() / WORD_BYTES > WINDOW_UNITS as usize {
-            return Err(AccessError::Window { bytes: bytes.len() });
-        }
+        window_size(bytes.len())?;
         self.state.windows.insert((direction, number), bytes);
         Ok(())
+    }
+
+    /// The content of a window.
+    pub fn window(&self, direction: Direction, number: u32) -> Option<&[u8]> {
+        self.state.windows.get(&(direction, number)).map(Vec::as_slice)
+    }
+
+    /// The content of a window, to write.
+    pub fn window_mut(&mut self, direction: Direction, number: u32) -> Option<&mut [u8]> {
+        self.state.windows.get_mut(&(direction, number)).map(Vec::as_mut_slice)
+    }
+}
+
+impl<A: Arithmetic> Machine<A> {
+    /// An instance whose memories hold what follows from a seed, or zeros.
+    ///
+    /// # Errors
+    ///
+    /// [`MachineError`] for an L2 larger than the simulator takes.
+    pub(crate) fn filled(config: &Config, seed: Option<u64>) -> Result<Self, MachineError> {
+        let mut state = State::new(config)?;
+        seed.into_iter().for_each(|seed| state.fill(seed));
+        Ok(Self { config: config.clone(), state, seed })
+    }
+
+    /// The instance.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Appends weights to the list of which each GEMV and GEMM takes the next.
+    pub fn bind_weights(&mut self, image: Arc<A::Image>) {
+        self.state.bindings.push_back(image);
+        self.state.bound += 1;
+    }
+
+    /// Weights bound and not yet taken.
+    pub fn weights_left(&self) -> usize {
+        self.state.bindings.len()
     }
 
     /// As [`Machine::bind_window`], of `bytes` bytes that nobody has written.
@@ -120,12 +140,25 @@ impl Machine {
         number: u32,
         bytes: usize,
     ) -> Result<(), AccessError> {
-        let mut content = vec![0; bytes];
-        if let Some(seed) = self.seed {
-            let mut next = npukit_sim::garbage(seed ^ u64::from(number));
-            content.fill_with(|| next() as u8);
-        }
-        self.bind_window(direction, number, content)
+        window_size(bytes)?;
+        let seed = self.seed.map(|seed| seed ^ u64::from(number));
+        self.state.windows.insert((direction, number), A::window(bytes / 2, seed));
+        Ok(())
+    }
+
+    /// Scalars of a window; none where some lie beyond its end, or there is no such window.
+    pub(crate) fn in_window(
+        &self,
+        direction: Direction,
+        number: u32,
+        place: Range<usize>,
+    ) -> Option<impl Iterator<Item = A::Scalar>> {
+        A::load(self.state.windows.get(&(direction, number))?, place)
+    }
+
+    /// A window, for the host.
+    pub(crate) fn host_window(&mut self, direction: Direction, number: u32) -> Option<&mut A::Window> {
+        self.state.windows.get_mut(&(direction, number))
     }
 
     /// Takes back weights and windows, as a driver does between two programs; memories stay.
@@ -140,22 +173,12 @@ impl Machine {
         (self.state.bound, self.state.taken) = (0, 0);
     }
 
-    /// The content of a window.
-    pub fn window(&self, direction: Direction, number: u32) -> Option<&[u8]> {
-        self.state.windows.get(&(direction, number)).map(Vec::as_slice)
-    }
-
-    /// The content of a window, to write.
-    pub fn window_mut(&mut self, direction: Direction, number: u32) -> Option<&mut [u8]> {
-        self.state.windows.get_mut(&(direction, number)).map(Vec::as_mut_slice)
-    }
-
     /// The first `values` BF16 patterns of L2 from word `address` on.
     ///
     /// # Errors
     ///
     /// [`AccessError::OutOfRange`] for values beyond the end.
-    pub fn read_l2(&self, address: u32, values: usize) -> Result<&[u16], AccessError> {
+    pub fn read_l2(&self, address: u32, values: usize) -> Result<&[A::Scalar], AccessError> {
         self.in_range(address, values)?;
         Ok(self.state.values(address, values))
     }
@@ -165,7 +188,7 @@ impl Machine {
     /// # Errors
     ///
     /// [`AccessError::OutOfRange`] for values beyond the end.
-    pub fn write_l2(&mut self, address: u32, values: &[u16]) -> Result<(), AccessError> {
+    pub fn write_l2(&mut self, address: u32, values: &[A::Scalar]) -> Result<(), AccessError> {
         self.in_range(address, values.len())?;
         self.state.values_mut(address, values.len()).copy_from_slice(values);
         Ok(())
@@ -177,12 +200,12 @@ impl Machine {
     }
 
     /// The e_max register, a BF16 pattern.
-    pub const fn e_max(&self) -> u16 {
+    pub const fn e_max(&self) -> A::Scalar {
         self.state.e_max
     }
 
     /// Sets the e_max register, as a debugger would.
-    pub const fn set_e_max(&mut self, bits: u16) {
+    pub const fn set_e_max(&mut self, bits: A::Scalar) {
         self.state.e_max = bits;
     }
 
@@ -212,4 +235,12 @@ impl Machine {
         }
         Err(AccessError::OutOfRange { address, values, l2_words })
     }
+}
+
+/// Whether MEMCPY can use a window of so many bytes.
+const fn window_size(bytes: usize) -> Result<(), AccessError> {
+    if !bytes.is_multiple_of(WORD_BYTES) || bytes / WORD_BYTES > WINDOW_UNITS as usize {
+        return Err(AccessError::Window { bytes });
+    }
+    Ok(())
 }

@@ -6,22 +6,22 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use npukit_graph::op::Window;
-use npukit_graph::quantise::rows::{Int4Rows, RowsError};
-use npukit_graph::{EvalError, OpError, Operator, ValueId};
+use npukit_graph::quantise::rows::RowsError;
+use npukit_graph::{EvalError, ValueId};
 use npukit_numeric::Tensor;
 use npukit_sim::Fault;
 use npukit_target::Phase;
 use thiserror::Error;
 
-use crate::bf16::{bf, val};
-use crate::config::{Config, WORD_BYTES, WORD_LANES};
+use crate::arithmetic::{Arithmetic, Bits, Rows};
+use crate::config::{Config, WORD_LANES};
 use crate::fault::{Direction, FaultKind};
 use crate::host::{Host, HostStep, StepError, Tokens, lay_out};
 use crate::machine::{AccessError, Machine};
 use crate::op::Banks;
 use crate::program::Program;
 use crate::state::MachineError;
-use crate::weights::{WeightError, WeightImage};
+use crate::weights::WeightError;
 
 /// Why a program did not run to its end.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -97,15 +97,35 @@ pub enum RunError {
         /// The node.
         node: String,
         /// Why not.
-        error: OpError,
+        error: String,
+    },
+    /// Weights that have no form in L2.
+    #[error("host operation {index}: image {number} holds no 4 bits, which L2 would")]
+    Unpacked {
+        /// Which operation.
+        index: usize,
+        /// The image.
+        number: u32,
     },
     /// Inputs that do not fit.
     #[error(transparent)]
     Inputs(#[from] EvalError),
 }
 
-/// The slots after a run.
-pub type Slots = BTreeMap<ValueId, Arc<Tensor>>;
+/// What comes next in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// A host operation.
+    Host(usize),
+    /// An instruction.
+    Instruction(usize),
+}
+
+/// Sees a run before each of its moments.
+pub(crate) type Observer<'o, A> = dyn FnMut(&Session<'_, A>, Moment) + 'o;
+
+/// Values of the host by slot.
+type Slots<A> = BTreeMap<ValueId, <A as Arithmetic>::Slot>;
 
 /// Runs `program` on `inputs`, in the order of the host's; gives its outputs in theirs.
 ///
@@ -124,35 +144,22 @@ pub fn run(
 
 /// A program on a machine and its host, for any number of runs: nothing is written between two runs but what the
 /// program itself writes.
-pub struct Session<'a> {
+pub struct Session<'a, A: Arithmetic = Bits> {
     program: &'a Program,
     host: &'a Host,
-    machine: &'a mut Machine,
-    slots: Slots,
+    machine: &'a mut Machine<A>,
+    slots: Slots<A>,
     /// Weights that the host has made.
-    images: BTreeMap<u32, Arc<WeightImage>>,
+    images: BTreeMap<u32, Arc<A::Image>>,
+    /// The program's, as far as a run has used them.
+    known: BTreeMap<u32, Arc<A::Image>>,
     /// Products issued whose weights stream.
     products: usize,
     /// Constant banks as the instructions issued have left them.
     banks: Banks,
 }
 
-impl<'a> Session<'a> {
-    /// Opens the program's windows. The machine keeps what its memories hold.
-    ///
-    /// # Errors
-    ///
-    /// [`RunError::Access`] for a window of a size that MEMCPY cannot use.
-    pub fn new(machine: &'a mut Machine, program: &'a Program, host: &'a Host) -> Result<Self, RunError> {
-        machine.unbind();
-        for window in &program.windows {
-            let bytes = usize::try_from(window.size_bytes).unwrap_or(usize::MAX).min(1 << 21);
-            machine.open_window(window.direction, window.number, bytes)?;
-        }
-        let (slots, images) = (Slots::new(), BTreeMap::new());
-        Ok(Self { program, host, machine, slots, images, products: 0, banks: Banks::default() })
-    }
-
+impl Session<'_> {
     /// Runs the program on `inputs`, in the order of the host's; gives its outputs in theirs.
     ///
     /// # Errors
@@ -161,68 +168,120 @@ impl<'a> Session<'a> {
     /// [`RunError::Step`], [`RunError::Node`] and the others when a host operation cannot be done: a slot
     /// without a value, a window or rows that are not there.
     pub fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, RunError> {
-        self.begin(inputs)?;
+        npukit_graph::eval::check_inputs(&self.host.graph, inputs)?;
+        let inputs = inputs.iter().map(|tensor| Arc::new(tensor.clone())).collect();
+        let outputs = self.run_slots(inputs, &mut |_, _| ())?;
+        Ok(outputs.into_iter().map(Arc::unwrap_or_clone).collect())
+    }
+}
+
+impl<'a, A: Arithmetic> Session<'a, A> {
+    /// Opens the program's windows. The machine keeps what its memories hold.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Access`] for a window of a size that MEMCPY cannot use.
+    pub fn new(machine: &'a mut Machine<A>, program: &'a Program, host: &'a Host) -> Result<Self, RunError> {
+        machine.unbind();
+        for window in &program.windows {
+            let bytes = usize::try_from(window.size_bytes).unwrap_or(usize::MAX).min(1 << 21);
+            machine.open_window(window.direction, window.number, bytes)?;
+        }
+        let (slots, images, known) = (Slots::<A>::new(), BTreeMap::new(), BTreeMap::new());
+        Ok(Self { program, host, machine, slots, images, known, products: 0, banks: Banks::default() })
+    }
+
+    /// As [`Session::run`], of values of the arithmetic that are those of the graph's inputs; `observe` sees what there is
+    /// before each host operation and instruction.
+    pub(crate) fn run_slots(
+        &mut self,
+        inputs: Vec<A::Slot>,
+        observe: &mut Observer<'_, A>,
+    ) -> Result<Vec<A::Slot>, RunError> {
+        self.begin(inputs);
         let phase = Phase::detail("run instructions", self.program.code.len());
         let mut index = 0;
         for (before, range) in self.program.segments() {
             for op in before {
+                observe(self, Moment::Host(index));
                 self.step(index, &HostStep::decode(index, op)?)?;
                 index += 1;
             }
             let end = range.end;
-            self.execute(range)?;
+            self.execute(range, observe)?;
             phase.reach(end);
         }
-        let output = |&id: &ValueId| self.slot(index, id).map(|tensor| Tensor::clone(&tensor));
+        let output = |&id: &ValueId| self.slot(index, id);
         self.host.graph.outputs.iter().map(output).collect()
     }
 
     /// The host has its inputs and nothing else; the list of weights begins anew.
-    fn begin(&mut self, inputs: &[Tensor]) -> Result<(), RunError> {
-        npukit_graph::eval::check_inputs(&self.host.graph, inputs)?;
+    fn begin(&mut self, inputs: Vec<A::Slot>) {
         self.machine.unbind_weights();
-        let inputs = inputs.iter().map(|tensor| Arc::new(tensor.clone()));
         self.slots = self.host.graph.inputs.iter().copied().zip(inputs).collect();
         self.images.clear();
         (self.products, self.banks) = (0, Banks::default());
-        Ok(())
     }
 
     /// Instructions between two host operations.
-    fn execute(&mut self, range: Range<usize>) -> Result<(), RunError> {
+    fn execute(&mut self, range: Range<usize>, observe: &mut Observer<'_, A>) -> Result<(), RunError> {
         let ops = &self.program.code[range.clone()];
         for op in ops {
             self.banks.step(op);
             if !op.takes_weights(&self.banks) {
                 continue;
             }
-            let number = self.program.bindings.get(self.products);
-            let image = |&number| self.images.get(&number).or(self.program.images.get(number as usize));
             // Without one the instruction faults: `FaultKind::NoWeight`.
-            if let Some(image) = number.and_then(image) {
-                self.machine.bind_weights(Arc::clone(image));
+            if let Some(&number) = self.program.bindings.get(self.products)
+                && let Some(image) = self.find_image(number)
+            {
+                self.machine.bind_weights(image);
             }
             self.products += 1;
         }
         let within =
             |fault: Fault<FaultKind>| Fault { instruction: fault.instruction + range.start, ..fault };
-        Ok(self.machine.run(ops, &mut |_| ()).map_err(within)?)
+        let done = npukit_sim::run(ops, &mut |_| (), |index, op| {
+            observe(self, Moment::Instruction(range.start + index));
+            self.machine.step(op)
+        });
+        Ok(done.map_err(within)?)
+    }
+
+    /// The weights of an image, made by the host or the program's.
+    fn find_image(&mut self, number: u32) -> Option<Arc<A::Image>> {
+        if let Some(image) = self.images.get(&number).or(self.known.get(&number)) {
+            return Some(Arc::clone(image));
+        }
+        let image = A::image(self.program.images.get(number as usize)?);
+        self.known.insert(number, Arc::clone(&image));
+        Some(image)
+    }
+
+    /// The machine, between two moments.
+    pub(crate) fn machine(&self) -> &Machine<A> {
+        self.machine
+    }
+
+    /// What a slot holds, constants too.
+    pub(crate) fn held(&self, id: ValueId) -> Option<A::Slot> {
+        let constant = || self.host.graph.values.get(id.0 as usize)?.constant.as_ref().map(A::constant);
+        self.slots.get(&id).cloned().or_else(constant)
     }
 
     fn name(&self, id: ValueId) -> String {
         self.host.graph.values.get(id.0 as usize).map_or_else(|| id.0.to_string(), |value| value.name.clone())
     }
 
-    fn slot(&self, index: usize, id: ValueId) -> Result<Arc<Tensor>, RunError> {
+    fn slot(&self, index: usize, id: ValueId) -> Result<A::Slot, RunError> {
         let count = self.host.graph.values.len();
         let value = self.host.graph.values.get(id.0 as usize);
         let value = value.ok_or(StepError::Missing { index, what: "slot", number: id.0, count })?;
-        let filled = self.slots.get(&id).or(value.constant.as_ref()).cloned();
-        filled.ok_or_else(|| RunError::Empty { index, slot: value.name.clone() })
+        self.held(id).ok_or_else(|| RunError::Empty { index, slot: value.name.clone() })
     }
 
-    fn wrong(&self, index: usize, id: ValueId, tensor: &Tensor, legal: &str) -> RunError {
-        let found = format!("{:?} {}", tensor.shape(), tensor.element().name());
+    fn wrong(&self, index: usize, id: ValueId, slot: &A::Slot, legal: &str) -> RunError {
+        let found = A::told(slot);
         RunError::Slot { index, slot: self.name(id), found, legal: legal.to_owned() }
     }
 
@@ -246,15 +305,17 @@ impl<'a> Session<'a> {
             }
             HostStep::Keys { slot, matrix, image, factor, tokens } => {
                 let (keys, features) = self.rows(index, *slot, *matrix, tokens, Axis::Columns)?;
-                let scales = keys.scales().iter().map(|scale| scale * factor).collect();
-                self.bind(index, *image, [keys.rows(), features], keys.codes(), Some(scales))
+                let factor = A::of_f32(*factor);
+                let scales: Vec<A::Real> = keys.scales.iter().map(|&scale| scale * factor).collect();
+                self.bind(index, *image, [scales.len(), features], &keys.codes, Some(scales))
             }
             HostStep::Values { slot, matrix, image, scales, tokens } => {
                 let (values, features) = self.rows(index, *slot, *matrix, tokens, Axis::Rows)?;
-                let by_feature = |i| values.codes().iter().skip(i).step_by(features).copied();
-                let codes: Vec<i8> = (0..features).flat_map(by_feature).collect();
-                self.fill(index, *scales, values.scales().to_vec())?;
-                self.bind(index, *image, [features, values.rows()], &codes, None)
+                let by_feature = |i| values.codes.iter().skip(i).step_by(features).copied();
+                let codes: Vec<A::Code> = (0..features).flat_map(by_feature).collect();
+                let count = values.scales.len();
+                self.fill(index, *scales, values.scales)?;
+                self.bind(index, *image, [features, count], &codes, None)
             }
         }
     }
@@ -263,26 +324,26 @@ impl<'a> Session<'a> {
         let info = self.host.graph.values.get(slot.0 as usize).map(|value| value.info.shape.iter().product());
         let count = self.host.graph.values.len();
         let values: usize = info.ok_or(StepError::Missing { index, what: "slot", number: slot.0, count })?;
-        let bytes = self.window(index, Direction::L2ToHost, window, unit, values)?;
-        let values = bytes.as_chunks::<2>().0.iter().map(|&pair| val(u16::from_le_bytes(pair))).collect();
+        let beyond = self.beyond(index, Direction::L2ToHost, window, unit, values);
+        let content = self.machine.host_window(Direction::L2ToHost, window);
+        let scalars = content.and_then(|content| A::load(content, place(unit, values)));
+        let values = scalars.ok_or(beyond)?.map(A::value).collect();
         self.fill(index, slot, values)
     }
 
     /// Fills a slot of floats; their number is the slot's.
-    fn fill(&mut self, index: usize, slot: ValueId, values: Vec<f32>) -> Result<(), RunError> {
+    fn fill(&mut self, index: usize, slot: ValueId, values: Vec<A::Real>) -> Result<(), RunError> {
         let value = self.host.graph.values.get(slot.0 as usize);
         let (number, count) = (slot.0, self.host.graph.values.len());
         let info = &value.ok_or(StepError::Missing { index, what: "slot", number, count })?.info;
         let found = values.len();
-        let tensor = Tensor::from_f32(info.shape.clone(), values).ok();
-        let tensor = tensor.and_then(|tensor| tensor.with_element(info.element).ok());
-        let tensor = tensor.ok_or_else(|| RunError::Slot {
+        let filled = A::filled(info, values).ok_or_else(|| RunError::Slot {
             index,
             slot: self.name(slot),
             found: format!("{:?} {}", info.shape, info.element.name()),
             legal: format!("{found} floats"),
         })?;
-        self.slots.insert(slot, Arc::new(tensor));
+        self.slots.insert(slot, filled);
         Ok(())
     }
 
@@ -295,35 +356,34 @@ impl<'a> Session<'a> {
         window: u32,
         unit: u32,
     ) -> Result<(), RunError> {
-        let tensor = self.slot(index, slot)?;
-        let values = tensor.as_f32().ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
-        let values = part.map_or(Some(values), |part| values.get(part));
-        let values = values.ok_or_else(|| self.wrong(index, slot, &tensor, "more elements"))?;
-        let bytes = self.window(index, Direction::HostToL2, window, unit, values.len())?;
-        for (pair, &value) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(values) {
-            *pair = bf(value).to_le_bytes();
+        let held = self.slot(index, slot)?;
+        let count = A::shape(&held).iter().product();
+        // Default: without a part it is all of them.
+        let part = part.unwrap_or(0..count);
+        if part.end > count {
+            return Err(self.wrong(index, slot, &held, "more elements"));
         }
-        Ok(())
+        let values = A::sent(&held).ok_or_else(|| self.wrong(index, slot, &held, "floats"))?;
+        self.save(index, window, unit, part.len(), values.skip(part.start))
     }
 
-    /// The bytes of `values` BF16 values in a window.
-    fn window(
+    /// Scalars go into a window for MEMCPY to fetch.
+    fn save(
         &mut self,
         index: usize,
-        direction: Direction,
         window: u32,
         unit: u32,
-        values: usize,
-    ) -> Result<&mut [u8], RunError> {
-        let (start, bytes) = (unit as usize * WORD_BYTES, 2 * values);
-        let content = self.machine.window_mut(direction, window);
-        content.and_then(|content| content.get_mut(start..)?.get_mut(..bytes)).ok_or(RunError::Window {
-            index,
-            window,
-            direction,
-            unit,
-            bytes,
-        })
+        count: usize,
+        scalars: impl Iterator<Item = A::Scalar>,
+    ) -> Result<(), RunError> {
+        let beyond = self.beyond(index, Direction::HostToL2, window, unit, count);
+        let content = self.machine.host_window(Direction::HostToL2, window);
+        content.and_then(|content| A::save(content, place(unit, count), scalars)).ok_or(beyond)
+    }
+
+    /// That so many scalars do not lie in a window.
+    fn beyond(&self, index: usize, direction: Direction, window: u32, unit: u32, scalars: usize) -> RunError {
+        RunError::Window { index, window, direction, unit, bytes: 2 * scalars }
     }
 
     fn compute(&mut self, index: usize, number: u32) -> Result<(), RunError> {
@@ -332,21 +392,20 @@ impl<'a> Session<'a> {
         let node = node.ok_or(StepError::Missing { index, what: "node", number, count })?;
         let operands =
             node.inputs.iter().map(|&id| self.slot(index, id)).collect::<Result<Vec<_>, RunError>>()?;
-        let operands: Vec<&Tensor> = operands.iter().map(Arc::as_ref).collect();
-        let failed = |error| RunError::Node { node: node.name.clone(), error };
-        let results = node.op.eval(&operands).map_err(failed)?;
-        self.slots.extend(node.outputs.iter().copied().zip(results.into_iter().map(Arc::new)));
+        let results = A::computed(&node.op, &operands)
+            .map_err(|error| RunError::Node { node: node.name.clone(), error: error.to_string() })?;
+        self.slots.extend(node.outputs.iter().copied().zip(results));
         Ok(())
     }
 
     fn weigh(&mut self, index: usize, slot: ValueId, start: u32, scales: ValueId) -> Result<(), RunError> {
         let (tensor, held) = (self.slot(index, slot)?, self.slot(index, scales)?);
-        let values = tensor.as_f32().ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
-        let scales = held.as_f32().ok_or_else(|| self.wrong(index, scales, &held, "floats"))?;
+        let values = A::floats(&tensor).ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
+        let scales = A::floats(&held).ok_or_else(|| self.wrong(index, scales, &held, "floats"))?;
         let mut values = values.to_vec();
         let part = values.get_mut(start as usize..).and_then(|rest| rest.get_mut(..scales.len()));
         let part = part.ok_or_else(|| self.wrong(index, slot, &tensor, "more elements"))?;
-        part.iter_mut().zip(scales).for_each(|(value, scale)| *value *= scale);
+        part.iter_mut().zip(&scales[..]).for_each(|(value, &scale)| *value = *value * scale);
         self.fill(index, slot, values)
     }
 
@@ -359,12 +418,12 @@ impl<'a> Session<'a> {
         sums: ValueId,
     ) -> Result<(), RunError> {
         let tensor = self.slot(index, slot)?;
-        let values = tensor.as_f32().ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
-        let of_row = |values: &[f32]| {
-            let sum: f32 = values.iter().sum();
-            let mean = if centred == 1 { sum / values.len() as f32 } else { 0.0 };
-            let square = |&value: &f32| (value - mean) * (value - mean);
-            [values.iter().map(square).sum::<f32>(); WORD_LANES]
+        let values = A::floats(&tensor).ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
+        let of_row = |values: &[A::Real]| {
+            let sum: A::Real = values.iter().copied().sum();
+            let mean = if centred == 1 { A::share(sum, values.len()) } else { A::Real::default() };
+            let square = |&value: &A::Real| (value - mean) * (value - mean);
+            [values.iter().map(square).sum::<A::Real>(); WORD_LANES]
         };
         let all = values.chunks(row.max(1) as usize).flat_map(of_row).collect();
         self.fill(index, sums, all)
@@ -380,39 +439,37 @@ impl<'a> Session<'a> {
     ) -> Result<(), RunError> {
         let tensor = self.slot(index, slot)?;
         let wrong = |legal: &str| self.wrong(index, slot, &tensor, legal);
-        let &[n, h, w, c] = tensor.shape() else { return Err(wrong("images")) };
-        let values = tensor.as_f32().ok_or_else(|| wrong("floats"))?;
+        let &[n, h, w, c] = A::shape(&tensor) else { return Err(wrong("images")) };
+        let values = A::floats(&tensor).ok_or_else(|| wrong("floats"))?;
         let shape = self.host.graph.values.get(patches.0 as usize).map(|value| &value.info.shape[..]);
         let Some(&[_, row]) = shape else { return Err(wrong("images, whose patches have rows")) };
-        let laid_out = lay_out(values, [n, h, w, c], window, row);
+        let laid_out = lay_out(&values, [n, h, w, c], window, row);
         let laid_out = laid_out.ok_or_else(|| wrong("images in which its windows have places"))?;
         self.fill(index, patches, laid_out)
     }
 
     /// The weights of an image, made or kept.
-    fn image(&self, index: usize, number: u32) -> Result<Arc<WeightImage>, RunError> {
+    fn image(&mut self, index: usize, number: u32) -> Result<Arc<A::Image>, RunError> {
         let count = self.program.images.len();
-        let image = self.images.get(&number).or(self.program.images.get(number as usize));
         let missing = StepError::Missing { index, what: "image", number, count };
-        Ok(Arc::clone(image.ok_or(missing)?))
+        Ok(self.find_image(number).ok_or(missing)?)
     }
 
     /// Elements of a slot from `start` on become the scales of an image's rows.
     fn scales(&mut self, index: usize, slot: ValueId, start: u32, number: u32) -> Result<(), RunError> {
         let (tensor, image) = (self.slot(index, slot)?, self.image(index, number)?);
-        let values = tensor.as_f32().ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
-        let scales = values.get(start as usize..).and_then(|rest| rest.get(..image.n()));
+        let values = A::floats(&tensor).ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
+        let scales = values.get(start as usize..).and_then(|rest| rest.get(..A::size(&image)[0]));
         let scales = scales.ok_or_else(|| self.wrong(index, slot, &tensor, "more elements"))?.to_vec();
-        self.images.insert(number, Arc::new(WeightImage::clone(&image).with_scales(scales)));
+        self.images.insert(number, Arc::new(A::with_scales(&image, scales)));
         Ok(())
     }
 
     /// Rows and scales of an image go into a window.
     fn bring(&mut self, index: usize, number: u32, window: u32, unit: u32) -> Result<(), RunError> {
-        let words = self.image(index, number)?.words();
-        let bytes = self.window(index, Direction::HostToL2, window, unit, words.len() / 2)?;
-        bytes.copy_from_slice(&words);
-        Ok(())
+        let image = self.image(index, number)?;
+        let lanes = A::lanes(&image).ok_or(RunError::Unpacked { index, number })?;
+        self.save(index, window, unit, lanes.len(), lanes.iter().copied())
     }
 
     /// The vectors of `tokens` in a matrix of a slot, quantised to a row each, and how many features a vector has.
@@ -423,11 +480,11 @@ impl<'a> Session<'a> {
         matrix: u32,
         tokens: &Tokens,
         axis: Axis,
-    ) -> Result<(Int4Rows, usize), RunError> {
+    ) -> Result<(Rows<A>, usize), RunError> {
         let tensor = self.slot(index, slot)?;
         let wrong = |legal: &str| self.wrong(index, slot, &tensor, legal);
-        let &[.., rows, columns] = tensor.shape() else { return Err(wrong("matrices")) };
-        let all = tensor.as_f32().ok_or_else(|| wrong("floats"))?;
+        let &[.., rows, columns] = A::shape(&tensor) else { return Err(wrong("matrices")) };
+        let all = A::floats(&tensor).ok_or_else(|| wrong("floats"))?;
         let start = (matrix as usize).checked_mul(rows * columns);
         let values = start.and_then(|start| all.get(start..)?.get(..rows * columns));
         let values = values.filter(|values| !values.is_empty()).ok_or_else(|| wrong("more matrices"))?;
@@ -447,9 +504,9 @@ impl<'a> Session<'a> {
             values.iter().skip(first).step_by(step).take(features).copied()
         };
         let tokens = tokens.iter().flat_map(|run| run.start as usize..run.end as usize);
-        let taken: Vec<f32> = tokens.flat_map(vector).collect();
+        let taken: Vec<A::Real> = tokens.flat_map(vector).collect();
         let named = |error| RunError::Rows { index, slot: self.name(slot), error };
-        let rows = Int4Rows::new(taken.len() / features, features, &taken).map_err(named)?;
+        let rows = A::quantised(taken.len() / features, features, &taken).map_err(named)?;
         Ok((rows, features))
     }
 
@@ -459,14 +516,20 @@ impl<'a> Session<'a> {
         index: usize,
         image: u32,
         [n, k]: [usize; 2],
-        codes: &[i8],
-        scales: Option<Vec<f32>>,
+        codes: &[A::Code],
+        scales: Option<Vec<A::Real>>,
     ) -> Result<(), RunError> {
-        let weights = WeightImage::new(n, k, codes, scales);
+        let weights = A::image_of([n, k], codes, scales);
         let weights = weights.map_err(|error| RunError::Weights { index, error })?;
         self.images.insert(image, Arc::new(weights));
         Ok(())
     }
+}
+
+/// So many scalars of a window from a unit on.
+const fn place(unit: u32, scalars: usize) -> Range<usize> {
+    let first = unit as usize * WORD_LANES;
+    first..first + scalars
 }
 
 /// Along which axis of a matrix the tokens follow each other.

@@ -1,41 +1,42 @@
 //! Architectural state: [`State`], what an instruction can read and change.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use npukit_sim::Flat;
 use thiserror::Error;
 
-use crate::config::{CONSTANT_ENTRIES, Config, WORD_BYTES, WORD_LANES};
+use crate::arithmetic::{Arithmetic, Bits};
+use crate::config::{CONSTANT_ENTRIES, Config, WORD_LANES};
 use crate::fault::{Direction, FaultKind, SHAPE_LIMIT};
 use crate::op::{Cache, Shape};
-use crate::weights::WeightImage;
 
 /// An instance that cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("L2 cannot be simulated: {0}; choose a smaller `l2_words`")]
 pub struct MachineError(#[from] npukit_sim::TooLarge);
 
-/// The state of an instance.
+/// The state of an instance, with numbers of an arithmetic.
 #[derive(Clone, Debug)]
-pub(crate) struct State {
+pub(crate) struct State<A: Arithmetic = Bits> {
     pub l2_words: u32,
-    /// BF16 patterns, eight a word.
-    pub l2: Flat<u16>,
+    /// BF16 patterns, or what stands for them, eight a word.
+    pub l2: Flat<A::Scalar>,
     pub fmap: [Shape; CONSTANT_ENTRIES],
     pub weight: [Shape; CONSTANT_ENTRIES],
-    /// The maximum that `findemax` left, a BF16 pattern.
-    pub e_max: u16,
+    /// The maximum that `findemax` left.
+    pub e_max: A::Scalar,
     /// Weights of the GEMVs and GEMMs to come.
-    pub bindings: VecDeque<Arc<WeightImage>>,
+    pub bindings: VecDeque<Arc<A::Image>>,
     /// Images bound since the reset, and taken of them.
     pub bound: usize,
     pub taken: usize,
     /// What MEMCPY reads and writes at the host: whole units of 16 bytes.
-    pub windows: BTreeMap<(Direction, u32), Vec<u8>>,
+    pub windows: BTreeMap<(Direction, u32), A::Window>,
 }
 
-impl State {
+impl<A: Arithmetic> State<A> {
     /// The state after a reset: everything is zero, nothing is bound.
     ///
     /// # Errors
@@ -47,7 +48,7 @@ impl State {
             l2: Flat::new(config.l2_words.into(), WORD_LANES)?,
             fmap: [Shape::default(); CONSTANT_ENTRIES],
             weight: [Shape::default(); CONSTANT_ENTRIES],
-            e_max: 0,
+            e_max: A::Scalar::default(),
             bindings: VecDeque::new(),
             bound: 0,
             taken: 0,
@@ -59,12 +60,12 @@ impl State {
     /// has reset or written anything.
     pub fn fill(&mut self, seed: u64) {
         let mut next = npukit_sim::garbage(seed);
-        self.l2.fill_with(|| next() as u16);
+        self.l2.fill_with(|| A::garbage(next()));
         for entry in self.fmap.iter_mut().chain(&mut self.weight) {
             let [x, y, z] = [0, 16, 32].map(|shift| (next() >> shift) as u16);
             *entry = Shape::new(x, y, z);
         }
-        self.e_max = next() as u16;
+        self.e_max = A::garbage(next());
     }
 
     /// An entry of a bank; fields of 6 bits name no other.
@@ -103,38 +104,40 @@ impl State {
     }
 
     /// The first `values` values from word `address` on, which are checked.
-    pub fn values(&self, address: u32, values: usize) -> &[u16] {
+    pub fn values(&self, address: u32, values: usize) -> &[A::Scalar] {
         &self.l2.vectors(address.into(), words_of(values))[..values]
     }
 
     /// The same, to write: the rest of the last word stays.
-    pub fn values_mut(&mut self, address: u32, values: usize) -> &mut [u16] {
+    pub fn values_mut(&mut self, address: u32, values: usize) -> &mut [A::Scalar] {
         &mut self.l2.vectors_mut(address.into(), words_of(values))[..values]
     }
+}
 
-    /// `units` units of a host window from `address` on.
-    ///
-    /// # Errors
-    ///
-    /// [`FaultKind::HostRange`] when the window is not bound, or ends before.
-    pub fn window(
-        &mut self,
-        direction: Direction,
-        window: u32,
-        address: u32,
-        words: u64,
-    ) -> Result<&mut [u8], FaultKind> {
-        let bytes = self.windows.get_mut(&(direction, window));
-        let window_units = bytes.as_ref().map(|bytes| (bytes.len() / WORD_BYTES) as u64);
-        let (first, size) = (address as usize * WORD_BYTES, words as usize * WORD_BYTES);
-        bytes.and_then(|bytes| bytes.get_mut(first..first + size)).ok_or(FaultKind::HostRange {
-            direction,
-            window,
-            address,
-            words,
-            window_units,
-        })
-    }
+/// A host window that has `words` units from `address` on, and its scalars there.
+///
+/// # Errors
+///
+/// [`FaultKind::HostRange`] when the window is not bound, or ends before.
+pub(crate) fn window<A: Arithmetic>(
+    windows: &mut BTreeMap<(Direction, u32), A::Window>,
+    direction: Direction,
+    window: u32,
+    address: u32,
+    words: u64,
+) -> Result<(&mut A::Window, Range<usize>), FaultKind> {
+    let found = windows.get_mut(&(direction, window));
+    let window_units = found.as_deref().map(A::units);
+    let fits = window_units.is_some_and(|units| u64::from(address) + words <= units);
+    let first = address as usize * WORD_LANES;
+    let place = || first..first + words as usize * WORD_LANES;
+    found.filter(|_| fits).map(|window| (window, place())).ok_or(FaultKind::HostRange {
+        direction,
+        window,
+        address,
+        words,
+        window_units,
+    })
 }
 
 /// L2 words of `values` values.

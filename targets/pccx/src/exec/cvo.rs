@@ -1,6 +1,6 @@
 //! CVO: special functions, correctly rounded. Source: specification 4.6.1 to 4.6.3.
 
-use crate::bf16::{bf, bf_of_double, val};
+use crate::arithmetic::Arithmetic;
 use crate::config::Reading;
 use crate::fault::FaultKind;
 use crate::op::{Cvo, CvoFunc};
@@ -13,7 +13,7 @@ use crate::state::{State, words_of};
 /// # Errors
 ///
 /// [`FaultKind::LengthZero`]; [`FaultKind::L2Range`] when source or destination do not lie in L2.
-pub fn cvo(state: &mut State, reading: Reading, cvo: &Cvo) -> Result<(), FaultKind> {
+pub fn cvo<A: Arithmetic>(state: &mut State<A>, reading: Reading, cvo: &Cvo) -> Result<(), FaultKind> {
     let length = usize::from(cvo.length);
     if length == 0 {
         return Err(FaultKind::LengthZero);
@@ -23,49 +23,41 @@ pub fn cvo(state: &mut State, reading: Reading, cvo: &Cvo) -> Result<(), FaultKi
     let results = if cvo.cvo_func == CvoFunc::ReduceSum { 1 } else { length };
     state.check_l2("src_addr", cvo.src_addr, u64::from(scalar_words) + words_of(length))?;
     state.check_l2("dst_addr", cvo.dst_addr, words_of(results))?;
-    let e_max = if cvo.flags.sub_emax { val(state.e_max) } else { 0.0 };
-    let less_e_max = |&bits: &u16| if cvo.flags.sub_emax { val(bits) - e_max } else { val(bits) };
-    let inputs: Vec<f32> = state.values(cvo.src_addr + scalar_words, length).iter().map(less_e_max).collect();
-    let scalar = val(state.l2.vector(cvo.src_addr.into())[0]);
+    let e_max = cvo.flags.sub_emax.then(|| A::value(state.e_max));
+    let less_e_max = |&scalar: &A::Scalar| match e_max {
+        Some(e_max) => A::value(scalar) - e_max,
+        None => A::value(scalar),
+    };
+    let inputs = state.values(cvo.src_addr + scalar_words, length).iter();
+    let inputs: Vec<A::Real> = inputs.map(less_e_max).collect();
+    let scalar = A::value(state.l2.vector(cvo.src_addr.into())[0]);
     let old = state.values_mut(cvo.dst_addr, results);
     match cvo.cvo_func {
         CvoFunc::ReduceSum => {
-            let sum = inputs.iter().fold(0.0_f32, |sum, &x| sum + x);
-            store(old, [sum], cvo.flags.accm);
+            let sum = inputs.iter().fold(A::Real::default(), |sum, &x| sum + x);
+            store::<A>(old, [sum], cvo.flags.accm);
         }
         CvoFunc::Scale => {
-            let factor = factor(scalar, cvo.flags.recip_scale, reading);
-            store(old, inputs.iter().map(|x| x * factor), cvo.flags.accm);
+            let factor = if cvo.flags.recip_scale { A::reciprocal(scalar, reading) } else { scalar };
+            store::<A>(old, inputs.iter().map(|&x| x * factor), cvo.flags.accm);
         }
         CvoFunc::Mul => {
-            let products: Vec<f32> = inputs.iter().zip(&*old).map(|(x, &old)| x * val(old)).collect();
-            store(old, products, cvo.flags.accm);
+            let products: Vec<A::Real> =
+                inputs.iter().zip(&*old).map(|(&x, &old)| x * A::value(old)).collect();
+            store::<A>(old, products, cvo.flags.accm);
         }
         function => {
             for (old, x) in old.iter_mut().zip(inputs) {
-                let y = match (function, reading) {
-                    (CvoFunc::Recip, Reading::Seed) => 1.0 / f64::from(x),
-                    _ => evaluate(function, x),
-                };
-                *old = if cvo.flags.accm { bf(val(*old) + y as f32) } else { bf_of_double(y) };
+                *old = A::function(function, reading, x, cvo.flags.accm.then_some(*old));
             }
         }
     }
     Ok(())
 }
 
-/// What SCALE multiplies by; in the documents the reciprocal of 0 is 0.
-fn factor(scalar: f32, recip: bool, reading: Reading) -> f32 {
-    match (recip, scalar) {
-        (false, _) => scalar,
-        (true, 0.0) if reading == Reading::Documents => 0.0,
-        (true, _) => 1.0 / scalar,
-    }
-}
-
-fn store(dest: &mut [u16], results: impl IntoIterator<Item = f32>, accm: bool) {
+fn store<A: Arithmetic>(dest: &mut [A::Scalar], results: impl IntoIterator<Item = A::Real>, accm: bool) {
     for (dest, y) in dest.iter_mut().zip(results) {
-        *dest = bf(if accm { val(*dest) + y } else { y });
+        *dest = A::rounded(if accm { A::value(*dest) + y } else { y });
     }
 }
 

@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use npukit_numeric::{BlockRow, block_product};
-
-use super::quantise::quantise;
-use crate::bf16::{bf, val};
+use crate::arithmetic::Arithmetic;
 use crate::config::Reading;
 use crate::fault::FaultKind;
 use crate::op::{Cache, Mac, Shape, weights_in_l2};
 use crate::state::{State, words_of};
-use crate::weights::WeightImage;
 
 /// One row of activations.
 ///
@@ -19,7 +15,7 @@ use crate::weights::WeightImage;
 /// # Errors
 ///
 /// Those of [`gemm`]; [`FaultKind::ShapeMismatch`] for more than one row.
-pub fn gemv(state: &mut State, reading: Reading, mac: &Mac) -> Result<(), FaultKind> {
+pub fn gemv<A: Arithmetic>(state: &mut State<A>, reading: Reading, mac: &Mac) -> Result<(), FaultKind> {
     let (fmap, weight) = shapes(state, reading, mac)?;
     if fmap.x != 1 {
         let reason = "GEMV takes one row: (1, 1, K)";
@@ -38,14 +34,14 @@ pub fn gemv(state: &mut State, reading: Reading, mac: &Mac) -> Result<(), FaultK
 /// are not those of a product; [`FaultKind::NoWeight`], [`FaultKind::WeightMismatch`] and
 /// [`FaultKind::NoScale`] when no weights, others or none with scales are bound; [`FaultKind::L2Range`] when
 /// operand or result do not lie in L2.
-pub fn gemm(state: &mut State, reading: Reading, mac: &Mac) -> Result<(), FaultKind> {
+pub fn gemm<A: Arithmetic>(state: &mut State<A>, reading: Reading, mac: &Mac) -> Result<(), FaultKind> {
     let (fmap, weight) = shapes(state, reading, mac)?;
     product(state, reading, mac, fmap, weight)
 }
 
 /// (M, 1, K) and (T, N, K), which fit each other; for the page of the instruction set also (M, B, K), with the weights in L2
 /// from word 2 B on.
-fn shapes(state: &State, reading: Reading, mac: &Mac) -> Result<(Shape, Shape), FaultKind> {
+fn shapes<A: Arithmetic>(state: &State<A>, reading: Reading, mac: &Mac) -> Result<(Shape, Shape), FaultKind> {
     let fmap = state.transfer_shape("shape_ptr_addr", mac.shape_ptr_addr)?;
     let (cache, entry) = (Cache::WeightShape, mac.size_ptr_addr);
     let weight = state.shape(cache, entry);
@@ -64,8 +60,8 @@ fn shapes(state: &State, reading: Reading, mac: &Mac) -> Result<(Shape, Shape), 
     Ok((fmap, weight))
 }
 
-fn product(
-    state: &mut State,
+fn product<A: Arithmetic>(
+    state: &mut State<A>,
     reading: Reading,
     mac: &Mac,
     fmap: Shape,
@@ -81,17 +77,18 @@ fn product(
     };
     let scales = match mac.flags.w_scale {
         false => None,
-        true => Some(scales(reading, weight, &image).ok_or(FaultKind::NoScale)?),
+        true => Some(scales::<A>(reading, weight, &image).ok_or(FaultKind::NoScale)?),
     };
     let (within, after) = match reading {
         Reading::Documents => (None, scales.as_deref()),
         Reading::Seed => (scales.as_deref(), None),
     };
     // The source is read completely before anything is written: they may overlap.
-    let sums = sums(state.values(mac.src_addr, m * k), k, &image, within);
+    let sums = A::sums(state.values(mac.src_addr, m * k), k, &image, within);
     let dest = state.values_mut(mac.dest_reg, m * n);
-    store(dest, &sums, n, after, mac.flags.accm);
-    let e_max = mac.flags.findemax.then(|| maximum(dest));
+    store::<A>(dest, &sums, n, after, mac.flags.accm);
+    let e_max = mac.flags.findemax.then(|| A::maximum(dest));
+    // Default: without `findemax` the register stays.
     state.e_max = e_max.unwrap_or(state.e_max);
     if in_l2.is_none() {
         state.bindings.pop_front();
@@ -101,83 +98,55 @@ fn product(
 }
 
 /// The next weights of the list.
-fn streamed(state: &State, weight: Shape) -> Result<Arc<WeightImage>, FaultKind> {
+fn streamed<A: Arithmetic>(state: &State<A>, weight: Shape) -> Result<Arc<A::Image>, FaultKind> {
     let Some(image) = state.bindings.front().cloned() else {
         return Err(FaultKind::NoWeight { number: state.taken, bound: state.bound });
     };
-    if (image.n(), image.k()) != (usize::from(weight.y), usize::from(weight.z)) {
-        return Err(FaultKind::WeightMismatch { image_n: image.n(), image_k: image.k(), weight });
+    let [image_n, image_k] = A::size(&image);
+    if (image_n, image_k) != (usize::from(weight.y), usize::from(weight.z)) {
+        return Err(FaultKind::WeightMismatch { image_n, image_k, weight });
     }
     Ok(image)
 }
 
 /// The weights that MEMCPY has brought to L2 from `word` on: rows of whole beats and, where `w_scale` asks for them and
 /// MEMSET brings no factor, a factor of each row in `f32`.
-fn brought(state: &State, mac: &Mac, weight: Shape, word: u32) -> Result<Arc<WeightImage>, FaultKind> {
+fn brought<A: Arithmetic>(
+    state: &State<A>,
+    mac: &Mac,
+    weight: Shape,
+    word: u32,
+) -> Result<Arc<A::Image>, FaultKind> {
     let words = mac.weight_words(weight);
     state.check_l2("shape_ptr_addr", word, words)?;
-    let bytes = state.l2.vectors(word.into(), words).iter().flat_map(|lane| lane.to_le_bytes());
-    let (n, k) = (usize::from(weight.y), usize::from(weight.z));
-    let mut rows: Vec<u8> = bytes.collect();
-    let factors = rows.split_off(WeightImage::size_of(n, k) as usize);
-    let factors = factors.as_chunks().0.iter().take(n).map(|&bytes| f32::from_le_bytes(bytes));
-    let image = WeightImage::with_any_padding(n, k, rows, None).expect("as many words as its rows have");
-    Ok(Arc::new(image.with_scales(factors.collect())))
+    let size = [weight.y, weight.z].map(usize::from);
+    let image = A::image_in(size, state.l2.vectors(word.into(), words));
+    image.map(Arc::new).ok_or(FaultKind::NoWeight { number: state.taken, bound: state.bound })
 }
 
 /// The factor of each row: the weights' own, and for the page of the instruction set also what MEMSET puts into the slot
 /// `a` of the size entry, a BF16 number, where that is not 0. None when there are none.
-fn scales(reading: Reading, weight: Shape, image: &WeightImage) -> Option<Vec<f32>> {
-    let injected = (reading == Reading::Seed && weight.x != 0).then(|| val(weight.x));
-    match (image.scales(), injected) {
+fn scales<A: Arithmetic>(reading: Reading, weight: Shape, image: &A::Image) -> Option<Vec<A::Real>> {
+    let injected = (reading == Reading::Seed && weight.x != 0).then(|| A::of_pattern(weight.x));
+    match (A::scales(image), injected) {
         (None, None) => None,
-        (None, Some(factor)) => Some(vec![factor; image.n()]),
+        (None, Some(factor)) => Some(vec![factor; A::size(image)[0]]),
         (Some(scales), None) => Some(scales.to_vec()),
-        (Some(scales), Some(factor)) => Some(scales.iter().map(|scale| scale * factor).collect()),
+        (Some(scales), Some(factor)) => Some(scales.iter().map(|&scale| scale * factor).collect()),
     }
 }
 
-/// The products, row by row, before scales that are not applied `within`: those multiply the scale of each block. Rows
-/// with infinities or NaNs are NaN throughout.
-fn sums(activations: &[u16], k: usize, image: &WeightImage, within: Option<&[f32]>) -> Vec<f32> {
-    let rows: Vec<_> = activations.chunks_exact(k).map(quantise).collect();
-    let mut sums = vec![0.0; rows.len() * image.n()];
-    match within {
-        None => {
-            let x: Vec<BlockRow> = rows.iter().map(|row| BlockRow::new(&row.values, &row.scales())).collect();
-            block_product(image.rows(), image.n(), &x, &mut sums);
-        }
-        Some(factors) => {
-            let weights = image.rows().chunks_exact(image.rows().len() / image.n());
-            for (row, sums) in rows.iter().zip(sums.chunks_exact_mut(image.n())) {
-                for ((weights, factor), sum) in weights.clone().zip(factors).zip(sums) {
-                    let scales: Vec<f32> = row.scales().iter().map(|scale| scale * factor).collect();
-                    let x = BlockRow::new(&row.values, &scales);
-                    block_product(weights, 1, &[x], std::slice::from_mut(sum));
-                }
-            }
-        }
-    }
-    for (row, sums) in rows.iter().zip(sums.chunks_exact_mut(image.n())) {
-        if row.is_special() {
-            sums.fill(f32::NAN);
-        }
-    }
-    sums
-}
-
-fn store(dest: &mut [u16], sums: &[f32], n: usize, scales: Option<&[f32]>, accm: bool) {
+fn store<A: Arithmetic>(
+    dest: &mut [A::Scalar],
+    sums: &[A::Real],
+    n: usize,
+    scales: Option<&[A::Real]>,
+    accm: bool,
+) {
     for (dest, sums) in dest.chunks_exact_mut(n).zip(sums.chunks_exact(n)) {
         for (i, (dest, &sum)) in dest.iter_mut().zip(sums).enumerate() {
-            let scaled = scales.and_then(|scales| scales.get(i)).map_or(sum, |scale| sum * scale);
-            *dest = bf(if accm { val(*dest) + scaled } else { scaled });
+            let scaled = scales.and_then(|scales| scales.get(i)).map_or(sum, |&scale| sum * scale);
+            *dest = A::rounded(if accm { A::value(*dest) + scaled } else { scaled });
         }
     }
-}
-
-/// The largest result: NaNs are ignored, of equal ones the first counts.
-fn maximum(results: &[u16]) -> u16 {
-    let numbers = results.iter().copied().filter(|&bits| !val(bits).is_nan());
-    let larger = |best: u16, bits: u16| if val(bits) > val(best) { bits } else { best };
-    numbers.reduce(larger).unwrap_or(crate::bf16::NAN)
 }

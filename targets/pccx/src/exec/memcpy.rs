@@ -1,9 +1,10 @@
 //! MEMCPY. Source: specification 4.3.
 
+use crate::arithmetic::Arithmetic;
 use crate::config::WORD_BYTES;
 use crate::fault::{Direction, FaultKind};
 use crate::op::{Cache, Device, Memcpy};
-use crate::state::{State, upstream_words, words_of};
+use crate::state::{State, upstream_words, window, words_of};
 
 /// Moves whole words, the tail of the last one too.
 ///
@@ -14,7 +15,7 @@ use crate::state::{State, upstream_words, words_of};
 /// [`FaultKind::BadDirection`] between the same device; [`FaultKind::ShapeZero`] and
 /// [`FaultKind::ShapeOverflow`] for the number of values; [`FaultKind::L2Range`] and [`FaultKind::HostRange`]
 /// when they do not lie in L2 or the window.
-pub fn memcpy(state: &mut State, strict: bool, memcpy: &Memcpy) -> Result<(), FaultKind> {
+pub fn memcpy<A: Arithmetic>(state: &mut State<A>, strict: bool, memcpy: &Memcpy) -> Result<(), FaultKind> {
     let words = words(state, strict, memcpy)?;
     if words == 0 {
         return Ok(());
@@ -23,17 +24,19 @@ pub fn memcpy(state: &mut State, strict: bool, memcpy: &Memcpy) -> Result<(), Fa
     match (memcpy.from_device, memcpy.to_device) {
         (Device::Host, Device::Npu) => {
             state.check_l2("dest_addr", dest_addr, words)?;
-            let from = state.window(Direction::HostToL2, src_addr, aux_addr, words)?;
-            let values: Vec<u16> = from.as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair)).collect();
-            state.l2.vectors_mut(dest_addr.into(), words).copy_from_slice(&values);
+            let State { l2, windows, .. } = state;
+            let (from, place) = window::<A>(windows, Direction::HostToL2, src_addr, aux_addr, words)?;
+            let values = A::load(from, place).into_iter().flatten();
+            l2.vectors_mut(dest_addr.into(), words)
+                .iter_mut()
+                .zip(values)
+                .for_each(|(to, value)| *to = value);
         }
         (Device::Npu, Device::Host) => {
             state.check_l2("src_addr", src_addr, words)?;
-            let values = state.l2.vectors(src_addr.into(), words).to_vec();
-            let to = state.window(Direction::L2ToHost, dest_addr, aux_addr, words)?;
-            for (to, value) in to.as_chunks_mut().0.iter_mut().zip(values) {
-                *to = value.to_le_bytes();
-            }
+            let State { l2, windows, .. } = state;
+            let (to, place) = window::<A>(windows, Direction::L2ToHost, dest_addr, aux_addr, words)?;
+            A::save(to, place, l2.vectors(src_addr.into(), words).iter().copied());
         }
         (Device::Npu, Device::Npu) => {
             state.check_l2("src_addr", src_addr, words)?;
@@ -48,7 +51,7 @@ pub fn memcpy(state: &mut State, strict: bool, memcpy: &Memcpy) -> Result<(), Fa
 }
 
 /// How many words are moved. The circuits count with 20 bits, and may move none.
-fn words(state: &State, strict: bool, memcpy: &Memcpy) -> Result<u64, FaultKind> {
+fn words<A: Arithmetic>(state: &State<A>, strict: bool, memcpy: &Memcpy) -> Result<u64, FaultKind> {
     let entry = memcpy.shape_ptr_addr;
     if !strict {
         return Ok(upstream_words(state.shape(Cache::FmapShape, entry)));

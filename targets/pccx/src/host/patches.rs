@@ -8,12 +8,12 @@ const MOST_VALUES: usize = 1 << 28;
 /// What the windows see of images `[n, h, w, c]`, a row of `row` values for each: tap by tap, channel by channel, zeros beside
 /// the image and at the row's end. None where the window has no place, a row is shorter than what it sees, or there are too
 /// many values.
-pub fn lay_out(
-    values: &[f32],
+pub fn lay_out<T: Copy + Default>(
+    values: &[T],
     [count, height, width, channels]: [usize; 4],
     window: &Window,
     row: usize,
-) -> Option<Vec<f32>> {
+) -> Option<Vec<T>> {
     let [rows, columns] = window.output([height, width]).ok()?;
     let taps = window.kernel[0].checked_mul(window.kernel[1])?;
     let seen = taps.checked_mul(channels)?;
@@ -21,7 +21,7 @@ pub fn lay_out(
     if seen > row || all > MOST_VALUES {
         return None;
     }
-    let mut out = vec![0.0; all];
+    let mut out = vec![T::default(); all];
     for (pixel, out) in out.chunks_mut(row.max(1)).enumerate() {
         let image = pixel / (rows * columns);
         let down = window.span(0, pixel / columns % rows, height);

@@ -17,10 +17,11 @@ use npukit_graph::{Node, NodeId, Op, Operator, ValueId};
 use npukit_numeric::Tensor;
 
 pub use attention::{Attention, Context, Unfit, find, number};
-pub use conv::MOST_WEIGHTS;
+pub use conv::{Convolution, MOST_WEIGHTS};
 pub use movement::MAX_PIECES;
+pub use norm::Norm;
 pub use product::{LARGEST, Product, Weights, dequantised_with};
-pub use rotary::MAX_FEATURES;
+pub use rotary::{MAX_FEATURES, Rotary};
 
 use super::LowerError;
 use super::emit::Lowering;
@@ -29,11 +30,8 @@ use super::options::{Isa, Norms, Options, Rotations};
 use super::reason::HostReason;
 use crate::config::WORD_LANES;
 use crate::op::CvoFunc;
-use conv::Convolution;
-use live::Live;
+pub use live::Live;
 use movement::{Run, movement};
-use norm::Norm;
-use rotary::Rotary;
 
 /// What a step computes. Operands are the step's, constants stand here.
 #[derive(Clone, Debug)]

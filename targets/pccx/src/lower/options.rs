@@ -264,6 +264,7 @@ impl Options {
         let page = [
             (self.scales == Scales::Memset).then_some(("scales", "memset")),
             (self.weights == WeightPath::Memcpy).then_some(("weights", "memcpy")),
+            (self.gelu == Gelu::Exact).then_some(("gelu", "exact")),
         ];
         [("isa", isa), ("kv", kv), ("norms", norms), ("rotations", rotations), ("activations", activations)]
             .into_iter()

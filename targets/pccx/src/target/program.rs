@@ -1,13 +1,15 @@
 //! [`PccxProgram`]: a program, reported, run, timed and traced.
 
+mod field;
+
 use std::io::Write;
 use std::sync::OnceLock;
 
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{
-    ArtifactFile, Chosen, Compiled, Finding, HostStepReport, Inputs, Layer, LayerWork, Meaning, MemoryReport,
-    Output, Parts, Port, PortError, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult,
-    Saturations, Stage, TargetError, TimeOptions, TimeReport, Unset,
+    ArtifactFile, Chosen, Compiled, FieldProgram, Finding, HostStepReport, Inputs, Layer, LayerWork, Meaning,
+    MemoryReport, Output, Parts, Port, PortError, ProgramPart, ProgramReport, ProgramWords, RunOptions,
+    RunResult, Saturations, Stage, TargetError, TimeOptions, TimeReport, Unset,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -279,6 +281,11 @@ impl Compiled for PccxProgram {
         let program = &self.executable.program;
         let mut session = Session::new(&mut machine, program, self.host()).map_err(TargetError::failed)?;
         options.repeat(|| Ok(self.result(session.run(&tensors).map_err(TargetError::failed)?)))
+    }
+
+    fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
+        self.agrees(Meaning::Agreed)?;
+        Ok(Box::new(field::PccxField { owner: self }))
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {

@@ -59,6 +59,35 @@ impl Weights {
         Ok(&self.images[&key])
     }
 
+    /// The codes of a matrix as `[k, n]`, and the factor of each of its `n` results.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::of`].
+    pub(in crate::lower) fn codes_of(
+        &mut self,
+        name: &str,
+        tensor: &Tensor,
+        gain: Option<&Tensor>,
+        product: &Product,
+    ) -> Result<[Vec<f32>; 2], LowerError> {
+        let [_, k, n] = product.size;
+        let images = self.of(name, tensor, gain, product)?.to_vec();
+        let factor = self.factor(name, product).map(val);
+        let (mut codes, mut factors) = (vec![0.0; k * n], Vec::with_capacity(n));
+        for image in &images {
+            for row in 0..image.n() {
+                let scale = image.scales().and_then(|scales| scales.get(row)).copied().or(factor);
+                for column in 0..k {
+                    // Default: every row has that many.
+                    codes[column * n + factors.len()] = image.weight(row, column).unwrap_or_default().into();
+                }
+                factors.push(scale.ok_or(LowerError::Fault("scales"))?);
+            }
+        }
+        Ok([codes, factors])
+    }
+
     /// The BF16 factor of a matrix, where it has one instead of scales.
     pub(super) fn factor(&self, name: &str, product: &Product) -> Option<u16> {
         self.factors.get(&key(name, product)).copied()

@@ -1,0 +1,146 @@
+//! Which instruction a wrong output comes from: [`find`].
+//!
+//! The wrong scalar is followed back through instructions and steps of the host: where what one of them reads for it is no
+//! value of the graph either, the search goes on there. What layers give each other are values of the graph, so that the
+//! layer found is the one that went wrong; within a layer some scalars never are, and the instruction is the first on the
+//! way whose operands are.
+
+mod flow;
+mod record;
+
+use npukit_numeric::Element;
+use npukit_target::{Culprit, FieldValues, TargetError};
+
+use super::PccxField;
+use crate::config::WORD_LANES;
+use crate::host::Host;
+use crate::runtime::Moment;
+use flow::{Memory, Place, Reach};
+use record::{Event, Read, Record};
+
+/// A wrong scalar, before an event.
+#[derive(Clone, Copy, Debug)]
+struct Scalar {
+    memory: Memory,
+    index: usize,
+    value: Element,
+    before: usize,
+}
+
+/// The instruction that wrote what became element `element` of an output; none for what the program does not have.
+pub(super) fn find(
+    field: &PccxField<'_>,
+    inputs: &FieldValues,
+    seed: u64,
+    (output, element): (&str, usize),
+    is_known: &dyn Fn(Element) -> bool,
+) -> Result<Option<Culprit>, TargetError> {
+    let host = field.owner.host();
+    let mut record = Record::new(&field.owner.executable.program, host, is_known);
+    let outputs = field.run_observed(inputs, seed, &mut |session, moment| record.note(session, moment))?;
+    let found = host.graph.outputs.iter().zip(&outputs).find(|(_, (name, _))| name == output);
+    let Some((&slot, (_, tensor))) = found else { return Ok(None) };
+    let Some(&value) = tensor.elements.get(element) else { return Ok(None) };
+    let events = record.events;
+    let scalar = Scalar { memory: Memory::Slot(slot), index: element, value, before: events.len() };
+    let (scalar, event) = Search { events: &events }.origin(scalar);
+    Ok(Some(culprit(host, scalar, event.map(|event| &events[event]))))
+}
+
+fn culprit(host: &Host, scalar: Scalar, event: Option<&Event>) -> Culprit {
+    let instruction = event.and_then(|event| match event.moment {
+        Moment::Instruction(index) => Some(index),
+        Moment::Host(_) => None,
+    });
+    let layer = event.and_then(|event| host.layers.get(event.layer));
+    let (memory, lanes) = match scalar.memory {
+        Memory::L2 => ("L2".to_owned(), WORD_LANES),
+        Memory::Window(direction, number) => (format!("window {number} {direction}"), WORD_LANES),
+        Memory::Slot(id) => (format!("host value `{}`", host.graph.value(id).name), 1),
+        Memory::Maximum => ("e_max".to_owned(), 1),
+    };
+    Culprit {
+        instruction,
+        layer: layer.map(|layer| layer.name.clone()),
+        memory,
+        address: (scalar.index / lanes) as u64,
+        lane: (scalar.index % lanes) as u64,
+        value: scalar.value,
+    }
+}
+
+/// What a run did.
+struct Search<'a> {
+    events: &'a [Event],
+}
+
+impl Search<'_> {
+    /// The first wrong scalar on the way to `scalar`, and the event that wrote it; none where nothing has.
+    fn origin(&self, mut scalar: Scalar) -> (Scalar, Option<usize>) {
+        while let Some(writer) = self.writer(scalar) {
+            match self.within(scalar, writer) {
+                Ok(earlier) => scalar = earlier,
+                Err((scalar, writer)) => return (scalar, Some(writer)),
+            }
+        }
+        (scalar, None)
+    }
+
+    /// A wrong scalar that an earlier layer has left, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// There is none: the first wrong one of this layer, and what wrote it.
+    fn within(&self, scalar: Scalar, writer: usize) -> Result<Scalar, (Scalar, usize)> {
+        let layer = self.events[writer].layer;
+        let (mut first, mut seen, mut next) = (None, vec![false; writer + 1], vec![(scalar, writer)]);
+        while let Some((scalar, writer)) = next.pop() {
+            if std::mem::replace(&mut seen[writer], true) {
+                continue;
+            }
+            let wrong = self.wrong(scalar, writer);
+            if wrong.is_empty() {
+                first.get_or_insert((scalar, writer));
+            }
+            // The last is the next: the operand before what is added to.
+            for earlier in wrong.into_iter().rev() {
+                match self.writer(earlier) {
+                    // What nothing has written is wrong because it is read.
+                    None => return Err((scalar, writer)),
+                    Some(writer) if self.events[writer].layer == layer => next.push((earlier, writer)),
+                    Some(_) => return Ok(earlier),
+                }
+            }
+        }
+        // Default: what is looked at first has no wrong operand, or one that is looked at.
+        Err(first.unwrap_or((scalar, writer)))
+    }
+
+    /// Wrong operands of an event, as far as they are for `scalar`: one of each.
+    fn wrong(&self, scalar: Scalar, writer: usize) -> Vec<Scalar> {
+        let event = &self.events[writer];
+        let place = event.writes.iter().find(|place| place.has(scalar.memory, scalar.index));
+        let Some(offset) = place.map(|place| scalar.index - place.first) else { return Vec::new() };
+        event.reads.iter().filter_map(|read| self.operand(read, offset, scalar.value)).collect()
+    }
+
+    /// The wrong scalar of an operand that is most likely the one: the same element, then the one at the same place.
+    fn operand(&self, read: &Read, offset: usize, value: Element) -> Option<Scalar> {
+        let is_meant = |place: usize| match read.reach {
+            Reach::Same => place == offset,
+            Reach::Rows { inputs, results } => place / inputs.max(1) == offset / results.max(1),
+            Reach::All => true,
+        };
+        let meant = || read.strangers.iter().filter(|(place, _)| is_meant(*place));
+        let same = meant().find(|(_, other)| *other == value);
+        let there = || meant().find(|(place, _)| *place == offset);
+        let &(place, value) = same.or_else(there).or_else(|| meant().next())?;
+        Some(Scalar { memory: read.from.memory, index: read.from.first + place, value, before: read.before })
+    }
+
+    /// The last event before that writes the scalar.
+    fn writer(&self, scalar: Scalar) -> Option<usize> {
+        let writes = |place: &Place| place.has(scalar.memory, scalar.index);
+        (0..scalar.before).rev().find(|&event| self.events[event].writes.iter().any(writes))
+    }
+}

@@ -1,0 +1,227 @@
+//! Changed programs: what the machine of bits computes otherwise, the field does, too.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use npukit_graph::Graph;
+use npukit_numeric::{SplitMix64, Tensor};
+use npukit_target::{Compiled, Unset};
+use npukit_testing::small_graphs;
+use npukit_verify::{judge, prove};
+
+use super::super::PccxField;
+use super::{PccxProgram, block, perceptron, ways};
+use crate::codec::Codec;
+use crate::machine::Machine;
+use crate::op::Op;
+use crate::runtime::Session;
+use crate::weights::WeightImage;
+
+/// A number below `count`; 0 where there is none.
+fn below(random: &mut SplitMix64, count: usize) -> usize {
+    (random.bits() % count.max(1) as u64) as usize
+}
+
+/// Outputs on random data, bit by bit; none where the machine or the host stops.
+fn bits(program: &PccxProgram, graph: &Graph, seed: u64) -> Option<Vec<Vec<u32>>> {
+    let mut next = npukit_sim::garbage(seed);
+    let mut input = |&id: &npukit_graph::ValueId| {
+        let shape = graph.shape(id).to_vec();
+        let count: usize = shape.iter().product();
+        let noise = (0..count).map(|_| (next() >> 40) as f32 / (1 << 23) as f32 - 1.0).collect();
+        Tensor::from_f32(shape, noise).unwrap()
+    };
+    let inputs: Vec<Tensor> = graph.inputs.iter().map(&mut input).collect();
+    let mut machine = Machine::with(&program.config, Unset::Garbage(seed)).unwrap();
+    let executable = &program.executable;
+    let mut session = Session::new(&mut machine, &executable.program, &executable.host).ok()?;
+    let outputs = session.run(&inputs).ok()?;
+    let of = |tensor: &Tensor| tensor.as_f32().unwrap().iter().map(|value| value.to_bits()).collect();
+    Some(outputs.iter().map(of).collect())
+}
+
+/// What is changed: an instruction, or something beside them.
+const KINDS: [&str; 10] = [
+    "bit",
+    "dropped",
+    "swapped",
+    "doubled",
+    "host operand",
+    "host dropped",
+    "host swapped",
+    "binding",
+    "weight",
+    "constant",
+];
+
+/// Changes a program, if there is what would be changed; the instruction where it is one.
+fn change(program: &mut PccxProgram, kind: &str, random: &mut SplitMix64) -> Option<Option<usize>> {
+    let codec = Codec::new(&program.config);
+    let (program, host) = (&mut program.executable.program, &mut program.executable.host);
+    let (code, steps) = (&mut program.code, &mut program.host_ops);
+    let (at, step) = (below(random, code.len()), below(random, steps.len()));
+    let length = code.len();
+    let near = |count: usize, at: usize, random: &mut SplitMix64| {
+        (at + 1 + below(random, 8)).min(count.saturating_sub(1))
+    };
+    match kind {
+        "bit" => code[at] = codec.decode(codec.encode(&code[at]).ok()? ^ 1 << below(random, 64)).ok()?,
+        "dropped" => code[at] = Op::Kick,
+        "swapped" => code.swap(at, near(length, at, random)),
+        "doubled" => code[near(length, at, random)] = code[at],
+        "host operand" => {
+            let operand = below(random, steps.get(step)?.operands.len());
+            *steps[step].operands.get_mut(operand)? ^= 1 << below(random, 5);
+        }
+        "host dropped" => drop((step < steps.len()).then(|| steps.remove(step))?),
+        "host swapped" => {
+            let other = near(steps.len(), step, random);
+            let [left, right] = [step, other].map(|step| steps.get(step).map(|step| step.position));
+            steps.swap(step, other);
+            (steps[step].position, steps[other].position) = (left?, right?);
+        }
+        "binding" => {
+            let at = below(random, program.bindings.len());
+            *program.bindings.get_mut(at)? = below(random, program.images.len()) as u32;
+        }
+        "weight" => {
+            let number = below(random, program.images.len());
+            let image = WeightImage::clone(program.images.get(number)?);
+            let (n, k) = (image.n(), image.k());
+            let mut weights: Vec<i8> = (0..n * k).map(|i| image.weight(i / k, i % k).unwrap()).collect();
+            weights[below(random, n * k)] ^= 1 << below(random, 3);
+            let mut scales = image.scales().map(<[f32]>::to_vec);
+            if let Some(scales) = scales.as_mut().filter(|_| below(random, 2) == 0) {
+                scales[below(random, n)] *= 1.25;
+            }
+            program.images[number] = Arc::new(WeightImage::new(n, k, &weights, scales).ok()?);
+        }
+        _ => {
+            let values = &mut host.graph.values;
+            let is_float = |value: &npukit_graph::Value| value.constant.as_ref()?.as_f32().map(drop);
+            let constants = (0..values.len()).filter(|&id| is_float(&values[id]).is_some());
+            let constants: Vec<usize> = constants.collect();
+            let constant = *constants.get(below(random, constants.len()))?;
+            let tensor = values[constant].constant.as_ref()?;
+            let mut numbers = tensor.as_f32()?.to_vec();
+            let at = below(random, numbers.len());
+            *numbers.get_mut(at)? *= 1.5;
+            let changed = Tensor::from_f32(tensor.shape().to_vec(), numbers).ok()?;
+            values[constant].constant = Some(changed.into());
+        }
+    }
+    Some(matches!(kind, "bit" | "dropped" | "swapped" | "doubled").then_some(at))
+}
+
+/// A program that is proved, and its model.
+struct Subject {
+    name: String,
+    graph: Graph,
+    make: Box<dyn Fn() -> PccxProgram>,
+    expected: [Option<Vec<Vec<u32>>>; 3],
+}
+
+const SEEDS: [u64; 3] = [11, 12, 13];
+
+impl Subject {
+    fn all() -> Vec<Self> {
+        let mut all = vec![("perceptron", perceptron()), ("block", block())];
+        all.extend(small_graphs());
+        let mut subjects = Vec::new();
+        for (name, graph) in all {
+            for (way, config, options) in ways() {
+                let (own, name) = (graph.clone(), format!("{name} on {way}"));
+                let make = Box::new(move || super::program(&config, &options, &own));
+                let program = make();
+                let is_proved = super::proof(&program, &graph).is_some_and(|proof| proof.is_proved());
+                if is_proved && !program.executable.program.code.is_empty() {
+                    let expected = SEEDS.map(|seed| bits(&program, &graph, seed));
+                    assert!(expected.iter().all(Option::is_some), "{name}");
+                    subjects.push(Self { name, graph: graph.clone(), make, expected });
+                }
+            }
+        }
+        subjects
+    }
+}
+
+/// How many of a kind.
+#[derive(Default)]
+struct Row {
+    made: usize,
+    refused: usize,
+    stops: usize,
+    changing: usize,
+    missed: usize,
+    harmless: usize,
+    beside: usize,
+}
+
+/// A change that changes a result on some data, or stops the machine, is found by the proof itself, whether or not the
+/// linter refuses the program before. One that changes none may be found, too.
+#[test]
+fn changed_programs_are_not_proved() {
+    // `NPUKIT_MUTATIONS=2000` judges as many; these are those of every day.
+    let all = std::env::var("NPUKIT_MUTATIONS").map_or(200, |count| count.parse().unwrap());
+    let subjects = Subject::all();
+    let mut random = SplitMix64::new(7);
+    let mut table: BTreeMap<&str, Row> = BTreeMap::new();
+    let (mut missed, mut made) = (Vec::new(), 0);
+    while made < all {
+        let (subject, kind) = (&subjects[made % subjects.len()], KINDS[below(&mut random, KINDS.len())]);
+        let mut program = (subject.make)();
+        let Some(_) = change(&mut program, kind, &mut random) else { continue };
+        made += 1;
+        let row = table.entry(kind).or_default();
+        let found = SEEDS.map(|seed| bits(&program, &subject.graph, seed));
+        let is_proved = judge(&subject.graph, &PccxField { owner: &program }, &[1, 2])
+            .is_ok_and(|proof| proof.is_proved());
+        row.made += 1;
+        row.refused += usize::from(program.in_field().is_err());
+        match (found != subject.expected, is_proved) {
+            (true, true) => {
+                row.missed += 1;
+                missed.push(format!("{} {made}: {kind}", subject.name));
+            }
+            (true, false) => {}
+            (false, true) => row.harmless += 1,
+            (false, false) => row.beside += 1,
+        }
+        row.stops += usize::from(found.contains(&None));
+        row.changing += usize::from(found != subject.expected && !found.contains(&None));
+    }
+    println!(
+        "{} programs; of each kind: made, refused by the linter before, stopping the machine,",
+        subjects.len()
+    );
+    println!("changing an output, of these two missed, harmless, seen beside");
+    for (kind, row) in &table {
+        let Row { made, refused, stops, changing, missed, harmless, beside } = row;
+        println!("  {kind:<13} {:?}", [made, refused, stops, changing, missed, harmless, beside]);
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+    let changing: usize = table.values().map(|row| row.changing).sum();
+    assert!(changing > all / 4, "changes that change nothing judge nothing: {changing}");
+}
+
+/// Of programs with one instruction that is another, the layer found is its own as a rule, and often so is the instruction.
+#[test]
+fn a_changed_instruction_is_found() {
+    let subjects = Subject::all();
+    let mut random = SplitMix64::new(3);
+    let (mut seen, mut layers, mut exact) = (0, 0, 0);
+    for subject in subjects.iter().cycle().take(250) {
+        let mut program = (subject.make)();
+        let Some(Some(at)) = change(&mut program, "bit", &mut random) else { continue };
+        let Ok(proof) = prove(&subject.graph, &PccxField { owner: &program }, &[1]) else { continue };
+        let Some(found) = proof.counterexample else { continue };
+        let culprit = found.culprit.unwrap();
+        let own = &program.executable.host.layers;
+        let layer = &own[own.partition_point(|layer| layer.end as usize <= at)].name;
+        seen += 1;
+        layers += usize::from(culprit.layer.as_ref() == Some(layer));
+        exact += usize::from(culprit.instruction == Some(at));
+    }
+    println!("{seen} found, {layers} with their layer, {exact} with their instruction");
+    assert!(seen > 10 && layers * 4 > seen * 3, "{seen} {layers} {exact}");
+}
