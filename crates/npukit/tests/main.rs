@@ -5,6 +5,8 @@
 mod architectures;
 #[path = "main/assembly.rs"]
 mod assembly;
+#[path = "main/certificates.rs"]
+mod certificates;
 #[path = "main/diff.rs"]
 mod diff;
 #[path = "main/explore.rs"]

@@ -5,13 +5,18 @@
 //! they differ, but with a probability of at most the polynomials' degree over 2^61 for each run.
 //!
 //! What the graph is taken for differs from the model by the passes that change constants. [`agreement`] compares the two
-//! in floats.
+//! in floats. A [`Certificate`] says what was proved, and is checked by proving it again.
 
 mod agreement;
+mod certificate;
 mod proof;
 mod values;
 
 pub use agreement::{Agreement, agreement};
+pub use certificate::{
+    Certificate, CertificateError, Claim, CoveredOutput, Files, InstanceMark, SCHEMA, Subject, UncoveredNode,
+    canonical, sha256, sha256_of_file,
+};
 pub use npukit_graph::field::Gap;
 pub use proof::{Counterexample, OutputProof, Proof, ProofError, judge, prove};
 pub use values::ValuePlace;
