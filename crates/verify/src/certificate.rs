@@ -48,7 +48,8 @@ pub struct Subject {
     pub instance: InstanceMark,
     /// The model.
     pub model: Files,
-    /// How the model was read, as options of the command; empty where it was read as it is.
+    /// How the model was read, as options of the command; empty where it was read as it is. `--calibrate` where samples
+    /// have scaled it.
     pub reading: Vec<String>,
     /// The program.
     pub artifact: Files,

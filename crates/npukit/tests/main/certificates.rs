@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit::verbs::compile::{self, compile, compile_with};
 use npukit::verbs::verify::{Certificate, CertificateStatus, Report, Request, certify, verify};
-use npukit::{ArtifactFile, Error, Source};
+use npukit::{ArtifactFile, Calibration, Error, InputFile, RescaleMode, Source};
 use npukit_graph::Graph;
 use npukit_verify::{CertificateError, Files, sha256};
 
@@ -225,4 +225,27 @@ fn what_is_no_certificate_is_refused() {
         };
         assert!(source.to_string().contains(told), "{source}");
     }
+}
+
+/// The program is one of the model as samples scale it: who checks it has them, too.
+#[test]
+fn a_model_that_samples_scale_needs_them() {
+    let mut files = Memory::with_digits();
+    let mut request = of_target();
+    let calibration = &mut request.source.calibration;
+    *calibration = Calibration { inputs: vec![InputFile::parse("x.npy")], ..Calibration::default() };
+    calibration.mode = RescaleMode::Always;
+    let compilation =
+        compile::Request { source: request.source.clone(), verify: true, ..compile::Request::default() };
+    let (report, written) = compile_with(&compilation, files.context()).unwrap();
+    assert!(report.rescaling.unwrap().applied);
+    let certificate = Certificate::parse(&written.last().unwrap().bytes).unwrap();
+    files.0.extend(written.into_iter().map(|file| (file.name, file.bytes)));
+    assert_eq!(certificate.subject.reading, ["--calibrate"]);
+    checked(&certificate, request.clone(), &files).unwrap();
+    assert_eq!(difference(checked(&certificate, of_artifact(), &files)), "how the model is read");
+    let mut beside = of_artifact();
+    beside.source.calibration = request.source.calibration;
+    let report = checked(&certificate, beside, &files).unwrap();
+    assert_eq!(report.certificate.unwrap().status, CertificateStatus::Holds);
 }

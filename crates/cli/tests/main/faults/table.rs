@@ -57,7 +57,7 @@ pub const ROWS: [Row; 22] = [
     Row { files: 4, step: 1, old: "compile d.onnx", new: "compile d.onnx --rescale never --strategy local-vars",
           both: "--target tcu -o out", reads: "run out/d_onnx_pynqz1.tmodel --input x.npy" },
     Row { files: 5, step: 3, old: "compile d.onnx", new: "compile d.onnx --rescale never --strategy local-vars",
-          both: "--verify --target tcu -o out", reads: "run out/d_onnx_pynqz1.tmodel --input x.npy" },
+          both: "--verify --target tcu -o out", reads: "verify d.onnx --artifact out/d_onnx_pynqz1.tmodel --certificate out/d_onnx_pynqz1.certificate.json" },
     Row { files: 1, step: 1, old: "verify d.onnx", new: "verify d.onnx --seed 7", both: "--target tcu -o out/c.json",
           reads: "targets" },
     Row { files: 10, step: 5, old: "compile d.onnx --test-vectors x.npy", new: "compile d.onnx --test-vectors y.npy",

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::hashed::Hashed;
 use crate::model::{self, ModelOptions};
 use crate::origin::Origin;
+use crate::rescale::Calibration;
 use crate::source::Source;
 use crate::targets::{Artifact, load};
 
@@ -85,18 +86,25 @@ impl Pair {
     fn beside(source: &Source, path: &str, parts: &dyn Reader, context: Context<'_>) -> Result<Self, Error> {
         let compiled = read(path, parts)?;
         let model = model::load(&source.path, &source.model, &[], context.reader)?;
-        let origin = source.beside(&*compiled, model, context)?;
+        let mut origin = source.beside(&*compiled, model, context)?;
+        if source.calibration != Calibration::default() {
+            // The artifact is of the model as samples scale it, which only a compilation tells.
+            origin = source.compiled(source.prepared(origin, context)?, context)?.0;
+        }
         Ok(Self { origin, program: compiled.report(), compiled })
     }
 
     /// What it is, made of these files.
     pub fn subject(&self, model: Files, reading: &ModelOptions, artifact: Files) -> Result<Subject, Error> {
         let instance = self.compiled.words()?.instance;
+        let mut reading = reading.told();
+        let is_scaled = self.origin.rescaling.as_ref().is_some_and(|report| report.applied);
+        reading.extend(is_scaled.then(|| "--calibrate".to_owned()));
         Ok(Subject {
             program: self.program.name.clone(),
             instance: InstanceMark::new(instance.name(), &instance.config()),
             model,
-            reading: reading.told(),
+            reading,
             artifact,
         })
     }
