@@ -4,9 +4,23 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use npukit::{Cache, Context, ReadError, Reader};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
 
 /// Files by their names.
 pub type Held = Arc<BTreeMap<String, Vec<u8>>>;
+
+/// Files of two holders; one name for two contents is an error.
+pub fn together(one: &Held, other: &Held) -> PyResult<Held> {
+    if let Some((name, _)) =
+        one.iter().find(|(name, bytes)| other.get(*name).is_some_and(|held| held != *bytes))
+    {
+        let told = format!("two files are called {name:?}: save one of them under another name");
+        return Err(PyValueError::new_err(told));
+    }
+    let all = one.iter().chain(other.iter());
+    Ok(Arc::new(all.map(|(name, bytes)| (name.clone(), bytes.clone())).collect()))
+}
 
 /// What compilations have found, for those that follow in this process.
 static CACHE: LazyLock<Cache> =

@@ -3,6 +3,7 @@
 
 mod arrays;
 mod context;
+mod diff;
 mod errors;
 mod explore;
 mod machine;
@@ -17,6 +18,8 @@ use pyo3::pymodule;
 /// The native part of npukit.
 #[pymodule]
 mod _npukit {
+    #[pymodule_export]
+    use super::diff::diff;
     #[pymodule_export]
     use super::explore::Exploration;
     #[pymodule_export]

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit::verbs::{check, compile, eval};
+use npukit::verbs::{check, compile, eval, trace};
 use npukit::{ModelOptions, Source};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{self, Named};
 use crate::context::{Files, Held};
 use crate::program::{Program, plain};
-use crate::source::{Compilation, Reading};
+use crate::source::{Compilation, Reading, Values};
 use crate::work::run;
 
 /// A port: name and shape.
@@ -78,17 +78,18 @@ impl Model {
         })
     }
 
-    /// The program, with the report of `npu compile`.
+    /// The program, with the report of `npu compile`, proved where that is asked for.
     fn compile(
         &self,
         py: Python<'_>,
         compilation: Compilation<'_>,
+        verify: bool,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Program> {
         let source = compilation.source(&self.path, &self.options)?;
         let held = Arc::clone(&self.held);
         run(py, progress, move || {
-            let request = compile::Request { source, ..compile::Request::default() };
+            let request = compile::Request { source, verify, ..compile::Request::default() };
             let made = compile::compile_program(&request, Files(Arc::clone(&held)).context())?;
             Ok(Program::of_model(request.source, held, made))
         })
@@ -119,9 +120,53 @@ impl Model {
         })?;
         Ok((report, arrays::outputs(py, tensors)?))
     }
+
+    /// The report of `npu trace` in float, and its `.npz`.
+    fn trace<'py>(
+        &self,
+        py: Python<'py>,
+        arrays: Vec<Named<'py>>,
+        preprocess: Values,
+        unlimited: bool,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(String, Bound<'py, PyBytes>)> {
+        let request = trace::Request {
+            source: self.source(),
+            inputs: arrays::inputs(&arrays)?,
+            preprocess: preprocess.into(),
+            unlimited,
+            ..trace::Request::default()
+        };
+        traced(py, request, self.files(), progress)
+    }
+}
+
+/// The report of `npu trace`, and its `.npz`.
+pub fn traced<'py>(
+    py: Python<'py>,
+    request: trace::Request,
+    files: Files,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(String, Bound<'py, PyBytes>)> {
+    let (report, archive) = run(py, progress, move || {
+        let mut archive = Vec::new();
+        let report = trace::trace(&request, &mut archive, files.context())?;
+        Ok((crate::verbs::json(&report), archive))
+    })?;
+    Ok((report, PyBytes::new(py, &archive)))
 }
 
 impl Model {
+    /// The model, for no target.
+    pub fn source(&self) -> Source {
+        Source { path: self.path.clone(), model: self.options.clone(), ..Source::default() }
+    }
+
+    /// The files that it holds.
+    pub fn held(&self) -> &Held {
+        &self.held
+    }
+
     fn files(&self) -> Files {
         Files(Arc::clone(&self.held))
     }

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use npukit::verbs::compile::Made;
-use npukit::verbs::{lint, report, run as run_verb, time};
+use npukit::verbs::{lint, report, run as run_verb, time, trace, verify};
 use npukit::{ArtifactFile, MaxError, Meaning, Source};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{self, Named};
-use crate::context::{Files, Held};
-use crate::model::Port;
+use crate::context::{Files, Held, together};
+use crate::model::{Model, Port, traced};
 use crate::source::{Values, unknown};
 use crate::verbs::json;
 use crate::work::run;
@@ -42,6 +43,15 @@ pub struct Running<'py> {
     max_error: Option<String>,
     meaning: Option<String>,
     check_memory: bool,
+}
+
+/// What a proof is told: the arguments of `Program.verify`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Proving<'py> {
+    model: Option<Bound<'py, Model>>,
+    seeds: Vec<u64>,
+    certificate: Option<String>,
 }
 
 impl Program {
@@ -168,6 +178,62 @@ impl Program {
         })
     }
 
+    /// The report of `npu verify`: beside the model that it was compiled from, or, of an artifact, beside `model`.
+    fn verify(
+        &self,
+        py: Python<'_>,
+        proving: Proving<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let Proving { model, seeds, certificate } = proving;
+        let (source, held, artifact) = match (&model, self.is_compiled()) {
+            (None, true) => (self.0.source.clone(), Arc::clone(&self.0.held), None),
+            (Some(model), false) => {
+                let held = together(model.get().held(), &self.0.held)?;
+                (model.get().source(), held, Some(self.0.source.path.clone()))
+            }
+            (Some(_), true) => return Err(needless_model()),
+            (None, false) => {
+                return Err(PyValueError::new_err("an artifact is proved beside its model: give it"));
+            }
+        };
+        let inner = Arc::clone(&self.0);
+        run(py, progress, move || {
+            if artifact.is_none() && certificate.is_none() {
+                // It is there: nothing is compiled again.
+                return Ok(json(&verify::verify_program(&inner.program, &seeds)?));
+            }
+            let request = verify::Request { source, artifact, seeds, certificate };
+            Ok(json(&verify::verify(&request, Files(held).context())?))
+        })
+    }
+
+    /// The report of `npu trace`, and its `.npz`.
+    fn trace<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: Vec<Named<'py>>,
+        preprocess: Values,
+        model: Option<Bound<'py, Model>>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(String, Bound<'py, PyBytes>)> {
+        let (mut source, mut held) = (self.0.source.clone(), Arc::clone(&self.0.held));
+        let of = match &model {
+            Some(_) if self.is_compiled() => return Err(needless_model()),
+            Some(model) => {
+                held = together(model.get().held(), &held)?;
+                let Source { path, model, .. } = model.get().source();
+                source.model = model;
+                Some(path)
+            }
+            None => None,
+        };
+        let inputs = arrays::inputs(&inputs)?;
+        let preprocess = preprocess.into();
+        let request = trace::Request { source, model: of, inputs, preprocess, unlimited: false };
+        traced(py, request, Files(held), progress)
+    }
+
     /// The report of `npu lint`.
     fn lint(&self, py: Python<'_>) -> PyResult<String> {
         let inner = Arc::clone(&self.0);
@@ -175,7 +241,26 @@ impl Program {
     }
 }
 
+fn needless_model() -> PyErr {
+    PyValueError::new_err("a program that was compiled knows its model: give it for an artifact only")
+}
+
 impl Program {
+    /// Whether it was made from a model here, and not read.
+    pub fn is_compiled(&self) -> bool {
+        self.0.files.is_some()
+    }
+
+    /// What it was made from.
+    pub fn source(&self) -> &Source {
+        &self.0.source
+    }
+
+    /// The files that it holds.
+    pub fn held(&self) -> &Held {
+        &self.0.held
+    }
+
     fn request(&self, running: Running<'_>) -> PyResult<run_verb::Request> {
         let max_error = running.max_error.as_deref().map(|text| {
             MaxError::parse(text)

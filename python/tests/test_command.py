@@ -82,6 +82,65 @@ def test_eval(command, network, tmp_path):
             np.testing.assert_array_equal(written[name], arrays[name])
 
 
+def test_verify(command, network, tmp_path):
+    program = network["model"].compile("tcu", verify=True)
+    wanted = command("compile", network["path"], "--target", "tcu", "--verify", "-o", tmp_path)
+    assert program.report.verification["proved"]
+    for name, content in program.files().items():
+        assert (tmp_path / name).read_bytes() == content, name
+    manifest, certificate = wanted["artifacts"][0], wanted["artifacts"][-1]
+    assert figures(program.verify()) == figures(command("verify", network["path"], "--target", "tcu"))
+
+    read = npu.read(manifest)
+    found = read.verify(network["model"], certificate=certificate, seeds=[7])
+    arguments = ["--artifact", manifest, "--certificate", certificate, "--seed", "7"]
+    assert figures(found) == figures(command("verify", network["path"], *arguments))
+    assert found and found.seeds == [1, 2, 7] and found.certificate["status"] == "holds"
+    with pytest.raises(npu.Error) as caught:
+        read.verify(npu.zoo("mlp", 4), certificate=certificate)
+    assert caught.value.code == "invalid-certificate"
+    with pytest.raises(ValueError, match="beside its model"):
+        read.verify()
+    with pytest.raises(ValueError, match="knows its model"):
+        program.verify(network["model"])
+
+
+def test_trace(command, network, tmp_path):
+    program = network["model"].compile("tcu")
+    manifest = program.save(tmp_path)[0]
+    of_artifact = npu.read(manifest).trace(network["samples"], model=network["model"])
+    for found, arguments in (
+        (network["model"].trace(network["samples"]), [network["path"]]),
+        (program.trace(network["samples"]), [network["path"], "--target", "tcu"]),
+        (of_artifact, [manifest, "--model", network["path"]]),
+    ):
+        wanted = command("trace", *arguments, "--input", network["file"], "-o", tmp_path / "t.npz")
+        assert figures(found)["tensors"] == figures(wanted)["tensors"]
+        with np.load(tmp_path / "t.npz") as arrays:
+            assert len(arrays) == len(found.arrays)
+            for tensor in found.tensors:
+                np.testing.assert_array_equal(arrays[tensor.get("member", tensor["name"])], found.arrays[tensor["name"]])
+
+
+def test_diff(command, network, tmp_path):
+    model, samples = network["model"], network["samples"]
+    program = model.compile("tcu")
+    found = npu.diff(model, program, samples)
+    wanted = command("diff", network["path"], f"{network['path']}@tcu", "--input", network["file"])
+    assert figures(found) == figures(wanted)
+    assert found and "tensors" in found.tables()
+
+    trace = program.trace(samples)
+    assert npu.diff(trace, dict(trace.arrays)).first_difference is None
+    name = trace.tensors[-1]["name"]
+    changed = {**trace.arrays, name: trace.arrays[name] + 1}
+    parted = npu.diff(trace, changed)
+    assert not parted and parted.first_difference["tensor"] == name
+    other = model.compile("tcu", strategy="local-vars")
+    with pytest.raises(ValueError, match="read and compiled alike"):
+        npu.diff(program, other, samples)
+
+
 def test_lists(command):
     assert figures(npu.targets()) == figures(command("targets"))
     assert figures(npu.zoo_names()) == figures(command("zoo"))

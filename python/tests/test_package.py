@@ -78,6 +78,15 @@ def test_refusals_name_the_nodes(network):
     assert not model.check("tcu:pynqz1")
 
 
+def test_what_is_not_proved_is_not_compiled():
+    path = pathlib.Path(__file__).resolve().parents[2] / "tests/filetests/models/constant.onnx"
+    model = npu.load(path)
+    assert not model.compile("tcu").verify()
+    with pytest.raises(npu.errors.NotProved) as caught:
+        model.compile("tcu", verify=True)
+    assert caught.value.code == "not-proved" and caught.value.report["proved"] is False
+
+
 def test_wrong_arguments_are_told(network):
     model = network["model"]
     for call, told in (

@@ -328,6 +328,12 @@ pub struct CompileArgs {
     /// bit for bit are written as `.npy` and in the format of the target's drivers.
     #[arg(long, value_name = "[NAME=]FILE", help_heading = OUTPUT, num_args = 0.., conflicts_with = "emit")]
     pub test_vectors: Option<Vec<String>>,
+    /// Prove the program, and write a certificate beside it
+    ///
+    /// As `npu verify` does, of the program as its files hold it. The certificate is `NAME.certificate.json`, which `npu
+    /// verify --certificate` checks. Where the program is not proved, nothing is written and the exit status is 1.
+    #[arg(long, help_heading = OUTPUT, conflicts_with = "emit")]
+    pub verify: bool,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub timings: TimingsArgs,
@@ -604,6 +610,18 @@ pub struct VerifyArgs {
     /// It knows its target; the model is not compiled.
     #[arg(long, value_name = "ARTIFACT", help_heading = TARGET, conflicts_with = "target")]
     pub artifact: Option<String>,
+    /// Certificate to check, by making its proof again
+    ///
+    /// Model and program have to be the files that it names by their hashes, and the proof is made with its own seeds,
+    /// and those of `--seed`. The exit status is 0 only when all that it says is so.
+    #[arg(long, value_name = "FILE", help_heading = INPUTS, conflicts_with = "output")]
+    pub certificate: Option<String>,
+    /// Write a certificate of the proof
+    ///
+    /// It has the hashes of model and program, seeds, field, what is covered and what is assumed. A program that is not
+    /// proved has none.
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
+    pub output: Option<PathBuf>,
     /// Number that the inputs of a run are made of; 1 and 2 when not given
     #[arg(long = "seed", value_name = "N", help_heading = INPUTS, hide_short_help = true)]
     pub seeds: Vec<u64>,
@@ -1352,8 +1370,8 @@ mod tests {
         assert_eq!(
             verbs,
             [
-                "compile", "run", "eval", "time", "trace", "report", "explore", "generate", "zoo", "asm",
-                "disasm", "format", "host", "man"
+                "compile", "run", "eval", "time", "trace", "verify", "report", "explore", "generate", "zoo",
+                "asm", "disasm", "format", "host", "man"
             ]
         );
     }

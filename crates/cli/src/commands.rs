@@ -84,6 +84,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
 
 pub use check::text as refusal;
 pub use completions::answer as complete;
+pub use verify::text as proof;
 
 /// Files from the disk, and what was found before.
 fn context() -> Context<'static> {

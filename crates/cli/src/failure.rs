@@ -156,6 +156,14 @@ impl Failure {
             _ => None,
         }
     }
+
+    /// What is known of a program that was to be proved and is not.
+    pub fn proof(&self) -> Option<&npukit::verbs::verify::Report> {
+        match self {
+            Self::Verb(npukit::Error::NotProved { report }) => Some(report),
+            _ => None,
+        }
+    }
 }
 
 /// What is written after writing has failed.

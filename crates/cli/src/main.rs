@@ -179,7 +179,8 @@ fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
     if let Some(report) = failure.refusal() {
         return commands::refusal(report);
     }
-    let mut text = String::new();
+    // The message stands below what it is about.
+    let mut text = failure.proof().map(|report| commands::proof(report) + "\n").unwrap_or_default(); // Default: no proof.
     // A command that is to be copied stays on its line.
     let wraps = !matches!(failure, Failure::Verb(npukit::Error::ForeignModel { .. }));
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_wrap_lines(wraps);

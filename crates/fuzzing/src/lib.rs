@@ -9,6 +9,7 @@
 mod arrays;
 mod artifacts;
 mod assembly;
+mod certificates;
 mod configurations;
 mod decoders;
 mod instances;
@@ -23,6 +24,7 @@ use npukit_target::ReadError;
 pub use arrays::arrays;
 pub use artifacts::artifacts;
 pub use assembly::assembly;
+pub use certificates::certificates;
 pub use configurations::configurations;
 pub use decoders::decoders;
 pub use models::models;
@@ -33,7 +35,7 @@ pub use words::words;
 pub type Reader = fn(&[u8]);
 
 /// Every function, with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Reader); 8] = [
+pub const TARGETS: [(&str, Reader); 9] = [
     ("models", models),
     ("arrays", arrays),
     ("configurations", configurations),
@@ -42,6 +44,7 @@ pub const TARGETS: [(&str, Reader); 8] = [
     ("words", words),
     ("vectors", vectors),
     ("decoders", decoders),
+    ("certificates", certificates),
 ];
 
 /// An error must name `file` as its place, itself or in what caused it.

@@ -108,6 +108,7 @@ impl Error {
             | Self::NoHeldOut { path }
             | Self::Simplify { path, .. }
             | Self::UnknownInput { path, .. }
+            | Self::Certificate { path, .. }
             | Self::Labels { path, .. } => Place::file(path),
             Self::HeldOut { path, line } | Self::HeldOutPrompt { path, line, .. } => {
                 Place::line(*line).in_file(Some(path))
@@ -116,6 +117,13 @@ impl Error {
             Self::Import { path, source } => model_place(source).in_file(Some(path)),
             Self::Description { path, source } => description_place(source).in_file(Some(path)),
             Self::Read(error) => npukit_target::Diagnose::place(error),
+            Self::NotProved { report } => {
+                let found = report.counterexample.as_ref();
+                Place::of_instruction(
+                    found.and_then(|found| found.instruction),
+                    found.and_then(|found| found.layer.as_deref()),
+                )
+            }
             Self::Array(error) => npukit_target::Diagnose::place(error),
             _ => Place::default(),
         }

@@ -11,6 +11,7 @@ use npukit_import::onnx::ImportError;
 use npukit_import::{Dimension, OpenInput, open_dimensions};
 use npukit_numeric::npy::NpyError;
 use npukit_target::{PortError, ReadError, TargetError};
+use npukit_verify::CertificateError;
 use serde_json::{Value, json};
 
 use crate::diagnostics::Diagnostic;
@@ -19,6 +20,7 @@ use crate::hand::{EXTENSIONS, HandError};
 use crate::inputs::PREPROCESSING;
 use crate::refusal;
 use crate::targets::default_target;
+use crate::verbs::verify;
 
 /// Why a verb failed.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -544,6 +546,22 @@ pub enum Error {
         /// The first that differs.
         told: String,
     },
+    /// A certificate is none, or of something else.
+    #[error("the certificate `{path}` does not hold")]
+    #[diagnostic(help("`npu verify ... -o FILE` makes one of what is here"))]
+    Certificate {
+        /// The certificate.
+        path: String,
+        /// The first that is wrong.
+        source: CertificateError,
+    },
+    /// A program that was to be proved is not.
+    #[error("the program is not proved to compute the model")]
+    #[diagnostic(help("nothing was written; without `--verify` it is compiled all the same"))]
+    NotProved {
+        /// What is known of it.
+        report: Box<verify::Report>,
+    },
     /// The reference evaluator failed.
     #[error("the float evaluator failed")]
     Eval(#[from] EvalError),
@@ -649,6 +667,8 @@ codes!(Error {
     NotText = "not-text": "a source file is not UTF-8 text";
     Utf16 = "utf-16-text": "a source file is UTF-16 text, not UTF-8";
     UnfitArtifact = "unfit-artifact": "an artifact is not made of the model it is compared with";
+    Certificate = "invalid-certificate": "a certificate is none, was changed, or is of another model or program";
+    NotProved = "not-proved": "a program that was to be proved is not: it differs from the model, or a part was not compared";
     Eval = "not-evaluated": "the float evaluator cannot compute a model";
     Operations = "too-many-operations": "evaluating takes far more time than the model's size suggests";
     Memory = "too-much-memory": "evaluating takes far more memory than the model's size suggests";
@@ -708,6 +728,8 @@ pub enum Kind {
     Refused,
     /// What the network is to compute on.
     Input,
+    /// A program that is not proved.
+    NotProved,
     /// The program or its target.
     Program,
 }
@@ -721,6 +743,7 @@ impl Kind {
             Self::Model => "model",
             Self::Refused => "refused",
             Self::Input => "input",
+            Self::NotProved => "not-proved",
             Self::Program => "program",
         }
     }
@@ -733,6 +756,7 @@ impl Error {
             error if error.is_usage() => Kind::Usage,
             Self::Read(_) | Self::Write(_) => Kind::File,
             Self::Refused { .. } => Kind::Refused,
+            Self::NotProved { .. } => Kind::NotProved,
             Self::UnknownFile { .. }
             | Self::ForeignModel { .. }
             | Self::Import { .. }
@@ -768,6 +792,10 @@ impl Error {
         let mut answer = described(self, &self.diagnostics());
         if let (Some(Value::Object(report)), Some(answer)) = (report, answer.as_object_mut()) {
             answer.extend(report);
+        }
+        if let (Self::NotProved { report }, Some(answer)) = (self, answer.as_object_mut()) {
+            // As above.
+            answer.insert("verification".to_owned(), serde_json::to_value(report).unwrap_or_default());
         }
         answer
     }

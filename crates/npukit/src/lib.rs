@@ -14,6 +14,7 @@ mod finite;
 mod glossary;
 mod groups;
 mod hand;
+mod hashed;
 mod inputs;
 mod layer_compare;
 mod like;

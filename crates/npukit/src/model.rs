@@ -31,6 +31,25 @@ pub struct ModelOptions {
     pub resize_half_pixel: Option<bool>,
 }
 
+impl ModelOptions {
+    /// As options of the command: those that are not as without any.
+    pub(crate) fn told(&self) -> Vec<String> {
+        let mut told: Vec<String> = self.batch.map(|batch| format!("--batch {batch}")).into_iter().collect();
+        told.extend(self.sizes.iter().map(|(name, size)| format!("--dim {name}={size}")));
+        told.extend(self.input_shapes.iter().map(|(name, shape)| {
+            let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+            format!("--input-shape {name}={}", sizes.join(","))
+        }));
+        told.extend(self.values.iter().map(|(name, number)| format!("--set {name}={number}")));
+        told.extend(self.outputs.iter().map(|name| format!("--outputs {name}")));
+        told.extend(
+            self.resize_half_pixel
+                .map(|is_half| format!("--resize {}", if is_half { "half-pixel" } else { "asymmetric" })),
+        );
+        told
+    }
+}
+
 /// A model.
 #[derive(Clone)]
 pub(crate) struct Model {

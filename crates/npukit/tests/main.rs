@@ -7,6 +7,8 @@ mod architectures;
 mod assembly;
 #[path = "main/bounds.rs"]
 mod bounds;
+#[path = "main/certificates.rs"]
+mod certificates;
 #[path = "main/diff.rs"]
 mod diff;
 #[path = "main/explore.rs"]

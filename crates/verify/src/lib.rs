@@ -7,15 +7,20 @@
 //! [`Bounding`] is what a program may do on ranges of inputs: its largest errors, and where it may saturate.
 //!
 //! What the graph is taken for differs from the model by the passes that change constants. [`agreement`] compares the two
-//! in floats.
+//! in floats. A [`Certificate`] says what was proved, and is checked by proving it again.
 
 mod agreement;
 mod bounds;
+mod certificate;
 mod proof;
 mod values;
 
 pub use agreement::{Agreement, agreement};
 pub use bounds::{Bounding, OutputBound};
+pub use certificate::{
+    Certificate, CertificateError, Claim, CoveredOutput, Files, InstanceMark, SCHEMA, Subject, UncoveredNode,
+    canonical, sha256, sha256_of_file,
+};
 pub use npukit_graph::field::Gap;
 pub use proof::{Counterexample, OutputProof, Proof, ProofError, judge, prove};
 pub use values::ValuePlace;

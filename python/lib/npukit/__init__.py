@@ -13,13 +13,14 @@ Everything here calls what the command `npu` calls: reports have the keys of its
 
 from . import errors, frameworks
 from ._npukit import version as _version
+from .differences import diff
 from .errors import Error
 from .exploration import Exploration, explore, search
 from .frameworks import from_keras, from_torch
 from .machines import Machine, Words, assemble, disassemble, machine
 from .models import Model, load, zoo, zoo_names
 from .programs import Program, read
-from .reports import Check, Comparison, Report
+from .reports import Check, Comparison, Difference, Proof, Report, Trace
 from .targets import Target, target, targets
 
 __version__ = _version()
@@ -27,15 +28,19 @@ __version__ = _version()
 __all__ = [
     "Check",
     "Comparison",
+    "Difference",
     "Error",
     "Exploration",
     "Machine",
     "Model",
     "Program",
+    "Proof",
     "Report",
     "Target",
+    "Trace",
     "Words",
     "assemble",
+    "diff",
     "disassemble",
     "errors",
     "explore",

@@ -83,12 +83,23 @@ class ProgramError(Error, RuntimeError):
     """The program, its words or its text, or the machine that runs it."""
 
 
+class NotProved(ProgramError):
+    """A program that was to be proved is not: `report` is what `Program.verify` gives."""
+
+    report: dict[str, Any]
+
+    def __init__(self, message: str, facts: dict[str, Any] | None = None):
+        super().__init__(message, facts)
+        self.report = (facts or {}).get("verification", {})
+
+
 KINDS: dict[str, type[Error]] = {
     "usage": UsageError,
     "file": FileError,
     "model": ModelError,
     "refused": Refused,
     "input": InputError,
+    "not-proved": NotProved,
     "program": ProgramError,
 }
 

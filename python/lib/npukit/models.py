@@ -12,7 +12,7 @@ from . import _npukit, arguments
 from .arguments import Arrays, Path, Values
 from .programs import Program, one_or_all
 from .progress import Bar, Progress
-from .reports import Check, Report
+from .reports import Check, Report, Trace
 from .targets import Target
 
 
@@ -65,6 +65,7 @@ class Model:
         preprocess: Values | None = None,
         rescale: str | None = None,
         quantise: str | None = None,
+        verify: bool = False,
         progress: Progress = None,
         **options: Any,
     ) -> Program:
@@ -74,11 +75,14 @@ class Model:
         mapping of such by the names of inputs. `rescale` is `auto`, `always` or `never`, `quantise` is `min-max`,
         `least-squares` or `percentile=99.9`; other options are the target's own, with `_` for `-`.
 
-        Raises `errors.Refused` where the target does not take the model, with everything that stands in the way.
+        `verify=True` proves it, too: `report.verification` has the proof, and a certificate is the last of its `files()`.
+
+        Raises `errors.Refused` where the target does not take the model, with everything that stands in the way, and
+        `errors.NotProved` where a program that is to be proved is not.
         """
         told = compilation(target, options, calibrate, preprocess, rescale, quantise)
         with Bar(progress) as shown:
-            return Program(self._native.compile(told, shown), "compile")
+            return Program(self._native.compile(told, verify, shown), "compile")
 
     def evaluate(self, x: Arrays, *, unlimited: bool = False, progress: Progress = None) -> np.ndarray | dict[str, np.ndarray]:
         """What the network computes in float: what every machine is compared with. As for `Program.run`."""
@@ -89,6 +93,19 @@ class Model:
         with Bar(progress) as shown:
             report, arrays = self._native.evaluate(arguments.arrays(x), unlimited, shown)
         return Report("eval", json.loads(report)), arrays
+
+    def trace(
+        self,
+        x: Arrays,
+        *,
+        preprocess: Values | None = None,
+        unlimited: bool = False,
+        progress: Progress = None,
+    ) -> Trace:
+        """Every tensor of the network in float, by its name: `trace.arrays`."""
+        with Bar(progress) as shown:
+            found = self._native.trace(arguments.arrays(x), arguments.preprocess(preprocess), unlimited, shown)
+        return Trace.of(*found)
 
     def emit(self, target: Target | str, stage: str, **options: Any) -> str:
         """What the compiler has after `stage`, as text: `graph`, or a stage of the target."""

@@ -6,15 +6,18 @@ import json
 import os
 import pathlib
 import tempfile
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _npukit, arguments
 from .arguments import Arrays, Path, Values
 from .progress import Bar, Progress
-from .reports import Comparison, Report
+from .reports import Comparison, Proof, Report, Trace
+
+if TYPE_CHECKING:
+    from .models import Model
 
 
 class Program:
@@ -127,6 +130,42 @@ class Program:
         other = None if against is None else arguments.path(against)
         with Bar(progress) as shown:
             return self._native.page(inputs, arguments.preprocess(preprocess), other, shown)
+
+    def verify(
+        self,
+        model: Model | None = None,
+        *,
+        seeds: Sequence[int] = (),
+        certificate: Path | None = None,
+        progress: Progress = None,
+    ) -> Proof:
+        """Whether it computes its model, for all inputs, as `npu verify` shows it: true where every output is proved.
+
+        Of an artifact `model` is the one that it was compiled from. `seeds` are what inputs are made of, one run for each;
+        `certificate` is a file to check, whose own seeds come first.
+        """
+        native = None if model is None else model._native
+        file = None if certificate is None else arguments.path(certificate)
+        proving = {"model": native, "seeds": [int(seed) for seed in seeds], "certificate": file}
+        with Bar(progress) as shown:
+            return Proof("verify", json.loads(self._native.verify(proving, shown)))
+
+    def trace(
+        self,
+        x: Arrays,
+        *,
+        model: Model | None = None,
+        preprocess: Values | None = None,
+        progress: Progress = None,
+    ) -> Trace:
+        """Every tensor of a run on the machine, by its name in the model: `trace.arrays`, in the model's scale.
+
+        Of an artifact `model` is the one that it was compiled from, which says what its layers end in.
+        """
+        native = None if model is None else model._native
+        with Bar(progress) as shown:
+            found = self._native.trace(arguments.arrays(x), arguments.preprocess(preprocess), native, shown)
+        return Trace.of(*found)
 
     def lint(self) -> Report:
         """What is wrong with it, without running it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import pandas
 
 # The table of a report that `to_pandas` gives when none is named: the first of these that it has.
-TABLES = ("points", "problems", "layers", "truth.layers", "findings", "targets", "outputs")
+TABLES = ("points", "problems", "layers", "truth.layers", "findings", "targets", "tensors", "outputs")
 # Rows of a table that are shown in a notebook.
 SHOWN = 30
 
@@ -152,3 +153,35 @@ class Comparison(Report):
     def __init__(self, verb: str, facts: dict[str, Any], arrays: dict[str, np.ndarray]):
         super().__init__(verb, facts)
         self.arrays = arrays
+
+
+class Proof(Report):
+    """What was shown of a program: true where every output is proved."""
+
+    def __bool__(self) -> bool:
+        return bool(self.proved)
+
+
+class Difference(Report):
+    """Two sides tensor by tensor, in the order of layers: true where nothing fails."""
+
+    def __bool__(self) -> bool:
+        return not self.failures
+
+
+class Trace(Report):
+    """Every tensor of a run, with the arrays by their names in the model."""
+
+    arrays: dict[str, np.ndarray]
+
+    def __init__(self, verb: str, facts: dict[str, Any], arrays: dict[str, np.ndarray]):
+        super().__init__(verb, facts)
+        self.arrays = arrays
+
+    @classmethod
+    def of(cls, report: str, archive: bytes) -> Trace:
+        """Of a report as JSON, and the `.npz` that it describes."""
+        facts = json.loads(report)
+        with np.load(io.BytesIO(archive), allow_pickle=False) as members:
+            arrays = {tensor["name"]: members[tensor.get("member", tensor["name"])] for tensor in facts["tensors"]}
+        return cls("trace", facts, arrays)

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::comparison::{quantisation, rescaling};
 use super::layers::{choices, cycles, host_steps, latency, on_chip};
-use super::{context, input_files, model_source, preprocess, remarks};
+use super::{context, input_files, model_source, preprocess, remarks, verify};
 use crate::answer::Answer;
 use crate::args::CompileArgs;
 use crate::disk::write_all;
@@ -28,7 +28,7 @@ pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
         // The options are for the samples to test with alone.
         source.calibration.preprocess = Preprocess::default();
     }
-    let request = Request { source, test_vectors, preprocess };
+    let request = Request { source, test_vectors, preprocess, verify: args.verify };
     let (mut report, files) = compile_with(&request, context())?;
     let folder = args.output.clone().unwrap_or_default();
     let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
@@ -38,6 +38,8 @@ pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
     let mut written = paths.iter().map(|path| path.display().to_string());
     report.artifacts = written.by_ref().take(report.artifacts.len()).collect();
     report.test_vectors = written.collect();
+    let certificate = report.verification.as_mut().and_then(|proof| proof.certificate.as_mut());
+    certificate.into_iter().for_each(|told| told.file = report.artifacts.last().cloned());
     Ok(Answer::new(text(&report), &report))
 }
 
@@ -74,6 +76,10 @@ fn text(report: &Report) -> String {
     }
     text += &numbers;
     text += &host_steps(&report.host_steps);
+    if let Some(proof) = &report.verification {
+        let end = if text.ends_with("\n\n") { "" } else { "\n" };
+        text += &format!("{end}{}\n", verify::proof(proof));
+    }
     text += &remarks(&report.notes, &report.warnings);
     text.extend(report.artifacts.iter().chain(&report.test_vectors).map(|path| format!("wrote {path}\n")));
     text

@@ -1,14 +1,18 @@
 //! `npu verify`
 
+use std::path::Path;
+
 use npukit::verbs::verify::bounds::{
     OutputReport as OutputBounds, Report as BoundsReport, Request as BoundsRequest,
 };
-use npukit::verbs::verify::{Counterexample, ElementReport, Report, Request, verify};
+use npukit::verbs::verify::{
+    CertificateReport, CertificateStatus, Counterexample, ElementReport, Report, Request, certify, verify,
+};
 
 use super::{context, input_files, model_source, preprocess, remarks};
 use crate::answer::Answer;
 use crate::args::{BoundsArgs, VerifyArgs};
-use crate::disk::settle;
+use crate::disk::{settle, write_all};
 use crate::failure::Failure;
 use crate::printable::line;
 use crate::table::{Column, counted, facts, table};
@@ -19,11 +23,20 @@ pub fn run(args: &VerifyArgs) -> Result<Answer, Failure> {
         settle(artifact);
         source.target = None;
     }
-    let bounds = args.bounds.bounds.then(|| bounds(args));
-    let request = Request { source, artifact: args.artifact.clone(), seeds: args.seeds.clone(), bounds };
-    let report = verify(&request, context())?;
+    args.certificate.iter().for_each(|path| settle(path));
+    let request = Request {
+        source,
+        artifact: args.artifact.clone(),
+        seeds: args.seeds.clone(),
+        bounds: args.bounds.bounds.then(|| bounds(args)),
+        certificate: args.certificate.clone(),
+    };
+    let (report, end) = match &args.output {
+        Some(path) => certificate(&request, path)?,
+        None => (verify(&request, context())?, String::new()),
+    };
     let holds = report.bounds.as_ref().is_none_or(|bounds| bounds.holds != Some(false));
-    Ok(Answer::new(text(&report), &report).with_success(report.proved && holds))
+    Ok(Answer::new(text(&report) + &end, &report).with_success(report.proved && holds))
 }
 
 fn bounds(args: &VerifyArgs) -> BoundsRequest {
@@ -37,7 +50,26 @@ fn bounds(args: &VerifyArgs) -> BoundsRequest {
     }
 }
 
-fn text(report: &Report) -> String {
+/// The report of a proof whose certificate is written to `path`, and what became of it.
+fn certificate(request: &Request, path: &Path) -> Result<(Report, String), Failure> {
+    let (mut report, certificate) = certify(request, context())?;
+    let Some(certificate) = certificate else {
+        return Ok((report, "no certificate is written: the program is not proved\n".to_owned()));
+    };
+    write_all(&[(path.to_owned(), certificate.to_json().as_bytes())])?;
+    let name = path.display().to_string();
+    let end = format!("wrote {name}\n");
+    report.certificate.iter_mut().for_each(|told| told.file = Some(name.clone()));
+    Ok((report, end))
+}
+
+/// What is known of a proof, with what there is to say of model and instance.
+pub fn text(report: &Report) -> String {
+    proof(report) + &remarks(&report.notes, &report.warnings)
+}
+
+/// What is known of a proof.
+pub fn proof(report: &Report) -> String {
     let proved = report.outputs.iter().filter(|output| output.proved).count();
     let outputs = counted(report.outputs.len() as u64, "output");
     let verdict = match &report.counterexample {
@@ -45,14 +77,16 @@ fn text(report: &Report) -> String {
         Some(_) => "refuted: the program computes something else".to_owned(),
         None => "not proved".to_owned(),
     };
-    let mut text = facts([
+    let mut lines = vec![
         ("verdict", verdict),
         ("program", format!("{} for {}", report.name, report.target)),
         ("outputs", format!("{proved} of {outputs} proved")),
         ("field", format!("{}, {}", report.field, counted(report.seeds.len() as u64, "run"))),
         ("compared with", report.order.clone()),
         ("preparation", format!("{:.1e} of the largest output", report.preparation.share)),
-    ]);
+    ];
+    lines.extend(report.certificate.iter().filter_map(checked).map(|told| ("certificate", told)));
+    let mut text = facts(lines);
     text.extend(
         report
             .uncovered
@@ -62,7 +96,20 @@ fn text(report: &Report) -> String {
     text.extend(report.counterexample.iter().map(counterexample));
     text.extend(report.bounds.iter().map(bounds_text));
     text.extend(report.assumptions.iter().map(|told| line(&format!("assumed: {told}"))));
-    text + &remarks(&report.notes, &report.warnings)
+    text
+}
+
+/// What became of a certificate that was read.
+fn checked(certificate: &CertificateReport) -> Option<String> {
+    let seeds: Vec<String> = certificate.seeds.iter().map(u64::to_string).collect();
+    let other = Some(&certificate.npukit).filter(|version| *version != env!("CARGO_PKG_VERSION"));
+    let by = other.map(|version| format!("made by npukit {version}, ")).unwrap_or_default(); // Default: by this one.
+    let of = format!("{by}proved again with its seeds {}", seeds.join(", "));
+    match certificate.status {
+        CertificateStatus::Holds => Some(format!("holds: {of}")),
+        CertificateStatus::Refuted => Some(format!("does not hold: {of}")),
+        _ => None,
+    }
 }
 
 /// How far the machine's numbers may be from real arithmetic, and where they may saturate.

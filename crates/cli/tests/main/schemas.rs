@@ -18,6 +18,9 @@ use super::npu::{DIGITS, GOLDEN, IMAGES, Npu, PERCEPTRON};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema");
 
+/// A model with an output that does not depend on its input.
+const CONSTANT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/filetests/models/constant.onnx");
+
 /// A form that a verb's report may have: the schema of an object.
 type Form = fn(&mut SchemaGenerator) -> Value;
 
@@ -26,6 +29,7 @@ type Form = fn(&mut SchemaGenerator) -> Value;
 const VERBS: &[(&str, &[Form])] = &[
     ("asm",         &[assembled]),
     ("bench",       &[of::<verbs::bench::Report>]),
+    ("certificate", &[certificate]),
     ("check",       &[timed::<verbs::check::Report>]),
     ("compile",     &[timed::<verbs::compile::Report>, stage]),
     ("completions", &[script]),
@@ -33,7 +37,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("demo",        &[of::<verbs::demo::Report>]),
     ("diff",        &[of::<verbs::diff::Report>, of::<verbs::diff::values::Report>]),
     ("disasm",      &[of::<verbs::disasm::DisasmReport>]),
-    ("error",       &[failure, refusal]),
+    ("error",       &[failure, refusal, not_proved]),
     ("eval",        &[of::<verbs::eval::Report>]),
     ("explore",     &[of::<verbs::explore::Report>]),
     ("format",      &[of::<verbs::asm::FormatReport>]),
@@ -152,6 +156,18 @@ fn refusal(generator: &mut SchemaGenerator) -> Value {
         both["required"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect();
     both["required"] = json!(names);
     both
+}
+
+/// What `npu verify -o` writes, which says itself what it is.
+fn certificate(generator: &mut SchemaGenerator) -> Value {
+    let mut file = of::<verbs::verify::Certificate>(generator);
+    file["required"].as_array_mut().unwrap().retain(|name| name != "schema");
+    file
+}
+
+/// Of a program that was to be proved and is not.
+fn not_proved(generator: &mut SchemaGenerator) -> Value {
+    merged(failure(generator), &object(&[("verification", part::<verbs::verify::Report>(generator))]))
 }
 
 /// The page is no type: this says its keys.
@@ -314,7 +330,13 @@ const LINES: &[(i32, &str)] = &[
     (0, "check %digits --target tcu"),
     (0, "check %digits --target opu --timings"),
     (0, "verify %digits --target tcu --timings"),
+    (0, "verify %digits --target tcu -o -"),
+    (0, "verify %digits --target tcu -o c.json"),
+    (0, "verify %digits --target tcu --certificate c.json"),
+    (1, "verify %mlp --target tcu --certificate c.json"),
     (0, "compile %digits --target tcu -o out --timings"),
+    (0, "compile %digits --target tcu -o proved --verify"),
+    (1, "compile %constant --target tcu -o proved --verify"),
     (0, "compile %digits --target tcu --emit graph"),
     (0, "completions bash"),
     (0, "conform tcu %golden/encoding.json"),
@@ -366,6 +388,7 @@ fn at_their_paths(word: &str) -> String {
         ("%images", IMAGES),
         ("%labels", &labels),
         ("%mlp", PERCEPTRON),
+        ("%constant", CONSTANT),
     ];
     files.iter().fold(word.to_owned(), |word, (name, path)| word.replace(name, path))
 }

@@ -10,6 +10,7 @@ use npukit_target::{ArtifactFile, Compiled, HostStepReport, MemoryReport, Phase,
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::hashed::Hashed;
 use crate::inputs::{InputFile, Preprocess};
 use crate::on_chip::OnChip;
 use crate::program::Program;
@@ -17,6 +18,7 @@ use crate::remarks::Remarks;
 use crate::source::Source;
 use crate::speed::{Speed, batch, timed};
 use crate::test_vectors::TestVectors;
+use crate::verbs::verify::{self, Certificate, Certified, certified};
 use crate::weights::{self, Weight};
 use crate::{Context, quantise, rescale};
 
@@ -29,6 +31,8 @@ pub struct Request {
     pub test_vectors: Option<Vec<InputFile>>,
     /// What is done to the values of these samples.
     pub preprocess: Preprocess,
+    /// Proves the program, and writes a certificate beside it.
+    pub verify: bool,
 }
 
 /// What was compiled.
@@ -44,6 +48,9 @@ pub struct Report {
     /// Test vectors written, when asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub test_vectors: Vec<String>,
+    /// The proof of the program, when asked for; its certificate is the last of the artifacts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verification: Option<verify::Report>,
     /// Instructions.
     pub instructions: usize,
     /// By cost model.
@@ -99,7 +106,8 @@ pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<Art
 /// Those of [`resolve`](crate::targets::resolve), [`Error::NoTarget`]; [`Error::Read`],
 /// [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`] for the model; [`Error::Refused`]
 /// with every node that the target does not take; [`Error::Target`] for options it does not have and programs
-/// that do not fit; and what the inputs to calibrate by or to test with lack.
+/// that do not fit; what the inputs to calibrate by or to test with lack; and [`Error::NotProved`] for a program that is
+/// to be proved and is not.
 pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
     let Made { report, files, .. } = compile_program(request, context)?;
     Ok((report, files))
@@ -125,6 +133,8 @@ pub fn compile_program(request: &Request, context: Context<'_>) -> Result<Made, 
     let start = Instant::now();
     // Default: without samples to test with, a model's open shapes are as without them.
     let inputs = request.test_vectors.as_deref().unwrap_or_default();
+    let hashed = Hashed::of_model(context.reader, &request.source.path);
+    let context = if request.verify { Context { reader: &hashed, ..context } } else { context };
     let (origin, compiled) = request.source.compile(inputs, context)?;
     let (program, clocked) = (compiled.report(), || timed(&*compiled, &TimeOptions::default()));
     // The one takes about as long as the other.
@@ -135,6 +145,16 @@ pub fn compile_program(request: &Request, context: Context<'_>) -> Result<Made, 
         (time, files, weights)
     });
     let (mut files, time, weights) = (files?, time?, weights?);
+    let (origin, verification) = if request.verify {
+        let model = hashed.files()?;
+        let reading = &request.source.model;
+        let of = Certified { origin, program: program.clone(), files: &files, model, reading };
+        let (origin, report, certificate) = certified(of)?;
+        files.push(certificate_file(&program.name, &certificate));
+        (origin, Some(report))
+    } else {
+        (origin, None)
+    };
     let Remarks { mut notes, mut warnings } = origin.remarks();
     let on_chip = OnChip::of(&Survey::of(&*compiled));
     warnings.extend(on_chip.warning());
@@ -154,6 +174,7 @@ pub fn compile_program(request: &Request, context: Context<'_>) -> Result<Made, 
         target: program.target,
         artifacts,
         test_vectors,
+        verification,
         instructions: program.instructions,
         speed: Speed::of(&time, batch(&compiled.inputs(), origin.model.batch)),
         cycles: time.cycles,
@@ -179,6 +200,11 @@ pub fn compile_program(request: &Request, context: Context<'_>) -> Result<Made, 
 fn encoded(compiled: &dyn Compiled) -> Result<Vec<ArtifactFile>, Error> {
     let _phase = Phase::begin("encode");
     Ok(compiled.files()?)
+}
+
+/// The certificate of the program called `name`, beside its files.
+fn certificate_file(name: &str, certificate: &Certificate) -> ArtifactFile {
+    ArtifactFile { name: format!("{name}.certificate.json"), bytes: certificate.to_json().into_bytes() }
 }
 
 fn names(files: &[ArtifactFile]) -> Vec<String> {

@@ -1,22 +1,27 @@
 //! `npu verify`: a program shown to compute its network, for all inputs.
 
 pub mod bounds;
+mod certified;
+mod pair;
 
 use std::time::Instant;
 
 use npukit_graph::Graph;
 use npukit_numeric::Element;
-use npukit_target::Compiled;
+use npukit_target::{Compiled, Phase, ProgramReport};
 use npukit_verify::{Agreement, Counterexample as Found, Proof, ProofError, ValuePlace, prove};
 use serde::Serialize;
 
 use crate::Context;
 use crate::error::Error;
-use crate::model;
 use crate::origin::Origin;
+use crate::program::Program;
 use crate::remarks::Remarks;
 use crate::source::Source;
-use crate::targets::{Artifact, load};
+pub use certified::{CertificateReport, CertificateStatus, certify};
+pub(crate) use certified::{Certified, certified};
+pub use npukit_verify::Certificate;
+use pair::Pair;
 
 /// What to verify.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,10 +30,13 @@ pub struct Request {
     pub source: Source,
     /// The manifest of an artifact of the model; the model is compiled when none.
     pub artifact: Option<String>,
-    /// What the inputs of the runs are made of, one for each run; [`SEEDS`] when empty.
+    /// What the inputs of the runs are made of, one for each run; [`SEEDS`] when empty. A certificate has its own, to
+    /// which these are added.
     pub seeds: Vec<u64>,
     /// Bounds errors, too.
     pub bounds: Option<bounds::Request>,
+    /// A certificate to check: of these files, and of the proof that is made with its seeds.
+    pub certificate: Option<String>,
 }
 
 /// Two runs: a program that differs passes each with a probability of the polynomials' degree over 2^61.
@@ -63,6 +71,9 @@ pub struct Report {
     /// Errors and saturation for all inputs of their ranges, where they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<bounds::Report>,
+    /// The certificate that was checked or made, if any was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<CertificateReport>,
     /// What was taken for granted of the model.
     pub notes: Vec<String>,
     /// What its user should know of.
@@ -175,39 +186,54 @@ impl From<Found> for Counterexample {
     }
 }
 
-/// Compiles a model, or reads an artifact of it, and compares the program with the model.
+/// Compiles a model, or reads an artifact of it, and compares the program with the model; a certificate of the two is
+/// checked.
 ///
 /// # Errors
 ///
 /// Those of [`compile`](crate::verbs::compile::compile) for a model; [`Error::Target`] for an artifact that cannot be
 /// read, for a target whose machine computes with numbers only, and for a program that cannot run;
-/// [`Error::UnfitArtifact`] for an artifact of another model.
+/// [`Error::UnfitArtifact`] for an artifact of another model; [`Error::Certificate`] for a certificate that is none, or
+/// of something else.
 pub fn verify(request: &Request, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
-    let (origin, compiled) = match &request.artifact {
-        Some(artifact) => beside(&request.source, artifact, context)?,
-        None => request.source.compile(&[], context)?,
+    let report = match &request.certificate {
+        Some(path) => certified::check(request, path, context)?,
+        None => Pair::of(request, context)?.judged(request, context)?,
     };
-    let seeds = if request.seeds.is_empty() { &SEEDS[..] } else { &request.seeds };
-    let verified = verified(&origin.model.graph, &origin.model.simplified, &*compiled, seeds);
+    Ok(Report { seconds: start.elapsed().as_secs_f64(), ..report })
+}
+
+/// As [`verify`], of a program that was made before; one that was read knows no model, and has no proof.
+///
+/// # Errors
+///
+/// Those of [`verify`].
+pub fn verify_program(program: &Program, seeds: &[u64]) -> Result<Option<Report>, Error> {
+    let start = Instant::now();
+    let Some(origin) = &program.origin else { return Ok(None) };
+    let report = proved(origin, &*program.compiled, program.compiled.report(), seeds)?;
+    Ok(Some(Report { seconds: start.elapsed().as_secs_f64(), ..report }))
+}
+
+/// What the comparison of a program with its model shows; `program` is what is known of it.
+fn proved(
+    origin: &Origin,
+    compiled: &dyn Compiled,
+    program: ProgramReport,
+    seeds: &[u64],
+) -> Result<Report, Error> {
+    let _phase = Phase::begin("prove");
+    let seeds = if seeds.is_empty() { &SEEDS[..] } else { seeds };
+    let verified = verified(&origin.model.graph, &origin.model.simplified, compiled, seeds);
     let (proof, agreement, own) = verified.map_err(|error| match error {
         ProofError::Target(error) => error.into(),
         ProofError::Unfit(told) => Error::UnfitArtifact { told },
         ProofError::Evaluate(error) => error.into(),
     })?;
-    let mut report = report(&origin, &*compiled, proof, agreement);
+    let mut report = report(origin, program, proof, agreement);
     report.assumptions.extend(own);
-    let bounds = request.bounds.as_ref();
-    let bounds = bounds.map(|request| bounds::bounds(request, &origin, &*compiled, context)).transpose()?;
-    Ok(Report { bounds, seconds: start.elapsed().as_secs_f64(), ..report })
-}
-
-/// The model and an artifact that is to be its program.
-fn beside(source: &Source, path: &str, context: Context<'_>) -> Result<(Origin, Box<dyn Compiled>), Error> {
-    let loaded = load(path, context.reader)?;
-    let Artifact { compiled, .. } = loaded.ok_or_else(|| model::unknown(path))?;
-    let model = model::load(&source.path, &source.model, &[], context.reader)?;
-    Ok((source.beside(&*compiled, model, context)?, compiled))
+    Ok(report)
 }
 
 /// The proof, how far the passes before the compiler are from the model, and what the machine's proofs take for granted.
@@ -223,8 +249,7 @@ fn verified(
     Ok((proof, agreement, program.assumptions(simplified)))
 }
 
-fn report(origin: &Origin, compiled: &dyn Compiled, proof: Proof, agreement: Agreement) -> Report {
-    let program = compiled.report();
+fn report(origin: &Origin, program: ProgramReport, proof: Proof, agreement: Agreement) -> Report {
     let preparation = Preparation::from(agreement);
     let Remarks { notes, mut warnings } = origin.remarks();
     warnings.extend(program.warnings);
@@ -259,6 +284,7 @@ fn report(origin: &Origin, compiled: &dyn Compiled, proof: Proof, agreement: Agr
         seeds: proof.seeds,
         preparation,
         bounds: None,
+        certificate: None,
         notes,
         warnings,
         seconds: 0.0,

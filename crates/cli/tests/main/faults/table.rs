@@ -37,7 +37,7 @@ impl Row {
 }
 
 #[rustfmt::skip] // A table.
-pub const ROWS: [Row; 20] = [
+pub const ROWS: [Row; 22] = [
     Row { files: 1, step: 1, old: "host pccx commands a.host", new: "host pccx commands b.host", both: "-o out/c.bin",
           reads: "host pccx commands out/c.bin" },
     Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog --no-map",
@@ -56,6 +56,10 @@ pub const ROWS: [Row; 20] = [
           both: "-o out/t.npz", reads: "diff out/t.npz out/t.npz" },
     Row { files: 4, step: 1, old: "compile d.onnx", new: "compile d.onnx --rescale never --strategy local-vars",
           both: "--target tcu -o out", reads: "run out/d_onnx_pynqz1.tmodel --input x.npy" },
+    Row { files: 5, step: 3, old: "compile d.onnx", new: "compile d.onnx --rescale never --strategy local-vars",
+          both: "--verify --target tcu -o out", reads: "verify d.onnx --artifact out/d_onnx_pynqz1.tmodel --certificate out/d_onnx_pynqz1.certificate.json" },
+    Row { files: 1, step: 1, old: "verify d.onnx", new: "verify d.onnx --seed 7", both: "--target tcu -o out/c.json",
+          reads: "targets" },
     Row { files: 10, step: 5, old: "compile d.onnx --test-vectors x.npy", new: "compile d.onnx --test-vectors y.npy",
           both: "--target tcu -o out", reads: "targets" },
     Row { files: 3, step: 2, old: "compile m.onnx", new: "compile m.onnx --quantise percentile=90",
