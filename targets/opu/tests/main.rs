@@ -10,6 +10,8 @@ mod bars;
 mod conform;
 #[path = "main/exec.rs"]
 mod exec;
+#[path = "main/field.rs"]
+mod field;
 #[path = "main/hand.rs"]
 mod hand;
 #[path = "main/isa.rs"]
