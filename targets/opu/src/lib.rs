@@ -18,6 +18,7 @@ mod fault;
 mod field;
 mod isa;
 mod layout;
+mod lints;
 mod lives;
 mod lower;
 mod machine;
