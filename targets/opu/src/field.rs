@@ -96,12 +96,12 @@ impl Rules<FieldElements> for FieldRules {
     }
 
     fn activate(&self, act: Activation, values: &mut [Element]) {
-        let below = |value: Element| match act {
-            Activation::None => value,
-            Activation::Relu => Element::ZERO,
-            Activation::Leaky => value.scaled(SLOPE),
+        let function = match act {
+            Activation::None => return,
+            Activation::Relu => Element::relu,
+            Activation::Leaky => |value: Element| value.max(value.scaled(SLOPE)),
         };
-        values.iter_mut().filter(|value| !value.is_positive()).for_each(|value| *value = below(*value));
+        values.iter_mut().for_each(|value| *value = function(*value));
     }
 
     fn sum(&self, a: Element, b: Element) -> Element {

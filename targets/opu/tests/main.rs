@@ -22,5 +22,7 @@ mod lint;
 mod lower;
 #[path = "main/machine.rs"]
 mod machine;
+#[path = "main/mutations.rs"]
+mod mutations;
 #[path = "main/suite.rs"]
 mod suite;

@@ -8,8 +8,10 @@ use crate::datatype::DataType;
 use crate::exec::Addressed;
 use crate::memory::Memory;
 
-/// Bytes of a line.
+/// Bytes of a line: those of a slot of bytes.
 const LINE: u64 = 64;
+/// Bytes of a page, of as many lines.
+const PAGE: u64 = 64 * LINE;
 
 /// What a byte is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,32 +26,77 @@ enum Cell {
     Part,
 }
 
+/// The bytes of a line: what is the same for all of them takes no room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Line {
+    Same(Cell),
+    Each(Box<[Cell; LINE as usize]>),
+}
+
+/// The lines of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Page {
+    Zero,
+    Lines(Box<[Line]>),
+}
+
+impl Page {
+    /// Line `index`, to be changed.
+    fn line(&mut self, index: u64) -> Option<&mut Line> {
+        if let Self::Zero = self {
+            *self = Self::Lines(vec![Line::Same(Cell::Zero); (PAGE / LINE) as usize].into());
+        }
+        match self {
+            Self::Lines(lines) => lines.get_mut(index as usize),
+            Self::Zero => None,
+        }
+    }
+}
+
 /// Elements by their byte addresses, over the bytes that the driver has written.
 ///
 /// An element is read as what was written when its bytes are all of one that was written with a type of the same
 /// size and kind. What mixes elements, or takes one for a type that it was not written as, looks random, as does what
-/// nobody has written.
+/// nobody has written. A byte that holds elements takes 24 of ours, a page of 4096 that was cleared some 32.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldMemory {
     bytes: Memory,
-    lines: HashMap<u64, [Cell; LINE as usize]>,
+    pages: HashMap<u64, Page>,
     seed: u64,
 }
 
 impl FieldMemory {
     /// A memory that holds what `bytes`, which knows what was written, holds.
     pub fn new(bytes: Memory, seed: u64) -> Self {
-        Self { bytes, lines: HashMap::new(), seed }
+        Self { bytes, pages: HashMap::new(), seed }
     }
 
     fn cell(&self, address: u64) -> Cell {
-        // Default: a line that no instruction has written to.
-        self.lines.get(&(address / LINE)).map_or(Cell::Driver, |line| line[(address % LINE) as usize])
+        let lines = match self.pages.get(&(address / PAGE)) {
+            None => return Cell::Driver,
+            Some(Page::Zero) => return Cell::Zero,
+            Some(Page::Lines(lines)) => lines,
+        };
+        match &lines[(address % PAGE / LINE) as usize] {
+            Line::Same(cell) => *cell,
+            Line::Each(cells) => cells[(address % LINE) as usize],
+        }
+    }
+
+    /// The line that holds an address.
+    fn line(&mut self, address: u64) -> Option<&mut Line> {
+        let untouched = || Page::Lines(vec![Line::Same(Cell::Driver); (PAGE / LINE) as usize].into());
+        self.pages.entry(address / PAGE).or_insert_with(untouched).line(address % PAGE / LINE)
     }
 
     fn set(&mut self, address: u64, cell: Cell) {
-        let line = self.lines.entry(address / LINE).or_insert([Cell::Driver; LINE as usize]);
-        line[(address % LINE) as usize] = cell;
+        let Some(line) = self.line(address) else { return };
+        if let Line::Same(cell) = *line {
+            *line = Line::Each([cell; LINE as usize].into());
+        }
+        if let Line::Each(cells) = line {
+            cells[(address % LINE) as usize] = cell;
+        }
     }
 
     /// Writes an element of a type.
@@ -112,7 +159,23 @@ impl Addressed for FieldMemory {
     }
 
     fn clear(&mut self, address: u64, bytes: u64) {
-        (address..address + bytes).for_each(|address| self.set(address, Cell::Zero));
+        let (mut at, end) = (address, address + bytes);
+        while at < end {
+            // As much at once as is whole.
+            let whole = |size: u64| at.is_multiple_of(size) && size <= end - at;
+            if whole(PAGE) {
+                self.pages.insert(at / PAGE, Page::Zero);
+                at += PAGE;
+            } else if whole(LINE)
+                && let Some(line) = self.line(at)
+            {
+                *line = Line::Same(Cell::Zero);
+                at += LINE;
+            } else {
+                self.set(at, Cell::Zero);
+                at += 1;
+            }
+        }
     }
 }
 
@@ -142,5 +205,32 @@ mod tests {
         memory.clear(64, 64);
         assert_eq!(memory.read(64, DataType::INT32), Ok(Element::ZERO));
         assert_ne!(memory.read(128, DataType::INT8), memory.read(129, DataType::INT8));
+    }
+
+    /// Whole pages, whole lines and single bytes are cleared alike, and written again.
+    #[test]
+    fn what_is_cleared_is_zero_and_nothing_else_is() {
+        let (element, end) = (Element::from_bits(77), 4 * PAGE);
+        for (first, bytes) in [(0, end), (1, 3 * PAGE), (PAGE - LINE, PAGE + 2 * LINE + 3), (70, 0), (70, 1)] {
+            let mut memory = FieldMemory::new(Memory::new(Unset::Poison), 1);
+            (0..end).for_each(|address| memory.write(address, DataType::INT8, element));
+            memory.clear(first, bytes);
+            for address in 0..end {
+                let is_cleared = (first..first + bytes).contains(&address);
+                let expected = if is_cleared { Element::ZERO } else { element };
+                assert_eq!(memory.read(address, DataType::INT8), Ok(expected), "{address} of {first}, {bytes}");
+            }
+            memory.write(first, DataType::INT8, element);
+            assert_eq!(memory.read(first, DataType::INT8), Ok(element));
+        }
+    }
+
+    /// All of memory can be cleared: it takes no room by the byte.
+    #[test]
+    fn all_of_memory_is_cleared() {
+        let mut memory = FieldMemory::new(Memory::new(Unset::Poison), 1);
+        memory.clear(0, 1 << 32);
+        assert_eq!(memory.pages.len() as u64, (1 << 32) / PAGE);
+        assert!(memory.pages.values().all(|page| *page == Page::Zero));
     }
 }

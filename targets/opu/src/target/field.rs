@@ -1,12 +1,13 @@
 //! The program over a prime field: what `npu verify` compares with the model.
 
+mod assumptions;
 mod culprit;
 mod references;
 
 use npukit_graph::field::{Exact, FieldTensor, Images, Operand, apply};
 use npukit_graph::{Graph, Op};
 use npukit_numeric::Element;
-use npukit_target::{Culprit, FieldProgram, FieldValues, Reference, TargetError};
+use npukit_target::{Culprit, FieldProgram, FieldValues, References, TargetError};
 
 use crate::field::Run;
 use crate::program::{Binding, Program};
@@ -99,8 +100,12 @@ impl FieldProgram for OpuField<'_> {
         &Exact
     }
 
-    fn references(&self, graph: &Graph) -> Result<Vec<Reference>, TargetError> {
-        references::of(graph, self.program)
+    fn references<'b>(&'b self, graph: &'b Graph) -> References<'b> {
+        Box::new(std::iter::once_with(|| references::of(graph, self.program)))
+    }
+
+    fn assumptions(&self, graph: &Graph) -> Vec<String> {
+        assumptions::of(graph, self.program)
     }
 
     fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError> {

@@ -3,7 +3,7 @@
 //! Every `store` is followed: a value that is none of the graph's is wrong, and it comes from the earliest wrong value
 //! that the partial sums were made of, or from the `store` itself.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use npukit_numeric::Element;
 use npukit_target::{Culprit, FieldValues, TargetError};
@@ -28,20 +28,18 @@ pub(super) fn find(
     (name, element): (&str, usize),
     is_known: &dyn Fn(Element) -> bool,
 ) -> Result<Option<Culprit>, TargetError> {
-    let mut run = field.start(inputs, seed)?;
-    let mut trail = Trail::new(field.program, is_known);
-    run.finish(|step| trail.follow(step)).map_err(TargetError::failed)?;
     let Some(binding) = field.program.outputs.iter().find(|binding| binding.name == name) else {
         return Ok(None);
     };
     // Steps of the host keep the shape; of those over several elements the first wrong one counts.
     let itype = field.program.config.types.itype;
-    let places = binding.order();
-    let mut map: Vec<(usize, u64)> = places.into_iter().zip(map_addresses(binding, itype)).collect();
+    let mut map: Vec<(usize, u64)> = binding.order().into_iter().zip(map_addresses(binding, itype)).collect();
     map.sort_by_key(|&(place, _)| (place != element, place));
+    let mut run = field.start(inputs, seed)?;
+    let mut trail = Trail::new(field.program, is_known, map.first().map(|&(_, address)| address));
+    run.finish(|step| trail.follow(step)).map_err(TargetError::failed)?;
     let origin = map.iter().find_map(|(_, address)| trail.wrong.get(address).copied());
-    let last = || map.first().and_then(|(_, address)| trail.written.get(address).copied());
-    Ok(origin.or_else(last).map(|origin| trail.culprit(origin)))
+    Ok(origin.or(trail.last).map(|origin| trail.culprit(origin)))
 }
 
 /// A value that an instruction wrote.
@@ -60,25 +58,30 @@ struct Trail<'a> {
     layers: Vec<usize>,
     fractions: Vec<Option<i32>>,
     /// By address where a wrong value comes from.
-    wrong: HashMap<u64, Origin>,
-    /// By address who wrote last.
-    written: HashMap<u64, Origin>,
+    wrong: BTreeMap<u64, Origin>,
+    /// The address that is asked for, and who wrote there last.
+    asked: Option<u64>,
+    last: Option<Origin>,
     /// The earliest wrong value in the buffers of features and of partial sums.
     ifm: Option<Origin>,
     ofm: Option<Origin>,
 }
 
 impl<'a> Trail<'a> {
-    fn new(program: &'a Program, is_known: &'a dyn Fn(Element) -> bool) -> Self {
+    fn new(
+        program: &'a Program,
+        is_known: &'a dyn Fn(Element) -> bool,
+        asked: Option<u64>,
+    ) -> Self {
         // Default: floats have no fraction length.
         let unit = program.config.types.itype.fixed().map_or(0, |fixed| fixed.fraction());
         let is_float = program.config.types.itype.fixed().is_none();
         let of = |result: &String| program.fractions.get(result).map(|fraction| fraction - unit);
         let fraction = |results: &[String]| if is_float { Some(0) } else { results.iter().find_map(of) };
         let fractions = program.layers.iter().map(|layer| fraction(&layer.results)).collect();
-        let (wrong, written) = (HashMap::new(), HashMap::new());
         let layers = program.layer_of_each();
-        Self { program, is_known, layers, fractions, wrong, written, ifm: None, ofm: None }
+        let wrong = BTreeMap::new();
+        Self { program, is_known, layers, fractions, wrong, asked, last: None, ifm: None, ofm: None }
     }
 
     /// Whether the element that instruction `index` wrote stands for a value of the graph.
@@ -109,19 +112,29 @@ impl<'a> Trail<'a> {
                     self.wrote(Origin { instruction: step.index, address, value }, source);
                 }
             }
-            Op::Pad { .. } => {
-                for address in addresses(&step.effects.memory, itype) {
-                    self.written
-                        .insert(address, Origin { instruction: step.index, address, value: Element::ZERO });
-                    self.wrong.remove(&address);
-                }
-            }
+            Op::Pad { .. } => self.cleared(step),
             _ => {}
         }
     }
 
+    /// Zeros are right: a plane is mostly larger than what is wrong in it.
+    fn cleared(&mut self, step: &Step<'_>) {
+        for run in step.effects.memory.runs() {
+            let bytes = run.first..run.end;
+            let gone: Vec<u64> = self.wrong.range(bytes.clone()).map(|(&address, _)| address).collect();
+            for address in gone {
+                self.wrong.remove(&address);
+            }
+            if let Some(address) = self.asked.filter(|address| bytes.contains(address)) {
+                self.last = Some(Origin { instruction: step.index, address, value: Element::ZERO });
+            }
+        }
+    }
+
     fn wrote(&mut self, origin: Origin, source: Option<Origin>) {
-        self.written.insert(origin.address, origin);
+        if self.asked == Some(origin.address) {
+            self.last = Some(origin);
+        }
         if self.knows(origin.instruction, origin.value) {
             self.wrong.remove(&origin.address);
         } else {

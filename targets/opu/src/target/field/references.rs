@@ -49,7 +49,7 @@ enum ReferenceError {
 /// # Errors
 ///
 /// A model that this instance does not take with these fraction lengths; what is not covered.
-pub(super) fn of(graph: &Graph, program: &Program) -> Result<Vec<Reference>, TargetError> {
+pub(super) fn of(graph: &Graph, program: &Program) -> Result<Reference, TargetError> {
     let config = &program.config;
     let instance = OpuInstance { name: program.instance.clone(), config: config.clone() };
     let quantisation = instance.scheme().map(|scheme| {
@@ -71,7 +71,7 @@ pub(super) fn of(graph: &Graph, program: &Program) -> Result<Vec<Reference>, Tar
             .rewritten()
             .map_err(TargetError::failed)
     };
-    Ok(vec![Reference { order: String::new(), graph: made(true)?, unrounded: made(false)? }])
+    Ok(Reference { order: String::new(), graph: made(true)?, unrounded: made(false)? })
 }
 
 /// Makes one graph of another, node by node.
@@ -122,6 +122,19 @@ const fn is_linear(op: &Op) -> bool {
     matches!(op, Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::AveragePool(_) | Op::Reduce(_))
 }
 
+/// Whether the operator is one that the machine has on the way to memory.
+const fn is_activation(op: &Op) -> bool {
+    matches!(op, Op::Relu(_) | Op::LeakyRelu(_))
+}
+
+/// An activation as the machine has it.
+fn activation(op: &Op) -> Op {
+    match op {
+        Op::LeakyRelu(_) => LeakyRelu { alpha: 0.125 }.into(),
+        op => op.clone(),
+    }
+}
+
 impl<'a> Rewriter<'a> {
     fn rewritten(mut self) -> Result<Graph, ReferenceError> {
         // The last layer counts: a clipping that begins one has a layer before it, whose only node it may be, too.
@@ -161,7 +174,12 @@ impl<'a> Rewriter<'a> {
 
     fn node(&mut self, id: NodeId, node: &Node, owner: usize) -> Result<(), ReferenceError> {
         match &node.op {
-            Op::LeakyRelu(_) => self.end(node, LeakyRelu { alpha: 0.125 }.into(), node.inputs.clone()),
+            Op::MaxPool(_) => self.pool(node, owner),
+            Op::Relu(_) | Op::LeakyRelu(_) if self.is_behind_pool(node, owner) => {
+                let shape = self.source.shape(node.outputs[0]).to_vec();
+                self.end(node, Reshape { shape }.into(), node.inputs.clone())
+            }
+            Op::LeakyRelu(_) => self.end(node, activation(&node.op), node.inputs.clone()),
             Op::Clip(_) => self.clip(id, node, owner),
             op if is_linear(op) => self.linear(id, node, owner),
             _ => match Affine::of(self.source, node) {
@@ -172,6 +190,27 @@ impl<'a> Rewriter<'a> {
                 }
             },
         }
+    }
+
+    /// Maxima, behind the activation that follows them in the same layer: activations are monotone, and the machine has
+    /// them first.
+    fn pool(&mut self, node: &Node, owner: usize) -> Result<(), ReferenceError> {
+        let mut nodes = self.model.layers[owner].nodes.iter().map(|&id| self.source.node(id));
+        let behind =
+            nodes.find(|next| is_activation(&next.op) && next.inputs.first() == node.outputs.first());
+        let operand = match behind {
+            Some(next) => self.between(activation(&next.op), vec![node.inputs[0]])?,
+            None => node.inputs[0],
+        };
+        self.end(node, node.op.clone(), vec![operand])
+    }
+
+    /// Whether an activation follows maxima of the same layer.
+    fn is_behind_pool(&self, node: &Node, owner: usize) -> bool {
+        let mut nodes = self.model.layers[owner].nodes.iter().map(|&id| self.source.node(id));
+        nodes.any(|before| {
+            matches!(before.op, Op::MaxPool(_)) && before.outputs.first() == node.inputs.first()
+        })
     }
 
     /// A node of products, with the numbers of its layer.
@@ -326,12 +365,16 @@ impl<'a> Rewriter<'a> {
         self.between(Binary { kind: BinaryKind::Add }.into(), vec![product, biases])
     }
 
-    /// A clipping: a rectification, or two with a difference to the bound before each.
+    /// A clipping: two rectifications with a difference to the bound before each; one where the bound is beyond all numbers,
+    /// which saturation then does, so that nothing is left out where nothing is rounded.
     fn clip(&mut self, id: NodeId, node: &Node, owner: usize) -> Result<(), ReferenceError> {
         let numbers = self.numbers(owner);
         let mut operand = node.inputs[0];
         let is_below = numbers.layer.nodes.first() == Some(&id) && numbers.layer.product.factors.is_some();
         let before = self.source_of(numbers.layer).filter(|_| is_below);
+        if before.is_none() && !self.is_rounded {
+            return self.end(node, node.op.clone(), node.inputs.clone());
+        }
         if let Some(before) = before {
             let first = self.numbers(before);
             if self.first_with_numbers(first.layer).is_none() {
