@@ -50,14 +50,21 @@ impl Values for FieldElements {
     }
 
     fn load(memory: &FieldMemory, access: &Access, data_type: DataType) -> Result<Self, (usize, u32)> {
-        let addresses = addresses(access, data_type).enumerate();
-        let read = |(index, address)| memory.read(address, data_type).map_err(|bits| (index, bits));
-        addresses.map(read).collect::<Result<_, _>>().map(Self)
+        let mut elements = Vec::new();
+        for run in access.runs() {
+            memory.read_run(run, data_type, &mut elements).map_err(|bits| (elements.len(), bits))?;
+        }
+        Ok(Self(elements))
     }
 
     fn store(memory: &mut FieldMemory, access: &Access, data_type: DataType, values: &Self) {
-        let places = addresses(access, data_type).zip(&values.0);
-        places.for_each(|(address, &element)| memory.write(address, data_type, element));
+        let mut rest = &values.0[..];
+        for run in access.runs() {
+            let count = run.bytes() / u64::from(data_type.size_bytes());
+            let (written, behind) = rest.split_at(count as usize);
+            memory.write_run(run, data_type, written);
+            rest = behind;
+        }
     }
 
     fn conv(tap: &Tap<'_, Self>, _: Arithmetic, sums: &mut Self) {

@@ -90,7 +90,7 @@ pub fn is_proved(graph: &Graph, compiled: &dyn Compiled) -> bool {
 
 #[test]
 fn programs_of_the_compiler_are_proved() {
-    for name in ["mlp", "lenet5"] {
+    for name in ["mlp", "lenet5", "resnet20v2"] {
         let graph = network(name);
         let compiled = compiled(&graph);
         assert!(is_proved(&graph, &*compiled), "{name}");

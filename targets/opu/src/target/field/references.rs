@@ -17,7 +17,7 @@ use crate::config::Types;
 use crate::lower::constants::Rounded;
 use crate::lower::layer::Layer;
 use crate::lower::layers::Model;
-use crate::lower::product::Weights;
+use crate::lower::product::{Part, Product, Weights};
 use crate::lower::{LowerError, Options, layers};
 use crate::program::Program;
 use crate::target::instance::OpuInstance;
@@ -142,12 +142,6 @@ impl<'a> Rewriter<'a> {
         for (index, layer) in self.model.layers.iter().enumerate() {
             owners.extend(layer.nodes.iter().map(|&id| (id, index)));
         }
-        for layer in &self.model.layers {
-            let linear = layer.nodes.iter().filter(|&&id| is_linear(&self.source.node(id).op)).count();
-            if layer.product.factors.is_some() && linear > 0 && linear != layer.product.parts.len() {
-                return Err(ReferenceError::Factors(layer.name.clone()));
-            }
-        }
         self.graph.nodes.clear();
         for (number, node) in (0..).zip(&self.source.nodes) {
             let id = NodeId(number);
@@ -182,6 +176,9 @@ impl<'a> Rewriter<'a> {
             Op::LeakyRelu(_) => self.end(node, activation(&node.op), node.inputs.clone()),
             Op::Clip(_) => self.clip(id, node, owner),
             op if is_linear(op) => self.linear(id, node, owner),
+            Op::Binary(Binary { kind: BinaryKind::Add }) if self.has_numbers_before_sums(id, owner) => {
+                self.sum(node, owner)
+            }
             _ => match Affine::of(self.source, node) {
                 Some(affine) => self.affine(id, node, owner, affine.operand),
                 None => {
@@ -344,25 +341,54 @@ impl<'a> Rewriter<'a> {
         self.end(node, Reshape { shape }.into(), vec![operand])
     }
 
+    /// Whether node `id` adds maps to products of the same layer, all times the layer's factors: what is added on the way to
+    /// memory, as the last one may be, is not.
+    fn has_numbers_before_sums(&self, id: NodeId, owner: usize) -> bool {
+        let layer = &self.model.layers[owner];
+        let is_sum = |id: NodeId| matches!(self.source.node(id).op, Op::Binary(Binary { kind: BinaryKind::Add }))
+            && Affine::of(self.source, self.source.node(id)).is_none();
+        let last = layer.nodes.iter().copied().filter(|&id| is_sum(id)).max();
+        let is_residual = layer.post.residual().is_some() && last == Some(id);
+        let has_products = layer.nodes.iter().any(|&id| is_linear(&self.source.node(id).op));
+        layer.product.factors.is_some() && has_products && is_sum(id) && !is_residual
+    }
+
+    /// A sum whose operands from memory have the factors of the layer.
+    fn sum(&mut self, node: &Node, owner: usize) -> Result<(), ReferenceError> {
+        let numbers = self.numbers(owner);
+        let nodes = || numbers.layer.nodes.iter().map(|&id| self.source.node(id));
+        let is_own = |value: &ValueId| nodes().any(|node| node.outputs.contains(value));
+        let from_memory: Vec<bool> = node.inputs.iter().map(|value| !is_own(value)).collect();
+        let mut inputs = Vec::new();
+        for (&value, from_memory) in node.inputs.iter().zip(from_memory) {
+            inputs.push(if from_memory { self.times_factors(value, &numbers)? } else { value });
+        }
+        self.end(node, node.op.clone(), inputs)
+    }
+
     /// A map, or the sum of some, times the factors of a layer that only copies.
     fn scaled(&mut self, operand: ValueId, numbers: &Numbers<'_>) -> Result<ValueId, ReferenceError> {
-        let product = &numbers.layer.product;
+        let product = self.times_factors(operand, numbers)?;
+        let Some(biases) = numbers.biases()? else { return Ok(product) };
+        let biases = self.constant(vec![biases.len()], biases)?;
+        self.between(Binary { kind: BinaryKind::Add }.into(), vec![product, biases])
+    }
+
+    /// A map times the numbers that the layer's copies of maps have.
+    fn times_factors(&mut self, operand: ValueId, numbers: &Numbers<'_>) -> Result<ValueId, ReferenceError> {
+        let Product { channels, ref parts, .. } = numbers.layer.product;
+        let copies = |part: &Part| matches!(part.weights, Weights::Diagonal { taps: 1, .. });
+        let copies: Vec<usize> = (0..parts.len()).filter(|&index| copies(&parts[index])).collect();
+        let unknown = || ReferenceError::Factors(numbers.layer.name.clone());
         let factor = |column: usize| {
-            let first = numbers.weight(0, column, column)?;
-            for part in 1..product.parts.len() {
-                if numbers.weight(part, column, column)?.to_bits() != first.to_bits() {
-                    return Err(ReferenceError::Factors(numbers.layer.name.clone()));
-                }
-            }
-            Ok(first)
+            let factor = |&part: &usize| numbers.weight(part, column, column);
+            let all = copies.iter().map(factor).collect::<Result<Vec<f32>, _>>()?;
+            let same = all.first().filter(|first| all.iter().all(|other| other.to_bits() == first.to_bits()));
+            same.copied().ok_or_else(unknown)
         };
-        let channels = product.channels;
         let factors = (0..channels).map(factor).collect::<Result<_, _>>()?;
         let factors = self.constant(vec![channels], factors)?;
-        let product = self.between(Binary { kind: BinaryKind::Mul }.into(), vec![operand, factors])?;
-        let Some(biases) = numbers.biases()? else { return Ok(product) };
-        let biases = self.constant(vec![channels], biases)?;
-        self.between(Binary { kind: BinaryKind::Add }.into(), vec![product, biases])
+        self.between(Binary { kind: BinaryKind::Mul }.into(), vec![operand, factors])
     }
 
     /// A clipping: two rectifications with a difference to the bound before each; one where the bound is beyond all numbers,
