@@ -153,7 +153,8 @@ impl FieldMemory {
         let size = data_type.size_bytes() as usize;
         let mut line = [0; LINE as usize];
         let bytes = &mut line[..run.bytes() as usize];
-        if !run.bytes().is_multiple_of(size as u64) || self.bytes.unwritten(run.first, bytes.len()).is_some() {
+        if !run.bytes().is_multiple_of(size as u64) || self.bytes.unwritten(run.first, bytes.len()).is_some()
+        {
             for address in (run.first..run.end).step_by(size) {
                 elements.push(self.number(address, data_type)?);
             }
@@ -302,14 +303,19 @@ mod tests {
     #[test]
     fn what_is_cleared_is_zero_and_nothing_else_is() {
         let (element, end) = (Element::from_bits(77), 4 * PAGE);
-        for (first, bytes) in [(0, end), (1, 3 * PAGE), (PAGE - LINE, PAGE + 2 * LINE + 3), (70, 0), (70, 1)] {
+        for (first, bytes) in [(0, end), (1, 3 * PAGE), (PAGE - LINE, PAGE + 2 * LINE + 3), (70, 0), (70, 1)]
+        {
             let mut memory = FieldMemory::new(Memory::new(Unset::Poison), 1);
             (0..end).for_each(|address| memory.write(address, DataType::INT8, element));
             memory.clear(first, bytes);
             for address in 0..end {
                 let is_cleared = (first..first + bytes).contains(&address);
                 let expected = if is_cleared { Element::ZERO } else { element };
-                assert_eq!(memory.read(address, DataType::INT8), Ok(expected), "{address} of {first}, {bytes}");
+                assert_eq!(
+                    memory.read(address, DataType::INT8),
+                    Ok(expected),
+                    "{address} of {first}, {bytes}"
+                );
             }
             memory.write(first, DataType::INT8, element);
             assert_eq!(memory.read(first, DataType::INT8), Ok(element));

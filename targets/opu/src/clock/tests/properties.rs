@@ -99,7 +99,8 @@ impl Done {
     /// Whether bytes of memory are of both, and one of them writes.
     fn meets(&self, other: &Self) -> bool {
         let writes = |access: &Access| access.direction == Direction::Write;
-        (writes(&self.effects.memory) || writes(&other.effects.memory)) && !self.bytes.is_disjoint(&other.bytes)
+        (writes(&self.effects.memory) || writes(&other.effects.memory))
+            && !self.bytes.is_disjoint(&other.bytes)
     }
 
     /// Whether it fills the buffer with something new.
@@ -128,10 +129,13 @@ fn earliest(done: &[Done], timing: &Timing) -> Cycle {
         }
         if new.effects.writes == Some(buffer) {
             let generation = |end: usize| done[..end].iter().filter(|old| old.renews(buffer)).count();
-            for (place, old) in before.iter().enumerate().filter(|(_, old)| old.effects.reads.contains(&buffer)) {
+            for (place, old) in
+                before.iter().enumerate().filter(|(_, old)| old.effects.reads.contains(&buffer))
+            {
                 let (own, current) = (generation(place + 1), generation(done.len()));
                 // What is changed in place is in the current bank.
-                let is_over = if new.renews(buffer) { own + banks as usize <= current } else { own == current };
+                let is_over =
+                    if new.renews(buffer) { own + banks as usize <= current } else { own == current };
                 let free = if buffer == Buffer::Ofm { old.read } else { old.slice.end };
                 let is_other = old.slice.engine != new.slice.engine;
                 earliest = earliest.max(if is_over && is_other { free } else { 0 });

@@ -68,11 +68,7 @@ struct Trail<'a> {
 }
 
 impl<'a> Trail<'a> {
-    fn new(
-        program: &'a Program,
-        is_known: &'a dyn Fn(Element) -> bool,
-        asked: Option<u64>,
-    ) -> Self {
+    fn new(program: &'a Program, is_known: &'a dyn Fn(Element) -> bool, asked: Option<u64>) -> Self {
         // Default: floats have no fraction length.
         let unit = program.config.types.itype.fixed().map_or(0, |fixed| fixed.fraction());
         let is_float = program.config.types.itype.fixed().is_none();

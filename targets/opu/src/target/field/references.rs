@@ -345,8 +345,10 @@ impl<'a> Rewriter<'a> {
     /// memory, as the last one may be, is not.
     fn has_numbers_before_sums(&self, id: NodeId, owner: usize) -> bool {
         let layer = &self.model.layers[owner];
-        let is_sum = |id: NodeId| matches!(self.source.node(id).op, Op::Binary(Binary { kind: BinaryKind::Add }))
-            && Affine::of(self.source, self.source.node(id)).is_none();
+        let is_sum = |id: NodeId| {
+            matches!(self.source.node(id).op, Op::Binary(Binary { kind: BinaryKind::Add }))
+                && Affine::of(self.source, self.source.node(id)).is_none()
+        };
         let last = layer.nodes.iter().copied().filter(|&id| is_sum(id)).max();
         let is_residual = layer.post.residual().is_some() && last == Some(id);
         let has_products = layer.nodes.iter().any(|&id| is_linear(&self.source.node(id).op));
