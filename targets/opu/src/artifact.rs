@@ -40,6 +40,9 @@ struct Manifest {
     program: Words,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     choices: BTreeMap<String, String>,
+    /// Of the model's values, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    fractions: BTreeMap<String, i32>,
     /// Of the other files.
     #[serde(default, skip_serializing_if = "Parts::is_empty")]
     sha256: Parts,
@@ -106,6 +109,7 @@ pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
         warnings: program.warnings.clone(),
         program: Words { file: words_name, address: program.address, words: program.instructions.len() },
         choices: program.choices.clone(),
+        fractions: program.fractions.clone(),
         sha256: Parts::of(&files),
         config: program.config.clone(),
         segments,
@@ -157,6 +161,7 @@ pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Progr
         host_steps: read.host_steps,
         layers: read.layers,
         choices: read.choices,
+        fractions: read.fractions,
         warnings: read.warnings,
     };
     check(file, &program)?;

@@ -5,16 +5,19 @@
 mod conv;
 mod fixed;
 mod literal;
+mod numbers;
 mod store;
+mod values;
 
 use crate::config::{Types, Validity};
-use crate::datatype::DataType;
 use crate::fault::{Buffer, FaultKind};
 use crate::memory::Memory;
 use crate::op::{Access, Extent, Op, Shape, configuration};
 use crate::state::{Array, OfmMemory, Registers, State};
 
-pub use store::result as store_result;
+pub(crate) use conv::{Tap, TapAddend};
+pub(crate) use store::Rules;
+pub(crate) use values::{Addressed, Values};
 
 /// Which code computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,15 +42,38 @@ pub struct Numerics<'a> {
     pub validity: Validity,
 }
 
+/// Executes one instruction on numbers.
+///
+/// # Errors
+///
+/// Those of [`execute`].
+pub fn step(
+    state: &mut State,
+    memory: &mut Memory,
+    numerics: Numerics<'_>,
+    op: &Op,
+) -> Result<(), FaultKind> {
+    execute(state, memory, numerics, op)
+}
+
+/// What a `store` in this state would write: the array B of section 4.6.
+///
+/// # Errors
+///
+/// Those of `store` but for its addresses: [`FaultKind::UndefinedRegister`] and [`FaultKind::BufferInvalid`].
+pub fn store_result(state: &State, numerics: Numerics<'_>) -> Result<Array, FaultKind> {
+    store::result(state, numerics)
+}
+
 /// Executes one instruction.
 ///
 /// # Errors
 ///
 /// [`FaultKind`]: fields that are not legal ([`Op::check`]), a register or a buffer that is undefined or does
 /// not hold what the registers say (specification, sections 2.3 and 4). Nothing has changed then.
-pub fn step(
-    state: &mut State,
-    memory: &mut Memory,
+pub(crate) fn execute<V: Values>(
+    state: &mut State<V>,
+    memory: &mut V::Memory,
     numerics: Numerics<'_>,
     op: &Op,
 ) -> Result<(), FaultKind> {
@@ -69,7 +95,7 @@ pub fn step(
 }
 
 /// Sets registers and invalidates what they describe (specification, 3.3 and R7).
-fn configure(state: &mut State, op: &Op, validity: Validity) {
+fn configure<V>(state: &mut State<V>, op: &Op, validity: Validity) {
     match *op {
         Op::ShapeIfm(_) => {
             state.ifm.invalidate(op.mnemonic());
@@ -92,9 +118,9 @@ fn configure(state: &mut State, op: &Op, validity: Validity) {
 /// `ld.ifm`: rows of slots, of which the first ifm_c elements are read.
 ///
 /// Source: specification, section 4.2.
-fn load_ifm(
-    state: &mut State,
-    memory: &Memory,
+fn load_ifm<V: Values>(
+    state: &mut State<V>,
+    memory: &V::Memory,
     numerics: Numerics<'_>,
     access: &Access,
 ) -> Result<(), FaultKind> {
@@ -105,30 +131,22 @@ fn load_ifm(
         state.ifm.fill(Array::without_elements(itype, dims));
         return Ok(());
     }
-    written(memory, Buffer::Ifm, access)?;
     let size = itype.size_bytes() as usize;
-    let (slot, used) = (access.slot as usize, access.used as usize);
-    let mut bytes = Vec::with_capacity(shape.elements() * size);
-    let mut row = vec![0; (shape.w as usize - 1) * slot + used];
-    for y in 0..access.rows {
-        memory.read(access.base + u64::from(y) * access.pitch, &mut row);
-        row.chunks(slot).for_each(|slot| bytes.extend_from_slice(&slot[..used]));
-    }
     let address = |element: usize| {
         let (pixel, c) = (element / shape.c as usize, element % shape.c as usize);
         let (y, x) = (pixel / shape.w as usize, pixel % shape.w as usize);
-        access.base + y as u64 * access.pitch + (x * slot + c * size) as u64
+        access.base + y as u64 * access.pitch + x as u64 * access.slot + (c * size) as u64
     };
-    state.ifm.fill(array(Buffer::Ifm, itype, dims, &bytes, address)?);
+    state.ifm.fill(loaded(memory, Buffer::Ifm, Array::without_elements(itype, dims), access, address)?);
     Ok(())
 }
 
 /// `ld.ker`: slices, densely packed.
 ///
 /// Source: specification, section 4.2.
-fn load_ker(
-    state: &mut State,
-    memory: &Memory,
+fn load_ker<V: Values>(
+    state: &mut State<V>,
+    memory: &V::Memory,
     numerics: Numerics<'_>,
     access: &Access,
 ) -> Result<(), FaultKind> {
@@ -147,9 +165,9 @@ fn load_ker(
 /// `ld.bias`.
 ///
 /// Source: specification, section 4.2.
-fn load_bias(
-    state: &mut State,
-    memory: &Memory,
+fn load_bias<V: Values>(
+    state: &mut State<V>,
+    memory: &V::Memory,
     numerics: Numerics<'_>,
     access: &Access,
 ) -> Result<(), FaultKind> {
@@ -160,46 +178,48 @@ fn load_bias(
 }
 
 /// Elements one after the other, of the type and shape of `held`.
-fn dense(
-    memory: &Memory,
+fn dense<V: Values>(
+    memory: &V::Memory,
     buffer: Buffer,
     arithmetic: Arithmetic,
-    held: Array,
+    held: Array<V>,
     access: &Access,
-) -> Result<Array, FaultKind> {
+) -> Result<Array<V>, FaultKind> {
     in_memory(access)?;
     if arithmetic == Arithmetic::Absent {
         return Ok(held);
     }
-    written(memory, buffer, access)?;
-    let mut bytes = vec![0; access.used as usize];
-    memory.read(access.base, &mut bytes);
     let size = u64::from(held.data_type.size_bytes());
-    array(buffer, held.data_type, held.shape, &bytes, |element| access.base + element as u64 * size)
+    loaded(memory, buffer, held, access, |element| access.base + element as u64 * size)
 }
 
-/// Elements of a buffer; `address` gives where in memory an element comes from.
-fn array(
+/// What `access` reads, of the type and shape of `held`; `address` gives where in memory an element comes from.
+fn loaded<V: Values>(
+    memory: &V::Memory,
     buffer: Buffer,
-    data_type: DataType,
-    shape: Vec<usize>,
-    bytes: &[u8],
+    held: Array<V>,
+    access: &Access,
     address: impl Fn(usize) -> u64,
-) -> Result<Array, FaultKind> {
-    Array::from_bytes(data_type, shape, bytes).map_err(|(element, bits)| FaultKind::NonFinite {
+) -> Result<Array<V>, FaultKind> {
+    if let Some(address) = access.runs().find_map(|run| memory.unwritten(run.first, run.bytes() as usize)) {
+        return Err(FaultKind::Unwritten { buffer, address });
+    }
+    let loaded = V::load(memory, access, held.data_type);
+    let elements = loaded.map_err(|(element, bits)| FaultKind::NonFinite {
         buffer,
         element,
         address: address(element),
         bits,
-    })
+    })?;
+    Ok(Array { elements, ..held })
 }
 
 /// `pad`: clears the slots less than `p` from an edge of the plane.
 ///
 /// Source: specification, section 4.8.
-fn pad(
+fn pad<M: Addressed>(
     registers: &Registers,
-    memory: &mut Memory,
+    memory: &mut M,
     numerics: Numerics<'_>,
     access: &Access,
     p: u32,
@@ -213,15 +233,6 @@ fn pad(
         access.runs().for_each(|run| memory.clear(run.first, run.bytes()));
     }
     Ok(())
-}
-
-/// Every byte that is read was written before, where memory keeps track of that.
-fn written(memory: &Memory, buffer: Buffer, access: &Access) -> Result<(), FaultKind> {
-    if !memory.is_poisoned() {
-        return Ok(());
-    }
-    let unwritten = access.runs().find_map(|run| memory.unwritten(run.first, run.bytes() as usize));
-    unwritten.map_or(Ok(()), |address| Err(FaultKind::Unwritten { buffer, address }))
 }
 
 fn in_memory(access: &Access) -> Result<(), FaultKind> {

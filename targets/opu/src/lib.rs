@@ -15,6 +15,7 @@ mod diagnose;
 mod exact;
 mod exec;
 mod fault;
+mod field;
 mod isa;
 mod layout;
 mod lints;

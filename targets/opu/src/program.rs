@@ -33,6 +33,8 @@ pub struct Program {
     pub host_steps: Vec<HostStep>,
     /// Layers in order; empty when unknown.
     pub layers: Vec<Layer>,
+    /// Fraction lengths of the model's values, by name: what constants were rounded for. Empty when unknown, and for floats.
+    pub fractions: BTreeMap<String, i32>,
     /// What the compiler chose, by option.
     pub choices: BTreeMap<String, String>,
     /// What its user should know of.
@@ -123,6 +125,7 @@ impl Program {
             outputs: Vec::new(),
             host_steps: Vec::new(),
             layers: Vec::new(),
+            fractions: BTreeMap::new(),
             choices: BTreeMap::new(),
             warnings: Vec::new(),
         }

@@ -1,6 +1,7 @@
 //! Architectural state: [`Registers`], and buffers that may hold nothing ([`Array`], [`Held`]).
 
 use crate::datatype::DataType;
+use crate::exec::Values;
 use crate::fault::{Buffer, FaultKind, Invalid};
 use crate::op::{Op, Pool, Post, Shape};
 
@@ -223,13 +224,13 @@ pub enum Elements {
 
 /// Raw values of a type, row-major.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Array {
+pub struct Array<E = Elements> {
     /// Type of the elements.
     pub data_type: DataType,
     /// Sizes of the axes.
     pub shape: Vec<usize>,
     /// The elements.
-    pub elements: Elements,
+    pub elements: E,
 }
 
 impl Elements {
@@ -284,23 +285,25 @@ impl Elements {
     }
 }
 
-impl Array {
+impl<E: Values> Array<E> {
     /// An array whose elements are not needed.
     pub fn without_elements(data_type: DataType, shape: Vec<usize>) -> Self {
-        Self { data_type, shape, elements: Elements::zeros(data_type, 0) }
+        Self { data_type, shape, elements: E::zeros(data_type, 0) }
     }
+}
 
+impl Elements {
     /// Raw values from the bytes of whole elements.
     ///
     /// # Errors
     ///
     /// Position and bits of the first element that is not a finite number.
-    pub fn from_bytes(data_type: DataType, shape: Vec<usize>, bytes: &[u8]) -> Result<Self, (usize, u32)> {
+    pub fn from_bytes(data_type: DataType, bytes: &[u8]) -> Result<Self, (usize, u32)> {
         let size = data_type.size_bytes() as usize;
-        let mut elements = Elements::zeros(data_type, bytes.len() / size);
+        let mut elements = Self::zeros(data_type, bytes.len() / size);
         match (&mut elements, data_type) {
             // All bits of the container: nothing to extend, nothing to refuse.
-            (Elements::I8(values), DataType::INT8) => {
+            (Self::I8(values), DataType::INT8) => {
                 values.iter_mut().zip(bytes).for_each(|(value, &byte)| *value = byte.cast_signed());
             }
             _ => {
@@ -312,18 +315,29 @@ impl Array {
                 }
             }
         }
-        Ok(Self { data_type, shape, elements })
+        Ok(elements)
+    }
+}
+
+impl Array {
+    /// Raw values from the bytes of whole elements.
+    ///
+    /// # Errors
+    ///
+    /// Position and bits of the first element that is not a finite number.
+    pub fn from_bytes(data_type: DataType, shape: Vec<usize>, bytes: &[u8]) -> Result<Self, (usize, u32)> {
+        Ok(Self { data_type, shape, elements: Elements::from_bytes(data_type, bytes)? })
     }
 }
 
 /// A buffer's content, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct Held<E = Elements> {
     buffer: Buffer,
-    content: Result<Array, Invalid>,
+    content: Result<Array<E>, Invalid>,
 }
 
-impl Held {
+impl<E> Held<E> {
     /// A buffer after a reset.
     pub const fn new(buffer: Buffer) -> Self {
         Self { buffer, content: Err(Invalid::Never) }
@@ -334,7 +348,7 @@ impl Held {
     /// # Errors
     ///
     /// [`FaultKind::BufferInvalid`] when the buffer holds nothing valid, and why.
-    pub const fn get(&self) -> Result<&Array, FaultKind> {
+    pub const fn get(&self) -> Result<&Array<E>, FaultKind> {
         match &self.content {
             Ok(array) => Ok(array),
             Err(invalid) => Err(FaultKind::BufferInvalid { buffer: self.buffer, invalid: *invalid }),
@@ -342,12 +356,12 @@ impl Held {
     }
 
     /// Replaces the content.
-    pub fn fill(&mut self, array: Array) {
+    pub fn fill(&mut self, array: Array<E>) {
         self.content = Ok(array);
     }
 
     /// Takes the content out, for its memory.
-    pub fn take(&mut self) -> Option<Array> {
+    pub fn take(&mut self) -> Option<Array<E>> {
         std::mem::replace(&mut self.content, Err(Invalid::Never)).ok()
     }
 
@@ -361,24 +375,24 @@ impl Held {
 
 /// Registers and buffers.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct State<E = Elements> {
     /// Registers.
     pub registers: Registers,
     /// Input feature maps, of ITYPE.
-    pub ifm: Held,
+    pub ifm: Held<E>,
     /// Kernels, of KTYPE.
-    pub ker: Held,
+    pub ker: Held<E>,
     /// Biases, of BTYPE.
-    pub bias: Held,
+    pub bias: Held<E>,
     /// Partial sums, of OTYPE.
-    pub ofm: Held,
+    pub ofm: Held<E>,
     /// Values stored so far whose partial sum was at an end of OTYPE, or beyond what ITYPE can hold.
     pub saturated: u64,
 }
 
-impl State {
+impl<E> State<E> {
     /// A buffer.
-    pub const fn held(&self, buffer: Buffer) -> &Held {
+    pub const fn held(&self, buffer: Buffer) -> &Held<E> {
         match buffer {
             Buffer::Ifm => &self.ifm,
             Buffer::Ker => &self.ker,
@@ -388,7 +402,7 @@ impl State {
     }
 }
 
-impl Default for State {
+impl<E> Default for State<E> {
     fn default() -> Self {
         Self {
             registers: Registers::default(),

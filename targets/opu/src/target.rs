@@ -1,6 +1,7 @@
 //! [`Opu`], the [`Target`] of this crate.
 
 mod compile;
+mod field;
 mod hand;
 mod instance;
 mod options;

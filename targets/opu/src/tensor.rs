@@ -134,7 +134,7 @@ impl Binding {
     }
 
     /// For each element of the tensor in the map's order, its place in the model's.
-    fn order(&self) -> Vec<usize> {
+    pub(crate) fn order(&self) -> Vec<usize> {
         let mut strides = vec![1usize; self.shape.len()];
         for axis in (1..self.shape.len()).rev() {
             strides[axis - 1] = strides[axis] * self.shape[axis];
@@ -162,7 +162,7 @@ impl Binding {
     }
 
     /// The patches of a tensor in the map's order; the tensor itself without patches.
-    fn patched(&self, raw: Vec<i32>) -> Vec<i32> {
+    pub(crate) fn patched<T: Copy + Default>(&self, raw: Vec<T>) -> Vec<T> {
         let (Some(patches), Some([rows, columns, channels])) = (self.patches, self.map_shape()) else {
             return raw;
         };
@@ -181,7 +181,7 @@ impl Binding {
                 let first = row.zip(column).map(|(row, column)| (row * columns + column) * channels);
                 match first.and_then(|first| raw.get(first..first + channels)) {
                     Some(pixel) => map.extend_from_slice(pixel),
-                    None => map.resize(map.len() + channels, 0),
+                    None => map.resize(map.len() + channels, T::default()),
                 }
             }
         }
@@ -189,8 +189,8 @@ impl Binding {
     }
 
     /// Raw values of a map without patches in the model's order.
-    pub fn unpack(&self, map: &[i32]) -> Vec<i32> {
-        let mut raw = vec![0; self.elements()];
+    pub fn unpack<T: Copy + Default>(&self, map: &[T]) -> Vec<T> {
+        let mut raw = vec![T::default(); self.elements()];
         for (place, &value) in self.order().into_iter().zip(map) {
             if let Some(slot) = raw.get_mut(place) {
                 *slot = value;

@@ -10,6 +10,8 @@ mod bars;
 mod conform;
 #[path = "main/exec.rs"]
 mod exec;
+#[path = "main/field.rs"]
+mod field;
 #[path = "main/hand.rs"]
 mod hand;
 #[path = "main/isa.rs"]
@@ -20,5 +22,7 @@ mod lint;
 mod lower;
 #[path = "main/machine.rs"]
 mod machine;
+#[path = "main/mutations.rs"]
+mod mutations;
 #[path = "main/suite.rs"]
 mod suite;

@@ -3,14 +3,14 @@
 use crate::config::{Types, Validity};
 use crate::fault::{Axis, Buffer, FaultKind, Invalid};
 use crate::op::{Addend, Shape};
-use crate::state::{Array, Elements, Held, Pair, State};
+use crate::state::{Array, Held, Pair, State};
 
-use super::{Arithmetic, Numerics, fixed, literal};
+use super::{Arithmetic, Numerics, Values};
 
 /// What a tap reads, what it is multiplied by, and what its products are added to.
-pub(super) struct Tap<'a> {
+pub struct Tap<'a, V> {
     /// Input feature maps.
-    pub ifm: &'a Array,
+    pub ifm: &'a Array<V>,
     /// Position in `ifm` of the first channel of pixel (0, 0).
     pub start: usize,
     /// Elements of `ifm` from row to row of results.
@@ -18,7 +18,7 @@ pub(super) struct Tap<'a> {
     /// Elements of `ifm` from column to column of results.
     pub column: usize,
     /// The slice, `[ofm_c, ifm_c]`.
-    pub ker: &'a Array,
+    pub ker: &'a Array<V>,
     /// Position in `ker` of the slice.
     pub slice: usize,
     /// Input channels.
@@ -28,17 +28,17 @@ pub(super) struct Tap<'a> {
     /// Exponent of the sums of products.
     pub shift: i32,
     /// What is added.
-    pub addend: TapAddend<'a>,
+    pub addend: TapAddend<'a, V>,
     /// Types of all buffers.
     pub types: &'a Types,
 }
 
 /// What the products of a tap are added to.
-pub(super) enum TapAddend<'a> {
+pub enum TapAddend<'a, V> {
     /// Nothing.
     Zero,
     /// The bias of the channel, scaled by two to the exponent.
-    Bias(&'a Array, i32),
+    Bias(&'a Array<V>, i32),
     /// The results' old values.
     Ofm,
 }
@@ -46,8 +46,8 @@ pub(super) enum TapAddend<'a> {
 /// `conv`: a tap of the kernel, over all pixels of the result.
 ///
 /// Source: specification, sections 4.3 and 4.4.
-pub(super) fn conv(
-    state: &mut State,
+pub(super) fn conv<V: Values>(
+    state: &mut State<V>,
     Numerics { types, arithmetic, validity }: Numerics<'_>,
     addend: Addend,
     [h, w, n]: [u32; 3],
@@ -94,14 +94,14 @@ pub(super) fn conv(
     };
     // What the buffer holds has the right size: another shape makes it invalid.
     let old = state.ofm.take().map(|array| array.elements);
-    let mut sums = old.unwrap_or_else(|| Elements::zeros(types.otype, shape.elements()));
-    compute(&tap, arithmetic, &mut sums);
+    let mut sums = old.unwrap_or_else(|| V::zeros(types.otype, shape.elements()));
+    V::conv(&tap, arithmetic, &mut sums);
     state.ofm.fill(Array { data_type: types.otype, shape: dims, elements: sums });
     Ok(())
 }
 
 /// The biases, of which there may be fewer than channels where the draft keeps those of another shape.
-fn biases(held: &Held, shape: Shape) -> Result<&Array, FaultKind> {
+fn biases<V>(held: &Held<V>, shape: Shape) -> Result<&Array<V>, FaultKind> {
     let bias = held.get()?;
     // Default: a buffer that holds something has a shape.
     let held = bias.shape.first().copied().unwrap_or(0);
@@ -155,12 +155,5 @@ impl Bounds {
             }
         }
         Ok(())
-    }
-}
-
-fn compute(tap: &Tap<'_>, arithmetic: Arithmetic, sums: &mut Elements) {
-    let fast = arithmetic == Arithmetic::Fast && (fixed::narrow(tap, sums) || fixed::wide(tap, sums));
-    if !fast {
-        literal::conv(tap, sums);
     }
 }

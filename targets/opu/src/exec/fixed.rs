@@ -21,7 +21,7 @@ struct Scales {
 }
 
 impl Scales {
-    fn of(tap: &Tap<'_>) -> Option<Self> {
+    fn of(tap: &Tap<'_, Elements>) -> Option<Self> {
         let (itype, ktype) = (tap.types.itype.fixed()?, tap.types.ktype.fixed()?);
         let (btype, otype) = (tap.types.btype.fixed(), tap.types.otype.fixed()?);
         let products = itype.fraction() + ktype.fraction() - tap.shift - otype.fraction();
@@ -43,7 +43,7 @@ impl Scales {
 }
 
 /// Bytes times bytes to 16 bits, in vector code. Gives whether it could.
-pub(super) fn narrow(tap: &Tap<'_>, sums: &mut Elements) -> bool {
+pub(super) fn narrow(tap: &Tap<'_, Elements>, sums: &mut Elements) -> bool {
     let (Elements::I8(inputs), Elements::I8(weights), Elements::I16(results)) =
         (&tap.ifm.elements, &tap.ker.elements, sums)
     else {
@@ -73,7 +73,7 @@ pub(super) fn narrow(tap: &Tap<'_>, sums: &mut Elements) -> bool {
 
 /// By channel, what is added to the products before their shift, half of the last place included, and after it.
 /// None when that needs more than 32 bits.
-fn narrow_addends(tap: &Tap<'_>, scales: &Scales) -> Option<(Vec<i32>, Vec<i32>)> {
+fn narrow_addends(tap: &Tap<'_, Elements>, scales: &Scales) -> Option<(Vec<i32>, Vec<i32>)> {
     let d = scales.products;
     let half = if (1..=30).contains(&d) { 1 << (d - 1) } else { 0 };
     let outputs = tap.shape.c as usize;
@@ -93,7 +93,7 @@ fn narrow_addends(tap: &Tap<'_>, scales: &Scales) -> Option<(Vec<i32>, Vec<i32>)
 }
 
 /// Types of up to 28 bits, in 64 bits for the products and 128 for the sum. Gives whether it could.
-pub(super) fn wide(tap: &Tap<'_>, sums: &mut Elements) -> bool {
+pub(super) fn wide(tap: &Tap<'_, Elements>, sums: &mut Elements) -> bool {
     let Some(scales) = Scales::of(tap).filter(Scales::are_small) else { return false };
     let mut index = 0;
     for y in 0..tap.shape.h as usize {
@@ -117,7 +117,7 @@ pub(super) fn wide(tap: &Tap<'_>, sums: &mut Elements) -> bool {
     true
 }
 
-fn dot(tap: &Tap<'_>, pixel: usize, weights: usize) -> i64 {
+fn dot(tap: &Tap<'_, Elements>, pixel: usize, weights: usize) -> i64 {
     fn sum<X: Copy + Into<i64>, W: Copy + Into<i64>>(x: &[X], w: &[W]) -> i64 {
         x.iter().zip(w).map(|(&x, &w)| x.into() * w.into()).sum()
     }

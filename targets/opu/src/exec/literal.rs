@@ -5,7 +5,7 @@ use crate::exact::Exact;
 use crate::state::Elements;
 
 /// Computes all results of a tap.
-pub(super) fn conv(tap: &Tap<'_>, sums: &mut Elements) {
+pub(super) fn conv(tap: &Tap<'_, Elements>, sums: &mut Elements) {
     let types = tap.types;
     let mut index = 0;
     for y in 0..tap.shape.h as usize {
@@ -28,7 +28,7 @@ pub(super) fn conv(tap: &Tap<'_>, sums: &mut Elements) {
 }
 
 /// The products of a pixel and the weights of a channel, scaled.
-fn dot(tap: &Tap<'_>, pixel: usize, weights: usize) -> Exact {
+fn dot(tap: &Tap<'_, Elements>, pixel: usize, weights: usize) -> Exact {
     let mut sum = Exact::ZERO;
     for l in 0..tap.channels {
         let x = tap.types.itype.real(tap.ifm.elements.get(pixel + l));

@@ -37,6 +37,7 @@ pub fn program(lowered: &Lowered, name: String, instance: String, config: &Confi
         outputs: model.outputs.iter().map(|output| self::output(lowered, output)).collect(),
         host_steps: model.outputs.iter().flat_map(|output| output.steps.clone()).collect(),
         layers: model.layers.iter().zip(&lowered.spans).map(layer).collect(),
+        fractions: BTreeMap::new(),
         choices: BTreeMap::new(),
         warnings: warnings(lowered),
     }

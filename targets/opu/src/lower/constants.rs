@@ -9,7 +9,7 @@ use npukit_numeric::Quantised;
 
 use super::error::LowerError;
 use super::layer::Layer;
-use super::limits::{filters, slices};
+use super::limits::{LANES, filters, slices};
 use super::map::Planes;
 use super::product::{Part, Product, Term, Weights};
 use super::tile::{self, Load};
@@ -219,19 +219,76 @@ impl Constants {
         bytes
     }
 
-    /// A weight. One that is spread over taps is rounded so that all of them together are right.
     fn weight(&mut self, kernel: &Kernel<'_>, part: &Part, row: usize, k: usize) -> i32 {
-        let (ktype, fraction) = (kernel.ktype, kernel.fraction);
-        let value = f64::from(kernel.product.weight(part, row, k));
-        match &part.weights {
-            Weights::Diagonal { factors, taps: 2.. } if ktype.fixed().is_some() => {
-                let tap = (row / factors.len()) as f64;
-                let up_to =
-                    |taps: f64| quantise(DataType::INT32, value * taps, fraction_of_raw(ktype, fraction)).0;
-                up_to(tap + 1.0) - up_to(tap)
-            }
-            _ => self.raw(ktype, value, fraction),
+        let (raw, saturated) = weight(kernel.product, part, [row, k], kernel.ktype, kernel.fraction);
+        self.saturated += u64::from(saturated);
+        raw
+    }
+}
+
+/// A weight, and whether it saturated. One that is spread over taps is rounded so that all of them together are right.
+fn weight(
+    product: &Product,
+    part: &Part,
+    [row, k]: [usize; 2],
+    ktype: DataType,
+    fraction: i32,
+) -> (i32, bool) {
+    let value = f64::from(product.weight(part, row, k));
+    match &part.weights {
+        Weights::Diagonal { factors, taps: 2.. } if ktype.fixed().is_some() => {
+            let tap = (row / factors.len()) as f64;
+            let up_to =
+                |taps: f64| quantise(DataType::INT32, value * taps, fraction_of_raw(ktype, fraction)).0;
+            (up_to(tap + 1.0) - up_to(tap), false)
         }
+        _ => quantise(ktype, value, fraction),
+    }
+}
+
+/// What the weights and biases of a layer are as the machine has them: real numbers.
+pub struct Rounded<'a> {
+    layer: &'a Layer,
+    types: &'a Types,
+    /// By block of channels and part.
+    fractions: Vec<Vec<i32>>,
+    /// Fraction length of the partial sums.
+    sum_fraction: i32,
+}
+
+impl<'a> Rounded<'a> {
+    /// Those of a layer.
+    pub fn new(layer: &'a Layer, planes: &Planes, types: &'a Types) -> Self {
+        let product = &layer.product;
+        let of = |columns: &Range<usize>| {
+            product.parts.iter().map(|part| weight_fraction(product, part, columns, types.ktype)).collect()
+        };
+        let fractions = tile::blocks(product.channels).map(|columns| of(&columns)).collect();
+        let sum_fraction = planes.get(layer.output.pieces[0].plane).fraction - types.store_shift();
+        Self { layer, types, fractions, sum_fraction }
+    }
+
+    /// What leads from `row` of part `part` to channel `column`.
+    pub fn weight(&self, part: usize, row: usize, column: usize) -> f64 {
+        let (product, ktype) = (&self.layer.product, self.types.ktype);
+        let fraction = self.fractions[column / LANES][part];
+        let (raw, _) = weight(product, &product.parts[part], [row, column], ktype, fraction);
+        ktype.to_f64(raw) * 2f64.powi(-fraction)
+    }
+
+    /// The biases, if there are some.
+    pub fn biases(&self) -> Option<Vec<f64>> {
+        let (bias, btype) = (self.layer.product.bias.as_ref()?, self.types.btype);
+        let max = fraction_of_raw(self.types.otype, self.sum_fraction) - fraction_of_raw(btype, 0);
+        let block = |columns: Range<usize>| {
+            let values = &bias[columns];
+            let fraction = bias_fraction(values, btype, max);
+            let real = move |&value: &f32| {
+                btype.to_f64(quantise(btype, value.into(), fraction).0) * 2f64.powi(-fraction)
+            };
+            values.iter().map(real).collect::<Vec<f64>>()
+        };
+        Some(tile::blocks(bias.len()).flat_map(block).collect())
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use npukit_graph::NodeId;
+
 use super::limits::{POOL, STRIDE};
 use super::map::{PlaneId, Planes, View};
 use super::product::Product;
@@ -121,6 +123,8 @@ impl fmt::Display for Post {
 pub struct Layer {
     /// Nodes of the graph, joined with `+`.
     pub name: String,
+    /// The same nodes.
+    pub nodes: Vec<NodeId>,
     /// Multiply-accumulates of the model.
     pub macs: u64,
     /// What is computed.

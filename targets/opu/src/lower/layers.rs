@@ -228,14 +228,15 @@ impl<'g> Builder<'g> {
         self.fusion.set_view(chain.value, output.clone());
         let Chain { nodes, product, post, copies, .. } = chain;
         let (name, macs) = self.named(&nodes);
-        self.layers.push(Layer { name, macs, product, post, copies, output, result: Some(value) });
+        self.layers.push(Layer { name, nodes, macs, product, post, copies, output, result: Some(value) });
         Ok(())
     }
 
     /// Adds a layer that does the work of `nodes`, and ends in no value of the graph.
     pub fn push_part(&mut self, nodes: &[NodeId], product: Product, post: Post, output: View) {
         let (name, macs) = self.named(nodes);
-        self.layers.push(Layer { name, macs, product, post, copies: [1, 1], output, result: None });
+        let nodes = nodes.to_vec();
+        self.layers.push(Layer { name, nodes, macs, product, post, copies: [1, 1], output, result: None });
     }
 
     /// The name of a layer of `nodes`, and its multiply-accumulates.

@@ -307,6 +307,7 @@ mod tests {
         let output = planes.new_map("y", [7, 5], 70, 0);
         Layer {
             name: String::new(),
+            nodes: Vec::new(),
             macs: 0,
             product,
             post: Post::default(),

@@ -1,7 +1,9 @@
 //! Graphs to programs for an [`OpuInstance`].
 
-use npukit_graph::Graph;
-use npukit_graph::quantise::{Rounding, Scheme};
+use std::collections::BTreeMap;
+
+use npukit_graph::quantise::{Quantisation, Rounding, Scheme};
+use npukit_graph::{Graph, ValueId};
 use npukit_target::{
     CompileOptions, Finding, HostStepReport, Phase, Problem, Stage, Survey, TargetError, artifact_stem,
 };
@@ -77,7 +79,9 @@ impl OpuInstance {
         let lowered = self.lowered(graph, options)?;
         let model = Some(options.model_name.as_str()).filter(|name| !name.is_empty()).unwrap_or(&graph.name);
         let name = artifact_stem(model, &self.name);
-        let program = backend::program(&lowered, name, self.name.clone(), &self.config);
+        let mut program = backend::program(&lowered, name, self.name.clone(), &self.config);
+        program.fractions =
+            options.quantisation.as_ref().map(|found| fractions(graph, found)).unwrap_or_default(); // Default: floats have none.
         sound(&program)?;
         let made = Made::Compiled { saturated_constants: lowered.constants.saturated };
         Ok(OpuProgram { program, made })
@@ -117,6 +121,12 @@ fn lower_error(error: LowerError) -> TargetError {
         LowerError::Unsupported { problems } => TargetError::Refused(problems),
         other => TargetError::failed(other),
     }
+}
+
+/// The fraction lengths of the values that are computed, by name.
+fn fractions(graph: &Graph, found: &Quantisation) -> BTreeMap<String, i32> {
+    let values = (0..).map(ValueId).zip(&graph.values).filter(|(_, value)| value.constant.is_none());
+    values.filter_map(|(id, value)| Some((value.name.clone(), found.fraction(id)?))).collect()
 }
 
 /// Whether leaky rectification of any slope is taken for that of 1/8.

@@ -2,12 +2,13 @@
 
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
-    ArtifactFile, Compiled, Driven, DriverData, Finding, HostStepReport, Inputs, Layer, OUTSIDE, Output,
-    Port, PortError, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation,
-    Saturations, TargetError, TimeOptions, TimeReport, Unset,
+    ArtifactFile, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, Layer,
+    OUTSIDE, Output, Port, PortError, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions,
+    RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
+use super::field::OpuField;
 use super::instance::OpuInstance;
 use super::time;
 use crate::artifact;
@@ -187,6 +188,10 @@ impl Compiled for OpuProgram {
             data.push(self.image(PortPlace::Output(place), &map));
         }
         Ok(Driven { result: self.result(&board, self.saturations(saturated, &layers))?, data })
+    }
+
+    fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
+        Ok(Box::new(OpuField::new(&self.program)?))
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {

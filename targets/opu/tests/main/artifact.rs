@@ -70,6 +70,7 @@ pub fn program() -> Program {
             macs: 1536,
             results: vec!["y".to_owned()],
         }],
+        fractions: BTreeMap::from([("x".to_owned(), 4)]),
         choices: BTreeMap::from([("tile".to_owned(), "2x3".to_owned())]),
         warnings: vec!["made by hand".to_owned()],
     }

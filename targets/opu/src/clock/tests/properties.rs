@@ -3,10 +3,14 @@
 //! Where loads and stores share the port, a transfer that comes a cycle earlier may keep out a more urgent
 //! one: then a faster machine can be slower. With ports of their own nothing is.
 
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::config::Timing;
+use crate::fault::Buffer;
+use crate::op::{Access, Direction};
 
 /// Programs of small tiles that need not make sense, but have all registers defined.
 fn programs() -> impl Strategy<Value = Vec<Op>> {
@@ -65,7 +69,93 @@ const CHANGES: [(bool, Change); 16] = [
     (false, |timing| timing.ofm_banks += 1),
 ];
 
+/// An instruction of an engine: what it touches, and when.
+struct Done {
+    op: Op,
+    effects: Effects,
+    bytes: HashSet<u64>,
+    slice: Slice,
+    /// When it has read the partial sums.
+    read: Cycle,
+}
+
+fn done(config: &Config, program: &[Op]) -> Vec<Done> {
+    let (slices, _) = run(config, program);
+    let (costs, mut registers) = (Costs::new(config), Registers::default());
+    let mut slices = slices.into_iter().peekable();
+    let mut done = Vec::new();
+    for (index, op) in program.iter().enumerate() {
+        registers.set(op);
+        let Some(slice) = slices.next_if(|slice| slice.instruction == index) else { continue };
+        let effects = op.effects(&registers, costs.types()).unwrap();
+        let bytes = effects.memory.runs().flat_map(|run| run.first..run.end).collect();
+        let read = slice.start + costs.of(op, &registers).unwrap().reads;
+        done.push(Done { op: *op, effects, bytes, slice, read });
+    }
+    done
+}
+
+impl Done {
+    /// Whether bytes of memory are of both, and one of them writes.
+    fn meets(&self, other: &Self) -> bool {
+        let writes = |access: &Access| access.direction == Direction::Write;
+        (writes(&self.effects.memory) || writes(&other.effects.memory))
+            && !self.bytes.is_disjoint(&other.bytes)
+    }
+
+    /// Whether it fills the buffer with something new.
+    fn renews(&self, buffer: Buffer) -> bool {
+        self.effects.writes == Some(buffer) && !self.effects.reads.contains(&buffer)
+    }
+}
+
+/// When the work is over that the last of `done` builds on or takes the place of. Worked out from the order of the program
+/// alone: by the bytes of memory, by who filled a buffer last, and by those that use what a bank held.
+fn earliest(done: &[Done], timing: &Timing) -> Cycle {
+    let (new, before) = done.split_last().unwrap();
+    let others = || before.iter().filter(|old| old.slice.engine != new.slice.engine);
+    let mut earliest = others().filter(|old| old.meets(new)).map(|old| old.slice.end).max().unwrap_or(0);
+    let banks = [
+        (Buffer::Ifm, timing.ifm_banks),
+        (Buffer::Ker, timing.ker_banks),
+        (Buffer::Bias, timing.bias_banks),
+        (Buffer::Ofm, timing.ofm_banks),
+    ];
+    for (buffer, banks) in banks {
+        let filled = before.iter().rev().find(|old| old.effects.writes == Some(buffer));
+        if let Some(filled) = filled.filter(|_| new.effects.reads.contains(&buffer)) {
+            let is_other = filled.slice.engine != new.slice.engine;
+            earliest = earliest.max(if is_other { filled.slice.end } else { 0 });
+        }
+        if new.effects.writes == Some(buffer) {
+            let generation = |end: usize| done[..end].iter().filter(|old| old.renews(buffer)).count();
+            for (place, old) in
+                before.iter().enumerate().filter(|(_, old)| old.effects.reads.contains(&buffer))
+            {
+                let (own, current) = (generation(place + 1), generation(done.len()));
+                // What is changed in place is in the current bank.
+                let is_over =
+                    if new.renews(buffer) { own + banks as usize <= current } else { own == current };
+                let free = if buffer == Buffer::Ofm { old.read } else { old.slice.end };
+                let is_other = old.slice.engine != new.slice.engine;
+                earliest = earliest.max(if is_over && is_other { free } else { 0 });
+            }
+        }
+    }
+    earliest
+}
+
 proptest! {
+    /// No engine reads what is not yet written, or overwrites what is still read: values are those of the program's order.
+    #[test]
+    fn no_engine_is_ahead_of_what_it_needs(config in machines(), program in programs()) {
+        let done = done(&config, &program);
+        for last in 1..=done.len() {
+            let (new, earliest) = (&done[last - 1], earliest(&done[..last], &config.timing));
+            prop_assert!(new.slice.start >= earliest, "{:?} starts at {}, not {}", new.op, new.slice.start, earliest);
+        }
+    }
+
     #[test]
     fn every_engine_works_on_one_instruction_at_a_time_in_order(config in machines(), program in programs()) {
         let (slices, totals) = run(&config, &program);

@@ -55,7 +55,16 @@ impl Builder<'_> {
             bias: None,
         };
         let (name, post) = (format!("copy for {name}"), Post::default());
-        self.layers.push(Layer { name, macs: 0, product, post, copies: [1, 1], output, result: None });
+        self.layers.push(Layer {
+            name,
+            nodes: Vec::new(),
+            macs: 0,
+            product,
+            post,
+            copies: [1, 1],
+            output,
+            result: None,
+        });
     }
 }
 

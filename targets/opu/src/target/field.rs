@@ -1,0 +1,127 @@
+//! The program over a prime field: what `npu verify` compares with the model.
+
+mod assumptions;
+mod culprit;
+mod references;
+
+use npukit_graph::field::{Exact, FieldTensor, Images, Operand, apply};
+use npukit_graph::{Graph, Op};
+use npukit_numeric::Element;
+use npukit_target::{Culprit, FieldProgram, FieldValues, References, TargetError};
+
+use crate::field::Run;
+use crate::program::{Binding, Program};
+
+/// A program on the machine of the field.
+pub(super) struct OpuField<'a> {
+    program: &'a Program,
+}
+
+/// Why a model and a program cannot be compared.
+#[derive(Debug, thiserror::Error)]
+enum FieldError {
+    /// Integers without scales.
+    #[error(
+        "the artifact does not say with which fraction lengths the model's constants were rounded: compile the model \
+         again with this npukit"
+    )]
+    Fractions,
+    /// An input that the model does not have, or has otherwise.
+    #[error("input `{name}` has shape {expected:?} in the program, and {found:?} in the model")]
+    Input {
+        /// Its name.
+        name: String,
+        /// Shape in the program.
+        expected: Vec<usize>,
+        /// Shape in the model; none when it has no such input.
+        found: Option<Vec<usize>>,
+    },
+    /// A step of the host that has no image.
+    #[error("step {0} of the host has no image in the field")]
+    Step(String),
+}
+
+impl<'a> OpuField<'a> {
+    /// # Errors
+    ///
+    /// A program of integers whose fraction lengths nobody knows.
+    pub fn new(program: &'a Program) -> Result<Self, TargetError> {
+        if program.config.types.itype.fixed().is_some() && program.fractions.is_empty() {
+            return Err(TargetError::failed(FieldError::Fractions));
+        }
+        Ok(Self { program })
+    }
+
+    /// The maps of all inputs, in units of ITYPE.
+    fn maps(&self, inputs: &FieldValues) -> Result<Vec<Vec<Element>>, TargetError> {
+        self.program.inputs.iter().map(|binding| map(binding, inputs)).collect()
+    }
+
+    fn start(&self, inputs: &FieldValues, seed: u64) -> Result<Run<'a>, TargetError> {
+        Run::new(self.program, &self.maps(inputs)?, seed).map_err(TargetError::failed)
+    }
+
+    /// An output in the model's shape, steps of the host applied.
+    fn output(&self, binding: &Binding, run: &Run<'_>) -> Result<FieldTensor, TargetError> {
+        let map = run.output(binding).map_err(TargetError::failed)?;
+        let elements = binding.unpack(&map).into_iter().map(|element| element.scaled(-binding.fraction));
+        let tensor = FieldTensor { shape: binding.shape.clone(), elements: elements.collect() };
+        let steps = self.program.host_steps.iter().filter(|step| step.output == binding.name);
+        steps.map(|step| Op::from(step.op.clone())).try_fold(tensor, |tensor, op| {
+            let results = apply(&op, &[Operand::Field(tensor.into())], &Exact);
+            match results.map_err(TargetError::failed)?.pop() {
+                Some(Operand::Field(tensor)) => Ok(FieldTensor::clone(&tensor)),
+                _ => Err(TargetError::failed(FieldError::Step(op.to_string()))),
+            }
+        })
+    }
+}
+
+/// An input's map, in units of ITYPE.
+fn map(binding: &Binding, inputs: &FieldValues) -> Result<Vec<Element>, TargetError> {
+    let found = inputs.iter().find(|(name, _)| *name == binding.name).map(|(_, tensor)| tensor);
+    let fitting = found.filter(|tensor| tensor.shape == binding.shape);
+    let tensor = fitting.ok_or_else(|| {
+        let (name, expected) = (binding.name.clone(), binding.shape.clone());
+        TargetError::failed(FieldError::Input {
+            name,
+            expected,
+            found: found.map(|tensor| tensor.shape.clone()),
+        })
+    })?;
+    let order = binding.order().into_iter();
+    let elements = order.filter_map(|place| tensor.elements.get(place));
+    Ok(binding.patched(elements.map(|element| element.scaled(binding.fraction)).collect()))
+}
+
+impl FieldProgram for OpuField<'_> {
+    /// References hold constants as the machine has them.
+    fn images(&self) -> &dyn Images {
+        &Exact
+    }
+
+    fn references<'b>(&'b self, graph: &'b Graph) -> References<'b> {
+        Box::new(std::iter::once_with(|| references::of(graph, self.program)))
+    }
+
+    fn assumptions(&self, graph: &Graph) -> Vec<String> {
+        assumptions::of(graph, self.program)
+    }
+
+    fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError> {
+        let mut run = self.start(inputs, seed)?;
+        run.finish(|_| ()).map_err(TargetError::failed)?;
+        let outputs = self.program.outputs.iter();
+        outputs.map(|binding| Ok((binding.name.clone(), self.output(binding, &run)?))).collect()
+    }
+
+    fn culprit(
+        &self,
+        inputs: &FieldValues,
+        seed: u64,
+        wrong: (&str, usize),
+        is_known: &dyn Fn(Element) -> bool,
+    ) -> Result<Option<Culprit>, TargetError> {
+        culprit::find(self, inputs, seed, wrong, is_known)
+    }
+}

@@ -1,0 +1,161 @@
+//! Which instruction a wrong output comes from: [`find`].
+//!
+//! Every `store` is followed: a value that is none of the graph's is wrong, and it comes from the earliest wrong value
+//! that the partial sums were made of, or from the `store` itself.
+
+use std::collections::BTreeMap;
+
+use npukit_numeric::Element;
+use npukit_target::{Culprit, FieldValues, TargetError};
+
+use super::OpuField;
+use crate::field::{Step, addresses, map_addresses};
+use crate::op::{Addend, Op};
+use crate::program::Program;
+
+/// Powers of two that tell elements apart: the next one is the first again.
+const ROTATIONS: i32 = 61;
+
+/// The culprit of element `wrong.1` of output `wrong.0`.
+///
+/// # Errors
+///
+/// Those of a run.
+pub(super) fn find(
+    field: &OpuField<'_>,
+    inputs: &FieldValues,
+    seed: u64,
+    (name, element): (&str, usize),
+    is_known: &dyn Fn(Element) -> bool,
+) -> Result<Option<Culprit>, TargetError> {
+    let Some(binding) = field.program.outputs.iter().find(|binding| binding.name == name) else {
+        return Ok(None);
+    };
+    // Steps of the host keep the shape; of those over several elements the first wrong one counts.
+    let itype = field.program.config.types.itype;
+    let mut map: Vec<(usize, u64)> = binding.order().into_iter().zip(map_addresses(binding, itype)).collect();
+    map.sort_by_key(|&(place, _)| (place != element, place));
+    let mut run = field.start(inputs, seed)?;
+    let mut trail = Trail::new(field.program, is_known, map.first().map(|&(_, address)| address));
+    run.finish(|step| trail.follow(step)).map_err(TargetError::failed)?;
+    let origin = map.iter().find_map(|(_, address)| trail.wrong.get(address).copied());
+    Ok(origin.or(trail.last).map(|origin| trail.culprit(origin)))
+}
+
+/// A value that an instruction wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Origin {
+    instruction: usize,
+    address: u64,
+    value: Element,
+}
+
+/// What is wrong where, as far as the program has run.
+struct Trail<'a> {
+    program: &'a Program,
+    is_known: &'a dyn Fn(Element) -> bool,
+    /// By instruction its layer, and by layer the fraction length of its results, where that is known.
+    layers: Vec<usize>,
+    fractions: Vec<Option<i32>>,
+    /// By address where a wrong value comes from.
+    wrong: BTreeMap<u64, Origin>,
+    /// The address that is asked for, and who wrote there last.
+    asked: Option<u64>,
+    last: Option<Origin>,
+    /// The earliest wrong value in the buffers of features and of partial sums.
+    ifm: Option<Origin>,
+    ofm: Option<Origin>,
+}
+
+impl<'a> Trail<'a> {
+    fn new(program: &'a Program, is_known: &'a dyn Fn(Element) -> bool, asked: Option<u64>) -> Self {
+        // Default: floats have no fraction length.
+        let unit = program.config.types.itype.fixed().map_or(0, |fixed| fixed.fraction());
+        let is_float = program.config.types.itype.fixed().is_none();
+        let of = |result: &String| program.fractions.get(result).map(|fraction| fraction - unit);
+        let fraction = |results: &[String]| if is_float { Some(0) } else { results.iter().find_map(of) };
+        let fractions = program.layers.iter().map(|layer| fraction(&layer.results)).collect();
+        let layers = program.layer_of_each();
+        let wrong = BTreeMap::new();
+        Self { program, is_known, layers, fractions, wrong, asked, last: None, ifm: None, ofm: None }
+    }
+
+    /// Whether the element that instruction `index` wrote stands for a value of the graph.
+    fn knows(&self, index: usize, element: Element) -> bool {
+        let layer = self.layers.get(index).and_then(|&layer| self.fractions.get(layer).copied().flatten());
+        match layer {
+            Some(fraction) => (self.is_known)(element.scaled(-fraction)),
+            None => (0..ROTATIONS).any(|exponent| (self.is_known)(element.scaled(exponent))),
+        }
+    }
+
+    fn follow(&mut self, step: &Step<'_>) {
+        let itype = self.program.config.types.itype;
+        match *step.op {
+            Op::LoadIfm { .. } => {
+                let wrong = addresses(&step.effects.memory, itype).filter_map(|at| self.wrong.get(&at));
+                self.ifm = wrong.min_by_key(|origin| origin.instruction).copied();
+            }
+            Op::Conv { addend, .. } => {
+                let before = self.ofm.filter(|_| addend == Addend::Ofm);
+                self.ofm = earliest(before, self.ifm);
+            }
+            Op::Store { .. } => {
+                let reads_ifm = step.effects.reads.contains(&crate::fault::Buffer::Ifm);
+                let source = earliest(self.ofm, self.ifm.filter(|_| reads_ifm));
+                for address in addresses(&step.effects.memory, itype) {
+                    let Ok(value) = step.memory.read(address, itype) else { continue };
+                    self.wrote(Origin { instruction: step.index, address, value }, source);
+                }
+            }
+            Op::Pad { .. } => self.cleared(step),
+            _ => {}
+        }
+    }
+
+    /// Zeros are right: a plane is mostly larger than what is wrong in it.
+    fn cleared(&mut self, step: &Step<'_>) {
+        for run in step.effects.memory.runs() {
+            let bytes = run.first..run.end;
+            let gone: Vec<u64> = self.wrong.range(bytes.clone()).map(|(&address, _)| address).collect();
+            for address in gone {
+                self.wrong.remove(&address);
+            }
+            if let Some(address) = self.asked.filter(|address| bytes.contains(address)) {
+                self.last = Some(Origin { instruction: step.index, address, value: Element::ZERO });
+            }
+        }
+    }
+
+    fn wrote(&mut self, origin: Origin, source: Option<Origin>) {
+        if self.asked == Some(origin.address) {
+            self.last = Some(origin);
+        }
+        if self.knows(origin.instruction, origin.value) {
+            self.wrong.remove(&origin.address);
+        } else {
+            // Default: nothing that it is made of is wrong.
+            self.wrong.insert(origin.address, source.unwrap_or(origin));
+        }
+    }
+
+    fn culprit(&self, origin: Origin) -> Culprit {
+        let Origin { instruction, address, value } = origin;
+        let layer = self.layers.get(instruction).copied();
+        let size = u64::from(self.program.config.types.itype.size_bytes());
+        // Default: of no layer, no scale is known.
+        let fraction = layer.and_then(|layer| self.fractions.get(layer).copied().flatten()).unwrap_or(0);
+        Culprit {
+            instruction: Some(instruction),
+            layer: layer.and_then(|layer| Some(self.program.layers.get(layer)?.name.clone())),
+            memory: "dram".to_owned(),
+            address: address / 64 * 64,
+            lane: address % 64 / size,
+            value: value.scaled(-fraction),
+        }
+    }
+}
+
+fn earliest(a: Option<Origin>, b: Option<Origin>) -> Option<Origin> {
+    a.into_iter().chain(b).min_by_key(|origin| origin.instruction)
+}
