@@ -10,6 +10,8 @@ mod asm;
 mod config;
 #[path = "main/conform.rs"]
 mod conform;
+#[path = "main/field.rs"]
+mod field;
 #[path = "main/generator.rs"]
 mod generator;
 #[path = "main/golden.rs"]

@@ -14,6 +14,7 @@ use crate::lower::format::{Products, integer, largest_fraction};
 use crate::lower::gather::{Axes, Gather, Tail, strides};
 use crate::lower::kernels::{Nest, Work};
 use crate::lower::plan::{Place, Source, Task};
+use crate::lower::rounded::{Rounding, real};
 use crate::op::DpuMode;
 
 /// An image with its padding.
@@ -209,6 +210,8 @@ pub(super) struct Share {
     /// Fraction bits that the value is to have.
     pub fraction: i32,
     word: i16,
+    /// Fraction bits of the word.
+    of_word: i32,
     work: Work,
     /// Fraction bits of sums.
     result: i32,
@@ -226,7 +229,7 @@ impl Share {
         let products = lowering.format.products([fraction(x), exact], [false, true], fraction(y), None)?;
         let [fraction, of_word] = products.operands;
         let (word, work, result) = (integer(factor, of_word), products.sum, products.result);
-        Ok(Self { fraction, word, work, result })
+        Ok(Self { fraction, word, of_word, work, result })
     }
 
     /// Appends the step that sums vectors.
@@ -237,6 +240,7 @@ impl Share {
     pub fn push(&self, lowering: &mut Lowering<'_>, node: &Node, vectors: Gather) -> Result<(), Reject> {
         let (length, count) = (vectors.length(), vectors.count());
         let shares = Gather { elements: vec![(length, 0)], ..repeated(self.word, 1) };
+        lowering.note(Rounding::Factor(real(self.word, self.of_word)));
         let task = dots(self.work, shares, vectors, Place { offset: 0, axes: vec![(1, 0), (count, 1)] })?;
         let y = result(node)?;
         let to = lowering.unscaled(node, y, self.result);
