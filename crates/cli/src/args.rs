@@ -6,7 +6,7 @@ use clap::{Arg, Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum
 use clap_complete::ArgValueCandidates;
 use npukit::{MaxError, MemFile, QuantiseMethod};
 
-use crate::candidates::{instructions, networks, stages, target_names, targets, terms};
+use crate::candidates::{instructions, lints, networks, stages, target_names, targets, terms};
 use crate::examples;
 use crate::options::{CompileOptions, TimeOptions, key_and_value};
 use crate::table::TableArgs;
@@ -87,6 +87,8 @@ pub enum Command {
     /// Tell how long a model or an artifact takes, and where the time goes (also `npu profile`)
     #[command(alias = "profile")] // a visible one is offered by shells instead of the name
     Time(Box<TimeArgs>),
+    /// Write every tensor of a run as an array: of a model in float, or of a program on the machine
+    Trace(TraceArgs),
     /// List every node of a model that the target cannot take, and what to change
     Check(CheckArgs),
     /// Prove that a program computes its model, for all inputs
@@ -121,8 +123,8 @@ pub enum Command {
     Glossary(GlossaryArgs),
     /// List the targets and their instances, or the options of a target
     Targets(TargetsArgs),
-    /// Compare two reports that other commands have printed with --json
-    Diff(DiffArgs),
+    /// Compare reports printed with --json, or values: tensor by tensor, in the order of layers
+    Diff(Box<DiffArgs>),
     /// Print the script that lets a shell complete this command
     Completions(CompletionsArgs),
     /// Write the manual pages of this command
@@ -947,8 +949,11 @@ pub struct DisasmArgs {
 #[derive(Debug, Args)]
 pub struct LintArgs {
     /// An artifact's manifest, a file of words, or assembly text
-    #[arg(value_name = "PROGRAM_OR_ARTIFACT")]
-    pub path: String,
+    #[arg(value_name = "PROGRAM_OR_ARTIFACT", required_unless_present = "explain")]
+    pub path: Option<String>,
+    /// Say what a finding means, of every target or of the given one
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["path", "strict_draft"], add = ArgValueCandidates::new(lints))]
+    pub explain: Option<String>,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
     /// `npu targets` lists them; an artifact knows its own. Without the option `NPU_TARGET` or npu.toml says it.
@@ -986,22 +991,106 @@ pub struct TargetsArgs {
     pub options: bool,
 }
 
+/// `npu trace`
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// Model (`.onnx`, `.pb`, `.tflite`), or an artifact's manifest
+    ///
+    /// Of a model without --target the values are those of float, all that lie between its nodes; with it those that the
+    /// machine has: inputs as it rounds them, results of layers, outputs.
+    #[arg(value_name = "MODEL_OR_ARTIFACT")]
+    pub path: String,
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE, else float
+    ///
+    /// `npu targets` lists them; an artifact knows its own. `NPU_TARGET` and npu.toml do not count here.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub strict: StrictArgs,
+    /// Model of an artifact, which says what its layers end in
+    ///
+    /// It is compiled for the artifact's own instance, with the same options, and must give the artifact's outputs bit for
+    /// bit; without it only inputs and outputs of an artifact are known.
+    #[arg(long = "model", value_name = "MODEL", help_heading = MODEL)]
+    pub of: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub reading: ModelArgs,
+    /// Evaluate a model that takes far more time or memory than its size suggests, too
+    #[arg(long, help_heading = MODEL, hide_short_help = true)]
+    pub no_limit: bool,
+    /// Arrays, pictures, sounds, or folders of these
+    ///
+    /// As for `npu run`. Several samples follow each other along the first axis, in the arrays that are written too.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    /// `.npz` file: an array for each tensor, by its name in the model
+    ///
+    /// Real values in the model's scale and its order of axes.
+    #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT)]
+    pub output: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+}
+
 /// `npu diff`
 #[derive(Debug, Args)]
+#[command(mut_args(of_values))]
 pub struct DiffArgs {
-    /// What a command has printed with --json
-    #[arg(value_name = "A.json")]
+    /// A report, or something that has values
+    ///
+    /// A report is what a command has printed with --json (`.json`); two of one command are compared figure by figure.
+    /// Values have: a model in float (`m.onnx`), a model compiled for a target (`m.onnx@TARGET`), an artifact
+    /// (`m.tmodel`), arrays by tensor name (`.npz`, of `npu trace` or of a board; `y=FILE.npy`), and a memory of a board as
+    /// its bytes (`dram0=board.bin`). Two of these are compared tensor by tensor, in the order of layers.
+    #[arg(value_name = "A", value_hint = ValueHint::FilePath)]
     pub before: String,
-    /// What the same command has printed another time
-    #[arg(value_name = "B.json")]
+    /// Another: the second is held against the first
+    #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
     pub after: String,
     /// How much worse a figure may become, in percent of the first
     ///
     /// The exit status is 1 where one becomes worse.
     /// Fewer is better for cycles, times, bytes, errors and what saturates; more is better for accuracy, utilisation
     /// and signal to noise. What is neither, as the number of layers, is shown and not judged.
+    ///
+    /// Of values: how far a tensor may differ, in percent of its range. Without it the exit status is 1 where a tensor
+    /// saturates or differs by more than rounding explains, and where arrays or a memory differ from the other side at all.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub threshold: Option<f64>,
+    /// Inputs of the sides that compute, as for `npu run`
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    /// Model that an artifact was compiled from
+    ///
+    /// It says what the artifact's layers end in. Needless where the other side is the model.
+    #[arg(long = "model", value_name = "MODEL", help_heading = MODEL)]
+    pub of: Option<String>,
+    /// Program whose memory `MEMORY=FILE` is
+    ///
+    /// An artifact, or MODEL@TARGET. Needless where the other side is the program.
+    #[arg(long, value_name = "ARTIFACT", help_heading = INPUTS)]
+    pub program: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub reading: ModelArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub view: TableArgs,
@@ -1098,6 +1187,14 @@ fn of_comparison(arg: Arg) -> Arg {
         "columns" | "sort" | "rows" => arg.requires("compare").hide_short_help(true),
         _ => arg,
     }
+}
+
+/// What is of values alone, and in the long help only but for what most need.
+fn of_values(arg: Arg) -> Arg {
+    const SHOWN: [&str; 9] =
+        ["before", "after", "threshold", "inputs", "of", "program", "columns", "sort", "rows"];
+    let is_shown = SHOWN.contains(&arg.get_id().as_str());
+    arg.hide_short_help(!is_shown)
 }
 
 /// `batch=8`
@@ -1217,8 +1314,8 @@ mod tests {
         assert_eq!(
             verbs,
             [
-                "compile", "run", "eval", "time", "report", "explore", "generate", "zoo", "asm", "disasm",
-                "format", "host", "man"
+                "compile", "run", "eval", "time", "trace", "report", "explore", "generate", "zoo", "asm",
+                "disasm", "format", "host", "man"
             ]
         );
     }

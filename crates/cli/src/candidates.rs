@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap_complete::engine::CompletionCandidate;
 use npukit::Instance;
 use npukit::options::{OptionSpec, Values};
-use npukit::verbs::{glossary, list, zoo};
+use npukit::verbs::{glossary, lint, list, zoo};
 
 use crate::disk::Disk;
 
@@ -60,6 +60,13 @@ pub fn networks() -> Vec<CompletionCandidate> {
 pub fn terms() -> Vec<CompletionCandidate> {
     let terms = glossary::terms().map(|(_, term)| candidate(term.word.replace(' ', "-"), term.meaning));
     terms.collect()
+}
+
+/// What the linter finds.
+pub fn lints() -> Vec<CompletionCandidate> {
+    // Default: no target is named, so that none is unknown.
+    let lints = lint::lints(None).unwrap_or_default();
+    lints.into_iter().map(|one| candidate(one.lint.code.to_owned(), one.lint.meaning)).collect()
 }
 
 fn candidate(value: String, help: &str) -> CompletionCandidate {

@@ -25,6 +25,8 @@ mod report;
 mod run;
 mod targets;
 mod time;
+mod trace;
+mod values;
 mod verify;
 mod version;
 mod zoo;
@@ -56,6 +58,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Run(args) => run::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Time(args) => time::run(args),
+        Command::Trace(args) => trace::run(args),
         Command::Check(args) => check::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Report(args) => report::run(args),

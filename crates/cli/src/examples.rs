@@ -81,6 +81,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("lint", &[
         ("npu lint out/m_onnx_pynqz1.tmodel", "Check what was compiled"),
         ("npu lint p.s --target tcu:pynqz1", "Check a text"),
+        ("npu lint --explain lost-addition", "Say what a finding means"),
     ]),
     ("format", &[
         ("npu format k.pasm --target drra", "Print a program, laid out"),
@@ -113,9 +114,16 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu targets tcu --options", "List what its compiler can be asked for"),
         ("npu targets tcu:ultra96v2", "List the parameters that `--target tcu:ultra96v2,array_size=8` may set"),
     ]),
+    ("trace", &[
+        ("npu trace m.onnx --input x.npy -o float.npz", "Write every value of the network in float"),
+        ("npu trace m.onnx --target tcu:pynqz1 --input x.npy -o t.npz", "Write what the machine has in every layer"),
+        ("npu trace out/m_onnx_pynqz1.tmodel --model m.onnx --input x.npy -o t.npz", "The same of an artifact"),
+    ]),
     ("diff", &[
-        ("npu diff before.json after.json", "Compare two reports of `npu time --json`"),
         ("npu diff before.json after.json --threshold 2", "Fail where a figure became worse by more than 2 %"),
+        ("npu diff m.onnx m.onnx@tcu:pynqz1 --input x.npy", "Tell where the machine parts from float, and why"),
+        ("npu diff m.onnx@tcu:pynqz1 board.npz --input x.npy", "Tell where a board parts from the machine"),
+        ("npu diff out/m_onnx_pynqz1.tmodel dram0=dram0.bin --input x.npy", "The same, of the board's memory"),
     ]),
     ("completions", &[
         ("npu completions bash", "Print the script; `source <(npu completions bash)` loads it"),

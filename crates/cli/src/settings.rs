@@ -21,7 +21,7 @@ use file::File;
 /// The target of commands that are given none.
 const VARIABLE: &str = "NPU_TARGET";
 /// Verbs that do without a target in a way of their own: in float.
-const IN_FLOAT: &[&str] = &["generate"];
+const IN_FLOAT: &[&str] = &["generate", "trace"];
 /// Options that a file may set beside those of targets, and whether they are for models alone.
 #[rustfmt::skip] // A table.
 const SETTABLE: &[(&str, bool)] = &[

@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(told("npu diff - b.json"), None);
         assert_eq!(told("npu eval - -o -"), None);
         let error = told("npu diff - -").unwrap();
-        assert!(error.contains("standard input is read once, and <A.json> and <B.json> name it"), "{error}");
+        assert!(error.contains("standard input is read once, and <A> and <B> name it"), "{error}");
         assert!(told("npu eval - --input x=-.npy").is_some());
         assert!(told("npu eval m.onnx --input=- --input=-.npy").is_some());
     }

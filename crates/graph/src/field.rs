@@ -1,4 +1,4 @@
-//! A graph computed in a prime field: [`Walk`] goes from node to node, [`apply`] is one operator.
+//! A graph computed in a prime field: [`walk`] goes from node to node, [`apply`] is one operator.
 //!
 //! Nothing rounds here. Sums, products and what is made of them are polynomials; maxima, signs and functions of one
 //! element keep the laws that `npukit_numeric`'s [`Element`] documents. An operator that only moves elements is asked
@@ -286,8 +286,7 @@ impl Operands<'_> {
 
 /// A key of [`Element::hashed`] for a text.
 pub fn key(text: &str) -> u64 {
-    let byte = |key: u64, byte: u8| (key ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, byte)
+    Element::hashed(0, text.bytes().map(|byte| Element::from_integer(byte.into()))).bits()
 }
 
 #[cfg(test)]

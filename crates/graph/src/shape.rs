@@ -49,6 +49,15 @@ pub fn broadcast(left: &[usize], right: &[usize]) -> Option<Vec<usize>> {
         .collect()
 }
 
+/// The index along each axis of an element of a row-major tensor, outermost axis first.
+pub fn indices(element: usize, shape: &[usize]) -> impl Iterator<Item = usize> + '_ {
+    let mut inner: usize = shape.iter().product();
+    shape.iter().map(move |&size| {
+        inner /= size.max(1);
+        element / inner.max(1) % size.max(1)
+    })
+}
+
 /// The strides with which a tensor of `shape` is read when it is broadcast to `target`: 0 along
 /// the axes that are repeated. `shape` must be broadcastable to `target`.
 pub fn broadcast_strides(shape: &[usize], target: &[usize]) -> Vec<isize> {

@@ -69,8 +69,9 @@ impl From<&Problem> for Diagnostic {
 
 impl From<&Finding> for Diagnostic {
     fn from(finding: &Finding) -> Self {
-        let Finding { code, severity, instruction, layer, message } = finding;
-        let place = Place::of_instruction(*instruction, layer.as_deref());
+        let Finding { code, severity, instruction, line, layer, message, .. } = finding;
+        let mut place = Place::of_instruction(*instruction, layer.as_deref());
+        place.line = *line;
         Self { severity: *severity, ..Self::error(code, message) }.at(place)
     }
 }

@@ -57,15 +57,38 @@ pub enum Error {
         /// What that is.
         other: String,
     },
+    /// Something that is to be compared has no values.
+    #[error("`{given}` cannot be compared: {reason}")]
+    #[diagnostic(help(
+        "compare two reports (.json), or two of a model, MODEL@TARGET, an artifact, arrays (.npz, NAME=FILE.npy) and MEMORY=FILE"
+    ))]
+    NotComparable {
+        /// What was given.
+        given: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Tensors that do not belong together.
+    #[error("`{before}` and `{after}` are not of one network: {reason}")]
+    OtherTensors {
+        /// The first side.
+        before: String,
+        /// The second.
+        after: String,
+        /// The first name or size that differs.
+        reason: String,
+    },
     /// An option for artifacts, given with a model.
-    #[error("`{path}` is a model, which knows its names and shapes: `--like` is for artifacts")]
+    #[error(
+        "`{path}` is a model, which knows its names and shapes: `--like` and `--model` are for artifacts"
+    )]
     NeedlessLike {
         /// The model.
         path: String,
     },
     /// A model that cannot lend its names and shapes.
     #[error("the artifact is not made of `{path}`: {reason}")]
-    #[diagnostic(help("`--like` lends names and shapes of the model that the artifact was compiled from"))]
+    #[diagnostic(help("`--like` and `--model` take the model that the artifact was compiled from"))]
     NotLike {
         /// The model.
         path: String,
@@ -201,6 +224,15 @@ pub enum Error {
         word: String,
         /// What is meant, where something is near.
         meant: Option<String>,
+    },
+    /// A code that no finding of the linter has.
+    #[error("the linter has no finding `{code}`")]
+    #[diagnostic(help("known: {}", near.join(", ")))]
+    UnknownFinding {
+        /// The code.
+        code: String,
+        /// The nearest ones, or all when none is near.
+        near: Vec<String>,
     },
     /// Layers of a trace that do not exist.
     #[error("`{range}` are no layers to trace: {reason}")]
@@ -567,8 +599,10 @@ codes!(Error {
     UnknownTarget = "unknown-target": "`--target` names nothing there is";
     NotReport = "not-a-report": "a file to compare is no report that a verb has printed with `--json`";
     OtherReport = "other-report": "reports to compare are of different verbs";
-    NeedlessLike = "needless-like": "`--like` is given with a model, which knows its own names and shapes";
-    NotLike = "not-like": "the model of `--like` cannot lend its names and shapes to the artifact";
+    NotComparable = "not-comparable": "something that is to be compared has no values, or does not say whose they are";
+    OtherTensors = "other-tensors": "tensors that are to be compared are not of one network";
+    NeedlessLike = "needless-like": "`--like` or `--model` is given with a model, which knows its own names and shapes";
+    NotLike = "not-like": "an artifact is not made of the model of `--like` or `--model`";
     Space = "invalid-space": "a space of machines is none, or no machine is in it";
     Journal = "other-exploration": "a file of an exploration is of another one, or damaged";
     NoBest = "no-best-point": "no point of an exploration is the best one by what was asked for";
@@ -586,6 +620,7 @@ codes!(Error {
     NoCalibration = "missing-calibration": "a rescaling is demanded, and nothing says how large values become";
     UnknownName = "unknown-name": "there is no instruction, stage, form or network of that name";
     UnknownTerm = "unknown-term": "the glossary has no such word";
+    UnknownFinding = "unknown-finding": "the linter has no finding of that code";
     Cores = "no-threads": "the host does not give that number of threads";
     TraceRange = "no-layers-to-trace": "`--trace-range` names no layers";
     NotWords = "not-words": "a file that is disassembled holds no words";
@@ -745,6 +780,7 @@ impl Error {
             | Self::NeedlessTarget { .. }
             | Self::NeedlessOption { .. }
             | Self::NeedlessLike { .. }
+            | Self::NotComparable { .. }
             | Self::UnfitOption { .. }
             | Self::NotByHand { .. }
             | Self::OnlyByHand { .. }
@@ -757,7 +793,8 @@ impl Error {
             | Self::NothingToPrepare
             | Self::TraceRange { .. }
             | Self::UnknownName { .. }
-            | Self::UnknownTerm { .. } => true,
+            | Self::UnknownTerm { .. }
+            | Self::UnknownFinding { .. } => true,
             Self::Port(error) => error.is_usage(),
             Self::Target(TargetError::Option { .. } | TargetError::Unsupported { .. }) => true,
             _ => false,

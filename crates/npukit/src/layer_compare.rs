@@ -21,10 +21,10 @@ mod part;
 
 use std::collections::{BTreeMap, HashSet};
 
-use npukit_graph::{ValueId, evaluate_with};
+use npukit_graph::{Graph, ValueId, evaluate_with};
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::{NpyArray, NpyData, member_names, write_npz};
-use npukit_target::{Compiled, Phase, Saturations};
+use npukit_target::{Compiled, Output, Phase, Saturations};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -34,10 +34,10 @@ use crate::error::Error;
 use crate::inputs::Sample;
 use crate::origin::Origin;
 use crate::samples::{DumpedTensor, Stack};
-use instrumented::InstrumentedProgram;
+pub(crate) use instrumented::{InstrumentedProgram, MachineValues, rounded};
 use magnitudes::Magnitudes;
 pub use part::Figures;
-use part::Part;
+pub(crate) use part::{Part, Sums, times_power};
 
 /// What the machine computed in a layer, beside what float says. Real values, in the model's scale.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -122,7 +122,7 @@ pub(crate) struct Dump {
 /// What one sample gave.
 #[derive(Default)]
 struct SampleResult {
-    figures: Vec<Option<part::Sums>>,
+    figures: Vec<Option<Sums>>,
     tensors: Vec<(String, Tensor)>,
 }
 
@@ -132,7 +132,11 @@ pub(crate) fn compare_layers(
     requested: Requested,
 ) -> Result<(Option<Report>, Option<Dump>), Error> {
     let instrumented = InstrumentedProgram::new(run.origin, run.compiled)?;
-    let parts = if requested.compare { parts(run, &instrumented) } else { Vec::new() };
+    let parts = if requested.compare {
+        parts(run.origin, run.compiled, &instrumented.graph, instrumented.names())
+    } else {
+        Vec::new()
+    };
     let phase = Phase::counting("compare layers", run.samples.len());
     let one = |index: usize| {
         let result = compare_sample(run, &instrumented, &parts, requested, index);
@@ -151,13 +155,17 @@ pub(crate) fn compare_layers(
     Ok((Some(Report { layers, first_divergence, suggestions, programs: instrumented.programs() }), dump))
 }
 
-/// Each layer as a part of the graph.
-fn parts(run: &Run<'_>, instrumented: &InstrumentedProgram) -> Vec<Option<Part>> {
-    let graph = &instrumented.graph;
-    let seen: HashSet<ValueId> = instrumented.names().filter_map(|name| graph.find_value(name)).collect();
+/// Each layer as a part of the graph, between the values of which the names are `held` and the graph's inputs; none for
+/// a layer of which nothing is held.
+pub(crate) fn parts<'a>(
+    origin: &Origin,
+    compiled: &dyn Compiled,
+    graph: &Graph,
+    held: impl Iterator<Item = &'a str>,
+) -> Vec<Option<Part>> {
+    let seen: HashSet<ValueId> = held.filter_map(|name| graph.find_value(name)).collect();
     let known: HashSet<ValueId> = seen.iter().chain(&graph.inputs).copied().collect();
-    let layers = run.compiled.layers();
-    layers.iter().map(|layer| Part::new(run.origin, graph, layer, &seen, &known)).collect()
+    compiled.layers().iter().map(|layer| Part::new(origin, graph, layer, &seen, &known)).collect()
 }
 
 /// Runs one sample.
@@ -169,20 +177,20 @@ fn compare_sample(
     index: usize,
 ) -> Result<SampleResult, Error> {
     let (graph, sample) = (&instrumented.graph, &run.model_samples[index]);
-    let machine = instrumented.run(run, index)?;
-    let mut chain: BTreeMap<String, Tensor> = BTreeMap::new();
-    if requested.compare {
-        let inputs = tensors(graph, sample)?;
-        evaluate_with(graph, &inputs, |node, results| {
-            for (&id, result) in node.outputs.iter().zip(results) {
-                let name = &graph.value(id).name;
-                if machine.contains_key(name) {
-                    chain.insert(name.clone(), Tensor::clone(result));
-                }
-            }
-        })?;
-        chain.extend(sample.iter().cloned());
-    }
+    let plain = run.stacks.iter().filter_map(|stack| {
+        let values = stack.samples.get(index)?.clone();
+        // Default: what the host makes has no integers.
+        let raw = stack.raw.get(index).cloned().unwrap_or_default();
+        Some(Output { name: stack.name.clone(), values, raw })
+    });
+    let format = run.origin.instance.number_format();
+    let MachineValues { values: machine, .. } =
+        instrumented.run(format, [&run.samples[index], sample], plain.collect())?;
+    let chain = if requested.compare {
+        float_chain(graph, sample, |name| machine.contains_key(name))?
+    } else {
+        BTreeMap::new()
+    };
     let mut result = SampleResult::default();
     let mut own: BTreeMap<String, Tensor> = BTreeMap::new();
     for part in parts {
@@ -197,7 +205,7 @@ fn compare_sample(
         let scale = |name: &str| run.origin.exponents.get(name).copied().unwrap_or(0);
         for (prefix, values) in [("machine", machine), ("float", chain), ("layer", own)] {
             let named = |(name, tensor): (String, Tensor)| {
-                (format!("{prefix}/{name}"), part::times_power(&tensor, scale(&name)))
+                (format!("{prefix}/{name}"), times_power(&tensor, scale(&name)))
             };
             result.tensors.extend(values.into_iter().map(named));
         }
@@ -205,17 +213,36 @@ fn compare_sample(
     Ok(result)
 }
 
+/// What the whole network in float has for a sample: its inputs, and of the results of its nodes those that are `wanted`.
+pub(crate) fn float_chain(
+    graph: &Graph,
+    sample: &Sample,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<BTreeMap<String, Tensor>, Error> {
+    let mut chain = BTreeMap::new();
+    evaluate_with(graph, &tensors(graph, sample)?, |node, results| {
+        for (&id, result) in node.outputs.iter().zip(results) {
+            let name = &graph.value(id).name;
+            if wanted(name) {
+                chain.insert(name.clone(), Tensor::clone(result));
+            }
+        }
+    })?;
+    chain.extend(sample.iter().cloned());
+    Ok(chain)
+}
+
 fn layers(run: &Run<'_>, parts: &[Option<Part>], samples: &[SampleResult]) -> Vec<LayerError> {
     let counted = |name: &str| run.saturations.layers.iter().find(|s| s.layer == name).map_or(0, |s| s.count);
     let layers = run.compiled.layers().into_iter().zip(parts).enumerate();
     let one = |(i, (layer, part)): (usize, (npukit_target::Layer, &Option<Part>))| {
         let sums = samples.iter().filter_map(|result| result.figures.get(i)?.as_ref());
-        let sums = sums.cloned().reduce(part::Sums::merge);
+        let sums = sums.cloned().reduce(Sums::merge);
         LayerError {
             operators: part.as_ref().map_or_else(Vec::new, |part| part.operators()),
             exponent: part.as_ref().map_or(0, |part| part.exponent),
             saturations: counted(&layer.name),
-            magnitudes: sums.as_ref().map(part::Sums::magnitudes),
+            magnitudes: sums.as_ref().map(Sums::magnitudes),
             figures: sums.map(|sums| sums.figures()),
             name: layer.name,
             results: layer.results,

@@ -36,6 +36,7 @@ mod stateful;
 mod summary;
 mod targets;
 mod test_vectors;
+mod traced;
 mod underflow;
 pub mod verbs;
 mod verdict;
@@ -92,6 +93,8 @@ pub mod report {
     pub use crate::samples::{DumpedTensor, OutputReport};
     pub use crate::speed::Speed;
     pub use crate::summary::{Histogram, Summary};
+    pub use crate::traced::TensorKind;
+    pub use crate::traced::machine::Instructions;
     pub use crate::underflow::{Report as UnderflowReport, Used};
     pub use crate::verdict::{MemoryFill, Risk, SaturationRisk, Verdict};
     pub use crate::waves::Waves;
@@ -99,7 +102,7 @@ pub mod report {
     #[doc(inline)]
     pub use npukit_target::{
         Bound, Finding, FlagTime, HostAccess, HostAnswer, HostBits, HostCompletion, HostPlace, HostRegister,
-        HostStepReport, HostWord, InstructionTime, KindTime, LayerTime, MemoryReport, PhaseTime, Place,
+        HostStepReport, HostWord, InstructionTime, KindTime, LayerTime, Lint, MemoryReport, PhaseTime, Place,
         Preset, Problem, ProgramReport, Roofline, Saturation, Saturations, Severity, TimeReport, TraceReport,
         UnitTime, Wait,
     };

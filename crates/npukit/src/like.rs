@@ -74,6 +74,12 @@ impl Like {
         sample.into_iter().map(of).collect()
     }
 
+    /// The output of the artifact that the model calls `name`, where both have its elements in one order.
+    pub fn output_of(&self, name: &str) -> Option<String> {
+        let lent = self.outputs.iter().find(|lent| lent.wanted.port.name == name && lent.rows.is_none());
+        lent.map(|lent| lent.port.name.clone())
+    }
+
     /// The outputs of the artifact as those of the model.
     pub fn unpacked(&self, stacks: Vec<Stack>) -> Vec<Stack> {
         stacks.into_iter().map(|stack| self.unpacked_one(stack)).collect()

@@ -178,6 +178,16 @@ impl Source {
         self.on(self.instance(context.reader)?, model, context)
     }
 
+    /// A model that was read before, for the instance of an artifact.
+    pub(crate) fn beside(
+        &self,
+        artifact: &dyn Compiled,
+        model: Model,
+        context: Context<'_>,
+    ) -> Result<Origin, Error> {
+        self.on(artifact.words()?.instance, model, context)
+    }
+
     fn on(&self, instance: Box<dyn Instance>, model: Model, context: Context<'_>) -> Result<Origin, Error> {
         let mut origin = Origin::new(instance, model, self.options.clone())?;
         // Default: without a cache nothing is kept.

@@ -34,6 +34,7 @@ pub mod list;
 pub mod report;
 pub mod run;
 pub mod time;
+pub mod trace;
 pub mod verify;
 pub mod version;
 pub mod zoo;

@@ -13,6 +13,8 @@ mod explore;
 mod generate;
 #[path = "main/layer_compare.rs"]
 mod layer_compare;
+#[path = "main/lint.rs"]
+mod lint;
 #[path = "main/memory.rs"]
 mod memory;
 #[path = "main/numbers.rs"]
@@ -31,5 +33,9 @@ mod steps;
 mod test_vectors;
 #[path = "main/trace.rs"]
 mod trace;
+#[path = "main/values.rs"]
+mod values;
 #[path = "main/verbs.rs"]
 mod verbs;
+#[path = "main/verify.rs"]
+mod verify;

@@ -4,19 +4,25 @@
 //! denominators are powers of two. Each has an image in the field, and two polynomials that agree there at random
 //! points are the same one but with a probability of at most their degree over 2^61.
 //!
-//! What is not a polynomial is a function of elements that keeps the laws by which compilers rearrange it.
-//! [`Element::order`] is a total order that negation turns around, so that maxima are associative, commutative and
-//! idempotent, and `max(x, 0) + min(x, 0)` is `x`; signs stay the same under multiplication by powers of two.
-//! [`Element::hashed`] is a function that nothing is known of but its arguments.
+//! What is not a polynomial is a function of elements that keeps laws by which compilers rearrange it. [`Element::relu`] and
+//! what is made of it (maxima, minima, magnitudes) never hide an argument. [`Element::order`] is a total order that negation
+//! turns around, for comparisons; signs stay the same under multiplication by powers of two. [`Element::hashed`] is a
+//! function that nothing is known of but its arguments.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
+use crate::split_mix::mixed;
+
 /// Bits of an element; the prime is one less than two to this power, so that a multiplication by two is a rotation.
 const BITS: u32 = 61;
 /// The prime.
 const PRIME: u64 = (1 << BITS) - 1;
+/// The key of the factors of [`Element::relu`].
+const RELU: u64 = 0x7265_6c75;
+/// What elements are multiplied by before they are ordered: nothing is known of its multiples.
+const KEY: Element = Element(0x1234_5a5c_93e7_0b6d);
 
 /// An element of the field of 2^61 - 1.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -91,25 +97,38 @@ impl Element {
     }
 
     /// Larger than 0 in the order of [`Self::order`]. Of an element and its negative one is, unless they are 0.
-    pub const fn is_positive(self) -> bool {
-        // The negative has the other bits: of 61 the majority is on one side.
+    pub fn is_positive(self) -> bool {
+        self.keyed().has_most_bits()
+    }
+
+    /// What the order goes by: numbers of a machine have few bits, and would all be at the same end.
+    #[inline(always)]
+    fn keyed(self) -> Self {
+        self * KEY
+    }
+
+    /// The negative has the other bits: of 61 the majority is on one side.
+    #[inline(always)]
+    const fn has_most_bits(self) -> bool {
         self.0.count_ones() > BITS / 2
     }
 
     /// A total order that has nothing to do with the order of numbers, and that negation turns around.
     ///
-    /// It is by sign, then by the number of bits, then by the smallest rotation: a multiplication of both sides by
-    /// a power of two keeps it but between elements that are multiples of each other by powers of two.
+    /// It is that of the elements times a key: by sign, then by the number of bits, then by the smallest rotation. A
+    /// multiplication of both sides by a power of two keeps it but between elements that are multiples of each other by
+    /// powers of two.
     pub fn order(self, other: Self) -> Ordering {
         let ones = |element: Self| match element.0.count_ones() as i32 {
             0 => 0,
             ones => 2 * ones - BITS as i32,
         };
-        ones(self).cmp(&ones(other)).then_with(|| {
-            if self.is_positive() {
-                self.place().cmp(&other.place())
+        let (left, right) = (self.keyed(), other.keyed());
+        ones(left).cmp(&ones(right)).then_with(|| {
+            if left.has_most_bits() {
+                left.place().cmp(&right.place())
             } else {
-                (-other).place().cmp(&(-self).place())
+                (-right).place().cmp(&(-left).place())
             }
         })
     }
@@ -120,22 +139,36 @@ impl Element {
         (rotations.min().unwrap_or(self.0), self.0) // Default: there are rotations.
     }
 
-    /// The larger by [`Self::order`].
+    /// What stands for `max(x, 0)`: the element times a factor that nothing is known of but that those of an element and
+    /// its negative are 1 together. So `relu(x) - relu(-x)` is `x`, as for numbers.
+    ///
+    /// It is not 0, as numbers are below 0: what is multiplied by it later would not be seen.
+    #[must_use]
+    pub fn relu(self) -> Self {
+        let negative = -self;
+        let factor = |element: Self| Self::hashed(RELU, [element]);
+        if self.0 <= negative.0 { self * factor(self) } else { self * (Self::ONE - factor(negative)) }
+    }
+
+    /// What stands for the larger of two: `other + relu(self - other)`.
+    ///
+    /// It is commutative and idempotent, and what is added to both is added to it. It is not associative: the larger of
+    /// several has to be taken in the same order on both sides of a comparison.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
-        if self.order(other) == Ordering::Less { other } else { self }
+        other + (self - other).relu()
     }
 
-    /// The smaller by [`Self::order`].
+    /// What stands for the smaller of two: their sum without [`Self::max`].
     #[must_use]
     pub fn min(self, other: Self) -> Self {
-        if self.order(other) == Ordering::Greater { other } else { self }
+        self - (self - other).relu()
     }
 
-    /// Itself or its negative, whichever is positive.
+    /// What stands for the magnitude: `relu(x) + relu(-x)`.
     #[must_use]
     pub fn abs(self) -> Self {
-        if self.is_positive() { self } else { -self }
+        self.relu() + (-self).relu()
     }
 
     /// An element that depends on `key` and `arguments` and on nothing else, and looks like a random one.
@@ -158,13 +191,6 @@ impl Element {
         // All bits are those of 0, too.
         Self(if self.0 == 0 { 0 } else { PRIME ^ self.0 })
     }
-}
-
-/// Mixes bits well. Source: Stafford's thirteenth variant of the finaliser of MurmurHash3, as SplitMix64 has it.
-const fn mixed(bits: u64) -> u64 {
-    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
 }
 
 impl fmt::Debug for Element {
@@ -249,12 +275,23 @@ impl Products {
     /// The sum of the products of the elements of `left` and `right`, one of each.
     #[inline]
     pub fn of(left: &[Element], right: &[Element]) -> Element {
-        let pieces = left.chunks(Self::ROOM).zip(right.chunks(Self::ROOM));
-        pieces
-            .map(|(left, right)| {
-                left.iter().zip(right).fold(Self::default(), |sum, (&l, &r)| sum.plus(l, r)).sum()
-            })
-            .sum()
+        let (left, left_rest) = left.as_chunks::<{ Self::ROOM }>();
+        let (right, right_rest) = right.as_chunks::<{ Self::ROOM }>();
+        let rest = left_rest.iter().zip(right_rest).fold(Self::default(), |sum, (&l, &r)| sum.plus(l, r));
+        left.iter().zip(right).fold(rest.sum(), |sum, (left, right)| sum + Self::of_room(left, right))
+    }
+
+    /// As [`Self::of`]; sums that do not wait for each other.
+    #[inline(always)]
+    fn of_room(left: &[Element; Self::ROOM], right: &[Element; Self::ROOM]) -> Element {
+        let mut sums = [Self::default(); 4];
+        for i in (0..Self::ROOM).step_by(sums.len()) {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                *sum = sum.plus(left[i + k], right[i + k]);
+            }
+        }
+        // As many products as there is room for.
+        Self(sums.iter().map(|sum| sum.0).sum()).sum()
     }
 }
 
@@ -313,13 +350,29 @@ mod tests {
             for (j, &b) in sorted.iter().enumerate() {
                 assert_eq!(a.order(b), i.cmp(&j), "{a:?} {b:?}");
                 assert_eq!((-b).order(-a), a.order(b));
-                assert_eq!(a.max(b) + a.min(b), a + b);
             }
             assert_eq!(a.order(Element::ZERO) == Ordering::Greater, a.is_positive());
             assert_eq!(a.scaled(17).is_positive(), a.is_positive());
-            assert_eq!(a.abs(), a.max(-a));
         }
-        let positive = Element::random(3).take(1000).filter(|element| element.is_positive()).count();
-        assert!((400..600).contains(&positive), "{positive}");
+        let positive =
+            |elements: &mut dyn Iterator<Item = Element>| elements.filter(|x| x.is_positive()).count();
+        let random = positive(&mut Element::random(3).take(1000));
+        let numbers = positive(&mut (1..=1000).map(|raw| Element::from_fixed(raw, 8)));
+        assert!((400..600).contains(&random) && (400..600).contains(&numbers), "{random} {numbers}");
+    }
+
+    #[test]
+    fn maxima_keep_their_laws_and_hide_nothing() {
+        for &a in &samples() {
+            assert_eq!(a.relu() - (-a).relu(), a);
+            assert_eq!((a.max(a), a.min(a), a.max(Element::ZERO), a.abs()), (a, a, a.relu(), (-a).abs()));
+            for &b in &samples() {
+                assert_eq!((a.max(b), a.min(b)), (b.max(a), b.min(a)));
+                assert_eq!(a.max(b) + a.min(b), a + b);
+                assert_eq!((a + Element::ONE).max(b + Element::ONE), a.max(b) + Element::ONE);
+                assert_eq!((-a).min(-b), -a.max(b));
+            }
+        }
+        assert!(Element::random(1).take(1000).all(|x| x.relu() != Element::ZERO));
     }
 }

@@ -3,7 +3,7 @@
 //! [`FixedFormat`] and [`NumberFormat`] hold the literal arithmetic every fast path is judged by;
 //! [`Number`] is a format known to the compiler, for the fast paths; [`array_product`] is the
 //! systolic array's, [`pointwise`] that of bytes; [`Saturations`] count what did not fit; [`Tensor`] is a shape and its
-//! elements, of an [`ElementType`]; [`Element`] is one of a prime field; [`SmallFloat`] the floats of at most 16 bits; [`quantised`] makes
+//! elements, of an [`ElementType`]; [`Element`] is one of a prime field; [`SmallFloat`] the floats of at most 16 bits; [`SplitMix64`] makes numbers that look random; [`quantised`] makes
 //! integers of real numbers; [`npy`] reads and writes them as NumPy's files.
 
 mod counted;
@@ -16,6 +16,7 @@ mod quantised;
 mod saturation;
 mod simd;
 mod small_float;
+mod split_mix;
 mod tensor;
 
 pub use element::{ElementType, Storage};
@@ -30,4 +31,5 @@ pub use simd::{
     fp16bp8_product, pointwise, pointwise_on,
 };
 pub use small_float::{Rounding, SmallFloat, encode_power_of_two};
+pub use split_mix::SplitMix64;
 pub use tensor::{ElementError, Tensor, TensorData};

@@ -14,6 +14,7 @@
 mod archive;
 mod elements;
 mod header;
+mod stream;
 mod write;
 
 use npukit_base::{Code, codes};
@@ -25,6 +26,7 @@ use crate::tensor::Tensor;
 use header::Header;
 
 pub use archive::{member_names, read_npz, write_npz};
+pub use stream::NpzWriter;
 pub use write::{NpyArray, NpyData, write_npy};
 
 /// What is wrong with an array, and where.

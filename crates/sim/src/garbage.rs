@@ -1,16 +1,11 @@
 //! What memory holds that nobody has set: [`garbage`].
 
+use npukit_numeric::SplitMix64;
+
 /// Bits that follow from `seed`, the same on every machine.
-///
-/// Source: the generator SplitMix64.
 pub fn garbage(seed: u64) -> impl FnMut() -> u64 {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
+    let mut random = SplitMix64::new(seed);
+    move || random.bits()
 }
 
 #[cfg(test)]

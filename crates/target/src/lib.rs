@@ -55,7 +55,7 @@ pub use host::{
     HostAccess, HostAnswer, HostBits, HostCompletion, HostMap, HostPlace, HostRegister, HostRun, HostSide,
     HostStream, HostWord,
 };
-pub use lint::{Finding, Severity};
+pub use lint::{Finding, LINTS_OF_TEXTS, Lint, Linted, Overwritten, Severity, Writers};
 pub use name::{artifact_stem, instance_name};
 pub use npukit_asm::{ListedWord, ListingLine};
 pub use npukit_lower::Problem;
@@ -67,7 +67,7 @@ pub use port::{Port, PortError, Vectors};
 pub use presets::{Named, Presets};
 pub use program::{
     ArtifactFile, Compiled, Driven, DriverData, Inputs, Layer, Output, PortPlace, ProgramPart, ProgramWords,
-    RunResult,
+    RunResult, Writer,
 };
 pub use proof::{Culprit, FieldProgram, FieldValues, Reference};
 pub use read::{NoFiles, Part, ReadError, Reader, bytes_of, folder, sibling};

@@ -78,6 +78,15 @@ pub enum PortPlace {
     Output(usize),
 }
 
+/// The instruction that is the last to write something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Writer {
+    /// Its place in the program, from 0.
+    pub instruction: usize,
+    /// The instruction as text.
+    pub text: String,
+}
+
 /// A layer: what a program computes in one go, and leaves in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
@@ -300,6 +309,23 @@ pub trait Compiled: Send + Sync {
     /// [`Self::time`]; what `out` refuses.
     fn cycles(&self, _options: &TimeOptions, _out: &mut dyn Write) -> Result<(), TargetError> {
         Err(self.unsupported("time --cycles"))
+    }
+
+    /// What an image of `memory`, its bytes from address 0 on as a board has them after a run, holds: outputs in the
+    /// model's shapes with host steps applied, and before them the inputs over which the program does not write (`raw`
+    /// of both without host steps).
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target reads no images; [`TargetError::Option`] for a memory in which no
+    /// outputs are; an image that ends too early, with the sizes.
+    fn read_image(&self, _memory: &str, _image: &[u8]) -> Result<Vec<Output>, TargetError> {
+        Err(self.unsupported("diff of an image of memory"))
+    }
+
+    /// The instruction that writes an element of an output last; none where that is not known.
+    fn writer(&self, _output: &str, _element: usize) -> Option<Writer> {
+        None
     }
 
     /// A sample of input `port` in the model's shape, for one given as rows of vectors.

@@ -44,12 +44,9 @@ pub trait FieldProgram {
     /// What the constants of a model are on the machine.
     fn images(&self) -> &dyn Images;
 
-    /// The graphs that a program of this instance may compute for a model: for each order of its compiler one.
-    ///
-    /// # Errors
-    ///
-    /// A graph that is not valid.
-    fn references(&self, graph: &Graph) -> Result<Vec<Reference>, TargetError>;
+    /// The graphs that a program of this instance may compute for a model: for each order of its compiler one, the likeliest
+    /// first. Each is made when it is asked for.
+    fn references<'a>(&'a self, graph: &'a Graph) -> Box<dyn Iterator<Item = Reference> + 'a>;
 
     /// Runs one sample; steps of the host are applied to the outputs.
     ///

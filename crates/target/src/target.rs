@@ -20,7 +20,7 @@ use crate::error::TargetError;
 use crate::generator::{Generator, GeneratorOptions};
 use crate::hand::HandProgram;
 use crate::host::HostSide;
-use crate::lint::Finding;
+use crate::lint::{Finding, Lint, Linted};
 use crate::options::OptionSpec;
 use crate::program::Compiled;
 use crate::read::Reader;
@@ -147,6 +147,11 @@ pub trait Target: Send + Sync {
 
     /// The words of its documents and reports that mean something of their own here, by the alphabet.
     fn terms(&self) -> &'static [Term] {
+        &[]
+    }
+
+    /// What its linter finds: a row of each kind, by the alphabet of codes, as [`lints!`](crate::lints) makes the table.
+    fn lints(&self) -> &'static [&'static Lint] {
         &[]
     }
 
@@ -402,13 +407,22 @@ pub trait Instance: Send + Sync {
         Err(self.unsupported("disasm"))
     }
 
-    /// What is wrong with a program in text, in the order of its instructions: of its words, unless the text says more.
+    /// [`Target::lints`] of its target.
+    fn lints(&self) -> &'static [&'static Lint] {
+        &[]
+    }
+
+    /// What is wrong with a program in text: of its words, unless the text says more, and without what the text allows.
     ///
     /// # Errors
     ///
     /// Those of [`Self::assemble`] and [`Self::lint`].
-    fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Vec<Finding>, TargetError> {
-        self.lint(name, &self.assemble(name, text, files)?.bytes)
+    fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Linted, TargetError> {
+        let findings = self.lint(name, &self.assemble(name, text, files)?.bytes)?;
+        let program = self.hand_program(name, text.as_bytes(), files);
+        // Default: without a machine that takes the program, its findings have no lines.
+        let text = program.map(|program| program.text().clone()).unwrap_or_default();
+        Ok(Linted::new(text, findings, self.lints()))
     }
 
     /// What is wrong with a program of words, in the order of its instructions. `name` is the file's, for errors.

@@ -1,4 +1,4 @@
-//! Programs against the graphs they were made of: [`prove`].
+//! Programs against the graphs they were made of: [`prove`], [`judge`].
 //!
 //! A program and a graph compute in the field of 2^61 - 1 on elements that look random ([`npukit_graph::field`],
 //! [`npukit_target::FieldProgram`]). Where an output is the same polynomial of the inputs they agree; where it is not
@@ -13,5 +13,5 @@ mod values;
 
 pub use agreement::{Agreement, agreement};
 pub use npukit_graph::field::Gap;
-pub use proof::{Counterexample, OutputProof, Proof, ProofError, prove};
+pub use proof::{Counterexample, OutputProof, Proof, ProofError, judge, prove};
 pub use values::ValuePlace;

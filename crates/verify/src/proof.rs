@@ -1,11 +1,12 @@
 //! The comparison: [`prove`].
 
 use npukit_graph::field::{FieldTensor, Gap, Operand, Value, Walked, key, walk};
+use npukit_graph::shape::indices;
 use npukit_graph::{EvalError, Graph};
 use npukit_numeric::Element;
 use npukit_target::{Culprit, FieldProgram, Reference, TargetError};
 
-use crate::values::{ValuePlace, Values, index_of};
+use crate::values::{ValuePlace, Values};
 
 /// What is known of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,25 +81,45 @@ pub enum ProofError {
     Evaluate(#[from] EvalError),
 }
 
-/// Compares a program with a graph, once for each of `seeds`.
+/// Compares a program with a graph, once for each of `seeds`, and looks for where they part.
 ///
 /// # Errors
 ///
 /// Inputs and outputs of the one that the other does not have, and what the machine faults on.
 pub fn prove(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Proof, ProofError> {
+    let (proof, reference) = judged(graph, program, seeds)?;
+    if proof.is_proved() {
+        return Ok(proof);
+    }
+    Ok(Proof { counterexample: counterexample(&reference, program, seeds)?, ..proof })
+}
+
+/// As [`prove`], without looking for where they part.
+///
+/// # Errors
+///
+/// Those of [`prove`].
+pub fn judge(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Proof, ProofError> {
+    judged(graph, program, seeds).map(|(proof, _)| proof)
+}
+
+/// The comparison with the graph that the program is nearest to.
+fn judged(
+    graph: &Graph,
+    program: &dyn FieldProgram,
+    seeds: &[u64],
+) -> Result<(Proof, Reference), ProofError> {
     let mut best: Option<(Proof, Reference)> = None;
-    for reference in program.references(graph)? {
+    for reference in program.references(graph) {
         let proof = compared(&reference, program, seeds)?;
         if proof.is_proved() {
-            return Ok(proof);
+            return Ok((proof, reference));
         }
         if best.as_ref().is_none_or(|(best, _)| proof.different() < best.different()) {
             best = Some((proof, reference));
         }
     }
-    let (mut proof, reference) = best.ok_or_else(|| ProofError::Unfit("it computes no graph".to_owned()))?;
-    proof.counterexample = counterexample(&reference, program, seeds)?;
-    Ok(proof)
+    best.ok_or_else(|| ProofError::Unfit("it computes no graph".to_owned()))
 }
 
 /// Inputs of a graph that look random.
@@ -205,7 +226,7 @@ fn counterexample(
             let is_known = |element| values.is_known(element);
             let culprit = program.culprit(&runs.inputs, seed, (name, at), &is_known)?;
             return Ok(Some(Counterexample {
-                output: ValuePlace { value: name.to_owned(), index: index_of(at, &found.shape) },
+                output: ValuePlace { value: name.to_owned(), index: indices(at, &found.shape).collect() },
                 instead: values.place(found.elements[at]),
                 culprit_is: culprit.as_ref().and_then(|culprit| values.place(culprit.value)),
                 culprit,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use npukit_graph::field::{FieldTensor, Images, walk};
+use npukit_graph::shape::indices;
 use npukit_graph::{Graph, ValueId};
 use npukit_numeric::Element;
 
@@ -43,15 +44,6 @@ impl<'a> Values<'a> {
     pub fn place(&self, element: Element) -> Option<ValuePlace> {
         let &(id, at) = self.places.get(&element)?;
         let value = self.graph.value(id).name.clone();
-        Some(ValuePlace { value, index: index_of(at, self.graph.shape(id)) })
+        Some(ValuePlace { value, index: indices(at, self.graph.shape(id)).collect() })
     }
-}
-
-/// The index along each axis of an element of a row-major tensor.
-pub(crate) fn index_of(at: usize, shape: &[usize]) -> Vec<usize> {
-    let mut rest = at;
-    let mut index: Vec<usize> =
-        shape.iter().rev().map(|&size| (rest % size.max(1), rest /= size.max(1)).0).collect();
-    index.reverse();
-    index
 }

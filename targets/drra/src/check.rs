@@ -5,6 +5,7 @@
 
 mod circuit;
 mod finding;
+mod idle;
 mod lint;
 mod timing;
 
@@ -15,7 +16,7 @@ use crate::fabric::{Direction, Fabric, Options, Resource};
 use crate::op::{ActMode, DpuMode, Op, ResourceOp, Transfer};
 use crate::program::At;
 
-pub(crate) use finding::{code, findings};
+pub(crate) use finding::{findings, findings_with};
 pub(crate) use lint::lints_of_text;
 pub use lint::{Lint, lints};
 

@@ -27,6 +27,7 @@ use crate::schedule::{Group, Schedule, check, explain, schedule};
 pub use fields::written;
 pub use instruction::{MAP_REGISTERS, load};
 use operation::Operation;
+pub use operation::{Mistake, Warnings};
 pub use problem::Ports;
 pub use rep::Rep;
 
@@ -122,7 +123,7 @@ impl Epoch {
     }
 
     /// Errors and likely mistakes, with their spans.
-    pub fn warnings(&self) -> Vec<(Span, String)> {
+    pub fn warnings(&self) -> Warnings {
         self.operations.iter().flat_map(|operation| operation.warnings.clone()).collect()
     }
 

@@ -13,7 +13,7 @@ use npukit_asm::source_span;
 use npukit_base::Span;
 
 use crate::component::Component;
-use crate::epoch::{self, Epoch, EpochReport, Text};
+use crate::epoch::{self, Epoch, EpochReport, Text, Warnings};
 use crate::fabric::{Fabric, Place};
 use crate::op::Op;
 use crate::pasm::error::faults;
@@ -37,7 +37,7 @@ pub struct Kernel {
     /// What the scheduler found, epoch by epoch in file order.
     pub epochs: Vec<EpochReport>,
     /// Errors and likely mistakes, with their spans.
-    pub warnings: Vec<(Span, String)>,
+    pub warnings: Warnings,
     /// Cycles of a run; none when raw instructions hide them.
     pub cycles: Option<i64>,
 }

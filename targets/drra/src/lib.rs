@@ -21,6 +21,7 @@ mod fault;
 mod isa;
 mod kernel;
 mod layout;
+mod lints;
 mod lower;
 mod machine;
 mod op;

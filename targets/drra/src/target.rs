@@ -9,7 +9,7 @@ mod program;
 mod trace;
 
 use npukit_target::{
-    Case, Compiled, Config as Source, ErrorKind, Finding, Instance, Meaning, Named, OptionSpec, Preset,
+    Case, Compiled, Config as Source, ErrorKind, Finding, Instance, Lint, Meaning, Named, OptionSpec, Preset,
     PresetSystem, Presets, Reader, SystemName, Target, TargetError, Term,
 };
 
@@ -18,6 +18,7 @@ use crate::config::{PRESETS, System, from_json, from_short, misspelt, preset, se
 use crate::conform;
 use crate::diagnose;
 use crate::fabric::{Fabric, Options};
+use crate::lints::LINTS;
 use crate::revision::Revision;
 use crate::terms::TERMS;
 use instance::DrraInstance;
@@ -92,6 +93,10 @@ impl Target for Drra {
 
     fn options(&self) -> &'static [OptionSpec] {
         &OPTIONS
+    }
+
+    fn lints(&self) -> &'static [&'static Lint] {
+        LINTS
     }
 
     fn terms(&self) -> &'static [Term] {

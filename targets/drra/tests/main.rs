@@ -20,6 +20,8 @@ mod golden;
 mod hand;
 #[path = "main/isa.rs"]
 mod isa;
+#[path = "main/lint.rs"]
+mod lint;
 #[path = "main/lower.rs"]
 mod lower;
 #[path = "main/machine.rs"]

@@ -2,9 +2,11 @@
 //!
 //! A fault is precise: the instruction at fault changes nothing, and all before it are done.
 
+use npukit_target::Lint;
 use thiserror::Error;
 
 use crate::config::Validity;
+use crate::lints::*;
 use crate::op::{Op, Shape};
 
 /// A buffer of the machine.
@@ -346,27 +348,32 @@ fn opcodes() -> String {
 impl FaultKind {
     /// The kind's name, as the specification spells it; `unwritten-read` and `operand-invalid` are ours.
     pub const fn name(&self) -> &'static str {
+        self.lint().code
+    }
+
+    /// The kind, as the linter explains it.
+    pub(crate) const fn lint(&self) -> &'static Lint {
         match self {
-            Self::ReservedOpcode { .. } => "reserved-opcode",
-            Self::OperandInvalid { .. } => "operand-invalid",
-            Self::ShapeInvalid { .. } => "shape-invalid",
-            Self::KerNInvalid { .. } => "ker-n-invalid",
-            Self::MemInvalid { .. } => "mem-invalid",
-            Self::StrideInvalid { .. } => "stride-invalid",
-            Self::PostInvalid { .. } => "post-invalid",
-            Self::PoolInvalid { .. } => "pool-invalid",
-            Self::UndefinedRegister { .. } => "undefined-register",
-            Self::BufferInvalid { .. } => "buffer-invalid",
-            Self::KerCapacity { .. } => "ker-capacity",
-            Self::KerIndex { .. } => "ker-index",
-            Self::ConvBounds { .. } | Self::ConvDraft { .. } => "conv-bounds",
-            Self::PoolBounds { .. } => "pool-bounds",
-            Self::ResidualShape { .. } => "residual-shape",
-            Self::PadBounds { .. } => "pad-bounds",
-            Self::AddressRange { .. } => "address-range",
-            Self::Unwritten { .. } => "unwritten-read",
-            Self::NonFinite { .. } => "non-finite",
-            Self::MissingEnd { .. } => "missing-end",
+            Self::ReservedOpcode { .. } => RESERVED_OPCODE,
+            Self::OperandInvalid { .. } => OPERAND_INVALID,
+            Self::ShapeInvalid { .. } => SHAPE_INVALID,
+            Self::KerNInvalid { .. } => KER_N_INVALID,
+            Self::MemInvalid { .. } => MEM_INVALID,
+            Self::StrideInvalid { .. } => STRIDE_INVALID,
+            Self::PostInvalid { .. } => POST_INVALID,
+            Self::PoolInvalid { .. } => POOL_INVALID,
+            Self::UndefinedRegister { .. } => UNDEFINED_REGISTER,
+            Self::BufferInvalid { .. } => BUFFER_INVALID,
+            Self::KerCapacity { .. } => KER_CAPACITY,
+            Self::KerIndex { .. } => KER_INDEX,
+            Self::ConvBounds { .. } | Self::ConvDraft { .. } => CONV_BOUNDS,
+            Self::PoolBounds { .. } => POOL_BOUNDS,
+            Self::ResidualShape { .. } => RESIDUAL_SHAPE,
+            Self::PadBounds { .. } => PAD_BOUNDS,
+            Self::AddressRange { .. } => ADDRESS_RANGE,
+            Self::Unwritten { .. } => UNWRITTEN_READ,
+            Self::NonFinite { .. } => NON_FINITE,
+            Self::MissingEnd { .. } => MISSING_END,
         }
     }
 

@@ -17,6 +17,7 @@ mod exec;
 mod fault;
 mod isa;
 mod layout;
+mod lints;
 mod lives;
 mod lower;
 mod machine;

@@ -9,12 +9,13 @@ mod stepper;
 mod time;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Named, OptionSpec, Preset,
+    Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Lint, Named, OptionSpec, Preset,
     PresetSystem, Presets, Reader, SystemName, Target, TargetError, Term, sibling,
 };
 
 use crate::benchmarks::BENCHMARKS;
 use crate::config::{Config, System, Validity, settable};
+use crate::lints::LINTS;
 use crate::terms::TERMS;
 use crate::{artifact, conform, diagnose};
 use instance::OpuInstance;
@@ -72,6 +73,10 @@ impl Target for Opu {
 
     fn options(&self) -> &'static [OptionSpec] {
         &OPTIONS
+    }
+
+    fn lints(&self) -> &'static [&'static Lint] {
+        LINTS
     }
 
     fn terms(&self) -> &'static [Term] {

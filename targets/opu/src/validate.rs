@@ -7,19 +7,25 @@
 
 mod known;
 mod stored;
+mod unused;
 
-use npukit_target::{Finding, Severity};
+use npukit_target::{Finding, Lint, Severity};
 
 use crate::codec::{decode, reserved_bits};
 use crate::config::Config;
 use crate::exec::{Arithmetic, Numerics, step};
 use crate::fault::FaultKind;
+use crate::lints::{
+    INPUT_OVERLAP, OVERWRITTEN_CONSTANT, RESERVED_BITS, RESIDUAL_SHAPE_DIFFERS, STORED_TWICE,
+    UNWRITTEN_OUTPUT, WORDS_BEHIND_END,
+};
 use crate::memory::Memory;
 use crate::op::{Access, Direction, Effects, Op, Order, Shape};
 use crate::program::Program;
 use crate::state::State;
 use known::Known;
 use stored::Stored;
+use unused::{Idle, Unused};
 
 /// What is wrong with a program and its files, in the order of its instructions.
 pub fn program(program: &Program) -> Vec<Finding> {
@@ -27,7 +33,7 @@ pub fn program(program: &Program) -> Vec<Finding> {
     walk.layers = program.layer_of_each();
     walk.names = program.layers.iter().map(|layer| layer.name.clone()).collect();
     let (known, overlaps) = Known::new(program);
-    overlaps.into_iter().for_each(|message| walk.note(None, "input-overlap", Severity::Error, message));
+    overlaps.into_iter().for_each(|message| walk.note(None, INPUT_OVERLAP, Severity::Error, message));
     walk.known = Some(known);
     if walk.run(program.instructions.iter().map(|op| Ok(*op))) {
         walk.outputs(program);
@@ -42,15 +48,23 @@ pub fn instructions(program: &Program) -> Vec<Finding> {
     walk.finish(program.instructions.iter().map(|op| *op == Op::End))
 }
 
-/// What is wrong with words, whatever memory holds.
+/// What is wrong with words, whatever memory holds. Of findings of one kind the first is told, and how many more there are.
 pub fn words(words: &[u32], config: &Config) -> Vec<Finding> {
-    let mut walk = Walk::new(config);
+    of_words(words, Walk::new(config))
+}
+
+/// The same, each finding by itself: of words that come from a text, which may allow one and not another.
+pub fn words_of_text(words: &[u32], config: &Config) -> Vec<Finding> {
+    of_words(words, Walk { is_brief: false, ..Walk::new(config) })
+}
+
+fn of_words(words: &[u32], mut walk: Walk<'_>) -> Vec<Finding> {
     walk.run(words.iter().map(|&word| decode(word)));
     for (index, &word) in words.iter().enumerate().take(walk.executed) {
         let bits = reserved_bits(word);
         if bits != 0 {
             let message = format!("sets the reserved bits {bits:#x}, which the machine ignores");
-            walk.note(Some(index), "reserved-bits", Severity::Warning, message);
+            walk.note(Some(index), RESERVED_BITS, Severity::Warning, message);
         }
     }
     walk.finish(words.iter().map(|&word| decode(word) == Ok(Op::End)))
@@ -67,8 +81,11 @@ struct Walk<'a> {
     layers: Vec<usize>,
     names: Vec<String>,
     findings: Vec<Findings>,
+    unused: Unused,
     /// Instructions looked at, `end` included.
     executed: usize,
+    /// Whether findings of one kind and layer count as one.
+    is_brief: bool,
 }
 
 /// Findings alike: the first, and how many more there are.
@@ -87,7 +104,9 @@ impl<'a> Walk<'a> {
             layers: Vec::new(),
             names: Vec::new(),
             findings: Vec::new(),
+            unused: Unused::default(),
             executed: 0,
+            is_brief: true,
         }
     }
 
@@ -111,7 +130,7 @@ impl<'a> Walk<'a> {
 
     fn fault(&mut self, index: usize, kind: &FaultKind) {
         let message = format!("{kind}; {}", kind.hint());
-        self.note(Some(index), kind.name(), Severity::Error, message);
+        self.note(Some(index), kind.lint(), Severity::Error, message);
     }
 
     fn instruction(&mut self, index: usize, op: &Op) -> Result<Op, FaultKind> {
@@ -119,6 +138,9 @@ impl<'a> Walk<'a> {
         let numerics = Numerics { types, arithmetic: Arithmetic::Absent, validity: *validity };
         step(&mut self.state, &mut Memory::default(), numerics, op)?;
         let effects = op.effects(&self.state.registers, types)?;
+        for Idle { instruction, lint, message } in self.unused.step(index, op, &effects) {
+            self.note(Some(instruction), lint, Severity::Warning, message);
+        }
         if matches!(op, Op::Store { .. }) {
             self.residual(index);
         }
@@ -138,7 +160,7 @@ impl<'a> Walk<'a> {
             if let (Some(address), Some(buffer)) = (unwritten, effects.writes) {
                 let kind = FaultKind::Unwritten { buffer, address };
                 let message = format!("{kind} when it is read; {}", kind.hint());
-                return self.note(Some(index), kind.name(), Severity::Error, message);
+                return self.note(Some(index), kind.lint(), Severity::Error, message);
             }
         }
     }
@@ -153,7 +175,7 @@ impl<'a> Walk<'a> {
             twice = twice.or(other.filter(|_| layer < self.names.len()));
             if let Some(what) = self.known.as_ref().and_then(|known| known.spoiled(run.first, run.bytes())) {
                 let message = format!("writes over {what}: the next run would begin with something else");
-                self.note(Some(index), "overwritten-constant", Severity::Error, message);
+                self.note(Some(index), OVERWRITTEN_CONSTANT, Severity::Error, message);
             }
         }
         if let Some(other) = twice {
@@ -161,7 +183,7 @@ impl<'a> Walk<'a> {
                 "writes over what instruction {other} wrote and nobody has read: stores must stay in order, \
                  as the document has them"
             );
-            self.note(Some(index), "stored-twice", Severity::Warning, message);
+            self.note(Some(index), STORED_TWICE, Severity::Warning, message);
         }
     }
 
@@ -180,7 +202,7 @@ impl<'a> Walk<'a> {
                 "adds an ifm buffer of {ifm} to values of {sums}: upstream's simulator refuses that; \
                  make their {hint} equal"
             );
-            self.note(Some(index), "residual-shape-differs", Severity::Error, message);
+            self.note(Some(index), RESIDUAL_SHAPE_DIFFERS, Severity::Error, message);
         }
     }
 
@@ -193,22 +215,23 @@ impl<'a> Walk<'a> {
             });
             if let Some(address) = unwritten {
                 let message = format!("output `{}`: nobody writes the byte at {address:#x}", output.name);
-                self.note(None, "unwritten-output", Severity::Error, message);
+                self.note(None, UNWRITTEN_OUTPUT, Severity::Error, message);
             }
         }
     }
 
     /// Notes a finding; those of one code and layer count as one.
-    fn note(&mut self, instruction: Option<usize>, code: &'static str, severity: Severity, message: String) {
+    fn note(&mut self, instruction: Option<usize>, lint: &'static Lint, severity: Severity, message: String) {
         let layer = instruction.and_then(|index| self.layers.get(index));
         let layer = layer.and_then(|&layer| self.names.get(layer)).cloned();
-        let known = instruction.and_then(|_| {
-            self.findings.iter_mut().find(|known| known.first.code == code && known.first.layer == layer)
+        let known = instruction.filter(|_| self.is_brief).and_then(|_| {
+            self.findings.iter_mut().find(|known| known.first.code == lint.code && known.first.layer == layer)
         });
         match known {
             Some(known) => known.more += 1,
             None => {
-                let first = Finding { code, severity, instruction, layer, message };
+                let mut first = Finding::new(lint, severity, instruction, message);
+                first.layer = layer;
                 self.findings.push(Findings { first, more: 0 });
             }
         }
@@ -220,7 +243,7 @@ impl<'a> Walk<'a> {
         if after > 0 && ends.enumerate().any(|(index, is_end)| is_end && index + 1 == self.executed) {
             let message =
                 format!("{after} words after `end` are never executed; upstream's simulator executes them");
-            self.note(Some(self.executed), "words-behind-end", Severity::Warning, message);
+            self.note(Some(self.executed), WORDS_BEHIND_END, Severity::Warning, message);
         }
         let finding = |Findings { mut first, more }: Findings| {
             if more > 0 {

@@ -1,18 +1,24 @@
 //! What hardware would not do as a program says, though the machine does: [`findings`] of a program,
-//! [`word_findings`] of words, and [`warnings`] as sentences. `SOURCES.md` has the orders that are checked.
+//! [`word_findings`] of words, and [`program_warnings`] as sentences. `SOURCES.md` has the orders that are checked.
 
 mod unfenced;
+mod unread;
 mod unwritten;
 
-use npukit_target::{Finding, Severity};
+use npukit_target::{Finding, Lint, Severity};
 
 pub use unfenced::{Orders, Unfenced, unfenced};
+use unread::unread;
 pub(crate) use unwritten::Written;
 pub use unwritten::{Filled, Missing, Unwritten, unwritten, unwritten_in_words};
 
 use crate::codec::{Codec, DecodeError, INSTRUCTION_BYTES};
 use crate::config::{Config, Profile};
 use crate::host::Host;
+use crate::lints::{
+    HOST_TO_HOST, IGNORED_FLAG, LONG_FUNCTION, RESERVED_BITS, RESERVED_CVO_FUNC, RESERVED_DEST_CACHE,
+    RESERVED_OPCODE, TOO_MANY_LANES, UNFENCED_ACCESS,
+};
 use crate::op::{Cvo, CvoFunc, Device, Mac, Memcpy, Op};
 use crate::program::Program;
 
@@ -30,6 +36,7 @@ pub fn findings(config: &Config, program: &Program, host: &Host) -> Vec<Finding>
         let missing = unwritten(config.l2_words, program, host);
         found.extend(missing.iter().map(|missing| of_unwritten(missing, Severity::Error)));
     }
+    found.extend(unread(&program.code, &[], true));
     let layers = &host.layers;
     for finding in &mut found {
         let index = finding.instruction.unwrap_or(program.code.len());
@@ -76,6 +83,7 @@ pub fn text_findings(
 /// first.
 pub fn hand_findings(config: &Config, ops: &[Op], host_syncs: &[u32], filled: &Filled) -> Vec<Finding> {
     let mut found = of_ops(config, ops, host_syncs);
+    found.extend(unread(ops, &filled.looked_at, filled.is_all));
     if config.profile == Profile::Reference {
         let missing = unwritten_in_words(config.l2_words, ops, filled);
         found.extend(missing.iter().map(|missing| of_unwritten(missing, Severity::Warning)));
@@ -83,23 +91,8 @@ pub fn hand_findings(config: &Config, ops: &[Op], host_syncs: &[u32], filled: &F
     sorted(found)
 }
 
-/// What hardware would do otherwise than such a program says, with the instruction: the first 50.
-pub fn hand_warnings(config: &Config, ops: &[Op], host_syncs: &[u32]) -> Vec<(Option<usize>, String)> {
-    let found = sorted(of_ops(config, ops, host_syncs));
-    let more = found.len().saturating_sub(MAX_WARNINGS);
-    let told = found.into_iter().take(MAX_WARNINGS).map(|found| (found.instruction, found.message));
-    told.chain((more > 0).then(|| (None, format!("and {more} more")))).collect()
-}
-
-/// A sentence for every instruction of assembled words that hardware would do otherwise. The host waits before the
-/// instructions of `host_syncs`.
-pub fn warnings(config: &Config, codec: &Codec, bytes: &[u8], host_syncs: &[u32]) -> Vec<String> {
-    let (words, _) = bytes.as_chunks::<INSTRUCTION_BYTES>();
-    let ops: Vec<Op> = words.iter().map(|word| op(codec, u64::from_le_bytes(*word))).collect();
-    sentences(&sorted(of_ops(config, &ops, host_syncs)))
-}
-
-/// The same of a program, whose host operations wait for everything before them.
+/// A sentence for what hardware would do otherwise than a program says, whose host operations wait for everything before
+/// them.
 pub fn program_warnings(config: &Config, program: &Program) -> Vec<String> {
     let syncs: Vec<u32> = program.host_ops.iter().map(|op| op.position).collect();
     sentences(&sorted(of_ops(config, &program.code, &syncs)))
@@ -126,8 +119,8 @@ fn sentences(found: &[Finding]) -> Vec<String> {
     sentences
 }
 
-fn finding(code: &'static str, severity: Severity, index: usize, message: String) -> Finding {
-    Finding { code, severity, instruction: Some(index), layer: None, message }
+fn finding(lint: &'static Lint, severity: Severity, index: usize, message: String) -> Finding {
+    Finding::new(lint, severity, Some(index), message)
 }
 
 /// What an instruction has wrong with it alone, and in its place.
@@ -136,47 +129,41 @@ fn of_ops(config: &Config, ops: &[Op], host_syncs: &[u32]) -> Vec<Finding> {
         ops.iter().enumerate().filter_map(|(index, op)| alone(config, index, op)).collect();
     let unfenced = unfenced(ops, host_syncs);
     found.extend(
-        unfenced.iter().map(|unfenced| {
-            finding("unfenced-access", Severity::Error, unfenced.index, unfenced.to_string())
-        }),
+        unfenced
+            .iter()
+            .map(|unfenced| finding(UNFENCED_ACCESS, Severity::Error, unfenced.index, unfenced.to_string())),
     );
     found
 }
 
 fn of_unwritten(unwritten: &Unwritten, severity: Severity) -> Finding {
-    Finding {
-        code: unwritten.missing.code(),
-        severity,
-        instruction: unwritten.index,
-        layer: None,
-        message: unwritten.to_string(),
-    }
+    Finding::new(unwritten.missing.lint(), severity, unwritten.index, unwritten.to_string())
 }
 
 /// A word without meaning, or with bits that mean nothing: refused by a strict instance, dropped or ignored by others.
 fn of_word(config: &Config, index: usize, error: &DecodeError) -> Option<Finding> {
-    let code = match error {
-        DecodeError::ReservedOpcode { .. } => "reserved-opcode",
-        DecodeError::ReservedDestCache { .. } => "reserved-dest-cache",
-        DecodeError::ReservedCvoFunc { .. } => "reserved-cvo-func",
-        DecodeError::ReservedBits { .. } => "reserved-bits",
+    let lint = match error {
+        DecodeError::ReservedOpcode { .. } => RESERVED_OPCODE,
+        DecodeError::ReservedDestCache { .. } => RESERVED_DEST_CACHE,
+        DecodeError::ReservedCvoFunc { .. } => RESERVED_CVO_FUNC,
+        DecodeError::ReservedBits { .. } => RESERVED_BITS,
         DecodeError::Truncated { .. } => return None,
     };
     let severity = if config.strict { Severity::Error } else { Severity::Warning };
-    Some(finding(code, severity, index, error.to_string()))
+    Some(finding(lint, severity, index, error.to_string()))
 }
 
 fn alone(config: &Config, index: usize, op: &Op) -> Option<Finding> {
-    let (code, severity, message) = match op {
-        Op::Gemv(mac) => ("too-many-lanes", Severity::Warning, lanes(config, mac)?),
+    let (lint, severity, message) = match op {
+        Op::Gemv(mac) => (TOO_MANY_LANES, Severity::Warning, lanes(config, mac)?),
         Op::Memcpy(Memcpy { from_device: Device::Host, to_device: Device::Host, .. }) => {
             let message = "MEMCPY from host to host is refused by the machine".to_owned();
-            ("host-to-host", Severity::Error, message)
+            (HOST_TO_HOST, Severity::Error, message)
         }
         Op::Cvo(cvo) => function(cvo)?,
         _ => return None,
     };
-    Some(finding(code, severity, index, message))
+    Some(finding(lint, severity, index, message))
 }
 
 fn lanes(config: &Config, mac: &Mac) -> Option<String> {
@@ -184,15 +171,15 @@ fn lanes(config: &Config, mac: &Mac) -> Option<String> {
     (asked > lanes && !config.lane_mask).then(|| format!("GEMV asks for {asked} lanes: there are {lanes}"))
 }
 
-fn function(cvo: &Cvo) -> Option<(&'static str, Severity, String)> {
+fn function(cvo: &Cvo) -> Option<(&'static Lint, Severity, String)> {
     if cvo.length > CVO_HARDWARE_LENGTH {
         let message = format!(
             "CVO takes {} elements: hardware takes {CVO_HARDWARE_LENGTH} at most, split it",
             cvo.length
         );
-        return Some(("long-function", Severity::Error, message));
+        return Some((LONG_FUNCTION, Severity::Error, message));
     }
     let ignored = cvo.flags.recip_scale && cvo.cvo_func != CvoFunc::Scale;
     let message = || format!("recip_scale is for scale: {} ignores it", cvo.cvo_func.name());
-    ignored.then(|| ("ignored-flag", Severity::Warning, message()))
+    ignored.then(|| (IGNORED_FLAG, Severity::Warning, message()))
 }

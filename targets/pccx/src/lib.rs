@@ -21,6 +21,7 @@ mod host;
 mod host_cmd;
 mod isa;
 mod lab;
+mod lints;
 mod listing;
 mod lower;
 mod machine;

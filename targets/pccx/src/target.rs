@@ -6,13 +6,14 @@ mod program;
 mod stepper;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Named, OptionSpec, Preset,
+    Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Lint, Named, OptionSpec, Preset,
     PresetSystem, Presets, Reader, SystemName, Target, TargetError, Term,
 };
 
 use crate::benchmarks::BENCHMARKS;
 use crate::config::{Config, Profile, System, settable};
 use crate::host::{HOST, Host, TENSORS};
+use crate::lints::LINTS;
 use crate::lower::{Executable, OPTIONS};
 use crate::terms::TERMS;
 use crate::{artifact, conform, diagnose};
@@ -63,6 +64,10 @@ impl Target for Pccx {
 
     fn options(&self) -> &'static [OptionSpec] {
         &OPTIONS
+    }
+
+    fn lints(&self) -> &'static [&'static Lint] {
+        LINTS
     }
 
     fn cost_model_names(&self) -> &'static [(&'static str, &'static str)] {

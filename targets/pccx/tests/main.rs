@@ -28,6 +28,8 @@ mod hand;
 mod host;
 #[path = "main/isa.rs"]
 mod isa;
+#[path = "main/lint.rs"]
+mod lint;
 #[path = "main/machine.rs"]
 mod machine;
 #[path = "main/net.rs"]

@@ -118,6 +118,14 @@ impl Weights<Element> for Columns {
     }
 }
 
+/// What a raw number of a format stands for; none for floats that are no finite numbers.
+pub(crate) fn image(format: NumberFormat, raw: i32) -> Option<Element> {
+    match format {
+        NumberFormat::Fixed(fixed) => Some(Element::from_fixed(raw.into(), fixed.binary_point as i32)),
+        NumberFormat::Float32 => Element::from_f32(f32::from_bits(raw as u32)),
+    }
+}
+
 /// Why a model and an artifact do not belong together.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -141,27 +149,16 @@ impl<'a> Run<'a> {
         let mut elements = Element::random(seed);
         poison::fill_with(&mut state, || elements.next().unwrap_or_default()); // Default: they do not end.
         let mut run = Self { program, state };
-        let point = match program.config.data_type.format() {
-            NumberFormat::Fixed(fixed) => Some(fixed.binary_point as i32),
-            NumberFormat::Float32 => None,
-        };
-        let image = |&raw: &i32| match point {
-            Some(point) => Element::from_fixed(raw.into(), point),
-            // Default: constants are finite; another one would be wrong in any sum.
-            None => Element::from_f32(f32::from_bits(raw as u32)).unwrap_or_default(),
-        };
-        let constants: Vec<Element> = program.constants.iter().map(image).collect();
+        let format = program.config.data_type.format();
+        let constant = |(index, &raw): (usize, &i32)| image(format, raw).ok_or(RunError::NoImage { index });
+        let constants = program.constants.iter().enumerate().map(constant).collect::<Result<Vec<_>, _>>()?;
         run.write(Memory::Dram1, 0, &constants, "constants")?;
         if program.load_consts_to_local {
             run.write(Memory::Local, 0, &constants, "constants")?;
         }
         for (binding, vectors) in program.inputs.iter().zip(inputs) {
-            let mut rest = vectors.as_slice();
-            for piece in &binding.pieces {
-                let scalars = (piece.size as usize).saturating_mul(run.state.lanes).min(rest.len());
-                let (part, left) = rest.split_at(scalars);
-                run.write(Memory::Dram0, piece.base, part, &format!("input `{}`", binding.name))?;
-                rest = left;
+            for (base, part) in binding.parts(vectors, run.state.lanes) {
+                run.write(Memory::Dram0, base, part, &format!("input `{}`", binding.name))?;
             }
         }
         Ok(run)

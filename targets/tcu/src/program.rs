@@ -38,6 +38,39 @@ pub struct Binding {
     pub layout: Option<Layout>,
 }
 
+impl Binding {
+    /// The vector of DRAM0 and the lane that hold an element, counted in the model's order where the layout is known.
+    pub fn place(&self, element: usize, lanes: usize) -> Option<(u64, usize)> {
+        let scalar = match &self.layout {
+            Some(layout) => {
+                let mut marks = vec![0; layout.scalars()?];
+                *marks.get_mut(element)? = 1;
+                layout.pack(&marks, lanes)?.iter().position(|&mark| mark == 1)?
+            }
+            None => element,
+        };
+        let mut vector = (scalar / lanes) as u64;
+        for piece in &self.pieces {
+            if vector < piece.size {
+                return Some((piece.base.checked_add(vector)?, scalar % lanes));
+            }
+            vector -= piece.size;
+        }
+        None
+    }
+
+    /// The parts of its vectors, or of as many as there are, that lie in each of its pieces, with their first vectors.
+    pub fn parts<'v, T>(&'v self, vectors: &'v [T], lanes: usize) -> impl Iterator<Item = (u64, &'v [T])> {
+        let mut rest = vectors;
+        self.pieces.iter().map(move |piece| {
+            let scalars = usize::try_from(piece.size).unwrap_or(usize::MAX).saturating_mul(lanes); // Default: all of them.
+            let (part, left) = rest.split_at(scalars.min(rest.len()));
+            rest = left;
+            (piece.base, part)
+        })
+    }
+}
+
 /// A layer: the instructions made for a group of graph nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {

@@ -53,6 +53,22 @@ pub enum RunError {
         /// The vector.
         address: u64,
     },
+    /// An image of DRAM0 that ends before what is looked for in it.
+    #[error("an image of DRAM0 of {actual} bytes: `{name}` ends at byte {expected}")]
+    Image {
+        /// Name of the input or output.
+        name: String,
+        /// Bytes of the image.
+        actual: usize,
+        /// Bytes that it needs at least.
+        expected: u64,
+    },
+    /// Over a field: a constant stands for no number.
+    #[error("constant {index} of the program is not a finite number")]
+    NoImage {
+        /// Its place among the scalars of the constants.
+        index: usize,
+    },
     /// An instruction cannot be executed.
     #[error("{place}; {hint}")]
     Fault {
@@ -184,15 +200,10 @@ fn write_input(machine: &mut Machine, binding: &Binding, raw: &[i32]) -> Result<
     if expected != raw.len() as u64 {
         return Err(RunError::Input { name: binding.name.clone(), actual: raw.len(), expected });
     }
-    let mut rest = raw;
-    for piece in &binding.pieces {
-        let (part, left) = rest.split_at(scalars(piece.size) as usize);
-        machine
-            .write_dram0(piece.base, part)
-            .map_err(|source| access(format!("input `{}`", binding.name), source))?;
-        rest = left;
-    }
-    Ok(())
+    let error = |source| access(format!("input `{}`", binding.name), source);
+    binding
+        .parts(raw, lanes as usize)
+        .try_for_each(|(base, part)| machine.write_dram0(base, part).map_err(error))
 }
 
 /// Names of the groups saturations are counted by, and the group of each instruction.

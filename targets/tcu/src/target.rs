@@ -7,12 +7,13 @@ mod program;
 mod stepper;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Named, OptionSpec, Preset,
+    Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Lint, Named, OptionSpec, Preset,
     PresetSystem, Presets, Reader, SystemName, Target, TargetError, Term, sibling,
 };
 
 use crate::benchmarks::BENCHMARKS;
 use crate::config::{Board, Config, Reading, System, settable};
+use crate::lints::LINTS;
 use crate::terms::TERMS;
 use crate::{artifact, board, conform, diagnose};
 use instance::TcuInstance;
@@ -95,6 +96,10 @@ impl Target for Tcu {
 
     fn terms(&self) -> &'static [Term] {
         TERMS
+    }
+
+    fn lints(&self) -> &'static [&'static Lint] {
+        LINTS
     }
 
     fn cost_model_names(&self) -> &'static [(&'static str, &'static str)] {

@@ -6,14 +6,20 @@
 use std::collections::BTreeMap;
 
 use npukit_base::counted;
+use npukit_target::Lint;
 
 use crate::board;
 use crate::check::check;
 use crate::clock::ClockParams;
 use crate::config::{Config, Reading, System};
 use crate::configuration::Register;
+use crate::dataflow::{self, Around};
 use crate::fault::{FaultKind, Memory};
 use crate::hazard::{Judged, MovedWrites, judge, moved_writes};
+use crate::lints::{
+    CUT_VALUE, FAULT, HANGING_SIMD, LOST_ADDITION, LOST_WEIGHTS, MOVED_WRITES, NO_REGISTER,
+    NOTHING_ACCUMULATED, SIMD_WAIT, STRIDE,
+};
 use crate::op::{DataMoveKind, Op, Path, Place, SimdOp};
 
 /// How bad a problem is.
@@ -32,8 +38,8 @@ pub struct Problem {
     pub instruction: usize,
     /// How bad.
     pub severity: Severity,
-    /// What kind it is, as `lost-addition`.
-    pub code: &'static str,
+    /// What kind it is.
+    pub lint: &'static Lint,
     /// What is wrong, with the numbers.
     pub reason: String,
     /// What to do.
@@ -41,36 +47,31 @@ pub struct Problem {
 }
 
 impl Problem {
-    fn warning(instruction: usize, code: &'static str, reason: String, hint: &str) -> Self {
-        Self { instruction, severity: Severity::Warning, code, reason, hint: hint.to_owned() }
+    pub(crate) fn warning(instruction: usize, lint: &'static Lint, reason: String, hint: &str) -> Self {
+        Self { instruction, severity: Severity::Warning, lint, reason, hint: hint.to_owned() }
     }
 
     fn error(instruction: usize, kind: &FaultKind) -> Self {
         let (reason, hint) = (kind.to_string(), kind.hint());
-        Self { instruction, severity: Severity::Error, code: "fault", reason, hint }
+        let hangs = matches!(
+            kind,
+            FaultKind::NoOpMoves | FaultKind::ReadUnused { .. } | FaultKind::InputMissing { .. }
+        );
+        let lint = if hangs { HANGING_SIMD } else { FAULT };
+        Self { instruction, severity: Severity::Error, lint, reason, hint }
     }
 
     fn moved(moved: &MovedWrites) -> Self {
-        let (severity, code, reason) = (Severity::Error, MOVED_WRITES, moved.to_string());
-        Self { instruction: moved.configure, severity, code, reason, hint: MovedWrites::HINT.to_owned() }
+        let (severity, lint, reason) = (Severity::Error, MOVED_WRITES, moved.to_string());
+        Self { instruction: moved.configure, severity, lint, reason, hint: MovedWrites::HINT.to_owned() }
     }
 
     fn lost(judged: &Judged) -> Self {
         let severity = if judged.differs() { Severity::Error } else { Severity::Warning };
         let (reason, hint) = (judged.reason(), Judged::HINT.to_owned());
-        Self { instruction: judged.hazard.second, severity, code: LOST_ADDITION, reason, hint }
+        Self { instruction: judged.hazard.second, severity, lint: LOST_ADDITION, reason, hint }
     }
 }
-
-/// The code of what hardware loses.
-pub const LOST_ADDITION: &str = "lost-addition";
-/// The code of writes that hardware moves.
-pub const MOVED_WRITES: &str = "moved-writes";
-/// The code of a read of accumulators right behind a SIMD that writes, which the page alone forbids: only its reading has
-/// this check.
-pub const SIMD_WAIT: &str = "simd-wait";
-/// The code of values that have more bits than their register.
-pub const CUT_VALUE: &str = "cut-value";
 
 /// All problems of a program, in the order of its instructions, on a board with memory like the ZCU104's.
 pub fn validate(config: &Config, ops: &[Op]) -> Vec<Problem> {
@@ -82,6 +83,19 @@ pub fn validate_with(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Pr
     let mut problems: Vec<Problem> = judge(config, ops, memory).iter().map(Problem::lost).collect();
     problems.extend(moved_writes(config, ops, memory).iter().map(Problem::moved));
     problems.extend(by_instruction(config, ops));
+    problems.sort_by_key(|problem| problem.instruction);
+    problems
+}
+
+/// The same, and what is wrong with what a program does with the memories on the chip.
+pub(crate) fn validate_around(
+    config: &Config,
+    ops: &[Op],
+    memory: ClockParams,
+    around: &Around,
+) -> Vec<Problem> {
+    let mut problems = validate_with(config, ops, memory);
+    problems.extend(dataflow::problems(config, ops, around));
     problems.sort_by_key(|problem| problem.instruction);
     problems
 }
@@ -167,7 +181,7 @@ fn warn(config: &Config, i: usize, op: &Op, problems: &mut Vec<Problem>) {
         Op::LoadWeights { size, .. } => weights(config, i, size, problems),
         Op::Simd { write: false, accumulate: true, .. } => problems.push(Problem::warning(
             i,
-            "nothing-accumulated",
+            NOTHING_ACCUMULATED,
             "SIMD has the accumulate flag without the write flag: nothing is accumulated".to_owned(),
             "set the write flag, or drop accumulate",
         )),
@@ -185,12 +199,7 @@ fn stride(config: &Config, i: usize, path: Path, place: Place, problems: &mut Ve
     let code = place.run.stride_log2;
     if u64::from(code) >= depth as u64 {
         let reason = format!("stride code {code} of the {operand} operand: the instance has {depth} codes");
-        problems.push(Problem::warning(
-            i,
-            "stride",
-            reason,
-            "use a smaller stride, or move vector by vector",
-        ));
+        problems.push(Problem::warning(i, STRIDE, reason, "use a smaller stride, or move vector by vector"));
     }
 }
 
@@ -201,7 +210,7 @@ fn weights(config: &Config, i: usize, size: u64, problems: &mut Vec<Problem>) {
         let reason =
             format!("LoadWeights of {size} vectors into {rows} rows: the {lost} highest addresses are lost");
         let hint = "load N weight rows and the bias row last, N + 1 in all";
-        problems.push(Problem::warning(i, "lost-weights", reason, hint));
+        problems.push(Problem::warning(i, LOST_WEIGHTS, reason, hint));
     }
 }
 
@@ -210,7 +219,7 @@ fn configure(config: &Config, i: usize, (register, value): (u8, u32), problems: 
         let reason = format!("configuration register {register:#x} does not exist: the hardware ignores it");
         problems.push(Problem::warning(
             i,
-            "no-register",
+            NO_REGISTER,
             reason,
             "registers are 0x0, 0x1, 0x4, 0x5 and 0x8 to 0xB",
         ));

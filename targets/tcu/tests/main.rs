@@ -22,6 +22,8 @@ mod hand;
 mod hazard;
 #[path = "main/isa.rs"]
 mod isa;
+#[path = "main/lint.rs"]
+mod lint;
 #[path = "main/literal.rs"]
 mod literal;
 #[path = "main/lower.rs"]

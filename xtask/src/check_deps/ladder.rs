@@ -55,6 +55,7 @@ const LADDER: &[Rung<'_>] = &[
     only(2, "npukit-decoders", &["npukit-graph", "npukit-numeric"]),
     rung(3, "npukit-target"),
     rung(4, "npukit-report"),
+    rung(4, "npukit-verify"),
     rung(4, "npukit-conform"),
     rung(4, "npukit-zoo"),
     only(TARGETS, "npukit-testing", TESTING),

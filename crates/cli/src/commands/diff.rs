@@ -1,8 +1,9 @@
-//! `npu diff`
+//! `npu diff` of reports; `values` has that of tensors.
 
+use npukit::verbs::diff::values::Request;
 use npukit::verbs::diff::{Figure, Report, TextChange, diff};
 
-use super::context;
+use super::{context, values};
 use crate::answer::Answer;
 use crate::args::DiffArgs;
 use crate::colour::Mark;
@@ -11,6 +12,9 @@ use crate::printable::line;
 use crate::table::{Cell, Column, Row, View, percent, thousands, viewed};
 
 pub fn run(args: &DiffArgs) -> Result<Answer, Failure> {
+    if Request::is_of_values(&args.before, &args.after) {
+        return values::run(args);
+    }
     let view = args.view.view(&FIGURES)?;
     let report = diff(&args.before, &args.after, args.threshold, context())?;
     Ok(Answer::new(text(&report, &view), &report).with_success(report.failures.is_empty()))

@@ -1,7 +1,7 @@
 //! `npu lint`
 
-use npukit::report::{Finding, Severity};
-use npukit::verbs::lint::{Report, lint};
+use npukit::report::{Finding, Lint};
+use npukit::verbs::lint::{Explained, Report, explain, lint};
 
 use super::{context, remarks, strictly};
 use crate::answer::Answer;
@@ -10,12 +10,34 @@ use crate::disk::settle;
 use crate::failure::Failure;
 use crate::printable::line;
 
+/// Characters in a line of an explanation.
+const WIDTH: usize = 80;
+
 pub fn run(args: &LintArgs) -> Result<Answer, Failure> {
-    settle(&args.path);
+    if let Some(code) = &args.explain {
+        return explained(code, args.target.as_deref());
+    }
+    // Default: without a code there is a path.
+    let path = args.path.as_deref().unwrap_or_default();
+    settle(path);
     let target = strictly(&args.target, &args.strict)?;
-    let report = lint(&args.path, target.as_deref(), context())?;
+    let report = lint(path, target.as_deref(), context())?;
     let notes = remarks(&report.notes, &report.warnings);
     Ok(Answer::new(text(&report), &report).with_notes(notes).with_success(report.is_clean()))
+}
+
+fn explained(code: &str, target: Option<&str>) -> Result<Answer, Failure> {
+    let report = explain(code, target)?;
+    let entries: Vec<String> = report.lints.iter().map(entry).collect();
+    Ok(Answer::new(entries.join("\n"), &report))
+}
+
+/// The code, what it is in a line, and the paragraph below.
+fn entry(Explained { target, lint, .. }: &Explained) -> String {
+    let of = target.map_or_else(String::new, |target| format!(" of {target}"));
+    let Lint { code, severity, meaning, explanation, .. } = lint;
+    let margin = textwrap::Options::new(WIDTH).initial_indent("    ").subsequent_indent("    ");
+    format!("{}[{code}]{of}: {meaning}\n{}\n", severity.name(), textwrap::fill(explanation, margin))
 }
 
 fn text(report: &Report) -> String {
@@ -29,10 +51,7 @@ fn text(report: &Report) -> String {
 }
 
 fn finding((finding, excerpt): (&Finding, &Option<String>)) -> String {
-    let severity = match finding.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    };
+    let severity = finding.severity.name();
     let place = finding.instruction.map_or_else(String::new, |index| format!("instruction {index}"));
     let layer = finding.layer.as_ref().map_or_else(String::new, |layer| format!(" (layer `{layer}`)"));
     let separator = if place.is_empty() && layer.is_empty() { "" } else { ": " };

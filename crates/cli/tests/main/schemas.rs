@@ -31,7 +31,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("completions", &[script]),
     ("conform",     &[of::<verbs::conform::Report>]),
     ("demo",        &[of::<verbs::demo::Report>]),
-    ("diff",        &[of::<verbs::diff::Report>]),
+    ("diff",        &[of::<verbs::diff::Report>, of::<verbs::diff::values::Report>]),
     ("disasm",      &[of::<verbs::disasm::DisasmReport>]),
     ("error",       &[failure, refusal]),
     ("eval",        &[of::<verbs::eval::Report>]),
@@ -41,12 +41,14 @@ const VERBS: &[(&str, &[Form])] = &[
     ("glossary",    &[of::<verbs::glossary::Report>]),
     ("host",        &[of::<verbs::host::Report>]),
     ("isa",         &[page]),
-    ("lint",        &[of::<verbs::lint::Report>]),
+    ("lint",        &[of::<verbs::lint::Report>, of::<verbs::lint::Explanations>]),
     ("man",         &[pages]),
     ("report",      &[timed::<verbs::report::Report>]),
     ("run",         &[timed::<verbs::run::Report>, timed::<verbs::run::HandReport>]),
     ("targets",     &[instances, target_options, parameters]),
     ("time",        &[timed::<verbs::time::Report>]),
+    ("trace",       &[of::<verbs::trace::Report>]),
+    ("verify",      &[timed::<verbs::verify::Report>]),
     ("version",     &[of::<verbs::version::Report>]),
     ("zoo",         &[of::<verbs::zoo::Report>, networks]),
 ];
@@ -311,6 +313,7 @@ const LINES: &[(i32, &str)] = &[
     (0, "bench speed --only array_kernel --runs 1"),
     (0, "check %digits --target tcu"),
     (0, "check %digits --target opu --timings"),
+    (0, "verify %digits --target tcu --timings"),
     (0, "compile %digits --target tcu -o out --timings"),
     (0, "compile %digits --target tcu --emit graph"),
     (0, "completions bash"),
@@ -348,6 +351,10 @@ const LINES: &[(i32, &str)] = &[
     (0, "zoo"),
     (0, "zoo mlp -o m.onnx"),
     (0, "diff a.json a.json"),
+    (0, "trace %digits --input %images -o float.npz"),
+    (0, "trace %digits --target tcu --input %images -o t.npz"),
+    (0, "diff %digits %digits@tcu --input %images"),
+    (1, "diff float.npz t.npz"),
 ];
 
 /// A word of a line with the files it names at their paths.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use npukit_numeric::Tensor;
+use npukit_numeric::{SplitMix64, Tensor};
 
 use super::{Gemma3n, Gemma3nConfig};
 use npukit_graph::decoder::DecoderError;
@@ -67,12 +67,9 @@ fn gains(count: usize, seed: u64) -> Vec<f32> {
     (0..count as u64).map(|i| 0.75 + (mixed(seed ^ i) % 65) as f32 / 128.0).collect()
 }
 
-/// SplitMix64's finaliser.
+/// The first number of a seed.
 fn mixed(seed: u64) -> u64 {
-    let x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ x >> 31
+    SplitMix64::new(seed).bits()
 }
 
 #[cfg(test)]

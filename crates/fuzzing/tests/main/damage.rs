@@ -1,24 +1,19 @@
 //! [`damaged`]: what becomes of a file.
 
-/// Numbers that are the same on every machine (SplitMix64).
-pub struct Random(u64);
+use npukit_numeric::SplitMix64;
+
+/// Numbers that are the same on every machine.
+pub struct Random(SplitMix64);
 
 impl Random {
     /// Those of a seed.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
+        Self(SplitMix64::new(seed))
     }
 
     /// Below `end`; 0 when that is 0.
     fn below(&mut self, end: usize) -> usize {
-        (self.bits() % end.max(1) as u64) as usize
+        (self.0.bits() % end.max(1) as u64) as usize
     }
 
     fn of<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
@@ -64,7 +59,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     match random.below(8) {
         0 => *byte ^= 1 << random.below(8),
         1 => *byte = BYTES[random.below(BYTES.len())],
-        2 => *byte = random.bits() as u8,
+        2 => *byte = random.0.bits() as u8,
         3 => bytes.truncate(place),
         4 => drop(bytes.drain(place..place + random.below((bytes.len() - place).min(16)))),
         5 => splice(bytes, place, random.of(&TEXTS.each_ref().map(|text| text.as_bytes()))),

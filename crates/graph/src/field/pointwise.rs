@@ -1,9 +1,9 @@
 //! Operators of one element, or of one of each operand.
 
-use npukit_numeric::{Element, TensorData};
+use npukit_numeric::Element;
 
 use super::{FieldTensor, NoImage, Operands, key};
-use crate::op::{BinaryKind, Clip, Op, UnaryKind};
+use crate::op::{BinaryKind, Clip, Op, Pow, UnaryKind};
 use crate::shape::{broadcast, broadcast_strides, gather_strided};
 
 /// The highest power that is a product.
@@ -53,16 +53,7 @@ fn hard_sigmoid(
 /// A power by a small integer that all elements share is a product; another one nothing is known of.
 fn power(op: &Op, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     let exponents = operands.get(1)?.tensor().ok_or(NoImage::Variable)?;
-    let exponents: Vec<f32> = match exponents.data() {
-        TensorData::F32(all) => all.clone(),
-        TensorData::I64(all) => all.iter().map(|&x| x as f32).collect(),
-        TensorData::I32(all) => all.iter().map(|&x| x as f32).collect(),
-        TensorData::Bool(_) => return Err(NoImage::Element),
-    };
-    let &[exponent, ref others @ ..] = &exponents[..] else { return Err(NoImage::Constant) };
-    if others.iter().any(|&other| other != exponent) {
-        return Err(NoImage::Operator);
-    }
+    let exponent = Pow::shared_exponent(exponents).ok_or(NoImage::Operator)?;
     match (1..=MOST).find(|&whole| exponent == whole as f32) {
         Some(whole) => map(operands, |x| Ok((1..whole).fold(x, |power, _| power * x))),
         None => {

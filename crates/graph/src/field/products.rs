@@ -126,16 +126,8 @@ fn conv(op: &Conv, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     let filters = filters(&weights);
     let (size, in_group) = (kh * kw * depth, (count / op.group).max(1));
     let pixel = |pixel: usize| {
-        let image = pixel / (rows * columns);
-        let down = window.span(0, pixel / columns % rows, height);
-        let right = window.span(1, pixel % columns, width);
         let mut taps = Vec::new();
-        for (i, ky) in down.taps.clone().enumerate() {
-            let y = image * height + down.first + i * window.dilations[0];
-            for (j, kx) in right.taps.clone().enumerate() {
-                taps.push((ky * kw + kx, (y * width + right.first + j * window.dilations[1]) * channels));
-            }
-        }
+        window.taps(pixel, [height, width], [rows, columns], |tap, pixel| taps.push((tap, pixel * channels)));
         let mut seen = vec![Element::ZERO; size];
         let mut out = Vec::with_capacity(count);
         for group in 0..op.group {

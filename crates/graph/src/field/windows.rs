@@ -4,7 +4,6 @@ use npukit_numeric::Element;
 
 use super::{FieldTensor, NoImage, Operands, key};
 use crate::op::{Op, Operator, Reduce, ReduceKind, Resize, Window};
-use crate::shape::{gather_strided, strides};
 
 /// The results of an operator of several elements; none of another.
 pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<FieldTensor>, NoImage>> {
@@ -39,19 +38,12 @@ fn pooled(
     let [rows, columns] = window.output([height, width]).map_err(|_| NoImage::Operator)?;
     let mut elements = Vec::with_capacity(images * rows * columns * channels);
     for pixel in 0..images * rows * columns {
-        let (image, row, column) = (pixel / (rows * columns), pixel / columns % rows, pixel % columns);
-        let (down, right) = (window.span(0, row, height), window.span(1, column, width));
-        let across = |y: usize| (0..right.taps.len()).map(move |x| (y, x));
-        let taps: Vec<usize> = (0..down.taps.len())
-            .flat_map(across)
-            .map(|(i, j)| {
-                let y = image * height + down.first + i * window.dilations[0];
-                (y * width + right.first + j * window.dilations[1]) * channels
-            })
-            .collect();
+        let mut taps = Vec::new();
+        window.taps(pixel, [height, width], [rows, columns], |_, pixel| taps.push(pixel * channels));
+        let position = [pixel / columns % rows, pixel % columns];
         for channel in 0..channels {
             let mut under = taps.iter().map(|tap| x.elements[tap + channel]);
-            elements.push(combine([row, column], &mut under)?);
+            elements.push(combine(position, &mut under)?);
         }
     }
     Ok(FieldTensor { shape: vec![images, rows, columns, channels], elements })
@@ -59,12 +51,7 @@ fn pooled(
 
 fn reduced(reduce: &Reduce, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     let x = operands.field(0)?;
-    let kept = (0..x.shape.len()).filter(|axis| !reduce.axes.contains(axis));
-    let order: Vec<usize> = kept.chain(reduce.axes.iter().copied()).collect();
-    let own = strides(&x.shape);
-    let steps: Vec<isize> = order.iter().map(|&axis| own[axis]).collect();
-    let grouped: Vec<usize> = order.iter().map(|&axis| x.shape[axis]).collect();
-    let elements = gather_strided(&x.elements, 0, &grouped, &steps);
+    let elements = reduce.grouped(&x.elements, &x.shape);
     let count: usize = reduce.axes.iter().map(|&axis| x.shape[axis]).product();
     let factor = match reduce.kind {
         ReduceKind::Mean => operands.constant(1.0 / count as f32)?,
@@ -83,11 +70,7 @@ fn reduced(reduce: &Reduce, operands: &Operands<'_>) -> Result<FieldTensor, NoIm
         })
     };
     let elements = elements.chunks(count.max(1)).map(combine).collect::<Result<_, _>>()?;
-    let size = |(axis, &size): (usize, &usize)| match reduce.axes.contains(&axis) {
-        true => reduce.keep_dims.then_some(1),
-        false => Some(size),
-    };
-    Ok(FieldTensor { shape: x.shape.iter().enumerate().filter_map(size).collect(), elements })
+    Ok(FieldTensor { shape: reduce.result_shape(&x.shape), elements })
 }
 
 /// The sum of each sample's taps times the product of their weights, which is rounded once.

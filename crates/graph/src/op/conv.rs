@@ -98,17 +98,7 @@ impl Problem<'_> {
     /// Visits the taps that fall on the image for pixel `pixel` of the result (counted over all
     /// images): the tap's position in the kernel and the first element of the operand under it.
     fn taps(&self, pixel: usize, mut visit: impl FnMut(usize, usize)) {
-        let ([height, width], [rows, columns]) = (self.image, self.output);
-        let image = pixel / (rows * columns);
-        let down = self.window.span(0, pixel / columns % rows, height);
-        let right = self.window.span(1, pixel % columns, width);
-        for (i, ky) in down.taps.clone().enumerate() {
-            let y = image * height + down.first + i * self.window.dilations[0];
-            for (j, kx) in right.taps.clone().enumerate() {
-                let x = right.first + j * self.window.dilations[1];
-                visit(ky * self.window.kernel[1] + kx, (y * width + x) * self.channels);
-            }
-        }
+        self.window.taps(pixel, self.image, self.output, |tap, pixel| visit(tap, pixel * self.channels));
     }
 
     /// One filter per channel: a product of matrices would be one column wide.

@@ -29,18 +29,10 @@ pub(super) fn pool(
     let (height, width, channels) = (shape[1], shape[2], shape[3]);
     let mut out = vec![initial; result.iter().product()];
     for (pixel, out) in out.chunks_mut(channels.max(1)).enumerate() {
-        let (image, row, column) =
-            (pixel / (result[1] * result[2]), pixel / result[2] % result[1], pixel % result[2]);
-        let (rows, columns) = (window.span(0, row, height), window.span(1, column, width));
-        for y in 0..rows.taps.len() {
-            for x in 0..columns.taps.len() {
-                let y = rows.first + y * window.dilations[0];
-                let x = columns.first + x * window.dilations[1];
-                let start = ((image * height + y) * width + x) * channels;
-                let taps = &data[start..start + channels];
-                out.iter_mut().zip(taps).for_each(|(out, &tap)| *out = combine(*out, tap));
-            }
-        }
+        window.taps(pixel, [height, width], [result[1], result[2]], |_, pixel| {
+            let taps = &data[pixel * channels..][..channels];
+            out.iter_mut().zip(taps).for_each(|(out, &tap)| *out = combine(*out, tap));
+        });
     }
     out
 }

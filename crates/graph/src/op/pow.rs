@@ -57,6 +57,15 @@ impl Operator for Pow {
     }
 }
 
+impl Pow {
+    /// The exponent that all elements of a constant second operand are; none where they differ or there are none.
+    pub fn shared_exponent(exponents: &Tensor) -> Option<f32> {
+        let all = as_floats(exponents.data());
+        let (&first, others) = all.split_first()?;
+        others.iter().all(|&x| x == first).then_some(first)
+    }
+}
+
 fn zip<T: Copy, U: Copy>(base: &[T], exponent: &[U], function: impl Fn(T, U) -> T) -> Vec<T> {
     base.iter().zip(exponent).map(|(&base, &exponent)| function(base, exponent)).collect()
 }

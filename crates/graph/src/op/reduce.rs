@@ -90,7 +90,7 @@ impl Operator for Reduce {
             let (op, found) = (self.name(), format!("{:?} of no elements", self.axes));
             return Err(OpError::Attribute { op, attribute: "axes", found, legal: "some integers" });
         }
-        result(reduced(operands.shape(0), &self.axes, self.keep_dims), element)
+        result(self.result_shape(operands.shape(0)), element)
     }
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
@@ -128,8 +128,13 @@ impl Operator for Reduce {
 }
 
 impl Reduce {
+    /// The shape of what becomes of `shape`.
+    pub(crate) fn result_shape(&self, shape: &[usize]) -> Vec<usize> {
+        reduced(shape, &self.axes, self.keep_dims)
+    }
+
     /// The elements with those of a group beside each other.
-    fn grouped<T: Copy + Send + Sync>(&self, values: &[T], shape: &[usize]) -> Vec<T> {
+    pub(crate) fn grouped<T: Copy + Send + Sync>(&self, values: &[T], shape: &[usize]) -> Vec<T> {
         let kept = (0..shape.len()).filter(|axis| !self.axes.contains(axis));
         let order: Vec<usize> = kept.chain(self.axes.iter().copied()).collect();
         let own = strides(shape);

@@ -93,6 +93,27 @@ impl Window {
         WindowSpan { taps, first, padded: taps_below(before + size + self.pads[axis + 2]) }
     }
 
+    /// Visits the taps of window `window` that fall on the images, which have `[h, w]` each and `[rows, columns]` windows:
+    /// the tap's position in the kernel, and the pixel under it. Windows and pixels are counted over all images.
+    #[inline]
+    pub(crate) fn taps(
+        &self,
+        window: usize,
+        [height, width]: [usize; 2],
+        [rows, columns]: [usize; 2],
+        mut visit: impl FnMut(usize, usize),
+    ) {
+        let image = window / (rows * columns);
+        let down = self.span(0, window / columns % rows, height);
+        let right = self.span(1, window % columns, width);
+        for (i, ky) in down.taps.clone().enumerate() {
+            let y = image * height + down.first + i * self.dilations[0];
+            for (j, kx) in right.taps.clone().enumerate() {
+                visit(ky * self.kernel[1] + kx, y * width + right.first + j * self.dilations[1]);
+            }
+        }
+    }
+
     /// Rows above, columns left, rows below and columns right of an image of `[h, w]` that some
     /// window touches. Differs from `pads` after the image: less where a stride leaves rows
     /// unread, more where `ceil_mode` lets a window hang over.

@@ -35,7 +35,7 @@ pub(super) fn along_axis(
         return None;
     }
     let place = |(element, &index): (usize, &i64)| {
-        let mut place = coordinates(element, shape);
+        let mut place: Vec<usize> = npukit_graph::shape::indices(element, shape).collect();
         place[axis] = position(index, sizes[axis])?;
         Some(place)
     };
@@ -56,16 +56,6 @@ fn position(index: i64, size: usize) -> Option<usize> {
     usize::try_from(index).ok().filter(|&index| index < size)
 }
 
-/// The coordinates of an element, row-major.
-fn coordinates(mut element: usize, shape: &[usize]) -> Vec<usize> {
-    let mut place = vec![0; shape.len()];
-    for (axis, &size) in shape.iter().enumerate().rev() {
-        place[axis] = element % size.max(1);
-        element /= size.max(1);
-    }
-    place
-}
-
 /// The ranges whose elements, row-major, are the places; none when they are no such box.
 pub(super) fn of(places: &[Vec<usize>]) -> Option<Vec<SliceRange>> {
     let first = places.first()?;
@@ -80,7 +70,7 @@ pub(super) fn of(places: &[Vec<usize>]) -> Option<Vec<SliceRange>> {
     let ranges = ranges.collect::<Option<Vec<_>>>()?;
     let lengths: Vec<usize> = ranges.iter().map(|range| range.length).collect();
     let is_at = |(element, place): (usize, &Vec<usize>)| {
-        let within = coordinates(element, &lengths);
+        let within: Vec<usize> = npukit_graph::shape::indices(element, &lengths).collect();
         ranges
             .iter()
             .zip(within)

@@ -17,6 +17,7 @@
 use std::collections::BTreeMap;
 
 use npukit_base::suggestion;
+use npukit_numeric::SplitMix64;
 use serde_json::Value;
 use toml::Value as Toml;
 
@@ -218,25 +219,16 @@ impl Space {
 
 /// Different places below `size`, in order.
 fn sampled(size: u64, count: usize, seed: u64) -> Vec<u64> {
-    let mut state = seed;
+    let mut random = SplitMix64::new(seed);
     let mut places = std::collections::BTreeSet::new();
     // Robert Floyd's: each set of so many places is as likely as any other.
     for most in size - count as u64..size {
-        let place = next(&mut state) % (most + 1);
+        let place = random.bits() % (most + 1);
         if !places.insert(place) {
             places.insert(most);
         }
     }
     places.into_iter().collect()
-}
-
-/// The next number of the sequence of `state` (SplitMix64).
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
 }
 
 /// A value as it follows a name.

@@ -3,15 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use npukit_graph::{Graph, ValueId};
-use npukit_numeric::Tensor;
-use npukit_target::{CompileOptions, Compiled, Instance};
+use npukit_numeric::{NumberFormat, Tensor};
+use npukit_target::{CompileOptions, Compiled, Instance, Output};
 
-use super::Run;
 use crate::error::Error;
+use crate::inputs::Sample;
 use crate::origin::Origin;
 
+/// What the machine holds for a sample, as stored: exponents are not applied.
+#[derive(Debug, Default)]
+pub(crate) struct MachineValues {
+    /// Inputs as it rounds them, results of layers, outputs; by their names in the compiled graph.
+    pub values: BTreeMap<String, Tensor>,
+    /// Its integers of results and outputs, where it has any.
+    pub raw: BTreeMap<String, Vec<i32>>,
+}
+
 /// One program or, when the memories do not hold all results at once, several.
-pub(super) struct InstrumentedProgram {
+pub(crate) struct InstrumentedProgram {
     /// The graph they compute.
     pub graph: Graph,
     programs: Vec<Box<dyn Compiled>>,
@@ -84,36 +93,48 @@ impl InstrumentedProgram {
         self.programs.len()
     }
 
-    /// What the machine holds for a sample: inputs as it rounds them, results of layers, outputs.
-    /// Values are as stored, exponents and all.
+    /// What the machine holds for a sample, `sample` as the program takes it and `model_sample` in the model's shapes, of
+    /// which the program itself gives `plain`.
     ///
     /// # Errors
     ///
     /// [`Error::KeptDiffers`] when an output is not what the plain program gave; [`Error::Target`] when the
     /// machine faults.
-    pub fn run(&self, run: &Run<'_>, index: usize) -> Result<BTreeMap<String, Tensor>, Error> {
-        let mut values = BTreeMap::new();
-        for stack in run.stacks {
-            values.extend(stack.samples.get(index).map(|sample| (stack.name.clone(), sample.clone())));
-        }
+    pub fn run(
+        &self,
+        format: Option<NumberFormat>,
+        [sample, model_sample]: [&Sample; 2],
+        plain: Vec<Output>,
+    ) -> Result<MachineValues, Error> {
+        let mut held = MachineValues::default();
+        plain.into_iter().for_each(|output| held.add(output));
         for program in &self.programs {
-            let result = program.run(&run.samples[index])?;
-            for output in result.outputs {
-                let plain = run.stacks.iter().find(|stack| stack.name == output.name);
-                if plain.and_then(|stack| stack.raw.get(index)).is_some_and(|raw| *raw != output.raw) {
+            for output in program.run(sample)?.outputs {
+                if held.raw.get(&output.name).is_some_and(|plain| *plain != output.raw) {
                     return Err(Error::KeptDiffers { output: output.name });
                 }
-                values.insert(output.name, output.values);
+                held.add(output);
             }
         }
-        let format = run.origin.instance.number_format();
-        for (name, tensor) in &run.model_samples[index] {
-            let rounded = tensor.as_f32().zip(format).and_then(|(x, format)| {
-                let rounded = x.iter().map(|&x| format.round(x)).collect();
-                Tensor::from_f32(tensor.shape().to_vec(), rounded).ok()
-            });
-            values.insert(name.clone(), rounded.unwrap_or_else(|| tensor.clone()));
+        for (name, tensor) in model_sample {
+            held.values.insert(name.clone(), rounded(tensor, format));
         }
-        Ok(values)
+        Ok(held)
+    }
+}
+
+/// An input as the machine holds it: rounded, where its memories have one format.
+pub(crate) fn rounded(tensor: &Tensor, format: Option<NumberFormat>) -> Tensor {
+    let rounded = tensor.as_f32().zip(format).and_then(|(x, format)| {
+        let rounded = x.iter().map(|&x| format.round(x)).collect();
+        Tensor::from_f32(tensor.shape().to_vec(), rounded).ok()
+    });
+    rounded.unwrap_or_else(|| tensor.clone())
+}
+
+impl MachineValues {
+    fn add(&mut self, Output { name, values, raw }: Output) {
+        self.raw.insert(name.clone(), raw);
+        self.values.insert(name, values);
     }
 }

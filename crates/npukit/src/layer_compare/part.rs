@@ -68,7 +68,7 @@ const HARDLY_ANYTHING_DB: f64 = 6.0;
 
 /// What [`Figures`] are made of.
 #[derive(Clone, Debug)]
-pub(super) struct Sums {
+pub(crate) struct Sums {
     own: comparison::Sums,
     chain: comparison::Sums,
     bound: Option<f64>,
@@ -81,7 +81,7 @@ pub(super) struct Sums {
 }
 
 /// A layer.
-pub(super) struct Part {
+pub(crate) struct Part {
     graph: Graph,
     /// Names of its inputs and outputs.
     inputs: Vec<String>,
@@ -205,6 +205,12 @@ impl Sums {
         self
     }
 
+    /// The largest error of its own that rounding explains, and the elements whose error is larger than at their place;
+    /// none where there is no bound.
+    pub fn rounding(&self) -> Option<(f64, u64)> {
+        self.bound.map(|bound| (bound, self.beyond_rounding))
+    }
+
     /// Sizes of the values on the machine, and of those of the whole network in float.
     pub fn magnitudes(&self) -> [Magnitudes; 2] {
         self.magnitudes.clone()
@@ -232,7 +238,7 @@ impl Sums {
 }
 
 /// The tensor times `2^exponent`.
-pub(super) fn times_power(tensor: &Tensor, exponent: i32) -> Tensor {
+pub(crate) fn times_power(tensor: &Tensor, exponent: i32) -> Tensor {
     let factor = f64::from(exponent).exp2();
     let scaled = tensor.as_f32().filter(|_| exponent != 0).and_then(|values| {
         let values = values.iter().map(|&x| (f64::from(x) * factor) as f32).collect();

@@ -1,4 +1,6 @@
-//! `npu diff`: two reports of one command, figure by figure.
+//! `npu diff`: two reports of one command, figure by figure; or [`values`], tensor by tensor.
+
+pub mod values;
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,8 @@
-//! `npu lint`: what is wrong with a program, before anything runs it.
+//! `npu lint`: what is wrong with a program, before anything runs it. What the kinds of findings mean is in [`explain()`].
 
-use npukit_target::{Finding, Instance, ProgramText, program_text};
+mod explain;
+
+use npukit_target::{Finding, Instance, Linted, program_text};
 use serde::Serialize;
 
 use crate::Context;
@@ -9,6 +11,8 @@ use crate::error::Error;
 use crate::program::Program;
 use crate::source_map::Beside;
 use crate::targets::{Artifact, load, resolve};
+
+pub use explain::{Explained, Explanations, explain, lints};
 
 /// What is wrong with a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -40,17 +44,21 @@ impl Report {
         Self { target, findings, diagnostics, warnings, notes: Vec::new(), excerpts }
     }
 
-    /// The same with the lines of the text that the program was made of.
-    fn with_text(mut self, text: &ProgramText) -> Self {
-        let Self { findings, diagnostics, excerpts, .. } = &mut self;
-        for ((finding, diagnostic), excerpt) in findings.iter().zip(diagnostics).zip(excerpts) {
-            let Some(&place) = finding.instruction.and_then(|index| text.places.get(index)) else { continue };
+    /// Of a text: each finding with its line, and an excerpt.
+    fn of_text(path: &str, target: String, linted: Linted, warnings: Vec<String>) -> Self {
+        let Linted { text, findings, places, .. } = linted;
+        let mut report = Self::new(path, target, findings, warnings);
+        let Self { findings, diagnostics, excerpts, .. } = &mut report;
+        for (((finding, diagnostic), excerpt), place) in
+            findings.iter().zip(diagnostics).zip(excerpts).zip(places)
+        {
+            let Some(place) = place else { continue };
             let (file, line, column) = text.sources.position_of(place);
             diagnostic.place.file = Some(file.to_owned());
             (diagnostic.place.line, diagnostic.place.column) = (Some(line), Some(column));
             *excerpt = Some(text.sources.excerpt(place, &finding.message));
         }
-        self
+        report
     }
 
     /// Whether hardware does what the program says.
@@ -76,38 +84,26 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
     }
     let instance = resolve(target.ok_or(Error::NoTarget)?, context.reader)?;
     let bytes = context.reader.read(path)?;
-    let assembled = match program_text(&bytes) {
-        Some(text) => match instance.assemble(path, text, context.reader) {
-            Ok(assembled) => Some(assembled.bytes),
+    let linted = match program_text(&bytes) {
+        Some(text) => match instance.lint_text(path, text, context.reader) {
+            Ok(linted) => Some(linted),
             // A target's words may be text, too.
             Err(_) if are_words(&*instance, &bytes) => None,
             Err(error) => return Err(error.into()),
         },
         None => None,
     };
-    let findings = match program_text(&bytes) {
-        // A text says more than its words: what fills memories, and where the host waits.
-        Some(text) if assembled.is_some() => instance.lint_text(path, text, context.reader)?,
-        _ => instance.lint(path, &bytes)?,
-    };
-    let report = Report::new(path, instance.name(), findings, instance.warnings());
-    if report.findings.is_empty() {
-        return Ok(report);
+    let (target, warnings) = (instance.name(), instance.warnings());
+    if let Some(linted) = linted {
+        return Ok(Report::of_text(path, target, linted, warnings));
     }
-    if assembled.is_some() {
-        // Without a machine that takes the program, its findings have no lines.
-        let program = instance.hand_program(path, &bytes, context.reader).ok();
-        return Ok(match program {
-            Some(program) => report.with_text(program.text()),
-            None => report,
-        });
-    }
+    let findings = instance.lint(path, &bytes)?;
     let Beside { text, note } = Beside::of(path, &bytes, context.reader);
-    let report = Report { notes: note.into_iter().collect(), ..report };
-    Ok(match text {
-        Some(text) => report.with_text(&text),
-        None => report,
-    })
+    let report = match text {
+        Some(text) => Report::of_text(path, target, Linted::of_words(text, findings), warnings),
+        None => Report::new(path, target, findings, warnings),
+    };
+    Ok(Report { notes: note.into_iter().collect(), ..report })
 }
 
 /// Lints a program that is there already.

@@ -27,7 +27,7 @@ pub struct Request {
     pub seeds: Vec<u64>,
 }
 
-/// Two runs: a program that differs and passes both is a matter of one in 2^80 for networks of a million factors.
+/// Two runs: a program that differs passes each with a probability of the polynomials' degree over 2^61.
 pub const SEEDS: [u64; 2] = [1, 2];
 
 /// What is known of a program.
@@ -188,7 +188,8 @@ pub fn verify(request: &Request, context: Context<'_>) -> Result<Report, Error> 
         ProofError::Unfit(told) => Error::UnfitArtifact { told },
         ProofError::Evaluate(error) => error.into(),
     })?;
-    Ok(Report { seconds: start.elapsed().as_secs_f64(), ..report(&origin, &*compiled, proof, agreement) })
+    let report = report(&origin, &*compiled, proof, agreement);
+    Ok(Report { seconds: start.elapsed().as_secs_f64(), ..report })
 }
 
 /// The model and an artifact that is to be its program.
@@ -196,8 +197,7 @@ fn beside(source: &Source, path: &str, context: Context<'_>) -> Result<(Origin, 
     let loaded = load(path, context.reader)?;
     let Artifact { compiled, .. } = loaded.ok_or_else(|| model::unknown(path))?;
     let model = model::load(&source.path, &source.model, &[], context.reader)?;
-    let instance = compiled.words()?.instance;
-    Ok((Origin::new(instance, model, source.options.clone())?, compiled))
+    Ok((source.beside(&*compiled, model, context)?, compiled))
 }
 
 fn verified(
@@ -261,7 +261,9 @@ fn assumptions(host: &[npukit_target::HostStepReport], saturated: Option<u64>) -
             .to_owned(),
         "the passes before the compiler, which change constants, are compared with the model on samples in floats"
             .to_owned(),
-        "maxima, comparisons and functions of one element are the same functions of the same elements".to_owned(),
+        "comparisons and functions of one element are the same functions of the same elements, and the largest of \
+         several is taken in the same order"
+            .to_owned(),
     ];
     if let Some(count) = saturated.filter(|&count| count > 0) {
         told.push(format!("{count} constants saturate, and are taken as the machine has them"));

@@ -79,7 +79,9 @@ fn a_model_is_like_its_own_artifact_only() {
     files.0.insert("other.onnx".into(), model.to_vec());
     let other = refused(Source::artifact("digits_onnx_pynqz1.tmodel"), "other.onnx", &files);
     assert!(other.contains("its `x` of shape [1, 8] does not fit"), "{other}");
-    assert!(refused(digits("tcu"), "digits.onnx", &files).contains("`--like` is for artifacts"));
+    assert!(
+        refused(digits("tcu"), "digits.onnx", &files).contains("`--like` and `--model` are for artifacts")
+    );
 }
 
 #[test]

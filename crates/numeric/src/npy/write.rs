@@ -125,15 +125,26 @@ fn bytes(element: ElementType) -> usize {
 
 /// The bytes of an `.npy`, row-major and little-endian.
 pub fn write_npy(array: NpyArray<'_>) -> Vec<u8> {
-    let mut out = header(array);
+    let mut out = header(array.shape, array.data.descr());
     array.data.extend(&mut out);
     out
 }
 
+/// What stands before the elements of an array of `element`s that come later, in the type that [`elements_of`] gives.
+pub(super) fn header_of(shape: &[usize], element: ElementType) -> Vec<u8> {
+    header(shape, descr(element))
+}
+
+/// The bytes of a tensor's elements.
+pub(super) fn elements_of(tensor: &Tensor) -> Vec<u8> {
+    let mut out = Vec::new();
+    extend(&mut out, tensor);
+    out
+}
+
 /// Magic, version, length and dictionary, filled up with blanks to a multiple of 64 bytes as NumPy does.
-fn header(array: NpyArray<'_>) -> Vec<u8> {
-    let sizes: String = array.shape.iter().map(|size| format!("{size},")).collect();
-    let descr = array.data.descr();
+fn header(shape: &[usize], descr: &str) -> Vec<u8> {
+    let sizes: String = shape.iter().map(|size| format!("{size},")).collect();
     let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
     let length = |prefix: usize| (prefix + text.len() + 1).next_multiple_of(64) - prefix;
     let mut out = MAGIC.to_vec();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::Severity;
+use npukit_target::{Lint as Kind, Severity};
 use thiserror::Error;
 
 use super::circuit::of_circuit;
@@ -11,6 +11,7 @@ use crate::agu::Widths;
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric};
 use crate::fault::FaultKind;
+use crate::lints::*;
 use crate::op::{ActMode, DpuMode, Op, ResourceOp, Transfer};
 use crate::program::At;
 use crate::revision::Revision;
@@ -161,6 +162,20 @@ pub enum Lint {
         /// When it is started.
         cycle: u64,
     },
+    /// Instructions that are never executed.
+    #[error("{count} instructions from here on are never executed")]
+    Unreachable {
+        /// How many.
+        count: usize,
+    },
+    /// A port that is set up in vain.
+    #[error("port {port} of slot {slot} is configured and never started")]
+    Unused {
+        /// The slot.
+        slot: u8,
+        /// The port.
+        port: u8,
+    },
     /// `step` of `repx` left to its default.
     #[error("`repx` without `step` has step=1, which adds 128 to the step")]
     DefaultStep,
@@ -182,30 +197,37 @@ impl Lint {
 
     /// What kind it is: the same word in every program.
     pub const fn code(&self) -> &'static str {
+        self.kind().code
+    }
+
+    /// What kind it is, explained.
+    pub(crate) const fn kind(&self) -> &'static Kind {
         match self {
-            Self::NoTimes => "no-times",
-            Self::NoPort { .. } => "no-port",
-            Self::OtherPort { .. } => "other-port",
-            Self::Lanes => "lost-lane",
-            Self::SecondLane => "second-lane",
-            Self::Register { .. } => "no-register",
-            Self::Reserved { .. } => "reserved-mode",
-            Self::NoEvent => "no-event",
-            Self::PortIndex { .. } => "no-port",
-            Self::NothingThere { .. } => "nothing-there",
-            Self::Runs { .. } => "started-while-running",
-            Self::InCycle { fault: FaultKind::Early { .. }, .. } => "early-configuration",
-            Self::InCycle { fault: FaultKind::Busy { .. }, .. } => "configured-while-running",
-            Self::InCycle { .. } => "faults",
-            Self::Narrow { .. } => "narrow-field",
-            Self::NextLevel { .. } => "repx-next-level",
-            Self::HighParts { .. } => "repx-high-parts",
-            Self::FirstAddress { .. } => "first-address",
-            Self::NegativeStep { .. } => "negative-step",
-            Self::Branch => "no-branch",
-            Self::Calc { .. } => "other-result",
-            Self::OtherAddresses { .. } => "other-addresses",
-            Self::DefaultStep => "default-step",
+            Self::NoTimes => NO_TIMES,
+            Self::NoPort { .. } => NO_PORT,
+            Self::OtherPort { .. } => OTHER_PORT,
+            Self::Lanes => LOST_LANE,
+            Self::SecondLane => SECOND_LANE,
+            Self::Register { .. } => NO_REGISTER,
+            Self::Reserved { .. } => RESERVED_MODE,
+            Self::NoEvent => NO_EVENT,
+            Self::PortIndex { .. } => NO_PORT,
+            Self::NothingThere { .. } => NOTHING_THERE,
+            Self::Runs { .. } => STARTED_WHILE_RUNNING,
+            Self::InCycle { fault: FaultKind::Early { .. }, .. } => EARLY_CONFIGURATION,
+            Self::InCycle { fault: FaultKind::Busy { .. }, .. } => CONFIGURED_WHILE_RUNNING,
+            Self::InCycle { .. } => FAULTS,
+            Self::Narrow { .. } => NARROW_FIELD,
+            Self::NextLevel { .. } => NEXT_LEVEL,
+            Self::HighParts { .. } => HIGH_PARTS,
+            Self::FirstAddress { .. } => FIRST_ADDRESS,
+            Self::NegativeStep { .. } => NEGATIVE_STEP,
+            Self::Branch => NO_BRANCH,
+            Self::Calc { .. } => OTHER_RESULT,
+            Self::OtherAddresses { .. } => OTHER_ADDRESSES,
+            Self::Unreachable { .. } => UNREACHABLE,
+            Self::Unused { .. } => UNUSED_CONFIGURATION,
+            Self::DefaultStep => DEFAULT_STEP,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::revision::Revision;
 use crate::state::CellState;
 
 /// Instructions that a cell is followed for; longer programs rarely differ after that.
-const MAX_INSTRUCTIONS: usize = 1 << 16;
+pub(super) const MAX_INSTRUCTIONS: usize = 1 << 16;
 /// Addresses of a port that are compared.
 const MAX_ADDRESSES: usize = 1 << 16;
 
@@ -142,7 +142,7 @@ fn same(a: &CellState, b: &CellState, number: usize) -> bool {
 }
 
 /// The cell, whose memories take little space.
-fn without_memory(cell: &Cell) -> Cell {
+pub(super) fn without_memory(cell: &Cell) -> Cell {
     let empty = |part: &Resource| Resource { rows: part.rows.min(MAX_ROWS), ..part.clone() };
     Cell { resources: cell.resources.iter().map(empty).collect(), ..cell.clone() }
 }

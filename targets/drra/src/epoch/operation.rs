@@ -1,7 +1,10 @@
 //! [`resolve`]: what an operation of PASM means on a fabric.
 
+use std::fmt;
+
 use npukit_asm::source_span;
 use npukit_base::Span;
+use npukit_target::Lint;
 
 use super::fault::{bad_value, rule, unknown, value_error};
 use super::fields::control;
@@ -34,8 +37,31 @@ pub struct Operation {
     pub warnings: Warnings,
 }
 
-/// Warnings, each with its place in the text.
-pub type Warnings = Vec<(Span, String)>;
+/// An error or a likely mistake in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// What kind it is, for one that the linter finds, too.
+    pub kind: Option<&'static Lint>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Mistake {
+    /// Of a kind.
+    pub fn new(kind: &'static Lint, error: impl ToString) -> Self {
+        Self { kind: Some(kind), message: error.to_string() }
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        self.kind.map_or(Ok(()), |kind| write!(f, " [{}]", kind.code))
+    }
+}
+
+/// Mistakes, each with its place in the text.
+pub type Warnings = Vec<(Span, Mistake)>;
 
 /// What an operation does.
 #[derive(Clone, Debug)]
@@ -236,7 +262,8 @@ fn rop(
     let mut warnings = reader.warnings(cell, fabric.options);
     if is_unheard {
         let span = find(&operation.parameters, "port").map_or(operation.span, |parameter| parameter.span);
-        warnings.insert(0, (span, "nothing listens to port 2 of a swb; routes are on port 1".to_owned()));
+        let message = "nothing listens to port 2 of a swb; routes are on port 1".to_owned();
+        warnings.insert(0, (span, Mistake { kind: None, message }));
     }
     Ok((reader.finish(operation.span).map_err(one)?, warnings))
 }

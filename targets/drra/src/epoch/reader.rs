@@ -5,11 +5,12 @@ use npukit_isa::{Field, InstructionSpec};
 
 use super::fault::{bad_value, rule, unknown};
 use super::fields::Fields;
-use super::operation::{Resolved, Rop, Setting, Warnings};
+use super::operation::{Mistake, Resolved, Rop, Setting, Warnings};
 use super::rep::Rep;
-use crate::check::{Lint, code, lints_of_text, refusal};
+use crate::check::{Lint, lints_of_text, refusal};
 use crate::fabric::{Cell, Options};
 use crate::isa::range;
+use crate::lints::REFUSED;
 use crate::op::{Op, ResourceOp};
 use crate::pasm::ast::{self, Parameter, Value};
 use crate::pasm::pattern::{MAX_CYCLES, Pattern};
@@ -87,9 +88,9 @@ impl<'a> Reader<'a> {
         let refused = self
             .ops
             .iter()
-            .filter_map(|(span, op)| Some((*span, refusal(*op, resource, options)?.to_string())));
+            .filter_map(|(span, op)| Some((*span, Mistake::new(REFUSED, refusal(*op, resource, options)?))));
         let ops: Vec<Op> = self.ops.iter().map(|(_, op)| *op).collect();
-        let coded = |lint: &Lint| code(lint.code(), &lint.to_string());
+        let coded = |lint: &Lint| Mistake::new(lint.kind(), lint);
         let lints = lints_of_text(cell, options.revision, &ops)
             .into_iter()
             .filter_map(|(index, lint)| Some((self.ops.get(index)?.0, coded(&lint))));

@@ -9,7 +9,7 @@ use npukit_base::Span;
 use super::block::Block;
 use super::{COUNTERS, raw, rule};
 use crate::component::Component;
-use crate::epoch::{self, Epoch};
+use crate::epoch::{self, Epoch, Warnings};
 use crate::fabric::{Fabric, Place};
 use crate::isa::Isa;
 use crate::op::Op;
@@ -36,7 +36,7 @@ impl Step {
     }
 
     /// Errors and likely mistakes, with their spans.
-    pub fn warnings(&self) -> Vec<(Span, String)> {
+    pub fn warnings(&self) -> Warnings {
         let all = |steps: &[Self]| steps.iter().flat_map(Self::warnings).collect::<Vec<_>>();
         match self {
             Self::Epoch(_, epoch) => epoch.warnings(),

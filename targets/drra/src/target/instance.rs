@@ -6,8 +6,9 @@ use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Phase, Problem,
-    ProgramText, Reader, Stage, Survey, TargetError, artifact_stem, bytes_of, instance_name, program_text,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Lint, Linted, Phase,
+    Problem, ProgramText, Reader, Stage, Survey, TargetError, artifact_stem, bytes_of, instance_name,
+    program_text,
 };
 use serde_json::{Value, json};
 
@@ -19,19 +20,19 @@ use crate::agu::Widths;
 use crate::artifact::Model;
 use crate::asm::{self, Listing, Source};
 use crate::binary::{read_program, write_program, write_program_hex};
-use crate::check::{Lint, code, findings, lints, refusals};
+use crate::check::{self, findings, findings_with, lints};
 use crate::component::Component;
 use crate::config::{settable, to_json};
-use crate::epoch::EpochReport;
+use crate::epoch::{EpochReport, Mistake};
 use crate::fabric::{Cell, Fabric};
 use crate::isa::Isa;
 use crate::kernel;
+use crate::lints::{DEFAULT_STEP, LINTS};
 use crate::lower::column::columns;
 use crate::lower::plan::Step;
 use crate::lower::{self, Executable};
-use crate::op::Op;
 use crate::pasm;
-use crate::program::{At, Program};
+use crate::program::Program;
 use crate::revision::{Repx, Revision};
 
 /// A fabric with its name.
@@ -171,7 +172,7 @@ impl Instance for DrraInstance {
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
         let text = without_bom(text);
-        let (program, ProgramText { warnings, .. }) = self.read_text(name, text, files)?;
+        let (program, _, warnings) = self.linted(name, text, files)?;
         Ok(Assembled { bytes: self.words(&program)?, instructions: program.instructions(), warnings })
     }
 
@@ -211,6 +212,14 @@ impl Instance for DrraInstance {
         Ok(asm::format(text))
     }
 
+    fn lints(&self) -> &'static [&'static Lint] {
+        LINTS
+    }
+
+    fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Linted, TargetError> {
+        Ok(self.linted(name, without_bom(text), files)?.1)
+    }
+
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
         let text = std::str::from_utf8(bytes).map_err(|error| TargetError::in_file(name, error))?;
         let program = read_program(text).map_err(|error| TargetError::in_file(name, error))?;
@@ -248,31 +257,62 @@ impl DrraInstance {
         text: &str,
         files: &dyn Reader,
     ) -> Result<(Program, ProgramText), TargetError> {
-        if name.ends_with(PASM) {
-            return self.read_pasm(name, text);
-        }
-        let source = asm::assemble_with(&self.fabric, name, text, &bytes_of(files));
-        let source = source.map_err(TargetError::text)?;
-        let ops = source.program.decode(&self.fabric).map_err(TargetError::failed)?;
-        let warnings = warnings(&self.fabric, &source, &ops);
-        let Source { program, places, experiment, sources, .. } = source;
-        // The order of places is that of the program: cell after cell.
-        let places = places.into_values().collect();
-        Ok((program, ProgramText { sources, places, experiment, warnings }))
+        let (program, linted, warnings) = self.linted(name, text, files)?;
+        Ok((program, ProgramText { warnings, ..linted.text }))
     }
 
-    /// A program in PASM. Its instructions come from a schedule and have no lines.
-    fn read_pasm(&self, name: &str, text: &str) -> Result<(Program, ProgramText), TargetError> {
+    /// A program in assembly or PASM, what is wrong with it, and what the assembler tells.
+    fn linted(
+        &self,
+        name: &str,
+        text: &str,
+        files: &dyn Reader,
+    ) -> Result<(Program, Linted, Vec<String>), TargetError> {
+        if name.ends_with(PASM) {
+            return self.linted_pasm(name, text);
+        }
+        let source = asm::assemble_with(&self.fabric, name, text, &bytes_of(files));
+        let Source { program, places, experiment, sources, default_steps } =
+            source.map_err(TargetError::text)?;
+        let steps = default_steps.into_iter().map(|at| (at, check::Lint::DefaultStep)).collect();
+        let findings = findings_with(&self.fabric, &program, steps).map_err(TargetError::failed)?;
+        // The order of places is that of the program: cell after cell.
+        let places = places.into_values().collect();
+        let text = ProgramText { sources, places, experiment, warnings: Vec::new() };
+        let linted = Linted::new(text, findings, LINTS);
+        let warnings = linted.warnings(LINTS);
+        Ok((program, linted, warnings))
+    }
+
+    /// A program in PASM. Its instructions come from a schedule and have no lines: what is wrong with an operation is told
+    /// below its own instead, and what the schedule brings about as it is.
+    fn linted_pasm(&self, name: &str, text: &str) -> Result<(Program, Linted, Vec<String>), TargetError> {
         let separated = separate(name, text, asm::COMMENTS).map_err(TargetError::text)?;
         let Separated { text, experiment, sources } = separated;
         let kernel = kernel::compile(&self.fabric, name, &text, 0).map_err(TargetError::text)?;
-        let warnings = kernel.warnings.iter().map(|(span, warning)| excerpt(&text, *span, warning));
+        let mut findings = findings(&self.fabric, &kernel.program).map_err(TargetError::failed)?;
+        // Words do not say which of their values are defaults.
+        let steps = kernel.warnings.iter().filter(|(_, mistake)| mistake.kind == Some(DEFAULT_STEP));
+        let of_text = |(_, mistake): &(_, Mistake)| {
+            Finding::new(DEFAULT_STEP, DEFAULT_STEP.severity, None, mistake.message.clone())
+        };
+        findings.extend(steps.map(of_text));
+        let separated = ProgramText { sources, places: Vec::new(), experiment, warnings: Vec::new() };
+        let linted = Linted::new(separated, findings, LINTS);
+        let is_left = |kind: &Lint| linted.findings.iter().any(|finding| finding.code == kind.code);
+        let warnings = kernel.warnings.iter().filter(|(_, mistake)| mistake.kind.is_none_or(is_left));
+        let warnings = warnings.map(|(span, mistake)| excerpt(&text, *span, &mistake.to_string()));
         let ops = kernel.program.decode(&self.fabric).map_err(TargetError::failed)?;
-        let in_time = lints(&self.fabric, &ops).into_iter().filter(|(_, lint)| lint.is_after_scheduling());
-        let in_time = in_time.map(|(at, lint)| code(lint.code(), &format!("{at}: {lint}")));
-        let warnings = warnings.chain(in_time).chain(kernel.epochs.iter().filter_map(EpochReport::gap));
-        let warnings = warnings.collect();
-        Ok((kernel.program, ProgramText { sources, places: Vec::new(), experiment, warnings }))
+        let in_time = lints(&self.fabric, &ops).into_iter();
+        let in_time = in_time.filter(|(_, lint)| lint.is_after_scheduling() && is_left(lint.kind()));
+        let in_time =
+            in_time.map(|(at, lint)| Mistake::new(lint.kind(), format!("{at}: {lint}")).to_string());
+        let of_comments =
+            linted.findings.iter().filter(|finding| !LINTS.iter().any(|lint| lint.code == finding.code));
+        let of_comments = of_comments.map(|finding| finding.message.clone());
+        let warnings = warnings.chain(in_time).chain(of_comments);
+        let warnings = warnings.chain(kernel.epochs.iter().filter_map(EpochReport::gap)).collect();
+        Ok((kernel.program, linted, warnings))
     }
 
     /// The words of a program as a file has them.
@@ -298,21 +338,6 @@ impl DrraInstance {
         let macs = prepared.macs();
         Ok(Model { name, target: Instance::name(self), executable, macs })
     }
-}
-
-/// What the fabric would refuse to run and what is probably a mistake, in the order of the program, with lines of the text.
-fn warnings(fabric: &Fabric, source: &Source, ops: &[Vec<Op>]) -> Vec<String> {
-    let refused = refusals(fabric, ops).into_iter().map(|(at, refusal)| (at, refusal.to_string()));
-    let coded = |lint: &Lint| code(lint.code(), &lint.to_string());
-    let lints = lints(fabric, ops).into_iter().map(|(at, lint)| (at, coded(&lint)));
-    let steps = source.default_steps.iter().map(|at| (*at, coded(&Lint::DefaultStep)));
-    let mut found: Vec<_> = refused.chain(lints).chain(steps).collect();
-    found.sort();
-    let line = |(at, warning): (At, String)| {
-        // Every instruction of the program came from the text.
-        source.sources.excerpt(source.places[&at], &format!("{at}: {warning}"))
-    };
-    found.into_iter().map(line).collect()
 }
 
 /// What a revision is: bits that components keep of the fields of `rep`, what `repx` does there, and what a driver sees

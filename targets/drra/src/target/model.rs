@@ -97,11 +97,12 @@ impl Model {
         let (mut all, mut before) = (Vec::new(), 0);
         for (number, ready) in kernels.iter().enumerate() {
             let step = uses(number).and_then(|step| plan.steps.get(step));
-            all.extend(ready.findings.iter().map(|finding| Finding {
-                instruction: finding.instruction.map(|index| before + index),
-                layer: step.map(|step| step.name.clone()),
-                message: format!("kernel {number} ({}), {}", ready.kernel.kind.name(), finding.message),
-                ..finding.clone()
+            all.extend(ready.findings.iter().cloned().map(|mut finding| {
+                finding.instruction = finding.instruction.map(|index| before + index);
+                finding.layer = step.map(|step| step.name.clone());
+                finding.message =
+                    format!("kernel {number} ({}), {}", ready.kernel.kind.name(), finding.message);
+                finding
             }));
             before += ready.compiled.program.instructions();
         }

@@ -74,19 +74,22 @@ fn warnings_point_at_instructions() {
 }";
     let fabric = preset("3x1").unwrap().of_revision(Revision::Text);
     let kernel = compile(&fabric, "x", text, 0).unwrap();
-    let told: Vec<(&str, &str)> =
-        kernel.warnings.iter().map(|(span, told)| (&text[span.start..span.end], told.as_str())).collect();
+    let told: Vec<(&str, String)> =
+        kernel.warnings.iter().map(|(span, told)| (&text[span.start..span.end], told.to_string())).collect();
     let expected = [
         ("2", "nothing listens to port 2 of a swb; routes are on port 1"),
         (
             "route",
-            "direction 0 is not wired: there are N 1, W 3, C 4, E 5 and S 7, and with `+seed` all from 0 to 8",
+            "direction 0 is not wired: there are N 1, W 3, C 4, E 5 and S 7, and with `+seed` all from 0 to 8 [refused]",
         ),
         ("route", "slot 4 has no bulk rows: nothing comes of this [nothing-there]"),
-        ("dpu", "dpu mode sigm is defined by no source: it needs `extensions` or a fabric with `+seed`"),
+        (
+            "dpu",
+            "dpu mode sigm is defined by no source: it needs `extensions` or a fabric with `+seed` [refused]",
+        ),
         ("repx", "`repx` without `step` has step=1, which adds 128 to the step [default-step]"),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(told, expected.map(|(place, told)| (place, told.to_owned())));
 }
 
 /// A register counts how often both ways of a branch inside a loop were taken.

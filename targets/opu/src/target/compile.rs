@@ -11,6 +11,7 @@ use super::options::chosen;
 use super::program::{Made, OpuProgram};
 use crate::codec::encode_program;
 use crate::isa::isa;
+use crate::lints::CONV_BOUNDS;
 use crate::lower::{self, LowerError, Lowered, backend, print};
 use crate::program::Program;
 use crate::validate;
@@ -127,7 +128,9 @@ fn approximates(options: &CompileOptions) -> Result<bool, TargetError> {
 fn sound(program: &Program) -> Result<(), TargetError> {
     let _phase = Phase::begin("check program");
     let errors: Vec<Finding> = validate::program(program).into_iter().filter(Finding::is_error).collect();
-    if !program.config.validity.is_corrected() && errors.iter().any(|finding| finding.code == CONV_BOUNDS) {
+    if !program.config.validity.is_corrected()
+        && errors.iter().any(|finding| finding.code == CONV_BOUNDS.code)
+    {
         return Err(TargetError::Refused(errors.iter().map(|finding| beyond(program, finding)).collect()));
     }
     match errors.into_iter().next() {
@@ -135,9 +138,6 @@ fn sound(program: &Program) -> Result<(), TargetError> {
         None => Ok(()),
     }
 }
-
-/// The code of a convolution that is not valid.
-pub(super) const CONV_BOUNDS: &str = "conv-bounds";
 
 /// A layer whose convolutions the draft's condition, as it is written, does not allow.
 fn beyond(program: &Program, finding: &Finding) -> Problem {

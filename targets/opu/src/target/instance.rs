@@ -5,17 +5,19 @@ use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Problem,
-    ProgramText, Reader, Stepper, Survey, TargetError, bytes_of, failure, instance_name, program_text,
+    Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Lint, Linted,
+    Problem, ProgramText, Reader, Stepper, Survey, TargetError, bytes_of, failure, instance_name,
+    program_text,
 };
 
-use super::compile::{CONV_BOUNDS, STAGES};
+use super::compile::STAGES;
 use super::hand::Written;
 use super::stepper::stepper;
 use crate::area::area;
 use crate::codec::words;
 use crate::config::{Config, settable};
 use crate::isa::isa;
+use crate::lints::{CONV_BOUNDS, LINTS};
 use crate::validate;
 
 /// An instance with its name.
@@ -88,16 +90,26 @@ impl Instance for OpuInstance {
         self.stage(graph, options, stage)
     }
 
+    fn lints(&self) -> &'static [&'static Lint] {
+        LINTS
+    }
+
+    fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Linted, TargetError> {
+        let assembly = self.assembly(name, text, files)?;
+        self.draft_allows(&assembly)?;
+        Ok(self.linted(assembly)?.1)
+    }
+
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
         let words = words(bytes).map_err(|error| TargetError::in_file(name, error))?;
         Ok(validate::words(&words, &self.config))
     }
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
-        let assembly = npukit_asm::assemble_with(&isa(), name, text, &bytes_of(files));
-        let assembly = assembly.map_err(TargetError::text)?;
+        let assembly = self.assembly(name, text, files)?;
         self.draft_allows(&assembly)?;
-        Ok(Assembled { bytes: assembly.bytes, instructions: assembly.lines.len(), warnings: Vec::new() })
+        let (bytes, linted) = self.linted(assembly)?;
+        Ok(Assembled { bytes, instructions: linted.text.places.len(), warnings: linted.warnings(LINTS) })
     }
 
     fn hand_program(
@@ -109,9 +121,8 @@ impl Instance for OpuInstance {
         let in_file = |error| TargetError::in_file(name, error);
         let (words, text) = match program_text(bytes).filter(|_| !name.ends_with(WORDS)) {
             Some(text) => {
-                let assembly = npukit_asm::assemble_with(&isa(), name, text, &bytes_of(files));
-                let assembly = assembly.map_err(TargetError::text)?;
-                (words(&assembly.bytes).map_err(in_file)?, assembly.into())
+                let (bytes, linted) = self.linted(self.assembly(name, text, files)?)?;
+                (words(&bytes).map_err(in_file)?, linted.warned(LINTS))
             }
             None => (words(bytes).map_err(in_file)?, ProgramText::default()),
         };
@@ -147,13 +158,24 @@ impl Instance for OpuInstance {
 }
 
 impl OpuInstance {
+    fn assembly(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembly, TargetError> {
+        npukit_asm::assemble_with(&isa(), name, text, &bytes_of(files)).map_err(TargetError::text)
+    }
+
+    /// The words of a text, and what is wrong with it.
+    fn linted(&self, mut assembly: Assembly) -> Result<(Vec<u8>, Linted), TargetError> {
+        let bytes = std::mem::take(&mut assembly.bytes);
+        let findings = validate::words_of_text(&words(&bytes).map_err(TargetError::failed)?, &self.config);
+        Ok((bytes, Linted::new(assembly.into(), findings, LINTS)))
+    }
+
     /// Refuses the first convolution of a text that the draft's condition does not allow, where that one counts.
     fn draft_allows(&self, assembly: &Assembly) -> Result<(), TargetError> {
         if self.config.validity.is_corrected() {
             return Ok(());
         }
         let found = validate::words(&words(&assembly.bytes).map_err(TargetError::failed)?, &self.config);
-        let beyond = found.iter().find(|finding| finding.code == CONV_BOUNDS);
+        let beyond = found.iter().find(|finding| finding.code == CONV_BOUNDS.code);
         let place = beyond.and_then(|finding| assembly.lines.get(finding.instruction?));
         match (beyond, place) {
             (Some(finding), Some(line)) => {

@@ -5,7 +5,7 @@ use npukit_opu::internals::op::Order;
 use npukit_opu::internals::program::Segment;
 use npukit_opu::internals::validate::{program as lint, words};
 use npukit_opu::{Activation, Board, Op, Opu, Pool, Post, Program, RunError, Shape, encode};
-use npukit_target::{Config, Finding, RunOptions, Severity, Target, TargetError, Unset};
+use npukit_target::{Config, Finding, NoFiles, RunOptions, Severity, Target, TargetError, Unset};
 
 use crate::artifact::program;
 
@@ -45,7 +45,8 @@ fn faults_are_known_before_anything_runs() {
         (9, Op::Pool(Pool { h: 3, w: 1, stride_h: 1, stride_w: 1 }), "pool-bounds"),
     ] {
         let broken = changed(|program| program.instructions[at] = op);
-        let [finding] = &lint(&broken)[..] else { panic!("{code}") };
+        let all = lint(&broken);
+        let Some(finding) = all.iter().find(|finding| finding.is_error()) else { panic!("{code}") };
         let Err(RunError::Fault { source, .. }) = poisoned(&broken) else { panic!("{code}") };
         assert_eq!((finding.code, finding.instruction), (code, Some(source.instruction)));
         assert_eq!((source.kind.name(), finding.severity), (code, Severity::Error));
@@ -153,4 +154,46 @@ fn words_are_linted_without_an_artifact() {
     assert_eq!(found(&findings), [("reserved-bits", Some(6), None), ("words-behind-end", Some(15), None)]);
     assert!(findings.iter().all(|finding| finding.severity == Severity::Warning));
     assert!(instance.lint("double.words", &bytes[1..]).is_err());
+}
+
+/// Code and line of each finding of a text.
+fn of_text(text: &str) -> Vec<(&'static str, Option<usize>)> {
+    let instance = Opu.instance(Config::Default).unwrap();
+    let linted = instance.lint_text("p.s", text, &NoFiles).unwrap();
+    linted.findings.iter().map(|finding| (finding.code, finding.line)).collect()
+}
+
+const SET: &str = "@shape.ifm [1,1,16]\n@shape.ofm [1,1,2]\n@shape.ker 1\n@mem.ifm 0, 1\n@mem.ker 1\n@mem.ofm 3, [1,1]\n\
+                   @stride [1,1]\n@shift 9, 0\n@post pool\n@pool [1,1], [1,1]\n";
+
+#[test]
+fn what_is_filled_is_used() {
+    let all = |body: &str| of_text(&format!("{SET}{body}\nend\n"));
+    let (load, conv) = ("ld.ifm 5\nld.ker 1", "conv ifm:[0,0], ker:0");
+    assert_eq!(all(&format!("{load}\n{conv}\nstore 7")), []);
+    assert_eq!(all(&format!("ld.ker 0\n{load}\n{conv}\nstore 7")), [("unused-load", Some(11))]);
+    assert_eq!(all(&format!("{load}\n{conv}\nstore 7\nld.ifm 6")), [("unused-load", Some(15))]);
+    assert_eq!(all(&format!("{load}\n{conv}\n{conv}\nstore 7")), [("unread-sums", Some(13))]);
+    assert_eq!(all(&format!("{load}\n{conv}\nconv.acc ifm:[0,0], ker:0\nstore 7")), []);
+    assert_eq!(all(&format!("{load}\n{conv}")), [("unread-sums", Some(13))]);
+}
+
+#[test]
+fn registers_are_set_for_a_use() {
+    let body = "ld.ifm 5\nld.ker 1\nconv ifm:[0,0], ker:0\nstore 7\nend\n";
+    assert_eq!(of_text(&format!("{SET}@stride [2,2]\n{body}")), [("dead-configuration", Some(7))]);
+    let both = format!("{SET}{}", body.replace("store 7\n", "@pool [1,1], [2,2]\nstore 7\n"));
+    assert_eq!(of_text(&both), [("dead-configuration", Some(10))]);
+    let again = format!("{SET}{}", body.replace("end", "@stride [2,2]\nend"));
+    assert_eq!(of_text(&again), []);
+}
+
+#[test]
+fn a_text_allows_each_finding_by_itself() {
+    let load = "ld.ifm 5\nld.ifm 5\nld.ifm 5\nld.ker 1\nconv ifm:[0,0], ker:0\nstore 7\nend\n";
+    assert_eq!(of_text(&format!("{SET}{load}")), [("unused-load", Some(11)), ("unused-load", Some(12))]);
+    let one = load.replacen("ld.ifm 5", "ld.ifm 5 ; npu: allow unused-load", 1);
+    assert_eq!(of_text(&format!("{SET}{one}")), [("unused-load", Some(12))]);
+    let behind = format!("{SET}{load}store 3 # npu: allow words-behind-end\n");
+    assert_eq!(of_text(&behind).len(), 2);
 }

@@ -6,9 +6,12 @@ mod host;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use npukit_target::Lint;
+
 use crate::config::{CONSTANT_ENTRIES, WORD_LANES};
 use crate::fault::Direction;
 use crate::host::Host;
+use crate::lints::{UNWRITTEN_L2, UNWRITTEN_MAXIMUM, UNWRITTEN_SHAPE, UNWRITTEN_SLOT, UNWRITTEN_WEIGHTS};
 use crate::op::{Access, Banks, Cache, Device, Memcpy, Op, Values};
 use crate::program::Program;
 use crate::state::words_of;
@@ -57,13 +60,13 @@ pub enum Missing {
 
 impl Missing {
     /// Its kind, as findings have it.
-    pub const fn code(&self) -> &'static str {
+    pub const fn lint(&self) -> &'static Lint {
         match self {
-            Self::L2 { .. } => "unwritten-l2",
-            Self::Shape { .. } => "unwritten-shape",
-            Self::Maximum => "unwritten-maximum",
-            Self::Weights { .. } => "unwritten-weights",
-            Self::Slot { .. } => "unwritten-slot",
+            Self::L2 { .. } => UNWRITTEN_L2,
+            Self::Shape { .. } => UNWRITTEN_SHAPE,
+            Self::Maximum => UNWRITTEN_MAXIMUM,
+            Self::Weights { .. } => UNWRITTEN_WEIGHTS,
+            Self::Slot { .. } => UNWRITTEN_SLOT,
         }
     }
 }
@@ -96,13 +99,17 @@ pub fn unwritten(l2_words: u32, program: &Program, host: &Host) -> Vec<Unwritten
     host::follow(Written::new(l2_words, Some(program)), program, host)
 }
 
-/// What somebody fills before a program runs.
+/// What is known of L2 around a program that a person wrote: what somebody fills before it, and looks at behind it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filled {
     /// Values of L2.
     pub l2: Vec<Values>,
     /// Whether e_max is.
     pub maximum: bool,
+    /// Values of L2 that are looked at afterwards.
+    pub looked_at: Vec<Values>,
+    /// Whether nothing else is.
+    pub is_all: bool,
 }
 
 /// The same of instructions alone: what windows hold and which weights are bound is not known.

@@ -1,13 +1,14 @@
 //! [`Written`]: a program that a person wrote, in text or words.
 
 use npukit_asm::{Experiment, MemoryRange, StatementKind, Values};
-use npukit_target::{Bench, BenchOptions, Compiled, HandProgram, ProgramText, Remark, TargetError};
+use npukit_target::{Bench, BenchOptions, Compiled, HandProgram, Linted, ProgramText, TargetError};
 
 use super::program::PccxProgram;
 use crate::bench::OnBench;
-use crate::check::{Filled, hand_warnings};
+use crate::check::{Filled, hand_findings};
 use crate::config::{Config, WORD_LANES};
 use crate::host::{Host, HostStep};
+use crate::lints::LINTS;
 use crate::lower::Executable;
 use crate::op::{Op, Values as Words};
 use crate::program::Program;
@@ -25,9 +26,9 @@ pub(super) struct Written {
 impl Written {
     /// The same with what hardware would do otherwise among its warnings, each below its line.
     pub fn warned(mut self) -> Self {
-        let found = hand_warnings(&self.config, &self.ops, &waits(&self.text.experiment));
-        let remark = |(instruction, message)| self.text.remark(&Remark { instruction, message });
-        self.text.warnings = found.into_iter().map(remark).collect();
+        let experiment = &self.text.experiment;
+        let found = hand_findings(&self.config, &self.ops, &waits(experiment), &filled(experiment));
+        self.text = Linted::new(self.text, found, LINTS).warned(LINTS);
         self
     }
 }
@@ -67,7 +68,18 @@ pub(super) fn filled(experiment: &Experiment) -> Filled {
         let (range, values) = match &statement.kind {
             StatementKind::Data { range, values } => (range, Some(values)),
             StatementKind::Input { range, values, .. } => (range, values.as_ref()),
-            StatementKind::Output { .. } | StatementKind::Expect { .. } => continue,
+            StatementKind::Output { range, .. } | StatementKind::Expect { range, .. } => {
+                filled.is_all = true;
+                let values = if let StatementKind::Expect { values, .. } = &statement.kind {
+                    Some(values)
+                } else {
+                    None
+                };
+                if range.memory.eq_ignore_ascii_case("l2") {
+                    filled.looked_at.extend(words(range, values));
+                }
+                continue;
+            }
         };
         if range.memory.eq_ignore_ascii_case("l2") {
             filled.l2.extend(words(range, values));

@@ -6,8 +6,8 @@ use npukit_graph::decoder::DecoderModel;
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions,
-    HandProgram, HostSide, Instance, Problem, ProgramText, Reader, Step, Stepper, TargetError, artifact_stem,
-    bytes_of, instance_name, program_text,
+    HandProgram, HostSide, Instance, Lint, Linted, Problem, ProgramText, Reader, Step, Stepper, TargetError,
+    artifact_stem, bytes_of, instance_name, program_text,
 };
 
 use super::hand::{Written, filled, waits};
@@ -15,12 +15,13 @@ use super::program::PccxProgram;
 use super::stepper::stepper;
 use crate::area::area;
 use crate::artifact::{assembly, read_memh};
-use crate::check::{text_findings, warnings, word_findings};
+use crate::check::{text_findings, word_findings};
 use crate::codec::{Codec, INSTRUCTION_BYTES, decode_program};
 use crate::config::{Config, settable};
 use crate::generate::Decoder;
 use crate::host_cmd::Side;
 use crate::isa::isa;
+use crate::lints::LINTS;
 use crate::listing;
 use crate::lower::{self, Executable, Options, Weights, compile};
 use crate::op::Op;
@@ -66,6 +67,16 @@ impl PccxInstance {
             npukit_asm::assemble_with(&isa(&self.config), name, text, &bytes_of(files))
         };
         read.map_err(TargetError::text)
+    }
+
+    /// The words of a text, and what is wrong with it.
+    fn linted(&self, name: &str, text: &str, files: &dyn Reader) -> Result<(Vec<u8>, Linted), TargetError> {
+        let mut assembly = self.read_text(name, text, files)?;
+        let bytes = std::mem::take(&mut assembly.bytes);
+        let experiment = &assembly.experiment;
+        let found = text_findings(&self.config, &bytes, &waits(experiment), &filled(experiment));
+        let found = found.map_err(|error| TargetError::in_file(name, error))?;
+        Ok((bytes, Linted::new(assembly.into(), found, LINTS)))
     }
 
     /// The instructions of a text or of words, and where they stand.
@@ -163,9 +174,9 @@ impl Instance for PccxInstance {
     }
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
-        let Assembly { bytes, experiment, .. } = self.read_text(name, text, files)?;
-        let warnings = warnings(&self.config, &Codec::new(&self.config), &bytes, &waits(&experiment));
-        Ok(Assembled { instructions: bytes.len() / INSTRUCTION_BYTES, bytes, warnings })
+        let (bytes, linted) = self.linted(name, text, files)?;
+        let (instructions, warnings) = (bytes.len() / INSTRUCTION_BYTES, linted.warnings(LINTS));
+        Ok(Assembled { bytes, instructions, warnings })
     }
 
     fn hand_program(
@@ -200,10 +211,12 @@ impl Instance for PccxInstance {
         Ok(npukit_asm::format(text, &Style::COMMON))
     }
 
-    fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Vec<Finding>, TargetError> {
-        let Assembly { bytes, experiment, .. } = self.read_text(name, text, files)?;
-        let found = text_findings(&self.config, &bytes, &waits(&experiment), &filled(&experiment));
-        found.map_err(|error| TargetError::in_file(name, error))
+    fn lints(&self) -> &'static [&'static Lint] {
+        LINTS
+    }
+
+    fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Linted, TargetError> {
+        Ok(self.linted(name, text, files)?.1)
     }
 
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {

@@ -97,13 +97,15 @@ fn what_hardware_does_otherwise_is_said() {
                 cvo exp, src=0, dst=0, len=1, flags=recip_scale\nmemcpy host->host, shape=0\n\
                 gemm dst=0, src=0, size=0, shape=0, lanes=5";
     let warnings = instance("reference").assemble("test.s", text, &npukit_target::NoFiles).unwrap().warnings;
+    // The first line of each, without the code of the finding.
+    let told: Vec<&str> = warnings.iter().map(|warning| warning.split(" [").next().unwrap()).collect();
     assert_eq!(
-        warnings,
+        told,
         [
-            "instruction 0: GEMV asks for 5 lanes: there are 4",
-            "instruction 1: CVO takes 4096 elements: hardware takes 2048 at most, split it",
-            "instruction 2: recip_scale is for scale: exp ignores it",
-            "instruction 3: MEMCPY from host to host is refused by the machine",
+            "line 1: GEMV asks for 5 lanes: there are 4",
+            "line 2: CVO takes 4096 elements: hardware takes 2048 at most, split it",
+            "line 3: recip_scale is for scale: exp ignores it",
+            "line 4: MEMCPY from host to host is refused by the machine",
         ]
     );
 }

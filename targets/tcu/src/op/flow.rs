@@ -3,6 +3,8 @@
 //! Each instruction says it once, in [`Op::flow`](super::Op::flow); checks, hazards, estimator, clock, listing and
 //! reports go by it instead of by instruction.
 
+use std::ops::Range;
+
 use super::{SimdSub, Strided};
 use crate::fault::Memory;
 
@@ -60,6 +62,21 @@ impl Flow {
         if is_local { [target, source] } else { [source, target] }
     }
 
+    /// The first of its vectors that it writes to one of these addresses of `memory`.
+    pub fn writes(&self, memory: Memory, addresses: Range<u64>) -> Option<u64> {
+        let Strided { address, stride_log2 } = self.written(memory)?;
+        let ahead = addresses.start.saturating_sub(address);
+        let (k, distance) = match ahead {
+            0 => (0, 0),
+            _ => {
+                let step = 1u64.checked_shl(stride_log2)?;
+                let k = ahead.div_ceil(step);
+                (k, k.checked_mul(step)?)
+            }
+        };
+        (k < self.size && addresses.contains(&address.checked_add(distance)?)).then_some(k)
+    }
+
     /// What it needs to have been set: the source, and the target that it adds to.
     #[inline]
     pub fn reads(&self) -> impl Iterator<Item = Place> + use<> {
@@ -107,5 +124,30 @@ impl Memory {
             Self::Dram1 => Some(1),
             Self::Local | Self::Accumulators => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Judged by going through all vectors.
+    #[test]
+    fn what_is_written_is_found() {
+        let flow = |address, stride_log2, size| {
+            let target = Some(Memory::Dram0.at(Strided { address, stride_log2 }));
+            Flow { path: Path::Copy, size, source: None, target, adds: false }
+        };
+        for stride_log2 in 0..4 {
+            for (first, end) in [(0, 5), (3, 4), (9, 9), (10, 30), (21, 23)] {
+                let flow = flow(7, stride_log2, 3);
+                let expected = (0..3).find(|k| (first..end).contains(&(7 + (k << stride_log2))));
+                assert_eq!(flow.writes(Memory::Dram0, first..end), expected, "{stride_log2} {first}..{end}");
+                assert_eq!(flow.writes(Memory::Dram1, first..end), None);
+            }
+        }
+        assert_eq!(flow(7, 64, 1).writes(Memory::Dram0, 7..8), Some(0));
+        assert_eq!(flow(7, 64, u64::MAX).writes(Memory::Dram0, 8..u64::MAX), None);
+        assert_eq!(flow(u64::MAX - 1, 1, u64::MAX).writes(Memory::Dram0, u64::MAX - 1..u64::MAX), Some(0));
     }
 }

@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use npukit_asm::{Assembly, Style};
+use npukit_asm::Style;
 use npukit_graph::Graph;
 use npukit_isa::IsaSpec;
 use npukit_isa::program::At;
 use npukit_numeric::NumberFormat;
 use npukit_target::{
     Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, HostStepReport, Instance,
-    MemoryReport, Problem, ProgramText, Reader, Severity, Stage, Stepper, Stopped, Survey, TargetError,
-    artifact_stem, bytes_of, instance_name, program_text,
+    Lint, Linted, MemoryReport, Problem, ProgramText, Reader, Severity, Stage, Stepper, Stopped, Survey,
+    TargetError, artifact_stem, bytes_of, instance_name, program_text,
 };
 
 use super::hand::Written;
@@ -23,12 +23,14 @@ use crate::board;
 use crate::clock::ClockParams;
 use crate::codec::{DecodeErrors, decode_program, decode_program_lenient, encode_program};
 use crate::config::{Config, DataType, System, settable};
+use crate::dataflow::Around;
 use crate::isa::isa;
+use crate::lints::{LINTS, LOST_ADDITION, MOVED_WRITES};
 use crate::listing::listing;
 use crate::lower::{self, Effort, LowerError, Minimise, Order};
 use crate::op::Op;
 use crate::program::Usage;
-use crate::validate::{self, CUT_VALUE, LOST_ADDITION, MOVED_WRITES, validate_with};
+use crate::validate::{self, validate_around};
 
 /// An architecture with its name.
 pub(super) struct TcuInstance {
@@ -183,11 +185,8 @@ impl Instance for TcuInstance {
     }
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
-        let assembly = npukit_asm::assemble_with(&isa(&self.config), name, text, &bytes_of(files));
-        let assembly = assembly.map_err(TargetError::text)?;
-        let instructions = assembly.lines.len();
-        let warnings = self.warnings(&assembly)?;
-        Ok(Assembled { bytes: assembly.bytes, instructions, warnings })
+        let (bytes, linted) = self.linted(name, text, files)?;
+        Ok(Assembled { bytes, instructions: linted.text.places.len(), warnings: linted.warnings(LINTS) })
     }
 
     fn hand_program(
@@ -216,10 +215,18 @@ impl Instance for TcuInstance {
         Ok(npukit_asm::format(text, &Style::COMMON))
     }
 
+    fn lints(&self) -> &'static [&'static Lint] {
+        LINTS
+    }
+
+    fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Linted, TargetError> {
+        Ok(self.linted(name, text, files)?.1)
+    }
+
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
         let ops =
             decode_program_lenient(&self.config, bytes).map_err(|error| TargetError::in_file(name, error))?;
-        let problems = validate_with(&self.config, &ops, self.memory());
+        let problems = validate_around(&self.config, &ops, self.memory(), &Around::default());
         Ok(problems.into_iter().map(|problem| finding(problem, None)).collect())
     }
 
@@ -261,6 +268,18 @@ impl TcuInstance {
         Self { name, config, system, warnings: Vec::new() }
     }
 
+    /// The words of a program in assembly, and what is wrong with it.
+    fn linted(&self, name: &str, text: &str, files: &dyn Reader) -> Result<(Vec<u8>, Linted), TargetError> {
+        let assembly = npukit_asm::assemble_with(&isa(&self.config), name, text, &bytes_of(files));
+        let mut assembly = assembly.map_err(TargetError::text)?;
+        let bytes = std::mem::take(&mut assembly.bytes);
+        let ops = decode_program_lenient(&self.config, &bytes).map_err(TargetError::failed)?;
+        let around = Around::of_text(&self.config, &assembly.experiment);
+        let problems = validate_around(&self.config, &ops, self.memory(), &around);
+        let findings = problems.into_iter().map(|problem| finding(problem, None)).collect();
+        Ok((bytes, Linted::new(assembly.into(), findings, LINTS)))
+    }
+
     /// A program in assembly, with where its instructions stand and what there is to warn of.
     fn read_text(
         &self,
@@ -268,13 +287,11 @@ impl TcuInstance {
         text: &str,
         files: &dyn Reader,
     ) -> Result<(Vec<Op>, ProgramText), TargetError> {
-        let assembly = npukit_asm::assemble_with(&isa(&self.config), name, text, &bytes_of(files));
-        let assembly = assembly.map_err(TargetError::text)?;
-        let warnings = self.warnings(&assembly)?;
-        let ops = decode_program(&self.config, &assembly.bytes);
-        let text = ProgramText { warnings, ..assembly.into() };
+        let (bytes, linted) = self.linted(name, text, files)?;
+        let text = linted.warned(LINTS);
         // A text may spell out words that are no instructions.
-        Ok((ops.map_err(|errors| undecoded(errors, &text))?, text))
+        let ops = decode_program(&self.config, &bytes).map_err(|errors| undecoded(errors, &text))?;
+        Ok((ops, text))
     }
 
     fn options(&self, options: &CompileOptions) -> Result<lower::Options, TargetError> {
@@ -340,34 +357,21 @@ impl TcuInstance {
     fn memory(&self) -> ClockParams {
         board::memory(&self.config, &self.system, None)
     }
-
-    /// What the hardware does otherwise, below the line of the text that says so.
-    fn warnings(&self, assembly: &Assembly) -> Result<Vec<String>, TargetError> {
-        let ops = decode_program_lenient(&self.config, &assembly.bytes).map_err(TargetError::failed)?;
-        let problems = validate_with(&self.config, &ops, self.memory());
-        let told = problems.into_iter().filter(|problem| WARNED.contains(&problem.code));
-        let warning = |problem: validate::Problem| {
-            let place = assembly.lines.get(problem.instruction)?.place;
-            Some(assembly.sources.excerpt(place, &format!("{}; {}", problem.reason, problem.hint)))
-        };
-        Ok(told.filter_map(warning).collect())
-    }
 }
 
 /// Codes of what the hardware computes otherwise than the instructions say.
-pub(super) const HARDWARE_DIFFERS: [&str; 2] = [LOST_ADDITION, MOVED_WRITES];
-
-/// Codes of what it does otherwise, results apart.
-const WARNED: [&str; 3] = [LOST_ADDITION, MOVED_WRITES, CUT_VALUE];
+pub(super) const HARDWARE_DIFFERS: [&str; 2] = [LOST_ADDITION.code, MOVED_WRITES.code];
 
 /// A problem as `npu lint` says it.
 pub(super) fn finding(problem: validate::Problem, layer: Option<String>) -> Finding {
-    let validate::Problem { instruction, severity, code, reason, hint } = problem;
+    let validate::Problem { instruction, severity, lint, reason, hint } = problem;
     let severity = match severity {
         validate::Severity::Warning => Severity::Warning,
         validate::Severity::Error => Severity::Error,
     };
-    Finding { code, severity, instruction: Some(instruction), layer, message: format!("{reason}; {hint}") }
+    let mut finding = Finding::new(lint, severity, Some(instruction), format!("{reason}; {hint}"));
+    finding.layer = layer;
+    finding
 }
 
 /// The error of words in a text that are no instructions: the first with its line.

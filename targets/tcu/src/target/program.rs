@@ -3,6 +3,7 @@
 mod breakdown;
 mod export;
 mod field;
+mod image;
 mod meaning;
 mod settings;
 mod tensors;
@@ -17,8 +18,8 @@ use std::sync::OnceLock;
 use npukit_numeric::Tensor;
 use npukit_target::{
     ArtifactFile, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, Layer,
-    Meaning, MemoryReport, Pace, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions,
-    RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset,
+    Meaning, MemoryReport, Output, Pace, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords,
+    RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset, Writer,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -108,6 +109,14 @@ impl TcuProgram {
     fn system(&self) -> &System {
         // Default: nothing is known of it.
         self.program.system.as_ref().unwrap_or(&System::OPEN)
+    }
+
+    /// The instance that it is for.
+    fn instance(&self) -> TcuInstance {
+        let Program { config, .. } = &self.program;
+        let n = config.array_size;
+        let name = self.board.clone().unwrap_or_else(|| format!("{n}x{n}"));
+        TcuInstance { name, config: config.clone(), system: self.system().clone(), warnings: Vec::new() }
     }
 
     fn target(&self) -> String {
@@ -214,10 +223,7 @@ impl Compiled for TcuProgram {
         let Program { config, instructions, layers, .. } = &self.program;
         let bytes = encode_program(config, instructions).map_err(TargetError::failed)?;
         let layers = layers.iter().map(|layer| (layer.first, layer.name.clone())).collect();
-        let n = config.array_size;
-        let name = self.board.clone().unwrap_or_else(|| format!("{n}x{n}"));
-        let (config, system, warnings) = (config.clone(), self.system().clone(), Vec::new());
-        let instance = Box::new(TcuInstance { name, config, system, warnings });
+        let instance = Box::new(self.instance());
         Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, layers, ..ProgramPart::default() }] })
     }
 
@@ -283,6 +289,14 @@ impl Compiled for TcuProgram {
 
     fn memory_maps(&self, time: &TimeReport) -> Vec<MemoryMap> {
         self.maps(&time.moments())
+    }
+
+    fn read_image(&self, memory: &str, image: &[u8]) -> Result<Vec<Output>, TargetError> {
+        self.image(memory, image)
+    }
+
+    fn writer(&self, output: &str, element: usize) -> Option<Writer> {
+        self.last_writer(output, element)
     }
 
     fn to_model(&self, port: &str, sample: &Tensor) -> Option<Tensor> {

@@ -450,7 +450,7 @@ fn an_offset_moves_writes_that_are_queued() {
         let (count, problems) = moved(&ops);
         assert_eq!(count, 1, "{ops:?}");
         let [problem] = &problems[..] else { panic!("{problems:?}") };
-        assert_eq!((problem.code, problem.instruction), ("moved-writes", ops.len() - 1));
+        assert_eq!((problem.lint.code, problem.instruction), ("moved-writes", ops.len() - 1));
     }
     for ops in [
         vec![write(1, 3), read, offset(1)],
@@ -476,7 +476,7 @@ fn values_that_a_register_cuts_are_warned_of() {
         let op = |value| Op::Configure { register: register as u8, value };
         assert_eq!(validate(&config, &[op(largest)]), [], "{name}");
         let [problem] = &validate(&config, &[op(largest + 3)])[..] else { panic!("{name}") };
-        assert_eq!((problem.code, problem.severity), ("cut-value", Severity::Warning));
+        assert_eq!((problem.lint.code, problem.severity), ("cut-value", Severity::Warning));
         assert!(problem.reason.starts_with(name) && problem.reason.ends_with("it takes 0x2"), "{problem:?}");
         let mut machine = Machine::new(&config).unwrap();
         machine.step(&op(largest + 3)).unwrap();

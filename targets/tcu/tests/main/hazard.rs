@@ -116,7 +116,10 @@ fn the_smallest_program_gives_five() {
 fn validate_names_the_pattern() {
     let config = Config::preset("zcu104").unwrap();
     let [problem] = &validate(&config, &smallest())[..] else { panic!("one problem") };
-    assert_eq!((problem.instruction, problem.severity, problem.code), (3, Severity::Error, "lost-addition"));
+    assert_eq!(
+        (problem.instruction, problem.severity, problem.lint.code),
+        (3, Severity::Error, "lost-addition")
+    );
     assert_eq!(
         problem.reason,
         "the second addition reads acc[0x0] before the first has written it; the released hardware loses the \

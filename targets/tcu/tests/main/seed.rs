@@ -85,7 +85,7 @@ fn a_noop_that_moves_is_a_fault_of_the_released_hardware() {
     let run = |config: &Config| clock(config).run(&many).hang;
     assert_eq!(run(&released).unwrap().stuck, Some((0, StuckForm::NoOpMoves)));
     assert_eq!(run(&seed), None);
-    assert!(validate(&released, &moves).iter().all(|problem| problem.code == "fault"));
+    assert!(validate(&released, &moves).iter().all(|problem| problem.lint.code == "hanging-simd"));
     assert_eq!(validate(&seed, &moves), []);
 }
 
@@ -138,7 +138,7 @@ fn only_the_page_wants_a_wait_behind_a_write_of_the_alus() {
         let text = format!("simd out = zero, write acc[0]\n{between}datamove local[0] <- acc[0], 1\n");
         let config = config(name);
         let problems = validate(&config, &ops(&config, &text));
-        problems.into_iter().map(|problem| (problem.code, problem.instruction)).collect::<Vec<_>>()
+        problems.into_iter().map(|problem| (problem.lint.code, problem.instruction)).collect::<Vec<_>>()
     };
     assert_eq!(found("cmoda7", ""), []);
     assert_eq!(found("cmoda7+seed", ""), [("simd-wait", 1)]);

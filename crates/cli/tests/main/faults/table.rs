@@ -37,7 +37,7 @@ impl Row {
 }
 
 #[rustfmt::skip] // A table.
-pub const ROWS: [Row; 19] = [
+pub const ROWS: [Row; 20] = [
     Row { files: 1, step: 1, old: "host pccx commands a.host", new: "host pccx commands b.host", both: "-o out/c.bin",
           reads: "host pccx commands out/c.bin" },
     Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog --no-map",
@@ -52,6 +52,8 @@ pub const ROWS: [Row; 19] = [
           reads: "check out/m.onnx --target tcu" },
     Row { files: 1, step: 1, old: "eval d.onnx --input x.npy", new: "eval d.onnx --input y.npy", both: "-o out/e.npz",
           reads: "targets" },
+    Row { files: 1, step: 1, old: "trace d.onnx --input x.npy", new: "trace d.onnx --input x.npy --target tcu",
+          both: "-o out/t.npz", reads: "diff out/t.npz out/t.npz" },
     Row { files: 4, step: 1, old: "compile d.onnx", new: "compile d.onnx --rescale never --strategy local-vars",
           both: "--target tcu -o out", reads: "run out/d_onnx_pynqz1.tmodel --input x.npy" },
     Row { files: 10, step: 5, old: "compile d.onnx --test-vectors x.npy", new: "compile d.onnx --test-vectors y.npy",
@@ -75,5 +77,5 @@ pub const ROWS: [Row; 19] = [
           both: "--target tcu -o out/r.html --svg out", reads: "targets" },
     Row { files: 8, step: 4, old: "explore d.onnx --space a.toml", new: "explore d.onnx --space b.toml",
           both: "-o out/p.csv --svg out/p.svg --html out/p.html --best latency --write out", reads: "targets" },
-    Row { files: 24, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
+    Row { files: 26, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
 ];

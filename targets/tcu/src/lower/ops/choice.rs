@@ -1,10 +1,11 @@
 //! Where with a constant condition, and Trilu: elements of one operand or another, or zero.
 
+use npukit_graph::shape::indices;
 use npukit_graph::{NodeId, op};
 use npukit_numeric::TensorData;
 
 use super::binary::broadcast;
-use super::rearrange::{gather, indices};
+use super::rearrange::gather;
 use crate::lower::layers::{Builder, Lowered, Reject};
 
 /// Takes each element from the operand that the condition says.

@@ -1,7 +1,7 @@
 //! Pow: by a small integer, products of the value with itself; by another constant, a lookup.
 
-use npukit_graph::{Graph, NodeId, ValueId};
-use npukit_numeric::TensorData;
+use npukit_graph::NodeId;
+use npukit_graph::op::Pow;
 
 use super::activation::{formula, needs_register, on_grid};
 use super::lookup;
@@ -22,7 +22,8 @@ const MOST: usize = 8;
 pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
     needs_register(builder)?;
     let node = builder.graph.node(id);
-    let exponent = exponent(builder.graph, node.inputs[1])
+    let exponent = builder.graph.constant(node.inputs[1]).and_then(|tensor| Pow::shared_exponent(tensor));
+    let exponent = exponent
         .ok_or_else(|| needs_lookup("Pow by an exponent that is no constant, the same for all elements"))?;
     if chain.value != node.inputs[0]
         || builder.graph.shape(chain.value) != builder.graph.shape(node.outputs[0])
@@ -39,17 +40,4 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bo
         }
     }
     Ok(true)
-}
-
-/// The exponent that all elements share.
-fn exponent(graph: &Graph, value: ValueId) -> Option<f32> {
-    let tensor = graph.constant(value)?;
-    let all: Vec<f32> = match tensor.data() {
-        TensorData::F32(all) => all.clone(),
-        TensorData::I64(all) => all.iter().map(|&x| x as f32).collect(),
-        TensorData::I32(all) => all.iter().map(|&x| x as f32).collect(),
-        TensorData::Bool(_) => return None,
-    };
-    let (&first, others) = all.split_first()?;
-    others.iter().all(|&x| x == first).then_some(first)
 }

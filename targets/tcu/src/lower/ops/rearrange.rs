@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use npukit_graph::op::{self, PadMode};
+use npukit_graph::shape::indices;
 use npukit_graph::{NodeId, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
@@ -382,13 +383,4 @@ pub fn strides(shape: &[usize]) -> Vec<usize> {
         strides[axis - 1] = strides[axis] * shape[axis];
     }
     strides
-}
-
-/// The indices of element `element`, outermost axis first.
-pub fn indices(element: usize, shape: &[usize]) -> impl Iterator<Item = usize> + '_ {
-    let mut inner: usize = shape.iter().product();
-    shape.iter().map(move |&size| {
-        inner /= size.max(1);
-        element / inner.max(1) % size.max(1)
-    })
 }

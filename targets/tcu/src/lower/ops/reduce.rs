@@ -2,11 +2,12 @@
 
 use npukit_graph::NodeId;
 use npukit_graph::op::{self, ReduceKind};
+use npukit_graph::shape::indices;
 
 use super::activation::{formula, needs_register, on_grid};
 use super::matmul::{self, Product};
 use super::pool::{Absent, exceed_accumulators, may_take_windows, reduce_in_memory, scaling};
-use super::rearrange::{gather, indices, strides};
+use super::rearrange::{gather, strides};
 use super::unary::needs_lookup;
 use super::{loaded, natural_view};
 use crate::lower::hir::{ChannelOperand, Operand, Step, Term, Windows};

@@ -4,8 +4,8 @@ mod culprit;
 mod images;
 mod references;
 
-use npukit_graph::Op;
-use npukit_graph::field::{FieldTensor, Operand, apply};
+use npukit_graph::field::{FieldTensor, Images, Operand, apply};
+use npukit_graph::{Graph, Op};
 use npukit_numeric::Element;
 use npukit_target::{Culprit, FieldProgram, FieldValues, Reference, TargetError};
 
@@ -96,12 +96,12 @@ fn unfit(told: String) -> TargetError {
 }
 
 impl FieldProgram for TcuField<'_> {
-    fn images(&self) -> &dyn npukit_graph::field::Images {
+    fn images(&self) -> &dyn Images {
         &self.images
     }
 
-    fn references(&self, graph: &npukit_graph::Graph) -> Result<Vec<Reference>, TargetError> {
-        Ok(references::of(graph, &self.owner.program.config))
+    fn references<'b>(&'b self, graph: &'b Graph) -> Box<dyn Iterator<Item = Reference> + 'b> {
+        Box::new(references::of(graph, &self.owner.program.config))
     }
 
     fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError> {

@@ -5,10 +5,11 @@ use npukit_target::{Finding, Meaning, Phase, TargetError};
 use super::TcuProgram;
 use crate::board;
 use crate::clock::ClockParams;
+use crate::dataflow::Around;
 use crate::hazard::{Judged, LostWrite, MovedWrites, judge, lost, moved_writes};
 use crate::program::Program;
 use crate::target::instance::{HARDWARE_DIFFERS, finding};
-use crate::validate::validate_with;
+use crate::validate::validate_around;
 
 impl TcuProgram {
     /// The memory of the board the program is for.
@@ -23,12 +24,19 @@ impl TcuProgram {
             let layer = self.program.layers.get(*owners.get(instruction)?)?;
             Some(layer.name.clone())
         };
-        let problems = validate_with(&self.program.config, &self.program.instructions, self.board_memory());
+        let Program { config, instructions, .. } = &self.program;
+        let problems = validate_around(config, instructions, self.board_memory(), &self.around());
         problems
             .into_iter()
             .map(|problem| (layer(problem.instruction), problem))
             .map(|(l, p)| finding(p, l))
             .collect()
+    }
+
+    /// What is known beside its instructions. A program without outputs is a person's, who may look at any memory.
+    fn around(&self) -> Around {
+        let Program { outputs, load_consts_to_local, .. } = &self.program;
+        if outputs.is_empty() { Around::default() } else { Around::of_compiled(*load_consts_to_local) }
     }
 
     /// The writes that are lost when the program is run with this meaning.

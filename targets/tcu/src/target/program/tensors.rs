@@ -57,19 +57,29 @@ impl TcuProgram {
 
     /// An output in the model's shape (as vectors when the artifact does not say), host steps applied.
     pub(super) fn output(&self, binding: &Binding, finished: &RunOutcome) -> Result<Output, TargetError> {
-        let vectors = finished.output(binding).map_err(TargetError::failed)?;
+        self.output_of(binding, finished.output(binding).map_err(TargetError::failed)?)
+    }
+
+    /// The same, of its raw vectors.
+    pub(super) fn output_of(&self, binding: &Binding, vectors: Vec<i32>) -> Result<Output, TargetError> {
+        let mut output = self.raw_output(binding, vectors)?;
+        for step in self.program.host_steps.iter().filter(|step| step.output == binding.name) {
+            output.values = step.op.apply(&output.values).map_err(TargetError::failed)?;
+        }
+        Ok(output)
+    }
+
+    /// The same without host steps.
+    pub(super) fn raw_output(&self, binding: &Binding, vectors: Vec<i32>) -> Result<Output, TargetError> {
         let raw = match &binding.layout {
             Some(layout) => layout.unpack(&vectors, self.lanes()).unwrap_or(vectors),
             None => vectors,
         };
         let shape = self.port(binding).shape;
         let values = raw.iter().map(|&raw| self.format().raw_to_f32(raw)).collect();
-        let mut values = Tensor::from_f32(shape, values).map_err(|values| {
+        let values = Tensor::from_f32(shape, values).map_err(|values| {
             TargetError::failed(format!("output `{}` has {} values", binding.name, values.len()))
         })?;
-        for step in self.program.host_steps.iter().filter(|step| step.output == binding.name) {
-            values = step.op.apply(&values).map_err(TargetError::failed)?;
-        }
         Ok(Output { name: binding.name.clone(), values, raw })
     }
 

@@ -1,16 +1,142 @@
 //! Which instruction a wrong output comes from: [`find`].
+//!
+//! The wrong scalar is followed back: where what an instruction reads for it is no value of the graph either, the search
+//! goes on there. The first instruction whose operands are all values of the graph is what went wrong.
+
+use std::collections::HashMap;
 
 use npukit_numeric::Element;
 use npukit_target::{Culprit, FieldValues, TargetError};
 
 use super::TcuField;
+use crate::fault::Memory;
+use crate::modular::Modular;
+use crate::op::{Flow, Op, Path};
+use crate::program::Program;
+use crate::state::State;
 
+/// A scalar of a memory, before instruction `before`.
+#[derive(Clone, Copy, Debug)]
+struct Scalar {
+    memory: Memory,
+    address: u64,
+    lane: usize,
+    before: usize,
+}
+
+/// The lanes that are no values of the graph, of the vectors that instructions read: by instruction, and which of its
+/// vectors.
+type Strangers = HashMap<(usize, u64), Vec<usize>>;
+
+/// The instruction that wrote what became element `wrong` of an output; none for an output without a layout.
 pub(super) fn find(
-    _field: &TcuField<'_>,
-    _inputs: &FieldValues,
-    _seed: u64,
-    _wrong: (&str, usize),
-    _is_known: &dyn Fn(Element) -> bool,
+    field: &TcuField<'_>,
+    inputs: &FieldValues,
+    seed: u64,
+    (output, element): (&str, usize),
+    is_known: &dyn Fn(Element) -> bool,
 ) -> Result<Option<Culprit>, TargetError> {
-    Ok(None)
+    let program = &field.owner.program;
+    let binding = program.outputs.iter().find(|binding| binding.name == output);
+    let Some((address, lane)) = binding.and_then(|binding| binding.place(element, field.owner.lanes()))
+    else {
+        return Ok(None);
+    };
+    let mut strangers = Strangers::new();
+    let mut run = field.start(inputs, seed)?;
+    run.finish(|state, i| note(state, i, &program.instructions[i], is_known, &mut strangers))
+        .map_err(TargetError::failed)?;
+    let before = program.instructions.len();
+    let search = Search { program, strangers: &strangers };
+    let (scalar, writer) = search.origin(Scalar { memory: Memory::Dram0, address, lane, before });
+    let mut vector = vec![Element::ZERO; field.owner.lanes()];
+    let mut run = field.start(inputs, seed)?;
+    run.finish(|state, i| {
+        if Some(i) == writer.map(|writer| writer + 1) {
+            state.read(scalar.memory, scalar.address, &mut vector);
+        }
+    })
+    .map_err(TargetError::failed)?;
+    if writer.is_none_or(|writer| writer + 1 == before) {
+        run.state.read(scalar.memory, scalar.address, &mut vector);
+    }
+    let layers = program.layer_of_each();
+    let layer = writer.and_then(|writer| program.layers.get(layers[writer]));
+    Ok(Some(Culprit {
+        instruction: writer,
+        layer: layer.map(|layer| layer.name.clone()),
+        memory: scalar.memory.to_string(),
+        address: scalar.address,
+        lane: scalar.lane as u64,
+        value: vector[scalar.lane],
+    }))
+}
+
+/// Takes down the vectors that an instruction is about to read and that hold something else than values of the graph.
+fn note(
+    state: &State<Modular>,
+    index: usize,
+    op: &Op,
+    is_known: &dyn Fn(Element) -> bool,
+    strangers: &mut Strangers,
+) {
+    let flow = op.flow();
+    let Some(source) = flow.source.filter(|source| source.memory != Memory::Dram1) else { return };
+    let mut vector = vec![Element::ZERO; state.lanes];
+    for k in 0..flow.size {
+        state.read(source.memory, source.run.at(k), &mut vector);
+        let lanes: Vec<usize> = (0..state.lanes).filter(|&lane| !is_known(vector[lane])).collect();
+        if !lanes.is_empty() {
+            strangers.insert((index, k), lanes);
+        }
+    }
+}
+
+/// The program, and what it reads that is not right.
+struct Search<'a> {
+    program: &'a Program,
+    strangers: &'a Strangers,
+}
+
+impl Search<'_> {
+    /// The first wrong scalar on the way to `scalar`, and the instruction that wrote it; none where nobody has.
+    fn origin(&self, mut scalar: Scalar) -> (Scalar, Option<usize>) {
+        loop {
+            let Some((writer, k, flow)) = self.writer(scalar, scalar.before) else { return (scalar, None) };
+            let earlier = self.contributors(scalar, (writer, k, flow));
+            let wrong = earlier.into_iter().rev().find_map(|(index, k, flow)| {
+                let (source, lanes) = (flow.source?, self.strangers.get(&(index, k))?);
+                let lane = match flow.path {
+                    Path::Array => lanes.first(),
+                    // Lanes stay lanes.
+                    _ => lanes.iter().find(|&&lane| lane == scalar.lane),
+                };
+                Some(Scalar { memory: source.memory, address: source.run.at(k), lane: *lane?, before: index })
+            });
+            match wrong {
+                Some(next) => scalar = next,
+                None => return (scalar, Some(writer)),
+            }
+        }
+    }
+
+    /// The last instruction before `before` that writes the vector, and which of its vectors that is.
+    fn writer(&self, scalar: Scalar, before: usize) -> Option<(usize, u64, Flow)> {
+        (0..before).rev().find_map(|index| {
+            let flow = self.program.instructions[index].flow();
+            Some((index, flow.writes(scalar.memory, scalar.address..scalar.address + 1)?, flow))
+        })
+    }
+
+    /// The writer, and those that it adds to.
+    fn contributors(&self, scalar: Scalar, last: (usize, u64, Flow)) -> Vec<(usize, u64, Flow)> {
+        let mut found = vec![last];
+        while let Some(&(index, _, flow)) = found.last()
+            && flow.adds
+            && let Some(earlier) = self.writer(scalar, index)
+        {
+            found.push(earlier);
+        }
+        found
+    }
 }

@@ -6,6 +6,7 @@ use npukit_graph::op::{Reduce, ReduceKind};
 use npukit_numeric::{Element, NumberFormat};
 
 use crate::lower::{converted, mean_factors};
+use crate::modular::image;
 
 /// Constants as the compiler converts them.
 pub(super) struct ConvertedImages {
@@ -14,13 +15,7 @@ pub(super) struct ConvertedImages {
 
 impl Images for ConvertedImages {
     fn constant(&self, value: f32) -> Option<Element> {
-        match self.format {
-            NumberFormat::Fixed(fixed) => {
-                let (raw, _) = converted(self.format, value);
-                Some(Element::from_fixed(raw.into(), fixed.binary_point as i32))
-            }
-            NumberFormat::Float32 => Element::from_f32(value),
-        }
+        image(self.format, converted(self.format, value).0)
     }
 
     /// A mean over channels has two factors.

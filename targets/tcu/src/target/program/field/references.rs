@@ -9,14 +9,14 @@ use crate::config::{Config, DataType};
 use crate::lower::{Order, prepare};
 
 /// One for each order of the bias.
-pub(super) fn of(graph: &Graph, config: &Config) -> Vec<Reference> {
+pub(super) fn of(graph: &Graph, config: &Config) -> impl Iterator<Item = Reference> {
     let exact = Config { data_type: DataType::Float32, ..config.clone() };
     let orders = [("bias first", Order::Default), ("bias as upstream's compiler has it", Order::Upstream)];
-    let reference = |(name, order): (&str, Order)| {
+    let reference = move |(name, order): (&str, Order)| {
         let [graph, unrounded] = [config, &exact].map(|config| prepared(graph, config, order));
         Reference { order: name.to_owned(), graph, unrounded }
     };
-    orders.map(reference).into()
+    orders.into_iter().map(reference)
 }
 
 fn prepared(graph: &Graph, config: &Config, order: Order) -> Graph {

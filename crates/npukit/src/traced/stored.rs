@@ -1,0 +1,103 @@
+//! [`Stored`]: arrays by tensor name that somebody has kept: an `.npz`, or what an image of a memory holds.
+
+use npukit_numeric::npy::{member_names, read_npy, read_npz};
+use npukit_target::{Compiled, Output, Reader};
+
+use super::{Held, Line, TensorKind};
+use crate::error::Error;
+
+/// Arrays over all samples.
+pub(crate) struct Stored {
+    arrays: Vec<(String, Held)>,
+    pub(super) lines: Vec<Line>,
+}
+
+/// What names in an archive of `npu run --dump` begin with that are the machine's.
+const MACHINE: &str = "machine/";
+
+impl Stored {
+    /// The arrays of an `.npz`; of what `npu run --dump` wrote, those of the machine.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Read`] and [`Error::Array`].
+    pub fn archive(path: &str, reader: &dyn Reader) -> Result<Self, Error> {
+        let mut arrays = read_npz(path, &reader.read(path)?)?;
+        if arrays.iter().any(|(name, _)| name.starts_with(MACHINE)) {
+            let machine =
+                |(name, tensor): (String, _)| Some((name.strip_prefix(MACHINE)?.to_owned(), tensor));
+            arrays = arrays.into_iter().filter_map(machine).collect();
+        }
+        let held = |(name, tensor)| (name, Held { tensor, raw: Vec::new() });
+        Ok(Self::new(arrays.into_iter().map(held).collect()))
+    }
+
+    /// The array of the tensor `name` in the `.npy` at `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Read`] and [`Error::Array`].
+    pub fn array(name: &str, path: &str, reader: &dyn Reader) -> Result<Self, Error> {
+        let tensor = read_npy(path, &reader.read(path)?)?;
+        Ok(Self::new(vec![(name.to_owned(), Held { tensor, raw: Vec::new() })]))
+    }
+
+    /// What the image of `memory` in the file at `path` holds of a program's inputs and outputs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Read`]; [`Error::Target`] for a memory or a size that is not the program's.
+    pub fn image(
+        memory: &str,
+        path: &str,
+        compiled: &dyn Compiled,
+        reader: &dyn Reader,
+    ) -> Result<Self, Error> {
+        let outputs = compiled.read_image(memory, &reader.read(path)?)?;
+        let held = |Output { name, values, raw }| (name, Held { tensor: values, raw });
+        Ok(Self::new(outputs.into_iter().map(held).collect()))
+    }
+
+    fn new(arrays: Vec<(String, Held)>) -> Self {
+        let line = |(name, held): &(String, Held)| Line {
+            name: name.clone(),
+            shape: held.tensor.shape().to_vec(),
+            axes: None,
+            layer: None,
+            kind: TensorKind::Value,
+        };
+        let lines = arrays.iter().map(line).collect();
+        Self { arrays, lines }
+    }
+
+    /// The array of that name.
+    pub fn get(&self, name: &str) -> Option<&Held> {
+        self.arrays.iter().find(|(other, _)| other == name).map(|(_, held)| held)
+    }
+}
+
+/// Which of the names in an archive stands for the tensor `name`: itself, what archives make of it, or what drivers do,
+/// which write `_` for `/`.
+pub(crate) fn named<'a>(name: &str, mut stored: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let member = member_names([name]).pop();
+    let by_driver = name.replace('/', "_");
+    let forms = [Some(name), member.as_deref(), Some(by_driver.as_str())];
+    forms.into_iter().flatten().find_map(|form| stored.clone().find(|other| *other == form)).or_else(|| {
+        // Archives of other programs may have no leading `_` for a leading `/`.
+        let bare = name.trim_start_matches('/');
+        stored.find(|other| *other == bare)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_every_form() {
+        let stored = ["a/b", "__/y", "c_d", "_/e"];
+        let found = |name| named(name, stored.into_iter());
+        assert_eq!((found("a/b"), found("../y"), found("c/d")), (Some("a/b"), Some("__/y"), Some("c_d")));
+        assert_eq!((found("/e"), found("x")), (Some("_/e"), None));
+    }
+}

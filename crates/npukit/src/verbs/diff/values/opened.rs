@@ -1,0 +1,296 @@
+//! [`Opened`]: the two sides, and the tensors that both have.
+
+use std::collections::{BTreeMap, HashSet};
+
+use npukit_numeric::TensorData;
+use npukit_target::Writer;
+
+use super::{Request, SideReport, sides};
+use crate::Context;
+use crate::error::Error;
+use crate::traced::machine::{Instructions, Layers, Machine};
+use crate::traced::open::Named;
+use crate::traced::stored::named;
+use crate::traced::{Held, Line, Side, TensorKind, Values};
+
+/// A side with what it is.
+pub(super) struct OpenedSide {
+    pub side: Side,
+    pub report: SideReport,
+    /// The model that it is made of, where it says so.
+    pub model: Option<String>,
+}
+
+/// A tensor that both sides have.
+pub(super) struct Pair {
+    /// As the side has it that knows more.
+    pub line: Line,
+    /// What each side calls it.
+    pub names: [String; 2],
+    /// Whether the machine's integers are compared.
+    pub is_in_integers: bool,
+    /// Of an input: how far rounding can take the two sides from each other, where the number format has steps.
+    pub limit: Option<f64>,
+    /// What the integers of a side that has kept them are multiplied by to be real values.
+    scale: Option<f64>,
+}
+
+/// Both sides.
+pub(super) struct Opened {
+    pub sides: [OpenedSide; 2],
+    pub pairs: Vec<Pair>,
+    /// Tensors of each side that the other does not have.
+    pub only: [Vec<String>; 2],
+    pub samples: usize,
+    pub notes: Vec<String>,
+    pub instructions: BTreeMap<String, Instructions>,
+}
+
+/// Names that a message tells, at most.
+const TOLD: usize = 8;
+
+impl Opened {
+    /// # Errors
+    ///
+    /// Those of [`diff_values`](super::diff_values).
+    pub fn new(request: &Request, context: Context<'_>) -> Result<Self, Error> {
+        let parsed = [&request.before, &request.after].map(|text| {
+            let reason = "it is neither a report nor something that has values".to_owned();
+            Named::parse(text).ok_or_else(|| Error::NotComparable { given: text.clone(), reason })
+        });
+        let [before, after] = parsed;
+        let (sides, mut notes) = sides::open(request, &[before?, after?], context)?;
+        notes.dedup();
+        let samples = samples(&sides)?;
+        let instructions = instructions(&sides);
+        let (pairs, only) = aligned(&sides);
+        let mut opened = Self { sides, pairs, only, samples, notes, instructions };
+        if opened.pairs.is_empty() {
+            return Err(opened.nothing_in_common());
+        }
+        opened.scale_integers()?;
+        opened.limit_inputs();
+        Ok(opened)
+    }
+
+    /// The program that a side is.
+    pub fn machine(&self, place: usize) -> Option<&Machine> {
+        match &self.sides[place].side {
+            Side::Machine(machine) => Some(machine),
+            Side::Float(_) | Side::Stored(_) => None,
+        }
+    }
+
+    /// What is known of its layers.
+    pub fn layers(&self, place: usize) -> Option<&Layers> {
+        self.machine(place)?.layers.as_ref()
+    }
+
+    fn is_stored(&self, place: usize) -> bool {
+        matches!(self.sides[place].side, Side::Stored(_))
+    }
+
+    /// Whether any difference is one too many: what was kept is to be what the other side has.
+    pub fn is_exact(&self) -> bool {
+        self.is_stored(0) || self.is_stored(1)
+    }
+
+    /// Whether no side is of another model than the other.
+    pub fn is_of_one_model(&self) -> bool {
+        match [&self.sides[0].model, &self.sides[1].model] {
+            [Some(before), Some(after)] => before == after,
+            _ => true,
+        }
+    }
+
+    /// The elements of a pair for a sample.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherTensors`] where the sides have not as many.
+    pub fn reals(&self, pair: &Pair, values: &[Values; 2], index: usize) -> Result<[Vec<f64>; 2], Error> {
+        let of = |place: usize| {
+            let found = match &self.sides[place].side {
+                Side::Stored(stored) => stored.get(&pair.names[place]),
+                Side::Float(_) | Side::Machine(_) => values[place].shown.get(&pair.names[place]),
+            };
+            let missing = || self.other(format!("`{}` has no values", pair.names[place]));
+            Ok::<_, Error>(self.reals_of(pair, place, found.ok_or_else(missing)?))
+        };
+        let [before, after] = [of(0)?, of(1)?];
+        let sizes = [before.len(), after.len()];
+        let parts = [self.cut(0, before, index), self.cut(1, after, index)];
+        if parts[0].len() != parts[1].len() {
+            return Err(self.misfit(pair, sizes));
+        }
+        Ok(parts)
+    }
+
+    /// All that a side has of a pair.
+    fn reals_of(&self, pair: &Pair, place: usize, held: &Held) -> Vec<f64> {
+        match (self.is_stored(place), pair.scale) {
+            (false, _) if pair.is_in_integers => held.raw.iter().map(|&raw| raw.into()).collect(),
+            (true, Some(factor)) if !held.tensor.element().is_float() => {
+                held.tensor.reals().into_iter().map(|value| value * factor).collect()
+            }
+            _ => held.tensor.reals(),
+        }
+    }
+
+    /// Of what was kept over all samples, those of one; all of it where the sizes do not go together.
+    fn cut(&self, place: usize, reals: Vec<f64>, index: usize) -> Vec<f64> {
+        let whole = reals.len().checked_div(self.samples).filter(|each| each * self.samples == reals.len());
+        match whole.filter(|_| self.is_stored(place)) {
+            Some(each) => reals[index * each..(index + 1) * each].to_vec(),
+            None => reals,
+        }
+    }
+
+    fn misfit(&self, pair: &Pair, [before, after]: [usize; 2]) -> Error {
+        let Line { name, shape, .. } = &pair.line;
+        let sides = [(0, before), (1, after)].map(|(place, size)| match self.is_stored(place) {
+            true => format!("{size} elements"),
+            false => format!("{size} for each of {} samples", self.samples),
+        });
+        let [before, after] = sides;
+        self.other(format!(
+            "`{name}` of shape {shape:?} has {before} on the first side and {after} on the second"
+        ))
+    }
+
+    fn other(&self, reason: String) -> Error {
+        let [before, after] = self.sides.each_ref().map(|side| side.report.name.clone());
+        Error::OtherTensors { before, after, reason }
+    }
+
+    fn nothing_in_common(&self) -> Error {
+        let list = |side: &OpenedSide| {
+            let lines = side.side.lines();
+            let names = lines.iter().take(TOLD).map(|line| format!("`{}`", line.name)).collect::<Vec<_>>();
+            format!("{}{}", names.join(", "), if lines.len() > TOLD { ", .." } else { "" })
+        };
+        self.other(format!("the first has {}, the second {}", list(&self.sides[0]), list(&self.sides[1])))
+    }
+
+    /// Finds out how whole numbers that were kept become real values, from the other side's first sample.
+    fn scale_integers(&mut self) -> Result<(), Error> {
+        let Self { sides, pairs, notes, samples, .. } = self;
+        for place in [0, 1] {
+            let (Side::Stored(stored), Side::Machine(_)) = (&sides[place].side, &sides[1 - place].side)
+            else {
+                continue;
+            };
+            let is_whole =
+                |name: &str| stored.get(name).is_some_and(|held| !held.tensor.element().is_float());
+            let mut whole: Vec<&mut Pair> =
+                pairs.iter_mut().filter(|pair| is_whole(&pair.names[place])).collect();
+            if whole.is_empty() || *samples == 0 {
+                continue;
+            }
+            let values = sides[1 - place].side.values(0, &HashSet::new())?;
+            for pair in &mut whole {
+                let held = values.shown.get(&pair.names[1 - place]);
+                let Some(held) = held.filter(|held| !held.raw.is_empty()) else { continue };
+                pair.scale = scale(held);
+                if pair.scale.is_none() && held.tensor.element().is_float() {
+                    pair.is_in_integers = true;
+                    notes.push(format!("`{}` is compared as the machine's integers", pair.line.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says how far rounding can take inputs: half a step for each side that rounds; one that was kept as its program does.
+    fn limit_inputs(&mut self) {
+        let step = |place: usize| self.machine(place).and_then(Machine::step);
+        let of = |place: usize| match &self.sides[place].side {
+            Side::Float(_) => Some(0.0),
+            Side::Machine(_) => step(place),
+            Side::Stored(_) => step(1 - place),
+        };
+        let limit = of(0).zip(of(1)).map(|(before, after)| (before + after) / 2.0);
+        let inputs = self.pairs.iter_mut().filter(|pair| pair.line.kind == TensorKind::Input);
+        inputs.for_each(|pair| pair.limit = limit.filter(|limit| *limit > 0.0 && !pair.is_in_integers));
+    }
+
+    /// The instruction that writes an element of a pair last: by the second side, else by the first.
+    pub fn writer(&self, pair: &Pair, element: usize) -> Option<Writer> {
+        [1, 0].into_iter().find_map(|place| self.machine(place)?.writer(&pair.names[place], element))
+    }
+}
+
+impl Pair {
+    /// Of a line of the leading side and what the other side knows of the tensor.
+    fn new(line: &Line, other: &Line, names: [String; 2]) -> Self {
+        let mut line = line.clone();
+        line.layer = line.layer.or_else(|| other.layer.clone());
+        line.axes = line.axes.or_else(|| other.axes.clone().filter(|_| other.shape == line.shape));
+        Self { line, names, is_in_integers: false, limit: None, scale: None }
+    }
+}
+
+/// The tensors that both sides have, and the names of those that one has alone.
+fn aligned(sides: &[OpenedSide; 2]) -> (Vec<Pair>, [Vec<String>; 2]) {
+    // The side that knows layers says their order, of two the second; then one that computes.
+    let rank = |side: &OpenedSide| match &side.side {
+        Side::Machine(machine) => 2 + usize::from(machine.layers.is_some()),
+        Side::Float(_) => 1,
+        Side::Stored(_) => 0,
+    };
+    let leading = usize::from(rank(&sides[1]) >= rank(&sides[0]));
+    let (ours, theirs) = (sides[leading].side.lines(), sides[1 - leading].side.lines());
+    fn names(lines: &[Line]) -> impl Iterator<Item = &str> + Clone {
+        lines.iter().map(|line| line.name.as_str())
+    }
+    let (mut pairs, mut only): (Vec<Pair>, [Vec<String>; 2]) = Default::default();
+    for line in ours {
+        let is_ours = |other: &&str| named(other, names(ours)) == Some(line.name.as_str());
+        // Either side may have the model's name, and the other what an archive makes of it.
+        let found = named(&line.name, names(theirs)).or_else(|| names(theirs).find(is_ours));
+        let found = found.and_then(|name| theirs.iter().find(|other| other.name == name));
+        let Some(other) = found else {
+            only[leading].push(line.name.clone());
+            continue;
+        };
+        let mut both = [line.name.clone(), line.name.clone()];
+        both[1 - leading] = other.name.clone();
+        pairs.push(Pair::new(line, other, both));
+    }
+    let is_paired = |line: &&Line| pairs.iter().any(|pair| pair.names[1 - leading] == line.name);
+    only[1 - leading] = theirs.iter().filter(|line| !is_paired(line)).map(|line| line.name.clone()).collect();
+    (pairs, only)
+}
+
+/// What every integer is multiplied by to be its real value; none where that is not one number.
+fn scale(held: &Held) -> Option<f64> {
+    if !matches!(held.tensor.data(), TensorData::F32(_)) {
+        return None;
+    }
+    let reals = held.tensor.reals();
+    let both = || reals.iter().zip(&held.raw);
+    let factor = both().find(|(_, raw)| **raw != 0).map(|(real, &raw)| real / f64::from(raw))?;
+    both().all(|(real, &raw)| f64::from(raw) * factor == *real).then_some(factor)
+}
+
+/// Samples of the sides that compute; of two that were kept, all is one.
+fn samples(sides: &[OpenedSide; 2]) -> Result<usize, Error> {
+    match sides.each_ref().map(|side| side.side.samples()) {
+        [Some(before), Some(after)] if before != after => Err(Error::OtherTensors {
+            before: sides[0].report.name.clone(),
+            after: sides[1].report.name.clone(),
+            reason: format!("the inputs are {before} samples of the first side and {after} of the second"),
+        }),
+        [before, after] => Ok(before.or(after).unwrap_or(1)), // Default: all that was kept.
+    }
+}
+
+/// The instructions of each layer, of the side that knows them; of two the second.
+fn instructions(sides: &[OpenedSide; 2]) -> BTreeMap<String, Instructions> {
+    let of = |side: &OpenedSide| match &side.side {
+        Side::Machine(machine) => Some(machine.instructions()),
+        Side::Float(_) | Side::Stored(_) => None,
+    };
+    // Default: two sides without instructions tell none.
+    sides.iter().rev().find_map(of).unwrap_or_default()
+}

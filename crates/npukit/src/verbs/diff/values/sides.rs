@@ -1,0 +1,153 @@
+//! [`open`]: both sides, of which one may take names and shapes from the other.
+
+use super::opened::OpenedSide;
+use super::{Request, SideReport};
+use crate::Context;
+use crate::error::Error;
+use crate::program::Program;
+use crate::source::Source;
+use crate::traced::float::Float;
+use crate::traced::machine::Machine;
+use crate::traced::open::{self, Named};
+use crate::traced::stored::Stored;
+use crate::traced::{Given, Side};
+
+/// A side, and what there is to say of it.
+type Found = (Side, Vec<String>);
+
+/// Both sides, and what there is to say of them.
+///
+/// # Errors
+///
+/// Those of [`diff_values`](super::diff_values).
+pub(super) fn open(
+    request: &Request,
+    named: &[Named; 2],
+    context: Context<'_>,
+) -> Result<([OpenedSide; 2], Vec<String>), Error> {
+    let opening = Opening { request, named, context };
+    // Programs first: others take names and shapes from them.
+    let [before, after] = [opening.program(0)?, opening.program(1)?];
+    let (before, after) = match (before, after) {
+        (Some(before), Some(after)) => (before, after),
+        (Some(before), None) => {
+            let after = opening.other(1, Some(&before.0))?;
+            (before, after)
+        }
+        (None, Some(after)) => (opening.other(0, Some(&after.0))?, after),
+        (None, None) => (opening.other(0, None)?, opening.other(1, None)?),
+    };
+    let notes = before.1.into_iter().chain(after.1).collect();
+    Ok(([opening.opened(0, before.0), opening.opened(1, after.0)], notes))
+}
+
+struct Opening<'a> {
+    request: &'a Request,
+    named: &'a [Named; 2],
+    context: Context<'a>,
+}
+
+impl Opening<'_> {
+    fn given(&self) -> Given<'_> {
+        Given { inputs: &self.request.inputs, preprocess: &self.request.preprocess }
+    }
+
+    fn opened(&self, place: usize, side: Side) -> OpenedSide {
+        let target = match &side {
+            Side::Machine(machine) => Some(machine.compiled().report().target),
+            Side::Float(_) | Side::Stored(_) => None,
+        };
+        let name = [&self.request.before, &self.request.after][place].clone();
+        let report = SideReport { name, kind: self.named[place].kind().to_owned(), target };
+        OpenedSide { side, report, model: self.model_of(place) }
+    }
+
+    /// The model of a side; of an artifact the one that is named, or that of the other side.
+    fn model_of(&self, place: usize) -> Option<String> {
+        let model = match &self.named[place] {
+            Named::Artifact(_) => self.request.model.as_deref().or_else(|| self.named[1 - place].model()),
+            named => named.model(),
+        };
+        model.map(str::to_owned)
+    }
+
+    /// How a model is read and lowered.
+    fn source(&self, model: &str, target: Option<&str>) -> Source {
+        let target = target.map(str::to_owned);
+        Source { path: model.to_owned(), target, ..self.request.source.clone() }
+    }
+
+    /// A compiled model or an artifact, if a side is one.
+    fn program(&self, place: usize) -> Result<Option<Found>, Error> {
+        let (given, context) = (self.given(), self.context);
+        let found = match &self.named[place] {
+            Named::Compiled { model, target } => {
+                open::machine(&self.source(model, Some(target)), given, context)?
+            }
+            Named::Artifact(path) => match self.model_of(place) {
+                Some(model) => open::artifact(path, &self.source(&model, None), given, context)?,
+                None => open::machine(&Source::artifact(path), given, context)?,
+            },
+            Named::Model(_) | Named::Archive(_) | Named::Array { .. } | Named::Image { .. } => {
+                return Ok(None);
+            }
+        };
+        Ok(Some((Side::Machine(found.0), found.1)))
+    }
+
+    /// A side that is no program, beside another that may be one.
+    fn other(&self, place: usize, beside: Option<&Side>) -> Result<Found, Error> {
+        let machine = match beside {
+            Some(Side::Machine(machine)) => Some(&**machine),
+            _ => None,
+        };
+        let reader = self.context.reader;
+        match &self.named[place] {
+            Named::Image { memory, path } => {
+                let side = match machine {
+                    Some(machine) => Stored::image(memory, path, machine.compiled(), reader)?,
+                    None => Stored::image(memory, path, self.of_memory(place)?.compiled(), reader)?,
+                };
+                Ok((Side::Stored(side), Vec::new()))
+            }
+            Named::Archive(path) => Ok((Side::Stored(Stored::archive(path, reader)?), Vec::new())),
+            Named::Array { name, path } => Ok((Side::Stored(Stored::array(name, path, reader)?), Vec::new())),
+            Named::Model(path) => self.float(path, 1 - place, machine),
+            // Programs are made before.
+            Named::Compiled { .. } | Named::Artifact(_) => {
+                Err(self.without_values(place, "it has no values"))
+            }
+        }
+    }
+
+    /// A model in float: of a program that is compiled from it, the graph that has every value its layers end in.
+    fn float(&self, path: &str, beside: usize, machine: Option<&Machine>) -> Result<Found, Error> {
+        let is_its = self.model_of(beside).as_deref() == Some(path);
+        match machine.filter(|_| is_its).and_then(|machine| Some((machine, machine.layers.as_ref()?))) {
+            Some((machine, layers)) => {
+                let float =
+                    Float::beside(layers.graph(), &layers.shown, &machine.model_samples, machine.lines());
+                Ok((Side::Float(Box::new(float)), Vec::new()))
+            }
+            None => open::float(&self.source(path, None), self.given(), true, self.context),
+        }
+    }
+
+    /// The program whose memory an image is that stands beside none.
+    fn of_memory(&self, place: usize) -> Result<Program, Error> {
+        let told = "nothing says whose memory it is: `--program` names the artifact, or MODEL@TARGET";
+        let Some(program) = &self.request.program else { return Err(self.without_values(place, told)) };
+        match Named::parse(program) {
+            Some(Named::Artifact(path)) => Source::artifact(path).program(self.context),
+            Some(Named::Compiled { model, target }) => {
+                self.source(&model, Some(&target)).program_for(&self.request.inputs, self.context)
+            }
+            _ => Err(self.without_values(place, told)),
+        }
+    }
+
+    fn without_values(&self, place: usize, reason: &str) -> Error {
+        let given = [&self.request.before, &self.request.after][place].clone();
+        Error::NotComparable { given, reason: reason.to_owned() }
+    }
+}

@@ -1,0 +1,270 @@
+//! `npu trace`: every tensor of a run as arrays by name, of a model in float or of a program on the machine.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::Write;
+use std::time::Instant;
+
+use npukit_numeric::Tensor;
+use npukit_numeric::npy::{NpzWriter, member_names};
+use npukit_target::Phase;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::Context;
+use crate::error::Error;
+use crate::inputs::{InputFile, Preprocess};
+use crate::source::Source;
+use crate::traced::{Given, Line, Side, TensorKind, open};
+
+/// What to trace, on what.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// A model, in float where no target is named, or an artifact.
+    pub source: Source,
+    /// Of an artifact: the model that it was compiled from, which says what its layers end in.
+    pub model: Option<String>,
+    /// Its inputs.
+    pub inputs: Vec<InputFile>,
+    /// What is done to their values.
+    pub preprocess: Preprocess,
+    /// Evaluates a model that takes far more time or memory than its size suggests, too.
+    pub unlimited: bool,
+}
+
+/// What was traced.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct Report {
+    /// The model, or the artifact.
+    pub source: String,
+    /// Target and instance; none in float.
+    pub target: Option<String>,
+    /// Samples that the arrays have along their first axis.
+    pub samples: usize,
+    /// The arrays, in the order of layers.
+    pub tensors: Vec<TracedTensor>,
+    /// How often all samples were computed, so that no more values are held at a time than fit into 256 MiB.
+    pub passes: usize,
+    /// What was taken for granted.
+    pub notes: Vec<String>,
+    /// Of everything.
+    pub seconds: f64,
+}
+
+/// An array of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct TracedTensor {
+    /// Name in the model.
+    pub name: String,
+    /// Name in the `.npz`, where that is another: no path leaves the folder that the archive is unpacked in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
+    /// Shape of all samples, which follow each other along the first axis.
+    pub shape: Vec<usize>,
+    /// The layer of the program that ends in it.
+    pub layer: Option<String>,
+    /// What it is to the network.
+    pub kind: TensorKind,
+}
+
+/// Most bytes of values that are held at a time, but for those of a single sample on each core.
+const HELD: usize = 256 << 20;
+
+/// Writes an `.npz` of every tensor to `out`, real values in the model's scale.
+///
+/// # Errors
+///
+/// Those of [`run`](super::run::run) for a program and of [`eval`](super::eval::eval) for a model in float;
+/// [`Error::NotLike`] for a model from which the artifact does not come; [`Error::Write`] for what `out` refuses.
+pub fn trace(request: &Request, out: &mut dyn Write, context: Context<'_>) -> Result<Report, Error> {
+    let start = Instant::now();
+    let (side, notes) = opened(request, context)?;
+    // Default: what computes nothing has no samples.
+    let samples = side.samples().unwrap_or_default();
+    let members = member_names(side.lines().iter().map(|line| line.name.as_str()));
+    let mut archive = NpzWriter::new(out);
+    let groups = groups(side.lines(), samples);
+    let phase = Phase::counting("trace", samples.saturating_mul(groups.len()));
+    let mut first = 0;
+    for group in &groups {
+        let lines = &side.lines()[first..first + group];
+        write_group(&side, lines, &members[first..first + group], samples, &phase, &mut archive)?;
+        first += group;
+    }
+    archive.finish().map_err(Error::Write)?;
+    let tensor = |(line, member): (&Line, String)| TracedTensor {
+        name: line.name.clone(),
+        member: Some(member).filter(|member| *member != line.name),
+        shape: over_samples(&line.shape, samples),
+        layer: line.layer.clone(),
+        kind: line.kind,
+    };
+    Ok(Report {
+        source: request.source.path.clone(),
+        target: match &side {
+            Side::Machine(machine) => Some(machine.compiled().report().target),
+            Side::Float(_) | Side::Stored(_) => None,
+        },
+        samples,
+        tensors: side.lines().iter().zip(members).map(tensor).collect(),
+        passes: groups.len(),
+        notes,
+        seconds: start.elapsed().as_secs_f64(),
+    })
+}
+
+/// What has the values.
+fn opened(request: &Request, context: Context<'_>) -> Result<(Side, Vec<String>), Error> {
+    let given = Given { inputs: &request.inputs, preprocess: &request.preprocess };
+    let source = &request.source;
+    let is_artifact = source.is_artifact();
+    let machine = match &request.model {
+        Some(_) if !is_artifact => return Err(Error::NeedlessLike { path: source.path.clone() }),
+        Some(_) if source.target.is_some() => {
+            return Err(Error::NeedlessTarget { path: source.path.clone() });
+        }
+        Some(model) => {
+            let of_model = Source { path: model.clone(), ..source.clone() };
+            open::artifact(&source.path, &of_model, given, context)?
+        }
+        None if is_artifact || source.target.is_some() => open::machine(source, given, context)?,
+        None if !source.options.is_empty() || source.calibration != Default::default() => {
+            return Err(Error::NoTarget);
+        }
+        None => return open::float(source, given, request.unlimited, context),
+    };
+    let (machine, notes) = machine;
+    Ok((Side::Machine(machine), notes))
+}
+
+/// How many tensors in their order are held at a time: as many as fit, or one.
+fn groups(lines: &[Line], samples: usize) -> Vec<usize> {
+    let mut groups: Vec<usize> = Vec::new();
+    let mut left = 0;
+    for line in lines {
+        let bytes = line.bytes().saturating_mul(samples);
+        match groups.last_mut() {
+            Some(last) if bytes <= left => {
+                *last += 1;
+                left -= bytes;
+            }
+            _ => {
+                groups.push(1);
+                left = HELD.saturating_sub(bytes);
+            }
+        }
+    }
+    groups
+}
+
+/// Computes all samples and writes these tensors of them; of a single one each sample as it comes.
+fn write_group(
+    side: &Side,
+    lines: &[Line],
+    members: &[String],
+    samples: usize,
+    phase: &Phase,
+    archive: &mut NpzWriter<&mut dyn Write>,
+) -> Result<(), Error> {
+    let wanted: HashSet<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+    let one = |index: usize| {
+        let mut values = side.values(index, &wanted)?.shown;
+        phase.advance();
+        let take = |line: &Line| {
+            let missing = || not_written(&line.name, "it has no values".to_owned());
+            values.remove(&line.name).map(|held| held.tensor).ok_or_else(missing)
+        };
+        lines.iter().map(take).collect::<Result<Vec<Tensor>, Error>>()
+    };
+    let (mut held, mut has_begun) = (BTreeMap::<usize, Vec<Tensor>>::new(), false);
+    for chunk in (0..samples).collect::<Vec<_>>().chunks(rayon::current_num_threads().max(1)) {
+        let computed = chunk.par_iter().map(|&index| one(index)).collect::<Result<Vec<_>, Error>>()?;
+        for tensors in computed {
+            if let ([line], [member], [tensor]) = (lines, members, &tensors[..]) {
+                if !has_begun {
+                    begin(archive, member, line, tensor, samples)?;
+                    has_begun = true;
+                }
+                append(archive, line, tensor)?;
+                continue;
+            }
+            for (place, tensor) in tensors.into_iter().enumerate() {
+                held.entry(place).or_default().push(tensor);
+            }
+        }
+    }
+    for ((line, member), tensors) in lines.iter().zip(members).zip(held.into_values()) {
+        if let Some(first) = tensors.first() {
+            begin(archive, member, line, first, samples)?;
+        }
+        tensors.iter().try_for_each(|tensor| append(archive, line, tensor))?;
+    }
+    Ok(())
+}
+
+fn begin(
+    archive: &mut NpzWriter<&mut dyn Write>,
+    member: &str,
+    line: &Line,
+    first: &Tensor,
+    samples: usize,
+) -> Result<(), Error> {
+    if first.shape() != line.shape {
+        return Err(not_written(
+            &line.name,
+            format!("it has shape {:?} instead of {:?}", first.shape(), line.shape),
+        ));
+    }
+    archive.begin(member, &over_samples(&line.shape, samples), first.element()).map_err(Error::Write)
+}
+
+fn append(archive: &mut NpzWriter<&mut dyn Write>, line: &Line, tensor: &Tensor) -> Result<(), Error> {
+    if tensor.shape() != line.shape {
+        return Err(not_written(
+            &line.name,
+            format!("it has shape {:?} instead of {:?}", tensor.shape(), line.shape),
+        ));
+    }
+    archive.append(tensor).map_err(Error::Write)
+}
+
+fn not_written(name: &str, reason: String) -> Error {
+    Error::Output { name: name.to_owned(), reason }
+}
+
+/// The shape of so many samples along the first axis.
+fn over_samples(shape: &[usize], samples: usize) -> Vec<usize> {
+    let mut shape = shape.to_vec();
+    match shape.first_mut() {
+        _ if samples == 1 => {}
+        Some(first) => *first = first.saturating_mul(samples),
+        None => shape.push(samples),
+    }
+    shape
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(elements: usize) -> Line {
+        let shape = vec![elements];
+        Line { name: elements.to_string(), shape, axes: None, layer: None, kind: TensorKind::Value }
+    }
+
+    #[test]
+    fn tensors_are_held_as_far_as_they_fit() {
+        let quarter = HELD / 32;
+        let lines = [quarter, quarter, quarter * 3, quarter * 9, 1, quarter * 4].map(line);
+        assert_eq!(groups(&lines, 1), [2, 1, 1, 1, 1]);
+        assert_eq!(groups(&lines[..2], 4), [1, 1]);
+        assert_eq!(groups(&[], 4), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn samples_follow_each_other_along_the_first_axis() {
+        assert_eq!((over_samples(&[1, 3], 5), over_samples(&[], 2)), (vec![5, 3], vec![2]));
+        assert_eq!(over_samples(&[], 1), [] as [usize; 0]);
+    }
+}

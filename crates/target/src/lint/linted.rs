@@ -1,0 +1,195 @@
+//! [`Linted`]: what is wrong with a program in text, without what the text allows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use npukit_asm::Place;
+use npukit_base::suggestion;
+
+use super::allow::{Allow, Lines, allows};
+use super::{Finding, Lint, Severity};
+use crate::hand::ProgramText;
+
+mod table {
+    crate::lints! {
+        UNKNOWN_LINT = "unknown-lint", asm [Warning]: "a comment allows a finding that does not exist";
+            "A comment such as `; npu: allow lost-addition` keeps the linter from telling that finding of the instruction \
+             in its line, or in the next line when it stands alone. Here the code behind `allow` is not one of the target, \
+             or the comment is no `allow` at all, so that it does nothing. `npu lint --explain CODE` proposes the nearest \
+             codes; correct the comment or take it away.";
+        UNUSED_ALLOW = "unused-allow", asm [Warning]: "a comment allows what is not found";
+            "A comment such as `; npu: allow lost-addition` stands at an instruction of which the linter does not find that. \
+             The program was changed, or the comment stands in the wrong line: it would hide a mistake that is made there \
+             later. Take it away. A comment in a macro counts for each of its uses, and is used when one of them needs it.";
+    }
+}
+
+use table::{UNKNOWN_LINT, UNUSED_ALLOW};
+
+/// Kinds of findings about the comments that allow others, for texts of all targets.
+pub static LINTS_OF_TEXTS: &[&Lint] = table::LINTS;
+
+/// Warnings about one program that are told; more are counted only.
+const MAX_WARNINGS: usize = 50;
+
+/// What is wrong with a program in text.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Linted {
+    /// The program's text, and where its instructions stand.
+    pub text: ProgramText,
+    /// In the order of its instructions, with their lines and without what the text allows.
+    pub findings: Vec<Finding>,
+    /// Where each of them stands; none for what has no place.
+    pub places: Vec<Option<Place>>,
+}
+
+impl Linted {
+    /// Of what is wrong with a text, what it does not allow, and what is wrong with what it allows. `lints` are the kinds
+    /// of findings of its target.
+    pub fn new(text: ProgramText, findings: Vec<Finding>, lints: &[&Lint]) -> Self {
+        let (allows, lines) = (allows(&text.sources), Lines::of(&text.sources));
+        let (findings, used) = Self::allowed(&text, &lines, findings, &allows);
+        let mut all = Self::placed(text, &lines, findings);
+        all.complain(&lines, &allows, &used, lints);
+        all
+    }
+
+    /// Of what is wrong with words, what the text does not allow that they come from. Words say less than their text, so
+    /// that nothing is known of what is allowed in vain.
+    pub fn of_words(text: ProgramText, findings: Vec<Finding>) -> Self {
+        let lines = Lines::of(&text.sources);
+        let (findings, _) = Self::allowed(&text, &lines, findings, &allows(&text.sources));
+        Self::placed(text, &lines, findings)
+    }
+
+    /// The findings that are left, and which of `allows` take any away.
+    fn allowed(
+        text: &ProgramText,
+        lines: &Lines,
+        findings: Vec<Finding>,
+        allows: &[Allow],
+    ) -> (Vec<Finding>, BTreeSet<usize>) {
+        let mut used = BTreeSet::new();
+        if allows.is_empty() {
+            return (findings, used);
+        }
+        let at = by_line(allows);
+        let mut is_left = |finding: &Finding| {
+            let of_code = |index: &usize| {
+                allows.get(*index).is_some_and(|allow| allow.code.as_deref() == Ok(finding.code))
+            };
+            let by: Vec<usize> = match finding.place(text) {
+                // The instructions of a schedule come from no line: what its text allows counts for all of them.
+                None if text.places.is_empty() => (0..allows.len()).filter(of_code).collect(),
+                None => at.get(&None).into_iter().flatten().copied().filter(of_code).collect(),
+                Some(place) => {
+                    let around = lines.around(place).filter_map(|line| at.get(&Some(line)));
+                    around.flatten().copied().filter(of_code).collect()
+                }
+            };
+            used.extend(&by);
+            by.is_empty()
+        };
+        let left = findings.into_iter().filter(|finding| is_left(finding)).collect();
+        (left, used)
+    }
+
+    fn placed(text: ProgramText, lines: &Lines, mut findings: Vec<Finding>) -> Self {
+        let places: Vec<Option<Place>> = findings.iter().map(|finding| finding.place(&text)).collect();
+        for (finding, place) in findings.iter_mut().zip(&places) {
+            finding.line = place.map(|place| lines.line(place.source(), place.span.start) + 1);
+        }
+        Self { text, findings, places }
+    }
+
+    /// Adds what is wrong with the comments that allow something.
+    fn complain(&mut self, lines: &Lines, allows: &[Allow], used: &BTreeSet<usize>, lints: &[&Lint]) {
+        let complaints = self.complaints(allows, used, lints);
+        if complaints.is_empty() {
+            return;
+        }
+        let sources = &self.text.sources;
+        let mut instructions = BTreeMap::new();
+        for (index, place) in self.text.places.iter().enumerate() {
+            lines.around(*place).for_each(|line| _ = instructions.entry(line).or_insert(index));
+        }
+        let placed = |(allow, finding): (&Allow, Finding)| {
+            let place = sources.place(allow.source, allow.span, None)?;
+            let instruction = allow.line.and_then(|line| instructions.get(&(allow.source, line)).copied());
+            let line = Some(lines.line(allow.source, allow.span.start) + 1);
+            Some((Finding { instruction, line, ..finding }, Some(place)))
+        };
+        let complaints: Vec<_> = complaints.into_iter().filter_map(placed).collect();
+        let found = std::mem::take(&mut self.findings).into_iter().zip(std::mem::take(&mut self.places));
+        let mut all: Vec<(Finding, Option<Place>)> = found.chain(complaints).collect();
+        all.sort_by_key(|(finding, _)| finding.instruction.unwrap_or(usize::MAX)); // Default: what has no place is last.
+        (self.findings, self.places) = all.into_iter().unzip();
+    }
+
+    /// What is wrong with these comments. A text that is included twice is one text: there a comment is used when it is
+    /// anywhere.
+    fn complaints<'a>(
+        &self,
+        allows: &'a [Allow],
+        used: &BTreeSet<usize>,
+        lints: &[&Lint],
+    ) -> Vec<(&'a Allow, Finding)> {
+        let names: Vec<&str> = self.text.sources.texts().map(|(name, _)| name).collect();
+        let key = |allow: &Allow| (names.get(allow.source).copied(), allow.span.start, allow.code.clone());
+        let mut done: BTreeSet<_> = used.iter().filter_map(|&index| allows.get(index)).map(key).collect();
+        let is_new = |allow: &&Allow| done.insert(key(allow));
+        allows.iter().filter(is_new).map(|allow| (allow, complaint(allow, lints))).collect()
+    }
+
+    /// What `npu asm` tells of it: what hardware would not do as written, each below its line, the first 50.
+    pub fn warnings(&self, lints: &[&Lint]) -> Vec<String> {
+        let is_told = |finding: &Finding| {
+            let mut kinds = lints.iter().chain(LINTS_OF_TEXTS);
+            kinds.any(|lint| lint.code == finding.code && lint.is_told_by_asm)
+        };
+        let told = self.findings.iter().zip(&self.places).filter(|(finding, _)| is_told(finding));
+        let mut told: Vec<String> = told.map(|(finding, place)| self.sentence(finding, *place)).collect();
+        if let more @ 1.. = told.len().saturating_sub(MAX_WARNINGS) {
+            told.truncate(MAX_WARNINGS);
+            told.push(format!("and {more} more: `npu lint` lists them"));
+        }
+        told
+    }
+
+    fn sentence(&self, Finding { code, instruction, message, .. }: &Finding, place: Option<Place>) -> String {
+        match (place, instruction) {
+            (Some(place), _) => self.text.sources.excerpt(place, &format!("{message} [{code}]")),
+            (None, Some(index)) => format!("instruction {index}: {message} [{code}]"),
+            (None, None) => format!("{message} [{code}]"),
+        }
+    }
+
+    /// The text, with what `npu asm` tells among its warnings.
+    #[must_use]
+    pub fn warned(self, lints: &[&Lint]) -> ProgramText {
+        let warnings = self.warnings(lints);
+        ProgramText { warnings, ..self.text }
+    }
+}
+
+/// Which of these comments are about which line of which text.
+fn by_line(allows: &[Allow]) -> BTreeMap<Option<(usize, usize)>, Vec<usize>> {
+    let mut at: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (index, allow) in allows.iter().enumerate() {
+        at.entry(allow.line.map(|line| (allow.source, line))).or_default().push(index);
+    }
+    at
+}
+
+/// What is wrong with a comment that takes nothing away.
+fn complaint(allow: &Allow, lints: &[&Lint]) -> Finding {
+    let codes = || lints.iter().map(|lint| lint.code);
+    let (lint, message) = match &allow.code {
+        Err(reason) => (UNKNOWN_LINT, reason.clone()),
+        Ok(code) if codes().any(|known| known == code) => {
+            (UNUSED_ALLOW, format!("`{code}` is allowed here and not found: take the comment away"))
+        }
+        Ok(code) => (UNKNOWN_LINT, format!("no finding is called `{code}`{}", suggestion(code, codes()))),
+    };
+    Finding::new(lint, Severity::Warning, None, message)
+}

@@ -1,0 +1,142 @@
+//! [`Writers`]: who has written the places of a memory on the chip, and whether anybody has read what they wrote.
+
+use std::collections::BTreeMap;
+
+/// The places of a memory that only instructions reach, followed instruction by instruction.
+#[derive(Clone, Debug, Default)]
+pub struct Writers {
+    /// Of each place up to the last one that was written.
+    places: Vec<Last>,
+    /// By instruction of which nobody has read anything: how many places still hold what it wrote.
+    unread: BTreeMap<usize, u64>,
+    overwritten: Vec<Overwritten>,
+}
+
+/// Who wrote a place last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Last {
+    #[default]
+    Nobody,
+    /// Who is no instruction.
+    Outside,
+    Instruction(usize),
+}
+
+/// An instruction of which everything is overwritten that it wrote, and nothing was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overwritten {
+    /// The instruction.
+    pub writer: usize,
+    /// The one that wrote over the last of it.
+    pub by: usize,
+}
+
+impl Writers {
+    /// Somebody outside writes `count` places from `first` on, where `depth` is how many there are.
+    pub fn fill(&mut self, first: u64, count: u64, depth: u64) {
+        let end = first.saturating_add(count).min(depth);
+        (first..end).for_each(|place| _ = self.replace(place, Last::Outside));
+    }
+
+    /// A place is read: whether anybody has written it.
+    pub fn read(&mut self, place: u64) -> bool {
+        match self.last(place) {
+            Last::Nobody => false,
+            Last::Outside => true,
+            Last::Instruction(writer) => {
+                self.unread.remove(&writer);
+                true
+            }
+        }
+    }
+
+    /// An instruction writes places. What they were read as before is no matter.
+    pub fn write(&mut self, by: usize, places: impl Iterator<Item = u64>) {
+        let mut left = 0;
+        for place in places {
+            left += 1;
+            if let Last::Instruction(writer) = self.replace(place, Last::Instruction(by)) {
+                // A place twice in one run.
+                if writer == by {
+                    left -= 1;
+                } else {
+                    self.lose(writer, by);
+                }
+            }
+        }
+        if left > 0 {
+            self.unread.insert(by, left);
+        }
+    }
+
+    /// What an instruction writes counts as read.
+    pub fn forgive(&mut self, by: usize) {
+        self.unread.remove(&by);
+    }
+
+    /// A place of a writer is overwritten.
+    fn lose(&mut self, writer: usize, by: usize) {
+        let Some(left) = self.unread.get_mut(&writer) else { return };
+        *left -= 1;
+        if *left == 0 {
+            self.unread.remove(&writer);
+            self.overwritten.push(Overwritten { writer, by });
+        }
+    }
+
+    fn last(&self, place: u64) -> Last {
+        let last = usize::try_from(place).ok().and_then(|place| self.places.get(place));
+        // Default: nobody has written a place beyond the last one that was written.
+        last.copied().unwrap_or_default()
+    }
+
+    fn replace(&mut self, place: u64, by: Last) -> Last {
+        let Ok(place) = usize::try_from(place) else { return Last::Nobody };
+        if place >= self.places.len() {
+            self.places.resize(place + 1, Last::Nobody);
+        }
+        self.places.get_mut(place).map_or(Last::Nobody, |last| std::mem::replace(last, by))
+    }
+
+    /// The instructions whose results were overwritten unread.
+    pub fn overwritten(&self) -> &[Overwritten] {
+        &self.overwritten
+    }
+
+    /// The instructions whose results nobody has read so far, and that are still there.
+    pub fn unread(&self) -> impl Iterator<Item = usize> {
+        self.unread.keys().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_overwritten_or_left() {
+        let mut writers = Writers::default();
+        writers.fill(0, 2, 8);
+        assert!(writers.read(1) && !writers.read(2) && !writers.read(1 << 60));
+        writers.write(0, 0..4);
+        writers.write(1, [2, 3, 3].into_iter());
+        assert_eq!(writers.overwritten(), []);
+        writers.write(2, 0..2);
+        assert_eq!(writers.overwritten(), [Overwritten { writer: 0, by: 2 }]);
+        assert!(writers.read(3));
+        writers.write(3, 2..4);
+        assert_eq!(writers.overwritten().len(), 1, "1 was read");
+        assert_eq!(writers.unread().collect::<Vec<_>>(), [2, 3]);
+        writers.forgive(3);
+        writers.write(4, 2..4);
+        assert_eq!(writers.overwritten().len(), 1);
+    }
+
+    #[test]
+    fn an_instruction_that_writes_a_place_twice_wrote_it_once() {
+        let mut writers = Writers::default();
+        writers.write(0, [5, 5].into_iter());
+        writers.write(1, [5].into_iter());
+        assert_eq!(writers.overwritten(), [Overwritten { writer: 0, by: 1 }]);
+    }
+}

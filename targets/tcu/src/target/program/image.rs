@@ -1,0 +1,80 @@
+//! What a board's memory holds after a run, and which instruction wrote it.
+
+use npukit_target::{Instance, Output, TargetError, Writer};
+
+use super::TcuProgram;
+use crate::artifact::{raw_from_bytes, raw_to_bytes};
+use crate::codec::encode_program;
+use crate::configuration::Register;
+use crate::fault::Memory;
+use crate::op::Op;
+use crate::program::{Binding, Piece};
+use crate::run::RunError;
+
+/// The memory that drivers share with the unit, as `npu run --mem` calls it.
+const DRAM0: &str = "dram0";
+
+impl TcuProgram {
+    /// The outputs in an image of DRAM0, and the inputs that the program leaves as they were written.
+    pub(super) fn image(&self, memory: &str, image: &[u8]) -> Result<Vec<Output>, TargetError> {
+        if !memory.eq_ignore_ascii_case(DRAM0) {
+            let reason = format!("inputs and outputs of this target lie in `{DRAM0}`");
+            return Err(TargetError::option("memory", memory, reason));
+        }
+        let kept = self.program.inputs.iter().filter(|binding| !self.is_overwritten(binding));
+        let read = |(binding, is_input): (&Binding, bool)| {
+            let vectors = self.vectors_of(binding, image).map_err(TargetError::failed)?;
+            if is_input { self.raw_output(binding, vectors) } else { self.output_of(binding, vectors) }
+        };
+        let inputs = kept.map(|binding| (binding, true));
+        inputs.chain(self.program.outputs.iter().map(|binding| (binding, false))).map(read).collect()
+    }
+
+    /// The raw vectors of an input or output.
+    fn vectors_of(&self, binding: &Binding, image: &[u8]) -> Result<Vec<i32>, RunError> {
+        let data_type = self.program.config.data_type;
+        let bytes = (raw_to_bytes(data_type, &[0]).len() * self.lanes()) as u64;
+        let mut raw = Vec::new();
+        for &Piece { base, size } in &binding.pieces {
+            let end = base.saturating_add(size).saturating_mul(bytes);
+            let range = usize::try_from(base.saturating_mul(bytes)).ok().zip(usize::try_from(end).ok());
+            let part = range.and_then(|(start, end)| image.get(start..end));
+            // Whole vectors are whole scalars.
+            let part = part.and_then(|part| raw_from_bytes(data_type, part).ok());
+            let short = || RunError::Image { name: binding.name.clone(), actual: image.len(), expected: end };
+            raw.extend(part.ok_or_else(short)?);
+        }
+        Ok(raw)
+    }
+
+    /// Whether an instruction writes where the input lies.
+    fn is_overwritten(&self, binding: &Binding) -> bool {
+        binding.pieces.iter().any(|&Piece { base, size }| {
+            let vectors = base..base.saturating_add(size);
+            self.program
+                .instructions
+                .iter()
+                .any(|op| op.flow().writes(Memory::Dram0, vectors.clone()).is_some())
+        })
+    }
+
+    /// The instruction that writes an element of an output last, in the model's order of elements.
+    ///
+    /// None for an output that the host has steps to do on, and where the program moves DRAM0.
+    pub(super) fn last_writer(&self, output: &str, element: usize) -> Option<Writer> {
+        let binding = self.program.outputs.iter().find(|binding| binding.name == output)?;
+        let moves = |op: &Op| matches!(op, Op::Configure { register, .. } if *register == Register::Dram0Offset as u8);
+        let instructions = &self.program.instructions;
+        if self.program.host_steps.iter().any(|step| step.output == output) || instructions.iter().any(moves)
+        {
+            return None;
+        }
+        let (vector, _) = binding.place(element, self.lanes())?;
+        let writes = |op: &Op| op.flow().writes(Memory::Dram0, vector..vector.saturating_add(1)).is_some();
+        let instruction = instructions.iter().rposition(writes)?;
+        let words = encode_program(&self.program.config, &instructions[instruction..=instruction]).ok()?;
+        let instance = self.instance();
+        let text = instance.disassemble(&words, instance.listings().first()?).ok()?.text;
+        Some(Writer { instruction, text: text.trim().to_owned() })
+    }
+}
