@@ -5,7 +5,7 @@
 //! points are the same one but with a probability of at most their degree over 2^61.
 //!
 //! What is not a polynomial is a function of elements that keeps laws by which compilers rearrange it. [`Element::relu`] and
-//! what is made of it (maxima, minima, magnitudes) never hide an argument. [`Element::order`] is a total order that negation
+//! what is made of it (maxima, minima, magnitudes) never hide an argument, and keep powers of two. [`Element::order`] is a total order that negation
 //! turns around, for comparisons; signs stay the same under multiplication by powers of two. [`Element::hashed`] is a
 //! function that nothing is known of but its arguments.
 
@@ -142,12 +142,25 @@ impl Element {
     /// What stands for `max(x, 0)`: the element times a factor that nothing is known of but that those of an element and
     /// its negative are 1 together. So `relu(x) - relu(-x)` is `x`, as for numbers.
     ///
-    /// It is not 0, as numbers are below 0: what is multiplied by it later would not be seen.
+    /// The factor of an element is that of its multiples by powers of two, so that a machine may hold values in any unit.
+    /// The result is not 0, as numbers are below 0: what is multiplied by it later would not be seen.
     #[must_use]
     pub fn relu(self) -> Self {
-        let negative = -self;
+        let own = self.without_powers_of_two();
+        let negative = -own;
         let factor = |element: Self| Self::hashed(RELU, [element]);
-        if self.0 <= negative.0 { self * factor(self) } else { self * (Self::ONE - factor(negative)) }
+        if own.0 <= negative.0 { self * factor(own) } else { self * (Self::ONE - factor(negative)) }
+    }
+
+    /// The same for all multiples of an element by powers of two, and for no other: the 61st power, as that of 2 is 1. That
+    /// of the negative is the negative one.
+    #[inline(always)]
+    fn without_powers_of_two(self) -> Self {
+        let third = self * self * self;
+        let sixth = third * third;
+        let fifteenth = sixth * sixth * third;
+        let thirtieth = fifteenth * fifteenth;
+        thirtieth * thirtieth * self
     }
 
     /// What stands for the larger of two: `other + relu(self - other)`.
@@ -365,6 +378,7 @@ mod tests {
     fn maxima_keep_their_laws_and_hide_nothing() {
         for &a in &samples() {
             assert_eq!(a.relu() - (-a).relu(), a);
+            assert_eq!((a.scaled(7).relu(), a.scaled(-9).relu()), (a.relu().scaled(7), a.relu().scaled(-9)));
             assert_eq!((a.max(a), a.min(a), a.max(Element::ZERO), a.abs()), (a, a, a.relu(), (-a).abs()));
             for &b in &samples() {
                 assert_eq!((a.max(b), a.min(b)), (b.max(a), b.min(a)));
@@ -374,5 +388,8 @@ mod tests {
             }
         }
         assert!(Element::random(1).take(1000).all(|x| x.relu() != Element::ZERO));
+        // Factors are others where more than a power of two is between.
+        let triple = Element::from_integer(3);
+        assert!(Element::random(2).take(1000).all(|x| (triple * x).relu() != triple * x.relu()));
     }
 }

@@ -19,6 +19,9 @@ pub struct Reference {
     pub unrounded: Graph,
 }
 
+/// Graphs that a program may compute, one after the other.
+pub type References<'a> = Box<dyn Iterator<Item = Result<Reference, TargetError>> + 'a>;
+
 /// Where a program wrote what it should not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Culprit {
@@ -45,8 +48,13 @@ pub trait FieldProgram {
     fn images(&self) -> &dyn Images;
 
     /// The graphs that a program of this instance may compute for a model: for each order of its compiler one, the likeliest
-    /// first. Each is made when it is asked for.
-    fn references<'a>(&'a self, graph: &'a Graph) -> Box<dyn Iterator<Item = Reference> + 'a>;
+    /// first. Each is made when it is asked for, and is an error where the instance does not take the model so.
+    fn references<'a>(&'a self, graph: &'a Graph) -> References<'a>;
+
+    /// What this machine's proofs of a model take for granted beyond what those of all machines do, in sentences.
+    fn assumptions(&self, _graph: &Graph) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Runs one sample; steps of the host are applied to the outputs.
     ///

@@ -111,6 +111,7 @@ fn judged(
 ) -> Result<(Proof, Reference), ProofError> {
     let mut best: Option<(Proof, Reference)> = None;
     for reference in program.references(graph) {
+        let reference = reference?;
         let proof = compared(&reference, program, seeds)?;
         if proof.is_proved() {
             return Ok((proof, reference));

@@ -42,9 +42,10 @@ pub use driver::{Ran, Runner};
 pub use executable::{Executable, ExecuteError, Ready};
 use format::{Format, largest_fraction};
 pub use format::{fits, integer, scheme};
+pub(crate) use ops::reaches_border;
 pub use plan::{Plan, Step, Task};
 use plan::{Source, Value};
-use rounded::Rounding;
+use rounded::{Rounding, Roundings};
 
 /// The graph in the forms that are lowered.
 ///
@@ -91,7 +92,7 @@ fn lower_in(
     fabric: &Fabric,
     graph: &Graph,
     format: Format<'_>,
-) -> Result<(Plan, Vec<(usize, Rounding)>), Vec<Problem>> {
+) -> Result<(Plan, Roundings), Vec<Problem>> {
     let plan = Plan { saturated_constants: Some(0), ..Plan::default() };
     let (refusals, scaled) = (Refusals::none(), BTreeMap::new());
     let mut lowering = Lowering { graph, format, plan, scaled, refusals, node: 0, roundings: Vec::new() };
@@ -130,7 +131,7 @@ struct Lowering<'a> {
     /// The node under way, by number.
     node: usize,
     /// What became of the constants of each node.
-    roundings: Vec<(usize, Rounding)>,
+    roundings: Roundings,
 }
 
 impl Lowering<'_> {

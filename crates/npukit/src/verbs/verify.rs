@@ -183,12 +183,13 @@ pub fn verify(request: &Request, context: Context<'_>) -> Result<Report, Error> 
     };
     let seeds = if request.seeds.is_empty() { &SEEDS[..] } else { &request.seeds };
     let verified = verified(&origin.model.graph, &origin.model.simplified, &*compiled, seeds);
-    let (proof, agreement) = verified.map_err(|error| match error {
+    let (proof, agreement, own) = verified.map_err(|error| match error {
         ProofError::Target(error) => error.into(),
         ProofError::Unfit(told) => Error::UnfitArtifact { told },
         ProofError::Evaluate(error) => error.into(),
     })?;
-    let report = report(&origin, &*compiled, proof, agreement);
+    let mut report = report(&origin, &*compiled, proof, agreement);
+    report.assumptions.extend(own);
     Ok(Report { seconds: start.elapsed().as_secs_f64(), ..report })
 }
 
@@ -200,16 +201,17 @@ fn beside(source: &Source, path: &str, context: Context<'_>) -> Result<(Origin, 
     Ok((source.beside(&*compiled, model, context)?, compiled))
 }
 
+/// The proof, how far the passes before the compiler are from the model, and what the machine's proofs take for granted.
 fn verified(
     imported: &Graph,
     simplified: &Graph,
     compiled: &dyn Compiled,
     seeds: &[u64],
-) -> Result<(Proof, Agreement), ProofError> {
+) -> Result<(Proof, Agreement, Vec<String>), ProofError> {
     let program = compiled.in_field()?;
     let proof = prove(simplified, &*program, seeds)?;
     let agreement = npukit_verify::agreement(imported, &proof.unrounded, seeds)?;
-    Ok((proof, agreement))
+    Ok((proof, agreement, program.assumptions(simplified)))
 }
 
 fn report(origin: &Origin, compiled: &dyn Compiled, proof: Proof, agreement: Agreement) -> Report {

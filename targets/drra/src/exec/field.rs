@@ -1,9 +1,8 @@
 //! [`FieldWord`]: an element of a prime field in place of a word.
 //!
-//! It stands for the integer that the word would be if nothing was rounded. Between which integers the word lies is
-//! known as well: where the sum with a constant of a step that limits saturates, that is the limit which is meant.
-
-use std::borrow::Cow;
+//! It stands for the integer that the word would be if nothing was rounded. Where the sum with a constant of a step that
+//! limits saturates, that is the limit which is meant. Of the sums of a limit it is known between which integers they
+//! lie: what saturated on the way there does not do so on the way back.
 
 use npukit_graph::Op;
 use npukit_graph::field::key;
@@ -63,13 +62,8 @@ impl FieldWord {
         if i32::from(self.high) + c > i16::MAX.into() {
             element = element.min(integer(i32::from(i16::MAX) - c));
         }
-        Self { element: element + integer(c), ..self.moved(constant, constant) }
-    }
-
-    /// The range of a sum with a word between these.
-    fn moved(self, low: i16, high: i16) -> Self {
-        let (low, high) = (self.low.saturating_add(low), self.high.saturating_add(high));
-        Self { low, high, limits: false, ..self }
+        let (low, high) = (self.low.saturating_add(constant), self.high.saturating_add(constant));
+        Self { element: element + integer(c), low, high, limits: false }
     }
 }
 
@@ -95,8 +89,11 @@ impl Word for FieldWord {
     fn constant(word: i16) -> Self {
         Self { element: Element::from_integer(word.into()), low: word, high: word, limits: false }
     }
-    fn constants(words: &[i16], limits: bool) -> Cow<'_, [Self]> {
-        Cow::Owned(words.iter().map(|&word| Self { limits, ..Self::constant(word) }).collect())
+    fn limit(word: i16) -> Self {
+        Self { limits: true, ..Self::constant(word) }
+    }
+    fn made(self) -> Self {
+        Self::any(self.element)
     }
     fn shifted(self, places: i32) -> Self {
         if places == 0 { self } else { Self::any(self.element.scaled(-places)) }
@@ -115,7 +112,7 @@ impl Word for FieldWord {
             (word, constant) | (constant, word) if constant.limits && !word.limits => {
                 word.limited(constant.low)
             }
-            _ => Self { element: self.element + other.element, ..self.moved(other.low, other.high) },
+            _ => Self::any(self.element + other.element),
         }
     }
     fn minus(self, other: Self) -> Self {
@@ -150,18 +147,8 @@ impl Word for FieldWord {
         match is_max {
             _ if self.known() == neutral => other,
             _ if other.known() == neutral => self,
-            true => Self {
-                element: self.element.max(other.element),
-                low: self.low.max(other.low),
-                high: self.high.max(other.high),
-                limits: false,
-            },
-            false => Self {
-                element: self.element.min(other.element),
-                low: self.low.min(other.low),
-                high: self.high.min(other.high),
-                limits: false,
-            },
+            true => Self::any(self.element.max(other.element)),
+            false => Self::any(self.element.min(other.element)),
         }
     }
     fn function(self, mode: DpuMode) -> Self {
@@ -172,11 +159,11 @@ impl Word for FieldWord {
         };
         Self::any(function(kind, self.element.scaled(-FUNCTION_BITS)).scaled(FUNCTION_BITS))
     }
+    /// The larger of both, or the smaller where the slope is more than 1.
     fn leaky(self, slope: i16) -> Self {
-        if self.element == Element::ZERO || self.element.is_positive() {
-            return Self::any(self.element);
-        }
-        self.times(Self::constant(slope), FRACTION_BITS)
+        let sloped = self.times(Self::constant(slope), FRACTION_BITS).element;
+        let is_below = slope <= 1 << FRACTION_BITS;
+        Self::any(if is_below { self.element.max(sloped) } else { self.element.min(sloped) })
     }
     fn quotient(dividend: Self, divisor: Self) -> Self {
         Self::any(quotient(dividend.element, divisor.element).scaled(FUNCTION_BITS))

@@ -3,7 +3,6 @@
 //! Sequencers, addresses, routes and the order of a cycle are the same whatever words are; this is what a dpu and a
 //! driver ask of them.
 
-use std::borrow::Cow;
 use std::fmt::Debug;
 
 use crate::exec::extension::{amount, clip, pick};
@@ -19,8 +18,10 @@ pub trait Word: Copy + Default + PartialEq + Debug + Send + Sync + 'static {
     fn garbage(bits: u64) -> Self;
     /// A known integer.
     fn constant(word: i16) -> Self;
-    /// Known integers; `limits` says that results which saturate by them are wanted.
-    fn constants(words: &[i16], limits: bool) -> Cow<'_, [Self]>;
+    /// The same; sums with it that saturate are wanted.
+    fn limit(word: i16) -> Self;
+    /// The same as a value of the graph: whatever it was made of, it is limited anew.
+    fn made(self) -> Self;
     /// A word shifted to the right by `places`, rounded; to the left when negative.
     fn shifted(self, places: i32) -> Self;
     /// Whether it is at an end of the range of words.
@@ -72,8 +73,13 @@ impl Word for i16 {
     fn constant(word: i16) -> Self {
         word
     }
-    fn constants(words: &[i16], _limits: bool) -> Cow<'_, [Self]> {
-        Cow::Borrowed(words)
+    #[inline]
+    fn limit(word: i16) -> Self {
+        word
+    }
+    #[inline]
+    fn made(self) -> Self {
+        self
     }
     fn shifted(self, places: i32) -> Self {
         crate::lower::integer(self.into(), -places)

@@ -3,7 +3,7 @@
 //!
 //! Calls of a step do not depend on each other, so that fabrics run them in parallel, as many as there are cores.
 
-use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use npukit_target::{Phase, Unset};
@@ -104,13 +104,16 @@ impl<'a, W: Word> Runner<'a, W> {
         for (&number, words) in plan.inputs.iter().zip(inputs) {
             driver.values[number].clone_from(words);
         }
-        let (mut cycles, mut saturations) = (Vec::new(), Vec::new());
+        let (mut cycles, mut saturations, of_graph) = (Vec::new(), Vec::new(), plan.of_graph());
         let phase = Phase::detail("run steps", plan.steps.len());
         for (step, calls) in plan.steps.iter().zip(calls) {
             let mut result = self.executable.empty(step.result)?;
             let of_step = driver.step(step, calls, &mut result)?;
             cycles.push(of_step.cycles);
             saturations.push(if step.saturates { 0 } else { of_step.saturations });
+            if step.result < of_graph {
+                result.iter_mut().for_each(|word| *word = word.made());
+            }
             driver.values[step.result] = result;
             phase.advance();
         }
@@ -176,10 +179,12 @@ struct Called<W> {
 }
 
 impl<W: Word> Driver<'_, W> {
-    fn source<'s>(&'s self, step: &Step, source: &'s Source) -> Cow<'s, [W]> {
-        match source {
-            Source::Value(number) => Cow::Borrowed(&self.values[*number]),
-            Source::Constant(words) => W::constants(words, step.saturates),
+    /// The words of some vectors of a step.
+    fn words(&self, step: &Step, gather: &Gather, vectors: Range<usize>) -> Vec<W> {
+        match &gather.source {
+            Source::Value(number) => gather.words(&self.values[*number], vectors),
+            Source::Constant(words) if step.saturates => gather.words_of(words, vectors, W::limit),
+            Source::Constant(words) => gather.words_of(words, vectors, W::constant),
         }
     }
 
@@ -198,7 +203,7 @@ impl<W: Word> Driver<'_, W> {
             match task {
                 Task::Fill(word) => result.fill(W::constant(*word)),
                 Task::Move { from, to, shift } => {
-                    let words = from.words(&self.source(step, &from.source), 0..from.count());
+                    let words = self.words(step, from, 0..from.count());
                     let words = words.into_iter().map(|word| word.shifted(*shift));
                     put(result, to, 0, words);
                 }
@@ -263,7 +268,7 @@ impl<W: Word> Driver<'_, W> {
         let count = load.operands.len();
         for (turn, operand) in load.operands.iter().enumerate() {
             let gather = operands[*operand];
-            let words = gather.words(&self.source(step, &gather.source), load.vectors.clone());
+            let words = self.words(step, gather, load.vectors.clone());
             let words = spaced(words, gather.length(), load.spare);
             for number in 0..load.rows {
                 // Default: the rest of the last row is zeros.

@@ -1,5 +1,7 @@
 //! [`rounded`]: the prepared graph with the constants that its plan has, as lowering rounds them.
 
+use std::ops::RangeInclusive;
+
 use npukit_graph::op::{AveragePool, Binary, BinaryKind, Conv, Op, PadMode, Reduce, ReduceKind};
 use npukit_graph::{Graph, Node, Value, ValueId};
 use npukit_lower::Problem;
@@ -20,6 +22,8 @@ pub(super) enum Rounding {
         id: ValueId,
         /// Fraction length.
         fraction: i32,
+        /// Words beyond these become the nearest of them.
+        range: RangeInclusive<i16>,
     },
     /// The only number of the operator.
     Factor(f32),
@@ -37,6 +41,16 @@ pub(super) enum Rounding {
         /// The upper.
         max: f32,
     },
+}
+
+/// What became of the constants of each node, by the node's number.
+pub(super) type Roundings = Vec<(usize, Rounding)>;
+
+impl Rounding {
+    /// That of a constant of any words.
+    pub const fn constant(id: ValueId, fraction: i32) -> Self {
+        Self::Constant { id, fraction, range: i16::MIN..=i16::MAX }
+    }
 }
 
 /// The number that a word stands for.
@@ -76,9 +90,10 @@ pub fn rounded(fabric: &Fabric, graph: &Graph, plan: &Plan) -> Result<Graph, Vec
 /// Puts what became of a constant into a node; a node that is to come before it is appended to those of the graph.
 fn apply(graph: &mut Graph, node: &mut Node, rounding: Rounding, number: usize) {
     match (rounding, node.op.clone()) {
-        (Rounding::Constant { id, fraction }, _) => {
+        (Rounding::Constant { id, fraction, range }, _) => {
             let Some(values) = graph.constant(id).and_then(|constant| constant.as_f32()) else { return };
-            let values = values.iter().map(|&x| real(integer(x.into(), fraction), fraction)).collect();
+            let word = |x: f32| integer(x.into(), fraction).clamp(*range.start(), *range.end());
+            let values = values.iter().map(|&x| real(word(x), fraction)).collect();
             let shape = graph.shape(id).to_vec();
             let rounded = constant(graph, shape, values, number);
             node.inputs.iter_mut().filter(|input| **input == id).for_each(|input| *input = rounded);

@@ -104,7 +104,7 @@ pub(super) fn tails(
     };
     let values = values.iter().map(|&x| f64::from(x));
     let (fraction, one) = addend(values.clone(), products.result + products.shift);
-    lowering.note(Rounding::Constant { id, fraction });
+    lowering.note(Rounding::constant(id, fraction));
     Ok((Tail::Each(lowering.words(values, fraction)), Tail::Same(one)))
 }
 

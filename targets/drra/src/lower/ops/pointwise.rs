@@ -4,7 +4,7 @@ use npukit_graph::op::{BinaryKind, Clip, UnaryKind};
 use npukit_graph::{Node, ValueId};
 use npukit_lower::Reject;
 
-use super::extremes::{Extreme, magnitude};
+use super::extremes::{Extreme, SPARE_BIT, magnitude};
 use super::root::root;
 use super::scale::{repeated, singles};
 use super::{operand, result};
@@ -68,6 +68,12 @@ fn difference(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
 fn extreme(lowering: &mut Lowering<'_>, node: &Node, extreme: Extreme) -> Result<(), Reject> {
     let (a, b, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
     let fraction = lowering.format.fraction(y);
+    if !lowering.format.extensions {
+        // Before they are read: what is noted first counts.
+        let constants = [a, b].into_iter().filter(|&id| lowering.graph.constant(id).is_some());
+        let near = |id| Rounding::Constant { id, fraction, range: SPARE_BIT };
+        constants.for_each(|id| lowering.note(near(id)));
+    }
     let operands = [spread(lowering, node, a, fraction)?, spread(lowering, node, b, fraction)?];
     lowering.extreme(node, extreme, operands, y.0 as usize)
 }

@@ -18,7 +18,7 @@ impl Lowering<'_> {
     pub(super) fn read(&mut self, node: &Node, id: ValueId, fraction: i32) -> Result<Source, Reject> {
         match self.graph.constant(id) {
             Some(_) => {
-                self.note(Rounding::Constant { id, fraction });
+                self.note(Rounding::constant(id, fraction));
                 self.source(id, fraction)
             }
             None => Ok(Source::Value(self.scaled(node, id.0 as usize, fraction))),

@@ -176,17 +176,19 @@ fn nest(work: Work, image: &Image, kernels: &Gather, windows: &Gather) -> Option
 /// Why the node cannot be lowered, and what to change.
 pub fn max_pool(lowering: &mut Lowering<'_>, node: &Node, window: &Window) -> Result<(), Reject> {
     let y = result(node)?;
-    let [top, left, bottom, right] = window.pads;
-    let reaches_border = window.dilations == [1, 1]
-        && top.max(bottom) < window.kernel[0]
-        && left.max(right) < window.kernel[1];
-    let around = if reaches_border { Around::Border } else { Around::Word(i16::MIN) };
-    if !reaches_border && window.pads != [0; 4] {
+    let around = if reaches_border(window) { Around::Border } else { Around::Word(i16::MIN) };
+    if !reaches_border(window) && window.pads != [0; 4] {
         // The smallest word is beyond the words that have a bit to spare for sums.
         lowering.format.extension(DpuMode::MaxMinAcc, 0)?;
     }
     let windows = pooled(lowering, node, window, lowering.format.fraction(y), around)?;
     lowering.extreme_of(node, Extreme::Max, windows, y.0 as usize)
+}
+
+/// Whether every window has a word of the border.
+pub(crate) fn reaches_border(window: &Window) -> bool {
+    let [top, left, bottom, right] = window.pads;
+    window.dilations == [1, 1] && top.max(bottom) < window.kernel[0] && left.max(right) < window.kernel[1]
 }
 
 /// The mean of each window: the sum of its words, each multiplied by its share.

@@ -1,15 +1,16 @@
 //! A model's plan over a prime field: what `npu verify` compares with the model.
 
+mod culprit;
 mod images;
 
 use npukit_graph::Graph;
 use npukit_graph::field::{FieldTensor, Images};
 use npukit_numeric::Element;
-use npukit_target::{Culprit, FieldProgram, FieldValues, Reference, TargetError, Unset};
+use npukit_target::{Culprit, FieldProgram, FieldValues, Reference, References, TargetError, Unset};
 
 use crate::artifact::Model;
 use crate::exec::field::FieldWord;
-use crate::lower::plan::{Step, Value};
+use crate::lower::plan::Value;
 use crate::lower::{Ran, Runner, prepare, rounded::rounded};
 use crate::revision::Revision;
 use images::FabricImages;
@@ -25,6 +26,10 @@ pub(super) struct ModelField<'a> {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Unfit(String);
+
+fn unfit(told: String) -> TargetError {
+    TargetError::failed(Unfit(told))
+}
 
 impl<'a> ModelField<'a> {
     pub fn new(model: &'a Model, revision: Revision) -> Self {
@@ -67,14 +72,32 @@ impl<'a> ModelField<'a> {
         FieldTensor { shape: value.shape.clone(), elements: ran.values[number].iter().map(element).collect() }
     }
 
-    /// The values of the plan's own are named after their number.
-    fn is_of_graph(&self, number: usize) -> bool {
-        !self.value(number).name.ends_with(&format!(".{number}"))
+    /// The model as the compiler lowers it, with the constants that it rounds.
+    fn reference(&self, graph: &Graph) -> Result<Reference, TargetError> {
+        let unrounded = prepare(graph).map_err(TargetError::failed)?;
+        let executable = &self.model.executable;
+        is_of(&executable.plan.values, &unrounded)?;
+        let graph =
+            rounded(&executable.fabric, &unrounded, &executable.plan).map_err(TargetError::Refused)?;
+        Ok(Reference { order: String::new(), graph, unrounded })
     }
 }
 
-fn unfit(told: String) -> TargetError {
-    TargetError::failed(Unfit(told))
+/// The plan begins with the values of the model.
+fn is_of(plan: &[Value], graph: &Graph) -> Result<(), TargetError> {
+    let (given, expected) = (plan.len(), graph.values.len());
+    if given < expected {
+        let told = format!("the plan has {given} values; the model has {expected}");
+        return Err(unfit(told));
+    }
+    let same = |a: &npukit_graph::Value, b: &Value| a.name == b.name && a.info.shape == b.shape;
+    let other = graph.values.iter().zip(plan).enumerate().find(|(_, (a, b))| !same(a, b));
+    other.map_or(Ok(()), |(number, (own, planned))| {
+        Err(unfit(format!(
+            "value {number} is `{}` of shape {:?} in the model and `{}` of shape {:?} in the plan",
+            own.name, own.info.shape, planned.name, planned.shape
+        )))
+    })
 }
 
 impl FieldProgram for ModelField<'_> {
@@ -82,17 +105,26 @@ impl FieldProgram for ModelField<'_> {
         &self.images
     }
 
-    fn references(&self, graph: &Graph) -> Result<Vec<Reference>, TargetError> {
-        let unrounded = prepare(graph).map_err(TargetError::failed)?;
-        let executable = &self.model.executable;
-        let names = executable.plan.values.iter().map(|value| (&value.name, &value.shape));
-        let own = unrounded.values.iter().map(|value| (&value.name, &value.info.shape));
-        if executable.plan.values.len() < unrounded.values.len() || !own.zip(names).all(|(a, b)| a == b) {
-            return Err(unfit("the plan was made of another model".to_owned()));
+    fn references<'b>(&'b self, graph: &'b Graph) -> References<'b> {
+        Box::new(std::iter::once_with(|| self.reference(graph)))
+    }
+
+    fn assumptions(&self, _graph: &Graph) -> Vec<String> {
+        let plan = &self.model.executable.plan;
+        let limiting = plan.steps.iter().filter(|step| step.saturates).count();
+        let mut told = vec![
+            "constants are rounded with the fraction lengths of the plan, and changed as lowering changes them, by \
+             code that lowering and the comparison share"
+                .to_owned(),
+            "buffers are filled and read between calls of kernels, which run one after the other".to_owned(),
+        ];
+        if limiting > 0 && !self.images.has_extremes {
+            told.push(format!(
+                "words keep a bit to spare, so that the sums by which {} limit saturate there and nowhere else",
+                npukit_base::counted(limiting as u64, "step")
+            ));
         }
-        let graph =
-            rounded(&executable.fabric, &unrounded, &executable.plan).map_err(TargetError::Refused)?;
-        Ok(vec![Reference { order: String::new(), graph, unrounded }])
+        told
     }
 
     fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError> {
@@ -101,7 +133,7 @@ impl FieldProgram for ModelField<'_> {
         Ok(outputs.map(|&number| (self.value(number).name.clone(), self.tensor(number, &ran))).collect())
     }
 
-    /// The first step whose result is no value of the model, of those that are to be one.
+    /// Of the first step whose result is to be a value of the model and is none.
     fn culprit(
         &self,
         inputs: &FieldValues,
@@ -110,14 +142,13 @@ impl FieldProgram for ModelField<'_> {
         is_known: &dyn Fn(Element) -> bool,
     ) -> Result<Option<Culprit>, TargetError> {
         let ran = self.ran(inputs, seed)?;
-        let wrong = |step: &Step| {
+        let own = self.model.executable.plan.of_graph();
+        let steps = self.model.executable.plan.steps.iter().enumerate();
+        let found = steps.filter(|(_, step)| step.result < own).find_map(|(number, step)| {
             let elements = self.tensor(step.result, &ran).elements;
-            let (place, &value) = elements.iter().enumerate().find(|(_, value)| !is_known(**value))?;
-            let layer = Some(step.name.clone());
-            let (address, memory) = (place as u64, self.value(step.result).name.clone());
-            Some(Culprit { instruction: None, layer, memory, address, lane: 0, value })
-        };
-        let steps = self.model.executable.plan.steps.iter();
-        Ok(steps.filter(|step| self.is_of_graph(step.result)).find_map(wrong))
+            let place = elements.iter().position(|&element| !is_known(element))?;
+            Some((number, place, elements[place]))
+        });
+        Ok(found.map(|(step, place, value)| culprit::written(&self.model.executable, step, place, value)))
     }
 }

@@ -7,7 +7,7 @@ mod references;
 use npukit_graph::field::{FieldTensor, Images, Operand, apply};
 use npukit_graph::{Graph, Op};
 use npukit_numeric::Element;
-use npukit_target::{Culprit, FieldProgram, FieldValues, Reference, TargetError};
+use npukit_target::{Culprit, FieldProgram, FieldValues, References, TargetError};
 
 use super::TcuProgram;
 use crate::modular::{self, Run};
@@ -100,8 +100,8 @@ impl FieldProgram for TcuField<'_> {
         &self.images
     }
 
-    fn references<'b>(&'b self, graph: &'b Graph) -> Box<dyn Iterator<Item = Reference> + 'b> {
-        Box::new(references::of(graph, &self.owner.program.config))
+    fn references<'b>(&'b self, graph: &'b Graph) -> References<'b> {
+        Box::new(references::of(graph, &self.owner.program.config).map(Ok))
     }
 
     fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError> {
