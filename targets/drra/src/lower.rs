@@ -88,11 +88,7 @@ pub fn lower(
 /// # Errors
 ///
 /// Every node that cannot be lowered.
-fn lower_in(
-    fabric: &Fabric,
-    graph: &Graph,
-    format: Format<'_>,
-) -> Result<(Plan, Roundings), Vec<Problem>> {
+fn lower_in(fabric: &Fabric, graph: &Graph, format: Format<'_>) -> Result<(Plan, Roundings), Vec<Problem>> {
     let plan = Plan { saturated_constants: Some(0), ..Plan::default() };
     let (refusals, scaled) = (Refusals::none(), BTreeMap::new());
     let mut lowering = Lowering { graph, format, plan, scaled, refusals, node: 0, roundings: Vec::new() };

@@ -34,6 +34,13 @@ pub(super) enum Rounding {
         /// Addends.
         addends: Vec<f32>,
     },
+    /// Steps of Newton's method.
+    Root {
+        /// What they begin with.
+        guess: f32,
+        /// How many.
+        steps: usize,
+    },
     /// Limits, infinite where there are none.
     Limits {
         /// The lower.
@@ -68,21 +75,30 @@ pub fn rounded(fabric: &Fabric, graph: &Graph, plan: &Plan) -> Result<Graph, Vec
     let columns = columns(fabric).map_err(problem)?;
     let own = plan.values.iter().take(graph.values.len()).map(|value| value.fraction);
     let format = Format::known(&columns, fabric.options.extensions, own);
-    let (_, roundings) = super::lower_in(fabric, graph, format)?;
+    let (lowered, roundings) = super::lower_in(fabric, graph, format)?;
     let mut result = graph.clone();
     let mut nodes = std::mem::take(&mut result.nodes);
+    // For each node that comes before another one, the number of that.
+    let mut owners = Vec::new();
     for (number, rounding) in roundings {
         if let Some(node) = nodes.get_mut(number) {
             apply(&mut result, node, rounding, number);
+            owners.resize(result.nodes.len(), number);
         }
     }
-    // What comes before a node was pushed with its number.
-    let mut before = std::mem::take(&mut result.nodes).into_iter().peekable();
-    for node in nodes {
-        while let Some(part) = before.next_if(|part| node.inputs.iter().any(|id| part.outputs.contains(id))) {
+    let mut before = owners.into_iter().zip(std::mem::take(&mut result.nodes)).peekable();
+    for (number, node) in nodes.into_iter().enumerate() {
+        while let Some((_, part)) = before.next_if(|(owner, _)| *owner == number) {
             result.nodes.push(part);
         }
         result.nodes.push(node);
+    }
+    // After nodes, whose constants have fraction lengths of their own.
+    for &id in &graph.outputs {
+        let Some(values) = graph.constant(id).and_then(|constant| constant.as_f32()) else { continue };
+        let fraction = lowered.values[id.0 as usize].fraction;
+        let values = values.iter().map(|&x| real(integer(x.into(), fraction), fraction)).collect();
+        result.values[id.0 as usize].constant = Some(tensor(graph.shape(id).to_vec(), values).into());
     }
     Ok(result)
 }
@@ -127,6 +143,7 @@ fn apply(graph: &mut Graph, node: &mut Node, rounding: Rounding, number: usize) 
             let op = Binary { kind: BinaryKind::Mul }.into();
             split(graph, node, (op, vec![x, factors]), (BinaryKind::Add, addends));
         }
+        (Rounding::Root { guess, steps }, _) => root(graph, node, guess, steps, number),
         (Rounding::Factor(_) | Rounding::Limits { .. }, _) => {}
     }
 }
@@ -140,6 +157,31 @@ fn pooled(graph: &mut Graph, node: &mut Node, pool: &AveragePool, factor: f32, n
     node.op = Conv { strides, dilations, pads, group: channels }.into();
     node.inputs.truncate(1);
     node.inputs.push(weights);
+}
+
+/// `(s + x / s) / 2` again and again.
+fn root(graph: &mut Graph, node: &mut Node, guess: f32, steps: usize, number: usize) {
+    let (Some(&x), Some(&y)) = (node.inputs.first(), node.outputs.first()) else { return };
+    let half = constant(graph, Vec::new(), vec![0.5], number);
+    let mut root = constant(graph, Vec::new(), vec![guess], number);
+    for step in 0..steps {
+        let quotient = before(graph, node, BinaryKind::Div, [x, root], y);
+        let sum = before(graph, node, BinaryKind::Add, [quotient, root], y);
+        if step + 1 < steps {
+            root = before(graph, node, BinaryKind::Mul, [sum, half], y);
+        } else {
+            (node.op, node.inputs) = (Binary { kind: BinaryKind::Mul }.into(), vec![sum, half]);
+        }
+    }
+}
+
+/// The result of a node before another one, of the kind of `like`.
+fn before(graph: &mut Graph, node: &Node, kind: BinaryKind, inputs: [ValueId; 2], like: ValueId) -> ValueId {
+    let (name, info) = (graph.fresh_name(&node.name), graph.value(like).info.clone());
+    let result = graph.add_value(Value { name: name.clone(), info, constant: None });
+    let op = Binary { kind }.into();
+    graph.nodes.push(Node { name, op, inputs: inputs.to_vec(), outputs: vec![result] });
+    result
 }
 
 /// Puts two nodes in the place of one: the first of these operands, the second of its result and a constant.
@@ -158,6 +200,9 @@ fn split(
 
 fn constant(graph: &mut Graph, shape: Vec<usize>, values: Vec<f32>, number: usize) -> ValueId {
     let name = graph.fresh_name(&format!("rounded {number}"));
-    let tensor = Tensor::from_f32(shape, values).expect("as many numbers as the shape of the constant says");
-    graph.add_constant(name, tensor)
+    graph.add_constant(name, tensor(shape, values))
+}
+
+fn tensor(shape: Vec<usize>, values: Vec<f32>) -> Tensor {
+    Tensor::from_f32(shape, values).expect("as many numbers as the shape of the constant says")
 }

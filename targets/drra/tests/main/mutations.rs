@@ -97,7 +97,10 @@ fn moved(task: &mut Task, kind: &str, random: &mut Random) -> Option<()> {
             match random.below(3) {
                 0 => changed.swap(at, other),
                 1 => changed.rotate_left(1),
-                _ => changed[at] ^= 1 << random.below(16),
+                _ => {}
+            }
+            if changed[..] == words[..] {
+                changed[at] ^= 1 << random.below(16);
             }
             *words = changed.into();
         }
@@ -217,7 +220,7 @@ fn subjects() -> Vec<Subject> {
 /// `NPUKIT_MUTATIONS=500` judges as many; these are those of every day.
 #[test]
 fn what_changes_an_output_is_not_proved() {
-    let all = std::env::var("NPUKIT_MUTATIONS").map_or(60, |count| count.parse().unwrap());
+    let all = std::env::var("NPUKIT_MUTATIONS").map_or(40, |count| count.parse().unwrap());
     let subjects = subjects();
     let (mut made, mut ran, mut missed) = (0, 0, 0);
     for subject in &subjects {

@@ -124,6 +124,11 @@ impl FieldProgram for ModelField<'_> {
                 npukit_base::counted(limiting as u64, "step")
             ));
         }
+        if plan.steps.iter().any(|step| step.op == "Sqrt") {
+            let root = "a root is what steps of Newton's method make, as many as lowering takes from its guess: how near they \
+                        come is not shown";
+            told.push(root.to_owned());
+        }
         told
     }
 

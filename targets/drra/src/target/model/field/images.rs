@@ -37,8 +37,6 @@ impl FabricImages {
         Some(match op {
             Op::Softmax(axes) => softmax(axes, operands),
             Op::Binary(Binary { kind: BinaryKind::Div }) => self.divided(operands),
-            // Steps of Newton's method, which are no square root of anything else.
-            Op::Unary(unary) if unary.kind == UnaryKind::Sqrt => Err(NoImage::Operator),
             Op::MaxPool(MaxPool { window }) if self.is_own(window) => self.max_pool(window, operands),
             Op::Reduce(reduce) if !self.has_extremes => return self.reduced(reduce, operands),
             Op::Pad(Pad { pads, mode: PadMode::Constant(fill) }) if *fill != 0.0 => {
