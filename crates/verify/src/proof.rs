@@ -1,6 +1,6 @@
 //! The comparison: [`prove`].
 
-use npukit_graph::field::{FieldTensor, Gap, Operand, Value, Walked, key, walk};
+use npukit_graph::field::{FieldTensor, Gap, Images, Operand, Value, Walked, key, walk};
 use npukit_graph::shape::indices;
 use npukit_graph::{EvalError, Graph};
 use npukit_numeric::Element;
@@ -155,6 +155,7 @@ impl Runs {
     fn pairs<'a>(
         &'a self,
         graph: &'a Graph,
+        images: &'a dyn Images,
     ) -> impl Iterator<Item = Result<(&'a str, Option<FieldTensor>, &'a FieldTensor), ProofError>> {
         graph.outputs.iter().zip(&self.walked.outputs).map(|(&id, value)| {
             let name = graph.value(id).name.as_str();
@@ -166,16 +167,21 @@ impl Runs {
                     format!("output `{name}` has shape {shape:?} in the model and {:?} in it", found.shape);
                 return Err(ProofError::Unfit(told));
             }
-            Ok((name, expected(value), found))
+            Ok((name, expected(value, images), found))
         })
     }
 }
 
-/// What an output is to be, where it is known.
-fn expected(value: &Value) -> Option<FieldTensor> {
+/// What an output is to be, where it is known: a constant is as the machine has it.
+fn expected(value: &Value, images: &dyn Images) -> Option<FieldTensor> {
     match value {
         Value::Known(Operand::Field(tensor)) => Some(FieldTensor::clone(tensor)),
-        Value::Known(Operand::Constant(_)) | Value::Unknown(_) => None,
+        Value::Known(Operand::Constant(tensor)) => {
+            let elements =
+                tensor.as_f32()?.iter().map(|&number| images.constant(number)).collect::<Option<_>>()?;
+            Some(FieldTensor { shape: tensor.shape().to_vec(), elements })
+        }
+        Value::Unknown(_) => None,
     }
 }
 
@@ -196,7 +202,7 @@ fn compared(reference: &Reference, program: &dyn FieldProgram, seeds: &[u64]) ->
             let different = expected.map(|expected| differing(&expected, found).count());
             Ok(OutputProof { name: name.to_owned(), elements: found.elements.len(), different })
         };
-        proof.outputs = runs.pairs(graph).map(output).collect::<Result<_, ProofError>>()?;
+        proof.outputs = runs.pairs(graph, program.images()).map(output).collect::<Result<_, ProofError>>()?;
         proof.gaps = runs.walked.gaps;
         proof.seeds.push(seed);
         if !proof.outputs.iter().all(OutputProof::is_proved) {
@@ -220,7 +226,7 @@ fn counterexample(
     let graph = &reference.graph;
     for &seed in seeds {
         let runs = Runs::of(graph, program, seed)?;
-        for pair in runs.pairs(graph) {
+        for pair in runs.pairs(graph, program.images()) {
             let (name, expected, found) = pair?;
             let Some(at) = expected.and_then(|expected| differing(&expected, found).next()) else { continue };
             let values = Values::of(graph, inputs(graph, seed), program.images());

@@ -3,12 +3,14 @@
 pub(crate) mod calc;
 pub(crate) mod dpu;
 pub(crate) mod extension;
+pub(crate) mod field;
 pub(crate) mod iosram;
 pub(crate) mod nacu;
 pub(crate) mod ports;
 pub(crate) mod rf;
 pub(crate) mod sequencer;
 pub(crate) mod swb;
+pub(crate) mod word;
 
 /// The nearest number of 16 bits.
 pub(crate) fn saturate(value: i64) -> i16 {

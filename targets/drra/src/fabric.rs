@@ -12,7 +12,7 @@ pub const ROW_WORDS: usize = 16;
 pub const SLOTS: usize = 16;
 
 /// A row of a memory: element 0 first.
-pub type Row = [i16; ROW_WORDS];
+pub type Row<W = i16> = [W; ROW_WORDS];
 
 /// Where a cell is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -25,6 +25,7 @@ pub mod gather;
 pub mod kernels;
 mod ops;
 pub mod plan;
+pub mod rounded;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -41,8 +42,10 @@ pub use driver::{Ran, Runner};
 pub use executable::{Executable, ExecuteError, Ready};
 use format::{Format, largest_fraction};
 pub use format::{fits, integer, scheme};
+pub(crate) use ops::reaches_border;
 pub use plan::{Plan, Step, Task};
 use plan::{Source, Value};
+use rounded::{Rounding, Roundings};
 
 /// The graph in the forms that are lowered.
 ///
@@ -77,9 +80,18 @@ pub fn lower(
     let columns = columns(fabric).map_err(problem)?;
     let mut format = Format::new(&columns, fabric.options.extensions, quantisation);
     format.balance(graph);
+    lower_in(fabric, graph, format).map(|(plan, _)| plan)
+}
+
+/// The plan of a prepared graph whose values have these fraction lengths, and what became of constants.
+///
+/// # Errors
+///
+/// Every node that cannot be lowered.
+fn lower_in(fabric: &Fabric, graph: &Graph, format: Format<'_>) -> Result<(Plan, Roundings), Vec<Problem>> {
     let plan = Plan { saturated_constants: Some(0), ..Plan::default() };
-    let refusals = Refusals::none();
-    let mut lowering = Lowering { graph, format, plan, scaled: BTreeMap::new(), refusals };
+    let (refusals, scaled) = (Refusals::none(), BTreeMap::new());
+    let mut lowering = Lowering { graph, format, plan, scaled, refusals, node: 0, roundings: Vec::new() };
     for (index, value) in graph.values.iter().enumerate() {
         let fraction = lowering.format.fraction(ValueId(index as u32));
         lowering.plan.values.push(Value {
@@ -90,7 +102,8 @@ pub fn lower(
     }
     lowering.plan.inputs = graph.inputs.iter().map(|id| id.0 as usize).collect();
     lowering.plan.outputs = graph.outputs.iter().map(|id| id.0 as usize).collect();
-    for node in &graph.nodes {
+    for (number, node) in graph.nodes.iter().enumerate() {
+        lowering.node = number;
         let steps = lowering.plan.steps.len();
         let lowered = ops::lower(&mut lowering, node);
         if let Err(reject) = lowered.and_then(|()| lowering.fits(fabric, steps)) {
@@ -100,7 +113,7 @@ pub fn lower(
     lowering.require_inputs();
     lowering.bind_constants();
     let problems = lowering.refusals.problems;
-    if problems.is_empty() { Ok(lowering.plan) } else { Err(problems) }
+    if problems.is_empty() { Ok((lowering.plan, lowering.roundings)) } else { Err(problems) }
 }
 
 /// A plan in the making.
@@ -111,9 +124,18 @@ struct Lowering<'a> {
     /// Values with other fraction lengths than their own, by both.
     scaled: BTreeMap<(usize, i32), usize>,
     refusals: Refusals<Infallible>,
+    /// The node under way, by number.
+    node: usize,
+    /// What became of the constants of each node.
+    roundings: Roundings,
 }
 
 impl Lowering<'_> {
+    /// Notes what became of a constant of the node under way.
+    fn note(&mut self, rounding: Rounding) {
+        self.roundings.push((self.node, rounding));
+    }
+
     /// Appends a step of a node.
     fn push(&mut self, node: &Node, result: usize, tasks: Vec<Task>) {
         self.push_as(node, node.op.name(), result, tasks);

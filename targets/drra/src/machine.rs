@@ -19,6 +19,7 @@ use crate::binary::Image;
 use crate::check::{Refusal, refusals};
 use crate::exec::sequencer::{Notice, execute};
 use crate::exec::swb;
+use crate::exec::word::Word;
 use crate::fabric::{DIRECTIONS, Direction, Fabric};
 use crate::fault::{Fault, FaultKind};
 use crate::op::Op;
@@ -39,16 +40,16 @@ const MAX_WARNINGS: usize = 100;
 
 /// A fabric with its program.
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub struct Machine<W: Word = i16> {
     fabric: Fabric,
-    cells: Vec<CellState>,
+    cells: Vec<CellState<W>>,
     /// What the cells of the top read.
-    pub input: Buffer,
+    pub input: Buffer<W>,
     /// What the cells of the bottom write.
-    pub output: Buffer,
+    pub output: Buffer<W>,
     /// The cell at each side of a cell.
     neighbours: Vec<[Option<usize>; DIRECTIONS]>,
-    transfers: Transfers,
+    transfers: Transfers<W>,
     due: Vec<usize>,
     /// Cells that have halted.
     halted: usize,
@@ -167,6 +168,36 @@ impl Machine {
     ///
     /// A program that does not fit the fabric, or that the fabric refuses.
     pub fn new(fabric: &Fabric, program: &Program) -> Result<Self, LoadError> {
+        Self::of_words(fabric, program)
+    }
+
+    /// Rows of the input buffer; those not listed were never written.
+    ///
+    /// # Errors
+    ///
+    /// A row beyond it.
+    pub fn set_input(&mut self, image: &Image) -> Result<(), LoadError> {
+        self.input.clear();
+        let depth = self.fabric.input_depth;
+        for (&row, values) in image {
+            self.input.write(row as usize, *values).map_err(|_| LoadError::Input { row, depth })?;
+        }
+        Ok(())
+    }
+
+    /// The rows written to the output buffer so far.
+    pub fn output_image(&self) -> Image {
+        self.output.image()
+    }
+}
+
+impl<W: Word> Machine<W> {
+    /// A machine of words of any kind, after reset.
+    ///
+    /// # Errors
+    ///
+    /// A program that does not fit the fabric, or that the fabric refuses.
+    pub fn of_words(fabric: &Fabric, program: &Program) -> Result<Self, LoadError> {
         let ops = load(fabric, program)?;
         let cells = fabric.cells.iter().zip(ops).map(|(cell, ops)| CellState::new(cell, fabric.options, ops));
         let sides = |index| Direction::ALL.map(|side| fabric.neighbour(index, side));
@@ -202,34 +233,15 @@ impl Machine {
         self.shadow = (unset == Unset::Poison).then(|| Box::new(Shadow::new(&self.cells)));
         let Unset::Garbage(seed) = unset else { return };
         let mut next = garbage(seed);
-        let mut word = || next() as i16;
+        let mut word = || W::garbage(next());
         for cell in &mut self.cells {
             let rows = cell.rfs.iter_mut().map(|rf| &mut rf.rows);
             let rows = rows.chain(cell.iosrams.iter_mut().map(|part| &mut part.rows));
             rows.flatten().flatten().for_each(|place| *place = word());
             for dpu in &mut cell.dpus {
-                (dpu.out, dpu.acc, dpu.ir) = (word(), word().into(), word());
+                (dpu.out, dpu.acc, dpu.ir) = (word(), word().wide(), word());
             }
         }
-    }
-
-    /// Rows of the input buffer; those not listed were never written.
-    ///
-    /// # Errors
-    ///
-    /// A row beyond it.
-    pub fn set_input(&mut self, image: &Image) -> Result<(), LoadError> {
-        self.input.clear();
-        let depth = self.fabric.input_depth;
-        for (&row, values) in image {
-            self.input.write(row as usize, *values).map_err(|_| LoadError::Input { row, depth })?;
-        }
-        Ok(())
-    }
-
-    /// The rows written to the output buffer so far.
-    pub fn output_image(&self) -> Image {
-        self.output.image()
     }
 
     /// The fabric.
@@ -238,7 +250,7 @@ impl Machine {
     }
 
     /// The cells, in the fabric's order.
-    pub fn cells(&self) -> &[CellState] {
+    pub fn cells(&self) -> &[CellState<W>] {
         &self.cells
     }
 
@@ -295,7 +307,7 @@ impl Machine {
             }
         }
         let cells = self.cells.iter().enumerate();
-        let cycles = |(index, cell): (usize, &CellState)| {
+        let cycles = |(index, cell): (usize, &CellState<W>)| {
             let halted = cell.sequencer.halted.expect("a run ends when all cells have halted");
             halted - self.start(index) + 1
         };
@@ -419,7 +431,7 @@ impl Machine {
 }
 
 /// Step 3: arithmetic and words written; whether a dpu changed.
-fn compute(cell: &mut CellState) -> bool {
+fn compute<W: Word>(cell: &mut CellState<W>) -> bool {
     let mut changed = false;
     for dpu in &mut cell.dpus {
         let reset_line = cell.sequencer.raised & crate::state::bit(dpu.slot, crate::exec::dpu::RESET) != 0;

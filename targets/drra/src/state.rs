@@ -2,6 +2,7 @@
 
 use crate::agu::{Affine, Circuit, Pattern, Registers, Walk};
 use crate::component::Component;
+use crate::exec::word::Word;
 use crate::fabric::{Cell, DIRECTIONS, Direction, Options, Row, SLOTS};
 use crate::op::{DpuMode, Op};
 use crate::seed::DsuOption;
@@ -15,7 +16,7 @@ pub const NO_SLOT: u8 = SLOTS as u8;
 
 /// A cell.
 #[derive(Clone, Debug)]
-pub struct CellState {
+pub struct CellState<W: Word = i16> {
     /// The first cycle in which something may happen that has not been computed.
     pub wake: u64,
     /// Control.
@@ -25,13 +26,13 @@ pub struct CellState {
     /// The switch box.
     pub swb: Swb,
     /// Register files.
-    pub rfs: Vec<Rf>,
+    pub rfs: Vec<Rf<W>>,
     /// Memories.
-    pub iosrams: Vec<Iosram>,
+    pub iosrams: Vec<Iosram<W>>,
     /// Data processing units.
-    pub dpus: Vec<Dpu>,
+    pub dpus: Vec<Dpu<W>>,
     /// What leaves each slot in this cycle as a word, and 0 for [`NO_SLOT`].
-    pub words: [i16; 2 * SLOTS],
+    pub words: [W; 2 * SLOTS],
     /// What gives bulk rows at each slot.
     pub bulk: [Bulk; SLOTS],
 }
@@ -198,20 +199,20 @@ pub struct Swb {
 
 /// A register file.
 #[derive(Clone, Debug)]
-pub struct Rf {
+pub struct Rf<W = i16> {
     /// Its slot.
     pub slot: u8,
     /// Its words.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Row<W>>,
 }
 
 /// A memory.
 #[derive(Clone, Debug)]
-pub struct Iosram {
+pub struct Iosram<W = i16> {
     /// Its first slot.
     pub slot: u8,
     /// Its rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Row<W>>,
 }
 
 /// A configuration of a dpu.
@@ -225,7 +226,7 @@ pub struct DpuConfig {
 
 /// A data processing unit.
 #[derive(Clone, Debug)]
-pub struct Dpu {
+pub struct Dpu<W: Word = i16> {
     /// Its first slot.
     pub slot: u8,
     /// Fraction bits of products.
@@ -235,11 +236,11 @@ pub struct Dpu {
     /// Which is in force.
     pub config: u8,
     /// The output register.
-    pub out: i16,
+    pub out: W,
     /// The accumulator.
-    pub acc: i64,
+    pub acc: W::Sum,
     /// The internal register, of extensions only.
-    pub ir: i16,
+    pub ir: W,
     /// Whether the sum in the accumulator did not fit it at some time.
     pub has_saturated: bool,
     /// Sums since the last call that did not fit the accumulator at some time.
@@ -258,7 +259,7 @@ pub const fn number(slot: u8, port: u8) -> usize {
     4 * (slot as usize & 15) + (port as usize & 3)
 }
 
-impl CellState {
+impl<W: Word> CellState<W> {
     /// A cell after reset, with its program.
     pub fn new(cell: &Cell, options: Options, ops: Vec<Op>) -> Self {
         let mut state = Self {
@@ -269,11 +270,11 @@ impl CellState {
             rfs: Vec::new(),
             iosrams: Vec::new(),
             dpus: Vec::new(),
-            words: [0; 2 * SLOTS],
+            words: [W::default(); 2 * SLOTS],
             bulk: [Bulk::None; SLOTS],
         };
         for part in &cell.resources {
-            let (slot, rows) = (part.slot, vec![Row::default(); part.rows]);
+            let (slot, rows) = (part.slot, vec![Row::<W>::default(); part.rows]);
             match part.component {
                 Component::Rf => state.rfs.push(Rf { slot, rows }),
                 Component::Dpu => state.dpus.push(Dpu::new(slot, part.fraction_bits)),
@@ -399,11 +400,12 @@ impl Default for Swb {
     }
 }
 
-impl Dpu {
-    pub(crate) const fn new(slot: u8, fraction_bits: u32) -> Self {
+impl<W: Word> Dpu<W> {
+    pub(crate) fn new(slot: u8, fraction_bits: u32) -> Self {
         let idle = DpuConfig { mode: DpuMode::Idle, immediate: 0 };
         let (has_saturated, saturated_sums) = (false, 0);
-        let (configs, config, out, acc, ir) = ([idle; OPTIONS], 0, 0, 0, 0);
+        let (configs, config) = ([idle; OPTIONS], 0);
+        let (out, acc, ir) = (W::default(), W::Sum::default(), W::default());
         Self { slot, fraction_bits, configs, config, out, acc, ir, has_saturated, saturated_sums }
     }
 }

@@ -10,6 +10,8 @@ mod asm;
 mod config;
 #[path = "main/conform.rs"]
 mod conform;
+#[path = "main/field.rs"]
+mod field;
 #[path = "main/generator.rs"]
 mod generator;
 #[path = "main/golden.rs"]
@@ -24,6 +26,8 @@ mod lint;
 mod lower;
 #[path = "main/machine.rs"]
 mod machine;
+#[path = "main/mutations.rs"]
+mod mutations;
 #[path = "main/networks.rs"]
 mod networks;
 #[path = "main/operators.rs"]

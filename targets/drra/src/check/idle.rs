@@ -13,7 +13,7 @@ use crate::state::CellState;
 /// `halt`. Where that is not found, or something faults before it, nothing is certain.
 pub(super) fn idle(cell: &Cell, options: Options, ops: &[Op]) -> Vec<(usize, Lint)> {
     let empty = without_memory(cell);
-    let mut state = CellState::new(&empty, options, ops.to_vec());
+    let mut state: CellState = CellState::new(&empty, options, ops.to_vec());
     let (mut executed, mut ports) = (vec![false; ops.len()], Ports::default());
     for _ in 0..MAX_INSTRUCTIONS {
         let (pc, cycle) = (state.sequencer.pc, state.sequencer.next);

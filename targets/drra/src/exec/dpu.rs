@@ -1,7 +1,7 @@
 //! The data processing unit (specification 5.5).
 
 use super::extension::extension;
-use super::{saturate, scale_down};
+use super::word::Word;
 use crate::op::DpuMode;
 use crate::state::{Dpu, Ports, Swb};
 
@@ -11,9 +11,9 @@ pub(crate) const RESET: u8 = 1;
 
 /// What a dpu works on in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Inputs {
-    pub in0: i16,
-    pub in1: i16,
+pub(crate) struct Inputs<W = i16> {
+    pub in0: W,
+    pub in1: W,
     /// The constant of the configuration.
     pub immediate: i16,
     /// The accumulator is reset in this cycle.
@@ -22,12 +22,12 @@ pub(crate) struct Inputs {
     pub counted: bool,
 }
 
-impl Dpu {
+impl<W: Word> Dpu<W> {
     /// Computes a cycle: the output register has the result in the next one. Whether anything changed.
     ///
     /// `reset_line` is the activation of port 1, which resets the accumulator as an address of the port does.
     #[inline]
-    pub(crate) fn step(&mut self, ports: &Ports, swb: &Swb, words: &[i16; 32], reset_line: bool) -> bool {
+    pub(crate) fn step(&mut self, ports: &Ports, swb: &Swb, words: &[W; 32], reset_line: bool) -> bool {
         let selected = ports.address(self.slot, CONFIG);
         if let Some(config) = selected {
             self.config = config as u8;
@@ -47,18 +47,17 @@ impl Dpu {
     }
 
     /// A mode. All but `mac` clear the accumulator, and those of the extension that say otherwise.
-    fn compute(&mut self, mode: DpuMode, inputs: Inputs) {
-        let (in0, in1) = (i64::from(inputs.in0), i64::from(inputs.in1));
+    fn compute(&mut self, mode: DpuMode, inputs: Inputs<W>) {
+        let (in0, in1, none) = (inputs.in0, inputs.in1, W::Sum::default());
         (self.out, self.acc) = match mode {
-            DpuMode::Idle => (0, 0),
-            DpuMode::Add => (saturate(in0 + in1), 0),
-            DpuMode::Mult => (self.product(in0, in1), 0),
+            DpuMode::Idle => (W::default(), none),
+            DpuMode::Add => (in0.plus(in1), none),
+            DpuMode::Mult => (in0.times(in1, self.fraction_bits), none),
             DpuMode::Mac => {
-                let acc = if inputs.reset { 0 } else { self.acc };
-                let product = scale_down(in0 * in1, self.fraction_bits);
-                let sum = saturate(acc + i64::from(saturate(product)));
-                self.note_sum(inputs.reset, i64::from(sum) != acc + product);
-                (sum, sum.into())
+                let acc = if inputs.reset { none } else { self.acc };
+                let (sum, saturates) = W::mac(acc, [in0, in1], self.fraction_bits);
+                self.note_sum(inputs.reset, saturates);
+                (W::narrow(sum, 0), sum)
             }
             other => extension(self, other, inputs),
         };
@@ -69,15 +68,9 @@ impl Dpu {
     /// Modes that do not sum leave 0 in the accumulator, so that what follows them is another sum.
     #[inline]
     pub(crate) fn note_sum(&mut self, reset: bool, saturates: bool) {
-        let is_known = self.has_saturated && !reset && self.acc != 0;
+        let is_known = self.has_saturated && !reset && self.acc != W::Sum::default();
         self.saturated_sums += u64::from(saturates && !is_known);
         self.has_saturated = is_known || saturates;
-    }
-
-    /// A product, scaled by the fraction bits and saturated.
-    #[inline]
-    pub(crate) fn product(&self, a: i64, b: i64) -> i16 {
-        saturate(scale_down(a * b, self.fraction_bits))
     }
 }
 

@@ -3,7 +3,7 @@
 //! They need `extensions`; programs that use them are refused without.
 
 use super::dpu::Inputs;
-use super::{nacu, saturate, scale_down};
+use super::word::Word;
 use crate::op::DpuMode;
 use crate::state::Dpu;
 
@@ -13,85 +13,82 @@ const WIDE_BITS: u32 = 48;
 const SUM_BITS: u32 = 32;
 
 /// The output and the accumulator after a cycle in `mode`.
-pub(super) fn extension(dpu: &mut Dpu, mode: DpuMode, inputs: Inputs) -> (i16, i64) {
+pub(super) fn extension<W: Word>(dpu: &mut Dpu<W>, mode: DpuMode, inputs: Inputs<W>) -> (W, W::Sum) {
     let Inputs { in0: a, in1: b, immediate: c, .. } = inputs;
-    let (in0, in1, immediate) = (i64::from(a), i64::from(b), i64::from(c));
-    let ir = i64::from(dpu.ir);
+    let (bits, constant) = (dpu.fraction_bits, W::constant);
     let out = match mode {
         DpuMode::SumAcc | DpuMode::MaxMinAcc | DpuMode::AccSoftmax | DpuMode::MacInter => {
             return accumulate(dpu, mode, inputs);
         }
-        DpuMode::LdAcc => return (a, in0 << amount(immediate)),
-        DpuMode::DivSoftmax => return (nacu::quotient(nacu::exponential(a).into(), dpu.acc), dpu.acc),
+        DpuMode::LdAcc => return (a, a.loaded(c)),
+        DpuMode::DivSoftmax => return (W::quotient(a.function(DpuMode::Expon).wide(), dpu.acc), dpu.acc),
         DpuMode::LdIr => {
             dpu.ir = b;
             b
         }
-        DpuMode::AddConst => saturate(in0 + immediate),
-        DpuMode::Subt => saturate(in0 - in1),
-        DpuMode::SubtAbs => saturate((in0 - in1).abs()),
-        DpuMode::MultAdd => saturate(i64::from(dpu.product(in0, in1)) + ir),
-        DpuMode::MultConst => dpu.product(in0, immediate),
-        DpuMode::Axpy => saturate(i64::from(dpu.product(ir, in0)) + in1),
-        DpuMode::MaxMinConst => pick(c, a, c & !1),
-        DpuMode::MaxMin => pick(c, a, b),
-        DpuMode::ShiftL => saturate(in0 << amount(in1 + immediate)),
-        DpuMode::ShiftR => saturate(in0 >> amount(in1 + immediate)),
-        DpuMode::Sigm => nacu::sigmoid(a),
-        DpuMode::Tanhyp => nacu::tanh(a),
-        DpuMode::Expon => nacu::exponential(a),
-        DpuMode::LkRelu if a < 0 => saturate(scale_down(in0 * immediate, nacu::FRACTION_BITS)),
-        DpuMode::LkRelu => a,
-        DpuMode::Relu => a.max(0),
-        DpuMode::Div => nacu::quotient(in0, in1),
-        DpuMode::ScaleDw => saturate(scale_down(in0, amount(immediate))),
-        DpuMode::ScaleUp => saturate(in0 << amount(immediate)),
+        DpuMode::AddConst => a.plus(constant(c)),
+        DpuMode::Subt => a.minus(b),
+        DpuMode::SubtAbs => a.distance(b),
+        DpuMode::MultAdd => a.times(b, bits).plus(dpu.ir),
+        DpuMode::MultConst => a.times(constant(c), bits),
+        DpuMode::Axpy => dpu.ir.times(a, bits).plus(b),
+        DpuMode::MaxMinConst => a.picked(constant(c & !1), c),
+        DpuMode::MaxMin => a.picked(b, c),
+        DpuMode::ShiftL => a.shifted_by(b, c, true),
+        DpuMode::ShiftR => a.shifted_by(b, c, false),
+        DpuMode::Sigm | DpuMode::Tanhyp | DpuMode::Expon => a.function(mode),
+        DpuMode::LkRelu => a.leaky(c),
+        DpuMode::Relu => a.picked(constant(0), 0),
+        DpuMode::Div => W::quotient(a.wide(), b.wide()),
+        DpuMode::ScaleDw => a.scaled(c, false),
+        DpuMode::ScaleUp => a.scaled(c, true),
         // Those of every fabric are in `dpu`; reserved ones are refused with the program.
-        DpuMode::Idle | DpuMode::Add | DpuMode::Mult | DpuMode::Mac => 0,
-        DpuMode::Mode6 | DpuMode::Mode15 | DpuMode::Mode31 => 0,
+        DpuMode::Idle | DpuMode::Add | DpuMode::Mult | DpuMode::Mac => W::default(),
+        DpuMode::Mode6 | DpuMode::Mode15 | DpuMode::Mode31 => W::default(),
     };
-    (out, 0)
+    (out, W::Sum::default())
 }
 
 /// Modes that accumulate. Where 0 is not neutral, only operands with an address of port 0 count.
-fn accumulate(dpu: &mut Dpu, mode: DpuMode, inputs: Inputs) -> (i16, i64) {
+fn accumulate<W: Word>(dpu: &mut Dpu<W>, mode: DpuMode, inputs: Inputs<W>) -> (W, W::Sum) {
     let Inputs { in0: a, in1: b, immediate: c, reset, counted } = inputs;
-    let acc = dpu.acc;
-    let from = |neutral: i64| if reset { neutral } else { acc };
-    let (in0, in1) = (i64::from(a), i64::from(b));
-    let mut sum = |exact: i64, bits: u32| {
-        let sum = clip(exact, bits);
-        dpu.note_sum(reset, sum != exact);
+    let (acc, none) = (dpu.acc, W::default().wide());
+    let from = |neutral: W::Sum| if reset { neutral } else { acc };
+    let mut noted = |(sum, saturates): (W::Sum, bool)| {
+        dpu.note_sum(reset, saturates);
         sum
     };
     let acc = match mode {
-        DpuMode::SumAcc => sum(from(0) + in0 + in1, i16::BITS),
+        DpuMode::SumAcc => noted(W::added(from(none), [a, b], i16::BITS)),
         DpuMode::MaxMinAcc => {
-            let acc = saturate(from(if c & 1 == 0 { i16::MIN } else { i16::MAX }.into()));
-            if counted { pick(c, acc, a) } else { acc }.into()
+            let neutral = W::constant(if c & 1 == 0 { i16::MIN } else { i16::MAX });
+            let acc = W::narrow(from(neutral.wide()), 0);
+            if counted { acc.picked(a, c) } else { acc }.wide()
         }
-        DpuMode::AccSoftmax if counted => sum(from(0) + i64::from(nacu::exponential(a)), SUM_BITS),
+        DpuMode::AccSoftmax if counted => {
+            noted(W::added(from(none), [a.function(DpuMode::Expon), W::default()], SUM_BITS))
+        }
         DpuMode::MacInter => {
-            let acc = sum(from(0) + in0 * in1, WIDE_BITS);
-            return (saturate(scale_down(acc, amount(c.into()))), acc);
+            let acc = noted(W::exact_mac(from(none), [a, b], WIDE_BITS));
+            return (W::narrow(acc, amount(c.into())), acc);
         }
-        _ => from(0),
+        _ => from(none),
     };
-    (saturate(acc), acc)
+    (W::narrow(acc, 0), acc)
 }
 
 /// The larger of two, or the smaller when the lowest bit of the immediate is set.
-fn pick(immediate: i16, a: i16, b: i16) -> i16 {
+pub(super) fn pick(immediate: i16, a: i16, b: i16) -> i16 {
     if immediate & 1 == 0 { a.max(b) } else { a.min(b) }
 }
 
 /// Places to shift by: 0 to 31.
-fn amount(value: i64) -> u32 {
+pub(super) fn amount(value: i64) -> u32 {
     value.clamp(0, 31) as u32
 }
 
 /// The nearest signed number of `bits` bits.
-fn clip(value: i64, bits: u32) -> i64 {
+pub(super) fn clip(value: i64, bits: u32) -> i64 {
     let largest = (1_i64 << (bits - 1)) - 1;
     value.clamp(-largest - 1, largest)
 }

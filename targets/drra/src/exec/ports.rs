@@ -361,7 +361,7 @@ mod tests {
 
     fn ports(parts: &str, revision: Revision) -> Ports {
         let fabric = from_short(&format!("1x1: [{parts}]")).unwrap();
-        CellState::new(&fabric.cells[0], Options::of(revision), Vec::new()).ports
+        CellState::<i16>::new(&fabric.cells[0], Options::of(revision), Vec::new()).ports
     }
 
     /// Addresses from `base` on.

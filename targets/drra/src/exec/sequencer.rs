@@ -1,6 +1,7 @@
 //! The sequencer: one instruction a cycle (specification 4.1, 5.1).
 
 use super::calc;
+use super::word::Word;
 use crate::agu::Level;
 use crate::fabric::{Cell, Direction, Options};
 use crate::fault::FaultKind;
@@ -120,8 +121,8 @@ fn port_of_index(port: u8) -> u8 {
 
 /// Executes the instruction of `cycle`, whose lines were raised by [`Sequencer::raise`]. What it changes shows from
 /// the next cycle on.
-pub(crate) fn execute(
-    state: &mut CellState,
+pub(crate) fn execute<W: Word>(
+    state: &mut CellState<W>,
     cell: &Cell,
     options: Options,
     cycle: u64,
@@ -169,8 +170,8 @@ pub(crate) fn execute(
 ///
 /// A program with an instruction that cannot be there never runs, it is refused. The lint goes through it all the
 /// same, for what else is wrong with it: that instruction then changes nothing.
-fn resource(
-    state: &mut CellState,
+fn resource<W: Word>(
+    state: &mut CellState<W>,
     cell: &Cell,
     options: Options,
     cycle: u64,

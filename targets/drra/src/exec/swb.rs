@@ -1,5 +1,6 @@
 //! The switch box: word links and bulk routes, by option (specification 3.4, 3.5, 5.4).
 
+use super::word::Word;
 use crate::fabric::{Direction, SLOTS};
 use crate::state::{CellState, NO_SLOT, Swb};
 
@@ -60,7 +61,7 @@ impl Swb {
 
 /// Takes over the options emitted in this cycle, for the next.
 #[inline]
-pub(crate) fn switch(state: &mut CellState) {
+pub(crate) fn switch<W: Word>(state: &mut CellState<W>) {
     state.swb.word_option = state.ports.address(0, 0).map_or(state.swb.word_option, |option| option as u8);
     state.swb.bulk_option = state.ports.address(0, 1).map_or(state.swb.bulk_option, |option| option as u8);
 }

@@ -3,6 +3,7 @@
 //!
 //! Calls of a step do not depend on each other, so that fabrics run them in parallel, as many as there are cores.
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use npukit_target::{Phase, Unset};
@@ -10,10 +11,10 @@ use rayon::prelude::*;
 
 use super::calls::{Call, Load, Results};
 use super::executable::{CallError, Executable, ExecuteError, MAX_ELEMENTS};
-use super::format::integer;
 use super::gather::{Gather, offset};
 use super::kernels::Bases;
 use super::plan::{Place, Plan, Source, Step, Task};
+use crate::exec::word::Word;
 use crate::fabric::{Fabric, ROW_WORDS, Row};
 use crate::fault::Fault;
 use crate::machine::{LoadError, Machine, Run};
@@ -22,9 +23,9 @@ use crate::revision::Revision;
 
 /// What a run was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ran {
+pub struct Ran<W = i16> {
     /// Integers of every value that was computed.
-    pub values: Vec<Vec<i16>>,
+    pub values: Vec<Vec<W>>,
     /// Cycles of each step.
     pub cycles: Vec<u64>,
     /// Results of each step that saturated: those at either end of the range of words, and sums that did not fit
@@ -42,17 +43,17 @@ impl Executable {
         Runner::new(self, self.fabric.options.revision, Unset::Zero).run(inputs)
     }
 
-    fn empty(&self, number: usize) -> Result<Vec<i16>, ExecuteError> {
+    fn empty<W: Word>(&self, number: usize) -> Result<Vec<W>, ExecuteError> {
         let value = &self.plan.values[number];
         let elements = value.elements();
         if elements > MAX_ELEMENTS {
             return Err(ExecuteError::Size { name: value.name.clone(), elements });
         }
-        Ok(vec![0; elements])
+        Ok(vec![W::default(); elements])
     }
 
     /// The inputs have as many elements as the plan says.
-    fn check_inputs(&self, inputs: &[Vec<i16>]) -> Result<(), ExecuteError> {
+    fn check_inputs<W>(&self, inputs: &[Vec<W>]) -> Result<(), ExecuteError> {
         let Plan { values, inputs: numbers, .. } = &self.plan;
         if inputs.len() != numbers.len() {
             return Err(ExecuteError::Inputs { given: inputs.len(), expected: numbers.len() });
@@ -72,17 +73,17 @@ impl Executable {
 }
 
 /// Runs samples one after the other on the same fabrics.
-pub struct Runner<'a> {
+pub struct Runner<'a, W: Word = i16> {
     executable: &'a Executable,
     /// The executable's, as the revision that counts.
     fabric: Fabric,
     /// What fabrics and buffers hold before each call.
     unset: Unset,
     /// Fabrics that nobody uses, and the number of the kernel that each holds.
-    machines: Mutex<Vec<(usize, Machine)>>,
+    machines: Mutex<Vec<(usize, Machine<W>)>>,
 }
 
-impl<'a> Runner<'a> {
+impl<'a, W: Word> Runner<'a, W> {
     /// On fabrics of a revision, which hold nothing, or anything, beyond what the driver writes.
     pub fn new(executable: &'a Executable, revision: Revision, unset: Unset) -> Self {
         let mut fabric = executable.fabric.clone();
@@ -95,7 +96,7 @@ impl<'a> Runner<'a> {
     /// # Errors
     ///
     /// What the machine refuses or faults on, a value that is too large, inputs that are not the plan's.
-    pub fn run(&self, inputs: &[Vec<i16>]) -> Result<Ran, ExecuteError> {
+    pub fn run(&self, inputs: &[Vec<W>]) -> Result<Ran<W>, ExecuteError> {
         let Executable { plan, calls, .. } = self.executable;
         self.executable.check_inputs(inputs)?;
         let values = vec![Vec::new(); plan.values.len()];
@@ -103,13 +104,16 @@ impl<'a> Runner<'a> {
         for (&number, words) in plan.inputs.iter().zip(inputs) {
             driver.values[number].clone_from(words);
         }
-        let (mut cycles, mut saturations) = (Vec::new(), Vec::new());
+        let (mut cycles, mut saturations, of_graph) = (Vec::new(), Vec::new(), plan.of_graph());
         let phase = Phase::detail("run steps", plan.steps.len());
         for (step, calls) in plan.steps.iter().zip(calls) {
             let mut result = self.executable.empty(step.result)?;
             let of_step = driver.step(step, calls, &mut result)?;
             cycles.push(of_step.cycles);
             saturations.push(if step.saturates { 0 } else { of_step.saturations });
+            if step.result < of_graph {
+                result.iter_mut().for_each(|word| *word = word.made());
+            }
             driver.values[step.result] = result;
             phase.advance();
         }
@@ -117,7 +121,7 @@ impl<'a> Runner<'a> {
     }
 
     /// A fabric with this kernel and empty buffers; without garbage and poison its memories are as they were left.
-    fn machine(&self, kernel: usize) -> Result<Machine, LoadError> {
+    fn machine(&self, kernel: usize) -> Result<Machine<W>, LoadError> {
         let program = &self.executable.kernels[kernel].compiled.program;
         let free = {
             let mut machines = self.machines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,7 +129,7 @@ impl<'a> Runner<'a> {
             same.map(|index| machines.swap_remove(index)).or_else(|| machines.pop())
         };
         let mut machine = match free {
-            None => Machine::new(&self.fabric, program)?,
+            None => Machine::of_words(&self.fabric, program)?,
             Some((loaded, machine)) if loaded == kernel => machine,
             Some((_, mut machine)) => {
                 machine.reload(program)?;
@@ -140,16 +144,16 @@ impl<'a> Runner<'a> {
     }
 
     /// Gives a fabric back.
-    fn free(&self, kernel: usize, machine: Machine) {
+    fn free(&self, kernel: usize, machine: Machine<W>) {
         self.machines.lock().unwrap_or_else(PoisonError::into_inner).push((kernel, machine));
     }
 }
 
 /// A run on its way.
-struct Driver<'a> {
-    runner: &'a Runner<'a>,
+struct Driver<'a, W: Word> {
+    runner: &'a Runner<'a, W>,
     executable: &'a Executable,
-    values: Vec<Vec<i16>>,
+    values: Vec<Vec<W>>,
 }
 
 /// A call with its task and the number of its kernel.
@@ -167,18 +171,20 @@ struct Spent {
 }
 
 /// What a call gave.
-struct Called {
+struct Called<W> {
     /// Cycles, and sums that saturated on their way.
     run: Run,
     /// The results of each column.
-    rows: Vec<Vec<i16>>,
+    rows: Vec<Vec<W>>,
 }
 
-impl Driver<'_> {
-    fn source<'s>(&'s self, source: &'s Source) -> &'s [i16] {
-        match source {
-            Source::Value(number) => &self.values[*number],
-            Source::Constant(words) => words,
+impl<W: Word> Driver<'_, W> {
+    /// The words of some vectors of a step.
+    fn words(&self, step: &Step, gather: &Gather, vectors: Range<usize>) -> Vec<W> {
+        match &gather.source {
+            Source::Value(number) => gather.words(&self.values[*number], vectors),
+            Source::Constant(words) if step.saturates => gather.words_of(words, vectors, W::limit),
+            Source::Constant(words) => gather.words_of(words, vectors, W::constant),
         }
     }
 
@@ -187,7 +193,7 @@ impl Driver<'_> {
         &self,
         step: &Step,
         calls: &[Vec<(Call, usize)>],
-        result: &mut [i16],
+        result: &mut [W],
     ) -> Result<Spent, ExecuteError> {
         let (mut spent, mut jobs) = (Spent::default(), Vec::new());
         for (task, calls) in step.tasks.iter().zip(calls) {
@@ -195,10 +201,10 @@ impl Driver<'_> {
                 self.perform(step, &std::mem::take(&mut jobs), result, &mut spent)?;
             }
             match task {
-                Task::Fill(word) => result.fill(*word),
+                Task::Fill(word) => result.fill(W::constant(*word)),
                 Task::Move { from, to, shift } => {
-                    let words = from.words(self.source(&from.source), 0..from.count());
-                    let words = words.into_iter().map(|word| shifted(word, *shift));
+                    let words = self.words(step, from, 0..from.count());
+                    let words = words.into_iter().map(|word| word.shifted(*shift));
                     put(result, to, 0, words);
                 }
                 _ => jobs.extend(calls.iter().map(|(call, kernel)| Job { task, call, kernel: *kernel })),
@@ -213,7 +219,7 @@ impl Driver<'_> {
         &self,
         step: &Step,
         jobs: &[Job<'_>],
-        result: &mut [i16],
+        result: &mut [W],
         spent: &mut Spent,
     ) -> Result<(), ExecuteError> {
         let done: Vec<_> = jobs.par_iter().map(|job| self.call(step, *job)).collect();
@@ -225,7 +231,7 @@ impl Driver<'_> {
             let is_counted = job.call.kernel.kind.work().mode == DpuMode::Mac;
             let Some(to) = job.task.to() else { continue };
             for (results, words) in job.call.results.iter().zip(rows) {
-                let ends = words.iter().filter(|word| matches!(**word, i16::MAX | i16::MIN)).count();
+                let ends = words.iter().filter(|word| word.is_end()).count();
                 spent.saturations += if is_counted { 0 } else { ends as u64 };
                 put(result, to, results.first, words.into_iter());
             }
@@ -234,14 +240,14 @@ impl Driver<'_> {
     }
 
     /// Calls a kernel.
-    fn call(&self, step: &Step, job: Job<'_>) -> Result<Called, ExecuteError> {
+    fn call(&self, step: &Step, job: Job<'_>) -> Result<Called<W>, ExecuteError> {
         let Job { task, call, kernel } = job;
-        let (step, runner) = (&step.name, self.runner);
+        let (of, step, runner) = (step, &step.name, self.runner);
         let load = |error: LoadError| CallError::from(error).of_step(step);
         let mut machine = runner.machine(kernel).map_err(load)?;
         let mut base = 0;
         for of_load in &call.loads {
-            self.load(&mut machine, of_load, &task.operands(), base).map_err(load)?;
+            self.load(of, &task.operands(), &mut machine, (of_load, base)).map_err(load)?;
             base += of_load.all_rows();
         }
         let fault = |fault: Fault| CallError::from(fault).of_step(step);
@@ -254,20 +260,21 @@ impl Driver<'_> {
     /// Writes the rows of a load from row `base` of the input buffer on; operands take turns.
     fn load(
         &self,
-        machine: &mut Machine,
-        load: &Load,
+        step: &Step,
         operands: &[&Gather],
-        base: usize,
+        machine: &mut Machine<W>,
+        (load, base): (&Load, usize),
     ) -> Result<(), LoadError> {
         let count = load.operands.len();
         for (turn, operand) in load.operands.iter().enumerate() {
             let gather = operands[*operand];
-            let words = gather.words(self.source(&gather.source), load.vectors.clone());
+            let words = self.words(step, gather, load.vectors.clone());
             let words = spaced(words, gather.length(), load.spare);
             for number in 0..load.rows {
                 // Default: the rest of the last row is zeros.
-                let word = |index: usize| words.get(number * ROW_WORDS + index).copied().unwrap_or(0);
-                let (row, values): (usize, Row) = (base + number * count + turn, std::array::from_fn(word));
+                let word = |index: usize| words.get(number * ROW_WORDS + index).copied().unwrap_or_default();
+                let (row, values): (usize, Row<W>) =
+                    (base + number * count + turn, std::array::from_fn(word));
                 let depth = self.executable.fabric.input_depth;
                 // Default: a row beyond all; only the message has it.
                 let beyond = |_| LoadError::Input { row: u32::try_from(row).unwrap_or(u32::MAX), depth };
@@ -280,7 +287,7 @@ impl Driver<'_> {
 
 impl Call {
     /// The results of each column, out of the output buffer. Errors: words that nobody wrote, when that is asked.
-    pub(crate) fn taken(&self, machine: &Machine) -> Result<Vec<Vec<i16>>, Fault> {
+    pub(crate) fn taken<W: Word>(&self, machine: &Machine<W>) -> Result<Vec<Vec<W>>, Fault> {
         let columns = self.results.iter().zip(&self.kernel.bases);
         columns.map(|(results, bases)| taken(machine, results, bases)).collect()
     }
@@ -294,7 +301,7 @@ impl Call {
     }
 }
 
-fn taken(machine: &Machine, results: &Results, bases: &Bases) -> Result<Vec<i16>, Fault> {
+fn taken<W: Word>(machine: &Machine<W>, results: &Results, bases: &Bases) -> Result<Vec<W>, Fault> {
     let mut words = Vec::new();
     for row in (bases.output..).take(results.count.div_ceil(ROW_WORDS)) {
         let count = (results.count - words.len()).min(ROW_WORDS);
@@ -308,24 +315,21 @@ fn taken(machine: &Machine, results: &Results, bases: &Bases) -> Result<Vec<i16>
 }
 
 /// Vectors of `length` words, each followed by zeros.
-fn spaced(words: Vec<i16>, length: usize, zeros: usize) -> Vec<i16> {
+fn spaced<W: Word>(words: Vec<W>, length: usize, zeros: usize) -> Vec<W> {
     if zeros == 0 {
         return words;
     }
     let vectors = words.chunks(length.max(1));
-    vectors.flat_map(|vector| vector.iter().copied().chain(std::iter::repeat_n(0, zeros))).collect()
+    vectors
+        .flat_map(|vector| vector.iter().copied().chain(std::iter::repeat_n(W::default(), zeros)))
+        .collect()
 }
 
 /// Puts results into their places, from that of number `first` on.
-fn put(result: &mut [i16], to: &Place, first: usize, words: impl Iterator<Item = i16>) {
+fn put<W>(result: &mut [W], to: &Place, first: usize, words: impl Iterator<Item = W>) {
     for (number, word) in words.enumerate() {
         result[to.offset + offset(&to.axes, first + number)] = word;
     }
-}
-
-/// A word shifted to the right by `places`, rounded as a dpu does; to the left when negative. Saturates.
-fn shifted(word: i16, places: i32) -> i16 {
-    integer(word.into(), -places)
 }
 
 #[cfg(test)]
@@ -364,10 +368,10 @@ mod tests {
             vec![value(vec![1 << 20, 1 << 8]), value(vec![(1 << 28) + 1]), value(vec![usize::MAX, 2])];
         let plan = Plan { values, ..Plan::default() };
         let executable = Executable::new(&preset("3x1").unwrap(), plan).unwrap();
-        assert_eq!(executable.empty(0).unwrap().len(), 1 << 28);
-        let message = executable.empty(1).unwrap_err().to_string();
+        assert_eq!(executable.empty::<i16>(0).unwrap().len(), 1 << 28);
+        let message = executable.empty::<i16>(1).unwrap_err().to_string();
         assert_eq!(message, "`x` has 268435457 elements; at most 268435456 are kept");
-        assert!(executable.empty(2).is_err());
+        assert!(executable.empty::<i16>(2).is_err());
     }
 
     #[test]

@@ -73,6 +73,12 @@ impl<'a> Format<'a> {
         Self { fraction_bits, extensions, quantisation, changed: BTreeMap::new() }
     }
 
+    /// The same with known fraction lengths of the first values.
+    pub fn known(columns: &[Column], extensions: bool, fractions: impl Iterator<Item = i32>) -> Self {
+        let changed = (0..).map(ValueId).zip(fractions).collect();
+        Self { changed, ..Self::new(columns, extensions, None) }
+    }
+
     /// The fraction length of a value.
     pub fn fraction(&self, id: ValueId) -> i32 {
         let stated = || self.quantisation.and_then(|all| all.fraction(id));

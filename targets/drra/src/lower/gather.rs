@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::Source;
+use crate::exec::word::Word;
 
 /// Sizes of axes and the distance of neighbours in memory, the outermost axis first.
 pub type Axes = Vec<(usize, usize)>;
@@ -55,16 +56,26 @@ impl Gather {
 
     /// The words of vectors one after the other. `values` are those of the tensor, which has all of them: the compiler
     /// makes gathers by shapes, and those of files are checked when they are read.
-    pub fn words(&self, values: &[i16], vectors: impl Iterator<Item = usize>) -> Vec<i16> {
+    pub fn words<W: Word>(&self, values: &[W], vectors: impl Iterator<Item = usize>) -> Vec<W> {
+        self.words_of(values, vectors, |word| word)
+    }
+
+    /// The same of words that are yet to be made.
+    pub fn words_of<S: Copy, W: Word>(
+        &self,
+        values: &[S],
+        vectors: impl Iterator<Item = usize>,
+        word: impl Fn(S) -> W,
+    ) -> Vec<W> {
         let elements = offsets(&self.elements);
         let mut words = Vec::new();
         for vector in vectors {
             let start = self.offset + offset(&self.vectors, vector);
-            words.extend(elements.iter().map(|element| values[start + element]));
+            words.extend(elements.iter().map(|element| word(values[start + element])));
             match &self.tail {
                 Tail::None => {}
-                Tail::Same(word) => words.push(*word),
-                Tail::Each(list) => words.push(list[vector % list.len()]),
+                Tail::Same(word) => words.push(W::constant(*word)),
+                Tail::Each(list) => words.push(W::constant(list[vector % list.len()])),
             }
         }
         words

@@ -15,6 +15,7 @@ use npukit_graph::{Node, Op, ValueId};
 use npukit_lower::Reject;
 
 use super::Lowering;
+pub(crate) use window::reaches_border;
 
 /// Appends the steps of a node.
 pub(super) fn lower(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {

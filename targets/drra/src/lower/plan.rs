@@ -23,6 +23,14 @@ pub struct Plan {
     pub saturated_constants: Option<u64>,
 }
 
+impl Plan {
+    /// How many values are those of the graph. The others come after them, named after their numbers.
+    pub fn of_graph(&self) -> usize {
+        let is_own = |(number, value): &(usize, &Value)| value.name.ends_with(&format!(".{number}"));
+        self.values.len() - self.values.iter().enumerate().rev().take_while(is_own).count()
+    }
+}
+
 /// A tensor of integers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Value {

@@ -1,24 +1,26 @@
 //! [`Buffer`]: the rows outside the fabric.
 
+use std::collections::BTreeMap;
+
 use npukit_sim::garbage;
 use npukit_target::Unset;
 
-use crate::binary::Image;
+use crate::exec::word::Word;
 use crate::fabric::Row;
 use crate::fault::FaultKind;
 
 /// The input or the output buffer. Every column sees the same rows.
 #[derive(Clone, Debug)]
-pub struct Buffer {
+pub struct Buffer<W = i16> {
     name: &'static str,
     depth: usize,
-    rows: Vec<Row>,
+    rows: Vec<Row<W>>,
     written: Vec<bool>,
     /// What rows hold that nobody has written.
     unset: Unset,
 }
 
-impl Buffer {
+impl<W: Word> Buffer<W> {
     /// A buffer of zeros.
     pub const fn new(name: &'static str, depth: usize) -> Self {
         Self { name, depth, rows: Vec::new(), written: Vec::new(), unset: Unset::Zero }
@@ -41,13 +43,13 @@ impl Buffer {
     /// # Errors
     ///
     /// Beyond the depth.
-    pub fn read(&self, row: usize) -> Result<Row, FaultKind> {
+    pub fn read(&self, row: usize) -> Result<Row<W>, FaultKind> {
         self.check(row)?;
         Ok(match (self.rows.get(row), self.unset) {
             (Some(values), _) if self.is_written(row) => *values,
             (_, Unset::Garbage(seed)) => {
                 let mut next = garbage(seed.wrapping_add(row as u64));
-                std::array::from_fn(|_| next() as i16)
+                std::array::from_fn(|_| W::garbage(next()))
             }
             _ => Row::default(),
         })
@@ -58,7 +60,7 @@ impl Buffer {
     /// # Errors
     ///
     /// Beyond the depth.
-    pub fn write(&mut self, row: usize, values: Row) -> Result<(), FaultKind> {
+    pub fn write(&mut self, row: usize, values: Row<W>) -> Result<(), FaultKind> {
         self.check(row)?;
         if row >= self.rows.len() {
             self.rows.resize(row + 1, Row::default());
@@ -69,7 +71,7 @@ impl Buffer {
     }
 
     /// The rows that were written.
-    pub fn image(&self) -> Image {
+    pub fn image(&self) -> BTreeMap<u32, Row<W>> {
         let rows = (0..).zip(&self.rows).zip(&self.written);
         rows.filter(|(_, written)| **written).map(|((number, row), _)| (number, *row)).collect()
     }
@@ -92,6 +94,7 @@ impl Buffer {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use crate::binary::Image;
 
     #[test]
     fn rows_that_nobody_wrote_hold_what_was_asked_for() {

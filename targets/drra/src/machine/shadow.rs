@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Machine;
+use crate::exec::word::Word;
 use crate::exec::{iosram, rf};
 use crate::fabric::{Place, ROW_WORDS};
 use crate::fault::{Fault, FaultKind};
@@ -95,9 +96,9 @@ struct Written {
 
 impl Shadow {
     /// Nobody has written anything.
-    pub fn new(cells: &[CellState]) -> Self {
+    pub fn new<W: Word>(cells: &[CellState<W>]) -> Self {
         let none = |rows: usize| vec![Unwritten { words: ALL, origin: None }; rows];
-        let cell = |cell: &CellState| CellShadow {
+        let cell = |cell: &CellState<W>| CellShadow {
             rfs: cell.rfs.iter().map(|rf| none(rf.rows.len())).collect(),
             iosrams: cell.iosrams.iter().map(|part| none(part.rows.len())).collect(),
         };
@@ -172,7 +173,7 @@ impl Shadow {
     }
 }
 
-impl Machine {
+impl<W: Word> Machine<W> {
     /// Why the first `count` words of a row of the output buffer cannot be taken; none when all were written, or when
     /// nobody asked.
     pub fn unwritten(&self, row: usize, count: usize) -> Option<Fault> {
@@ -229,7 +230,7 @@ impl Machine {
         shadow: &mut Shadow,
         at: Moment,
         number: u8,
-        rf: &Rf,
+        rf: &Rf<W>,
         written: &mut Vec<Written>,
     ) -> Result<(), Fault> {
         let cell = &self.cells[at.cell];
@@ -266,7 +267,7 @@ impl Machine {
         shadow: &mut Shadow,
         at: Moment,
         number: u8,
-        memory: &Iosram,
+        memory: &Iosram<W>,
         written: &mut Vec<Written>,
     ) {
         let cell = &self.cells[at.cell];
@@ -327,7 +328,7 @@ impl Machine {
 }
 
 /// The row that leaves a part in this cycle, and by which port.
-pub(super) fn outgoing(cell: &CellState, part: Bulk) -> Option<(usize, u8)> {
+pub(super) fn outgoing<W: Word>(cell: &CellState<W>, part: Bulk) -> Option<(usize, u8)> {
     match part {
         Bulk::None => None,
         Bulk::Rf(number) => {
@@ -344,7 +345,7 @@ pub(super) fn outgoing(cell: &CellState, part: Bulk) -> Option<(usize, u8)> {
 }
 
 /// Whether a word leaves that slot in this cycle. A dpu always gives one.
-fn gives_word(cell: &CellState, slot: u8) -> bool {
+fn gives_word<W: Word>(cell: &CellState<W>, slot: u8) -> bool {
     slot != NO_SLOT
         && (cell.dpus.iter().any(|dpu| dpu.slot == slot) || cell.ports.address(slot, rf::WORD_READ).is_some())
 }

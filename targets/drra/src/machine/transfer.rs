@@ -2,6 +2,7 @@
 
 use super::observer::{Access, Observer};
 use super::{Fault, Machine, WarningKind};
+use crate::exec::word::Word;
 use crate::exec::{iosram, rf};
 use crate::fabric::Row;
 use crate::fault::FaultKind;
@@ -10,33 +11,33 @@ use crate::state::{Bulk, CellState};
 
 /// Rows on their way.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Transfers {
-    memories: Vec<Transfer>,
-    output: Vec<Written>,
+pub(super) struct Transfers<W> {
+    memories: Vec<Transfer<W>>,
+    output: Vec<Written<W>>,
 }
 
 /// A row on its way to the output buffer.
 #[derive(Clone, Copy, Debug)]
-struct Written {
+struct Written<W> {
     cell: usize,
     slot: u8,
     row: usize,
-    values: Row,
+    values: Row<W>,
 }
 
 /// A row on its way to a memory.
 #[derive(Clone, Copy, Debug)]
-struct Transfer {
+struct Transfer<W> {
     cell: usize,
     part: Bulk,
     address: usize,
-    row: Row,
+    row: Row<W>,
 }
 
 /// Ports that move rows: 2 and 3 of every slot, and 0 and 1 where they are of a memory.
 const ROW_PORTS: u64 = 0xcccc_cccc_cccc_cccc;
 
-impl Machine {
+impl<W: Word> Machine<W> {
     /// Step 2: reads all rows that move in this cycle.
     pub(super) fn gather(
         &mut self,
@@ -78,7 +79,7 @@ impl Machine {
             }
         };
         let fault = |port, kind: FaultKind| Fault::Access { cycle, place: place(), slot, port, kind };
-        let mut input = Row::default();
+        let mut input = Row::<W>::default();
         if let Some(row) = ports.address(slot, iosram::INPUT_BUFFER) {
             access(false, row);
             input = self.input.read(row).map_err(|kind| fault(iosram::INPUT_BUFFER, kind))?;
@@ -109,7 +110,7 @@ impl Machine {
 
     /// The row that arrives at a slot: through the cell's routes, from a slot of the cell at that side; zeros
     /// when nothing sends.
-    fn incoming(&self, index: usize, slot: u8) -> Row {
+    fn incoming(&self, index: usize, slot: u8) -> Row<W> {
         let from = self.sender(index, slot);
         from.map_or_else(Row::default, |(cell, slot)| outgoing(&self.cells[cell], slot))
     }
@@ -140,7 +141,7 @@ impl Machine {
 }
 
 /// The bulk row that leaves a slot in this cycle.
-fn outgoing(cell: &CellState, slot: u8) -> Row {
+fn outgoing<W: Word>(cell: &CellState<W>, slot: u8) -> Row<W> {
     match cell.bulk[usize::from(slot)] {
         Bulk::None => Row::default(),
         Bulk::Rf(part) => cell.rfs[usize::from(part)].row(&cell.ports),
@@ -149,7 +150,7 @@ fn outgoing(cell: &CellState, slot: u8) -> Row {
 }
 
 /// The rows of a part that takes rows in.
-fn rows(cell: &mut CellState, part: Bulk) -> &mut [Row] {
+fn rows<W: Word>(cell: &mut CellState<W>, part: Bulk) -> &mut [Row<W>] {
     match part {
         Bulk::None => unreachable!("only files and memories take rows in"),
         Bulk::Rf(part) => &mut cell.rfs[usize::from(part)].rows,

@@ -4,11 +4,12 @@
 use super::Machine;
 use super::observer::{How, Observer, Touch};
 use super::shadow::outgoing;
+use crate::exec::word::Word;
 use crate::exec::{iosram, rf};
 use crate::fabric::ROW_WORDS;
 use crate::state::{Bulk, CellState};
 
-impl Machine {
+impl<W: Word> Machine<W> {
     /// Tells of a cycle whose addresses are there and whose words are not moved yet.
     pub(super) fn tell_words(&self, cycle: u64, due: &[usize], observer: &mut impl Observer) {
         for &cell in due {
@@ -61,7 +62,7 @@ impl Machine {
 }
 
 /// Words that are written in a cell.
-fn writes(cell: &CellState, tell: &mut impl FnMut(u8, usize, usize)) {
+fn writes<W: Word>(cell: &CellState<W>, tell: &mut impl FnMut(u8, usize, usize)) {
     let ports = &cell.ports;
     for rf in &cell.rfs {
         let bulk = ports.address(rf.slot, rf::BULK_WRITE);
@@ -82,7 +83,7 @@ fn writes(cell: &CellState, tell: &mut impl FnMut(u8, usize, usize)) {
 }
 
 /// First slot of a part that has rows.
-fn slot_of(cell: &CellState, part: Bulk) -> Option<u8> {
+fn slot_of<W: Word>(cell: &CellState<W>, part: Bulk) -> Option<u8> {
     match part {
         Bulk::None => None,
         Bulk::Rf(number) => cell.rfs.get(usize::from(number)).map(|rf| rf.slot),

@@ -1,13 +1,16 @@
 //! [`Compiled`] for a compiled [`Model`]: the verbs that it has.
 
+mod field;
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
-    ArtifactFile, Compiled, Driven, DriverData, Finding, HostStepReport, Inputs, KindTime, Layer, LayerWork,
-    MemoryReport, Output, Port, PortError, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions,
-    RunResult, Saturation, Saturations, Stage, TargetError, TimeOptions, TimeReport, Whole,
+    ArtifactFile, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, KindTime,
+    Layer, LayerWork, Meaning, MemoryReport, Output, Port, PortError, PortPlace, ProgramPart, ProgramReport,
+    ProgramWords, RunOptions, RunResult, Saturation, Saturations, Stage, TargetError, TimeOptions,
+    TimeReport, Whole,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -25,6 +28,7 @@ use crate::lower::calls::Call;
 use crate::lower::executable::{Ready, StepCalls};
 use crate::lower::plan::{Plan, Step, Task, Value};
 use crate::lower::{Executable, Ran, Runner, fits, integer};
+use field::ModelField;
 
 /// The cost model there is: the fabric is simulated cycle by cycle.
 const MODEL: &str = "fabric";
@@ -275,6 +279,12 @@ impl Compiled for Model {
         let made = made.enumerate().map(|(place, bytes)| data(PortPlace::Output(place), bytes));
         let data = given.chain(made).collect();
         Ok(Driven { result, data })
+    }
+
+    fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
+        let revision = self.executable.fabric.options.revision;
+        let revision = meant(revision, Meaning::Agreed, || Ok(self.findings()))?;
+        Ok(Box::new(ModelField::new(self, revision)))
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {

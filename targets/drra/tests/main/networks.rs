@@ -15,13 +15,13 @@ use npukit_testing::{needs, shared_bytes};
 use crate::artifact::reloaded;
 use crate::run::checked;
 
-const MLP: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_mlp.onnx");
+pub const MLP: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_mlp.onnx");
 const IMAGES: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_images.npy");
 const LABELS: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_labels.npy");
-const CALIBRATION: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_calibration.npy");
+pub const CALIBRATION: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_calibration.npy");
 
 /// A network on a fabric, quantised by samples, and the names of its fraction lengths.
-fn compile(fabric: &Fabric, graph: &Graph, samples: &[Tensor]) -> Executable {
+pub fn compile(fabric: &Fabric, graph: &Graph, samples: &[Tensor]) -> Executable {
     let graph = prepare(graph).unwrap();
     let mut seen = Distributions::new(&graph);
     samples.iter().for_each(|sample| seen.observe(&graph, std::slice::from_ref(sample)).unwrap());
@@ -49,14 +49,14 @@ fn largest(values: &[f32]) -> usize {
     (0..values.len()).max_by(|&a, &b| values[a].total_cmp(&values[b])).unwrap()
 }
 
-fn samples(bytes: &[u8]) -> Vec<Tensor> {
+pub fn samples(bytes: &[u8]) -> Vec<Tensor> {
     let all = read_npy("x.npy", bytes).unwrap();
     let image = |values: &[f32]| Tensor::from_f32(vec![1, 1, 8, 8], values.to_vec()).unwrap();
     all.as_f32().unwrap().chunks(64).map(image).collect()
 }
 
 /// Fabrics with wide sums, with 11 fraction bits and only the modes that all sources agree on, and without any.
-fn fabrics() -> [(&'static str, Fabric); 3] {
+pub fn fabrics() -> [(&'static str, Fabric); 3] {
     let (mut wide, mut plain) = (preset("3x4").unwrap(), preset("3x1").unwrap());
     wide.options.extensions = true;
     let parts = plain.cells.iter_mut().flat_map(|cell| &mut cell.resources);
@@ -121,7 +121,7 @@ fn a_product_of_two_inputs_needs_no_extension() {
 }
 
 /// LeNet-5 with seeded weights, as the zoo has it.
-fn lenet() -> Graph {
+pub fn lenet() -> Graph {
     let mut seed = 1_u32;
     let mut weights = |graph: &mut Graph, shape: &[usize], scale: f32| {
         let mut next = || {

@@ -10,6 +10,7 @@ use crate::lower::format::{Products, addend, addend_fraction};
 use crate::lower::gather::{Gather, Tail, broadcast, offsets};
 use crate::lower::kernels::{Nest, Work};
 use crate::lower::plan::{Place, Source, Task};
+use crate::lower::rounded::Rounding;
 
 /// Words of a register file.
 pub(super) const FILE_WORDS: usize = 64;
@@ -103,6 +104,7 @@ pub(super) fn tails(
     };
     let values = values.iter().map(|&x| f64::from(x));
     let (fraction, one) = addend(values.clone(), products.result + products.shift);
+    lowering.note(Rounding::constant(id, fraction));
     Ok((Tail::Each(lowering.words(values, fraction)), Tail::Same(one)))
 }
 

@@ -15,7 +15,7 @@ use crate::lower::plan::{Place, Source, Task};
 use crate::op::DpuMode;
 
 /// The constants next to words that have a bit to spare.
-const SPARE_BIT: std::ops::RangeInclusive<i16> = i16::MIN / 2..=i16::MAX / 2;
+pub(super) const SPARE_BIT: std::ops::RangeInclusive<i16> = i16::MIN / 2..=i16::MAX / 2;
 
 /// Which of the words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use crate::lower::Lowering;
 use crate::lower::format::integer;
 use crate::lower::gather::{Gather, strides};
 use crate::lower::plan::{Place, Source, Task};
+use crate::lower::rounded::{Rounding, real};
 
 /// The same elements in the same order.
 ///
@@ -109,7 +110,9 @@ pub fn pad(lowering: &mut Lowering<'_>, node: &Node, pad: &Pad) -> Result<(), Re
         };
         let fraction = lowering.format.fraction(y);
         let source = lowering.read(node, x, fraction)?;
-        let tasks = padded(source, &own, &shape, &before, integer(value.into(), fraction));
+        let word = integer(value.into(), fraction);
+        lowering.note(Rounding::Factor(real(word, fraction)));
+        let tasks = padded(source, &own, &shape, &before, word);
         lowering.push(node, y.0 as usize, tasks);
         return Ok(());
     }

@@ -13,6 +13,7 @@ use crate::lower::format::{addend, addend_fraction, largest_fraction};
 use crate::lower::gather::{Gather, Tail};
 use crate::lower::kernels::Work;
 use crate::lower::plan::Source;
+use crate::lower::rounded::{Rounding, real};
 use crate::op::DpuMode;
 
 /// A factor and an addend for each channel: sums of two products.
@@ -36,6 +37,9 @@ pub fn batch(lowering: &mut Lowering<'_>, node: &Node, batch: &BatchNormalizatio
     let words = lowering.words(factors.iter().map(|factor| factor[0]), of_factors);
     let (of_addends, one) = addend(addends.clone(), products.result + products.shift);
     let addends = lowering.words(addends, of_addends);
+    let reals = |words: &[i16], fraction| words.iter().map(|&word| real(word, fraction)).collect();
+    let (factors_now, addends_now) = (reals(&words, of_factors), reals(&addends, of_addends));
+    lowering.note(Rounding::Affine { factors: factors_now, addends: addends_now });
     let (count, channels) = (lowering.graph.shape(y).iter().product::<usize>(), factors.len().max(1));
     let one_by_one = singles(lowering.read(node, x, from)?, count);
     let factors = Gather {

@@ -4,7 +4,7 @@ use npukit_graph::op::{BinaryKind, Clip, UnaryKind};
 use npukit_graph::{Node, ValueId};
 use npukit_lower::Reject;
 
-use super::extremes::{Extreme, magnitude};
+use super::extremes::{Extreme, SPARE_BIT, magnitude};
 use super::root::root;
 use super::scale::{repeated, singles};
 use super::{operand, result};
@@ -13,6 +13,7 @@ use crate::lower::format::{integer, largest_fraction};
 use crate::lower::gather::{Gather, Tail, broadcast};
 use crate::lower::kernels::Work;
 use crate::lower::plan::{Source, Task};
+use crate::lower::rounded::{Rounding, real};
 use crate::op::DpuMode;
 
 /// Fraction bits of the modes that compute functions, Q4.11.
@@ -67,6 +68,12 @@ fn difference(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
 fn extreme(lowering: &mut Lowering<'_>, node: &Node, extreme: Extreme) -> Result<(), Reject> {
     let (a, b, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
     let fraction = lowering.format.fraction(y);
+    if !lowering.format.extensions {
+        // Before they are read: what is noted first counts.
+        let constants = [a, b].into_iter().filter(|&id| lowering.graph.constant(id).is_some());
+        let near = |id| Rounding::Constant { id, fraction, range: SPARE_BIT };
+        constants.for_each(|id| lowering.note(near(id)));
+    }
     let operands = [spread(lowering, node, a, fraction)?, spread(lowering, node, b, fraction)?];
     lowering.extreme(node, extreme, operands, y.0 as usize)
 }
@@ -107,6 +114,9 @@ pub fn relu(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
 pub fn clip(lowering: &mut Lowering<'_>, node: &Node, clip: &Clip) -> Result<(), Reject> {
     let fraction = lowering.format.fraction(result(node)?);
     let [low, high] = [clip.min, clip.max].map(|limit| integer(limit.into(), fraction));
+    let min = if low == i16::MIN { f32::NEG_INFINITY } else { real(low, fraction) };
+    let max = if high == i16::MAX { f32::INFINITY } else { real(high, fraction) };
+    lowering.note(Rounding::Limits { min, max });
     limited(lowering, node, Some(low).filter(|_| low != i16::MIN), Some(high).filter(|_| high != i16::MAX))
 }
 
@@ -240,7 +250,9 @@ fn function(lowering: &mut Lowering<'_>, node: &Node, mode: DpuMode) -> Result<(
 /// Why the node cannot be lowered, and what to change.
 pub fn leaky_relu(lowering: &mut Lowering<'_>, node: &Node, alpha: f32) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
-    let work = lowering.format.extension(DpuMode::LkRelu, integer(alpha.into(), FUNCTION_BITS))?;
+    let slope = integer(alpha.into(), FUNCTION_BITS);
+    let work = lowering.format.extension(DpuMode::LkRelu, slope)?;
+    lowering.note(Rounding::Factor(real(slope, FUNCTION_BITS)));
     let words = spread(lowering, node, x, lowering.format.fraction(y))?;
     lowering.stream(node, work, vec![words], y.0 as usize);
     Ok(())

@@ -13,6 +13,7 @@ use crate::lower::Lowering;
 use crate::lower::gather::Gather;
 use crate::lower::kernels::Work;
 use crate::lower::plan::{Place, Source, Task};
+use crate::lower::rounded::{Rounding, real};
 use crate::op::DpuMode;
 
 /// Steps: ten until the first guess is near roots of a thousandth of the largest, four from there.
@@ -35,6 +36,7 @@ pub fn root(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     let more = fraction - (FUNCTION_BITS + of_x - fraction);
     let shape = lowering.graph.shape(y).to_vec();
     let count = shape.iter().product();
+    lowering.note(Rounding::Root { guess: real(LARGEST, fraction), steps: STEPS });
     let squares = singles(lowering.read(node, x, of_x)?, count);
     let halves: Arc<[i16]> = [1, 1 << more].into();
     let mean = Work { mode: DpuMode::MacInter, immediate: 1 };

@@ -8,6 +8,7 @@ use crate::lower::Lowering;
 use crate::lower::gather::{Gather, Tail};
 use crate::lower::kernels::Work;
 use crate::lower::plan::{Place, Source, Task};
+use crate::lower::rounded::Rounding;
 
 /// What steps that only change fraction lengths are called.
 const SCALE: &str = "Scale";
@@ -16,7 +17,10 @@ impl Lowering<'_> {
     /// The integers of an operand with a fraction length.
     pub(super) fn read(&mut self, node: &Node, id: ValueId, fraction: i32) -> Result<Source, Reject> {
         match self.graph.constant(id) {
-            Some(_) => self.source(id, fraction),
+            Some(_) => {
+                self.note(Rounding::constant(id, fraction));
+                self.source(id, fraction)
+            }
             None => Ok(Source::Value(self.scaled(node, id.0 as usize, fraction))),
         }
     }

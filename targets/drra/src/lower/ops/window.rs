@@ -14,6 +14,7 @@ use crate::lower::format::{Products, integer, largest_fraction};
 use crate::lower::gather::{Axes, Gather, Tail, strides};
 use crate::lower::kernels::{Nest, Work};
 use crate::lower::plan::{Place, Source, Task};
+use crate::lower::rounded::{Rounding, real};
 use crate::op::DpuMode;
 
 /// An image with its padding.
@@ -175,17 +176,19 @@ fn nest(work: Work, image: &Image, kernels: &Gather, windows: &Gather) -> Option
 /// Why the node cannot be lowered, and what to change.
 pub fn max_pool(lowering: &mut Lowering<'_>, node: &Node, window: &Window) -> Result<(), Reject> {
     let y = result(node)?;
-    let [top, left, bottom, right] = window.pads;
-    let reaches_border = window.dilations == [1, 1]
-        && top.max(bottom) < window.kernel[0]
-        && left.max(right) < window.kernel[1];
-    let around = if reaches_border { Around::Border } else { Around::Word(i16::MIN) };
-    if !reaches_border && window.pads != [0; 4] {
+    let around = if reaches_border(window) { Around::Border } else { Around::Word(i16::MIN) };
+    if !reaches_border(window) && window.pads != [0; 4] {
         // The smallest word is beyond the words that have a bit to spare for sums.
         lowering.format.extension(DpuMode::MaxMinAcc, 0)?;
     }
     let windows = pooled(lowering, node, window, lowering.format.fraction(y), around)?;
     lowering.extreme_of(node, Extreme::Max, windows, y.0 as usize)
+}
+
+/// Whether every window has a word of the border.
+pub(crate) fn reaches_border(window: &Window) -> bool {
+    let [top, left, bottom, right] = window.pads;
+    window.dilations == [1, 1] && top.max(bottom) < window.kernel[0] && left.max(right) < window.kernel[1]
 }
 
 /// The mean of each window: the sum of its words, each multiplied by its share.
@@ -209,6 +212,8 @@ pub(super) struct Share {
     /// Fraction bits that the value is to have.
     pub fraction: i32,
     word: i16,
+    /// Fraction bits of the word.
+    of_word: i32,
     work: Work,
     /// Fraction bits of sums.
     result: i32,
@@ -226,7 +231,7 @@ impl Share {
         let products = lowering.format.products([fraction(x), exact], [false, true], fraction(y), None)?;
         let [fraction, of_word] = products.operands;
         let (word, work, result) = (integer(factor, of_word), products.sum, products.result);
-        Ok(Self { fraction, word, work, result })
+        Ok(Self { fraction, word, of_word, work, result })
     }
 
     /// Appends the step that sums vectors.
@@ -237,6 +242,7 @@ impl Share {
     pub fn push(&self, lowering: &mut Lowering<'_>, node: &Node, vectors: Gather) -> Result<(), Reject> {
         let (length, count) = (vectors.length(), vectors.count());
         let shares = Gather { elements: vec![(length, 0)], ..repeated(self.word, 1) };
+        lowering.note(Rounding::Factor(real(self.word, self.of_word)));
         let task = dots(self.work, shares, vectors, Place { offset: 0, axes: vec![(1, 0), (count, 1)] })?;
         let y = result(node)?;
         let to = lowering.unscaled(node, y, self.result);

@@ -1,0 +1,208 @@
+//! [`rounded`]: the prepared graph with the constants that its plan has, as lowering rounds them.
+
+use std::ops::RangeInclusive;
+
+use npukit_graph::op::{AveragePool, Binary, BinaryKind, Conv, Op, PadMode, Reduce, ReduceKind};
+use npukit_graph::{Graph, Node, Value, ValueId};
+use npukit_lower::Problem;
+use npukit_numeric::Tensor;
+
+use super::column::columns;
+use super::format::Format;
+use super::integer;
+use super::plan::Plan;
+use crate::fabric::Fabric;
+
+/// What became of a constant of a node.
+#[derive(Clone, Debug)]
+pub(super) enum Rounding {
+    /// Its words have this fraction length.
+    Constant {
+        /// The constant.
+        id: ValueId,
+        /// Fraction length.
+        fraction: i32,
+        /// Words beyond these become the nearest of them.
+        range: RangeInclusive<i16>,
+    },
+    /// The only number of the operator.
+    Factor(f32),
+    /// A factor and an addend of each channel.
+    Affine {
+        /// Factors.
+        factors: Vec<f32>,
+        /// Addends.
+        addends: Vec<f32>,
+    },
+    /// Steps of Newton's method.
+    Root {
+        /// What they begin with.
+        guess: f32,
+        /// How many.
+        steps: usize,
+    },
+    /// Limits, infinite where there are none.
+    Limits {
+        /// The lower.
+        min: f32,
+        /// The upper.
+        max: f32,
+    },
+}
+
+/// What became of the constants of each node, by the node's number.
+pub(super) type Roundings = Vec<(usize, Rounding)>;
+
+impl Rounding {
+    /// That of a constant of any words.
+    pub const fn constant(id: ValueId, fraction: i32) -> Self {
+        Self::Constant { id, fraction, range: i16::MIN..=i16::MAX }
+    }
+}
+
+/// The number that a word stands for.
+pub(super) fn real(word: i16, fraction: i32) -> f32 {
+    (f64::from(word) * 2f64.powi(-fraction)) as f32
+}
+
+/// A prepared graph with the constants that a plan with the fraction lengths of `plan` has.
+///
+/// # Errors
+///
+/// Nodes that cannot be lowered: the plan is not of this graph.
+pub fn rounded(fabric: &Fabric, graph: &Graph, plan: &Plan) -> Result<Graph, Vec<Problem>> {
+    let problem = |reason| vec![Problem::new("fabric", "fabric", reason, "use the fabric of the plan")];
+    let columns = columns(fabric).map_err(problem)?;
+    let own = plan.values.iter().take(graph.values.len()).map(|value| value.fraction);
+    let format = Format::known(&columns, fabric.options.extensions, own);
+    let (lowered, roundings) = super::lower_in(fabric, graph, format)?;
+    let mut result = graph.clone();
+    let mut nodes = std::mem::take(&mut result.nodes);
+    // For each node that comes before another one, the number of that.
+    let mut owners = Vec::new();
+    for (number, rounding) in roundings {
+        if let Some(node) = nodes.get_mut(number) {
+            apply(&mut result, node, rounding, number);
+            owners.resize(result.nodes.len(), number);
+        }
+    }
+    let mut before = owners.into_iter().zip(std::mem::take(&mut result.nodes)).peekable();
+    for (number, node) in nodes.into_iter().enumerate() {
+        while let Some((_, part)) = before.next_if(|(owner, _)| *owner == number) {
+            result.nodes.push(part);
+        }
+        result.nodes.push(node);
+    }
+    // After nodes, whose constants have fraction lengths of their own.
+    for &id in &graph.outputs {
+        let Some(values) = graph.constant(id).and_then(|constant| constant.as_f32()) else { continue };
+        let fraction = lowered.values[id.0 as usize].fraction;
+        let values = values.iter().map(|&x| real(integer(x.into(), fraction), fraction)).collect();
+        result.values[id.0 as usize].constant = Some(tensor(graph.shape(id).to_vec(), values).into());
+    }
+    Ok(result)
+}
+
+/// Puts what became of a constant into a node; a node that is to come before it is appended to those of the graph.
+fn apply(graph: &mut Graph, node: &mut Node, rounding: Rounding, number: usize) {
+    match (rounding, node.op.clone()) {
+        (Rounding::Constant { id, fraction, range }, _) => {
+            let Some(values) = graph.constant(id).and_then(|constant| constant.as_f32()) else { return };
+            let word = |x: f32| integer(x.into(), fraction).clamp(*range.start(), *range.end());
+            let values = values.iter().map(|&x| real(word(x), fraction)).collect();
+            let shape = graph.shape(id).to_vec();
+            let rounded = constant(graph, shape, values, number);
+            node.inputs.iter_mut().filter(|input| **input == id).for_each(|input| *input = rounded);
+        }
+        (Rounding::Factor(factor), Op::LeakyRelu(mut relu)) => {
+            relu.alpha = factor;
+            node.op = relu.into();
+        }
+        (Rounding::Factor(factor), Op::Pad(mut pad)) => {
+            pad.mode = PadMode::Constant(factor);
+            node.op = pad.into();
+        }
+        (Rounding::Limits { min, max }, Op::Clip(mut clip)) => {
+            (clip.min, clip.max) = (min, max);
+            node.op = clip.into();
+        }
+        (Rounding::Factor(factor), Op::AveragePool(pool)) => pooled(graph, node, &pool, factor, number),
+        (
+            Rounding::Factor(factor),
+            Op::Reduce(Reduce { kind: ReduceKind::Mean | ReduceKind::Sum, axes, keep_dims }),
+        ) => {
+            let op = Reduce { kind: ReduceKind::Sum, axes, keep_dims }.into();
+            let factor = constant(graph, Vec::new(), vec![factor], number);
+            split(graph, node, (op, node.inputs.clone()), (BinaryKind::Mul, factor));
+        }
+        (Rounding::Affine { factors, addends }, _) => {
+            let channels = vec![factors.len()];
+            let factors = constant(graph, channels.clone(), factors, number);
+            let addends = constant(graph, channels, addends, number);
+            let Some(&x) = node.inputs.first() else { return };
+            let op = Binary { kind: BinaryKind::Mul }.into();
+            split(graph, node, (op, vec![x, factors]), (BinaryKind::Add, addends));
+        }
+        (Rounding::Root { guess, steps }, _) => root(graph, node, guess, steps, number),
+        (Rounding::Factor(_) | Rounding::Limits { .. }, _) => {}
+    }
+}
+
+/// A mean of windows is a convolution of each channel.
+fn pooled(graph: &mut Graph, node: &mut Node, pool: &AveragePool, factor: f32, number: usize) {
+    let Some(channels) = node.inputs.first().and_then(|&x| graph.shape(x).last().copied()) else { return };
+    let [kh, kw] = pool.window.kernel;
+    let weights = constant(graph, vec![kh, kw, 1, channels], vec![factor; kh * kw * channels], number);
+    let (strides, dilations, pads) = (pool.window.strides, pool.window.dilations, pool.window.pads);
+    node.op = Conv { strides, dilations, pads, group: channels }.into();
+    node.inputs.truncate(1);
+    node.inputs.push(weights);
+}
+
+/// `(s + x / s) / 2` again and again.
+fn root(graph: &mut Graph, node: &mut Node, guess: f32, steps: usize, number: usize) {
+    let (Some(&x), Some(&y)) = (node.inputs.first(), node.outputs.first()) else { return };
+    let half = constant(graph, Vec::new(), vec![0.5], number);
+    let mut root = constant(graph, Vec::new(), vec![guess], number);
+    for step in 0..steps {
+        let quotient = before(graph, node, BinaryKind::Div, [x, root], y);
+        let sum = before(graph, node, BinaryKind::Add, [quotient, root], y);
+        if step + 1 < steps {
+            root = before(graph, node, BinaryKind::Mul, [sum, half], y);
+        } else {
+            (node.op, node.inputs) = (Binary { kind: BinaryKind::Mul }.into(), vec![sum, half]);
+        }
+    }
+}
+
+/// The result of a node before another one, of the kind of `like`.
+fn before(graph: &mut Graph, node: &Node, kind: BinaryKind, inputs: [ValueId; 2], like: ValueId) -> ValueId {
+    let (name, info) = (graph.fresh_name(&node.name), graph.value(like).info.clone());
+    let result = graph.add_value(Value { name: name.clone(), info, constant: None });
+    let op = Binary { kind }.into();
+    graph.nodes.push(Node { name, op, inputs: inputs.to_vec(), outputs: vec![result] });
+    result
+}
+
+/// Puts two nodes in the place of one: the first of these operands, the second of its result and a constant.
+fn split(
+    graph: &mut Graph,
+    node: &mut Node,
+    first: (Op, Vec<ValueId>),
+    (kind, operand): (BinaryKind, ValueId),
+) {
+    let Some(&y) = node.outputs.first() else { return };
+    let (name, info) = (graph.fresh_name(&node.name), graph.value(y).info.clone());
+    let middle = graph.add_value(Value { name: name.clone(), info, constant: None });
+    graph.nodes.push(Node { name, op: first.0, inputs: first.1, outputs: vec![middle] });
+    (node.op, node.inputs) = (Binary { kind }.into(), vec![middle, operand]);
+}
+
+fn constant(graph: &mut Graph, shape: Vec<usize>, values: Vec<f32>, number: usize) -> ValueId {
+    let name = graph.fresh_name(&format!("rounded {number}"));
+    graph.add_constant(name, tensor(shape, values))
+}
+
+fn tensor(shape: Vec<usize>, values: Vec<f32>) -> Tensor {
+    Tensor::from_f32(shape, values).expect("as many numbers as the shape of the constant says")
+}

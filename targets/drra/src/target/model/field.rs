@@ -1,0 +1,159 @@
+//! A model's plan over a prime field: what `npu verify` compares with the model.
+
+mod culprit;
+mod images;
+
+use npukit_graph::Graph;
+use npukit_graph::field::{FieldTensor, Images};
+use npukit_numeric::Element;
+use npukit_target::{Culprit, FieldProgram, FieldValues, Reference, References, TargetError, Unset};
+
+use crate::artifact::Model;
+use crate::exec::field::FieldWord;
+use crate::lower::plan::Value;
+use crate::lower::{Ran, Runner, prepare, rounded::rounded};
+use crate::revision::Revision;
+use images::FabricImages;
+
+/// A model and the revision that computes it.
+pub(super) struct ModelField<'a> {
+    model: &'a Model,
+    revision: Revision,
+    images: FabricImages,
+}
+
+/// Why a model and a plan do not belong together.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Unfit(String);
+
+fn unfit(told: String) -> TargetError {
+    TargetError::failed(Unfit(told))
+}
+
+impl<'a> ModelField<'a> {
+    pub fn new(model: &'a Model, revision: Revision) -> Self {
+        let has_extremes = model.executable.fabric.options.extensions;
+        Self { model, revision, images: FabricImages { has_extremes } }
+    }
+
+    fn value(&self, number: usize) -> &Value {
+        &self.model.executable.plan.values[number]
+    }
+
+    /// The words of an input: integers with its fraction length.
+    fn words(&self, number: usize, inputs: &FieldValues) -> Result<Vec<FieldWord>, TargetError> {
+        let value = self.value(number);
+        let named = inputs.iter().find(|(name, _)| *name == value.name);
+        let (_, tensor) = named.ok_or_else(|| unfit(format!("the model has no input `{}`", value.name)))?;
+        if tensor.shape != value.shape {
+            let told = format!(
+                "input `{}` has shape {:?} in the model and {:?} in the plan",
+                value.name, tensor.shape, value.shape
+            );
+            return Err(unfit(told));
+        }
+        let word = |element: &Element| FieldWord::any(element.scaled(value.fraction));
+        Ok(tensor.elements.iter().map(word).collect())
+    }
+
+    fn ran(&self, inputs: &FieldValues, seed: u64) -> Result<Ran<FieldWord>, TargetError> {
+        let executable = &self.model.executable;
+        let words = executable.plan.inputs.iter().map(|&number| self.words(number, inputs));
+        let words = words.collect::<Result<Vec<_>, _>>()?;
+        let runner = Runner::new(executable, self.revision, Unset::Garbage(seed));
+        runner.run(&words).map_err(TargetError::failed)
+    }
+
+    /// The real numbers of a value.
+    fn tensor(&self, number: usize, ran: &Ran<FieldWord>) -> FieldTensor {
+        let value = self.value(number);
+        let element = |word: &FieldWord| word.element.scaled(-value.fraction);
+        FieldTensor { shape: value.shape.clone(), elements: ran.values[number].iter().map(element).collect() }
+    }
+
+    /// The model as the compiler lowers it, with the constants that it rounds.
+    fn reference(&self, graph: &Graph) -> Result<Reference, TargetError> {
+        let unrounded = prepare(graph).map_err(TargetError::failed)?;
+        let executable = &self.model.executable;
+        is_of(&executable.plan.values, &unrounded)?;
+        let graph =
+            rounded(&executable.fabric, &unrounded, &executable.plan).map_err(TargetError::Refused)?;
+        Ok(Reference { order: String::new(), graph, unrounded })
+    }
+}
+
+/// The plan begins with the values of the model.
+fn is_of(plan: &[Value], graph: &Graph) -> Result<(), TargetError> {
+    let (given, expected) = (plan.len(), graph.values.len());
+    if given < expected {
+        let told = format!("the plan has {given} values; the model has {expected}");
+        return Err(unfit(told));
+    }
+    let same = |a: &npukit_graph::Value, b: &Value| a.name == b.name && a.info.shape == b.shape;
+    let other = graph.values.iter().zip(plan).enumerate().find(|(_, (a, b))| !same(a, b));
+    other.map_or(Ok(()), |(number, (own, planned))| {
+        Err(unfit(format!(
+            "value {number} is `{}` of shape {:?} in the model and `{}` of shape {:?} in the plan",
+            own.name, own.info.shape, planned.name, planned.shape
+        )))
+    })
+}
+
+impl FieldProgram for ModelField<'_> {
+    fn images(&self) -> &dyn Images {
+        &self.images
+    }
+
+    fn references<'b>(&'b self, graph: &'b Graph) -> References<'b> {
+        Box::new(std::iter::once_with(|| self.reference(graph)))
+    }
+
+    fn assumptions(&self, _graph: &Graph) -> Vec<String> {
+        let plan = &self.model.executable.plan;
+        let limiting = plan.steps.iter().filter(|step| step.saturates).count();
+        let mut told = vec![
+            "constants are rounded with the fraction lengths of the plan, and changed as lowering changes them, by \
+             code that lowering and the comparison share"
+                .to_owned(),
+            "buffers are filled and read between calls of kernels, which run one after the other".to_owned(),
+        ];
+        if limiting > 0 && !self.images.has_extremes {
+            told.push(format!(
+                "words keep a bit to spare, so that the sums by which {} limit saturate there and nowhere else",
+                npukit_base::counted(limiting as u64, "step")
+            ));
+        }
+        if plan.steps.iter().any(|step| step.op == "Sqrt") {
+            let root = "a root is what steps of Newton's method make, as many as lowering takes from its guess: how near they \
+                        come is not shown";
+            told.push(root.to_owned());
+        }
+        told
+    }
+
+    fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError> {
+        let ran = self.ran(inputs, seed)?;
+        let outputs = self.model.executable.plan.outputs.iter();
+        Ok(outputs.map(|&number| (self.value(number).name.clone(), self.tensor(number, &ran))).collect())
+    }
+
+    /// Of the first step whose result is to be a value of the model and is none.
+    fn culprit(
+        &self,
+        inputs: &FieldValues,
+        seed: u64,
+        _wrong: (&str, usize),
+        is_known: &dyn Fn(Element) -> bool,
+    ) -> Result<Option<Culprit>, TargetError> {
+        let ran = self.ran(inputs, seed)?;
+        let own = self.model.executable.plan.of_graph();
+        let steps = self.model.executable.plan.steps.iter().enumerate();
+        let found = steps.filter(|(_, step)| step.result < own).find_map(|(number, step)| {
+            let elements = self.tensor(step.result, &ran).elements;
+            let place = elements.iter().position(|&element| !is_known(element))?;
+            Some((number, place, elements[place]))
+        });
+        Ok(found.map(|(step, place, value)| culprit::written(&self.model.executable, step, place, value)))
+    }
+}

@@ -1,0 +1,122 @@
+//! Where a wrong element of a step's result was written: [`written`].
+//!
+//! What a fabric does in a call does not depend on data: the kernel is called once more with zeros, and watched.
+
+use npukit_numeric::Element;
+use npukit_target::Culprit;
+
+use crate::exec::iosram::OUTPUT_BUFFER;
+use crate::fabric::{Place, ROW_WORDS};
+use crate::lower::Executable;
+use crate::lower::calls::Call;
+use crate::lower::column::Column;
+use crate::lower::gather::offset;
+use crate::lower::plan::{Step, Task};
+use crate::machine::Observer;
+use crate::op::{Op, ResourceOp};
+use crate::program::At;
+
+/// The call that wrote an element of a step's result, and the instruction that had the row of the output buffer written;
+/// the value for a step of the driver.
+pub(super) fn written(executable: &Executable, step: usize, place: usize, value: Element) -> Culprit {
+    let of_step = &executable.plan.steps[step];
+    let layer = Some(of_step.name.clone());
+    let Some(Written { call, kernel, column, row, lane, number }) = call_of(executable, step, place) else {
+        let memory = executable.plan.values[of_step.result].name.clone();
+        return Culprit { layer, memory, address: place as u64, value, ..Culprit::default() };
+    };
+    let part = executable.columns.get(column);
+    let place = part.map(|part| part.bottom);
+    let seen = part.and_then(|part| seen(executable, (kernel, call), part, row));
+    let before: usize =
+        executable.kernels.iter().take(kernel).map(|ready| ready.compiled.program.instructions()).sum();
+    let program = &executable.kernels[kernel].compiled.program;
+    let instruction = seen.zip(place).map(|((_, pc), place)| before + program.index(At { place, pc }));
+    let memory = told(number, kernel, place, seen);
+    Culprit { instruction, layer, memory, address: row as u64, lane: lane as u64, value }
+}
+
+/// The memory in words.
+fn told(call: usize, kernel: usize, cell: Option<Place>, seen: Option<(u64, usize)>) -> String {
+    let cell = cell.map_or_else(String::new, |cell| format!(", cell {cell}"));
+    let cycle =
+        seen.map_or_else(|| ", which does not write it".to_owned(), |(cycle, _)| format!(", cycle {cycle}"));
+    format!("output buffer, call {call} of the step (kernel {kernel}{cell}{cycle})")
+}
+
+/// A result in the output buffer.
+struct Written<'a> {
+    call: &'a Call,
+    kernel: usize,
+    column: usize,
+    row: usize,
+    lane: usize,
+    /// Of the call among those of its step.
+    number: usize,
+}
+
+/// The call that has an element of the step's result.
+fn call_of(executable: &Executable, step: usize, place: usize) -> Option<Written<'_>> {
+    let Step { tasks, .. } = &executable.plan.steps[step];
+    let calls = executable.calls.get(step)?;
+    // The last that writes it.
+    let (task, result) =
+        tasks.iter().enumerate().rev().find_map(|(task, of)| Some((task, result_at(of, place)?)))?;
+    let earlier: usize = calls.iter().take(task).map(Vec::len).sum();
+    calls.get(task)?.iter().enumerate().find_map(|(number, (call, kernel))| {
+        let (column, results) = call
+            .results
+            .iter()
+            .enumerate()
+            .find(|(_, results)| (results.first..results.first + results.count).contains(&result))?;
+        let at = result - results.first;
+        let row = call.kernel.bases.get(column)?.output + at / ROW_WORDS;
+        let (lane, number) = (at % ROW_WORDS, earlier + number);
+        Some(Written { call, kernel: *kernel, column, row, lane, number })
+    })
+}
+
+/// The number of the result that a task puts into a place.
+fn result_at(task: &Task, place: usize) -> Option<usize> {
+    let to = task.to()?;
+    (0..to.count()).rev().find(|&number| to.offset + offset(&to.axes, number) == place)
+}
+
+/// The cycle in which a column writes a row of the output buffer last, and the instruction with its address.
+fn seen(
+    executable: &Executable,
+    (kernel, call): (usize, &Call),
+    column: &Column,
+    row: usize,
+) -> Option<(u64, usize)> {
+    let cell = executable.fabric.index(column.bottom)?;
+    let mut watch = Watch { cell, slot: column.output, row, pc: None, seen: None };
+    executable.watch(kernel, call, &mut watch).ok()?;
+    watch.seen
+}
+
+/// Follows the port of a column's output memory.
+struct Watch {
+    cell: usize,
+    slot: u8,
+    row: usize,
+    /// The last instruction with an address for the port.
+    pc: Option<usize>,
+    seen: Option<(u64, usize)>,
+}
+
+impl Observer for Watch {
+    fn issue(&mut self, _cycle: u64, cell: usize, pc: usize, op: &Op) {
+        let Op::Resource { slot, op: ResourceOp::Dsu { port: OUTPUT_BUFFER, .. } } = op else { return };
+        if (cell, *slot) == (self.cell, self.slot) {
+            self.pc = Some(pc);
+        }
+    }
+
+    fn address(&mut self, cycle: u64, cell: usize, slot: u8, port: u8, address: u32) {
+        let is_it = (cell, slot, port) == (self.cell, self.slot, OUTPUT_BUFFER);
+        if is_it && address as usize == self.row {
+            self.seen = self.pc.map(|pc| (cycle, pc));
+        }
+    }
+}
