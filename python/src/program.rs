@@ -203,7 +203,7 @@ impl Program {
                 // It is there: nothing is compiled again.
                 return Ok(json(&verify::verify_program(&inner.program, &seeds)?));
             }
-            let request = verify::Request { source, artifact, seeds, certificate };
+            let request = verify::Request { source, artifact, seeds, certificate, bounds: None };
             Ok(json(&verify::verify(&request, Files(held).context())?))
         })
     }

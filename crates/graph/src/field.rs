@@ -40,8 +40,12 @@ pub trait Images {
     fn constant(&self, value: f32) -> Option<Element>;
 
     /// A function of one element that is no polynomial.
-    fn function(&self, op: &Op, argument: Element) -> Element {
-        Element::hashed(key(&op.to_string()), [argument])
+    ///
+    /// # Errors
+    ///
+    /// A machine has something else in its place.
+    fn function(&self, op: &Op, argument: Element) -> Result<Element, NoImage> {
+        Ok(Element::hashed(key(&op.to_string()), [argument]))
     }
 
     /// The results of an operator that a machine computes in its own way; none where it does as [`apply`] does.
@@ -81,6 +85,9 @@ pub enum NoImage {
     /// A constant of no numbers that have an image.
     #[error("it has a constant that has no image in the field: an infinite one, for instance")]
     Constant,
+    /// A table has its place on the machine.
+    #[error("the machine looks its function up in tables, which are not compared with it")]
+    Table,
     /// Numbers that are no floats.
     #[error("it computes with what are no floats")]
     Element,

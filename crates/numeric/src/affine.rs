@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Affine {
     center: f64,
-    /// Symbol and coefficient, in the order of the symbols.
+    /// Symbol and coefficient, each symbol once.
     terms: Vec<(u32, f64)>,
     radius: f64,
 }
@@ -120,9 +120,8 @@ impl Symbols {
         sum
     }
 
-    /// The coefficients of the sum, in order; they are 0 again afterwards.
+    /// The coefficients of the sum; they are 0 again afterwards.
     fn collect(&mut self, terms: &mut Vec<(u32, f64)>) {
-        self.touched.sort_unstable();
         for symbol in self.touched.drain(..) {
             let coefficient = std::mem::take(&mut self.coefficients[symbol as usize]);
             // A coefficient that came to 0 on the way was noted twice.
@@ -142,9 +141,7 @@ impl Symbols {
             terms.select_nth_unstable_by(self.most - 1, by_size);
         }
         let rest = terms.drain(self.most..).map(|(_, coefficient)| coefficient.abs());
-        let rest = rest.sum::<f64>() * (1.0 + 1e-12);
-        terms.sort_unstable_by_key(|&(symbol, _)| symbol);
-        rest
+        rest.sum::<f64>() * (1.0 + 1e-12)
     }
 
     /// The product of two forms: what is not linear in their symbols is a radius.
@@ -182,7 +179,8 @@ mod tests {
     fn terms_that_are_too_many_become_a_radius() {
         let mut symbols = Symbols::new(2);
         let forms: Vec<Affine> = [4.0, 1.0, 3.0, 2.0].map(|radius| symbols.around(0.0, radius)).into();
-        let sum = symbols.sum(forms.iter().map(|form| (1.0, form)));
+        let mut sum = symbols.sum(forms.iter().map(|form| (1.0, form)));
+        sum.terms.sort_by_key(|&(symbol, _)| symbol);
         assert_eq!(sum.terms, [(0, 4.0), (2, 3.0)]);
         assert!((3.0..3.0001).contains(&sum.radius), "{sum:?}");
     }

@@ -304,8 +304,9 @@ impl Images for Laws {
         Some(image_of(value))
     }
 
-    fn function(&self, op: &Op, argument: Element) -> Element {
-        let Op::Unary(unary) = op else { return Element::hashed(key(&op.to_string()), [argument]) };
+    fn function(&self, op: &Op, argument: Element) -> Result<Element, NoImage> {
+        let other = || Ok(Element::hashed(key(&op.to_string()), [argument]));
+        let Op::Unary(unary) = op else { return other() };
         let function = match unary.kind {
             UnaryKind::Exp => CvoFunc::Exp,
             UnaryKind::Sqrt => CvoFunc::Sqrt,
@@ -314,9 +315,9 @@ impl Images for Laws {
             UnaryKind::Tanh => CvoFunc::Tanh,
             UnaryKind::Gelu { form: GeluForm::Tanh } => CvoFunc::Gelu,
             UnaryKind::Reciprocal => CvoFunc::Recip,
-            _ => return Element::hashed(key(&op.to_string()), [argument]),
+            _ => return other(),
         };
-        law(function, argument)
+        Ok(law(function, argument))
     }
 
     /// What the host computes with the reference evaluator is the same function of the same operands, whatever it is.

@@ -31,7 +31,7 @@ pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<Field
             UnaryKind::ThresholdedRelu { alpha } => operands.constant(alpha).and_then(|alpha| {
                 map(operands, |x| Ok(if x.order(alpha).is_gt() { x } else { Element::ZERO }))
             }),
-            _ => map(operands, |x| Ok(operands.images.function(op, x))),
+            _ => map(operands, |x| operands.images.function(op, x)),
         },
         Op::Pow(_) => power(op, operands),
         _ => return None,

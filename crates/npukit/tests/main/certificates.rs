@@ -195,9 +195,9 @@ fn a_compilation_writes_the_certificate_that_verify_makes() {
 #[test]
 fn what_is_not_proved_has_none_and_is_not_compiled() {
     let mut files = Memory::default();
-    let model = include_bytes!("../../../../tests/filetests/models/constant.onnx");
+    let model = include_bytes!("../../../../tests/filetests/models/softmax.onnx");
     files.0.insert("m.onnx".to_owned(), model.to_vec());
-    let source = Source::model("m.onnx", "tcu:pynqz1");
+    let source = Source::model("m.onnx", "tcu:pynqz1+lut");
     let request = Request { source: source.clone(), ..Request::default() };
     let (report, certificate) = certify(&request, files.context()).unwrap();
     assert!(!report.proved && certificate.is_none() && report.certificate.is_none(), "{report:?}");

@@ -110,7 +110,7 @@ fn in_floats(owner: &TcuProgram, graph: &Graph) -> Option<Program> {
     let minimise = Minimise::Clock(board::memory(&program.config, owner.system(), None));
     [Order::Default, Order::Upstream].into_iter().find_map(|order| {
         let options =
-            lower::Options { strategy, order, minimise: Some(minimise.clone()), ..lower::Options::default() };
+            lower::Options { strategy, order, minimise: Some(minimise), ..lower::Options::default() };
         let twin = lower::compile(graph, &config, &options).ok()?.program;
         let is_same =
             twin.instructions == program.instructions && twin.constants.len() == program.constants.len();

@@ -18,6 +18,11 @@ impl Images for ConvertedImages {
         image(self.format, converted(self.format, value).0)
     }
 
+    /// Every function is a table.
+    fn function(&self, _: &Op, _: Element) -> Result<Element, NoImage> {
+        Err(NoImage::Table)
+    }
+
     /// A mean over channels has two factors.
     fn operator(&self, op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<FieldTensor>, NoImage>> {
         let Op::Reduce(Reduce { kind: ReduceKind::Mean, axes, keep_dims }) = op else { return None };
