@@ -12,6 +12,7 @@ use crate::error::TargetError;
 use crate::lint::Finding;
 use crate::port::Port;
 use crate::program::{ArtifactFile, Compiled, Inputs, Layer, Output, ProgramPart, ProgramWords, RunResult};
+use crate::proof::FieldProgram;
 use crate::report::{HostStepReport, MemoryReport, ProgramReport, Saturations};
 use crate::run_options::RunOptions;
 use crate::time::{TimeOptions, TimeReport};
@@ -291,6 +292,10 @@ impl Compiled for SegmentedProgram {
         };
         let outputs = self.outputs.iter().map(output).collect::<Result<Vec<_>, TargetError>>()?;
         Ok(RunResult { outputs: outputs.into_iter().flatten().collect(), saturations })
+    }
+
+    fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
+        Err(self.unsupported("verify of a program in segments with steps of the host between"))
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
