@@ -70,7 +70,7 @@ pub fn program() -> Program {
             macs: 1536,
             results: vec!["y".to_owned()],
         }],
-        fractions: BTreeMap::from([("x".to_owned(), 4)]),
+        fractions: ["x", "y"].map(|name| (name.to_owned(), 3)).into(),
         choices: BTreeMap::from([("tile".to_owned(), "2x3".to_owned())]),
         warnings: vec!["made by hand".to_owned()],
     }

@@ -114,6 +114,7 @@ impl Done {
 fn earliest(done: &[Done], timing: &Timing) -> Cycle {
     let (new, before) = done.split_last().unwrap();
     let others = || before.iter().filter(|old| old.slice.engine != new.slice.engine);
+    // Default: what meets nothing may start at once.
     let mut earliest = others().filter(|old| old.meets(new)).map(|old| old.slice.end).max().unwrap_or(0);
     let banks = [
         (Buffer::Ifm, timing.ifm_banks),

@@ -82,7 +82,8 @@ pub fn of_instruction(op: &Op, banks: &Banks) -> Flow {
         Op::Gemv(mac) | Op::Gemm(mac) => of_product(mac, banks, &access.reads),
         Op::Memcpy(memcpy) => of_copy(memcpy, banks),
         Op::Cvo(cvo) => of_function(cvo, &access.reads),
-        Op::Memset(_) | Op::Kick | Op::Dropped(_) => Flow::default(),
+        // Element by element, if it computes at all.
+        _ => Flow { reads: vectors(&access.reads), ..Flow::default() },
     };
     if !matches!(op, Op::Memcpy(_)) {
         flow.writes.extend(access.writes.map(Place::l2));
@@ -91,6 +92,10 @@ pub fn of_instruction(op: &Op, banks: &Banks) -> Flow {
     flow.reads.extend(access.reads_maximum.then_some((Place::MAXIMUM, Reach::All)));
     flow.writes.extend(access.writes_maximum.then_some(Place::MAXIMUM));
     flow
+}
+
+fn vectors(reads: &[Option<Values>; 2]) -> Vec<(Place, Reach)> {
+    reads.iter().flatten().map(|&values| (Place::l2(values), Reach::Same)).collect()
 }
 
 fn of_product(mac: &Mac, banks: &Banks, reads: &[Option<Values>; 2]) -> Flow {
