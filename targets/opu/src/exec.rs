@@ -46,7 +46,7 @@ pub struct Numerics<'a> {
 ///
 /// # Errors
 ///
-/// Those of [`execute`].
+/// [`FaultKind`]: fields that are not legal, a register or a buffer that is undefined or does not hold what the registers say.
 pub fn step(
     state: &mut State,
     memory: &mut Memory,

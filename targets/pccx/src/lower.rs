@@ -39,7 +39,7 @@ use emit::Lowering;
 use layers::{Layers, operator};
 use ops::Work;
 use plan::Plan;
-pub use reference::{Constants, reference};
+pub use reference::{Constants, ReferenceError, reference};
 
 /// Why a graph has no program.
 #[derive(Clone, Debug, PartialEq, Error)]

@@ -132,8 +132,8 @@ fn bounds_text(bounds: &BoundsReport) -> String {
         Column::right("slack"),
     ];
     // Default: a dash stands for what is not known.
-    let number = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| format!("{number:.4}"));
-    let slack = |slack: Option<f64>| slack.map_or_else(|| "-".to_owned(), |slack| format!("{slack:.1} x"));
+    let number = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| short(number, 4));
+    let slack = |slack: Option<f64>| slack.map_or_else(|| "-".to_owned(), |slack| short(slack, 1) + " x");
     let row = |output: &OutputBounds| {
         vec![output.name.clone(), number(output.certified), number(output.observed), slack(output.slack)]
     };
@@ -143,6 +143,11 @@ fn bounds_text(bounds: &BoundsReport) -> String {
         text += &line("an observed error is above its bound: this is a defect of npukit; please report it");
     }
     text
+}
+
+/// A number with so many decimals; a large one by its power of ten.
+fn short(number: f64, decimals: usize) -> String {
+    if number < 1e7 { format!("{number:.decimals$}") } else { format!("{number:.1e}") }
 }
 
 /// Where it goes wrong, a line for each thing that is known.
