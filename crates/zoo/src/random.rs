@@ -22,7 +22,7 @@ impl Random {
 
     /// From `low` up to `high`.
     pub(crate) fn uniform(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+        self.0.between(low, high)
     }
 
     /// Nearly normal, of mean 0 and variance 1: the sum of four numbers of 16 bits. Millions of

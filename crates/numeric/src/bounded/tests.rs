@@ -36,7 +36,7 @@ impl Trial {
 
     /// From 0 to 1.
     fn unit(&mut self) -> f64 {
-        (self.random.bits() >> 11) as f64 / (1_u64 << 53) as f64
+        self.random.between(0.0, 1.0)
     }
 
     fn pick(&mut self) -> Known {
