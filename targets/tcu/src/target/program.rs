@@ -6,6 +6,7 @@ mod export;
 mod field;
 mod image;
 mod meaning;
+mod placed;
 mod settings;
 mod tensors;
 mod time;

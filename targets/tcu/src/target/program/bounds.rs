@@ -9,6 +9,7 @@ use npukit_target::{
 };
 
 use super::TcuProgram;
+use super::placed::named;
 use crate::any_run::AnyRun;
 use crate::board;
 use crate::config::{Config, DataType};
@@ -54,30 +55,17 @@ impl<'a> TcuBounds<'a> {
         inputs: &[(String, RangeTensor)],
         bounds: &mut Bounds,
     ) -> Result<Vec<Vec<Bounded>>, TargetError> {
-        self.owner.program.inputs.iter().map(|binding| self.pack(binding, inputs, bounds)).collect()
-    }
-
-    fn pack(
-        &self,
-        binding: &Binding,
-        inputs: &[(String, RangeTensor)],
-        bounds: &mut Bounds,
-    ) -> Result<Vec<Bounded>, TargetError> {
-        let named = inputs.iter().find(|(name, _)| *name == binding.name).map(|(_, tensor)| tensor);
-        let packed = named.and_then(|tensor| {
-            let layout = binding.layout.as_ref().filter(|layout| layout.model_shape == tensor.shape)?;
-            layout.pack(&tensor.ranges, self.owner.lanes())
-        });
-        let told = || format!("input `{}` has no layout of the model's shape", binding.name);
-        let packed = packed.ok_or_else(|| super::field::unfit(told()))?;
-        Ok(packed.into_iter().map(|(low, high)| bounds.input(low, high)).collect())
+        let pack = |binding: &Binding| {
+            let tensor = named(binding, inputs)?;
+            let vectors = self.owner.placed(binding, &tensor.shape, &tensor.ranges)?;
+            Ok(vectors.into_iter().map(|(low, high)| bounds.input(low, high)).collect())
+        };
+        self.owner.program.inputs.iter().map(pack).collect()
     }
 
     fn output(&self, binding: &Binding, run: &AnyRun<'_, Ranged>) -> Result<BoundedOutput, TargetError> {
         let vectors = run.output(binding).map_err(TargetError::failed)?;
-        let layout = binding.layout.as_ref().and_then(|layout| layout.unpack(&vectors, self.owner.lanes()));
-        let told = || format!("output `{}` has no layout", binding.name);
-        let elements = layout.ok_or_else(|| super::field::unfit(told()))?;
+        let elements = self.owner.scalars_of(binding, vectors)?;
         Ok(BoundedOutput { name: binding.name.clone(), elements })
     }
 }

@@ -10,6 +10,7 @@ use npukit_numeric::Element;
 use npukit_target::{Culprit, FieldProgram, FieldValues, References, TargetError};
 
 use super::TcuProgram;
+use super::placed::{named, unfit};
 use crate::any_run::AnyRun;
 use crate::modular::{self, Modular};
 use crate::program::Binding;
@@ -28,28 +29,11 @@ impl<'a> TcuField<'a> {
 
     /// The vectors of all inputs, in the program's order.
     fn packed(&self, inputs: &FieldValues) -> Result<Vec<Vec<Element>>, TargetError> {
-        self.owner.program.inputs.iter().map(|binding| self.pack(binding, inputs)).collect()
-    }
-
-    fn pack(&self, binding: &Binding, inputs: &FieldValues) -> Result<Vec<Element>, TargetError> {
-        let named = inputs.iter().find(|(name, _)| *name == binding.name);
-        let (_, tensor) = named.ok_or_else(|| unfit(format!("the model has no input `{}`", binding.name)))?;
-        let shape = self.owner.port(binding).shape;
-        let lanes = self.owner.lanes();
-        let packed = match &binding.layout {
-            Some(layout) if tensor.shape == layout.model_shape => layout.pack(&tensor.elements, lanes),
-            Some(_) => None,
-            None => {
-                in_vectors(tensor, lanes).filter(|packed| packed.len() == shape.iter().product::<usize>())
-            }
+        let pack = |binding: &Binding| {
+            let tensor = named(binding, inputs)?;
+            self.owner.placed(binding, &tensor.shape, &tensor.elements)
         };
-        let told = || {
-            format!(
-                "input `{}` has shape {:?} in the model and {shape:?} in the artifact",
-                binding.name, tensor.shape
-            )
-        };
-        packed.ok_or_else(|| unfit(told()))
+        self.owner.program.inputs.iter().map(pack).collect()
     }
 
     fn start(&self, inputs: &FieldValues, seed: u64) -> Result<AnyRun<'_, Modular>, TargetError> {
@@ -60,11 +44,7 @@ impl<'a> TcuField<'a> {
     fn unpacked(&self, binding: &Binding, run: &AnyRun<'_, Modular>) -> Result<FieldTensor, TargetError> {
         let vectors = run.output(binding).map_err(TargetError::failed)?;
         let shape = self.owner.port(binding).shape;
-        let elements = match &binding.layout {
-            Some(layout) => layout.unpack(&vectors, self.owner.lanes()),
-            None => Some(vectors),
-        };
-        let elements = elements.ok_or_else(|| unfit(format!("output `{}` has no layout", binding.name)))?;
+        let elements = self.owner.scalars_of(binding, vectors)?;
         Ok(FieldTensor { shape, elements })
     }
 
@@ -79,21 +59,6 @@ impl<'a> TcuField<'a> {
             }
         })
     }
-}
-
-/// Elements with the channels last, in vectors of `lanes`: what artifacts hold that do not say more.
-fn in_vectors(tensor: &FieldTensor, lanes: usize) -> Option<Vec<Element>> {
-    let channels = *tensor.shape.last()?;
-    let mut packed = Vec::new();
-    for group in tensor.elements.chunks(channels.max(1)) {
-        packed.extend_from_slice(group);
-        packed.resize(packed.len().next_multiple_of(lanes), Element::ZERO);
-    }
-    Some(packed)
-}
-
-pub(super) fn unfit(told: String) -> TargetError {
-    TargetError::failed(modular::UnfitModel(told))
 }
 
 impl FieldProgram for TcuField<'_> {

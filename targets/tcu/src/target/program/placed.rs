@@ -1,0 +1,65 @@
+//! Tensors of any scalars as a program's vectors, and back: what is neither rounded nor a number has no other form.
+
+use npukit_target::TargetError;
+
+use super::TcuProgram;
+use crate::modular::UnfitModel;
+use crate::program::Binding;
+
+impl TcuProgram {
+    /// The vectors of an input that the model has in `shape`.
+    pub(super) fn placed<T: Clone + Default>(
+        &self,
+        binding: &Binding,
+        shape: &[usize],
+        scalars: &[T],
+    ) -> Result<Vec<T>, TargetError> {
+        let expected = self.port(binding).shape;
+        let packed = match &binding.layout {
+            Some(layout) if shape == layout.model_shape => layout.pack(scalars, self.lanes()),
+            Some(_) => None,
+            None => in_vectors(shape, scalars, self.lanes())
+                .filter(|packed| packed.len() == expected.iter().product::<usize>()),
+        };
+        let told = || {
+            let name = &binding.name;
+            format!("input `{name}` has shape {shape:?} in the model and {expected:?} in the artifact")
+        };
+        packed.ok_or_else(|| unfit(told()))
+    }
+
+    /// The scalars of an output, in the model's order where the artifact says it.
+    pub(super) fn scalars_of<T: Clone + Default>(
+        &self,
+        binding: &Binding,
+        vectors: Vec<T>,
+    ) -> Result<Vec<T>, TargetError> {
+        let scalars = match &binding.layout {
+            Some(layout) => layout.unpack(&vectors, self.lanes()),
+            None => Some(vectors),
+        };
+        scalars.ok_or_else(|| unfit(format!("output `{}` has no layout", binding.name)))
+    }
+}
+
+/// What is for an input.
+pub(super) fn named<'a, T>(binding: &Binding, inputs: &'a [(String, T)]) -> Result<&'a T, TargetError> {
+    let found = inputs.iter().find(|(name, _)| *name == binding.name).map(|(_, input)| input);
+    found.ok_or_else(|| unfit(format!("the model has no input `{}`", binding.name)))
+}
+
+/// Scalars with the channels last, in vectors of `lanes`: what artifacts hold that do not say more.
+fn in_vectors<T: Clone + Default>(shape: &[usize], scalars: &[T], lanes: usize) -> Option<Vec<T>> {
+    let channels = *shape.last()?;
+    let mut packed = Vec::new();
+    for group in scalars.chunks(channels.max(1)) {
+        packed.extend_from_slice(group);
+        packed.resize(packed.len().next_multiple_of(lanes), T::default());
+    }
+    Some(packed)
+}
+
+/// The error of a model and an artifact that do not belong together.
+pub(super) fn unfit(told: String) -> TargetError {
+    TargetError::failed(UnfitModel(told))
+}
