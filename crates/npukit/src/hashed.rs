@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use npukit_target::{Part, ReadError, Reader, folder};
-use npukit_verify::{Files, sha256, sha256_of_file};
+use npukit_target::{Part, ReadError, Reader, folder, sha256, sha256_of_file};
+use npukit_verify::Files;
 
 /// Gives files, and takes down the SHA-256 of those that belong to one.
 pub(crate) struct Hashed<'a> {

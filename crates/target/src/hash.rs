@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use npukit_target::{Part, ReadError, Reader};
 use sha2::{Digest, Sha256};
+
+use crate::read::{Part, ReadError, Reader};
 
 /// Bytes of a file that are held at a time.
 const CHUNK_BYTES: u64 = 16 << 20;

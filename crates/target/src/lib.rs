@@ -15,6 +15,7 @@ mod diagnosis;
 mod error;
 mod generator;
 mod hand;
+mod hash;
 mod host;
 mod lint;
 mod name;
@@ -53,6 +54,7 @@ pub use hand::{
     Bench, BenchMemory, BenchOptions, Halt, HandProgram, Limits, ProgramText, Ran, Remark, Stopped,
     number_of, program_text, real_of, step_through,
 };
+pub use hash::{sha256, sha256_of_file};
 pub use host::{
     HostAccess, HostAnswer, HostBits, HostCompletion, HostMap, HostPlace, HostRegister, HostRun, HostSide,
     HostStream, HostWord,

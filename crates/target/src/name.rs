@@ -1,8 +1,6 @@
 //! Names of artifacts: [`artifact_stem`] of a model for an instance.
 
-use std::fmt::Write as _;
-
-use sha2::{Digest, Sha256};
+use crate::hash::sha256;
 
 /// Most characters of a stem: with any of our endings a name has fewer than the 255 bytes of file systems and the
 /// 256 characters that C drivers take.
@@ -59,12 +57,7 @@ fn file_name(path: &str) -> &str {
 }
 
 fn hash(text: &str) -> String {
-    let mut digits = String::new();
-    for byte in Sha256::digest(text).iter().take(DIGITS / 2) {
-        // Writing to a String cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-    }
-    digits
+    sha256(text.as_bytes())[..DIGITS].to_owned()
 }
 
 #[cfg(test)]

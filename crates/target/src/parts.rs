@@ -1,11 +1,10 @@
 //! [`Parts`]: hashes by which an artifact knows its files, so that files of two compilations are no artifact.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
+use crate::hash::sha256;
 use crate::program::ArtifactFile;
 use crate::read::{ReadError, Reader};
 
@@ -65,15 +64,6 @@ impl Reader for Checked<'_> {
         self.parts.check(self.manifest, name, &bytes)?;
         Ok(bytes)
     }
-}
-
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for byte in Sha256::digest(bytes) {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 #[cfg(test)]

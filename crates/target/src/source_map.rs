@@ -6,7 +6,7 @@ use npukit_base::Span;
 use serde::{Deserialize, Serialize};
 
 use crate::hand::ProgramText;
-use crate::parts::sha256;
+use crate::hash::sha256;
 
 /// What the file says it is.
 const FORMAT: &str = "npukit-source-map/1";

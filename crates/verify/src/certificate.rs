@@ -2,17 +2,17 @@
 
 mod digest;
 mod error;
-mod hash;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use npukit_target::sha256;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use digest::canonical;
 pub use error::CertificateError;
-pub use hash::{sha256, sha256_of_file};
 
 /// What the key `schema` says of certificates of this version.
 pub const SCHEMA: &str = "npukit.certificate/1";
@@ -126,9 +126,11 @@ impl Certificate {
 
     /// The file.
     pub fn to_json(&self) -> String {
-        // Strings, numbers, lists and maps of strings: it always serialises.
-        let value = serde_json::to_value(self).unwrap_or_default();
-        format!("{value:#}\n")
+        format!("{:#}\n", self.value())
+    }
+
+    fn value(&self) -> Value {
+        serde_json::to_value(self).expect("strings, numbers, lists and maps of strings always serialise")
     }
 
     /// Reads a file.
@@ -137,8 +139,8 @@ impl Certificate {
     ///
     /// What is no certificate, one of another format, one whose digest is that of other content, and one of no run.
     pub fn parse(bytes: &[u8]) -> Result<Self, CertificateError> {
-        let value: serde_json::Value = serde_json::from_slice(bytes)?;
-        match value.get("schema").and_then(serde_json::Value::as_str) {
+        let value: Value = serde_json::from_slice(bytes)?;
+        match value.get("schema").and_then(Value::as_str) {
             Some(SCHEMA) => {}
             found => return Err(CertificateError::Schema { found: found.map(str::to_owned) }),
         }
@@ -158,8 +160,7 @@ impl Certificate {
     }
 
     fn digest_of_content(&self) -> String {
-        // As in `to_json`.
-        let mut value = serde_json::to_value(self).unwrap_or_default();
+        let mut value = self.value();
         if let Some(keys) = value.as_object_mut() {
             keys.remove("digest");
         }
@@ -169,7 +170,7 @@ impl Certificate {
 
 impl InstanceMark {
     /// Of the instance called `name` with these parameters.
-    pub fn new(name: String, parameters: &serde_json::Value) -> Self {
+    pub fn new(name: String, parameters: &Value) -> Self {
         Self { name, sha256: sha256(canonical(parameters).as_bytes()) }
     }
 }
@@ -192,24 +193,25 @@ impl Subject {
 
 impl Files {
     /// The first file of a model may be called otherwise: nothing names it.
-    fn check(&self, what: &str, here: &Self, is_renamable: bool) -> Result<(), CertificateError> {
-        let first = |files: &Self| files.sha256.get(&files.file).cloned().unwrap_or_default(); // Default: none, which differs.
-        differs(&format!("the SHA-256 of {what} `{}`", here.file), &first(self), &first(here))?;
+    fn check<'a>(&'a self, what: &str, here: &'a Self, is_renamable: bool) -> Result<(), CertificateError> {
+        differs(
+            &format!("the SHA-256 of {what} `{}`", here.file),
+            self.hash(&self.file),
+            here.hash(&here.file),
+        )?;
         if !is_renamable {
             differs(&format!("the name of the {what}"), &self.file, &here.file)?;
         }
-        let others = |files: &Self| -> BTreeMap<String, String> {
-            let others = files.sha256.iter().filter(|(name, _)| **name != files.file);
-            others.map(|(name, hash)| (name.clone(), hash.clone())).collect()
-        };
-        let (said, found) = (others(self), others(here));
-        let names: BTreeSet<&String> = said.keys().chain(found.keys()).collect();
+        let others = |files: &'a Self| files.sha256.keys().filter(|name| **name != files.file);
+        let names: BTreeSet<&String> = others(self).chain(others(here)).collect();
         names.into_iter().try_for_each(|name| {
-            let hash = |files: &BTreeMap<String, String>| {
-                files.get(name).cloned().unwrap_or_else(|| "no such file".to_owned()) // Default: it says so.
-            };
-            differs(&format!("the SHA-256 of file `{name}` of the {what}"), &hash(&said), &hash(&found))
+            let what = format!("the SHA-256 of file `{name}` of the {what}");
+            differs(&what, self.hash(name), here.hash(name))
         })
+    }
+
+    fn hash(&self, name: &str) -> &str {
+        self.sha256.get(name).map_or("no such file", String::as_str) // Default: it says so.
     }
 }
 

@@ -19,7 +19,7 @@ pub use agreement::{Agreement, agreement};
 pub use bounds::{Bounding, OutputBound};
 pub use certificate::{
     Certificate, CertificateError, Claim, CoveredOutput, Files, InstanceMark, SCHEMA, Subject, UncoveredNode,
-    canonical, sha256, sha256_of_file,
+    canonical,
 };
 pub use npukit_graph::field::Gap;
 pub use proof::{Counterexample, OutputProof, Proof, ProofError, judge, prove};

@@ -1,8 +1,8 @@
 //! [`Journal`]: the points of an exploration as lines of a file, each whole or not there. An exploration that is ended at
 //! any moment goes on from it.
 
+use npukit_target::sha256;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::point::Point;
 
@@ -135,8 +135,7 @@ fn checked(text: &[u8]) -> Option<Value> {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}")).collect()
+    sha256(bytes)[..DIGITS].to_owned()
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use npukit::verbs::compile::{self, compile, compile_with};
 use npukit::verbs::verify::{Certificate, CertificateStatus, Report, Request, certify, verify};
 use npukit::{ArtifactFile, Calibration, Error, InputFile, RescaleMode, Source};
 use npukit_graph::Graph;
-use npukit_verify::{CertificateError, Files, sha256};
+use npukit_target::sha256;
+use npukit_verify::{CertificateError, Files};
 
 use crate::memory::{Memory, digits};
 
