@@ -33,7 +33,7 @@ pub struct Request {
     /// What the inputs of the runs are made of, one for each run; [`SEEDS`] when empty. A certificate has its own, to
     /// which these are added.
     pub seeds: Vec<u64>,
-    /// Bounds errors, too.
+    /// Bounds errors, too, of a program that is proved.
     pub bounds: Option<bounds::Request>,
     /// A certificate to check: of these files, and of the proof that is made with its seeds.
     pub certificate: Option<String>,
@@ -68,7 +68,7 @@ pub struct Report {
     pub seeds: Vec<u64>,
     /// The model as it was imported beside what was compiled, in floats.
     pub preparation: Preparation,
-    /// Errors and saturation for all inputs of their ranges, where they were asked for.
+    /// Errors and saturation for all inputs of their ranges, where they were asked for and the program is proved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<bounds::Report>,
     /// The certificate that was checked or made, if any was.
@@ -199,7 +199,7 @@ pub fn verify(request: &Request, context: Context<'_>) -> Result<Report, Error> 
     let start = Instant::now();
     let report = match &request.certificate {
         Some(path) => certified::check(request, path, context)?,
-        None => Pair::of(request, context)?.judged(request, context)?,
+        None => Pair::of(request, context)?.judged(&request.seeds, request, context)?,
     };
     Ok(Report { seconds: start.elapsed().as_secs_f64(), ..report })
 }

@@ -199,13 +199,10 @@ fn bounding(program: &dyn BoundedProgram, boxes: &[RangeBox]) -> Result<Bounding
 fn drawn(boxes: &[RangeBox], count: usize) -> impl Iterator<Item = Sample> {
     let mut random = SplitMix64::new(1);
     boxes.iter().cycle().take(count).map(move |inputs| {
-        let mut number = |&(low, high): &(f64, f64)| {
-            let share = (random.bits() >> 11) as f64 / (1_u64 << 53) as f64;
-            (low + share * (high - low)) as f32
-        };
+        let mut number =
+            |&(low, high): &(f64, f64)| (random.between(low, high) as f32).clamp(low as f32, high as f32);
         let mut tensor = |(name, ranges): &(String, RangeTensor)| {
-            let numbers =
-                ranges.ranges.iter().map(|range| number(range).clamp(range.0 as f32, range.1 as f32));
+            let numbers = ranges.ranges.iter().map(&mut number);
             let tensor = Tensor::from_f32(ranges.shape.clone(), numbers.collect());
             (name.clone(), tensor.expect("as many as the shape says"))
         };

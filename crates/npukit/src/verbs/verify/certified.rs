@@ -53,7 +53,7 @@ pub enum CertificateStatus {
 pub fn certify(request: &Request, context: Context<'_>) -> Result<(Report, Option<Certificate>), Error> {
     let start = Instant::now();
     let (pair, subject) = Pair::identified(request, None, context)?;
-    let mut report = pair.judged(request, context)?;
+    let mut report = pair.judged(&request.seeds, request, context)?;
     let certificate = made(&mut report, subject);
     report.seconds = start.elapsed().as_secs_f64();
     Ok((report, certificate))
@@ -67,7 +67,7 @@ pub(super) fn check(request: &Request, path: &str, context: Context<'_>) -> Resu
     certificate.subject.check(&subject).map_err(failed)?;
     let mut seeds = certificate.claim.seeds.clone();
     seeds.extend(request.seeds.iter().filter(|seed| !certificate.claim.seeds.contains(seed)));
-    let mut report = pair.proved(&seeds)?;
+    let mut report = pair.judged(&seeds, request, context)?;
     if report.proved {
         certificate.claim.check(&claim(&report)).map_err(failed)?;
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{ArtifactFile, Compiled, ProgramReport, ReadError, Reader, sibling};
-use npukit_verify::{Files, InstanceMark, Subject, sha256};
+use npukit_target::{ArtifactFile, Compiled, ProgramReport, ReadError, Reader, sha256, sibling};
+use npukit_verify::{Files, InstanceMark, Subject};
 
 use super::{Report, Request, bounds, proved};
 use crate::Context;
@@ -114,10 +114,11 @@ impl Pair {
         proved(&self.origin, &*self.compiled, self.program.clone(), seeds)
     }
 
-    /// What the comparison shows, and the bounds that are asked for.
-    pub fn judged(&self, request: &Request, context: Context<'_>) -> Result<Report, Error> {
-        let report = self.proved(&request.seeds)?;
-        let asked = request.bounds.as_ref();
+    /// What the comparison with these seeds shows, and the bounds that are asked for. Only of a program that is proved is
+    /// known what its exact numbers stand for.
+    pub fn judged(&self, seeds: &[u64], request: &Request, context: Context<'_>) -> Result<Report, Error> {
+        let report = self.proved(seeds)?;
+        let asked = request.bounds.as_ref().filter(|_| report.proved);
         let bounds = asked.map(|asked| bounds::bounds(asked, &self.origin, &*self.compiled, context));
         Ok(Report { bounds: bounds.transpose()?, ..report })
     }
