@@ -1,5 +1,7 @@
 //! [`Like`]: names and shapes of a model, lent to an artifact that knows only rows of vectors.
 
+pub(crate) mod field;
+
 use npukit_graph::Operator;
 use npukit_graph::op::Transpose;
 use npukit_numeric::{Tensor, TensorData};
@@ -29,10 +31,11 @@ struct Lent {
 
 /// A tensor in rows of vectors: its channels last, those of each place filled up to whole vectors.
 struct Rows {
-    /// From the model's axes to those with the channels last.
-    perm: Vec<usize>,
-    channels: usize,
+    /// The model's axis of channels.
+    axis: usize,
     vectors: [usize; 2],
+    /// For each scalar of the rows the element of the model, row-major; none for what fills them up.
+    elements: Vec<Option<usize>>,
 }
 
 impl Like {
@@ -42,17 +45,20 @@ impl Like {
     ///
     /// [`Error::NotLike`] where numbers or sizes of inputs or outputs are not the same.
     pub fn new(compiled: &dyn Compiled, model: &Model, path: &str) -> Result<Self, Error> {
+        Self::of(compiled, model).map_err(|reason| Error::NotLike { path: path.to_owned(), reason })
+    }
+
+    /// As [`Self::new`]; the error says what is not the same.
+    fn of(compiled: &dyn Compiled, model: &Model) -> Result<Self, String> {
         let outputs = model::output_ports(&model.graph).into_iter().map(|port| Wanted {
             channels: wanted::channels_by_sizes(&port.shape),
             port,
             element: None,
         });
-        let inputs = lent("inputs", compiled.inputs(), wanted::of_model(model));
-        let outputs =
-            inputs.and_then(|inputs| Ok((inputs, lent("outputs", compiled.outputs(), outputs.collect())?)));
-        let not_like = |reason| Error::NotLike { path: path.to_owned(), reason };
-        let (inputs, outputs) = outputs.map_err(not_like)?;
-        Ok(Self { inputs, outputs })
+        Ok(Self {
+            inputs: lent("inputs", compiled.inputs(), wanted::of_model(model))?,
+            outputs: lent("outputs", compiled.outputs(), outputs.collect())?,
+        })
     }
 
     /// The inputs of the model, which may also be given as rows.
@@ -109,8 +115,7 @@ impl Like {
         let all = self.inputs.iter().chain(&self.outputs);
         all.filter_map(|lent| {
             let (rows, Wanted { port, .. }) = (lent.rows.as_ref()?, &lent.wanted);
-            let [count, lanes] = rows.vectors;
-            let axis = rows.perm.last()?;
+            let Rows { axis, vectors: [count, lanes], .. } = rows;
             Some(format!(
                 "`{}` is {count} rows of {lanes} and was taken for `{}` of shape {:?}, channels on axis {axis}",
                 lent.port.name, port.name, port.shape
@@ -167,47 +172,68 @@ impl Rows {
         if lanes == 0 || places.checked_mul(channels.div_ceil(lanes)) != Some(rows) {
             return None;
         }
-        let perm = (0..shape.len()).filter(|&other| other != axis).chain([axis]).collect();
-        Some(Self { perm, channels, vectors })
-    }
-
-    /// Scalars that the channels of a place take.
-    fn stride(&self) -> usize {
-        self.channels.next_multiple_of(self.vectors[1])
+        Some(Self { axis, vectors, elements: with_channels_last(shape, axis, elements, lanes)? })
     }
 
     /// A tensor of the model as rows.
     fn pack(&self, tensor: &Tensor) -> Option<Tensor> {
-        let last = Transpose { perm: self.perm.clone() }.eval(&[tensor]).ok()?.pop()?;
-        let mut packed = Vec::with_capacity(self.vectors[0].checked_mul(self.vectors[1])?);
-        for channels in last.as_f32()?.chunks(self.channels) {
-            packed.extend_from_slice(channels);
-            packed.resize(packed.len().next_multiple_of(self.vectors[1]), 0.0);
-        }
-        Tensor::from_f32(self.vectors.to_vec(), packed).ok()
+        Tensor::from_f32(self.vectors.to_vec(), self.packed(tensor.as_f32()?)?).ok()
+    }
+
+    /// Elements of the model as the scalars of rows; none where there are too few.
+    fn packed<T: Clone + Default>(&self, values: &[T]) -> Option<Vec<T>> {
+        let scalar = |element: &Option<usize>| match element {
+            Some(element) => values.get(*element).cloned(),
+            None => Some(T::default()),
+        };
+        self.elements.iter().map(scalar).collect()
     }
 
     /// Rows as a tensor of the model's `shape`.
     fn unpack(&self, tensor: &Tensor, shape: &[usize]) -> Option<Tensor> {
         let data = match tensor.data() {
-            TensorData::F32(values) => TensorData::F32(self.narrowed(values)),
-            TensorData::I32(values) => TensorData::I32(self.narrowed(values)),
+            TensorData::F32(values) => TensorData::F32(self.unpacked(values)?),
+            TensorData::I32(values) => TensorData::I32(self.unpacked(values)?),
             TensorData::I64(_) | TensorData::Bool(_) => return None,
         };
-        let last = self.perm.iter().map(|&axis| shape.get(axis).copied()).collect::<Option<Vec<_>>>()?;
-        let last = Tensor::new(last, data).ok()?;
-        let mut back = vec![0; self.perm.len()];
-        for (place, &axis) in self.perm.iter().enumerate() {
-            *back.get_mut(axis)? = place;
-        }
-        Transpose { perm: back }.eval(&[&last]).ok()?.pop()
+        Tensor::new(shape.to_vec(), data).ok()
     }
 
-    /// The channels of all places, without what fills them up.
-    fn narrowed<T: Copy>(&self, values: &[T]) -> Vec<T> {
-        let places = values.chunks(self.stride());
-        places.flat_map(|place| place.iter().copied().take(self.channels)).collect()
+    /// The scalars of rows as elements of the model; none where there are too few.
+    fn unpacked<T: Clone + Default>(&self, scalars: &[T]) -> Option<Vec<T>> {
+        let mut values = vec![T::default(); self.elements.iter().flatten().count()];
+        for (scalar, element) in self.elements.iter().enumerate() {
+            if let Some(element) = element {
+                *values.get_mut(*element)? = scalars.get(scalar)?.clone();
+            }
+        }
+        Some(values)
     }
+
+    /// The scalar of the rows that an element of the model is.
+    fn scalar(&self, element: usize) -> Option<usize> {
+        self.elements.iter().position(|&other| other == Some(element))
+    }
+}
+
+/// The elements of a tensor with `axis` as its last one, in vectors of `lanes`.
+fn with_channels_last(
+    shape: &[usize],
+    axis: usize,
+    elements: usize,
+    lanes: usize,
+) -> Option<Vec<Option<usize>>> {
+    let perm = (0..shape.len()).filter(|&other| other != axis).chain([axis]).collect();
+    let numbers = TensorData::I64((0..i64::try_from(elements).ok()?).collect());
+    let numbers = Tensor::new(shape.to_vec(), numbers).ok()?;
+    let last = Transpose { perm }.eval(&[&numbers]).ok()?.pop()?;
+    let TensorData::I64(last) = last.data() else { return None };
+    let mut scalars = Vec::new();
+    for channels in last.chunks(*shape.get(axis)?) {
+        scalars.extend(channels.iter().map(|&element| usize::try_from(element).ok()));
+        scalars.resize(scalars.len().next_multiple_of(lanes), None);
+    }
+    Some(scalars)
 }
 
 #[cfg(test)]
@@ -231,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_channels_are_those_that_make_so_many_rows() {
-        let axis = |shape: &[usize], channels, vectors| Some(*rows(shape, channels, vectors)?.perm.last()?);
+        let axis = |shape: &[usize], channels, vectors| Some(rows(shape, channels, vectors)?.axis);
         assert_eq!(axis(&[1, 10], None, [2, 8]), Some(1));
         assert_eq!(axis(&[1, 16, 8, 8], None, [64, 16]), Some(1));
         assert_eq!(axis(&[1, 8, 8, 16], None, [64, 16]), Some(3));

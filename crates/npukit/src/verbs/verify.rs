@@ -8,12 +8,13 @@ use std::time::Instant;
 
 use npukit_graph::Graph;
 use npukit_numeric::Element;
-use npukit_target::{Compiled, Phase, ProgramReport};
+use npukit_target::{Compiled, FieldProgram, Phase, ProgramReport};
 use npukit_verify::{Agreement, Counterexample as Found, Proof, ProofError, ValuePlace, prove};
 use serde::Serialize;
 
 use crate::Context;
 use crate::error::Error;
+use crate::like::field::in_field;
 use crate::origin::Origin;
 use crate::program::Program;
 use crate::remarks::Remarks;
@@ -225,7 +226,8 @@ fn proved(
 ) -> Result<Report, Error> {
     let _phase = Phase::begin("prove");
     let seeds = if seeds.is_empty() { &SEEDS[..] } else { seeds };
-    let verified = verified(&origin.model.graph, &origin.model.simplified, compiled, seeds);
+    let field = in_field(compiled, &origin.model)?;
+    let verified = verified(&origin.model.graph, &origin.model.simplified, &*field, seeds);
     let (proof, agreement, own) = verified.map_err(|error| match error {
         ProofError::Target(error) => error.into(),
         ProofError::Unfit(told) => Error::UnfitArtifact { told },
@@ -240,11 +242,10 @@ fn proved(
 fn verified(
     imported: &Graph,
     simplified: &Graph,
-    compiled: &dyn Compiled,
+    program: &dyn FieldProgram,
     seeds: &[u64],
 ) -> Result<(Proof, Agreement, Vec<String>), ProofError> {
-    let program = compiled.in_field()?;
-    let proof = prove(simplified, &*program, seeds)?;
+    let proof = prove(simplified, program, seeds)?;
     let agreement = npukit_verify::agreement(imported, &proof.unrounded, seeds)?;
     Ok((proof, agreement, program.assumptions(simplified)))
 }

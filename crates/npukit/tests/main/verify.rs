@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use npukit::verbs::compile::compile;
 use npukit::verbs::verify::{Request, verify};
 use npukit::verbs::zoo::zoo;
-use npukit::{ArtifactFile, Compiled, Error, Source};
+use npukit::{ArtifactFile, Compiled, Error, ModelOptions, Source};
 use npukit_graph::{Graph, pass};
 use npukit_numeric::{SplitMix64, Tensor};
+use npukit_shared::{needs, shared};
 use npukit_verify::{Proof, judge, prove};
 
 use crate::memory::Memory;
@@ -218,4 +219,41 @@ fn a_model_is_proved_and_another_one_is_refused() {
     assert!(verify(&of("mlp.onnx"), files.context()).unwrap().proved);
     let error = verify(&of("lenet5.onnx"), files.context()).unwrap_err();
     assert!(matches!(error, Error::UnfitArtifact { .. } | Error::Target(_)), "{error}");
+}
+
+/// Whether the published program `name` of a folder is that of a model, and what it was compared with.
+fn published(
+    (folder, name): (&str, &str),
+    model: &str,
+    resize_half_pixel: Option<bool>,
+) -> (bool, String) {
+    let mut files = Memory::default();
+    for ending in ["tmodel", "tprog", "tdata"] {
+        let file = format!("{name}.{ending}");
+        let bytes = std::fs::read(shared("golden/tcu/programs").join(folder).join(&file)).unwrap();
+        files.0.insert(file, bytes);
+    }
+    files.0.insert("m.onnx".into(), std::fs::read(shared("models").join(model)).unwrap());
+    let reading = ModelOptions { resize_half_pixel, ..ModelOptions::default() };
+    let source = Source { path: "m.onnx".into(), model: reading, ..Source::default() };
+    let request =
+        Request { source, artifact: Some(format!("{name}.tmodel")), seeds: vec![1], ..Request::default() };
+    let report = verify(&request, files.context()).unwrap();
+    assert_eq!(report.proved, report.counterexample.is_none());
+    (report.proved, report.order)
+}
+
+/// Programs of upstream's compiler, whose manifests know only rows of vectors.
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn published_programs_are_proved() {
+    let resnet = ("resnet20v2_zcu104", "resnet20v2_cifar_onnx_zcu104");
+    let (is_proved, order) = published(resnet, "resnet20v2_cifar.onnx", None);
+    assert!(is_proved && order.contains("upstream"), "{order}");
+    // The softmax is left to whoever runs the program, and the files do not say so.
+    assert!(!published(resnet, "resnet20v2_cifar_softmax.onnx", None).0);
+    let speech = ("speech_commands", "speech_commands_onnx_speech_robot");
+    assert!(published(speech, "speech_commands.onnx", Some(true)).0);
+    // The standard's reading of Resize at opset 10 is another network.
+    assert!(!published(speech, "speech_commands.onnx", Some(false)).0);
 }

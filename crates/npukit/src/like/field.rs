@@ -1,0 +1,108 @@
+//! [`LikeInField`]: an artifact that knows only rows of vectors, over the field with the names and shapes of a model.
+
+use npukit_graph::Graph;
+use npukit_graph::field::{FieldTensor, Images};
+use npukit_numeric::Element;
+use npukit_target::{Compiled, Culprit, FieldProgram, FieldValues, References, TargetError};
+
+use super::{Lent, Like};
+use crate::error::Error;
+use crate::model::Model;
+
+/// A program whose inputs and outputs are the model's.
+struct LikeInField<'a> {
+    like: Like,
+    program: Box<dyn FieldProgram + 'a>,
+}
+
+/// The program over the field, as [`Compiled::in_field`]; where it knows only rows of vectors, with the names and shapes of
+/// `model`.
+///
+/// # Errors
+///
+/// Those of [`Compiled::in_field`]; [`Error::UnfitArtifact`] where numbers or sizes of inputs or outputs are not the same.
+pub(crate) fn in_field<'a>(
+    compiled: &'a dyn Compiled,
+    model: &Model,
+) -> Result<Box<dyn FieldProgram + 'a>, Error> {
+    let program = compiled.in_field()?;
+    let mut ports = compiled.inputs().into_iter().chain(compiled.outputs());
+    if !ports.any(|port| port.only_vectors().is_some()) {
+        return Ok(program);
+    }
+    let like = Like::of(compiled, model).map_err(|told| Error::UnfitArtifact { told })?;
+    Ok(Box::new(LikeInField { like, program }))
+}
+
+impl LikeInField<'_> {
+    /// Inputs of the model as the artifact takes them.
+    fn packed(&self, inputs: &FieldValues) -> Vec<(String, FieldTensor)> {
+        let packed = |(name, tensor): &(String, FieldTensor)| match named(&self.like.inputs, name) {
+            Some(lent) => (lent.port.name.clone(), lent.packed(tensor)),
+            None => (name.clone(), tensor.clone()),
+        };
+        inputs.iter().map(packed).collect()
+    }
+}
+
+impl Lent {
+    fn packed(&self, tensor: &FieldTensor) -> FieldTensor {
+        let rows =
+            self.rows.as_ref().and_then(|rows| Some((rows.vectors.to_vec(), rows.packed(&tensor.elements)?)));
+        match rows {
+            Some((shape, elements)) => FieldTensor { shape, elements },
+            None => tensor.clone(),
+        }
+    }
+
+    fn unpacked(&self, tensor: FieldTensor) -> FieldTensor {
+        match self.rows.as_ref().and_then(|rows| rows.unpacked(&tensor.elements)) {
+            Some(elements) => FieldTensor { shape: self.wanted.port.shape.clone(), elements },
+            None => tensor,
+        }
+    }
+}
+
+/// What the model lends under its name `name`.
+fn named<'a>(all: &'a [Lent], name: &str) -> Option<&'a Lent> {
+    all.iter().find(|lent| lent.wanted.port.name == name)
+}
+
+impl FieldProgram for LikeInField<'_> {
+    fn images(&self) -> &dyn Images {
+        self.program.images()
+    }
+
+    fn references<'a>(&'a self, graph: &'a Graph) -> References<'a> {
+        self.program.references(graph)
+    }
+
+    fn assumptions(&self, graph: &Graph) -> Vec<String> {
+        self.like.notes().into_iter().chain(self.program.assumptions(graph)).collect()
+    }
+
+    fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError> {
+        let outputs = self.program.run(&self.packed(inputs), seed)?;
+        let unpacked = |(name, tensor)| match self.like.outputs.iter().find(|lent| lent.port.name == name) {
+            Some(lent) => (lent.wanted.port.name.clone(), lent.unpacked(tensor)),
+            None => (name, tensor),
+        };
+        Ok(outputs.into_iter().map(unpacked).collect())
+    }
+
+    fn culprit(
+        &self,
+        inputs: &FieldValues,
+        seed: u64,
+        (output, element): (&str, usize),
+        is_known: &dyn Fn(Element) -> bool,
+    ) -> Result<Option<Culprit>, TargetError> {
+        let Some(lent) = named(&self.like.outputs, output) else { return Ok(None) };
+        let scalar = match &lent.rows {
+            Some(rows) => rows.scalar(element),
+            None => Some(element),
+        };
+        let Some(scalar) = scalar else { return Ok(None) };
+        self.program.culprit(&self.packed(inputs), seed, (&lent.port.name, scalar), is_known)
+    }
+}
