@@ -7,6 +7,7 @@ mod circuit;
 mod finding;
 mod idle;
 mod lint;
+mod memory;
 mod timing;
 
 use thiserror::Error;
@@ -19,6 +20,7 @@ use crate::program::At;
 pub(crate) use finding::{findings, findings_with};
 pub(crate) use lint::lints_of_text;
 pub use lint::{Lint, lints};
+pub(crate) use memory::memory;
 
 /// Why an instruction is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

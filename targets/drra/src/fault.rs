@@ -140,3 +140,16 @@ pub enum FaultKind {
         size: u32,
     },
 }
+
+impl FaultKind {
+    /// Whether it is about what nobody has written.
+    pub(crate) const fn is_unwritten(&self) -> bool {
+        matches!(
+            self,
+            Self::Unwritten { .. }
+                | Self::UnwrittenRow { .. }
+                | Self::UnwrittenInput { .. }
+                | Self::NothingArrives
+        )
+    }
+}

@@ -10,6 +10,9 @@ npukit_target::lints! {
     DEFAULT_STEP = "default-step", asm [Warning]: "`repx` leaves `step` to its default of 1";
         "`repx` has the high parts of the fields of the `rep` before it, so that its step counts multiples of 128: the default \
          of 1 adds 128 to the step. Write `step=0` when only repetitions or delays are long.";
+    DROPPED_ROW = "dropped-row", [Warning]: "two rows come to a memory in one cycle, and one is lost";
+        "A memory takes one row in a cycle. What the input buffer writes comes first, and the row that another memory sends in \
+         that cycle is dropped. Let one of the two transfers wait until the other has ended.";
     EARLY_CONFIGURATION = "early-configuration", asm [Error]: "a port is configured in the first cycles after its last address";
         "A port that has given its last address in cycle L clears its configuration in the next cycles. What is written in \
          L + 1 is lost in some circuits and kept in others, so that it is an error where it is not known to be right, and a \
@@ -73,14 +76,28 @@ npukit_target::lints! {
     STARTED_WHILE_RUNNING = "started-while-running", asm [Error]: "a port is started while it runs";
         "The port goes on as before and the second start is lost. Wait until it has given its last address: the message has \
          the cycle.";
+    STILL_RUNNING = "still-running", [Warning]: "a port still runs when the last cell halts";
+        "The call returns with the last `halt`, whatever ports still do: what this one has not written by then is missing, and the \
+         next call finds it under way. Put a `wait` before the `halt`, as long as the port takes.";
     UNREACHABLE = "unreachable", [Warning]: "instructions that are never executed";
         "A cell's sequencer does the same whatever the data are, so that it can be followed from the first instruction to \
          `halt`. It never comes to these instructions: they stand behind a `halt`, or a branch jumps over them. Take them away, \
          or correct the branch.";
+    UNREAD_RESULT = "unread-result", [Warning]: "a port writes words that nobody reads";
+        "The program was followed to its end, and nothing was read of all that this port wrote since it was configured here: not \
+         by a dpu, not by another memory, not by the output buffer. Take the transfer away, or look at the addresses of its \
+         reader. What a register file or a memory is to hold after the program is reported, too; allow it there.";
+    UNWRITTEN_READ = "unwritten-read", [Warning]: "words are read that nothing has written";
+        "The program was followed to its end, every row of the input buffer counting as written. The port that is started here \
+         reads words that no instruction has written before, or passes such words on to where they are used. After reset \
+         hardware has anything there. Start it later, or look at the addresses of the writer.";
     UNUSED_CONFIGURATION = "unused-configuration", [Warning]: "a port is configured and never started";
         "`dsu` or `evt`, with the repetitions behind them, set up a port, and `act` starts it. The cell was followed up to its \
          `halt`, and this port was not started after it was configured, as in a `dsu` and a `rep` with no `act` of that port \
          behind them. Start it, or take the configuration away.";
+    WRAPPED_ADDRESS = "wrapped-address", [Warning]: "a port gives an address beyond its memory";
+        "Addresses of a port count modulo the depth of the memory, so that this one names another place. Look at `init_addr` and \
+         the steps of the repetitions, or count modulo on purpose and allow it.";
 }
 }
 

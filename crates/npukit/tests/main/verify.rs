@@ -222,11 +222,7 @@ fn a_model_is_proved_and_another_one_is_refused() {
 }
 
 /// Whether the published program `name` of a folder is that of a model, and what it was compared with.
-fn published(
-    (folder, name): (&str, &str),
-    model: &str,
-    resize_half_pixel: Option<bool>,
-) -> (bool, String) {
+fn published((folder, name): (&str, &str), model: &str, resize_half_pixel: Option<bool>) -> (bool, String) {
     let mut files = Memory::default();
     for ending in ["tmodel", "tprog", "tdata"] {
         let file = format!("{name}.{ending}");

@@ -18,7 +18,7 @@ pub(crate) fn findings(fabric: &Fabric, program: &Program) -> Result<Vec<Finding
     findings_with(fabric, program, Vec::new())
 }
 
-/// The same with what is known of the text that the program comes from.
+/// The same with what else is known: of the text that the program comes from, of its memories.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub(crate) fn findings(fabric: &Fabric, program: &Program) -> Result<Vec<Finding
 pub(crate) fn findings_with(
     fabric: &Fabric,
     program: &Program,
-    of_text: Vec<(At, Lint)>,
+    others: Vec<(At, Lint)>,
 ) -> Result<Vec<Finding>, ProgramError> {
     let ops = program.decode(fabric)?;
     let revision = fabric.options.revision;
@@ -37,7 +37,7 @@ pub(crate) fn findings_with(
         let idle = idle(cell, fabric.options, ops).into_iter();
         idle.map(move |(pc, lint)| (At { place, pc }, lint))
     });
-    let lints = lints(fabric, &ops).into_iter().chain(idle).chain(of_text);
+    let lints = lints(fabric, &ops).into_iter().chain(idle).chain(others);
     let lints = lints.map(|(at, lint)| (at, lint.kind(), lint.severity(revision), lint.to_string()));
     let mut all: Vec<_> = refused.chain(lints).collect();
     all.sort_by_key(|(at, ..)| *at);

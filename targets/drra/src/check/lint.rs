@@ -12,6 +12,7 @@ use crate::component::Component;
 use crate::fabric::{Cell, Fabric};
 use crate::fault::FaultKind;
 use crate::lints::*;
+use crate::machine::WarningKind;
 use crate::op::{ActMode, DpuMode, Op, ResourceOp, Transfer};
 use crate::program::At;
 use crate::revision::Revision;
@@ -176,6 +177,22 @@ pub enum Lint {
         /// The port.
         port: u8,
     },
+    /// What a port writes is read by nobody.
+    #[error("nothing of what port {port} of slot {slot} writes is read")]
+    Unread {
+        /// The slot.
+        slot: u8,
+        /// The port.
+        port: u8,
+    },
+    /// A run tells of it.
+    #[error("in cycle {cycle}: {told}")]
+    Told {
+        /// When it first happens.
+        cycle: u64,
+        /// What.
+        told: WarningKind,
+    },
     /// `step` of `repx` left to its default.
     #[error("`repx` without `step` has step=1, which adds 128 to the step")]
     DefaultStep,
@@ -216,6 +233,7 @@ impl Lint {
             Self::Runs { .. } => STARTED_WHILE_RUNNING,
             Self::InCycle { fault: FaultKind::Early { .. }, .. } => EARLY_CONFIGURATION,
             Self::InCycle { fault: FaultKind::Busy { .. }, .. } => CONFIGURED_WHILE_RUNNING,
+            Self::InCycle { fault, .. } if fault.is_unwritten() => UNWRITTEN_READ,
             Self::InCycle { .. } => FAULTS,
             Self::Narrow { .. } => NARROW_FIELD,
             Self::NextLevel { .. } => NEXT_LEVEL,
@@ -227,6 +245,10 @@ impl Lint {
             Self::OtherAddresses { .. } => OTHER_ADDRESSES,
             Self::Unreachable { .. } => UNREACHABLE,
             Self::Unused { .. } => UNUSED_CONFIGURATION,
+            Self::Unread { .. } => UNREAD_RESULT,
+            Self::Told { told: WarningKind::Dropped { .. }, .. } => DROPPED_ROW,
+            Self::Told { told: WarningKind::StillRuns { .. }, .. } => STILL_RUNNING,
+            Self::Told { .. } => WRAPPED_ADDRESS,
             Self::DefaultStep => DEFAULT_STEP,
         }
     }
@@ -246,7 +268,7 @@ impl Lint {
             Self::InCycle { fault: FaultKind::Early { .. }, .. } => {
                 !matches!(revision, Revision::Text | Revision::Seed)
             }
-            Self::InCycle { .. } => true,
+            Self::InCycle { fault, .. } => !fault.is_unwritten(),
             _ => false,
         };
         if is_error { Severity::Error } else { Severity::Warning }

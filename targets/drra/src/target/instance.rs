@@ -1,6 +1,6 @@
 //! [`DrraInstance`]: assembler, disassembler and compiler for one fabric.
 
-use npukit_asm::{Separated, separate};
+use npukit_asm::{Experiment, Separated, separate};
 use npukit_base::{excerpt, without_bom};
 use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
@@ -20,7 +20,7 @@ use crate::agu::Widths;
 use crate::artifact::Model;
 use crate::asm::{self, Listing, Source};
 use crate::binary::{read_program, write_program, write_program_hex};
-use crate::check::{self, findings, findings_with, lints};
+use crate::check::{self, findings_with, lints, memory};
 use crate::component::Component;
 use crate::config::{settable, to_json};
 use crate::epoch::{EpochReport, Mistake};
@@ -224,7 +224,8 @@ impl Instance for DrraInstance {
         let text = std::str::from_utf8(bytes).map_err(|error| TargetError::in_file(name, error))?;
         let program = read_program(text).map_err(|error| TargetError::in_file(name, error))?;
         let program = self.fabric.decoded(&program).map_err(|error| TargetError::in_file(name, error))?;
-        findings(&self.fabric, &program).map_err(|error| TargetError::in_file(name, error))
+        findings_with(&self.fabric, &program, memory(&self.fabric, &program, &Experiment::default()))
+            .map_err(|error| TargetError::in_file(name, error))
     }
 
     fn listings(&self) -> &'static [&'static str] {
@@ -274,8 +275,9 @@ impl DrraInstance {
         let source = asm::assemble_with(&self.fabric, name, text, &bytes_of(files));
         let Source { program, places, experiment, sources, default_steps } =
             source.map_err(TargetError::text)?;
-        let steps = default_steps.into_iter().map(|at| (at, check::Lint::DefaultStep)).collect();
-        let findings = findings_with(&self.fabric, &program, steps).map_err(TargetError::failed)?;
+        let steps = default_steps.into_iter().map(|at| (at, check::Lint::DefaultStep));
+        let others = steps.chain(memory(&self.fabric, &program, &experiment)).collect();
+        let findings = findings_with(&self.fabric, &program, others).map_err(TargetError::failed)?;
         // The order of places is that of the program: cell after cell.
         let places = places.into_values().collect();
         let text = ProgramText { sources, places, experiment, warnings: Vec::new() };
@@ -290,7 +292,9 @@ impl DrraInstance {
         let separated = separate(name, text, asm::COMMENTS).map_err(TargetError::text)?;
         let Separated { text, experiment, sources } = separated;
         let kernel = kernel::compile(&self.fabric, name, &text, 0).map_err(TargetError::text)?;
-        let mut findings = findings(&self.fabric, &kernel.program).map_err(TargetError::failed)?;
+        let of_memory = memory(&self.fabric, &kernel.program, &experiment);
+        let mut findings =
+            findings_with(&self.fabric, &kernel.program, of_memory).map_err(TargetError::failed)?;
         // Words do not say which of their values are defaults.
         let steps = kernel.warnings.iter().filter(|(_, mistake)| mistake.kind == Some(DEFAULT_STEP));
         let of_text = |(_, mistake): &(_, Mistake)| {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use npukit_asm::Experiment;
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_target::{
     Compiled, Finding, Inputs, MemoryReport, Output, Port, PortError, ProgramPart, ProgramReport,
@@ -18,7 +19,7 @@ use super::options::chosen;
 use crate::activity::{Counts, Lives, Table, Timeline, Tracks, port_names};
 use crate::artifact::{Artifact, Binding};
 use crate::binary::{Image, read_image};
-use crate::check::{findings, lints};
+use crate::check::{findings_with, lints, memory};
 use crate::component::Component;
 use crate::exec::saturate;
 use crate::fabric::Fabric;
@@ -175,7 +176,9 @@ impl Compiled for DrraProgram {
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
-        findings(&self.artifact.fabric, &self.artifact.program).map_err(TargetError::failed)
+        let Artifact { fabric, program, .. } = &self.artifact;
+        findings_with(fabric, program, memory(fabric, program, &Experiment::default()))
+            .map_err(TargetError::failed)
     }
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
