@@ -16,8 +16,8 @@ use crate::machine::{
 use crate::op::{Op, ResourceOp};
 use crate::program::{At, Program};
 
-/// Cycles after which nothing is said of a program: a second.
-const LIMIT: u64 = 1 << 20;
+/// Cycles after which nothing is said of a program: some tenths of a second.
+const LIMIT: u64 = 1 << 17;
 
 /// What a run of the program shows of its memories, filled and looked at as `experiment` says. Addresses do not depend on data,
 /// and what a driver puts into the input buffer is not known: all of its rows count as written. Nothing is said of a program
@@ -196,9 +196,11 @@ mod tests {
     use super::*;
     use crate::asm::assemble;
     use crate::config::preset;
+    use crate::revision::Revision;
 
     fn found(text: &str) -> Vec<String> {
-        let fabric = preset("3x1").unwrap();
+        let mut fabric = preset("3x1").unwrap();
+        fabric.options.revision = Revision::Text;
         let source = assemble(&fabric, "p.s", text).unwrap();
         let found = memory(&fabric, &source.program, &source.experiment);
         found.into_iter().map(|(at, lint)| format!("{} {}", lint.code(), at.pc)).collect()
@@ -233,7 +235,7 @@ halt()
         let around = ".data rf.1.0.1, 7\n.output y, rf.1.0.2\n";
         let beyond =
             copy(around).replace("dsu(slot=1, port=word_read)", "dsu(slot=1, port=word_read, init_addr=62)");
-        assert_eq!(found(&beyond), ["wrapped-address 5"]);
+        assert_eq!(found(&beyond), ["wrapped-address 7"]);
         assert_eq!(found(&copy(around).replace("wait(cycle=8)", "wait(cycle=1)")), ["still-running 7"]);
     }
 }

@@ -28,7 +28,7 @@ fn what_is_behind_a_halt_is_never_executed() {
 fn ports_are_configured_to_be_started() {
     let set = "cell (row=0, col=0)\ndsu(slot=1, port=input_buffer)\nrep(slot=1, port=input_buffer, iter=2)\n";
     assert_eq!(found("k.asm", &format!("{set}halt()\n")), [("unused-configuration", Some(2))]);
-    assert_eq!(found("k.asm", &format!("{set}act(ports=1, param=1)\nhalt()\n")), []);
+    assert_eq!(found("k.asm", &format!("{set}act(ports=1, param=1)\nwait(cycle=4)\nhalt()\n")), []);
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn a_text_allows_findings() {
     let unused = text.replace("halt()\nwait(cycle=1)", "wait(cycle=1)\nhalt()");
     assert_eq!(found("k.asm", &unused), [("unused-allow", Some(3))]);
     // In PASM it counts for the whole text.
-    let pasm = "epoch { rop (row=1, col=0, slot=1, port=1) { dsu rep (iter=4) repx (iter=1) } }\n";
+    let pasm = "# npu: allow unwritten-read wrapped-address\nepoch { rop (row=1, col=0, slot=1, port=1) { dsu rep (iter=4) repx (iter=1) } }\n";
     let codes = |text: &str| found("k.pasm", text).into_iter().map(|(code, _)| code).collect::<Vec<_>>();
     assert_eq!(codes(pasm), ["default-step"]);
     assert_eq!(codes(&format!("{pasm}# npu: allow default-step\n")), [""; 0]);
