@@ -125,6 +125,9 @@ pub struct Counterexample {
     pub output: ElementReport,
     /// The value of the model that the program has there instead; null when it is none.
     pub instead: Option<ElementReport>,
+    /// The segment that the instruction is of, from 0, in a program of several; null in one of one, and for a step of the
+    /// host.
+    pub segment: Option<usize>,
     /// The instruction that wrote the first wrong value; null where it is not known.
     pub instruction: Option<usize>,
     /// Its layer.
@@ -176,6 +179,7 @@ impl From<Found> for Counterexample {
         Self {
             output: found.output.into(),
             instead: found.instead.map(Into::into),
+            segment: culprit.as_ref().and_then(|culprit| culprit.segment),
             instruction: culprit.as_ref().and_then(|culprit| culprit.instruction),
             memory: culprit.as_ref().map(|culprit| culprit.memory.clone()),
             address: culprit.as_ref().map(|culprit| culprit.address),

@@ -6,7 +6,9 @@ mod images;
 use npukit_graph::Graph;
 use npukit_graph::field::{FieldTensor, Images};
 use npukit_numeric::Element;
-use npukit_target::{Culprit, FieldProgram, FieldValues, Reference, References, TargetError, Unset};
+use npukit_target::{
+    Culprit, Expected, FieldProgram, FieldValues, Reference, References, TargetError, Unset,
+};
 
 use crate::artifact::Model;
 use crate::exec::field::FieldWord;
@@ -79,7 +81,7 @@ impl<'a> ModelField<'a> {
         is_of(&executable.plan.values, &unrounded)?;
         let graph =
             rounded(&executable.fabric, &unrounded, &executable.plan).map_err(TargetError::Refused)?;
-        Ok(Reference { order: String::new(), graph, unrounded })
+        Ok(Reference { order: String::new(), graph, unrounded, parts: Vec::new() })
     }
 }
 
@@ -101,7 +103,7 @@ fn is_of(plan: &[Value], graph: &Graph) -> Result<(), TargetError> {
 }
 
 impl FieldProgram for ModelField<'_> {
-    fn images(&self) -> &dyn Images {
+    fn images(&self, _part: usize) -> &dyn Images {
         &self.images
     }
 
@@ -144,14 +146,14 @@ impl FieldProgram for ModelField<'_> {
         inputs: &FieldValues,
         seed: u64,
         _wrong: (&str, usize),
-        is_known: &dyn Fn(Element) -> bool,
+        expected: &dyn Expected,
     ) -> Result<Option<Culprit>, TargetError> {
         let ran = self.ran(inputs, seed)?;
         let own = self.model.executable.plan.of_graph();
         let steps = self.model.executable.plan.steps.iter().enumerate();
         let found = steps.filter(|(_, step)| step.result < own).find_map(|(number, step)| {
             let elements = self.tensor(step.result, &ran).elements;
-            let place = elements.iter().position(|&element| !is_known(element))?;
+            let place = elements.iter().position(|&element| !expected.is_known(element))?;
             Some((number, place, elements[place]))
         });
         Ok(found.map(|(step, place, value)| culprit::written(&self.model.executable, step, place, value)))
