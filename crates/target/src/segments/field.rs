@@ -15,14 +15,15 @@ use npukit_graph::field::{Evaluator, FieldTensor, Images, Operand, Value, walk};
 use npukit_numeric::Element;
 
 use super::SegmentError;
-use super::program::{Part, SegmentedProgram, distinct};
+use super::program::{End, Part, SegmentedProgram, distinct};
 use crate::error::TargetError;
 use crate::proof::{Culprit, Expected, FieldProgram, FieldValues, References};
 
 /// A program in segments over the field.
 pub(super) struct SegmentedField<'a> {
     parts: Vec<FieldPart<'a>>,
-    outputs: Vec<&'a str>,
+    inputs: &'a [End],
+    outputs: &'a [End],
 }
 
 /// A part of it.
@@ -66,17 +67,31 @@ impl<'a> SegmentedField<'a> {
             })
         };
         let parts = program.parts.iter().map(part).collect::<Result<_, TargetError>>()?;
-        Ok(Self { parts, outputs: program.outputs.iter().map(|end| end.name.as_str()).collect() })
+        Ok(Self { parts, inputs: &program.inputs, outputs: &program.outputs })
     }
 
     /// Everything that goes from one part to another, and in and out of the program.
     fn values(&self, inputs: &FieldValues, seed: u64) -> Result<Tensors, TargetError> {
         let mut values: Tensors = inputs.iter().cloned().collect();
+        self.inputs.iter().try_for_each(|end| fits(end, &values)).map_err(TargetError::failed)?;
         for (number, part) in self.parts.iter().enumerate() {
             let made = part.run(&part.read(&values)?, seed_of(seed, number))?;
             values.extend(made);
         }
         Ok(values)
+    }
+}
+
+/// Whether the model has an input of the program.
+fn fits(end: &End, values: &Tensors) -> Result<(), SegmentError> {
+    let (reader, value) = (ends::BEGINNING.to_owned(), end.name.clone());
+    match values.get(&end.name) {
+        None => Err(SegmentError::Foreign { part: reader, value }),
+        Some(tensor) if tensor.shape != end.info.shape => {
+            let (expected, found) = (end.info.shape.clone(), tensor.shape.clone());
+            Err(SegmentError::Shape { reader, value, expected, found })
+        }
+        Some(_) => Ok(()),
     }
 }
 
@@ -178,10 +193,10 @@ impl FieldProgram for SegmentedField<'_> {
 
     fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError> {
         let values = self.values(inputs, seed)?;
-        let output = |&name: &&str| {
-            let missing = || SegmentError::Missing { reader: ends::END.to_owned(), value: name.to_owned() };
+        let output = |End { name, .. }: &End| {
+            let missing = || SegmentError::Missing { reader: ends::END.to_owned(), value: name.clone() };
             let tensor = values.get(name).ok_or_else(|| TargetError::failed(missing()))?;
-            Ok((name.to_owned(), tensor.clone()))
+            Ok((name.clone(), tensor.clone()))
         };
         self.outputs.iter().map(output).collect()
     }

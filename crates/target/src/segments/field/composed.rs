@@ -54,8 +54,10 @@ fn pieces(
                 Some(reference) => reference?,
                 None => return Ok(None),
             },
-            Work::Host(_) => {
-                Reference { order: String::new(), graph: piece.clone(), unrounded: piece, parts: Vec::new() }
+            Work::Host(own) => {
+                ends::are_of(graph, own).map_err(TargetError::failed)?;
+                let (graph, unrounded) = (piece.clone(), piece);
+                Reference { order: String::new(), graph, unrounded, parts: Vec::new() }
             }
         });
     }

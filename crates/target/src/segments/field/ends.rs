@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
+use npukit_graph::Graph;
 use npukit_numeric::ElementType;
 
 use crate::segments::SegmentError;
 use crate::segments::program::{Part, SegmentedProgram};
 
-/// What errors call a part of the host, and what takes the model's outputs.
+/// What errors call what gives the inputs, a part of the host, and what takes the model's outputs.
+pub(super) const BEGINNING: &str = "the program's beginning";
 pub(super) const HOST: &str = "a step of the host";
 pub(super) const END: &str = "the model's end";
 
@@ -64,9 +66,33 @@ fn read(
     let (reader, value) = (reader.to_owned(), value.to_owned());
     match (made.get(&value), expected) {
         (None, _) => Err(SegmentError::Missing { reader, value }),
-        (Some(&found), Some(expected)) if found != expected && !(found.is_float() && expected.is_float()) => {
-            Err(SegmentError::Converted { reader, value, found, expected })
-        }
-        _ => Ok(()),
+        (Some(&found), Some(expected)) => as_it_is(&reader, &value, found, expected),
+        (Some(_), None) => Ok(()),
     }
+}
+
+fn as_it_is(
+    reader: &str,
+    value: &str,
+    found: ElementType,
+    expected: ElementType,
+) -> Result<(), SegmentError> {
+    if found == expected || found.is_float() && expected.is_float() {
+        return Ok(());
+    }
+    let (reader, value) = (reader.to_owned(), value.to_owned());
+    Err(SegmentError::Converted { reader, value, found, expected })
+}
+
+/// Checks that a part of the host takes and gives numbers of the types that the model has, which it would convert else.
+///
+/// # Errors
+///
+/// [`SegmentError::Converted`].
+pub(super) fn are_of(model: &Graph, host: &Graph) -> Result<(), SegmentError> {
+    let mut ends = host.inputs.iter().chain(&host.outputs).map(|&id| host.value(id));
+    ends.try_for_each(|value| {
+        let own = model.find_value(&value.name).map(|id| model.value(id).info.element);
+        own.map_or(Ok(()), |found| as_it_is(HOST, &value.name, found, value.info.element))
+    })
 }
