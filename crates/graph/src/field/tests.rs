@@ -5,6 +5,7 @@ use crate::ValueInfo;
 use crate::evaluate;
 use crate::op;
 use crate::op::{Binary, BinaryKind, PadMode, ReduceKind, Unary, UnaryKind, Window};
+use npukit_numeric::TensorData;
 
 /// Integers from -4 to 4, not the same in any two neighbours.
 fn integers(shape: &[usize], seed: usize) -> Tensor {
@@ -234,7 +235,7 @@ fn places_that_are_computed_are_not_ignored() {
 fn integers_do_not_have_the_laws_of_the_field() {
     let mut graph = Graph::default();
     let x = graph.add_input("x", ValueInfo { shape: vec![3], element: ElementType::I64 });
-    let two = graph.add_constant("two", Tensor::from_i64(vec![1], vec![2]).expect("one"));
+    let two = graph.add_constant("two", Tensor::new(vec![1], TensorData::I64(vec![2])).expect("one"));
     let node = |kind| Op::from(Binary { kind });
     let half = graph.add_node("half", node(BinaryKind::Div), vec![x, two], &["half"]).expect("legal")[0];
     graph.outputs =

@@ -91,12 +91,13 @@ impl Subject {
                 renamed(&mut written["values"], from, to);
             }
             _ => {
-                let stem = written["manifest"].as_str().unwrap().rsplit_once('.').unwrap().0.to_owned();
+                let manifest = written["manifest"].as_str().unwrap();
+                let stem = manifest.split_once('.').unwrap().0.to_owned();
                 let own = files.iter_mut().filter(|(name, _)| name.starts_with(&format!("{stem}.")));
-                for (_, bytes) in own {
-                    let Ok(mut json) = serde_json::from_slice::<Value>(bytes) else { continue };
-                    renamed_inputs(&mut json, from, to);
-                    *bytes = serde_json::to_vec(&json).unwrap();
+                for (name, bytes) in own {
+                    let Some(mut value) = parsed(name, bytes) else { continue };
+                    renamed_inputs(&mut value, from, to);
+                    *bytes = printed(name, &value);
                 }
             }
         }
@@ -126,7 +127,7 @@ fn renamed(value: &mut Value, from: &str, to: &str) {
 fn renamed_inputs(value: &mut Value, from: &str, to: &str) {
     if let Value::Object(keys) = value {
         for (key, item) in keys {
-            match key.eq_ignore_ascii_case("inputs") {
+            match ["input", "inputs"].contains(&key.to_lowercase().as_str()) {
                 true => renamed(item, from, to),
                 false => renamed_inputs(item, from, to),
             }
@@ -134,15 +135,29 @@ fn renamed_inputs(value: &mut Value, from: &str, to: &str) {
     }
 }
 
+/// What a file of JSON or TOML holds; none of another.
+fn parsed(name: &str, bytes: &[u8]) -> Option<Value> {
+    match name.ends_with(".toml") {
+        true => Some(toml::from_str(std::str::from_utf8(bytes).unwrap()).unwrap()),
+        false => serde_json::from_slice(bytes).ok(),
+    }
+}
+
+fn printed(name: &str, value: &Value) -> Vec<u8> {
+    match name.ends_with(".toml") {
+        true => toml::to_string(value).unwrap().into_bytes(),
+        false => serde_json::to_vec(value).unwrap(),
+    }
+}
+
 /// A file without the hashes of those beside it, which would not belong to it any more.
 fn without_hashes(name: &str, bytes: Vec<u8>) -> Vec<u8> {
-    let Ok(mut json) = serde_json::from_slice::<Value>(&bytes) else { return bytes };
-    if let Some(hashes) = json.get_mut("sha256") {
+    let Some(mut value) = parsed(name, &bytes) else { return bytes };
+    if let Some(hashes) = value.get_mut("sha256") {
         // A manifest of segments has to have some.
         *hashes = json!({});
     }
-    assert!(name.contains('.'), "{name}");
-    serde_json::to_vec(&json).unwrap()
+    printed(name, &value)
 }
 
 /// A part reads another value of the same shape, which there is by then.
@@ -254,7 +269,7 @@ fn bytes(subject: &Subject, count: usize) -> Vec<(String, Files)> {
     let mut random = SplitMix64::new(5);
     let mut below = |count: usize| (random.bits() % count as u64) as usize;
     let is_binary = |(name, bytes): &(&String, &Vec<u8>)| {
-        serde_json::from_slice::<Value>(bytes).is_err() && !name.ends_with(".npz") && bytes.len() >= 16
+        parsed(name, bytes).is_none() && !name.ends_with(".npz") && bytes.len() >= 16
     };
     let binary: Vec<String> = subject.files.iter().filter(is_binary).map(|(name, _)| name.clone()).collect();
     assert!(!binary.is_empty());

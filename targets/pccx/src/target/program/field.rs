@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use npukit_graph::Graph;
 use npukit_graph::field::{FieldTensor, Images, Operand};
-use npukit_numeric::Element;
 use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, Reference, References, TargetError};
 
 use super::PccxProgram;
