@@ -125,12 +125,11 @@ pub struct Counterexample {
     pub output: ElementReport,
     /// The value of the model that the program has there instead; null when it is none.
     pub instead: Option<ElementReport>,
-    /// The segment that the instruction is of, from 0, in a program of several; null in one of one, and for a step of the
-    /// host.
+    /// The segment of the instruction, from 0; null in a program of one, and for a step of the host.
     pub segment: Option<usize>,
     /// The instruction that wrote the first wrong value; null where it is not known.
     pub instruction: Option<usize>,
-    /// Its layer.
+    /// Its layer, or the step of the host.
     pub layer: Option<String>,
     /// The memory it wrote to.
     pub memory: Option<String>,
