@@ -9,11 +9,13 @@
 //! | `moved` | those that move elements |
 //! | `pointwise` | those of one element, or of one of each operand |
 //! | `products` | products of matrices and convolutions |
+//! | `uninterpreted` | those without a rule, where both sides compute them by the same code |
 //! | `windows` | pooling, reductions, means, and functions of several elements |
 
 mod moved;
 mod pointwise;
 mod products;
+mod uninterpreted;
 mod windows;
 
 use std::collections::BTreeMap;
@@ -51,6 +53,26 @@ pub trait Images {
     /// The results of an operator that a machine computes in its own way; none where it does as [`apply`] does.
     fn operator(&self, _op: &Op, _operands: &Operands<'_>) -> Option<Result<Vec<FieldTensor>, NoImage>> {
         None
+    }
+
+    /// Whether operators are computed by the evaluator of graphs, whoever asks: those without a rule, and those of integers
+    /// that are computed, are then functions of which nothing is known but that they are the same ones.
+    fn is_evaluator(&self) -> bool {
+        false
+    }
+}
+
+/// The evaluator of graphs: every float as it is, and every operator a function.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Evaluator;
+
+impl Images for Evaluator {
+    fn constant(&self, value: f32) -> Option<Element> {
+        Element::from_f32(value)
+    }
+
+    fn is_evaluator(&self) -> bool {
+        true
     }
 }
 
@@ -123,13 +145,14 @@ pub struct Walked {
 }
 
 /// Computes a graph in the field; `inputs` are those of the graph, in their order and shapes. Constants become what
-/// `images` says, and nodes of constants alone are computed in `f32`. `observe` sees every value of the field.
+/// `images` of the node's number says, and nodes of constants alone are computed in `f32`. `observe` sees every value of
+/// the field.
 ///
 /// A graph that is not valid may have values that nobody computes: they count as gaps.
-pub fn walk(
+pub fn walk<'i>(
     graph: &Graph,
     inputs: Vec<FieldTensor>,
-    images: &dyn Images,
+    images: &dyn Fn(usize) -> &'i dyn Images,
     mut observe: impl FnMut(ValueId, &FieldTensor),
 ) -> Walked {
     let mut values: BTreeMap<ValueId, Value> = BTreeMap::new();
@@ -140,7 +163,7 @@ pub fn walk(
     }
     let last_use = last_uses(graph);
     for (index, node) in graph.nodes.iter().enumerate() {
-        let results = results(graph, node, &values, images).unwrap_or_else(|gap| {
+        let results = results(graph, node, &values, images(index)).unwrap_or_else(|gap| {
             let number = gap.unwrap_or_else(|reason| {
                 gaps.push(Gap { node: node.name.clone(), op: node.op.name().to_owned(), reason });
                 gaps.len() - 1
@@ -193,7 +216,15 @@ fn results(
         None => Err(Err(NoImage::Variable)),
     };
     let operands = node.inputs.iter().map(operand).collect::<Result<Vec<_>, _>>()?;
-    let results = apply(&node.op, &operands, images).map_err(Err)?;
+    let uninterpreted = || uninterpreted::apply(graph, node, &operands);
+    let results = if !images.is_evaluator() {
+        apply(&node.op, &operands, images).map_err(Err)?
+    } else if uninterpreted::is_of_integers(graph, node, &operands) {
+        uninterpreted()
+    } else {
+        // Default: an operator without a rule.
+        apply(&node.op, &operands, images).unwrap_or_else(|_| uninterpreted())
+    };
     Ok(results.into_iter().map(Value::Known).collect())
 }
 

@@ -43,3 +43,5 @@ mod values;
 mod verbs;
 #[path = "main/verify.rs"]
 mod verify;
+#[path = "main/verify_segments.rs"]
+mod verify_segments;

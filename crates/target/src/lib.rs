@@ -73,7 +73,7 @@ pub use program::{
     ArtifactFile, Compiled, Driven, DriverData, Inputs, Layer, Output, PortPlace, ProgramPart, ProgramWords,
     RunResult, Writer,
 };
-pub use proof::{Culprit, FieldProgram, FieldValues, Reference, References};
+pub use proof::{Culprit, Expected, FieldProgram, FieldValues, Reference, References};
 pub use read::{NoFiles, Part, ReadError, Reader, bytes_of, folder, sibling};
 pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};
 pub use run_options::{Meaning, RunOptions, Unset};

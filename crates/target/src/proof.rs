@@ -17,6 +17,25 @@ pub struct Reference {
     pub graph: Graph,
     /// The same where passes round nothing: what is to be compared with the model in floats.
     pub unrounded: Graph,
+    /// For each node of `graph` the part of the program that computes it; empty where all are of part 0.
+    pub parts: Vec<usize>,
+}
+
+impl Reference {
+    /// The part of the program that computes node `node` of the graph.
+    pub fn part(&self, node: usize) -> usize {
+        // Default: a program that is one part.
+        self.parts.get(node).copied().unwrap_or(0)
+    }
+}
+
+/// The values of the graph that a program is compared with, in one of its runs.
+pub trait Expected {
+    /// Whether an element is one of a value of the graph, or zero: then it is right wherever it is.
+    fn is_known(&self, element: Element) -> bool;
+
+    /// Shows every value with its name, in the order of the graph.
+    fn each(&self, see: &mut dyn FnMut(&str, &FieldTensor));
 }
 
 /// Graphs that a program may compute, one after the other.
@@ -25,7 +44,9 @@ pub type References<'a> = Box<dyn Iterator<Item = Result<Reference, TargetError>
 /// Where a program wrote what it should not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Culprit {
-    /// Index of the instruction.
+    /// The segment, of a program in several: from 0, steps of the host between them not counted.
+    pub segment: Option<usize>,
+    /// Index of the instruction, in its segment.
     pub instruction: Option<usize>,
     /// Its layer, where that is known.
     pub layer: Option<String>,
@@ -44,8 +65,9 @@ pub struct Culprit {
 /// The machine neither rounds nor saturates there; everything else it does as it does with numbers. What nobody has
 /// written holds elements that look random.
 pub trait FieldProgram {
-    /// What the constants of a model are on the machine.
-    fn images(&self) -> &dyn Images;
+    /// What the constants of a model are where a part of the program computes with them. Most programs are one part, 0; one
+    /// in segments has a part for each of them, and for what the host does between two.
+    fn images(&self, part: usize) -> &dyn Images;
 
     /// The graphs that a program of this instance may compute for a model: for each order of its compiler one, the likeliest
     /// first. Each is made when it is asked for, and is an error where the instance does not take the model so.
@@ -63,8 +85,8 @@ pub trait FieldProgram {
     /// Inputs that do not fit, and what the machine faults on.
     fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError>;
 
-    /// Where the wrong element `element` of output `output` comes from, in the run of the same inputs and seed.
-    /// `is_known` says whether an element is a value of the graph, which is right wherever it is.
+    /// Where a wrong element (the name of its output, and its place there) comes from, in the run of the same inputs and
+    /// seed.
     ///
     /// # Errors
     ///
@@ -74,6 +96,6 @@ pub trait FieldProgram {
         inputs: &FieldValues,
         seed: u64,
         wrong: (&str, usize),
-        is_known: &dyn Fn(Element) -> bool,
+        expected: &dyn Expected,
     ) -> Result<Option<Culprit>, TargetError>;
 }

@@ -12,10 +12,12 @@
 //! | `cut` | a graph cut by a plan, and put together again from segments that an instance has prepared |
 //! | `instance` | the instance that compiles by a plan |
 //! | `program` | the program: segments and host steps in order |
+//! | `field` | the program over a prime field, and the model that it is compared with |
 //! | `time` | the times of the segments, added up |
 //! | `manifest` | the file that says the order, and what the host does; the whole artifact, both ways |
 
 mod cut;
+mod field;
 mod instance;
 mod manifest;
 mod plan;
@@ -24,6 +26,7 @@ mod time;
 
 use npukit_base::codes;
 use npukit_graph::EvalError;
+use npukit_numeric::ElementType;
 
 pub use instance::SegmentedInstance;
 pub use manifest::{EXTENSION, load_segments, segments_target};
@@ -62,6 +65,50 @@ pub enum SegmentError {
         /// The value.
         value: String,
     },
+    /// A value is made by two parts, or is an input.
+    #[error("value `{value}` is made twice")]
+    Twice {
+        /// The value.
+        value: String,
+    },
+    /// A value changes its type on the way.
+    #[error("{reader} takes `{value}` as numbers of type {expected}, and it is made as {found}")]
+    Converted {
+        /// Who reads it.
+        reader: String,
+        /// The value.
+        value: String,
+        /// Type that it has.
+        found: ElementType,
+        /// Type that it is read as.
+        expected: ElementType,
+    },
+    /// A value has another shape where it is read.
+    #[error("{reader} takes `{value}` in shape {expected:?}, and it has shape {found:?}")]
+    Shape {
+        /// Who reads it.
+        reader: String,
+        /// The value.
+        value: String,
+        /// Shape that is read.
+        expected: Vec<usize>,
+        /// Shape that it has.
+        found: Vec<usize>,
+    },
+    /// The model does not have what goes between parts.
+    #[error("{part} reads or makes `{value}`, which is no value of the model")]
+    Foreign {
+        /// Who.
+        part: String,
+        /// The value.
+        value: String,
+    },
+    /// The host gives what is no number.
+    #[error("a step of the host gives `{value}`, which has no image in the field")]
+    NoImage {
+        /// The value.
+        value: String,
+    },
     /// The host cannot compute a step.
     #[error("a step of the host: {0}")]
     Host(#[from] EvalError),
@@ -82,6 +129,11 @@ pub struct ManifestError {
 codes!(SegmentError {
     Lost = "segment-value-lost": "a pass has taken out a value that goes from one segment to another: a defect of npukit";
     Missing = "segment-value-missing": "a segment or host step reads a value that nothing before it makes";
+    Twice = "segment-value-twice": "two parts of a program in segments make the same value";
+    Converted = "segment-value-converted": "a value goes from one part of a program to another as numbers of another type";
+    Shape = "segment-value-shape": "a value goes from one part of a program to another in another shape";
+    Foreign = "segment-value-foreign": "a value that goes from one part of a program to another is not one of the model";
+    NoImage = "segment-value-no-number": "a value that the host gives is no number that a proof can have";
     Host = "host-step-failed": "the host cannot compute a step between segments";
 });
 codes!(ManifestError: failure::ARTIFACT);

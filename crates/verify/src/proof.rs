@@ -123,6 +123,9 @@ fn judged(
     best.ok_or_else(|| ProofError::Unfit("it computes no graph".to_owned()))
 }
 
+/// Who gives out what is a constant: whoever it is, a program in segments has none.
+const OF_CONSTANTS: usize = 0;
+
 /// Inputs of a graph that look random.
 fn inputs(graph: &Graph, seed: u64) -> Vec<FieldTensor> {
     let input = |&id| {
@@ -142,11 +145,12 @@ struct Runs {
 }
 
 impl Runs {
-    fn of(graph: &Graph, program: &dyn FieldProgram, seed: u64) -> Result<Self, ProofError> {
+    fn of(reference: &Reference, program: &dyn FieldProgram, seed: u64) -> Result<Self, ProofError> {
+        let graph = &reference.graph;
         let tensors = inputs(graph, seed);
         let named = graph.inputs.iter().map(|&id| graph.value(id).name.clone());
         let inputs: Vec<(String, FieldTensor)> = named.zip(tensors.clone()).collect();
-        let walked = walk(graph, tensors, program.images(), |_, _| ());
+        let walked = walk(graph, tensors, &|node| program.images(reference.part(node)), |_, _| ());
         let outputs = program.run(&inputs, seed)?;
         Ok(Self { inputs, walked, outputs })
     }
@@ -196,13 +200,14 @@ fn compared(reference: &Reference, program: &dyn FieldProgram, seeds: &[u64]) ->
         counterexample: None,
     };
     for &seed in seeds {
-        let runs = Runs::of(graph, program, seed)?;
+        let runs = Runs::of(reference, program, seed)?;
         let output = |pair: Result<(&str, Option<FieldTensor>, &FieldTensor), ProofError>| {
             let (name, expected, found) = pair?;
             let different = expected.map(|expected| differing(&expected, found).count());
             Ok(OutputProof { name: name.to_owned(), elements: found.elements.len(), different })
         };
-        proof.outputs = runs.pairs(graph, program.images()).map(output).collect::<Result<_, ProofError>>()?;
+        proof.outputs =
+            runs.pairs(graph, program.images(OF_CONSTANTS)).map(output).collect::<Result<_, ProofError>>()?;
         proof.gaps = runs.walked.gaps;
         proof.seeds.push(seed);
         if !proof.outputs.iter().all(OutputProof::is_proved) {
@@ -225,13 +230,12 @@ fn counterexample(
 ) -> Result<Option<Counterexample>, ProofError> {
     let graph = &reference.graph;
     for &seed in seeds {
-        let runs = Runs::of(graph, program, seed)?;
-        for pair in runs.pairs(graph, program.images()) {
+        let runs = Runs::of(reference, program, seed)?;
+        for pair in runs.pairs(graph, program.images(OF_CONSTANTS)) {
             let (name, expected, found) = pair?;
             let Some(at) = expected.and_then(|expected| differing(&expected, found).next()) else { continue };
-            let values = Values::of(graph, inputs(graph, seed), program.images());
-            let is_known = |element| values.is_known(element);
-            let culprit = program.culprit(&runs.inputs, seed, (name, at), &is_known)?;
+            let values = Values::of(reference, program, inputs(graph, seed));
+            let culprit = program.culprit(&runs.inputs, seed, (name, at), &values)?;
             return Ok(Some(Counterexample {
                 output: ValuePlace { value: name.to_owned(), index: indices(at, &found.shape).collect() },
                 instead: values.place(found.elements[at]),

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use npukit_graph::field::{FieldTensor, Images, walk};
+use npukit_graph::ValueId;
+use npukit_graph::field::{FieldTensor, walk};
 use npukit_graph::shape::indices;
-use npukit_graph::{Graph, ValueId};
 use npukit_numeric::Element;
+use npukit_target::{Expected, FieldProgram, Reference};
 
 /// An element of a tensor of the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,14 +19,17 @@ pub struct ValuePlace {
 
 /// All elements of a graph's values: they look random, so that each says where it is from.
 pub(crate) struct Values<'a> {
-    graph: &'a Graph,
+    reference: &'a Reference,
+    program: &'a dyn FieldProgram,
+    inputs: Vec<FieldTensor>,
     places: HashMap<Element, (ValueId, usize)>,
 }
 
 impl<'a> Values<'a> {
-    pub fn of(graph: &'a Graph, inputs: Vec<FieldTensor>, images: &dyn Images) -> Self {
+    pub fn of(reference: &'a Reference, program: &'a dyn FieldProgram, inputs: Vec<FieldTensor>) -> Self {
+        let mut values = Self { reference, program, inputs, places: HashMap::new() };
         let mut places = HashMap::new();
-        walk(graph, inputs, images, |id, tensor| {
+        values.walk(|id, tensor| {
             for (i, &element) in tensor.elements.iter().enumerate() {
                 // The first in the order of the graph: what later nodes hand on is still that.
                 places.entry(element).or_insert((id, i));
@@ -33,17 +37,28 @@ impl<'a> Values<'a> {
         });
         // What everything is padded with says nothing.
         places.remove(&Element::ZERO);
-        Self { graph, places }
+        values.places = places;
+        values
     }
 
-    /// Zero is known, too.
-    pub fn is_known(&self, element: Element) -> bool {
-        element == Element::ZERO || self.places.contains_key(&element)
+    fn walk(&self, see: impl FnMut(ValueId, &FieldTensor)) {
+        let Self { reference, program, .. } = self;
+        walk(&reference.graph, self.inputs.clone(), &|node| program.images(reference.part(node)), see);
     }
 
     pub fn place(&self, element: Element) -> Option<ValuePlace> {
         let &(id, at) = self.places.get(&element)?;
-        let value = self.graph.value(id).name.clone();
-        Some(ValuePlace { value, index: indices(at, self.graph.shape(id)).collect() })
+        let value = self.reference.graph.value(id);
+        Some(ValuePlace { value: value.name.clone(), index: indices(at, &value.info.shape).collect() })
+    }
+}
+
+impl Expected for Values<'_> {
+    fn is_known(&self, element: Element) -> bool {
+        element == Element::ZERO || self.places.contains_key(&element)
+    }
+
+    fn each(&self, see: &mut dyn FnMut(&str, &FieldTensor)) {
+        self.walk(|id, tensor| see(&self.reference.graph.value(id).name, tensor));
     }
 }

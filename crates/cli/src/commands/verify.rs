@@ -154,13 +154,21 @@ fn short(number: f64, decimals: usize) -> String {
 fn counterexample(found: &Counterexample) -> String {
     let mut lines = vec![("first difference", element(&found.output))];
     lines.extend(found.instead.as_ref().map(|place| ("it holds instead", element(place))));
-    let layer = found.layer.iter().map(|layer| format!(" of layer `{layer}`")).collect::<String>();
-    lines.extend(found.instruction.map(|index| ("written by", format!("instruction {index}{layer}"))));
+    lines.extend(writer(found).map(|writer| ("written by", writer)));
     if let (Some(memory), Some(address), Some(lane)) = (&found.memory, found.address, found.lane) {
         lines.push(("at", format!("{memory} {address}, lane {lane}")));
     }
     lines.extend(found.wrote.as_ref().map(|place| ("where it wrote", element(place))));
     facts(lines)
+}
+
+/// The instruction; of a program in segments what is known of it, which may be a step of the host.
+fn writer(found: &Counterexample) -> Option<String> {
+    let instruction = found.instruction.map(|index| format!("instruction {index}"));
+    let layer = found.layer.as_ref().map(|layer| format!("layer `{layer}`"));
+    let segment = found.segment.map(|segment| format!("segment {segment}"));
+    let known: Vec<String> = [instruction, layer, segment].into_iter().flatten().collect();
+    (!known.is_empty()).then(|| known.join(" of "))
 }
 
 fn element(place: &ElementReport) -> String {

@@ -126,9 +126,11 @@ pub struct Counterexample {
     pub output: ElementReport,
     /// The value of the model that the program has there instead; null when it is none.
     pub instead: Option<ElementReport>,
+    /// The segment of the instruction, from 0; null in a program of one, and for a step of the host.
+    pub segment: Option<usize>,
     /// The instruction that wrote the first wrong value; null where it is not known.
     pub instruction: Option<usize>,
-    /// Its layer.
+    /// Its layer, or the step of the host.
     pub layer: Option<String>,
     /// The memory it wrote to.
     pub memory: Option<String>,
@@ -177,6 +179,7 @@ impl From<Found> for Counterexample {
         Self {
             output: found.output.into(),
             instead: found.instead.map(Into::into),
+            segment: culprit.as_ref().and_then(|culprit| culprit.segment),
             instruction: culprit.as_ref().and_then(|culprit| culprit.instruction),
             memory: culprit.as_ref().map(|culprit| culprit.memory.clone()),
             address: culprit.as_ref().map(|culprit| culprit.address),

@@ -12,7 +12,7 @@ use npukit_numeric::npy::{NpyArray, write_npy};
 use crate::memory::Memory;
 
 /// The two layers of a decoder: attention, normalisations and Gelu in the middle.
-fn decoder() -> Memory {
+pub fn decoder() -> Memory {
     let mut files = Memory::default();
     files.0.insert("decoder.onnx".into(), zoo("decoder", 1).unwrap().1);
     let sample = npukit_zoo::network("decoder").unwrap().sample(7).unwrap();
@@ -21,7 +21,7 @@ fn decoder() -> Memory {
 }
 
 /// The network for a target, quantised by its sample where the target wants integers.
-fn source(target: &str) -> Source {
+pub fn source(target: &str) -> Source {
     let mut source = Source::model("decoder.onnx", target);
     source.calibration.inputs = vec![InputFile::parse("x.npy")];
     source
@@ -32,7 +32,7 @@ fn request(source: Source) -> Request {
 }
 
 /// Targets that cut the network, and whose machines run it in seconds.
-const CUTTING: [&str; 2] = ["tcu", "opu"];
+pub const CUTTING: [&str; 2] = ["tcu", "opu"];
 
 #[test]
 fn what_is_refused_in_the_middle_is_the_hosts() {

@@ -6,6 +6,7 @@ use npukit_graph::{Graph, Node, Operator, ValueInfo, evaluate};
 use npukit_numeric::Tensor;
 use npukit_trace::Recorder;
 
+use super::field::SegmentedField;
 use super::{SegmentError, manifest};
 use crate::convert::to_element;
 use crate::error::TargetError;
@@ -295,7 +296,7 @@ impl Compiled for SegmentedProgram {
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
-        Err(self.unsupported("verify of a program in segments with steps of the host between"))
+        Ok(Box::new(SegmentedField::new(self)?))
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {

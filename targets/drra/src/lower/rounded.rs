@@ -10,7 +10,6 @@ use npukit_numeric::Tensor;
 use super::column::columns;
 use super::format::Format;
 use super::integer;
-use super::plan::Plan;
 use crate::fabric::Fabric;
 
 /// What became of a constant of a node.
@@ -65,16 +64,15 @@ pub(super) fn real(word: i16, fraction: i32) -> f32 {
     (f64::from(word) * 2f64.powi(-fraction)) as f32
 }
 
-/// A prepared graph with the constants that a plan with the fraction lengths of `plan` has.
+/// A prepared graph with the constants that a plan has whose values have these fraction lengths.
 ///
 /// # Errors
 ///
 /// Nodes that cannot be lowered: the plan is not of this graph.
-pub fn rounded(fabric: &Fabric, graph: &Graph, plan: &Plan) -> Result<Graph, Vec<Problem>> {
+pub fn rounded(fabric: &Fabric, graph: &Graph, fractions: Vec<i32>) -> Result<Graph, Vec<Problem>> {
     let problem = |reason| vec![Problem::new("fabric", "fabric", reason, "use the fabric of the plan")];
     let columns = columns(fabric).map_err(problem)?;
-    let own = plan.values.iter().take(graph.values.len()).map(|value| value.fraction);
-    let format = Format::known(&columns, fabric.options.extensions, own);
+    let format = Format::known(&columns, fabric.options.extensions, fractions.into_iter());
     let (lowered, roundings) = super::lower_in(fabric, graph, format)?;
     let mut result = graph.clone();
     let mut nodes = std::mem::take(&mut result.nodes);

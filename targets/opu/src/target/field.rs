@@ -7,7 +7,7 @@ mod references;
 use npukit_graph::field::{Exact, FieldTensor, Images, Operand, apply};
 use npukit_graph::{Graph, Op};
 use npukit_numeric::Element;
-use npukit_target::{Culprit, FieldProgram, FieldValues, References, TargetError};
+use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, References, TargetError};
 
 use crate::field::Run;
 use crate::program::{Binding, Program};
@@ -96,7 +96,7 @@ fn map(binding: &Binding, inputs: &FieldValues) -> Result<Vec<Element>, TargetEr
 
 impl FieldProgram for OpuField<'_> {
     /// References hold constants as the machine has them.
-    fn images(&self) -> &dyn Images {
+    fn images(&self, _part: usize) -> &dyn Images {
         &Exact
     }
 
@@ -120,8 +120,8 @@ impl FieldProgram for OpuField<'_> {
         inputs: &FieldValues,
         seed: u64,
         wrong: (&str, usize),
-        is_known: &dyn Fn(Element) -> bool,
+        expected: &dyn Expected,
     ) -> Result<Option<Culprit>, TargetError> {
-        culprit::find(self, inputs, seed, wrong, is_known)
+        culprit::find(self, inputs, seed, wrong, &|element| expected.is_known(element))
     }
 }

@@ -3,14 +3,18 @@
 mod culprit;
 mod images;
 
+use std::collections::HashMap;
+
 use npukit_graph::Graph;
 use npukit_graph::field::{FieldTensor, Images};
 use npukit_numeric::Element;
-use npukit_target::{Culprit, FieldProgram, FieldValues, Reference, References, TargetError, Unset};
+use npukit_target::{
+    Culprit, Expected, FieldProgram, FieldValues, Reference, References, TargetError, Unset,
+};
 
 use crate::artifact::Model;
 use crate::exec::field::FieldWord;
-use crate::lower::plan::Value;
+use crate::lower::plan::{Plan, Value};
 use crate::lower::{Ran, Runner, prepare, rounded::rounded};
 use crate::revision::Revision;
 use images::FabricImages;
@@ -76,32 +80,30 @@ impl<'a> ModelField<'a> {
     fn reference(&self, graph: &Graph) -> Result<Reference, TargetError> {
         let unrounded = prepare(graph).map_err(TargetError::failed)?;
         let executable = &self.model.executable;
-        is_of(&executable.plan.values, &unrounded)?;
-        let graph =
-            rounded(&executable.fabric, &unrounded, &executable.plan).map_err(TargetError::Refused)?;
-        Ok(Reference { order: String::new(), graph, unrounded })
+        let fractions = fractions(&executable.plan, &unrounded)?;
+        let graph = rounded(&executable.fabric, &unrounded, fractions).map_err(TargetError::Refused)?;
+        Ok(Reference { order: String::new(), graph, unrounded, parts: Vec::new() })
     }
 }
 
-/// The plan begins with the values of the model.
-fn is_of(plan: &[Value], graph: &Graph) -> Result<(), TargetError> {
-    let (given, expected) = (plan.len(), graph.values.len());
-    if given < expected {
-        let told = format!("the plan has {given} values; the model has {expected}");
-        return Err(unfit(told));
-    }
-    let same = |a: &npukit_graph::Value, b: &Value| a.name == b.name && a.info.shape == b.shape;
-    let other = graph.values.iter().zip(plan).enumerate().find(|(_, (a, b))| !same(a, b));
-    other.map_or(Ok(()), |(number, (own, planned))| {
-        Err(unfit(format!(
-            "value {number} is `{}` of shape {:?} in the model and `{}` of shape {:?} in the plan",
-            own.name, own.info.shape, planned.name, planned.shape
-        )))
-    })
+/// For each value of the model the fraction length that the plan has for it, which may have others beside: a segment's has
+/// those of the whole model, whatever its own are.
+fn fractions(plan: &Plan, graph: &Graph) -> Result<Vec<i32>, TargetError> {
+    let planned = plan.values.iter().take(plan.of_graph());
+    let planned: HashMap<&str, &Value> = planned.map(|value| (value.name.as_str(), value)).collect();
+    let fraction = |own: &npukit_graph::Value| match planned.get(own.name.as_str()) {
+        Some(planned) if planned.shape == own.info.shape => Ok(planned.fraction),
+        Some(planned) => Err(unfit(format!(
+            "value `{}` has shape {:?} in the model and {:?} in the plan",
+            own.name, own.info.shape, planned.shape
+        ))),
+        None => Err(unfit(format!("the model has a value `{}`, and the plan has none", own.name))),
+    };
+    graph.values.iter().map(fraction).collect()
 }
 
 impl FieldProgram for ModelField<'_> {
-    fn images(&self) -> &dyn Images {
+    fn images(&self, _part: usize) -> &dyn Images {
         &self.images
     }
 
@@ -144,14 +146,14 @@ impl FieldProgram for ModelField<'_> {
         inputs: &FieldValues,
         seed: u64,
         _wrong: (&str, usize),
-        is_known: &dyn Fn(Element) -> bool,
+        expected: &dyn Expected,
     ) -> Result<Option<Culprit>, TargetError> {
         let ran = self.ran(inputs, seed)?;
         let own = self.model.executable.plan.of_graph();
         let steps = self.model.executable.plan.steps.iter().enumerate();
         let found = steps.filter(|(_, step)| step.result < own).find_map(|(number, step)| {
             let elements = self.tensor(step.result, &ran).elements;
-            let place = elements.iter().position(|&element| !is_known(element))?;
+            let place = elements.iter().position(|&element| !expected.is_known(element))?;
             Some((number, place, elements[place]))
         });
         Ok(found.map(|(step, place, value)| culprit::written(&self.model.executable, step, place, value)))

@@ -146,6 +146,7 @@ impl<'a> Trail<'a> {
         // Default: of no layer, no scale is known.
         let fraction = layer.and_then(|layer| self.fractions.get(layer).copied().flatten()).unwrap_or(0);
         Culprit {
+            segment: None,
             instruction: Some(instruction),
             layer: layer.and_then(|layer| Some(self.program.layers.get(layer)?.name.clone())),
             memory: "dram".to_owned(),

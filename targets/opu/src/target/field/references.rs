@@ -71,7 +71,8 @@ pub(super) fn of(graph: &Graph, program: &Program) -> Result<Reference, TargetEr
             .rewritten()
             .map_err(TargetError::failed)
     };
-    Ok(Reference { order: String::new(), graph: made(true)?, unrounded: made(false)? })
+    let [graph, unrounded] = [made(true)?, made(false)?];
+    Ok(Reference { order: String::new(), graph, unrounded, parts: Vec::new() })
 }
 
 /// Makes one graph of another, node by node.

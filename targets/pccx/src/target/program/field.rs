@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use npukit_graph::Graph;
 use npukit_graph::field::{FieldTensor, Images, Operand};
-use npukit_numeric::Element;
-use npukit_target::{Culprit, FieldProgram, FieldValues, Reference, References, TargetError};
+use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, Reference, References, TargetError};
 
 use super::PccxProgram;
 use crate::arithmetic::Arithmetic;
@@ -85,7 +84,7 @@ impl PccxField<'_> {
 }
 
 impl FieldProgram for PccxField<'_> {
-    fn images(&self) -> &dyn Images {
+    fn images(&self, _part: usize) -> &dyn Images {
         &Laws
     }
 
@@ -94,7 +93,7 @@ impl FieldProgram for PccxField<'_> {
             let (config, options) = (&self.owner.config, self.options()?);
             let made = |constants| reference(config, graph, &options, constants).map_err(TargetError::failed);
             let [graph, unrounded] = [made(Constants::Machine)?, made(Constants::Exact)?];
-            Ok(Reference { order: String::new(), graph, unrounded })
+            Ok(Reference { order: String::new(), graph, unrounded, parts: Vec::new() })
         };
         Box::new(std::iter::once_with(reference))
     }
@@ -112,8 +111,8 @@ impl FieldProgram for PccxField<'_> {
         inputs: &FieldValues,
         seed: u64,
         wrong: (&str, usize),
-        is_known: &dyn Fn(Element) -> bool,
+        expected: &dyn Expected,
     ) -> Result<Option<Culprit>, TargetError> {
-        culprit::find(self, inputs, seed, wrong, is_known)
+        culprit::find(self, inputs, seed, wrong, &|element| expected.is_known(element))
     }
 }

@@ -7,7 +7,7 @@ mod references;
 use npukit_graph::field::{FieldTensor, Images, Operand, apply};
 use npukit_graph::{Graph, Op};
 use npukit_numeric::Element;
-use npukit_target::{Culprit, FieldProgram, FieldValues, References, TargetError};
+use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, References, TargetError};
 
 use super::TcuProgram;
 use super::placed::{named, unfit};
@@ -62,7 +62,7 @@ impl<'a> TcuField<'a> {
 }
 
 impl FieldProgram for TcuField<'_> {
-    fn images(&self) -> &dyn Images {
+    fn images(&self, _part: usize) -> &dyn Images {
         &self.images
     }
 
@@ -82,8 +82,8 @@ impl FieldProgram for TcuField<'_> {
         inputs: &FieldValues,
         seed: u64,
         wrong: (&str, usize),
-        is_known: &dyn Fn(Element) -> bool,
+        expected: &dyn Expected,
     ) -> Result<Option<Culprit>, TargetError> {
-        culprit::find(self, inputs, seed, wrong, is_known)
+        culprit::find(self, inputs, seed, wrong, &|element| expected.is_known(element))
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn written(executable: &Executable, step: usize, place: usize, value:
     let program = &executable.kernels[kernel].compiled.program;
     let instruction = seen.zip(place).map(|((_, pc), place)| before + program.index(At { place, pc }));
     let memory = told(number, kernel, place, seen);
-    Culprit { instruction, layer, memory, address: row as u64, lane: lane as u64, value }
+    Culprit { segment: None, instruction, layer, memory, address: row as u64, lane: lane as u64, value }
 }
 
 /// The memory in words.

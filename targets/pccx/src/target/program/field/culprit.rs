@@ -60,6 +60,7 @@ fn culprit(host: &Host, scalar: Scalar, event: Option<&Event>) -> Culprit {
         Memory::Maximum => ("e_max".to_owned(), 1),
     };
     Culprit {
+        segment: None,
         instruction,
         layer: layer.map(|layer| layer.name.clone()),
         memory,

@@ -63,6 +63,7 @@ pub(super) fn find(
     let layers = program.layer_of_each();
     let layer = writer.and_then(|writer| program.layers.get(layers[writer]));
     Ok(Some(Culprit {
+        segment: None,
         instruction: writer,
         layer: layer.map(|layer| layer.name.clone()),
         memory: scalar.memory.to_string(),

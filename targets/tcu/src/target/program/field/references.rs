@@ -14,7 +14,7 @@ pub(super) fn of(graph: &Graph, config: &Config) -> impl Iterator<Item = Referen
     let orders = [("bias first", Order::Default), ("bias as upstream's compiler has it", Order::Upstream)];
     let reference = move |(name, order): (&str, Order)| {
         let [graph, unrounded] = [config, &exact].map(|config| prepared(graph, config, order));
-        Reference { order: name.to_owned(), graph, unrounded }
+        Reference { order: name.to_owned(), graph, unrounded, parts: Vec::new() }
     };
     orders.into_iter().map(reference)
 }
