@@ -29,6 +29,11 @@ impl Factors {
         Self { outputs, depth, elements, small: OnceLock::new() }
     }
 
+    /// Elements of a row of results.
+    pub const fn outputs(&self) -> usize {
+        self.outputs
+    }
+
     /// Elements of a row.
     pub const fn depth(&self) -> usize {
         self.depth
