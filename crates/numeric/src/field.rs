@@ -152,8 +152,8 @@ impl Element {
     pub fn relu(self) -> Self {
         let own = self.without_powers_of_two();
         let negative = -own;
-        let factor = |element: Self| Self::hashed(RELU, [element]);
-        if own.0 <= negative.0 { self * factor(own) } else { self * (Self::ONE - factor(negative)) }
+        let factor = Self::hashed(RELU, [Self(own.0.min(negative.0))]);
+        self * if own.0 <= negative.0 { factor } else { Self::ONE - factor }
     }
 
     /// The same for all multiples of an element by powers of two, and for no other: the 61st power, as that of 2 is 1. That
@@ -261,7 +261,8 @@ impl Mul for Element {
 
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        Products::default().plus(self, other).sum()
+        let product = u128::from(self.0) * u128::from(other.0);
+        Self::of_sum((product as u64 & PRIME) + (product >> BITS) as u64)
     }
 }
 
