@@ -41,13 +41,14 @@ pub trait Images {
     /// The image of a constant of the model, as a machine has it; none where it has none.
     fn constant(&self, value: f32) -> Option<Element>;
 
-    /// A function of one element that is no polynomial.
+    /// A function of one element that is no polynomial, of each of `arguments`.
     ///
     /// # Errors
     ///
     /// A machine has something else in its place.
-    fn function(&self, op: &Op, argument: Element) -> Result<Element, NoImage> {
-        Ok(Element::hashed(key(&op.to_string()), [argument]))
+    fn function(&self, op: &Op, arguments: &[Element]) -> Result<Vec<Element>, NoImage> {
+        let key = key(&op.to_string());
+        Ok(arguments.iter().map(|&argument| Element::hashed(key, [argument])).collect())
     }
 
     /// The results of an operator that a machine computes in its own way; none where it does as [`apply`] does.

@@ -9,16 +9,20 @@
 //! turns around, for comparisons; signs stay the same under multiplication by powers of two. [`Element::hashed`] is a
 //! function that nothing is known of but its arguments.
 
+mod factors;
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
 use crate::split_mix::mixed;
 
+pub use factors::Factors;
+
 /// Bits of an element; the prime is one less than two to this power, so that a multiplication by two is a rotation.
-const BITS: u32 = 61;
+pub(crate) const BITS: u32 = 61;
 /// The prime.
-const PRIME: u64 = (1 << BITS) - 1;
+pub(crate) const PRIME: u64 = (1 << BITS) - 1;
 /// The key of the factors of [`Element::relu`].
 const RELU: u64 = 0x7265_6c75;
 /// What elements are multiplied by before they are ordered: nothing is known of its multiples.
@@ -148,8 +152,8 @@ impl Element {
     pub fn relu(self) -> Self {
         let own = self.without_powers_of_two();
         let negative = -own;
-        let factor = |element: Self| Self::hashed(RELU, [element]);
-        if own.0 <= negative.0 { self * factor(own) } else { self * (Self::ONE - factor(negative)) }
+        let factor = Self::hashed(RELU, [Self(own.0.min(negative.0))]);
+        self * if own.0 <= negative.0 { factor } else { Self::ONE - factor }
     }
 
     /// The same for all multiples of an element by powers of two, and for no other: the 61st power, as that of 2 is 1. That
@@ -196,8 +200,14 @@ impl Element {
     }
 
     const fn folded(bits: u64) -> Self {
-        let sum = (bits & PRIME) + (bits >> BITS);
-        Self(if sum >= PRIME { sum - PRIME } else { sum })
+        Self::of_sum((bits & PRIME) + (bits >> BITS))
+    }
+
+    /// Of a number below twice the prime.
+    #[inline(always)]
+    pub(crate) const fn of_sum(sum: u64) -> Self {
+        // As signed numbers, which vectors of old processors compare.
+        Self(if sum as i64 >= PRIME as i64 { sum - PRIME } else { sum })
     }
 
     const fn negated(self) -> Self {
@@ -217,8 +227,7 @@ impl Add for Element {
 
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        let sum = self.0 + other.0;
-        Self(if sum >= PRIME { sum - PRIME } else { sum })
+        Self::of_sum(self.0 + other.0)
     }
 }
 
@@ -252,7 +261,8 @@ impl Mul for Element {
 
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        Products::default().plus(self, other).sum()
+        let product = u128::from(self.0) * u128::from(other.0);
+        Self::of_sum((product as u64 & PRIME) + (product >> BITS) as u64)
     }
 }
 

@@ -24,7 +24,7 @@ mod tensor;
 pub use affine::{Affine, Symbols};
 pub use bounded::{Beyond, Bounded, Bounds};
 pub use element::{ElementType, Storage};
-pub use field::{Element, Products};
+pub use field::{Element, Factors, Products};
 pub use format::{FixedFormat, NumberFormat};
 pub use number::{Fixed, Float, Number};
 pub use quantised::{Quantised, Ties, quantised};

@@ -87,11 +87,12 @@ pub enum ProofError {
 ///
 /// Inputs and outputs of the one that the other does not have, and what the machine faults on.
 pub fn prove(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Proof, ProofError> {
-    let (proof, reference) = judged(graph, program, seeds)?;
+    let judged = judged(graph, program, seeds)?;
+    let Judged { proof, reference, last: Some(last) } = judged else { return Ok(judged.proof) };
     if proof.is_proved() {
         return Ok(proof);
     }
-    Ok(Proof { counterexample: counterexample(&reference, program, seeds)?, ..proof })
+    Ok(Proof { counterexample: counterexample(&reference, program, &last)?, ..proof })
 }
 
 /// As [`prove`], without looking for where they part.
@@ -100,24 +101,27 @@ pub fn prove(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result
 ///
 /// Those of [`prove`].
 pub fn judge(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Proof, ProofError> {
-    judged(graph, program, seeds).map(|(proof, _)| proof)
+    judged(graph, program, seeds).map(|judged| judged.proof)
+}
+
+/// A comparison with one of the graphs.
+struct Judged {
+    proof: Proof,
+    reference: Reference,
+    /// The last run: that in which they part, if they do.
+    last: Option<Runs>,
 }
 
 /// The comparison with the graph that the program is nearest to.
-fn judged(
-    graph: &Graph,
-    program: &dyn FieldProgram,
-    seeds: &[u64],
-) -> Result<(Proof, Reference), ProofError> {
-    let mut best: Option<(Proof, Reference)> = None;
+fn judged(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Judged, ProofError> {
+    let mut best: Option<Judged> = None;
     for reference in program.references(graph) {
-        let reference = reference?;
-        let proof = compared(&reference, program, seeds)?;
-        if proof.is_proved() {
-            return Ok((proof, reference));
+        let judged = compared(reference?, program, seeds)?;
+        if judged.proof.is_proved() {
+            return Ok(judged);
         }
-        if best.as_ref().is_none_or(|(best, _)| proof.different() < best.different()) {
-            best = Some((proof, reference));
+        if best.as_ref().is_none_or(|best| judged.proof.different() < best.proof.different()) {
+            best = Some(judged);
         }
     }
     best.ok_or_else(|| ProofError::Unfit("it computes no graph".to_owned()))
@@ -139,6 +143,7 @@ fn inputs(graph: &Graph, seed: u64) -> Vec<FieldTensor> {
 
 /// What the graph has, and what the program has.
 struct Runs {
+    seed: u64,
     inputs: Vec<(String, FieldTensor)>,
     walked: Walked,
     outputs: Vec<(String, FieldTensor)>,
@@ -152,7 +157,7 @@ impl Runs {
         let inputs: Vec<(String, FieldTensor)> = named.zip(tensors.clone()).collect();
         let walked = walk(graph, tensors, &|node| program.images(reference.part(node)), |_, _| ());
         let outputs = program.run(&inputs, seed)?;
-        Ok(Self { inputs, walked, outputs })
+        Ok(Self { seed, inputs, walked, outputs })
     }
 
     /// For each output of the graph its name, what it is, and what the program has.
@@ -189,7 +194,7 @@ fn expected(value: &Value, images: &dyn Images) -> Option<FieldTensor> {
     }
 }
 
-fn compared(reference: &Reference, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Proof, ProofError> {
+fn compared(reference: Reference, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Judged, ProofError> {
     let graph = &reference.graph;
     let mut proof = Proof {
         unrounded: reference.unrounded.clone(),
@@ -199,6 +204,7 @@ fn compared(reference: &Reference, program: &dyn FieldProgram, seeds: &[u64]) ->
         seeds: Vec::new(),
         counterexample: None,
     };
+    let mut last = None;
     for &seed in seeds {
         let runs = Runs::of(reference, program, seed)?;
         let output = |pair: Result<(&str, Option<FieldTensor>, &FieldTensor), ProofError>| {
@@ -208,13 +214,14 @@ fn compared(reference: &Reference, program: &dyn FieldProgram, seeds: &[u64]) ->
         };
         proof.outputs =
             runs.pairs(graph, program.images(OF_CONSTANTS)).map(output).collect::<Result<_, ProofError>>()?;
-        proof.gaps = runs.walked.gaps;
+        proof.gaps.clone_from(&runs.walked.gaps);
         proof.seeds.push(seed);
+        last = Some(runs);
         if !proof.outputs.iter().all(OutputProof::is_proved) {
             break;
         }
     }
-    Ok(proof)
+    Ok(Judged { proof, reference, last })
 }
 
 fn differing<'a>(expected: &'a FieldTensor, found: &'a FieldTensor) -> impl Iterator<Item = usize> + 'a {
@@ -222,27 +229,24 @@ fn differing<'a>(expected: &'a FieldTensor, found: &'a FieldTensor) -> impl Iter
     pairs.filter(|(_, (expected, found))| expected != found).map(|(i, _)| i)
 }
 
-/// The first element that differs in one of the runs, and where it comes from.
+/// The first element that differs in a run, and where it comes from.
 fn counterexample(
     reference: &Reference,
     program: &dyn FieldProgram,
-    seeds: &[u64],
+    runs: &Runs,
 ) -> Result<Option<Counterexample>, ProofError> {
     let graph = &reference.graph;
-    for &seed in seeds {
-        let runs = Runs::of(reference, program, seed)?;
-        for pair in runs.pairs(graph, program.images(OF_CONSTANTS)) {
-            let (name, expected, found) = pair?;
-            let Some(at) = expected.and_then(|expected| differing(&expected, found).next()) else { continue };
-            let values = Values::of(reference, program, inputs(graph, seed));
-            let culprit = program.culprit(&runs.inputs, seed, (name, at), &values)?;
-            return Ok(Some(Counterexample {
-                output: ValuePlace { value: name.to_owned(), index: indices(at, &found.shape).collect() },
-                instead: values.place(found.elements[at]),
-                culprit_is: culprit.as_ref().and_then(|culprit| values.place(culprit.value)),
-                culprit,
-            }));
-        }
+    for pair in runs.pairs(graph, program.images(OF_CONSTANTS)) {
+        let (name, expected, found) = pair?;
+        let Some(at) = expected.and_then(|expected| differing(&expected, found).next()) else { continue };
+        let values = Values::of(reference, program, inputs(graph, runs.seed));
+        let culprit = program.culprit(&runs.inputs, runs.seed, (name, at), &values)?;
+        return Ok(Some(Counterexample {
+            output: ValuePlace { value: name.to_owned(), index: indices(at, &found.shape).collect() },
+            instead: values.place(found.elements[at]),
+            culprit_is: culprit.as_ref().and_then(|culprit| values.place(culprit.value)),
+            culprit,
+        }));
     }
     Ok(None)
 }

@@ -2,10 +2,12 @@
 //!
 //! A cycle has five steps, so that everything is read before anything is written: addresses and words of all cells; bulk rows and
 //! buffers; arithmetic and words written; rows written; instructions, whose effects show in the next cycle. Cells
-//! in which nothing can happen are passed over, and so are cycles.
+//! in which nothing can happen are passed over, and so are cycles. Where cells only go on as they do, each computes many
+//! cycles at once, unless somebody watches.
 
 mod bench;
 mod buffer;
+mod coast;
 mod observer;
 mod shadow;
 mod transfer;
@@ -262,11 +264,17 @@ impl<W: Word> Machine<W> {
     /// are passed over do not count.
     pub fn run(&mut self, limit: u64, observer: &mut impl Observer) -> Result<Run, Fault> {
         self.call();
+        let is_watched = self.shadow.is_some() || observer.is_on() || observer.follows_words();
         let mut computed = 0;
         loop {
             let cycle = self.cells.iter().map(|cell| cell.wake).min().expect("a fabric has a cell");
             if computed >= limit {
                 return Err(Fault::Limit { cycle, computed, state: self.describe() });
+            }
+            let coasted = if is_watched { 0 } else { self.coast(cycle, limit - computed) };
+            if coasted > 0 {
+                computed += coasted;
+                continue;
             }
             self.cycle(cycle, observer)?;
             computed += 1;
@@ -365,12 +373,7 @@ impl<W: Word> Machine<W> {
         let cell = &mut self.cells[index];
         cell.sequencer.raise(cycle);
         let wrapped = cell.ports.emit(cycle);
-        for rf in &cell.rfs {
-            cell.words[usize::from(rf.slot & 15)] = rf.word(&cell.ports);
-        }
-        for dpu in &cell.dpus {
-            cell.words[usize::from(dpu.slot & 15)] = dpu.out;
-        }
+        put_words(cell);
         if observer.is_on() {
             observer::report_addresses(observer, cycle, index, &cell.ports);
         }
@@ -427,6 +430,17 @@ impl<W: Word> Machine<W> {
     pub fn describe(&self) -> String {
         let cells = self.fabric.places().zip(&self.cells);
         cells.map(|(place, state)| format!("cell {place}: {}\n", state.describe())).collect()
+    }
+}
+
+/// The words that leave slots.
+#[inline]
+fn put_words<W: Word>(cell: &mut CellState<W>) {
+    for rf in &cell.rfs {
+        cell.words[usize::from(rf.slot & 15)] = rf.word(&cell.ports);
+    }
+    for dpu in &cell.dpus {
+        cell.words[usize::from(dpu.slot & 15)] = dpu.out;
     }
 }
 

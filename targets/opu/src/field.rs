@@ -5,7 +5,7 @@
 
 mod memory;
 
-use npukit_numeric::{Element, Products};
+use npukit_numeric::{Element, Factors, Rows};
 use npukit_target::Unset;
 
 use crate::codec::{EncodeError, encode};
@@ -68,21 +68,21 @@ impl Values for FieldElements {
     }
 
     fn conv(tap: &Tap<'_, Self>, _: Arithmetic, sums: &mut Self) {
-        let (ifm, ker) = (&tap.ifm.elements.0, &tap.ker.elements.0);
-        let mut index = 0;
-        for y in 0..tap.shape.h as usize {
-            for x in 0..tap.shape.w as usize {
-                let pixel = &ifm[tap.start + y * tap.row + x * tap.column..][..tap.channels];
-                for k in 0..tap.shape.c as usize {
-                    let weights = &ker[tap.slice + k * tap.channels..][..tap.channels];
-                    let products = Products::of(pixel, weights).scaled(tap.shift);
+        let [width, channels] = [tap.shape.w, tap.shape.c].map(|size| size as usize);
+        let slice = &tap.ker.elements.0[tap.slice..][..channels * tap.channels];
+        let factors = Factors::of(slice.to_vec(), channels);
+        let mut products = vec![Element::ZERO; width * channels];
+        for (y, sums) in sums.0.chunks_mut((width * channels).max(1)).enumerate() {
+            let values = &tap.ifm.elements.0[tap.start + y * tap.row..];
+            factors.products(Rows { values, pitch: tap.column, count: width }, None, &mut products);
+            for (sums, products) in sums.chunks_mut(channels).zip(products.chunks(channels)) {
+                for (k, (sum, product)) in sums.iter_mut().zip(products).enumerate() {
                     let addend = match tap.addend {
                         TapAddend::Zero => Element::ZERO,
                         TapAddend::Bias(bias, shift) => bias.elements.0[k].scaled(shift),
-                        TapAddend::Ofm => sums.0[index],
+                        TapAddend::Ofm => *sum,
                     };
-                    sums.0[index] = products + addend;
-                    index += 1;
+                    *sum = product.scaled(tap.shift) + addend;
                 }
             }
         }

@@ -15,7 +15,7 @@ use npukit_graph::field::{FieldTensor, Images, NoImage, Operand, Operands, apply
 use npukit_graph::op::{GeluForm, UnaryKind};
 use npukit_graph::quantise::rows::RowsError;
 use npukit_graph::{Op, Operator, Value, ValueInfo};
-use npukit_numeric::{BLOCK, Element, Products, Tensor};
+use npukit_numeric::{BLOCK, Element, Factors, Tensor};
 
 use crate::arithmetic::{Arithmetic, NodeError, Rows};
 use crate::bf16::{bf, val};
@@ -40,8 +40,7 @@ const CODE: u64 = 0x636f_6465;
 #[derive(Clone, Debug)]
 pub(crate) struct FieldImage {
     size: [usize; 2],
-    /// Row by row.
-    codes: Vec<Element>,
+    codes: Factors,
     scales: Option<Vec<Element>>,
     /// The same in bits, where it is the program's.
     bits: Option<Arc<WeightImage>>,
@@ -79,11 +78,12 @@ fn law(function: CvoFunc, x: Element) -> Element {
 }
 
 /// Four weights of a scalar of L2, and those that bits do not say.
-fn code_in(lane: Element, nibble: usize) -> Element {
-    match bits_of(lane) {
+fn codes_in(lane: Element) -> [Element; 4] {
+    let bits = bits_of(lane);
+    std::array::from_fn(|nibble| match bits {
         Some(bits) => Element::from_integer(i64::from(((bits >> (4 * nibble)) << 12) as i16 >> 12)),
         None => Element::hashed(CODE, [lane, Element::from_integer(nibble as i64)]),
-    }
+    })
 }
 
 fn scale_in(low: Element, high: Element) -> Element {
@@ -128,14 +128,15 @@ impl Arithmetic for Modular {
         within: Option<&[Element]>,
     ) -> Vec<Element> {
         let kept = image_of(KEPT);
-        let row = |x: &[Element]| {
-            let sum = |(i, codes): (usize, &[Element])| {
-                let sum = Products::of(x, codes) * kept;
-                within.and_then(|factors| factors.get(i)).map_or(sum, |&factor| sum * factor)
-            };
-            image.codes.chunks_exact(k).enumerate().map(sum).collect::<Vec<_>>()
-        };
-        activations.chunks_exact(k).flat_map(row).collect()
+        let rows = npukit_numeric::Rows { values: activations, pitch: k, count: activations.len() / k };
+        let mut sums = vec![Element::ZERO; rows.count * image.size[0]];
+        image.codes.products(rows, None, &mut sums);
+        for row in sums.chunks_mut(image.size[0].max(1)) {
+            row.iter_mut().for_each(|sum| *sum = *sum * kept);
+            let factors = within.into_iter().flatten();
+            row.iter_mut().zip(factors).for_each(|(sum, &factor)| *sum = *sum * factor);
+        }
+        sums
     }
 
     fn maximum(results: &[Element]) -> Element {
@@ -162,7 +163,12 @@ impl Arithmetic for Modular {
         let code = |row, column| Element::from_integer(image.weight(row, column).unwrap_or_default().into());
         let codes = (0..size[0]).flat_map(|row| (0..size[1]).map(move |column| code(row, column))).collect();
         let scales = image.scales().map(|scales| scales.iter().map(|&scale| image_of(scale)).collect());
-        Arc::new(FieldImage { size, codes, scales, bits: Some(Arc::clone(image)) })
+        Arc::new(FieldImage {
+            size,
+            codes: Factors::of(codes, size[0]),
+            scales,
+            bits: Some(Arc::clone(image)),
+        })
     }
 
     fn image_of(
@@ -177,17 +183,18 @@ impl Arithmetic for Modular {
             &vec![0; codes.len()],
             scales.as_ref().map(|all| vec![0.0; all.len()]),
         )?;
-        Ok(FieldImage { size, codes: codes.to_vec(), scales, bits: None })
+        Ok(FieldImage { size, codes: Factors::of(codes.to_vec(), size[0]), scales, bits: None })
     }
 
     fn image_in([n, k]: [usize; 2], lanes: &[Element]) -> Option<FieldImage> {
         let row = k.div_ceil(BLOCK) * WORD_LANES;
         let (rows, factors) = lanes.split_at_checked(n.checked_mul(row)?)?;
-        let codes = rows.chunks(row.max(1)).flat_map(|row| (0..k).map(|i| code_in(row[i / 4], i % 4)));
+        let codes =
+            rows.chunks(row.max(1)).flat_map(|row| row.iter().flat_map(|&lane| codes_in(lane)).take(k));
         let scales: Vec<Element> =
             factors.as_chunks().0.iter().take(n).map(|&[low, high]| scale_in(low, high)).collect();
         let scales = (scales.len() == n).then_some(scales);
-        Some(FieldImage { size: [n, k], codes: codes.collect(), scales, bits: None })
+        Some(FieldImage { size: [n, k], codes: Factors::of(codes.collect(), n), scales, bits: None })
     }
 
     fn lanes(image: &FieldImage) -> Option<Vec<Element>> {
@@ -304,20 +311,15 @@ impl Images for Laws {
         Some(image_of(value))
     }
 
-    fn function(&self, op: &Op, argument: Element) -> Result<Element, NoImage> {
-        let other = || Ok(Element::hashed(key(&op.to_string()), [argument]));
-        let Op::Unary(unary) = op else { return other() };
-        let function = match unary.kind {
-            UnaryKind::Exp => CvoFunc::Exp,
-            UnaryKind::Sqrt => CvoFunc::Sqrt,
-            UnaryKind::Sin => CvoFunc::Sin,
-            UnaryKind::Cos => CvoFunc::Cos,
-            UnaryKind::Tanh => CvoFunc::Tanh,
-            UnaryKind::Gelu { form: GeluForm::Tanh } => CvoFunc::Gelu,
-            UnaryKind::Reciprocal => CvoFunc::Recip,
-            _ => return other(),
+    fn function(&self, op: &Op, arguments: &[Element]) -> Result<Vec<Element>, NoImage> {
+        let of_cvo = match op {
+            Op::Unary(unary) => function_of(unary.kind),
+            _ => None,
         };
-        Ok(law(function, argument))
+        let key = key(&op.to_string());
+        let image =
+            |&x: &Element| of_cvo.map_or_else(|| Element::hashed(key, [x]), |function| law(function, x));
+        Ok(arguments.iter().map(image).collect())
     }
 
     /// What the host computes with the reference evaluator is the same function of the same operands, whatever it is.
@@ -325,6 +327,20 @@ impl Images for Laws {
         let found = if hides(op) { Err(NoImage::Operator) } else { operands.applied(op) };
         Some(found.or_else(|reason| opaque(op, operands).ok_or(reason)))
     }
+}
+
+/// What CVO has of the functions of one element.
+const fn function_of(kind: UnaryKind) -> Option<CvoFunc> {
+    Some(match kind {
+        UnaryKind::Exp => CvoFunc::Exp,
+        UnaryKind::Sqrt => CvoFunc::Sqrt,
+        UnaryKind::Sin => CvoFunc::Sin,
+        UnaryKind::Cos => CvoFunc::Cos,
+        UnaryKind::Tanh => CvoFunc::Tanh,
+        UnaryKind::Gelu { form: GeluForm::Tanh } => CvoFunc::Gelu,
+        UnaryKind::Reciprocal => CvoFunc::Recip,
+        _ => return None,
+    })
 }
 
 /// Whether results do not depend on all of the operands, whatever these are: a wrong one could stay unseen. Programs of

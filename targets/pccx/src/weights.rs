@@ -240,7 +240,8 @@ impl WeightImage {
         if row >= self.n || column >= self.k {
             return None;
         }
-        lanes(self.rows.get(row * row_bytes(self.k)..)?).nth(column)
+        let pair = self.rows.get(row * row_bytes(self.k) + column / 2)?;
+        lanes(std::slice::from_ref(pair)).nth(column % 2)
     }
 
     /// Bytes that a stream of the rows takes: what a GEMV or GEMM reads.

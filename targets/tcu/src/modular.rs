@@ -1,9 +1,11 @@
 //! The machine over a prime field: [`Modular`]. It neither rounds nor saturates, and tells everything else apart.
 
-use npukit_numeric::{Element, NumberFormat, Products, Rows};
+use std::cell::OnceCell;
+
+use npukit_numeric::{Element, Factors, NumberFormat, Rows};
 
 use crate::any_run::AnyRun;
-use crate::arithmetic::Arithmetic;
+use crate::arithmetic::{Arithmetic, Weights};
 use crate::columns::Columns;
 use crate::fault::FaultKind;
 use crate::lut::Tables;
@@ -21,24 +23,59 @@ pub(crate) struct Modular;
 const DIFFERENCE: u64 = 0x6b65_7973;
 const VALUE: u64 = 0x7661_6c75;
 
+/// What the array holds.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldArray {
+    columns: Columns<Element>,
+    /// Biases and weights, since a product asked for them.
+    arranged: OnceCell<(Vec<Element>, Factors)>,
+}
+
+impl FieldArray {
+    fn columns_mut(&mut self) -> &mut Columns<Element> {
+        self.arranged.take();
+        &mut self.columns
+    }
+
+    fn arranged(&self) -> (Vec<Element>, Factors) {
+        let columns = || self.columns.iter();
+        let biases = columns().map(|column| column[0]).collect();
+        let weights = columns().flat_map(|column| &column[1..]).copied().collect();
+        (biases, Factors::of(weights, self.columns.lanes()))
+    }
+}
+
+impl Weights<Element> for FieldArray {
+    fn zeros(lanes: usize) -> Self {
+        Self { columns: Columns::zeros(lanes), arranged: OnceCell::new() }
+    }
+    fn set_row(&mut self, k: usize, row: &[Element]) {
+        self.columns_mut().set_row(k, row);
+    }
+    fn clear_row(&mut self, k: usize) {
+        self.columns_mut().clear_row(k);
+    }
+    fn shift(&mut self, count: usize) {
+        self.columns_mut().shift(count);
+    }
+}
+
 impl Arithmetic for Modular {
     type Scalar = Element;
-    type Weights = Columns<Element>;
+    type Weights = FieldArray;
     type Ledger = ();
 
-    fn product(weights: &Columns<Element>, rows: Rows<'_, Element>, results: &mut [Element], (): &mut ()) {
-        let lanes = weights.lanes();
-        for (i, out) in results.chunks_exact_mut(lanes).take(rows.count).enumerate() {
-            let row = &rows.values[i * rows.pitch..][..lanes];
-            for (out, column) in out.iter_mut().zip(weights.iter()) {
-                *out = column[0] + Products::of(row, &column[1..]);
-            }
-        }
+    fn product(weights: &FieldArray, rows: Rows<'_, Element>, results: &mut [Element], (): &mut ()) {
+        let (biases, factors) = weights.arranged.get_or_init(|| weights.arranged());
+        factors.products(rows, Some(biases), results);
     }
 
     fn operate(op: SimdOp, left: &[Element], right: &[Element], out: &mut [Element], (): &mut ()) {
-        for ((out, &l), &r) in out.iter_mut().zip(left).zip(right) {
-            *out = lane(op, l, r);
+        let lanes = out.iter_mut().zip(left).zip(right);
+        match op {
+            // Apart from the others, so that compilers make vectors of the sums of every product.
+            SimdOp::Add => lanes.for_each(|((out, &l), &r)| *out = l + r),
+            _ => lanes.for_each(|((out, &l), &r)| *out = lane(op, l, r)),
         }
     }
 

@@ -31,7 +31,10 @@ pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<Field
             UnaryKind::ThresholdedRelu { alpha } => operands.constant(alpha).and_then(|alpha| {
                 map(operands, |x| Ok(if x.order(alpha).is_gt() { x } else { Element::ZERO }))
             }),
-            _ => map(operands, |x| operands.images.function(op, x)),
+            _ => operands.field(0).and_then(|x| {
+                let elements = operands.images.function(op, &x.elements)?;
+                Ok(FieldTensor { shape: x.shape.clone(), elements })
+            }),
         },
         Op::Pow(_) => power(op, operands),
         _ => return None,

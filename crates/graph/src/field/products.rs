@@ -1,10 +1,12 @@
 //! Products of matrices, and convolutions.
 
-use npukit_numeric::{Element, Products};
+use std::ops::Range;
+
+use npukit_numeric::{Element, Factors, Products, Rows};
 use rayon::prelude::*;
 
 use super::{FieldTensor, NoImage, Operands};
-use crate::op::{Conv, ConvTranspose, Gemm, Op};
+use crate::op::{Conv, ConvTranspose, Gemm, Op, Window};
 use crate::shape::{broadcast, broadcast_strides, gather_strided, strides};
 
 /// The results of a product; none of another operator.
@@ -73,11 +75,24 @@ fn matmul(operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     Ok(FieldTensor { shape, elements })
 }
 
+/// Rows that a thread takes at once.
+const ROWS: usize = 64;
+
 /// Each row of `left` times each row of `right`.
 fn product(left: &[Element], right: &[Element], depth: usize) -> Vec<Element> {
     let depth = depth.max(1);
-    let row = |left| right.chunks(depth).map(move |right| Products::of(left, right)).collect::<Vec<_>>();
-    left.par_chunks(depth).flat_map_iter(row).collect()
+    let factors = Factors::of(right.to_vec(), right.len() / depth);
+    let rows = |left: &[Element]| products(&factors, left, None);
+    left.par_chunks(ROWS * depth).flat_map_iter(rows).collect()
+}
+
+/// Rows, without gaps, times factors.
+fn products(factors: &Factors, left: &[Element], addends: Option<&[Element]>) -> Vec<Element> {
+    let depth = factors.depth();
+    let rows = Rows { values: left, pitch: depth, count: left.len() / depth.max(1) };
+    let mut out = vec![Element::ZERO; rows.count * factors.outputs()];
+    factors.products(rows, addends, &mut out);
+    out
 }
 
 fn gemm(op: &Gemm, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
@@ -123,26 +138,56 @@ fn conv(op: &Conv, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     };
     let window = op.window([kh, kw]);
     let [rows, columns] = window.output([height, width]).map_err(|_| NoImage::Operator)?;
-    let filters = filters(&weights);
     let (size, in_group) = (kh * kw * depth, (count / op.group).max(1));
-    let pixel = |pixel: usize| {
-        let mut taps = Vec::new();
-        window.taps(pixel, [height, width], [rows, columns], |tap, pixel| taps.push((tap, pixel * channels)));
-        let mut seen = vec![Element::ZERO; size];
-        let mut out = Vec::with_capacity(count);
-        for group in 0..op.group {
-            for &(tap, start) in &taps {
-                let from = &x.elements[start + group * depth..][..depth];
-                seen[tap * depth..][..depth].copy_from_slice(from);
+    let groups = groups(&filters(&weights), bias.as_deref(), in_group, size);
+    let pixels = images * rows * columns;
+    let block = |first: usize| {
+        let block = first..pixels.min(first + ROWS);
+        let mut out = vec![Element::ZERO; block.len() * count];
+        let mut seen = vec![Element::ZERO; block.len() * size];
+        let taps = taps(&window, block, [height, width], [rows, columns]);
+        for (group, (factors, bias)) in groups.iter().enumerate() {
+            for &(row, tap, pixel) in &taps {
+                let from = &x.elements[pixel * channels + group * depth..][..depth];
+                seen[row * size + tap * depth..][..depth].copy_from_slice(from);
             }
-            let own = filters[group * in_group * size..].chunks(size.max(1)).take(in_group);
-            out.extend(own.map(|filter| Products::of(&seen, filter)));
+            let own = products(factors, &seen, bias.as_deref());
+            for (out, own) in out.chunks_mut(count.max(1)).zip(own.chunks(in_group)) {
+                out[group * in_group..][..own.len()].copy_from_slice(own);
+            }
         }
-        out.iter_mut().zip(bias.iter().flat_map(|bias| &bias.elements)).for_each(|(x, &bias)| *x += bias);
         out
     };
-    let elements = (0..images * rows * columns).into_par_iter().flat_map_iter(pixel).collect();
-    Ok(FieldTensor { shape: vec![images, rows, columns, count], elements })
+    let elements = (0..pixels.div_ceil(ROWS)).into_par_iter().flat_map_iter(|index| block(index * ROWS));
+    Ok(FieldTensor { shape: vec![images, rows, columns, count], elements: elements.collect() })
+}
+
+/// The filters of each group, and their biases.
+fn groups(
+    filters: &[Element],
+    bias: Option<&FieldTensor>,
+    in_group: usize,
+    size: usize,
+) -> Vec<(Factors, Option<Vec<Element>>)> {
+    let of_group = |(group, filters): (usize, &[Element])| {
+        let own = bias.map(|bias| bias.elements.iter().skip(group * in_group).take(in_group));
+        (Factors::of(filters.to_vec(), in_group), own.map(|own| own.copied().collect()))
+    };
+    filters.chunks((in_group * size).max(1)).enumerate().map(of_group).collect()
+}
+
+/// The taps of pixels of a result: each with the place of its pixel among them, and its pixel of the operand.
+fn taps(
+    window: &Window,
+    pixels: Range<usize>,
+    image: [usize; 2],
+    result: [usize; 2],
+) -> Vec<(usize, usize, usize)> {
+    let mut taps = Vec::new();
+    for (row, pixel) in pixels.enumerate() {
+        window.taps(pixel, image, result, |tap, pixel| taps.push((row, tap, pixel)));
+    }
+    taps
 }
 
 fn conv_transpose(op: &ConvTranspose, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {

@@ -2,8 +2,7 @@
 
 use npukit_graph::Graph;
 use npukit_graph::field::{FieldTensor, Images};
-use npukit_numeric::Element;
-use npukit_target::{Compiled, Culprit, FieldProgram, FieldValues, References, TargetError};
+use npukit_target::{Compiled, Culprit, Expected, FieldProgram, FieldValues, References, TargetError};
 
 use super::{Lent, Like};
 use crate::error::Error;
@@ -69,8 +68,8 @@ fn named<'a>(all: &'a [Lent], name: &str) -> Option<&'a Lent> {
 }
 
 impl FieldProgram for LikeInField<'_> {
-    fn images(&self) -> &dyn Images {
-        self.program.images()
+    fn images(&self, part: usize) -> &dyn Images {
+        self.program.images(part)
     }
 
     fn references<'a>(&'a self, graph: &'a Graph) -> References<'a> {
@@ -95,7 +94,7 @@ impl FieldProgram for LikeInField<'_> {
         inputs: &FieldValues,
         seed: u64,
         (output, element): (&str, usize),
-        is_known: &dyn Fn(Element) -> bool,
+        expected: &dyn Expected,
     ) -> Result<Option<Culprit>, TargetError> {
         let Some(lent) = named(&self.like.outputs, output) else { return Ok(None) };
         let scalar = match &lent.rows {
@@ -103,6 +102,6 @@ impl FieldProgram for LikeInField<'_> {
             None => Some(element),
         };
         let Some(scalar) = scalar else { return Ok(None) };
-        self.program.culprit(&self.packed(inputs), seed, (&lent.port.name, scalar), is_known)
+        self.program.culprit(&self.packed(inputs), seed, (&lent.port.name, scalar), expected)
     }
 }

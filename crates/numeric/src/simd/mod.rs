@@ -4,8 +4,8 @@
 //! [`array_product`] is the way in, `fused` the kernel of processors with a fused multiply-add,
 //! `portable` that of all others, and `literal` the judge of both. [`pointwise`] is another way in, with
 //! its own literal and portable code, and `bytes` for processors with dot products of bytes;
-//! [`block_product`] one more, for 4-bit weights and 8-bit activations in blocks; [`float_product`] the last, for matrices
-//! of floats as they are.
+//! [`block_product`] one more, for 4-bit weights and 8-bit activations in blocks; [`float_product`] another, for matrices
+//! of floats as they are; [`small_products`] the last, for elements of the prime field and small integers.
 
 mod blocks;
 #[cfg(target_arch = "x86_64")]
@@ -24,6 +24,7 @@ mod path;
 mod pointwise;
 mod portable;
 mod product;
+mod small;
 #[cfg(target_arch = "x86_64")]
 mod vector;
 mod weights;
@@ -38,6 +39,7 @@ pub use floats::{PANEL, Panel, float_product, float_product_on};
 pub use path::Path;
 pub use pointwise::{Pixels, Pointwise, pointwise, pointwise_on};
 pub use product::{Rows, array_product, array_product_on, fp16bp8_product};
+pub use small::{SMALL_LANES, Small, small_products};
 pub use weights::ArrayWeights;
 
 /// The floats that running sums are kept in: `f32` and `f64`.

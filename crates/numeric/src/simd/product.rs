@@ -25,7 +25,7 @@ pub struct Rows<'a, T> {
 }
 
 impl<'a, T> Rows<'a, T> {
-    pub(super) fn row(&self, i: usize, lanes: usize) -> &'a [T] {
+    pub(crate) fn row(&self, i: usize, lanes: usize) -> &'a [T] {
         &self.values[i * self.pitch..][..lanes]
     }
 }

@@ -84,7 +84,7 @@ impl Word for FieldWord {
     type Sum = Self;
 
     fn garbage(bits: u64) -> Self {
-        Self::any(Element::hashed(key("garbage"), [Element::from_bits(bits)]))
+        Self::any(Element::from_bits(bits))
     }
     fn constant(word: i16) -> Self {
         Self { element: Element::from_integer(word.into()), low: word, high: word, limits: false }

@@ -35,7 +35,7 @@ struct Transfer<W> {
 }
 
 /// Ports that move rows: 2 and 3 of every slot, and 0 and 1 where they are of a memory.
-const ROW_PORTS: u64 = 0xcccc_cccc_cccc_cccc;
+pub(super) const ROW_PORTS: u64 = 0xcccc_cccc_cccc_cccc;
 
 impl<W: Word> Machine<W> {
     /// Step 2: reads all rows that move in this cycle.

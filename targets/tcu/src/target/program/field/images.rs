@@ -19,7 +19,7 @@ impl Images for ConvertedImages {
     }
 
     /// Every function is a table.
-    fn function(&self, _: &Op, _: Element) -> Result<Element, NoImage> {
+    fn function(&self, _: &Op, _: &[Element]) -> Result<Vec<Element>, NoImage> {
         Err(NoImage::Table)
     }
 
