@@ -7,6 +7,8 @@
 mod composed;
 mod culprit;
 mod ends;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 
