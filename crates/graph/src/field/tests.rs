@@ -1,11 +1,12 @@
 //! Judged by the evaluator: with small integers it computes polynomials exactly.
 
+use npukit_numeric::TensorData;
+
 use super::*;
 use crate::ValueInfo;
 use crate::evaluate;
 use crate::op;
 use crate::op::{Binary, BinaryKind, PadMode, ReduceKind, Unary, UnaryKind, Window};
-use npukit_numeric::TensorData;
 
 /// Integers from -4 to 4, not the same in any two neighbours.
 fn integers(shape: &[usize], seed: usize) -> Tensor {
@@ -98,7 +99,7 @@ fn moved_elements_go_where_floats_go() {
     for mode in [PadMode::Constant(0.0), PadMode::Edge] {
         assert_same(op::Pad { pads: pads.clone(), mode }, &[&[3, 4]], &[]);
     }
-    let condition = Tensor::new(vec![2], npukit_numeric::TensorData::Bool(vec![true, false])).expect("two");
+    let condition = Tensor::new(vec![2], TensorData::Bool(vec![true, false])).expect("two");
     let mut graph = Graph::default();
     let condition = graph.add_constant("condition", condition);
     let info = ValueInfo { shape: vec![3, 2], element: ElementType::F32 };

@@ -176,7 +176,13 @@ impl FieldProgram for SegmentedField<'_> {
     }
 
     fn references<'b>(&'b self, graph: &'b Graph) -> References<'b> {
-        Box::new((0..).map_while(move |order| composed::reference(self, graph, order)))
+        let mut has_failed = false;
+        Box::new((0..).map_while(move |order| {
+            // What is wrong with a cut is so in every order.
+            let reference = (!has_failed).then(|| composed::reference(self, graph, order)).flatten();
+            has_failed = matches!(reference, Some(Err(_)));
+            reference
+        }))
     }
 
     fn assumptions(&self, graph: &Graph) -> Vec<String> {

@@ -76,8 +76,7 @@ fn what_it_is_compared_with_is_the_whole_model() {
     // A program that leaves the constant out.
     let mut other = parts(&graph);
     other[0].nodes.remove(0);
-    let relu = &mut other[0].nodes[0];
-    relu.inputs = other[0].inputs.clone();
+    other[0].nodes[0].inputs = other[0].inputs.clone();
     let [found, expected] = both(&program(&graph, other), &graph).expect("it is compared");
     assert_ne!(found, *whole);
     assert_eq!(expected, *whole);
