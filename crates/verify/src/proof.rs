@@ -190,11 +190,7 @@ fn expected(value: &Value, images: &dyn Images) -> Option<FieldTensor> {
     }
 }
 
-fn compared(
-    reference: Reference,
-    program: &dyn FieldProgram,
-    seeds: &[u64],
-) -> Result<Judged, ProofError> {
+fn compared(reference: Reference, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Judged, ProofError> {
     let graph = &reference.graph;
     let mut proof = Proof {
         unrounded: reference.unrounded.clone(),

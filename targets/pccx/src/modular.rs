@@ -163,7 +163,12 @@ impl Arithmetic for Modular {
         let code = |row, column| Element::from_integer(image.weight(row, column).unwrap_or_default().into());
         let codes = (0..size[0]).flat_map(|row| (0..size[1]).map(move |column| code(row, column))).collect();
         let scales = image.scales().map(|scales| scales.iter().map(|&scale| image_of(scale)).collect());
-        Arc::new(FieldImage { size, codes: Factors::of(codes, size[0]), scales, bits: Some(Arc::clone(image)) })
+        Arc::new(FieldImage {
+            size,
+            codes: Factors::of(codes, size[0]),
+            scales,
+            bits: Some(Arc::clone(image)),
+        })
     }
 
     fn image_of(
@@ -184,7 +189,8 @@ impl Arithmetic for Modular {
     fn image_in([n, k]: [usize; 2], lanes: &[Element]) -> Option<FieldImage> {
         let row = k.div_ceil(BLOCK) * WORD_LANES;
         let (rows, factors) = lanes.split_at_checked(n.checked_mul(row)?)?;
-        let codes = rows.chunks(row.max(1)).flat_map(|row| row.iter().flat_map(|&lane| codes_in(lane)).take(k));
+        let codes =
+            rows.chunks(row.max(1)).flat_map(|row| row.iter().flat_map(|&lane| codes_in(lane)).take(k));
         let scales: Vec<Element> =
             factors.as_chunks().0.iter().take(n).map(|&[low, high]| scale_in(low, high)).collect();
         let scales = (scales.len() == n).then_some(scales);
@@ -311,9 +317,8 @@ impl Images for Laws {
             _ => None,
         };
         let key = key(&op.to_string());
-        let image = |&x: &Element| {
-            of_cvo.map_or_else(|| Element::hashed(key, [x]), |function| law(function, x))
-        };
+        let image =
+            |&x: &Element| of_cvo.map_or_else(|| Element::hashed(key, [x]), |function| law(function, x));
         Ok(arguments.iter().map(image).collect())
     }
 

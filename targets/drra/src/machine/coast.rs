@@ -88,8 +88,7 @@ mod tests {
         for executable in ["3x1", "3x3"].map(executable) {
             for ready in &executable.kernels {
                 for limit in [DEFAULT_LIMIT, 40, 57, 99] {
-                    let mut machine =
-                        Machine::new(&executable.fabric, &ready.compiled.program).unwrap();
+                    let mut machine = Machine::new(&executable.fabric, &ready.compiled.program).unwrap();
                     machine.unset(Unset::Garbage(7));
                     let (mut single, mut counted) = (machine.clone(), machine.clone());
                     let expected = single.run(limit, &mut Listener);
