@@ -31,7 +31,10 @@ pub enum Attribute {
 impl Net {
     /// A network without nodes.
     pub fn new() -> Self {
-        Self { graph: GraphProto { name: "defects".to_owned(), ..GraphProto::default() }, random: SplitMix64::new(7) }
+        Self {
+            graph: GraphProto { name: "defects".to_owned(), ..GraphProto::default() },
+            random: SplitMix64::new(7),
+        }
     }
 
     /// An input.

@@ -4,7 +4,13 @@ use crate::network::Attribute::{Float, Integer, Integers, Text};
 use crate::network::{Attribute, Net};
 
 /// A convolution of `filters` over `channels`, with a bias.
-fn conv(net: &mut Net, x: &str, [filters, channels]: [i64; 2], size: [i64; 2], more: Vec<Attribute>) -> String {
+fn conv(
+    net: &mut Net,
+    x: &str,
+    [filters, channels]: [i64; 2],
+    size: [i64; 2],
+    more: Vec<Attribute>,
+) -> String {
     let scale = 1.7 / ((channels * size[0] * size[1]) as f32).sqrt();
     let (w, b) = (net.random(&[filters, channels, size[0], size[1]], scale), net.random(&[filters], 0.3));
     let attributes = [vec![Integers("kernel_shape", size.to_vec())], more].concat_all();

@@ -73,7 +73,13 @@ pub enum Build {
 }
 
 /// Builds what is wanted of `package`.
-pub fn build(tree: &Path, target: &Path, package: &str, added: &Added, wanted: Wanted) -> Result<Build, Error> {
+pub fn build(
+    tree: &Path,
+    target: &Path,
+    package: &str,
+    added: &Added,
+    wanted: Wanted,
+) -> Result<Build, Error> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(tree).env("CARGO_TARGET_DIR", target).env("RUSTC_BOOTSTRAP", "1");
     command.args(wanted.arguments()).args(["--profile", "mutants", "--message-format", "json"]);

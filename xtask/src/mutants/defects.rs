@@ -129,7 +129,8 @@ mod tests {
         for package in defects.iter().map(|defect| &defect.file).collect::<std::collections::BTreeSet<_>>() {
             let own: Vec<(usize, &Mutant)> =
                 defects.iter().enumerate().filter(|(_, defect)| defect.file == *package).collect();
-            let woven = super::super::weave::weave(&read(&crate::root().join(package)).unwrap(), &own).unwrap();
+            let woven =
+                super::super::weave::weave(&read(&crate::root().join(package)).unwrap(), &own).unwrap();
             let lost: Vec<&str> = woven.lost.iter().map(|&number| defects[number].name.as_str()).collect();
             assert!(lost.is_empty(), "no whole expressions: {lost:?}");
         }

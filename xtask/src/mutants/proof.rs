@@ -29,7 +29,13 @@ const COMPILING: [(&str, &[&str]); 6] = [
     ("pccx", &["targets/pccx/src/lower.rs", "targets/pccx/src/lower/**"]),
     (
         "drra",
-        &["targets/drra/src/lower.rs", "targets/drra/src/lower/**", "targets/drra/src/{agu,layout,schedule}**"],
+        &[
+            "targets/drra/src/lower.rs",
+            "targets/drra/src/lower/**",
+            "targets/drra/src/schedule.rs",
+            "targets/drra/src/schedule/**",
+            "targets/drra/src/layout.rs",
+        ],
     ),
 ];
 
@@ -63,7 +69,9 @@ pub fn run(folder: &Path, mut arguments: Vec<String>, is_again: bool) -> Result<
 
 /// What `cargo mutants --list` is asked.
 fn chosen(crates: &[String], others: &[String]) -> Vec<String> {
-    let is_chosen = |name: &str| crates.is_empty() || crates.iter().any(|chosen| super::package(chosen) == super::package(name));
+    let is_chosen = |name: &str| {
+        crates.is_empty() || crates.iter().any(|chosen| super::package(chosen) == super::package(name))
+    };
     let files = COMPILING.iter().filter(|(name, _)| is_chosen(name)).flat_map(|(_, files)| *files);
     let mut chosen = vec!["--workspace".to_owned()];
     chosen.extend(files.flat_map(|file| ["--file".to_owned(), (*file).to_owned()]));

@@ -430,10 +430,7 @@ mod tests {
             "fn f() { (if on(0) { (a) - (b) } else { (if on(1) { b } else { a + b }) }); g(1); }"
         );
         let call = [(Genre::Expression, "g(1)", "()")];
-        assert_eq!(
-            text("fn f() { g(1); }", &call),
-            "fn f() { (if on(0) { () } else { g(1) }); }"
-        );
+        assert_eq!(text("fn f() { g(1); }", &call), "fn f() { (if on(0) { () } else { g(1) }); }");
         // `b + c` is none of `a + b + c`.
         let part = [(Genre::Expression, "b + c", "0")];
         assert_eq!(woven("fn f() { a + b + c }", &part).1, vec![0]);

@@ -138,7 +138,12 @@ impl Judge {
     }
 
     /// What the judge says of programs in a folder, by subject; nothing of those before which it ends.
-    fn answers(&self, folder: &Path, names: &[&str], limit: Duration) -> Result<BTreeMap<String, String>, Error> {
+    fn answers(
+        &self,
+        folder: &Path,
+        names: &[&str],
+        limit: Duration,
+    ) -> Result<BTreeMap<String, String>, Error> {
         let place = self.folder.join(format!("{}.answers", told_of(folder, names)));
         let file = std::fs::File::create(&place).map_err(|source| written(&place, source))?;
         let truth = self.truth();
@@ -164,7 +169,8 @@ impl Judge {
         for Subject { name, .. } in &self.subjects {
             let target = name.split('-').next().unwrap_or_default(); // Default: a split has a first part.
             // Default: a subject that does not come past the mutant is as it was.
-            let own = found.remove(name).unwrap_or(Found { outcome: Outcome::NotReached, told: String::new() });
+            let own =
+                found.remove(name).unwrap_or(Found { outcome: Outcome::NotReached, told: String::new() });
             let told = if own.told.is_empty() { String::new() } else { format!("{name}: {}", own.told) };
             let own = Found { told, ..own };
             let worst = match outcomes.remove(target) {
