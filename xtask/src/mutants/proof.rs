@@ -47,6 +47,7 @@ const KEPT_AT_ONCE: usize = 50;
 pub fn run(folder: &Path, mut arguments: Vec<String>, is_again: bool) -> Result<(), Error> {
     let is_seeded = super::taken(&mut arguments, "--seeded");
     let mut mutants = defects::defects(&crate::root())?;
+    let seeded = mutants.iter().map(|mutant| mutant.name.clone()).collect();
     let (crates, others) = split(&arguments);
     if !crates.is_empty() {
         let packages: BTreeSet<String> = crates.iter().map(|name| super::package(name)).collect();
@@ -59,7 +60,7 @@ pub fn run(folder: &Path, mut arguments: Vec<String>, is_again: bool) -> Result<
     known.retain(|name, outcomes| !table::is_missed(outcomes) && mutants.iter().any(|m| m.name == *name));
     let is_wanted = |&number: &usize| !known.contains_key(&mutants[number].name);
     let numbers: BTreeSet<usize> = (0..mutants.len()).filter(is_wanted).collect();
-    judged(folder, &mutants, numbers, &mut known)?;
+    judged(folder, (&mutants, &seeded), numbers, &mut known)?;
     let packages = mutants.iter().map(|mutant| (mutant.name.as_str(), mutant.package.as_str())).collect();
     match table::tell(&known, &packages) {
         0 => Ok(()),
@@ -79,10 +80,11 @@ fn chosen(crates: &[String], others: &[String]) -> Vec<String> {
     chosen
 }
 
-/// Judges the mutants of `numbers`; outcomes are added to `known` and kept as they come.
+/// Judges the mutants of `numbers`; outcomes are added to `known` and kept as they come. A defect that is seeded, and does
+/// not compile, is an error.
 fn judged(
     folder: &Path,
-    mutants: &[Mutant],
+    (mutants, seeded): (&[Mutant], &BTreeSet<String>),
     numbers: BTreeSet<usize>,
     known: &mut Outcomes,
 ) -> Result<(), Error> {
@@ -90,6 +92,11 @@ fn judged(
         numbers.iter().partition(|&&number| mutants[number].is_alone());
     eprintln!("{} mutants, {} of them cannot stand behind a switch", numbers.len(), alone.len());
     let command = woven(folder, mutants, &mut viable)?;
+    let unviable = numbers.difference(&viable).map(|&number| &mutants[number].name);
+    let unviable: Vec<&str> = unviable.filter(|name| seeded.contains(*name)).map(String::as_str).collect();
+    if !unviable.is_empty() {
+        return Err(Error::Defects(unviable.join("\n")));
+    }
     let judge = Judge::new(command, folder.join("proof"))?;
     let viable: Vec<usize> = viable.into_iter().collect();
     for (part, numbers) in viable.chunks(KEPT_AT_ONCE).enumerate() {
