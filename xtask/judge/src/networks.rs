@@ -62,7 +62,7 @@ pub fn branches() -> Vec<u8> {
     let z = net.node("Relu", &[&z], vec![]);
     let z = conv(&mut net, &z, [9, 12], [3, 2], vec![strides([2, 2]), pads([1, 0, 0, 0])]);
     let z = net.node("Flatten", &[&z], vec![]);
-    let z = dense(&mut net, &z, [10, 9 * 3 * 2]);
+    let z = dense(&mut net, &z, [10, 9 * 2 * 2]);
     net.onnx(&[(&z, &[1, 10])])
 }
 
@@ -108,6 +108,7 @@ pub fn layers() -> Vec<u8> {
 pub fn moves() -> Vec<u8> {
     let mut net = Net::new();
     let x = net.input("x", &[1, 6, 6, 4]);
+    let x = conv(&mut net, &x, [6, 6], [1, 1], vec![]);
     let [starts, ends, axes] = [[1, 0], [6, 3], [2, 3]].map(|numbers| net.integers(&numbers));
     let piece = net.node("Slice", &[&x, &starts, &ends, &axes], vec![]);
     let sizes = net.integers(&[2, 4]);
@@ -203,6 +204,49 @@ pub fn pointwise() -> Vec<u8> {
     net.onnx(&[(&out, &[1, 4]), (&d, &[1, 5, 4, 6])])
 }
 
+/// Pictures that are added to each other and to what was computed of them, factors by channel, and a mean.
+pub fn sums() -> Vec<u8> {
+    let mut net = Net::new();
+    let (x, y) = (net.input("x", &[1, 5, 4, 6]), net.input("y", &[1, 5, 4, 6]));
+    let scale = net.random(&[5, 1, 1], 0.9);
+    let a = conv(&mut net, &x, [5, 5], [3, 3], vec![pads([1, 1, 1, 1])]);
+    let a = net.node("Mul", &[&a, &scale], vec![]);
+    let a = net.node("Add", &[&a, &y], vec![]);
+    let a = net.node("Relu", &[&a], vec![]);
+    let b = net.node("Sub", &[&a, &x], vec![]);
+    let c = conv(&mut net, &b, [5, 5], [1, 1], vec![]);
+    let c = net.node("Add", &[&c, &a], vec![]);
+    let axes = net.integers(&[2, 3]);
+    let mean = net.node("ReduceMean", &[&c, &axes], vec![Integer("keepdims", 0)]);
+    let out = dense(&mut net, &mean, [4, 5]);
+    net.onnx(&[(&out, &[1, 4]), (&b, &[1, 5, 4, 6])])
+}
+
+/// A picture that takes several tiles, of a convolution and of pooling that overlaps.
+pub fn picture() -> Vec<u8> {
+    let mut net = Net::new();
+    let x = net.input("x", &[1, 1, 50, 46]);
+    let y = conv(&mut net, &x, [3, 1], [3, 3], vec![pads([1, 1, 0, 0])]);
+    let y = net.node("Relu", &[&y], vec![]);
+    let pool = vec![Integers("kernel_shape", vec![3, 3]), strides([2, 2]), pads([1, 1, 1, 1])];
+    let y = net.node("MaxPool", &[&y], pool);
+    let y = conv(&mut net, &y, [2, 3], [2, 1], vec![strides([3, 2])]);
+    net.onnx(&[(&y, &[1, 2, 8, 12])])
+}
+
+/// More channels than a machine has lanes, with biases and without.
+pub fn wide() -> Vec<u8> {
+    let mut net = Net::new();
+    let x = net.input("x", &[1, 70, 3, 4]);
+    let y = conv(&mut net, &x, [66, 70], [2, 2], vec![]);
+    let y = net.node("Relu", &[&y], vec![]);
+    let w = net.random(&[130, 66, 1, 1], 0.2);
+    let z = net.node("Conv", &[&y, &w], vec![Integers("kernel_shape", vec![1, 1])]);
+    let z = conv(&mut net, &z, [66, 130], [1, 1], vec![]);
+    let z = net.node("Add", &[&z, &y], vec![]);
+    net.onnx(&[(&z, &[1, 66, 2, 3])])
+}
+
 /// What a fabric of words does: a convolution, pooling, limits, sums.
 pub fn tiny() -> Vec<u8> {
     let mut net = Net::new();
@@ -227,6 +271,6 @@ pub fn enlarging() -> Vec<u8> {
     let (w, b) = (net.random(&[5, 4, 3, 3], 0.3), net.random(&[4], 0.3));
     let up = vec![strides([2, 2]), pads([1, 1, 1, 1])];
     let y = net.node("ConvTranspose", &[&x, &w, &b], up);
-    let y = net.node("Tanh", &[&y], vec![]);
+    let y = net.node("Relu", &[&y], vec![]);
     net.onnx(&[(&y, &[1, 4, 7, 5])])
 }

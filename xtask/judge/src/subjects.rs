@@ -29,11 +29,20 @@ const SMALL: (&str, &str) = (
 "number_of_threads": 1, "thread_queue_depth": 8}"#,
 );
 
+/// The reference device of pccx with an L2 in which hardly anything stays.
+const DEVICE: (&str, &str) = ("small.toml", include_str!("../../../targets/pccx/configs/reference.toml"));
+/// What its file says of it, and what this one does.
+const L2: (&str, &str) = ("l2_words = 114688", "l2_words = 96");
+
 impl Subject {
-    /// The model, and the instance where it has a file.
+    /// The model, and the instances that have files.
     pub fn files(&self) -> Files {
-        let (name, text) = SMALL;
-        [(MODEL.to_owned(), (self.network)()), (name.to_owned(), text.as_bytes().to_vec())].into()
+        let (array, text) = SMALL;
+        let [(device, whole), words] = [DEVICE, L2];
+        let device_text = whole.replace(words.0, words.1);
+        let files = [(array, text.to_owned()), (device, device_text)];
+        let model = (MODEL.to_owned(), (self.network)());
+        files.map(|(name, text)| (name.to_owned(), text.into_bytes())).into_iter().chain([model]).collect()
     }
 
     /// What to compile.
@@ -61,28 +70,35 @@ pub fn subjects() -> &'static [Subject] {
     const QUICK: &[(&str, &str)] = &[("search", "quick")];
     const LOCAL: &[(&str, &str)] = &[("strategy", "local-vars-and-consts"), ("search", "quick")];
     const ISOLATED: &[(&str, &str)] = &[("strategy", "local-isolated"), ("order", "upstream")];
-    const HOST: &[(&str, &str)] = &[("kv", "host"), ("norms", "host"), ("scales", "memset")];
-    const WORDS: &[(&str, &str)] = &[("weights", "memcpy"), ("activations", "16")];
+    const HOST: &[(&str, &str)] = &[("kv", "host"), ("norms", "host")];
+    const WORDS: &[(&str, &str)] = &[("weights", "memcpy"), ("scales", "memset")];
+    const LONG: &[(&str, &str)] = &[("activations", "16")];
     const ALL: &[Subject] = &[
         subject("tcu-digits", "tcu:pynqz1", &[], digits),
         subject("tcu-branches", "tcu:small.tarch", QUICK, networks::branches),
         subject("tcu-branches-upstream", "tcu:zcu104", ISOLATED, networks::branches),
         subject("tcu-separable", "tcu:small.tarch", QUICK, networks::separable),
         subject("tcu-layers", "tcu:small.tarch", QUICK, networks::layers),
-        subject("tcu-moves", "tcu:small.tarch", LOCAL, networks::moves),
+        subject("tcu-moves", "tcu:pynqz1", LOCAL, networks::moves),
         subject("tcu-pointwise", "tcu:small.tarch", QUICK, networks::pointwise),
+        subject("tcu-sums", "tcu:small.tarch", QUICK, networks::sums),
         subject("tcu-enlarging", "tcu:pynqz1", QUICK, networks::enlarging),
         subject("opu-digits", "opu:reference", &[], digits),
         subject("opu-branches", "opu:fp32", &[], networks::branches),
         subject("opu-separable", "opu:int16", &[], networks::separable),
         subject("opu-layers", "opu:fp32", &[], networks::layers),
         subject("opu-moves", "opu:fp32", &[], networks::moves),
-        subject("opu-pointwise", "opu:fp32", &[], networks::pointwise),
+        subject("opu-sums", "opu:fp32", &[], networks::sums),
+        subject("opu-sums-integers", "opu:int16", &[], networks::sums),
+        subject("opu-picture", "opu:fp32", &[], networks::picture),
+        subject("opu-wide", "opu:fp32", &[], networks::wide),
         subject("pccx-layers", "pccx:reference", &[], networks::layers),
         subject("pccx-perceptron", "pccx:extended", &[], networks::perceptron),
-        subject("pccx-perceptron-words", "pccx:reference", WORDS, networks::perceptron),
+        subject("pccx-perceptron-words", "pccx:reference+seed", WORDS, networks::perceptron),
+        subject("pccx-perceptron-long", "pccx:reference", LONG, networks::perceptron),
         subject("pccx-attention", "pccx:extended", &[], networks::attention),
         subject("pccx-attention-host", "pccx:reference", HOST, networks::attention),
+        subject("pccx-attention-small", "pccx:small.toml", &[], networks::attention),
         subject("pccx-branches", "pccx:reference", &[], networks::branches),
         subject("drra-tiny", "drra:3x1", &[], networks::tiny),
         subject("drra-tiny-wide", "drra:3x4+ext", &[], networks::tiny),
