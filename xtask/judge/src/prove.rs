@@ -92,8 +92,8 @@ fn compared(graph: &Graph, found: &Program, expected: &Program) -> Result<Found,
         let (inputs, tensors) = sample(graph, seed, size);
         let unset = if number == 0 { Unset::Zero } else { Unset::Garbage(seed) };
         let options = RunOptions { unset, ..RunOptions::default() };
-        let truth = numbers(expected, &inputs, &options)?;
-        let results = match numbers(found, &inputs, &options) {
+        let truth = numbers(graph, expected, &inputs, &options)?;
+        let results = match numbers(graph, found, &inputs, &options) {
             Ok(results) => results,
             Err(error) => return Ok(Found::Missed(format!("it is proved and does not run: {error}"))),
         };
@@ -123,13 +123,17 @@ fn distance(numbers: &[f64], float: &[f64]) -> f64 {
     numbers.iter().zip(float).map(off).fold(0.0, f64::max)
 }
 
+/// The outputs in the order of the graph, whatever that of the program is; nothing for one that the program does not have.
 fn numbers(
+    graph: &Graph,
     program: &Program,
     inputs: &[(String, Tensor)],
     options: &RunOptions,
 ) -> Result<Vec<f64>, NpuError> {
     let result = program.run_with(inputs, options)?;
-    Ok(result.outputs.iter().flat_map(|output| output.values.reals()).collect())
+    let named = |name: &str| result.outputs.iter().find(|output| output.name == name);
+    let outputs = graph.outputs.iter().filter_map(|&id| named(&graph.value(id).name));
+    Ok(outputs.flat_map(|output| output.values.reals()).collect())
 }
 
 /// Numbers up to `size` for each input, with the inputs' names and without.
