@@ -174,17 +174,17 @@ pub fn attention() -> Vec<u8> {
     net.onnx(&[(&z, &[4, 7])])
 }
 
-/// A perceptron with a softmax and a sigmoid.
+/// A perceptron of two samples, with a softmax and a sigmoid.
 pub fn perceptron() -> Vec<u8> {
     let mut net = Net::new();
-    let x = net.input("x", &[1, 40]);
+    let x = net.input("x", &[2, 40]);
     let y = dense(&mut net, &x, [24, 40]);
     let y = net.node("Sigmoid", &[&y], vec![]);
     let y = dense(&mut net, &y, [40, 24]);
     let y = net.node("Add", &[&y, &x], vec![]);
-    let y = dense(&mut net, &y, [10, 40]);
+    let y = dense(&mut net, &y, [16, 40]);
     let y = net.node("Softmax", &[&y], vec![Integer("axis", -1)]);
-    net.onnx(&[(&y, &[1, 10])])
+    net.onnx(&[(&y, &[2, 16])])
 }
 
 /// A picture through activations, maxima of two branches, sums over axes and a mean.
@@ -210,9 +210,9 @@ pub fn sums() -> Vec<u8> {
     let (x, y) = (net.input("x", &[1, 5, 4, 6]), net.input("y", &[1, 5, 4, 6]));
     let scale = net.random(&[5, 1, 1], 0.9);
     let a = conv(&mut net, &x, [5, 5], [3, 3], vec![pads([1, 1, 1, 1])]);
-    let a = net.node("Mul", &[&a, &scale], vec![]);
     let a = net.node("Add", &[&a, &y], vec![]);
     let a = net.node("Relu", &[&a], vec![]);
+    let a = net.node("Mul", &[&a, &scale], vec![]);
     let b = net.node("Sub", &[&a, &x], vec![]);
     let c = conv(&mut net, &b, [5, 5], [1, 1], vec![]);
     let c = net.node("Add", &[&c, &a], vec![]);
@@ -220,6 +220,40 @@ pub fn sums() -> Vec<u8> {
     let mean = net.node("ReduceMean", &[&c, &axes], vec![Integer("keepdims", 0)]);
     let out = dense(&mut net, &mean, [4, 5]);
     net.onnx(&[(&out, &[1, 4]), (&b, &[1, 5, 4, 6])])
+}
+
+/// Two convolutions that are added, zeros that stand around what is negative, and transpositions before a layer.
+pub fn padded() -> Vec<u8> {
+    let mut net = Net::new();
+    let x = net.input("x", &[1, 3, 5, 6]);
+    let one = conv(&mut net, &x, [4, 3], [1, 1], vec![]);
+    let other = conv(&mut net, &x, [4, 3], [3, 3], vec![pads([1, 1, 1, 1])]);
+    let y = net.node("Add", &[&one, &other], vec![]);
+    let border = net.integers(&[0, 0, 1, 1, 0, 0, 1, 1]);
+    let y = net.node("Pad", &[&y, &border], vec![]);
+    let y = net.node("MaxPool", &[&y], vec![Integers("kernel_shape", vec![3, 2]), strides([2, 2])]);
+    let y = conv(&mut net, &y, [5, 4], [3, 3], vec![]);
+    net.onnx(&[(&y, &[1, 5, 1, 2])])
+}
+
+/// Transpositions one after the other, and sums over axes behind one.
+pub fn turns() -> Vec<u8> {
+    let mut net = Net::new();
+    let x = net.input("x", &[1, 3, 4, 5]);
+    let y = conv(&mut net, &x, [6, 3], [1, 1], vec![]);
+    let turned = |net: &mut Net, x: &str, perm: [i64; 4]| {
+        net.node("Transpose", &[x], vec![Integers("perm", perm.to_vec())])
+    };
+    let z = turned(&mut net, &y, [0, 2, 1, 3]);
+    let z = turned(&mut net, &z, [0, 3, 1, 2]);
+    let shape = net.integers(&[1, -1]);
+    let z = net.node("Reshape", &[&z, &shape], vec![]);
+    let z = dense(&mut net, &z, [7, 120]);
+    let axes = net.integers(&[1, 2]);
+    let means = turned(&mut net, &y, [0, 2, 3, 1]);
+    let means = net.node("ReduceMean", &[&means, &axes], vec![Integer("keepdims", 0)]);
+    let means = dense(&mut net, &means, [2, 6]);
+    net.onnx(&[(&z, &[1, 7]), (&means, &[1, 2])])
 }
 
 /// A picture that takes several tiles, of a convolution and of pooling that overlaps.

@@ -32,7 +32,7 @@ const SMALL: (&str, &str) = (
 /// The reference device of pccx with an L2 in which hardly anything stays.
 const DEVICE: (&str, &str) = ("small.toml", include_str!("../../../targets/pccx/configs/reference.toml"));
 /// What its file says of it, and what this one does.
-const L2: (&str, &str) = ("l2_words = 114688", "l2_words = 96");
+const L2: (&str, &str) = ("l2_words = 114688", "l2_words = 56");
 
 impl Subject {
     /// The model, and the instances that have files.
@@ -82,6 +82,9 @@ pub fn subjects() -> &'static [Subject] {
         subject("tcu-moves", "tcu:pynqz1", LOCAL, networks::moves),
         subject("tcu-pointwise", "tcu:small.tarch", QUICK, networks::pointwise),
         subject("tcu-sums", "tcu:small.tarch", QUICK, networks::sums),
+        subject("tcu-separable-lanes", "tcu:zcu104", QUICK, networks::separable),
+        subject("tcu-padded", "tcu:small.tarch", QUICK, networks::padded),
+        subject("tcu-turns", "tcu:small.tarch", QUICK, networks::turns),
         subject("tcu-enlarging", "tcu:pynqz1", QUICK, networks::enlarging),
         subject("opu-digits", "opu:reference", &[], digits),
         subject("opu-branches", "opu:fp32", &[], networks::branches),
@@ -90,6 +93,8 @@ pub fn subjects() -> &'static [Subject] {
         subject("opu-moves", "opu:fp32", &[], networks::moves),
         subject("opu-sums", "opu:fp32", &[], networks::sums),
         subject("opu-sums-integers", "opu:int16", &[], networks::sums),
+        subject("opu-padded", "opu:fp32", &[], networks::padded),
+        subject("opu-turns", "opu:fp32", &[], networks::turns),
         subject("opu-picture", "opu:fp32", &[], networks::picture),
         subject("opu-wide", "opu:fp32", &[], networks::wide),
         subject("pccx-layers", "pccx:reference", &[], networks::layers),
@@ -104,6 +109,8 @@ pub fn subjects() -> &'static [Subject] {
         subject("drra-tiny-wide", "drra:3x4+ext", &[], networks::tiny),
         subject("drra-separable", "drra:3x2+ext", &[], networks::separable),
         subject("drra-perceptron", "drra:3x2+ext", &[], networks::perceptron),
+        subject("drra-padded", "drra:3x2+ext", &[], networks::padded),
+        subject("drra-turns", "drra:3x1", &[], networks::turns),
         subject("drra-moves", "drra:3x1", &[], networks::moves),
         subject("drra-pointwise", "drra:3x2", &[], networks::pointwise),
     ];
