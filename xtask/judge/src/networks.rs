@@ -260,7 +260,7 @@ pub fn turns() -> Vec<u8> {
 pub fn picture() -> Vec<u8> {
     let mut net = Net::new();
     let x = net.input("x", &[1, 1, 50, 46]);
-    let y = conv(&mut net, &x, [3, 1], [3, 3], vec![pads([1, 1, 0, 0])]);
+    let y = conv(&mut net, &x, [3, 1], [2, 1], vec![]);
     let y = net.node("Relu", &[&y], vec![]);
     let pool = vec![Integers("kernel_shape", vec![3, 3]), strides([2, 2]), pads([1, 1, 1, 1])];
     let y = net.node("MaxPool", &[&y], pool);

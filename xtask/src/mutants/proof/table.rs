@@ -1,6 +1,6 @@
 //! What became of mutants: [`Found`], kept in `target/mutants/proof.json` and printed as a table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -105,6 +105,21 @@ pub fn tell(outcomes: &Outcomes, packages: &BTreeMap<&str, &str>) -> usize {
     missed.len()
 }
 
+/// Prints what became of the seeded defects that were judged, the worst for the program of all targets; says how many of
+/// them nothing saw, which judge nothing.
+pub fn tell_seeded(outcomes: &Outcomes, seeded: &BTreeSet<String>) -> usize {
+    let judged = seeded.iter().filter_map(|name| {
+        let worst = outcomes.get(name)?.values().map(|found| found.outcome).max()?;
+        Some((name, worst))
+    });
+    let judged: Vec<_> = judged.collect();
+    let count = |wanted: Outcome| judged.iter().filter(|(_, outcome)| *outcome == wanted).count();
+    let [caught, refused] = [Outcome::Caught, Outcome::Refused].map(count);
+    println!("{} defects are seeded: {caught} caught, {refused} refused by the compiler", judged.len());
+    let unseen = judged.iter().filter(|(_, outcome)| *outcome < Outcome::Refused);
+    unseen.map(|(name, outcome)| println!("not seen, {outcome:?}: {name}")).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,5 +139,16 @@ mod tests {
         assert_eq!(tell(&outcomes, &BTreeMap::from([("a", graph), ("b", graph)])), 1);
         // One that is not of the crates that were asked for is not told of.
         assert_eq!(tell(&outcomes, &BTreeMap::from([("b", graph)])), 0);
+    }
+
+    #[test]
+    fn a_seeded_defect_is_to_be_seen() {
+        let outcome = |outcome| BTreeMap::from([("tcu".to_owned(), Found { outcome, told: String::new() })]);
+        let names = ["a", "b", "c", "d"].map(str::to_owned);
+        let found = [Outcome::Caught, Outcome::Refused, Outcome::NotReached, Outcome::Harmless].map(outcome);
+        let outcomes: Outcomes = names.iter().cloned().zip(found).collect();
+        assert_eq!(tell_seeded(&outcomes, &names.iter().cloned().collect()), 2);
+        // Those that were not judged are not told of.
+        assert_eq!(tell_seeded(&outcomes, &BTreeSet::from(["a".to_owned(), "e".to_owned()])), 0);
     }
 }
