@@ -27,8 +27,7 @@ use tree::Tree;
 use crate::{Count, Error};
 
 /// One line for the help.
-pub const ABOUT: &str =
-    "Mutates a CRATE, or with `--in-diff REV` what changed since, and names what no test sees";
+pub const ABOUT: &str = "Mutates a CRATE, or with `--in-diff REV` what changed since, and names what no test sees, with `--proof` no proof";
 
 /// Judges the mutants of one crate or all, or of the lines that differ from a revision; with `--again` those that
 /// survived the last time, or that it did not come to; with `--within SECONDS` only by tests that take so long
