@@ -60,7 +60,7 @@ pub fn prove(subject: &Subject, made: &Path, truth: &Path) -> Result<Found, Erro
     let graph = Source::model(MODEL, "").graph(Context::new(&model)).map_err(failed)?;
     let expected = Source::artifact(&true_manifest).program(Context::new(&true_files)).map_err(failed)?;
     let found = Source::artifact(&manifest).program(Context::new(&files)).map_err(failed)?;
-    compared(&graph, &found, &expected).map_err(failed)
+    compared(subject.name, &graph, [&found, &expected])
 }
 
 /// The files in a folder beside those of the model, and which is the manifest.
@@ -85,19 +85,25 @@ const SAMPLES: [(u64, f32); 3] = [(1, 1.0), (2, 0.25), (3, 1.0)];
 /// which share of the largest output it may be in any case.
 const FURTHER: f64 = 4.0;
 const SHARE: f64 = 1e-6;
+/// The share of the largest output by which the true program may be off: where it is further from float, a defect is
+/// not told from rounding.
+const NEAR: f64 = 0.05;
 
-fn compared(graph: &Graph, found: &Program, expected: &Program) -> Result<Found, NpuError> {
+/// What the results of two programs say, of which the second is the true one.
+fn compared(subject: &str, graph: &Graph, [found, expected]: [&Program; 2]) -> Result<Found, Error> {
+    let failed = |error: NpuError| Error::True { subject: subject.to_owned(), told: error.to_string() };
     let (mut is_same, mut errors, mut largest) = (true, [0.0; 2], 0.0);
     for (number, &(seed, size)) in SAMPLES.iter().enumerate() {
         let (inputs, tensors) = sample(graph, seed, size);
         let unset = if number == 0 { Unset::Zero } else { Unset::Garbage(seed) };
         let options = RunOptions { unset, ..RunOptions::default() };
-        let truth = numbers(graph, expected, &inputs, &options)?;
+        let truth = numbers(graph, expected, &inputs, &options).map_err(failed)?;
         let results = match numbers(graph, found, &inputs, &options) {
             Ok(results) => results,
             Err(error) => return Ok(Found::Missed(format!("it is proved and does not run: {error}"))),
         };
-        let float: Vec<f64> = evaluate(graph, &tensors)?.iter().flat_map(Tensor::reals).collect();
+        let float = evaluate(graph, &tensors).map_err(|error| failed(error.into()))?;
+        let float: Vec<f64> = float.iter().flat_map(Tensor::reals).collect();
         is_same &= results == truth;
         largest = float.iter().fold(largest, |largest: f64, number| largest.max(number.abs()));
         for (error, numbers) in errors.iter_mut().zip([&results, &truth]) {
@@ -105,6 +111,9 @@ fn compared(graph: &Graph, found: &Program, expected: &Program) -> Result<Found,
         }
     }
     let [now, before] = errors;
+    if before > NEAR * largest {
+        return Err(Error::Far { subject: subject.to_owned(), error: before, largest });
+    }
     if is_same {
         Ok(Found::Same)
     } else if now <= FURTHER * before.max(SHARE * largest) {

@@ -86,7 +86,7 @@ pub fn subjects() -> &'static [Subject] {
         subject("tcu-padded", "tcu:small.tarch", QUICK, networks::padded),
         subject("tcu-turns", "tcu:small.tarch", QUICK, networks::turns),
         subject("tcu-enlarging", "tcu:pynqz1", QUICK, networks::enlarging),
-        subject("opu-digits", "opu:reference", &[], digits),
+        subject("opu-digits", "opu:int16", &[], digits),
         subject("opu-branches", "opu:fp32", &[], networks::branches),
         subject("opu-separable", "opu:int16", &[], networks::separable),
         subject("opu-layers", "opu:fp32", &[], networks::layers),

@@ -152,7 +152,11 @@ impl Judge {
         let text = std::fs::read_to_string(&place).map_err(|source| read(&place, source))?;
         let _ = std::fs::remove_file(&place);
         let answer = |line: &str| line.split_once(' ').map(|(name, told)| (name.to_owned(), told.to_owned()));
-        Ok(text.lines().filter_map(answer).collect())
+        let mut answers: BTreeMap<String, String> = text.lines().filter_map(answer).collect();
+        match answers.remove("error:") {
+            Some(told) => Err(Error::Subject { name: names.join(", "), told }),
+            None => Ok(answers),
+        }
     }
 
     fn run(&self, arguments: &[&str], names: &[&str]) -> Command {
