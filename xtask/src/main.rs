@@ -65,6 +65,12 @@ enum Error {
     NoPlace { path: String, line: String },
     #[error("{path} has {bytes} bytes; a release has at most {largest}")]
     Size { path: String, bytes: u64, largest: u64 },
+    #[error("defects of xtask/defects do not compile, or have no place:\n{0}")]
+    Defects(String),
+    #[error("the judge of proofs was built and is not there")]
+    NoJudge,
+    #[error("the judge cannot do without a defect what it is to do with one: {name}: {told}")]
+    Subject { name: String, told: String },
     #[error("{0} found")]
     Found(Count),
 }

@@ -1,13 +1,15 @@
-//! `cargo xtask mutants [CRATE ...] [--in-diff REV] [ARGUMENT ...]`: changes the code on purpose, and names what no test sees.
+//! `cargo xtask mutants [CRATE ...] [--proof] [--in-diff REV] [ARGUMENT ...]`: changes the code on purpose, and names what no test sees.
 //!
 //! `cargo mutants` (`cargo install cargo-mutants --locked`) lists the changes, within `.cargo/mutants.toml`, which
 //! also says what is equivalent, and why. It would build once a mutant; here one build of a crate holds all of its
 //! mutants behind a switch ([`weave`]), and a mutant is judged by those tests of its crate that come past it
-//! ([`judge`]). Outcomes are kept in `target/mutants/CRATE.json`.
+//! ([`judge`]). With `--proof` those of the compilers are judged by proofs of what they made ([`proof`]). Outcomes are kept in `target/mutants/CRATE.json`.
 
 mod build;
+mod defects;
 mod judge;
 mod list;
+mod proof;
 mod report;
 mod tree;
 mod weave;
@@ -17,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-use build::Build;
+use build::{Build, Wanted};
 use judge::Outcome;
 use list::Mutant;
 use tree::Tree;
@@ -25,8 +27,7 @@ use tree::Tree;
 use crate::{Count, Error};
 
 /// One line for the help.
-pub const ABOUT: &str =
-    "Mutates a CRATE, or with `--in-diff REV` what changed since, and names what no test sees";
+pub const ABOUT: &str = "Mutates a CRATE, or with `--in-diff REV` what changed since, and names what no test sees, with `--proof` no proof";
 
 /// Judges the mutants of one crate or all, or of the lines that differ from a revision; with `--again` those that
 /// survived the last time, or that it did not come to; with `--within SECONDS` only by tests that take so long
@@ -38,8 +39,10 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     std::fs::create_dir_all(&folder).map_err(|source| written(&folder, source))?;
     let folder = folder.canonicalize().map_err(|source| written(&folder, source))?;
     let mut arguments = arguments.to_vec();
-    let is_again = arguments.iter().position(|argument| argument == "--again");
-    let is_again = is_again.map(|place| arguments.remove(place)).is_some();
+    let is_again = taken(&mut arguments, "--again");
+    if taken(&mut arguments, "--proof") {
+        return proof::run(&folder, arguments, is_again);
+    }
     let limit = within(&mut arguments)?;
     let mutants = list::list(&crate::root(), &chosen(&folder, &arguments)?)?;
     let packages: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.package.as_str()).collect();
@@ -58,6 +61,12 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
         survivors += report::tell(package, &known);
     }
     if survivors == 0 { Ok(()) } else { Err(Error::Found(Count(survivors))) }
+}
+
+/// Whether a flag is among the arguments, which lose it.
+fn taken(arguments: &mut Vec<String>, flag: &str) -> bool {
+    let place = arguments.iter().position(|argument| argument == flag);
+    place.map(|place| arguments.remove(place)).is_some()
 }
 
 /// What `cargo mutants --list` is asked.
@@ -108,14 +117,14 @@ fn outcomes(
         numbers.iter().partition(|&&number| mutants[number].is_alone());
     let mut unfit: Vec<(usize, Outcome)> =
         alone.into_iter().map(|number| (number, Outcome::Unjudged)).collect();
-    let mut check = true;
+    let mut wanted = Wanted::Check;
     let binaries = loop {
         let (added, lost) = tree.weave(crate_folder, mutants, &viable)?;
         viable.retain(|number| !lost.contains(number));
         unfit.extend(lost.into_iter().map(|number| (number, Outcome::Unjudged)));
-        match build::build(&tree.folder, &folder.join("build"), package, &added, check)? {
-            Build::Tests(_) if check => check = false,
-            Build::Tests(binaries) => break binaries,
+        match build::build(&tree.folder, &folder.join("build"), package, &added, wanted)? {
+            Build::Binaries(_) if wanted == Wanted::Check => wanted = Wanted::Tests,
+            Build::Binaries(binaries) => break binaries,
             Build::Unviable(unviable) => {
                 viable.retain(|number| !unviable.contains(number));
                 unfit.extend(unviable.into_iter().map(|number| (number, Outcome::Unviable)));

@@ -63,6 +63,7 @@ const LADDER: &[Rung<'_>] = &[
     rung(5, "npukit"),
     rung(6, "npukit-fuzzing"),
     rung(6, "npukit-board-sim"),
+    rung(6, "npukit-judge"),
     only(6, "npukit-cli", &["npukit"]),
     only(6, "npukit-python", &["npukit"]),
     only(6, "xtask", &[]),

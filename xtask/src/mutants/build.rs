@@ -43,30 +43,48 @@ struct Expansion {
     span: DiagnosticSpan,
 }
 
+/// What is built of a package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Nothing: its library is only checked.
+    Check,
+    /// Its test binaries.
+    Tests,
+    /// Its command.
+    Command,
+}
+
+impl Wanted {
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Check => &["check", "--quiet"],
+            Self::Tests => &["test", "--no-run", "--quiet"],
+            Self::Command => &["build", "--quiet", "--keep-going"],
+        }
+    }
+}
+
 /// What a build came to.
 pub enum Build {
-    /// The test binaries.
-    Tests(Vec<PathBuf>),
+    /// The binaries.
+    Binaries(Vec<PathBuf>),
     /// Mutants that do not compile, by number.
     Unviable(BTreeSet<usize>),
 }
 
-/// Builds the tests of `package`, or only checks its library with `check`.
-pub fn build(tree: &Path, target: &Path, package: &str, added: &Added, check: bool) -> Result<Build, Error> {
+/// Builds what is wanted of `package`.
+pub fn build(
+    tree: &Path,
+    target: &Path,
+    package: &str,
+    added: &Added,
+    wanted: Wanted,
+) -> Result<Build, Error> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(tree).env("CARGO_TARGET_DIR", target).env("RUSTC_BOOTSTRAP", "1");
-    command.arg(if check { "check" } else { "test" }).args([
-        "--profile",
-        "mutants",
-        "--message-format",
-        "json",
-    ]);
-    command.args(["--package", package]).args(if check {
-        &["--quiet"][..]
-    } else {
-        &["--no-run", "--quiet"]
-    });
-    let name = format!("cargo {} --package {package}", if check { "check" } else { "test" });
+    command.args(wanted.arguments()).args(["--profile", "mutants", "--message-format", "json"]);
+    command.args(["--package", package]);
+    let name = format!("cargo {} --package {package}", wanted.arguments()[0]);
     let output = command
         .stderr(std::process::Stdio::inherit())
         .output()
@@ -74,7 +92,7 @@ pub fn build(tree: &Path, target: &Path, package: &str, added: &Added, check: bo
     let text = String::from_utf8_lossy(&output.stdout);
     let lines: Vec<Line> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     if output.status.success() {
-        return Ok(Build::Tests(lines.into_iter().filter_map(|line| line.executable).collect()));
+        return Ok(Build::Binaries(lines.into_iter().filter_map(|line| line.executable).collect()));
     }
     let errors: Vec<Diagnostic> = lines
         .into_iter()

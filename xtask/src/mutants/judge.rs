@@ -158,7 +158,7 @@ fn test_command(binary: &Path, folder: &Path, names: &[impl AsRef<str>]) -> Comm
 }
 
 /// Whether a command succeeds; none when it is stopped after `limit`. Errors: it does not start.
-fn ended(command: &mut Command, limit: Duration) -> Result<Option<bool>, Error> {
+pub(super) fn ended(command: &mut Command, limit: Duration) -> Result<Option<bool>, Error> {
     let mut child =
         command.spawn().map_err(|source| Error::Start { command: format!("{command:?}"), source })?;
     let start = Instant::now();
@@ -178,7 +178,7 @@ fn ended(command: &mut Command, limit: Duration) -> Result<Option<bool>, Error> 
 }
 
 /// Does `work` for each number, on all processors; the results in any order.
-fn at_once<T: Send>(numbers: Vec<usize>, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub(super) fn at_once<T: Send>(numbers: Vec<usize>, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let one_after_the_other = || {

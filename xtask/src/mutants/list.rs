@@ -35,6 +35,8 @@ pub enum Genre {
     MatchArm,
     MatchArmGuard,
     StructField,
+    /// Any expression, for another one: no tool lists these, [`super::defects`] does.
+    Expression,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -51,6 +53,21 @@ struct Place {
 }
 
 impl Mutant {
+    /// An expression of `source`, in bytes, for another one.
+    pub fn expression(
+        (name, package, file): (String, String, String),
+        (source, at): (&str, std::ops::Range<usize>),
+        replacement: String,
+    ) -> Self {
+        let place = |at: usize| {
+            let line = source[..at].rfind('\n').map_or(0, |end| end + 1);
+            let column = source[line..at].chars().count() + 1;
+            Place { line: source[..at].matches('\n').count() + 1, column }
+        };
+        let span = Span { start: place(at.start), end: place(at.end) };
+        Self { name, package, file, genre: Genre::Expression, replacement, function: None, span }
+    }
+
     /// Whether it cannot stand behind a switch: a function that returns `impl Trait` returns one type only.
     pub fn is_alone(&self) -> bool {
         let opaque = |function: &Function| function.return_type.contains("impl ");

@@ -3,7 +3,7 @@
 //! `a + b` becomes `(if on(7) { (a) - (b) } else { a + b })`: the type checker sees every mutant, and at
 //! run time at most one is on. Which places can change is what `cargo mutants --list` says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use syn::spanned::Spanned;
@@ -38,7 +38,11 @@ pub fn weave(source: &str, mutants: &[(usize, &Mutant)]) -> syn::Result<Woven> {
         match places.edit(&at, mutant).filter(|_| !places.is_constant(&at)) {
             Some(kind) => {
                 let range = kind.range();
-                let rank = !matches!(kind, Kind::Arm { .. }) as usize;
+                let rank = match kind {
+                    Kind::Arm { .. } => 0,
+                    Kind::Expression(_) => 2,
+                    _ => 1,
+                };
                 let key = (range.start, !range.is_empty() as usize, usize::MAX - range.end, rank);
                 let edit = edits.entry(key).or_insert_with(|| Edit { kind, mutants: Vec::new() });
                 edit.mutants.push((number, mutant.genre, mutant.replacement.clone(), at));
@@ -52,7 +56,8 @@ pub fn weave(source: &str, mutants: &[(usize, &Mutant)]) -> syn::Result<Woven> {
     Ok(Woven { text: writer.text, added: writer.added, lost })
 }
 
-/// The order in which edits nest: by start, insertions first, the longer first, arms before guards.
+/// The order in which edits nest: by start, insertions first, the longer first, arms before guards, whole
+/// expressions last.
 type Key = (usize, usize, usize, usize);
 
 struct Edit {
@@ -78,6 +83,7 @@ enum Kind {
         guard: Range<usize>,
     },
     Struct(Range<usize>),
+    Expression(Range<usize>),
 }
 
 impl Kind {
@@ -87,7 +93,7 @@ impl Kind {
             Self::Binary { left, right, .. } => left.start..right.end,
             Self::Unary { whole, .. } => whole.clone(),
             Self::Arm { guard } => guard.clone(),
-            Self::Struct(range) => range.clone(),
+            Self::Struct(range) | Self::Expression(range) => range.clone(),
         }
     }
 }
@@ -101,6 +107,8 @@ struct Places {
     arms: BTreeMap<usize, Kind>,
     guards: BTreeMap<usize, Kind>,
     structs: BTreeMap<usize, Kind>,
+    /// Start and end of each expression.
+    expressions: BTreeSet<(usize, usize)>,
     /// What the compiler evaluates: no switch works there.
     constants: Vec<Range<usize>>,
 }
@@ -118,6 +126,10 @@ impl Places {
             Genre::MatchArm => self.arms.get(&at.start).cloned(),
             Genre::MatchArmGuard => self.guards.get(&at.start).cloned(),
             Genre::StructField => self.structs.get(&at.start).cloned(),
+            Genre::Expression => {
+                let is_one = self.expressions.contains(&(at.start, at.end));
+                is_one.then(|| Kind::Expression(at.clone()))
+            }
         }
     }
 }
@@ -162,6 +174,12 @@ impl<'ast> Visit<'ast> for Places {
     fn visit_block(&mut self, block: &'ast syn::Block) {
         self.bodies.push(block.span().byte_range());
         visit::visit_block(self, block);
+    }
+
+    fn visit_expr(&mut self, expression: &'ast syn::Expr) {
+        let range = expression.span().byte_range();
+        self.expressions.insert((range.start, range.end));
+        visit::visit_expr(self, expression);
     }
 
     fn visit_expr_binary(&mut self, binary: &'ast syn::ExprBinary) {
@@ -265,6 +283,14 @@ impl Writer<'_> {
                     self.branch(*number, operand);
                 }
                 self.otherwise(edit.kind.range(), inner);
+                self.text.push(')');
+            }
+            Kind::Expression(whole) => {
+                self.text.push('(');
+                for (number, _, replacement, _) in &edit.mutants {
+                    self.branch(*number, replacement);
+                }
+                self.otherwise(whole.clone(), inner);
                 self.text.push(')');
             }
             Kind::Arm { guard } => self.write_guard(edit, guard, inner),
@@ -394,6 +420,20 @@ mod tests {
             text("fn f() { S { b: 1, ..s } }", &changes),
             "fn f() { (if on(0) { S {  ..s } } else { S { b: 1, ..s } }) }"
         );
+    }
+
+    #[test]
+    fn expressions_stand_for_others_beside_their_operators() {
+        let changes = [(Genre::BinaryOperator, "+", "-"), (Genre::Expression, "a + b", "b")];
+        assert_eq!(
+            text("fn f() { a + b; g(1); }", &changes),
+            "fn f() { (if on(0) { (a) - (b) } else { (if on(1) { b } else { a + b }) }); g(1); }"
+        );
+        let call = [(Genre::Expression, "g(1)", "()")];
+        assert_eq!(text("fn f() { g(1); }", &call), "fn f() { (if on(0) { () } else { g(1) }); }");
+        // `b + c` is none of `a + b + c`.
+        let part = [(Genre::Expression, "b + c", "0")];
+        assert_eq!(woven("fn f() { a + b + c }", &part).1, vec![0]);
     }
 
     #[test]

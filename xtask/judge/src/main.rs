@@ -1,0 +1,101 @@
+//! What `cargo xtask mutants --proof` runs: compiles small networks, and proves what came of it.
+//!
+//! | command | does |
+//! |---|---|
+//! | `judge list` | names the [`subjects`], a line each |
+//! | `judge compile FOLDER SUBJECT...` | writes each one's program to a folder below `FOLDER`, or the file `refused` there |
+//! | `judge prove FOLDER TRUE-FOLDER SUBJECT...` | reads these programs, proves them beside their models and runs them: a line each |
+//!
+//! A mutant is to be active in the first of these only: proofs, machines and networks are the true ones.
+
+#![allow(clippy::print_stdout, reason = "its answers are lines")]
+
+mod network;
+mod networks;
+mod prove;
+mod subjects;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use npukit::Context;
+use subjects::Subject;
+
+/// Why the judge cannot judge.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error("judge list | judge compile FOLDER SUBJECT... | judge prove FOLDER TRUE-FOLDER SUBJECT...")]
+    Usage,
+    #[error("no subject is called `{0}`")]
+    Unknown(String),
+    #[error("{path}: {source}", path = path.display())]
+    File { path: PathBuf, source: std::io::Error },
+    #[error("{subject}: {told}")]
+    True { subject: String, told: String },
+    #[error(
+        "{subject}: the true program is {error} from float, of {largest}: too far to tell a defect from rounding"
+    )]
+    Far { subject: String, error: f64, largest: f64 },
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match judge(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn judge(arguments: &[String]) -> Result<(), Error> {
+    match arguments {
+        [command] if command == "list" => {
+            subjects::subjects().iter().for_each(|subject| println!("{}", subject.name));
+            Ok(())
+        }
+        [command, folder, names @ ..] if command == "compile" => {
+            let at = |subject: &Subject| Path::new(folder).join(subject.name);
+            named(names)?.iter().try_for_each(|subject| compile(subject, &at(subject)))
+        }
+        [command, folder, truth, names @ ..] if command == "prove" => {
+            for subject in named(names)? {
+                let [made, truth] = [folder, truth].map(|folder| Path::new(folder).join(subject.name));
+                println!("{} {}", subject.name, prove::prove(&subject, &made, &truth)?);
+            }
+            Ok(())
+        }
+        _ => Err(Error::Usage),
+    }
+}
+
+fn named(names: &[String]) -> Result<Vec<Subject>, Error> {
+    let all = subjects::subjects();
+    let find = |name: &String| all.iter().find(|subject| subject.name == name).cloned();
+    names.iter().map(|name| find(name).ok_or_else(|| Error::Unknown(name.clone()))).collect()
+}
+
+/// Writes the program of a subject to `folder`, which is there when all of it is; one that is refused leaves a file that
+/// says so.
+fn compile(subject: &Subject, folder: &Path) -> Result<(), Error> {
+    let compiled = catch_unwind(AssertUnwindSafe(|| {
+        let files = subject.files();
+        subject.source().program(Context::new(&files))?.files()
+    }));
+    let files: Vec<(String, Vec<u8>)> = match compiled {
+        Ok(Ok(files)) => files.into_iter().map(|file| (file.name, file.bytes)).collect(),
+        Ok(Err(error)) => vec![("refused".to_owned(), error.to_string().into_bytes())],
+        Err(_) => vec![("refused".to_owned(), b"it panics".to_vec())],
+    };
+    let part = folder.with_extension("part");
+    files.iter().try_for_each(|(name, bytes)| write(&part.join(name), bytes))?;
+    std::fs::rename(&part, folder).map_err(|source| Error::File { path: folder.to_owned(), source })
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let failed = |source| Error::File { path: path.to_owned(), source };
+    path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
+    std::fs::write(path, bytes).map_err(failed)
+}

@@ -1,0 +1,160 @@
+//! [`prove`]: a program that a defect may have changed, against its model and against the true program.
+
+use std::fmt;
+use std::path::Path;
+
+use npukit::verbs::verify::{Request, verify};
+use npukit::{Context, Error as NpuError, Program, RunOptions, Source, Tensor, Unset, is_artifact};
+use npukit_graph::{Graph, evaluate};
+use npukit_numeric::SplitMix64;
+
+use crate::Error;
+use crate::subjects::{Files, MODEL, Subject};
+
+/// What became of a program.
+pub enum Found {
+    /// It is not proved: what differs, or why it was not compared.
+    Caught(String),
+    /// It is proved, and gives the same results.
+    Same,
+    /// It is proved, and its results are another rounding of the same numbers: errors of both programs.
+    Rounds([f64; 2]),
+    /// It is proved, and its results are others.
+    Missed(String),
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Caught(told) => write!(f, "caught {}", told.replace('\n', " ")),
+            Self::Same => write!(f, "same"),
+            Self::Rounds([now, before]) => write!(f, "rounds {now:.2e} for {before:.2e}"),
+            Self::Missed(told) => write!(f, "missed {}", told.replace('\n', " ")),
+        }
+    }
+}
+
+/// Judges the program in the folder `made` beside the true one in `truth`.
+///
+/// # Errors
+///
+/// Files that cannot be read, and a true program that does not run.
+pub fn prove(subject: &Subject, made: &Path, truth: &Path) -> Result<Found, Error> {
+    let model = subject.files();
+    let (files, manifest) = read(&model, made)?;
+    let request = Request {
+        source: Source { path: MODEL.to_owned(), options: subject.source().options, ..Source::default() },
+        artifact: Some(manifest.clone()),
+        ..Request::default()
+    };
+    match verify(&request, Context::new(&files)) {
+        Ok(report) if report.proved => {}
+        Ok(report) => {
+            let first = report.counterexample.map(|found| found.output.tensor);
+            return Ok(Found::Caught(first.unwrap_or_else(|| "not covered".to_owned()))); // Default: nothing differs.
+        }
+        Err(error) => return Ok(Found::Caught(error.to_string())),
+    }
+    let (true_files, true_manifest) = read(&model, truth)?;
+    let failed = |error: NpuError| Error::True { subject: subject.name.to_owned(), told: error.to_string() };
+    let graph = Source::model(MODEL, "").graph(Context::new(&model)).map_err(failed)?;
+    let expected = Source::artifact(&true_manifest).program(Context::new(&true_files)).map_err(failed)?;
+    let found = Source::artifact(&manifest).program(Context::new(&files)).map_err(failed)?;
+    compared(subject.name, &graph, [&found, &expected])
+}
+
+/// The files in a folder beside those of the model, and which is the manifest.
+fn read(model: &Files, folder: &Path) -> Result<(Files, String), Error> {
+    let failed = |source| Error::File { path: folder.to_owned(), source };
+    let mut files = model.clone();
+    let mut manifest = String::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if is_artifact(&name) {
+            manifest.clone_from(&name);
+        }
+        files.insert(name, std::fs::read(entry.path()).map_err(failed)?);
+    }
+    Ok((files, manifest))
+}
+
+/// Samples, and how large their numbers are.
+const SAMPLES: [(u64, f32); 3] = [(1, 1.0), (2, 0.25), (3, 1.0)];
+/// How many times further from float than the true program a program may be that is said to round otherwise, and by
+/// which share of the largest output it may be in any case.
+const FURTHER: f64 = 4.0;
+const SHARE: f64 = 1e-6;
+/// The share of the largest output by which the true program may be off: where it is further from float, a defect is
+/// not told from rounding.
+const NEAR: f64 = 0.05;
+
+/// What the results of two programs say, of which the second is the true one.
+fn compared(subject: &str, graph: &Graph, [found, expected]: [&Program; 2]) -> Result<Found, Error> {
+    let failed = |error: NpuError| Error::True { subject: subject.to_owned(), told: error.to_string() };
+    let (mut is_same, mut errors, mut largest) = (true, [0.0; 2], 0.0);
+    for (number, &(seed, size)) in SAMPLES.iter().enumerate() {
+        let (inputs, tensors) = sample(graph, seed, size);
+        let unset = if number == 0 { Unset::Zero } else { Unset::Garbage(seed) };
+        let options = RunOptions { unset, ..RunOptions::default() };
+        let truth = numbers(graph, expected, &inputs, &options).map_err(failed)?;
+        let results = match numbers(graph, found, &inputs, &options) {
+            Ok(results) => results,
+            Err(error) => return Ok(Found::Missed(format!("it is proved and does not run: {error}"))),
+        };
+        let float = evaluate(graph, &tensors).map_err(|error| failed(error.into()))?;
+        let float: Vec<f64> = float.iter().flat_map(Tensor::reals).collect();
+        is_same &= results == truth;
+        largest = float.iter().fold(largest, |largest: f64, number| largest.max(number.abs()));
+        for (error, numbers) in errors.iter_mut().zip([&results, &truth]) {
+            *error = f64::max(*error, distance(numbers, &float));
+        }
+    }
+    let [now, before] = errors;
+    if before > NEAR * largest {
+        return Err(Error::Far { subject: subject.to_owned(), error: before, largest });
+    }
+    if is_same {
+        Ok(Found::Same)
+    } else if now <= FURTHER * before.max(SHARE * largest) {
+        Ok(Found::Rounds(errors))
+    } else {
+        Ok(Found::Missed(format!("{now:.2e} from float, the true program {before:.2e}")))
+    }
+}
+
+/// The largest difference; infinite where there is none.
+fn distance(numbers: &[f64], float: &[f64]) -> f64 {
+    if numbers.len() != float.len() {
+        return f64::INFINITY;
+    }
+    let off = |(a, b): (&f64, &f64)| if (a - b).is_nan() { f64::INFINITY } else { (a - b).abs() };
+    numbers.iter().zip(float).map(off).fold(0.0, f64::max)
+}
+
+/// The outputs in the order of the graph, whatever that of the program is; nothing for one that the program does not have.
+fn numbers(
+    graph: &Graph,
+    program: &Program,
+    inputs: &[(String, Tensor)],
+    options: &RunOptions,
+) -> Result<Vec<f64>, NpuError> {
+    let result = program.run_with(inputs, options)?;
+    let named = |name: &str| result.outputs.iter().find(|output| output.name == name);
+    let outputs = graph.outputs.iter().filter_map(|&id| named(&graph.value(id).name));
+    Ok(outputs.flat_map(|output| output.values.reals()).collect())
+}
+
+/// Numbers up to `size` for each input, with the inputs' names and without.
+fn sample(graph: &Graph, seed: u64, size: f32) -> (Vec<(String, Tensor)>, Vec<Tensor>) {
+    let mut random = SplitMix64::new(seed);
+    let mut number = || ((random.bits() >> 40) as f32 / (1u64 << 23) as f32 - 1.0) * size;
+    let inputs = graph.inputs.iter().filter_map(|&id| {
+        let shape = graph.shape(id).to_vec();
+        let numbers = (0..shape.iter().product()).map(|_| number()).collect();
+        Some((graph.value(id).name.clone(), Tensor::from_f32(shape, numbers).ok()?))
+    });
+    let inputs: Vec<(String, Tensor)> = inputs.collect();
+    let tensors = inputs.iter().map(|(_, tensor)| tensor.clone()).collect();
+    (inputs, tensors)
+}

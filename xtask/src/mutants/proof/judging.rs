@@ -1,0 +1,237 @@
+//! [`Judge`]: runs the judge with a mutant on and without, and says what became of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::ByTarget;
+use super::table::{Found, Outcome};
+use crate::Error;
+use crate::mutants::judge::{at_once, ended};
+
+/// The judge, and what it makes of the subjects without a mutant.
+pub struct Judge {
+    command: PathBuf,
+    folder: PathBuf,
+    subjects: Vec<Subject>,
+}
+
+/// A subject, which mutants it comes past, and how long its true program takes to be made and proved.
+struct Subject {
+    name: String,
+    reached: BTreeSet<usize>,
+    time: Duration,
+}
+
+/// What a time limit adds to five times the time that the true program takes.
+const SPARE: Duration = Duration::from_secs(20);
+
+impl Judge {
+    /// Compiles and proves all subjects without a mutant.
+    ///
+    /// # Errors
+    ///
+    /// A subject that is refused, or not proved.
+    pub fn new(command: PathBuf, folder: PathBuf) -> Result<Self, Error> {
+        removed(&folder)?;
+        let mut judge = Self { command, folder, subjects: Vec::new() };
+        let names = judge.names()?;
+        let found = at_once((0..names.len()).collect(), |number| judge.subject(&names[number]));
+        judge.subjects = found.into_iter().collect::<Result<_, _>>()?;
+        judge.subjects.sort_by(|one, other| one.name.cmp(&other.name));
+        let names: Vec<String> =
+            judge.subjects.iter().map(|subject| format!("{} {:.1?}", subject.name, subject.time)).collect();
+        eprintln!("subjects: {}", names.join(", "));
+        Ok(judge)
+    }
+
+    fn names(&self) -> Result<Vec<String>, Error> {
+        let command = self.command.display().to_string();
+        let output = Command::new(&self.command)
+            .arg("list")
+            .output()
+            .map_err(|source| Error::Start { command, source })?;
+        Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+    }
+
+    fn truth(&self) -> PathBuf {
+        self.folder.join("true")
+    }
+
+    /// A subject without a mutant.
+    fn subject(&self, name: &str) -> Result<Subject, Error> {
+        let (truth, record) = (self.truth(), self.folder.join(format!("{name}.reached")));
+        let start = Instant::now();
+        let limit = Duration::from_secs(600);
+        let mut compile = self.run(&["compile", path(&truth)], &[name]);
+        ended(compile.env("NPUKIT_MUTANTS_REACHED", &record), limit)?;
+        let refused = std::fs::read_to_string(truth.join(name).join("refused"));
+        let unfit = |told: &str| Error::Subject { name: name.to_owned(), told: told.to_owned() };
+        if let Ok(told) = refused {
+            return Err(unfit(&told));
+        }
+        let answers = self.answers(&truth, &[name], limit)?;
+        match answers.get(name) {
+            Some(answer) if answer == "same" => {}
+            answer => return Err(unfit(answer.map_or("the judge fails", String::as_str))),
+        }
+        let reached = std::fs::read_to_string(&record).map_err(|source| read(&record, source))?;
+        let reached = reached.lines().filter_map(|line| line.parse().ok()).collect();
+        Ok(Subject { name: name.to_owned(), reached, time: start.elapsed() })
+    }
+
+    /// Judges mutants, on all processors.
+    pub fn judge(&self, numbers: &[usize]) -> Result<Vec<(usize, ByTarget)>, Error> {
+        at_once(numbers.to_vec(), |number| Ok((number, self.outcomes(number)?))).into_iter().collect()
+    }
+
+    /// What becomes of a mutant, by target.
+    fn outcomes(&self, number: usize) -> Result<ByTarget, Error> {
+        let is_reached = |subject: &&Subject| subject.reached.contains(&number);
+        let subjects: Vec<&Subject> = self.subjects.iter().filter(is_reached).collect();
+        let folder = self.folder.join(number.to_string());
+        removed(&folder)?;
+        let names: Vec<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
+        let limit = subjects.iter().map(|subject| subject.time).sum::<Duration>() * 5 + SPARE;
+        let mut found = self.compiled(number, &folder, &names, limit)?;
+        let changed: Vec<&str> = names.into_iter().filter(|name| !found.contains_key(*name)).collect();
+        if !changed.is_empty() {
+            let mut answers = self.answers(&folder, &changed, limit)?;
+            for name in changed {
+                let answer = answers.remove(name);
+                // Default: no answer comes of a proof that does not end, or ends in a panic.
+                let answer = answer.unwrap_or_else(|| "caught the proof does not end".to_owned());
+                found.insert(name.to_owned(), outcome(&answer));
+            }
+        }
+        removed(&folder)?;
+        Ok(self.by_target(found))
+    }
+
+    /// Compiles subjects with a mutant; gives those that need no proof: refused ones, and those that are as they were.
+    fn compiled(
+        &self,
+        number: usize,
+        folder: &Path,
+        names: &[&str],
+        limit: Duration,
+    ) -> Result<BTreeMap<String, Found>, Error> {
+        let mut found = BTreeMap::new();
+        if names.is_empty() {
+            return Ok(found);
+        }
+        let mut compile = self.run(&["compile", path(folder)], names);
+        let has_ended = ended(compile.env("NPUKIT_MUTANT", number.to_string()), limit)?;
+        for name in names {
+            let (made, truth) = (folder.join(name), self.truth().join(name));
+            let refused = std::fs::read_to_string(made.join("refused")).ok();
+            let stopped = if has_ended.is_none() { "it does not end" } else { "its process ends" };
+            let told = refused.or_else(|| (!made.is_dir()).then(|| stopped.to_owned()));
+            if let Some(told) = told {
+                found.insert((*name).to_owned(), Found { outcome: Outcome::Refused, told });
+            } else if contents(&made)? == contents(&truth)? {
+                found.insert((*name).to_owned(), Found { outcome: Outcome::NotReached, told: String::new() });
+            }
+        }
+        Ok(found)
+    }
+
+    /// What the judge says of programs in a folder, by subject; nothing of those before which it ends.
+    fn answers(
+        &self,
+        folder: &Path,
+        names: &[&str],
+        limit: Duration,
+    ) -> Result<BTreeMap<String, String>, Error> {
+        let place = self.folder.join(format!("{}.answers", told_of(folder, names)));
+        let file = std::fs::File::create(&place).map_err(|source| written(&place, source))?;
+        let truth = self.truth();
+        let mut prove = self.run(&["prove", path(folder), path(&truth)], names);
+        ended(prove.stdout(file), limit)?;
+        let text = std::fs::read_to_string(&place).map_err(|source| read(&place, source))?;
+        let _ = std::fs::remove_file(&place);
+        let answer = |line: &str| line.split_once(' ').map(|(name, told)| (name.to_owned(), told.to_owned()));
+        let mut answers: BTreeMap<String, String> = text.lines().filter_map(answer).collect();
+        match answers.remove("error:") {
+            Some(told) => Err(Error::Subject { name: names.join(", "), told }),
+            None => Ok(answers),
+        }
+    }
+
+    fn run(&self, arguments: &[&str], names: &[&str]) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -v 6000000; exec \"$0\" \"$@\""]).arg(&self.command);
+        command.args(arguments).args(names).env("RAYON_NUM_THREADS", "1");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// For each target that has subjects the outcome that counts most.
+    fn by_target(&self, mut found: BTreeMap<String, Found>) -> ByTarget {
+        let mut outcomes = ByTarget::new();
+        for Subject { name, .. } in &self.subjects {
+            let target = name.split('-').next().unwrap_or_default(); // Default: a split has a first part.
+            // Default: a subject that does not come past the mutant is as it was.
+            let own =
+                found.remove(name).unwrap_or(Found { outcome: Outcome::NotReached, told: String::new() });
+            let told = if own.told.is_empty() { String::new() } else { format!("{name}: {}", own.told) };
+            let own = Found { told, ..own };
+            let worst = match outcomes.remove(target) {
+                Some(before) => own.worse(before),
+                None => own,
+            };
+            outcomes.insert(target.to_owned(), worst);
+        }
+        outcomes
+    }
+}
+
+/// What a line of the judge says.
+fn outcome(answer: &str) -> Found {
+    let (word, told) = answer.split_once(' ').unwrap_or((answer, "")); // Default: a word alone.
+    let outcome = match word {
+        "same" => Outcome::Harmless,
+        "rounds" => Outcome::Rounds,
+        "caught" => Outcome::Caught,
+        _ => Outcome::Missed,
+    };
+    Found { outcome, told: told.to_owned() }
+}
+
+/// A name for what is said of programs in a folder.
+fn told_of(folder: &Path, names: &[&str]) -> String {
+    let folder = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    let first = names.first().copied();
+    [folder, first.map(str::to_owned)].into_iter().flatten().collect::<Vec<_>>().join("-")
+}
+
+/// The files of a folder.
+fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Error> {
+    let failed = |source| read(folder, source);
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
+    let file = |entry: std::io::Result<std::fs::DirEntry>| {
+        let entry = entry.map_err(failed)?;
+        Ok((entry.file_name().into(), std::fs::read(entry.path()).map_err(failed)?))
+    };
+    entries.map(file).collect()
+}
+
+fn removed(folder: &Path) -> Result<(), Error> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(written(folder, error)),
+        _ => std::fs::create_dir_all(folder).map_err(|source| written(folder, source)),
+    }
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap_or_default() // Default: a folder whose name is no text is not found, which is told.
+}
+
+fn read(path: &Path, source: std::io::Error) -> Error {
+    Error::Read { path: path.display().to_string(), source }
+}
+
+fn written(path: &Path, source: std::io::Error) -> Error {
+    Error::Write { path: path.display().to_string(), source }
+}
