@@ -31,8 +31,7 @@ impl Affine {
     }
 
     /// Any number: nothing is known.
-    pub const ANY: Self =
-        Self { center: 0.0, terms: Vec::new(), radius: f64::INFINITY, limits: Limits::ANY };
+    pub const ANY: Self = Self { center: 0.0, terms: Vec::new(), radius: f64::INFINITY, limits: Limits::ANY };
 
     /// The same, give or take `radius` more.
     #[must_use]
@@ -98,7 +97,8 @@ impl Affine {
     /// What its terms say, too.
     fn limited(mut self) -> Self {
         let spread = self.spread() * (1.0 + (self.terms.len() + 1) as f64 * f64::EPSILON);
-        let terms = Limits { low: self.center, high: self.center }.plus(Limits { low: -spread, high: spread });
+        let terms =
+            Limits { low: self.center, high: self.center }.plus(Limits { low: -spread, high: spread });
         self.limits = self.limits.and(terms);
         self
     }
@@ -136,12 +136,8 @@ impl Limits {
 
     /// The limits of a product.
     fn times(self, other: Self) -> Self {
-        let ends = [
-            self.low * other.low,
-            self.low * other.high,
-            self.high * other.low,
-            self.high * other.high,
-        ];
+        let ends =
+            [self.low * other.low, self.low * other.high, self.high * other.low, self.high * other.high];
         // 0 times what may be anything.
         if ends.iter().any(|end| end.is_nan()) {
             return Self::ANY;
@@ -172,7 +168,11 @@ impl Symbols {
     pub fn between(&mut self, low: f64, high: f64) -> Affine {
         let (center, radius) = (low.midpoint(high), (high - low) / 2.0);
         let slack = (low.abs() + high.abs()) * f64::EPSILON;
-        if low == high { Affine::constant(low) } else { self.around(center, radius).widened(slack).within(low, high) }
+        if low == high {
+            Affine::constant(low)
+        } else {
+            self.around(center, radius).widened(slack).within(low, high)
+        }
     }
 
     /// A number at most `radius` from `center`, with a symbol of its own.

@@ -72,6 +72,16 @@ impl Bounded {
         Self::known(Affine::constant(exact), machine)
     }
 
+    /// A constant that the model has between `low` and `high`, and what the machine has for it.
+    pub fn constant_between(low: f64, high: f64, machine: f64) -> Self {
+        if low == high {
+            return Self::constant(low, machine);
+        }
+        let middle = low.midpoint(high);
+        let radius = (high - middle).max(middle - low).next_up();
+        Self::known(Affine::constant(middle).widened(radius).within(low, high), machine)
+    }
+
     /// Nothing is known of the number of exact arithmetic.
     pub fn any() -> Self {
         Self::new(Affine::ANY, Affine::ANY, f64::NEG_INFINITY..=f64::INFINITY)
@@ -117,7 +127,6 @@ impl Bounded {
             }
         }
     }
-
 }
 
 impl Bounds {
@@ -195,6 +204,16 @@ impl Bounds {
         (exact, error)
     }
 
+    /// A number times a power of two, of whatever format: nothing is rounded.
+    pub fn scaled(&mut self, number: &Bounded, factor: f64) -> Bounded {
+        if number.is_zero() || factor == 1.0 {
+            return number.clone();
+        }
+        let Pair { exact, error, machine } = number.pair();
+        let [exact, error] = [exact, error].map(|form| self.symbols.sum([(factor, form)]));
+        Bounded::new(exact, error, times(&(factor..=factor), machine))
+    }
+
     /// `left + right`.
     pub fn add(&mut self, place: usize, left: &Bounded, right: &Bounded) -> Bounded {
         match (left.is_zero(), right.is_zero()) {
@@ -210,13 +229,7 @@ impl Bounds {
     }
 
     /// A number of the grid's steps that the machine has in `machine`, too.
-    fn settled(
-        &mut self,
-        grid: Grid,
-        exact: Affine,
-        error: Affine,
-        machine: RangeInclusive<f64>,
-    ) -> Bounded {
+    fn settled(&mut self, grid: Grid, exact: Affine, error: Affine, machine: RangeInclusive<f64>) -> Bounded {
         let by_parts = self.machine(&exact, &error);
         let mut machine = common(&by_parts, &machine);
         if self.is_literal() {
@@ -277,7 +290,11 @@ impl Bounds {
         let Beyond { below, above } = Beyond::of(grid, machine);
         let (center, radius) = ((below - above) / 2.0, (below + above) / 2.0);
         let slack = (below + above) * f64::EPSILON;
-        if error.spread() + radius < anew.spread() { error.shifted(center).widened(radius + slack) } else { anew }
+        if error.spread() + radius < anew.spread() {
+            error.shifted(center).widened(radius + slack)
+        } else {
+            anew
+        }
     }
 
     /// Whether `left` is larger than `right` in exact arithmetic and on the machine, whatever the inputs are.

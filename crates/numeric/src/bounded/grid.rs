@@ -95,10 +95,13 @@ impl Beyond {
         self == Self::default()
     }
 
+    /// The same in another unit.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self { below: self.below * factor, above: self.above * factor }
+    }
+
     pub(super) fn of(grid: Grid, range: &RangeInclusive<f64>) -> Self {
-        Self {
-            below: (grid.smallest - range.start()).max(0.0),
-            above: (range.end() - grid.largest).max(0.0),
-        }
+        Self { below: (grid.smallest - range.start()).max(0.0), above: (range.end() - grid.largest).max(0.0) }
     }
 }

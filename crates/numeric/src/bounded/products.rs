@@ -254,8 +254,7 @@ impl Sum {
             count += 1.0;
         }
         // Of what may be anything, the product with 0 is no number.
-        let range =
-            if magnitude.is_finite() { low..=high } else { f64::NEG_INFINITY..=f64::INFINITY };
+        let range = if magnitude.is_finite() { low..=high } else { f64::NEG_INFINITY..=f64::INFINITY };
         Self { range, magnitude, count }
     }
 }

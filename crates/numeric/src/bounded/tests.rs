@@ -153,8 +153,11 @@ fn what_is_computed_of_known_numbers_is_the_machines_own() {
 fn sums_that_are_rounded_once_are_within_their_bounds() {
     for seed in 0..1200 {
         let mut random = SplitMix64::new(seed);
-        let mut bounds =
-            Bounds::new(Grid::new(8, 5), 100, [RoundingModel::Machine, RoundingModel::Any][seed as usize % 2]);
+        let mut bounds = Bounds::new(
+            Grid::new(8, 5),
+            100,
+            [RoundingModel::Machine, RoundingModel::Any][seed as usize % 2],
+        );
         let reach = [0.0, 0.01, 0.3, 5.0][seed as usize / 2 % 4];
         let mut input = || {
             let low = random.between(-4.0, 4.0);
