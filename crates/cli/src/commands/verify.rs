@@ -145,7 +145,7 @@ fn bounds_text(bounds: &BoundsReport) -> String {
     let row = |output: &OutputBounds| {
         let known = [number(output.certified), number(output.observed), slack(output.slack)];
         let any = any.map(|_| number(output.certified_any_rounding));
-        [output.name.clone()].into_iter().chain(known).chain(any).collect()
+        [output.name.clone()].into_iter().chain(known).chain(any).collect::<Vec<_>>()
     };
     text += &table(&columns, bounds.outputs.iter().map(row));
     text.extend(bounds.layers().into_iter().map(|layer| line(&format!("may saturate: {layer}"))));

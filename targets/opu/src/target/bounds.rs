@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use npukit_graph::{Graph, Op};
-use npukit_numeric::{Bounded, Bounds, Grid, RoundingModel};
+use npukit_numeric::{Beyond, Bounded, Bounds, Grid, RoundingModel};
 use npukit_target::{
     BoundedOutput, BoundedProgram, BoundedRun, Excesses, RangeTensor, TargetError, terms_of_bounds,
 };
@@ -85,6 +85,7 @@ impl<'a> OpuBounds<'a> {
         &self,
         inputs: &[(String, RangeTensor)],
         bounds: &mut Bounds,
+        told: &mut Excesses,
     ) -> Result<Vec<Vec<Bounded>>, TargetError> {
         let map = |binding: &Binding| {
             let found = inputs.iter().find(|(name, _)| *name == binding.name).map(|(_, tensor)| tensor);
@@ -96,7 +97,9 @@ impl<'a> OpuBounds<'a> {
             let scale = 2f64.powi(binding.fraction);
             let ranges = binding.order().into_iter().filter_map(|place| tensor.ranges.get(place));
             let elements = ranges.map(|&(low, high)| bounds.input(low * scale, high * scale));
-            Ok(binding.patched(elements.collect()))
+            let map = binding.patched(elements.collect());
+            told.note(None, in_units(bounds, 1.0 / scale));
+            Ok(map)
         };
         self.program.inputs.iter().map(map).collect()
     }
@@ -149,17 +152,14 @@ impl BoundedProgram for OpuBounds<'_> {
         let program = self.program;
         let products = program.layers.iter().map(|layer| layer.macs).sum();
         let mut bounds = Bounds::new(grid(program.config.types.itype), terms_of_bounds(products), rounding);
-        let inputs = self.maps(inputs, &mut bounds)?;
         let mut told = Excesses::default();
-        told.note(None, bounds.take_beyond());
+        let inputs = self.maps(inputs, &mut bounds, &mut told)?;
         let layers = program.layer_of_each();
         let state = State::with_ledger(bounds);
         let constants = RangedConstants(Arc::clone(&self.exact));
         let mut run = AnyRun::new(program, state, constants, &inputs).map_err(TargetError::failed)?;
         let finished = run.finish(|step, bounds: &mut Bounds| {
-            let unit = self.unit(step.index, &layers);
-            let places = bounds.take_beyond().into_iter().map(|(lane, beyond)| (lane, beyond.times(unit)));
-            told.note(Some(step.index), places.collect());
+            told.note(Some(step.index), in_units(bounds, self.unit(step.index, &layers)));
         });
         finished.map_err(TargetError::failed)?;
         let outputs = program.outputs.iter().map(|binding| self.output(binding, &mut run));
@@ -167,6 +167,12 @@ impl BoundedProgram for OpuBounds<'_> {
         let name = |index: usize| program.layers.get(layers[index]).map(|layer| layer.name.clone());
         Ok(BoundedRun { outputs, saturations: told.saturations(name), bounds: run.state.ledger })
     }
+}
+
+/// What left the format since the last call, in units of the model.
+fn in_units(bounds: &mut Bounds, unit: f64) -> Vec<(usize, Beyond)> {
+    let places = bounds.take_beyond().into_iter();
+    places.map(|(lane, beyond)| (lane, beyond.times(unit))).collect()
 }
 
 /// What the model has for the constants in memory.
