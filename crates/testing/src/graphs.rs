@@ -1,7 +1,8 @@
 //! [`small_graphs`]: what the compilers of all targets are asked to lower.
 
 use npukit_graph::op::{
-    AveragePool, Binary, BinaryKind, Conv, ConvTranspose, Gemm, MaxPool, Relu, Reshape, Softmax, Window,
+    AveragePool, Binary, BinaryKind, Conv, ConvTranspose, Gemm, LeakyRelu, MaxPool, Relu, Reshape, Softmax,
+    Window,
 };
 use npukit_graph::{Graph, Op, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -106,7 +107,7 @@ pub fn random_graph(seed: u64) -> Graph {
                 let other = net.node(&format!("{name}/relu"), Relu, &[value]);
                 net.binary(&name, BinaryKind::Add, value, other)
             }
-            3 => net.node(&name, Relu, &[value]),
+            3 => net.node(&name, LeakyRelu { alpha: 0.125 }, &[value]),
             _ => {
                 let (size, filters) = (1 + net.random.below(rows.min(3)), 1 + net.random.below(9));
                 let sums = net.conv(&format!("{name}/conv"), value, [size, size], filters);
