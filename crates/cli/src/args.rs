@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::ArgValueCandidates;
+use npukit::verbs::verify::bounds::Radius;
 use npukit::{MaxError, MemFile, QuantiseMethod};
 
 use crate::candidates::{instructions, lints, networks, stages, target_names, targets, terms};
@@ -648,14 +649,25 @@ pub struct BoundsArgs {
     /// Bounds errors and saturation for all inputs of their ranges, too
     #[arg(long, help_heading = INPUTS)]
     pub bounds: bool,
-    /// Samples that say in which range each number of the inputs is
+    /// Samples that inputs are about
     ///
-    /// As for `npu run`. They are run as well, to be compared with the bounds.
+    /// As for `npu run`. Each has a range of its own, of itself alone where `--radius` does not say more. They are run as
+    /// well, to be compared with the bounds.
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1.., requires = "bounds")]
     pub inputs: Vec<String>,
-    /// Inputs are at most so far from a sample: each sample has a box of its own
-    #[arg(long, value_name = "R", help_heading = INPUTS, requires = "inputs", value_parser = radius)]
-    pub radius: Option<f64>,
+    /// Each number is at most so far from a sample's; `half` is half a step of the machine's numbers
+    ///
+    /// With `half` inputs are those that the machine cannot tell from a sample: it rounds them to the same numbers.
+    #[arg(long, value_name = "R|half", help_heading = INPUTS, requires = "inputs", value_parser = radius)]
+    pub radius: Option<Radius>,
+    /// One range for all samples: each number is anywhere between the least and the largest that it is in them
+    #[arg(long, help_heading = INPUTS, requires = "inputs")]
+    pub hull: bool,
+    /// Bounds errors also for results that are rounded by half a step whichever way, not as the machine does
+    ///
+    /// Then a bound does not depend on luck with the numbers of a sample.
+    #[arg(long, help_heading = INPUTS, requires = "bounds")]
+    pub any_rounding: bool,
     /// The range of all numbers of the inputs, where no samples say it; from -1 to 1 when not given
     #[arg(long, value_name = "LOW,HIGH", help_heading = INPUTS, requires = "bounds", conflicts_with = "inputs", value_parser = range, allow_hyphen_values = true)]
     pub range: Option<(f64, f64)>,
@@ -665,9 +677,12 @@ pub struct BoundsArgs {
 }
 
 /// A distance: no less than 0, and finite.
-fn radius(text: &str) -> Result<f64, String> {
+fn radius(text: &str) -> Result<Radius, String> {
+    if text == "half" {
+        return Ok(Radius::Half);
+    }
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| "a radius is a number, 0 or more".to_owned())
+    number.map(Radius::Of).ok_or_else(|| "a radius is a number, 0 or more, or `half`".to_owned())
 }
 
 /// Two numbers, of which the second is not the smaller.

@@ -6,35 +6,64 @@
 
 use std::ops::RangeInclusive;
 
-/// A number of which only this is known: `center`, plus each coefficient times its symbol, give or take `radius`.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// A number of which only this is known: `center`, plus each coefficient times its symbol, give or take `radius`; and that
+/// it is in `limits`, which may be less.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Affine {
     center: f64,
     /// Symbol and coefficient, each symbol once.
     terms: Vec<(u32, f64)>,
     radius: f64,
+    limits: Limits,
+}
+
+/// 0.
+impl Default for Affine {
+    fn default() -> Self {
+        Self::constant(0.0)
+    }
 }
 
 impl Affine {
     /// Exactly this number.
     pub const fn constant(center: f64) -> Self {
-        Self { center, terms: Vec::new(), radius: 0.0 }
+        Self { center, terms: Vec::new(), radius: 0.0, limits: Limits { low: center, high: center } }
     }
 
     /// Any number: nothing is known.
-    pub const ANY: Self = Self { center: 0.0, terms: Vec::new(), radius: f64::INFINITY };
+    pub const ANY: Self = Self { center: 0.0, terms: Vec::new(), radius: f64::INFINITY, limits: Limits::ANY };
 
     /// The same, give or take `radius` more.
     #[must_use]
     pub fn widened(mut self, radius: f64) -> Self {
         self.radius += radius;
+        self.limits = self.limits.plus(Limits { low: -radius, high: radius });
         self
     }
 
     /// The same, plus a number.
     #[must_use]
     pub fn shifted(mut self, by: f64) -> Self {
-        self.center += by;
+        let (sum, rest) = two_sum(self.center, by);
+        self.radius += rest.abs();
+        self.center = sum;
+        self.limits = self.limits.plus(Limits { low: by, high: by });
+        self
+    }
+
+    /// The same number with the other sign.
+    #[must_use]
+    pub fn negated(mut self) -> Self {
+        self.center = -self.center;
+        self.terms.iter_mut().for_each(|(_, coefficient)| *coefficient = -*coefficient);
+        self.limits = Limits { low: -self.limits.high, high: -self.limits.low };
+        self
+    }
+
+    /// The same number, which is known to be in a range.
+    #[must_use]
+    pub fn within(mut self, low: f64, high: f64) -> Self {
+        self.limits = self.limits.and(Limits { low, high });
         self
     }
 
@@ -43,20 +72,84 @@ impl Affine {
         (self.terms.is_empty() && self.radius == 0.0).then_some(self.center)
     }
 
-    /// How far it may be from its center.
+    /// How far its terms may take it from its center.
     pub fn spread(&self) -> f64 {
         self.terms.iter().map(|(_, coefficient)| coefficient.abs()).sum::<f64>() + self.radius
     }
 
     /// Everything it may be.
-    pub fn range(&self) -> RangeInclusive<f64> {
-        let spread = self.spread();
-        self.center - spread..=self.center + spread
+    pub const fn range(&self) -> RangeInclusive<f64> {
+        self.limits.low..=self.limits.high
+    }
+
+    /// The length of that range.
+    pub fn width(&self) -> f64 {
+        self.limits.high - self.limits.low
     }
 
     /// The largest magnitude it may have.
-    pub fn magnitude(&self) -> f64 {
-        self.center.abs() + self.spread()
+    pub const fn magnitude(&self) -> f64 {
+        self.limits.magnitude()
+    }
+
+    /// What its terms say, too.
+    fn limited(mut self) -> Self {
+        let spread = self.spread() * (1.0 + (self.terms.len() + 1) as f64 * f64::EPSILON);
+        let terms =
+            Limits { low: self.center, high: self.center }.plus(Limits { low: -spread, high: spread });
+        self.limits = self.limits.and(terms);
+        self
+    }
+}
+
+/// A sum as `f64` rounds it, and what that leaves out, exactly. Source: D. E. Knuth, *The Art of Computer Programming*,
+/// volume 2, section 4.2.2, theorem B.
+fn two_sum(left: f64, right: f64) -> (f64, f64) {
+    let sum = left + right;
+    let part = sum - left;
+    (sum, (left - (sum - part)) + (right - part))
+}
+
+/// The least and the largest that a number may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Limits {
+    low: f64,
+    high: f64,
+}
+
+impl Limits {
+    const ANY: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
+
+    /// The limits of a sum. What `f64` may round is in them.
+    fn plus(self, other: Self) -> Self {
+        let add = |a: f64, b: f64, outward: fn(f64) -> f64| {
+            let sum = a + b;
+            if sum - a == b && sum - b == a { sum } else { outward(sum) }
+        };
+        Self { low: add(self.low, other.low, f64::next_down), high: add(self.high, other.high, f64::next_up) }
+    }
+
+    /// What is in both.
+    const fn and(self, other: Self) -> Self {
+        let (low, high) = (self.low.max(other.low), self.high.min(other.high));
+        // Ranges of the same number have something in common, if only what `f64` rounds.
+        if low <= high { Self { low, high } } else { Self { low: high, high: low } }
+    }
+
+    const fn magnitude(self) -> f64 {
+        self.low.abs().max(self.high.abs())
+    }
+
+    /// The limits of a product.
+    fn times(self, other: Self) -> Self {
+        let ends =
+            [self.low * other.low, self.low * other.high, self.high * other.low, self.high * other.high];
+        // 0 times what may be anything.
+        if ends.iter().any(|end| end.is_nan()) {
+            return Self::ANY;
+        }
+        let low = ends.iter().copied().fold(f64::INFINITY, f64::min);
+        Self { low: low.next_down(), high: ends.iter().copied().fold(f64::NEG_INFINITY, f64::max).next_up() }
     }
 }
 
@@ -81,29 +174,42 @@ impl Symbols {
     pub fn between(&mut self, low: f64, high: f64) -> Affine {
         let (center, radius) = (low.midpoint(high), (high - low) / 2.0);
         let slack = (low.abs() + high.abs()) * f64::EPSILON;
-        if radius == 0.0 { Affine::constant(center) } else { self.around(center, radius).widened(slack) }
+        if low == high {
+            Affine::constant(low)
+        } else {
+            self.around(center, radius).widened(slack).within(low, high)
+        }
     }
 
     /// A number at most `radius` from `center`, with a symbol of its own.
     pub fn around(&mut self, center: f64, radius: f64) -> Affine {
         let symbol = self.coefficients.len() as u32;
         self.coefficients.push(0.0);
-        Affine { center, terms: vec![(symbol, radius)], radius: 0.0 }
+        let limits = Limits { low: center, high: center }.plus(Limits { low: -radius, high: radius });
+        Affine { center, terms: vec![(symbol, radius)], radius: 0.0, limits }
     }
 
     /// The sum of forms, each times a factor. What `f64` may have rounded is in its radius.
     pub fn sum<'a>(&mut self, forms: impl IntoIterator<Item = (f64, &'a Affine)>) -> Affine {
         let mut sum = Affine::default();
-        let (mut magnitude, mut operations) = (0.0, 0_u32);
+        let (mut magnitude, mut operations, mut lost) = (0.0, 0_u32, 0.0);
+        let (mut limits, mut furthest) = (Limits { low: 0.0, high: 0.0 }, 0.0);
         for (factor, form) in forms {
             if factor == 0.0 {
                 continue;
             }
             let center = factor * form.center;
-            sum.center += center;
+            let (whole, rest) = two_sum(sum.center, center);
+            sum.center = whole;
+            // Of the product at most half a last place. Forms of one number stay as narrow as they can be: the next layers
+            // multiply what is lost here.
+            lost += rest.abs() + center.abs() * (f64::EPSILON / 2.0);
             sum.radius += factor.abs() * form.radius;
-            magnitude += center.abs();
             operations += 1;
+            let [one, other] = [factor * form.limits.low, factor * form.limits.high];
+            limits.low += one.min(other);
+            limits.high += one.max(other);
+            furthest += one.abs().max(other.abs());
             for &(symbol, coefficient) in &form.terms {
                 let place = &mut self.coefficients[symbol as usize];
                 if *place == 0.0 {
@@ -115,9 +221,11 @@ impl Symbols {
             }
         }
         self.collect(&mut sum.terms);
-        let rounded = (magnitude + sum.radius) * f64::from(operations + 1) * f64::EPSILON;
+        let share = f64::from(operations + 1) * f64::EPSILON;
+        let rounded = (magnitude + sum.radius) * share + lost * (1.0 + share) + f64::MIN_POSITIVE;
         sum.radius += rounded + self.reduce(&mut sum.terms);
-        sum
+        sum.limits = Limits { low: limits.low - furthest * share, high: limits.high + furthest * share };
+        sum.limited()
     }
 
     /// The coefficients of the sum; they are 0 again afterwards.
@@ -156,7 +264,9 @@ impl Symbols {
         let both = left.center * right.center;
         let slack = both.abs() * f64::EPSILON * 4.0;
         let bent = left.spread() * right.spread() * (1.0 + 1e-12);
-        linear.shifted(-both).widened(bent + slack)
+        let mut product = linear.shifted(-both).widened(bent + slack);
+        product.limits = left.limits.times(right.limits);
+        product.limited()
     }
 }
 
@@ -183,6 +293,7 @@ mod tests {
         sum.terms.sort_by_key(|&(symbol, _)| symbol);
         assert_eq!(sum.terms, [(0, 4.0), (2, 3.0)]);
         assert!((3.0..3.0001).contains(&sum.radius), "{sum:?}");
+        assert!((10.0..10.0001).contains(&sum.magnitude()), "{sum:?}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ mod split_mix;
 mod tensor;
 
 pub use affine::{Affine, Symbols};
-pub use bounded::{Beyond, Bounded, Bounds};
+pub use bounded::{Beyond, Bounded, Bounds, Grid, RoundingModel};
 pub use element::{ElementType, Storage};
 pub use field::{Element, Factors, Products};
 pub use format::{FixedFormat, NumberFormat};

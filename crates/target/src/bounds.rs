@@ -1,6 +1,8 @@
 //! [`BoundedProgram`]: a program on its machine with ranges for numbers.
 
-use npukit_numeric::{Bounded, Bounds};
+use std::collections::BTreeMap;
+
+use npukit_numeric::{Beyond, Bounded, Bounds, RoundingModel};
 
 use crate::error::TargetError;
 
@@ -54,10 +56,48 @@ pub trait BoundedProgram: Sync {
     /// rounding is in no bound.
     fn has_constants_of_model(&self) -> bool;
 
+    /// The least and the largest number of an input that the machine cannot tell from `value`. One that it does not have is
+    /// alone.
+    fn cell(&self, input: &str, value: f64) -> (f64, f64);
+
     /// Runs all inputs of the ranges at once.
     ///
     /// # Errors
     ///
     /// Inputs that do not fit, and what the machine faults on.
-    fn run(&self, inputs: &[(String, RangeTensor)]) -> Result<BoundedRun, TargetError>;
+    fn run(
+        &self,
+        inputs: &[(String, RangeTensor)],
+        rounding: RoundingModel,
+    ) -> Result<BoundedRun, TargetError>;
+}
+
+/// Sources of its range and error that each number of a program of so many products may know of: fewer where it is long, so
+/// that it takes minutes at most.
+pub fn terms_of_bounds(products: u64) -> usize {
+    ((1 << 32) / products.max(1)).clamp(16, 4096) as usize
+}
+
+/// Results that may saturate, by instruction and by lane: the most of each.
+#[derive(Debug, Default)]
+pub struct Excesses(BTreeMap<(Option<usize>, usize), Beyond>);
+
+impl Excesses {
+    /// Notes what came of an instruction; none for inputs.
+    pub fn note(&mut self, instruction: Option<usize>, places: Vec<(usize, Beyond)>) {
+        for (lane, beyond) in places {
+            let worst = self.0.entry((instruction, lane)).or_default();
+            worst.below = worst.below.max(beyond.below);
+            worst.above = worst.above.max(beyond.above);
+        }
+    }
+
+    /// All of them, in the order of the instructions; `layer` has the name of an instruction's layer, where it has one.
+    pub fn saturations(self, layer: impl Fn(usize) -> Option<String>) -> Vec<PossibleSaturation> {
+        let saturation =
+            |((instruction, lane), Beyond { below, above }): ((Option<usize>, usize), Beyond)| {
+                PossibleSaturation { instruction, layer: instruction.and_then(&layer), lane, below, above }
+            };
+        self.0.into_iter().map(saturation).collect()
+    }
 }

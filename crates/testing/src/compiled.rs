@@ -5,7 +5,7 @@ use npukit_graph::{Graph, evaluate};
 use npukit_numeric::Tensor;
 use npukit_target::{CompileOptions, Compiled, Instance, Problem, TargetError};
 
-use crate::{Random, Suite, small_graphs};
+use crate::{Random, Suite, random_graph, small_graphs};
 
 /// A graph for an instance, with samples.
 pub struct Subject {
@@ -19,6 +19,8 @@ pub struct Subject {
     pub sample: Vec<Tensor>,
 }
 
+/// Random graphs that are tried.
+const GRAPHS: u64 = 12;
 /// Samples by which tensors become integers.
 const SAMPLES: u64 = 8;
 
@@ -76,6 +78,21 @@ impl Suite {
                 let compiled = instance.compile(&subject.graph, &subject.options);
                 let compiled = compiled.unwrap_or_else(|error| panic!("{}: {error}", subject.name));
                 each(&*instance, &subject, &*compiled);
+            }
+        }
+    }
+
+    /// Calls `each` with random graphs that every instance is asked for, where it compiles them, and their programs.
+    pub(crate) fn each_random(&self, mut each: impl FnMut(&Subject, &dyn Compiled)) {
+        for (instance, _) in self.instances() {
+            for seed in 0..GRAPHS {
+                let name = format!("random graph {seed}");
+                let subject = Subject::new(&*instance, &name, &random_graph(seed));
+                match instance.compile(&subject.graph, &subject.options) {
+                    Ok(compiled) => each(&subject, &*compiled),
+                    Err(TargetError::Refused(_)) => {}
+                    Err(error) => panic!("{}: {error}", subject.name),
+                }
             }
         }
     }

@@ -1,7 +1,8 @@
 //! [`small_graphs`]: what the compilers of all targets are asked to lower.
 
 use npukit_graph::op::{
-    AveragePool, Binary, BinaryKind, Conv, ConvTranspose, Gemm, MaxPool, Relu, Softmax, Window,
+    AveragePool, Binary, BinaryKind, Conv, ConvTranspose, Gemm, LeakyRelu, MaxPool, Relu, Reshape, Softmax,
+    Window,
 };
 use npukit_graph::{Graph, Op, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -84,6 +85,42 @@ pub fn small_graphs() -> Vec<(&'static str, Graph)> {
         (name, net.graph)
     };
     (1..).zip(GRAPHS).map(graph).collect()
+}
+
+/// A graph of two to six layers of an image, as the seed says: convolutions, rectifications, pools, sums, and a matrix
+/// product at the end.
+pub fn random_graph(seed: u64) -> Graph {
+    let mut net = Net { graph: Graph::default(), random: Random::new(seed) };
+    net.graph.name = "random".to_owned();
+    let channels = 1 + net.random.below(6);
+    let mut value = net.input(&[1, 8, 8, channels]);
+    for index in 0..1 + net.random.below(5) {
+        let name = format!("n{index}");
+        let [_, rows, ..] = *net.graph.shape(value) else { unreachable!("images have four axes") };
+        let pool = Window::plain([2, 2], [2, 2]);
+        value = match net.random.below(5) {
+            0 if rows >= 4 => net.node(&name, MaxPool { window: pool }, &[value]),
+            1 if rows >= 4 => {
+                net.node(&name, AveragePool { window: pool, count_include_pad: false }, &[value])
+            }
+            2 => {
+                let other = net.node(&format!("{name}/relu"), Relu, &[value]);
+                net.binary(&name, BinaryKind::Add, value, other)
+            }
+            3 => net.node(&name, LeakyRelu { alpha: 0.125 }, &[value]),
+            _ => {
+                let (size, filters) = (1 + net.random.below(rows.min(3)), 1 + net.random.below(9));
+                let sums = net.conv(&format!("{name}/conv"), value, [size, size], filters);
+                net.node(&name, Relu, &[sums])
+            }
+        };
+    }
+    let features = net.graph.shape(value).iter().product();
+    let flat = net.node("flat", Reshape { shape: vec![1, features] }, &[value]);
+    let last = net.dense("last", flat, 5);
+    net.graph.outputs = vec![last];
+    net.graph.validate().unwrap_or_else(|error| panic!("random graph {seed}: {error}"));
+    net.graph
 }
 
 impl Net {

@@ -7,11 +7,13 @@
 //! | [`Suite::words`] | any bytes have a listing, which assembles to them |
 //! | [`Suite::programs`] | the text of compiled graphs assembles, and survives its listing |
 //! | [`Suite::lowering`] | what is compiled computes what the graph says, on memory that holds anything, and when it is written and read; `check` and `compile` refuse the same |
+//! | [`Suite::bounds`] | where an instance bounds errors, none that is observed is above its bound |
 //! | [`Suite::times`] | the parts of a report on time add up |
 //! | [`Suite::damage`] | damaged configurations, vectors and artifacts are refused or read, without a panic |
 //!
 //! A function panics where that is not so.
 
+mod bounds;
 mod compiled;
 mod damage;
 mod disk;
@@ -26,7 +28,7 @@ use std::path::{Path, PathBuf};
 
 use npukit_target::{Config, Instance, Target};
 
-pub use graphs::small_graphs;
+pub use graphs::{random_graph, small_graphs};
 pub use npukit_shared::{Rewritten, expect_rewritten, golden, needs, shared, shared_bytes};
 pub use random::Random;
 
@@ -103,6 +105,11 @@ macro_rules! suite {
         #[test]
         fn small_graphs_compute_what_they_say() {
             $suite.lowering();
+        }
+
+        #[test]
+        fn no_error_is_above_its_bound() {
+            $suite.bounds();
         }
 
         #[test]

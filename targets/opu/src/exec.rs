@@ -95,7 +95,7 @@ pub(crate) fn execute<V: Values>(
 }
 
 /// Sets registers and invalidates what they describe (specification, 3.3 and R7).
-fn configure<V>(state: &mut State<V>, op: &Op, validity: Validity) {
+fn configure<V: Values>(state: &mut State<V>, op: &Op, validity: Validity) {
     match *op {
         Op::ShapeIfm(_) => {
             state.ifm.invalidate(op.mnemonic());

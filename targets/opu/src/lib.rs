@@ -3,6 +3,7 @@
 //! [`Config`] is an instance; [`Op`] an instruction; [`Program`] what the compiler makes and drivers load;
 //! [`Machine`] runs it; [`Clock`] says how long instructions take.
 
+mod any_run;
 mod area;
 mod artifact;
 mod benchmarks;
@@ -12,6 +13,7 @@ mod config;
 mod conform;
 mod datatype;
 mod diagnose;
+mod element_memory;
 mod exact;
 mod exec;
 mod fault;
@@ -25,6 +27,7 @@ mod machine;
 mod memory;
 mod op;
 mod program;
+mod ranged;
 mod run;
 mod state;
 mod target;

@@ -46,6 +46,8 @@ pub struct Options<'a> {
     pub quantisation: Option<&'a Quantisation>,
     /// Takes leaky rectification of any slope for that of 1/8.
     pub approximate: bool,
+    /// Keeps what the model has for each constant, beside the machine's.
+    pub keeps_exact: bool,
 }
 
 /// Instructions of a layer.
@@ -91,7 +93,7 @@ pub fn compile(graph: &Graph, config: &Config, options: Options<'_>) -> Result<L
     let model = Builder::new(graph, options, types.itype).build()?;
     drop(phase);
     let phase = Phase::counting("make constants", model.layers.len());
-    let mut constants = Constants::default();
+    let mut constants = Constants::new(options.keeps_exact);
     let blocks = model.layers.iter().map(|layer| {
         let blocks = constants.blocks(layer, &model.planes, types);
         phase.advance();

@@ -375,7 +375,7 @@ impl<E> Held<E> {
 
 /// Registers and buffers.
 #[derive(Clone, Debug)]
-pub struct State<E = Elements> {
+pub struct State<E: Values = Elements> {
     /// Registers.
     pub registers: Registers,
     /// Input feature maps, of ITYPE.
@@ -388,9 +388,24 @@ pub struct State<E = Elements> {
     pub ofm: Held<E>,
     /// Values stored so far whose partial sum was at an end of OTYPE, or beyond what ITYPE can hold.
     pub saturated: u64,
+    /// What operations note, and make values with.
+    pub ledger: E::Ledger,
 }
 
-impl<E> State<E> {
+impl<E: Values> State<E> {
+    /// A machine after a reset.
+    pub fn with_ledger(ledger: E::Ledger) -> Self {
+        Self {
+            registers: Registers::default(),
+            ifm: Held::new(Buffer::Ifm),
+            ker: Held::new(Buffer::Ker),
+            bias: Held::new(Buffer::Bias),
+            ofm: Held::new(Buffer::Ofm),
+            saturated: 0,
+            ledger,
+        }
+    }
+
     /// A buffer.
     pub const fn held(&self, buffer: Buffer) -> &Held<E> {
         match buffer {
@@ -402,15 +417,8 @@ impl<E> State<E> {
     }
 }
 
-impl<E> Default for State<E> {
+impl<E: Values<Ledger: Default>> Default for State<E> {
     fn default() -> Self {
-        Self {
-            registers: Registers::default(),
-            ifm: Held::new(Buffer::Ifm),
-            ker: Held::new(Buffer::Ker),
-            bias: Held::new(Buffer::Bias),
-            ofm: Held::new(Buffer::Ofm),
-            saturated: 0,
-        }
+        Self::with_ledger(E::Ledger::default())
     }
 }

@@ -1,5 +1,6 @@
 //! [`Opu`], the [`Target`] of this crate.
 
+mod bounds;
 mod compile;
 mod field;
 mod hand;

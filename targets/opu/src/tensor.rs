@@ -162,7 +162,7 @@ impl Binding {
     }
 
     /// The patches of a tensor in the map's order; the tensor itself without patches.
-    pub(crate) fn patched<T: Copy + Default>(&self, raw: Vec<T>) -> Vec<T> {
+    pub(crate) fn patched<T: Clone + Default>(&self, raw: Vec<T>) -> Vec<T> {
         let (Some(patches), Some([rows, columns, channels])) = (self.patches, self.map_shape()) else {
             return raw;
         };
@@ -189,11 +189,11 @@ impl Binding {
     }
 
     /// Raw values of a map without patches in the model's order.
-    pub fn unpack<T: Copy + Default>(&self, map: &[T]) -> Vec<T> {
+    pub fn unpack<T: Clone + Default>(&self, map: &[T]) -> Vec<T> {
         let mut raw = vec![T::default(); self.elements()];
-        for (place, &value) in self.order().into_iter().zip(map) {
+        for (place, value) in self.order().into_iter().zip(map) {
             if let Some(slot) = raw.get_mut(place) {
-                *slot = value;
+                *slot = value.clone();
             }
         }
         raw

@@ -40,12 +40,15 @@ pub fn run(args: &VerifyArgs) -> Result<Answer, Failure> {
 }
 
 fn bounds(args: &VerifyArgs) -> BoundsRequest {
-    let BoundsArgs { inputs, radius, range, random, .. } = &args.bounds;
+    let BoundsArgs { inputs, radius, hull, any_rounding, range, random, .. } = &args.bounds;
     BoundsRequest {
         inputs: input_files(inputs),
         preprocess: preprocess(&args.preprocess),
         range: *range,
-        radius: *radius,
+        // Default: the samples themselves.
+        radius: radius.unwrap_or_default(),
+        hull: *hull,
+        any_rounding: *any_rounding,
         random: *random,
     }
 }
@@ -118,24 +121,31 @@ fn bounds_text(bounds: &BoundsReport) -> String {
         [] => "impossible".to_owned(),
         all => format!("possible in {}", counted(all.len() as u64, "place")),
     };
-    let decided = format!("{} of {}", bounds.decided, counted(bounds.boxes as u64, "range"));
+    let any = bounds.decided_any_rounding;
+    let any_decided = any.map(|count| format!(", {count} whichever way is rounded")).unwrap_or_default(); // Default: not asked for.
+    let decided = format!("{} of {}{any_decided}", bounds.decided, counted(bounds.boxes as u64, "range"));
     let mut text = facts([
         ("bounds hold for", bounds.inputs.clone()),
         ("saturation", saturation),
         ("class decided", decided),
         ("inputs run", counted(bounds.observed_inputs as u64, "input")),
     ]);
-    let columns = [
+    let mut columns = vec![
         Column::left("output"),
         Column::right("certified error"),
         Column::right("observed"),
         Column::right("slack"),
     ];
+    if any.is_some() {
+        columns.push(Column::right("any rounding"));
+    }
     // Default: a dash stands for what is not known.
     let number = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| short(number, 4));
     let slack = |slack: Option<f64>| slack.map_or_else(|| "-".to_owned(), |slack| short(slack, 1) + " x");
     let row = |output: &OutputBounds| {
-        vec![output.name.clone(), number(output.certified), number(output.observed), slack(output.slack)]
+        let known = [number(output.certified), number(output.observed), slack(output.slack)];
+        let any = any.map(|_| number(output.certified_any_rounding));
+        [output.name.clone()].into_iter().chain(known).chain(any).collect::<Vec<_>>()
     };
     text += &table(&columns, bounds.outputs.iter().map(row));
     text.extend(bounds.layers().into_iter().map(|layer| line(&format!("may saturate: {layer}"))));

@@ -1,6 +1,6 @@
 //! Bounds of errors, judged by the bit-exact machine and the float evaluator on inputs of the ranges.
 
-use npukit::verbs::verify::bounds::{Report, Request as Bounds};
+use npukit::verbs::verify::bounds::{Radius, Report, Request as Bounds};
 use npukit::verbs::verify::{Request, verify};
 use npukit::{Error, InputFile, Source};
 use npukit_numeric::Tensor;
@@ -46,31 +46,54 @@ fn no_error_is_above_its_bound() {
     let asked = [
         Bounds { range: Some((0.0, 1.0)), ..Bounds::default() },
         Bounds { range: Some((-20.0, 20.0)), ..Bounds::default() },
+        Bounds { inputs: samples.clone(), hull: true, ..Bounds::default() },
         Bounds { inputs: samples.clone(), ..Bounds::default() },
-        Bounds { inputs: samples.clone(), radius: Some(0.0), ..Bounds::default() },
-        Bounds { inputs: samples, radius: Some(0.01), ..Bounds::default() },
+        Bounds { inputs: samples.clone(), radius: Radius::Half, any_rounding: true, ..Bounds::default() },
+        Bounds { inputs: samples, radius: Radius::Of(0.01), ..Bounds::default() },
     ];
-    for asked in asked {
-        let asked = Bounds { random: random(), ..asked };
-        let report = bounds(&files, "digits.onnx", "tcu:pynqz1", asked.clone()).unwrap();
+    for (asked, target) in asked.iter().flat_map(|asked| ["tcu:pynqz1", "opu"].map(|target| (asked, target)))
+    {
+        let asked = Bounds { random: random(), ..asked.clone() };
+        let report = bounds(&files, "digits.onnx", target, asked.clone()).unwrap();
         assert!(report.against_model);
-        assert_eq!(report.holds, Some(true), "{asked:?}: {report:?}");
+        assert_eq!(report.holds, Some(true), "{target}, {asked:?}: {report:?}");
         let output = &report.outputs[0];
-        assert!(output.certified.unwrap() >= output.observed.unwrap(), "{asked:?}: {output:?}");
+        let any = output.certified_any_rounding;
+        assert_eq!(any.is_some(), asked.any_rounding);
+        assert!(any.is_none_or(|any| any >= output.certified.unwrap()), "{target}, {asked:?}: {output:?}");
     }
 }
 
-/// About samples the bound is of the size of what is observed, whichever way each product is rounded, and most classes are
-/// decided.
+/// Of samples, and of inputs that the machine has as the same numbers, the bound is of the size of what is observed: the
+/// bar is 20 times that. Whichever way each product is rounded, most classes are decided, too.
 #[test]
 fn a_bound_about_samples_is_of_use() {
     let inputs = samples(16);
-    let asked = Bounds { inputs, radius: Some(0.0), ..Bounds::default() };
-    let report = bounds(&digits(), "digits.onnx", "tcu:pynqz1", asked).unwrap();
-    assert!(report.outputs[0].slack.unwrap() <= 40.0, "{:?}", report.outputs);
-    assert_eq!(report.boxes, 16);
-    assert!(report.decided >= 12, "{}", report.decided);
-    assert!(report.cannot_saturate);
+    for (target, radius) in ["tcu:pynqz1", "opu"]
+        .into_iter()
+        .flat_map(|target| [Radius::default(), Radius::Half].map(|radius| (target, radius)))
+    {
+        let asked = Bounds { inputs: inputs.clone(), radius, any_rounding: true, ..Bounds::default() };
+        let report = bounds(&digits(), "digits.onnx", target, asked).unwrap();
+        let most = if radius == Radius::Half { 20.0 } else { 1.001 };
+        assert!(report.outputs[0].slack.unwrap() <= most, "{target} {radius:?}: {:?}", report.outputs);
+        assert_eq!(report.boxes, 16);
+        assert!(report.decided >= 15, "{target} {radius:?}: {}", report.decided);
+        assert!(report.decided_any_rounding.unwrap() <= report.decided);
+    }
+}
+
+/// Samples are ranges of their own unless one range is to hold them all.
+#[test]
+fn the_hull_of_samples_is_one_range() {
+    let inputs = samples(4);
+    let of = |hull| {
+        let asked = Bounds { inputs: inputs.clone(), hull, ..Bounds::default() };
+        bounds(&digits(), "digits.onnx", "tcu:pynqz1", asked).unwrap()
+    };
+    let (apart, together) = (of(false), of(true));
+    assert_eq!((apart.boxes, together.boxes), (4, 1));
+    assert!(together.outputs[0].certified > apart.outputs[0].certified);
 }
 
 /// Inputs that are too large for the format saturate, and it is told where.
@@ -90,6 +113,8 @@ fn saturation_is_told_where_it_may_be() {
 #[test]
 fn floats_are_refused() {
     let asked = Bounds { range: Some((0.0, 1.0)), ..Bounds::default() };
-    let refused = bounds(&digits(), "digits.onnx", "tcu:pynqz1,data_type=FLOAT32", asked);
-    assert!(matches!(refused, Err(Error::Target(TargetError::Unsupported { .. }))), "{refused:?}");
+    for target in ["tcu:pynqz1,data_type=FLOAT32", "opu:fp16"] {
+        let refused = bounds(&digits(), "digits.onnx", target, asked.clone());
+        assert!(matches!(refused, Err(Error::Target(TargetError::Unsupported { .. }))), "{refused:?}");
+    }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::format::FixedFormat;
 use crate::split_mix::SplitMix64;
 
 /// A number on both sides, for one choice of the inputs, beside what is known for all.
@@ -20,6 +21,12 @@ impl Known {
         assert!(error <= self.bounded.error() + float, "{error} of {self:?}");
         let (low, high) = self.bounded.exact().into_inner();
         assert!((low - float..=high + float).contains(&self.exact), "{self:?}");
+        assert!(self.bounded.machine().contains(&(self.machine as f64 / one)), "{self:?}");
+    }
+
+    /// What is known of a machine's number is that number.
+    fn is_known(&self) -> bool {
+        self.bounded.machine_point() == Some(self.machine as f64 / FORMAT.one() as f64)
     }
 }
 
@@ -30,8 +37,9 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(seed: u64, terms: usize) -> Self {
-        Self { random: SplitMix64::new(seed), bounds: Bounds::new(FORMAT, terms), numbers: Vec::new() }
+    fn new(seed: u64, terms: usize, rounding: RoundingModel) -> Self {
+        let bounds = Bounds::new(FORMAT, terms, rounding);
+        Self { random: SplitMix64::new(seed), bounds, numbers: Vec::new() }
     }
 
     /// From 0 to 1.
@@ -114,29 +122,101 @@ impl Trial {
 /// The literal arithmetic of a format, on one choice of the inputs, stays within what is said of all of them.
 #[test]
 fn what_is_computed_is_within_its_bounds() {
-    for seed in 0..400 {
-        let mut trial = Trial::new(seed, [0, 2, 100][seed as usize % 3]);
-        let reach = [0.01, 2.0, 40.0][seed as usize / 3 % 3];
+    for seed in 0..1200 {
+        let rounding = [RoundingModel::Machine, RoundingModel::Any][seed as usize % 2];
+        let mut trial = Trial::new(seed, [0, 2, 100][seed as usize % 3], rounding);
+        let reach = [0.003, 0.01, 2.0, 40.0][seed as usize / 3 % 4];
         (0..4).for_each(|_| trial.input(reach));
         (0..12).for_each(|_| trial.step());
     }
 }
 
-/// Rounding of one product is half a step, and what is not rounded is exact.
+/// Of single inputs, and of those that the machine has as one number, all that it computes is known.
+#[test]
+fn what_is_computed_of_known_numbers_is_the_machines_own() {
+    for seed in 0..400 {
+        let mut trial = Trial::new(seed, 100, RoundingModel::Machine);
+        for _ in 0..4 {
+            let reach = [2.0, 40.0, 120.0][seed as usize % 3];
+            let (low, high) = Grid::from(FORMAT).cell(reach * (2.0 * trial.unit() - 1.0));
+            let exact = [low, high, low + (high - low) * trial.unit()][seed as usize % 3];
+            let bounded = trial.bounds.input(low, high);
+            trial.numbers.push(Known { exact, machine: Trial::machine_of(exact), bounded });
+        }
+        (0..12).for_each(|_| trial.step());
+        assert!(trial.numbers.iter().all(Known::is_known), "{seed}");
+    }
+}
+
+/// Sums that are rounded once, of numbers of other formats, to a third one.
+#[test]
+fn sums_that_are_rounded_once_are_within_their_bounds() {
+    for seed in 0..1200 {
+        let mut random = SplitMix64::new(seed);
+        let mut bounds = Bounds::new(
+            Grid::new(8, 5),
+            100,
+            [RoundingModel::Machine, RoundingModel::Any][seed as usize % 2],
+        );
+        let reach = [0.0, 0.01, 0.3, 5.0][seed as usize / 2 % 4];
+        let mut input = || {
+            let low = random.between(-4.0, 4.0);
+            let exact = low + reach * random.between(0.0, 1.0);
+            (bounds.input(low, low + reach), exact, bounds.grid.nearest(exact))
+        };
+        let inputs = [input(), input(), input(), input()];
+        let weights: Vec<(Bounded, f64, f64)> = (0..3)
+            .map(|_| {
+                let exact = random.between(-1.0, 1.0);
+                let machine = Grid::new(8, 7).nearest(exact);
+                (Bounded::constant(exact, machine), exact, machine)
+            })
+            .collect();
+        let (scale, start, grid) = ([1.0, 0.25, 8.0][seed as usize % 3], 0.5, Grid::new(10, 6));
+        let unit = scale / 4096.0_f64;
+        let pairs = || weights.iter().zip(&inputs);
+        let factors = pairs().map(|(weight, input)| (&weight.0, &input.0));
+        let sum = bounds.dot((3, grid, unit.min(1.0 / 64.0)), (start, &inputs[3].0), scale, factors);
+        let of = |side: fn(&(Bounded, f64, f64)) -> f64| {
+            let products: f64 = pairs().map(|(weight, input)| side(weight) * side(input)).sum();
+            products * scale + start * side(&inputs[3])
+        };
+        let (exact, machine) = (of(|number| number.1), grid.nearest(of(|number| number.2)));
+        assert!((machine - exact).abs() <= sum.error() + 1e-12, "{seed}: {machine} {exact} {sum:?}");
+        assert!(sum.machine().contains(&machine), "{seed}: {machine} {sum:?}");
+        let is_point = reach == 0.0 && bounds.is_literal();
+        assert!(!is_point || sum.machine_point() == Some(machine), "{seed}: {machine} {sum:?}");
+    }
+}
+
+/// RoundingModel of one product is half a step where it is not known, and what is not rounded is exact.
 #[test]
 fn a_rounding_is_half_a_step() {
-    let mut bounds = Bounds::new(FORMAT, 100);
+    let mut bounds = Bounds::new(FORMAT, 100, RoundingModel::Any);
     let x = bounds.input(0.5, 0.5);
     let half = bounds.multiply(0, &x, &Bounded::constant(0.25, 0.25));
     assert!((half.error() - 1.0 / 512.0).abs() < 1e-9, "{half:?}");
     let double = bounds.multiply(0, &x, &Bounded::constant(2.0, 2.0));
     assert!(double.error() < 1e-12, "{double:?}");
+    let mut bounds = Bounds::new(FORMAT, 100, RoundingModel::Machine);
+    let x = bounds.input(0.5, 0.5);
+    let half = bounds.multiply(0, &x, &Bounded::constant(0.25, 0.25));
+    assert!(half.error() < 1e-12, "{half:?}");
+}
+
+/// The larger of two numbers is no further off than the two are.
+#[test]
+fn the_error_of_a_maximum_is_no_more_than_that_of_its_operands() {
+    let mut bounds = Bounds::new(FORMAT, 100, RoundingModel::Machine);
+    let inputs: Vec<Bounded> = (0..4).map(|_| bounds.input(-1.0, 1.0)).collect();
+    let largest = inputs.iter().skip(1).fold(inputs[0].clone(), |most, next| bounds.max(&most, next));
+    assert!(largest.error() < 0.5 / 256.0 + 1e-9, "{largest:?}");
 }
 
 /// What may leave the format is told, and by how much.
 #[test]
 fn saturation_is_told() {
-    let mut bounds = Bounds::new(FORMAT, 100);
+    let mut bounds = Bounds::new(FORMAT, 100, RoundingModel::Machine);
     let x = bounds.input(100.0, 120.0);
     assert!(bounds.take_beyond().is_empty());
     let sum = bounds.add(7, &x, &x);
@@ -146,4 +226,8 @@ fn saturation_is_told() {
         "{told:?}"
     );
     assert!(sum.error() > 112.0);
+    let x = bounds.input(100.0, 100.0);
+    let sum = bounds.add(7, &x, &x);
+    assert_eq!(bounds.take_beyond(), [(7, Beyond { below: 0.0, above: 200.0 - 32767.0 / 256.0 })]);
+    assert_eq!(sum.machine_point(), Some(32767.0 / 256.0));
 }

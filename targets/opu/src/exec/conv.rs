@@ -95,7 +95,7 @@ pub(super) fn conv<V: Values>(
     // What the buffer holds has the right size: another shape makes it invalid.
     let old = state.ofm.take().map(|array| array.elements);
     let mut sums = old.unwrap_or_else(|| V::zeros(types.otype, shape.elements()));
-    V::conv(&tap, arithmetic, &mut sums);
+    V::conv(&tap, arithmetic, &mut sums, &mut state.ledger);
     state.ofm.fill(Array { data_type: types.otype, shape: dims, elements: sums });
     Ok(())
 }

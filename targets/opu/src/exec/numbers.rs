@@ -63,7 +63,7 @@ impl NumberRules {
 }
 
 impl Rules<Elements> for NumberRules {
-    fn cast(&self, ofm: &Elements) -> Vec<i32> {
+    fn cast(&self, ofm: &Elements, _: usize, (): &mut ()) -> Vec<i32> {
         match *self {
             Self::Exact { itype, otype, shift } => {
                 (0..ofm.len()).map(|index| itype.convert(otype, ofm.get(index), shift)).collect()
@@ -76,7 +76,7 @@ impl Rules<Elements> for NumberRules {
         }
     }
 
-    fn activate(&self, act: Activation, raw: &mut [i32]) {
+    fn activate(&self, act: Activation, raw: &mut [i32], _: usize, (): &mut ()) {
         match (act, self) {
             (Activation::None, _) => {}
             (Activation::Relu, Self::Fixed { .. }) => {
@@ -93,7 +93,7 @@ impl Rules<Elements> for NumberRules {
         }
     }
 
-    fn sum(&self, a: i32, b: i32) -> i32 {
+    fn sum(&self, &a: &i32, b: i32, _: usize, (): &mut ()) -> i32 {
         match *self {
             Self::Exact { itype, .. } => {
                 let mut sum = Exact::ZERO;
@@ -107,7 +107,7 @@ impl Rules<Elements> for NumberRules {
         }
     }
 
-    fn greater(&self, a: i32, b: i32) -> i32 {
+    fn greater(&self, &a: &i32, &b: &i32, (): &mut ()) -> i32 {
         match *self {
             Self::Exact { itype: DataType::Fixed(_), .. } | Self::Fixed { .. } => a.max(b),
             Self::Exact { itype, .. } if itype.to_f64(a) >= itype.to_f64(b) => a,

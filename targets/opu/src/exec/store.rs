@@ -2,7 +2,7 @@
 
 use crate::fault::FaultKind;
 use crate::op::{Access, Activation, Order, Pool, Post, Shape};
-use crate::state::{Array, State};
+use crate::state::{Array, Held, Registers, State};
 
 use super::{Arithmetic, Numerics, Values, in_memory};
 
@@ -15,12 +15,13 @@ pub(super) fn store<V: Values>(
     numerics: Numerics<'_>,
     access: &Access,
 ) -> Result<(), FaultKind> {
-    let work = Work::new(state)?;
+    let State { registers, ifm, ofm, ledger, .. } = state;
+    let work = Work::new(registers, ifm, ofm)?;
     in_memory(access)?;
     if numerics.arithmetic == Arithmetic::Absent {
         return Ok(());
     }
-    let (result, saturated) = work.result(numerics);
+    let (result, saturated) = work.result(numerics, ledger);
     V::store(memory, access, numerics.types.itype, &result);
     state.saturated += saturated;
     Ok(())
@@ -31,11 +32,11 @@ pub(super) fn store<V: Values>(
 /// # Errors
 ///
 /// Those of `store` but for its addresses.
-pub(super) fn result<V: Values>(state: &State<V>, numerics: Numerics<'_>) -> Result<Array<V>, FaultKind> {
+pub(super) fn result(state: &State, numerics: Numerics<'_>) -> Result<Array, FaultKind> {
     state.registers.ofm_memory("ofm_addr")?;
-    let work = Work::new(state)?;
+    let work = Work::new(&state.registers, &state.ifm, &state.ofm)?;
     let Shape { h, w, c } = work.pool.result(work.shape);
-    let (elements, _) = work.result(numerics);
+    let (elements, _) = work.result(numerics, &mut ());
     Ok(Array { data_type: numerics.types.itype, shape: vec![h as usize, w as usize, c as usize], elements })
 }
 
@@ -57,14 +58,13 @@ struct Stage<T> {
 
 impl<'a, V: Values> Work<'a, V> {
     /// Looks at all that can be at fault but addresses.
-    fn new(state: &'a State<V>) -> Result<Self, FaultKind> {
-        let registers = &state.registers;
+    fn new(registers: &Registers, ifm: &'a Held<V>, ofm: &'a Held<V>) -> Result<Self, FaultKind> {
         let (shape, post, pool) = (registers.ofm_shape()?, registers.post()?, registers.pool()?);
         let ifm = match post.res {
-            true => Some((state.ifm.get()?, registers.ifm_shape()?)),
+            true => Some((ifm.get()?, registers.ifm_shape()?)),
             false => None,
         };
-        let ofm = state.ofm.get()?;
+        let ofm = ofm.get()?;
         if pool.h > shape.h || pool.w > shape.w {
             return Err(FaultKind::PoolBounds { pool_h: pool.h, pool_w: pool.w, ofm: shape });
         }
@@ -78,37 +78,39 @@ impl<'a, V: Values> Work<'a, V> {
     }
 
     /// The result, and how many partial sums were too large.
-    fn result(&self, Numerics { types, arithmetic, .. }: Numerics<'_>) -> (V, u64) {
+    fn result(&self, Numerics { types, arithmetic, .. }: Numerics<'_>, ledger: &mut V::Ledger) -> (V, u64) {
         let rules = V::rules(types, arithmetic);
-        let mut stage = Stage { shape: self.shape, values: rules.cast(&self.ofm.elements) };
+        let channels = self.shape.c as usize;
+        let values = rules.cast(&self.ofm.elements, channels, ledger);
+        let mut stage = Stage { shape: self.shape, values };
         let saturated = V::saturated(types, &self.ofm.elements);
         match self.post.order {
             Order::ActResPool => {
-                rules.activate(self.post.act, &mut stage.values);
-                self.add_residual(&rules, &mut stage);
-                stage = pooled::<V>(&rules, &stage, self.pool);
+                rules.activate(self.post.act, &mut stage.values, channels, ledger);
+                self.add_residual(&rules, &mut stage, ledger);
+                stage = pooled::<V>(&rules, stage, self.pool, ledger);
             }
             Order::ResActPool => {
-                self.add_residual(&rules, &mut stage);
-                rules.activate(self.post.act, &mut stage.values);
-                stage = pooled::<V>(&rules, &stage, self.pool);
+                self.add_residual(&rules, &mut stage, ledger);
+                rules.activate(self.post.act, &mut stage.values, channels, ledger);
+                stage = pooled::<V>(&rules, stage, self.pool, ledger);
             }
             Order::ActPoolRes => {
-                rules.activate(self.post.act, &mut stage.values);
-                stage = pooled::<V>(&rules, &stage, self.pool);
-                self.add_residual(&rules, &mut stage);
+                rules.activate(self.post.act, &mut stage.values, channels, ledger);
+                stage = pooled::<V>(&rules, stage, self.pool, ledger);
+                self.add_residual(&rules, &mut stage, ledger);
             }
         }
         (V::of(types.itype, stage.values), saturated)
     }
 
-    fn add_residual(&self, rules: &V::Rules, stage: &mut Stage<V::Scalar>) {
+    fn add_residual(&self, rules: &V::Rules, stage: &mut Stage<V::Scalar>, ledger: &mut V::Ledger) {
         let Some((ifm, ifm_shape)) = self.ifm else { return };
         let (w, c) = (stage.shape.w as usize, stage.shape.c as usize);
         for (index, values) in stage.values.chunks_mut(c).enumerate() {
             let first = (index / w * ifm_shape.w as usize + index % w) * ifm_shape.c as usize;
             for (k, value) in values.iter_mut().enumerate() {
-                *value = rules.sum(*value, ifm.elements.at(first + k));
+                *value = rules.sum(value, ifm.elements.at(first + k), k, ledger);
             }
         }
     }
@@ -116,23 +118,28 @@ impl<'a, V: Values> Work<'a, V> {
 
 /// How `store` computes.
 pub trait Rules<V: Values> {
-    /// Partial sums as values of ITYPE.
-    fn cast(&self, ofm: &V) -> Vec<V::Scalar>;
-    /// Applies the function to each value.
-    fn activate(&self, act: Activation, values: &mut [V::Scalar]);
-    /// The sum of two values, of ITYPE.
-    fn sum(&self, a: V::Scalar, b: V::Scalar) -> V::Scalar;
+    /// Partial sums as values of ITYPE, `channels` to a pixel.
+    fn cast(&self, ofm: &V, channels: usize, ledger: &mut V::Ledger) -> Vec<V::Scalar>;
+    /// Applies the function to each value, of which there are `channels` to a pixel.
+    fn activate(&self, act: Activation, values: &mut [V::Scalar], channels: usize, ledger: &mut V::Ledger);
+    /// The sum of two values of a channel, of ITYPE.
+    fn sum(&self, a: &V::Scalar, b: V::Scalar, channel: usize, ledger: &mut V::Ledger) -> V::Scalar;
     /// The greater of two values.
-    fn greater(&self, a: V::Scalar, b: V::Scalar) -> V::Scalar;
+    fn greater(&self, a: &V::Scalar, b: &V::Scalar, ledger: &mut V::Ledger) -> V::Scalar;
 }
 
-fn pooled<V: Values>(rules: &V::Rules, stage: &Stage<V::Scalar>, pool: Pool) -> Stage<V::Scalar> {
+fn pooled<V: Values>(
+    rules: &V::Rules,
+    stage: Stage<V::Scalar>,
+    pool: Pool,
+    ledger: &mut V::Ledger,
+) -> Stage<V::Scalar> {
     if pool == Pool::NONE {
-        return Stage { shape: stage.shape, values: stage.values.clone() };
+        return stage;
     }
     let shape = pool.result(stage.shape);
     let (width, c) = (stage.shape.w as usize, shape.c as usize);
-    let mut values = Vec::with_capacity(shape.elements());
+    let mut values: Vec<V::Scalar> = Vec::with_capacity(shape.elements());
     for (i, j) in (0..shape.h as usize).flat_map(|i| (0..shape.w as usize).map(move |j| (i, j))) {
         let first = values.len();
         for (a, b) in (0..pool.h as usize).flat_map(|a| (0..pool.w as usize).map(move |b| (a, b))) {
@@ -143,7 +150,7 @@ fn pooled<V: Values>(rules: &V::Rules, stage: &Stage<V::Scalar>, pool: Pool) -> 
                 continue;
             }
             let best = values[first..].iter_mut().zip(pixel);
-            best.for_each(|(best, &value)| *best = rules.greater(*best, value));
+            best.for_each(|(best, value)| *best = rules.greater(best, value, ledger));
         }
     }
     Stage { shape, values }

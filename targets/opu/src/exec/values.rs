@@ -1,7 +1,9 @@
-//! What the executor computes with: [`Values`], of which numbers are one kind and elements of a field the other.
+//! What the executor computes with: [`Values`], of which numbers are one kind, elements of a field another, and ranges a third.
 //!
 //! Instructions mean the same whatever they compute with: addresses, shapes, order and faults are in [`crate::exec`], and
 //! this is what it asks of values.
+
+use std::fmt::Debug;
 
 use crate::config::Types;
 use crate::datatype::DataType;
@@ -28,7 +30,9 @@ pub trait Values: Sized {
     /// What holds them outside the buffers.
     type Memory: Addressed;
     /// One of them, on its way through `store`.
-    type Scalar: Copy;
+    type Scalar: Clone;
+    /// What operations note, and make values with.
+    type Ledger: Clone + Debug;
     /// How `store` computes.
     type Rules: Rules<Self>;
 
@@ -52,7 +56,7 @@ pub trait Values: Sized {
     fn store(memory: &mut Self::Memory, access: &Access, data_type: DataType, values: &Self);
 
     /// The results of a tap, into `sums`.
-    fn conv(tap: &Tap<'_, Self>, arithmetic: Arithmetic, sums: &mut Self);
+    fn conv(tap: &Tap<'_, Self>, arithmetic: Arithmetic, sums: &mut Self, ledger: &mut Self::Ledger);
 
     /// How `store` computes.
     fn rules(types: &Types, arithmetic: Arithmetic) -> Self::Rules;
@@ -74,6 +78,7 @@ impl Addressed for Memory {
 impl Values for Elements {
     type Memory = Memory;
     type Scalar = i32;
+    type Ledger = ();
     type Rules = NumberRules;
 
     fn zeros(data_type: DataType, len: usize) -> Self {
@@ -109,7 +114,7 @@ impl Values for Elements {
         }
     }
 
-    fn conv(tap: &Tap<'_, Self>, arithmetic: Arithmetic, sums: &mut Self) {
+    fn conv(tap: &Tap<'_, Self>, arithmetic: Arithmetic, sums: &mut Self, (): &mut ()) {
         let fast = arithmetic == Arithmetic::Fast && (fixed::narrow(tap, sums) || fixed::wide(tap, sums));
         if !fast {
             literal::conv(tap, sums);

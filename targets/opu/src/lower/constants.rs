@@ -78,11 +78,48 @@ pub struct Constants {
     pub biases: Vec<u8>,
     /// Constants that saturated.
     pub saturated: u64,
+    /// What the model has for them, where that is kept.
+    pub exact: Option<Exact>,
     /// Where the chunks of diagonal matrices begin, which often are alike.
     known: HashMap<Vec<u8>, usize>,
 }
 
+/// For each weight and bias of the machine the least and the largest that the model has in its place, in units of the
+/// machine's types. They differ only where several constants of the model are one of the machine's.
+#[derive(Clone, Debug, Default)]
+pub struct Exact {
+    /// Of the weights.
+    pub weights: Vec<(f64, f64)>,
+    /// Of the biases.
+    pub biases: Vec<(f64, f64)>,
+}
+
+/// A slice of the kernel.
+struct Slice {
+    bytes: Vec<u8>,
+    /// By weight what the model has; none where that is not kept.
+    exact: Vec<(f64, f64)>,
+}
+
+impl Slice {
+    /// Those of `other` are the same ones for the machine.
+    fn merge(&mut self, other: &Self) {
+        merge(&mut self.exact, &other.exact);
+    }
+}
+
+fn merge(into: &mut [(f64, f64)], other: &[(f64, f64)]) {
+    for (into, other) in into.iter_mut().zip(other) {
+        *into = (into.0.min(other.0), into.1.max(other.1));
+    }
+}
+
 impl Constants {
+    /// None so far.
+    pub fn new(keeps_exact: bool) -> Self {
+        Self { exact: keeps_exact.then(Exact::default), ..Self::default() }
+    }
+
     /// Quantises the weights of a layer.
     ///
     /// # Errors
@@ -140,11 +177,16 @@ impl Constants {
 
     fn bias(&mut self, values: &[f32], filters: usize, btype: DataType, fraction: i32) -> usize {
         let at = aligned(&mut self.biases);
+        if let Some(exact) = &mut self.exact {
+            exact.biases.resize(at / btype.size_bytes() as usize, (0.0, 0.0));
+        }
         for k in 0..filters {
             // Default: filters beyond the last channel, whose results are never read.
             let value = values.get(k).map_or(0.0, |&value| f64::from(value));
             let raw = self.raw(btype, value, fraction);
             push(&mut self.biases, btype, raw);
+            let exact = value * 2f64.powi(fraction);
+            self.exact.iter_mut().for_each(|kept| kept.biases.push((exact, exact)));
         }
         at
     }
@@ -158,7 +200,7 @@ impl Constants {
     /// The slices of a load in chunks that fit the kernel buffer.
     fn chunks(&mut self, kernel: &Kernel<'_>, load: &Load) -> Vec<Chunk> {
         let max_slices = slices(load.lanes, filters(kernel.columns.len()));
-        let mut chunks: Vec<(Vec<Vec<u8>>, Chunk)> = Vec::new();
+        let mut chunks: Vec<(Vec<Slice>, Chunk)> = Vec::new();
         let mut shared = false;
         for tap in &load.taps {
             let part = &kernel.product.parts[tap.part];
@@ -166,9 +208,12 @@ impl Constants {
             let slice = self.slice(kernel, part, &part.terms[tap.term], load.lanes);
             let known = chunks
                 .last()
-                .and_then(|(slices, _)| slices.iter().position(|other| shared && *other == slice));
+                .and_then(|(slices, _)| slices.iter().position(|other| shared && other.bytes == slice.bytes));
             let place = match (known, chunks.last_mut()) {
-                (Some(place), _) => place,
+                (Some(place), Some((slices, _))) => {
+                    slices[place].merge(&slice);
+                    place
+                }
                 (None, Some((slices, _))) if slices.len() < max_slices => {
                     slices.push(slice);
                     slices.len() - 1
@@ -184,17 +229,29 @@ impl Constants {
         }
         let mut placed = Vec::new();
         for (slices, chunk) in chunks {
-            placed.push(Chunk { at: self.place(slices.concat(), shared), slices: slices.len(), ..chunk });
+            let count = slices.len();
+            placed.push(Chunk { at: self.place(slices, kernel.ktype, shared), slices: count, ..chunk });
         }
         placed
     }
 
-    fn place(&mut self, bytes: Vec<u8>, shared: bool) -> usize {
+    fn place(&mut self, slices: Vec<Slice>, ktype: DataType, shared: bool) -> usize {
+        let (mut bytes, mut exact) = (Vec::new(), Vec::new());
+        for slice in slices {
+            bytes.extend(slice.bytes);
+            exact.extend(slice.exact);
+        }
+        let size = ktype.size_bytes() as usize;
         if let Some(&at) = self.known.get(&bytes).filter(|_| shared) {
+            self.exact.iter_mut().for_each(|kept| merge(&mut kept.weights[at / size..], &exact));
             return at;
         }
         let at = aligned(&mut self.weights);
         self.weights.extend_from_slice(&bytes);
+        if let Some(kept) = &mut self.exact {
+            kept.weights.resize(at / size, (0.0, 0.0));
+            kept.weights.append(&mut exact);
+        }
         if shared {
             self.known.insert(bytes, at);
         }
@@ -202,21 +259,24 @@ impl Constants {
     }
 
     /// One slice of the kernel: an input channel after the other for each output channel.
-    fn slice(&mut self, kernel: &Kernel<'_>, part: &Part, term: &Term, lanes: usize) -> Vec<u8> {
+    fn slice(&mut self, kernel: &Kernel<'_>, part: &Part, term: &Term, lanes: usize) -> Slice {
         let columns = &kernel.columns;
-        let mut bytes = Vec::new();
+        let (mut bytes, mut exact) = (Vec::new(), Vec::new());
         for k in columns.start..columns.start + filters(columns.len()) {
             for lane in 0..lanes {
                 let channel = lane.checked_sub(term.lane).filter(|&channel| channel < term.channels);
                 // Lanes and filters beyond the channels have weights of zero.
-                let raw = match channel.filter(|_| k < columns.end) {
-                    Some(channel) => self.weight(kernel, part, term.row + channel, k),
-                    None => 0,
-                };
+                let place = channel.filter(|_| k < columns.end).map(|channel| [term.row + channel, k]);
+                let raw = place.map_or(0, |[row, k]| self.weight(kernel, part, row, k));
                 push(&mut bytes, kernel.ktype, raw);
+                if self.exact.is_some() {
+                    let real = place.map_or(0.0, |[row, k]| f64::from(kernel.product.weight(part, row, k)));
+                    let scaled = real * 2f64.powi(kernel.fraction);
+                    exact.push((scaled, scaled));
+                }
             }
         }
-        bytes
+        Slice { bytes, exact }
     }
 
     fn weight(&mut self, kernel: &Kernel<'_>, part: &Part, row: usize, k: usize) -> i32 {

@@ -111,12 +111,12 @@ impl OpuInstance {
 
     fn lowered(&self, graph: &Graph, options: &CompileOptions) -> Result<Lowered, TargetError> {
         let (quantisation, approximate) = (options.quantisation.as_ref(), approximates(options)?);
-        let lowering = lower::Options { quantisation, approximate };
+        let lowering = lower::Options { quantisation, approximate, ..lower::Options::default() };
         lower::compile(graph, &self.config, lowering).map_err(lower_error)
     }
 }
 
-fn lower_error(error: LowerError) -> TargetError {
+pub(super) fn lower_error(error: LowerError) -> TargetError {
     match error {
         LowerError::Unsupported { problems } => TargetError::Refused(problems),
         other => TargetError::failed(other),

@@ -2,15 +2,17 @@
 
 mod assumptions;
 mod culprit;
-mod references;
+pub(super) mod references;
 
 use npukit_graph::field::{Exact, FieldTensor, Images, Operand, apply};
 use npukit_graph::{Graph, Op};
 use npukit_numeric::Element;
 use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, References, TargetError};
 
-use crate::field::Run;
+use crate::any_run::AnyRun;
+use crate::field::{FieldElements, FieldImages};
 use crate::program::{Binding, Program};
+use crate::state::State;
 
 /// A program on the machine of the field.
 pub(super) struct OpuField<'a> {
@@ -19,7 +21,7 @@ pub(super) struct OpuField<'a> {
 
 /// Why a model and a program cannot be compared.
 #[derive(Debug, thiserror::Error)]
-enum FieldError {
+pub(super) enum FieldError {
     /// Integers without scales.
     #[error(
         "the artifact does not say with which fraction lengths the model's constants were rounded: compile the model \
@@ -41,6 +43,12 @@ enum FieldError {
     Step(String),
 }
 
+impl FieldError {
+    pub(super) fn input(binding: &Binding, found: Option<Vec<usize>>) -> Self {
+        Self::Input { name: binding.name.clone(), expected: binding.shape.clone(), found }
+    }
+}
+
 impl<'a> OpuField<'a> {
     /// # Errors
     ///
@@ -57,12 +65,13 @@ impl<'a> OpuField<'a> {
         self.program.inputs.iter().map(|binding| map(binding, inputs)).collect()
     }
 
-    fn start(&self, inputs: &FieldValues, seed: u64) -> Result<Run<'a>, TargetError> {
-        Run::new(self.program, &self.maps(inputs)?, seed).map_err(TargetError::failed)
+    fn start(&self, inputs: &FieldValues, seed: u64) -> Result<AnyRun<'a, FieldElements>, TargetError> {
+        AnyRun::new(self.program, State::default(), FieldImages { seed }, &self.maps(inputs)?)
+            .map_err(TargetError::failed)
     }
 
     /// An output in the model's shape, steps of the host applied.
-    fn output(&self, binding: &Binding, run: &Run<'_>) -> Result<FieldTensor, TargetError> {
+    fn output(&self, binding: &Binding, run: &AnyRun<'_, FieldElements>) -> Result<FieldTensor, TargetError> {
         let map = run.output(binding).map_err(TargetError::failed)?;
         let elements = binding.unpack(&map).into_iter().map(|element| element.scaled(-binding.fraction));
         let tensor = FieldTensor { shape: binding.shape.clone(), elements: elements.collect() };
@@ -82,12 +91,8 @@ fn map(binding: &Binding, inputs: &FieldValues) -> Result<Vec<Element>, TargetEr
     let found = inputs.iter().find(|(name, _)| *name == binding.name).map(|(_, tensor)| tensor);
     let fitting = found.filter(|tensor| tensor.shape == binding.shape);
     let tensor = fitting.ok_or_else(|| {
-        let (name, expected) = (binding.name.clone(), binding.shape.clone());
-        TargetError::failed(FieldError::Input {
-            name,
-            expected,
-            found: found.map(|tensor| tensor.shape.clone()),
-        })
+        let found = found.map(|tensor| tensor.shape.clone());
+        TargetError::failed(FieldError::input(binding, found))
     })?;
     let order = binding.order().into_iter();
     let elements = order.filter_map(|place| tensor.elements.get(place));
@@ -110,7 +115,7 @@ impl FieldProgram for OpuField<'_> {
 
     fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError> {
         let mut run = self.start(inputs, seed)?;
-        run.finish(|_| ()).map_err(TargetError::failed)?;
+        run.finish(|_, ()| ()).map_err(TargetError::failed)?;
         let outputs = self.program.outputs.iter();
         outputs.map(|binding| Ok((binding.name.clone(), self.output(binding, &run)?))).collect()
     }

@@ -1,18 +1,21 @@
 //! [`OpuProgram`]: a program to write and run.
 
+use npukit_graph::Graph;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
-    ArtifactFile, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, Layer,
-    OUTSIDE, Output, Port, PortError, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions,
-    RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset,
+    ArtifactFile, BoundedProgram, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport,
+    Inputs, Layer, OUTSIDE, Output, Port, PortError, PortPlace, ProgramPart, ProgramReport, ProgramWords,
+    RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
+use super::bounds::OpuBounds;
 use super::field::OpuField;
 use super::instance::OpuInstance;
 use super::time;
 use crate::artifact;
 use crate::codec::encode_program;
+use crate::config::Types;
 use crate::program::{Binding, Program};
 use crate::run::Board;
 use crate::tensor::Packed;
@@ -192,6 +195,14 @@ impl Compiled for OpuProgram {
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
         Ok(Box::new(OpuField::new(&self.program)?))
+    }
+
+    fn in_bounds(&self, graph: &Graph) -> Result<Box<dyn BoundedProgram + '_>, TargetError> {
+        let Types { itype, btype, ktype, otype } = self.program.config.types;
+        if [itype, btype, ktype, otype].iter().any(|data_type| data_type.fixed().is_none()) {
+            return Err(self.unsupported("verify --bounds in floats"));
+        }
+        Ok(Box::new(OpuBounds::new(&self.program, graph)?))
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {

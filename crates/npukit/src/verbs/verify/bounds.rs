@@ -1,7 +1,7 @@
 //! `npu verify --bounds`: errors and saturation for all inputs of their ranges, beside what is observed.
 
 use npukit_graph::Graph;
-use npukit_numeric::{SplitMix64, Tensor};
+use npukit_numeric::{RoundingModel, SplitMix64, Tensor};
 use npukit_target::{BoundedProgram, Compiled, Phase, PossibleSaturation, RangeTensor, TargetError};
 use npukit_verify::{Bounding, OutputBound};
 use rayon::prelude::*;
@@ -17,16 +17,36 @@ use crate::samples::Stack;
 /// What is asked of errors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// Samples: inputs are in the least box that holds all, or with a radius about each.
+    /// Samples: inputs are in a box about each.
     pub inputs: Vec<InputFile>,
     /// What is done to their values.
     pub preprocess: Preprocess,
     /// The least and the largest number of every input, where no samples say it.
     pub range: Option<(f64, f64)>,
     /// How far inputs may be from a sample.
-    pub radius: Option<f64>,
+    pub radius: Radius,
+    /// Inputs are in the least box that holds those about all samples.
+    pub hull: bool,
+    /// Bounds errors also for results that are rounded whichever way.
+    pub any_rounding: bool,
     /// Inputs to draw from the ranges and to run, besides the samples.
     pub random: usize,
+}
+
+/// How far inputs may be from a sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Radius {
+    /// At most so far, each number.
+    Of(f64),
+    /// As far as the machine does not tell them from it: half a step of its numbers.
+    Half,
+}
+
+/// The sample alone.
+impl Default for Radius {
+    fn default() -> Self {
+        Self::Of(0.0)
+    }
 }
 
 /// What is known of errors.
@@ -52,6 +72,8 @@ pub struct Report {
     /// Boxes for all inputs of which the first output has its largest element in the same place, in real arithmetic and on
     /// the machine.
     pub decided: usize,
+    /// The same, whichever way each result is rounded; null where it was not asked for.
+    pub decided_any_rounding: Option<usize>,
 }
 
 /// What is known of an output.
@@ -62,6 +84,8 @@ pub struct OutputReport {
     pub name: String,
     /// No element is further from real arithmetic, for any input of the ranges; null where nothing is known.
     pub certified: Option<f64>,
+    /// The same, whichever way each result is rounded; null where nothing is known, or it was not asked for.
+    pub certified_any_rounding: Option<f64>,
     /// The largest error of the inputs that were run; null where none was.
     pub observed: Option<f64>,
     /// How many times the observed error the certified one is.
@@ -135,8 +159,14 @@ pub(super) fn bounds(
         true => Vec::new(),
         false => inputs::samples(files, &wanted, &request.preprocess, context.reader, None)?.samples,
     };
-    let boxes = boxes(request, &samples, &compiled.inputs());
-    let bounding = bounding(&*program, &boxes)?;
+    let boxes = boxes(request, &samples, &compiled.inputs(), &*program);
+    let known = Known {
+        machine: bounding(&*program, &boxes, RoundingModel::Machine)?,
+        any: match request.any_rounding {
+            true => Some(bounding(&*program, &boxes, RoundingModel::Any)?),
+            false => None,
+        },
+    };
     let runs = samples.into_iter().chain(drawn(&boxes, request.random)).collect::<Vec<Sample>>();
     // What the host does after the program is in no bound.
     let is_comparable = compiled.report().host_steps.is_empty() && program.has_constants_of_model();
@@ -144,12 +174,28 @@ pub(super) fn bounds(
         true => Some(observed(&origin.model.graph, compiled, &runs)?),
         false => None,
     };
-    Ok(report(request, &bounding, program.has_constants_of_model(), observed.as_deref(), runs.len()))
+    Ok(report(request, &known, program.has_constants_of_model(), observed.as_deref(), runs.len()))
+}
+
+/// What runs on ranges say.
+struct Known {
+    /// As the machine rounds.
+    machine: Bounding,
+    /// Whichever way it rounds, where that was asked for.
+    any: Option<Bounding>,
 }
 
 /// What inputs may be.
-fn boxes(request: &Request, samples: &[Sample], ports: &[npukit_target::Port]) -> Vec<RangeBox> {
-    let about = |value: f32, radius: f64| (f64::from(value) - radius, f64::from(value) + radius);
+fn boxes(
+    request: &Request,
+    samples: &[Sample],
+    ports: &[npukit_target::Port],
+    program: &dyn BoundedProgram,
+) -> Vec<RangeBox> {
+    let about = |name: &str, value: f64| match request.radius {
+        Radius::Of(radius) => (value - radius, value + radius),
+        Radius::Half => program.cell(name, value),
+    };
     if samples.is_empty() {
         let range = request.range.unwrap_or(RANGE);
         let tensor = |port: &npukit_target::Port| {
@@ -161,14 +207,13 @@ fn boxes(request: &Request, samples: &[Sample], ports: &[npukit_target::Port]) -
     let around = |sample: &Sample| -> RangeBox {
         let tensor = |(name, tensor): &(String, Tensor)| {
             let values = tensor.as_f32().into_iter().flatten();
-            // Default: the least box holds the samples alone.
-            let ranges = values.map(|&value| about(value, request.radius.unwrap_or(0.0))).collect();
+            let ranges = values.map(|&value| about(name, value.into())).collect();
             (name.clone(), RangeTensor { shape: tensor.shape().to_vec(), ranges })
         };
         sample.iter().map(tensor).collect()
     };
     let all = samples.iter().map(around);
-    if request.radius.is_some() { all.collect() } else { all.reduce(hull).into_iter().collect() }
+    if request.hull { all.reduce(hull).into_iter().collect() } else { all.collect() }
 }
 
 /// Where neither samples nor a range are given.
@@ -184,10 +229,14 @@ fn hull(mut left: RangeBox, right: RangeBox) -> RangeBox {
     left
 }
 
-fn bounding(program: &dyn BoundedProgram, boxes: &[RangeBox]) -> Result<Bounding, TargetError> {
+fn bounding(
+    program: &dyn BoundedProgram,
+    boxes: &[RangeBox],
+    rounding: RoundingModel,
+) -> Result<Bounding, TargetError> {
     let phase = Phase::counting("bound", boxes.len());
     let one = |inputs: &RangeBox| {
-        let bounding = program.run(inputs).map(Bounding::of);
+        let bounding = program.run(inputs, rounding).map(Bounding::of);
         phase.advance();
         bounding
     };
@@ -195,12 +244,18 @@ fn bounding(program: &dyn BoundedProgram, boxes: &[RangeBox]) -> Result<Bounding
     merged.expect("there is a box, if only that of no sample")
 }
 
-/// Inputs that look random, from the boxes in turn.
+/// Inputs that look random, from the boxes in turn: none where these have one number each, or a range without an `f32`.
 fn drawn(boxes: &[RangeBox], count: usize) -> impl Iterator<Item = Sample> {
     let mut random = SplitMix64::new(1);
+    let ranges = || boxes.iter().flatten().flat_map(|(_, tensor)| &tensor.ranges);
+    let is_one = ranges().all(|(low, high)| low == high);
+    let have_numbers = ranges().all(|&(low, high)| inside(low as f32, low, high).is_some());
+    let count = if is_one || !have_numbers { 0 } else { count };
     boxes.iter().cycle().take(count).map(move |inputs| {
-        let mut number =
-            |&(low, high): &(f64, f64)| (random.between(low, high) as f32).clamp(low as f32, high as f32);
+        let mut number = |&(low, high): &(f64, f64)| {
+            let number = random.between(low, high) as f32;
+            inside(number, low, high).expect("there is one, as was looked at before")
+        };
         let mut tensor = |(name, ranges): &(String, RangeTensor)| {
             let numbers = ranges.ranges.iter().map(&mut number);
             let tensor = Tensor::from_f32(ranges.shape.clone(), numbers.collect());
@@ -208,6 +263,12 @@ fn drawn(boxes: &[RangeBox], count: usize) -> impl Iterator<Item = Sample> {
         };
         inputs.iter().map(&mut tensor).collect()
     })
+}
+
+/// The `f32` nearest to `number` in a range, which another one may round to.
+fn inside(number: f32, low: f64, high: f64) -> Option<f32> {
+    let is_in = |number: &f32| (low..=high).contains(&f64::from(*number));
+    [number, number.next_down(), number.next_up()].into_iter().find(is_in)
 }
 
 /// For each output of the program its largest error.
@@ -230,7 +291,7 @@ const FLOATS: f64 = 1e-5;
 
 fn report(
     request: &Request,
-    bounding: &Bounding,
+    Known { machine: bounding, any }: &Known,
     against_model: bool,
     observed: Option<&[f64]>,
     runs: usize,
@@ -241,6 +302,7 @@ fn report(
         OutputReport {
             name: output.name.clone(),
             certified,
+            certified_any_rounding: any.as_ref().and_then(|any| finite(any.outputs.get(index)?.error)),
             observed,
             slack: certified.zip(observed.filter(|&observed| observed > 0.0)).map(|(all, some)| all / some),
             least: finite(*output.exact.start()),
@@ -263,18 +325,24 @@ fn report(
         cannot_saturate: bounding.saturations.is_empty(),
         saturations: bounding.saturations.iter().map(saturation).collect(),
         decided: bounding.decided,
+        decided_any_rounding: any.as_ref().map(|any| any.decided),
     }
 }
 
 fn told(request: &Request) -> String {
-    match (request.inputs.is_empty(), request.radius) {
-        (true, _) => {
-            let (low, high) = request.range.unwrap_or(RANGE);
-            format!("all numbers from {low} to {high}")
-        }
-        (false, Some(radius)) => format!("all numbers at most {radius} from those of a sample"),
-        (false, None) => "each number in the range that it has in the samples".to_owned(),
+    if request.inputs.is_empty() {
+        let (low, high) = request.range.unwrap_or(RANGE);
+        return format!("all numbers from {low} to {high}");
     }
+    let about = match request.radius {
+        Radius::Of(0.0) if request.hull => {
+            return "each number in the range that it has in the samples".to_owned();
+        }
+        Radius::Of(0.0) => return "the samples".to_owned(),
+        Radius::Of(radius) => format!("all numbers at most {radius} from those of a sample"),
+        Radius::Half => "all numbers that the machine has as those of a sample".to_owned(),
+    };
+    if request.hull { about + ", and all between" } else { about }
 }
 
 fn saturation(saturation: &PossibleSaturation) -> SaturationReport {

@@ -9,7 +9,8 @@ use npukit_numeric::Element;
 use npukit_target::{Culprit, FieldValues, TargetError};
 
 use super::OpuField;
-use crate::field::{Step, addresses, map_addresses};
+use crate::any_run::{Step, addresses, map_addresses};
+use crate::field::FieldImages;
 use crate::op::{Addend, Op};
 use crate::program::Program;
 
@@ -37,7 +38,7 @@ pub(super) fn find(
     map.sort_by_key(|&(place, _)| (place != element, place));
     let mut run = field.start(inputs, seed)?;
     let mut trail = Trail::new(field.program, is_known, map.first().map(|&(_, address)| address));
-    run.finish(|step| trail.follow(step)).map_err(TargetError::failed)?;
+    run.finish(|step, ()| trail.follow(step)).map_err(TargetError::failed)?;
     let origin = map.iter().find_map(|(_, address)| trail.wrong.get(address).copied());
     Ok(origin.or(trail.last).map(|origin| trail.culprit(origin)))
 }
@@ -89,7 +90,7 @@ impl<'a> Trail<'a> {
         }
     }
 
-    fn follow(&mut self, step: &Step<'_>) {
+    fn follow(&mut self, step: &Step<'_, FieldImages>) {
         let itype = self.program.config.types.itype;
         match *step.op {
             Op::LoadIfm { .. } => {
@@ -114,7 +115,7 @@ impl<'a> Trail<'a> {
     }
 
     /// Zeros are right: a plane is mostly larger than what is wrong in it.
-    fn cleared(&mut self, step: &Step<'_>) {
+    fn cleared(&mut self, step: &Step<'_, FieldImages>) {
         for run in step.effects.memory.runs() {
             let bytes = run.first..run.end;
             let gone: Vec<u64> = self.wrong.range(bytes.clone()).map(|(&address, _)| address).collect();

@@ -18,8 +18,9 @@ use crate::lower::constants::Rounded;
 use crate::lower::layer::Layer;
 use crate::lower::layers::Model;
 use crate::lower::product::{Part, Product, Weights};
-use crate::lower::{LowerError, Options, layers};
+use crate::lower::{Options, layers};
 use crate::program::Program;
+use crate::target::compile::lower_error;
 use crate::target::instance::OpuInstance;
 
 /// Why there is no such graph.
@@ -44,6 +45,18 @@ enum ReferenceError {
     Op(#[from] OpError),
 }
 
+/// The fraction lengths that a program was made with; none for floats.
+pub(in crate::target) fn quantisation_of(graph: &Graph, program: &Program) -> Option<Quantisation> {
+    let instance = OpuInstance { name: program.instance.clone(), config: program.config.clone() };
+    let mut quantisation = Quantisation::new(instance.scheme()?);
+    for (id, value) in (0..).map(ValueId).zip(&graph.values) {
+        if let Some(&fraction) = program.fractions.get(&value.name) {
+            quantisation.set(id, Kind::Activation, fraction);
+        }
+    }
+    Some(quantisation)
+}
+
 /// The reference of a program.
 ///
 /// # Errors
@@ -51,21 +64,9 @@ enum ReferenceError {
 /// A model that this instance does not take with these fraction lengths; what is not covered.
 pub(super) fn of(graph: &Graph, program: &Program) -> Result<Reference, TargetError> {
     let config = &program.config;
-    let instance = OpuInstance { name: program.instance.clone(), config: config.clone() };
-    let quantisation = instance.scheme().map(|scheme| {
-        let mut quantisation = Quantisation::new(scheme);
-        for (id, value) in (0..).map(ValueId).zip(&graph.values) {
-            if let Some(&fraction) = program.fractions.get(&value.name) {
-                quantisation.set(id, Kind::Activation, fraction);
-            }
-        }
-        quantisation
-    });
-    let options = Options { quantisation: quantisation.as_ref(), approximate: true };
-    let model = layers(graph, config, options).map_err(|error| match error {
-        LowerError::Unsupported { problems } => TargetError::Refused(problems),
-        other => TargetError::failed(other),
-    })?;
+    let quantisation = quantisation_of(graph, program);
+    let options = Options { quantisation: quantisation.as_ref(), approximate: true, ..Options::default() };
+    let model = layers(graph, config, options).map_err(lower_error)?;
     let made = |is_rounded| {
         Rewriter { graph: graph.clone(), source: graph, model: &model, types: &config.types, is_rounded }
             .rewritten()

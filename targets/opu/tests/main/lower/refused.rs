@@ -233,7 +233,7 @@ fn warnings_say_what_saturates_and_what_is_done_otherwise() {
             }
         }
         let config = Config::preset("reference").unwrap();
-        let options = Options { quantisation: Some(&quantisation), approximate: true };
+        let options = Options { quantisation: Some(&quantisation), approximate: true, ..Options::default() };
         let lowered = compile(&graph, &config, options).unwrap();
         backend::program(&lowered, "test".into(), "reference".into(), &config).warnings
     };

@@ -1,12 +1,8 @@
 //! The program on ranges: what `npu verify --bounds` says of saturation and of errors.
 
-use std::collections::BTreeMap;
-
 use npukit_graph::Graph;
-use npukit_numeric::{Beyond, Bounded, Bounds, FixedFormat, NumberFormat};
-use npukit_target::{
-    BoundedOutput, BoundedProgram, BoundedRun, PossibleSaturation, RangeTensor, TargetError,
-};
+use npukit_numeric::{Bounded, Bounds, FixedFormat, Grid, NumberFormat, RoundingModel};
+use npukit_target::{BoundedOutput, BoundedProgram, BoundedRun, Excesses, RangeTensor, TargetError};
 
 use super::TcuProgram;
 use super::placed::named;
@@ -75,18 +71,35 @@ impl BoundedProgram for TcuBounds<'_> {
         self.has_constants_of_model
     }
 
-    fn run(&self, inputs: &[(String, RangeTensor)]) -> Result<BoundedRun, TargetError> {
+    fn cell(&self, input: &str, value: f64) -> (f64, f64) {
+        match self.owner.program.inputs.iter().any(|binding| binding.name == input) {
+            true => Grid::from(self.format).cell(value),
+            false => (value, value),
+        }
+    }
+
+    fn run(
+        &self,
+        inputs: &[(String, RangeTensor)],
+        rounding: RoundingModel,
+    ) -> Result<BoundedRun, TargetError> {
         let program = &self.owner.program;
-        let mut bounds = Bounds::new(self.format, terms(program));
+        let mut bounds = Bounds::new(self.format, terms(program), rounding);
         let inputs = self.packed(inputs, &mut bounds)?;
         let state = State::<Ranged>::with_ledger(&program.config, bounds).map_err(TargetError::failed)?;
         let mut run = AnyRun::new(program, state, &self.constants, &inputs).map_err(TargetError::failed)?;
-        let mut told = Told::default();
-        run.finish(|state, next| told.note(&mut state.ledger, next)).map_err(TargetError::failed)?;
-        told.note(&mut run.state.ledger, program.instructions.len());
+        let mut told = Excesses::default();
+        // What was noted before an instruction is of the one before it.
+        let note = |told: &mut Excesses, bounds: &mut Bounds, next: usize| {
+            told.note(next.checked_sub(1), bounds.take_beyond());
+        };
+        run.finish(|state, next| note(&mut told, &mut state.ledger, next)).map_err(TargetError::failed)?;
+        note(&mut told, &mut run.state.ledger, program.instructions.len());
         let outputs = program.outputs.iter().map(|binding| self.output(binding, &run));
         let outputs = outputs.collect::<Result<_, _>>()?;
-        Ok(BoundedRun { outputs, saturations: told.saturations(program), bounds: run.state.ledger })
+        let layers = program.layer_of_each();
+        let name = |index: usize| program.layers.get(layers[index]).map(|layer| layer.name.clone());
+        Ok(BoundedRun { outputs, saturations: told.saturations(name), bounds: run.state.ledger })
     }
 }
 
@@ -113,36 +126,5 @@ fn terms(program: &Program) -> usize {
         Op::MatMul { size, .. } => size.saturating_mul(lanes * lanes),
         _ => 0,
     });
-    let products = products.fold(1, u64::saturating_add);
-    ((1 << 32) / products).clamp(16, 4096) as usize
-}
-
-/// Results that may saturate, by the instruction that is next and by lane.
-#[derive(Default)]
-struct Told(BTreeMap<(usize, usize), Beyond>);
-
-impl Told {
-    fn note(&mut self, bounds: &mut Bounds, next: usize) {
-        for (lane, beyond) in bounds.take_beyond() {
-            let worst = self.0.entry((next, lane)).or_default();
-            worst.below = worst.below.max(beyond.below);
-            worst.above = worst.above.max(beyond.above);
-        }
-    }
-
-    fn saturations(self, program: &Program) -> Vec<PossibleSaturation> {
-        let layers = program.layer_of_each();
-        let saturation = |((next, lane), Beyond { below, above }): ((usize, usize), Beyond)| {
-            let instruction = next.checked_sub(1);
-            let layer = instruction.and_then(|index| program.layers.get(layers[index]));
-            PossibleSaturation {
-                instruction,
-                layer: layer.map(|layer| layer.name.clone()),
-                lane,
-                below,
-                above,
-            }
-        };
-        self.0.into_iter().map(saturation).collect()
-    }
+    npukit_target::terms_of_bounds(products.fold(0, u64::saturating_add))
 }

@@ -1,0 +1,265 @@
+//! Sums of products: rounded product by product, [`Bounds::products`], or once, [`Bounds::dot`].
+
+use std::ops::RangeInclusive;
+
+use super::{Affine, Beyond, Bounded, Bounds, Grid, times};
+
+/// Numbers that one may be for its roundings to be looked at one by one.
+const LOOKED_AT: f64 = 16.0;
+/// Integers up to here are numbers of `f64`, and so are their halves.
+const EXACT: f64 = (1_u64 << 52) as f64;
+
+/// A factor beside what it is multiplied by.
+type Factors<'a> = (&'a Bounded, &'a Bounded);
+
+impl Bounds {
+    /// `left * right`, rounded and saturated at `place`.
+    pub fn multiply(&mut self, place: usize, left: &Bounded, right: &Bounded) -> Bounded {
+        self.products(place, &Bounded::default(), std::iter::once((left, right)))
+    }
+
+    /// `start` and the sum of products, added one after the other, each rounded to the nearest (of two to the even sum) and
+    /// saturated, at `place`.
+    pub fn products<'a>(
+        &mut self,
+        place: usize,
+        start: &Bounded,
+        factors: impl Iterator<Item = Factors<'a>> + Clone,
+    ) -> Bounded {
+        let factors = factors.filter(|(left, right)| !left.is_zero() && !right.is_zero());
+        if factors.clone().next().is_none() {
+            return start.clone();
+        }
+        if let Some(machine) = self.literal(place, start, factors.clone()) {
+            return Bounded::known(self.sums((1.0, start), 1.0, factors, false).0, machine);
+        }
+        let Some(machine) = self.fit(start, factors.clone()) else {
+            return self.one_by_one(place, start, factors);
+        };
+        let roundings = factors.clone().map(|(left, right)| self.rounding(left, right));
+        let (center, radius) = roundings.fold((0.0, 0.0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
+        let (exact, error) = self.sums((1.0, start), 1.0, factors, true);
+        let rounding = self.symbols.around(center, radius);
+        let error = self.symbols.sum([(1.0, &error), (1.0, &rounding)]);
+        self.settled(self.grid, exact, error, machine)
+    }
+
+    /// The machine's sum, where all is known that it is made of.
+    fn literal<'a>(
+        &mut self,
+        place: usize,
+        start: &Bounded,
+        factors: impl Iterator<Item = Factors<'a>> + Clone,
+    ) -> Option<f64> {
+        let points = |(l, r): Factors<'_>| Some((l.machine_point()?, r.machine_point()?));
+        let start = start.machine_point().filter(|_| self.is_literal())?;
+        if !factors.clone().all(|pair| points(pair).is_some()) {
+            return None;
+        }
+        let (format, step) = (self.grid.format()?, self.grid.step());
+        let raw = |number: f64| (number / step) as i64;
+        let sum = factors.filter_map(points).fold(start, |sum, (left, right)| {
+            let product = raw(left) * raw(right) + (raw(sum) << format.binary_point);
+            let sum = format.round_half_even(product) as f64 * step;
+            self.note(place, Beyond::of(self.grid, &(sum..=sum)), 0.0);
+            self.grid.clamp(sum)
+        });
+        Some(sum)
+    }
+
+    /// What is more on the machine when a product is rounded: the middle, and how far from it.
+    fn rounding(&self, left: &Bounded, right: &Bounded) -> (f64, f64) {
+        if is_whole(left) || is_whole(right) {
+            return (0.0, 0.0);
+        }
+        let half = (0.0, self.half_step());
+        match (left.machine_point(), right.machine_point()) {
+            _ if !self.is_literal() => half,
+            (_, Some(factor)) => self.looked_at(factor, left).unwrap_or(half), // Default: what holds of all.
+            (Some(factor), _) => self.looked_at(factor, right).unwrap_or(half), // Default: what holds of all.
+            _ => half,
+        }
+    }
+
+    /// The roundings of all products of a factor and the few numbers that another may be.
+    fn looked_at(&self, factor: f64, other: &Bounded) -> Option<(f64, f64)> {
+        let step = self.grid.step();
+        let (low, high) = other.machine().into_inner();
+        let count = (high - low) / step;
+        let is_exact = (factor / step).abs() * (low.abs().max(high.abs()) / step) < EXACT;
+        if count >= LOOKED_AT || !is_exact {
+            return None;
+        }
+        let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
+        for index in 0..=count as u32 {
+            let product = factor * (low + f64::from(index) * step) / step;
+            // Of a tie the sum decides.
+            let (down, up) = ((product - 0.5).ceil() - product, (product + 0.5).floor() - product);
+            ends = (ends.0.min(down).min(up), ends.1.max(up).max(down));
+        }
+        Some(((ends.0 + ends.1) / 2.0 * step, (ends.1 - ends.0) / 2.0 * step))
+    }
+
+    /// The exact sum and, where it is wanted, the machine's error before it rounds: `start` and products, each times a power
+    /// of two.
+    fn sums<'a>(
+        &mut self,
+        (first_scale, start): (f64, &Bounded),
+        scale: f64,
+        factors: impl Iterator<Item = Factors<'a>>,
+        has_error: bool,
+    ) -> (Affine, Affine) {
+        let (mut scaled, mut others) = (Vec::new(), Vec::new());
+        for (left, right) in factors {
+            match (left.points(), right.points()) {
+                (_, Some(factor)) => scaled.push((factor, left.pair())),
+                (Some(factor), _) => scaled.push((factor, right.pair())),
+                _ => others.push(self.product(left, right)),
+            }
+        }
+        let first = start.pair();
+        let exacts = scaled.iter().map(|((exact, _), pair)| (*exact * scale, &pair.exact));
+        let exacts = exacts.chain(others.iter().map(|(exact, _)| (scale, exact)));
+        let exact = self.symbols.sum(exacts.chain([(first_scale, &first.exact)]));
+        if !has_error {
+            return (exact, Affine::default());
+        }
+        // (x + d) w' - x w = d w' + x (w' - w)
+        let errors = scaled.iter().flat_map(|((exact, machine), pair)| {
+            [(*machine * scale, &pair.error), ((machine - exact) * scale, &pair.exact)]
+        });
+        let errors = errors.chain(others.iter().map(|(_, error)| (scale, error)));
+        let error = self.symbols.sum(errors.chain([(first_scale, &first.error)]));
+        (exact, error)
+    }
+
+    /// The exact product, and what the machine's is more before it is rounded.
+    fn product(&mut self, left: &Bounded, right: &Bounded) -> (Affine, Affine) {
+        let (l, r) = (left.pair(), right.pair());
+        let exact = self.symbols.product(&l.exact, &r.exact);
+        // (x + d)(y + e) - xy = (x + d) e + d y
+        let machine = self.symbols.sum([(1.0, &l.exact), (1.0, &l.error)]);
+        let [first, second] =
+            [self.symbols.product(&machine, &r.error), self.symbols.product(&l.error, &r.exact)];
+        (exact, self.symbols.sum([(1.0, &first), (1.0, &second)]))
+    }
+
+    /// The machine's sum by the ranges of its numbers alone, where all partial sums are surely in the format.
+    fn fit<'a>(
+        &self,
+        first: &Bounded,
+        factors: impl Iterator<Item = Factors<'a>>,
+    ) -> Option<RangeInclusive<f64>> {
+        let (mut low, mut high) = first.machine().into_inner();
+        let mut factors = factors;
+        let is_in = factors.all(|(left, right)| {
+            let product = self.rounded(&times(&left.pair().machine, &right.pair().machine));
+            low += product.start();
+            high += product.end();
+            // Of what may be anything, the product with 0 is no number.
+            (high - low).is_finite() && Beyond::of(self.grid, &(low..=high)).is_none()
+        });
+        is_in.then_some(low..=high)
+    }
+
+    /// A range of products after they are rounded, whichever way ties go.
+    fn rounded(&self, products: &RangeInclusive<f64>) -> RangeInclusive<f64> {
+        let (low, high) = (*products.start(), *products.end());
+        let step = self.grid.step();
+        let is_small = low.abs().max(high.abs()) / step * (1.0 / step).max(1.0) < EXACT;
+        if self.is_literal() && is_small {
+            return (low / step - 0.5).ceil() * step..=(high / step + 0.5).floor() * step;
+        }
+        // What `f64` rounds is less than the other half.
+        let slack = if is_small { self.half_step() } else { step };
+        low - slack..=high + slack
+    }
+
+    /// The sum as the machine makes it, each partial sum with a range of its own.
+    fn one_by_one<'a>(
+        &mut self,
+        place: usize,
+        start: &Bounded,
+        factors: impl Iterator<Item = Factors<'a>>,
+    ) -> Bounded {
+        factors.fold(start.clone(), |sum, (left, right)| {
+            let (exact, error) = self.product(left, right);
+            let before = sum.pair();
+            let exact = self.symbols.sum([(1.0, &before.exact), (1.0, &exact)]);
+            let error = self.symbols.sum([(1.0, &before.error), (1.0, &error)]);
+            let all = f64::NEG_INFINITY..=f64::INFINITY;
+            let (center, radius) = self.rounding(left, right);
+            let error = error.shifted(center).widened(radius);
+            self.saturated(place, self.grid, (exact, error), all)
+        })
+    }
+
+    /// `start` times a power of two and the sum of products times another, exact, then rounded once to a grid (of two
+    /// numbers to the greater) and saturated at `place`. `unit` is a power of two of which the machine's sums before that are
+    /// multiples.
+    pub fn dot<'a>(
+        &mut self,
+        (place, grid, unit): (usize, Grid, f64),
+        start: (f64, &Bounded),
+        scale: f64,
+        factors: impl Iterator<Item = Factors<'a>> + Clone,
+    ) -> Bounded {
+        let factors = factors.filter(|(left, right)| !left.is_zero() && !right.is_zero());
+        if start.1.is_zero() && factors.clone().next().is_none() {
+            return Bounded::default();
+        }
+        let Sum { range, magnitude, count } = Sum::of(start, scale, factors.clone());
+        let is_exact = magnitude / unit < EXACT;
+        if self.is_literal() && is_exact && range.start() == range.end() {
+            let exact = self.sums(start, scale, factors, false).0;
+            return self.known(place, grid, exact, grid.rounded(*range.start()));
+        }
+        let (exact, error) = self.sums(start, scale, factors, true);
+        let radius = if unit < grid.step() { grid.step() / 2.0 } else { 0.0 };
+        let slack = if is_exact { 0.0 } else { magnitude * f64::EPSILON * count };
+        let range = range.start() - slack..=range.end() + slack;
+        let machine = match self.is_literal() {
+            true => grid.rounded(*range.start())..=grid.rounded(*range.end()),
+            false => range.start() - radius..=range.end() + radius,
+        };
+        let rounding = self.symbols.around(0.0, radius);
+        let error = self.symbols.sum([(1.0, &error), (1.0, &rounding)]);
+        self.saturated(place, grid, (exact, error), machine)
+    }
+}
+
+/// A sum by the ranges of the machine's numbers alone, before it is rounded.
+struct Sum {
+    range: RangeInclusive<f64>,
+    /// No partial sum is further from 0.
+    magnitude: f64,
+    /// Of numbers, and two more.
+    count: f64,
+}
+
+impl Sum {
+    fn of<'a>(
+        (first_scale, start): (f64, &Bounded),
+        scale: f64,
+        factors: impl Iterator<Item = Factors<'a>>,
+    ) -> Self {
+        let first = times(&(first_scale..=first_scale), &start.pair().machine);
+        let size = |range: &RangeInclusive<f64>| range.start().abs().max(range.end().abs());
+        let (mut low, mut high, mut magnitude, mut count) = (*first.start(), *first.end(), size(&first), 3.0);
+        for (left, right) in factors {
+            let product = times(&left.pair().machine, &right.pair().machine);
+            low += product.start() * scale;
+            high += product.end() * scale;
+            magnitude += size(&product) * scale;
+            count += 1.0;
+        }
+        // Of what may be anything, the product with 0 is no number.
+        let range = if magnitude.is_finite() { low..=high } else { f64::NEG_INFINITY..=f64::INFINITY };
+        Self { range, magnitude, count }
+    }
+}
+
+/// Whether the machine always has the same number, without fraction: what it multiplies is not rounded.
+fn is_whole(number: &Bounded) -> bool {
+    number.machine_point().is_some_and(|machine| machine.fract() == 0.0)
+}

@@ -1,0 +1,137 @@
+//! No error is above its bound, and what is known of the machine's numbers is what the machine has.
+
+use npukit_graph::evaluate;
+use npukit_numeric::{Bounded, RoundingModel, Tensor};
+use npukit_target::{BoundedOutput, BoundedProgram, Compiled, Output, RangeTensor, TargetError};
+
+use crate::compiled::Subject;
+use crate::{Random, Suite};
+
+/// Inputs that are tried of each box.
+const TRIED: usize = 6;
+/// What floats of 24 bits may be from exact arithmetic, as a share of the largest number of its tensor.
+const FLOATS: f64 = 1e-5;
+
+/// How wide a box about a sample is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Width {
+    /// All that the machine has as the same numbers.
+    Cell,
+    /// So far in both directions.
+    Radius(f64),
+}
+
+const WIDTHS: [Width; 5] =
+    [Width::Radius(0.0), Width::Cell, Width::Radius(0.004), Width::Radius(0.1), Width::Radius(1.5)];
+
+impl Suite {
+    /// Small and random graphs on boxes of inputs: for inputs of the box no output is further from the graph's than the
+    /// bound, whichever way results are rounded, and where a box is one input for the machine, what it computes is known to
+    /// the last bit. Instances without bounds are left out.
+    pub fn bounds(&self) {
+        let mut boxes = 0;
+        self.each_compiled(|_, subject, compiled| boxes += bounded(subject, compiled));
+        if boxes > 0 {
+            self.each_random(|subject, compiled| boxes += bounded(subject, compiled));
+            assert!(boxes >= 80, "{boxes} boxes");
+        }
+    }
+}
+
+/// Tries boxes; how many.
+fn bounded(subject: &Subject, compiled: &dyn Compiled) -> usize {
+    if !compiled.report().host_steps.is_empty() {
+        return 0;
+    }
+    let program = match compiled.in_bounds(&subject.graph) {
+        Ok(program) => program,
+        Err(TargetError::Unsupported { .. }) => return 0,
+        Err(error) => panic!("{}: {error:?}", subject.name),
+    };
+    assert!(program.has_constants_of_model(), "{}", subject.name);
+    for width in WIDTHS {
+        tried(subject, compiled, &*program, width);
+    }
+    WIDTHS.len()
+}
+
+fn tried(subject: &Subject, compiled: &dyn Compiled, program: &dyn BoundedProgram, width: Width) {
+    let ranges = |(name, tensor): &(String, Tensor)| {
+        let about = |&value: &f32| match width {
+            Width::Cell => program.cell(name, value.into()),
+            Width::Radius(radius) => (f64::from(value) - radius, f64::from(value) + radius),
+        };
+        let ranges = tensor.as_f32().into_iter().flatten().map(about).collect();
+        (name.clone(), RangeTensor { shape: tensor.shape().to_vec(), ranges })
+    };
+    let ranges: Vec<(String, RangeTensor)> = subject.inputs().iter().map(ranges).collect();
+    let run = |rounding| {
+        let run = program.run(&ranges, rounding);
+        run.unwrap_or_else(|error| panic!("{}: {error}", subject.name)).outputs
+    };
+    let [known, any] = [RoundingModel::Machine, RoundingModel::Any].map(run);
+    let mut random = Random::new(7);
+    for trial in 0..TRIED {
+        let inputs: Vec<(String, Tensor)> =
+            ranges.iter().map(|(name, ranges)| (name.clone(), drawn(ranges, trial, &mut random))).collect();
+        let tensors: Vec<Tensor> = inputs.iter().map(|(_, tensor)| tensor.clone()).collect();
+        let expected = evaluate(&subject.graph, &tensors);
+        let expected = expected.unwrap_or_else(|error| panic!("{}: {error}", subject.name));
+        let found = compiled.run(&inputs).unwrap_or_else(|error| panic!("{}: {error}", subject.name));
+        for (index, (found, expected)) in found.outputs.iter().zip(&expected).enumerate() {
+            let what = format!("{}, {width:?}, input {trial}", subject.name);
+            is_within(&what, &known[index], found, expected);
+            is_within(&what, &any[index], found, expected);
+            if matches!(width, Width::Cell | Width::Radius(0.0)) {
+                is_known(&what, &known[index], found);
+            }
+        }
+    }
+}
+
+/// An input of a box: its corners first, then any.
+fn drawn(ranges: &RangeTensor, trial: usize, random: &mut Random) -> Tensor {
+    let number = |&(low, high): &(f64, f64)| {
+        let share = match trial {
+            0 => 0.0,
+            1 => 1.0,
+            2 => f64::from(u8::from(random.bits() % 2 == 0)),
+            _ => f64::from(random.number()).midpoint(1.0),
+        };
+        let number = (low + share * (high - low)) as f32;
+        let is_in = |number: &f32| (low..=high).contains(&f64::from(*number));
+        let near = [number, number.next_down(), number.next_up()];
+        near.into_iter().find(is_in).expect("a box about a float of 32 bits has one near each of its numbers")
+    };
+    let numbers = ranges.ranges.iter().map(number).collect();
+    Tensor::from_f32(ranges.shape.clone(), numbers).expect("as many as the shape has")
+}
+
+fn numbers<'a>(
+    bounded: &'a BoundedOutput,
+    found: &Output,
+) -> impl Iterator<Item = (&'a Bounded, f64)> + use<'a> {
+    assert_eq!(bounded.name, found.name);
+    bounded.elements.iter().zip(found.values.reals())
+}
+
+fn is_within(what: &str, bounded: &BoundedOutput, found: &Output, expected: &Tensor) {
+    // Small results are sums of larger numbers.
+    let float = FLOATS * expected.reals().iter().fold(0.0, |largest: f64, number| largest.max(number.abs()));
+    for ((element, found), expected) in numbers(bounded, found).zip(expected.reals()) {
+        let (low, high) = element.exact().into_inner();
+        let error = (found - expected).abs();
+        assert!(error <= element.error() + float, "{what}: {error} is above {}", element.error());
+        assert!(
+            (low - float..=high + float).contains(&expected),
+            "{what}: {expected} is not in {low}..={high}"
+        );
+        assert!(element.machine().contains(&found), "{what}: {found} is not in {:?}", element.machine());
+    }
+}
+
+fn is_known(what: &str, bounded: &BoundedOutput, found: &Output) {
+    for (element, found) in numbers(bounded, found) {
+        assert_eq!(element.machine(), found..=found, "{what}");
+    }
+}

@@ -1,0 +1,215 @@
+//! The program on ranges: what `npu verify --bounds` says of saturation and of errors.
+
+use std::sync::Arc;
+
+use npukit_graph::{Graph, Op};
+use npukit_numeric::{Beyond, Bounded, Bounds, Grid, RoundingModel};
+use npukit_target::{
+    BoundedOutput, BoundedProgram, BoundedRun, Excesses, RangeTensor, TargetError, terms_of_bounds,
+};
+
+use super::compile::lower_error;
+use super::field::FieldError;
+use super::field::references::quantisation_of;
+use crate::any_run::AnyRun;
+use crate::lower::constants::Exact;
+use crate::lower::{self, Lowered, backend};
+use crate::op::Op as Instruction;
+use crate::program::{Binding, Program};
+use crate::ranged::{ExactConstants, RangedConstants, RangedElements, grid};
+use crate::state::State;
+
+/// A program, and what the model has for its constants.
+pub(super) struct OpuBounds<'a> {
+    program: &'a Program,
+    exact: Arc<[ExactConstants]>,
+    /// By layer the fraction length of its results.
+    fractions: Vec<i32>,
+}
+
+/// Why nothing is known of errors.
+#[derive(Debug, thiserror::Error)]
+enum BoundsError {
+    /// Another compiler's, or another version's.
+    #[error(
+        "the artifact is not what this npukit makes of the model, so that the model's constants cannot be found in it: \
+         compile the model again"
+    )]
+    OtherProgram,
+    /// The machine's slope is another one.
+    #[error(
+        "node `{node}` rectifies with a slope of {alpha}, and the machine with 0.125: errors are not bounded"
+    )]
+    Slope {
+        /// The node.
+        node: String,
+        /// The model's slope.
+        alpha: f32,
+    },
+    /// What saturation does.
+    #[error("node `{node}` clips at {max}, which saturation does on the machine: errors are not bounded")]
+    Clip {
+        /// The node.
+        node: String,
+        /// The model's bound.
+        max: f32,
+    },
+}
+
+impl<'a> OpuBounds<'a> {
+    /// # Errors
+    ///
+    /// A program whose fraction lengths nobody knows, one that the compiler does not make of the model, and functions that are
+    /// others on the machine.
+    pub fn new(program: &'a Program, graph: &Graph) -> Result<Self, TargetError> {
+        if program.fractions.is_empty() {
+            return Err(TargetError::failed(FieldError::Fractions));
+        }
+        same_functions(program, graph).map_err(TargetError::failed)?;
+        let quantisation = quantisation_of(graph, program);
+        let options =
+            lower::Options { quantisation: quantisation.as_ref(), approximate: true, keeps_exact: true };
+        let mut lowered = lower::compile(graph, &program.config, options).map_err(lower_error)?;
+        let twin = backend::program(&lowered, String::new(), String::new(), &program.config);
+        if (&twin.instructions, &twin.segments) != (&program.instructions, &program.segments) {
+            return Err(TargetError::failed(BoundsError::OtherProgram));
+        }
+        let fraction =
+            |layer: &lower::layer::Layer| lowered.model.planes.get(layer.output.pieces[0].plane).fraction;
+        let fractions = lowered.model.layers.iter().map(fraction).collect();
+        Ok(Self { program, exact: exact(&mut lowered, program).into(), fractions })
+    }
+
+    /// The maps of all inputs, in units of ITYPE.
+    fn maps(
+        &self,
+        inputs: &[(String, RangeTensor)],
+        bounds: &mut Bounds,
+        told: &mut Excesses,
+    ) -> Result<Vec<Vec<Bounded>>, TargetError> {
+        let map = |binding: &Binding| {
+            let found = inputs.iter().find(|(name, _)| *name == binding.name).map(|(_, tensor)| tensor);
+            let fitting = found.filter(|tensor| tensor.shape == binding.shape);
+            let tensor = fitting.ok_or_else(|| {
+                let found = found.map(|tensor| tensor.shape.clone());
+                TargetError::failed(FieldError::input(binding, found))
+            })?;
+            let scale = 2f64.powi(binding.fraction);
+            let ranges = binding.order().into_iter().filter_map(|place| tensor.ranges.get(place));
+            let elements = ranges.map(|&(low, high)| bounds.input(low * scale, high * scale));
+            let map = binding.patched(elements.collect());
+            told.note(None, in_units(bounds, 1.0 / scale));
+            Ok(map)
+        };
+        self.program.inputs.iter().map(map).collect()
+    }
+
+    fn output(
+        &self,
+        binding: &Binding,
+        run: &mut AnyRun<'_, RangedElements>,
+    ) -> Result<BoundedOutput, TargetError> {
+        let map = run.output(binding).map_err(TargetError::failed)?;
+        let (scale, bounds) = (2f64.powi(-binding.fraction), &mut run.state.ledger);
+        let elements = binding.unpack(&map).iter().map(|element| bounds.scaled(element, scale)).collect();
+        Ok(BoundedOutput { name: binding.name.clone(), elements })
+    }
+
+    /// What an instruction's numbers are multiplied by to be the model's.
+    fn unit(&self, index: usize, layers: &[usize]) -> f64 {
+        let types = &self.program.config.types;
+        // Default: an instruction of no layer computes nothing.
+        let fraction = layers.get(index).and_then(|&layer| self.fractions.get(layer)).copied().unwrap_or(0);
+        let sums = match self.program.instructions.get(index) {
+            Some(Instruction::Conv { .. }) => types.store_shift(),
+            _ => 0,
+        };
+        2f64.powi(sums - fraction)
+    }
+}
+
+impl BoundedProgram for OpuBounds<'_> {
+    fn has_constants_of_model(&self) -> bool {
+        true
+    }
+
+    fn cell(&self, input: &str, value: f64) -> (f64, f64) {
+        let binding = self.program.inputs.iter().find(|binding| binding.name == input);
+        let itype = self.program.config.types.itype.fixed();
+        match binding.zip(itype) {
+            Some((binding, itype)) => {
+                Grid::new(itype.width(), itype.fraction() + binding.fraction).cell(value)
+            }
+            None => (value, value),
+        }
+    }
+
+    fn run(
+        &self,
+        inputs: &[(String, RangeTensor)],
+        rounding: RoundingModel,
+    ) -> Result<BoundedRun, TargetError> {
+        let program = self.program;
+        let products = program.layers.iter().map(|layer| layer.macs).sum();
+        let mut bounds = Bounds::new(grid(program.config.types.itype), terms_of_bounds(products), rounding);
+        let mut told = Excesses::default();
+        let inputs = self.maps(inputs, &mut bounds, &mut told)?;
+        let layers = program.layer_of_each();
+        let state = State::with_ledger(bounds);
+        let constants = RangedConstants(Arc::clone(&self.exact));
+        let mut run = AnyRun::new(program, state, constants, &inputs).map_err(TargetError::failed)?;
+        let finished = run.finish(|step, bounds: &mut Bounds| {
+            told.note(Some(step.index), in_units(bounds, self.unit(step.index, &layers)));
+        });
+        finished.map_err(TargetError::failed)?;
+        let outputs = program.outputs.iter().map(|binding| self.output(binding, &mut run));
+        let outputs = outputs.collect::<Result<_, _>>()?;
+        let name = |index: usize| program.layers.get(layers[index]).map(|layer| layer.name.clone());
+        Ok(BoundedRun { outputs, saturations: told.saturations(name), bounds: run.state.ledger })
+    }
+}
+
+/// What left the format since the last call, in units of the model.
+fn in_units(bounds: &mut Bounds, unit: f64) -> Vec<(usize, Beyond)> {
+    let places = bounds.take_beyond().into_iter();
+    places.map(|(lane, beyond)| (lane, beyond.times(unit))).collect()
+}
+
+/// What the model has for the constants in memory.
+fn exact(lowered: &mut Lowered, program: &Program) -> Vec<ExactConstants> {
+    let Exact { weights, biases } = lowered.constants.exact.take().unwrap_or_default(); // Default: nothing was kept.
+    let types = &program.config.types;
+    let constants = |address, data_type: crate::DataType, ranges| ExactConstants {
+        address,
+        size: data_type.size_bytes().into(),
+        ranges,
+    };
+    vec![
+        constants(lowered.plan.weights, types.ktype, weights),
+        constants(lowered.plan.biases, types.btype, biases),
+    ]
+}
+
+/// Refuses functions that are others on the machine than in the model.
+fn same_functions(program: &Program, graph: &Graph) -> Result<(), BoundsError> {
+    let largest = program.config.types.itype.fixed().map_or(0.0, |itype| f64::from(itype.max())); // Default: floats are refused.
+    for node in &graph.nodes {
+        let name = || node.name.clone();
+        match &node.op {
+            Op::LeakyRelu(op) if op.alpha.to_bits() != 0.125_f32.to_bits() => {
+                return Err(BoundsError::Slope { node: name(), alpha: op.alpha });
+            }
+            Op::Clip(op) => {
+                let value = node.outputs.first().map(|&id| &graph.value(id).name);
+                let fraction = value.and_then(|name| program.fractions.get(name));
+                let is_bound =
+                    fraction.is_some_and(|&length| f64::from(op.max) * 2f64.powi(length) < largest);
+                if !is_bound {
+                    return Err(BoundsError::Clip { node: name(), max: op.max });
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
