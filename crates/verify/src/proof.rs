@@ -206,7 +206,7 @@ fn compared(reference: Reference, program: &dyn FieldProgram, seeds: &[u64]) -> 
     };
     let mut last = None;
     for &seed in seeds {
-        let runs = Runs::of(reference, program, seed)?;
+        let runs = Runs::of(&reference, program, seed)?;
         let output = |pair: Result<(&str, Option<FieldTensor>, &FieldTensor), ProofError>| {
             let (name, expected, found) = pair?;
             let different = expected.map(|expected| differing(&expected, found).count());
