@@ -13,7 +13,6 @@ use npukit_target::load_segments;
 use npukit_verify::judge;
 use serde_json::{Value, json};
 
-use crate::memory::Memory;
 use crate::segments::{CUTTING, decoder, source};
 
 type Files = BTreeMap<String, Vec<u8>>;
