@@ -33,10 +33,6 @@ enum Error {
     File { path: PathBuf, source: std::io::Error },
     #[error("{subject}: {told}")]
     True { subject: String, told: String },
-    #[error(
-        "{subject}: the true program is {error} from float, of {largest}: too far to tell a defect from rounding"
-    )]
-    Far { subject: String, error: f64, largest: f64 },
 }
 
 fn main() -> ExitCode {
