@@ -87,14 +87,14 @@ npukit_target::lints! {
         "The program was followed to its end, and nothing was read of all that this port wrote since it was configured here: not \
          by a dpu, not by another memory, not by the output buffer. Take the transfer away, or look at the addresses of its \
          reader. What a register file or a memory is to hold after the program is reported, too; allow it there.";
-    UNWRITTEN_READ = "unwritten-read", [Warning]: "words are read that nothing has written";
-        "The program was followed to its end, every row of the input buffer counting as written. The port that is started here \
-         reads words that no instruction has written before, or passes such words on to where they are used. After reset \
-         hardware has anything there. Start it later, or look at the addresses of the writer.";
     UNUSED_CONFIGURATION = "unused-configuration", [Warning]: "a port is configured and never started";
         "`dsu` or `evt`, with the repetitions behind them, set up a port, and `act` starts it. The cell was followed up to its \
          `halt`, and this port was not started after it was configured, as in a `dsu` and a `rep` with no `act` of that port \
          behind them. Start it, or take the configuration away.";
+    UNWRITTEN_READ = "unwritten-read", [Warning]: "words are read that nothing has written";
+        "The program was followed to its end, every row of the input buffer counting as written. The port that is started here \
+         reads words that no instruction has written before, or passes such words on to where they are used. After reset \
+         hardware has anything there. Start it later, or look at the addresses of the writer.";
     WRAPPED_ADDRESS = "wrapped-address", [Warning]: "a port gives an address beyond its memory";
         "Addresses of a port count modulo the depth of the memory, so that this one names another place. Look at `init_addr` and \
          the steps of the repetitions, or count modulo on purpose and allow it.";

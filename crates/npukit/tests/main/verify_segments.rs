@@ -13,9 +13,14 @@ use npukit_target::load_segments;
 use npukit_verify::judge;
 use serde_json::{Value, json};
 
-use crate::segments::{CUTTING, decoder, source};
+use crate::segments::{CUTTING, decoder};
 
 type Files = BTreeMap<String, Vec<u8>>;
+
+/// The network for a target, in its own scales.
+fn source(target: &str) -> Source {
+    Source::model("decoder.onnx", target)
+}
 
 /// The decoder compiled for a target, as files without hashes.
 struct Subject {
