@@ -201,9 +201,11 @@ impl Symbols {
             let center = factor * form.center;
             let (whole, rest) = two_sum(sum.center, center);
             sum.center = whole;
-            // Of the product at most half a last place. Forms of one number stay as narrow as they can be: the next layers
-            // multiply what is lost here.
-            lost += rest.abs() + center.abs() * (f64::EPSILON / 2.0);
+            // Of the product at most half a last place, or all of it where it is too small. Forms of one number stay as narrow as
+            // they can be: the next layers multiply what is lost here. Nothing is lost of what is 0.
+            if form.center != 0.0 {
+                lost += rest.abs() + center.abs() * (f64::EPSILON / 2.0) + f64::MIN_POSITIVE;
+            }
             sum.radius += factor.abs() * form.radius;
             operations += 1;
             let [one, other] = [factor * form.limits.low, factor * form.limits.high];
@@ -222,7 +224,7 @@ impl Symbols {
         }
         self.collect(&mut sum.terms);
         let share = f64::from(operations + 1) * f64::EPSILON;
-        let rounded = (magnitude + sum.radius) * share + lost * (1.0 + share) + f64::MIN_POSITIVE;
+        let rounded = (magnitude + sum.radius) * share + lost * (1.0 + share);
         sum.radius += rounded + self.reduce(&mut sum.terms);
         sum.limits = Limits { low: limits.low - furthest * share, high: limits.high + furthest * share };
         sum.limited()
