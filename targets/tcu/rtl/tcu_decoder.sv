@@ -1,0 +1,218 @@
+// The decoder: one instruction at a time, handed to all units that it concerns.
+//
+// It is accepted in the cycle in which the last of them takes its part; what has no meaning is
+// accepted at once. Each unit's `_valid` and `_ready` are one part; the fields are shared. Sizes are
+// numbers of vectors less one and count modulo the local depth. With two threads a header has three
+// bits of opcode, threads run in program order, and there is no Configure.
+//
+// Source: the specification's 3 (layout), 4 (meaning) and 9.1.
+module tcu_decoder
+  import tcu_pkg::*;
+#(
+    parameter int unsigned LOCAL_DEPTH = 8192,
+    parameter int unsigned ACCUMULATOR_DEPTH = 2048,
+    parameter longint unsigned DRAM0_DEPTH = 1048576,
+    parameter longint unsigned DRAM1_DEPTH = 1048576,
+    parameter int unsigned SIMD_REGISTERS_DEPTH = 1,
+    parameter int unsigned STRIDE0_DEPTH = 8,
+    parameter int unsigned STRIDE1_DEPTH = 8,
+    parameter int unsigned NUMBER_OF_THREADS = 1,
+
+    // Widths of fields; a field that the layout leaves out is a bit that is 0.
+    localparam int unsigned L = $clog2(LOCAL_DEPTH),
+    localparam int unsigned A = $clog2(ACCUMULATOR_DEPTH),
+    localparam int unsigned D0 = $clog2(DRAM0_DEPTH),
+    localparam int unsigned D1 = $clog2(DRAM1_DEPTH),
+    localparam int unsigned R = $clog2(SIMD_REGISTERS_DEPTH + 1),
+    localparam int unsigned S0 = $clog2(STRIDE0_DEPTH),
+    localparam int unsigned S1 = $clog2(STRIDE1_DEPTH),
+    localparam int unsigned STRIDE0_BITS = S0 > 0 ? S0 : 1,
+    localparam int unsigned STRIDE1_BITS = S1 > 0 ? S1 : 1,
+    localparam int unsigned REGISTER_BITS = R > 0 ? R : 1,
+    localparam int unsigned SUB = 4 + 3 * R,
+    localparam int unsigned D = D0 > D1 ? D0 : D1,
+
+    // Operands: the address, then the stride, in whole bytes.
+    localparam int unsigned A0 = L > A ? L : A,
+    localparam int unsigned A1 = A0 > D ? A0 : D,
+    localparam int unsigned LA = L < A ? L : A,
+    localparam int unsigned LD = L < D ? L : D,
+    localparam int unsigned MOVED = LA > LD ? LA : LD,
+    localparam int unsigned A2 = MOVED > SUB ? MOVED : SUB,
+    localparam int unsigned OPERAND0 = (A0 + S0 + 7) / 8 * 8,
+    localparam int unsigned OPERAND1 = (A1 + S1 + 7) / 8 * 8,
+    localparam int unsigned OPERAND2 = (A2 + 7) / 8 * 8,
+    localparam int unsigned OPERANDS = OPERAND0 + OPERAND1 + OPERAND2,
+    localparam int unsigned INSTRUCTION_BITS = OPERANDS + 8
+) (
+    input logic clock,
+    input logic reset,
+
+    input  logic                        instruction_valid,
+    output logic                        instruction_ready,
+    input  logic [INSTRUCTION_BITS-1:0] instruction,
+
+    // Runs of local memory's ports: A, then B.
+    output logic [1:0]                   local_valid,
+    input  logic [1:0]                   local_ready,
+    output logic [1:0]                   local_write,
+    output logic                         local_descending,
+    output logic [L-1:0]                 local_address,
+    output logic [STRIDE0_BITS-1:0]      local_stride,
+    output logic [L-1:0]                 size,
+
+    output logic   route_valid,
+    input  logic   route_ready,
+    output route_t route_kind,
+    output logic   zeroes,
+
+    output logic array_valid,
+    input  logic array_ready,
+    output logic array_load,
+
+    output logic                     accumulator_valid,
+    input  logic                     accumulator_ready,
+    output logic                     accumulator_simd,
+    output logic                     accumulator_reads,
+    output logic                     accumulator_writes,
+    output logic                     accumulates,
+    output logic [A-1:0]             accumulator_address,
+    output logic [STRIDE1_BITS-1:0]  other_stride,
+    output logic [A-1:0]             accumulator_read_address,
+    output simd_op_t                 simd_op,
+    output logic [REGISTER_BITS-1:0] simd_left,
+    output logic [REGISTER_BITS-1:0] simd_right,
+    output logic [REGISTER_BITS-1:0] simd_destination,
+
+    output logic         host_valid,
+    input  logic         host_ready,
+    output logic         host_bank,
+    output logic         host_write,
+    output logic [1:0]   dram_valid,
+    input  logic [1:0]   dram_ready,
+    output logic [D-1:0] dram_address,
+
+    output logic        configures,
+    output register_t   configure_number,
+    output logic [27:0] configure_value
+);
+
+  // The largest operand has 64 bits.
+  function automatic logic [63:0] field(logic [63:0] operand, int unsigned low, int unsigned bits);
+    return (operand >> low) & ~(64'hFFFF_FFFF_FFFF_FFFF << bits);
+  endfunction
+
+  logic [63:0] operand0, operand1, operand2;
+  logic [31:0] first_bits;
+  logic [7:0] header;
+  opcode_t opcode;
+  move_t move;
+  logic [3:0] flags;
+
+  assign operand0 = 64'(instruction[OPERAND0-1:0]);
+  assign operand1 = 64'(instruction[OPERAND0+:OPERAND1]);
+  assign operand2 = 64'(instruction[OPERAND0+OPERAND1+:OPERAND2]);
+  assign header = instruction[OPERANDS+:8];
+  assign first_bits = 32'(instruction[OPERANDS-1:0]);
+  assign opcode = opcode_t'(NUMBER_OF_THREADS > 1 ? {1'b0, header[6:4]} : header[7:4]);
+  assign flags = header[3:0];
+  assign move = move_t'(flags);
+
+  logic is_matmul, is_move, is_load, is_simd, is_dram, is_in, is_out;
+
+  always_comb begin
+    is_matmul  = opcode == OPCODE_MATMUL;
+    is_load    = opcode == OPCODE_LOADWEIGHTS;
+    is_simd    = opcode == OPCODE_SIMD;
+    is_move    = opcode == OPCODE_DATAMOVE;
+    configures = opcode == OPCODE_CONFIGURE;
+    is_dram    = is_move && flags < 4'd4;
+    is_in      = is_move && (move == MOVE_LOCAL_TO_ACCUMULATOR || move == MOVE_LOCAL_ADDED);
+    is_out     = is_move && move == MOVE_ACCUMULATOR_TO_LOCAL;
+  end
+
+  // Addresses, strides and sizes.
+  assign local_address = L'(field(operand0, 0, A0));
+  assign local_stride = STRIDE0_BITS'(field(operand0, A0, S0));
+  assign local_descending = is_load;
+  assign other_stride = is_simd ? '0 : STRIDE1_BITS'(field(operand1, A1, S1));
+  assign accumulator_address = A'(is_simd ? operand0 : field(operand1, 0, A1));
+  assign accumulator_read_address = A'(operand1);
+  assign dram_address = D'(field(operand1, 0, A1));
+
+  always_comb begin
+    if (is_simd) size = '0;
+    else size = L'(is_load ? operand1 : operand2);
+  end
+
+  // What the units are told.
+  logic accumulate_flag, zeroes_flag;
+
+  assign accumulate_flag = flags[0];
+  assign zeroes_flag = is_load ? flags[0] : flags[1];
+  assign zeroes = zeroes_flag && (is_matmul || is_load);
+  assign local_write = {is_dram && !flags[0], is_out};
+  assign array_load = is_load;
+
+  always_comb begin
+    if (is_matmul) route_kind = ROUTE_PRODUCT;
+    else if (is_load) route_kind = ROUTE_WEIGHTS;
+    else if (is_in) route_kind = ROUTE_MOVE_IN;
+    else route_kind = ROUTE_MOVE_OUT;
+  end
+
+  assign accumulator_simd = is_simd;
+  assign accumulator_reads = is_simd ? flags[0] : is_out;
+  assign accumulator_writes = is_simd ? flags[1] : !is_out;
+
+  always_comb begin
+    if (is_simd) accumulates = flags[2];
+    else if (is_matmul) accumulates = accumulate_flag;
+    else accumulates = move == MOVE_LOCAL_ADDED;
+  end
+
+  assign simd_op = simd_op_t'(field(operand2, 3 * R, 4));
+  assign simd_left = REGISTER_BITS'(field(operand2, 2 * R, R));
+  assign simd_right = REGISTER_BITS'(field(operand2, R, R));
+  assign simd_destination = REGISTER_BITS'(field(operand2, 0, R));
+
+  assign host_bank = flags[1];
+  assign host_write = flags[0];
+  assign configure_number = register_t'(first_bits[3:0]);
+  assign configure_value = first_bits[31:4];
+
+  // Who takes part, the highest bit first: DRAM1, DRAM0, the host router, the accumulators, the
+  // array, the router, and local memory's ports B and A.
+  logic [7:0] wanted, part_valid;
+  logic uses_port_a, uses_router, uses_array, uses_accumulators;
+
+  assign uses_port_a = (is_matmul && !zeroes) || (is_load && !zeroes) || is_in || is_out;
+  assign uses_router = is_matmul || (is_load && !zeroes) || is_in || is_out;
+  assign uses_array = is_matmul || is_load;
+  assign uses_accumulators = is_matmul || is_in || is_out || is_simd;
+  assign wanted = {
+    is_dram && host_bank,
+    is_dram && !host_bank,
+    is_dram,
+    uses_accumulators,
+    uses_array,
+    uses_router,
+    is_dram,
+    uses_port_a
+  };
+
+  tcu_fork #(
+      .PORTS(8)
+  ) parts (
+      .clock,
+      .reset,
+      .in_valid (instruction_valid),
+      .in_ready (instruction_ready),
+      .wanted,
+      .out_valid(part_valid),
+      .out_ready({dram_ready, host_ready, accumulator_ready, array_ready, route_ready, local_ready})
+  );
+
+  assign {dram_valid, host_valid, accumulator_valid, array_valid, route_valid, local_valid} = part_valid;
+
+endmodule
