@@ -68,6 +68,7 @@ class Circuit:
         self.architecture, self.axi_bits = architecture, axi_bits
         self.bits, _, self.slot = FORMATS[architecture["data_type"]]
         self.lanes = architecture["array_size"]
+        self.instruction_bytes = instruction_bytes(architecture)
         self.harness = ROOT / "target/rtl" / name / "harness"
         given = parameters(architecture, axi_bits, **more)
         # The compiler's precompiled headers are named as GCC has them, which the wheel does not know.
@@ -89,7 +90,7 @@ class Circuit:
         architecture = self.architecture
         scalar_bytes = 1 if self.bits <= 8 else 2 if self.bits <= 16 else 4
         given = {
-            "instruction-bytes": instruction_bytes(architecture),
+            "instruction-bytes": self.instruction_bytes,
             "vector-bytes": self.lanes * self.slot,
             "scalar-bytes": scalar_bytes,
             "scalar-bits": self.bits,

@@ -10,12 +10,14 @@ import concurrent.futures
 import hashlib
 import json
 import pathlib
+import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
 
-from circuit import Circuit, instruction_bytes
+from circuit import ROOT, Circuit
 
 MEMORIES = ("dram0", "dram1", "local", "accumulators")
 
@@ -83,9 +85,124 @@ def run_sequences(circuit, path, stalls):
     return [(f"{path.stem} {name} T={latency}", found) for name, latency, found in parallel(run, jobs)]
 
 
+def assembled(npu, architecture, texts):
+    """The bytes of instructions in text: a program of them all is assembled."""
+    texts = sorted(texts)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "instance.tarch").write_text(json.dumps(architecture))
+        (folder / "all.s").write_text("\n".join(texts) + "\n")
+        command = [npu, "asm", folder / "all.s", "--target", f"tcu:{folder / 'instance.tarch'}", "-o", folder / "all.bin"]
+        subprocess.run(command, check=True, capture_output=True)
+        program = (folder / "all.bin").read_bytes()
+    size = len(program) // len(texts)
+    return {text: program[i * size : (i + 1) * size] for i, text in enumerate(texts)}
+
+
+def run_cycles(circuit, document, npu):
+    """Measurements of single instructions and short sequences, from `cycles.json` of the repository."""
+    jobs = []
+    for case in document["steady_state_cycles"]:
+        jobs.append((case, case["repeat"], steady))
+    for kind in ("single_instruction", "short_sequences"):
+        jobs += [(case, case["instructions"], short) for case in document[kind]]
+    for case in document["occupancy"]:
+        for vectors, cycles in zip(case["vectors"], case["accept"]):
+            texts = [text.replace("vectors", str(vectors)) for text in case["instructions"]]
+            single = {"name": f"{case['name']} n={vectors}", "latency": case["latency"], "until": "accept", "cycles": cycles}
+            jobs.append((single, texts, short))
+    jobs += [(case, case["instructions"], hangs) for case in document["hangs"]]
+    code = assembled(npu, document["architecture"], {"noop", *(text for _, texts, _ in jobs for text in texts)})
+
+    def run(job):
+        case, texts, measure = job
+        return case["name"], measure(circuit, case, [code[text] for text in texts], code["noop"])
+
+    return parallel(run, jobs)
+
+
+def steady(circuit, case, codes, _):
+    """Cycles of a repetition, over 16 of them, after as many as fill all queues."""
+    before, counted = 8 * circuit.lanes + 16, 16
+    seen = circuit.run(b"".join(codes) * (before + counted), latency=case["latency"], dump_vectors=0)
+    accept = seen["accept"]
+    cycles = (accept[len(codes) * (before + counted) - 1] - accept[len(codes) * before - 1]) / counted
+    return [] if cycles == case["cycles"] else [f"{cycles} cycles, not {case['cycles']}"]
+
+
+def short(circuit, case, codes, noop):
+    """Cycles from a NoOp on: of each instruction's acceptance, and of the last events."""
+    seen = circuit.run(noop + b"".join(codes), latency=case["latency"], dump_vectors=0)
+    start = seen["accept"][0]
+    got = {"accept": [at - start for at in seen["accept"][1:]]}
+    for event in ("acc_write", "local_write", "axi_write", "weight_load"):
+        at = seen["last"][event]
+        got[f"last_{event}"] = at - start if at else None
+    if "until" in case:
+        until = got["last_weight_load" if case["until"] == "last_load" else case["until"]]
+        cycles = until[-1] if case["until"] == "accept" else until
+        return [] if cycles == case["cycles"] else [f"{cycles} cycles, not {case['cycles']}"]
+    return [f"{key} {value}, not {case[key]}" for key, value in got.items() if case[key] != value]
+
+
+def hangs(circuit, case, codes, _):
+    """Whether the decoder waits for ever when the instruction is repeated."""
+    count = 8 * circuit.lanes
+    hung = circuit.run(b"".join(codes) * count, latency=1, dump_vectors=0)["accepted"] < count
+    return [] if hung == case["hangs"] else [f"hangs: {hung}"]
+
+
+# Published networks: folder, cycles at each latency, Configure instructions that were measured before them.
+PROGRAMS = {
+    "resnet20v2_zcu104": ({1: 652_140, 18: 750_526}, 0),
+    "speech_commands": ({1: 1_060_395, 20: 1_713_556}, 2),
+}
+
+
+def run_program(folder, cycles, configured):
+    """A published network on its first input: outputs and memories bit for bit, and the cycles."""
+    model = json.loads(next(folder.glob("*.tmodel")).read_text())
+    expected = json.loads((folder / "outputs.json").read_text())["runs"][0]
+    circuit = Circuit(folder.name, model["arch"])
+    (source,), (constants,), (result,) = model["inputs"], model["consts"], model["outputs"]
+    table = np.loadtxt(next(folder.glob("*.csv")), delimiter=",", max_rows=source["size"], dtype=np.float32)
+    given = np.clip(np.floor(table.astype(np.float64) * 256 + 0.5), -32768, 32767).astype("<i2")
+    zero = bytes(source["base"] * circuit.lanes * 2)
+    drams = [zero + given.tobytes(), (folder / constants["file_name"]).read_bytes()]
+    offsets = [register.to_bytes(circuit.instruction_bytes - 1, "little") + b"\xf0" for register in (0, 4)]
+    program = b"".join(offsets[:configured]) + (folder / model["prog"]["file_name"]).read_bytes()
+
+    def run(job):
+        latency, want = job
+        start = time.time()
+        seen = circuit.run(program, drams, expected["final_state"]["dram0_vectors_hashed"], latency=latency)
+        outputs = np.frombuffer(seen["dram0"], "<i2").reshape(-1, circuit.lanes)
+        outputs = outputs[result["base"] : result["base"] + result["size"]].ravel()
+        found = [] if outputs.tolist() == expected["output_raw"] else [f"outputs {outputs.tolist()}"]
+        for name in ("dram0", "local", "accumulators"):
+            if hashlib.sha256(seen[name]).hexdigest() != expected["final_state"][f"{name}_sha256"]:
+                found.append(f"{name} differs")
+        if seen["total"] != want:
+            found.append(f"{seen['total']} cycles, not {want}")
+        speed = seen["simulated"] / (time.time() - start)
+        print(f"{folder.name} T={latency}: {seen['total']} cycles, {speed:.0f} cycles a second", flush=True)
+        return f"{folder.name} T={latency}", found
+
+    return parallel(run, cycles.items())
+
+
 def parallel(function, jobs):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return list(pool.map(function, jobs))
+
+
+def report(name, results):
+    """Says which runs differ; how many do."""
+    wrong = [(run, found) for run, found in results if found]
+    for run, found in wrong:
+        print(f"{run}: {'; '.join(found)}")
+    print(f"{name}: {len(results) - len(wrong)} of {len(results)} runs equal", flush=True)
+    return len(wrong)
 
 
 def main():
@@ -94,6 +211,7 @@ def main():
     parser.add_argument("hazards", type=pathlib.Path, nargs="?")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--stalls", type=int, default=0)
+    parser.add_argument("--npu", type=pathlib.Path, help="the command, which assembles single instructions")
     options = parser.parse_args()
     chosen = lambda name: not options.only or name in options.only
     failed = 0
@@ -106,14 +224,17 @@ def main():
             continue
         document = json.loads(jobs[0].read_text())
         circuit = Circuit(f"vectors{size}", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS="1'b1")
-        assert instruction_bytes(document["architecture"]) == document["instruction_bytes"]
+        assert circuit.instruction_bytes == document["instruction_bytes"]
         for path in jobs:
-            start, results = time.time(), run_sequences(circuit, path, options.stalls)
-            wrong = [(name, found) for name, found in results if found]
-            for name, found in wrong:
-                print(f"{name}: {'; '.join(found)}")
-            failed += len(wrong)
-            print(f"{path.stem}: {len(results) - len(wrong)} of {len(results)} runs equal, {time.time() - start:.0f} s", flush=True)
+            failed += report(path.stem, run_sequences(circuit, path, options.stalls))
+    for size in ("", "_n32_b4"):
+        if options.npu and chosen("cycles" + size):
+            document = json.loads((ROOT / f"tests/golden/tcu/cycles{size}.json").read_text())
+            circuit = Circuit(f"vectors{size}", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS="1'b1")
+            failed += report("cycles" + size, run_cycles(circuit, document, options.npu))
+    if chosen("programs"):
+        for name, (cycles, configured) in PROGRAMS.items():
+            failed += report(name, run_program(options.golden / "programs" / name, cycles, configured))
     return 1 if failed else 0
 
 
