@@ -146,21 +146,16 @@ module tcu
   localparam int unsigned A = $clog2(ACCUMULATOR_DEPTH);
   localparam int unsigned D0 = $clog2(DRAM0_DEPTH);
   localparam int unsigned D1 = $clog2(DRAM1_DEPTH);
-  localparam int unsigned D = D0 > D1 ? D0 : D1;
+  localparam int unsigned D = larger(D0, D1);
   localparam int unsigned STRIDE0_BITS = STRIDE0_DEPTH > 1 ? $clog2(STRIDE0_DEPTH) : 1;
   localparam int unsigned STRIDE1_BITS = STRIDE1_DEPTH > 1 ? $clog2(STRIDE1_DEPTH) : 1;
   localparam int unsigned REGISTER_BITS = SIMD_REGISTERS_DEPTH > 0 ? $clog2(SIMD_REGISTERS_DEPTH + 1) : 1;
 
-  // The layout of instructions, as in tcu_decoder.
-  localparam int unsigned SUB = 4 + 3 * $clog2(SIMD_REGISTERS_DEPTH + 1);
-  localparam int unsigned A0 = L > A ? L : A;
-  localparam int unsigned A1 = A0 > D ? A0 : D;
-  localparam int unsigned LA = L < A ? L : A;
-  localparam int unsigned LD = L < D ? L : D;
-  localparam int unsigned MOVED = LA > LD ? LA : LD;
-  localparam int unsigned A2 = MOVED > SUB ? MOVED : SUB;
-  localparam int unsigned INSTRUCTION_BYTES =
-      (A0 + $clog2(STRIDE0_DEPTH) + 7) / 8 + (A1 + $clog2(STRIDE1_DEPTH) + 7) / 8 + (A2 + 7) / 8 + 1;
+  // As the decoder has it.
+  localparam int unsigned INSTRUCTION_BITS =
+      whole_bytes(address0_bits(L, A) + $clog2(STRIDE0_DEPTH))
+      + whole_bytes(address1_bits(L, A, D) + $clog2(STRIDE1_DEPTH))
+      + whole_bytes(value2_bits(L, A, D, $clog2(SIMD_REGISTERS_DEPTH + 1))) + 8;
 
   if (ARRAY_SIZE < 2 || ARRAY_SIZE > 64) begin : gen_array_size
     $error("ARRAY_SIZE %0d: must be 2 to 64", ARRAY_SIZE);
@@ -183,12 +178,12 @@ module tcu
 
   // Instructions.
   logic stream_valid, stream_ready, valid, ready;
-  logic [8*INSTRUCTION_BYTES-1:0] stream_instruction, instruction;
+  logic [INSTRUCTION_BITS-1:0] stream_instruction, instruction;
   logic [1:0] unused_instructions;
 
   tcu_instruction_stream #(
       .STREAM_BYTES     (INSTRUCTION_AXI_BITS / 8),
-      .INSTRUCTION_BYTES(INSTRUCTION_BYTES)
+      .INSTRUCTION_BYTES(INSTRUCTION_BITS / 8)
   ) instruction_stream (
       .clock,
       .reset,
@@ -202,7 +197,7 @@ module tcu
   );
 
   tcu_queue #(
-      .WIDTH(8 * INSTRUCTION_BYTES)
+      .WIDTH(INSTRUCTION_BITS)
   ) instructions (
       .clock,
       .reset,

@@ -291,13 +291,10 @@ module tcu_accumulators
   );
 
   // While this command's access is not in place, the one pending there is of an earlier command.
-  if (LOSES_ADDITIONS) begin : gen_released
-    assign waits = held;
-  end else begin : gen_interlock
-    logic same_vector;
-    assign same_vector = access_pending && access_writes && access_address == write_address;
-    assign waits = held || (part_valid[PORT_A] && same_vector);
-  end
+  logic is_late;
+
+  assign is_late = part_valid[PORT_A] && access_pending && access_writes && access_address == write_address;
+  assign waits = held || (is_late && !LOSES_ADDITIONS);
 
   assign b_valid = part_valid[PORT_B] && !waits;
   assign part_ready[PORT_B] = b_ready && !waits;

@@ -60,7 +60,6 @@ module tcu_alu_lane
       SIMD_NOT_LESS:        out = left >= right ? ONE : '0;
       SIMD_MIN:             out = greater ? right : left;
       SIMD_MAX:             out = greater ? left : right;
-      default:              out = left;
     endcase
   end
 

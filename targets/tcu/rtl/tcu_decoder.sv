@@ -29,19 +29,14 @@ module tcu_decoder
     localparam int unsigned STRIDE0_BITS = S0 > 0 ? S0 : 1,
     localparam int unsigned STRIDE1_BITS = S1 > 0 ? S1 : 1,
     localparam int unsigned REGISTER_BITS = R > 0 ? R : 1,
-    localparam int unsigned SUB = 4 + 3 * R,
-    localparam int unsigned D = D0 > D1 ? D0 : D1,
+    localparam int unsigned D = larger(D0, D1),
 
-    // Operands: the address, then the stride, in whole bytes.
-    localparam int unsigned A0 = L > A ? L : A,
-    localparam int unsigned A1 = A0 > D ? A0 : D,
-    localparam int unsigned LA = L < A ? L : A,
-    localparam int unsigned LD = L < D ? L : D,
-    localparam int unsigned MOVED = LA > LD ? LA : LD,
-    localparam int unsigned A2 = MOVED > SUB ? MOVED : SUB,
-    localparam int unsigned OPERAND0 = (A0 + S0 + 7) / 8 * 8,
-    localparam int unsigned OPERAND1 = (A1 + S1 + 7) / 8 * 8,
-    localparam int unsigned OPERAND2 = (A2 + 7) / 8 * 8,
+    // Operands: an address, above it a stride, in whole bytes.
+    localparam int unsigned ADDRESS0 = address0_bits(L, A),
+    localparam int unsigned ADDRESS1 = address1_bits(L, A, D),
+    localparam int unsigned OPERAND0 = whole_bytes(ADDRESS0 + S0),
+    localparam int unsigned OPERAND1 = whole_bytes(ADDRESS1 + S1),
+    localparam int unsigned OPERAND2 = whole_bytes(value2_bits(L, A, D, R)),
     localparam int unsigned OPERANDS = OPERAND0 + OPERAND1 + OPERAND2,
     localparam int unsigned INSTRUCTION_BITS = OPERANDS + 8
 ) (
@@ -132,13 +127,13 @@ module tcu_decoder
   end
 
   // Addresses, strides and sizes.
-  assign local_address = L'(field(operand0, 0, A0));
-  assign local_stride = STRIDE0_BITS'(field(operand0, A0, S0));
+  assign local_address = L'(field(operand0, 0, ADDRESS0));
+  assign local_stride = STRIDE0_BITS'(field(operand0, ADDRESS0, S0));
   assign local_descending = is_load;
-  assign other_stride = is_simd ? '0 : STRIDE1_BITS'(field(operand1, A1, S1));
-  assign accumulator_address = A'(is_simd ? operand0 : field(operand1, 0, A1));
+  assign other_stride = is_simd ? '0 : STRIDE1_BITS'(field(operand1, ADDRESS1, S1));
+  assign accumulator_address = A'(is_simd ? operand0 : field(operand1, 0, ADDRESS1));
   assign accumulator_read_address = A'(operand1);
-  assign dram_address = D'(field(operand1, 0, A1));
+  assign dram_address = D'(field(operand1, 0, ADDRESS1));
 
   always_comb begin
     if (is_simd) size = '0;

@@ -61,4 +61,34 @@ package tcu_pkg;
     REGISTER_SAMPLE_INTERVAL = 4'hB
   } register_t;
 
+  // The layout of instructions, section 3.1, in bits of addresses (local memory, accumulators, the
+  // deeper bank of DRAM), of stride codes and of register codes. Operands are whole bytes.
+  function automatic int unsigned larger(int unsigned a, int unsigned b);
+    return a > b ? a : b;
+  endfunction
+
+  function automatic int unsigned whole_bytes(int unsigned bits);
+    return (bits + 7) / 8 * 8;
+  endfunction
+
+  function automatic int unsigned smaller(int unsigned a, int unsigned b);
+    return a < b ? a : b;
+  endfunction
+
+  // Addresses of operand 0 and 1.
+  function automatic int unsigned address0_bits(int unsigned local_bits, int unsigned accumulator_bits);
+    return larger(local_bits, accumulator_bits);
+  endfunction
+
+  function automatic int unsigned address1_bits(int unsigned local_bits, int unsigned accumulator_bits,
+                                                int unsigned dram_bits);
+    return larger(address0_bits(local_bits, accumulator_bits), dram_bits);
+  endfunction
+
+  // Operand 2 has no stride: it is a size or a SIMD sub-instruction.
+  function automatic int unsigned value2_bits(int unsigned local_bits, int unsigned accumulator_bits,
+                                              int unsigned dram_bits, int unsigned register_bits);
+    return larger(smaller(local_bits, larger(accumulator_bits, dram_bits)), 4 + 3 * register_bits);
+  endfunction
+
 endpackage

@@ -28,7 +28,7 @@ module tcu_vector_to_words #(
 
   always_ff @(posedge clock) begin
     if (vector_ready) words <= vector;
-    else if (gives) words <= words >> WORD_BITS;
+    else if (gives) words <= (WORDS * WORD_BITS)'({WORD_BITS'(0), words} >> WORD_BITS);
     if (reset) begin
       index      <= '0;
       word_valid <= 1'b0;
