@@ -45,9 +45,16 @@ def parameters(architecture, axi_bits, **more):
     bits, point, slot = FORMATS[architecture["data_type"]]
     keys = "array_size local_depth accumulator_depth simd_registers_depth stride0_depth stride1_depth number_of_threads"
     named = {key.upper(): architecture[key] for key in keys.split()}
-    depths = {f"DRAM{bank}_DEPTH": f"64'd{architecture[f'dram{bank}_depth']}" for bank in (0, 1)}
+    depths = {f"DRAM{bank}_DEPTH": architecture[f"dram{bank}_depth"] for bank in (0, 1)}
     formats = {"SCALAR_BITS": bits, "BINARY_POINT": point, "SLOT_BYTES": slot}
     return named | depths | formats | {"AXI_BITS": axi_bits} | more
+
+
+def overrides(given):
+    """Parameters as Verilator takes them, which wants numbers as wide as the parameters."""
+    sized = {"DRAM0_DEPTH": "64'd", "DRAM1_DEPTH": "64'd"}
+    flags = dict.fromkeys(("LOSES_ADDITIONS", "MOVES_WRITES", "CROSSES_BY_A_BEAT"), "1'd")
+    return [f"-G{key}={(sized | flags).get(key, '')}{value}" for key, value in given.items()]
 
 
 def files(sources=SOURCES):
@@ -76,7 +83,7 @@ class Circuit:
         built = verilator(
             ["--cc", "--exe", "--build", "-j", "2", "-O3", "--top-module", "tcu_bench", "-o", "harness"]
             + ["--Mdir", self.harness.parent, "-MAKEFLAGS", make, *(["--trace-fst"] if waves else [])]
-            + [f"-G{key}={value}" for key, value in given.items()]
+            + overrides(given)
             + [*files(sources), SOURCES / "sim/tcu_bench.sv", SOURCES / "sim/harness.cpp"]
         )
         if built.returncode:

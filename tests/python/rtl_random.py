@@ -226,7 +226,7 @@ def judge_instance(number, options, npu):
     architecture, bus = instance(chance)
     more = {"INSTRUCTION_AXI_BITS": 1024}
     circuits = [
-        Circuit(f"random{loses}", architecture, bus, LOSES_ADDITIONS=f"1'b{loses}", MOVES_WRITES=f"1'b{loses}", **more)
+        Circuit(f"random{loses}", architecture, bus, LOSES_ADDITIONS=loses, MOVES_WRITES=loses, **more)
         for loses in (0, 1)
     ]
     with tempfile.TemporaryDirectory() as folder:

@@ -223,14 +223,14 @@ def main():
         if not jobs:
             continue
         document = json.loads(jobs[0].read_text())
-        circuit = Circuit(f"vectors{size}", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS="1'b1")
+        circuit = Circuit(f"vectors{size}", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS=1)
         assert circuit.instruction_bytes == document["instruction_bytes"]
         for path in jobs:
             failed += report(path.stem, run_sequences(circuit, path, options.stalls))
     for size in ("", "_n32_b4"):
         if options.npu and chosen("cycles" + size):
             document = json.loads((ROOT / f"tests/golden/tcu/cycles{size}.json").read_text())
-            circuit = Circuit(f"vectors{size}", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS="1'b1")
+            circuit = Circuit(f"vectors{size}", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS=1)
             failed += report("cycles" + size, run_cycles(circuit, document, options.npu))
     if chosen("programs"):
         for name, (cycles, configured) in PROGRAMS.items():

@@ -20,9 +20,7 @@
 // which is on because without it such bursts take longer.
 //
 // Source: the specification's 2, 3 and 9.
-module tcu
-  import tcu_pkg::*;
-#(
+module tcu #(
     parameter int unsigned ARRAY_SIZE = 8,
     parameter int unsigned SCALAR_BITS = 16,
     parameter int unsigned BINARY_POINT = 8,
@@ -146,16 +144,16 @@ module tcu
   localparam int unsigned A = $clog2(ACCUMULATOR_DEPTH);
   localparam int unsigned D0 = $clog2(DRAM0_DEPTH);
   localparam int unsigned D1 = $clog2(DRAM1_DEPTH);
-  localparam int unsigned D = larger(D0, D1);
+  localparam int unsigned D = tcu_pkg::larger(D0, D1);
   localparam int unsigned STRIDE0_BITS = STRIDE0_DEPTH > 1 ? $clog2(STRIDE0_DEPTH) : 1;
   localparam int unsigned STRIDE1_BITS = STRIDE1_DEPTH > 1 ? $clog2(STRIDE1_DEPTH) : 1;
   localparam int unsigned REGISTER_BITS = SIMD_REGISTERS_DEPTH > 0 ? $clog2(SIMD_REGISTERS_DEPTH + 1) : 1;
 
   // As the decoder has it.
   localparam int unsigned INSTRUCTION_BITS =
-      whole_bytes(address0_bits(L, A) + $clog2(STRIDE0_DEPTH))
-      + whole_bytes(address1_bits(L, A, D) + $clog2(STRIDE1_DEPTH))
-      + whole_bytes(value2_bits(L, A, D, $clog2(SIMD_REGISTERS_DEPTH + 1))) + 8;
+      tcu_pkg::whole_bytes(tcu_pkg::address0_bits(L, A) + $clog2(STRIDE0_DEPTH))
+      + tcu_pkg::whole_bytes(tcu_pkg::address1_bits(L, A, D) + $clog2(STRIDE1_DEPTH))
+      + tcu_pkg::whole_bytes(tcu_pkg::value2_bits(L, A, D, $clog2(SIMD_REGISTERS_DEPTH + 1))) + 8;
 
   if (ARRAY_SIZE < 2 || ARRAY_SIZE > 64) begin : gen_array_size
     $error("ARRAY_SIZE %0d: must be 2 to 64", ARRAY_SIZE);
@@ -221,9 +219,9 @@ module tcu
   logic [STRIDE1_BITS-1:0] other_stride;
   logic [REGISTER_BITS-1:0] simd_left, simd_right, simd_destination;
   logic [27:0] configure_value;
-  route_t route_kind;
-  simd_op_t simd_op;
-  register_t configure_number;
+  logic [1:0] route_kind;
+  logic [3:0] simd_op;
+  logic [3:0] configure_number;
 
   tcu_decoder #(
       .LOCAL_DEPTH         (LOCAL_DEPTH),

@@ -4,9 +4,7 @@
 // writes `run_address` and reads `run_read_address`. `step_` is the handshake that samples show.
 //
 // Source: the specification's 9.1, accumulator control.
-module tcu_accumulator_commands
-  import tcu_pkg::*;
-#(
+module tcu_accumulator_commands #(
     parameter int unsigned ADDRESS_BITS = 11,
     parameter int unsigned STRIDE_BITS = 3,
     parameter int unsigned SIZE_BITS = 13,
@@ -26,7 +24,7 @@ module tcu_accumulator_commands
     input  logic [  STRIDE_BITS-1:0] run_stride,
     input  logic [    SIZE_BITS-1:0] run_size,
     input  logic [ ADDRESS_BITS-1:0] run_read_address,
-    input  simd_op_t                 run_op,
+    input  logic [3:0]                 run_op,
     input  logic [REGISTER_BITS-1:0] run_left,
     input  logic [REGISTER_BITS-1:0] run_right,
     input  logic [REGISTER_BITS-1:0] run_destination,
@@ -41,7 +39,7 @@ module tcu_accumulator_commands
     output logic                     accumulates,
     output logic [ ADDRESS_BITS-1:0] write_address,
     output logic [ ADDRESS_BITS-1:0] read_address,
-    output simd_op_t                 op,
+    output logic [3:0]                 op,
     output logic [REGISTER_BITS-1:0] left,
     output logic [REGISTER_BITS-1:0] right,
     output logic [REGISTER_BITS-1:0] destination
@@ -53,7 +51,7 @@ module tcu_accumulator_commands
     logic                     writes;
     logic                     accumulates;
     logic [ADDRESS_BITS-1:0]  read_address;
-    simd_op_t                 op;
+    logic [3:0]                 op;
     logic [REGISTER_BITS-1:0] left;
     logic [REGISTER_BITS-1:0] right;
     logic [REGISTER_BITS-1:0] destination;
@@ -67,17 +65,17 @@ module tcu_accumulator_commands
   logic [$clog2(QUEUE_DEPTH + 1)-1:0] unused_instructions;
   logic [1:0] unused_commands;
 
-  assign entered = '{
-          is_simd: run_is_simd,
-          reads: run_reads,
-          writes: run_writes,
-          accumulates: run_accumulates,
-          read_address: run_read_address,
-          op: run_op,
-          left: run_left,
-          right: run_right,
-          destination: run_destination
-      };
+  always_comb begin
+    entered.is_simd = run_is_simd;
+    entered.reads = run_reads;
+    entered.writes = run_writes;
+    entered.accumulates = run_accumulates;
+    entered.read_address = run_read_address;
+    entered.op = run_op;
+    entered.left = run_left;
+    entered.right = run_right;
+    entered.destination = run_destination;
+  end
 
   tcu_queue #(
       .WIDTH($bits(entered) + ADDRESS_BITS + STRIDE_BITS + SIZE_BITS),

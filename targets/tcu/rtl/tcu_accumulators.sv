@@ -9,9 +9,7 @@
 // waits for such a write, and in all other cases the time is the same.
 //
 // Source: the specification's 9.1 and 9.5, and its notes on lost additions.
-module tcu_accumulators
-  import tcu_pkg::*;
-#(
+module tcu_accumulators #(
     parameter int unsigned ARRAY_SIZE = 8,
     parameter int unsigned SCALAR_BITS = 16,
     parameter int unsigned BINARY_POINT = 8,
@@ -37,7 +35,7 @@ module tcu_accumulators
     input  logic [  STRIDE_BITS-1:0] run_stride,
     input  logic [    SIZE_BITS-1:0] run_size,
     input  logic [ ADDRESS_BITS-1:0] run_read_address,
-    input  simd_op_t                 run_op,
+    input  logic [3:0]                 run_op,
     input  logic [REGISTER_BITS-1:0] run_left,
     input  logic [REGISTER_BITS-1:0] run_right,
     input  logic [REGISTER_BITS-1:0] run_destination,
@@ -56,7 +54,7 @@ module tcu_accumulators
   // The stage.
   logic command_valid, command_ready, is_simd, reads, writes, accumulates;
   logic [ADDRESS_BITS-1:0] write_address, read_address;
-  simd_op_t op;
+  logic [3:0] op;
   logic [REGISTER_BITS-1:0] left, right, destination;
 
   tcu_accumulator_commands #(
@@ -111,8 +109,8 @@ module tcu_accumulators
   // for ever for a result.
   always_comb begin
     half_reads = reads && !is_second;
-    computes = is_simd && op != SIMD_NOOP && !is_second;
-    if (has_second && is_simd && op != SIMD_NOOP && !input_named) begin
+    computes = is_simd && op != tcu_pkg::SIMD_NOOP && !is_second;
+    if (has_second && is_simd && op != tcu_pkg::SIMD_NOOP && !input_named) begin
       half_reads = 1'b0;
       computes   = 1'b0;
     end
@@ -133,7 +131,7 @@ module tcu_accumulators
   logic [4:0] wanted, part_valid, part_ready;
   logic from_alus, to_alus;
 
-  assign from_alus = is_simd && op != SIMD_NOOP;
+  assign from_alus = is_simd && op != tcu_pkg::SIMD_NOOP;
   assign to_alus = from_alus;
   assign wanted[PORT_A] = half_reads || half_writes;
   assign wanted[READ] = half_reads;
@@ -219,7 +217,7 @@ module tcu_accumulators
   logic fetched_valid, fetched_ready, needs_input, starts, input_there;
   logic [VECTOR_BITS-1:0] fetched_data;
 
-  assign needs_input = op != SIMD_ZERO && input_named;
+  assign needs_input = op != tcu_pkg::SIMD_ZERO && input_named;
   assign input_there = read_selected && read_to_alus && fetched_valid;
   assign part_ready[ALUS] = !needs_input || input_there;
   assign starts = part_valid[ALUS] && part_ready[ALUS];

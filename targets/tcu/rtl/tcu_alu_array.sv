@@ -7,9 +7,7 @@
 // the last one has left.
 //
 // Source: the specification's 4.1 and 9.1.
-module tcu_alu_array
-  import tcu_pkg::*;
-#(
+module tcu_alu_array #(
     parameter int unsigned ARRAY_SIZE = 8,
     parameter int unsigned SCALAR_BITS = 16,
     parameter int unsigned BINARY_POINT = 8,
@@ -21,7 +19,7 @@ module tcu_alu_array
     input logic reset,
 
     input logic                     start,
-    input simd_op_t                 start_op,
+    input logic [3:0]                 start_op,
     input logic [REGISTER_BITS-1:0] start_left,
     input logic [REGISTER_BITS-1:0] start_right,
     input logic [REGISTER_BITS-1:0] start_destination,
@@ -34,7 +32,7 @@ module tcu_alu_array
 
   logic busy, unused_ready;
   logic [1:0] unused_count;
-  simd_op_t op;
+  logic [3:0] op;
   logic [REGISTER_BITS-1:0] left, right, destination;
   logic [VECTOR_BITS-1:0] taken, left_vector, right_vector, out;
 
@@ -48,8 +46,8 @@ module tcu_alu_array
   end
 
   // A code beyond the last register reads zero and writes nothing.
-  function automatic logic [VECTOR_BITS-1:0] pick(logic [REGISTER_BITS-1:0] code,
-                                                  logic [REGISTERS:0][VECTOR_BITS-1:0] from);
+  function automatic logic [VECTOR_BITS-1:0] pick(input logic [REGISTER_BITS-1:0] code,
+                                            input logic [REGISTERS:0][VECTOR_BITS-1:0] from);
     pick = '0;
     for (int unsigned i = 0; i <= REGISTERS; i++) if (code == REGISTER_BITS'(i)) pick = from[i];
   endfunction

@@ -4,13 +4,11 @@
 // value Abs is that value, as negation wraps.
 //
 // Source: the specification's 4.1 and 5.2.
-module tcu_alu_lane
-  import tcu_pkg::*;
-#(
+module tcu_alu_lane #(
     parameter int unsigned SCALAR_BITS  = 16,
     parameter int unsigned BINARY_POINT = 8
 ) (
-    input  simd_op_t                      op,
+    input  logic [3:0]                      op,
     input  logic signed [SCALAR_BITS-1:0] left,
     input  logic signed [SCALAR_BITS-1:0] right,
     output logic signed [SCALAR_BITS-1:0] out
@@ -24,8 +22,8 @@ module tcu_alu_lane
   logic subtracts, greater;
 
   // One adder: the second operand is 1 or the right source, subtracted or not.
-  assign subtracts = op == SIMD_DECREMENT || op == SIMD_SUBTRACT;
-  assign addend = op == SIMD_INCREMENT || op == SIMD_DECREMENT ? ONE : right;
+  assign subtracts = op == tcu_pkg::SIMD_DECREMENT || op == tcu_pkg::SIMD_SUBTRACT;
+  assign addend = op == tcu_pkg::SIMD_INCREMENT || op == tcu_pkg::SIMD_DECREMENT ? ONE : right;
 
   always_comb begin
     if (subtracts) sum = (SCALAR_BITS + 1)'(left) - (SCALAR_BITS + 1)'(addend);
@@ -48,18 +46,18 @@ module tcu_alu_lane
 
   always_comb begin
     unique case (op)
-      SIMD_NOOP, SIMD_MOVE: out = left;
-      SIMD_ZERO:            out = '0;
-      SIMD_NOT:             out = left == '0 ? ONE : '0;
-      SIMD_AND:             out = left != '0 && right != '0 ? ONE : '0;
-      SIMD_OR:              out = left != '0 || right != '0 ? ONE : '0;
-      SIMD_INCREMENT, SIMD_DECREMENT, SIMD_ADD, SIMD_SUBTRACT: out = total;
-      SIMD_MULTIPLY:        out = product;
-      SIMD_ABS:             out = left < 0 ? -left : left;
-      SIMD_GREATER:         out = greater ? ONE : '0;
-      SIMD_NOT_LESS:        out = left >= right ? ONE : '0;
-      SIMD_MIN:             out = greater ? right : left;
-      SIMD_MAX:             out = greater ? left : right;
+      tcu_pkg::SIMD_NOOP, tcu_pkg::SIMD_MOVE: out = left;
+      tcu_pkg::SIMD_ZERO:            out = '0;
+      tcu_pkg::SIMD_NOT:             out = left == '0 ? ONE : '0;
+      tcu_pkg::SIMD_AND:             out = left != '0 && right != '0 ? ONE : '0;
+      tcu_pkg::SIMD_OR:              out = left != '0 || right != '0 ? ONE : '0;
+      tcu_pkg::SIMD_INCREMENT, tcu_pkg::SIMD_DECREMENT, tcu_pkg::SIMD_ADD, tcu_pkg::SIMD_SUBTRACT: out = total;
+      tcu_pkg::SIMD_MULTIPLY:        out = product;
+      tcu_pkg::SIMD_ABS:             out = left < 0 ? -left : left;
+      tcu_pkg::SIMD_GREATER:         out = greater ? ONE : '0;
+      tcu_pkg::SIMD_NOT_LESS:        out = left >= right ? ONE : '0;
+      tcu_pkg::SIMD_MIN:             out = greater ? right : left;
+      tcu_pkg::SIMD_MAX:             out = greater ? left : right;
     endcase
   end
 

@@ -4,9 +4,7 @@
 // as the register says; `tracepoint` while the program counter is at the register's value.
 //
 // Source: the specification's 9.8.
-module tcu_configuration
-  import tcu_pkg::*;
-#(
+module tcu_configuration #(
     parameter logic [15:0] TIMEOUT = 16'd100
 ) (
     input  logic             clock,
@@ -14,7 +12,7 @@ module tcu_configuration
     input  logic             holds,
     input  logic             accepts,
     input  logic             configures,
-    input  register_t        number,
+    input  logic [3:0]        number,
     input  logic [27:0]      value,
     output logic [1:0][15:0] dram_offset,
     output logic [1:0][ 3:0] dram_cache,
@@ -45,14 +43,14 @@ module tcu_configuration
       if (accepts) program_counter <= program_counter + 1'b1;
       if (accepts && configures) begin
         case (number)
-          REGISTER_DRAM0_OFFSET:    dram_offset[0] <= value[15:0];
-          REGISTER_DRAM0_CACHE:     dram_cache[0] <= value[3:0];
-          REGISTER_DRAM1_OFFSET:    dram_offset[1] <= value[15:0];
-          REGISTER_DRAM1_CACHE:     dram_cache[1] <= value[3:0];
-          REGISTER_TIMEOUT:         longest <= value[15:0];
-          REGISTER_TRACEPOINT:      traced <= 32'(value);
-          REGISTER_PROGRAM_COUNTER: program_counter <= 32'(value);
-          REGISTER_SAMPLE_INTERVAL: sample_interval <= value[15:0];
+          tcu_pkg::REGISTER_DRAM0_OFFSET:    dram_offset[0] <= value[15:0];
+          tcu_pkg::REGISTER_DRAM0_CACHE:     dram_cache[0] <= value[3:0];
+          tcu_pkg::REGISTER_DRAM1_OFFSET:    dram_offset[1] <= value[15:0];
+          tcu_pkg::REGISTER_DRAM1_CACHE:     dram_cache[1] <= value[3:0];
+          tcu_pkg::REGISTER_TIMEOUT:         longest <= value[15:0];
+          tcu_pkg::REGISTER_TRACEPOINT:      traced <= 32'(value);
+          tcu_pkg::REGISTER_PROGRAM_COUNTER: program_counter <= 32'(value);
+          tcu_pkg::REGISTER_SAMPLE_INTERVAL: sample_interval <= value[15:0];
           default:                  ;
         endcase
       end

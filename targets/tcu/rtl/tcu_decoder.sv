@@ -6,9 +6,7 @@
 // bits of opcode, threads run in program order, and there is no Configure.
 //
 // Source: the specification's 3 (layout), 4 (meaning) and 9.1.
-module tcu_decoder
-  import tcu_pkg::*;
-#(
+module tcu_decoder #(
     parameter int unsigned LOCAL_DEPTH = 8192,
     parameter int unsigned ACCUMULATOR_DEPTH = 2048,
     parameter longint unsigned DRAM0_DEPTH = 1048576,
@@ -29,14 +27,14 @@ module tcu_decoder
     localparam int unsigned STRIDE0_BITS = S0 > 0 ? S0 : 1,
     localparam int unsigned STRIDE1_BITS = S1 > 0 ? S1 : 1,
     localparam int unsigned REGISTER_BITS = R > 0 ? R : 1,
-    localparam int unsigned D = larger(D0, D1),
+    localparam int unsigned D = tcu_pkg::larger(D0, D1),
 
     // Operands: an address, above it a stride, in whole bytes.
-    localparam int unsigned ADDRESS0 = address0_bits(L, A),
-    localparam int unsigned ADDRESS1 = address1_bits(L, A, D),
-    localparam int unsigned OPERAND0 = whole_bytes(ADDRESS0 + S0),
-    localparam int unsigned OPERAND1 = whole_bytes(ADDRESS1 + S1),
-    localparam int unsigned OPERAND2 = whole_bytes(value2_bits(L, A, D, R)),
+    localparam int unsigned ADDRESS0 = tcu_pkg::address0_bits(L, A),
+    localparam int unsigned ADDRESS1 = tcu_pkg::address1_bits(L, A, D),
+    localparam int unsigned OPERAND0 = tcu_pkg::whole_bytes(ADDRESS0 + S0),
+    localparam int unsigned OPERAND1 = tcu_pkg::whole_bytes(ADDRESS1 + S1),
+    localparam int unsigned OPERAND2 = tcu_pkg::whole_bytes(tcu_pkg::value2_bits(L, A, D, R)),
     localparam int unsigned OPERANDS = OPERAND0 + OPERAND1 + OPERAND2,
     localparam int unsigned INSTRUCTION_BITS = OPERANDS + 8
 ) (
@@ -58,7 +56,7 @@ module tcu_decoder
 
     output logic   route_valid,
     input  logic   route_ready,
-    output route_t route_kind,
+    output logic [1:0] route_kind,
     output logic   zeroes,
 
     output logic array_valid,
@@ -74,7 +72,7 @@ module tcu_decoder
     output logic [A-1:0]             accumulator_address,
     output logic [STRIDE1_BITS-1:0]  other_stride,
     output logic [A-1:0]             accumulator_read_address,
-    output simd_op_t                 simd_op,
+    output logic [3:0]                 simd_op,
     output logic [REGISTER_BITS-1:0] simd_left,
     output logic [REGISTER_BITS-1:0] simd_right,
     output logic [REGISTER_BITS-1:0] simd_destination,
@@ -88,42 +86,41 @@ module tcu_decoder
     output logic [D-1:0] dram_address,
 
     output logic        configures,
-    output register_t   configure_number,
+    output logic [3:0]   configure_number,
     output logic [27:0] configure_value
 );
 
   // The largest operand has 64 bits.
-  function automatic logic [63:0] field(logic [63:0] operand, int unsigned low, int unsigned bits);
-    return (operand >> low) & ~(64'hFFFF_FFFF_FFFF_FFFF << bits);
+  function automatic logic [63:0] field(input logic [63:0] operand, input integer low, input integer bits);
+    field = (operand >> low) & ~(64'hFFFF_FFFF_FFFF_FFFF << bits);
   endfunction
 
   logic [63:0] operand0, operand1, operand2;
   logic [31:0] first_bits;
   logic [7:0] header;
-  opcode_t opcode;
-  move_t move;
-  logic [3:0] flags;
+  logic [3:0] opcode;
+  logic [3:0] flags, move;
 
   assign operand0 = 64'(instruction[OPERAND0-1:0]);
   assign operand1 = 64'(instruction[OPERAND0+:OPERAND1]);
   assign operand2 = 64'(instruction[OPERAND0+OPERAND1+:OPERAND2]);
   assign header = instruction[OPERANDS+:8];
   assign first_bits = 32'(instruction[OPERANDS-1:0]);
-  assign opcode = opcode_t'(NUMBER_OF_THREADS > 1 ? {1'b0, header[6:4]} : header[7:4]);
+  assign opcode = NUMBER_OF_THREADS > 1 ? {1'b0, header[6:4]} : header[7:4];
   assign flags = header[3:0];
-  assign move = move_t'(flags);
+  assign move = flags;
 
   logic is_matmul, is_move, is_load, is_simd, is_dram, is_in, is_out;
 
   always_comb begin
-    is_matmul  = opcode == OPCODE_MATMUL;
-    is_load    = opcode == OPCODE_LOADWEIGHTS;
-    is_simd    = opcode == OPCODE_SIMD;
-    is_move    = opcode == OPCODE_DATAMOVE;
-    configures = opcode == OPCODE_CONFIGURE;
+    is_matmul  = opcode == tcu_pkg::OPCODE_MATMUL;
+    is_load    = opcode == tcu_pkg::OPCODE_LOADWEIGHTS;
+    is_simd    = opcode == tcu_pkg::OPCODE_SIMD;
+    is_move    = opcode == tcu_pkg::OPCODE_DATAMOVE;
+    configures = opcode == tcu_pkg::OPCODE_CONFIGURE;
     is_dram    = is_move && flags < 4'd4;
-    is_in      = is_move && (move == MOVE_LOCAL_TO_ACCUMULATOR || move == MOVE_LOCAL_ADDED);
-    is_out     = is_move && move == MOVE_ACCUMULATOR_TO_LOCAL;
+    is_in      = is_move && (move == tcu_pkg::MOVE_LOCAL_TO_ACCUMULATOR || move == tcu_pkg::MOVE_LOCAL_ADDED);
+    is_out     = is_move && move == tcu_pkg::MOVE_ACCUMULATOR_TO_LOCAL;
   end
 
   // Addresses, strides and sizes.
@@ -150,10 +147,10 @@ module tcu_decoder
   assign array_load = is_load;
 
   always_comb begin
-    if (is_matmul) route_kind = ROUTE_PRODUCT;
-    else if (is_load) route_kind = ROUTE_WEIGHTS;
-    else if (is_in) route_kind = ROUTE_MOVE_IN;
-    else route_kind = ROUTE_MOVE_OUT;
+    if (is_matmul) route_kind = tcu_pkg::ROUTE_PRODUCT;
+    else if (is_load) route_kind = tcu_pkg::ROUTE_WEIGHTS;
+    else if (is_in) route_kind = tcu_pkg::ROUTE_MOVE_IN;
+    else route_kind = tcu_pkg::ROUTE_MOVE_OUT;
   end
 
   assign accumulator_simd = is_simd;
@@ -163,17 +160,17 @@ module tcu_decoder
   always_comb begin
     if (is_simd) accumulates = flags[2];
     else if (is_matmul) accumulates = accumulate_flag;
-    else accumulates = move == MOVE_LOCAL_ADDED;
+    else accumulates = move == tcu_pkg::MOVE_LOCAL_ADDED;
   end
 
-  assign simd_op = simd_op_t'(field(operand2, 3 * R, 4));
+  assign simd_op = 4'(field(operand2, 3 * R, 4));
   assign simd_left = REGISTER_BITS'(field(operand2, 2 * R, R));
   assign simd_right = REGISTER_BITS'(field(operand2, R, R));
   assign simd_destination = REGISTER_BITS'(field(operand2, 0, R));
 
   assign host_bank = flags[1];
   assign host_write = flags[0];
-  assign configure_number = register_t'(first_bits[3:0]);
+  assign configure_number = first_bits[3:0];
   assign configure_value = first_bits[31:4];
 
   // Who takes part, the highest bit first: DRAM1, DRAM0, the host router, the accumulators, the

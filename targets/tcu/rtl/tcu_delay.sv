@@ -15,12 +15,12 @@ module tcu_delay #(
     assign unused = clock;
     assign out = in;
   end else begin : gen_registers
-    logic [CYCLES:0][WIDTH-1:0] words;
+    // The newest is lowest; the oldest falls off.
+    logic [CYCLES*WIDTH-1:0] words;
 
-    assign words[0] = in;
-    assign out = words[CYCLES];
+    assign out = words[CYCLES*WIDTH-1-:WIDTH];
 
-    always_ff @(posedge clock) words[CYCLES:1] <= words[CYCLES-1:0];
+    always_ff @(posedge clock) words <= (CYCLES * WIDTH)'({words, in});
   end
 
 endmodule

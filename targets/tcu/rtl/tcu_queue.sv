@@ -40,8 +40,8 @@ module tcu_queue #(
   assign push   = in_valid && in_ready && !passes;
   assign pop    = out_ready && !empty;
 
-  function automatic logic [PLACE_BITS-1:0] after(logic [PLACE_BITS-1:0] place);
-    return place == PLACE_BITS'(DEPTH - 1) ? '0 : place + 1'b1;
+  function automatic logic [PLACE_BITS-1:0] after(input logic [PLACE_BITS-1:0] place);
+    after = place == PLACE_BITS'(DEPTH - 1) ? '0 : place + 1'b1;
   endfunction
 
   always_ff @(posedge clock) begin

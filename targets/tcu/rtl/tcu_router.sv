@@ -5,9 +5,7 @@
 // from the accumulators. `route_` is an instruction, the others are vectors.
 //
 // Source: the specification's 9.1, local router control.
-module tcu_router
-  import tcu_pkg::*;
-#(
+module tcu_router #(
     parameter int unsigned VECTOR_BITS = 128,
     parameter int unsigned SIZE_BITS = 13,
     parameter int unsigned QUEUE_DEPTH = 16
@@ -17,7 +15,7 @@ module tcu_router
 
     input  logic                 route_valid,
     output logic                 route_ready,
-    input  route_t               route_kind,
+    input  logic [1:0]               route_kind,
     input  logic                 route_zeroes,
     input  logic [SIZE_BITS-1:0] route_size,
     output logic                 offered,
@@ -45,7 +43,7 @@ module tcu_router
     input  logic [VECTOR_BITS-1:0] accumulator_read_data
 );
 
-  route_t kind;
+  logic [1:0] kind;
   logic zeroes;
   logic [SIZE_BITS-1:0] size;
   logic [$clog2(QUEUE_DEPTH + 1)-1:0] unused_count;
@@ -70,9 +68,9 @@ module tcu_router
   // Local memory's reads, the accumulators' writes, local memory's writes.
   logic [2:0] wanted, part_valid, part_ready;
 
-  assign wanted[0] = kind != ROUTE_MOVE_OUT && !zeroes;
-  assign wanted[1] = kind == ROUTE_PRODUCT || kind == ROUTE_MOVE_IN;
-  assign wanted[2] = kind == ROUTE_MOVE_OUT;
+  assign wanted[0] = kind != tcu_pkg::ROUTE_MOVE_OUT && !zeroes;
+  assign wanted[1] = kind == tcu_pkg::ROUTE_PRODUCT || kind == tcu_pkg::ROUTE_MOVE_IN;
+  assign wanted[2] = kind == tcu_pkg::ROUTE_MOVE_OUT;
 
   tcu_fork #(
       .PORTS(3)
@@ -96,7 +94,7 @@ module tcu_router
       .reset,
       .in_valid (part_valid[0]),
       .in_ready (part_ready[0]),
-      .in_choice(kind != ROUTE_MOVE_IN),
+      .in_choice(kind != tcu_pkg::ROUTE_MOVE_IN),
       .in_size  (size),
       .active   (reads),
       .choice   (reads_for_array),
@@ -111,7 +109,7 @@ module tcu_router
       .reset,
       .in_valid (part_valid[1]),
       .in_ready (part_ready[1]),
-      .in_choice(kind == ROUTE_PRODUCT),
+      .in_choice(kind == tcu_pkg::ROUTE_PRODUCT),
       .in_size  (size),
       .active   (writes),
       .choice   (writes_from_array),

@@ -21,45 +21,65 @@ module tcu_systolic_array #(
 
   localparam int unsigned LATENCY = 2 * ARRAY_SIZE - 1;
 
-  // x[k][j] and sums[k][j] enter the element of row k and column j, from the left and from above.
-  logic [ARRAY_SIZE:0][SCALAR_BITS-1:0] x[ARRAY_SIZE];
-  logic [ARRAY_SIZE-1:0][SCALAR_BITS-1:0] sums[ARRAY_SIZE+1];
-  logic [ARRAY_SIZE-1:0][SCALAR_BITS-1:0] weights[ARRAY_SIZE+1];
+  logic [ARRAY_SIZE-1:0][SCALAR_BITS-1:0] biases;
   logic [LATENCY-1:0] under_way;
 
+  assign result_valid = under_way[LATENCY-1];
+
   always_ff @(posedge clock) begin
-    if (load) weights[0] <= row;
+    if (load) biases <= row;
     if (reset) under_way <= '0;
     else under_way <= {under_way[LATENCY-2:0], row_valid};
   end
 
-  // The biases are weights[0]: they enter the columns as the sums above the first row.
-  assign sums[0] = weights[0];
-  assign result_valid = under_way[LATENCY-1];
-
   for (genvar k = 0; k < ARRAY_SIZE; k++) begin : gen_row
+    logic [SCALAR_BITS-1:0] lane;
+
     tcu_delay #(
         .WIDTH (SCALAR_BITS),
         .CYCLES(k)
     ) skew (
         .clock,
         .in (row[k]),
-        .out(x[k][0])
+        .out(lane)
     );
 
     for (genvar j = 0; j < ARRAY_SIZE; j++) begin : gen_column
+      // What comes from the left and from above, and the element's own.
+      logic [SCALAR_BITS-1:0] x_in, sum_in, weight_in, x, sum, weight;
+
+      if (j == 0) begin : gen_first
+        assign x_in = lane;
+      end else begin : gen_inner
+        assign x_in = gen_row[k].gen_column[j-1].x;
+      end
+
+      if (k == 0) begin : gen_top
+        assign sum_in = biases[j];
+        assign weight_in = biases[j];
+      end else begin : gen_below
+        assign sum_in = gen_row[k-1].gen_column[j].sum;
+        assign weight_in = gen_row[k-1].gen_column[j].weight;
+      end
+
+      // What leaves the array on the right and below goes nowhere.
+      if (j == ARRAY_SIZE - 1 || k == ARRAY_SIZE - 1) begin : gen_edge
+        logic unused;
+        assign unused = ^{x, weight};
+      end
+
       tcu_processing_element #(
           .SCALAR_BITS (SCALAR_BITS),
           .BINARY_POINT(BINARY_POINT)
       ) element (
           .clock,
           .load,
-          .weight_in(weights[k][j]),
-          .weight   (weights[k+1][j]),
-          .x_in     (x[k][j]),
-          .x_out    (x[k][j+1]),
-          .sum_in   (sums[k][j]),
-          .sum_out  (sums[k+1][j])
+          .weight_in,
+          .weight,
+          .x_in,
+          .x_out  (x),
+          .sum_in,
+          .sum_out(sum)
       );
     end
 
@@ -68,7 +88,7 @@ module tcu_systolic_array #(
         .CYCLES(ARRAY_SIZE - 1 - k)
     ) align (
         .clock,
-        .in (sums[ARRAY_SIZE][k]),
+        .in (gen_row[ARRAY_SIZE-1].gen_column[k].sum),
         .out(result[k])
     );
   end
