@@ -173,9 +173,13 @@ def loaded(content, architecture, name):
     """Raw numbers of a memory that the harness wrote: DRAM in slots, the others sign-extended."""
     bits, _, slot = FORMATS[architecture["data_type"]]
     size = slot if name.startswith("dram") else 1 if bits <= 8 else 2 if bits <= 16 else 4
-    values = np.frombuffer(content, f"<u{size}").astype(np.int64) & ((1 << bits) - 1)
-    values = np.where(values >> (bits - 1), values - (1 << bits), values)
-    return values.reshape(-1, architecture["array_size"])
+    return signed(np.frombuffer(content, f"<u{size}").astype(np.int64), bits).reshape(-1, architecture["array_size"])
+
+
+def signed(values, bits):
+    """Numbers of that many bits in two's complement."""
+    values = values & ((1 << bits) - 1)
+    return np.where(values >> (bits - 1), values - (1 << bits), values)
 
 
 class Judge:
@@ -192,16 +196,23 @@ class Judge:
         (self.folder / f"{name}.tprog").write_bytes(program)
         command = [self.npu, "run", self.folder / f"{name}.tprog", "--target", f"tcu:{target}", "--json", reading]
         for bank in (0, 1):
-            np.save(self.folder / f"{name}.dram{bank}.npy", drams[bank])
-            command += ["--mem", f"dram{bank}={self.folder / f'{name}.dram{bank}.npy'}"]
+            np.save(self.folder / f"{name}.given{bank}.npy", drams[bank])
+            command += ["--mem", f"dram{bank}={self.folder / f'{name}.given{bank}.npy'}"]
         depths = (DRAM_DUMPED, DRAM_DUMPED, self.architecture["local_depth"], self.architecture["accumulator_depth"])
         for memory, depth in zip(MEMORIES, depths):
-            command += ["--dump", f"{memory}[0:{depth}]={self.folder / f'{name}.{memory}.npy'}"]
+            command += ["--dump", f"{memory}[0:{depth}]={self.folder / f'{name}.{memory}.hex'}"]
         ran = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         if ran.returncode:
             raise RuntimeError(f"{name}: {ran.stderr}")
-        memories = {memory: np.load(self.folder / f"{name}.{memory}.npy").astype(np.int64) for memory in MEMORIES}
+        memories = {memory: self.read(self.folder / f"{name}.{memory}.hex") for memory in MEMORIES}
         return json.loads(ran.stdout)["cycles"], memories
+
+
+    def read(self, path):
+        """Raw numbers of a dump in hexadecimal."""
+        bits, _, _ = FORMATS[self.architecture["data_type"]]
+        values = np.array([[int(word, 16) for word in row.split()] for row in path.read_text().splitlines()])
+        return signed(values, bits)
 
 
 def compare(seen, memories, cycles, architecture):
