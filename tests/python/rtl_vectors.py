@@ -47,6 +47,8 @@ def differences(program, latency, seen, timed=True):
         if got != want:
             found.append(f"instruction {index} is accepted in cycle {got}, not {want}")
             break
+    if seen["timeout"]["cycles"] != timeouts(accept, TIMEOUT):
+        found.append(f"timeout is high for {seen['timeout']['cycles']} cycles, not {timeouts(accept, TIMEOUT)}")
     for name, want in expected["last"].items():
         if seen["last"][name] != want:
             found.append(f"last {name} in cycle {seen['last'][name]}, not {want}")
@@ -57,6 +59,16 @@ def differences(program, latency, seen, timed=True):
     if seen["axi"] != traffic:
         found.append(f"bursts and beats {seen['axi']}, not {traffic}")
     return found
+
+
+# The flag's register after a reset.
+TIMEOUT = 100
+
+
+def timeouts(accept, longest):
+    """Cycles in which the timeout flag is high: from `longest` cycles after an instruction came to its acceptance."""
+    came = [2, *(at + 1 for at in accept)]
+    return sum(max(0, until - start - longest + 1) for start, until in zip(came, accept))
 
 
 def transposed(axi):
@@ -152,6 +164,65 @@ def hangs(circuit, case, codes, _):
     return [] if hung == case["hangs"] else [f"hangs: {hung}"]
 
 
+def configure(circuit, register, value):
+    return (value << 4 | register).to_bytes(circuit.instruction_bytes - 1, "little") + b"\xf0"
+
+
+def settled(words):
+    """Sample words without port A's ready while it is not valid.
+
+    The circuit says that the port's queue is full then; the clock says from when on a read found room.
+    """
+    return np.where(words >> np.uint64(44) & np.uint64(1), words, words & ~np.uint64(1 << 45))
+
+
+def run_samples(circuit, document, npu):
+    """Sample words while the decoder has instructions. The command counts from 1, as the driver does."""
+    jobs = [(p, *times) for p in document["programs"][:20] for times in ((1, 1), (28, 1), (10, 7))]
+    system = {"axi_width_bits": document["axi_data_bits"]}
+
+    def run(job):
+        program, latency, interval = job
+        own = configure(circuit, 11, interval) + bytes.fromhex(program["program"])
+        seen = circuit.run(configure(circuit, 10, 1) + own, dump_vectors=0, latency=latency)
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            target = document["architecture"] | {"system": system | {"dram_latency_cycles": latency}}
+            (folder / "instance.tarch").write_text(json.dumps(target))
+            (folder / "p.tprog").write_bytes(own)
+            command = [npu, "time", folder / "p.tprog", "--target", f"tcu:{folder / 'instance.tarch'}"]
+            command += ["--samples", folder / "samples", "--option", "sample-interval=0", "--option", "sample-block=1"]
+            subprocess.run(command, check=True, capture_output=True)
+            words = np.fromfile(folder / "samples", "<u8")
+        # The first word is of the cycle after the second Configure, which is accepted in cycle 3.
+        count = -(-(seen["accept"][program["instructions"] + 1] - 3) // interval)
+        wrong = np.flatnonzero(settled(words[:count]) != settled(seen["samples"][:count]))
+        name = f"samples {program['id']} T={latency} interval {interval}"
+        return name, [f"{len(wrong)} of {count} words differ, the first is {wrong[0]}"] if len(wrong) else []
+
+    return parallel(run, jobs)
+
+
+def run_offsets(document):
+    """Three vectors written, a new offset, one more: writes stay in their window, or move as in the released circuit."""
+    results = []
+    for moves in (0, 1):
+        circuit = Circuit(f"offsets{moves}", document["architecture"], document["axi_data_bits"], MOVES_WRITES=moves)
+        line = circuit.lanes * 2
+        move = lambda kind, other, size: (0).to_bytes(2, "little") + other.to_bytes(3, "little") + (size - 1).to_bytes(2, "little") + bytes([0x20 | kind])
+        # Local 0 to 7, then DRAM 16, 18, 20 (stride 2), the window at 64 KiB, and DRAM 0 in it.
+        program = move(0, 0, 8) + move(1, 16 | 1 << 17, 3) + configure(circuit, 0, 1) + move(1, 0, 1)
+        given = fill(7, 0, 3, 8 * circuit.lanes)
+        seen = circuit.run(program, [given, b""], latency=20)["dram0"]
+        vector = lambda at: seen[at * line : (at + 1) * line]
+        second = 65536 // line
+        places = [16, 18, 20 + second if moves else 20, second]
+        wanted = [given[i * line : (i + 1) * line] for i in (0, 1, 2, 0)]
+        found = [f"vector {at} differs" for at, want in zip(places, wanted) if vector(at) != want]
+        results.append((f"MOVES_WRITES={moves}", found))
+    return results
+
+
 # Published networks: folder, cycles at each latency, Configure instructions that were measured before them.
 PROGRAMS = {
     "resnet20v2_zcu104": ({1: 652_140, 18: 750_526}, 0),
@@ -169,7 +240,7 @@ def run_program(folder, cycles, configured):
     given = np.clip(np.floor(table.astype(np.float64) * 256 + 0.5), -32768, 32767).astype("<i2")
     zero = bytes(source["base"] * circuit.lanes * 2)
     drams = [zero + given.tobytes(), (folder / constants["file_name"]).read_bytes()]
-    offsets = [register.to_bytes(circuit.instruction_bytes - 1, "little") + b"\xf0" for register in (0, 4)]
+    offsets = [configure(circuit, register, 0) for register in (0, 4)]
     program = b"".join(offsets[:configured]) + (folder / model["prog"]["file_name"]).read_bytes()
 
     def run(job):
@@ -232,6 +303,12 @@ def main():
             document = json.loads((ROOT / f"tests/golden/tcu/cycles{size}.json").read_text())
             circuit = Circuit(f"vectors{size}", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS=1)
             failed += report("cycles" + size, run_cycles(circuit, document, options.npu))
+    document = json.loads((options.golden / "rtl_sequences.json").read_text())
+    if options.npu and chosen("samples"):
+        circuit = Circuit("vectors", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS=1)
+        failed += report("samples", run_samples(circuit, document, options.npu))
+    if chosen("offsets"):
+        failed += report("offsets", run_offsets(document))
     if chosen("programs"):
         for name, (cycles, configured) in PROGRAMS.items():
             failed += report(name, run_program(options.golden / "programs" / name, cycles, configured))

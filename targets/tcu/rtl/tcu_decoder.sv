@@ -57,6 +57,7 @@ module tcu_decoder #(
     output logic   route_valid,
     input  logic   route_ready,
     output logic [1:0] route_kind,
+    output logic   route_zeroes,
     output logic   zeroes,
 
     output logic array_valid,
@@ -113,11 +114,12 @@ module tcu_decoder #(
   logic is_matmul, is_move, is_load, is_simd, is_dram, is_in, is_out;
 
   always_comb begin
-    is_matmul  = opcode == tcu_pkg::OPCODE_MATMUL;
-    is_load    = opcode == tcu_pkg::OPCODE_LOADWEIGHTS;
-    is_simd    = opcode == tcu_pkg::OPCODE_SIMD;
-    is_move    = opcode == tcu_pkg::OPCODE_DATAMOVE;
-    configures = opcode == tcu_pkg::OPCODE_CONFIGURE;
+    // While there is no instruction, what the units see is that of a NoOp.
+    is_matmul  = instruction_valid && opcode == tcu_pkg::OPCODE_MATMUL;
+    is_load    = instruction_valid && opcode == tcu_pkg::OPCODE_LOADWEIGHTS;
+    is_simd    = instruction_valid && opcode == tcu_pkg::OPCODE_SIMD;
+    is_move    = instruction_valid && opcode == tcu_pkg::OPCODE_DATAMOVE;
+    configures = instruction_valid && opcode == tcu_pkg::OPCODE_CONFIGURE;
     is_dram    = is_move && flags < 4'd4;
     is_in      = is_move && (move == tcu_pkg::MOVE_LOCAL_TO_ACCUMULATOR || move == tcu_pkg::MOVE_LOCAL_ADDED);
     is_out     = is_move && move == tcu_pkg::MOVE_ACCUMULATOR_TO_LOCAL;
@@ -138,19 +140,21 @@ module tcu_decoder #(
   end
 
   // What the units are told.
-  logic accumulate_flag, zeroes_flag;
+  logic accumulate_flag, zeroes_flag, uses_port_a, uses_router, uses_array, uses_accumulators;
 
   assign accumulate_flag = flags[0];
   assign zeroes_flag = is_load ? flags[0] : flags[1];
   assign zeroes = zeroes_flag && (is_matmul || is_load);
+  // Weights of zeroes are the route of what routes nothing, which the router's handshake shows.
+  assign route_zeroes = zeroes || !uses_router;
   assign local_write = {is_dram && !flags[0], is_out};
   assign array_load = is_load;
 
   always_comb begin
     if (is_matmul) route_kind = tcu_pkg::ROUTE_PRODUCT;
-    else if (is_load) route_kind = tcu_pkg::ROUTE_WEIGHTS;
     else if (is_in) route_kind = tcu_pkg::ROUTE_MOVE_IN;
-    else route_kind = tcu_pkg::ROUTE_MOVE_OUT;
+    else if (is_out) route_kind = tcu_pkg::ROUTE_MOVE_OUT;
+    else route_kind = tcu_pkg::ROUTE_WEIGHTS;
   end
 
   assign accumulator_simd = is_simd;
@@ -176,7 +180,6 @@ module tcu_decoder #(
   // Who takes part, the highest bit first: DRAM1, DRAM0, the host router, the accumulators, the
   // array, the router, and local memory's ports B and A.
   logic [7:0] wanted, part_valid;
-  logic uses_port_a, uses_router, uses_array, uses_accumulators;
 
   assign uses_port_a = (is_matmul && !zeroes) || (is_load && !zeroes) || is_in || is_out;
   assign uses_router = is_matmul || (is_load && !zeroes) || is_in || is_out;
