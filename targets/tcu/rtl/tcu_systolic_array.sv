@@ -46,7 +46,7 @@ module tcu_systolic_array #(
 
     for (genvar j = 0; j < ARRAY_SIZE; j++) begin : gen_column
       // What comes from the left and from above, and the element's own.
-      logic [SCALAR_BITS-1:0] x_in, sum_in, weight_in, x, sum, weight;
+      logic signed [SCALAR_BITS-1:0] x_in, sum_in, weight_in, x, sum, weight;
 
       if (j == 0) begin : gen_first
         assign x_in = lane;
