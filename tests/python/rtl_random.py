@@ -70,12 +70,14 @@ class Writer:
         """Whether the released circuit may lose an addition: a superset, as time may save one."""
         triples = zip([("", 0), *self.commands], self.commands, self.commands[1:])
         for (before, address), (first, middle), (second, last) in triples:
-            if second == "add" and middle == last and (first == "add" or (first == "overwrite" and before in ("add", "overwrite") and address == middle)):
+            overtaken = first == "overwrite" and before in ("add", "overwrite") and address == middle
+            if second == "add" and middle == last and (first == "add" or overtaken):
                 return True
         return False
 
     def size(self, *depths):
-        return min(self.chance.choice([1, 1, 2, 3, self.chance.randrange(1, 40), self.chance.randrange(1, 300)]), *depths)
+        drawn = [1, 1, 2, 3, self.chance.randrange(1, 40), self.chance.randrange(1, 300)]
+        return min(self.chance.choice(drawn), *depths)
 
     def local(self, size):
         address, stride = self.run(self.architecture["local_depth"], size, self.architecture["stride0_depth"])
@@ -101,7 +103,7 @@ class Writer:
         kind = self.chance.choice([0, 0, 1, 1, 2, 2, 3, 3, 0xC, 0xC, 0xD, 0xD, 0xF, 0xF])
         inner = kind >= 0xC
         depth = self.architecture["accumulator_depth"] if inner else DRAM_DUMPED
-        size = self.size(self.architecture["local_depth"], depth, *([] if inner else [self.architecture["local_depth"]]))
+        size = self.size(self.architecture["local_depth"], depth)
         second = self.accumulators(size) if inner else self.other(depth, size)
         if inner:
             self.note({0xC: "read", 0xD: "overwrite", 0xF: "add"}[kind], second, size)
@@ -139,7 +141,8 @@ class Writer:
         return self.layout.encode(0xF, 0, *parts)
 
     def program(self, count):
-        kinds = [self.matmul] * 5 + [self.move] * 8 + [self.load] * 2 + [self.simd] * 6 + [lambda: self.layout.encode(0, 0)]
+        nothing = lambda: self.layout.encode(0, 0)
+        kinds = [self.matmul] * 5 + [self.move] * 8 + [self.load] * 2 + [self.simd] * 6 + [nothing]
         # Two threads leave three bits for the opcode: Configure cannot be said.
         kinds += [self.configure] if self.architecture["number_of_threads"] == 1 else []
         run = []
@@ -246,7 +249,8 @@ def compare(seen, memories, cycles, architecture):
         if len(wrong):
             vector, lane = wrong[0]
             want = memories[memory].reshape(got.shape)[vector, lane]
-            found.append(f"{memory}[{vector}] lane {lane} is {got[vector, lane]}, not {want}, and {len(wrong) - 1} more")
+            more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            found.append(f"{memory}[{vector}] lane {lane} is {got[vector, lane]}, not {want}{more}")
     if cycles is not None and seen["total"] != cycles:
         found.append(f"{seen['total']} cycles, not {cycles}")
     return found
@@ -284,8 +288,10 @@ def judge_instance(number, options, npu):
             found = []
             for circuit, stalls, memories, cycles in runs:
                 seen = circuit.run(program, given, DRAM_DUMPED, **times, **stalls)
-                label = f"{name} seed {seed} T={latency},{response} {'stalls' if stalls else circuit.harness.parent.name}"
-                found += [f"{label}: {difference}" for difference in compare(seen, memories, cycles, architecture)]
+                kind = "stalls" if stalls else circuit.harness.parent.name
+                label = f"{name} seed {seed} T={latency},{response} {kind}"
+                differences = compare(seen, memories, cycles, architecture)
+                found += [f"{label}: {difference}" for difference in differences]
             return found
 
         jobs = [(f"p{i}", options.seed * 1_000_000 + number * 10_000 + i) for i in range(options.programs)]

@@ -47,8 +47,8 @@ def differences(program, latency, seen, timed=True):
         if got != want:
             found.append(f"instruction {index} is accepted in cycle {got}, not {want}")
             break
-    if seen["timeout"]["cycles"] != timeouts(accept, TIMEOUT):
-        found.append(f"timeout is high for {seen['timeout']['cycles']} cycles, not {timeouts(accept, TIMEOUT)}")
+    if seen["timeout"]["cycles"] != (cycles := timeouts(program, expected["accept"])):
+        found.append(f"timeout is high for {seen['timeout']['cycles']} cycles, not {cycles}")
     for name, want in expected["last"].items():
         if seen["last"][name] != want:
             found.append(f"last {name} in cycle {seen['last'][name]}, not {want}")
@@ -61,14 +61,17 @@ def differences(program, latency, seen, timed=True):
     return found
 
 
-# The flag's register after a reset.
-TIMEOUT = 100
-
-
-def timeouts(accept, longest):
-    """Cycles in which the timeout flag is high: from `longest` cycles after an instruction came to its acceptance."""
-    came = [2, *(at + 1 for at in accept)]
-    return sum(max(0, until - start - longest + 1) for start, until in zip(came, accept))
+def timeouts(program, accept):
+    """Cycles in which the timeout flag is high: from as many after an instruction came as the register says."""
+    code, longest, start, cycles = bytes.fromhex(program["program"]), 100, 2, 0
+    size = len(code) // program["instructions"]
+    for index, until in enumerate(accept):
+        cycles += max(0, until - start - longest + 1)
+        start = until + 1
+        word = int.from_bytes(code[index * size : (index + 1) * size], "little")
+        if word >> 8 * (size - 1) == 0xF0 and word & 15 == 8:
+            longest = word >> 4 & 0xFFFF
+    return cycles
 
 
 def transposed(axi):
@@ -104,8 +107,8 @@ def assembled(npu, architecture, texts):
         folder = pathlib.Path(folder)
         (folder / "instance.tarch").write_text(json.dumps(architecture))
         (folder / "all.s").write_text("\n".join(texts) + "\n")
-        command = [npu, "asm", folder / "all.s", "--target", f"tcu:{folder / 'instance.tarch'}", "-o", folder / "all.bin"]
-        subprocess.run(command, check=True, capture_output=True)
+        command = [npu, "asm", folder / "all.s", "--target", f"tcu:{folder / 'instance.tarch'}"]
+        subprocess.run([*command, "-o", folder / "all.bin"], check=True, capture_output=True)
         program = (folder / "all.bin").read_bytes()
     size = len(program) // len(texts)
     return {text: program[i * size : (i + 1) * size] for i, text in enumerate(texts)}
@@ -121,7 +124,7 @@ def run_cycles(circuit, document, npu):
     for case in document["occupancy"]:
         for vectors, cycles in zip(case["vectors"], case["accept"]):
             texts = [text.replace("vectors", str(vectors)) for text in case["instructions"]]
-            single = {"name": f"{case['name']} n={vectors}", "latency": case["latency"], "until": "accept", "cycles": cycles}
+            single = case | {"name": f"{case['name']} n={vectors}", "until": "accept", "cycles": cycles}
             jobs.append((single, texts, short))
     jobs += [(case, case["instructions"], hangs) for case in document["hangs"]]
     code = assembled(npu, document["architecture"], {"noop", *(text for _, texts, _ in jobs for text in texts)})
@@ -201,18 +204,19 @@ def run_samples(circuit, document, npu):
         count = -(-(seen["accept"][program["instructions"] + 1] - 3) // interval)
         wrong = np.flatnonzero(settled(words[:count]) != settled(seen["samples"][:count]))
         name = f"samples {program['id']} T={latency} interval {interval}"
-        return name, [f"{len(wrong)} of {count} words differ, the first is {wrong[0]}"] if len(wrong) else []
+        return name, [f"word {wrong[0]} differs, of {count} {len(wrong)} do"] if len(wrong) else []
 
     return parallel(run, jobs)
 
 
 def run_offsets(document):
-    """Three vectors written, a new offset, one more: writes stay in their window, or move as in the released circuit."""
+    """Three vectors written, a new offset, one more: writes stay where they were, or move as in the released circuit."""
     results = []
     for moves in (0, 1):
         circuit = Circuit(f"offsets{moves}", document["architecture"], document["axi_data_bits"], MOVES_WRITES=moves)
         line = circuit.lanes * 2
-        move = lambda kind, other, size: (0).to_bytes(2, "little") + other.to_bytes(3, "little") + (size - 1).to_bytes(2, "little") + bytes([0x20 | kind])
+        # DataMove of local memory's first vectors: operands of 2, 3 and 2 bytes.
+        move = lambda kind, other, size: (other << 16 | size - 1 << 40 | (0x20 | kind) << 56).to_bytes(8, "little")
         # Local 0 to 7, then DRAM 16, 18, 20 (stride 2), the window at 64 KiB, and DRAM 0 in it.
         program = move(0, 0, 8) + move(1, 16 | 1 << 17, 3) + configure(circuit, 0, 1) + move(1, 0, 1)
         given = fill(7, 0, 3, 8 * circuit.lanes)

@@ -209,7 +209,8 @@ module tcu #(
   );
 
   logic [1:0] local_valid, local_ready, local_write, dram_valid, dram_ready;
-  logic local_descending, route_zeroes, zeroes, array_load, accumulator_simd, accumulator_reads, accumulator_writes, accumulates;
+  logic local_descending, route_zeroes, zeroes, array_load;
+  logic accumulator_simd, accumulator_reads, accumulator_writes, accumulates;
   logic route_valid, route_ready, array_valid, array_ready, accumulator_valid, accumulator_ready;
   logic host_valid, host_ready, host_bank, host_write, configures;
   logic [L-1:0] local_address, size;

@@ -9,84 +9,21 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <fstream>
-#include <iterator>
-#include <map>
 #include <memory>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "Vtcu_bench.h"
+#include "bank.h"
+#include "files.h"
 #include "verilated.h"
 #if VM_TRACE
 #include "verilated_fst_c.h"
 #endif
 
 namespace {
-
-using Bytes = std::vector<uint8_t>;
-
-const char* const USAGE =
-    "harness --program FILE --out FOLDER --instruction-bytes N --vector-bytes N\n"
-    "        --dram0-vectors N --dram1-vectors N --local-vectors N --accumulator-vectors N\n"
-    "        --scalar-bytes N --axi-bytes N --array-size N\n"
-    "        [--dram0 FILE] [--dram1 FILE] [--latency N] [--response-latency N] [--stalls SEED]\n"
-    "        [--stall-percent N] [--sample-ready-percent N] [--max-cycles N] [--dump-vectors N]\n"
-    "        [--stream-bytes N] [--waves FILE] [--waves-from CYCLE]\n"
-    "\n"
-    "Writes FOLDER/dram0, dram1 (the first --dump-vectors), local, accumulators, samples and run.json. Scalars of\n"
-    "local and accumulators are sign-extended to --scalar-bytes. Ends with 0 when all instructions were accepted\n"
-    "and nothing happens any more, 1 when an instruction is never accepted, 2 for what went wrong before.\n";
-
-// The options, all of the form --name value.
-class Options {
- public:
-  Options(int count, char** words) {
-    for (int i = 1; i + 1 < count; i += 2) values_[words[i]] = words[i + 1];
-    if (count % 2 == 0) throw std::runtime_error(USAGE);
-  }
-
-  std::string text(const std::string& name, const std::string& otherwise = "") const {
-    auto found = values_.find("--" + name);
-    return found == values_.end() ? otherwise : found->second;
-  }
-
-  uint64_t number(const std::string& name) const {
-    if (!values_.count("--" + name)) throw std::runtime_error("--" + name + " is missing\n\n" + USAGE);
-    return number(name, 0);
-  }
-
-  uint64_t number(const std::string& name, uint64_t otherwise) const {
-    auto value = text(name);
-    if (value.empty()) return otherwise;
-    size_t used = 0;
-    uint64_t number = std::stoull(value, &used, 0);
-    if (used != value.size()) throw std::runtime_error("--" + name + " " + value + ": no number");
-    return number;
-  }
-
- private:
-  std::map<std::string, std::string> values_;
-};
-
-Bytes read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot read " + path);
-  return Bytes(std::istreambuf_iterator<char>(file), {});
-}
-
-void write_file(const std::string& path, const void* bytes, size_t count) {
-  std::ofstream file(path + ".part", std::ios::binary);
-  file.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(count));
-  file.close();
-  if (!file || std::rename((path + ".part").c_str(), path.c_str()) != 0)
-    throw std::runtime_error("cannot write " + path);
-}
 
 // A port of any width holds its bits in this order: the host is little-endian.
 template <typename Port>
@@ -99,131 +36,6 @@ template <typename Port>
 const uint8_t* bytes_of(const Port& port) {
   return reinterpret_cast<const uint8_t*>(&port);
 }
-
-// Whether something waits in a cycle.
-class Stalls {
- public:
-  Stalls(uint64_t seed, uint64_t percent) : random_(seed), percent_(seed ? percent : 0) {}
-  bool operator()() { return percent_ && random_() % 100 < percent_; }
-
- private:
-  std::mt19937_64 random_;
-  uint64_t percent_;
-};
-
-// The wires of a bank.
-struct Wires {
-  bool ar_valid, ar_ready, r_valid, r_ready, r_last, aw_valid, aw_ready, w_valid, w_ready, w_last, b_valid, b_ready;
-  uint32_t ar_address, aw_address;
-  uint32_t ar_beats, aw_beats;
-  const uint8_t* w_data;
-};
-
-// A bank of DRAM behind its AXI slave.
-class Bank {
- public:
-  Bank(uint64_t bytes, uint64_t beat_bytes, uint64_t latency, uint64_t response_latency, Stalls& stalls)
-      : size_(bytes), beat_bytes_(beat_bytes), latency_(latency), response_latency_(response_latency), stalls_(stalls),
-        memory_(static_cast<uint8_t*>(std::calloc(bytes, 1)), std::free) {
-    if (!memory_) throw std::runtime_error("no memory for " + std::to_string(bytes) + " bytes");
-  }
-
-  void load(const Bytes& bytes) {
-    if (bytes.size() > size_) throw std::runtime_error("a file is larger than its bank");
-    std::memcpy(memory_.get(), bytes.data(), bytes.size());
-  }
-
-  const uint8_t* bytes() const { return memory_.get(); }
-  uint64_t size() const { return size_; }
-
-  // What the slave offers in a cycle.
-  void offer(uint64_t cycle, Wires& wires) {
-    wires.ar_ready = !stalls_();
-    wires.aw_ready = !stalls_();
-    wires.w_ready = !stalls_();
-    if (!reading_) reading_ = !reads_.empty() && cycle >= reads_.front().from && !stalls_();
-    wires.r_valid = reading_;
-    wires.r_last = reading_ && reads_.front().beats == 1;
-    if (!responding_) responding_ = !responses_.empty() && cycle >= responses_.front() && !stalls_();
-    wires.b_valid = responding_;
-  }
-
-  const uint8_t* read_data() { return reading_ ? place(reads_.front().address) : memory_.get(); }
-
-  // What has been handed over in it.
-  void step(uint64_t cycle, const Wires& wires) {
-    if (wires.r_valid && wires.r_ready) {
-      ++counts[1];
-      reading_ = false;
-      reads_.front().address += beat_bytes_;
-      if (--reads_.front().beats == 0) reads_.pop_front();
-    }
-    if (wires.ar_valid && wires.ar_ready) {
-      ++counts[0];
-      reads_.push_back({cycle + latency_, wires.ar_address, wires.ar_beats});
-    }
-    if (wires.b_valid && wires.b_ready) {
-      responding_ = false;
-      responses_.pop_front();
-      last_response = cycle;
-    }
-    if (wires.aw_valid && wires.aw_ready) {
-      ++counts[2];
-      writes_.push_back({cycle, wires.aw_address, wires.aw_beats});
-    }
-    if (wires.w_valid && wires.w_ready) {
-      ++counts[3];
-      last_write = cycle;
-      words_.insert(words_.end(), wires.w_data, wires.w_data + beat_bytes_);
-      lasts_.push_back(wires.w_last);
-    }
-    store(cycle);
-  }
-
-  // Bursts read, beats read, bursts written, beats written.
-  uint64_t counts[4] = {};
-  uint64_t last_write = 0, last_response = 0;
-
- private:
-  struct Burst {
-    uint64_t from;
-    uint64_t address;
-    uint32_t beats;
-  };
-
-  // Beats whose address is known go to memory. Data may come before their address.
-  void store(uint64_t cycle) {
-    while (!writes_.empty() && !lasts_.empty()) {
-      Burst& burst = writes_.front();
-      bool is_last = burst.beats == 1;
-      if (lasts_.front() != is_last) throw std::runtime_error("WLAST is not with the last beat of a burst");
-      std::copy_n(words_.begin(), beat_bytes_, place(burst.address));
-      words_.erase(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(beat_bytes_));
-      lasts_.pop_front();
-      burst.address += beat_bytes_;
-      --burst.beats;
-      if (is_last) {
-        writes_.pop_front();
-        responses_.push_back(cycle + response_latency_);
-      }
-    }
-  }
-
-  uint8_t* place(uint64_t address) {
-    if (address + beat_bytes_ > size_)
-      throw std::runtime_error("a beat at byte " + std::to_string(address) + " of a bank of " + std::to_string(size_));
-    return memory_.get() + address;
-  }
-
-  uint64_t size_, beat_bytes_, latency_, response_latency_;
-  Stalls& stalls_;
-  std::unique_ptr<uint8_t, void (*)(void*)> memory_;
-  std::deque<Burst> reads_, writes_;
-  std::deque<uint8_t> words_;
-  std::deque<bool> lasts_;
-  std::deque<uint64_t> responses_;
-  bool reading_ = false, responding_ = false;
-};
 
 // The circuit, its program and its memories.
 class Run {
@@ -411,13 +223,14 @@ class Run {
     uint64_t last_response = std::max(banks_[0]->last_response, banks_[1]->last_response);
     uint64_t accepted = accepts_.empty() ? 0 : accepts_.back() + 1;
     uint64_t total = std::max({last_accumulator_write_, last_local_write_, last_write, last_weights_, accepted});
-    auto pair = [](const char* name, uint64_t value) { return std::string("\"") + name + "\": " + std::to_string(value); };
+    auto pair = [](const std::string& name, uint64_t value) { return "\"" + name + "\": " + std::to_string(value); };
     std::string text = "{" + pair("total", total) + ", " + pair("instructions", instructions_) + ", " +
                        pair("accepted", accepts_.size()) + ", " + pair("simulated", cycle_) + ",\n \"last\": {" +
-                       pair("acc_write", last_accumulator_write_) + ", " + pair("local_write", last_local_write_) + ", " +
-                       pair("axi_write", last_write) + ", " + pair("weight_load", last_weights_) + ", " +
-                       pair("write_response", last_response) + "},\n " + pair("bus_error", top_.bus_error) +
-                       ", \"timeout\": {" + pair("cycles", timeouts_) + ", " + pair("first", first_timeout_) + "}, " +
+                       pair("acc_write", last_accumulator_write_) + ", " +
+                       pair("local_write", last_local_write_) + ", " + pair("axi_write", last_write) + ", " +
+                       pair("weight_load", last_weights_) + ", " + pair("write_response", last_response) +
+                       "},\n " + pair("bus_error", top_.bus_error) + ", \"timeout\": {" +
+                       pair("cycles", timeouts_) + ", " + pair("first", first_timeout_) + "}, " +
                        pair("tracepoint_cycles", tracepoints_) + ",\n \"axi\": [";
     for (int bank = 0; bank < 2; ++bank) {
       text += bank ? ", [" : "[";
