@@ -4,11 +4,13 @@ Of slang's extra warnings one is off: a cast to a parameter's width is useless o
 to be equal.
 """
 
+import argparse
 import sys
 
 from pyslang import driver
 
-from circuit import SOURCES, files, overrides, parameters, verilator
+from circuit import files, overrides, parameters, verilator
+from npu import add_arguments
 
 BASE = {
     "data_type": "FP16BP8",
@@ -51,6 +53,10 @@ def slang(options, paths):
 
 
 def main():
+    # It needs no command, but takes the option that every script has.
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_arguments(parser)
+    parser.parse_args()
     failed = 0
     for different, bus, more in INSTANCES:
         given = parameters(BASE | different, bus, **more)

@@ -1,8 +1,10 @@
 """Holds the TCU's circuit against what was measured on the released circuits: every value, every cycle.
 
-`rtl_vectors.py GOLDEN [HAZARDS]` takes the folders with `rtl_sequences.json`, `rtl_occupancy.json` and so on, and with
-`rtl_hazards.json`. Names after `--only` choose parts, `--stalls SEED` makes memories and stream wait at random, where
-values alone are compared.
+    python rtl_vectors.py [--npu COMMAND] [--only PART ...] [--stalls SEED] [--programs FOLDER]
+
+The vectors are those of `tests/golden/tcu`; published networks (part `programs`) lie in another folder. `--only` chooses
+among sequences, hazards and cycles, of N=8 or with `_n32_b4` behind, samples, offsets and programs. `--stalls` makes
+memories and stream wait at random, where values alone are compared.
 """
 
 import argparse
@@ -18,6 +20,9 @@ import time
 import numpy as np
 
 from circuit import ROOT, Circuit
+from npu import add_arguments, default_command
+
+GOLDEN = ROOT / "tests/golden/tcu"
 
 MEMORIES = ("dram0", "dram1", "local", "accumulators")
 
@@ -286,40 +291,35 @@ def report(name, results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("golden", type=pathlib.Path)
-    parser.add_argument("hazards", type=pathlib.Path, nargs="?")
+    add_arguments(parser)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--stalls", type=int, default=0)
-    parser.add_argument("--npu", type=pathlib.Path, help="the command, which assembles single instructions")
+    parser.add_argument("--programs", type=pathlib.Path, help="folder of the published networks")
     options = parser.parse_args()
     chosen = lambda name: not options.only or name in options.only
+    npu = options.npu or default_command()
     failed = 0
     for size in ("", "_n32_b4"):
-        jobs = [("sequences", options.golden / f"rtl_sequences{size}.json")]
-        if options.hazards:
-            jobs.append(("hazards", options.hazards / f"rtl_hazards{size}.json"))
-        jobs = [path for name, path in jobs if chosen(name + size)]
-        if not jobs:
+        parts = [part for part in ("sequences", "hazards", "cycles") if chosen(part + size)]
+        document = json.loads((GOLDEN / f"rtl_sequences{size}.json").read_text())
+        if not parts and not (size == "" and chosen("samples")):
             continue
-        document = json.loads(jobs[0].read_text())
         circuit = Circuit(f"vectors{size}", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS=1)
         assert circuit.instruction_bytes == document["instruction_bytes"]
-        for path in jobs:
-            failed += report(path.stem, run_sequences(circuit, path, options.stalls))
-    for size in ("", "_n32_b4"):
-        if options.npu and chosen("cycles" + size):
-            document = json.loads((ROOT / f"tests/golden/tcu/cycles{size}.json").read_text())
-            circuit = Circuit(f"vectors{size}", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS=1)
-            failed += report("cycles" + size, run_cycles(circuit, document, options.npu))
-    document = json.loads((options.golden / "rtl_sequences.json").read_text())
-    if options.npu and chosen("samples"):
-        circuit = Circuit("vectors", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS=1)
-        failed += report("samples", run_samples(circuit, document, options.npu))
+        for part in parts:
+            if part == "cycles":
+                results = run_cycles(circuit, json.loads((GOLDEN / f"cycles{size}.json").read_text()), npu)
+            else:
+                results = run_sequences(circuit, GOLDEN / f"rtl_{part}{size}.json", options.stalls)
+            failed += report(part + size, results)
+        if size == "" and chosen("samples"):
+            failed += report("samples", run_samples(circuit, document, npu))
+    document = json.loads((GOLDEN / "rtl_sequences.json").read_text())
     if chosen("offsets"):
         failed += report("offsets", run_offsets(document))
-    if chosen("programs"):
+    if options.programs and chosen("programs"):
         for name, (cycles, configured) in PROGRAMS.items():
-            failed += report(name, run_program(options.golden / "programs" / name, cycles, configured))
+            failed += report(name, run_program(options.programs / name, cycles, configured))
     return 1 if failed else 0
 
 
