@@ -1,0 +1,615 @@
+// The tensor compute unit: an array of N x N multipliers, accumulators with ALUs, local memory, and
+// an AXI4 master for each of two banks of DRAM.
+//
+// Parameters are the keys of a `.tarch` file, and the numeric format: scalars of SCALAR_BITS with
+// BINARY_POINT fraction bits, which take SLOT_BYTES in DRAM.
+//
+//     data_type  SCALAR_BITS  BINARY_POINT  SLOT_BYTES
+//     FP8BP4               8             4           1
+//     FP16BP8             16             8           2
+//     FP18BP10            18            10           4
+//     FP32BP16            32            16           4
+//
+// FLOAT32 has no circuit. Every vector must be a whole number of bus words. Instructions come on an
+// AXI stream, performance samples go out on another. `bus_error` stays high after a response that was
+// not OKAY. The reset is synchronous and active high; it leaves memories and weights as they are.
+//
+// The defaults compute what the specification says in the cycles of the released circuit. Its defects
+// are parameters: LOSES_ADDITIONS (see tcu_accumulators), MOVES_WRITES (a change of a bank's offset
+// moves writes whose addresses are still to be made), and CROSSES_BY_A_BEAT (see tcu_burst_splitter),
+// which is on because without it such bursts take longer.
+//
+// Source: the specification's 2, 3 and 9.
+module tcu #(
+    parameter int unsigned ARRAY_SIZE = 8,
+    parameter int unsigned SCALAR_BITS = 16,
+    parameter int unsigned BINARY_POINT = 8,
+    parameter int unsigned SLOT_BYTES = 2,
+    parameter longint unsigned DRAM0_DEPTH = 1048576,
+    parameter longint unsigned DRAM1_DEPTH = 1048576,
+    parameter int unsigned LOCAL_DEPTH = 8192,
+    parameter int unsigned ACCUMULATOR_DEPTH = 2048,
+    parameter int unsigned SIMD_REGISTERS_DEPTH = 1,
+    parameter int unsigned STRIDE0_DEPTH = 8,
+    parameter int unsigned STRIDE1_DEPTH = 8,
+    parameter int unsigned NUMBER_OF_THREADS = 1,
+    parameter int unsigned AXI_BITS = 128,
+    parameter int unsigned AXI_ID_BITS = 6,
+    parameter int unsigned INSTRUCTION_AXI_BITS = AXI_BITS,
+    parameter int unsigned SAMPLE_BLOCK_SIZE = 1024,
+    parameter logic [15:0] TIMEOUT = 16'd100,
+    parameter bit LOSES_ADDITIONS = 1'b0,
+    parameter bit MOVES_WRITES = 1'b0,
+    parameter bit CROSSES_BY_A_BEAT = 1'b1
+) (
+    input logic clock,
+    input logic reset,
+
+    output logic timeout,
+    output logic tracepoint,
+    output logic bus_error,
+
+    input  logic                              instruction_tvalid,
+    output logic                              instruction_tready,
+    input  logic [  INSTRUCTION_AXI_BITS-1:0] instruction_tdata,
+    input  logic [INSTRUCTION_AXI_BITS/8-1:0] instruction_tkeep,
+    input  logic                              instruction_tlast,
+
+    output logic        sample_tvalid,
+    input  logic        sample_tready,
+    output logic [63:0] sample_tdata,
+    output logic [ 7:0] sample_tkeep,
+    output logic        sample_tlast,
+
+    output logic [AXI_ID_BITS-1:0] m_axi_dram0_awid,
+    output logic [           31:0] m_axi_dram0_awaddr,
+    output logic [            7:0] m_axi_dram0_awlen,
+    output logic [            2:0] m_axi_dram0_awsize,
+    output logic [            1:0] m_axi_dram0_awburst,
+    output logic                   m_axi_dram0_awlock,
+    output logic [            3:0] m_axi_dram0_awcache,
+    output logic [            2:0] m_axi_dram0_awprot,
+    output logic [            3:0] m_axi_dram0_awqos,
+    output logic                   m_axi_dram0_awvalid,
+    input  logic                   m_axi_dram0_awready,
+    output logic [   AXI_BITS-1:0] m_axi_dram0_wdata,
+    output logic [ AXI_BITS/8-1:0] m_axi_dram0_wstrb,
+    output logic                   m_axi_dram0_wlast,
+    output logic                   m_axi_dram0_wvalid,
+    input  logic                   m_axi_dram0_wready,
+    input  logic [AXI_ID_BITS-1:0] m_axi_dram0_bid,
+    input  logic [            1:0] m_axi_dram0_bresp,
+    input  logic                   m_axi_dram0_bvalid,
+    output logic                   m_axi_dram0_bready,
+    output logic [AXI_ID_BITS-1:0] m_axi_dram0_arid,
+    output logic [           31:0] m_axi_dram0_araddr,
+    output logic [            7:0] m_axi_dram0_arlen,
+    output logic [            2:0] m_axi_dram0_arsize,
+    output logic [            1:0] m_axi_dram0_arburst,
+    output logic                   m_axi_dram0_arlock,
+    output logic [            3:0] m_axi_dram0_arcache,
+    output logic [            2:0] m_axi_dram0_arprot,
+    output logic [            3:0] m_axi_dram0_arqos,
+    output logic                   m_axi_dram0_arvalid,
+    input  logic                   m_axi_dram0_arready,
+    input  logic [AXI_ID_BITS-1:0] m_axi_dram0_rid,
+    input  logic [   AXI_BITS-1:0] m_axi_dram0_rdata,
+    input  logic [            1:0] m_axi_dram0_rresp,
+    input  logic                   m_axi_dram0_rlast,
+    input  logic                   m_axi_dram0_rvalid,
+    output logic                   m_axi_dram0_rready,
+
+    output logic [AXI_ID_BITS-1:0] m_axi_dram1_awid,
+    output logic [           31:0] m_axi_dram1_awaddr,
+    output logic [            7:0] m_axi_dram1_awlen,
+    output logic [            2:0] m_axi_dram1_awsize,
+    output logic [            1:0] m_axi_dram1_awburst,
+    output logic                   m_axi_dram1_awlock,
+    output logic [            3:0] m_axi_dram1_awcache,
+    output logic [            2:0] m_axi_dram1_awprot,
+    output logic [            3:0] m_axi_dram1_awqos,
+    output logic                   m_axi_dram1_awvalid,
+    input  logic                   m_axi_dram1_awready,
+    output logic [   AXI_BITS-1:0] m_axi_dram1_wdata,
+    output logic [ AXI_BITS/8-1:0] m_axi_dram1_wstrb,
+    output logic                   m_axi_dram1_wlast,
+    output logic                   m_axi_dram1_wvalid,
+    input  logic                   m_axi_dram1_wready,
+    input  logic [AXI_ID_BITS-1:0] m_axi_dram1_bid,
+    input  logic [            1:0] m_axi_dram1_bresp,
+    input  logic                   m_axi_dram1_bvalid,
+    output logic                   m_axi_dram1_bready,
+    output logic [AXI_ID_BITS-1:0] m_axi_dram1_arid,
+    output logic [           31:0] m_axi_dram1_araddr,
+    output logic [            7:0] m_axi_dram1_arlen,
+    output logic [            2:0] m_axi_dram1_arsize,
+    output logic [            1:0] m_axi_dram1_arburst,
+    output logic                   m_axi_dram1_arlock,
+    output logic [            3:0] m_axi_dram1_arcache,
+    output logic [            2:0] m_axi_dram1_arprot,
+    output logic [            3:0] m_axi_dram1_arqos,
+    output logic                   m_axi_dram1_arvalid,
+    input  logic                   m_axi_dram1_arready,
+    input  logic [AXI_ID_BITS-1:0] m_axi_dram1_rid,
+    input  logic [   AXI_BITS-1:0] m_axi_dram1_rdata,
+    input  logic [            1:0] m_axi_dram1_rresp,
+    input  logic                   m_axi_dram1_rlast,
+    input  logic                   m_axi_dram1_rvalid,
+    output logic                   m_axi_dram1_rready
+);
+
+  localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS;
+  localparam int unsigned STORED_BITS = ARRAY_SIZE * SLOT_BYTES * 8;
+  localparam int unsigned L = $clog2(LOCAL_DEPTH);
+  localparam int unsigned A = $clog2(ACCUMULATOR_DEPTH);
+  localparam int unsigned D0 = $clog2(DRAM0_DEPTH);
+  localparam int unsigned D1 = $clog2(DRAM1_DEPTH);
+  localparam int unsigned D = tcu_pkg::larger(D0, D1);
+  localparam int unsigned STRIDE0_BITS = STRIDE0_DEPTH > 1 ? $clog2(STRIDE0_DEPTH) : 1;
+  localparam int unsigned STRIDE1_BITS = STRIDE1_DEPTH > 1 ? $clog2(STRIDE1_DEPTH) : 1;
+  localparam int unsigned REGISTER_BITS = SIMD_REGISTERS_DEPTH > 0 ? $clog2(SIMD_REGISTERS_DEPTH + 1) : 1;
+
+  // As the decoder has it.
+  localparam int unsigned INSTRUCTION_BITS =
+      tcu_pkg::whole_bytes(tcu_pkg::address0_bits(L, A) + $clog2(STRIDE0_DEPTH))
+      + tcu_pkg::whole_bytes(tcu_pkg::address1_bits(L, A, D) + $clog2(STRIDE1_DEPTH))
+      + tcu_pkg::whole_bytes(tcu_pkg::value2_bits(L, A, D, $clog2(SIMD_REGISTERS_DEPTH + 1))) + 8;
+
+  if (ARRAY_SIZE < 2 || ARRAY_SIZE > 64) begin : gen_array_size
+    $error("ARRAY_SIZE %0d: must be 2 to 64", ARRAY_SIZE);
+  end
+  if (SCALAR_BITS > 8 * SLOT_BYTES || BINARY_POINT < 2 || BINARY_POINT >= SCALAR_BITS) begin : gen_format
+    $error("scalars of %0d bits with %0d fraction bits in %0d bytes", SCALAR_BITS, BINARY_POINT, SLOT_BYTES);
+  end
+  if (AXI_BITS < 32 || AXI_BITS > 1024 || (AXI_BITS & (AXI_BITS - 1)) != 0) begin : gen_bus
+    $error("AXI_BITS %0d: must be a power of two, 32 to 1024", AXI_BITS);
+  end
+  if (STORED_BITS % AXI_BITS != 0 || STORED_BITS / AXI_BITS > 256) begin : gen_beats
+    $error("a vector of %0d bits on a bus of %0d bits: must be 1 to 256 whole beats", STORED_BITS, AXI_BITS);
+  end
+  if (LOCAL_DEPTH < 2 || ACCUMULATOR_DEPTH < 2 || DRAM0_DEPTH < 2 || DRAM1_DEPTH < 2 || D > 32) begin : gen_depth
+    $error("depths must be 2 or more, those of DRAM at most 2^32");
+  end
+  if (SIMD_REGISTERS_DEPTH > 16 || NUMBER_OF_THREADS < 1 || NUMBER_OF_THREADS > 2) begin : gen_rest
+    $error("%0d registers, %0d threads: must be 0 to 16 and 1 or 2", SIMD_REGISTERS_DEPTH, NUMBER_OF_THREADS);
+  end
+
+  // Instructions.
+  logic stream_valid, stream_ready, valid, ready;
+  logic [INSTRUCTION_BITS-1:0] stream_instruction, instruction;
+  logic [1:0] unused_instructions;
+
+  tcu_instruction_stream #(
+      .STREAM_BYTES     (INSTRUCTION_AXI_BITS / 8),
+      .INSTRUCTION_BYTES(INSTRUCTION_BITS / 8)
+  ) instruction_stream (
+      .clock,
+      .reset,
+      .stream_valid     (instruction_tvalid),
+      .stream_ready     (instruction_tready),
+      .stream_data      (instruction_tdata),
+      .stream_keep      (instruction_tkeep),
+      .instruction_valid(stream_valid),
+      .instruction_ready(stream_ready),
+      .instruction      (stream_instruction)
+  );
+
+  tcu_queue #(
+      .WIDTH(INSTRUCTION_BITS)
+  ) instructions (
+      .clock,
+      .reset,
+      .in_valid (stream_valid),
+      .in_ready (stream_ready),
+      .in_data  (stream_instruction),
+      .out_valid(valid),
+      .out_ready(ready),
+      .out_data (instruction),
+      .count    (unused_instructions)
+  );
+
+  logic [1:0] local_valid, local_ready, local_write, dram_valid, dram_ready;
+  logic local_descending, route_zeroes, zeroes, array_load;
+  logic accumulator_simd, accumulator_reads, accumulator_writes, accumulates;
+  logic route_valid, route_ready, array_valid, array_ready, accumulator_valid, accumulator_ready;
+  logic host_valid, host_ready, host_bank, host_write, configures;
+  logic [L-1:0] local_address, size;
+  logic [A-1:0] accumulator_address, accumulator_read_address;
+  logic [D-1:0] dram_address;
+  logic [STRIDE0_BITS-1:0] local_stride;
+  logic [STRIDE1_BITS-1:0] other_stride;
+  logic [REGISTER_BITS-1:0] simd_left, simd_right, simd_destination;
+  logic [27:0] configure_value;
+  logic [1:0] route_kind;
+  logic [3:0] simd_op;
+  logic [3:0] configure_number;
+
+  tcu_decoder #(
+      .LOCAL_DEPTH         (LOCAL_DEPTH),
+      .ACCUMULATOR_DEPTH   (ACCUMULATOR_DEPTH),
+      .DRAM0_DEPTH         (DRAM0_DEPTH),
+      .DRAM1_DEPTH         (DRAM1_DEPTH),
+      .SIMD_REGISTERS_DEPTH(SIMD_REGISTERS_DEPTH),
+      .STRIDE0_DEPTH       (STRIDE0_DEPTH),
+      .STRIDE1_DEPTH       (STRIDE1_DEPTH),
+      .NUMBER_OF_THREADS   (NUMBER_OF_THREADS)
+  ) decoder (
+      .instruction_valid(valid),
+      .instruction_ready(ready),
+      .*
+  );
+
+  // Registers and samples.
+  logic [1:0][15:0] dram_offset;
+  logic [1:0][3:0] dram_cache;
+  logic [15:0] sample_interval;
+  logic [31:0] program_counter;
+
+  tcu_configuration #(
+      .TIMEOUT(TIMEOUT)
+  ) configuration (
+      .clock,
+      .reset,
+      .holds     (valid),
+      .accepts   (valid && ready),
+      .configures,
+      .number    (configure_number),
+      .value     (configure_value),
+      .dram_offset,
+      .dram_cache,
+      .sample_interval,
+      .program_counter,
+      .timeout,
+      .tracepoint
+  );
+
+  logic array_step_valid, array_step_ready, accumulator_step_valid, accumulator_step_ready;
+  logic router_offered, router_taken;
+  logic [1:0] dram_step_valid, dram_step_ready, local_access_ready;
+
+  tcu_sampler #(
+      .BLOCK(SAMPLE_BLOCK_SIZE)
+  ) sampler (
+      .clock,
+      .reset,
+      .interval  (sample_interval),
+      .program_counter,
+      .handshakes({
+        ready,
+        valid,
+        local_access_ready[0],
+        local_valid[0],
+        local_access_ready[1],
+        local_valid[1],
+        dram_step_ready[0],
+        dram_step_valid[0],
+        dram_step_ready[1],
+        dram_step_valid[1],
+        router_taken,
+        router_offered,
+        accumulator_step_ready,
+        accumulator_step_valid,
+        array_step_ready,
+        array_step_valid
+      }),
+      .sample_tvalid,
+      .sample_tready,
+      .sample_tdata,
+      .sample_tlast
+  );
+
+  assign sample_tkeep = '1;
+
+  // Local memory: A is the array's side, B is DRAM's.
+  logic [1:0] local_write_valid, local_write_ready, local_read_valid, local_read_ready;
+  logic [1:0][VECTOR_BITS-1:0] local_write_data, local_read_data;
+
+  tcu_local_memory #(
+      .VECTOR_BITS(VECTOR_BITS),
+      .DEPTH      (LOCAL_DEPTH),
+      .STRIDE_BITS(STRIDE0_BITS)
+  ) local_memory (
+      .clock,
+      .reset,
+      .run_valid     (local_valid),
+      .run_ready     (local_ready),
+      .run_write     (local_write),
+      .run_descending({1'b0, local_descending}),
+      .run_address   ({2{local_address}}),
+      .run_stride    ({2{local_stride}}),
+      .run_size      ({2{size}}),
+      .access_ready  (local_access_ready),
+      .write_valid   (local_write_valid),
+      .write_ready   (local_write_ready),
+      .write_data    (local_write_data),
+      .read_valid    (local_read_valid),
+      .read_ready    (local_read_ready),
+      .read_data     (local_read_data)
+  );
+
+  logic row_valid, row_ready, result_valid, result_ready, weights_load, accumulators_store;
+  logic accumulator_write_valid, accumulator_write_ready, accumulator_read_valid, accumulator_read_ready;
+  logic [VECTOR_BITS-1:0] row_data, result_data, accumulator_write_data, accumulator_read_data;
+
+  tcu_router #(
+      .VECTOR_BITS(VECTOR_BITS),
+      .SIZE_BITS  (L),
+      .QUEUE_DEPTH(2 * ARRAY_SIZE)
+  ) router (
+      .clock,
+      .reset,
+      .route_valid,
+      .route_ready,
+      .route_kind,
+      .route_zeroes,
+      .route_size       (size),
+      .offered          (router_offered),
+      .taken            (router_taken),
+      .local_read_valid (local_read_valid[0]),
+      .local_read_ready (local_read_ready[0]),
+      .local_read_data  (local_read_data[0]),
+      .local_write_valid(local_write_valid[0]),
+      .local_write_ready(local_write_ready[0]),
+      .local_write_data (local_write_data[0]),
+      .row_valid,
+      .row_ready,
+      .row_data,
+      .result_valid,
+      .result_ready,
+      .result_data,
+      .accumulator_write_valid,
+      .accumulator_write_ready,
+      .accumulator_write_data,
+      .accumulator_read_valid,
+      .accumulator_read_ready,
+      .accumulator_read_data
+  );
+
+  tcu_array #(
+      .ARRAY_SIZE  (ARRAY_SIZE),
+      .SCALAR_BITS (SCALAR_BITS),
+      .BINARY_POINT(BINARY_POINT),
+      .SIZE_BITS   (L)
+  ) array (
+      .clock,
+      .reset,
+      .run_valid (array_valid),
+      .run_ready (array_ready),
+      .run_load  (array_load),
+      .run_zeroes(zeroes),
+      .run_size  (size),
+      .step_valid(array_step_valid),
+      .step_ready(array_step_ready),
+      .row_valid,
+      .row_ready,
+      .row_data,
+      .result_valid,
+      .result_ready,
+      .result_data,
+      .loads     (weights_load)
+  );
+
+  tcu_accumulators #(
+      .ARRAY_SIZE     (ARRAY_SIZE),
+      .SCALAR_BITS    (SCALAR_BITS),
+      .BINARY_POINT   (BINARY_POINT),
+      .DEPTH          (ACCUMULATOR_DEPTH),
+      .REGISTERS      (SIMD_REGISTERS_DEPTH),
+      .REGISTER_BITS  (REGISTER_BITS),
+      .STRIDE_BITS    (STRIDE1_BITS),
+      .SIZE_BITS      (L),
+      .LOSES_ADDITIONS(LOSES_ADDITIONS)
+  ) accumulators (
+      .clock,
+      .reset,
+      .run_valid       (accumulator_valid),
+      .run_ready       (accumulator_ready),
+      .run_is_simd     (accumulator_simd),
+      .run_reads       (accumulator_reads),
+      .run_writes      (accumulator_writes),
+      .run_accumulates (accumulates),
+      .run_address     (accumulator_address),
+      .run_stride      (other_stride),
+      .run_size        (size),
+      .run_read_address(accumulator_read_address),
+      .run_op          (simd_op),
+      .run_left        (simd_left),
+      .run_right       (simd_right),
+      .run_destination (simd_destination),
+      .step_valid      (accumulator_step_valid),
+      .step_ready      (accumulator_step_ready),
+      .write_valid     (accumulator_write_valid),
+      .write_ready     (accumulator_write_ready),
+      .write_data      (accumulator_write_data),
+      .read_valid      (accumulator_read_valid),
+      .read_ready      (accumulator_read_ready),
+      .read_data       (accumulator_read_data),
+      .stores          (accumulators_store)
+  );
+
+  // DRAM.
+  logic [1:0] dram_write_valid, dram_write_ready, dram_read_valid, dram_read_ready, failed;
+  logic [VECTOR_BITS-1:0] dram_write_data;
+  logic [1:0][VECTOR_BITS-1:0] dram_read_data;
+
+  tcu_host_router #(
+      .VECTOR_BITS(VECTOR_BITS),
+      .SIZE_BITS  (L)
+  ) host_router (
+      .clock,
+      .reset,
+      .route_valid      (host_valid),
+      .route_ready      (host_ready),
+      .route_bank       (host_bank),
+      .route_write      (host_write),
+      .route_size       (size),
+      .local_read_valid (local_read_valid[1]),
+      .local_read_ready (local_read_ready[1]),
+      .local_read_data  (local_read_data[1]),
+      .local_write_valid(local_write_valid[1]),
+      .local_write_ready(local_write_ready[1]),
+      .local_write_data (local_write_data[1]),
+      .dram_write_valid,
+      .dram_write_ready,
+      .dram_write_data,
+      .dram_read_valid,
+      .dram_read_ready,
+      .dram_read_data
+  );
+
+  tcu_dram_port #(
+      .ARRAY_SIZE       (ARRAY_SIZE),
+      .SCALAR_BITS      (SCALAR_BITS),
+      .SLOT_BYTES       (SLOT_BYTES),
+      .ADDRESS_BITS     (D0),
+      .STRIDE_BITS      (STRIDE1_BITS),
+      .SIZE_BITS        (L),
+      .AXI_BITS         (AXI_BITS),
+      .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT),
+      .MOVES_WRITES     (MOVES_WRITES)
+  ) dram0 (
+      .clock,
+      .reset,
+      .offset      (dram_offset[0]),
+      .cache       (dram_cache[0]),
+      .run_valid   (dram_valid[0]),
+      .run_ready   (dram_ready[0]),
+      .run_write   (host_write),
+      .run_address (dram_address[D0-1:0]),
+      .run_stride  (other_stride),
+      .run_size    (size),
+      .step_valid  (dram_step_valid[0]),
+      .step_ready  (dram_step_ready[0]),
+      .write_valid (dram_write_valid[0]),
+      .write_ready (dram_write_ready[0]),
+      .write_data  (dram_write_data),
+      .read_valid  (dram_read_valid[0]),
+      .read_ready  (dram_read_ready[0]),
+      .read_data   (dram_read_data[0]),
+      .failed      (failed[0]),
+      .awvalid     (m_axi_dram0_awvalid),
+      .awready     (m_axi_dram0_awready),
+      .awaddr      (m_axi_dram0_awaddr),
+      .awlen       (m_axi_dram0_awlen),
+      .awcache     (m_axi_dram0_awcache),
+      .wvalid      (m_axi_dram0_wvalid),
+      .wready      (m_axi_dram0_wready),
+      .wdata       (m_axi_dram0_wdata),
+      .wlast       (m_axi_dram0_wlast),
+      .bvalid      (m_axi_dram0_bvalid),
+      .bready      (m_axi_dram0_bready),
+      .bresp       (m_axi_dram0_bresp),
+      .arvalid     (m_axi_dram0_arvalid),
+      .arready     (m_axi_dram0_arready),
+      .araddr      (m_axi_dram0_araddr),
+      .arlen       (m_axi_dram0_arlen),
+      .arcache     (m_axi_dram0_arcache),
+      .rvalid      (m_axi_dram0_rvalid),
+      .rready      (m_axi_dram0_rready),
+      .rdata       (m_axi_dram0_rdata),
+      .rresp       (m_axi_dram0_rresp)
+  );
+
+  // Whole words of incrementing addresses, normal, unlocked, not privileged.
+  assign m_axi_dram0_awid = '0;
+  assign m_axi_dram0_awsize = 3'($clog2(AXI_BITS / 8));
+  assign m_axi_dram0_awburst = 2'b01;
+  assign m_axi_dram0_awlock = 1'b0;
+  assign m_axi_dram0_awprot = '0;
+  assign m_axi_dram0_awqos = '0;
+  assign m_axi_dram0_wstrb = '1;
+  assign m_axi_dram0_arid = '0;
+  assign m_axi_dram0_arsize = 3'($clog2(AXI_BITS / 8));
+  assign m_axi_dram0_arburst = 2'b01;
+  assign m_axi_dram0_arlock = 1'b0;
+  assign m_axi_dram0_arprot = '0;
+  assign m_axi_dram0_arqos = '0;
+
+  tcu_dram_port #(
+      .ARRAY_SIZE       (ARRAY_SIZE),
+      .SCALAR_BITS      (SCALAR_BITS),
+      .SLOT_BYTES       (SLOT_BYTES),
+      .ADDRESS_BITS     (D1),
+      .STRIDE_BITS      (STRIDE1_BITS),
+      .SIZE_BITS        (L),
+      .AXI_BITS         (AXI_BITS),
+      .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT),
+      .MOVES_WRITES     (MOVES_WRITES)
+  ) dram1 (
+      .clock,
+      .reset,
+      .offset      (dram_offset[1]),
+      .cache       (dram_cache[1]),
+      .run_valid   (dram_valid[1]),
+      .run_ready   (dram_ready[1]),
+      .run_write   (host_write),
+      .run_address (dram_address[D1-1:0]),
+      .run_stride  (other_stride),
+      .run_size    (size),
+      .step_valid  (dram_step_valid[1]),
+      .step_ready  (dram_step_ready[1]),
+      .write_valid (dram_write_valid[1]),
+      .write_ready (dram_write_ready[1]),
+      .write_data  (dram_write_data),
+      .read_valid  (dram_read_valid[1]),
+      .read_ready  (dram_read_ready[1]),
+      .read_data   (dram_read_data[1]),
+      .failed      (failed[1]),
+      .awvalid     (m_axi_dram1_awvalid),
+      .awready     (m_axi_dram1_awready),
+      .awaddr      (m_axi_dram1_awaddr),
+      .awlen       (m_axi_dram1_awlen),
+      .awcache     (m_axi_dram1_awcache),
+      .wvalid      (m_axi_dram1_wvalid),
+      .wready      (m_axi_dram1_wready),
+      .wdata       (m_axi_dram1_wdata),
+      .wlast       (m_axi_dram1_wlast),
+      .bvalid      (m_axi_dram1_bvalid),
+      .bready      (m_axi_dram1_bready),
+      .bresp       (m_axi_dram1_bresp),
+      .arvalid     (m_axi_dram1_arvalid),
+      .arready     (m_axi_dram1_arready),
+      .araddr      (m_axi_dram1_araddr),
+      .arlen       (m_axi_dram1_arlen),
+      .arcache     (m_axi_dram1_arcache),
+      .rvalid      (m_axi_dram1_rvalid),
+      .rready      (m_axi_dram1_rready),
+      .rdata       (m_axi_dram1_rdata),
+      .rresp       (m_axi_dram1_rresp)
+  );
+
+  // Whole words of incrementing addresses, normal, unlocked, not privileged.
+  assign m_axi_dram1_awid = '0;
+  assign m_axi_dram1_awsize = 3'($clog2(AXI_BITS / 8));
+  assign m_axi_dram1_awburst = 2'b01;
+  assign m_axi_dram1_awlock = 1'b0;
+  assign m_axi_dram1_awprot = '0;
+  assign m_axi_dram1_awqos = '0;
+  assign m_axi_dram1_wstrb = '1;
+  assign m_axi_dram1_arid = '0;
+  assign m_axi_dram1_arsize = 3'($clog2(AXI_BITS / 8));
+  assign m_axi_dram1_arburst = 2'b01;
+  assign m_axi_dram1_arlock = 1'b0;
+  assign m_axi_dram1_arprot = '0;
+  assign m_axi_dram1_arqos = '0;
+
+  always_ff @(posedge clock) begin
+    if (reset) bus_error <= 1'b0;
+    else if (failed != '0) bus_error <= 1'b1;
+  end
+
+  // Bursts of a bank have one id and are answered in order, and a program needs no end.
+  logic unused;
+  assign unused = ^{
+    instruction_tlast,
+    weights_load,
+    accumulators_store,
+    m_axi_dram0_bid,
+    m_axi_dram0_rid,
+    m_axi_dram0_rlast,
+    m_axi_dram1_bid,
+    m_axi_dram1_rid,
+    m_axi_dram1_rlast
+  };
+
+endmodule

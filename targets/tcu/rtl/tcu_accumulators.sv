@@ -1,0 +1,351 @@
+// The accumulators: commands for single vectors, strictly in order, on a memory with two ports.
+//
+// A command stays at the stage until all have their part of it: port A, which reads or writes a
+// vector; the ALUs; the selectors of what is read and of what the ALUs give; and port B, which reads
+// what is to be added to. A SIMD instruction that reads and writes is two commands.
+//
+// The released circuit reads through port B as soon as it can, whatever write of the same vector is
+// still under way, so that the addition is lost: LOSES_ADDITIONS gives that stage. Without it, port B
+// waits for such a write, and in all other cases the time is the same.
+//
+// Source: the specification's 9.1 and 9.5, and its notes on lost additions.
+module tcu_accumulators #(
+    parameter int unsigned ARRAY_SIZE = 8,
+    parameter int unsigned SCALAR_BITS = 16,
+    parameter int unsigned BINARY_POINT = 8,
+    parameter int unsigned DEPTH = 2048,
+    parameter int unsigned REGISTERS = 1,
+    parameter int unsigned REGISTER_BITS = 1,
+    parameter int unsigned STRIDE_BITS = 3,
+    parameter int unsigned SIZE_BITS = 13,
+    parameter bit LOSES_ADDITIONS = 1'b0,
+    localparam int unsigned ADDRESS_BITS = $clog2(DEPTH),
+    localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
+) (
+    input logic clock,
+    input logic reset,
+
+    input  logic                     run_valid,
+    output logic                     run_ready,
+    input  logic                     run_is_simd,
+    input  logic                     run_reads,
+    input  logic                     run_writes,
+    input  logic                     run_accumulates,
+    input  logic [ ADDRESS_BITS-1:0] run_address,
+    input  logic [  STRIDE_BITS-1:0] run_stride,
+    input  logic [    SIZE_BITS-1:0] run_size,
+    input  logic [ ADDRESS_BITS-1:0] run_read_address,
+    input  logic [3:0]                 run_op,
+    input  logic [REGISTER_BITS-1:0] run_left,
+    input  logic [REGISTER_BITS-1:0] run_right,
+    input  logic [REGISTER_BITS-1:0] run_destination,
+    output logic                     step_valid,
+    output logic                     step_ready,
+
+    input  logic                   write_valid,
+    output logic                   write_ready,
+    input  logic [VECTOR_BITS-1:0] write_data,
+    output logic                   read_valid,
+    input  logic                   read_ready,
+    output logic [VECTOR_BITS-1:0] read_data,
+    output logic                   stores
+);
+
+  // The stage.
+  logic command_valid, command_ready, is_simd, reads, writes, accumulates;
+  logic [ADDRESS_BITS-1:0] write_address, read_address;
+  logic [3:0] op;
+  logic [REGISTER_BITS-1:0] left, right, destination;
+
+  tcu_accumulator_commands #(
+      .ADDRESS_BITS (ADDRESS_BITS),
+      .STRIDE_BITS  (STRIDE_BITS),
+      .SIZE_BITS    (SIZE_BITS),
+      .REGISTER_BITS(REGISTER_BITS),
+      .QUEUE_DEPTH  (2 * ARRAY_SIZE)
+  ) commands (
+      .clock,
+      .reset,
+      .run_valid,
+      .run_ready,
+      .run_is_simd,
+      .run_reads,
+      .run_writes,
+      .run_accumulates,
+      .run_address,
+      .run_stride,
+      .run_size,
+      .run_read_address,
+      .run_op,
+      .run_left,
+      .run_right,
+      .run_destination,
+      .step_valid,
+      .step_ready,
+      .command_valid,
+      .command_ready,
+      .is_simd,
+      .reads,
+      .writes,
+      .accumulates,
+      .write_address,
+      .read_address,
+      .op,
+      .left,
+      .right,
+      .destination
+  );
+
+  // The half of a command at the stage: that of a read, then that of a write.
+  logic is_second, has_second, half_ready, half_reads, half_writes, computes, input_named;
+
+  assign input_named = left == '0 || right == '0;
+  assign has_second = reads && writes;
+  assign command_ready = half_ready && (is_second || !has_second);
+  assign half_writes = writes && (is_second || !has_second);
+
+  // A SIMD NoOp moves vectors, for which the router has to be told otherwise. What reads and writes
+  // though no source is the input leaves its first half out, as the released circuit does; it waits
+  // for ever for a result.
+  always_comb begin
+    half_reads = reads && !is_second;
+    computes = is_simd && op != tcu_pkg::SIMD_NOOP && !is_second;
+    if (has_second && is_simd && op != tcu_pkg::SIMD_NOOP && !input_named) begin
+      half_reads = 1'b0;
+      computes   = 1'b0;
+    end
+  end
+
+  always_ff @(posedge clock) begin
+    if (reset) is_second <= 1'b0;
+    else if (command_valid && half_ready) is_second <= has_second && !is_second;
+  end
+
+  // Its parts: port A, the selectors of what is read and of what the ALUs give, the ALUs, port B.
+  localparam int unsigned PORT_A = 0;
+  localparam int unsigned READ = 1;
+  localparam int unsigned RESULT = 2;
+  localparam int unsigned ALUS = 3;
+  localparam int unsigned PORT_B = 4;
+
+  logic [4:0] wanted, part_valid, part_ready;
+  logic from_alus, to_alus;
+
+  assign from_alus = is_simd && op != tcu_pkg::SIMD_NOOP;
+  assign to_alus = from_alus;
+  assign wanted[PORT_A] = half_reads || half_writes;
+  assign wanted[READ] = half_reads;
+  assign wanted[RESULT] = from_alus && (half_writes || !writes);
+  assign wanted[ALUS] = computes;
+  assign wanted[PORT_B] = half_writes && accumulates;
+
+  tcu_fork #(
+      .PORTS(5)
+  ) parts (
+      .clock,
+      .reset,
+      .in_valid (command_valid),
+      .in_ready (half_ready),
+      .wanted,
+      .out_valid(part_valid),
+      .out_ready(part_ready)
+  );
+
+  // Port A's next access, and where the word that it writes comes from.
+  logic access_valid, access_ready, access_writes, access_adds, access_from_alus;
+  logic [ADDRESS_BITS-1:0] access_address;
+  logic access_pending, unused_read, unused_result;
+
+  tcu_queue #(
+      .WIDTH(3 + ADDRESS_BITS),
+      .DEPTH(1),
+      .FLOW (1'b1),
+      .PIPE (1'b1)
+  ) accesses (
+      .clock,
+      .reset,
+      .in_valid(part_valid[PORT_A]),
+      .in_ready(part_ready[PORT_A]),
+      .in_data({half_writes, accumulates, from_alus, half_writes ? write_address : read_address}),
+      .out_valid(access_valid),
+      .out_ready(access_ready),
+      .out_data({access_writes, access_adds, access_from_alus, access_address}),
+      .count(access_pending)
+  );
+
+  // Whether the next word read goes to the ALUs or out.
+  logic read_selected, read_to_alus, read_leaves;
+
+  tcu_queue #(
+      .WIDTH(1),
+      .DEPTH(1),
+      .FLOW (1'b1),
+      .PIPE (1'b1)
+  ) read_selector (
+      .clock,
+      .reset,
+      .in_valid (part_valid[READ]),
+      .in_ready (part_ready[READ]),
+      .in_data  (to_alus),
+      .out_valid(read_selected),
+      .out_ready(read_leaves),
+      .out_data (read_to_alus),
+      .count    (unused_read)
+  );
+
+  // Whether the ALUs' next result is written or dropped.
+  logic result_selected, result_written, result_leaves;
+
+  tcu_queue #(
+      .WIDTH(1),
+      .DEPTH(1),
+      .FLOW (1'b1),
+      .PIPE (1'b1)
+  ) result_selector (
+      .clock,
+      .reset,
+      .in_valid (part_valid[RESULT]),
+      .in_ready (part_ready[RESULT]),
+      .in_data  (writes),
+      .out_valid(result_selected),
+      .out_ready(result_leaves),
+      .out_data (result_written),
+      .count    (unused_result)
+  );
+
+  // What is read leaves to the ALUs with the operation that needs it, or out.
+  logic fetched_valid, fetched_ready, needs_input, starts, input_there;
+  logic [VECTOR_BITS-1:0] fetched_data;
+
+  assign needs_input = op != tcu_pkg::SIMD_ZERO && input_named;
+  assign input_there = read_selected && read_to_alus && fetched_valid;
+  assign part_ready[ALUS] = !needs_input || input_there;
+  assign starts = part_valid[ALUS] && part_ready[ALUS];
+  assign read_valid = read_selected && !read_to_alus && fetched_valid;
+  assign read_data = fetched_data;
+  assign fetched_ready = read_selected && (read_to_alus ? starts && needs_input : read_ready);
+  assign read_leaves = fetched_valid && fetched_ready;
+
+  logic result_valid;
+  logic [VECTOR_BITS-1:0] result_data;
+
+  tcu_alu_array #(
+      .ARRAY_SIZE   (ARRAY_SIZE),
+      .SCALAR_BITS  (SCALAR_BITS),
+      .BINARY_POINT (BINARY_POINT),
+      .REGISTERS    (REGISTERS),
+      .REGISTER_BITS(REGISTER_BITS)
+  ) alus (
+      .clock,
+      .reset,
+      .start            (starts),
+      .start_op         (op),
+      .start_left       (left),
+      .start_right      (right),
+      .start_destination(destination),
+      .start_input      (fetched_data),
+      .result_valid,
+      .result_ready     (result_leaves),
+      .result_data
+  );
+
+  // What is written: a result or a word from outside, alone or added to what port B has read.
+  logic addend_valid, addend_ready, store_ready, word_valid, result_there;
+  logic [VECTOR_BITS-1:0] addend, word, sum;
+
+  assign result_there = result_selected && result_written && result_valid;
+  assign word = access_from_alus ? result_data : write_data;
+  assign word_valid = (access_from_alus ? result_there : write_valid) && (!access_adds || addend_valid);
+  assign stores = store_ready && word_valid;
+  assign write_ready = store_ready && !access_from_alus && (!access_adds || addend_valid);
+  assign addend_ready = stores && access_adds;
+  assign result_leaves = result_selected && result_valid && (!result_written || (stores && access_from_alus));
+
+  for (genvar lane = 0; lane < ARRAY_SIZE; lane++) begin : gen_adder
+    tcu_adder #(
+        .SCALAR_BITS(SCALAR_BITS)
+    ) adder (
+        .left (word[lane*SCALAR_BITS+:SCALAR_BITS]),
+        .right(addend[lane*SCALAR_BITS+:SCALAR_BITS]),
+        .sum  (sum[lane*SCALAR_BITS+:SCALAR_BITS])
+    );
+  end
+
+  // Both ports.
+  logic held, waits, b_valid, b_ready, a_access, b_access, unused_write;
+  logic [VECTOR_BITS-1:0] a_fetched, b_fetched;
+
+  tcu_lock #(
+      .ADDRESS_BITS(ADDRESS_BITS)
+  ) lock (
+      .clock,
+      .reset,
+      .take          (command_valid && half_writes && !accumulates),
+      .take_address  (write_address),
+      .leave         (half_ready),
+      .writes        (stores),
+      .writes_address(access_address),
+      .held
+  );
+
+  // While this command's access is not in place, the one pending there is of an earlier command.
+  logic is_late;
+
+  assign is_late = part_valid[PORT_A] && access_pending && access_writes && access_address == write_address;
+  assign waits = held || (is_late && !LOSES_ADDITIONS);
+
+  assign b_valid = part_valid[PORT_B] && !waits;
+  assign part_ready[PORT_B] = b_ready && !waits;
+
+  tcu_memory_port #(
+      .WIDTH(VECTOR_BITS)
+  ) port_a (
+      .clock,
+      .reset,
+      .control_valid(access_valid),
+      .control_ready(access_ready),
+      .control_write(access_writes),
+      .write_valid  (word_valid),
+      .write_ready  (store_ready),
+      .access       (a_access),
+      .fetched      (a_fetched),
+      .read_valid   (fetched_valid),
+      .read_ready   (fetched_ready),
+      .read_data    (fetched_data)
+  );
+
+  tcu_memory_port #(
+      .WIDTH(VECTOR_BITS)
+  ) port_b (
+      .clock,
+      .reset,
+      .control_valid(b_valid),
+      .control_ready(b_ready),
+      .control_write(1'b0),
+      .write_valid  (1'b0),
+      .write_ready  (unused_write),
+      .access       (b_access),
+      .fetched      (b_fetched),
+      .read_valid   (addend_valid),
+      .read_ready   (addend_ready),
+      .read_data    (addend)
+  );
+
+  tcu_ram #(
+      .WIDTH(VECTOR_BITS),
+      .DEPTH(DEPTH)
+  ) ram (
+      .clock,
+      .a_access (a_access),
+      .a_write  (access_writes),
+      .a_address(access_address),
+      .a_in     (access_adds ? sum : word),
+      .a_out    (a_fetched),
+      .b_access (b_access),
+      .b_write  (1'b0),
+      .b_address(write_address),
+      .b_in     ('0),
+      .b_out    (b_fetched)
+  );
+
+endmodule

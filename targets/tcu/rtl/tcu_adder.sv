@@ -1,0 +1,19 @@
+// A sum that saturates.
+//
+// Source: the specification's 5.2 (add).
+module tcu_adder #(
+    parameter int unsigned SCALAR_BITS = 16
+) (
+    input  logic signed [SCALAR_BITS-1:0] left,
+    input  logic signed [SCALAR_BITS-1:0] right,
+    output logic signed [SCALAR_BITS-1:0] sum
+);
+
+  logic signed [SCALAR_BITS:0] exact;
+  logic fits;
+
+  assign exact = (SCALAR_BITS + 1)'(left) + (SCALAR_BITS + 1)'(right);
+  assign fits = exact[SCALAR_BITS] == exact[SCALAR_BITS-1];
+  assign sum = fits ? exact[SCALAR_BITS-1:0] : {exact[SCALAR_BITS], {(SCALAR_BITS - 1) {!exact[SCALAR_BITS]}}};
+
+endmodule

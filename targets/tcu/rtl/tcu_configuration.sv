@@ -1,0 +1,60 @@
+// The configuration registers, the program counter, and the flags that follow from them.
+//
+// `timeout` is high from the cycle on in which the decoder has held an instruction for as many cycles
+// as the register says; `tracepoint` while the program counter is at the register's value.
+//
+// Source: the specification's 9.8.
+module tcu_configuration #(
+    parameter logic [15:0] TIMEOUT = 16'd100
+) (
+    input  logic             clock,
+    input  logic             reset,
+    input  logic             holds,
+    input  logic             accepts,
+    input  logic             configures,
+    input  logic [3:0]        number,
+    input  logic [27:0]      value,
+    output logic [1:0][15:0] dram_offset,
+    output logic [1:0][ 3:0] dram_cache,
+    output logic [15:0]      sample_interval,
+    output logic [31:0]      program_counter,
+    output logic             timeout,
+    output logic             tracepoint
+);
+
+  logic [15:0] longest, waited;
+  logic [31:0] traced;
+
+  assign timeout = holds && waited >= longest;
+  assign tracepoint = program_counter == traced;
+
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      dram_offset     <= '0;
+      dram_cache      <= '0;
+      sample_interval <= '0;
+      longest         <= TIMEOUT;
+      traced          <= '1;
+      program_counter <= '0;
+      waited          <= '0;
+    end else begin
+      if (!holds || accepts) waited <= '0;
+      else if (waited != '1) waited <= waited + 1'b1;
+      if (accepts) program_counter <= program_counter + 1'b1;
+      if (accepts && configures) begin
+        case (number)
+          tcu_pkg::REGISTER_DRAM0_OFFSET:    dram_offset[0] <= value[15:0];
+          tcu_pkg::REGISTER_DRAM0_CACHE:     dram_cache[0] <= value[3:0];
+          tcu_pkg::REGISTER_DRAM1_OFFSET:    dram_offset[1] <= value[15:0];
+          tcu_pkg::REGISTER_DRAM1_CACHE:     dram_cache[1] <= value[3:0];
+          tcu_pkg::REGISTER_TIMEOUT:         longest <= value[15:0];
+          tcu_pkg::REGISTER_TRACEPOINT:      traced <= 32'(value);
+          tcu_pkg::REGISTER_PROGRAM_COUNTER: program_counter <= 32'(value);
+          tcu_pkg::REGISTER_SAMPLE_INTERVAL: sample_interval <= value[15:0];
+          default:                  ;
+        endcase
+      end
+    end
+  end
+
+endmodule

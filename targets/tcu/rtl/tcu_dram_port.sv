@@ -1,0 +1,249 @@
+// A bank of DRAM: transfers of vectors become bursts of an AXI4 master.
+//
+// A scalar takes SLOT_BYTES in DRAM, of which its low bits are it; the others are written as 0. A
+// transfer's `size` is its number of vectors less one. `failed` is high in a cycle with a response
+// other than OKAY.
+//
+// Source: the specification's 5.1 (bytes), 9.1 (AXI side) and 9.6 (addresses).
+module tcu_dram_port #(
+    parameter int unsigned ARRAY_SIZE = 8,
+    parameter int unsigned SCALAR_BITS = 16,
+    parameter int unsigned SLOT_BYTES = 2,
+    parameter int unsigned ADDRESS_BITS = 20,
+    parameter int unsigned STRIDE_BITS = 3,
+    parameter int unsigned SIZE_BITS = 13,
+    parameter int unsigned AXI_BITS = 128,
+    parameter bit CROSSES_BY_A_BEAT = 1'b1,
+    parameter bit MOVES_WRITES = 1'b0,
+    localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
+) (
+    input logic clock,
+    input logic reset,
+
+    input logic [15:0] offset,
+    input logic [ 3:0] cache,
+
+    input  logic                    run_valid,
+    output logic                    run_ready,
+    input  logic                    run_write,
+    input  logic [ADDRESS_BITS-1:0] run_address,
+    input  logic [ STRIDE_BITS-1:0] run_stride,
+    input  logic [   SIZE_BITS-1:0] run_size,
+    output logic                    step_valid,
+    output logic                    step_ready,
+
+    input  logic                   write_valid,
+    output logic                   write_ready,
+    input  logic [VECTOR_BITS-1:0] write_data,
+    output logic                   read_valid,
+    input  logic                   read_ready,
+    output logic [VECTOR_BITS-1:0] read_data,
+    output logic                   failed,
+
+    output logic                  awvalid,
+    input  logic                  awready,
+    output logic [          31:0] awaddr,
+    output logic [           7:0] awlen,
+    output logic [           3:0] awcache,
+    output logic                  wvalid,
+    input  logic                  wready,
+    output logic [  AXI_BITS-1:0] wdata,
+    output logic                  wlast,
+    input  logic                  bvalid,
+    output logic                  bready,
+    input  logic [           1:0] bresp,
+    output logic                  arvalid,
+    input  logic                  arready,
+    output logic [          31:0] araddr,
+    output logic [           7:0] arlen,
+    output logic [           3:0] arcache,
+    input  logic                  rvalid,
+    output logic                  rready,
+    input  logic [  AXI_BITS-1:0] rdata,
+    input  logic [           1:0] rresp
+);
+
+  localparam int unsigned SLOT_BITS = 8 * SLOT_BYTES;
+  localparam int unsigned STORED_BITS = ARRAY_SIZE * SLOT_BITS;
+  localparam int unsigned WORDS = STORED_BITS / AXI_BITS;
+
+  assign failed = (bvalid && bready && bresp != '0) || (rvalid && rready && rresp != '0);
+
+  // Requests.
+  logic request_valid, request_ready, request_write;
+  logic [ADDRESS_BITS-1:0] request_address;
+  logic [SIZE_BITS-1:0] request_size;
+  logic [15:0] taken_offset;
+  logic [3:0] request_cache;
+
+  tcu_dram_requests #(
+      .ADDRESS_BITS(ADDRESS_BITS),
+      .STRIDE_BITS (STRIDE_BITS),
+      .SIZE_BITS   (SIZE_BITS),
+      .WINDOW_BITS (20)
+  ) requests (
+      .clock,
+      .reset,
+      .run_valid,
+      .run_ready,
+      .run_write,
+      .run_address,
+      .run_stride,
+      .run_size,
+      .run_window    ({offset, cache}),
+      .step_valid,
+      .step_ready,
+      .request_valid,
+      .request_ready,
+      .request_write,
+      .request_address,
+      .request_size,
+      .request_window({taken_offset, request_cache})
+  );
+
+  // Bursts.
+  logic read_burst_valid, read_burst_ready, write_burst_valid, write_burst_ready, responds;
+  logic [31:0] burst_address;
+  logic [7:0] burst_beats;
+  logic stored_word_valid, stored_word_ready, written_valid, written_ready, fetched_valid, fetched_ready;
+  logic [AXI_BITS-1:0] stored_word, written, fetched;
+
+  tcu_dram_bursts #(
+      .ADDRESS_BITS(ADDRESS_BITS),
+      .SIZE_BITS   (SIZE_BITS),
+      .WORD_BITS   (AXI_BITS),
+      .WORDS       (WORDS)
+  ) bursts (
+      .clock,
+      .reset,
+      .request_valid,
+      .request_ready,
+      .request_write,
+      .request_address,
+      .request_size,
+      .request_offset(MOVES_WRITES ? offset : taken_offset),
+      .read_valid    (read_burst_valid),
+      .read_ready    (read_burst_ready),
+      .write_valid   (write_burst_valid),
+      .write_ready   (write_burst_ready),
+      .address       (burst_address),
+      .beats         (burst_beats),
+      .responds,
+      .in_word_valid (stored_word_valid),
+      .in_word_ready (stored_word_ready),
+      .in_word       (stored_word),
+      .out_word_valid(written_valid),
+      .out_word_ready(written_ready),
+      .out_word      (written)
+  );
+
+  tcu_read_master #(
+      .WORD_BITS        (AXI_BITS),
+      .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT)
+  ) reads (
+      .clock,
+      .reset,
+      .burst_valid  (read_burst_valid),
+      .burst_ready  (read_burst_ready),
+      .burst_address,
+      .burst_beats,
+      .burst_cache  (request_cache),
+      .word_valid   (fetched_valid),
+      .word_ready   (fetched_ready),
+      .word         (fetched),
+      .arvalid,
+      .arready,
+      .araddr,
+      .arlen,
+      .arcache,
+      .rvalid,
+      .rready,
+      .rdata
+  );
+
+  tcu_write_master #(
+      .WORD_BITS        (AXI_BITS),
+      .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT)
+  ) writes (
+      .clock,
+      .reset,
+      .burst_valid  (write_burst_valid),
+      .burst_ready  (write_burst_ready),
+      .burst_address,
+      .burst_beats,
+      .burst_cache  (request_cache),
+      .word_valid   (written_valid),
+      .word_ready   (written_ready),
+      .word         (written),
+      .responds,
+      .awvalid,
+      .awready,
+      .awaddr,
+      .awlen,
+      .awcache,
+      .wvalid,
+      .wready,
+      .wdata,
+      .wlast,
+      .bvalid,
+      .bready
+  );
+
+  // Vectors.
+  logic queued_valid, queued_ready;
+  logic [1:0] unused_count;
+  logic [ARRAY_SIZE-1:0][SCALAR_BITS-1:0] queued, read_scalars;
+  logic [ARRAY_SIZE-1:0][SLOT_BITS-1:0] stored, loaded;
+
+  tcu_queue #(
+      .WIDTH(VECTOR_BITS)
+  ) vectors (
+      .clock,
+      .reset,
+      .in_valid (write_valid),
+      .in_ready (write_ready),
+      .in_data  (write_data),
+      .out_valid(queued_valid),
+      .out_ready(queued_ready),
+      .out_data (queued),
+      .count    (unused_count)
+  );
+
+  always_comb begin
+    for (int unsigned i = 0; i < ARRAY_SIZE; i++) begin
+      stored[i] = SLOT_BITS'(queued[i]);
+      read_scalars[i] = loaded[i][SCALAR_BITS-1:0];
+    end
+  end
+
+  assign read_data = read_scalars;
+
+  tcu_vector_to_words #(
+      .WORD_BITS(AXI_BITS),
+      .WORDS    (WORDS)
+  ) serialiser (
+      .clock,
+      .reset,
+      .vector_valid(queued_valid),
+      .vector_ready(queued_ready),
+      .vector      (stored),
+      .word_valid  (stored_word_valid),
+      .word_ready  (stored_word_ready),
+      .word        (stored_word)
+  );
+
+  tcu_words_to_vector #(
+      .WORD_BITS(AXI_BITS),
+      .WORDS    (WORDS)
+  ) collector (
+      .clock,
+      .reset,
+      .word_valid  (fetched_valid),
+      .word_ready  (fetched_ready),
+      .word        (fetched),
+      .vector_valid(read_valid),
+      .vector_ready(read_ready),
+      .vector      (loaded)
+  );
+
+endmodule

@@ -1,0 +1,147 @@
+// The read channels of a bank's AXI master.
+//
+// Bursts wait in a queue, are split at 4 KiB and sent. Two are remembered until their last beat; the
+// address of a third is sent before there is room for it, so that three are under way.
+//
+// Source: the specification's 9.1, AXI side, and its notes on bursts under way.
+module tcu_read_master #(
+    parameter int unsigned WORD_BITS = 128,
+    parameter bit CROSSES_BY_A_BEAT = 1'b1
+) (
+    input logic clock,
+    input logic reset,
+
+    input  logic        burst_valid,
+    output logic        burst_ready,
+    input  logic [31:0] burst_address,
+    input  logic [ 7:0] burst_beats,
+    input  logic [ 3:0] burst_cache,
+
+    output logic                 word_valid,
+    input  logic                 word_ready,
+    output logic [WORD_BITS-1:0] word,
+
+    output logic                 arvalid,
+    input  logic                 arready,
+    output logic [         31:0] araddr,
+    output logic [          7:0] arlen,
+    output logic [          3:0] arcache,
+    input  logic                 rvalid,
+    output logic                 rready,
+    input  logic [WORD_BITS-1:0] rdata
+);
+
+  logic queued_valid, queued_ready, part_valid, part_ready, part_first, unused_last;
+  logic [31:0] queued_address;
+  logic [ 7:0] queued_beats;
+  logic [1:0] unused_bursts, unused_known, unused_data, unused_words;
+  logic [1:0] taken_valid, taken_ready;
+
+  tcu_queue #(
+      .WIDTH(44)
+  ) bursts (
+      .clock,
+      .reset,
+      .in_valid (burst_valid),
+      .in_ready (burst_ready),
+      .in_data  ({burst_cache, burst_address, burst_beats}),
+      .out_valid(queued_valid),
+      .out_ready(queued_ready),
+      .out_data ({arcache, queued_address, queued_beats}),
+      .count    (unused_bursts)
+  );
+
+  tcu_burst_splitter #(
+      .BEAT_BYTES       (WORD_BITS / 8),
+      .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT)
+  ) splitter (
+      .clock,
+      .reset,
+      .burst_valid  (queued_valid),
+      .burst_ready  (queued_ready),
+      .burst_address(queued_address),
+      .burst_beats  (queued_beats),
+      .part_valid,
+      .part_ready,
+      .part_address (araddr),
+      .part_beats   (arlen),
+      .part_first,
+      .part_last    (unused_last)
+  );
+
+  // Every part is an address; the burst is remembered with the first.
+  tcu_fork #(
+      .PORTS(2)
+  ) parts (
+      .clock,
+      .reset,
+      .in_valid (part_valid),
+      .in_ready (part_ready),
+      .wanted   ({part_first, 1'b1}),
+      .out_valid(taken_valid),
+      .out_ready(taken_ready)
+  );
+
+  assign arvalid = taken_valid[0];
+  assign taken_ready[0] = arready;
+
+  logic known, is_over, data_ready, takes;
+  logic [7:0] known_beats, index;
+
+  tcu_queue #(
+      .WIDTH(8),
+      .FLOW (1'b1),
+      .PIPE (1'b1)
+  ) bookkeeping (
+      .clock,
+      .reset,
+      .in_valid (taken_valid[1]),
+      .in_ready (taken_ready[1]),
+      .in_data  (queued_beats),
+      .out_valid(known),
+      .out_ready(takes && is_over),
+      .out_data (known_beats),
+      .count    (unused_known)
+  );
+
+  assign rready = known && data_ready;
+  assign takes = rvalid && rready;
+  assign is_over = index == known_beats;
+
+  always_ff @(posedge clock) begin
+    if (reset) index <= '0;
+    else if (takes) index <= is_over ? '0 : index + 1'b1;
+  end
+
+  logic data_valid, words_ready;
+  logic [WORD_BITS-1:0] data;
+
+  tcu_queue #(
+      .WIDTH(WORD_BITS)
+  ) beats (
+      .clock,
+      .reset,
+      .in_valid (rvalid && known),
+      .in_ready (data_ready),
+      .in_data  (rdata),
+      .out_valid(data_valid),
+      .out_ready(words_ready),
+      .out_data (data),
+      .count    (unused_data)
+  );
+
+  tcu_queue #(
+      .WIDTH(WORD_BITS)
+  ) words (
+      .clock,
+      .reset,
+      .in_valid (data_valid),
+      .in_ready (words_ready),
+      .in_data  (data),
+      .out_valid(word_valid),
+      .out_ready(word_ready),
+      .out_data (word),
+      .count    (unused_words)
+  );
+
+endmodule

@@ -1,0 +1,46 @@
+// Performance samples: a word every `interval` cycles while that is not 0, dropped when the word
+// before has not been taken.
+//
+// `handshakes` are valid and ready, from the lowest bit on, of the array, the accumulators, the router,
+// DRAM1, DRAM0, local memory's ports B and A, and the decoder. The last word of each block is marked.
+//
+// Source: the specification's 9.7.
+module tcu_sampler #(
+    parameter int unsigned BLOCK = 1024
+) (
+    input  logic        clock,
+    input  logic        reset,
+    input  logic [15:0] interval,
+    input  logic [31:0] program_counter,
+    input  logic [15:0] handshakes,
+    output logic        sample_tvalid,
+    input  logic        sample_tready,
+    output logic [63:0] sample_tdata,
+    output logic        sample_tlast
+);
+
+  localparam int unsigned PLACE_BITS = BLOCK > 1 ? $clog2(BLOCK) : 1;
+
+  logic [15:0] remaining;
+  logic [PLACE_BITS-1:0] place;
+  logic is_due, is_free;
+
+  assign is_due = interval != '0 && remaining == '0;
+  assign is_free = !sample_tvalid || sample_tready;
+  assign sample_tlast = place == PLACE_BITS'(BLOCK - 1);
+
+  always_ff @(posedge clock) begin
+    if (is_due && is_free) sample_tdata <= {16'b0, handshakes, program_counter};
+    if (reset) begin
+      remaining     <= '0;
+      place         <= '0;
+      sample_tvalid <= 1'b0;
+    end else begin
+      if (interval == '0) remaining <= '0;
+      else remaining <= is_due ? interval - 1'b1 : remaining - 1'b1;
+      if (is_free) sample_tvalid <= is_due;
+      if (sample_tvalid && sample_tready) place <= sample_tlast ? '0 : place + 1'b1;
+    end
+  end
+
+endmodule

@@ -1,0 +1,77 @@
+"""The TCU's circuit passes Verilator's `-Wall` and slang's extra warnings, on several instances.
+
+Of slang's extra warnings one is off: a cast to a parameter's width is useless on the instances where the widths happen
+to be equal.
+"""
+
+import argparse
+import sys
+
+from pyslang import driver
+
+from circuit import files, overrides, parameters, verilator
+from npu import add_arguments
+
+BASE = {
+    "data_type": "FP16BP8",
+    "array_size": 8,
+    "dram0_depth": 1048576,
+    "dram1_depth": 1048576,
+    "local_depth": 8192,
+    "accumulator_depth": 2048,
+    "simd_registers_depth": 1,
+    "stride0_depth": 8,
+    "stride1_depth": 8,
+    "number_of_threads": 1,
+}
+
+# What differs from pynqz1, the bus, further parameters.
+INSTANCES = [
+    ({}, 128, {}),
+    ({}, 128, {"LOSES_ADDITIONS": 1, "MOVES_WRITES": 1}),
+    ({"array_size": 32, "local_depth": 16384, "accumulator_depth": 4096}, 128, {}),
+    ({"array_size": 32, "local_depth": 49152, "accumulator_depth": 20480}, 512, {"CROSSES_BY_A_BEAT": 0}),
+    ({"array_size": 4, "local_depth": 4096, "dram0_depth": 4096, "dram1_depth": 32768}, 64, {}),
+    ({"array_size": 12, "simd_registers_depth": 0, "stride0_depth": 1, "stride1_depth": 1}, 64, {}),
+    ({"array_size": 2, "data_type": "FP18BP10", "number_of_threads": 2, "simd_registers_depth": 3}, 32, {}),
+    ({"array_size": 16, "data_type": "FP32BP16", "local_depth": 20480, "dram0_depth": 1 << 30}, 512, {}),
+    ({"array_size": 64, "data_type": "FP8BP4", "simd_registers_depth": 16}, 512, {"SAMPLE_BLOCK_SIZE": 1}),
+    ({"array_size": 2, "local_depth": 4, "accumulator_depth": 4, "dram0_depth": 4, "dram1_depth": 4}, 32, {}),
+]
+
+
+def slang(options, paths):
+    """What slang says; nothing when it is content."""
+    checker = driver.Driver()
+    checker.addStandardArgs()
+    words = ["slang", "-Wextra", "-Wno-useless-cast", "-Werror", *options, *map(str, paths)]
+    read = checker.parseCommandLine(" ".join(words)) and checker.processOptions() and checker.parseAllSources()
+    if not read:
+        return ["slang cannot read the sources"]
+    checker.reportCompilation(checker.createCompilation(), True)
+    return [] if checker.reportDiagnostics(True) else ["slang warns"]
+
+
+def main():
+    # It needs no command, but takes the option that every script has.
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_arguments(parser)
+    parser.parse_args()
+    failed = 0
+    for different, bus, more in INSTANCES:
+        given = parameters(BASE | different, bus, **more)
+        named = f"{different} bus {bus} {more}"
+        seen = verilator(["--lint-only", "-Wall", "--top-module", "tcu", *overrides(given), *files()])
+        if seen.returncode or seen.stderr.strip():
+            failed += 1
+            print(f"{named}: {seen.stderr}")
+        options = [f"-G{key}={value}" for key, value in given.items()]
+        for difference in slang([*options, "--top", "tcu"], files()):
+            failed += 1
+            print(f"{named}: {difference}")
+    print(f"{len(INSTANCES)} instances, {failed} with warnings")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
