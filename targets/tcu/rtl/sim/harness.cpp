@@ -23,8 +23,13 @@
 
 #include "Vtcu_bench.h"
 #include "verilated.h"
-#if VM_TRACE
+// FST needs headers of lz4 and zlib, VCD nothing.
+#if VM_TRACE_FST
 #include "verilated_fst_c.h"
+using Waves = VerilatedFstC;
+#elif VM_TRACE
+#include "verilated_vcd_c.h"
+using Waves = VerilatedVcdC;
 #endif
 
 namespace {
@@ -37,9 +42,10 @@ const char* const USAGE =
     "        --scalar-bytes N --axi-bytes N --array-size N\n"
     "        [--dram0 FILE] [--dram1 FILE] [--latency N] [--response-latency N] [--stalls SEED]\n"
     "        [--stall-percent N] [--sample-ready-percent N] [--max-cycles N] [--dump-vectors N]\n"
-    "        [--stream-bytes N] [--waves FILE] [--waves-from CYCLE]\n"
+    "        [--stream-bytes N] [--dump-written 1] [--waves FILE] [--waves-from CYCLE]\n"
     "\n"
-    "Writes FOLDER/dram0, dram1 (the first --dump-vectors), local, accumulators, samples and run.json. Scalars of\n"
+    "Writes FOLDER/dram0, dram1 (the first --dump-vectors, and all\n"
+    "that was written with --dump-written), local, accumulators, samples and run.json. Scalars of\n"
     "local and accumulators are sign-extended to --scalar-bytes. Ends with 0 when all instructions were accepted\n"
     "and nothing happens any more, 1 when an instruction is never accepted, 2 for what went wrong before.\n";
 
@@ -134,6 +140,8 @@ class Bank {
   }
 
   const uint8_t* bytes() const { return memory_.get(); }
+  // The end of the last byte that was written.
+  uint64_t written() const { return written_; }
   uint64_t size() const { return size_; }
 
   // What the slave offers in a cycle.
@@ -198,6 +206,7 @@ class Bank {
       bool is_last = burst.beats == 1;
       if (lasts_.front() != is_last) throw std::runtime_error("WLAST is not with the last beat of a burst");
       std::copy_n(words_.begin(), beat_bytes_, place(burst.address));
+      written_ = std::max(written_, burst.address + beat_bytes_);
       words_.erase(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(beat_bytes_));
       lasts_.pop_front();
       burst.address += beat_bytes_;
@@ -215,7 +224,7 @@ class Bank {
     return memory_.get() + address;
   }
 
-  uint64_t size_, beat_bytes_, latency_, response_latency_;
+  uint64_t size_, beat_bytes_, latency_, response_latency_, written_ = 0;
   Stalls& stalls_;
   std::unique_ptr<uint8_t, void (*)(void*)> memory_;
   std::deque<Burst> reads_, writes_;
@@ -250,7 +259,7 @@ class Run {
       waves_.open(options.text("waves").c_str());
     }
 #else
-    if (!options.text("waves").empty()) throw std::runtime_error("--waves: built without --trace-fst");
+    if (!options.text("waves").empty()) throw std::runtime_error("--waves: built without --trace-fst or --trace-vcd");
 #endif
   }
 
@@ -273,6 +282,7 @@ class Run {
     uint64_t vectors = options_.number("dump-vectors", UINT64_MAX / options_.number("vector-bytes"));
     for (int bank = 0; bank < 2; ++bank) {
       uint64_t bytes = std::min(vectors * options_.number("vector-bytes"), banks_[bank]->size());
+      if (options_.number("dump-written", 0)) bytes = std::max(bytes, whole_vectors(banks_[bank]->written()));
       write_file(folder + "/dram" + std::to_string(bank), banks_[bank]->bytes(), bytes);
     }
     write_memory(folder + "/local", options_.number("local-vectors"), top_.peek_local);
@@ -283,6 +293,11 @@ class Run {
   }
 
  private:
+  uint64_t whole_vectors(uint64_t bytes) const {
+    uint64_t vector = options_.number("vector-bytes");
+    return (bytes + vector - 1) / vector * vector;
+  }
+
   void restart() {
     top_.reset = 1;
     for (int i = 0; i < 3; ++i) {
@@ -433,7 +448,7 @@ class Run {
   Stalls stalls_;
   Vtcu_bench top_;
 #if VM_TRACE
-  VerilatedFstC waves_;
+  Waves waves_;
 #endif
   Bytes program_;
   uint64_t axi_bytes_, stream_bytes_, latency_, response_latency_, instructions_;
