@@ -53,7 +53,8 @@ fn found() -> Result<(OsString, String), SimulatorError> {
         match Command::new(&name).arg("--version").output() {
             Ok(output) if output.status.success() => {
                 let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-                let version = if version.starts_with("Verilator") { version } else { format!("Verilator {version}") };
+                let version =
+                    if version.starts_with("Verilator") { version } else { format!("Verilator {version}") };
                 return Ok((name, version));
             }
             Ok(output) => tried.push(format!("`{}` ends with {}", name.display(), output.status)),
@@ -164,7 +165,8 @@ fn simulated(program: &Path, run: &Run) -> Result<Seen, SimulatorError> {
     }
     let read = |name: &&'static str| {
         let bytes = fs::read(folder.path().join(name));
-        let failed = |error: io::Error| SimulatorError::Output { file: (*name).to_owned(), reason: error.to_string() };
+        let failed =
+            |error: io::Error| SimulatorError::Output { file: (*name).to_owned(), reason: error.to_string() };
         Ok((*name, bytes.map_err(failed)?))
     };
     run.outputs.iter().map(read).collect()
@@ -202,8 +204,10 @@ mod tests {
             File::create(folder.join(USED)).unwrap().set_modified(time).unwrap();
         }
         let_go(all.path());
-        let mut left: Vec<String> =
-            fs::read_dir(all.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut left: Vec<String> = fs::read_dir(all.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         left.sort();
         assert_eq!(left.len(), MOST_KEPT);
         assert_eq!(left[0], "00", "the newest stay: {left:?}");

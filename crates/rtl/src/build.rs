@@ -22,7 +22,15 @@ const PROGRAM: &str = "build/simulator";
 /// What Verilator and the compiler are asked for: speed of long runs before that of building. The precompiled headers of
 /// GCC have other names than packages of Verilator for any compiler take.
 const OPTIONS: [&str; 10] = [
-    "--cc", "--exe", "--build", "-j", "0", "-O3", "--Mdir", "build", "-MAKEFLAGS",
+    "--cc",
+    "--exe",
+    "--build",
+    "-j",
+    "0",
+    "-O3",
+    "--Mdir",
+    "build",
+    "-MAKEFLAGS",
     "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1",
 ];
 
@@ -119,8 +127,20 @@ mod tests {
         let build = Build::of(&example(), &[], true);
         let end = &build.arguments[OPTIONS.len()..];
         let wanted = [
-            "--top-module", "unit_bench", "-o", "simulator", "--trace-vcd", "--trace-max-width", "4096", "-GDEPTH=8", "-GLOSES=1'd1", "-GSTREAM=32",
-            "unit_pkg.sv", "unit.sv", "unit_bench.sv", "harness.cpp",
+            "--top-module",
+            "unit_bench",
+            "-o",
+            "simulator",
+            "--trace-vcd",
+            "--trace-max-width",
+            "4096",
+            "-GDEPTH=8",
+            "-GLOSES=1'd1",
+            "-GSTREAM=32",
+            "unit_pkg.sv",
+            "unit.sv",
+            "unit_bench.sv",
+            "harness.cpp",
         ];
         assert_eq!(end, wanted);
     }
@@ -130,7 +150,8 @@ mod tests {
         let file = |name: &str| File { name: name.to_owned(), text: "mine".to_owned() };
         let own = ["mine.sv", "top_small_depth_8.sv", "unit_bench.sv"].map(file);
         let build = Build::of(&example(), &own, false);
-        let read: Vec<&String> = build.arguments.iter().skip_while(|word| *word != "-GSTREAM=32").skip(1).collect();
+        let read: Vec<&String> =
+            build.arguments.iter().skip_while(|word| *word != "-GSTREAM=32").skip(1).collect();
         assert_eq!(read, ["mine.sv", "unit_bench.sv", "harness.cpp"]);
     }
 
@@ -143,7 +164,11 @@ mod tests {
         assert_eq!(key, build(&circuit, false).key("5.48"));
         let parameters = vec![Parameter::integer("DEPTH", 16)];
         let other = Circuit { parameters, ..circuit.clone() };
-        let keys = [build(&other, false).key("5.48"), build(&circuit, true).key("5.48"), build(&circuit, false).key("5.49")];
+        let keys = [
+            build(&other, false).key("5.48"),
+            build(&circuit, true).key("5.48"),
+            build(&circuit, false).key("5.49"),
+        ];
         assert!(keys.iter().all(|other| *other != key));
     }
 }

@@ -178,8 +178,15 @@ pub(crate) mod tests {
     fn all_files_have_names_of_their_own() {
         let names: Vec<String> = example().files().into_iter().map(|file| file.name).collect();
         let wanted = [
-            "top_small_depth_8.sv", "unit_pkg.sv", "unit.sv", "unit_bench.sv", "harness.cpp", "small_depth_8.f",
-            "small_depth_8.core", "small_depth_8.ys", "small_depth_8.tcl",
+            "top_small_depth_8.sv",
+            "unit_pkg.sv",
+            "unit.sv",
+            "unit_bench.sv",
+            "harness.cpp",
+            "small_depth_8.f",
+            "small_depth_8.core",
+            "small_depth_8.ys",
+            "small_depth_8.tcl",
         ];
         assert_eq!(names, wanted);
     }

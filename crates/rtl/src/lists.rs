@@ -22,7 +22,11 @@ impl Circuit {
     }
 
     fn file_list(&self) -> String {
-        format!("// {}: `-F` reads names relative to this file.\n{}\n", self.instance, self.names().join("\n"))
+        format!(
+            "// {}: `-F` reads names relative to this file.\n{}\n",
+            self.instance,
+            self.names().join("\n")
+        )
     }
 
     fn fusesoc_core(&self) -> String {
@@ -32,7 +36,12 @@ impl Circuit {
         let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name).collect();
         let values: String = parameters
             .iter()
-            .map(|p| format!("  {}:\n    datatype: int\n    paramtype: vlogparam\n    default: {}\n", p.name, p.value))
+            .map(|p| {
+                format!(
+                    "  {}:\n    datatype: int\n    paramtype: vlogparam\n    default: {}\n",
+                    p.name, p.value
+                )
+            })
             .collect();
         let (source, harness, top) = (bench.source.name, bench.harness.name, self.top());
         format!(
@@ -173,7 +182,10 @@ mod tests {
         let script = text(&circuit, ".tcl").unwrap_or_default();
         assert!(script.contains("Nobody has run this script in Vivado"), "{script}");
         assert!(script.contains("-part xc7z020clg400-1 "), "{script}");
-        assert!(script.contains("set_property value 50000000 [ipx::add_bus_parameter FREQ_HZ $clock]\n"), "{script}");
+        assert!(
+            script.contains("set_property value 50000000 [ipx::add_bus_parameter FREQ_HZ $clock]\n"),
+            "{script}"
+        );
         let unknown = Circuit { part: None, family: None, clock_mhz: None, ..circuit };
         assert_eq!(text(&unknown, ".tcl"), None);
         assert!(text(&unknown, ".ys").unwrap_or_default().contains("\nsynth -top "));

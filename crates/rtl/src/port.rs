@@ -57,21 +57,22 @@ fn bus<'s>(prefix: &str, is_source: bool, signals: impl IntoIterator<Item = &'s 
 ///
 /// Source: the AXI4 protocol; signals in the order of its channels, without regions and user bits.
 pub fn axi4_master(prefix: &str, data_bits: u64, id_bits: u64) -> Vec<Port> {
-    let address = |[id, address, length, size, burst, lock, cache, protection, quality, valid, ready]: [_; 11]| {
-        [
-            (true, Some(id_bits), id),
-            (true, Some(32), address),
-            (true, Some(8), length),
-            (true, Some(3), size),
-            (true, Some(2), burst),
-            (true, None, lock),
-            (true, Some(4), cache),
-            (true, Some(3), protection),
-            (true, Some(4), quality),
-            (true, None, valid),
-            (false, None, ready),
-        ]
-    };
+    let address =
+        |[id, address, length, size, burst, lock, cache, protection, quality, valid, ready]: [_; 11]| {
+            [
+                (true, Some(id_bits), id),
+                (true, Some(32), address),
+                (true, Some(8), length),
+                (true, Some(3), size),
+                (true, Some(2), burst),
+                (true, None, lock),
+                (true, Some(4), cache),
+                (true, Some(3), protection),
+                (true, Some(4), quality),
+                (true, None, valid),
+                (false, None, ready),
+            ]
+        };
     let write = address([
         "awid", "awaddr", "awlen", "awsize", "awburst", "awlock", "awcache", "awprot", "awqos", "awvalid",
         "awready",
@@ -133,11 +134,23 @@ mod tests {
     fn a_master_has_five_channels() {
         let ports = axi4_master("m", 128, 6);
         assert_eq!(ports.len(), 11 + 5 + 4 + 11 + 6);
-        let inputs: Vec<&str> =
-            ports.iter().filter(|port| port.direction == Direction::Input).map(|port| &port.name[..]).collect();
+        let inputs: Vec<&str> = ports
+            .iter()
+            .filter(|port| port.direction == Direction::Input)
+            .map(|port| &port.name[..])
+            .collect();
         let wanted = [
-            "m_awready", "m_wready", "m_bid", "m_bresp", "m_bvalid", "m_arready", "m_rid", "m_rdata", "m_rresp",
-            "m_rlast", "m_rvalid",
+            "m_awready",
+            "m_wready",
+            "m_bid",
+            "m_bresp",
+            "m_bvalid",
+            "m_arready",
+            "m_rid",
+            "m_rdata",
+            "m_rresp",
+            "m_rlast",
+            "m_rvalid",
         ];
         assert_eq!(inputs, wanted);
     }

@@ -7,7 +7,8 @@ impl Circuit {
     pub(crate) fn top_file(&self) -> File {
         let Self { instance, summary, module, .. } = self;
         let top = self.top();
-        let ports: Vec<String> = self.ports.iter().map(|port| format!("    {}", port.declaration())).collect();
+        let ports: Vec<String> =
+            self.ports.iter().map(|port| format!("    {}", port.declaration())).collect();
         let parameter = |(name, value): (&str, String)| format!("      .{name}({value})");
         let parameters = self.parameters.iter().map(|p| parameter((p.name, p.literal())));
         let parameters: Vec<String> = parameters.collect();

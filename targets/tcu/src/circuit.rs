@@ -1,6 +1,8 @@
 //! The unit as a circuit: its sources in `rtl/`, and the parameters and ports that an instance gives them.
 
-use npukit_rtl::{Bench, Circuit, Defects, Limit, Parameter, Port, Source, Unbuildable, axi4_master, identifier, stream};
+use npukit_rtl::{
+    Bench, Circuit, Defects, Limit, Parameter, Port, Source, Unbuildable, axi4_master, identifier, stream,
+};
 
 use crate::board;
 use crate::config::{Config, DataType, Reading, System};
@@ -50,8 +52,7 @@ const SOURCES: &[Source] = &sources![
     "tcu_write_master.sv",
 ];
 
-const BENCH: Source =
-    Source { name: "tcu_bench.sv", text: include_str!("../rtl/sim/tcu_bench.sv") };
+const BENCH: Source = Source { name: "tcu_bench.sv", text: include_str!("../rtl/sim/tcu_bench.sv") };
 const HARNESS: Source = Source { name: "harness.cpp", text: include_str!("../rtl/sim/harness.cpp") };
 
 /// Widths of the data bus that the circuit has masters for, in bits.
@@ -87,7 +88,12 @@ const PARTS: [(&str, &str, &str); 8] = [
 /// # Errors
 ///
 /// Every parameter that it cannot have, with what it can.
-pub fn circuit(name: &str, config: &Config, system: &System, defects: Defects) -> Result<Circuit, Unbuildable> {
+pub fn circuit(
+    name: &str,
+    config: &Config,
+    system: &System,
+    defects: Defects,
+) -> Result<Circuit, Unbuildable> {
     let bus = board::memory(config, system, None).axi_bits;
     Unbuildable::check(limits(config, bus))?;
     let board = PARTS.iter().find(|(board, ..)| name.split(['@', '+', ',']).next() == Some(board));
@@ -100,7 +106,9 @@ pub fn circuit(name: &str, config: &Config, system: &System, defects: Defects) -
     Ok(Circuit {
         instance: format!("tcu:{name}"),
         name: identifier(name),
-        summary: format!("the tensor compute unit, {lanes}x{lanes} {format} on buses of {bus} bits{defective}"),
+        summary: format!(
+            "the tensor compute unit, {lanes}x{lanes} {format} on buses of {bus} bits{defective}"
+        ),
         module: "tcu",
         sources: SOURCES.to_vec(),
         parameters: parameters(config, bus, defects),
@@ -134,7 +142,8 @@ fn limits(config: &Config, bus: u32) -> Vec<Option<Limit>> {
     let vector_bytes = (config.vector_bits() / 8).max(1);
     let most = MOST_BYTES / vector_bytes;
     let dram = |key: &str, depth: u64| {
-        let legal = format!("2 to {most}: addresses on the bus have 32 bits, and a vector has {vector_bytes} bytes");
+        let legal =
+            format!("2 to {most}: addresses on the bus have 32 bits, and a vector has {vector_bytes} bytes");
         Limit::unless((2..=most).contains(&depth), key, depth, &legal)
     };
     let vector_bits = config.vector_bits();
@@ -231,7 +240,8 @@ mod tests {
     #[test]
     fn every_source_is_embedded() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/rtl");
-        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let names =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut found: Vec<String> = names.filter(|name| name.ends_with(".sv")).collect();
         let mut embedded: Vec<&str> = SOURCES.iter().map(|source| source.name).collect();
         assert_eq!(embedded[0], "tcu_pkg.sv");
@@ -264,18 +274,22 @@ mod tests {
         let defaults: BTreeMap<_, _> = parameters.iter().cloned().collect();
         assert_eq!(defaults["AXI_ID_BITS"], ID_BITS.to_string());
         assert_eq!(defaults["INSTRUCTION_AXI_BITS"], "AXI_BITS");
-        let widths = BTreeMap::from([("AXI_BITS", 128), ("INSTRUCTION_AXI_BITS", 128), ("AXI_ID_BITS", ID_BITS)]);
+        let widths =
+            BTreeMap::from([("AXI_BITS", 128), ("INSTRUCTION_AXI_BITS", 128), ("AXI_ID_BITS", ID_BITS)]);
         let bits = |range: &str| {
             let high = range.trim().strip_suffix(":0").unwrap().trim();
-            let (size, less) = high.split_once('-').map_or((high, 0), |(size, one)| (size, one.parse().unwrap()));
-            let (name, divisor) = size.split_once('/').map_or((size, 1), |(name, by)| (name, by.parse().unwrap()));
+            let (size, less) =
+                high.split_once('-').map_or((high, 0), |(size, one)| (size, one.parse().unwrap()));
+            let (name, divisor) =
+                size.split_once('/').map_or((size, 1), |(name, by)| (name, by.parse().unwrap()));
             let value: u64 = widths.get(name).copied().unwrap_or_else(|| name.parse().unwrap());
             value / divisor - less + 1
         };
         let read: Vec<Port> = ports
             .iter()
             .map(|line| {
-                let (direction, rest) = line.split_once(" logic").or_else(|| line.split_once("  logic")).unwrap();
+                let (direction, rest) =
+                    line.split_once(" logic").or_else(|| line.split_once("  logic")).unwrap();
                 let direction =
                     if direction.trim() == "input" { Direction::Input } else { Direction::Output };
                 let (range, name) = rest.split_once(']').unwrap_or(("", rest));

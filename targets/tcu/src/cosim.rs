@@ -24,7 +24,9 @@ use crate::run::{self, place};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CosimError {
     /// It changes where a bank of DRAM begins.
-    #[error("instruction {instruction} moves the window on a bank of DRAM, which is not compared with a circuit")]
+    #[error(
+        "instruction {instruction} moves the window on a bank of DRAM, which is not compared with a circuit"
+    )]
     Window {
         /// The instruction.
         instruction: usize,
@@ -167,12 +169,7 @@ fn moves_window(op: &Op) -> bool {
     matches!(op, Op::Configure { register, .. } if offsets.contains(register))
 }
 
-fn refuse(
-    timeline: &Timeline,
-    ops: &[Op],
-    before: usize,
-    options: &CosimOptions,
-) -> Result<(), CosimError> {
+fn refuse(timeline: &Timeline, ops: &[Op], before: usize, options: &CosimOptions) -> Result<(), CosimError> {
     let of_program = |index: usize| index.saturating_sub(before);
     if let Some(hang) = &timeline.hang {
         return Err(CosimError::Hangs { instruction: of_program(hang.instruction) });
@@ -222,7 +219,9 @@ fn simulation(
     }
     run.option("dump-vectors", extents[0].max(extents[1]));
     run.option("dump-written", 1);
-    for (name, file) in [("program", "program.in"), ("dram0", "dram0.in"), ("dram1", "dram1.in"), ("out", ".")] {
+    for (name, file) in
+        [("program", "program.in"), ("dram0", "dram0.in"), ("dram1", "dram1.in"), ("out", ".")]
+    {
         run.option(name, file);
     }
     if let Some(seed) = options.stalls {
@@ -261,14 +260,18 @@ fn extent(program: &Program, ops: &[Op], bank: Memory) -> u64 {
     };
     let moved = ops.iter().flat_map(|op| {
         let flow = op.flow();
-        let places = [flow.source, flow.target].into_iter().flatten().filter(move |place| place.memory == bank);
+        let places =
+            [flow.source, flow.target].into_iter().flatten().filter(move |place| place.memory == bank);
         places.map(move |place| end(place.run.address, flow.size, place.run.stride_log2))
     });
     let (depth, held) = match bank {
         Memory::Dram0 => {
             let bindings = program.inputs.iter().chain(&program.outputs);
             let pieces = bindings.flat_map(|binding| &binding.pieces);
-            (program.config.dram0_depth, pieces.map(|piece| end(piece.base, piece.size, 0)).max().unwrap_or(0))
+            (
+                program.config.dram0_depth,
+                pieces.map(|piece| end(piece.base, piece.size, 0)).max().unwrap_or(0),
+            )
         }
         _ => (program.config.dram1_depth, (program.constants.len() / lanes) as u64),
     };

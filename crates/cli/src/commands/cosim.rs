@@ -16,8 +16,11 @@ use crate::verilator::Verilator;
 pub fn run(args: &CosimArgs) -> Result<Answer, Failure> {
     let preprocessing = preprocess(&args.preprocess);
     // One set of options: for the inputs, and for those to calibrate by where there are any.
-    let of_calibration =
-        if args.calibration.calibrate.is_empty() { npukit::Preprocess::default() } else { preprocessing.clone() };
+    let of_calibration = if args.calibration.calibrate.is_empty() {
+        npukit::Preprocess::default()
+    } else {
+        preprocessing.clone()
+    };
     let request = Request {
         source: source(&args.source, &args.lowering, &args.calibration, of_calibration)?,
         inputs: input_files(&args.inputs),

@@ -94,7 +94,8 @@ fn a_circuit_that_computes_otherwise_is_found_out() {
     let changed = rounding.replacen(ROUNDS, MISROUNDS, 1);
     assert_ne!(rounding, changed, "the source has the line that is changed");
     npu.write("mine/tcu_rounding.sv", changed);
-    let arguments = [DIGITS, "--target", "tcu:cmoda7", "--input", "x.npy", "--rtl", "mine", "--waves", "w.fst"];
+    let arguments =
+        [DIGITS, "--target", "tcu:cmoda7", "--input", "x.npy", "--rtl", "mine", "--waves", "w.fst"];
     let report = cosim_json(&npu, 1, &arguments);
     assert_eq!(report["equal"], false);
     let difference = &report["difference"];

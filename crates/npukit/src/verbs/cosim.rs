@@ -206,7 +206,8 @@ fn waves(
     run.option("max-cycles", from.saturating_add(2 * AROUND));
     run.outputs = vec![WAVES];
     let mut seen = simulator.simulate(&Build::of(cosim.circuit(), own, true), &run)?.seen;
-    let missing = || SimulatorError::Output { file: WAVES.to_owned(), reason: "it was not written".to_owned() };
+    let missing =
+        || SimulatorError::Output { file: WAVES.to_owned(), reason: "it was not written".to_owned() };
     let _phase = Phase::begin("write waveforms");
     Ok(vcd::to_fst(WAVES, &seen.remove(WAVES).ok_or_else(missing)?)?)
 }

@@ -95,11 +95,18 @@ impl Beside<'_> {
         let part = |binding: &crate::program::Binding| {
             let holds = |place: usize| {
                 let vector = place as u64 / lanes;
-                binding.pieces.iter().any(|piece| (piece.base..piece.base.saturating_add(piece.size)).contains(&vector))
+                binding
+                    .pieces
+                    .iter()
+                    .any(|piece| (piece.base..piece.base.saturating_add(piece.size)).contains(&vector))
             };
             let different = dram0.different.iter().filter(|(place, ..)| holds(*place)).count() as u64;
             let vectors: u64 = binding.pieces.iter().map(|piece| piece.size).sum();
-            CosimPart { what: format!("output {}", binding.name), numbers: vectors.saturating_mul(lanes), different }
+            CosimPart {
+                what: format!("output {}", binding.name),
+                numbers: vectors.saturating_mul(lanes),
+                different,
+            }
         };
         self.program.outputs.iter().map(part).collect()
     }
@@ -108,10 +115,12 @@ impl Beside<'_> {
     fn events(&self, report: &Report) -> Vec<Pairs> {
         let timeline = &self.timeline;
         let signed = |cycles: &[u64]| cycles.iter().map(|&cycle| cycle as i64).collect::<Vec<_>>();
-        let pairs = |what: &str, rtl: &[u64], model: &[u64]| Pairs::new(what, None, &signed(rtl), &signed(model));
-        let traffic = timeline.traffic.each_ref().map(|bank| {
-            [bank.read_bursts, bank.read_beats, bank.write_bursts, bank.write_beats]
-        });
+        let pairs =
+            |what: &str, rtl: &[u64], model: &[u64]| Pairs::new(what, None, &signed(rtl), &signed(model));
+        let traffic = timeline
+            .traffic
+            .each_ref()
+            .map(|bank| [bank.read_bursts, bank.read_beats, bank.write_bursts, bank.write_beats]);
         let mut events = vec![
             pairs(ACCEPTED, &[report.accept.len() as u64], &[self.ops.len() as u64]),
             pairs(TRAFFIC, report.axi.as_flattened(), traffic.as_flattened()),
@@ -119,10 +128,16 @@ impl Beside<'_> {
         ];
         if self.is_timed {
             let last = &timeline.last;
-            let model =
-                [last.accumulator_write, last.local_write, last.axi_write, last.weight_load, last.write_response];
+            let model = [
+                last.accumulator_write,
+                last.local_write,
+                last.axi_write,
+                last.weight_load,
+                last.write_response,
+            ];
             let seen = &report.last;
-            let rtl = [seen.acc_write, seen.local_write, seen.axi_write, seen.weight_load, seen.write_response];
+            let rtl =
+                [seen.acc_write, seen.local_write, seen.axi_write, seen.weight_load, seen.write_response];
             events.push(pairs(ACCEPTANCE, &report.accept, &timeline.accept));
             events.push(pairs(LAST, &rtl, &model));
             events.push(pairs(TOTAL, &[report.total], &[timeline.total]));
@@ -142,7 +157,9 @@ impl Beside<'_> {
         let (address, lane, op) = (place / lanes, place % lanes, writer(place));
         let output = (memory == Memory::Dram0).then(|| self.output_at(address as u64)).flatten();
         let beside = output.as_ref().map_or_else(String::new, |name| format!(", of output `{name}`"));
-        let found = format!("{memory}, vector {address}, lane {lane}{beside}: the circuit has {rtl}, the machine {model}");
+        let found = format!(
+            "{memory}, vector {address}, lane {lane}{beside}: the circuit has {rtl}, the machine {model}"
+        );
         let mut difference = self.told(&pairs.what, found, op, report);
         difference = CosimDifference { rtl, model, output, ..difference };
         difference.address = Some(address as u64);
@@ -155,7 +172,8 @@ impl Beside<'_> {
         let &(place, rtl, model) = pairs.different.first()?;
         let is_acceptance = pairs.what == ACCEPTANCE;
         let op = is_acceptance.then_some(place);
-        let named = names(&pairs.what).get(place).map_or_else(|| pairs.what.clone(), |name| (*name).to_owned());
+        let named =
+            names(&pairs.what).get(place).map_or_else(|| pairs.what.clone(), |name| (*name).to_owned());
         let found = format!("{named}: the circuit has {rtl}, the clock {model}");
         let difference = CosimDifference { rtl, model, ..self.told(&pairs.what, found, op, report) };
         // Sums stand behind all that says where.
@@ -199,7 +217,10 @@ impl Beside<'_> {
 
     fn output_at(&self, vector: u64) -> Option<String> {
         let holds = |binding: &&crate::program::Binding| {
-            binding.pieces.iter().any(|piece| (piece.base..piece.base.saturating_add(piece.size)).contains(&vector))
+            binding
+                .pieces
+                .iter()
+                .any(|piece| (piece.base..piece.base.saturating_add(piece.size)).contains(&vector))
         };
         self.program.outputs.iter().find(holds).map(|binding| binding.name.clone())
     }
@@ -216,12 +237,20 @@ const TOTAL: &str = "cycles";
 fn names(what: &str) -> &'static [&'static str] {
     match what {
         TRAFFIC => &[
-            "bursts read of DRAM0", "beats read of DRAM0", "bursts written to DRAM0", "beats written to DRAM0",
-            "bursts read of DRAM1", "beats read of DRAM1", "bursts written to DRAM1", "beats written to DRAM1",
+            "bursts read of DRAM0",
+            "beats read of DRAM0",
+            "bursts written to DRAM0",
+            "beats written to DRAM0",
+            "bursts read of DRAM1",
+            "beats read of DRAM1",
+            "bursts written to DRAM1",
+            "beats written to DRAM1",
         ],
         LAST => &[
-            "cycle of the last write to the accumulators", "cycle of the last write to local memory",
-            "cycle of the last beat written", "cycle of the last shift of the weights",
+            "cycle of the last write to the accumulators",
+            "cycle of the last write to local memory",
+            "cycle of the last beat written",
+            "cycle of the last shift of the weights",
             "cycle of the last response to a write",
         ],
         _ => &[],

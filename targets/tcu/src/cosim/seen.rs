@@ -35,7 +35,8 @@ pub(super) struct Last {
 /// The report.
 pub(super) fn report(seen: &Seen) -> Result<Report, CosimError> {
     let bytes = file(seen, FILES[0])?;
-    serde_json::from_slice(bytes).map_err(|fault| CosimError::Seen { file: FILES[0], fault: fault.to_string() })
+    serde_json::from_slice(bytes)
+        .map_err(|fault| CosimError::Seen { file: FILES[0], fault: fault.to_string() })
 }
 
 /// A file.

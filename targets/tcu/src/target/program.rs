@@ -20,10 +20,10 @@ use std::sync::OnceLock;
 use npukit_graph::Graph;
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, BoundedProgram, Compiled, Cosim, CosimOptions, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, Instance,
-    Layer, Meaning, MemoryReport, Output, Pace, Port, PortPlace, ProgramPart, ProgramReport,
-    ProgramWords, RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
-    Unset, Writer,
+    ArtifactFile, BoundedProgram, Compiled, Cosim, CosimOptions, Driven, DriverData, FieldProgram, Finding,
+    HostStepReport, Inputs, Instance, Layer, Meaning, MemoryReport, Output, Pace, Port, PortPlace,
+    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, TargetError,
+    TimeOptions, TimeReport, Unset, Writer,
 };
 use npukit_trace::{MemoryMap, Recorder};
 

@@ -17,7 +17,8 @@ const BENCH: [&str; 2] = ["_bench.sv", "harness.cpp"];
 pub(super) fn files(folder: &str, reader: &dyn Reader) -> Result<Vec<File>, Error> {
     let wrong = |reason: String| Error::OwnCircuit { folder: folder.to_owned(), reason };
     let all = reader.list(folder)?;
-    let lists: Vec<&String> = all.iter().filter(|path| path.ends_with(".f") && is_inside(folder, path)).collect();
+    let lists: Vec<&String> =
+        all.iter().filter(|path| path.ends_with(".f") && is_inside(folder, path)).collect();
     let [list] = lists[..] else {
         let reason = if lists.is_empty() { "no list of files" } else { "several lists of files" };
         return Err(wrong(format!("{reason} (`NAME.f`, as `npu rtl` writes it) is in it")));
@@ -27,7 +28,8 @@ pub(super) fn files(folder: &str, reader: &dyn Reader) -> Result<Vec<File>, Erro
         String::from_utf8(bytes).map_err(|_| wrong(format!("`{path}` is no text")))
     };
     let listed = names(&text(list)?).map_err(wrong)?;
-    let bench = all.iter().filter(|path| BENCH.iter().any(|name| path.ends_with(name)) && is_inside(folder, path));
+    let bench =
+        all.iter().filter(|path| BENCH.iter().any(|name| path.ends_with(name)) && is_inside(folder, path));
     let bench = bench.filter_map(|path| Some(path.rsplit(['/', '\\']).next()?.to_owned()));
     let mut files = Vec::new();
     for name in listed.iter().cloned().chain(bench.filter(|name| !listed.contains(name))) {
@@ -48,7 +50,11 @@ fn names(list: &str) -> Result<Vec<String>, String> {
     let lines = list.lines().map(|line| line.split("//").next().unwrap_or(line).trim());
     let name = |line: &str| {
         let is_plain = !line.starts_with(['-', '+']) && !line.contains(['/', '\\']) && line != "..";
-        if is_plain { Ok(line.to_owned()) } else { Err(format!("its list names `{line}`, which is no file in it")) }
+        if is_plain {
+            Ok(line.to_owned())
+        } else {
+            Err(format!("its list names `{line}`, which is no file in it"))
+        }
     };
     lines.filter(|line| !line.is_empty()).map(name).collect()
 }

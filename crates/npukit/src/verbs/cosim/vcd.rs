@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::io::Cursor;
 
 use fst_writer::{
-    FstBodyWriter, FstFileType, FstHeaderWriter, FstInfo, FstScopeType, FstSignalId, FstSignalType, FstVarDirection,
-    FstVarType,
+    FstBodyWriter, FstFileType, FstHeaderWriter, FstInfo, FstScopeType, FstSignalId, FstSignalType,
+    FstVarDirection, FstVarType,
 };
 
 use super::simulator::SimulatorError;
@@ -28,7 +28,8 @@ pub(super) fn to_fst(file: &str, vcd: &[u8]) -> Result<Vec<u8>, SimulatorError> 
     let mut lines = text.lines().enumerate();
     let (mut body, signals) = declared(&mut lines).map_err(wrong)?;
     for (index, line) in lines {
-        changed(&mut body, &signals, line.trim()).map_err(|reason| wrong(format!("line {}: {reason}", index + 1)))?;
+        changed(&mut body, &signals, line.trim())
+            .map_err(|reason| wrong(format!("line {}: {reason}", index + 1)))?;
     }
     let finished = body.finish().map_err(|error| wrong(error.to_string()))?;
     Ok(finished.into_inner())
