@@ -118,6 +118,10 @@ pub enum Command {
     Format(FormatArgs),
     /// Print an instruction set, or one of its instructions
     Isa(IsaArgs),
+    /// Write an accelerator as a circuit: SystemVerilog, and lists of files for tools
+    Rtl(RtlArgs),
+    /// Run a program on the circuit of its machine, and compare all with the machine and its clock
+    Cosim(Box<CosimArgs>),
     /// Tell what a host writes and reads: registers, commands, status, completion
     Host(HostArgs),
     /// Explain the terms of the field, of npukit and of its targets
@@ -1214,6 +1218,72 @@ pub struct IsaArgs {
     pub format: PageFormat,
 }
 
+/// `npu rtl`
+#[derive(Debug, Args)]
+pub struct RtlArgs {
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
+    /// `,NAME=VALUE` a parameter of its own.
+    #[arg(add = ArgValueCandidates::new(targets))]
+    pub target: String,
+    /// Folder for the files
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
+    pub output: PathBuf,
+    /// Write the circuit as it was released, with its defects
+    ///
+    /// Without the option it computes what the instructions say everywhere.
+    #[arg(long, help_heading = TARGET)]
+    pub released: bool,
+}
+
+/// `npu cosim`
+#[derive(Debug, Args)]
+pub struct CosimArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub source: SourceArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    /// Arrays, pictures, sounds, or folders of these; a sample is made up where none is given
+    ///
+    /// As for `npu run`. All samples are run, each from a reset, up to the first that differs.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    /// Take the circuit as it was released, with its defects, and a machine that has them, too
+    #[arg(long, help_heading = TARGET)]
+    pub released: bool,
+    /// Cycles from the address of a read to its data; those of the board when not given
+    #[arg(long, value_name = "N", help_heading = TARGET, value_parser = clap::value_parser!(u64).range(1..=65535))]
+    pub latency: Option<u64>,
+    /// Cycles from written data to the response; as for reads when not given
+    #[arg(long, value_name = "N", help_heading = TARGET, value_parser = clap::value_parser!(u64).range(1..=65535))]
+    pub response_latency: Option<u64>,
+    /// Let memory and streams wait at random, by this seed
+    ///
+    /// Values are compared, and cycles are not: the clock knows memory that answers in a constant time.
+    #[arg(long, value_name = "SEED", help_heading = TARGET)]
+    pub stalls: Option<u64>,
+    /// Circuit to take instead: a folder as `npu rtl` writes it
+    ///
+    /// Its list of files, `NAME.f`, says what is read. A bench in it (`*_bench.sv`, `harness.cpp`) counts, too.
+    #[arg(long, value_name = "DIR", help_heading = TARGET)]
+    pub rtl: Option<String>,
+    /// Write waveforms around the first difference, or of the beginning where there is none
+    #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT)]
+    pub waves: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+}
+
 /// `npu glossary`
 #[derive(Debug, Args)]
 pub struct GlossaryArgs {
@@ -1362,6 +1432,9 @@ mod tests {
         }
     }
 
+    /// A verb that writes what a simulator of circuits gives, which is not everywhere: its test is in `tests/main/rtl.rs`.
+    const NEEDS_SIMULATOR: &str = "cosim";
+
     /// Every verb that writes is in the fault suite with every option that names an output.
     #[test]
     fn every_output_has_a_row_of_the_fault_suite() {
@@ -1372,6 +1445,9 @@ mod tests {
             let is_output = |arg: &&Arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
             for output in verb.get_arguments().filter(is_output) {
                 let name = verb.get_name().to_owned();
+                if name == NEEDS_SIMULATOR {
+                    continue;
+                }
                 let long = output.get_long().map(|long| format!("--{long}"));
                 let short = output.get_short().map(|short| format!("-{short}"));
                 let is_named =
@@ -1386,7 +1462,7 @@ mod tests {
             verbs,
             [
                 "compile", "run", "eval", "time", "trace", "verify", "report", "explore", "generate", "zoo",
-                "asm", "disasm", "format", "host", "man"
+                "asm", "disasm", "format", "rtl", "host", "man"
             ]
         );
     }

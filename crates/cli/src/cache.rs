@@ -1,7 +1,7 @@
 //! What compilations have found, kept below the user's cache folder for the next ones.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{PathBuf, absolute};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
@@ -12,17 +12,27 @@ use npukit::Cache;
 const VARIABLE: &str = "NPU_CACHE";
 
 static CURRENT: OnceLock<Cache> = OnceLock::new();
+static IS_OFF: OnceLock<bool> = OnceLock::new();
 
 /// From now on there is a cache, unless it `is_off`.
 pub fn set(is_off: bool) {
     let cache = if is_off { Cache::default() } else { Cache::new(build(), folder()) };
     // The first one stays.
     let _ = CURRENT.set(cache);
+    let _ = IS_OFF.set(is_off);
 }
 
 /// The cache of this process.
 pub fn current() -> &'static Cache {
     CURRENT.get_or_init(Cache::default)
+}
+
+/// Where simulators of circuits are kept; nowhere, where there is no cache.
+pub fn simulators() -> Option<PathBuf> {
+    let is_off = IS_OFF.get().copied().unwrap_or(true); // Default: nobody has said that there is a cache.
+    let folder = folder().filter(|_| !is_off)?.join("simulators");
+    // Programs are started from other folders.
+    absolute(folder).ok()
 }
 
 /// Where entries outlive the process; nowhere, where nobody says.

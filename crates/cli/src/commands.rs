@@ -9,6 +9,7 @@ mod comparison;
 mod compile;
 mod completions;
 mod conform;
+mod cosim;
 mod demo;
 mod diff;
 mod eval;
@@ -22,6 +23,7 @@ mod lint;
 mod man;
 mod outputs;
 mod report;
+mod rtl;
 mod run;
 mod targets;
 mod time;
@@ -71,6 +73,8 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Lint(args) => lint::run(args),
         Command::Format(args) => asm::format(args),
         Command::Isa(args) => isa::run(args),
+        Command::Rtl(args) => rtl::run(args),
+        Command::Cosim(args) => cosim::run(args),
         Command::Glossary(args) => glossary::run(args),
         Command::Host(args) => host::run(args),
         Command::Bench(args) => bench::run(args),

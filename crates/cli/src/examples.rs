@@ -99,6 +99,16 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu explore m.onnx --space s.toml --best latency --where 'dsp<99' --write b",
          "Write the fastest machine that fits, and its program"),
     ]),
+    ("rtl", &[
+        ("npu rtl tcu:zcu104 -o out/", "Write the circuit of a board"),
+        ("npu rtl tcu:my.tarch,array_size=16 -o out/", "Write that of an instance of your own"),
+        ("npu rtl tcu:zcu104 --released -o out/", "Write it with the defects of the released circuit"),
+    ]),
+    ("cosim", &[
+        ("npu cosim m.onnx --target tcu:zcu104 --input x.npy", "Compare the circuit with machine and clock in all bits and cycles"),
+        ("npu cosim out/m_onnx_pynqz1.tmodel --input x.npy --stalls 7", "The same of an artifact, with memory that waits at random"),
+        ("npu cosim m.onnx --target tcu:zcu104 --rtl mine/ --waves d.fst", "Find out where a circuit of your own differs"),
+    ]),
     ("isa", &[
         ("npu isa tcu:pynqz1", "Print all instructions with their bits"),
         ("npu isa tcu:pynqz1 MatMul", "Print one of them"),

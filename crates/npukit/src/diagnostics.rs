@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::targets::targets;
+use crate::verbs::cosim::SimulatorError;
 
 /// One thing that is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -257,8 +258,14 @@ fn chain(error: &(dyn StdError + 'static)) -> String {
 
 /// Every code that a diagnostic may have, those of findings in programs left out.
 pub fn codes() -> Vec<Code> {
-    let own =
-        [Error::CODES, ImportError::CODES, NodeProblem::CODES, DecoderFileError::CODES, TargetError::CODES];
+    let own = [
+        Error::CODES,
+        ImportError::CODES,
+        NodeProblem::CODES,
+        DecoderFileError::CODES,
+        SimulatorError::CODES,
+        TargetError::CODES,
+    ];
     let carried = kinds().map(|kind| kind.codes);
     let mut all: Vec<Code> = own.into_iter().chain(carried).flatten().copied().collect();
     all.sort();

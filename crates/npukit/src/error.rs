@@ -20,6 +20,7 @@ use crate::hand::{EXTENSIONS, HandError};
 use crate::inputs::PREPROCESSING;
 use crate::refusal;
 use crate::targets::default_target;
+use crate::verbs::cosim::SimulatorError;
 use crate::verbs::verify;
 
 /// Why a verb failed.
@@ -104,6 +105,19 @@ pub enum Error {
         name = default_target().name()
     ))]
     NoTarget,
+    /// A circuit could not be simulated.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Simulator(#[from] SimulatorError),
+    /// A folder is no circuit that can be simulated.
+    #[error("`{folder}` is no circuit: {reason}")]
+    #[diagnostic(help("`npu rtl TARGET -o DIR` writes one, which can be changed"))]
+    OwnCircuit {
+        /// The folder.
+        folder: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// An artifact knows its target.
     #[error("`{path}` is an artifact, which knows its target")]
     #[diagnostic(help("leave `--target` out; it is for models"))]
@@ -625,6 +639,7 @@ codes!(Error {
     Journal = "other-exploration": "a file of an exploration is of another one, or damaged";
     NoBest = "no-best-point": "no point of an exploration is the best one by what was asked for";
     NoTarget = "missing-target": "a model or a program needs a target";
+    OwnCircuit = "no-circuit-folder": "a folder does not hold the files of a circuit";
     NeedlessTarget = "needless-target": "`--target` is given with an artifact, which knows its own";
     NeedlessOption = "needless-option": "an option for models is given with an artifact";
     NotByHand = "not-by-hand": "an option for models is given with a program that a person wrote";
@@ -676,8 +691,7 @@ codes!(Error {
     Write = "not-streamed": "something that is written as it comes cannot be";
     Output = "invalid-output": "an output cannot be written as an array";
 } carries {
-    Read.0, Import.source, Description.source, Prompt.source, Array.0, Port.0, Target.0
-});
+    Read.0, Import.source, Description.source, Prompt.source, Array.0, Port.0, Target.0, Simulator.0 });
 
 /// The names there are, after the one that is meant.
 fn known_names(name: &str, known: &[String]) -> String {

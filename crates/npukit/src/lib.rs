@@ -62,6 +62,8 @@ pub use npukit_graph::quantise::Method as QuantiseMethod;
 #[doc(inline)]
 pub use npukit_numeric::{ElementType, Tensor, TensorData};
 #[doc(inline)]
+pub use npukit_rtl::{Build, File, Run, Seen};
+#[doc(inline)]
 pub use npukit_target::{
     ArtifactFile, Assembled, Cache, Compiled, Disassembled, Instance, Limits, Meaning, MemoryInfo, NoFiles,
     Output, PHASES, Part, Phase, Port, ReadError, Reader, RunOptions, RunResult, Stepper, Target,
@@ -102,10 +104,10 @@ pub mod report {
     pub use crate::weights::Weight;
     #[doc(inline)]
     pub use npukit_target::{
-        Bound, Finding, FlagTime, HostAccess, HostAnswer, HostBits, HostCompletion, HostPlace, HostRegister,
-        HostStepReport, HostWord, InstructionTime, KindTime, LayerTime, Lint, MemoryReport, PhaseTime, Place,
-        Preset, Problem, ProgramReport, Roofline, Saturation, Saturations, Severity, TimeReport, TraceReport,
-        UnitTime, Wait,
+        Bound, CosimCycles, CosimDifference, CosimPart, Finding, FlagTime, HostAccess, HostAnswer, HostBits,
+        HostCompletion, HostPlace, HostRegister, HostStepReport, HostWord, InstructionTime, KindTime,
+        LayerTime, Lint, MemoryReport, PhaseTime, Place, Preset, Problem, ProgramReport, Roofline,
+        Saturation, Saturations, Severity, TimeReport, TraceReport, UnitTime, Wait,
     };
 }
 

@@ -45,7 +45,7 @@ impl TestVectors {
         preprocess: &Preprocess,
         context: Context<'_>,
     ) -> Result<Self, Error> {
-        let Samples { samples, mut notes } = samples(compiled, origin, files, preprocess, context)?;
+        let Samples { samples, mut notes } = samples(compiled, Some(origin), files, preprocess, context)?;
         let phase = Phase::counting("simulate", samples.len());
         let drive = |sample: &Sample| {
             let driven = compiled.drive(sample)?;
@@ -66,14 +66,15 @@ impl TestVectors {
     }
 }
 
-fn samples(
+/// The samples in `files`, or one made up where there are none.
+pub(crate) fn samples(
     compiled: &dyn Compiled,
-    origin: &Origin,
+    origin: Option<&Origin>,
     files: &[InputFile],
     preprocess: &Preprocess,
     context: Context<'_>,
 ) -> Result<Samples, Error> {
-    let wanted = wanted::of_program(compiled.inputs(), Some(&origin.model));
+    let wanted = wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model));
     if !files.is_empty() {
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         return inputs::samples(files, &wanted, preprocess, context.reader, Some(&read_text));

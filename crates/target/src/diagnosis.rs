@@ -203,6 +203,11 @@ pub mod failure {
     /// A run.
     pub const RUN: Code =
         Code { name: "machine-stopped", meaning: "the machine cannot execute the program to its end" };
+    /// A comparison with a circuit.
+    pub const COSIM: Code = Code {
+        name: "not-cosimulated",
+        meaning: "a program cannot be compared with the circuit of its machine, or the simulator's files are none",
+    };
     /// A measurement.
     pub const TIME: Code =
         Code { name: "not-timed", meaning: "the clock or the samples of a program cannot say its cycles" };

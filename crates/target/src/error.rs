@@ -4,6 +4,7 @@ use std::error::Error;
 
 use npukit_base::{codes, counted};
 use npukit_lower::{Problem, list};
+use npukit_rtl::Unbuildable;
 
 use miette::Diagnostic;
 
@@ -43,6 +44,9 @@ pub enum TargetError {
         /// Which run, from 1.
         time: u32,
     },
+    /// There is no circuit of an instance.
+    #[error(transparent)]
+    Unbuildable(#[from] Unbuildable),
     /// Text that is wrong at places it can point to.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -87,6 +91,7 @@ codes!(TargetError {
     Refused = "unsupported-model": "nodes of a model cannot be imported or compiled for the target";
     Differs = "hardware-differs": "the hardware computes something else than the program says";
     Unrepeatable = "unrepeatable": "a program gives other outputs when it runs again";
+    Unbuildable = "no-circuit": "parameters of an instance are none that its circuit can have";
     Text = "invalid-text": "a text is wrong at places it points to";
     File = "invalid-file": "a file is not what it is taken for";
     Failed = "target-failed": "the target could not do what was asked, for a reason without a code";

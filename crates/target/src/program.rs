@@ -7,6 +7,7 @@ use npukit_numeric::Tensor;
 use npukit_trace::{MemoryMap, Recorder};
 
 use crate::bounds::BoundedProgram;
+use crate::cosim::{Cosim, CosimOptions};
 use crate::error::TargetError;
 use crate::lint::Finding;
 use crate::port::Port;
@@ -224,6 +225,17 @@ pub trait Compiled: Send + Sync {
     /// [`TargetError::Unsupported`] when the target has no lint; words that do not decode.
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
         Err(self.unsupported("lint"))
+    }
+
+    /// The program with these inputs for the circuit of its machine, and what must come of it there.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no circuit; [`TargetError::Unbuildable`] when this instance has
+    /// none; inputs that do not fit; options that it does not take ([`TargetError::Option`]); what the machine faults on;
+    /// [`TargetError::Differs`] where what the released circuit computes is not known.
+    fn cosim(&self, _inputs: &Inputs, _options: &CosimOptions) -> Result<Box<dyn Cosim + '_>, TargetError> {
+        Err(self.unsupported("cosim"))
     }
 
     /// Says how long it takes.

@@ -9,6 +9,7 @@ use npukit_graph::quantise::{Quantisation, Scheme};
 use npukit_isa::IsaSpec;
 use npukit_lower::Problem;
 use npukit_numeric::NumberFormat;
+use npukit_rtl::{Circuit, Defects};
 
 use serde::Serialize;
 
@@ -271,6 +272,16 @@ pub trait Instance: Send + Sync {
     /// [`TargetError::Unsupported`] when the target has no instruction set to show.
     fn isa(&self) -> Result<IsaSpec, TargetError> {
         Err(self.unsupported("isa"))
+    }
+
+    /// It as a circuit: sources, parameters and ports.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no circuit; [`TargetError::Unbuildable`] with every parameter
+    /// that its circuit cannot have.
+    fn circuit(&self, _defects: Defects) -> Result<Circuit, TargetError> {
+        Err(self.unsupported("rtl"))
     }
 
     /// Every node that cannot be lowered with the target's own options; nothing else of `options` matters.

@@ -8,6 +8,7 @@ use crate::artifact::ArtifactError;
 use crate::clock::ClockError;
 use crate::codec::{DecodeErrors, EncodeErrors};
 use crate::config::{ConfigError, ConfigErrors};
+use crate::cosim::CosimError;
 use crate::csv::CsvError;
 use crate::keys::KeyError;
 use crate::lower::LowerError;
@@ -20,6 +21,7 @@ pub static ERRORS: &[ErrorKind] = &[
     ErrorKind::of::<ArtifactError>(),
     ErrorKind::of::<ClockError>(),
     ErrorKind::of::<ConfigErrors>(),
+    ErrorKind::of::<CosimError>(),
     ErrorKind::of::<CsvError>(),
     ErrorKind::of::<DecodeErrors>(),
     ErrorKind::of::<EncodeErrors>(),
@@ -32,6 +34,7 @@ pub static ERRORS: &[ErrorKind] = &[
 codes!(ArtifactError: failure::ARTIFACT, carries { Read.0 });
 codes!(ClockError: failure::TIME);
 codes!(ConfigErrors: failure::INSTANCE);
+codes!(CosimError: failure::COSIM);
 codes!(CsvError: failure::INPUTS);
 codes!(KeyError: failure::ARTIFACT);
 codes!(LowerError: failure::COMPILE);
@@ -39,6 +42,7 @@ codes!(RunError: failure::RUN);
 codes!(SamplesError: failure::TIME);
 
 impl Diagnose for ClockError {}
+impl Diagnose for CosimError {}
 impl Diagnose for LowerError {}
 impl Diagnose for RunError {}
 impl Diagnose for SamplesError {}

@@ -162,12 +162,7 @@ impl<'a> Driver<'a> {
     /// faults.
     pub fn run(&mut self, inputs: &[Vec<i32>]) -> Result<&RunOutcome, RunError> {
         let Self { program, lost, finished: RunOutcome { machine, saturations } } = self;
-        if inputs.len() != program.inputs.len() {
-            return Err(RunError::Inputs { actual: inputs.len(), expected: program.inputs.len() });
-        }
-        for (binding, raw) in program.inputs.iter().zip(inputs) {
-            write_input(machine, binding, raw)?;
-        }
+        write_inputs(machine, program, inputs)?;
         let (names, owner) = groups(program);
         let mut counts = vec![Saturations::default(); names.len()];
         let phase = Phase::detail("run instructions", program.instructions.len());
@@ -177,6 +172,18 @@ impl<'a> Driver<'a> {
         *saturations = names.into_iter().zip(counts).collect();
         Ok(&self.finished)
     }
+}
+
+/// A machine with all other memories zero, before the program on `inputs`.
+///
+/// # Errors
+///
+/// Those of [`Driver::new`], and of [`Driver::run`] for inputs.
+pub(crate) fn loaded(program: &Program, inputs: &[Vec<i32>]) -> Result<Machine, RunError> {
+    let mut machine = Machine::new(&program.config)?;
+    load_constants(&mut machine, program)?;
+    write_inputs(&mut machine, program, inputs)?;
+    Ok(machine)
 }
 
 pub(crate) fn access(what: String, source: AccessError) -> RunError {
@@ -191,6 +198,13 @@ fn load_constants(machine: &mut Machine, program: &Program) -> Result<(), RunErr
         machine.write_local(0, &program.constants).map_err(error)?;
     }
     Ok(())
+}
+
+fn write_inputs(machine: &mut Machine, program: &Program, inputs: &[Vec<i32>]) -> Result<(), RunError> {
+    if inputs.len() != program.inputs.len() {
+        return Err(RunError::Inputs { actual: inputs.len(), expected: program.inputs.len() });
+    }
+    program.inputs.iter().zip(inputs).try_for_each(|(binding, raw)| write_input(machine, binding, raw))
 }
 
 fn write_input(machine: &mut Machine, binding: &Binding, raw: &[i32]) -> Result<(), RunError> {

@@ -48,6 +48,8 @@ class Bank {
   }
 
   const uint8_t* bytes() const { return memory_.get(); }
+  // The end of the last byte that was written.
+  uint64_t written() const { return written_; }
   uint64_t size() const { return size_; }
 
   // What the slave offers in a cycle.
@@ -112,6 +114,7 @@ class Bank {
       bool is_last = burst.beats == 1;
       if (lasts_.front() != is_last) throw std::runtime_error("WLAST is not with the last beat of a burst");
       std::copy_n(words_.begin(), beat_bytes_, place(burst.address));
+      written_ = std::max(written_, burst.address + beat_bytes_);
       words_.erase(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(beat_bytes_));
       lasts_.pop_front();
       burst.address += beat_bytes_;
@@ -129,7 +132,7 @@ class Bank {
     return memory_.get() + address;
   }
 
-  uint64_t size_, beat_bytes_, latency_, response_latency_;
+  uint64_t size_, beat_bytes_, latency_, response_latency_, written_ = 0;
   Stalls& stalls_;
   std::unique_ptr<uint8_t, void (*)(void*)> memory_;
   std::deque<Burst> reads_, writes_;

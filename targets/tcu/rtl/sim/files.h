@@ -18,9 +18,10 @@ inline const char* const USAGE =
     "        --scalar-bytes N --axi-bytes N --array-size N\n"
     "        [--dram0 FILE] [--dram1 FILE] [--latency N] [--response-latency N] [--stalls SEED]\n"
     "        [--stall-percent N] [--sample-ready-percent N] [--max-cycles N] [--dump-vectors N]\n"
-    "        [--stream-bytes N] [--waves FILE] [--waves-from CYCLE]\n"
+    "        [--stream-bytes N] [--dump-written 1] [--waves FILE] [--waves-from CYCLE]\n"
     "\n"
-    "Writes FOLDER/dram0, dram1 (the first --dump-vectors), local, accumulators, samples and run.json. Scalars of\n"
+    "Writes FOLDER/dram0, dram1 (the first --dump-vectors, and all that was written with --dump-written), local,\n"
+    "accumulators, samples and run.json. Scalars of\n"
     "local and accumulators are sign-extended to --scalar-bytes. Ends with 0 when all instructions were accepted\n"
     "and nothing happens any more, 1 when an instruction is never accepted, 2 for what went wrong before.\n";
 

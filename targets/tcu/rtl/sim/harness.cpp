@@ -19,8 +19,13 @@
 #include "bank.h"
 #include "files.h"
 #include "verilated.h"
-#if VM_TRACE
+// FST needs headers of lz4 and zlib, VCD nothing.
+#if VM_TRACE_FST
 #include "verilated_fst_c.h"
+using Waves = VerilatedFstC;
+#elif VM_TRACE
+#include "verilated_vcd_c.h"
+using Waves = VerilatedVcdC;
 #endif
 
 namespace {
@@ -62,7 +67,7 @@ class Run {
       waves_.open(options.text("waves").c_str());
     }
 #else
-    if (!options.text("waves").empty()) throw std::runtime_error("--waves: built without --trace-fst");
+    if (!options.text("waves").empty()) throw std::runtime_error("--waves: built without --trace-fst or --trace-vcd");
 #endif
   }
 
@@ -85,6 +90,7 @@ class Run {
     uint64_t vectors = options_.number("dump-vectors", UINT64_MAX / options_.number("vector-bytes"));
     for (int bank = 0; bank < 2; ++bank) {
       uint64_t bytes = std::min(vectors * options_.number("vector-bytes"), banks_[bank]->size());
+      if (options_.number("dump-written", 0)) bytes = std::max(bytes, whole_vectors(banks_[bank]->written()));
       write_file(folder + "/dram" + std::to_string(bank), banks_[bank]->bytes(), bytes);
     }
     write_memory(folder + "/local", options_.number("local-vectors"), top_.peek_local);
@@ -95,6 +101,11 @@ class Run {
   }
 
  private:
+  uint64_t whole_vectors(uint64_t bytes) const {
+    uint64_t vector = options_.number("vector-bytes");
+    return (bytes + vector - 1) / vector * vector;
+  }
+
   void restart() {
     top_.reset = 1;
     for (int i = 0; i < 3; ++i) {
@@ -246,7 +257,7 @@ class Run {
   Stalls stalls_;
   Vtcu_bench top_;
 #if VM_TRACE
-  VerilatedFstC waves_;
+  Waves waves_;
 #endif
   Bytes program_;
   uint64_t axi_bytes_, stream_bytes_, latency_, response_latency_, instructions_;

@@ -8,6 +8,7 @@ use npukit_graph::Graph;
 use npukit_isa::IsaSpec;
 use npukit_isa::program::At;
 use npukit_numeric::NumberFormat;
+use npukit_rtl::{Circuit, Defects};
 use npukit_target::{
     Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, HostStepReport, Instance,
     Lint, Linted, MemoryReport, Problem, ProgramText, Reader, Severity, Stage, Stepper, Stopped, Survey,
@@ -20,6 +21,7 @@ use super::program::TcuProgram;
 use super::stepper::stepper;
 use crate::area::area;
 use crate::board;
+use crate::circuit;
 use crate::clock::ClockParams;
 use crate::codec::{DecodeErrors, decode_program, decode_program_lenient, encode_program};
 use crate::config::{Config, DataType, System, settable};
@@ -107,6 +109,10 @@ impl Instance for TcuInstance {
 
     fn isa(&self) -> Result<IsaSpec, TargetError> {
         Ok(isa(&self.config))
+    }
+
+    fn circuit(&self, defects: Defects) -> Result<Circuit, TargetError> {
+        Ok(circuit::circuit(&self.name, &self.config, &self.system, defects)?)
     }
 
     fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {

@@ -20,10 +20,10 @@ use std::sync::OnceLock;
 use npukit_graph::Graph;
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, BoundedProgram, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport,
-    Inputs, Layer, Meaning, MemoryReport, Output, Pace, Port, PortPlace, ProgramPart, ProgramReport,
-    ProgramWords, RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
-    Unset, Writer,
+    ArtifactFile, BoundedProgram, Compiled, Cosim, CosimOptions, Driven, DriverData, FieldProgram, Finding,
+    HostStepReport, Inputs, Instance, Layer, Meaning, MemoryReport, Output, Pace, Port, PortPlace,
+    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, TargetError,
+    TimeOptions, TimeReport, Unset, Writer,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -35,6 +35,7 @@ use meaning::Differences;
 use crate::clock::ClockParams;
 use crate::codec::encode_program;
 use crate::config::{Config, DataType, System};
+use crate::cosim::Beside;
 use crate::program::{Binding, MemoryUse, Program, Usage};
 use crate::run::{Driver, RunOutcome};
 use crate::{artifact, csv, lower};
@@ -268,6 +269,13 @@ impl Compiled for TcuProgram {
         Ok(Box::new(
             TcuBounds::new(self, graph).ok_or_else(|| self.unsupported("verify --bounds in floats"))?,
         ))
+    }
+
+    fn cosim(&self, inputs: &Inputs, options: &CosimOptions) -> Result<Box<dyn Cosim + '_>, TargetError> {
+        let instance = self.instance();
+        let circuit = instance.circuit(options.defects)?;
+        let (inputs, _) = self.packed(inputs)?;
+        Ok(Box::new(Beside::new(&self.program, circuit, &inputs, self.board_memory(), options)?))
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {

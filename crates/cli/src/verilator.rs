@@ -1,0 +1,215 @@
+//! [`Verilator`]: builds simulators of circuits and runs them, each in a folder of its own.
+//!
+//! What was built is kept below the cache's folder under the hash of sources, arguments and version; the oldest go.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf, absolute};
+use std::process::{Command, Output};
+use std::time::{Instant, SystemTime};
+
+use npukit::verbs::cosim::{Simulated, Simulator, SimulatorError};
+use npukit::{Build, Phase, Run, Seen};
+use tempfile::TempDir;
+
+use crate::cache;
+
+/// Names the program, where it is not on the PATH.
+const VARIABLE: &str = "NPU_VERILATOR";
+/// How it is called: by itself, and by its package for Python.
+const NAMES: [&str; 2] = ["verilator", "verilator-cli"];
+/// Simulators that are kept.
+const MOST_KEPT: usize = 16;
+/// What a kept simulator is called in its folder.
+const PROGRAM: &str = "simulator";
+/// Characters of what a program has printed that an error shows.
+const MOST_PRINTED: usize = 4000;
+
+/// Verilator, on this machine.
+pub struct Verilator;
+
+impl Simulator for Verilator {
+    fn name(&self) -> Result<String, SimulatorError> {
+        Ok(found()?.1)
+    }
+
+    fn simulate(&self, build: &Build, run: &Run) -> Result<Simulated, SimulatorError> {
+        let (verilator, version) = found()?;
+        let kept = kept(build, &verilator, &version)?;
+        let start = Instant::now();
+        let seen = simulated(&kept.program(), run)?;
+        Ok(Simulated { seen, seconds: start.elapsed().as_secs_f64() })
+    }
+}
+
+/// The program, and what it says of its version.
+fn found() -> Result<(OsString, String), SimulatorError> {
+    let named = env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(in_any_folder);
+    let names = named.map_or_else(|| NAMES.map(OsString::from).to_vec(), |name| vec![name]);
+    let mut tried = Vec::new();
+    for name in names {
+        match Command::new(&name).arg("--version").output() {
+            Ok(output) if output.status.success() => {
+                let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+                let version =
+                    if version.starts_with("Verilator") { version } else { format!("Verilator {version}") };
+                return Ok((name, version));
+            }
+            Ok(output) => tried.push(format!("`{}` ends with {}", name.display(), output.status)),
+            Err(error) => tried.push(format!("`{}`: {error}", name.display())),
+        }
+    }
+    Err(SimulatorError::Absent { tried: tried.join("; ") })
+}
+
+/// The same program, also when it is started in another folder: a path is one from here, a name is looked for on the PATH.
+fn in_any_folder(name: OsString) -> OsString {
+    let is_path = Path::new(&name).components().count() > 1;
+    if is_path { absolute(&name).map_or(name, OsString::from) } else { name }
+}
+
+/// A folder with a simulator; one that is not kept goes when it is dropped.
+enum Kept {
+    Folder(PathBuf),
+    Once(TempDir),
+}
+
+impl Kept {
+    fn program(&self) -> PathBuf {
+        match self {
+            Self::Folder(folder) => folder.join(PROGRAM),
+            Self::Once(folder) => folder.path().join(PROGRAM),
+        }
+    }
+}
+
+/// The simulator: found, or built and kept.
+fn kept(build: &Build, verilator: &OsString, version: &str) -> Result<Kept, SimulatorError> {
+    let Some(all) = cache::simulators() else {
+        return Ok(Kept::Once(built(build, verilator, &env::temp_dir())?));
+    };
+    let folder = all.join(build.key(version));
+    if folder.join(PROGRAM).is_file() {
+        // Where that cannot be noted, it goes sooner.
+        let _ = File::open(folder.join(USED)).and_then(|file| file.set_modified(SystemTime::now()));
+        return Ok(Kept::Folder(folder));
+    }
+    fs::create_dir_all(&all).map_err(|error| unmade(&all, &error))?;
+    let new = built(build, verilator, &all)?;
+    match fs::rename(new.path(), &folder) {
+        Ok(()) => drop(new.keep()),
+        // Somebody else was quicker.
+        Err(_) if folder.join(PROGRAM).is_file() => {}
+        Err(_) => return Ok(Kept::Once(new)),
+    }
+    let_go(&all);
+    Ok(Kept::Folder(folder))
+}
+
+/// The file of a kept simulator whose time is that of its last use.
+const USED: &str = "used";
+
+/// Lets go of the simulators that were not used longest.
+fn let_go(all: &Path) {
+    let used = |folder: PathBuf| {
+        // Default: one that nobody has used yet is being made, or was never made.
+        let of = |path: &Path| path.metadata().and_then(|facts| facts.modified());
+        let time = of(&folder.join(USED)).or_else(|_| of(&folder)).ok()?;
+        Some((time, folder))
+    };
+    let Ok(entries) = fs::read_dir(all) else { return };
+    let mut folders: Vec<_> = entries.flatten().filter_map(|entry| used(entry.path())).collect();
+    folders.sort();
+    let many = folders.len().saturating_sub(MOST_KEPT);
+    folders.into_iter().take(many).for_each(|(_, folder)| drop(fs::remove_dir_all(folder)));
+}
+
+/// Builds a simulator in a new folder of `parent`, which holds it alone in the end.
+fn built(build: &Build, verilator: &OsString, parent: &Path) -> Result<TempDir, SimulatorError> {
+    let _phase = Phase::begin("build simulator");
+    let folder = TempDir::new_in(parent).map_err(|error| unmade(parent, &error))?;
+    let work = TempDir::new_in(folder.path()).map_err(|error| unmade(folder.path(), &error))?;
+    for file in &build.files {
+        write(work.path(), &file.name, file.text.as_bytes())?;
+    }
+    let output = Command::new(verilator).args(&build.arguments).current_dir(work.path()).output();
+    let output = output.map_err(|error| SimulatorError::Absent { tried: error.to_string() })?;
+    let program = work.path().join(build.program());
+    if !output.status.success() || !program.is_file() {
+        return Err(SimulatorError::Build { status: output.status.to_string(), output: printed(&output) });
+    }
+    let place = folder.path().join(PROGRAM);
+    fs::rename(&program, &place).map_err(|error| unmade(&place, &error))?;
+    write(folder.path(), USED, b"")?;
+    Ok(folder)
+}
+
+/// Runs a simulator in a folder of its own; gives what it has written.
+fn simulated(program: &Path, run: &Run) -> Result<Seen, SimulatorError> {
+    let _phase = Phase::begin("simulate circuit");
+    let parent = env::temp_dir();
+    let folder = TempDir::new().map_err(|error| unmade(&parent, &error))?;
+    for (name, bytes) in &run.files {
+        write(folder.path(), name, bytes)?;
+    }
+    let output = Command::new(program).args(&run.arguments).current_dir(folder.path()).output();
+    let output = output.map_err(|error| SimulatorError::Run {
+        status: "it does not start".to_owned(),
+        output: error.to_string(),
+    })?;
+    // 1: not all instructions were accepted, which the comparison tells.
+    if !matches!(output.status.code(), Some(0 | 1)) {
+        return Err(SimulatorError::Run { status: output.status.to_string(), output: printed(&output) });
+    }
+    let read = |name: &&'static str| {
+        let bytes = fs::read(folder.path().join(name));
+        let failed =
+            |error: io::Error| SimulatorError::Output { file: (*name).to_owned(), reason: error.to_string() };
+        Ok((*name, bytes.map_err(failed)?))
+    };
+    run.outputs.iter().map(read).collect()
+}
+
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), SimulatorError> {
+    let path = folder.join(name);
+    fs::write(&path, bytes).map_err(|error| unmade(&path, &error))
+}
+
+fn unmade(path: &Path, error: &io::Error) -> SimulatorError {
+    SimulatorError::Folder { path: path.display().to_string(), reason: error.to_string() }
+}
+
+/// The end of what a program has printed.
+fn printed(output: &Output) -> String {
+    let both = [&output.stdout[..], &output.stderr[..]].concat();
+    let text = String::from_utf8_lossy(&both);
+    let skipped = text.chars().count().saturating_sub(MOST_PRINTED);
+    text.chars().skip(skipped).collect::<String>().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn the_simulators_that_were_not_used_longest_go() {
+        let all = TempDir::new().unwrap();
+        for index in 0..MOST_KEPT + 3 {
+            let folder = all.path().join(format!("{index:02}"));
+            fs::create_dir(&folder).unwrap();
+            let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1000 - index as u64);
+            File::create(folder.join(USED)).unwrap().set_modified(time).unwrap();
+        }
+        let_go(all.path());
+        let mut left: Vec<String> = fs::read_dir(all.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left.len(), MOST_KEPT);
+        assert_eq!(left[0], "00", "the newest stay: {left:?}");
+    }
+}

@@ -1,0 +1,161 @@
+//! Waveforms of a simulator (VCD, which it writes without further libraries) as FST: a tenth of the size, with an index.
+//!
+//! Source: IEEE 1800-2023, 21.7.2, of which simulators write: scopes, variables of bits, times and changes.
+
+use std::collections::HashMap;
+use std::io::Cursor;
+
+use fst_writer::{
+    FstBodyWriter, FstFileType, FstHeaderWriter, FstInfo, FstScopeType, FstSignalId, FstSignalType,
+    FstVarDirection, FstVarType,
+};
+
+use super::simulator::SimulatorError;
+
+/// Bytes of changes that are written together.
+const BLOCK: usize = 1 << 24;
+/// A time of the simulator is half a cycle; viewers show nanoseconds.
+const NANOSECONDS: i8 = -9;
+
+/// The waveforms in `vcd`.
+///
+/// # Errors
+///
+/// [`SimulatorError::Output`] with the line, where it is no such file.
+pub(super) fn to_fst(file: &str, vcd: &[u8]) -> Result<Vec<u8>, SimulatorError> {
+    let wrong = |reason: String| SimulatorError::Output { file: file.to_owned(), reason };
+    let text = std::str::from_utf8(vcd).map_err(|error| wrong(error.to_string()))?;
+    let mut lines = text.lines().enumerate();
+    let (mut body, signals) = declared(&mut lines).map_err(wrong)?;
+    for (index, line) in lines {
+        changed(&mut body, &signals, line.trim())
+            .map_err(|reason| wrong(format!("line {}: {reason}", index + 1)))?;
+    }
+    let finished = body.finish().map_err(|error| wrong(error.to_string()))?;
+    Ok(finished.into_inner())
+}
+
+type Body = FstBodyWriter<Cursor<Vec<u8>>>;
+/// By their codes in the file, signals and their bits.
+type Signals<'t> = HashMap<&'t str, (FstSignalId, u32)>;
+
+/// Reads the declarations.
+fn declared<'t>(lines: &mut impl Iterator<Item = (usize, &'t str)>) -> Result<(Body, Signals<'t>), String> {
+    let info = FstInfo {
+        start_time: 0,
+        timescale_exponent: NANOSECONDS,
+        version: format!("npu {}", env!("CARGO_PKG_VERSION")),
+        date: String::new(),
+        file_type: FstFileType::Verilog,
+    };
+    let mut header = FstHeaderWriter::write_to_mem(&info).map_err(|error| error.to_string())?;
+    let mut signals = Signals::new();
+    for (index, line) in lines {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let result = match words[..] {
+            ["$enddefinitions", ..] => {
+                return Ok((header.finish().map_err(|error| error.to_string())?, signals));
+            }
+            ["$scope", _, name, ..] => header.scope(name, "", FstScopeType::Module),
+            ["$upscope", ..] => header.up_scope(),
+            ["$var", "wire" | "reg" | "logic", bits, code, name, ..] => {
+                let bits: u32 = bits.parse().map_err(|_| format!("line {}: `{bits}` bits", index + 1))?;
+                let known = signals.get(code).map(|(id, _)| *id);
+                let kind = FstSignalType::bit_vec(bits);
+                header.var(name, kind, FstVarType::Wire, FstVarDirection::Implicit, known).map(|id| {
+                    signals.entry(code).or_insert((id, bits));
+                })
+            }
+            // Constants, comments, dates.
+            _ => Ok(()),
+        };
+        result.map_err(|error| format!("line {}: {error}", index + 1))?;
+    }
+    Err("it ends among its declarations".to_owned())
+}
+
+/// Reads a time or a change.
+fn changed(body: &mut Body, signals: &Signals<'_>, line: &str) -> Result<(), String> {
+    let unread = || format!("`{line}` is neither a time nor a change");
+    let Some(first) = line.chars().next() else { return Ok(()) };
+    let (value, code) = match first {
+        '$' => return Ok(()),
+        '#' => {
+            let time = line[1..].parse().map_err(|_| unread())?;
+            // A block may only end where the next time begins.
+            if body.size() > BLOCK {
+                body.flush().map_err(|error| error.to_string())?;
+            }
+            return body.time_change(time).map_err(|error| error.to_string());
+        }
+        'b' | 'B' => line[1..].split_once(' ').ok_or_else(unread)?,
+        '0' | '1' | 'x' | 'X' | 'z' | 'Z' => line.split_at(1),
+        _ => return Err(unread()),
+    };
+    // What is not declared as bits has no place in the file.
+    let Some((id, bits)) = signals.get(code.trim()) else { return Ok(()) };
+    let bits = *bits as usize;
+    // Short values are extended on the left: unknown bits by themselves, others by zeros.
+    let fill = value.chars().next().filter(|digit| !matches!(digit, '0' | '1')).unwrap_or('0'); // Default: zeros.
+    let missing = bits.saturating_sub(value.len());
+    let mut digits = String::with_capacity(bits);
+    digits.extend(std::iter::repeat_n(fill, missing));
+    digits.push_str(value.get(value.len().saturating_sub(bits)..).unwrap_or(value)); // Default: all of it.
+    body.signal_change(*id, digits.to_ascii_lowercase().as_bytes()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::io::Cursor;
+
+    use super::to_fst;
+
+    const EXAMPLE: &str = "$version of a test $end
+$timescale 1ps $end
+ $scope module TOP $end
+  $var wire 1 # clock $end
+  $scope module unit $end
+   $var wire 4 $ count [3:0] $end
+   $var wire 1 # clock $end
+  $upscope $end
+ $upscope $end
+$enddefinitions $end
+
+#10
+0#
+b0000 $
+#11
+1#
+b101 $
+#12
+bx $
+";
+
+    #[test]
+    fn changes_come_back() {
+        let fst = to_fst("w.vcd", EXAMPLE.as_bytes()).unwrap();
+        let mut waves = wellen::simple::read_from_reader(Cursor::new(fst)).unwrap();
+        let all: Vec<_> = waves.hierarchy().signals().collect();
+        waves.load_signals(&all);
+        let hierarchy = waves.hierarchy();
+        let of = |name: &str| {
+            let var = hierarchy.all_vars().find(|var| hierarchy[*var].full_name(hierarchy) == name);
+            hierarchy[var.unwrap()].signal_ref()
+        };
+        assert_eq!(of("TOP.clock"), of("TOP.unit.clock"), "one signal by two names");
+        assert_eq!(waves.time_table(), [10, 11, 12]);
+        let signal = waves.get_signal(of("TOP.unit.count")).unwrap();
+        let seen: Vec<String> =
+            signal.iter_changes().map(|(_, value)| value.to_bit_string().unwrap()).collect();
+        assert_eq!(seen, ["0000", "0101", "xxxx"]);
+    }
+
+    #[test]
+    fn what_is_no_such_file_is_told() {
+        let told = |text: &str| to_fst("w.vcd", text.as_bytes()).unwrap_err().to_string();
+        assert!(told("").contains("it ends among its declarations"));
+        assert!(told("$enddefinitions $end\n#x\n").contains("line 2: `#x` is neither"));
+        assert!(told("$var wire many # a $end\n$enddefinitions $end\n").contains("line 1: `many` bits"));
+    }
+}

@@ -1,0 +1,335 @@
+//! The unit as a circuit: its sources in `rtl/`, and the parameters and ports that an instance gives them.
+
+use npukit_rtl::{
+    Bench, Circuit, Defects, Limit, Parameter, Port, Source, Unbuildable, axi4_master, identifier, stream,
+};
+
+use crate::board;
+use crate::config::{Config, DataType, Reading, System};
+
+/// Embeds files of `rtl/`.
+macro_rules! sources {
+    ($($name:literal,)*) => {
+        [$(Source { name: $name, text: include_str!(concat!("../rtl/", $name)) },)*]
+    };
+}
+
+/// The circuit's files, the package first.
+const SOURCES: &[Source] = &sources![
+    "tcu_pkg.sv",
+    "tcu.sv",
+    "tcu_accumulator_commands.sv",
+    "tcu_accumulators.sv",
+    "tcu_adder.sv",
+    "tcu_address_generator.sv",
+    "tcu_alu_array.sv",
+    "tcu_alu_lane.sv",
+    "tcu_array.sv",
+    "tcu_burst_splitter.sv",
+    "tcu_configuration.sv",
+    "tcu_decoder.sv",
+    "tcu_delay.sv",
+    "tcu_dram_bursts.sv",
+    "tcu_dram_port.sv",
+    "tcu_dram_requests.sv",
+    "tcu_fork.sv",
+    "tcu_host_router.sv",
+    "tcu_instruction_stream.sv",
+    "tcu_local_memory.sv",
+    "tcu_lock.sv",
+    "tcu_memory_port.sv",
+    "tcu_processing_element.sv",
+    "tcu_queue.sv",
+    "tcu_ram.sv",
+    "tcu_read_master.sv",
+    "tcu_rounding.sv",
+    "tcu_router.sv",
+    "tcu_sampler.sv",
+    "tcu_selector.sv",
+    "tcu_systolic_array.sv",
+    "tcu_vector_to_words.sv",
+    "tcu_words_to_vector.sv",
+    "tcu_write_master.sv",
+];
+
+const BENCH: Source = Source { name: "tcu_bench.sv", text: include_str!("../rtl/sim/tcu_bench.sv") };
+const HARNESS: Source = Source { name: "harness.cpp", text: include_str!("../rtl/sim/harness.cpp") };
+const HEADERS: &[Source] = &[
+    Source { name: "bank.h", text: include_str!("../rtl/sim/bank.h") },
+    Source { name: "files.h", text: include_str!("../rtl/sim/files.h") },
+];
+
+/// Widths of the data bus that the circuit has masters for, in bits.
+const BUSES: std::ops::RangeInclusive<u32> = 32..=1024;
+/// Sizes of the array.
+const LANES: std::ops::RangeInclusive<usize> = 2..=64;
+/// Bits of the identifiers on the buses of the released circuit.
+const ID_BITS: u64 = 6;
+/// Most vectors of a memory on the chip: its depth is an integer of 32 bits in the sources.
+const MOST_VECTORS: u64 = 1 << 30;
+/// Bytes that addresses of 32 bits reach.
+const MOST_BYTES: u64 = 1 << 32;
+
+/// The FPGA of a preset's board, and the family it is of.
+///
+/// Sources: the pages of their makers (ZCU104, Ultra96-V2, PYNQ-Z1, Arty A7, Cmod A7).
+#[rustfmt::skip] // A table.
+const PARTS: [(&str, &str, &str); 8] = [
+    ("artya7100t",   "xc7a100tcsg324-1",       "xc7"),
+    ("artya735t",    "xc7a35ticsg324-1L",      "xc7"),
+    ("cmoda7",       "xc7a35tcpg236-1",        "xc7"),
+    ("pynqz1",       "xc7z020clg400-1",        "xc7"),
+    ("pynqz1_12x12", "xc7z020clg400-1",        "xc7"),
+    ("ultra96v2",    "xczu3eg-sbva484-1-i",    "xcup"),
+    ("zcu104",       "xczu7ev-ffvc1156-2-e",   "xcup"),
+    ("zcu104_uram",  "xczu7ev-ffvc1156-2-e",   "xcup"),
+];
+
+/// The circuit of an instance.
+///
+/// Source: the specification, 2, 3 and 9.
+///
+/// # Errors
+///
+/// Every parameter that it cannot have, with what it can.
+pub fn circuit(
+    name: &str,
+    config: &Config,
+    system: &System,
+    defects: Defects,
+) -> Result<Circuit, Unbuildable> {
+    let bus = board::memory(config, system, None).axi_bits;
+    Unbuildable::check(limits(config, bus))?;
+    let board = PARTS.iter().find(|(board, ..)| name.split(['@', '+', ',']).next() == Some(board));
+    let defective = match defects {
+        Defects::Mended => "",
+        Defects::Released => ", with the defects of the released circuit",
+    };
+    let lanes = config.array_size;
+    let format = config.data_type.name();
+    Ok(Circuit {
+        instance: format!("tcu:{name}"),
+        name: identifier(name),
+        summary: format!(
+            "the tensor compute unit, {lanes}x{lanes} {format} on buses of {bus} bits{defective}"
+        ),
+        module: "tcu",
+        sources: SOURCES.to_vec(),
+        parameters: parameters(config, bus, defects),
+        ports: ports(bus.into()),
+        buses: vec!["m_axi_dram0", "m_axi_dram1", "instruction", "sample"],
+        bench: Bench {
+            module: "tcu_bench",
+            source: BENCH,
+            harness: HARNESS,
+            headers: HEADERS,
+            parameters: vec![Parameter::integer("INSTRUCTION_AXI_BITS", stream_bits(config, bus))],
+        },
+        part: board.map(|&(_, part, _)| part),
+        family: board.map(|&(.., family)| family),
+        clock_mhz: system.clock_mhz,
+    })
+}
+
+/// The width of the stream of instructions in a simulation: with it the decoder never waits for one, as the clock has it.
+pub(crate) fn stream_bits(config: &Config, bus: u32) -> u64 {
+    let instruction = 8 * config.layout().instruction_bytes() as u64;
+    instruction.next_power_of_two().max(bus.into())
+}
+
+fn limits(config: &Config, bus: u32) -> Vec<Option<Limit>> {
+    let formats = DataType::ALL.into_iter().filter(|&format| format != DataType::Float32);
+    let formats = formats.map(DataType::name).collect::<Vec<_>>().join(", ");
+    let is_fixed = config.data_type != DataType::Float32;
+    let on_chip = |key: &str, depth: u64| {
+        Limit::unless((2..=MOST_VECTORS).contains(&depth), key, depth, &format!("2 to {MOST_VECTORS}"))
+    };
+    let vector_bytes = (config.vector_bits() / 8).max(1);
+    let most = MOST_BYTES / vector_bytes;
+    let dram = |key: &str, depth: u64| {
+        let legal =
+            format!("2 to {most}: addresses on the bus have 32 bits, and a vector has {vector_bytes} bytes");
+        Limit::unless((2..=most).contains(&depth), key, depth, &legal)
+    };
+    let vector_bits = config.vector_bits();
+    let bits = u64::from(bus);
+    let carries = bus.is_power_of_two()
+        && BUSES.contains(&bus)
+        && vector_bits.is_multiple_of(bits)
+        && (1..=256).contains(&(vector_bits / bits));
+    let legal = format!(
+        "a power of two from {} to {} of which a vector of {vector_bits} bits is 1 to 256 whole words",
+        BUSES.start(),
+        BUSES.end()
+    );
+    let lanes = format!("{} to {}", LANES.start(), LANES.end());
+    vec![
+        Limit::unless(is_fixed, "data_type", config.data_type.name(), &formats),
+        Limit::unless(LANES.contains(&config.array_size), "array_size", config.array_size, &lanes),
+        on_chip("local_depth", config.local_depth),
+        on_chip("accumulator_depth", config.accumulator_depth),
+        dram("dram0_depth", config.dram0_depth),
+        dram("dram1_depth", config.dram1_depth),
+        Limit::unless(config.lookup_tables == 0, "lookup_tables", config.lookup_tables, "0"),
+        Limit::unless(
+            config.reading == Reading::Released,
+            "reading",
+            config.reading.name(),
+            Reading::Released.name(),
+        ),
+        Limit::unless(carries, "axi_width_bits", bus, &legal),
+    ]
+}
+
+fn parameters(config: &Config, bus: u32, defects: Defects) -> Vec<Parameter> {
+    let released = u64::from(defects == Defects::Released);
+    let (scalar_bits, binary_point) = scalar(config.data_type);
+    vec![
+        Parameter::integer("ARRAY_SIZE", config.array_size as u64),
+        Parameter::integer("SCALAR_BITS", scalar_bits),
+        Parameter::integer("BINARY_POINT", binary_point),
+        Parameter::integer("SLOT_BYTES", config.data_type.size_bytes() as u64),
+        Parameter::sized("DRAM0_DEPTH", config.dram0_depth, 64),
+        Parameter::sized("DRAM1_DEPTH", config.dram1_depth, 64),
+        Parameter::integer("LOCAL_DEPTH", config.local_depth),
+        Parameter::integer("ACCUMULATOR_DEPTH", config.accumulator_depth),
+        Parameter::integer("SIMD_REGISTERS_DEPTH", config.simd_registers_depth as u64),
+        Parameter::integer("STRIDE0_DEPTH", config.stride0_depth as u64),
+        Parameter::integer("STRIDE1_DEPTH", config.stride1_depth as u64),
+        Parameter::integer("NUMBER_OF_THREADS", config.number_of_threads as u64),
+        Parameter::integer("AXI_BITS", bus.into()),
+        Parameter::integer("SAMPLE_BLOCK_SIZE", config.sample_block_size.max(1).into()),
+        Parameter::sized("LOSES_ADDITIONS", released, 1),
+        Parameter::sized("MOVES_WRITES", released, 1),
+    ]
+}
+
+/// Bits and fraction bits of a scalar; of floats, which have no circuit, all bits and none.
+pub(crate) fn scalar(data_type: DataType) -> (u64, u64) {
+    match data_type.format() {
+        npukit_numeric::NumberFormat::Fixed(format) => (format.width.into(), format.binary_point.into()),
+        npukit_numeric::NumberFormat::Float32 => (32, 0),
+    }
+}
+
+/// The ports of `tcu` in its order; the stream of instructions is as wide as the buses, as in the released tops.
+fn ports(bus: u64) -> Vec<Port> {
+    let flags = ["timeout", "tracepoint", "bus_error"].map(Port::output);
+    [
+        vec![Port::input("clock"), Port::input("reset")],
+        flags.to_vec(),
+        stream("instruction", false, bus),
+        stream("sample", true, 64),
+        axi4_master("m_axi_dram0", bus, ID_BITS),
+        axi4_master("m_axi_dram1", bus, ID_BITS),
+    ]
+    .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use npukit_rtl::Direction;
+
+    use super::*;
+    use crate::config::Board;
+
+    fn of(name: &str, change: impl FnOnce(Config) -> Config) -> Result<Circuit, Unbuildable> {
+        let Board { config, system, .. } = Board::preset(name).unwrap().changed(change);
+        circuit(name, &config, &system, Defects::Mended)
+    }
+
+    #[test]
+    fn every_source_is_embedded() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/rtl");
+        let names =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut found: Vec<String> = names.filter(|name| name.ends_with(".sv")).collect();
+        let mut embedded: Vec<&str> = SOURCES.iter().map(|source| source.name).collect();
+        assert_eq!(embedded[0], "tcu_pkg.sv");
+        found.sort_unstable();
+        embedded.sort_unstable();
+        assert_eq!(found, embedded);
+    }
+
+    /// The declarations between the brackets of a module, by the literal text of the source.
+    fn declared(text: &str) -> (Vec<(String, String)>, Vec<String>) {
+        let (head, rest) = text.split_once("\n) (\n").unwrap();
+        let parameters = head.lines().filter_map(|line| line.trim().strip_prefix("parameter "));
+        let parameters = parameters.map(|line| {
+            let (name, value) = line.trim_end_matches(',').split_once(" = ").unwrap();
+            (name.rsplit(' ').next().unwrap().to_owned(), value.to_owned())
+        });
+        let (ports, _) = rest.split_once("\n);\n").unwrap();
+        let ports = ports.lines().map(str::trim).filter(|line| !line.is_empty());
+        (parameters.collect(), ports.map(|line| line.trim_end_matches(',').to_owned()).collect())
+    }
+
+    #[test]
+    fn ports_and_parameters_are_those_of_the_module() {
+        let circuit = of("zcu104", |config| config).unwrap();
+        let module = SOURCES.iter().find(|source| source.name == "tcu.sv").unwrap();
+        let (parameters, ports) = declared(module.text);
+        let names: Vec<&str> = parameters.iter().map(|(name, _)| &name[..]).collect();
+        assert!(circuit.parameters.iter().all(|parameter| names.contains(&parameter.name)), "{names:?}");
+        // What the top does not set is the module's default, which ports must agree with.
+        let defaults: BTreeMap<_, _> = parameters.iter().cloned().collect();
+        assert_eq!(defaults["AXI_ID_BITS"], ID_BITS.to_string());
+        assert_eq!(defaults["INSTRUCTION_AXI_BITS"], "AXI_BITS");
+        let widths =
+            BTreeMap::from([("AXI_BITS", 128), ("INSTRUCTION_AXI_BITS", 128), ("AXI_ID_BITS", ID_BITS)]);
+        let bits = |range: &str| {
+            let high = range.trim().strip_suffix(":0").unwrap().trim();
+            let (size, less) =
+                high.split_once('-').map_or((high, 0), |(size, one)| (size, one.parse().unwrap()));
+            let (name, divisor) =
+                size.split_once('/').map_or((size, 1), |(name, by)| (name, by.parse().unwrap()));
+            let value: u64 = widths.get(name).copied().unwrap_or_else(|| name.parse().unwrap());
+            value / divisor - less + 1
+        };
+        let read: Vec<Port> = ports
+            .iter()
+            .map(|line| {
+                let (direction, rest) =
+                    line.split_once(" logic").or_else(|| line.split_once("  logic")).unwrap();
+                let direction =
+                    if direction.trim() == "input" { Direction::Input } else { Direction::Output };
+                let (range, name) = rest.split_once(']').unwrap_or(("", rest));
+                let bits = range.split_once('[').map(|(_, range)| bits(range));
+                Port { direction, bits, name: name.trim().to_owned() }
+            })
+            .collect();
+        assert_eq!(read, circuit.ports);
+    }
+
+    #[test]
+    fn every_preset_has_a_circuit() {
+        for name in Config::presets() {
+            let circuit = of(name, |config| config).unwrap();
+            assert_eq!(circuit.top(), format!("top_{name}"));
+            // The board of the speech robot has not been published.
+            assert_eq!(circuit.part.is_some(), name != "speech_robot", "{name}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_circuit_is_told_with_what_has() {
+        let told = of("zcu104", |config| Config {
+            data_type: DataType::Float32,
+            array_size: 65,
+            local_depth: 1,
+            lookup_tables: 2,
+            ..config
+        });
+        let told = told.unwrap_err();
+        let keys: Vec<&str> = told.limits().iter().map(|limit| &limit.parameter[..]).collect();
+        assert_eq!(keys, ["data_type", "array_size", "local_depth", "lookup_tables", "axi_width_bits"]);
+        assert_eq!(
+            told.limits()[0].to_string(),
+            "`data_type` is FLOAT32: a circuit takes FP8BP4, FP16BP8, FP18BP10, FP32BP16"
+        );
+    }
+}

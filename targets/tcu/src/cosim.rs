@@ -1,0 +1,279 @@
+//! [`Beside`]: a program's run on the circuit beside machine and clock. What is to come of it is found out first; then
+//! `compare` looks for the first instruction from which the circuit has something else.
+
+mod compare;
+mod seen;
+
+use npukit_rtl::{Circuit, Defects, Run};
+use npukit_target::{Cosim, CosimJudgement, CosimOptions, OUTSIDE, Phase, TargetError};
+
+use crate::artifact::raw_to_bytes;
+use crate::circuit::{scalar, stream_bits};
+use crate::clock::{Clock, ClockParams, Timeline};
+use crate::codec::encode_program;
+use crate::config::Config;
+use crate::configuration::Register;
+use crate::fault::Memory;
+use crate::hazard::hazards;
+use crate::machine::Machine;
+use crate::op::{DataMoveKind, Op, Strided};
+use crate::program::Program;
+use crate::run::{self, place};
+
+/// Why a program cannot be compared with a circuit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CosimError {
+    /// It changes where a bank of DRAM begins.
+    #[error(
+        "instruction {instruction} moves the window on a bank of DRAM, which is not compared with a circuit"
+    )]
+    Window {
+        /// The instruction.
+        instruction: usize,
+    },
+    /// It never ends.
+    #[error("instruction {instruction} is never accepted: the program hangs the hardware")]
+    Hangs {
+        /// The instruction.
+        instruction: usize,
+    },
+    /// What the released circuit computes depends on cycles that are not known.
+    #[error(
+        "the released circuit may lose additions of this program, and which depends on when memory waits: leave stalls \
+         out, or take the circuit without its defects"
+    )]
+    Stalled,
+    /// Which bursts the released circuit moves is not known.
+    #[error("the released circuit moves writes before instruction {instruction}, and which is not known")]
+    Moved {
+        /// The instruction that changes an offset.
+        instruction: usize,
+    },
+    /// A file of the simulator is not what it writes.
+    #[error("`{file}` of the simulator: {fault}")]
+    Seen {
+        /// The file.
+        file: &'static str,
+        /// What is wrong.
+        fault: String,
+    },
+}
+
+/// A program with what must come of it.
+pub struct Beside<'p> {
+    program: &'p Program,
+    /// Those before the program, which do what its driver does.
+    before: usize,
+    ops: Vec<Op>,
+    /// After the program.
+    machine: Machine,
+    timeline: Timeline,
+    /// Whether cycles are to be equal.
+    is_timed: bool,
+    notes: Vec<String>,
+    circuit: Circuit,
+    run: Run,
+}
+
+impl<'p> Beside<'p> {
+    /// The program on `inputs` (raw scalars, whole vectors, in its order).
+    ///
+    /// # Errors
+    ///
+    /// [`CosimError`]; latencies that the memory of a simulation cannot have; inputs that do not fit and what the
+    /// machine faults on ([`run::RunError`]).
+    pub fn new(
+        program: &'p Program,
+        circuit: Circuit,
+        inputs: &[Vec<i32>],
+        memory: ClockParams,
+        options: &CosimOptions,
+    ) -> Result<Self, TargetError> {
+        let memory = with_latencies(memory, options)?;
+        let ops = with_driver(program);
+        let before = ops.len() - program.instructions.len();
+        if let Some(instruction) = ops.iter().position(moves_window) {
+            let instruction = instruction.saturating_sub(before);
+            return Err(TargetError::failed(CosimError::Window { instruction }));
+        }
+        let timeline = Clock::new(&program.config, memory).map_err(TargetError::failed)?.run(&ops);
+        refuse(&timeline, &ops, before, options).map_err(TargetError::failed)?;
+        let mut machine = run::loaded(program, inputs).map_err(TargetError::failed)?;
+        let run = simulation(program, &ops, &machine, memory, options)?;
+        let lost = if options.defects == Defects::Released { &timeline.lost[..] } else { &[] };
+        let phase = Phase::detail("run instructions", ops.len());
+        machine.run_losing(&ops, lost).map_err(|mut fault| {
+            fault.instruction = fault.instruction.saturating_sub(before);
+            TargetError::failed(place(program, fault))
+        })?;
+        drop(phase);
+        let loses = options.defects == Defects::Mended && !timeline.lost.is_empty();
+        let is_timed = options.stalls.is_none() && !loses;
+        let notes = notes(before, options.stalls.is_some(), loses);
+        Ok(Self { program, before, ops, machine, timeline, is_timed, notes, circuit, run })
+    }
+
+    /// Layer of an instruction of the program.
+    fn layer(&self, instruction: usize) -> Option<String> {
+        let layers = &self.program.layers;
+        let owner = |index: usize| *self.program.layer_of_each().get(index).unwrap_or(&layers.len()); // Default: none.
+        let name = |index: usize| layers.get(owner(index)).map_or(OUTSIDE, |layer| &layer.name);
+        (!layers.is_empty()).then(|| name(instruction).to_owned())
+    }
+}
+
+impl Cosim for Beside<'_> {
+    fn circuit(&self) -> &Circuit {
+        &self.circuit
+    }
+
+    fn run(&self) -> &Run {
+        &self.run
+    }
+
+    fn compare(&self, seen: &npukit_rtl::Seen) -> Result<CosimJudgement, TargetError> {
+        self.judged(seen).map_err(TargetError::failed)
+    }
+}
+
+/// The memory of the simulation.
+fn with_latencies(memory: ClockParams, options: &CosimOptions) -> Result<ClockParams, TargetError> {
+    let read_latency = options.latency.unwrap_or(memory.read_latency); // Default: the board's.
+    let own = options.latency.unwrap_or(memory.write_response_latency); // Default: the board's.
+    let write_response_latency = options.response_latency.unwrap_or(own); // Default: as for reads.
+    for (key, latency) in [("latency", read_latency), ("response-latency", write_response_latency)] {
+        if !(1..=MOST_LATENCY).contains(&latency) {
+            let reason = format!("memory on a bus answers after 1 to {MOST_LATENCY} cycles");
+            return Err(TargetError::option(key, &latency.to_string(), reason));
+        }
+    }
+    Ok(ClockParams { read_latency, write_response_latency, ..memory })
+}
+
+/// Cycles that a memory of a simulation may take to answer.
+const MOST_LATENCY: u64 = 65_535;
+
+/// The instructions, behind those by which a driver copies constants to local memory.
+///
+/// Source: specification, 6.4.
+fn with_driver(program: &Program) -> Vec<Op> {
+    let vectors = (program.constants.len() / program.config.array_size.max(1)) as u64;
+    let at = Strided { address: 0, stride_log2: 0 };
+    let copies = program.load_consts_to_local && vectors > 0;
+    let copy = Op::DataMove { kind: DataMoveKind::Dram1ToLocal, local: at, other: at, size: vectors };
+    copies.then_some(copy).into_iter().chain(program.instructions.iter().copied()).collect()
+}
+
+fn moves_window(op: &Op) -> bool {
+    let offsets = [Register::Dram0Offset as u8, Register::Dram1Offset as u8];
+    matches!(op, Op::Configure { register, .. } if offsets.contains(register))
+}
+
+fn refuse(timeline: &Timeline, ops: &[Op], before: usize, options: &CosimOptions) -> Result<(), CosimError> {
+    let of_program = |index: usize| index.saturating_sub(before);
+    if let Some(hang) = &timeline.hang {
+        return Err(CosimError::Hangs { instruction: of_program(hang.instruction) });
+    }
+    if options.defects == Defects::Mended {
+        return Ok(());
+    }
+    if let Some(moved) = timeline.moved.first() {
+        return Err(CosimError::Moved { instruction: of_program(moved.configure) });
+    }
+    if options.stalls.is_some() && !hazards(ops).is_empty() { Err(CosimError::Stalled) } else { Ok(()) }
+}
+
+fn notes(before: usize, stalls: bool, loses: bool) -> Vec<String> {
+    let copied = "the first instruction is the driver's, which copies the constants to local memory; cycles are with it";
+    let stalled = "memory and streams wait at random: cycles are not compared";
+    let waits = "the clock times the released circuit, which loses additions of this program: cycles are not compared";
+    [(before > 0, copied), (stalls, stalled), (loses, waits)]
+        .into_iter()
+        .filter(|(holds, _)| *holds)
+        .map(|(_, note)| note.to_owned())
+        .collect()
+}
+
+/// What the simulator reads, and how it is called.
+fn simulation(
+    program: &Program,
+    ops: &[Op],
+    machine: &Machine,
+    memory: ClockParams,
+    options: &CosimOptions,
+) -> Result<Run, TargetError> {
+    let config = &program.config;
+    let extents = [Memory::Dram0, Memory::Dram1].map(|bank| extent(program, ops, bank));
+    let [dram0, dram1] = [(Memory::Dram0, extents[0]), (Memory::Dram1, extents[1])].map(|(bank, vectors)| {
+        let raw = machine.read(bank, 0, vectors).map_err(TargetError::failed)?;
+        Ok::<_, TargetError>(raw_to_bytes(config.data_type, &raw))
+    });
+    let words = encode_program(config, ops).map_err(TargetError::failed)?;
+    let mut run = Run {
+        files: [("program.in", words), ("dram0.in", dram0?), ("dram1.in", dram1?)].into(),
+        arguments: Vec::new(),
+        outputs: seen::FILES.to_vec(),
+    };
+    for (name, value) in sizes(config, memory) {
+        run.option(name, value);
+    }
+    run.option("dump-vectors", extents[0].max(extents[1]));
+    run.option("dump-written", 1);
+    for (name, file) in
+        [("program", "program.in"), ("dram0", "dram0.in"), ("dram1", "dram1.in"), ("out", ".")]
+    {
+        run.option(name, file);
+    }
+    if let Some(seed) = options.stalls {
+        // Seed 0 is none.
+        run.option("stalls", seed.saturating_add(1));
+    }
+    Ok(run)
+}
+
+fn sizes(config: &Config, memory: ClockParams) -> [(&'static str, u64); 14] {
+    let (scalar_bits, _) = scalar(config.data_type);
+    [
+        ("instruction-bytes", config.layout().instruction_bytes() as u64),
+        ("vector-bytes", config.vector_bits() / 8),
+        ("scalar-bytes", seen::scalar_bytes(config)),
+        ("scalar-bits", scalar_bits),
+        ("axi-bytes", u64::from(memory.axi_bits) / 8),
+        ("stream-bytes", stream_bits(config, memory.axi_bits) / 8),
+        ("array-size", config.array_size as u64),
+        ("dram0-vectors", config.dram0_depth),
+        ("dram1-vectors", config.dram1_depth),
+        ("local-vectors", config.local_depth),
+        ("accumulator-vectors", config.accumulator_depth),
+        ("latency", memory.read_latency),
+        ("response-latency", memory.write_response_latency),
+        ("sample-ready-percent", 100),
+    ]
+}
+
+/// The vectors of a bank up to the last that inputs, constants or instructions touch.
+fn extent(program: &Program, ops: &[Op], bank: Memory) -> u64 {
+    let lanes = program.config.array_size.max(1);
+    let end = |base: u64, size: u64, stride: u32| match size {
+        0 => 0,
+        _ => base.saturating_add(((size - 1).saturating_mul(1 << stride.min(32))).saturating_add(1)),
+    };
+    let moved = ops.iter().flat_map(|op| {
+        let flow = op.flow();
+        let places =
+            [flow.source, flow.target].into_iter().flatten().filter(move |place| place.memory == bank);
+        places.map(move |place| end(place.run.address, flow.size, place.run.stride_log2))
+    });
+    let (depth, held) = match bank {
+        Memory::Dram0 => {
+            let bindings = program.inputs.iter().chain(&program.outputs);
+            let pieces = bindings.flat_map(|binding| &binding.pieces);
+            (
+                program.config.dram0_depth,
+                pieces.map(|piece| end(piece.base, piece.size, 0)).max().unwrap_or(0),
+            )
+        }
+        _ => (program.config.dram1_depth, (program.constants.len() / lanes) as u64),
+    };
+    moved.fold(held, u64::max).min(depth)
+}

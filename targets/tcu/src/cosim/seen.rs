@@ -1,0 +1,71 @@
+//! What the simulator writes: `run.json` and memories.
+
+use npukit_rtl::Seen;
+use serde::Deserialize;
+
+use super::CosimError;
+use crate::config::Config;
+
+/// Its files.
+pub(super) const FILES: [&str; 5] = ["run.json", "dram0", "dram1", "local", "accumulators"];
+
+/// What a run on the circuit was, by `rtl/sim/harness.cpp`.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Report {
+    pub total: u64,
+    pub simulated: u64,
+    pub last: Last,
+    /// For each bank: bursts read, beats read, bursts written, beats written.
+    pub axi: [[u64; 4]; 2],
+    /// By instruction.
+    pub accept: Vec<u64>,
+    pub bus_error: u64,
+}
+
+/// The cycles of the last events.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Last {
+    pub acc_write: u64,
+    pub local_write: u64,
+    pub axi_write: u64,
+    pub weight_load: u64,
+    pub write_response: u64,
+}
+
+/// The report.
+pub(super) fn report(seen: &Seen) -> Result<Report, CosimError> {
+    let bytes = file(seen, FILES[0])?;
+    serde_json::from_slice(bytes)
+        .map_err(|fault| CosimError::Seen { file: FILES[0], fault: fault.to_string() })
+}
+
+/// A file.
+pub(super) fn file<'s>(seen: &'s Seen, name: &'static str) -> Result<&'s [u8], CosimError> {
+    let missing = || CosimError::Seen { file: name, fault: "it has not been written".to_owned() };
+    seen.get(name).map(|bytes| &bytes[..]).ok_or_else(missing)
+}
+
+/// Bytes of a scalar of memories on the chip, as the simulator writes it with its sign.
+pub(super) fn scalar_bytes(config: &Config) -> u64 {
+    match crate::circuit::scalar(config.data_type).0 {
+        0..=8 => 1,
+        9..=16 => 2,
+        _ => 4,
+    }
+}
+
+/// The scalars of a memory on the chip.
+pub(super) fn on_chip(config: &Config, bytes: &[u8]) -> Vec<i32> {
+    match scalar_bytes(config) {
+        1 => bytes.iter().map(|&byte| i32::from(byte as i8)).collect(),
+        2 => bytes.as_chunks().0.iter().map(|&pair| i32::from(i16::from_le_bytes(pair))).collect(),
+        _ => bytes.as_chunks().0.iter().map(|&four| i32::from_le_bytes(four)).collect(),
+    }
+}
+
+/// The slots of a bank of DRAM, unsigned: what lies beside a scalar in its slot counts, too.
+pub(super) fn slots(config: &Config, bytes: &[u8]) -> Vec<i64> {
+    let size = config.data_type.size_bytes().max(1);
+    let slot = |bytes: &[u8]| bytes.iter().rev().fold(0, |slot, &byte| slot << 8 | i64::from(byte));
+    bytes.chunks_exact(size).map(slot).collect()
+}
