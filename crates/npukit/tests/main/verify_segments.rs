@@ -376,7 +376,8 @@ fn artifacts_in_segments_are_proved_and_certified() {
         let report = verify(&beside, files.context()).unwrap();
         assert_eq!(report.certificate.unwrap().status, CertificateStatus::Holds, "{target}");
         let (own, made) = certify(&Request { certificate: None, ..beside }, files.context()).unwrap();
-        assert!(own.proved && made.unwrap().claim == named.claim, "{target}");
+        // Of files nobody knows how many constants saturate, which the program just made says.
+        assert!(own.proved && made.unwrap().claim.outputs == named.claim.outputs, "{target}");
     }
 }
 

@@ -70,7 +70,7 @@ impl Grid {
     /// The numbers of the grid in a range, if there are some.
     pub(super) fn in_range(self, range: &RangeInclusive<f64>) -> Option<RangeInclusive<f64>> {
         let (low, high) = ((range.start() / self.step).ceil(), (range.end() / self.step).floor());
-        (low <= high).then(|| low * self.step..=high * self.step)
+        (low <= high).then_some(low * self.step..=high * self.step)
     }
 }
 
