@@ -44,8 +44,10 @@ impl Affine {
     /// The same, plus a number.
     #[must_use]
     pub fn shifted(mut self, by: f64) -> Self {
-        let (sum, rest) = two_sum(self.center, by);
-        self.radius += rest.abs();
+        let sum = self.center + by;
+        // What `f64` rounded off, exactly.
+        let part = sum - self.center;
+        self.radius += ((self.center - (sum - part)) + (by - part)).abs();
         self.center = sum;
         self.limits = self.limits.plus(Limits { low: by, high: by });
         self
@@ -100,14 +102,6 @@ impl Affine {
         self.limits = self.limits.and(terms);
         self
     }
-}
-
-/// A sum as `f64` rounds it, and what that leaves out, exactly. Source: D. E. Knuth, *The Art of Computer Programming*,
-/// volume 2, section 4.2.2, theorem B.
-fn two_sum(left: f64, right: f64) -> (f64, f64) {
-    let sum = left + right;
-    let part = sum - left;
-    (sum, (left - (sum - part)) + (right - part))
 }
 
 /// The least and the largest that a number may be.
@@ -192,21 +186,16 @@ impl Symbols {
     /// The sum of forms, each times a factor. What `f64` may have rounded is in its radius.
     pub fn sum<'a>(&mut self, forms: impl IntoIterator<Item = (f64, &'a Affine)>) -> Affine {
         let mut sum = Affine::default();
-        let (mut magnitude, mut operations, mut lost) = (0.0, 0_u32, 0.0);
+        let (mut magnitude, mut operations) = (0.0, 0_u32);
         let (mut limits, mut furthest) = (Limits { low: 0.0, high: 0.0 }, 0.0);
         for (factor, form) in forms {
             if factor == 0.0 {
                 continue;
             }
             let center = factor * form.center;
-            let (whole, rest) = two_sum(sum.center, center);
-            sum.center = whole;
-            // Of the product at most half a last place, or all of it where it is too small. Forms of one number stay as narrow as
-            // they can be: the next layers multiply what is lost here. Nothing is lost of what is 0.
-            if form.center != 0.0 {
-                lost += rest.abs() + center.abs() * (f64::EPSILON / 2.0) + f64::MIN_POSITIVE;
-            }
+            sum.center += center;
             sum.radius += factor.abs() * form.radius;
+            magnitude += center.abs();
             operations += 1;
             let [one, other] = [factor * form.limits.low, factor * form.limits.high];
             limits.low += one.min(other);
@@ -224,7 +213,7 @@ impl Symbols {
         }
         self.collect(&mut sum.terms);
         let share = f64::from(operations + 1) * f64::EPSILON;
-        let rounded = (magnitude + sum.radius) * share + lost * (1.0 + share);
+        let rounded = (magnitude + sum.radius) * share;
         sum.radius += rounded + self.reduce(&mut sum.terms);
         sum.limits = Limits { low: limits.low - furthest * share, high: limits.high + furthest * share };
         sum.limited()
