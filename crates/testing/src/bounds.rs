@@ -95,7 +95,7 @@ fn drawn(ranges: &RangeTensor, trial: usize, random: &mut Random) -> Tensor {
         let share = match trial {
             0 => 0.0,
             1 => 1.0,
-            2 => f64::from(u8::from(random.bits() % 2 == 0)),
+            2 => f64::from(u8::from(random.bits().is_multiple_of(2))),
             _ => f64::from(random.number()).midpoint(1.0),
         };
         let number = (low + share * (high - low)) as f32;

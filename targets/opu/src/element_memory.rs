@@ -92,6 +92,9 @@ pub(crate) trait Source {
     fn mixed(&self, address: u64, elements: impl Iterator<Item = Self::Element>) -> Self::Element;
 }
 
+/// Pages next to each other.
+type Table<E> = Box<[Page<E>]>;
+
 /// Elements by their byte addresses, over the bytes that the driver has written.
 ///
 /// An element is read as what was written when its bytes are all of one that was written with a type of the same
@@ -101,7 +104,7 @@ pub(crate) trait Source {
 pub(crate) struct ElementMemory<S: Source> {
     bytes: Memory,
     /// Those that something was written to, by their place.
-    tables: Vec<Option<Box<[Page<S::Element>]>>>,
+    tables: Vec<Option<Table<S::Element>>>,
     source: S,
 }
 
