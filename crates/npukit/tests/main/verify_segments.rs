@@ -295,6 +295,7 @@ fn bytes(subject: &Subject, count: usize) -> Vec<(String, Files)> {
 
 /// Of a kind of change: made, refused, changing an output, of these proved all the same (there must be none), seen although
 /// no output changes, and harmless.
+#[allow(clippy::print_stderr, reason = "what is missed is to be seen")]
 fn row(subject: &Subject, expected: &Results, changes: Vec<(String, Files)>) -> [usize; 6] {
     let mut row = [changes.len(), 0, 0, 0, 0, 0];
     for (told, files) in changes {
