@@ -77,6 +77,8 @@ class Circuit:
         self.lanes = architecture["array_size"]
         self.instruction_bytes = instruction_bytes(architecture)
         self.harness = ROOT / "target/rtl" / name / "harness"
+        # Verilator makes the folder, and none above it.
+        self.harness.parent.parent.mkdir(parents=True, exist_ok=True)
         given = parameters(architecture, axi_bits, **more)
         # The compiler's precompiled headers are named as GCC has them, which the wheel does not know.
         make = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1"
