@@ -88,8 +88,8 @@ module tcu_alu_array #(
     destination <= start_destination;
     taken       <= start_input;
     if (reset) begin
-      busy      <= 1'b0;
-      registers <= '0;
+      busy <= 1'b0;
+      for (int unsigned i = 0; i <= REGISTERS; i++) registers[i] <= '0;
     end else begin
       busy <= start;
       for (int unsigned i = 1; i <= REGISTERS; i++)
