@@ -304,6 +304,21 @@ impl Products {
         left.iter().zip(right).fold(rest.sum(), |sum, (left, right)| sum + Self::of_room(left, right))
     }
 
+    /// The sum of the products of pairs, wherever they are.
+    #[inline]
+    pub fn of_pairs(pairs: impl IntoIterator<Item = (Element, Element)>) -> Element {
+        let (mut sum, mut all, mut room) = (Self::default(), Element::ZERO, Self::ROOM);
+        for (left, right) in pairs {
+            if room == 0 {
+                all = all + sum.sum();
+                (sum, room) = (Self::default(), Self::ROOM);
+            }
+            sum = sum.plus(left, right);
+            room -= 1;
+        }
+        all + sum.sum()
+    }
+
     /// As [`Self::of`]; sums that do not wait for each other.
     #[inline(always)]
     fn of_room(left: &[Element; Self::ROOM], right: &[Element; Self::ROOM]) -> Element {

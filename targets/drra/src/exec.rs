@@ -10,6 +10,7 @@ pub(crate) mod ports;
 pub(crate) mod rf;
 pub(crate) mod sequencer;
 pub(crate) mod swb;
+pub(crate) mod traced;
 pub(crate) mod word;
 
 /// The nearest number of 16 bits.

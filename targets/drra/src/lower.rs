@@ -26,6 +26,7 @@ pub mod kernels;
 mod ops;
 pub mod plan;
 pub mod rounded;
+pub mod tape;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;

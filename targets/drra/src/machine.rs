@@ -426,6 +426,16 @@ impl<W: Word> Machine<W> {
         Ok(())
     }
 
+    /// All that cells remember but words of data and times, in text: where it is the same, a call goes the same ways.
+    pub(crate) fn setting(&self) -> String {
+        let of = |cell: &CellState<W>| {
+            let CellState { sequencer, ports, swb, dpus, .. } = cell;
+            let dpus: Vec<_> = dpus.iter().map(|dpu| (dpu.configs, dpu.config)).collect();
+            format!("{:?} {} {ports:?} {swb:?} {dpus:?}\n", sequencer.regs, sequencer.flags)
+        };
+        self.cells.iter().map(of).collect()
+    }
+
     /// Where every cell is, a line for each.
     pub fn describe(&self) -> String {
         let cells = self.fabric.places().zip(&self.cells);

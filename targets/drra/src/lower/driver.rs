@@ -17,7 +17,7 @@ use super::plan::{Place, Plan, Source, Step, Task};
 use crate::exec::word::Word;
 use crate::fabric::{Fabric, ROW_WORDS, Row};
 use crate::fault::Fault;
-use crate::machine::{LoadError, Machine, Run};
+use crate::machine::{Buffer, LoadError, Machine, Run};
 use crate::op::DpuMode;
 use crate::revision::Revision;
 
@@ -34,6 +34,13 @@ pub struct Ran<W = i16> {
 }
 
 impl Executable {
+    /// Its fabric as a revision of the hardware.
+    pub(super) fn fabric_of(&self, revision: Revision) -> Fabric {
+        let mut fabric = self.fabric.clone();
+        fabric.options.revision = revision;
+        fabric
+    }
+
     /// Runs a sample: the integers of each input, in the plan's order. Work is spread over the threads of `rayon`.
     ///
     /// # Errors
@@ -72,8 +79,27 @@ impl Executable {
     }
 }
 
-/// Runs samples one after the other on the same fabrics.
+/// What calls kernels.
+pub trait Kernels<W: Word>: Sync {
+    /// Calls one, after `fill` has filled the input buffer.
+    ///
+    /// # Errors
+    ///
+    /// What the machine refuses or faults on.
+    fn call(&self, call: &Call, number: usize, fill: Fill<'_, W>) -> Result<Called<W>, CallError>;
+}
+
+/// Fills the input buffer.
+pub type Fill<'a, W> = &'a dyn Fn(&mut Buffer<W>) -> Result<(), LoadError>;
+
+/// Runs samples one after the other, with kernels on fabrics or otherwise.
 pub struct Runner<'a, W: Word = i16> {
+    executable: &'a Executable,
+    kernels: Box<dyn Kernels<W> + 'a>,
+}
+
+/// Kernels that run on fabrics, cycle by cycle.
+struct Fabrics<'a, W: Word> {
     executable: &'a Executable,
     /// The executable's, as the revision that counts.
     fabric: Fabric,
@@ -86,9 +112,13 @@ pub struct Runner<'a, W: Word = i16> {
 impl<'a, W: Word> Runner<'a, W> {
     /// On fabrics of a revision, which hold nothing, or anything, beyond what the driver writes.
     pub fn new(executable: &'a Executable, revision: Revision, unset: Unset) -> Self {
-        let mut fabric = executable.fabric.clone();
-        fabric.options.revision = revision;
-        Self { executable, fabric, unset, machines: Mutex::default() }
+        let fabric = executable.fabric_of(revision);
+        Self::with(executable, Box::new(Fabrics { executable, fabric, unset, machines: Mutex::default() }))
+    }
+
+    /// By what calls kernels otherwise.
+    pub fn with(executable: &'a Executable, kernels: Box<dyn Kernels<W> + 'a>) -> Self {
+        Self { executable, kernels }
     }
 
     /// Runs a sample: the integers of each input, in the plan's order. Work is spread over the threads of `rayon`.
@@ -119,7 +149,9 @@ impl<'a, W: Word> Runner<'a, W> {
         }
         Ok(Ran { values: driver.values, cycles, saturations })
     }
+}
 
+impl<W: Word> Fabrics<'_, W> {
     /// A fabric with this kernel and empty buffers; without garbage and poison its memories are as they were left.
     fn machine(&self, kernel: usize) -> Result<Machine<W>, LoadError> {
         let program = &self.executable.kernels[kernel].compiled.program;
@@ -149,6 +181,17 @@ impl<'a, W: Word> Runner<'a, W> {
     }
 }
 
+impl<W: Word> Kernels<W> for Fabrics<'_, W> {
+    fn call(&self, call: &Call, number: usize, fill: Fill<'_, W>) -> Result<Called<W>, CallError> {
+        let mut machine = self.machine(number)?;
+        fill(&mut machine.input)?;
+        let run = machine.run(call.kernel.limit(), &mut ())?;
+        let rows = call.taken(&machine)?;
+        self.free(number, machine);
+        Ok(Called { run, rows })
+    }
+}
+
 /// A run on its way.
 struct Driver<'a, W: Word> {
     runner: &'a Runner<'a, W>,
@@ -171,20 +214,21 @@ struct Spent {
 }
 
 /// What a call gave.
-struct Called<W> {
+pub struct Called<W> {
     /// Cycles, and sums that saturated on their way.
-    run: Run,
+    pub run: Run,
     /// The results of each column.
-    rows: Vec<Vec<W>>,
+    pub rows: Vec<Vec<W>>,
 }
 
 impl<W: Word> Driver<'_, W> {
-    /// The words of some vectors of a step.
-    fn words(&self, step: &Step, gather: &Gather, vectors: Range<usize>) -> Vec<W> {
+    /// Puts the words of some vectors of a step, each before so many zeros.
+    #[inline]
+    fn words(&self, step: &Step, gather: &Gather, vectors: (Range<usize>, usize), put: impl FnMut(W)) {
         match &gather.source {
-            Source::Value(number) => gather.words(&self.values[*number], vectors),
-            Source::Constant(words) if step.saturates => gather.words_of(words, vectors, W::limit),
-            Source::Constant(words) => gather.words_of(words, vectors, W::constant),
+            Source::Value(number) => gather.words(&self.values[*number], vectors, |word| word, put),
+            Source::Constant(words) if step.saturates => gather.words(words, vectors, W::limit, put),
+            Source::Constant(words) => gather.words(words, vectors, W::constant, put),
         }
     }
 
@@ -203,9 +247,9 @@ impl<W: Word> Driver<'_, W> {
             match task {
                 Task::Fill(word) => result.fill(W::constant(*word)),
                 Task::Move { from, to, shift } => {
-                    let words = self.words(step, from, 0..from.count());
-                    let words = words.into_iter().map(|word| word.shifted(*shift));
-                    put(result, to, 0, words);
+                    let mut words = Vec::new();
+                    self.words(step, from, (0..from.count(), 0), |word| words.push(word.shifted(*shift)));
+                    put(result, to, 0, words.into_iter());
                 }
                 _ => jobs.extend(calls.iter().map(|(call, kernel)| Job { task, call, kernel: *kernel })),
             }
@@ -242,19 +286,15 @@ impl<W: Word> Driver<'_, W> {
     /// Calls a kernel.
     fn call(&self, step: &Step, job: Job<'_>) -> Result<Called<W>, ExecuteError> {
         let Job { task, call, kernel } = job;
-        let (of, step, runner) = (step, &step.name, self.runner);
-        let load = |error: LoadError| CallError::from(error).of_step(step);
-        let mut machine = runner.machine(kernel).map_err(load)?;
-        let mut base = 0;
-        for of_load in &call.loads {
-            self.load(of, &task.operands(), &mut machine, (of_load, base)).map_err(load)?;
-            base += of_load.all_rows();
-        }
-        let fault = |fault: Fault| CallError::from(fault).of_step(step);
-        let run = machine.run(call.kernel.limit(), &mut ()).map_err(fault)?;
-        let rows = call.taken(&machine).map_err(fault)?;
-        runner.free(kernel, machine);
-        Ok(Called { run, rows })
+        let fill = |input: &mut Buffer<W>| {
+            let (operands, mut base) = (task.operands(), 0);
+            for load in &call.loads {
+                self.load(step, &operands, input, (load, base))?;
+                base += load.all_rows();
+            }
+            Ok(())
+        };
+        self.runner.kernels.call(call, kernel, &fill).map_err(|error| error.of_step(&step.name))
     }
 
     /// Writes the rows of a load from row `base` of the input buffer on; operands take turns.
@@ -262,26 +302,49 @@ impl<W: Word> Driver<'_, W> {
         &self,
         step: &Step,
         operands: &[&Gather],
-        machine: &mut Machine<W>,
+        input: &mut Buffer<W>,
         (load, base): (&Load, usize),
     ) -> Result<(), LoadError> {
-        let count = load.operands.len();
+        let (count, depth) = (load.operands.len(), self.executable.fabric.input_depth);
+        let last = base + load.all_rows().saturating_sub(1);
+        let rows = input.rows_mut(base..base + load.all_rows());
+        // Default: a row beyond all; only the message has it.
+        let beyond = |_| LoadError::Input { row: u32::try_from(last).unwrap_or(u32::MAX), depth };
+        let rows = rows.map_err(beyond)?;
         for (turn, operand) in load.operands.iter().enumerate() {
             let gather = operands[*operand];
-            let words = self.words(step, gather, load.vectors.clone());
-            let words = spaced(words, gather.length(), load.spare);
-            for number in 0..load.rows {
-                // Default: the rest of the last row is zeros.
-                let word = |index: usize| words.get(number * ROW_WORDS + index).copied().unwrap_or_default();
-                let (row, values): (usize, Row<W>) =
-                    (base + number * count + turn, std::array::from_fn(word));
-                let depth = self.executable.fabric.input_depth;
-                // Default: a row beyond all; only the message has it.
-                let beyond = |_| LoadError::Input { row: u32::try_from(row).unwrap_or(u32::MAX), depth };
-                machine.input.write(row, values).map_err(beyond)?;
-            }
+            let mut line = Line { rows: &mut *rows, row: turn, count, words: 0 };
+            self.words(step, gather, (load.vectors.clone(), load.spare), |word| line.put(word));
+            line.end();
         }
         Ok(())
+    }
+}
+
+/// Every so many rows, which are filled word by word.
+struct Line<'a, W> {
+    rows: &'a mut [Row<W>],
+    row: usize,
+    count: usize,
+    /// Words of the row that are there.
+    words: usize,
+}
+
+impl<W: Word> Line<'_, W> {
+    #[inline]
+    fn put(&mut self, word: W) {
+        self.rows[self.row][self.words] = word;
+        self.words += 1;
+        if self.words == ROW_WORDS {
+            (self.row, self.words) = (self.row + self.count, 0);
+        }
+    }
+
+    /// The rest is zeros.
+    fn end(mut self) {
+        while self.row < self.rows.len() {
+            self.put(W::default());
+        }
     }
 }
 
@@ -314,17 +377,6 @@ fn taken<W: Word>(machine: &Machine<W>, results: &Results, bases: &Bases) -> Res
     Ok(words)
 }
 
-/// Vectors of `length` words, each followed by zeros.
-fn spaced<W: Word>(words: Vec<W>, length: usize, zeros: usize) -> Vec<W> {
-    if zeros == 0 {
-        return words;
-    }
-    let vectors = words.chunks(length.max(1));
-    vectors
-        .flat_map(|vector| vector.iter().copied().chain(std::iter::repeat_n(W::default(), zeros)))
-        .collect()
-}
-
 /// Puts results into their places, from that of number `first` on.
 fn put<W>(result: &mut [W], to: &Place, first: usize, words: impl Iterator<Item = W>) {
     for (number, word) in words.enumerate() {
@@ -338,13 +390,6 @@ mod tests {
     use super::*;
     use crate::config::preset;
     use crate::lower::plan::Value;
-
-    #[test]
-    fn zeros_follow_each_vector() {
-        assert_eq!(spaced(vec![1, 2, 3, 4], 2, 1), [1, 2, 0, 3, 4, 0]);
-        assert_eq!(spaced(vec![1, 2, 3, 4], 4, 2), [1, 2, 3, 4, 0, 0]);
-        assert_eq!(spaced(vec![1, 2, 3, 4], 2, 0), [1, 2, 3, 4]);
-    }
 
     /// Rows hold 16 words; of the last one only those that are results are taken.
     #[test]

@@ -116,6 +116,14 @@ pub enum ExecuteError {
         /// Why.
         fault: Box<Fault>,
     },
+    /// A kernel that computes something else after other calls than it did at first.
+    #[error("step `{step}`: kernel {kernel} computes something else after other calls than it did at first")]
+    Left {
+        /// The step.
+        step: String,
+        /// The kernel.
+        kernel: usize,
+    },
 }
 
 impl Executable {
@@ -204,13 +212,19 @@ impl Executable {
 
 /// Why a call cannot be made.
 #[derive(Debug, Error)]
-pub(super) enum CallError {
+pub enum CallError {
     /// The machine refuses it.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The machine stopped.
     #[error(transparent)]
     Fault(#[from] Fault),
+    /// A kernel that computes something else after other calls than it did at first: a defect of the compiler.
+    #[error("kernel {kernel} computes something else after other calls than it did at first")]
+    Left {
+        /// Its number.
+        kernel: usize,
+    },
 }
 
 impl CallError {
@@ -220,6 +234,7 @@ impl CallError {
         match self {
             Self::Load(error) => ExecuteError::Load { step, error },
             Self::Fault(fault) => ExecuteError::Fault { step, fault: Box::new(fault) },
+            Self::Left { kernel } => ExecuteError::Left { step, kernel },
         }
     }
 }

@@ -1,5 +1,7 @@
 //! [`Gather`]: which elements of a tensor are the words of a vector.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::plan::Source;
@@ -54,31 +56,27 @@ impl Gather {
         own + usize::from(self.tail != Tail::None)
     }
 
-    /// The words of vectors one after the other. `values` are those of the tensor, which has all of them: the compiler
-    /// makes gathers by shapes, and those of files are checked when they are read.
-    pub fn words<W: Word>(&self, values: &[W], vectors: impl Iterator<Item = usize>) -> Vec<W> {
-        self.words_of(values, vectors, |word| word)
-    }
-
-    /// The same of words that are yet to be made.
-    pub fn words_of<S: Copy, W: Word>(
+    /// Puts the words of vectors, one after the other, each before so many zeros. `word` makes them of the tensor's `values`,
+    /// which has all that are asked for: the compiler makes gathers by shapes, and those of files are checked when they are read.
+    #[inline]
+    pub fn words<S: Copy, W: Word>(
         &self,
         values: &[S],
-        vectors: impl Iterator<Item = usize>,
+        (vectors, zeros): (Range<usize>, usize),
         word: impl Fn(S) -> W,
-    ) -> Vec<W> {
+        mut put: impl FnMut(W),
+    ) {
         let elements = offsets(&self.elements);
-        let mut words = Vec::new();
         for vector in vectors {
             let start = self.offset + offset(&self.vectors, vector);
-            words.extend(elements.iter().map(|element| word(values[start + element])));
+            elements.iter().for_each(|element| put(word(values[start + element])));
             match &self.tail {
                 Tail::None => {}
-                Tail::Same(word) => words.push(W::constant(*word)),
-                Tail::Each(list) => words.push(W::constant(list[vector % list.len()])),
+                Tail::Same(word) => put(W::constant(*word)),
+                Tail::Each(list) => put(W::constant(list[vector % list.len()])),
             }
+            (0..zeros).for_each(|_| put(W::default()));
         }
-        words
     }
 }
 
@@ -137,7 +135,13 @@ mod tests {
         let (vectors, elements) = (vec![(2, 4), (3, 1)], vec![(2, 4), (2, 1)]);
         let gather = Gather { source: Source::Value(0), offset: 0, vectors, elements, tail: Tail::Same(99) };
         assert_eq!((gather.count(), gather.length()), (6, 5));
-        assert_eq!(gather.words(&values, [0, 5].into_iter()), [0, 1, 4, 5, 99, 6, 7, 10, 11, 99]);
+        let words = |vectors, zeros| {
+            let mut words = Vec::new();
+            gather.words(&values, (vectors, zeros), |word: i16| word, |word| words.push(word));
+            words
+        };
+        assert_eq!(words(0..1, 0), [0, 1, 4, 5, 99]);
+        assert_eq!(words(4..6, 2), [5, 6, 9, 10, 99, 0, 0, 6, 7, 10, 11, 99, 0, 0]);
         assert_eq!(offsets(&gather.elements), [0, 1, 4, 5]);
         assert_eq!(strides(&[3, 4, 5]), [20, 5, 1]);
     }

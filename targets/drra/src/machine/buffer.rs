@@ -55,6 +55,23 @@ impl<W: Word> Buffer<W> {
         })
     }
 
+    /// Rows that are all to be written.
+    ///
+    /// # Errors
+    ///
+    /// Beyond the depth.
+    pub fn rows_mut(&mut self, rows: std::ops::Range<usize>) -> Result<&mut [Row<W>], FaultKind> {
+        if let Some(last) = rows.clone().last() {
+            self.check(last)?;
+        }
+        if rows.end > self.rows.len() {
+            self.rows.resize(rows.end, Row::default());
+            self.written.resize(rows.end, false);
+        }
+        self.written[rows.clone()].fill(true);
+        Ok(&mut self.rows[rows])
+    }
+
     /// Writes a row.
     ///
     /// # Errors
@@ -74,6 +91,11 @@ impl<W: Word> Buffer<W> {
     pub fn image(&self) -> BTreeMap<u32, Row<W>> {
         let rows = (0..).zip(&self.rows).zip(&self.written);
         rows.filter(|(_, written)| **written).map(|((number, row), _)| (number, *row)).collect()
+    }
+
+    /// The words of the rows up to the last that was written, row by row.
+    pub fn words(&self) -> &[W] {
+        self.rows.as_flattened()
     }
 
     /// Forgets every row.

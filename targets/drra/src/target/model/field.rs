@@ -4,17 +4,17 @@ mod culprit;
 mod images;
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use npukit_graph::Graph;
 use npukit_graph::field::{FieldTensor, Images};
 use npukit_numeric::Element;
-use npukit_target::{
-    Culprit, Expected, FieldProgram, FieldValues, Reference, References, TargetError, Unset,
-};
+use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, Reference, References, TargetError};
 
 use crate::artifact::Model;
 use crate::exec::field::FieldWord;
 use crate::lower::plan::{Plan, Value};
+use crate::lower::tape::Tapes;
 use crate::lower::{Ran, Runner, prepare, rounded::rounded};
 use crate::revision::Revision;
 use images::FabricImages;
@@ -24,6 +24,7 @@ pub(super) struct ModelField<'a> {
     model: &'a Model,
     revision: Revision,
     images: FabricImages,
+    tapes: OnceLock<Tapes>,
 }
 
 /// Why a model and a plan do not belong together.
@@ -38,7 +39,7 @@ fn unfit(told: String) -> TargetError {
 impl<'a> ModelField<'a> {
     pub fn new(model: &'a Model, revision: Revision) -> Self {
         let has_extremes = model.executable.fabric.options.extensions;
-        Self { model, revision, images: FabricImages { has_extremes } }
+        Self { model, revision, images: FabricImages { has_extremes }, tapes: OnceLock::new() }
     }
 
     fn value(&self, number: usize) -> &Value {
@@ -65,8 +66,14 @@ impl<'a> ModelField<'a> {
         let executable = &self.model.executable;
         let words = executable.plan.inputs.iter().map(|&number| self.words(number, inputs));
         let words = words.collect::<Result<Vec<_>, _>>()?;
-        let runner = Runner::new(executable, self.revision, Unset::Garbage(seed));
-        runner.run(&words).map_err(TargetError::failed)
+        let tapes = match self.tapes.get() {
+            Some(tapes) => tapes,
+            None => {
+                let tapes = Tapes::record(executable, self.revision).map_err(TargetError::failed)?;
+                self.tapes.get_or_init(|| tapes)
+            }
+        };
+        Runner::with(executable, Box::new(tapes.player(seed))).run(&words).map_err(TargetError::failed)
     }
 
     /// The real numbers of a value.

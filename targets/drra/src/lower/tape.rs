@@ -1,0 +1,396 @@
+//! [`Tapes`]: what each kernel computes, recorded from runs of it on a fabric and played for every call.
+//!
+//! The calls of a plan are walked in their order on one fabric, with words that only know where they came from. A kernel
+//! that makes anything else than it did at first, by what calls before it left, is refused.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use npukit_numeric::Products;
+use npukit_sim::garbage;
+use npukit_target::Unset;
+
+use super::calls::Call;
+use super::driver::{Called, Fill, Kernels};
+use super::executable::{CallError, Executable, ExecuteError};
+use crate::exec::field::FieldWord;
+use crate::exec::traced::{Made, Operation, Record, Traced};
+use crate::exec::word::Word;
+use crate::fabric::ROW_WORDS;
+use crate::machine::{Buffer, LoadError, Machine, Run};
+use crate::revision::Revision;
+
+/// What a kernel computes: after the word 0, each word after those that it is made of.
+#[derive(Clone, Debug, PartialEq)]
+struct Tape {
+    steps: Vec<Step>,
+    /// What is multiplied, for all sums one after the other.
+    factors: Vec<[Place; 2]>,
+    /// The results of each column.
+    results: Vec<Vec<Place>>,
+    run: Run,
+}
+
+/// Where a word is: its number in the input buffer, or, with the highest bit, among those that steps make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place(u32);
+
+impl Place {
+    const MADE: u32 = 1 << 31;
+    const ZERO: Self = Self(Self::MADE);
+
+    #[inline]
+    fn of(self, input: &[FieldWord], made: &[FieldWord]) -> FieldWord {
+        let number = (self.0 & !Self::MADE) as usize;
+        if self.0 & Self::MADE == 0 { input[number] } else { made[number] }
+    }
+}
+
+/// What makes a word of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Made(Made<Place>),
+    /// `start` and the products of the factors up to number `end`, which lose fraction bits.
+    Sum {
+        start: Place,
+        end: u32,
+        fraction_bits: u32,
+    },
+}
+
+/// What a tape depends on: the kernel, the rows of its inputs, and the results of each column.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    kernel: usize,
+    rows: usize,
+    results: Vec<usize>,
+}
+
+impl Key {
+    fn new(kernel: usize, call: &Call) -> Self {
+        let results = call.results.iter().map(|results| results.count).collect();
+        Self { kernel, rows: call.input_rows(), results }
+    }
+}
+
+/// The kernels of an executable.
+#[derive(Debug)]
+pub struct Tapes {
+    tapes: HashMap<Key, Tape>,
+    depth: usize,
+}
+
+/// Plays the kernels of an executable, where words that nobody wrote are of a seed.
+#[derive(Debug)]
+pub struct Player<'a> {
+    tapes: &'a Tapes,
+    seed: u64,
+    /// What nobody uses.
+    free: Mutex<Vec<Words>>,
+}
+
+/// The words of a call.
+#[derive(Debug)]
+struct Words {
+    input: Buffer<FieldWord>,
+    made: Vec<FieldWord>,
+}
+
+/// Walks the calls of an executable on one fabric.
+struct Recorder<'a> {
+    executable: &'a Executable,
+    machine: Machine<Traced>,
+    /// The kernel that was called last, what the fabric is set to since, and whether it was so before that call, too.
+    last: Option<(usize, String, bool)>,
+    tapes: HashMap<Key, Tape>,
+}
+
+impl Tapes {
+    /// Records each kernel, on a fabric of a revision.
+    ///
+    /// # Errors
+    ///
+    /// What the machine refuses or faults on; a kernel that goes by what calls before it left.
+    pub fn record(executable: &Executable, revision: Revision) -> Result<Self, ExecuteError> {
+        let (tapes, depth) = (HashMap::new(), executable.fabric.input_depth);
+        let mut calls = executable.numbered().peekable();
+        let Some((_, first, _)) = calls.peek() else { return Ok(Self { tapes, depth }) };
+        let of_step = |step: usize, error: CallError| error.of_step(&executable.plan.steps[step].name);
+        let program = &executable.kernels[*first].compiled.program;
+        let machine = Machine::of_words(&executable.fabric_of(revision), program);
+        let mut machine = machine.map_err(|error| of_step(0, error.into()))?;
+        machine.unset(Unset::Garbage(0));
+        let mut recorder = Recorder { executable, machine, last: None, tapes };
+        for (step, kernel, call) in calls {
+            recorder.call(kernel, call).map_err(|error| of_step(step, error))?;
+        }
+        Ok(Self { tapes: recorder.tapes, depth })
+    }
+
+    /// Plays them, where words that nobody wrote are of a seed.
+    pub const fn player(&self, seed: u64) -> Player<'_> {
+        Player { tapes: self, seed, free: Mutex::new(Vec::new()) }
+    }
+}
+
+impl Recorder<'_> {
+    /// Calls a kernel, unless it is one more call after which everything is as before.
+    fn call(&mut self, kernel: usize, call: &Call) -> Result<(), CallError> {
+        let key = Key::new(kernel, call);
+        let is_settled = matches!(&self.last, Some((last, _, true)) if *last == kernel);
+        if is_settled && self.tapes.contains_key(&key) {
+            return Ok(());
+        }
+        self.machine.reload(&self.executable.kernels[kernel].compiled.program)?;
+        let tape = Tape::record(&mut self.machine, call)?;
+        let setting = self.machine.setting();
+        let is_settled = matches!(&self.last, Some((_, before, _)) if *before == setting);
+        self.last = Some((kernel, setting, is_settled));
+        if *self.tapes.entry(key).or_insert_with(|| tape.clone()) == tape {
+            return Ok(());
+        }
+        Err(CallError::Left { kernel })
+    }
+}
+
+impl Tape {
+    /// Runs the machine's program.
+    fn record(machine: &mut Machine<Traced>, call: &Call) -> Result<Self, CallError> {
+        Record::restart();
+        let (depth, garbage) = (machine.fabric().input_depth, Unset::Garbage(0));
+        machine.input.unset(garbage);
+        machine.output.unset(garbage);
+        for row in 0..call.input_rows() {
+            let word = |index: usize| Traced::input((row * ROW_WORDS + index) as u32);
+            let written = machine.input.write(row, std::array::from_fn(word));
+            written.map_err(|_| LoadError::Input { row: row as u32, depth })?;
+        }
+        let run = machine.run(call.kernel.limit(), &mut ())?;
+        let results = call.taken(machine)?;
+        Ok(Record::with(|record| Writer::new(record, &results).written(&results, run)))
+    }
+
+    /// Computes all words, from those of the input buffer and those that were left somewhere.
+    fn play(&self, input: &[FieldWord], mut left: impl FnMut() -> FieldWord, made: &mut Vec<FieldWord>) {
+        let mut first = 0;
+        made.clear();
+        made.push(FieldWord::default());
+        for step in &self.steps {
+            let word = |place: Place| place.of(input, made);
+            let next = match *step {
+                Step::Sum { start, end, fraction_bits } => {
+                    let factors = self.factors[first..end as usize].iter();
+                    let pairs = factors.map(|&[a, b]| (word(a).element, word(b).element));
+                    first = end as usize;
+                    let products = Products::of_pairs(pairs).scaled(-(fraction_bits as i32));
+                    FieldWord::any(word(start).element + products)
+                }
+                Step::Made(Made { operation: Operation::Left, .. }) => left(),
+                Step::Made(Made { operation, of }) => operation.of(of.map(word)),
+            };
+            made.push(next);
+        }
+    }
+}
+
+/// Writes the tape of a record.
+struct Writer<'a> {
+    record: &'a Record,
+    /// How often each word of the record is needed.
+    uses: Vec<u32>,
+    /// Places in the tape of those that are there.
+    places: Vec<Place>,
+    /// Those of words of before the run.
+    before: HashMap<Traced, Place>,
+    /// The sums on their way, by the place of their last word in the record.
+    sums: Vec<Option<Sum>>,
+    steps: Vec<Step>,
+    factors: Vec<[Place; 2]>,
+}
+
+/// A sum on its way.
+struct Sum {
+    start: Place,
+    fraction_bits: u32,
+    factors: Vec<[Place; 2]>,
+}
+
+impl<'a> Writer<'a> {
+    /// Finds what results need.
+    fn new(record: &'a Record, results: &[Vec<Traced>]) -> Self {
+        let mut uses = vec![0; record.all().len()];
+        let asked = results.iter().flatten().filter_map(|&word| record.place(word));
+        asked.for_each(|place| uses[place] += 1);
+        for place in (0..record.all().len()).rev() {
+            if uses[place] > 0 {
+                let own = record.all()[place].of.map(|word| record.place(word));
+                own.into_iter().flatten().for_each(|place| uses[place] += 1);
+            }
+        }
+        let (places, before) = (vec![Place::ZERO; uses.len()], HashMap::new());
+        let sums = uses.iter().map(|_| None).collect();
+        Self { record, uses, places, before, sums, steps: Vec::new(), factors: Vec::new() }
+    }
+
+    fn written(mut self, results: &[Vec<Traced>], run: Run) -> Tape {
+        for place in 0..self.uses.len() {
+            if self.uses[place] > 0 {
+                self.write(place);
+            }
+        }
+        let mut column = |column: &Vec<Traced>| column.iter().map(|&word| self.place(word)).collect();
+        let results = results.iter().map(&mut column).collect();
+        Tape { results, steps: self.steps, factors: self.factors, run }
+    }
+
+    fn push(&mut self, step: Step) -> Place {
+        self.steps.push(step);
+        Place(self.steps.len() as u32 | Place::MADE)
+    }
+
+    /// The place of a word in the tape, where it is from now on.
+    fn place(&mut self, word: Traced) -> Place {
+        if word == Traced::default() {
+            return Place::ZERO;
+        }
+        let Some(place) = self.record.place(word) else { return self.left(word) };
+        if let Some(Sum { start, fraction_bits, factors }) = self.sums[place].take() {
+            self.factors.extend(factors);
+            let end = self.factors.len() as u32;
+            self.places[place] = self.push(Step::Sum { start, end, fraction_bits });
+        }
+        self.places[place]
+    }
+
+    /// The place of a word that was there before the run.
+    fn left(&mut self, word: Traced) -> Place {
+        if let Some(&place) = self.before.get(&word) {
+            return place;
+        }
+        let place = self.push(Step::Made(Made { operation: Operation::Left, of: [Place::ZERO; 3] }));
+        self.before.insert(word, place);
+        place
+    }
+
+    /// Writes a word of the record; one of a sum when it is asked for.
+    fn write(&mut self, place: usize) {
+        let Made { operation, of: [first, a, b] } = self.record.all()[place];
+        let fraction_bits = match operation {
+            Operation::Input(number) => {
+                self.places[place] = Place(number);
+                return;
+            }
+            Operation::Mac(bits) => bits,
+            Operation::ExactMac(_) => 0,
+            _ => {
+                let of = [first, a, b].map(|word| self.place(word));
+                self.places[place] = self.push(Step::Made(Made { operation, of }));
+                return;
+            }
+        };
+        let factors = [a, b].map(|word| self.place(word));
+        let mut sum = self.goes_on(first, fraction_bits).unwrap_or_else(|| Sum {
+            // Default: another sum begins.
+            start: self.place(first),
+            fraction_bits,
+            factors: Vec::new(),
+        });
+        sum.factors.push(factors);
+        self.sums[place] = Some(sum);
+    }
+
+    /// The sum that a word ends, when nothing else needs it.
+    fn goes_on(&mut self, word: Traced, fraction_bits: u32) -> Option<Sum> {
+        let place = self.record.place(word).filter(|&place| self.uses[place] == 1)?;
+        self.sums[place].take_if(|sum| sum.fraction_bits == fraction_bits)
+    }
+}
+
+impl Kernels<FieldWord> for Player<'_> {
+    fn call(
+        &self,
+        call: &Call,
+        number: usize,
+        fill: Fill<'_, FieldWord>,
+    ) -> Result<Called<FieldWord>, CallError> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        // Default: as many calls are under way as never before.
+        let mut words =
+            free.unwrap_or_else(|| Words { input: Buffer::new("input", self.tapes.depth), made: Vec::new() });
+        fill(&mut words.input)?;
+        let (tape, mut next) =
+            (&self.tapes.tapes[&Key::new(number, call)], garbage(self.seed.wrapping_add(number as u64)));
+        let Words { input, made, .. } = &mut words;
+        tape.play(input.words(), || FieldWord::garbage(next()), made);
+        let column = |column: &Vec<Place>| column.iter().map(|place| place.of(input.words(), made)).collect();
+        let rows = tape.results.iter().map(column).collect();
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(words);
+        Ok(Called { run: tape.run.clone(), rows })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_graph::op::{Binary, BinaryKind, MatMul, Softmax};
+    use npukit_graph::{Graph, ValueInfo};
+    use npukit_numeric::{Element, ElementType};
+
+    use super::*;
+    use crate::config::preset;
+    use crate::lower::{Runner, lower, prepare};
+
+    /// A product, a sum and a softmax of 20 x 20.
+    fn executable(fabric: &str) -> Executable {
+        let mut graph = Graph::default();
+        let inputs = ["x", "w", "b"]
+            .map(|name| graph.add_input(name, ValueInfo { shape: vec![20, 20], element: ElementType::F32 }));
+        let product = graph.add_node("product", MatMul.into(), inputs[..2].to_vec(), &["p"]).unwrap()[0];
+        let add = Binary { kind: BinaryKind::Add };
+        let sum = graph.add_node("sum", add.into(), vec![product, inputs[2]], &["y"]).unwrap();
+        graph.outputs = graph.add_node("soft", Softmax { axis: 1, axis_end: 2 }.into(), sum, &["z"]).unwrap();
+        let mut fabric = preset(fabric).unwrap();
+        fabric.options.extensions = true;
+        Executable::new(&fabric, lower(&fabric, &prepare(&graph).unwrap(), None).unwrap()).unwrap()
+    }
+
+    /// The judge is the fabric, cycle by cycle.
+    #[test]
+    fn tapes_compute_what_the_fabric_does() {
+        for executable in ["3x1", "3x2"].map(executable) {
+            let revision = executable.fabric.options.revision;
+            let tapes = Tapes::record(&executable, revision).unwrap();
+            let mut random = Element::random(5).map(FieldWord::any);
+            let inputs: Vec<Vec<_>> =
+                executable.plan.inputs.iter().map(|_| random.by_ref().take(400).collect()).collect();
+            let played = Runner::with(&executable, Box::new(tapes.player(3))).run(&inputs).unwrap();
+            let ran = Runner::new(&executable, revision, Unset::Garbage(3)).run(&inputs).unwrap();
+            assert_eq!(played, ran);
+            let made = executable.plan.outputs.iter().map(|&output| &played.values[output]);
+            assert!(made.flatten().all(|word| *word != FieldWord::default()));
+        }
+    }
+
+    /// Without its instructions one by one, the kernel of the last step goes first and last: where it needs what another one
+    /// left, it is refused.
+    #[test]
+    fn a_kernel_that_goes_by_what_was_left_is_refused() {
+        let whole = executable("3x1");
+        let last = whole.calls.last().unwrap().first().unwrap().clone();
+        let number = last[0].1;
+        let (mut refused, mut settled) = (0, 0);
+        for (place, words) in &whole.kernels[number].compiled.program.cells {
+            for at in 0..words.len() {
+                let mut executable = whole.clone();
+                executable.calls[0].insert(0, last.clone());
+                executable.kernels[number].compiled.program.cells.get_mut(place).unwrap().remove(at);
+                match Tapes::record(&executable, executable.fabric.options.revision) {
+                    Ok(_) => settled += 1,
+                    Err(ExecuteError::Left { kernel, .. }) => refused += usize::from(kernel == number),
+                    Err(_) => {}
+                }
+            }
+        }
+        assert!(refused > 0 && settled > 0, "{refused} refused, {settled} not");
+    }
+}
