@@ -54,7 +54,12 @@ fn literal(plan: &Plan, inputs: &[Vec<i16>]) -> Vec<Vec<i16>> {
                 Source::Value(number) => &values[*number][..],
                 Source::Constant(words) => words,
             };
-            (0..gather.count()).map(|vector| gather.words(source, std::iter::once(vector))).collect()
+            let words = |vector| {
+                let mut words = Vec::new();
+                gather.words(source, (vector..vector + 1, 0), |word| word, |word| words.push(word));
+                words
+            };
+            (0..gather.count()).map(words).collect()
         };
         let mut put = |to: &Place, number, word| result[to.offset + offset(&to.axes, number)] = word;
         for task in &step.tasks {
