@@ -4,6 +4,7 @@
 //! same wherever it stands. Source: L. H. de Figueiredo and J. Stolfi, *Affine arithmetic: concepts and applications*,
 //! 2004.
 
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 /// A number of which only this is known: `center`, plus each coefficient times its symbol, give or take `radius`; and that
@@ -72,6 +73,16 @@ impl Affine {
     /// The number, where it is one.
     pub fn point(&self) -> Option<f64> {
         (self.terms.is_empty() && self.radius == 0.0).then_some(self.center)
+    }
+
+    /// Its coefficients by symbol.
+    pub fn coefficients(&self) -> HashMap<u32, f64> {
+        self.terms.iter().copied().collect()
+    }
+
+    /// The symbol of a number from `low` to `high`, and whether it grows with it; none of a constant.
+    pub fn symbol(&self) -> Option<(u32, bool)> {
+        self.terms.first().map(|&(symbol, coefficient)| (symbol, coefficient > 0.0))
     }
 
     /// How far its terms may take it from its center.

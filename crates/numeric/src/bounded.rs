@@ -106,6 +106,20 @@ impl Bounded {
         self.pair().machine.clone()
     }
 
+    /// Of numbers that are inputs whether each is at its highest, or at its lowest, where this number's error is as large as it
+    /// is known that it may be: as far as the error is a sum of what inputs do to it.
+    pub fn worst<'a>(&self, inputs: impl IntoIterator<Item = &'a Self>) -> Vec<bool> {
+        let error = &self.pair().error;
+        let (coefficients, range) = (error.coefficients(), error.range());
+        let is_upwards = range.end().abs() >= range.start().abs();
+        let is_high = |input: &Self| {
+            let Some((symbol, grows)) = input.pair().exact.symbol() else { return false };
+            let falls = coefficients.get(&symbol).is_some_and(|&coefficient| coefficient < 0.0);
+            (falls != grows) == is_upwards
+        };
+        inputs.into_iter().map(is_high).collect()
+    }
+
     /// The machine's number, where it is always the same.
     fn machine_point(&self) -> Option<f64> {
         let machine = &self.pair().machine;

@@ -15,12 +15,12 @@ pub struct RangeTensor {
     pub ranges: Vec<(f64, f64)>,
 }
 
-/// An output for all inputs of their ranges.
+/// An input or an output for all inputs of their ranges.
 #[derive(Clone, Debug)]
-pub struct BoundedOutput {
+pub struct BoundedTensor {
     /// Its name.
     pub name: String,
-    /// Its elements, in the model's order, before what the host computes of them.
+    /// Its elements, in the model's order; of outputs before what the host computes of them.
     pub elements: Vec<Bounded>,
 }
 
@@ -42,8 +42,10 @@ pub struct PossibleSaturation {
 /// What came of a run on ranges.
 #[derive(Clone, Debug)]
 pub struct BoundedRun {
+    /// Its inputs.
+    pub inputs: Vec<BoundedTensor>,
     /// Its outputs.
-    pub outputs: Vec<BoundedOutput>,
+    pub outputs: Vec<BoundedTensor>,
     /// Results that may saturate, in the order of the instructions: one for each lane of an instruction.
     pub saturations: Vec<PossibleSaturation>,
     /// What its numbers have in common, to compute with them.

@@ -45,7 +45,7 @@ mod vectors;
 pub use area::{Area, block_rams, ultra_rams};
 pub use benchmark::{Bar, Benchmark, Figure, Measure};
 pub use bounds::{
-    BoundedOutput, BoundedProgram, BoundedRun, Excesses, PossibleSaturation, RangeTensor, terms_of_bounds,
+    BoundedProgram, BoundedRun, BoundedTensor, Excesses, PossibleSaturation, RangeTensor, terms_of_bounds,
 };
 pub use breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
 pub use cache::{Cache, CacheKey, digest};

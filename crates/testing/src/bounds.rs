@@ -2,7 +2,7 @@
 
 use npukit_graph::evaluate;
 use npukit_numeric::{Bounded, RoundingModel, Tensor};
-use npukit_target::{BoundedOutput, BoundedProgram, Compiled, Output, RangeTensor, TargetError};
+use npukit_target::{BoundedProgram, BoundedTensor, Compiled, Output, RangeTensor, TargetError};
 
 use crate::compiled::Subject;
 use crate::{Random, Suite};
@@ -67,13 +67,19 @@ fn tried(subject: &Subject, compiled: &dyn Compiled, program: &dyn BoundedProgra
     let ranges: Vec<(String, RangeTensor)> = subject.inputs().iter().map(ranges).collect();
     let run = |rounding| {
         let run = program.run(&ranges, rounding);
-        run.unwrap_or_else(|error| panic!("{}: {error}", subject.name)).outputs
+        run.unwrap_or_else(|error| panic!("{}: {error}", subject.name))
     };
     let [known, any] = [RoundingModel::Machine, RoundingModel::Any].map(run);
+    let corners = known.outputs.iter().flat_map(|output| &output.elements);
+    let corners: Vec<_> =
+        corners.take(TRIED).map(|element| corner(element, &known.inputs, &ranges)).collect();
+    let [known, any] = [known, any].map(|run| run.outputs);
     let mut random = Random::new(7);
-    for trial in 0..TRIED {
-        let inputs: Vec<(String, Tensor)> =
-            ranges.iter().map(|(name, ranges)| (name.clone(), drawn(ranges, trial, &mut random))).collect();
+    let drawn = |trial: usize| {
+        ranges.iter().map(|(name, ranges)| (name.clone(), drawn(ranges, trial, &mut random))).collect()
+    };
+    let drawn: Vec<Vec<(String, Tensor)>> = (0..TRIED).map(drawn).collect();
+    for (trial, inputs) in drawn.into_iter().chain(corners).enumerate() {
         let tensors: Vec<Tensor> = inputs.iter().map(|(_, tensor)| tensor.clone()).collect();
         let expected = evaluate(&subject.graph, &tensors);
         let expected = expected.unwrap_or_else(|error| panic!("{}: {error}", subject.name));
@@ -89,33 +95,55 @@ fn tried(subject: &Subject, compiled: &dyn Compiled, program: &dyn BoundedProgra
     }
 }
 
+/// The corner of a box at which the error of an element is likely to be as large as its bound.
+fn corner(
+    element: &Bounded,
+    inputs: &[BoundedTensor],
+    ranges: &[(String, RangeTensor)],
+) -> Vec<(String, Tensor)> {
+    let tensor = |(input, (name, tensor)): (&BoundedTensor, &(String, RangeTensor))| {
+        assert_eq!(input.name, *name);
+        let ends = element.worst(&input.elements).into_iter();
+        let numbers =
+            ends.zip(&tensor.ranges).map(|(is_high, range)| within(range, f64::from(u8::from(is_high))));
+        let numbers = Tensor::from_f32(tensor.shape.clone(), numbers.collect());
+        (name.clone(), numbers.expect("as many as the shape has"))
+    };
+    inputs.iter().zip(ranges).map(tensor).collect()
+}
+
+/// The float of 32 bits at a share of a range, from 0 at its lowest to 1.
+fn within(&(low, high): &(f64, f64), share: f64) -> f32 {
+    let number = (low + share * (high - low)) as f32;
+    let is_in = |number: &f32| (low..=high).contains(&f64::from(*number));
+    let near = [number, number.next_down(), number.next_up()];
+    near.into_iter().find(is_in).expect("a box about a float of 32 bits has one near each of its numbers")
+}
+
 /// An input of a box: its corners first, then any.
 fn drawn(ranges: &RangeTensor, trial: usize, random: &mut Random) -> Tensor {
-    let number = |&(low, high): &(f64, f64)| {
+    let number = |range: &(f64, f64)| {
         let share = match trial {
             0 => 0.0,
             1 => 1.0,
             2 => f64::from(u8::from(random.bits().is_multiple_of(2))),
             _ => f64::from(random.number()).midpoint(1.0),
         };
-        let number = (low + share * (high - low)) as f32;
-        let is_in = |number: &f32| (low..=high).contains(&f64::from(*number));
-        let near = [number, number.next_down(), number.next_up()];
-        near.into_iter().find(is_in).expect("a box about a float of 32 bits has one near each of its numbers")
+        within(range, share)
     };
     let numbers = ranges.ranges.iter().map(number).collect();
     Tensor::from_f32(ranges.shape.clone(), numbers).expect("as many as the shape has")
 }
 
 fn numbers<'a>(
-    bounded: &'a BoundedOutput,
+    bounded: &'a BoundedTensor,
     found: &Output,
 ) -> impl Iterator<Item = (&'a Bounded, f64)> + use<'a> {
     assert_eq!(bounded.name, found.name);
     bounded.elements.iter().zip(found.values.reals())
 }
 
-fn is_within(what: &str, bounded: &BoundedOutput, found: &Output, expected: &Tensor) {
+fn is_within(what: &str, bounded: &BoundedTensor, found: &Output, expected: &Tensor) {
     // Small results are sums of larger numbers.
     let float = FLOATS * expected.reals().iter().fold(0.0, |largest: f64, number| largest.max(number.abs()));
     for ((element, found), expected) in numbers(bounded, found).zip(expected.reals()) {
@@ -130,7 +158,7 @@ fn is_within(what: &str, bounded: &BoundedOutput, found: &Output, expected: &Ten
     }
 }
 
-fn is_known(what: &str, bounded: &BoundedOutput, found: &Output) {
+fn is_known(what: &str, bounded: &BoundedTensor, found: &Output) {
     for (element, found) in numbers(bounded, found) {
         assert_eq!(element.machine(), found..=found, "{what}");
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use npukit_numeric::{Bounded, Bounds};
-use npukit_target::{BoundedOutput, BoundedRun, PossibleSaturation};
+use npukit_target::{BoundedRun, BoundedTensor, PossibleSaturation};
 
 /// What an output may be.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,9 @@ pub struct OutputBound {
     pub exact: RangeInclusive<f64>,
 }
 
+/// For each input, by its name, whether its elements are at the highest of their ranges, or at the lowest.
+pub type Corner = Vec<(String, Vec<bool>)>;
+
 /// What is known of runs on ranges, together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounding {
@@ -28,6 +31,9 @@ pub struct Bounding {
     pub outputs: Vec<OutputBound>,
     /// Results that may saturate, in the order of the instructions.
     pub saturations: Vec<PossibleSaturation>,
+    /// For each run, in their order, corners of its ranges: by output the one that is likely to make the error of its least
+    /// known element large.
+    pub worst: Vec<Vec<Corner>>,
     /// Runs whose first output surely has its largest element in one place, in exact arithmetic and on the machine.
     pub decided: usize,
 }
@@ -39,6 +45,7 @@ impl Bounding {
         Self {
             boxes: 1,
             outputs: run.outputs.iter().map(bound).collect(),
+            worst: vec![run.outputs.iter().filter_map(|output| worst(output, &run.inputs)).collect()],
             saturations: run.saturations,
             decided: decided.into(),
         }
@@ -62,12 +69,13 @@ impl Bounding {
             boxes: self.boxes + other.boxes,
             outputs: outputs.collect(),
             saturations: saturations.into_values().collect(),
+            worst: self.worst.into_iter().chain(other.worst).collect(),
             decided: self.decided + other.decided,
         }
     }
 }
 
-fn bound(output: &BoundedOutput) -> OutputBound {
+fn bound(output: &BoundedTensor) -> OutputBound {
     let errors = output.elements.iter().map(Bounded::error);
     let ranges = output.elements.iter().map(Bounded::exact);
     let whole = ranges.reduce(|all, next| all.start().min(*next.start())..=all.end().max(*next.end()));
@@ -77,6 +85,13 @@ fn bound(output: &BoundedOutput) -> OutputBound {
         error: errors.fold(0.0, f64::max),
         exact: whole.unwrap_or(0.0..=0.0), // Default: an output without elements.
     }
+}
+
+/// The inputs at which the error of an output's least known element is likely to be large.
+fn worst(output: &BoundedTensor, inputs: &[BoundedTensor]) -> Option<Corner> {
+    let least_known = output.elements.iter().max_by(|a, b| a.error().total_cmp(&b.error()))?;
+    let ends = |input: &BoundedTensor| (input.name.clone(), least_known.worst(&input.elements));
+    Some(inputs.iter().map(ends).collect())
 }
 
 /// Whether the largest element is surely the same on both sides, for all inputs.

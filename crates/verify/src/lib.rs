@@ -16,7 +16,7 @@ mod proof;
 mod values;
 
 pub use agreement::{Agreement, agreement};
-pub use bounds::{Bounding, OutputBound};
+pub use bounds::{Bounding, Corner, OutputBound};
 pub use certificate::{
     Certificate, CertificateError, Claim, CoveredOutput, Files, InstanceMark, SCHEMA, Subject, UncoveredNode,
     canonical,

@@ -231,3 +231,25 @@ fn saturation_is_told() {
     assert_eq!(bounds.take_beyond(), [(7, Beyond { below: 0.0, above: 200.0 - 32767.0 / 256.0 })]);
     assert_eq!(sum.machine_point(), Some(32767.0 / 256.0));
 }
+
+/// The error of 3 a - 2 b + c, all of which the machine has as known numbers, is largest where what it has not seen of each
+/// is: at a corner that exact arithmetic reaches.
+#[test]
+fn the_worst_corner_has_the_error_that_the_bound_says() {
+    let mut bounds = Bounds::new(FORMAT, 8, RoundingModel::Machine);
+    let cells = [0.5, -1.25, 0.125].map(|number| Grid::from(FORMAT).cell(number));
+    let inputs = cells.map(|(low, high)| bounds.input(low, high));
+    let twice = |bounds: &mut Bounds, number: &Bounded| bounds.add(0, number, number);
+    let [a, b] = [&inputs[0], &inputs[1]].map(|number| twice(&mut bounds, number));
+    let a = bounds.add(0, &a, &inputs[0]);
+    let difference = bounds.subtract(0, &a, &b);
+    let sum = bounds.add(0, &difference, &inputs[2]);
+    let corner = sum.worst(&inputs);
+    assert!(corner[0] != corner[1] && corner[0] == corner[2], "{corner:?}");
+    let ends: Vec<f64> =
+        cells.iter().zip(corner).map(|((low, high), up)| if up { *high } else { *low }).collect();
+    let exact = 3.0 * ends[0] - 2.0 * ends[1] + ends[2];
+    let machine = 3.0 * 0.5 + 2.0 * 1.25 + 0.125;
+    let error = (machine - exact).abs();
+    assert!(error <= sum.error() && error > 0.999 * sum.error(), "{error} of {}", sum.error());
+}

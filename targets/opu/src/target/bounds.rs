@@ -5,7 +5,7 @@ use std::sync::Arc;
 use npukit_graph::{Graph, Op};
 use npukit_numeric::{Beyond, Bounded, Bounds, Grid, RoundingModel};
 use npukit_target::{
-    BoundedOutput, BoundedProgram, BoundedRun, Excesses, RangeTensor, TargetError, terms_of_bounds,
+    BoundedProgram, BoundedRun, BoundedTensor, Excesses, RangeTensor, TargetError, terms_of_bounds,
 };
 
 use super::compile::lower_error;
@@ -80,13 +80,13 @@ impl<'a> OpuBounds<'a> {
         Ok(Self { program, exact: exact(&mut lowered, program).into(), fractions })
     }
 
-    /// The maps of all inputs, in units of ITYPE.
-    fn maps(
+    /// All inputs, each with its map in units of ITYPE.
+    fn inputs(
         &self,
         inputs: &[(String, RangeTensor)],
         bounds: &mut Bounds,
         told: &mut Excesses,
-    ) -> Result<Vec<Vec<Bounded>>, TargetError> {
+    ) -> Result<Vec<(BoundedTensor, Vec<Bounded>)>, TargetError> {
         let map = |binding: &Binding| {
             let found = inputs.iter().find(|(name, _)| *name == binding.name).map(|(_, tensor)| tensor);
             let fitting = found.filter(|tensor| tensor.shape == binding.shape);
@@ -95,11 +95,15 @@ impl<'a> OpuBounds<'a> {
                 TargetError::failed(FieldError::input(binding, found))
             })?;
             let scale = 2f64.powi(binding.fraction);
-            let ranges = binding.order().into_iter().filter_map(|place| tensor.ranges.get(place));
-            let elements = ranges.map(|&(low, high)| bounds.input(low * scale, high * scale));
-            let map = binding.patched(elements.collect());
+            let (mut elements, mut map) = (vec![Bounded::default(); tensor.ranges.len()], Vec::new());
+            for place in binding.order() {
+                let (low, high) = tensor.ranges[place];
+                let element = bounds.input(low * scale, high * scale);
+                elements[place] = bounds.scaled(&element, 1.0 / scale);
+                map.push(element);
+            }
             told.note(None, in_units(bounds, 1.0 / scale));
-            Ok(map)
+            Ok((BoundedTensor { name: binding.name.clone(), elements }, binding.patched(map)))
         };
         self.program.inputs.iter().map(map).collect()
     }
@@ -108,11 +112,11 @@ impl<'a> OpuBounds<'a> {
         &self,
         binding: &Binding,
         run: &mut AnyRun<'_, RangedElements>,
-    ) -> Result<BoundedOutput, TargetError> {
+    ) -> Result<BoundedTensor, TargetError> {
         let map = run.output(binding).map_err(TargetError::failed)?;
         let (scale, bounds) = (2f64.powi(-binding.fraction), &mut run.state.ledger);
         let elements = binding.unpack(&map).iter().map(|element| bounds.scaled(element, scale)).collect();
-        Ok(BoundedOutput { name: binding.name.clone(), elements })
+        Ok(BoundedTensor { name: binding.name.clone(), elements })
     }
 
     /// What an instruction's numbers are multiplied by to be the model's.
@@ -153,11 +157,12 @@ impl BoundedProgram for OpuBounds<'_> {
         let products = program.layers.iter().map(|layer| layer.macs).sum();
         let mut bounds = Bounds::new(grid(program.config.types.itype), terms_of_bounds(products), rounding);
         let mut told = Excesses::default();
-        let inputs = self.maps(inputs, &mut bounds, &mut told)?;
+        let (inputs, maps) =
+            self.inputs(inputs, &mut bounds, &mut told)?.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
         let layers = program.layer_of_each();
         let state = State::with_ledger(bounds);
         let constants = RangedConstants(Arc::clone(&self.exact));
-        let mut run = AnyRun::new(program, state, constants, &inputs).map_err(TargetError::failed)?;
+        let mut run = AnyRun::new(program, state, constants, &maps).map_err(TargetError::failed)?;
         let finished = run.finish(|step, bounds: &mut Bounds| {
             told.note(Some(step.index), in_units(bounds, self.unit(step.index, &layers)));
         });
@@ -165,7 +170,7 @@ impl BoundedProgram for OpuBounds<'_> {
         let outputs = program.outputs.iter().map(|binding| self.output(binding, &mut run));
         let outputs = outputs.collect::<Result<_, _>>()?;
         let name = |index: usize| program.layers.get(layers[index]).map(|layer| layer.name.clone());
-        Ok(BoundedRun { outputs, saturations: told.saturations(name), bounds: run.state.ledger })
+        Ok(BoundedRun { inputs, outputs, saturations: told.saturations(name), bounds: run.state.ledger })
     }
 }
 

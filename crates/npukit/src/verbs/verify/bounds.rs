@@ -3,7 +3,7 @@
 use npukit_graph::Graph;
 use npukit_numeric::{RoundingModel, SplitMix64, Tensor};
 use npukit_target::{BoundedProgram, Compiled, Phase, PossibleSaturation, RangeTensor, TargetError};
-use npukit_verify::{Bounding, OutputBound};
+use npukit_verify::{Bounding, Corner, OutputBound};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -61,7 +61,8 @@ pub struct Report {
     pub against_model: bool,
     /// By output.
     pub outputs: Vec<OutputReport>,
-    /// Inputs that were run on the machine and in floats: samples, and those drawn from the ranges.
+    /// Inputs that were run on the machine and in floats: samples, those drawn from the ranges, and for each range those that
+    /// its bounds point to.
     pub observed_inputs: usize,
     /// Whether no error that was observed is above its bound; null when none was observed.
     pub holds: Option<bool>,
@@ -167,7 +168,8 @@ pub(super) fn bounds(
             false => None,
         },
     };
-    let runs = samples.into_iter().chain(drawn(&boxes, request.random)).collect::<Vec<Sample>>();
+    let worst = worst(&boxes, &known.machine.worst);
+    let runs = samples.into_iter().chain(drawn(&boxes, request.random)).chain(worst).collect::<Vec<Sample>>();
     // What the host does after the program is in no bound.
     let is_comparable = compiled.report().host_steps.is_empty() && program.has_constants_of_model();
     let observed = match is_comparable && !runs.is_empty() {
@@ -248,7 +250,7 @@ fn bounding(
 fn drawn(boxes: &[RangeBox], count: usize) -> impl Iterator<Item = Sample> {
     let mut random = SplitMix64::new(1);
     let ranges = || boxes.iter().flatten().flat_map(|(_, tensor)| &tensor.ranges);
-    let is_one = ranges().all(|(low, high)| low == high);
+    let is_one = boxes.iter().all(is_one_input);
     let have_numbers = ranges().all(|&(low, high)| inside(low as f32, low, high).is_some());
     let count = if is_one || !have_numbers { 0 } else { count };
     boxes.iter().cycle().take(count).map(move |inputs| {
@@ -265,10 +267,30 @@ fn drawn(boxes: &[RangeBox], count: usize) -> impl Iterator<Item = Sample> {
     })
 }
 
+fn is_one_input(inputs: &RangeBox) -> bool {
+    inputs.iter().flat_map(|(_, tensor)| &tensor.ranges).all(|(low, high)| low == high)
+}
+
 /// The `f32` nearest to `number` in a range, which another one may round to.
 fn inside(number: f32, low: f64, high: f64) -> Option<f32> {
     let is_in = |number: &f32| (low..=high).contains(&f64::from(*number));
     [number, number.next_down(), number.next_up()].into_iter().find(is_in)
+}
+
+/// The inputs to which bounds point: none in boxes of one input, or with a range without an `f32`.
+fn worst(boxes: &[RangeBox], corners: &[Vec<Corner>]) -> Vec<Sample> {
+    let sample = |inputs: &RangeBox, corner: &Corner| -> Option<Sample> {
+        let tensor = |((name, tensor), (_, ends)): (&(String, RangeTensor), &(String, Vec<bool>))| {
+            let number = |(&(low, high), &is_high): (&(f64, f64), &bool)| {
+                inside(if is_high { high } else { low } as f32, low, high)
+            };
+            let numbers = tensor.ranges.iter().zip(ends).map(number).collect::<Option<_>>()?;
+            Some((name.clone(), Tensor::from_f32(tensor.shape.clone(), numbers).ok()?))
+        };
+        inputs.iter().zip(corner).map(tensor).collect()
+    };
+    let open = boxes.iter().zip(corners).filter(|(inputs, _)| !is_one_input(inputs));
+    open.flat_map(|(inputs, corners)| corners.iter().filter_map(|corner| sample(inputs, corner))).collect()
 }
 
 /// For each output of the program its largest error.

@@ -2,7 +2,7 @@
 
 use npukit_graph::Graph;
 use npukit_numeric::{Bounded, Bounds, FixedFormat, Grid, NumberFormat, RoundingModel};
-use npukit_target::{BoundedOutput, BoundedProgram, BoundedRun, Excesses, RangeTensor, TargetError};
+use npukit_target::{BoundedProgram, BoundedRun, BoundedTensor, Excesses, RangeTensor, TargetError};
 
 use super::TcuProgram;
 use super::placed::named;
@@ -59,10 +59,14 @@ impl<'a> TcuBounds<'a> {
         self.owner.program.inputs.iter().map(pack).collect()
     }
 
-    fn output(&self, binding: &Binding, run: &AnyRun<'_, Ranged>) -> Result<BoundedOutput, TargetError> {
-        let vectors = run.output(binding).map_err(TargetError::failed)?;
+    fn output(&self, binding: &Binding, run: &AnyRun<'_, Ranged>) -> Result<BoundedTensor, TargetError> {
+        self.tensor(binding, run.output(binding).map_err(TargetError::failed)?)
+    }
+
+    /// The elements of a binding's vectors.
+    fn tensor(&self, binding: &Binding, vectors: Vec<Bounded>) -> Result<BoundedTensor, TargetError> {
         let elements = self.owner.scalars_of(binding, vectors)?;
-        Ok(BoundedOutput { name: binding.name.clone(), elements })
+        Ok(BoundedTensor { name: binding.name.clone(), elements })
     }
 }
 
@@ -86,6 +90,9 @@ impl BoundedProgram for TcuBounds<'_> {
         let program = &self.owner.program;
         let mut bounds = Bounds::new(self.format, terms(program), rounding);
         let inputs = self.packed(inputs, &mut bounds)?;
+        let vectors = program.inputs.iter().zip(&inputs);
+        let of_model = vectors.map(|(binding, vectors)| self.tensor(binding, vectors.clone()));
+        let of_model = of_model.collect::<Result<_, _>>()?;
         let state = State::<Ranged>::with_ledger(&program.config, bounds).map_err(TargetError::failed)?;
         let mut run = AnyRun::new(program, state, &self.constants, &inputs).map_err(TargetError::failed)?;
         let mut told = Excesses::default();
@@ -99,7 +106,12 @@ impl BoundedProgram for TcuBounds<'_> {
         let outputs = outputs.collect::<Result<_, _>>()?;
         let layers = program.layer_of_each();
         let name = |index: usize| program.layers.get(layers[index]).map(|layer| layer.name.clone());
-        Ok(BoundedRun { outputs, saturations: told.saturations(name), bounds: run.state.ledger })
+        Ok(BoundedRun {
+            inputs: of_model,
+            outputs,
+            saturations: told.saturations(name),
+            bounds: run.state.ledger,
+        })
     }
 }
 
