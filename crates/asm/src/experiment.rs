@@ -27,6 +27,22 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// What is filled before the run, in the order of the text.
+    pub fn filled(&self) -> impl Iterator<Item = &MemoryRange> {
+        self.statements.iter().filter_map(|statement| match &statement.kind {
+            StatementKind::Data { range, .. } | StatementKind::Input { range, .. } => Some(range),
+            StatementKind::Output { .. } | StatementKind::Expect { .. } => None,
+        })
+    }
+
+    /// What is looked at after it, in the order of the text.
+    pub fn looked_at(&self) -> impl Iterator<Item = &MemoryRange> {
+        self.statements.iter().filter_map(|statement| match &statement.kind {
+            StatementKind::Output { range, .. } | StatementKind::Expect { range, .. } => Some(range),
+            StatementKind::Data { .. } | StatementKind::Input { .. } => None,
+        })
+    }
+
     /// Whether the host waits before an instruction.
     pub fn is_wait(&self, instruction: usize) -> bool {
         self.waits.binary_search_by_key(&instruction, |wait| wait.position).is_ok()

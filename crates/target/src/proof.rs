@@ -24,8 +24,7 @@ pub struct Reference {
 impl Reference {
     /// The part of the program that computes node `node` of the graph.
     pub fn part(&self, node: usize) -> usize {
-        // Default: a program that is one part.
-        self.parts.get(node).copied().unwrap_or(0)
+        if self.parts.is_empty() { 0 } else { self.parts[node] }
     }
 }
 

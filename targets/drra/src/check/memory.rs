@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use npukit_asm::{Experiment, MemoryRange, StatementKind};
+use npukit_asm::{Experiment, MemoryRange};
 
 use super::lint::Lint;
 use crate::component::Component;
@@ -40,7 +40,6 @@ pub(crate) fn memory(fabric: &Fabric, program: &Program, experiment: &Experiment
 }
 
 /// What an experiment does before and after the run: addresses of memories.
-#[derive(Default)]
 struct Around {
     filled: Vec<(MemoryKind, Range<usize>)>,
     looked_at: Vec<(MemoryKind, Range<usize>)>,
@@ -48,19 +47,11 @@ struct Around {
 
 impl Around {
     fn new(memories: &[Memory], experiment: &Experiment) -> Self {
-        let mut around = Self::default();
-        for statement in &experiment.statements {
-            let (list, range) = match &statement.kind {
-                StatementKind::Data { range, .. } | StatementKind::Input { range, .. } => {
-                    (&mut around.filled, range)
-                }
-                StatementKind::Output { range, .. } | StatementKind::Expect { range, .. } => {
-                    (&mut around.looked_at, range)
-                }
-            };
-            list.extend(memories.iter().find_map(|memory| addresses(memory, range)));
+        let of = |range: &MemoryRange| memories.iter().find_map(|memory| addresses(memory, range));
+        Self {
+            filled: experiment.filled().filter_map(of).collect(),
+            looked_at: experiment.looked_at().filter_map(of).collect(),
         }
-        around
     }
 }
 

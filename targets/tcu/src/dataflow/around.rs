@@ -1,6 +1,6 @@
 //! [`Around`]: what is known of a run beside the instructions.
 
-use npukit_asm::{Experiment, MemoryRange, StatementKind};
+use npukit_asm::{Experiment, MemoryRange};
 
 use crate::check::depth;
 use crate::config::Config;
@@ -31,18 +31,10 @@ impl Around {
 
     /// Of a text. Where it says nothing of the end, whoever runs it may look at any memory.
     pub fn of_text(config: &Config, experiment: &Experiment) -> Self {
-        let mut around = Self::default();
-        for statement in &experiment.statements {
-            match &statement.kind {
-                StatementKind::Data { range, .. } | StatementKind::Input { range, .. } => {
-                    around.fill(config, range)
-                }
-                StatementKind::Output { range, .. } | StatementKind::Expect { range, .. } => {
-                    around.is_all = true;
-                    around.looked_at.extend(vectors(config, range));
-                }
-            }
-        }
+        let looked_at = experiment.looked_at().filter_map(|range| vectors(config, range)).collect();
+        let is_all = experiment.looked_at().next().is_some();
+        let mut around = Self { looked_at, is_all, ..Self::default() };
+        experiment.filled().for_each(|range| around.fill(config, range));
         around
     }
 
