@@ -1,6 +1,6 @@
 //! [`Loss`]: what a tensor loses by its integers.
 
-use npukit_numeric::Tensor;
+use npukit_numeric::{Quantised, Tensor, quantised};
 
 use super::masks::is_mask;
 use super::{Quantisation, Scheme};
@@ -85,7 +85,8 @@ impl Loss {
         (noise > 0.0).then(|| 10.0 * (signal / noise).log10())
     }
 
-    fn note_one(&mut self, x: f32) {
+    /// `step` is what an integer stands for.
+    fn note_one(&mut self, x: f32, step: f64) {
         if !x.is_finite() || is_mask(x) {
             return;
         }
@@ -93,21 +94,22 @@ impl Loss {
         self.elements += 1;
         if let Some((scheme, fraction, bits)) = &self.held {
             let x = f64::from(x);
-            self.saturated += u64::from(scheme.saturates(x, *fraction, *bits));
-            let nearest = scheme.nearest(x, *fraction, *bits);
-            self.underflowed += u64::from(x != 0.0 && nearest == 0.0);
-            let integer = (nearest * 2f64.powi(*fraction)).abs() as u64;
-            self.largest_integer = self.largest_integer.max(integer);
+            let Quantised { value, is_saturated } = quantised(x, *fraction, *bits, scheme.rounding);
+            self.saturated += u64::from(is_saturated);
+            self.underflowed += u64::from(x != 0.0 && value == 0.0);
+            self.largest_integer = self.largest_integer.max(value.abs() as u64);
+            let error = x - value * step;
             self.squares[0] += x * x;
-            self.squares[1] += (x - nearest).powi(2);
+            self.squares[1] += error * error;
         }
     }
 }
 
 impl Statistic for Loss {
     fn note(&mut self, tensor: &Tensor) {
+        let step = self.held.as_ref().map_or(1.0, |(_, fraction, _)| 2f64.powi(-fraction));
         // Default: integers are not quantised, and lose nothing.
-        tensor.as_f32().unwrap_or_default().iter().for_each(|&x| self.note_one(x));
+        tensor.as_f32().unwrap_or_default().iter().for_each(|&x| self.note_one(x, step));
     }
 
     fn merge(&mut self, other: &Self) {
