@@ -310,7 +310,7 @@ impl Products {
         let (mut sum, mut all, mut room) = (Self::default(), Element::ZERO, Self::ROOM);
         for (left, right) in pairs {
             if room == 0 {
-                all = all + sum.sum();
+                all += sum.sum();
                 (sum, room) = (Self::default(), Self::ROOM);
             }
             sum = sum.plus(left, right);
