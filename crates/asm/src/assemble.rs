@@ -466,8 +466,9 @@ impl Read {
             let bytes = made.bytes.clone();
             recorder.word(AnalysedWord { place: place(span_of(tokens)), row: Some(row), values, bytes, address })
         });
-        if let Some(first) = tokens.first() {
-            recorder.mark(place(first.span), MarkKind::Mnemonic { row, word });
+        let operands = said.first().map(|said| said.span.start);
+        if let Some(span) = mnemonic_span(tokens, operands) {
+            recorder.mark(place(span), MarkKind::Mnemonic { row, word });
         }
         for Said { field, span, value, is_name } in said {
             recorder.mark(place(span), MarkKind::Value { row, field, value, is_name });
@@ -480,6 +481,22 @@ impl Read {
             }
         }
     }
+}
+
+/// The mnemonic that a line begins with: words with points and signs between them, without white space. What fields say
+/// begins at `operands`.
+pub(crate) fn mnemonic_span(tokens: &[Token<'_>], operands: Option<usize>) -> Option<Span> {
+    let mut span = tokens.first()?.span;
+    let belongs = |token: &Token<'_>| {
+        Symbols::is_name(token.text) || token.is_number() || matches!(token.text, "." | "@")
+    };
+    for token in tokens.iter().skip(1) {
+        if token.span.start != span.end || !belongs(token) || operands.is_some_and(|at| token.span.start >= at) {
+            break;
+        }
+        span = span.to(token.span);
+    }
+    Some(span)
 }
 
 /// The tokens before `, rsv = VALUE`, and those of VALUE, where the instruction has such an operand.

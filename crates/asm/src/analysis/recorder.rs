@@ -8,6 +8,7 @@ use npukit_isa::token::{Token, tokens};
 use super::candidates::candidates;
 use super::language::directive_named;
 use super::{AnalysedWord, Analysis, Block, Definition, Mark, MarkKind, Name, TextFault};
+use crate::assemble::mnemonic_span;
 use crate::error::{AsmError, MAX_ERRORS};
 use crate::expand::{Line, Place, Sources, beside, unquoted};
 use crate::definition::Definition as Defined;
@@ -84,11 +85,11 @@ impl Recorder {
                 }
                 self.directive(line, (span, word.text), code, rest, file);
             }
-            [name, rest @ ..] => {
+            all_of @ [name, rest @ ..] => {
                 if is_macro(name.text) {
                     self.mark(place(name.span), MarkKind::Reference(Name::of_macro(name.text)));
-                } else if let Some(row) = mnemonic(name.text) {
-                    self.mark(place(name.span), MarkKind::Mnemonic { row, word: None });
+                } else if let Some((row, span)) = mnemonic(name.text).zip(mnemonic_span(all_of, None)) {
+                    self.mark(place(span), MarkKind::Mnemonic { row, word: None });
                 }
                 self.candidates_of(line, None, rest);
             }
