@@ -19,6 +19,8 @@ pub(crate) struct CompiledForm<'a> {
     /// Index of the instruction.
     pub index: usize,
     pub instruction: &'a InstructionSpec,
+    /// Its place among the forms of the instruction.
+    pub place: usize,
     pub template: Template,
     pub when: &'a [When],
 }
@@ -27,9 +29,9 @@ impl<'a> Grammar<'a> {
     pub fn new(spec: &'a IsaSpec) -> Self {
         let mut forms = Vec::new();
         for (index, instruction) in spec.instructions.iter().enumerate() {
-            for form in &instruction.forms {
+            for (place, form) in instruction.forms.iter().enumerate() {
                 let template = Template::new(instruction, &form.syntax);
-                forms.push(CompiledForm { index, instruction, template, when: &form.when });
+                forms.push(CompiledForm { index, instruction, place, template, when: &form.when });
             }
         }
         let mut by_mnemonic: HashMap<String, Vec<usize>> = HashMap::new();

@@ -1,8 +1,8 @@
 //! [`formatting`]: a text laid out. It is the same program then, or nothing changes.
 
 use lsp_types::TextEdit;
-use npukit_asm::Files;
 use npukit_asm::analysis::Analysis;
+use npukit_target::{Reader, bytes_of};
 
 use crate::changes::edit_of;
 use crate::document::Document;
@@ -15,15 +15,20 @@ use crate::document::Document;
 pub fn formatting(
     document: &Document,
     known: &Analysis,
-    files: &Files<'_>,
+    files: &dyn Reader,
 ) -> Result<Vec<TextEdit>, String> {
     let (Some(instance), Some(language)) = (document.instance(), document.language()) else {
         return Ok(Vec::new());
     };
     let before = document.plain();
     let Ok(after) = instance.format(&document.path, before) else { return Ok(Vec::new()) };
-    let found = language.analyse(&document.path, &after, files);
-    if !is_same(known, &found) {
+    let found = language.analyse(&document.path, &after, &bytes_of(files));
+    let is_program = |text: &str| {
+        // What has no words by itself has them when it is scheduled.
+        instance.assemble(&document.path, text, files).ok().map(|made| made.bytes)
+    };
+    let is_changed = known.words.is_empty() && found.words.is_empty() && is_program(before) != is_program(&after);
+    if is_changed || !is_same(known, &found) {
         return Err("laid out, it would be another program: nothing was changed".to_owned());
     }
     let mark = document.text.len() - before.len();

@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 use crate::checks::{Checked, Job};
 use crate::diagnostics::diagnostics;
 use crate::document::{Document, Known, Target};
+use crate::files::Open;
 use crate::hints::Shown;
 use crate::workshop::Workshop;
 use worker::Task;
@@ -314,6 +315,13 @@ impl<'a> Server<'a> {
         }
     }
 
+    /// Files, of which those that are open count as they are there, but for that of a name in the protocol.
+    fn open(&self, key: &str) -> Open<'a> {
+        let others = self.documents.iter().filter(|(other, _)| *other != key);
+        let texts = others.map(|(_, other)| (other.path.clone(), other.text.as_str().into())).collect();
+        Open { texts, files: self.workshop.files() }
+    }
+
     /// Tells what is wrong with a text at once, and has the rest found.
     fn tell(&mut self, key: &str) {
         let Some(uri) = self.documents.get(key).map(|document| document.uri.clone()) else { return };
@@ -347,8 +355,7 @@ impl<'a> Server<'a> {
             text: document.plain().into(),
             instance: Arc::clone(instance),
         };
-        let others = self.documents.iter().filter(|(other, _)| *other != key);
-        let texts = others.map(|(_, other)| (other.path.clone(), other.text.as_str().into())).collect();
+        let texts = self.open(key).texts;
         // Without the other thread nothing is checked; the server ends then.
         let _ = self.tasks.send(Task { job, texts });
     }

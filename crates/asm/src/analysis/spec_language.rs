@@ -1,5 +1,7 @@
 //! [`SpecLanguage`]: the language of the forms of an instruction set.
 
+use std::collections::BTreeSet;
+
 use npukit_base::Span;
 use npukit_isa::token::{Token, tokens};
 use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec};
@@ -106,10 +108,9 @@ impl Language for SpecLanguage {
         let mut fits = None;
         for form in grammar.forms_of(mnemonic.text, None) {
             let row = form.instruction;
-            let place = row.forms.iter().position(|of_row| std::ptr::eq(of_row.when.as_slice(), form.when));
             let usages = row.usages();
             // Default: an instruction has a usage for each of its forms.
-            let label = place.and_then(|place| usages.get(place)).cloned().unwrap_or_default();
+            let label = usages.get(form.place).cloned().unwrap_or_default();
             let (expected, wanted) = expected_after(form, &before, &symbols);
             let signature = signature(row, label, wanted);
             if fits.is_none() && (signature.active.is_some() || !expected.is_empty()) {
@@ -227,7 +228,7 @@ impl Analysis {
             if let MarkKind::Definition { name, value, .. } = &mark.kind
                 && name.space == Space::Symbols
             {
-                // Of one that is defined twice, the first counts.
+                // Of one that is defined several times, the last counts.
                 symbols.define(&name.text, Symbol::Variable(*value));
             }
         }
@@ -245,10 +246,10 @@ impl Analysis {
     }
 
     fn proposed(&self, space: Space, kind: ProposalKind) -> Vec<Proposal> {
-        let mut all: Vec<Proposal> = Vec::new();
+        let (mut all, mut seen) = (Vec::new(), BTreeSet::new());
         for mark in &self.marks {
             let MarkKind::Definition { name, of, value } = &mark.kind else { continue };
-            if name.space != space || all.iter().any(|known| known.text == name.text) {
+            if name.space != space || !seen.insert(name.text.as_str()) {
                 continue;
             }
             let number = value.map_or_else(String::new, |value| format!(" {value}"));

@@ -82,7 +82,7 @@ impl Server<'_> {
             Formatting::METHOD => ask::<Formatting>(params, |params| {
                 let uri = params.text_document.uri;
                 self.with(&uri, |server, document, known| {
-                    formatting(document, known, &|path| server.file(path))
+                    formatting(document, known, &server.open(""))
                 })
                 .transpose()
             }),

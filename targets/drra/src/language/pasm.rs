@@ -92,9 +92,14 @@ impl Walk<'_> {
 
     fn epoch(&mut self, epoch: &Epoch) {
         let part = self.recorder.new_part();
-        let first = epoch.name.as_ref().map(|name| name.span.start);
-        let first = first.or_else(|| epoch.operations.first().map(|operation| operation.span.start));
-        if let Some(first) = first {
+        let named = epoch.name.as_ref().map(|name| name.span.start);
+        // One without a name begins at the brace around its first operation.
+        let first = epoch.operations.first().map(|operation| operation.span.start);
+        let around = |first: usize| {
+            let braces = self.ends.iter().rev().filter(|(open, end)| *open < first && first < *end);
+            braces.map(|(open, _)| *open).next()
+        };
+        if let Some(first) = named.or_else(|| first.and_then(around)) {
             self.block("epoch", epoch.name.as_ref(), first);
         }
         for name in epoch.operations.iter().filter_map(|operation| operation.name.as_ref()) {
