@@ -4,6 +4,7 @@ mod assembly;
 mod calls;
 mod pasm;
 
+use npukit_asm::analysis::{ProposalKind, Proposals};
 use npukit_isa::{FieldKind, IsaSpec};
 
 use crate::component::Component;
@@ -25,6 +26,14 @@ fn row_of(spec: &IsaSpec, isa: &Isa, component: Option<Component>, name: &str) -
         Some(first_row(isa, component) + row)
     };
     component.and_then(of).or_else(|| spec.instructions.iter().position(|row| row.name == name))
+}
+
+/// What may follow a point, of the directives that the language has.
+fn own_directives(mut found: Proposals, is_own: impl Fn(&str) -> bool) -> Proposals {
+    found.all.retain(|proposal| {
+        proposal.kind != ProposalKind::Directive || is_own(proposal.text.trim_start_matches('.'))
+    });
+    found
 }
 
 /// What a word or a number is as a value of a field, and whether it is a word of the field's own.

@@ -240,7 +240,19 @@ impl Recorder {
             _ => None,
         };
         let symbols: BTreeSet<String> = marks.iter().filter_map(is_symbol).collect();
-        let known = candidates.into_iter().filter(|(_, _, name)| symbols.contains(name));
+        let texts: Vec<&str> = sources.texts().map(|(_, text)| text).collect();
+        // What a macro puts in place of its parameters stands where it is called.
+        let is_written = |source: usize, span: Span, name: &str| {
+            let text = texts.get(source).and_then(|text| text.get(span.start..span.end));
+            text.is_some_and(|text| text.eq_ignore_ascii_case(name))
+        };
+        marks.retain(|mark| match &mark.kind {
+            MarkKind::Reference(name) => is_written(mark.source, mark.span, &name.text),
+            _ => true,
+        });
+        let known = candidates
+            .into_iter()
+            .filter(|(source, span, name)| symbols.contains(name) && is_written(*source, *span, name));
         marks.extend(known.map(|(source, span, name)| {
             Mark { source, span, kind: MarkKind::Reference(Name { text: name, space: super::Space::Symbols }) }
         }));

@@ -7,7 +7,7 @@ use npukit_asm::{Comments, Expansion, Files, expand_recorded};
 use npukit_isa::IsaSpec;
 
 use super::calls::{Open, keywords, mnemonics};
-use super::{row_of, value_of};
+use super::{own_directives, row_of, value_of};
 use crate::asm::{COMMENTS, Heard, heard};
 use crate::fabric::Fabric;
 use crate::isa::Isa;
@@ -107,7 +107,7 @@ impl Language for AssemblyLanguage {
 
     fn propose(&self, text: &str, at: usize, known: &Analysis) -> Proposals {
         if let Some(line) = Beginning::of(text, at, COMMENTS).filter(Beginning::is_directive) {
-            return line.directives(known);
+            return own_directives(line.directives(known), |name| !matches!(name, "word" | "context"));
         }
         let Some(open) = Open::at(text, at).filter(|open| !open.is_quoted) else { return Proposals::default() };
         let all = match &open.call {

@@ -12,7 +12,7 @@ use npukit_isa::IsaSpec;
 use npukit_isa::token::tokens as words;
 
 use super::calls::{Open, keywords, mnemonics};
-use super::{row_of, value_of};
+use super::{own_directives, row_of, value_of};
 use crate::asm::COMMENTS;
 use crate::component::Component;
 use crate::fabric::{Fabric, Place as CellPlace};
@@ -39,6 +39,8 @@ const OPERATIONS: [(&str, &str); 4] = [
     ("raw", "instructions that are emitted as they stand"),
     ("cstr", "what holds between the starts of operations"),
 ];
+/// All directives that there are here.
+const OF_EXPERIMENTS: [&str; 5] = ["data", "input", "output", "expect", "wait"];
 const OF_ROP: [(&str, &str); 4] =
     [("row", "row of the fabric"), ("col", "column of the fabric"), ("slot", "of the cell"), ("port", "of the slot")];
 
@@ -270,7 +272,7 @@ impl Language for PasmLanguage {
 
     fn propose(&self, text: &str, at: usize, known: &Analysis) -> Proposals {
         if let Some(line) = Beginning::of(text, at, COMMENTS).filter(Beginning::is_directive) {
-            return line.directives(known);
+            return own_directives(line.directives(known), |name| OF_EXPERIMENTS.contains(&name));
         }
         let Some(open) = Open::at(text, at) else { return Proposals::default() };
         let of_parts = || {
