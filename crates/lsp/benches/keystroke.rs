@@ -13,12 +13,16 @@ const TIMES: usize = 40;
 
 fn main() {
     let targets: [(&dyn Target, &str, fn(usize) -> String); 4] = [
-        (&npukit_tcu::Tcu, "a.s", |line| format!("    matmul local[{}], acc[{}], 4 ; {line} é\n", line % 999, line % 99)),
+        (&npukit_tcu::Tcu, "a.s", |line| {
+            format!("    matmul local[{}], acc[{}], 4 ; {line} é\n", line % 999, line % 99)
+        }),
         (&npukit_opu::Opu, "a.s", |line| format!("    @mem.ifm {}, 1 ; {line} é\n", line % 99)),
         (&npukit_pccx::Pccx, "a.s", |line| {
             format!("    memset cache=fmap, idx={}, a={}, b=1, c=8 ; {line} é\n", line % 60, line % 999)
         }),
-        (&npukit_drra::Drra, "a.s", |line| format!("rep(slot=1, port=word_read, iter={}) # {line} é\n", line % 60 + 1)),
+        (&npukit_drra::Drra, "a.s", |line| {
+            format!("rep(slot=1, port=word_read, iter={}) # {line} é\n", line % 60 + 1)
+        }),
     ];
     for (target, name, line) in targets {
         let instance = target.instance(Config::Default).expect("the default instance is there");
@@ -32,7 +36,8 @@ fn measure(what: &str, instance: &dyn Instance, name: &str, text: String) {
     let language = instance.language(name).expect("it has a language");
     let mut document = Document::new(format!("file:///{name}").parse().expect("it is a name"), 1, text);
     let files = bytes_of(&NoFiles);
-    let mut times: Vec<Duration> = (0..TIMES).map(|index| stroke(&mut document, &*language, &files, index)).collect();
+    let mut times: Vec<Duration> =
+        (0..TIMES).map(|index| stroke(&mut document, &*language, &files, index)).collect();
     times.sort_unstable();
     let milliseconds = |time: Duration| 1000.0 * time.as_secs_f64();
     #[allow(clippy::print_stdout, reason = "what a bench is for")]

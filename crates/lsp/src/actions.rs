@@ -111,7 +111,8 @@ fn without(document: &Document, range: Range) -> TextEdit {
     let line = before.rfind('\n').map_or(0, |end| end + 1);
     let code = before.get(line..).unwrap_or_default();
     let span = if code.trim().is_empty() {
-        let after = text.get(end..).and_then(|rest| rest.find('\n')).map_or(text.len(), |size| end + size + 1);
+        let after =
+            text.get(end..).and_then(|rest| rest.find('\n')).map_or(text.len(), |size| end + size + 1);
         Span::new(line, after)
     } else {
         Span::new(line + code.trim_end().len(), end)

@@ -61,7 +61,8 @@ pub fn check(job: &Job, files: &dyn Reader) -> Checked {
         Err(error) => found.faults = faults(&error),
     }
     let findings = &found.findings;
-    let is_told = |remark: &String| findings.iter().any(|(finding, _)| remark.contains(finding.message.as_str()));
+    let is_told =
+        |remark: &String| findings.iter().any(|(finding, _)| remark.contains(finding.message.as_str()));
     found.remarks.retain(|remark| !is_told(remark) && !remark.ends_with(MORE));
     found
 }

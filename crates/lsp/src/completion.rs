@@ -1,7 +1,8 @@
 //! [`completion`]: what may stand at a place.
 
 use lsp_types::{
-    CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, InsertTextFormat, Position, TextEdit,
+    CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, InsertTextFormat, Position,
+    TextEdit,
 };
 use npukit_asm::analysis::{Analysis, ProposalKind};
 use npukit_base::Span;

@@ -25,7 +25,13 @@ pub fn diagnostics(document: &Document, known: &Analysis) -> Vec<Diagnostic> {
     match &document.target {
         Target::Unknown => {
             let message = "no target is named: write `npu: target NAME` in a comment, or `target = \"NAME\"` in npu.toml";
-            return vec![plain(document, Span::default(), DiagnosticSeverity::INFORMATION, NO_TARGET, message)];
+            return vec![plain(
+                document,
+                Span::default(),
+                DiagnosticSeverity::INFORMATION,
+                NO_TARGET,
+                message,
+            )];
         }
         Target::Wrong { reason, .. } => {
             // Default: what the text does not say itself is said of its beginning.
@@ -34,7 +40,8 @@ pub fn diagnostics(document: &Document, known: &Analysis) -> Vec<Diagnostic> {
         }
         Target::Known(_) => {}
     }
-    let mut all: Vec<Diagnostic> = known.faults.iter().map(|fault| of_fault(document, known, fault)).collect();
+    let mut all: Vec<Diagnostic> =
+        known.faults.iter().map(|fault| of_fault(document, known, fault)).collect();
     if known.more_faults > 0 {
         let message = format!("{} more errors", known.more_faults);
         all.push(plain(document, Span::default(), DiagnosticSeverity::INFORMATION, MORE, &message));
@@ -83,10 +90,8 @@ fn of_finding(document: &Document, finding: &Finding, span: Option<Span>) -> Dia
 }
 
 fn related(others: Vec<(lsp_types::Uri, Range, String)>) -> Option<Vec<DiagnosticRelatedInformation>> {
-    let related = |(uri, range, message)| DiagnosticRelatedInformation {
-        location: Location::new(uri, range),
-        message,
-    };
+    let related =
+        |(uri, range, message)| DiagnosticRelatedInformation { location: Location::new(uri, range), message };
     (!others.is_empty()).then(|| others.into_iter().map(related).collect())
 }
 

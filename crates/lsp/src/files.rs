@@ -46,7 +46,8 @@ pub fn uri_of(path: &str) -> Option<Uri> {
     }
     let path = path.replace('\\', "/");
     let slash = if path.starts_with('/') { "" } else { "/" };
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.' | b'~' | b':');
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.' | b'~' | b':');
     let mut text = format!("{FILE}{slash}");
     for byte in path.bytes() {
         if is_plain(byte) {
@@ -83,9 +84,11 @@ mod tests {
 
     #[test]
     fn names_of_files_go_both_ways() {
-        for (uri, path) in
-            [("file:///a/b%20c/%C3%A9.s", "/a/b c/é.s"), ("file:///C:/x.s", "C:/x.s"), ("untitled:a", "untitled:a")]
-        {
+        for (uri, path) in [
+            ("file:///a/b%20c/%C3%A9.s", "/a/b c/é.s"),
+            ("file:///C:/x.s", "C:/x.s"),
+            ("untitled:a", "untitled:a"),
+        ] {
             let found = Uri::from_str(uri).map(|uri| path_of(&uri));
             assert_eq!(found.ok().as_deref(), Some(path));
         }

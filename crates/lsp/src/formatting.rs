@@ -27,7 +27,8 @@ pub fn formatting(
         // What has no words by itself has them when it is scheduled.
         instance.assemble(&document.path, text, files).ok().map(|made| made.bytes)
     };
-    let is_changed = known.words.is_empty() && found.words.is_empty() && is_program(before) != is_program(&after);
+    let is_changed =
+        known.words.is_empty() && found.words.is_empty() && is_program(before) != is_program(&after);
     if is_changed || !is_same(known, &found) {
         return Err("laid out, it would be another program: nothing was changed".to_owned());
     }

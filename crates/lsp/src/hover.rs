@@ -33,7 +33,10 @@ fn of_comment(document: &Document, offset: usize) -> Option<(Span, String)> {
     let (span, code) = allowed_code(document, offset)?;
     let own = document.instance().map(|instance| instance.lints()).unwrap_or_default(); // Default: no target, no lints.
     let lint = own.iter().chain(LINTS_OF_TEXTS).find(|lint| lint.code == code)?;
-    Some((span, format!("**{}** ({}): {}\n\n{}", lint.code, lint.severity.name(), lint.meaning, lint.explanation)))
+    Some((
+        span,
+        format!("**{}** ({}): {}\n\n{}", lint.code, lint.severity.name(), lint.meaning, lint.explanation),
+    ))
 }
 
 /// The word at a byte of a comment that allows findings.
@@ -54,7 +57,8 @@ fn allowed_code(document: &Document, offset: usize) -> Option<(Span, &str)> {
 fn of_marks(document: &Document, known: &Analysis, offset: usize) -> Option<(Span, String)> {
     let language = document.language()?;
     let marks = known.marks_at(0, offset);
-    let texts = marks.iter().filter_map(|mark| Some((mark.span, of_mark(document, known, &**language, mark)?)));
+    let texts =
+        marks.iter().filter_map(|mark| Some((mark.span, of_mark(document, known, &**language, mark)?)));
     let all: Vec<(Span, String)> = texts.collect();
     let span = all.first()?.0;
     // What stands around it says more: the field that a symbol is the value of.
@@ -69,7 +73,8 @@ fn of_mark(document: &Document, known: &Analysis, language: &dyn Language, mark:
             let word_index = word.filter(|index| known.words.len() > *index);
             let word = word_index.and_then(|index| known.words.get(index));
             let cycles = document.checked.as_ref().filter(|checked| checked.version == document.version);
-            let cycles = cycles.zip(word_index).and_then(|(checked, index)| checked.cycles.get(index)).copied();
+            let cycles =
+                cycles.zip(word_index).and_then(|(checked, index)| checked.cycles.get(index)).copied();
             Some(instruction(language, row(*index)?, word, cycles))
         }
         MarkKind::Key { row: index, field } => {
@@ -95,7 +100,8 @@ fn of_name(document: &Document, known: &Analysis, mark: &Mark) -> Option<String>
     let name = mark.name()?;
     // Of a variable, the last definition before it.
     let before = |other: &&Mark| (other.source, other.span.start) <= (mark.source, mark.span.start);
-    let definition = known.definitions(name).filter(before).last().or_else(|| known.definitions(name).next())?;
+    let definition =
+        known.definitions(name).filter(before).last().or_else(|| known.definitions(name).next())?;
     let MarkKind::Definition { of, value, .. } = &definition.kind else { return None };
     let number = match value {
         Some(value) if *value > 9 => format!(" = {value} ({value:#x})"),
@@ -156,7 +162,11 @@ fn instruction(
     }
     text += "```\n\n";
     let value = |index: usize| word.and_then(|word| word.values.get(index)).copied();
-    let head = if word.is_some() { "| bits | word | field | value | legal | meaning |" } else { "| bits | field | legal | meaning |" };
+    let head = if word.is_some() {
+        "| bits | word | field | value | legal | meaning |"
+    } else {
+        "| bits | field | legal | meaning |"
+    };
     let _ = writeln!(text, "{head}\n|{}", "---|".repeat(head.matches('|').count() - 1));
     let number = word.map(|word| language.spec().word(&word.bytes));
     let mut rows: Vec<(u32, String)> = Vec::new();
@@ -167,7 +177,10 @@ fn instruction(
         });
         let value = if word.is_some() { format!(" {} |", pattern.value) } else { String::new() };
         let bits = bits.unwrap_or_default(); // Default: there is no word.
-        rows.push((pattern.bits.lo, format!("| {} |{bits} {} |{value} {} | |", pattern.bits, pattern.name, pattern.value)));
+        rows.push((
+            pattern.bits.lo,
+            format!("| {} |{bits} {} |{value} {} | |", pattern.bits, pattern.name, pattern.value),
+        ));
     }
     for (index, field) in row.fields.iter().enumerate() {
         let bits = number.map(|number| {
@@ -182,7 +195,10 @@ fn instruction(
         };
         let bits = bits.unwrap_or_default(); // Default: there is no word.
         let (legal, meaning) = (field.legal().replace('|', "\\|"), field.meaning.replace('|', "\\|"));
-        rows.push((field.bits.lo, format!("| {} |{bits} `{}` |{said} {legal} | {meaning} |", field.bits, field.name)));
+        rows.push((
+            field.bits.lo,
+            format!("| {} |{bits} `{}` |{said} {legal} | {meaning} |", field.bits, field.name),
+        ));
     }
     // The highest bits first, as people write them.
     rows.sort_by_key(|(lo, _)| u32::MAX - lo);

@@ -96,7 +96,9 @@ mod tests {
         let text = "aé😀b\r\nx\ry\n";
         let lines = Lines::of(text);
         assert_eq!(lines.count(), 4);
-        for (offset, line, character) in [(0, 0, 0), (1, 0, 1), (3, 0, 2), (7, 0, 4), (8, 0, 5), (10, 1, 0), (12, 2, 0)] {
+        for (offset, line, character) in
+            [(0, 0, 0), (1, 0, 1), (3, 0, 2), (7, 0, 4), (8, 0, 5), (10, 1, 0), (12, 2, 0)]
+        {
             let position = Position::new(line, character);
             assert_eq!(lines.position(text, offset), position, "{offset}");
             assert_eq!(lines.offset(text, position), offset, "{offset}");

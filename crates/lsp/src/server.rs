@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crossbeam_channel::{Receiver, Sender, select, unbounded};
+use crossbeam_channel::{Receiver, Sender, never, select, unbounded};
 use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
 use lsp_types::notification::{
     DidChangeTextDocument, DidChangeWatchedFiles, DidCloseTextDocument, DidOpenTextDocument,
@@ -118,6 +118,7 @@ impl<'a> Server<'a> {
     }
 
     fn run(mut self, found: &Receiver<(String, Checked)>) -> Result<(), LspError> {
+        let mut found = found.clone();
         loop {
             select! {
                 recv(self.connection.receiver) -> message => match message {
@@ -132,19 +133,25 @@ impl<'a> Server<'a> {
                     Ok(Message::Response(_)) => {}
                     Err(_) => return Ok(()),
                 },
-                recv(found) -> found => {
-                    if let Ok((uri, checked)) = found {
-                        self.checked(&uri, checked);
-                    }
-                }
+                recv(found) -> checked => match checked {
+                    Ok((uri, checked)) => self.guarded(|server| server.checked(&uri, checked)),
+                    // Without the other thread nothing more is found.
+                    Err(_) => found = never(),
+                },
             }
             // Who types on is not told of what is gone.
             if self.connection.receiver.is_empty() {
                 for uri in std::mem::take(&mut self.dirty) {
-                    self.tell(&uri);
+                    self.guarded(|server| server.tell(&uri));
                 }
             }
         }
+    }
+
+    /// Does what nobody waits for: a defect of ours leaves it undone, and does not end the editor's session.
+    fn guarded(&mut self, does: impl FnOnce(&mut Self)) {
+        // The panic has been told on standard error.
+        let _ = catch_unwind(AssertUnwindSafe(|| does(self)));
     }
 
     fn request(&mut self, Request { id, method, params }: Request) {
@@ -168,8 +175,8 @@ impl<'a> Server<'a> {
 
     fn notified(&mut self, notification: Notification) {
         let Notification { method, params } = notification;
-        // What cannot be read says nothing; nobody waits for an answer.
-        let _ = catch_unwind(AssertUnwindSafe(|| self.take(&method, params)));
+        // What cannot be read says nothing.
+        self.guarded(|server| _ = server.take(&method, params));
     }
 
     fn take(&mut self, method: &str, params: Value) -> Option<()> {

@@ -1,6 +1,8 @@
 //! Names: where they are defined and used, and other names for them.
 
-use lsp_types::{DocumentHighlight, DocumentHighlightKind, Location, Position, Range, TextEdit, WorkspaceEdit};
+use lsp_types::{
+    DocumentHighlight, DocumentHighlightKind, Location, Position, Range, TextEdit, WorkspaceEdit,
+};
 use npukit_asm::analysis::{Analysis, Mark, MarkKind, Name, Space};
 
 use crate::changes::workspace_edit;
@@ -75,7 +77,13 @@ fn named<'a>(
     let texts: Vec<&str> = known.sources.texts().map(|(_, text)| text).collect();
     let is_whole = |mark: &Mark| {
         let text = texts.get(mark.source).and_then(|text| text.get(mark.span.start..mark.span.end));
-        text.is_some_and(|text| if name.space == Space::Macros { text.eq_ignore_ascii_case(&name.text) } else { text == name.text })
+        text.is_some_and(|text| {
+            if name.space == Space::Macros {
+                text.eq_ignore_ascii_case(&name.text)
+            } else {
+                text == name.text
+            }
+        })
     };
     match known.uses(name).all(is_whole) {
         true => Ok((mark, name)),
@@ -110,4 +118,3 @@ pub fn rename(
     });
     Ok(workspace_edit(edits))
 }
-

@@ -1,8 +1,8 @@
 //! [`tokens`]: the words of a text by their kind, for colours.
 
 use lsp_types::{Range, SemanticToken, SemanticTokenModifier, SemanticTokenType, SemanticTokensLegend};
-use npukit_asm::analysis::{Analysis, Definition, Mark, MarkKind, Name, Space};
 use npukit_asm::Comments;
+use npukit_asm::analysis::{Analysis, Definition, Mark, MarkKind, Name, Space};
 use npukit_base::Span;
 use npukit_isa::token::{Token, tokens as cut};
 
@@ -157,7 +157,8 @@ fn kind_of(word: &Token<'_>, marks: &[Mark]) -> Option<(Span, Kind, u32)> {
         })
     };
     let value = || {
-        let is_named = marks.iter().filter(holds).any(|mark| matches!(mark.kind, MarkKind::Value { is_name: true, .. }));
+        let is_named =
+            marks.iter().filter(holds).any(|mark| matches!(mark.kind, MarkKind::Value { is_name: true, .. }));
         let is_word = word.text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
         (is_named && is_word).then_some((word.span, Kind::EnumMember, 0))
     };

@@ -7,8 +7,8 @@ use lsp_types::request::{
     Request, SemanticTokensFullRequest, SemanticTokensRangeRequest, SignatureHelpRequest,
 };
 use lsp_types::{
-    CompletionResponse, DocumentSymbolResponse, GotoDefinitionResponse, PrepareRenameResponse, SemanticTokens,
-    SemanticTokensRangeResult, SemanticTokensResult, TextDocumentPositionParams,
+    CompletionResponse, DocumentSymbolResponse, GotoDefinitionResponse, PrepareRenameResponse,
+    SemanticTokens, SemanticTokensRangeResult, SemanticTokensResult, TextDocumentPositionParams,
 };
 use serde_json::Value;
 
@@ -28,7 +28,8 @@ type Answer = Result<Value, (ErrorCode, String)>;
 
 /// Reads what is asked, has it answered, and writes the answer.
 fn ask<R: Request>(params: Value, answer: impl FnOnce(R::Params) -> Result<R::Result, String>) -> Answer {
-    let params = serde_json::from_value(params).map_err(|error| (ErrorCode::InvalidParams, error.to_string()))?;
+    let params =
+        serde_json::from_value(params).map_err(|error| (ErrorCode::InvalidParams, error.to_string()))?;
     let answer = answer(params).map_err(|message| (ErrorCode::RequestFailed, message))?;
     serde_json::to_value(answer).map_err(|error| (ErrorCode::InternalError, error.to_string()))
 }
@@ -71,8 +72,9 @@ impl Server<'_> {
             PrepareRenameRequest::METHOD => ask::<PrepareRenameRequest>(params, |at| {
                 let found = self.at(&at, |_, document, known| renamed(document, known, at.position));
                 let found = found.transpose()?;
-                Ok(found.map(|(range, placeholder)| {
-                    PrepareRenameResponse::RangeWithPlaceholder { range, placeholder }
+                Ok(found.map(|(range, placeholder)| PrepareRenameResponse::RangeWithPlaceholder {
+                    range,
+                    placeholder,
                 }))
             }),
             Rename::METHOD => ask::<Rename>(params, |params| {
@@ -81,13 +83,12 @@ impl Server<'_> {
             }),
             Formatting::METHOD => ask::<Formatting>(params, |params| {
                 let uri = params.text_document.uri;
-                self.with(&uri, |server, document, known| {
-                    formatting(document, known, &server.open(""))
-                })
-                .transpose()
+                self.with(&uri, |server, document, known| formatting(document, known, &server.open("")))
+                    .transpose()
             }),
             DocumentSymbolRequest::METHOD => ask::<DocumentSymbolRequest>(params, |params| {
-                let found = self.with(&params.text_document.uri, |_, document, known| outline(document, known));
+                let found =
+                    self.with(&params.text_document.uri, |_, document, known| outline(document, known));
                 Ok(found.map(DocumentSymbolResponse::Nested))
             }),
             FoldingRangeRequest::METHOD => ask::<FoldingRangeRequest>(params, |params| {
@@ -110,9 +111,8 @@ impl Server<'_> {
             SemanticTokensRangeRequest::METHOD => ask::<SemanticTokensRangeRequest>(params, |params| {
                 let (uri, range) = (params.text_document.uri, params.range);
                 let data = self.with(&uri, |_, document, known| tokens(document, known, Some(range)));
-                Ok(data.map(|data| {
-                    SemanticTokensRangeResult::Tokens(SemanticTokens { result_id: None, data })
-                }))
+                Ok(data
+                    .map(|data| SemanticTokensRangeResult::Tokens(SemanticTokens { result_id: None, data })))
             }),
             _ => return None,
         })

@@ -43,7 +43,8 @@ fn examples_are_told_as_the_assembler_and_the_linter_tell_them() {
         let linted = instance.lint_text(&name, &text, &files).unwrap();
         let mut expected: Vec<&str> = linted.findings.iter().map(|finding| finding.code).collect();
         expected.sort_unstable();
-        let mut found: Vec<&str> = codes.iter().map(String::as_str).filter(|code| *code != "remark").collect();
+        let mut found: Vec<&str> =
+            codes.iter().map(String::as_str).filter(|code| *code != "remark").collect();
         found.sort_unstable();
         assert_eq!(found, expected, "{name}");
     }
@@ -54,7 +55,9 @@ fn examples_are_told_as_the_assembler_and_the_linter_tell_them() {
 fn faults_are_those_of_the_assembler() {
     let mut with_faults = 0;
     for (name, text) in examples() {
-        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with([';', '#'])).step_by(3) {
+        for (index, line) in
+            text.lines().enumerate().filter(|(_, line)| !line.starts_with([';', '#'])).step_by(3)
+        {
             let Some(word) = line.split_whitespace().find(|word| word.len() > 2) else { continue };
             let damaged = line.replacen(word, &format!("{word}q9"), 1);
             let mut lines: Vec<&str> = text.lines().collect();
@@ -117,7 +120,8 @@ fn faults_of_macros_and_files_have_their_places() {
 
 #[test]
 fn what_is_obvious_is_mended() {
-    let text = "; npu: target tcu\n    matmull local[0], acc[0], 4 ; é\n    matmul local[999999999], acc[0], 4\n";
+    let text =
+        "; npu: target tcu\n    matmull local[0], acc[0], 4 ; é\n    matmul local[999999999], acc[0], 4\n";
     let mut editor = Editor::with("a.s", text);
     let told = editor.all_told("a.s");
     assert_eq!(told.len(), 2);
@@ -159,7 +163,8 @@ fn a_finding_is_allowed_and_the_comment_taken_away() {
     let vain = "; npu: target tcu\n    noop ; npu: allow unread-result\n";
     editor.change("a.s", 3, Value::Null, vain);
     let told = editor.next_told("a.s");
-    let vain_one = told.iter().find(|one| one["code"] == "unused-allow" || one["code"] == "unknown-lint").unwrap();
+    let vain_one =
+        told.iter().find(|one| one["code"] == "unused-allow" || one["code"] == "unknown-lint").unwrap();
     let actions = editor.ask("textDocument/codeAction", params(vain_one));
     let without = edited(vain, &actions[0]["edit"]["changes"][uri("a.s")]);
     assert_eq!(without, "; npu: target tcu\n    noop\n");
@@ -174,7 +179,12 @@ fn without_a_target_one_is_offered() {
     });
     let actions = editor.ask("textDocument/codeAction", params);
     assert_eq!(actions.as_array().unwrap().len(), TARGETS.len());
-    let opu = actions.as_array().unwrap().iter().find(|one| one["title"].as_str().unwrap().contains("opu")).unwrap();
+    let opu = actions
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["title"].as_str().unwrap().contains("opu"))
+        .unwrap();
     let text = edited("    end\n", &opu["edit"]["changes"][uri("a.s")]);
     editor.change("a.s", 2, Value::Null, &text);
     assert_eq!(editor.codes("a.s"), [""; 0]);

@@ -36,7 +36,12 @@ fn what_may_stand_is_offered_for_every_target() {
     offers("a.s", "; npu: target opu\n    ld.|", &["ld.ifm", "ld.ker"], &["end"]);
     offers("a.s", "; npu: target opu\n    @|", &["@shape.ifm", "@post"], &["end"]);
     offers("a.s", "; npu: target pccx\n    memset cache=|", &["fmap", "weight"], &["memset"]);
-    offers("a.s", "; npu: target pccx\nx: memset cache=fmap, idx=0, a=1, b=1, c=1\n    gemm dst=0, |", &["src", "size"], &["dst"]);
+    offers(
+        "a.s",
+        "; npu: target pccx\nx: memset cache=fmap, idx=0, a=1, b=1, c=1\n    gemm dst=0, |",
+        &["src", "size"],
+        &["dst"],
+    );
     offers("a.s", "# npu: target drra\ncell (row=0, col=0)\nd|", &["dsu", "dpu", "cell"], &[]);
     offers("a.s", "# npu: target drra\ncell (row=0, |", &["col="], &["row=", "slot="]);
     offers("a.s", "# npu: target drra\ncell (row=0, col=0)\nrep(slot=1, |", &["iter=", "port="], &["slot="]);
@@ -45,7 +50,12 @@ fn what_may_stand_is_offered_for_every_target() {
     offers("a.pasm", "# npu: target drra\nepoch {\n  r|", &["rop", "cstr"], &["epoch"]);
     offers("a.pasm", "# npu: target drra\nepoch {\n  rop<a> (|", &["row=", "slot="], &["iter="]);
     offers("a.pasm", "# npu: target drra\nepoch {\n  rop<a> (row=0) {\n    |", &["rep", "dsu"], &["rop"]);
-    offers("a.pasm", "# npu: target drra\nepoch {\n  rop<a> (row=0, col=0, slot=1, port=0) {\n    rep (|", &["iter="], &["row="]);
+    offers(
+        "a.pasm",
+        "# npu: target drra\nepoch {\n  rop<a> (row=0, col=0, slot=1, port=0) {\n    rep (|",
+        &["iter="],
+        &["row="],
+    );
     offers(
         "a.pasm",
         "# npu: target drra\nepoch {\n  rop<first> (row=0, col=0, slot=1, port=0) { dsu }\n  cstr(\"f|\")\n}",

@@ -50,8 +50,10 @@ impl Editor {
 
     /// Changes part of a text, or all of it.
     pub fn change(&self, path: &str, version: i64, range: Value, text: &str) {
-        let change = if range.is_null() { json!({ "text": text }) } else { json!({ "range": range, "text": text }) };
-        let params = json!({ "textDocument": { "uri": uri(path), "version": version }, "contentChanges": [change] });
+        let change =
+            if range.is_null() { json!({ "text": text }) } else { json!({ "range": range, "text": text }) };
+        let params =
+            json!({ "textDocument": { "uri": uri(path), "version": version }, "contentChanges": [change] });
         self.say("textDocument/didChange", params);
     }
 
@@ -89,7 +91,8 @@ impl Editor {
 
     /// Asks about a text.
     pub fn about(&mut self, method: &str, path: &str) -> Value {
-        let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 99999, "character": 0 } });
+        let range =
+            json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 99999, "character": 0 } });
         let options = json!({ "tabSize": 4, "insertSpaces": true });
         self.ask(method, json!({ "textDocument": { "uri": uri(path) }, "range": range, "options": options }))
     }

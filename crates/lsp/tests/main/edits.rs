@@ -10,8 +10,33 @@ use super::world::examples;
 
 /// Pieces that programs are made of, and what editors send while one types.
 const PIECES: [&str; 28] = [
-    "", " ", "\n", "\r\n", "\r", "é", "😀", "\u{feff}", "\"", ";", "#", "//", ".", ".macro m a\n", ".endm\n",
-    ".rept 3\n", ".endr\n", ".if 1\n", ".endif\n", "\\a", "m 1, 2\n", "[", "(", "{", "}", "=", "9999999999999999999",
+    "",
+    " ",
+    "\n",
+    "\r\n",
+    "\r",
+    "é",
+    "😀",
+    "\u{feff}",
+    "\"",
+    ";",
+    "#",
+    "//",
+    ".",
+    ".macro m a\n",
+    ".endm\n",
+    ".rept 3\n",
+    ".endr\n",
+    ".if 1\n",
+    ".endif\n",
+    "\\a",
+    "m 1, 2\n",
+    "[",
+    "(",
+    "{",
+    "}",
+    "=",
+    "9999999999999999999",
     ".include \"x\"\n",
 ];
 
@@ -45,7 +70,9 @@ fn literal(text: &str, place: Position) -> usize {
     let (mut line, mut unit) = (0, 0);
     let mut letters = text.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {
-        if line == place.line && (unit + letter.len_utf16() as u32 > place.character || matches!(letter, '\n' | '\r')) {
+        if line == place.line
+            && (unit + letter.len_utf16() as u32 > place.character || matches!(letter, '\n' | '\r'))
+        {
             return at;
         }
         unit += letter.len_utf16() as u32;
@@ -58,12 +85,20 @@ fn literal(text: &str, place: Position) -> usize {
 }
 
 const QUESTIONS: [&str; 7] = [
-    "textDocument/hover", "textDocument/completion", "textDocument/signatureHelp", "textDocument/definition",
-    "textDocument/references", "textDocument/documentHighlight", "textDocument/prepareRename",
+    "textDocument/hover",
+    "textDocument/completion",
+    "textDocument/signatureHelp",
+    "textDocument/definition",
+    "textDocument/references",
+    "textDocument/documentHighlight",
+    "textDocument/prepareRename",
 ];
 const OF_TEXTS: [&str; 5] = [
-    "textDocument/inlayHint", "textDocument/semanticTokens/full", "textDocument/documentSymbol",
-    "textDocument/foldingRange", "textDocument/formatting",
+    "textDocument/inlayHint",
+    "textDocument/semanticTokens/full",
+    "textDocument/documentSymbol",
+    "textDocument/foldingRange",
+    "textDocument/formatting",
 ];
 
 proptest! {

@@ -8,8 +8,12 @@ use super::world::World;
 const TEXT: &str = "; npu: target tcu\n.equ rows, 4\n.macro load at, size=1\n    matmul local[\\at], acc[rows], \\size\n.endm\n    load 1, size=rows\n    load rows\n.if rows\n    noop\n.endif\n.data local[rows], 1, rows ; rows\n";
 
 fn lines(locations: &Value) -> Vec<u64> {
-    let mut lines: Vec<u64> =
-        locations.as_array().unwrap().iter().map(|one| one["range"]["start"]["line"].as_u64().unwrap()).collect();
+    let mut lines: Vec<u64> = locations
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["range"]["start"]["line"].as_u64().unwrap())
+        .collect();
     lines.sort_unstable();
     lines
 }

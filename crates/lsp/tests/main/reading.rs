@@ -39,7 +39,10 @@ fn fields_and_names_say_what_they_are() {
     let mut editor = Editor::with("a.s", &text);
     let hover = editor.at("textDocument/hover", "a.s", place(&text, "rows + 1"));
     let told = text_of(&hover);
-    assert!(told.contains("constant `rows` = 4") && told.contains("field `") && told.contains("legal: 0 to"), "{told}");
+    assert!(
+        told.contains("constant `rows` = 4") && told.contains("field `") && told.contains("legal: 0 to"),
+        "{told}"
+    );
     let (line, unit) = place(&text, "rows + 1");
     assert_eq!(hover["range"]["start"], json!({ "line": line, "character": unit }));
     assert_eq!(hover["range"]["end"], json!({ "line": line, "character": unit + 4 }));
@@ -63,7 +66,9 @@ fn an_allowed_finding_is_explained() {
 /// Of each example every word that a hint shows is the one that the assembler makes, and cycles are those of the clock.
 #[test]
 fn hints_are_the_words_of_the_program() {
-    for (name, text) in examples().into_iter().filter(|(name, _)| name.ends_with(".s") && !name.starts_with("drra")) {
+    for (name, text) in
+        examples().into_iter().filter(|(name, _)| name.ends_with(".s") && !name.starts_with("drra"))
+    {
         let mut editor = Editor::with(&name, &text);
         editor.all_told(&name);
         let hints = editor.about("textDocument/inlayHint", &name);
@@ -71,14 +76,16 @@ fn hints_are_the_words_of_the_program() {
         let instance = npukit_lsp::Workshop::instance(&super::world::World::default(), &spec).unwrap();
         let bytes = instance.assemble(&name, &text, &NoFiles).unwrap().bytes;
         let all: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let labels: Vec<&str> = hints.as_array().unwrap().iter().map(|hint| hint["label"].as_str().unwrap()).collect();
+        let labels: Vec<&str> =
+            hints.as_array().unwrap().iter().map(|hint| hint["label"].as_str().unwrap()).collect();
         assert!(!labels.is_empty() || text.contains(".rept") || text.contains(".macro"), "{name}");
         if !text.contains(".macro") && !text.contains(".rept") {
             let words: String = labels.iter().map(|label| label.split_whitespace().next().unwrap()).collect();
             assert_eq!(words, all, "{name}");
         }
         let program = instance.hand_program(&name, text.as_bytes(), &NoFiles).unwrap();
-        let time = program.compiled().and_then(|program| program.time(&npukit_target::TimeOptions::default()));
+        let time =
+            program.compiled().and_then(|program| program.time(&npukit_target::TimeOptions::default()));
         let times = time.map(|time| time.instructions).unwrap_or_default();
         if times.len() == program.text().places.len() && labels.len() == times.len() {
             for (label, time) in labels.iter().zip(times) {
@@ -91,10 +98,13 @@ fn hints_are_the_words_of_the_program() {
 /// Words of drra are those that its listing has.
 #[test]
 fn hints_of_a_fabric_are_the_words_of_its_listing() {
-    for (name, text) in examples().into_iter().filter(|(name, _)| name.starts_with("drra") && name.ends_with(".s")) {
+    for (name, text) in
+        examples().into_iter().filter(|(name, _)| name.starts_with("drra") && name.ends_with(".s"))
+    {
         let mut editor = Editor::with(&name, &text);
         let hints = editor.about("textDocument/inlayHint", &name);
-        let listing = npukit_drra::Drra.instance(Config::Default).unwrap().list(&name, &text, &NoFiles).unwrap();
+        let listing =
+            npukit_drra::Drra.instance(Config::Default).unwrap().list(&name, &text, &NoFiles).unwrap();
         for hint in hints.as_array().unwrap() {
             let label = hint["label"].as_str().unwrap().split_whitespace().next().unwrap();
             let line = hint["position"]["line"].as_u64().unwrap() + 1;
@@ -126,8 +136,21 @@ fn words_have_their_colours() {
     let mut editor = Editor::with("a.s", &text);
     let found = colours(&mut editor, "a.s", &text);
     let expected = [
-        ("; npu: target tcu:pynqz1 é😀", 0), (".equ", 1), ("rows", 6), ("4", 5), ("first", 6), ("matmul", 2),
-        ("rows", 6), ("1", 5), ("0", 5), ("rows", 6), ("; 😀", 0), ("matmul", 2), ("0", 5), ("0", 5), ("1", 5),
+        ("; npu: target tcu:pynqz1 é😀", 0),
+        (".equ", 1),
+        ("rows", 6),
+        ("4", 5),
+        ("first", 6),
+        ("matmul", 2),
+        ("rows", 6),
+        ("1", 5),
+        ("0", 5),
+        ("rows", 6),
+        ("; 😀", 0),
+        ("matmul", 2),
+        ("0", 5),
+        ("0", 5),
+        ("1", 5),
     ];
     assert_eq!(found, expected.map(|(word, kind)| (word.to_owned(), kind)));
 }
@@ -140,7 +163,9 @@ fn all_examples_have_colours() {
         let found = colours(&mut editor, &name, &text);
         let count = |kind| found.iter().filter(|(_, of)| *of == kind).count();
         assert!(count(0) > 0 && count(2) > 0 && count(5) > 0, "{name}");
-        assert!(found.iter().all(|(word, kind)| *kind != 5 || word.starts_with(|c: char| c.is_ascii_digit())));
+        assert!(
+            found.iter().all(|(word, kind)| *kind != 5 || word.starts_with(|c: char| c.is_ascii_digit()))
+        );
     }
 }
 
@@ -149,7 +174,8 @@ fn parts_of_a_text_are_listed_and_folded() {
     let text = "# npu: target drra\n# a\n# b\n.macro ld n\nhalt()\n.endm\ncell (row=0, col=0)\nhalt()\nwait(cycle=1)\n";
     let mut editor = Editor::with("a.s", text);
     let outline = editor.about("textDocument/documentSymbol", "a.s");
-    let names: Vec<&str> = outline.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        outline.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["ld", "cell 0,0"]);
     let folds = editor.about("textDocument/foldingRange", "a.s");
     let mut lines: Vec<(u64, u64)> = folds
