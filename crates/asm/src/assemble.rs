@@ -209,9 +209,8 @@ impl<'a> Assembler<'a> {
                     let (spec, offset) = (self.grammar.spec, self.assembly.bytes.len());
                     let context = self.context.as_deref();
                     let decoded = spec.decode(&made.bytes, 0, context, npukit_isa::Mode::Lenient).ok();
-                    let (row, values) = decoded.map_or((None, Vec::new()), |decoded| {
-                        (Some(decoded.instruction), decoded.values)
-                    });
+                    let (row, values) = decoded
+                        .map_or((None, Vec::new()), |decoded| (Some(decoded.instruction), decoded.values));
                     let address = format!("{offset:08x}");
                     let place = place(span_of(tokens));
                     recorder.word(AnalysedWord { place, row, values, bytes: made.bytes.clone(), address });
@@ -464,7 +463,13 @@ impl Read {
         let place = |span| line.origin.place(span);
         let word = made.map(|made| {
             let bytes = made.bytes.clone();
-            recorder.word(AnalysedWord { place: place(span_of(tokens)), row: Some(row), values, bytes, address })
+            recorder.word(AnalysedWord {
+                place: place(span_of(tokens)),
+                row: Some(row),
+                values,
+                bytes,
+                address,
+            })
         });
         let operands = said.first().map(|said| said.span.start);
         if let Some(span) = mnemonic_span(tokens, operands) {
@@ -475,7 +480,8 @@ impl Read {
             if is_name {
                 continue;
             }
-            let of_value = tokens.iter().filter(|token| span.start <= token.span.start && token.span.end <= span.end);
+            let of_value =
+                tokens.iter().filter(|token| span.start <= token.span.start && token.span.end <= span.end);
             for token in of_value.filter(|token| symbols.is_defined(token.text)) {
                 recorder.mark(place(token.span), MarkKind::Reference(Name::symbol(token.text)));
             }
@@ -491,7 +497,10 @@ pub(crate) fn mnemonic_span(tokens: &[Token<'_>], operands: Option<usize>) -> Op
         Symbols::is_name(token.text) || token.is_number() || matches!(token.text, "." | "@")
     };
     for token in tokens.iter().skip(1) {
-        if token.span.start != span.end || !belongs(token) || operands.is_some_and(|at| token.span.start >= at) {
+        if token.span.start != span.end
+            || !belongs(token)
+            || operands.is_some_and(|at| token.span.start >= at)
+        {
             break;
         }
         span = span.to(token.span);

@@ -37,7 +37,13 @@ fn own_directives(mut found: Proposals, is_own: impl Fn(&str) -> bool) -> Propos
 }
 
 /// What a word or a number is as a value of a field, and whether it is a word of the field's own.
-fn value_of(spec: &IsaSpec, row: usize, field: usize, text: &str, number: Option<i64>) -> (Option<u64>, bool) {
+fn value_of(
+    spec: &IsaSpec,
+    row: usize,
+    field: usize,
+    text: &str,
+    number: Option<i64>,
+) -> (Option<u64>, bool) {
     let Some(field) = spec.instructions.get(row).and_then(|row| row.fields.get(field)) else {
         return (None, false);
     };

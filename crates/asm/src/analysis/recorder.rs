@@ -9,9 +9,9 @@ use super::candidates::candidates;
 use super::language::directive_named;
 use super::{AnalysedWord, Analysis, Block, Definition, Mark, MarkKind, Name, TextFault};
 use crate::assemble::mnemonic_span;
+use crate::definition::Definition as Defined;
 use crate::error::{AsmError, MAX_ERRORS};
 use crate::expand::{Line, Place, Sources, beside, unquoted};
-use crate::definition::Definition as Defined;
 use crate::symbols::{Symbol, Symbols};
 
 /// What is known of a text so far.
@@ -169,7 +169,8 @@ impl Recorder {
         }
         let part = self.new_part();
         self.of_macro = Some((part, 0));
-        let Some((name, parameters)) = rest.split_first().filter(|(name, _)| Symbols::is_name(name.text)) else {
+        let Some((name, parameters)) = rest.split_first().filter(|(name, _)| Symbols::is_name(name.text))
+        else {
             return;
         };
         let define = |name, of| MarkKind::Definition { name, of, value: None };
@@ -236,7 +237,9 @@ impl Recorder {
     pub fn finish(self, sources: Sources, faults: Vec<TextFault>, more_faults: usize) -> Analysis {
         let Self { mut marks, candidates, words, blocks, .. } = self;
         let is_symbol = |mark: &Mark| match &mark.kind {
-            MarkKind::Definition { name, .. } if name.space == super::Space::Symbols => Some(name.text.clone()),
+            MarkKind::Definition { name, .. } if name.space == super::Space::Symbols => {
+                Some(name.text.clone())
+            }
             _ => None,
         };
         let symbols: BTreeSet<String> = marks.iter().filter_map(is_symbol).collect();
@@ -253,8 +256,10 @@ impl Recorder {
         let known = candidates
             .into_iter()
             .filter(|(source, span, name)| symbols.contains(name) && is_written(*source, *span, name));
-        marks.extend(known.map(|(source, span, name)| {
-            Mark { source, span, kind: MarkKind::Reference(Name { text: name, space: super::Space::Symbols }) }
+        marks.extend(known.map(|(source, span, name)| Mark {
+            source,
+            span,
+            kind: MarkKind::Reference(Name { text: name, space: super::Space::Symbols }),
         }));
         let key = |mark: &Mark| {
             let (kind, rank) = order(&mark.kind);
@@ -263,7 +268,8 @@ impl Recorder {
         marks.sort_by_cached_key(key);
         // Lines of macros are read each time that they are called.
         marks.dedup_by(|next, before| {
-            (next.source, next.span) == (before.source, before.span) && order(&next.kind).0 == order(&before.kind).0
+            (next.source, next.span) == (before.source, before.span)
+                && order(&next.kind).0 == order(&before.kind).0
         });
         Analysis { sources, marks, words, blocks, faults, more_faults }
     }

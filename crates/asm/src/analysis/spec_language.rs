@@ -70,9 +70,9 @@ impl Language for SpecLanguage {
             let (grammar, symbols) = (Grammar::new(&self.spec), known.symbols());
             let forms = grammar.forms_of(mnemonic.text, None);
             let mut takes_number = forms.is_empty();
-            for (form, expected) in
-                forms.iter().flat_map(|form| expected_after(form, &before, &symbols).0.into_iter().map(move |e| (form, e)))
-            {
+            for (form, expected) in forms.iter().flat_map(|form| {
+                expected_after(form, &before, &symbols).0.into_iter().map(move |e| (form, e))
+            }) {
                 match expected {
                     Expected::Text(name) => found.name(form.instruction, name),
                     Expected::Number(_) => takes_number = true,
@@ -187,7 +187,9 @@ impl<'a> Beginning<'a> {
         }
         let all = tokens(code, line_start);
         let skip = match &all[..] {
-            [name, colon, ..] if colon.text == ":" && Symbols::is_name(name.text) => colon.span.end - line_start,
+            [name, colon, ..] if colon.text == ":" && Symbols::is_name(name.text) => {
+                colon.span.end - line_start
+            }
             _ => 0,
         };
         let rest = code.get(skip..)?;

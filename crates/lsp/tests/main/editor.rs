@@ -33,7 +33,7 @@ impl Editor {
 
     /// An editor with one text, about which all has been told.
     pub fn with(path: &str, text: &str) -> Self {
-        let mut editor = Self::new(World::default());
+        let editor = Self::new(World::default());
         editor.open(path, text);
         editor
     }
@@ -81,12 +81,7 @@ impl Editor {
 
     /// Asks about a place of a text.
     pub fn at(&mut self, method: &str, path: &str, (line, character): (usize, usize)) -> Value {
-        let params = json!({
-            "textDocument": { "uri": uri(path) },
-            "position": { "line": line, "character": character },
-            "context": { "includeDeclaration": true },
-        });
-        self.ask(method, params)
+        self.ask(method, question(method, path, &json!({ "line": line, "character": character })))
     }
 
     /// Asks about a text.
@@ -145,6 +140,15 @@ impl Drop for Editor {
         self.say("exit", Value::Null);
         self.server.take().unwrap().join().unwrap().unwrap();
     }
+}
+
+/// What is asked about a place.
+pub fn question(method: &str, path: &str, position: &Value) -> Value {
+    let mut question = json!({ "textDocument": { "uri": uri(path) }, "position": position });
+    if method == "textDocument/references" {
+        question["context"] = json!({ "includeDeclaration": true });
+    }
+    question
 }
 
 pub fn uri(path: &str) -> String {

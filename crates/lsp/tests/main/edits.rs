@@ -5,7 +5,7 @@ use npukit_lsp::{Document, Lines};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::editor::{Editor, uri};
+use super::editor::{Editor, question, uri};
 use super::world::examples;
 
 /// Pieces that programs are made of, and what editors send while one types.
@@ -117,9 +117,7 @@ proptest! {
             editor.change(name, version as i64 + 2, range, PIECES[piece]);
             let position = json!({ "line": line, "character": unit });
             for method in QUESTIONS {
-                let params = json!({
-                    "textDocument": { "uri": uri(name) }, "position": position, "context": { "includeDeclaration": true },
-                });
+                let params = question(method, name, &position);
                 no_defect(method, editor.try_ask(method, params))?;
             }
             for method in OF_TEXTS {

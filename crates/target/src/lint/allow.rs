@@ -167,10 +167,12 @@ mod tests {
 
     #[test]
     fn a_text_names_its_target() {
-        let spec = |text: &str| text_target(text).map(|(span, spec)| {
-            assert_eq!(&text[span.start..span.end], spec);
-            spec.to_owned()
-        });
+        let spec = |text: &str| {
+            text_target(text).map(|(span, spec)| {
+                assert_eq!(&text[span.start..span.end], spec);
+                spec.to_owned()
+            })
+        };
         let some = |spec: &str| Some(spec.to_owned());
         assert_eq!(spec("go\n; é npu\n; npu: target a:b because\n"), some("a:b"));
         assert_eq!(spec("# npu run x.s --target a:b,c=1\n"), some("a:b,c=1"));

@@ -145,11 +145,7 @@ fn parse(fabric: &Fabric, text: &str) -> Result<Parsed, Vec<AsmError>> {
     parse_heard(fabric, text, &mut None)
 }
 
-fn parse_heard(
-    fabric: &Fabric,
-    text: &str,
-    all: &mut Option<Vec<Heard>>,
-) -> Result<Parsed, Vec<AsmError>> {
+fn parse_heard(fabric: &Fabric, text: &str, all: &mut Option<Vec<Heard>>) -> Result<Parsed, Vec<AsmError>> {
     let (tokens, mut errors) = read(text);
     let mut parser = Parser { rest: &tokens, last: Span::default() };
     let (mut source, mut cell, mut before) = (Parsed::default(), None, None);

@@ -53,7 +53,9 @@ impl AssemblyLanguage {
         });
         recorder.mark(expansion.place(*name_span), MarkKind::Mnemonic { row, word });
         for (key, key_span, text, number, value_span) in arguments {
-            let Some(field) = self.spec.instructions.get(row).and_then(|row| row.field(key)) else { continue };
+            let Some(field) = self.spec.instructions.get(row).and_then(|row| row.field(key)) else {
+                continue;
+            };
             let (value, is_name) = value_of(&self.spec, row, field, text, *number);
             recorder.mark(expansion.place(*key_span), MarkKind::Key { row, field });
             recorder.mark(expansion.place(*value_span), MarkKind::Value { row, field, value, is_name });
@@ -109,7 +111,9 @@ impl Language for AssemblyLanguage {
         if let Some(line) = Beginning::of(text, at, COMMENTS).filter(Beginning::is_directive) {
             return own_directives(line.directives(known), |name| !matches!(name, "word" | "context"));
         }
-        let Some(open) = Open::at(text, at).filter(|open| !open.is_quoted) else { return Proposals::default() };
+        let Some(open) = Open::at(text, at).filter(|open| !open.is_quoted) else {
+            return Proposals::default();
+        };
         let all = match &open.call {
             Some(call) if call.name == "cell" => call.keys(&KEYS),
             Some(call) if call.name == "word" => call.keys(&BITS),

@@ -41,8 +41,12 @@ const OPERATIONS: [(&str, &str); 4] = [
 ];
 /// All directives that there are here.
 const OF_EXPERIMENTS: [&str; 5] = ["data", "input", "output", "expect", "wait"];
-const OF_ROP: [(&str, &str); 4] =
-    [("row", "row of the fabric"), ("col", "column of the fabric"), ("slot", "of the cell"), ("port", "of the slot")];
+const OF_ROP: [(&str, &str); 4] = [
+    ("row", "row of the fabric"),
+    ("col", "column of the fabric"),
+    ("slot", "of the cell"),
+    ("port", "of the slot"),
+];
 
 impl PasmLanguage {
     /// That of programs for `fabric`.
