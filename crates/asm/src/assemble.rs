@@ -5,6 +5,7 @@ use npukit_base::{Span, Word as Bits, closest, help_for, without_bom};
 use npukit_isa::token::{Token, tokens};
 use npukit_isa::{ByteOrder, FieldKind, InstructionSpec, IsaSpec};
 
+use crate::analysis::{AnalysedWord, Analysis, Definition as DefinitionOf, MarkKind, Name, Recorder};
 use crate::comment::Comments;
 use crate::definition::{Definition, Malformed, definition};
 use crate::error::{AsmError, AsmErrors, MAX_ERRORS, source_span};
@@ -13,7 +14,7 @@ use crate::experiment::Experiment;
 use crate::expression::evaluate;
 use crate::grammar::{CompiledForm, Grammar};
 use crate::listing::{Listing, Word, hex};
-use crate::matcher::{BadValue, Expected, Outcome, read};
+use crate::matcher::{BadValue, Expected, Outcome, Said, read};
 use crate::symbols::{Symbol, Symbols};
 
 /// The instructions of a source file.
@@ -82,6 +83,16 @@ pub fn list(spec: &IsaSpec, name: &str, text: &str, files: &Files<'_>) -> Result
     assembler.result(name, text).map(|_| listed)
 }
 
+/// As [`assemble_with`], for editors: all that is known of the text, whatever is wrong with it.
+pub(crate) fn analyse(spec: &IsaSpec, name: &str, text: &str, files: &Files<'_>) -> Analysis {
+    let mut assembler = Assembler::new(spec, Expander::new(name, text, Comments::COMMON, files));
+    assembler.recorder = Some(Recorder::default());
+    assembler.all(|_, _, _| {});
+    let Assembler { expander, errors, more, recorder, .. } = assembler;
+    // Default: it was put there.
+    recorder.unwrap_or_default().with_errors(expander.sources, &errors, more)
+}
+
 struct Assembler<'a> {
     grammar: Grammar<'a>,
     expander: Expander<'a>,
@@ -90,13 +101,24 @@ struct Assembler<'a> {
     assembly: Assembly,
     errors: Vec<AsmError>,
     more: usize,
+    /// What notes more than the words, for editors.
+    recorder: Option<Recorder>,
 }
 
 impl<'a> Assembler<'a> {
     fn new(spec: &'a IsaSpec, expander: Expander<'a>) -> Self {
         let grammar = Grammar::new(spec);
         let (symbols, assembly) = (Symbols::default(), Assembly::default());
-        Self { grammar, expander, symbols, context: None, assembly, errors: Vec::new(), more: 0 }
+        Self {
+            grammar,
+            expander,
+            symbols,
+            context: None,
+            assembly,
+            errors: Vec::new(),
+            more: 0,
+            recorder: None,
+        }
     }
 
     fn all(&mut self, mut each: impl FnMut(&Sources, &Line, (usize, &[u8]))) {
@@ -104,6 +126,11 @@ impl<'a> Assembler<'a> {
             let offset = self.assembly.bytes.len();
             if !line.taken {
                 self.line(&line);
+            } else if let Some(recorder) = &mut self.recorder {
+                let file = self.expander.sources.name(line.origin.source);
+                let (expander, grammar) = (&self.expander, &self.grammar);
+                let is_macro = |name: &str| expander.is_macro(name);
+                recorder.line(&line, expander.code(&line), file, &|word| grammar.row_of(word), &is_macro);
             }
             let bytes = self.assembly.bytes.get(offset..).unwrap_or_default();
             each(&self.expander.sources, &line, (offset, bytes));
@@ -138,11 +165,15 @@ impl<'a> Assembler<'a> {
             }
             all => (None, all),
         };
+        let mut read = None;
         let result = match tokens {
             _ if let Some(found) = definition(tokens) => self.symbol(found),
             [dot, directive, arguments @ ..] if dot.text == "." => self.directive(*directive, arguments),
-            _ => self.instruction(tokens),
+            _ => self.instruction(tokens, &mut read),
         };
+        if self.recorder.is_some() {
+            self.record(line, label, tokens, (read, result.as_ref().ok()));
+        }
         let defined = result.and_then(|made| {
             self.emit(&made.bytes, line.origin.place(span_of(tokens)));
             let value = Symbol::Fixed(made.label.map(i128::from));
@@ -150,6 +181,52 @@ impl<'a> Assembler<'a> {
         });
         for error in defined.err().into_iter().flatten() {
             self.report(self.expander.sources.fault(error, |span| line.origin.place(span)));
+        }
+    }
+
+    /// Notes what a line is that has been read.
+    fn record(
+        &mut self,
+        line: &Line,
+        label: Option<Token<'_>>,
+        tokens: &[Token<'_>],
+        (read, made): (Option<Read>, Option<&Made>),
+    ) {
+        let Some(recorder) = &mut self.recorder else { return };
+        let place = |span| line.origin.place(span);
+        if let Some(label) = label {
+            let value = made.and_then(|made| made.label).map(i128::from);
+            let (name, of) = (Name::symbol(label.text), DefinitionOf::Label);
+            recorder.mark(place(label.span), MarkKind::Definition { name, of, value });
+        }
+        match (definition(tokens), tokens) {
+            (Some(found), _) => recorder.definition(line, found.ok(), tokens, &self.symbols),
+            (None, [dot, word, arguments @ ..]) if dot.text == "." => {
+                let kind = MarkKind::Directive(word.text.to_ascii_lowercase());
+                recorder.mark(place(dot.span.to(word.span)), kind);
+                recorder.candidates_of(line, Some(word.text), arguments);
+                if let Some(made) = made.filter(|made| !made.bytes.is_empty()) {
+                    let (spec, offset) = (self.grammar.spec, self.assembly.bytes.len());
+                    let context = self.context.as_deref();
+                    let decoded = spec.decode(&made.bytes, 0, context, npukit_isa::Mode::Lenient).ok();
+                    let (row, values) = decoded
+                        .map_or((None, Vec::new()), |decoded| (Some(decoded.instruction), decoded.values));
+                    let address = format!("{offset:08x}");
+                    let place = place(span_of(tokens));
+                    recorder.word(AnalysedWord { place, row, values, bytes: made.bytes.clone(), address });
+                }
+            }
+            (None, tokens) => {
+                let file = self.expander.sources.name(line.origin.source);
+                let address = format!("{:08x}", self.assembly.bytes.len());
+                match read {
+                    Some(read) => read.record(recorder, line, tokens, &self.symbols, (address, made)),
+                    None => {
+                        let row_of = |word: &str| self.grammar.row_of(word);
+                        recorder.line(line, self.expander.code(line), file, &row_of, &|_| false);
+                    }
+                }
+            }
         }
     }
 
@@ -260,7 +337,8 @@ impl<'a> Assembler<'a> {
         Err(AsmError::Context { found, span, help })
     }
 
-    fn instruction(&self, tokens: &[Token<'_>]) -> Result<Made, Vec<AsmError>> {
+    /// The word of a line; `read` is what it says as far as it fits a form.
+    fn instruction(&self, tokens: &[Token<'_>], read_as: &mut Option<Read>) -> Result<Made, Vec<AsmError>> {
         let Some(mnemonic) = tokens.first() else { return Ok(Made::default()) };
         let context = self.context.as_deref();
         let forms = self.grammar.forms_of(mnemonic.text, context);
@@ -273,21 +351,26 @@ impl<'a> Assembler<'a> {
             }]);
         }
         let (tokens, reserved) = split_reserved(&forms, tokens);
-        let mut best: Option<(&CompiledForm<'_>, Vec<BadValue>)> = None;
+        let mut best: Option<(&CompiledForm<'_>, Vec<BadValue>, Vec<Said>)> = None;
         let mut furthest = (0, Vec::new());
         for form in &forms {
             match read(form, tokens, &self.symbols) {
-                Outcome::Matched { values, bad } if bad.is_empty() => {
-                    return self.made(form, &values, reserved, tokens);
+                Outcome::Matched { values, bad, said } if bad.is_empty() => {
+                    let made = self.made(form, &values, reserved, tokens);
+                    *read_as = Some(Read { row: form.index, values, said });
+                    return made;
                 }
-                Outcome::Matched { bad, .. } if best.is_none() => best = Some((form, bad)),
+                Outcome::Matched { bad, said, .. } if best.is_none() => best = Some((form, bad, said)),
                 Outcome::Mismatch { at, expected } if at > furthest.0 => furthest = (at, expected),
                 Outcome::Mismatch { at, expected } if at == furthest.0 => furthest.1.extend(expected),
                 _ => {}
             }
         }
         match best {
-            Some((form, bad)) => Err(bad.into_iter().map(|bad| range_error(form, bad)).collect()),
+            Some((form, bad, said)) => {
+                *read_as = Some(Read { row: form.index, values: Vec::new(), said });
+                Err(bad.into_iter().map(|bad| range_error(form, bad)).collect())
+            }
             None => Err(vec![self.syntax_error(tokens, furthest.0, furthest.1, &forms)]),
         }
     }
@@ -356,6 +439,75 @@ struct Made {
     label: Option<u64>,
 }
 
+/// What a line says by a form.
+struct Read {
+    /// Of the instruction.
+    row: usize,
+    /// A value for each field; none where one is not legal.
+    values: Vec<u64>,
+    /// What of it stands in the line.
+    said: Vec<Said>,
+}
+
+impl Read {
+    /// Notes mnemonic, fields and symbols of a line.
+    fn record(
+        self,
+        recorder: &mut Recorder,
+        line: &Line,
+        tokens: &[Token<'_>],
+        symbols: &Symbols,
+        (address, made): (String, Option<&Made>),
+    ) {
+        let Self { row, values, said } = self;
+        let place = |span| line.origin.place(span);
+        let word = made.map(|made| {
+            let bytes = made.bytes.clone();
+            recorder.word(AnalysedWord {
+                place: place(span_of(tokens)),
+                row: Some(row),
+                values,
+                bytes,
+                address,
+            })
+        });
+        let operands = said.first().map(|said| said.span.start);
+        if let Some(span) = mnemonic_span(tokens, operands) {
+            recorder.mark(place(span), MarkKind::Mnemonic { row, word });
+        }
+        for Said { field, span, value, is_name } in said {
+            recorder.mark(place(span), MarkKind::Value { row, field, value, is_name });
+            if is_name {
+                continue;
+            }
+            let of_value =
+                tokens.iter().filter(|token| span.start <= token.span.start && token.span.end <= span.end);
+            for token in of_value.filter(|token| symbols.is_defined(token.text)) {
+                recorder.mark(place(token.span), MarkKind::Reference(Name::symbol(token.text)));
+            }
+        }
+    }
+}
+
+/// The mnemonic that a line begins with: words with points and signs between them, without white space. What fields say
+/// begins at `operands`.
+pub(crate) fn mnemonic_span(tokens: &[Token<'_>], operands: Option<usize>) -> Option<Span> {
+    let mut span = tokens.first()?.span;
+    let belongs = |token: &Token<'_>| {
+        Symbols::is_name(token.text) || token.is_number() || matches!(token.text, "." | "@")
+    };
+    for token in tokens.iter().skip(1) {
+        if token.span.start != span.end
+            || !belongs(token)
+            || operands.is_some_and(|at| token.span.start >= at)
+        {
+            break;
+        }
+        span = span.to(token.span);
+    }
+    Some(span)
+}
+
 /// The tokens before `, rsv = VALUE`, and those of VALUE, where the instruction has such an operand.
 fn split_reserved<'a, 'b>(
     forms: &[&CompiledForm<'_>],
@@ -396,7 +548,8 @@ fn range_error(form: &CompiledForm<'_>, bad: BadValue) -> AsmError {
     if let Some(reason) = bad.reason {
         return AsmError::Expression { text: bad.text, reason, span: source_span(bad.span), help };
     }
-    AsmError::Range { value: bad.text, legal, span: source_span(bad.span), help }
+    let nearest = field.zip(bad.value).and_then(|(field, value)| field.nearest(value));
+    AsmError::Range { value: bad.text, legal, span: source_span(bad.span), help, nearest }
 }
 
 fn usages(forms: &[&CompiledForm<'_>]) -> String {

@@ -6,7 +6,7 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
 use npukit_base::{Code, Span, codes, counted, without_bom};
 use thiserror::Error;
 
-use crate::expand::SourceText;
+use crate::expand::{Place, SourceText};
 
 /// Faults listed of one text; more are counted only.
 pub(crate) const MAX_ERRORS: usize = 100;
@@ -56,6 +56,8 @@ pub enum AsmError {
         /// The field.
         #[help]
         help: String,
+        /// The legal number that is nearest, where there are numbers.
+        nearest: Option<i128>,
     },
     /// Values that do not go together, or a field the form leaves at a value it cannot hold (a fault
     /// of the table).
@@ -280,6 +282,7 @@ pub enum AsmError {
 #[error("{error}")]
 pub struct Within {
     pub(crate) error: AsmError,
+    pub(crate) place: Place,
     pub(crate) text: SourceText,
     /// What put the line there, the innermost first.
     pub(crate) calls: Vec<String>,
@@ -425,6 +428,14 @@ impl AsmError {
         match self {
             Self::Within(within) => within.error.span(),
             own => own.clone().span_mut().map_or_else(|| (0, 0).into(), |span| *span),
+        }
+    }
+
+    /// Where it is among the texts of the program.
+    pub fn place(&self) -> Place {
+        match self {
+            Self::Within(within) => within.place,
+            own => Place::new(span_of(own.span())),
         }
     }
 

@@ -117,6 +117,11 @@ impl<'a> Expander<'a> {
         Some(line)
     }
 
+    /// Whether a macro of that name has been read.
+    pub fn is_macro(&self, name: &str) -> bool {
+        self.macros.contains_key(&name.to_ascii_lowercase())
+    }
+
     /// The code of a line, without its comment.
     pub fn code<'b>(&self, line: &'b Line) -> &'b str {
         self.comments.split(&line.text).0

@@ -5,6 +5,7 @@
 use npukit_base::Span;
 use npukit_isa::token::{Token, tokens};
 
+use crate::analysis::{Analysis, Recorder};
 use crate::comment::Comments;
 use crate::definition::definition;
 use crate::error::{AsmError, AsmErrors, Faults, MAX_ERRORS, source_span};
@@ -37,9 +38,37 @@ pub struct Expansion {
 /// Does the directives of `text`; `name` is the file's, for messages, and `files` gives the bytes of those it includes,
 /// or says why there are none. What is wrong with them is for [`Expansion::checked`].
 pub fn expand(name: &str, text: &str, comments: Comments, files: &Files<'_>) -> Expansion {
+    expanded(name, text, comments, files, &mut None, &|_| None)
+}
+
+/// As [`expand`], and what the lines of directives are, for editors. `row_of` knows the row of a mnemonic.
+pub fn expand_recorded(
+    name: &str,
+    text: &str,
+    comments: Comments,
+    files: &Files<'_>,
+    row_of: &dyn Fn(&str) -> Option<usize>,
+) -> (Expansion, Recorder) {
+    let mut recorder = Some(Recorder::default());
+    let expansion = expanded(name, text, comments, files, &mut recorder, row_of);
+    // Default: it was put there.
+    (expansion, recorder.unwrap_or_default())
+}
+
+fn expanded(
+    name: &str,
+    text: &str,
+    comments: Comments,
+    files: &Files<'_>,
+    recorder: &mut Option<Recorder>,
+    row_of: &dyn Fn(&str) -> Option<usize>,
+) -> Expansion {
     let mut expander = Expander::new(name, text, comments, files);
     let mut expansion = Expansion::default();
     while let Some(line) = expander.next(&expansion.symbols) {
+        if let Some(recorder) = recorder {
+            record(recorder, &expander, &line, &expansion.symbols, row_of);
+        }
         let found = if line.taken { Ok(true) } else { own(expander.code(&line), &mut expansion.symbols) };
         expansion.errors.append(&mut expander.errors);
         let is_done = found.unwrap_or_else(|error| {
@@ -53,6 +82,37 @@ pub fn expand(name: &str, text: &str, comments: Comments, files: &Files<'_>) -> 
     expansion.sources = expander.sources;
     expansion.experiment = expander.experiment;
     expansion
+}
+
+/// Notes what a line is, but for one of instructions.
+fn record(
+    recorder: &mut Recorder,
+    expander: &Expander<'_>,
+    line: &Line,
+    symbols: &Symbols,
+    row_of: &dyn Fn(&str) -> Option<usize>,
+) {
+    let code = expander.code(line);
+    let file = expander.sources.name(line.origin.source);
+    if line.taken {
+        return recorder.line(line, code, file, row_of, &|name| expander.is_macro(name));
+    }
+    let tokens = tokens(code, 0);
+    match definition(&tokens) {
+        Some(found) if code.trim_start().starts_with('.') => {
+            recorder.definition(line, found.ok(), &tokens, symbols);
+        }
+        // What follows an equals sign may be an expression.
+        _ => {
+            let mut after_equals = false;
+            for token in &tokens {
+                after_equals = (after_equals || token.text == "=") && !matches!(token.text, "," | "{" | "}");
+                if after_equals && Symbols::is_name(token.text) {
+                    recorder.candidate(line.origin.place(token.span), token.text);
+                }
+            }
+        }
+    }
 }
 
 const DIRECTIVES: &str = "there are `.equ`, `.set`, `.include`, `.macro`, `.rept`, `.if`, `.data`, `.input`, `.output`, `.expect` and `.wait`";
@@ -131,6 +191,15 @@ impl Expansion {
             }
         }
         made.filter(|_| told.is_empty()).ok_or_else(|| Faults::new(name, text, told))
+    }
+
+    /// All that is known of the text, with what is wrong with its directives and what `errors` are of it.
+    pub fn analysis(&self, recorder: Recorder, errors: Vec<AsmError>) -> Analysis {
+        let made: Result<(), _> = if errors.is_empty() { Ok(()) } else { Err(errors) };
+        // Default: nothing is wrong.
+        let (errors, more) =
+            self.checked("", "", made).err().map(|faults| (faults.errors, faults.more)).unwrap_or_default();
+        recorder.with_errors(self.sources.clone(), &errors, more)
     }
 
     /// What each line became: for instructions at the first byte of their text, in its order, address and bytes.

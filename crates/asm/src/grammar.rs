@@ -1,5 +1,7 @@
 //! [`Grammar`]: the forms of an instruction set, ready for reading and printing.
 
+use std::collections::HashMap;
+
 use npukit_base::help_for;
 use npukit_isa::syntax::{Operand, Piece, Template, visit};
 use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec, Radix, When};
@@ -8,6 +10,8 @@ use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec, Radix, When};
 pub(crate) struct Grammar<'a> {
     pub spec: &'a IsaSpec,
     pub forms: Vec<CompiledForm<'a>>,
+    /// The forms that begin with a word in small letters, by their places.
+    by_mnemonic: HashMap<String, Vec<usize>>,
 }
 
 /// A form with its template cut.
@@ -15,6 +19,8 @@ pub(crate) struct CompiledForm<'a> {
     /// Index of the instruction.
     pub index: usize,
     pub instruction: &'a InstructionSpec,
+    /// Its place among the forms of the instruction.
+    pub place: usize,
     pub template: Template,
     pub when: &'a [When],
 }
@@ -23,21 +29,30 @@ impl<'a> Grammar<'a> {
     pub fn new(spec: &'a IsaSpec) -> Self {
         let mut forms = Vec::new();
         for (index, instruction) in spec.instructions.iter().enumerate() {
-            for form in &instruction.forms {
+            for (place, form) in instruction.forms.iter().enumerate() {
                 let template = Template::new(instruction, &form.syntax);
-                forms.push(CompiledForm { index, instruction, template, when: &form.when });
+                forms.push(CompiledForm { index, instruction, place, template, when: &form.when });
             }
         }
-        Self { spec, forms }
+        let mut by_mnemonic: HashMap<String, Vec<usize>> = HashMap::new();
+        for (place, form) in forms.iter().enumerate() {
+            let word = form.template.mnemonic().map(str::to_ascii_lowercase);
+            word.into_iter().for_each(|word| by_mnemonic.entry(word).or_default().push(place));
+        }
+        Self { spec, forms, by_mnemonic }
     }
 
     /// The forms that begin with `mnemonic` and hold in `context`.
     pub fn forms_of(&self, mnemonic: &str, context: Option<&str>) -> Vec<&CompiledForm<'a>> {
-        let begins = |form: &&CompiledForm<'_>| {
-            form.instruction.holds_in(context)
-                && form.template.mnemonic().is_some_and(|word| word.eq_ignore_ascii_case(mnemonic))
-        };
-        self.forms.iter().filter(begins).collect()
+        let found = self.by_mnemonic.get(&mnemonic.to_ascii_lowercase()).into_iter().flatten();
+        let forms = found.filter_map(|place| self.forms.get(*place));
+        forms.filter(|form| form.instruction.holds_in(context)).collect()
+    }
+
+    /// The row of the first form that begins with `mnemonic`.
+    pub fn row_of(&self, mnemonic: &str) -> Option<usize> {
+        let places = self.by_mnemonic.get(&mnemonic.to_ascii_lowercase())?;
+        places.first().and_then(|place| self.forms.get(*place)).map(|form| form.index)
     }
 
     /// What to say about a word that is not a mnemonic in `context`.

@@ -14,8 +14,9 @@
 //! - `.data`, `.input`, `.output`, `.expect` and `.wait` say what is around a run of the program: its [`Experiment`].
 //! - `.include`, `.macro`, `.rept` and `.if` make lines. An assembler with a syntax of its own has them by [`expand`].
 //!
-//! [`format()`] lays a text out, [`list`] says what each line became. `docs/assembly.md` describes the whole language.
+//! [`analysis`] is what editors want to know of a text. [`format()`] lays one out, [`list`] says what each line became. `docs/assembly.md` describes the whole language.
 
+pub mod analysis;
 mod assemble;
 mod comment;
 mod definition;
@@ -40,6 +41,6 @@ pub use error::{AsmError, AsmErrors, Faults, SourceFault, Within, source_span};
 pub use expand::{
     Files, MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, MAX_LINE_BYTES, MAX_LINES, Place, Sources,
 };
-pub use expansion::{Expansion, expand};
+pub use expansion::{Expansion, expand, expand_recorded};
 pub use experiment::{Experiment, MemoryRange, Separated, Statement, StatementKind, Values, Wait, separate};
 pub use format::{Statements, Style, format};

@@ -15,8 +15,21 @@ pub(crate) struct BadValue {
     pub field: usize,
     pub text: String,
     pub span: Span,
+    /// The number.
+    pub value: Option<i128>,
     /// Why there is no value.
     pub reason: Option<String>,
+}
+
+/// A value in a line, and the bytes that say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub field: usize,
+    pub span: Span,
+    /// None for one that the field cannot have.
+    pub value: Option<u64>,
+    /// Whether it is a word of the field's own.
+    pub is_name: bool,
 }
 
 /// What came of reading a line by a form.
@@ -27,6 +40,8 @@ pub(crate) enum Outcome<'a> {
         values: Vec<u64>,
         /// Those out of range.
         bad: Vec<BadValue>,
+        /// Those that the text says, in its order.
+        said: Vec<Said>,
     },
     /// The text fits, but not the form's conditions: another form is meant.
     Excluded,
@@ -53,6 +68,9 @@ struct Matcher<'a> {
     at: usize,
     values: Vec<Option<u64>>,
     bad: Vec<BadValue>,
+    said: Vec<Said>,
+    /// The field that was looked for last, and at which token.
+    wanted: Option<(usize, usize)>,
     /// The furthest token that did not fit, and what would have.
     furthest: usize,
     expected: Vec<Expected<'a>>,
@@ -67,9 +85,7 @@ pub(crate) fn read<'a>(
     tokens: &'a [Token<'a>],
     symbols: &'a Symbols,
 ) -> Outcome<'a> {
-    let values = vec![None; form.instruction.fields.len()];
-    let mut matcher =
-        Matcher { form, tokens, symbols, at: 0, values, bad: Vec::new(), furthest: 0, expected: Vec::new() };
+    let mut matcher = Matcher::new(form, tokens, symbols);
     let matched = matcher.pieces(&form.template.pieces).and_then(|()| matcher.end());
     if matched.is_err() {
         return Outcome::Mismatch { at: matcher.furthest, expected: matcher.expected };
@@ -77,7 +93,38 @@ pub(crate) fn read<'a>(
     matcher.finish()
 }
 
+/// What may follow `tokens`, the beginning of a line, and the field whose value comes next.
+pub(crate) fn expected_after<'a>(
+    form: &'a CompiledForm<'a>,
+    tokens: &'a [Token<'a>],
+    symbols: &'a Symbols,
+) -> (Vec<Expected<'a>>, Option<usize>) {
+    let mut matcher = Matcher::new(form, tokens, symbols);
+    // What it is so far is of no matter.
+    let _ = matcher.pieces(&form.template.pieces).and_then(|()| matcher.end());
+    if matcher.furthest < tokens.len() {
+        return (Vec::new(), None);
+    }
+    let wanted = matcher.wanted.filter(|(at, _)| *at == tokens.len()).map(|(_, field)| field);
+    (matcher.expected, wanted)
+}
+
 impl<'a> Matcher<'a> {
+    fn new(form: &'a CompiledForm<'a>, tokens: &'a [Token<'a>], symbols: &'a Symbols) -> Self {
+        Self {
+            form,
+            tokens,
+            symbols,
+            at: 0,
+            values: vec![None; form.instruction.fields.len()],
+            bad: Vec::new(),
+            said: Vec::new(),
+            wanted: None,
+            furthest: 0,
+            expected: Vec::new(),
+        }
+    }
+
     /// The flag a piece is, with its text.
     fn flag(&self, piece: &Piece) -> Option<(usize, &'a str)> {
         let Piece::Field(index) = piece else { return None };
@@ -126,11 +173,12 @@ impl<'a> Matcher<'a> {
 
     /// Tries `pieces`, and goes back when they do not fit; gives whether they took any tokens.
     fn optional(&mut self, pieces: &'a [Piece]) -> bool {
-        let (at, values, bad) = (self.at, self.values.clone(), self.bad.len());
+        let (at, values, bad, said) = (self.at, self.values.clone(), self.bad.len(), self.said.len());
         if self.pieces(pieces).is_err() {
             self.at = at;
             self.values = values;
             self.bad.truncate(bad);
+            self.said.truncate(said);
         }
         self.at > at
     }
@@ -180,7 +228,10 @@ impl<'a> Matcher<'a> {
         }
         let at = self.at;
         match self.texts(tokens(text, 0).into_iter().map(|token| token.text)) {
-            Ok(()) => self.set(index, 1),
+            Ok(()) => {
+                self.set(index, 1);
+                self.say(index, at, Some(1), true);
+            }
             Err(Mismatch) => self.at = at,
         }
     }
@@ -188,11 +239,15 @@ impl<'a> Matcher<'a> {
     fn field(&mut self, index: usize) -> Result<(), Mismatch> {
         let form = self.form;
         let Some(field) = form.instruction.fields.get(index) else { return Err(Mismatch) };
+        if self.at >= self.tokens.len() {
+            self.wanted = Some((self.at, index));
+        }
         if let FieldKind::Set { names } = &field.kind {
             return self.set_of_names(index, field, names);
         }
         let Some(token) = self.tokens.get(self.at).copied() else { return self.mismatch(expected(field)) };
-        match field.code_of(token.text) {
+        let (start, named) = (self.at, field.code_of(token.text));
+        match named {
             Some(value) => self.set(index, value),
             None if !takes_numbers(field) => return self.mismatch(expected(field)),
             None if token.is_number() && !self.goes_on() => self.number(index, field, token),
@@ -202,7 +257,17 @@ impl<'a> Matcher<'a> {
             None => return self.mismatch(expected(field)),
         }
         self.at += 1;
+        let is_bad = self.bad.last().is_some_and(|bad| bad.span == token.span);
+        let value = self.values.get(index).copied().flatten().filter(|_| !is_bad);
+        self.say(index, start, value, named.is_some());
         Ok(())
+    }
+
+    /// Notes what the tokens from `start` up to here say.
+    fn say(&mut self, field: usize, start: usize, value: Option<u64>, is_name: bool) {
+        let said = self.tokens.get(start..self.at).unwrap_or_default();
+        let span = said.iter().map(|token| token.span).reduce(Span::to).unwrap_or_default();
+        self.said.push(Said { field, span, value, is_name });
     }
 
     /// Whether an operator follows the next token.
@@ -217,9 +282,10 @@ impl<'a> Matcher<'a> {
         field: &'a Field,
         names: &'a [(u32, String)],
     ) -> Result<(), Mismatch> {
-        let mut value = 0;
+        let (mut value, start) = (0, self.at);
         if self.texts(std::iter::once("0")).is_ok() {
             self.set(index, value);
+            self.say(index, start, Some(value), false);
             return Ok(());
         }
         loop {
@@ -235,6 +301,7 @@ impl<'a> Matcher<'a> {
             }
         }
         self.set(index, value);
+        self.say(index, start, Some(value), true);
         Ok(())
     }
 
@@ -253,13 +320,16 @@ impl<'a> Matcher<'a> {
             }
             Err(Fault::Value { reason, span }) => {
                 let text = text_in(rest, span);
-                self.bad.push(BadValue { field: index, text, span, reason: Some(reason) });
+                self.bad.push(BadValue { field: index, text, span, value: None, reason: Some(reason) });
                 self.set(index, field.default_value());
+                let start = self.at;
                 self.at += extent(rest);
+                self.say(index, start, None, false);
                 return Ok(());
             }
         };
-        match coded(field, value).filter(|&value| field.allows(value)) {
+        let (start, code) = (self.at, coded(field, value).filter(|&value| field.allows(value)));
+        match code {
             Some(value) => self.set(index, value),
             None => {
                 let taken = rest.get(..used).unwrap_or_default();
@@ -267,11 +337,12 @@ impl<'a> Matcher<'a> {
                 let text = text_in(taken, span);
                 let literal = taken.iter().all(|token| token.is_number() || matches!(token.text, "-" | "+"));
                 let text = if literal && used <= 2 { text } else { format!("{text} = {value}") };
-                self.bad.push(BadValue { field: index, text, span, reason: None });
+                self.bad.push(BadValue { field: index, text, span, value: Some(value), reason: None });
                 self.set(index, field.default_value());
             }
         }
         self.at += used;
+        self.say(index, start, code, false);
         Ok(())
     }
 
@@ -279,9 +350,10 @@ impl<'a> Matcher<'a> {
     fn number(&mut self, index: usize, field: &Field, token: Token<'_>) {
         match number(token.text) {
             Some(value) if field.allows(value) => self.set(index, value),
-            _ => {
+            found => {
                 let (text, span) = (token.text.to_owned(), token.span);
-                self.bad.push(BadValue { field: index, text, span, reason: None });
+                let value = found.map(i128::from);
+                self.bad.push(BadValue { field: index, text, span, value, reason: None });
                 self.set(index, field.default_value());
             }
         }
@@ -314,7 +386,7 @@ impl<'a> Matcher<'a> {
         let fields = &self.form.instruction.fields;
         let values = fields.iter().zip(&self.values);
         let values = values.map(|(field, value)| value.unwrap_or(field.default_value())).collect();
-        Outcome::Matched { values, bad: self.bad }
+        Outcome::Matched { values, bad: self.bad, said: self.said }
     }
 
     /// Whether the condition holds, after giving a field left unsaid the value it asks for.

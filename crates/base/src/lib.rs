@@ -14,7 +14,7 @@ mod word;
 pub use code::{Code, Coded};
 pub use counted::{counted, plural};
 pub use excerpt::excerpt;
-pub use names::{closest, help_for, suggestion};
+pub use names::{closest, help_for, meant, suggestion};
 pub use printable::{is_printable, on_a_line, printable};
 pub use span::Span;
 pub use text::{is_utf16, without_bom};

@@ -46,9 +46,21 @@ pub fn help_for(name: &str, known: &[&str]) -> String {
     }
 }
 
+/// The name that a sentence of [`help_for`] proposes.
+pub fn meant(help: &str) -> Option<&str> {
+    let (_, rest) = help.split_once("did you mean `")?;
+    rest.split_once('`').map(|(name, _)| name)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{closest, help_for, suggestion};
+    use super::{closest, help_for, meant, suggestion};
+
+    #[test]
+    fn what_is_proposed_is_read_back() {
+        assert_eq!(meant(&help_for("matmull", &["matmul", "simd"])), Some("matmul"));
+        assert_eq!(meant(&help_for("loop", &["matmul", "simd"])), None);
+    }
 
     #[test]
     fn suggestions_are_for_near_names_alone() {

@@ -116,6 +116,8 @@ pub enum Command {
     Lint(LintArgs),
     /// Lay out the text of a program
     Format(FormatArgs),
+    /// Serve an editor: a language server for program text, on standard input and output
+    Lsp(LspArgs),
     /// Print an instruction set, or one of its instructions
     Isa(IsaArgs),
     /// Write an accelerator as a circuit: SystemVerilog, and lists of files for tools
@@ -1037,6 +1039,16 @@ pub struct LintArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub strict: StrictArgs,
+}
+
+/// `npu lsp`
+#[derive(Debug, Args)]
+pub struct LspArgs {
+    /// What texts are for that do not say so, in folders without an npu.toml that does
+    ///
+    /// A text says it in a comment, as `; npu: target NAME:PRESET`. Without the option `NPU_TARGET` or npu.toml says it.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
 }
 
 /// `npu format`

@@ -20,6 +20,7 @@ mod host;
 mod isa;
 mod layers;
 mod lint;
+mod lsp;
 mod man;
 mod outputs;
 mod report;
@@ -72,6 +73,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Disasm(args) => asm::disasm(args),
         Command::Lint(args) => lint::run(args),
         Command::Format(args) => asm::format(args),
+        Command::Lsp(args) => lsp::run(args),
         Command::Isa(args) => isa::run(args),
         Command::Rtl(args) => rtl::run(args),
         Command::Cosim(args) => cosim::run(args),

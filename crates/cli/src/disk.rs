@@ -18,7 +18,7 @@ use std::path::Path;
 pub use appended::Appended;
 pub use place::check_apart;
 pub use read::Disk;
-pub use standard::{is_standard, is_taken};
+pub use standard::{is_standard, is_taken, take as take_standard_output};
 pub use write::{Staged, commit, overwrite, write_all};
 
 /// Makes the folder of the artifact at `path` whole again, if a process was killed while it wrote there.

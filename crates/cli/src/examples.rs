@@ -135,6 +135,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu diff m.onnx@tcu:pynqz1 board.npz --input x.npy", "Tell where a board parts from the machine"),
         ("npu diff out/m_onnx_pynqz1.tmodel dram0=dram0.bin --input x.npy", "The same, of the board's memory"),
     ]),
+    ("lsp", &[
+        ("npu lsp", "Serve the editor that starts it"),
+        ("npu lsp --target tcu:zcu104", "The same, for texts that do not say what they are for"),
+    ]),
     ("completions", &[
         ("npu completions bash", "Print the script; `source <(npu completions bash)` loads it"),
         ("npu completions fish", "The same for fish: `npu completions fish | source`"),

@@ -83,6 +83,9 @@ pub enum Failure {
     /// Standard output does not take the answer.
     #[error("cannot print")]
     Print(#[source] io::Error),
+    /// An editor went, or does not speak the protocol.
+    #[error("the session with the editor failed")]
+    Editor(#[from] npukit_lsp::LspError),
 }
 
 codes!(Failure {
@@ -94,6 +97,7 @@ codes!(Failure {
     Setting = "invalid-setting": "a setting of npu.toml is one that no verb takes";
     TargetSetting = "invalid-target-setting": "the target of npu.toml or `NPU_TARGET` cannot be taken";
     Print = "not-printed": "standard output does not take the answer";
+    Editor = "editor-failed": "an editor goes without saying so, or says what is not of the language server protocol";
 } carries { Verb.0 });
 
 impl Failure {
@@ -118,7 +122,7 @@ impl Failure {
             | Self::Dump { .. }
             | Self::Setting { .. } => true,
             Self::TargetSetting { source, .. } => source.is_usage(),
-            Self::Write { .. } | Self::Print(_) => false,
+            Self::Write { .. } | Self::Print(_) | Self::Editor(_) => false,
         }
     }
 
@@ -134,7 +138,8 @@ impl Failure {
             | Self::Dump { .. }
             | Self::Setting { .. }
             | Self::TargetSetting { .. }
-            | Self::Print(_) => {
+            | Self::Print(_)
+            | Self::Editor(_) => {
                 vec![Diagnostic::of(npukit::Coded::code(self), self)]
             }
         }

@@ -6,6 +6,7 @@
 mod file;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
@@ -140,6 +141,16 @@ impl Settings {
         };
         Failure::setting(&place, format!("`{key}` is not legal: {legal}"))
     }
+}
+
+/// The target that the `npu.toml` of a folder names, or that of the nearest above it which has one.
+///
+/// # Errors
+///
+/// A file that cannot be read, or that says what no verb of `command` knows.
+pub fn target_of_folder(folder: &Path, command: &Command) -> Result<Option<String>, Failure> {
+    let file = File::of_folder(folder, command)?;
+    Ok(file.and_then(|file| file.target()).map(|(spec, _)| spec))
 }
 
 /// The option of a verb that is called `--key`.

@@ -182,6 +182,19 @@ impl Field {
         }
     }
 
+    /// The legal number that is nearest to `value`; none for a field of names.
+    pub fn nearest(&self, value: i128) -> Option<i128> {
+        match &self.kind {
+            FieldKind::Number { min, max, .. } => Some(value.clamp((*min).into(), (*max).max(*min).into())),
+            FieldKind::Signed { min, max } => Some(value.clamp((*min).into(), (*max).max(*min).into())),
+            FieldKind::Power { min, max } => {
+                let powers = (*min..=*max).map(|exponent| i128::from(power(exponent.into())));
+                powers.min_by_key(|power| power.abs_diff(value))
+            }
+            FieldKind::Choice { .. } | FieldKind::Flag { .. } | FieldKind::Set { .. } => None,
+        }
+    }
+
     /// [`Field::allows`], with the reason why not.
     ///
     /// # Errors

@@ -63,7 +63,7 @@ pub use host::{
     HostAccess, HostAnswer, HostBits, HostCompletion, HostMap, HostPlace, HostRegister, HostRun, HostSide,
     HostStream, HostWord,
 };
-pub use lint::{Finding, LINTS_OF_TEXTS, Lint, Linted, Overwritten, Severity, Writers};
+pub use lint::{Finding, LINTS_OF_TEXTS, Lint, Linted, Overwritten, Severity, Writers, text_target};
 pub use name::{artifact_stem, instance_name};
 pub use npukit_asm::{ListedWord, ListingLine};
 pub use npukit_lower::Problem;

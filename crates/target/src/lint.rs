@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::hand::ProgramText;
 
+pub use allow::text_target;
 pub use kind::Lint;
 pub use linted::{LINTS_OF_TEXTS, Linted};
 pub use writers::{Overwritten, Writers};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use npukit_asm::ListingLine;
+use npukit_asm::analysis::Language;
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
 use npukit_graph::quantise::{Quantisation, Scheme};
@@ -401,6 +402,12 @@ pub trait Instance: Send + Sync {
     /// fault of the text.
     fn format(&self, _name: &str, _text: &str) -> Result<String, TargetError> {
         Err(self.unsupported("format"))
+    }
+
+    /// The language of program text, as editors need it; `name` is the file's, which tells languages apart. None where
+    /// there is no such text.
+    fn language(&self, _name: &str) -> Option<Box<dyn Language>> {
+        None
     }
 
     /// Forms of listing that `disassemble` writes, the default first.

@@ -13,6 +13,7 @@ mod print;
 use npukit_asm::Comments;
 
 pub use format::format;
+pub(crate) use parse::{Heard, heard};
 pub use parse::{Source, assemble, assemble_with, instruction, list};
 pub use print::{Listed, Listing, disassemble};
 

@@ -20,6 +20,7 @@ mod fabric;
 mod fault;
 mod isa;
 mod kernel;
+mod language;
 mod layout;
 mod lints;
 mod lower;

@@ -15,6 +15,7 @@ use crate::layout::{Language, layout};
 pub use ast::Program;
 pub use error::{PasmError, PasmErrors};
 pub use parser::parse;
+pub(crate) use parser::parse_all;
 
 /// The text of a file, laid out; `name` is the file's, for messages.
 ///

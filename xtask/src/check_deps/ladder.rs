@@ -62,10 +62,11 @@ const LADDER: &[Rung<'_>] = &[
     only(TARGETS, "npukit-testing", TESTING),
     rung(TARGETS, "npukit-skeleton"),
     rung(5, "npukit"),
+    only(5, "npukit-lsp", &["npukit-base", "npukit-isa", "npukit-asm", "npukit-target"]),
     rung(6, "npukit-fuzzing"),
     rung(6, "npukit-board-sim"),
     rung(6, "npukit-judge"),
-    only(6, "npukit-cli", &["npukit"]),
+    only(6, "npukit-cli", &["npukit", "npukit-lsp"]),
     only(6, "npukit-python", &["npukit"]),
     only(6, "xtask", &[]),
 ];

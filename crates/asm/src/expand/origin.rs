@@ -168,7 +168,7 @@ impl Sources {
         match self.texts.get(place.source) {
             Some(text) if !place.is_plain() => {
                 let calls = self.calls_of(place);
-                AsmError::Within(Box::new(Within { error, text: text.clone(), calls }))
+                AsmError::Within(Box::new(Within { error, place, text: text.clone(), calls }))
             }
             _ => error,
         }

@@ -42,6 +42,11 @@ pub fn is_taken() -> bool {
     IS_TAKEN.load(Ordering::Relaxed)
 }
 
+/// Leaves standard output to somebody else.
+pub fn take() {
+    IS_TAKEN.store(true, Ordering::Relaxed);
+}
+
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !is_text(bytes) && io::stdout().is_terminal() {

@@ -51,11 +51,21 @@ impl File {
     pub fn nearest(command: &Command) -> Result<Option<Self>, Failure> {
         // Default: a folder that is gone has no file.
         let folder = std::env::current_dir().unwrap_or_default();
-        let Some(above) = folder.ancestors().position(|folder| folder.join(NAME).is_file()) else {
-            return Ok(None);
-        };
-        let found = folder.ancestors().nth(above).filter(|_| above > 0);
-        let path = found.map_or_else(|| PathBuf::from(NAME), |folder| folder.join(NAME));
+        let Some((above, found)) = holder(&folder) else { return Ok(None) };
+        let path = if above == 0 { PathBuf::from(NAME) } else { found.join(NAME) };
+        Self::read(&path, command).map(Some)
+    }
+
+    /// That of `folder`, or of the nearest above it that has one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::nearest`].
+    pub fn of_folder(folder: &Path, command: &Command) -> Result<Option<Self>, Failure> {
+        holder(folder).map(|(_, found)| Self::read(&found.join(NAME), command)).transpose()
+    }
+
+    fn read(path: &Path, command: &Command) -> Result<Self, Failure> {
         let name = path.to_string_lossy();
         let bytes = Disk.read(&name).map_err(npukit::Error::from)?;
         let text = String::from_utf8(bytes).map_err(|error| {
@@ -64,7 +74,7 @@ impl File {
                 format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()),
             )
         })?;
-        Self::parse(&path, &text, command).map(Some)
+        Self::parse(path, &text, command)
     }
 
     /// The file of a text.
@@ -107,6 +117,11 @@ impl File {
     pub fn place(&self, entry: &Entry) -> String {
         place(&self.path, entry.line)
     }
+}
+
+/// The folder, or the nearest above it, that has a file, and how far above that is.
+fn holder(folder: &Path) -> Option<(usize, &Path)> {
+    folder.ancestors().enumerate().find(|(_, folder)| folder.join(NAME).is_file())
 }
 
 /// The text of a file, for what is wrong with it.

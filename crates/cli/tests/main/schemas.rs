@@ -47,6 +47,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("host",        &[of::<verbs::host::Report>]),
     ("isa",         &[page]),
     ("lint",        &[of::<verbs::lint::Report>, of::<verbs::lint::Explanations>]),
+    ("lsp",         &[nothing]),
     ("man",         &[pages]),
     ("report",      &[timed::<verbs::report::Report>]),
     ("rtl",         &[of::<verbs::rtl::Report>]),
@@ -120,6 +121,11 @@ fn stage(_: &mut SchemaGenerator) -> Value {
 
 fn script(_: &mut SchemaGenerator) -> Value {
     object(&[("shell", text()), ("script", text())])
+}
+
+/// What a server has said, it has said in its protocol.
+fn nothing(_: &mut SchemaGenerator) -> Value {
+    object(&[])
 }
 
 fn pages(_: &mut SchemaGenerator) -> Value {

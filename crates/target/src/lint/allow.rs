@@ -1,12 +1,19 @@
-//! [`Allow`]: comments of a text that allow findings, as `; npu: allow lost-addition`.
+//! [`Allow`]: comments of a text that allow findings, as `; npu: allow lost-addition`. [`text_target`] is what another such
+//! comment says.
 
 use npukit_asm::{Comments, Place, Sources};
 use npukit_base::Span;
 
 /// What such a comment begins with.
 const COMMAND: &str = "npu:";
-/// The only command.
+/// The command of the linter.
 const ALLOW: &str = "allow";
+/// The command that names the target of a text, which editors go by.
+const TARGET: &str = "target";
+/// What the command is called that a text may say it is run with.
+const PROGRAM: &str = "npu ";
+/// What names the target of such a command.
+const OPTION: [&str; 2] = ["--target ", "--target="];
 /// What begins comments of any language: of each, the others are no program.
 const MARKS: [char; 3] = [';', '#', '/'];
 
@@ -56,16 +63,55 @@ fn codes(comment: &str) -> Vec<Result<String, String>> {
     let Some(command) = said.strip_prefix(COMMAND) else { return Vec::new() };
     let wrong = |what: &str| vec![Err(format!("{what}: write `npu: allow CODE`"))];
     let command = command.trim_start();
+    if word_of(command) == TARGET {
+        return Vec::new();
+    }
     let rest = command.strip_prefix(ALLOW).filter(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()));
     let Some(rest) = rest else {
-        // Default: a command without a word is one without a name.
-        let word = command.split_whitespace().next().unwrap_or_default();
+        let word = word_of(command);
         return wrong(&format!("`{COMMAND} {word}` is no command of the linter"));
     };
     let named = rest.split_once(':').map_or(rest, |(codes, _)| codes);
     let codes = named.split([',', ' ', '\t']).map(str::trim).filter(|code| !code.is_empty());
     let codes: Vec<_> = codes.map(|code| Ok(code.to_owned())).collect();
     if codes.is_empty() { wrong("no code is named") } else { codes }
+}
+
+/// The first word; none is a word without letters.
+fn word_of(text: &str) -> &str {
+    // Default: a text of nothing.
+    text.split_whitespace().next().unwrap_or_default()
+}
+
+/// The target that a text says it is for, and where it does: behind `npu: target` in a comment, else behind `--target` in
+/// a comment that shows the command that runs it.
+pub fn text_target(text: &str) -> Option<(Span, &str)> {
+    let (mut shown, mut start) = (None, 0);
+    for line in text.split('\n') {
+        if line.contains("npu") {
+            let (_, comment) = Comments::COMMON.split(line);
+            let said = comment.trim_start_matches(MARKS).trim();
+            let placed = |spec: &'_ str| {
+                let at = line.len() - comment.len() + comment.find(spec).unwrap_or(0); // Default: it is part of it.
+                Span::new(start + at, start + at + spec.len())
+            };
+            let named = said.strip_prefix(COMMAND).map(str::trim_start);
+            let named = named.and_then(|command| command.strip_prefix(TARGET));
+            if let Some(rest) = named.filter(|rest| rest.starts_with(char::is_whitespace)) {
+                let spec = word_of(rest);
+                if !spec.is_empty() {
+                    return Some((placed(spec), spec));
+                }
+            }
+            if shown.is_none() && said.starts_with(PROGRAM) {
+                let rest = OPTION.iter().find_map(|option| Some(said.split_once(option)?.1));
+                let spec = rest.map(word_of).filter(|spec| !spec.is_empty());
+                shown = spec.map(|spec| (placed(spec), spec));
+            }
+        }
+        start += line.len() + 1;
+    }
+    shown
 }
 
 /// Where lines begin, and what put others where they are.
@@ -117,6 +163,22 @@ mod tests {
         for wrong in ["; npu: allow", "; npu: alow a", "; npu: allowed a", "// npu:", "; npu: allow : why"] {
             assert!(matches!(&codes(wrong)[..], [Err(_)]), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_text_names_its_target() {
+        let spec = |text: &str| {
+            text_target(text).map(|(span, spec)| {
+                assert_eq!(&text[span.start..span.end], spec);
+                spec.to_owned()
+            })
+        };
+        let some = |spec: &str| Some(spec.to_owned());
+        assert_eq!(spec("go\n; é npu\n; npu: target a:b because\n"), some("a:b"));
+        assert_eq!(spec("# npu run x.s --target a:b,c=1\n"), some("a:b,c=1"));
+        assert_eq!(spec("# npu run x.s --target=a\n// npu: target b"), some("b"));
+        assert_eq!(spec("npu: target a\n; npu: targets b\n; npu: target\n; npu run x.s --target"), None);
+        assert_eq!(codes("; npu: target a:b"), []);
     }
 
     #[test]

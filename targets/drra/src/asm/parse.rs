@@ -95,14 +95,74 @@ impl Parsed {
     }
 }
 
+/// A statement as it was heard, for editors; spans are of the text without directives.
+pub(crate) struct Heard {
+    pub name: String,
+    pub name_span: Span,
+    pub span: Span,
+    /// Whose instruction it is.
+    pub component: Option<Component>,
+    /// None where it is none, or wrong.
+    pub instruction: Option<Instruction>,
+    /// Where its word lies.
+    pub at: Option<At>,
+    pub word: Option<u32>,
+    /// Key, its place, value as written, its number, its place.
+    pub arguments: Vec<(String, Span, String, Option<i64>, Span)>,
+}
+
+impl Heard {
+    fn of(call: &Call<'_>, cell: Option<&Cell>) -> Self {
+        let argument = |(key, span, value): &(&str, Span, Token<'_>)| {
+            let number = match value.kind {
+                TokenKind::Integer(number) => Some(number),
+                _ => None,
+            };
+            ((*key).to_owned(), *span, value.text.to_owned(), number, value.span)
+        };
+        Self {
+            name: call.name.to_owned(),
+            name_span: call.name_span,
+            span: call.span,
+            component: cell.and_then(|cell| component(cell, call).ok()),
+            instruction: None,
+            at: None,
+            word: None,
+            arguments: call.arguments.iter().map(argument).collect(),
+        }
+    }
+}
+
+/// All statements of a text without directives, and what is wrong with it.
+pub(crate) fn heard(fabric: &Fabric, text: &str) -> (Vec<Heard>, Vec<AsmError>) {
+    let mut all = Some(Vec::new());
+    let errors = parse_heard(fabric, text, &mut all).err().unwrap_or_default(); // Default: nothing is wrong.
+    (all.unwrap_or_default(), errors) // Default: it was put there.
+}
+
 /// Assembles a text without directives.
 fn parse(fabric: &Fabric, text: &str) -> Result<Parsed, Vec<AsmError>> {
+    parse_heard(fabric, text, &mut None)
+}
+
+fn parse_heard(fabric: &Fabric, text: &str, all: &mut Option<Vec<Heard>>) -> Result<Parsed, Vec<AsmError>> {
     let (tokens, mut errors) = read(text);
     let mut parser = Parser { rest: &tokens, last: Span::default() };
     let (mut source, mut cell, mut before) = (Parsed::default(), None, None);
     while let Some(first) = parser.rest.first().cloned() {
         let found = parser.call().and_then(|call| {
-            let found = statement(fabric, &call, &mut cell, &mut source)?;
+            let mut heard = all.is_some().then(|| Heard::of(&call, cell.map(|(_, cell)| cell)));
+            let found = statement(fabric, &call, &mut cell, &mut source);
+            if let (Some(heard), Ok(found)) = (&mut heard, &found)
+                && let Some((place, _)) = cell
+                && call.name != "cell"
+            {
+                let words = source.program.cells.get(&place).map_or(&[][..], Vec::as_slice);
+                heard.at = words.len().checked_sub(1).map(|pc| At { place, pc });
+                (heard.word, heard.instruction) = (words.last().copied(), found.clone());
+            }
+            all.as_mut().into_iter().for_each(|all| all.extend(heard.take()));
+            let found = found?;
             Ok(found.map(|instruction| (instruction, call.span)))
         });
         let (found, error) = match found {
@@ -407,7 +467,11 @@ fn bits(row: &InstructionSpec, field: &Field, value: &Token<'_>) -> Result<u32, 
                 None => legal += &format!(", {}", names.join(", ")),
             }
         }
-        range(&text_of(value), legal, value.span, help)
+        let number = match value.kind {
+            TokenKind::Integer(number) => Some(i128::from(number).clamp(min.into(), max.into())),
+            _ => None,
+        };
+        with_nearest(range(&text_of(value), legal, value.span, help), number)
     })
 }
 
@@ -438,7 +502,17 @@ fn syntax(expected: &str, found: String, span: Span, help: String) -> AsmError {
 }
 
 fn range(value: &str, legal: String, span: Span, help: String) -> AsmError {
-    AsmError::Range { value: value.to_owned(), legal, span: source_span(span), help }
+    AsmError::Range { value: value.to_owned(), legal, span: source_span(span), help, nearest: None }
+}
+
+/// The same with the legal number that is nearest.
+fn with_nearest(error: AsmError, number: Option<i128>) -> AsmError {
+    match error {
+        AsmError::Range { value, legal, span, help, .. } => {
+            AsmError::Range { value, legal, span, help, nearest: number }
+        }
+        other => other,
+    }
 }
 
 fn text_of(token: &Token<'_>) -> String {

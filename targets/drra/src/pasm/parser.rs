@@ -22,15 +22,20 @@ const OPERATIONS: [&str; 4] = ["rop", "cop", "raw", "cstr"];
 ///
 /// Every fault of the file, the first 100 of them with their places.
 pub fn parse(name: &str, text: &str) -> Result<Program, PasmErrors> {
+    let (program, errors) = parse_all(text);
+    if errors.is_empty() { Ok(program) } else { Err(faults(name, text, errors)) }
+}
+
+/// What of a program can be read, and every fault of it.
+pub(crate) fn parse_all(text: &str) -> (Program, Vec<PasmError>) {
     let (mut tokens, errors) = tokens(text);
     let errors = errors.into_iter().map(PasmError::from).collect();
     tokens.retain(|token| token.kind != TokenKind::Comment);
     let mut parser = Parser { tokens, at: 0, depth: 0, errors };
     let regions = parser.regions(|parser| parser.peek().is_none());
-    if parser.errors.is_empty() {
-        return Ok(Program { regions });
-    }
-    Err(faults(name, text, parser.errors))
+    let mut errors = parser.errors;
+    errors.sort_by_key(|error| error.span().offset());
+    (Program { regions }, errors)
 }
 
 struct Parser<'a> {
@@ -182,7 +187,10 @@ impl<'a> Parser<'a> {
                 self.at += usize::from(self.at == before);
             }
         }
-        self.expect("}")?;
+        if let Err(error) = self.expect("}") {
+            // What is there counts all the same.
+            self.errors.push(error);
+        }
         Ok(epoch)
     }
 

@@ -1,5 +1,6 @@
 //! [`DrraInstance`]: assembler, disassembler and compiler for one fabric.
 
+use npukit_asm::analysis::Language;
 use npukit_asm::{Experiment, Separated, separate};
 use npukit_base::{excerpt, without_bom};
 use npukit_graph::Graph;
@@ -27,6 +28,7 @@ use crate::epoch::{EpochReport, Mistake};
 use crate::fabric::{Cell, Fabric};
 use crate::isa::Isa;
 use crate::kernel;
+use crate::language::{AssemblyLanguage, PasmLanguage};
 use crate::lints::{DEFAULT_STEP, LINTS};
 use crate::lower::column::columns;
 use crate::lower::plan::Step;
@@ -210,6 +212,15 @@ impl Instance for DrraInstance {
             return pasm::format(name, without_bom(text)).map_err(TargetError::text);
         }
         Ok(asm::format(text))
+    }
+
+    fn language(&self, name: &str) -> Option<Box<dyn Language>> {
+        let fabric = self.fabric.clone();
+        Some(if name.ends_with(PASM) {
+            Box::new(PasmLanguage::new(fabric))
+        } else {
+            Box::new(AssemblyLanguage::new(fabric))
+        })
     }
 
     fn lints(&self) -> &'static [&'static Lint] {

@@ -1,5 +1,6 @@
 //! [`OpuInstance`]: what an instance does; its compiler is in `compile`.
 
+use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_asm::{Assembly, Style, Words};
 use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
@@ -88,6 +89,10 @@ impl Instance for OpuInstance {
 
     fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
         self.stage(graph, options, stage)
+    }
+
+    fn language(&self, name: &str) -> Option<Box<dyn Language>> {
+        (!name.ends_with(WORDS)).then(|| Box::new(SpecLanguage::new(isa())) as Box<dyn Language>)
     }
 
     fn lints(&self) -> &'static [&'static Lint] {

@@ -1,5 +1,6 @@
 //! [`PccxInstance`]: assembler and disassembler of one instance.
 
+use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_asm::{Assembly, Style, Words};
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
@@ -209,6 +210,10 @@ impl Instance for PccxInstance {
             return Err(TargetError::failed("a .memh file has words, no assembly to lay out"));
         }
         Ok(npukit_asm::format(text, &Style::COMMON))
+    }
+
+    fn language(&self, name: &str) -> Option<Box<dyn Language>> {
+        (!name.ends_with(WORDS)).then(|| Box::new(SpecLanguage::new(isa(&self.config))) as Box<dyn Language>)
     }
 
     fn lints(&self) -> &'static [&'static Lint] {

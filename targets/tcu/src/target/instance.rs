@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use npukit_asm::Style;
+use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_graph::Graph;
 use npukit_isa::IsaSpec;
 use npukit_isa::program::At;
@@ -219,6 +220,10 @@ impl Instance for TcuInstance {
 
     fn format(&self, _name: &str, text: &str) -> Result<String, TargetError> {
         Ok(npukit_asm::format(text, &Style::COMMON))
+    }
+
+    fn language(&self, name: &str) -> Option<Box<dyn Language>> {
+        (!name.ends_with(WORDS)).then(|| Box::new(SpecLanguage::new(isa(&self.config))) as Box<dyn Language>)
     }
 
     fn lints(&self) -> &'static [&'static Lint] {

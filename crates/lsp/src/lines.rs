@@ -1,0 +1,113 @@
+//! [`Lines`]: where the lines of a text begin, and places in it as the protocol counts them: lines, and in them units of
+//! UTF-16.
+
+use lsp_types::{Position, Range};
+use npukit_base::Span;
+
+/// Where the lines of a text begin.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    /// Those of a text: they end at a line feed, a carriage return or both.
+    pub fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let mut starts = vec![0];
+        for (at, byte) in bytes.iter().enumerate() {
+            let ends = match byte {
+                b'\n' => true,
+                b'\r' => bytes.get(at + 1) != Some(&b'\n'),
+                _ => false,
+            };
+            if ends {
+                starts.push(at + 1);
+            }
+        }
+        Self { starts }
+    }
+
+    /// How many there are.
+    pub const fn count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The first byte of a line, from 0; none behind the last line.
+    pub fn start(&self, line: usize) -> Option<usize> {
+        self.starts.get(line).copied()
+    }
+
+    /// The line of a byte, from 0.
+    pub fn line(&self, offset: usize) -> usize {
+        self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
+    }
+
+    /// The place of a byte; within a character, of its beginning.
+    pub fn position(&self, text: &str, offset: usize) -> Position {
+        let offset = floor(text, offset);
+        let line = self.line(offset);
+        let start = self.start(line).unwrap_or(0); // Default: a text has a line.
+        let before = text.get(start..offset).unwrap_or_default();
+        Position::new(number(line), number(before.chars().map(char::len_utf16).sum()))
+    }
+
+    /// The byte of a place; behind the end of a line that end, behind the text its end.
+    pub fn offset(&self, text: &str, position: Position) -> usize {
+        let Some(start) = self.start(position.line as usize) else { return text.len() };
+        let (mut at, mut units) = (start, 0);
+        for letter in text.get(start..).unwrap_or_default().chars() {
+            units += letter.len_utf16();
+            if units > position.character as usize || matches!(letter, '\n' | '\r') {
+                break;
+            }
+            at += letter.len_utf8();
+        }
+        at
+    }
+
+    /// The places of bytes.
+    pub fn range(&self, text: &str, span: Span) -> Range {
+        Range::new(self.position(text, span.start), self.position(text, span.end))
+    }
+}
+
+/// The beginning of the character that a byte is in.
+pub fn floor(text: &str, offset: usize) -> usize {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+/// A number of the protocol, which has 32 bits.
+pub fn number(value: usize) -> u32 {
+    // Default: a place that no editor shows.
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_in_units_of_utf16() {
+        let text = "aé😀b\r\nx\ry\n";
+        let lines = Lines::of(text);
+        assert_eq!(lines.count(), 4);
+        for (offset, line, character) in
+            [(0, 0, 0), (1, 0, 1), (3, 0, 2), (7, 0, 4), (8, 0, 5), (10, 1, 0), (12, 2, 0)]
+        {
+            let position = Position::new(line, character);
+            assert_eq!(lines.position(text, offset), position, "{offset}");
+            assert_eq!(lines.offset(text, position), offset, "{offset}");
+        }
+        // Within the pair of units of a character, within its bytes, and beyond lines and text.
+        assert_eq!(lines.offset(text, Position::new(0, 3)), 3);
+        assert_eq!(lines.position(text, 5), Position::new(0, 2));
+        assert_eq!(lines.offset(text, Position::new(0, 99)), 8);
+        assert_eq!(lines.offset(text, Position::new(99, 0)), text.len());
+        assert_eq!(lines.position(text, 99), Position::new(3, 0));
+    }
+}

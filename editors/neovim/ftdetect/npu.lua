@@ -1,0 +1,16 @@
+-- Program text: by its name, or by a first line that is a comment which begins with `npu`.
+vim.filetype.add({
+  extension = { pasm = "npu" },
+  pattern = {
+    [".*%.npu%.s"] = "npu",
+    [".*%.s"] = {
+      function(_, buffer)
+        local first = vim.api.nvim_buf_get_lines(buffer, 0, 1, false)[1] or ""
+        if first:match("^%s*[;#/]+%s*npu[ :]") then
+          return "npu"
+        end
+      end,
+      { priority = 10 },
+    },
+  },
+})

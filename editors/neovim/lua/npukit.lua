@@ -1,0 +1,34 @@
+-- Starts `npu lsp` for buffers of program text. Neovim 0.10 or later.
+local M = {}
+
+-- Options: `command` (a list), `target`, `hints` (whether words and cycles are shown), `on_attach`.
+function M.setup(options)
+  options = vim.tbl_extend("force", { command = { "npu", "lsp" }, hints = true }, options or {})
+  local command = vim.list_extend({}, options.command)
+  if options.target then
+    vim.list_extend(command, { "--target", options.target })
+  end
+  vim.api.nvim_create_autocmd("FileType", {
+    pattern = "npu",
+    group = vim.api.nvim_create_augroup("npukit", { clear = true }),
+    callback = function(event)
+      local found = vim.fs.find({ "npu.toml", ".git" }, { upward = true, path = vim.fs.dirname(event.file) })[1]
+      vim.lsp.start({
+        name = "npukit",
+        cmd = command,
+        root_dir = found and vim.fs.dirname(found) or vim.fs.dirname(event.file),
+        on_attach = function(client, buffer)
+          vim.bo[buffer].commentstring = "# %s"
+          if options.hints then
+            vim.lsp.inlay_hint.enable(true, { bufnr = buffer })
+          end
+          if options.on_attach then
+            options.on_attach(client, buffer)
+          end
+        end,
+      }, { bufnr = event.buf })
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,25 @@
+// Starts `npu lsp` for program text, and stops it. All else is the server's.
+const vscode = require("vscode");
+const { LanguageClient } = require("vscode-languageclient/node");
+
+let client;
+
+exports.activate = async () => {
+  const settings = vscode.workspace.getConfiguration("npukit");
+  const target = settings.get("target");
+  client = new LanguageClient(
+    "npukit",
+    "npukit",
+    { command: settings.get("command"), args: ["lsp", ...(target ? ["--target", target] : [])] },
+    {
+      documentSelector: [{ language: "npu" }],
+      synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher("**/{npu.toml,*.s,*.pasm,*.tarch}") },
+      initializationOptions: {
+        inlayHints: { word: settings.get("inlayHints.word"), cycle: settings.get("inlayHints.cycle") },
+      },
+    },
+  );
+  await client.start();
+};
+
+exports.deactivate = () => client?.stop();

@@ -1,0 +1,376 @@
+"""Judges `npu lsp` as an editor: the client of pygls starts the command, speaks the protocol on its streams, and
+compares what it is told with what `npu asm`, `npu lint`, `npu format` and `npu time` say of the same text.
+
+Everything of the protocol is read by lsprotocol, which refuses what is not of it. All four targets, all programs of
+`examples`; how long a change takes is printed, not judged.
+"""
+
+import argparse
+import asyncio
+import json
+import pathlib
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+import npu
+
+EXAMPLES = npu.ROOT / "examples"
+# What a schedule or the checks may need on a machine that does other things.
+PATIENCE = 300
+
+
+class Editor:
+    """A client, what it was told of each text, and the texts."""
+
+    def __init__(self, command, folder, *options):
+        self.command, self.folder, self.options = command, folder, options
+        self.client = LanguageClient("npukit-judge", "1")
+        self.told, self.texts, self.versions = {}, {}, {}
+        self.news = asyncio.Event()
+
+        @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def _published(params):
+            self.told.setdefault(params.uri, []).append(params)
+            self.news.set()
+
+    async def __aenter__(self):
+        await self.client.start_io(str(self.command), "lsp", *self.options)
+        found = await self.client.initialize_async(
+            types.InitializeParams(capabilities=types.ClientCapabilities(), root_uri=self.folder.as_uri())
+        )
+        assert found.capabilities.position_encoding == types.PositionEncodingKind.Utf16
+        self.legend = found.capabilities.semantic_tokens_provider.legend
+        self.client.initialized(types.InitializedParams())
+        return self
+
+    async def __aexit__(self, *_):
+        await self.client.shutdown_async(None)
+        self.client.exit(None)
+        await self.client.stop()
+
+    def open(self, path, text):
+        uri = path.as_uri()
+        self.texts[uri], self.versions[uri] = text, 1
+        item = types.TextDocumentItem(uri=uri, language_id="npu", version=1, text=text)
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=item))
+        return uri
+
+    def change(self, uri, text, span=None):
+        """Changes all of a text, or the bytes of a range of it."""
+        self.versions[uri] += 1
+        document = types.VersionedTextDocumentIdentifier(uri=uri, version=self.versions[uri])
+        if span is None:
+            change, self.texts[uri] = types.TextDocumentContentChangeWholeDocument(text=text), text
+        else:
+            change = types.TextDocumentContentChangePartial(range=span, text=text)
+            self.texts[uri] = edited(self.texts[uri], [types.TextEdit(range=span, new_text=text)])
+        self.client.text_document_did_change(
+            types.DidChangeTextDocumentParams(text_document=document, content_changes=[change])
+        )
+
+    async def diagnostics(self, uri, is_done):
+        """What is told last of the text as it is, once `is_done` says that it is all."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            of_version = [one for one in self.told.get(uri, []) if one.version == self.versions[uri]]
+            if of_version and is_done(of_version):
+                return of_version[-1].diagnostics
+            self.news.clear()
+            try:
+                await asyncio.wait_for(self.news.wait(), end - time.monotonic())
+            except TimeoutError:
+                break
+        raise TimeoutError(f"nothing was told of {uri}")
+
+    async def all_diagnostics(self, uri):
+        """What is told when the checks are done: at once of a text with errors, else the second time."""
+
+        def is_done(told):
+            first = told[0].diagnostics
+            return len(told) > 1 or any(one.severity == types.DiagnosticSeverity.Error for one in first)
+
+        return await self.diagnostics(uri, is_done)
+
+    def at(self, uri, what, after=0):
+        """The place where a word begins in a text."""
+        text = self.texts[uri]
+        start = text.index(what) + after
+        line = text.rfind("\n", 0, start) + 1
+        return types.Position(line=text.count("\n", 0, start), character=units(text[line:start]))
+
+
+def units(text):
+    """How many units of UTF-16 a text has."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def offset(text, place):
+    """The character of a place in a text."""
+    lines = text.split("\n")
+    if place.line >= len(lines):
+        return len(text)
+    start = sum(len(line) + 1 for line in lines[: place.line])
+    count = 0
+    for index, letter in enumerate(lines[place.line]):
+        if count >= place.character:
+            return start + index
+        count += units(letter)
+    return start + len(lines[place.line])
+
+
+def edited(text, edits):
+    """The text that edits make."""
+    for edit in sorted(edits, key=lambda edit: offset(text, edit.range.start), reverse=True):
+        start, end = offset(text, edit.range.start), offset(text, edit.range.end)
+        text = text[:start] + edit.new_text + text[end:]
+    return text
+
+
+def command_says(command, *arguments):
+    """The report of the command, and whether it found no error."""
+    found = subprocess.run([str(command), *map(str, arguments), "--json"], capture_output=True, text=True)
+    return json.loads(found.stdout), found.returncode == 0
+
+
+def target_of(text):
+    """The target that the first line of an example says."""
+    return re.search(r"--target (\S+)", text).group(1)
+
+
+def told(diagnostics):
+    """What is compared of diagnostics: code, line and column from 1, the first line of the message."""
+    return sorted(
+        (one.code, one.range.start.line + 1, one.range.start.character + 1, one.message.split("\n")[0])
+        for one in diagnostics
+    )
+
+
+def expected(report, text, path):
+    """The same of what the command says; places are of the text itself, columns in units of UTF-16."""
+    found = []
+    for one in report["diagnostics"]:
+        line, column = one.get("line") or 1, one.get("column") or 1
+        if one.get("file") not in (None, str(path)):
+            continue
+        before = text.split("\n")[line - 1][: column - 1]
+        found.append((one["code"], line, units(before) + 1, one["message"].split("\n")[0]))
+    return sorted(found)
+
+
+async def examples(editor, command, judge):
+    """Each program: told as the linter tells it, laid out as the command does, its words and names."""
+    for path in sorted(EXAMPLES.glob("*/*")):
+        if path.suffix not in (".s", ".pasm"):
+            continue
+        text = path.read_text()
+        target, name = target_of(text), f"{path.parent.name}/{path.name}"
+        uri = editor.open(path, text)
+        diagnostics = [one for one in await editor.all_diagnostics(uri) if one.code != "remark"]
+        report, _ = command_says(command, "lint", path, "--target", target)
+        judge(f"{name}: findings", told(diagnostics), expected(report, text, path))
+
+        document = types.TextDocumentIdentifier(uri=uri)
+        options = types.FormattingOptions(tab_size=4, insert_spaces=True)
+        untidy = text.replace(", ", " ,").replace("\n", "  \n")
+        editor.change(uri, untidy)
+        edits = await editor.client.text_document_formatting_async(
+            types.DocumentFormattingParams(text_document=document, options=options)
+        )
+        tidy = edited(untidy, edits)
+        folder = editor.folder / path.parent.name
+        folder.mkdir(exist_ok=True)
+        (folder / path.name).write_text(untidy)
+        report, _ = command_says(command, "format", folder / path.name, "--target", target)
+        judge(f"{name}: layout", tidy, report["text"])
+        words = []
+        for version in (untidy, tidy):
+            (folder / path.name).write_text(version)
+            words.append(assembled(command, folder / path.name, target))
+        judge(f"{name}: words of the layout", words[1], words[0])
+
+        editor.change(uri, text)
+        end = types.Position(line=text.count("\n") + 1, character=0)
+        whole = types.Range(start=types.Position(line=0, character=0), end=end)
+        tokens = await editor.client.text_document_semantic_tokens_full_async(
+            types.SemanticTokensParams(text_document=document)
+        )
+        judge(f"{name}: colours", colours_of_comments(editor, text, tokens.data), comments(text, path))
+        hints = await editor.client.text_document_inlay_hint_async(
+            types.InlayHintParams(text_document=document, range=whole)
+        )
+        if path.suffix == ".s" and path.parent.name != "drra" and not re.search(r"\.(macro|rept)", text):
+            hexadecimal = "".join(hint.label.split()[0] for hint in hints or [])
+            judge(f"{name}: words of hints", hexadecimal, assembled(command, path, target).hex())
+
+
+def assembled(command, path, target):
+    """The words of a text."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "words"
+        subprocess.run([str(command), "asm", str(path), "--target", target, "-o", str(out), "-q"], check=True)
+        return out.read_bytes()
+
+
+def colours_of_comments(editor, text, data):
+    """The comments among the tokens."""
+    kind = editor.legend.token_types.index("comment")
+    line = unit = 0
+    found = []
+    for delta, start, length, of, _ in zip(*[iter(data)] * 5):
+        line, unit = line + delta, start if delta else unit + start
+        word = text.split("\n")[line].encode("utf-16-le")[2 * unit : 2 * (unit + length)].decode("utf-16-le")
+        if of == kind:
+            found.append(word)
+    return found
+
+
+def comments(text, path):
+    """The comments of an example: none of them has a text in quotation marks before it."""
+    marks = "#" if path.parent.name == "drra" else ";"
+    found = [line[line.index(marks) :].rstrip() for line in text.split("\n") if marks in line]
+    return found
+
+
+async def faults(editor, command, judge, chance):
+    """Words that are misspelt: told as the assembler tells them."""
+    for path in sorted(EXAMPLES.glob("*/*.s")):
+        text = path.read_text()
+        target, lines = target_of(text), text.split("\n")
+        places = [index for index, line in enumerate(lines) if re.match(r"\s*[a-z@]", line)]
+        for index in chance.sample(places, min(3, len(places))):
+            damaged = lines[:]
+            words = [word for word in re.findall(r"[a-z_0-9]+", damaged[index]) if len(word) > 1]
+            word = chance.choice(words)
+            damaged[index] = damaged[index].replace(word, word + "q", 1) + " ; é😀" * (path.parent.name != "drra")
+            file = editor.folder / path.parent.name / f"damaged_{path.name}"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text("\n".join(damaged))
+            report, is_right = command_says(command, "asm", file, "--target", target, "-o", editor.folder / "out")
+            if is_right:
+                continue
+            uri = file.as_uri()
+            if uri in editor.texts:
+                editor.change(uri, "\n".join(damaged))
+            else:
+                editor.open(file, "\n".join(damaged))
+            found = told(await editor.all_diagnostics(uri))
+            judge(f"{path.parent.name}/{path.name}: {damaged[index].strip()}", found,
+                  expected(report, "\n".join(damaged), file))
+
+
+async def session(editor, judge):
+    """A text is written, asked about, renamed, mended."""
+    path = editor.folder / "session é.s"
+    text = "; npu: target tcu:pynqz1 😀\n.equ rows, 4\n    matmul local[rows], acc[0], rows ; é\n    matmull local[0], acc[0], 1\n"
+    uri = editor.open(path, text)
+    document = types.TextDocumentIdentifier(uri=uri)
+    (wrong,) = await editor.all_diagnostics(uri)
+    judge("a misspelt mnemonic", (wrong.code, wrong.range.start), ("asm::mnemonic", editor.at(uri, "matmull")))
+    actions = await editor.client.text_document_code_action_async(
+        types.CodeActionParams(text_document=document, range=wrong.range,
+                               context=types.CodeActionContext(diagnostics=[wrong]))
+    )
+    edits = actions[0].edit.changes[uri]
+    editor.change(uri, edits[0].new_text, edits[0].range)
+    judge("mended", editor.texts[uri], text.replace("matmull", "matmul"))
+    mended = await editor.all_diagnostics(uri)
+    judge("nothing wrong is left", [one for one in mended if str(one.code).startswith("asm::")], [])
+    hover = await editor.client.text_document_hover_async(
+        types.HoverParams(text_document=document, position=editor.at(uri, "rows], acc"))
+    )
+    judge("hover", "constant `rows` = 4" in hover.contents.value, True)
+    place = editor.at(uri, "rows, 4")
+    references = await editor.client.text_document_references_async(
+        types.ReferenceParams(text_document=document, position=place,
+                              context=types.ReferenceContext(include_declaration=True))
+    )
+    judge("references", sorted(one.range.start.line for one in references), [1, 2, 2])
+    definition = await editor.client.text_document_definition_async(
+        types.DefinitionParams(text_document=document, position=editor.at(uri, "rows ; é"))
+    )
+    judge("definition", definition[0].range.start, place)
+    edit = await editor.client.text_document_rename_async(
+        types.RenameParams(text_document=document, position=place, new_name="height")
+    )
+    judge("another name", edited(editor.texts[uri], edit.changes[uri]), editor.texts[uri].replace("rows", "height"))
+    completion = await editor.client.text_document_completion_async(
+        types.CompletionParams(text_document=document, position=editor.at(uri, "local[rows"))
+    )
+    judge("completion", "local" in [item.label for item in completion.items], True)
+    signature = await editor.client.text_document_signature_help_async(
+        types.SignatureHelpParams(text_document=document, position=editor.at(uri, "acc[0], 1", len("acc[")))
+    )
+    judge("signature", "MatMul" in str(signature) or "matmul" in signature.signatures[0].label, True)
+    symbols = await editor.client.text_document_document_symbol_async(
+        types.DocumentSymbolParams(text_document=document)
+    )
+    judge("outline", [one.name for one in symbols], ["rows"])
+
+
+async def latency(editor, count=10_000):
+    """How long it takes from a change in a long program to what is told of it, and to colours and hints of a screen."""
+    lines = [f"    matmul local[{index % 1000}], acc[{index % 100}], 4 ; {index} é" for index in range(count)]
+    path = editor.folder / "long.s"
+    uri = editor.open(path, "; npu: target tcu:pynqz1\n" + "\n".join(lines) + "\n")
+    await editor.diagnostics(uri, lambda told: True)
+    document = types.TextDocumentIdentifier(uri=uri)
+    changes, screens = [], []
+    for index in range(20):
+        # A letter too many makes an error, which is told at once; and it goes again.
+        place = types.Position(line=100 + 400 * index, character=5)
+        begun = time.monotonic()
+        editor.change(uri, "x", types.Range(start=place, end=place))
+        await editor.diagnostics(uri, lambda told: True)
+        changes.append(1000 * (time.monotonic() - begun))
+        shown = types.Range(start=types.Position(line=place.line - 30, character=0),
+                            end=types.Position(line=place.line + 30, character=0))
+        begun = time.monotonic()
+        await editor.client.text_document_semantic_tokens_range_async(
+            types.SemanticTokensRangeParams(text_document=document, range=shown)
+        )
+        await editor.client.text_document_inlay_hint_async(
+            types.InlayHintParams(text_document=document, range=shown)
+        )
+        screens.append(1000 * (time.monotonic() - begun))
+        after = types.Position(line=place.line, character=6)
+        editor.change(uri, "", types.Range(start=place, end=after))
+        await editor.diagnostics(uri, lambda told: True)
+    for what, times in (("a change is told", changes), ("colours and hints of a screen", screens)):
+        print(f"{count} lines: {what} after {statistics.median(times):.1f} ms (the slowest {max(times):.1f})")
+
+
+async def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    npu.add_arguments(parser)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    command = pathlib.Path(arguments.npu or npu.default_command()).resolve()
+    complaints, count = [], 0
+
+    def judge(what, found, wanted):
+        nonlocal count
+        count += 1
+        if found != wanted:
+            complaints.append(what)
+            print(f"{what}:\n    found    {str(found)[:2000]}\n    expected {str(wanted)[:2000]}")
+
+    with tempfile.TemporaryDirectory(prefix="npukit-") as folder:
+        async with Editor(command, pathlib.Path(folder).resolve()) as editor:
+            await examples(editor, command, judge)
+            await faults(editor, command, judge, random.Random(arguments.seed))
+            await session(editor, judge)
+            await latency(editor)
+    print(f"{count - len(complaints)} of {count} as expected")
+    return bool(complaints)
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
