@@ -90,6 +90,8 @@ pub enum Command {
     Time(Box<TimeArgs>),
     /// Write every tensor of a run as an array: of a model in float, or of a program on the machine
     Trace(TraceArgs),
+    /// Step through a program, forwards and backwards, and look into its memories
+    Debug(Box<DebugArgs>),
     /// List every node of a model that the target cannot take, and what to change
     Check(CheckArgs),
     /// Prove that a program computes its model, for all inputs
@@ -1123,6 +1125,62 @@ pub struct TraceArgs {
     /// Real values in the model's scale and its order of axes.
     #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT)]
     pub output: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+}
+
+/// `npu debug`
+#[derive(Debug, Args)]
+pub struct DebugArgs {
+    /// Program in text or words, artifact's manifest, or model
+    ///
+    /// A model is compiled. Without --script and --dap commands are read from standard input, a line each. Not with --dap,
+    /// where whoever connects names it.
+    #[arg(value_name = "PROGRAM", required_unless_present = "dap", conflicts_with = "dap")]
+    pub path: Option<String>,
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them; an artifact knows its own.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub strict: StrictArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub meaning: MeaningArgs,
+    /// Model of an artifact, which is computed in float beside the program
+    ///
+    /// Of a model that is compiled here it is that model.
+    #[arg(long = "model", value_name = "MODEL", help_heading = MODEL)]
+    pub of: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub reading: ModelArgs,
+    /// Arrays, pictures or sounds, of which the first sample counts; zeros without
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    /// Fill a memory of a program in text or words
+    ///
+    /// As for `npu run`.
+    #[arg(long, value_name = "NAME[@A]=FILE", help_heading = INPUTS, value_parser = mem_file)]
+    pub mem: Vec<MemFile>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    /// Do what a file of commands says, and fail where it expects something else
+    ///
+    /// A command a line, `# ` before comments; lines behind one that begin with `> ` are what it is to print. `docs/debug.md`
+    /// has all commands.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, conflicts_with = "dap")]
+    pub script: Option<String>,
+    /// Speak the Debug Adapter Protocol on standard input and output, for an editor
+    #[arg(long, help_heading = OUTPUT)]
+    pub dap: bool,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub lowering: CompileOptions,

@@ -10,6 +10,7 @@ mod compile;
 mod completions;
 mod conform;
 mod cosim;
+mod debug;
 mod demo;
 mod diff;
 mod eval;
@@ -62,6 +63,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Eval(args) => eval::run(args),
         Command::Time(args) => time::run(args),
         Command::Trace(args) => trace::run(args),
+        Command::Debug(args) => debug::run(args, cli.json),
         Command::Check(args) => check::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Report(args) => report::run(args),

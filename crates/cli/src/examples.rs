@@ -30,6 +30,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu time m.onnx --target tcu:my.tarch@slow", "Ask for a board of your own in one of its systems"),
         ("npu time m.onnx --target opu --json", "Print the report for `npu diff` and programs"),
     ]),
+    ("debug", &[
+        ("npu debug p.s --target tcu --mem dram0=x.npy", "Step through a program in assembly on the terminal"),
+        ("npu debug out/m_onnx_pynqz1.tmodel --model m.onnx --input x.npy", "The same of an artifact, its model in float beside it"),
+        ("npu debug p.s --target opu --script s.txt", "Do what a file of commands says, and fail where it expects something else"),
+        ("npu debug --dap", "Serve an editor that steps through programs"),
+    ]),
     ("check", &[
         ("npu check m.onnx --target tcu:pynqz1", "Tell whether a model fits, and what to change"),
         ("npu check m.onnx --target opu --calibrate x.npy", "Judge the risk of saturation by typical inputs"),

@@ -80,6 +80,16 @@ pub enum Failure {
         /// What is wrong with it.
         source: Box<npukit::Error>,
     },
+    /// Lines of a debugger's script are no commands.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Script(#[from] npukit_debug::ScriptError),
+    /// What a debugger needs is not there.
+    #[error("{reason}")]
+    Debugger {
+        /// What is missing, or went wrong.
+        reason: String,
+    },
     /// Standard output does not take the answer.
     #[error("cannot print")]
     Print(#[source] io::Error),
@@ -96,6 +106,8 @@ codes!(Failure {
     Column = "unknown-column": "a column of `--columns` or `--sort` is none of the table's";
     Setting = "invalid-setting": "a setting of npu.toml is one that no verb takes";
     TargetSetting = "invalid-target-setting": "the target of npu.toml or `NPU_TARGET` cannot be taken";
+    Script = "invalid-script": "a line of a debugger's script is no command";
+    Debugger = "no-debugger": "a debugger cannot answer as asked, or has lost who it speaks with";
     Print = "not-printed": "standard output does not take the answer";
     Editor = "editor-failed": "an editor goes without saying so, or says what is not of the language server protocol";
 } carries { Verb.0 });
@@ -122,7 +134,11 @@ impl Failure {
             | Self::Dump { .. }
             | Self::Setting { .. } => true,
             Self::TargetSetting { source, .. } => source.is_usage(),
-            Self::Write { .. } | Self::Print(_) | Self::Editor(_) => false,
+            Self::Write { .. }
+            | Self::Print(_)
+            | Self::Script(_)
+            | Self::Debugger { .. }
+            | Self::Editor(_) => false,
         }
     }
 
@@ -138,6 +154,8 @@ impl Failure {
             | Self::Dump { .. }
             | Self::Setting { .. }
             | Self::TargetSetting { .. }
+            | Self::Script(_)
+            | Self::Debugger { .. }
             | Self::Print(_)
             | Self::Editor(_) => {
                 vec![Diagnostic::of(npukit::Coded::code(self), self)]

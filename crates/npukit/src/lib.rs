@@ -66,8 +66,8 @@ pub use npukit_rtl::{Build, File, Run, Seen};
 #[doc(inline)]
 pub use npukit_target::{
     ArtifactFile, Assembled, Cache, Compiled, Disassembled, Instance, Limits, Meaning, MemoryInfo, NoFiles,
-    Output, PHASES, Part, Phase, Port, ReadError, Reader, RunOptions, RunResult, Stepper, Target,
-    TargetError, Term, TimeOptions, Unset,
+    Output, PHASES, Part, Phase, Port, ProgramText, ReadError, Reader, RunOptions, RunResult, Session,
+    Stepper, Target, TargetError, Term, TimeOptions, Unset,
 };
 pub use program::Program;
 #[doc(hidden)] // an argument of the command

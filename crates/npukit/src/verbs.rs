@@ -21,6 +21,7 @@ pub mod check;
 pub mod compile;
 pub mod conform;
 pub mod cosim;
+pub mod debug;
 pub mod demo;
 pub mod diff;
 pub mod disasm;

@@ -1,21 +1,22 @@
 //! Off-chip memory: [`Paged`], of which only what was written exists.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A memory of vectors that may be far larger than the host's: pages appear when written to.
 ///
 /// Addresses count vectors from an origin that can be moved; vectors never written are zero, or garbage. Ranges
-/// are the caller's to check.
+/// are the caller's to check. A copy shares the pages that neither side has written since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paged<T> {
     lanes: usize,
     /// Where vector 0 begins: whole vectors, and scalars beyond.
     origin: (u64, usize),
-    pages: HashMap<u64, Box<[T]>>,
+    pages: HashMap<u64, Arc<[T]>>,
     /// What a page holds that was never written; zero when none.
-    garbage: Option<Box<[T]>>,
+    garbage: Option<Arc<[T]>>,
     /// By page, whether each scalar was written since [`Paged::poison`]; none before.
-    written: Option<HashMap<u64, Box<[bool]>>>,
+    written: Option<HashMap<u64, Arc<[bool]>>>,
 }
 
 /// Vectors of a page.
@@ -68,7 +69,7 @@ impl<T: Clone + Default> Paged<T> {
         if let Some(written) = &mut self.written {
             for (page, offset, part) in parts {
                 let flags = written.entry(page).or_insert_with(|| vec![false; size].into());
-                flags[offset..][..part.len()].fill(true);
+                Arc::make_mut(flags)[offset..][..part.len()].fill(true);
             }
         }
     }
@@ -114,7 +115,7 @@ impl<T: Clone + Default> Paged<T> {
     fn page(&mut self, page: u64) -> &mut [T] {
         let (size, garbage) = (self.page_scalars(), &self.garbage);
         let new = || garbage.clone().unwrap_or_else(|| vec![T::default(); size].into());
-        self.pages.entry(page).or_insert_with(new)
+        Arc::make_mut(self.pages.entry(page).or_insert_with(new))
     }
 
     /// Writes zero to `vectors` whole vectors from `address` on. Pages that are not there and zero stay so.

@@ -9,6 +9,7 @@ use npukit_numeric::NumberFormat;
 use crate::error::TargetError;
 use crate::program::Compiled;
 use crate::run_options::{Meaning, Unset};
+use crate::session::Session;
 
 pub use stepping::{Halt, step_through};
 pub use text::{ProgramText, program_text};
@@ -166,6 +167,15 @@ pub trait Bench: Send {
     ///
     /// What the machine stops at; a limit that is reached.
     fn run(&mut self, limits: Limits) -> Result<Ran, Stopped>;
+
+    /// The machine as it is, at the first instruction of the program, under a debugger.
+    ///
+    /// # Errors
+    ///
+    /// A machine without a debugger.
+    fn session(self: Box<Self>) -> Result<Box<dyn Session>, TargetError> {
+        Err(TargetError::failed("this machine has no debugger".to_owned()))
+    }
 }
 
 /// What a real value becomes in a memory of `format`.

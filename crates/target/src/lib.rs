@@ -32,6 +32,7 @@ mod read;
 mod report;
 mod run_options;
 mod segments;
+mod session;
 mod source_map;
 mod stepper;
 mod survey;
@@ -84,6 +85,9 @@ pub use run_options::{Meaning, RunOptions, Unset};
 pub use segments::{
     EXTENSION as SEGMENTS_EXTENSION, ManifestError, SEGMENTS, SegmentError, SegmentPlan, SegmentedInstance,
     load_segments, segments_target,
+};
+pub use session::{
+    Accessed, AddressRun, Moment, Operand, Placed, PlacedKind, Scalar, Session, SessionOptions,
 };
 pub use source_map::{MapError, read_source_map, write_source_map};
 pub use stepper::{Machine, MemoryInfo, Stepper};

@@ -14,6 +14,7 @@ use crate::port::Port;
 use crate::proof::FieldProgram;
 use crate::report::{ProgramReport, Saturations};
 use crate::run_options::RunOptions;
+use crate::session::{Session, SessionOptions};
 use crate::target::Instance;
 use crate::time::{Pace, TimeOptions, TimeReport};
 use crate::trace::{TraceFormat, write_trace};
@@ -195,6 +196,20 @@ pub trait Compiled: Send + Sync {
     /// Those of [`Self::run`].
     fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
         Ok(Driven { result: self.run(inputs)?, data: Vec::new() })
+    }
+
+    /// The program on its machine under a debugger, before its first step.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no debugger for such programs; those of [`Self::run_with`] for
+    /// inputs.
+    fn session(
+        &self,
+        _inputs: &Inputs,
+        _options: &SessionOptions<'_>,
+    ) -> Result<Box<dyn Session>, TargetError> {
+        Err(self.unsupported("debug"))
     }
 
     /// The program on its machine over a prime field, where it can be compared with a graph.

@@ -263,11 +263,11 @@ impl<W: Word> Machine<W> {
     /// What cannot be executed, and a run in which more than `limit` cycles have to be computed; those that
     /// are passed over do not count.
     pub fn run(&mut self, limit: u64, observer: &mut impl Observer) -> Result<Run, Fault> {
-        self.call();
+        self.begin();
         let is_watched = self.shadow.is_some() || observer.is_on() || observer.follows_words();
         let mut computed = 0;
         loop {
-            let cycle = self.cells.iter().map(|cell| cell.wake).min().expect("a fabric has a cell");
+            let cycle = self.next_cycle();
             if computed >= limit {
                 return Err(Fault::Limit { cycle, computed, state: self.describe() });
             }
@@ -276,12 +276,31 @@ impl<W: Word> Machine<W> {
                 computed += coasted;
                 continue;
             }
-            self.cycle(cycle, observer)?;
+            self.advance(observer)?;
             computed += 1;
-            if self.halted == self.cells.len() {
+            if self.has_halted() {
                 return Ok(self.finish(cycle));
             }
         }
+    }
+
+    /// The next cycle in which something may happen.
+    pub(crate) fn next_cycle(&self) -> u64 {
+        self.cells.iter().map(|cell| cell.wake).min().expect("a fabric has a cell")
+    }
+
+    /// Whether all cells have halted.
+    pub(crate) fn has_halted(&self) -> bool {
+        self.halted == self.cells.len()
+    }
+
+    /// Computes the next cycle in which something may happen.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be executed.
+    pub(crate) fn advance(&mut self, observer: &mut impl Observer) -> Result<(), Fault> {
+        self.cycle(self.next_cycle(), observer)
     }
 
     /// The first cycle of a cell.
@@ -289,7 +308,8 @@ impl<W: Word> Machine<W> {
         self.fabric.place(index).col as u64 * u64::from(self.fabric.options.call_skew)
     }
 
-    fn call(&mut self) {
+    /// Calls the program, and computes no cycle yet.
+    pub(crate) fn begin(&mut self) {
         (self.warnings, self.halted) = (Warnings::default(), 0);
         for index in 0..self.cells.len() {
             let start = self.start(index);

@@ -6,6 +6,7 @@ mod maps;
 mod model;
 mod options;
 mod program;
+mod session;
 mod trace;
 
 use npukit_target::{

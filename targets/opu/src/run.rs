@@ -89,11 +89,8 @@ impl<'a> Board<'a> {
     /// [`RunError::Access`] when an input does not lie in memory; [`RunError::Fault`] with the place of the
     /// instruction that faults.
     pub fn run(&mut self, inputs: &[Vec<i32>]) -> Result<Vec<u64>, RunError> {
+        self.set_inputs(inputs)?;
         let program = self.program;
-        for (binding, raw) in program.inputs.iter().zip(inputs) {
-            let written = binding.planes.write(&mut self.machine, raw);
-            written.map_err(|source| access(format!("input `{}`", binding.name), source))?;
-        }
         let owner = program.layer_of_each();
         let mut saturated = vec![0; program.layers.len() + 1];
         // What was stored before an instruction is the work of the one before it.
@@ -111,6 +108,24 @@ impl<'a> Board<'a> {
             source: Box::new(source),
         })?;
         Ok(saturated)
+    }
+
+    /// Writes the inputs, as [`Board::run`] does before it starts the program.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Access`] when an input does not lie in memory.
+    pub fn set_inputs(&mut self, inputs: &[Vec<i32>]) -> Result<(), RunError> {
+        for (binding, raw) in self.program.inputs.iter().zip(inputs) {
+            let written = binding.planes.write(&mut self.machine, raw);
+            written.map_err(|source| access(format!("input `{}`", binding.name), source))?;
+        }
+        Ok(())
+    }
+
+    /// The machine as it is, and the program in its memory.
+    pub fn into_parts(self) -> (Machine, Loaded) {
+        (self.machine, self.loaded)
     }
 
     /// The raw values of an output's map, row-major.

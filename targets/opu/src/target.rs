@@ -7,6 +7,7 @@ mod hand;
 mod instance;
 mod options;
 mod program;
+mod session;
 mod stepper;
 mod time;
 

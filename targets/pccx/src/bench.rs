@@ -6,21 +6,25 @@ mod memory;
 mod product;
 
 use npukit_target::{
-    Bench, BenchMemory, BenchOptions, Halt, Limits, Meaning, ProgramText, Ran, Stopped, TargetError, Unset,
-    step_through,
+    Bench, BenchMemory, BenchOptions, Halt, Limits, Meaning, ProgramText, Ran, Session, Stopped, TargetError,
+    Unset, step_through,
 };
 
-use crate::bf16::{bf_of_double, val};
+use crate::bf16::bf_of_double;
 use crate::check::{Orders, Written};
 use crate::clock;
 use crate::config::{Config, Profile, WORD_BYTES, WORD_LANES};
 use crate::fault::Direction;
+use crate::host::{Host, HostStep};
+use crate::lower::Executable;
 use crate::machine::Machine;
-use crate::op::{Cache, Op, Shape, Values};
+use crate::op::{Cache, Op, Values};
+use crate::program::Program;
+use crate::target::{Debugged, PccxSession};
 
 pub use error::BenchError;
-use memory::{Kind, memories};
-pub use memory::{window_name, windows};
+use memory::memories;
+pub use memory::{Kind, memories_of, numbers, window_name, windows};
 use product::Products;
 pub use product::products;
 
@@ -28,7 +32,10 @@ pub use product::products;
 const MOST_HOST_BYTES: u64 = 1 << 30;
 
 /// A machine with a program, its weights and its windows.
+#[derive(Clone)]
 pub struct OnBench {
+    name: String,
+    target: String,
     machine: Machine,
     ops: Vec<Op>,
     text: ProgramText,
@@ -50,6 +57,7 @@ impl OnBench {
     ///
     /// An instance that cannot be simulated; [`BenchError::HostMemory`] for windows beyond what is opened.
     pub fn new(
+        (name, target): (&str, &str),
         config: &Config,
         ops: &[Op],
         text: &ProgramText,
@@ -68,6 +76,8 @@ impl OnBench {
         }
         let products = Products::new(ops, host_bytes);
         Ok(Self {
+            name: name.to_owned(),
+            target: target.to_owned(),
             memories: memories(config, &windows, &products),
             machine,
             ops: ops.to_vec(),
@@ -116,7 +126,8 @@ impl OnBench {
         found.chain(of_weights).collect::<Vec<_>>().join("; ")
     }
 
-    fn step(&mut self, index: usize) -> Result<(), Halt> {
+    /// Executes an instruction. One that uses what nobody has written is told of once, and then executed.
+    pub(crate) fn step(&mut self, index: usize) -> Result<(), Halt> {
         let op = self.ops[index];
         if self.seen <= index {
             self.seen = index + 1;
@@ -186,28 +197,15 @@ impl Bench for OnBench {
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
-        let (from, count) = (address as usize, count as usize);
+        let (from, length) = (address as usize, count as usize);
         Ok(match self.kind(memory) {
-            Kind::L2 => {
-                let values = self.machine.read_l2(address as u32, count * WORD_LANES);
-                values.map_err(TargetError::failed)?.iter().map(|&bits| bits.into()).collect()
+            Kind::Weights(product) => self.products.weights(product, from, length),
+            Kind::Scales(product) => self.products.scales(product, from, length),
+            kind => {
+                let read = numbers(&self.machine, kind, address, count);
+                // Default: all others are the machine's.
+                read.unwrap_or_else(|| Ok(Vec::new())).map_err(TargetError::failed)?
             }
-            Kind::Constants(cache) => {
-                let entry = |entry: usize| {
-                    let Shape { x, y, z } = self.machine.constant(cache, entry as u8);
-                    [x, y, z].map(i64::from)
-                };
-                (from..from + count).flat_map(entry).collect()
-            }
-            Kind::Maximum => vec![self.machine.e_max().into(); count],
-            Kind::Window(direction, number) => {
-                // Default: a window without units has no bytes.
-                let bytes = self.machine.window(direction, number).unwrap_or_default();
-                let bytes = &bytes[from * WORD_BYTES..(from + count) * WORD_BYTES];
-                bytes.as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair).into()).collect()
-            }
-            Kind::Weights(product) => self.products.weights(product, from, count),
-            Kind::Scales(product) => self.products.scales(product, from, count),
         })
     }
 
@@ -220,11 +218,7 @@ impl Bench for OnBench {
     }
 
     fn real(&self, memory: usize, number: i64) -> Option<f64> {
-        match self.kind(memory) {
-            Kind::L2 | Kind::Maximum | Kind::Window(..) => Some(val(number as u16).into()),
-            Kind::Scales(_) => Some(f32::from_bits(number as u32).into()),
-            Kind::Constants(_) | Kind::Weights(_) => None,
-        }
+        self.kind(memory).real(number)
     }
 
     fn run(&mut self, limits: Limits) -> Result<Ran, Stopped> {
@@ -237,6 +231,18 @@ impl Bench for OnBench {
             }
             _ => self.step(index),
         })
+    }
+
+    fn session(self: Box<Self>) -> Result<Box<dyn Session>, TargetError> {
+        let code = self.ops.clone();
+        let host_ops = self.text.experiment.waits.iter();
+        let host_ops = host_ops.map(|wait| HostStep::Wait.encode(wait.position as u32)).collect();
+        let program =
+            Program { extensions: self.machine.config().extensions, code, host_ops, ..Program::default() };
+        let executable = Executable { program, host: Host::default() };
+        let names = (self.name.clone(), self.target.clone());
+        let program = Debugged::new(names, self.machine.config(), executable, self.memories.clone());
+        Ok(Box::new(PccxSession::of_bench(program, *self)))
     }
 }
 

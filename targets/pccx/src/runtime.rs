@@ -159,6 +159,23 @@ pub struct Session<'a, A: Arithmetic = Bits> {
     banks: Banks,
 }
 
+/// What a session remembers beside its machine, between two moments.
+#[derive(Clone)]
+pub(crate) struct Kept<A: Arithmetic = Bits> {
+    slots: Slots<A>,
+    images: BTreeMap<u32, Arc<A::Image>>,
+    known: BTreeMap<u32, Arc<A::Image>>,
+    products: usize,
+    banks: Banks,
+}
+
+impl<A: Arithmetic> Default for Kept<A> {
+    fn default() -> Self {
+        let (slots, images, known) = (Slots::<A>::new(), BTreeMap::new(), BTreeMap::new());
+        Self { slots, images, known, products: 0, banks: Banks::default() }
+    }
+}
+
 impl Session<'_> {
     /// Runs the program on `inputs`, in the order of the host's; gives its outputs in theirs.
     ///
@@ -202,13 +219,12 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         let phase = Phase::detail("run instructions", self.program.code.len());
         let mut index = 0;
         for (before, range) in self.program.segments() {
-            for op in before {
-                observe(self, Moment::Host(index));
-                self.step(index, &HostStep::decode(index, op)?)?;
-                index += 1;
+            let (end, hosts) = (range.end, index..index + before.len());
+            index = hosts.end;
+            for moment in hosts.map(Moment::Host).chain(range.map(Moment::Instruction)) {
+                observe(self, moment);
+                self.happen(moment)?;
             }
-            let end = range.end;
-            self.execute(range, observe)?;
             phase.reach(end);
         }
         let output = |&id: &ValueId| self.slot(index, id);
@@ -216,21 +232,18 @@ impl<'a, A: Arithmetic> Session<'a, A> {
     }
 
     /// The host has its inputs and nothing else; the list of weights begins anew.
-    fn begin(&mut self, inputs: Vec<A::Slot>) {
+    pub(crate) fn begin(&mut self, inputs: Vec<A::Slot>) {
         self.machine.unbind_weights();
         self.slots = self.host.graph.inputs.iter().copied().zip(inputs).collect();
         self.images.clear();
         (self.products, self.banks) = (0, Banks::default());
     }
 
-    /// Instructions between two host operations.
-    fn execute(&mut self, range: Range<usize>, observe: &mut Observer<'_, A>) -> Result<(), RunError> {
-        let ops = &self.program.code[range.clone()];
-        for op in ops {
-            self.banks.step(op);
-            if !op.takes_weights(&self.banks) {
-                continue;
-            }
+    /// Executes an instruction; a product gets its weights before.
+    fn instruction(&mut self, index: usize) -> Result<(), RunError> {
+        let Some(op) = self.program.code.get(index) else { return Ok(()) };
+        self.banks.step(op);
+        if op.takes_weights(&self.banks) {
             // Without one the instruction faults: `FaultKind::NoWeight`.
             if let Some(&number) = self.program.bindings.get(self.products)
                 && let Some(image) = self.find_image(number)
@@ -239,13 +252,39 @@ impl<'a, A: Arithmetic> Session<'a, A> {
             }
             self.products += 1;
         }
-        let within =
-            |fault: Fault<FaultKind>| Fault { instruction: fault.instruction + range.start, ..fault };
-        let done = npukit_sim::run(ops, &mut |_| (), |index, op| {
-            observe(self, Moment::Instruction(range.start + index));
-            self.machine.step(op)
-        });
-        Ok(done.map_err(within)?)
+        self.machine.step(op).map_err(|kind| Fault { instruction: index, kind }.into())
+    }
+
+    /// Does what happens at a moment.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Session::run`].
+    pub(crate) fn happen(&mut self, moment: Moment) -> Result<(), RunError> {
+        match moment {
+            Moment::Instruction(index) => self.instruction(index),
+            Moment::Host(index) => match self.program.host_ops.get(index) {
+                Some(op) => self.step(index, &HostStep::decode(index, op)?),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// What it remembers beside its machine, to [`Session::resume`] it.
+    pub(crate) fn pause(self) -> Kept<A> {
+        let Self { slots, images, known, products, banks, .. } = self;
+        Kept { slots, images, known, products, banks }
+    }
+
+    /// Goes on with what was kept, on a machine whose windows are open.
+    pub(crate) fn resume(
+        machine: &'a mut Machine<A>,
+        program: &'a Program,
+        host: &'a Host,
+        kept: Kept<A>,
+    ) -> Self {
+        let Kept { slots, images, known, products, banks } = kept;
+        Self { program, host, machine, slots, images, known, products, banks }
     }
 
     /// The weights of an image, made by the host or the program's.

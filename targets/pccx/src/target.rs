@@ -3,6 +3,7 @@
 mod hand;
 mod instance;
 mod program;
+mod session;
 mod stepper;
 
 use npukit_target::{
@@ -19,6 +20,7 @@ use crate::terms::TERMS;
 use crate::{artifact, conform, diagnose};
 use instance::PccxInstance;
 use program::PccxProgram;
+pub(crate) use session::{Debugged, PccxSession};
 
 /// pccx: a 4-bit accelerator for language models.
 #[derive(Clone, Copy, Debug)]

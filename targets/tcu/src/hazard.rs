@@ -49,28 +49,30 @@ pub(crate) fn first_written(op: &Op) -> Option<u64> {
 ///
 /// A run writes each of its vectors once, so only the first addition of an instruction can read too early, and
 /// only the last write before it can be lost: the addition's old value is the vector as it was before that write.
-pub(crate) struct Losing<'a> {
-    /// Those whose first instruction is still to come.
-    ahead: &'a [LostWrite],
+#[derive(Clone)]
+pub(crate) struct Losing<L> {
+    /// All of them.
+    lost: L,
+    /// The place of the first whose first instruction is still to come.
+    next: usize,
     /// Those between their instructions, with the vector as it was before the first.
     open: VecDeque<(LostWrite, Vec<i32>)>,
 }
 
-impl<'a> Losing<'a> {
+impl<L: AsRef<[LostWrite]>> Losing<L> {
     /// Will lose `lost`, which are in the order of the program.
-    pub(crate) const fn new(lost: &'a [LostWrite]) -> Self {
-        Self { ahead: lost, open: VecDeque::new() }
+    pub(crate) const fn new(lost: L) -> Self {
+        Self { lost, next: 0, open: VecDeque::new() }
     }
 
     /// To be called before each instruction of a run.
     pub(crate) fn before(&mut self, machine: &mut Machine, instruction: usize) {
-        if self.ahead.first().is_some_and(|lost| lost.first == instruction)
-            && let Some((lost, ahead)) = self.ahead.split_first()
-        {
-            self.ahead = ahead;
+        let next = self.lost.as_ref().get(self.next).copied();
+        if let Some(lost) = next.filter(|lost| lost.first == instruction) {
+            self.next += 1;
             // Beyond the memory the instruction itself is at fault, and there is no second write to lose.
             if let Ok(old) = machine.read_accumulators(lost.address, 1) {
-                self.open.push_back((*lost, old));
+                self.open.push_back((lost, old));
             }
         }
         if self.open.front().is_some_and(|(lost, _)| lost.second == instruction)

@@ -80,6 +80,12 @@ pub struct Machine {
     core: Box<dyn Core + Send>,
 }
 
+impl Clone for Machine {
+    fn clone(&self) -> Self {
+        Self { config: self.config.clone(), core: self.core.copy() }
+    }
+}
+
 impl std::fmt::Debug for Machine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Machine").field("config", &self.config).finish_non_exhaustive()
@@ -88,6 +94,7 @@ impl std::fmt::Debug for Machine {
 
 /// The number format's side of the machine: decided once, not per instruction.
 trait Core {
+    fn copy(&self) -> Box<dyn Core + Send>;
     fn step(&mut self, config: &Config, op: &Op) -> Result<(), FaultKind>;
     fn read(&self, memory: Memory, base: u64, scalars: usize) -> Vec<i32>;
     fn write(&mut self, memory: Memory, base: u64, raw: &[i32]);
@@ -104,6 +111,9 @@ trait Core {
 }
 
 impl<F: Number> Core for State<F> {
+    fn copy(&self) -> Box<dyn Core + Send> {
+        Box::new(self.clone())
+    }
     fn step(&mut self, config: &Config, op: &Op) -> Result<(), FaultKind> {
         check(config, op)?;
         if self.poison.is_some() {

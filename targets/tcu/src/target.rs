@@ -4,6 +4,7 @@ mod hand;
 mod instance;
 mod options;
 mod program;
+mod session;
 mod stepper;
 
 use npukit_target::{

@@ -35,6 +35,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("completions", &[script]),
     ("conform",     &[of::<verbs::conform::Report>]),
     ("cosim",       &[timed::<verbs::cosim::Report>]),
+    ("debug",       &[of::<verbs::debug::Report>]),
     ("demo",        &[of::<verbs::demo::Report>]),
     ("diff",        &[of::<verbs::diff::Report>, of::<verbs::diff::values::Report>]),
     ("disasm",      &[of::<verbs::disasm::DisasmReport>]),

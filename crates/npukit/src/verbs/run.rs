@@ -38,6 +38,7 @@ use crate::waves::Waves;
 use crate::{Context, device_dump, quantise, rescale};
 use float_reference::FloatReference;
 
+pub(crate) use by_hand::filled_by_hand;
 pub use by_hand::{Expectations, FailedExpectation, Hand, HandFiles, HandReport, run_by_hand};
 
 /// What to run, on what.

@@ -1,12 +1,13 @@
 //! [`Written`]: a program that a person wrote, in assembly, in PASM or in words, and the fabric that it runs on.
 
 use npukit_target::{
-    Bench, BenchMemory, BenchOptions, Compiled, HandProgram, Limits, ProgramText, Ran, Remark, Stopped,
-    TargetError, Unset,
+    Bench, BenchMemory, BenchOptions, Compiled, HandProgram, Limits, ProgramText, Ran, Remark, Session,
+    Stopped, TargetError, Unset,
 };
 
 use super::meant;
 use super::program::DrraProgram;
+use super::session::DrraSession;
 use crate::artifact::Artifact;
 use crate::binary::Image;
 use crate::check::findings;
@@ -51,7 +52,9 @@ impl HandProgram for Written {
             Unset::Zero | Unset::Garbage(_) => machine.tell_unwritten(),
         }
         let memories = machine.memories();
-        Ok(Box::new(OnBench { machine, memories, program: program.clone() }))
+        let Artifact { name, fabric_name, .. } = &self.artifact;
+        let names = (name.clone(), format!("drra:{fabric_name}"));
+        Ok(Box::new(OnBench { names, machine, memories, program: program.clone() }))
     }
 
     fn compiled(&self) -> Result<Box<dyn Compiled>, TargetError> {
@@ -60,6 +63,8 @@ impl HandProgram for Written {
 }
 
 struct OnBench {
+    /// The program's, and the target's.
+    names: (String, String),
     machine: Machine,
     memories: Vec<Memory>,
     program: Program,
@@ -91,13 +96,6 @@ impl OnBench {
 
 impl Bench for OnBench {
     fn memories(&self) -> Vec<BenchMemory> {
-        let memory = |memory: &Memory| BenchMemory {
-            name: memory.kind.to_string(),
-            depth: memory.depth as u64,
-            lanes: memory.lanes,
-            bits: if is_flag(memory) { 1 } else { i16::BITS },
-            is_signed: !is_flag(memory),
-        };
         self.memories.iter().map(memory).collect()
     }
 
@@ -111,13 +109,7 @@ impl Bench for OnBench {
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
-        let kind = self.memories[memory].kind;
-        let mut all = Vec::new();
-        for address in address..address + count {
-            let words = self.machine.peek(kind, address as usize).map_err(TargetError::failed)?;
-            all.extend(words.into_iter().map(i64::from));
-        }
-        Ok(all)
+        read(&self.machine, self.memories[memory].kind, address, count)
     }
 
     fn run(&mut self, limits: Limits) -> Result<Ran, Stopped> {
@@ -140,6 +132,37 @@ impl Bench for OnBench {
         remarks.extend((run.saturated_sums > 0).then_some(Remark { instruction: None, message: sums }));
         Ok(Ran { instructions: executed.instructions, cycles: Some(run.cycles), remarks })
     }
+
+    fn session(self: Box<Self>) -> Result<Box<dyn Session>, TargetError> {
+        let Self { names, machine, program, .. } = *self;
+        Ok(Box::new(DrraSession::new(names, machine, &program, (&[], &[]))?))
+    }
+}
+
+/// What there is to know of a memory.
+pub(super) fn memory(memory: &Memory) -> BenchMemory {
+    BenchMemory {
+        name: memory.kind.to_string(),
+        depth: memory.depth as u64,
+        lanes: memory.lanes,
+        bits: if is_flag(memory) { 1 } else { i16::BITS },
+        is_signed: !is_flag(memory),
+    }
+}
+
+/// The words at `count` addresses of a memory from `address` on, which it has.
+pub(super) fn read(
+    machine: &Machine,
+    kind: MemoryKind,
+    address: u64,
+    count: u64,
+) -> Result<Vec<i64>, TargetError> {
+    let mut all = Vec::new();
+    for address in address..address + count {
+        let words = machine.peek(kind, address as usize).map_err(TargetError::failed)?;
+        all.extend(words.into_iter().map(i64::from));
+    }
+    Ok(all)
 }
 
 const fn is_flag(memory: &Memory) -> bool {

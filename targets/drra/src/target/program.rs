@@ -7,8 +7,8 @@ use npukit_asm::Experiment;
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_target::{
     Compiled, Finding, Inputs, MemoryReport, Output, Port, PortError, ProgramPart, ProgramReport,
-    ProgramWords, RunOptions, RunResult, Saturations, Stage, TargetError, TimeOptions, TimeReport, UnitTime,
-    Whole, share,
+    ProgramWords, RunOptions, RunResult, Saturations, Session, SessionOptions, Stage, TargetError,
+    TimeOptions, TimeReport, UnitTime, Whole, share,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -16,6 +16,7 @@ use super::instance::DrraInstance;
 use super::maps::{Shown, maps};
 use super::meant;
 use super::options::chosen;
+use super::session::DrraSession;
 use crate::activity::{Counts, Lives, Table, Timeline, Tracks, port_names};
 use crate::artifact::{Artifact, Binding};
 use crate::binary::{Image, read_image};
@@ -173,6 +174,21 @@ impl Compiled for DrraProgram {
             let saturations = Saturations { inputs: saturated, results, layers: Vec::new() };
             Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations })
         })
+    }
+
+    fn session(
+        &self,
+        inputs: &Inputs,
+        options: &SessionOptions<'_>,
+    ) -> Result<Box<dyn Session>, TargetError> {
+        let revision = self.artifact.fabric.options.revision;
+        let revision = meant(revision, options.meaning, || self.lint())?;
+        let (image, _) = self.image(inputs)?;
+        let mut machine = self.machine(revision)?;
+        machine.set_input(&image).map_err(TargetError::failed)?;
+        let Artifact { name, fabric_name, program, inputs, outputs, .. } = &self.artifact;
+        let names = (name.clone(), format!("drra:{fabric_name}"));
+        Ok(Box::new(DrraSession::new(names, machine, program, (inputs, outputs))?))
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {

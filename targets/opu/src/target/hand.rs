@@ -1,13 +1,14 @@
 //! [`Written`]: a program that a person wrote, in assembly or in words, and the machine that it runs on.
 
-mod parts;
+pub(super) mod parts;
 
 use npukit_target::{
-    Bench, BenchMemory, BenchOptions, Compiled, Halt, HandProgram, Limits, ProgramText, Ran, Remark, Stopped,
-    TargetError, Unset, step_through,
+    Bench, BenchMemory, BenchOptions, Compiled, Halt, HandProgram, Limits, ProgramText, Ran, Remark, Session,
+    Stopped, TargetError, Unset, step_through,
 };
 
 use super::program::{Made, OpuProgram};
+use super::session::{Debugged, OpuSession};
 use crate::clock::Clock;
 use crate::codec::{WORD_BYTES, decode};
 use crate::config::Config;
@@ -74,7 +75,9 @@ impl HandProgram for Written {
         let loaded = machine.load(self.address().into(), &self.words).map_err(TargetError::failed)?;
         let parts = Part::all();
         let is_strict = options.unset == Unset::Poison;
-        Ok(Box::new(OnBench { machine, loaded, parts, config: self.config.clone(), is_strict }))
+        let (name, target) = (self.name.clone(), format!("opu:{}", self.instance));
+        let config = self.config.clone();
+        Ok(Box::new(OnBench { name, target, machine, loaded, parts, config, is_strict }))
     }
 
     fn compiled(&self) -> Result<Box<dyn Compiled>, TargetError> {
@@ -86,6 +89,8 @@ impl HandProgram for Written {
 }
 
 struct OnBench {
+    name: String,
+    target: String,
     machine: Machine,
     loaded: Loaded,
     parts: Vec<Part>,
@@ -137,18 +142,7 @@ impl Bench for OnBench {
             if let Some(meter) = meter.as_mut().filter(|_| begun.replace(index) != Some(index)) {
                 meter.begin(index, &op)?;
             }
-            if op == Op::End {
-                return Err(Halt::End);
-            }
-            match machine.execute(loaded, &op) {
-                Ok(()) => {}
-                Err(fault @ FaultKind::Unwritten { buffer, address }) if !*is_strict => {
-                    machine.settle(&op);
-                    let place = Part::named(buffer, &config.types, address);
-                    return Err(Halt::Unwritten(format!("{fault}, which is {place}; it reads as 0")));
-                }
-                Err(fault) => return Err(Halt::Fault(faulty(&fault))),
-            }
+            attempt((machine, loaded), index, config, *is_strict)?;
             saturated.after(index, machine.saturated());
             Ok(())
         });
@@ -162,6 +156,43 @@ impl Bench for OnBench {
         })?;
         ran.remarks.extend(saturated.remark(config));
         Ok(ran)
+    }
+
+    fn session(self: Box<Self>) -> Result<Box<dyn Session>, TargetError> {
+        let Self { name, target, machine, loaded, config, is_strict, .. } = *self;
+        let mut ops = Vec::new();
+        for index in 0..loaded.words() {
+            let op = loaded.fetch(index).map_err(|fault| faulty(&fault))?;
+            ops.push(op);
+            if op == Op::End {
+                break;
+            }
+        }
+        let program = Debugged::new((name, target), &config, ops);
+        Ok(Box::new(OpuSession::new(program, machine, loaded, is_strict)))
+    }
+}
+
+/// Executes the word at an index as it is in memory now. Where it reads what nobody has written, that is marked as written
+/// unless it `is_strict`.
+pub(super) fn attempt(
+    (machine, loaded): (&mut Machine, &mut Loaded),
+    index: usize,
+    config: &Config,
+    is_strict: bool,
+) -> Result<(), Halt> {
+    let op = loaded.fetch(index).map_err(|fault| Halt::Fault(faulty(&fault)))?;
+    if op == Op::End {
+        return Err(Halt::End);
+    }
+    match machine.execute(loaded, &op) {
+        Ok(()) => Ok(()),
+        Err(fault @ FaultKind::Unwritten { buffer, address }) if !is_strict => {
+            machine.settle(&op);
+            let place = Part::named(buffer, &config.types, address);
+            Err(Halt::Unwritten(format!("{fault}, which is {place}; it reads as 0")))
+        }
+        Err(fault) => Err(Halt::Fault(faulty(&fault))),
     }
 }
 

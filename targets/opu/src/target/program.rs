@@ -4,18 +4,21 @@ use npukit_graph::Graph;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport,
-    Inputs, Layer, OUTSIDE, Output, Port, PortError, PortPlace, ProgramPart, ProgramReport, ProgramWords,
-    RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport, Unset,
+    Inputs, Layer, OUTSIDE, Output, Placed, PlacedKind, Port, PortError, PortPlace, ProgramPart,
+    ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Session, SessionOptions,
+    TargetError, TimeOptions, TimeReport, Unset,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
 use super::bounds::OpuBounds;
 use super::field::OpuField;
 use super::instance::OpuInstance;
+use super::session::{Debugged, OpuSession};
 use super::time;
 use crate::artifact;
 use crate::codec::encode_program;
 use crate::config::Types;
+use crate::op::Op;
 use crate::program::{Binding, Program};
 use crate::run::Board;
 use crate::tensor::Packed;
@@ -124,6 +127,47 @@ impl OpuProgram {
     }
 }
 
+impl OpuProgram {
+    /// What a debugger knows of it.
+    fn debugged(&self) -> Debugged {
+        let Program { name, instance, config, instructions, layers, .. } = &self.program;
+        let end = instructions.iter().position(|op| *op == Op::End).map_or(instructions.len(), |end| end + 1);
+        let mut debugged =
+            Debugged::new((name.clone(), format!("opu:{instance}")), config, instructions[..end].to_vec());
+        debugged.layers = layers.iter().map(|layer| layer.name.clone()).collect();
+        debugged.layer_of = self.program.layer_of_each();
+        debugged.placed = self.placed(&debugged);
+        debugged
+    }
+
+    /// Where inputs, outputs and constants lie, in all parts that see them.
+    fn placed(&self, debugged: &Debugged) -> Vec<Placed> {
+        let Program { inputs, outputs, segments, config, .. } = &self.program;
+        let size = config.types.itype.size_bytes();
+        let of = |name: &str, kind, (first, end): (u64, u64)| {
+            let name = name.to_owned();
+            debugged
+                .views(first, end)
+                .map(move |run| Placed { name: name.clone(), kind, run })
+                .collect::<Vec<_>>()
+        };
+        let map = |binding: &Binding, kind| {
+            let runs =
+                binding.planes.runs(size).map(|(at, group)| (at, at + u64::from(group.channels * size)));
+            let extent = runs.reduce(|(first, end), (at, to)| (first.min(at), end.max(to)));
+            extent.map_or_else(Vec::new, |extent| of(&binding.name, kind, extent))
+        };
+        let mut all: Vec<Placed> =
+            inputs.iter().flat_map(|binding| map(binding, PlacedKind::Input)).collect();
+        all.extend(outputs.iter().flat_map(|binding| map(binding, PlacedKind::Output)));
+        for segment in segments {
+            let first = u64::from(segment.address);
+            all.extend(of("constants", PlacedKind::Constant, (first, first + segment.bytes.len() as u64)));
+        }
+        all
+    }
+}
+
 impl Compiled for OpuProgram {
     fn report(&self) -> ProgramReport {
         let program = &self.program;
@@ -191,6 +235,18 @@ impl Compiled for OpuProgram {
             data.push(self.image(PortPlace::Output(place), &map));
         }
         Ok(Driven { result: self.result(&board, self.saturations(saturated, &layers))?, data })
+    }
+
+    fn session(
+        &self,
+        inputs: &Inputs,
+        _options: &SessionOptions<'_>,
+    ) -> Result<Box<dyn Session>, TargetError> {
+        let (maps, _) = self.maps(inputs)?;
+        let mut board = Board::new(&self.program, Unset::Zero).map_err(TargetError::failed)?;
+        board.set_inputs(&maps).map_err(TargetError::failed)?;
+        let (machine, loaded) = board.into_parts();
+        Ok(Box::new(OpuSession::new(self.debugged(), machine, loaded, false)))
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {

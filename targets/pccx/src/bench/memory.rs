@@ -6,9 +6,11 @@ use npukit_target::BenchMemory;
 
 use super::bank;
 use super::product::Products;
-use crate::config::{CONSTANT_ENTRIES, Config, WINDOW_UNITS, WORD_LANES};
+use crate::bf16::val;
+use crate::config::{CONSTANT_ENTRIES, Config, WINDOW_UNITS, WORD_BYTES, WORD_LANES};
 use crate::fault::Direction;
-use crate::op::{Banks, Cache, Device, Memcpy, Op};
+use crate::machine::{AccessError, Machine};
+use crate::op::{Banks, Cache, Device, Memcpy, Op, Shape};
 use crate::state::{upstream_words, words_of};
 
 /// What a memory is.
@@ -26,6 +28,48 @@ pub enum Kind {
     Weights(usize),
     /// `scales.I`: their `f32` factors.
     Scales(usize),
+}
+
+impl Kind {
+    /// The real value of a number; none for integers.
+    pub fn real(self, number: i64) -> Option<f64> {
+        match self {
+            Self::L2 | Self::Maximum | Self::Window(..) => Some(val(number as u16).into()),
+            Self::Scales(_) => Some(f32::from_bits(number as u32).into()),
+            Self::Constants(_) | Self::Weights(_) => None,
+        }
+    }
+}
+
+/// The numbers at `count` addresses of a memory from `address` on, which it has; none for weights and scales, which are the
+/// host's.
+pub fn numbers(
+    machine: &Machine,
+    kind: Kind,
+    address: u64,
+    count: u64,
+) -> Option<Result<Vec<i64>, AccessError>> {
+    let (from, count) = (address as usize, count as usize);
+    Some(match kind {
+        Kind::L2 => machine
+            .read_l2(address as u32, count * WORD_LANES)
+            .map(|values| values.iter().map(|&bits| bits.into()).collect()),
+        Kind::Constants(cache) => {
+            let entry = |entry: usize| {
+                let Shape { x, y, z } = machine.constant(cache, entry as u8);
+                [x, y, z].map(i64::from)
+            };
+            Ok((from..from + count).flat_map(entry).collect())
+        }
+        Kind::Maximum => Ok(vec![machine.e_max().into(); count]),
+        Kind::Window(direction, number) => {
+            // Default: a window without units has no bytes.
+            let bytes = machine.window(direction, number).unwrap_or_default();
+            let bytes = &bytes[from * WORD_BYTES..(from + count) * WORD_BYTES];
+            Ok(bytes.as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair).into()).collect())
+        }
+        Kind::Weights(_) | Kind::Scales(_) => return None,
+    })
 }
 
 /// Units of each window that a program names, as far as its MEMCPYs reach.
@@ -67,6 +111,11 @@ pub fn window_name(direction: Direction, number: u32) -> String {
         Direction::L2ToHost => "l2_to_host",
     };
     format!("{side}.{number}")
+}
+
+/// The memories of a program with a host, whose weights have no names.
+pub fn memories_of(config: &Config, windows: &Windows) -> Vec<(Kind, BenchMemory)> {
+    memories(config, windows, &Products::new(&[], 0))
 }
 
 /// All memories, L2 first.

@@ -59,7 +59,7 @@ pub fn unfenced(ops: &[Op], host_syncs: &[u32]) -> Vec<Unfenced> {
 
 /// Which asynchronous instructions nothing has waited for, and what they use: the state of completion that the host
 /// may rely on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Orders {
     banks: Banks,
     engines: [InFlight; 2],
@@ -98,7 +98,7 @@ impl Orders {
 }
 
 /// What the asynchronous instructions of an engine use.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct InFlight {
     engine: Engine,
     mnemonic: &'static str,
@@ -145,7 +145,7 @@ impl InFlight {
 
 /// Words, apart from each other, with the last instruction that uses them: by the first word, the word
 /// after them and the instruction.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct LastUse(BTreeMap<u64, (u64, usize)>);
 
 impl LastUse {

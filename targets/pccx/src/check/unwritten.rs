@@ -122,6 +122,7 @@ pub fn unwritten_in_words(l2_words: u32, ops: &[Op], filled: &Filled) -> Vec<Unw
 }
 
 /// What has been written so far: a flag for each BF16 value of L2 and of the windows.
+#[derive(Clone)]
 pub(crate) struct Written {
     l2: Vec<bool>,
     /// None when windows are not known: then they hold something.

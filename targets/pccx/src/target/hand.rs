@@ -39,7 +39,7 @@ impl HandProgram for Written {
     }
 
     fn bench(&self, options: &BenchOptions) -> Result<Box<dyn Bench>, TargetError> {
-        Ok(Box::new(OnBench::new(&self.config, &self.ops, &self.text, options)?))
+        Ok(Box::new(OnBench::new((&self.name, &self.target), &self.config, &self.ops, &self.text, options)?))
     }
 
     fn compiled(&self) -> Result<Box<dyn Compiled>, TargetError> {

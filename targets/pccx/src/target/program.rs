@@ -9,11 +9,12 @@ use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{
     ArtifactFile, Chosen, Compiled, FieldProgram, Finding, HostStepReport, Inputs, Layer, LayerWork, Meaning,
     MemoryReport, Output, Parts, Port, PortError, ProgramPart, ProgramReport, ProgramWords, RunOptions,
-    RunResult, Saturations, Stage, TargetError, TimeOptions, TimeReport, Unset,
+    RunResult, Saturations, Session, SessionOptions, Stage, TargetError, TimeOptions, TimeReport, Unset,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
 use super::instance::PccxInstance;
+use super::session::PccxSession;
 use crate::check::{Filled, findings, hand_findings, program_warnings};
 use crate::clock::{self, Timeline};
 use crate::codec::{Codec, encode_program};
@@ -24,7 +25,7 @@ use crate::machine::Machine;
 use crate::op::Banks;
 use crate::program::HostOp;
 use crate::record::{memory_map, record};
-use crate::runtime::Session;
+use crate::runtime;
 use crate::timing::cost;
 use crate::{artifact, report};
 
@@ -164,7 +165,7 @@ impl PccxProgram {
     }
 
     /// A sample's tensors in the order of the inputs.
-    fn tensors(&self, inputs: &Inputs) -> Result<Vec<Tensor>, PortError> {
+    pub fn sample(&self, inputs: &Inputs) -> Result<Vec<Tensor>, PortError> {
         let tensor = |(port, &id): (Port, _)| {
             let element = self.host().graph.value(id).info.element;
             let tensor = port.tensor(inputs)?.clone();
@@ -276,11 +277,21 @@ impl Compiled for PccxProgram {
             self.reads_no_poison()?;
         }
         self.agrees(options.meaning)?;
-        let tensors = self.tensors(inputs).map_err(TargetError::failed)?;
+        let tensors = self.sample(inputs).map_err(TargetError::failed)?;
         let mut machine = Machine::with(&self.config, options.unset).map_err(TargetError::failed)?;
         let program = &self.executable.program;
-        let mut session = Session::new(&mut machine, program, self.host()).map_err(TargetError::failed)?;
+        let mut session =
+            runtime::Session::new(&mut machine, program, self.host()).map_err(TargetError::failed)?;
         options.repeat(|| Ok(self.result(session.run(&tensors).map_err(TargetError::failed)?)))
+    }
+
+    fn session(
+        &self,
+        inputs: &Inputs,
+        options: &SessionOptions<'_>,
+    ) -> Result<Box<dyn Session>, TargetError> {
+        self.agrees(options.meaning)?;
+        Ok(Box::new(PccxSession::of_program(self, inputs)?))
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {

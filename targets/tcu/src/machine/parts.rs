@@ -1,6 +1,9 @@
 //! [`Part`]s of a [`Machine`] by name, for who fills them before a program and reads them after it.
 
-use super::Machine;
+use npukit_numeric::NumberFormat;
+use npukit_target::BenchMemory;
+
+use super::{AccessError, Machine};
 use crate::check::depth;
 use crate::config::Config;
 use crate::configuration::Register;
@@ -51,7 +54,52 @@ impl Part {
     }
 }
 
+impl Part {
+    /// What there is to know of it.
+    pub fn memory(self, config: &Config) -> BenchMemory {
+        let (lanes, bits, is_signed) = match self {
+            Self::Configuration(_) => (1, CONFIGURATION_BITS, false),
+            _ => (config.array_size, bits(config.data_type.format()), true),
+        };
+        BenchMemory { name: self.name(), depth: self.depth(config), lanes, bits, is_signed }
+    }
+
+    /// Whether its numbers stand for real values.
+    pub const fn has_reals(self) -> bool {
+        !matches!(self, Self::Configuration(_))
+    }
+}
+
+/// Bits of a configuration register, at most.
+const CONFIGURATION_BITS: u32 = 32;
+
+/// Bits of a number of a format.
+fn bits(format: NumberFormat) -> u32 {
+    match format {
+        NumberFormat::Fixed(fixed) => fixed.width,
+        NumberFormat::Float32 => u32::BITS,
+    }
+}
+
 impl Machine {
+    /// The numbers at `count` addresses of a part from `address` on.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Machine::read`]; other parts have the addresses, as whoever calls has checked.
+    pub(crate) fn numbers(&self, part: Part, address: u64, count: u64) -> Result<Vec<i64>, AccessError> {
+        let raw = match part {
+            Part::Memory(memory) => self.read(memory, address, count)?,
+            Part::Weights => self.weights(address, count),
+            Part::Register(register) if count > 0 => self.register(register),
+            Part::Configuration(register) if count > 0 => {
+                return Ok(vec![self.configuration().get(register).into()]);
+            }
+            Part::Register(_) | Part::Configuration(_) => Vec::new(),
+        };
+        Ok(raw.into_iter().map(i64::from).collect())
+    }
+
     /// The raw scalars of `count` rows of the array from `first` on, all of which it has.
     pub(crate) fn weights(&self, first: u64, count: u64) -> Vec<i32> {
         (first..first + count).flat_map(|row| self.core.row(row as usize)).collect()

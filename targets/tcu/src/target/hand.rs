@@ -2,11 +2,12 @@
 
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Bench, BenchMemory, BenchOptions, Compiled, Halt, HandProgram, Limits, ProgramText, Ran, Remark, Stopped,
-    TargetError, Unset, number_of, real_of, step_through,
+    Bench, BenchMemory, BenchOptions, Compiled, Halt, HandProgram, Limits, ProgramText, Ran, Remark, Session,
+    Stopped, TargetError, Unset, number_of, real_of, step_through,
 };
 
 use super::program::TcuProgram;
+use super::session::{Debugged, TcuSession};
 use crate::clock::{Clock, ClockParams, Meter};
 use crate::config::{Config, System};
 use crate::fault::FaultKind;
@@ -68,11 +69,13 @@ impl HandProgram for Written {
     }
 
     fn bench(&self, options: &BenchOptions) -> Result<Box<dyn Bench>, TargetError> {
-        let Program { config, instructions, .. } = &self.program;
+        let Program { config, instructions, name, .. } = &self.program;
         let program = self.program();
         let lost = program.lost(options.meaning).map_err(|error| self.with_lines(error))?;
         let machine = Machine::with_unset(config, options.unset).map_err(TargetError::failed)?;
         Ok(Box::new(OnBench {
+            name: name.clone(),
+            target: format!("tcu:{}", self.board),
             machine: machine.watching_reads(),
             parts: Part::all(config),
             ops: instructions.clone(),
@@ -88,6 +91,8 @@ impl HandProgram for Written {
 }
 
 struct OnBench {
+    name: String,
+    target: String,
     machine: Machine,
     parts: Vec<Part>,
     ops: Vec<Op>,
@@ -99,21 +104,9 @@ struct OnBench {
     is_strict: bool,
 }
 
-/// Bits of a configuration register, at most.
-const CONFIGURATION_BITS: u32 = 32;
-
 impl OnBench {
     fn format(&self) -> NumberFormat {
         self.machine.config().data_type.format()
-    }
-
-    fn memory(&self, part: Part) -> BenchMemory {
-        let config = self.machine.config();
-        let (lanes, bits, is_signed) = match part {
-            Part::Configuration(_) => (1, CONFIGURATION_BITS, false),
-            _ => (config.array_size, bits(self.format()), true),
-        };
-        BenchMemory { name: part.name(), depth: part.depth(config), lanes, bits, is_signed }
     }
 
     /// The clock of the board, when a run may take only so many cycles.
@@ -133,7 +126,7 @@ impl OnBench {
 
 impl Bench for OnBench {
     fn memories(&self) -> Vec<BenchMemory> {
-        self.parts.iter().map(|&part| self.memory(part)).collect()
+        self.parts.iter().map(|part| part.memory(self.machine.config())).collect()
     }
 
     fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
@@ -154,26 +147,15 @@ impl Bench for OnBench {
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
-        let raw = match self.parts[memory] {
-            Part::Memory(memory) => self.machine.read(memory, address, count).map_err(TargetError::failed)?,
-            Part::Weights => self.machine.weights(address, count),
-            Part::Register(register) if count > 0 => self.machine.register(register),
-            Part::Configuration(register) if count > 0 => {
-                return Ok(vec![self.machine.configuration().get(register).into()]);
-            }
-            Part::Register(_) | Part::Configuration(_) => Vec::new(),
-        };
-        Ok(raw.into_iter().map(i64::from).collect())
+        self.machine.numbers(self.parts[memory], address, count).map_err(TargetError::failed)
     }
 
     fn number(&self, memory: usize, real: f64) -> Option<i64> {
-        let has_reals = !matches!(self.parts[memory], Part::Configuration(_));
-        has_reals.then(|| number_of(self.format(), real))
+        self.parts[memory].has_reals().then(|| number_of(self.format(), real))
     }
 
     fn real(&self, memory: usize, number: i64) -> Option<f64> {
-        let has_reals = !matches!(self.parts[memory], Part::Configuration(_));
-        has_reals.then(|| real_of(self.format(), number))
+        self.parts[memory].has_reals().then(|| real_of(self.format(), number))
     }
 
     fn run(&mut self, limits: Limits) -> Result<Ran, Stopped> {
@@ -190,19 +172,30 @@ impl Bench for OnBench {
                     within(meter, *limit, index, op)?;
                 }
             }
-            match machine.step(op) {
-                Ok(()) => {}
-                Err(fault) if fault.is_unwritten() && !*is_strict => {
-                    machine.settle(op);
-                    return Err(Halt::Unwritten(format!("{fault}; it reads as 0")));
-                }
-                Err(fault) => return Err(Halt::Fault(faulty(&fault))),
-            }
+            attempt(machine, op, *is_strict)?;
             saturated.after(index, machine);
             Ok(())
         })?;
         ran.remarks.extend(saturated.remark(machine.config()));
         Ok(ran)
+    }
+
+    fn session(self: Box<Self>) -> Result<Box<dyn Session>, TargetError> {
+        let Self { name, target, machine, ops, lost, memory, is_strict, .. } = *self;
+        let program = Debugged::new((name, target), machine.config(), ops, memory);
+        Ok(Box::new(TcuSession::new(program, machine, lost, is_strict)))
+    }
+}
+
+/// Executes an instruction. Where it reads what nobody has written, that is marked as written unless it `is_strict`.
+pub(super) fn attempt(machine: &mut Machine, op: &Op, is_strict: bool) -> Result<(), Halt> {
+    match machine.step(op) {
+        Ok(()) => Ok(()),
+        Err(fault) if fault.is_unwritten() && !is_strict => {
+            machine.settle(op);
+            Err(Halt::Unwritten(format!("{fault}; it reads as 0")))
+        }
+        Err(fault) => Err(Halt::Fault(faulty(&fault))),
     }
 }
 
@@ -243,13 +236,5 @@ impl Saturated {
         let message =
             format!("{count} of its results did not fit {name} and were clamped; {all} in the whole run");
         Some(Remark { instruction: Some(index), message })
-    }
-}
-
-/// Bits of a number of a format.
-fn bits(format: NumberFormat) -> u32 {
-    match format {
-        NumberFormat::Fixed(fixed) => fixed.width,
-        NumberFormat::Float32 => u32::BITS,
     }
 }

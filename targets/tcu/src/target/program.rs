@@ -7,6 +7,7 @@ mod field;
 mod image;
 mod meaning;
 mod placed;
+mod session;
 mod settings;
 mod tensors;
 mod time;
@@ -22,8 +23,8 @@ use npukit_numeric::Tensor;
 use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, Cosim, CosimOptions, Driven, DriverData, FieldProgram, Finding,
     HostStepReport, Inputs, Instance, Layer, Meaning, MemoryReport, Output, Pace, Port, PortPlace,
-    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, TargetError,
-    TimeOptions, TimeReport, Unset, Writer,
+    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Session,
+    SessionOptions, TargetError, TimeOptions, TimeReport, Unset, Writer,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -257,6 +258,14 @@ impl Compiled for TcuProgram {
             data.extend(self.driver_data(PortPlace::Output(place), &vectors));
         }
         Ok(Driven { result: self.result(finished, saturated_inputs)?, data })
+    }
+
+    fn session(
+        &self,
+        inputs: &Inputs,
+        options: &SessionOptions<'_>,
+    ) -> Result<Box<dyn Session>, TargetError> {
+        Ok(Box::new(self.debugged(inputs, options)?))
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use npukit_asm::{Experiment, MemoryRange, Place, SourceFault, Statement, StatementKind, Values};
 use npukit_numeric::npy::{NpyArray, NpyData, member_names, write_npz};
 use npukit_target::{
-    BenchOptions, Compiled, HandProgram, Limits, ProgramText, TargetError, TimeOptions, Unset,
+    Bench, BenchOptions, Compiled, HandProgram, Limits, ProgramText, TargetError, TimeOptions, Unset,
 };
 use serde::Serialize;
 
@@ -154,6 +154,31 @@ pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandRepor
         seconds: start.elapsed().as_secs_f64(),
     };
     Ok((report, files))
+}
+
+/// A program that a person wrote on its machine, whose memories are filled, before its first instruction: the machine, the
+/// text, and what was taken for granted.
+///
+/// # Errors
+///
+/// Those of [`run_by_hand`], but for the run.
+pub(crate) fn filled_by_hand(
+    request: &Request,
+    context: Context<'_>,
+) -> Result<(Box<dyn Bench>, ProgramText, Vec<String>), Error> {
+    request.check_by_hand()?;
+    let source = &request.source;
+    let bytes = context.reader.read(&source.path)?;
+    let instance = source.instance(context.reader)?;
+    let program = source.hand_program(&*instance, &bytes, context)?;
+    let beside = beside(&*program, &source.path, &bytes, context);
+    // Default: without a map the program's own text is all there is.
+    let text = beside.text.as_ref().unwrap_or(program.text());
+    let mut experiment = Running::new(request, &*program, text, context)?;
+    experiment.notes.extend(beside.note);
+    experiment.fill()?;
+    let Running { memories, notes, .. } = experiment;
+    Ok((memories.bench, text.clone(), notes))
 }
 
 /// The source map beside a program that is words.

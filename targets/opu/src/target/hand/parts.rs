@@ -17,7 +17,7 @@ use crate::op::Shape;
 
 /// Something that is read, and perhaps written, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(in crate::target) enum Part {
     /// All of memory, byte by byte.
     Bytes,
     /// A bank of memory.
@@ -30,7 +30,7 @@ pub(super) enum Part {
 
 /// How a bank is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum View {
+pub(in crate::target) enum View {
     /// Slots, as `ld.ifm` reads and `store` writes them.
     Features,
     /// Elements, as `ld.ker` reads them.
@@ -73,7 +73,7 @@ const KER_ROWS: u64 = 36 * 64;
 
 /// Where a number lies in memory, and what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(in crate::target) struct Place {
     /// Byte address of the first number.
     pub address: u64,
     /// Bytes of a number.
@@ -222,6 +222,25 @@ impl Part {
             }),
             Self::Buffer(_) | Self::Register(_) => None,
         }
+    }
+
+    /// For what is in memory: its first byte, and the bytes from address to address.
+    pub fn bytes(self, types: &Types) -> Option<(u64, u64)> {
+        match self {
+            Self::Bytes => Some((0, 1)),
+            Self::Bank(view, bank) => Some((u64::from(bank) * BANK_BYTES, view.pitch(types))),
+            Self::Buffer(_) | Self::Register(_) => None,
+        }
+    }
+
+    /// Whether it is memory as loads of a buffer see it.
+    pub fn is_for(self, buffer: Buffer) -> bool {
+        matches!(self, Self::Bank(view, _) if view == View::of(buffer))
+    }
+
+    /// Whether it is a register that an instruction of this mnemonic sets.
+    pub fn is_set_by(self, mnemonic: &str) -> bool {
+        matches!(self, Self::Register(index) if REGISTERS[index].1 == mnemonic)
     }
 
     /// Why it cannot be filled.

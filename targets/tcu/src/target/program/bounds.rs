@@ -116,7 +116,7 @@ impl BoundedProgram for TcuBounds<'_> {
 }
 
 /// The same program with the model's own constants: of the compiler's orders the one whose instructions are these.
-fn in_floats(owner: &TcuProgram, graph: &Graph) -> Option<Program> {
+pub(super) fn in_floats(owner: &TcuProgram, graph: &Graph) -> Option<Program> {
     let program = &owner.program;
     let config = Config { data_type: DataType::Float32, ..program.config.clone() };
     let strategy = owner.choices.get("strategy").and_then(|name| name.parse().ok());

@@ -1,0 +1,152 @@
+//! Frames of the protocol: a header with the length, and a message as JSON.
+
+use std::io::{self, BufRead, Read, Write};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The longest message that is read.
+const MOST_BYTES: u64 = 1 << 24;
+/// The longest line of a header.
+const MOST_HEADER: u64 = 1 << 12;
+
+/// What an editor asks.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+pub(crate) struct Request {
+    pub seq: i64,
+    pub command: String,
+    #[serde(default)]
+    pub arguments: Value,
+}
+
+/// Reads requests.
+pub(crate) struct Reader<'a> {
+    input: &'a mut dyn BufRead,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(input: &'a mut dyn BufRead) -> Self {
+        Self { input }
+    }
+
+    /// The next request; none at the end. Messages that are no requests are passed over.
+    pub fn next(&mut self) -> io::Result<Option<Request>> {
+        while let Some(length) = self.length()? {
+            let mut bytes = vec![0; length];
+            self.input.read_exact(&mut bytes)?;
+            let message: Value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+            if message.get("type").and_then(Value::as_str) == Some("request") {
+                let request = serde_json::from_value(message);
+                return request.map(Some).map_err(|error| wrong(error.to_string()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The length of the next message; none at the end.
+    fn length(&mut self) -> io::Result<Option<usize>> {
+        let (mut length, mut is_first) = (None, true);
+        loop {
+            let mut line = String::new();
+            if Read::take(&mut *self.input, MOST_HEADER).read_line(&mut line)? == 0 {
+                return if is_first {
+                    Ok(None)
+                } else {
+                    Err(wrong("the header of a message has no end".to_owned()))
+                };
+            }
+            is_first = false;
+            let line = line.trim_end();
+            if line.is_empty() {
+                break;
+            }
+            let field = line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+            if let Some((_, value)) = field {
+                length = value.trim().parse::<u64>().ok().filter(|&length| length <= MOST_BYTES);
+            }
+        }
+        let length = length
+            .ok_or_else(|| wrong(format!("a message without a length of at most {MOST_BYTES} bytes")))?;
+        Ok(Some(length as usize))
+    }
+}
+
+fn wrong(told: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, told)
+}
+
+/// Writes answers and events.
+pub(crate) struct Writer<'a> {
+    output: &'a mut dyn Write,
+    seq: i64,
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(output: &'a mut dyn Write) -> Self {
+        Self { output, seq: 0 }
+    }
+
+    /// Answers a request: what it asks for, or why not.
+    pub fn answer(&mut self, request: &Request, result: Result<Value, String>) -> io::Result<()> {
+        let Request { seq, command, .. } = request;
+        let mut message = json!({ "type": "response", "request_seq": seq, "command": command });
+        match result {
+            Ok(body) => {
+                message["success"] = true.into();
+                message["body"] = or_empty(body);
+            }
+            Err(told) => {
+                message["success"] = false.into();
+                message["message"] = told.clone().into();
+                message["body"] = json!({ "error": { "id": 1, "format": told, "showUser": true } });
+            }
+        }
+        self.send(message)
+    }
+
+    /// Tells that something has happened.
+    pub fn event(&mut self, event: &str, body: Value) -> io::Result<()> {
+        self.send(json!({ "type": "event", "event": event, "body": or_empty(body) }))
+    }
+
+    fn send(&mut self, mut message: Value) -> io::Result<()> {
+        self.seq += 1;
+        message["seq"] = self.seq.into();
+        let text = message.to_string();
+        write!(self.output, "Content-Length: {}\r\n\r\n{text}", text.len())?;
+        self.output.flush()
+    }
+}
+
+/// A body that says nothing is empty: there are editors that expect one.
+fn or_empty(body: Value) -> Value {
+    if body.is_null() { json!({}) } else { body }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn read(text: &str) -> io::Result<Option<Request>> {
+        Reader::new(&mut text.as_bytes()).next()
+    }
+
+    #[test]
+    fn frames_are_read() {
+        let message = r#"{"type":"request","seq":7,"command":"next"}"#;
+        let framed = format!("X: y\r\ncontent-length: {}\r\n\r\n{message}", message.len());
+        let request = Request { seq: 7, command: "next".to_owned(), arguments: Value::Null };
+        assert_eq!(read(&framed).unwrap(), Some(request));
+        assert_eq!(read("").unwrap(), None);
+        for wrong in [
+            "\r\n\r\n",
+            "Content-Length: 5",
+            "Content-Length: x\r\n\r\n",
+            "Content-Length: 99999999999\r\n\r\n",
+            "Content-Length: 2\r\n\r\n{",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! [`Answer`]: what a command prints, and whether what it expects is so.
+
+mod expectation;
+mod tree;
+
+use std::fmt::Write as _;
+
+use npukit_target::{Accessed, AddressRun, BenchMemory, Moment, Placed};
+
+use crate::command::{COMMANDS, Command, Help, Scale};
+use crate::place::Range;
+use crate::points::{Hit, Point};
+use crate::travel::Stop;
+use crate::{Debugger, Line};
+
+/// What came of a command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// What it prints: whole lines.
+    pub text: String,
+    /// Why what it asked for cannot be, or is not as expected.
+    pub failure: Option<String>,
+}
+
+/// Rows, hits and the like that are printed.
+const SHOWN: usize = 64;
+
+impl Answer {
+    const fn of(text: String) -> Self {
+        Self { text, failure: None }
+    }
+
+    fn failed(told: impl Into<String>) -> Self {
+        Self { text: String::new(), failure: Some(told.into()) }
+    }
+}
+
+impl From<Result<String, String>> for Answer {
+    fn from(result: Result<String, String>) -> Self {
+        result.map_or_else(Self::failed, Self::of)
+    }
+}
+
+impl Debugger {
+    /// Does what a command asks.
+    pub fn execute(&mut self, command: &Command) -> Answer {
+        match command {
+            Command::Step(count) => {
+                self.step(*count);
+            }
+            Command::Back(count) => {
+                self.back(*count);
+            }
+            Command::Next(count) => self.repeat(*count, |own| {
+                own.next_layer();
+            }),
+            Command::Previous(count) => self.repeat(*count, |own| {
+                own.previous_layer();
+            }),
+            Command::Goto(step) => {
+                self.goto(*step);
+            }
+            Command::GotoCycle(cycle) => return self.goto_cycle(*cycle),
+            Command::Continue => {
+                self.go_on();
+            }
+            Command::Reverse => {
+                self.go_back();
+            }
+            other => return self.told(other),
+        }
+        self.arrived()
+    }
+
+    /// As often as asked for, but no longer than while it moves.
+    fn repeat(&mut self, count: usize, go: impl Fn(&mut Self)) {
+        for _ in 0..count {
+            let before = self.position();
+            go(self);
+            if self.position() == before || !matches!(self.stop(), Stop::Layer) {
+                return;
+            }
+        }
+    }
+
+    fn goto_cycle(&mut self, cycle: u64) -> Answer {
+        match self.moments() {
+            Ok(moments) => {
+                // Default: all are done then.
+                let step = moments.iter().position(|moment| moment.end > cycle).unwrap_or(moments.len());
+                self.goto(step);
+                self.arrived()
+            }
+            Err(told) => Answer::failed(told),
+        }
+    }
+
+    /// Where it stands, and what the steps on the way have told.
+    fn arrived(&self) -> Answer {
+        let mut text = self.place();
+        if let Some(step) = self.position().checked_sub(1) {
+            for remark in self.remarks(step) {
+                let _ = writeln!(text, "  remark: {remark}");
+            }
+        }
+        match self.stop() {
+            Stop::Fault(told) => Answer { text, failure: Some(format!("the machine stops: {told}")) },
+            _ => Answer::of(text),
+        }
+    }
+
+    /// What does not move.
+    fn told(&mut self, command: &Command) -> Answer {
+        match command {
+            Command::Help(name) => help(name.as_deref()),
+            Command::Point(kinds) => {
+                let add = |own: &mut Self, kind: &crate::PointKind| {
+                    let id = own.add_point(kind.clone());
+                    own.point_line(id)
+                };
+                Answer::of(kinds.iter().map(|kind| add(self, kind)).collect())
+            }
+            Command::Delete(None) => {
+                self.points.all.clear();
+                Answer::default()
+            }
+            Command::Delete(Some(id)) => match self.remove_point(*id) {
+                true => Answer::default(),
+                false => Answer::failed(format!("there is no point {id}")),
+            },
+            Command::Points => {
+                Answer::of(self.points().iter().map(|point| self.point_text(point) + "\n").collect())
+            }
+            Command::Scan => self.scanned(),
+            Command::Where => Answer::of(self.place()),
+            Command::List(around) => Answer::of(self.list(*around)),
+            Command::Layers => Answer::of(self.layers()),
+            Command::Memories => Answer::of(self.session().memories().iter().map(memory).collect()),
+            Command::Tensors => {
+                Answer::of(self.session().placed().iter().map(|placed| self.tensor(placed)).collect())
+            }
+            Command::Show(range, scale) => self.show(range, *scale).into(),
+            Command::Accesses(step) => Answer::of(self.accesses(step.unwrap_or(self.position()))), // Default: the next step.
+            Command::Changed => self.changed().into(),
+            Command::Who(range, depth) => self.tree(range, *depth).into(),
+            Command::Clock => self.clock().into(),
+            Command::Expect(expectation) => {
+                Answer { text: String::new(), failure: self.unexpected(expectation) }
+            }
+            _ => Answer::default(),
+        }
+    }
+
+    fn point_line(&self, id: u32) -> String {
+        let found = self.points().iter().find(|point| point.id == id);
+        // Default: a point that was just added is there.
+        found.map_or_else(String::new, |point: &Point| self.point_text(point) + "\n")
+    }
+
+    fn scanned(&mut self) -> Answer {
+        if self.points.watches().next().is_none() {
+            return Answer::failed("there is no watchpoint to look for");
+        }
+        let hits = match self.scan() {
+            Ok(hits) => hits,
+            Err(told) => return Answer::failed(format!("the machine stops: {told}")),
+        };
+        self.hits = Some(hits.len());
+        let line = |Hit { id, step }: &Hit| format!("watchpoint {id}: {}\n", self.step_line(*step));
+        let mut text: String = hits.iter().take(SHOWN).map(line).collect();
+        if hits.len() > SHOWN {
+            let _ = writeln!(text, "and {} others", hits.len() - SHOWN);
+        }
+        let _ = writeln!(text, "{}", npukit_base::counted(hits.len() as u64, "hit"));
+        Answer::of(text)
+    }
+
+    /// A step in a line: its number, its layer and what it does.
+    pub fn step_line(&self, step: usize) -> String {
+        if step >= self.steps() {
+            return format!(
+                "end, after {}",
+                npukit_base::counted(self.steps() as u64, self.session().step_name())
+            );
+        }
+        let layer = self.session().layer(step).and_then(|place| self.session().layers().get(place));
+        // Default: a step of no layer.
+        let layer = layer.map(|name| format!(", layer `{name}`")).unwrap_or_default();
+        let text = self.step_text(step);
+        let colon = if text.is_empty() { "" } else { ": " };
+        format!("{} {step}{layer}{colon}{text}", self.session().step_name())
+    }
+
+    /// Where it stands, and why.
+    pub fn place(&self) -> String {
+        let stop = match self.stop() {
+            Stop::Breakpoint(id) => format!("breakpoint {id}: "),
+            Stop::Watchpoint(id, step) => format!("watchpoint {id}, hit by {}\n", self.step_line(*step)),
+            _ => String::new(),
+        };
+        let line = self.line_here().map(|Line { file, line, .. }| format!(" ({file}:{line})"));
+        // Default: words have no lines.
+        format!("{stop}{}{}\n", self.step_line(self.position()), line.unwrap_or_default())
+    }
+
+    /// The listing around the next step.
+    fn list(&self, around: usize) -> String {
+        let session = self.session();
+        let position = self.position();
+        let issued = session.issued(position.min(self.steps().saturating_sub(1)));
+        let middle = issued.first().copied().unwrap_or(position); // Default: a step in which nothing begins.
+        let (first, last) = (middle.saturating_sub(around), (middle + around + 1).min(self.listing().len()));
+        let line = |instruction: usize| {
+            let mark = if position < self.steps() && issued.contains(&instruction) { ">" } else { " " };
+            let stops =
+                self.points().iter().any(|point| point.kind == crate::PointKind::Instruction(instruction));
+            let point = if stops { "*" } else { " " };
+            let source = self.line(instruction).map(|line| format!("  ; line {}", line.line));
+            // Default: words have no lines.
+            format!(
+                "{mark}{point}{instruction:>6}  {}{}\n",
+                self.text_of(instruction),
+                source.unwrap_or_default()
+            )
+        };
+        (first..last).map(line).collect()
+    }
+
+    fn layers(&self) -> String {
+        let session = self.session();
+        let mut begins: Vec<Option<usize>> = vec![None; session.layers().len()];
+        for step in 0..self.steps() {
+            if let Some(begin) = session.layer(step).and_then(|layer| begins.get_mut(layer)) {
+                begin.get_or_insert(step);
+            }
+        }
+        let line = |(name, begin): (&String, Option<usize>)| match begin {
+            Some(step) => format!("{step:>8}  {name}\n"),
+            None => format!("{:>8}  {name}\n", "-"),
+        };
+        session.layers().iter().zip(begins).map(line).collect()
+    }
+
+    /// A range as commands name it.
+    pub fn run_text(&self, run: AddressRun, lane: Option<usize>) -> String {
+        let memory = &self.session().memories()[run.memory];
+        // Default: all numbers of an address have no lane.
+        let lane = lane.map(|lane| format!(".{lane}")).unwrap_or_default();
+        let AddressRun { first, count, stride, .. } = run;
+        match (count, stride) {
+            (1, _) if memory.depth == 1 => format!("{}{}", memory.name, lane.replacen('.', "[0].", 1)),
+            (1, _) => format!("{}[{first}]{lane}", memory.name),
+            (_, 1) => format!("{}[{first}:{}]{lane}", memory.name, first + count),
+            _ => format!("{}[{first} + {stride} * 0..{count}]{lane}", memory.name),
+        }
+    }
+
+    fn tensor(&self, Placed { name, kind, run }: &Placed) -> String {
+        format!("{:<9} {}  {name}\n", kind.name(), self.run_text(*run, None))
+    }
+
+    fn accesses(&self, step: usize) -> String {
+        let line = |Accessed { run, is_write }: Accessed| {
+            format!("{} {}\n", if is_write { "writes" } else { "reads " }, self.run_text(run, None))
+        };
+        self.session().accesses(step).into_iter().map(line).collect()
+    }
+
+    /// What the last step has written, as it is now.
+    fn changed(&self) -> Result<String, String> {
+        let Some(step) = self.position().checked_sub(1) else { return Ok(String::new()) };
+        let mut text = String::new();
+        for Accessed { run, .. } in
+            self.session().accesses(step).into_iter().filter(|accessed| accessed.is_write)
+        {
+            for place in 0..run.count.min(SHOWN as u64) {
+                let address = run.at(place);
+                text += &self.show(&self.one(run.memory, address), Scale::Real)?;
+            }
+            if run.count > SHOWN as u64 {
+                let _ = writeln!(
+                    text,
+                    "and {} other addresses of {}",
+                    run.count - SHOWN as u64,
+                    self.run_text(run, None)
+                );
+            }
+        }
+        Ok(text)
+    }
+
+    fn one(&self, memory: usize, address: u64) -> Range {
+        let text = self.run_text(AddressRun::dense(memory, address, 1), None);
+        Range { text, memory, start: address, end: address + 1, lane: None }
+    }
+
+    /// Numbers of a memory, an address a line.
+    pub fn show(&self, range: &Range, scale: Scale) -> Result<String, String> {
+        let memory = &self.session().memories()[range.memory];
+        let shown = Range { end: range.end.min(range.start + SHOWN as u64), ..range.clone() };
+        let numbers = self.numbers(&shown, scale)?;
+        let lanes = if range.lane.is_some() { 1 } else { memory.lanes.max(1) };
+        let mut text = String::new();
+        for (address, numbers) in (range.start..).zip(numbers.chunks(lanes)) {
+            let name = self.run_text(AddressRun::dense(range.memory, address, 1), range.lane);
+            let _ = writeln!(text, "{name}  {}", numbers.join(" "));
+        }
+        if shown.end < range.end {
+            let _ = writeln!(text, "and {} other addresses", range.end - shown.end);
+        }
+        Ok(text)
+    }
+
+    /// The numbers of a range as text, address by address.
+    pub fn numbers(&self, range: &Range, scale: Scale) -> Result<Vec<String>, String> {
+        let memory = &self.session().memories()[range.memory];
+        let raw = self.raw(range)?;
+        let real = |number: i64| self.session().real(range.memory, number);
+        Ok(match scale {
+            Scale::Real => raw.iter().map(|&number| number_text(number, real(number))).collect(),
+            Scale::Raw => raw.iter().map(ToString::to_string).collect(),
+            Scale::Hex => {
+                let digits = memory.bits.div_ceil(4) as usize;
+                raw.iter().map(|&number| format!("{:0digits$x}", memory.pattern(number))).collect()
+            }
+            Scale::Float => self.floats(range)?.into_iter().map(real_text).collect(),
+            Scale::Error => self.errors(range, &raw)?.into_iter().map(real_text).collect(),
+        })
+    }
+
+    /// The machine's numbers of a range.
+    pub(crate) fn raw(&self, range: &Range) -> Result<Vec<i64>, String> {
+        let lanes = self.session().memories()[range.memory].lanes;
+        if let Some(told) = range.too_much(lanes) {
+            return Err(told);
+        }
+        Ok(range.chosen(&self.read(range.run())?, lanes))
+    }
+
+    /// What the numbers of a range would be in float.
+    pub(crate) fn floats(&self, range: &Range) -> Result<Vec<f64>, String> {
+        let lanes = self.session().memories()[range.memory].lanes;
+        let floats = self.session().floats(range.memory, range.start, range.end - range.start);
+        let floats = floats
+            .ok_or("nothing computes in float beside the program: `--model` does, where the target can")?;
+        Ok(range.chosen(&floats, lanes))
+    }
+
+    /// How far the machine's numbers are from those in float.
+    pub(crate) fn errors(&self, range: &Range, raw: &[i64]) -> Result<Vec<f64>, String> {
+        // Default: in a memory of integers a number is its own value.
+        let real = |&number: &i64| self.session().real(range.memory, number).unwrap_or(number as f64);
+        Ok(raw.iter().zip(self.floats(range)?).map(|(number, float)| real(number) - float).collect())
+    }
+
+    fn clock(&self) -> Result<String, String> {
+        let moments = self.moments()?;
+        let Some(Moment { start, end, waits }) = moments.get(self.position()) else {
+            let end = moments.last().map_or(0, |moment| moment.end);
+            return Ok(format!("end, after cycle {end}\n"));
+        };
+        let mut text = format!("cycles {start} to {}\n", end.saturating_sub(1));
+        for (unit, on, cycles) in waits {
+            let _ = writeln!(text, "  {unit} waits {cycles} on {on}");
+        }
+        Ok(text)
+    }
+}
+
+/// A number of a memory: its real value, or the integer where it has none.
+pub fn number_text(number: i64, real: Option<f64>) -> String {
+    real.map_or_else(|| number.to_string(), real_text)
+}
+
+/// A real value in as few digits as single precision needs.
+fn real_text(real: f64) -> String {
+    if f64::from(real as f32) == real { (real as f32).to_string() } else { real.to_string() }
+}
+
+fn memory(memory: &BenchMemory) -> String {
+    let BenchMemory { name, depth, lanes, bits, is_signed } = memory;
+    let sign = if *is_signed { "signed" } else { "unsigned" };
+    format!("{name:<16} {depth} x {lanes}, {bits} bits, {sign}\n")
+}
+
+fn help(name: Option<&str>) -> Answer {
+    let line = |help: &Help| format!("{}\n    {}\n", help.form, help.meaning);
+    match name {
+        None => Answer::of(COMMANDS.iter().map(line).collect()),
+        Some(name) => match Help::of(name) {
+            Some(help) => Answer::of(line(help)),
+            None => Answer::failed(format!("there is no command `{name}`")),
+        },
+    }
+}

@@ -1,0 +1,105 @@
+//! Whether what a command expects is so.
+
+use crate::Debugger;
+use crate::command::{Expectation, Scale};
+use crate::place::Range;
+
+impl Debugger {
+    /// Why it is not as expected; none where it is.
+    pub(super) fn unexpected(&self, expectation: &Expectation) -> Option<String> {
+        let differs = |found: String, expected: String| {
+            (found != expected).then(|| format!("expected {expected}, found {found}"))
+        };
+        let position = self.position();
+        match expectation {
+            Expectation::Step(step) => differs(format!("step {position}"), format!("step {step}")),
+            Expectation::Layer(layer) => {
+                let session = self.session();
+                let found = session.layer(position).and_then(|place| session.layers().get(place));
+                let found = found.map_or_else(|| "no layer".to_owned(), |name| format!("layer `{name}`"));
+                differs(found, format!("layer `{layer}`"))
+            }
+            Expectation::Cycle(cycle) => match self.moments() {
+                Err(told) => Some(told.to_owned()),
+                Ok(moments) => {
+                    let found = moments.get(position).map_or(0, |moment| moment.start); // Default: behind the end.
+                    differs(format!("cycle {found}"), format!("cycle {cycle}"))
+                }
+            },
+            Expectation::Line(line) => {
+                let found = self
+                    .line_here()
+                    .map_or_else(|| "no line".to_owned(), |here| format!("line {}", here.line));
+                differs(found, format!("line {line}"))
+            }
+            Expectation::Text(text) => {
+                let found = self.step_text(position);
+                (!found.contains(text)).then(|| format!("expected `{text}` in `{found}`"))
+            }
+            Expectation::Stop(name, id) => {
+                let number = |id: Option<u32>| id.map_or_else(String::new, |id| format!(" {id}"));
+                let found = format!("{}{}", self.stop().name(), number(id.and(self.stop().point())));
+                differs(format!("stop {found}"), format!("stop {name}{}", number(*id)))
+            }
+            Expectation::Saturations(count) => differs(
+                format!("saturations {}", self.session().saturations()),
+                format!("saturations {count}"),
+            ),
+            Expectation::Hits(count) => match self.hits {
+                None => Some("there was no `scan` before".to_owned()),
+                Some(found) => differs(format!("hits {found}"), format!("hits {count}")),
+            },
+            Expectation::Writer(writer) => {
+                let text = |writer: Option<usize>| {
+                    writer.map_or_else(|| "nobody".to_owned(), |step| step.to_string())
+                };
+                match self.writer {
+                    None => Some("there was no `who` before".to_owned()),
+                    Some(found) => {
+                        differs(format!("writer {}", text(found)), format!("writer {}", text(*writer)))
+                    }
+                }
+            }
+            Expectation::Values { range, scale, values, within } => {
+                // Default: what cannot be read is not as expected, for that reason.
+                self.differs(range, *scale, values, *within).unwrap_or_else(Some)
+            }
+        }
+    }
+
+    /// The first number of a range that is too far from what it is to be.
+    fn differs(
+        &self,
+        range: &Range,
+        scale: Scale,
+        values: &[f64],
+        within: f64,
+    ) -> Result<Option<String>, String> {
+        let raw = self.raw(range)?;
+        let found: Vec<f64> = match scale {
+            Scale::Raw | Scale::Hex => raw.iter().map(|&number| number as f64).collect(),
+            Scale::Float => self.floats(range)?,
+            Scale::Error => self.errors(range, &raw)?,
+            // Default: in a memory of integers a number is its own value.
+            Scale::Real => raw
+                .iter()
+                .map(|&number| self.session().real(range.memory, number).unwrap_or(number as f64))
+                .collect(),
+        };
+        let lanes =
+            if range.lane.is_some() { 1 } else { self.session().memories()[range.memory].lanes.max(1) };
+        let wrong = found.iter().enumerate().find_map(|(place, &found)| {
+            // Default: one value stands for all.
+            let expected = *values.get(place).or(values.first())?;
+            let is_near = found == expected || (found - expected).abs() <= within;
+            (!is_near).then_some((place, found, expected))
+        });
+        let scale = Scale::ALL.iter().find(|(_, other)| *other == scale).map_or("", |(name, _)| name);
+        Ok(wrong.map(|(place, found, expected)| {
+            let address = range.start + (place / lanes) as u64;
+            let lane = range.lane.unwrap_or(place % lanes); // Default: all numbers of an address are meant.
+            let name = &self.session().memories()[range.memory].name;
+            format!("expected {expected}, found {found} in {name}[{address}].{lane} ({scale})")
+        }))
+    }
+}

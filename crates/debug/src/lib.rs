@@ -1,0 +1,33 @@
+//! The debugger's engine: a program on any machine ([`npukit_target::Session`]) forwards and backwards.
+//!
+//! A [`Debugger`] keeps copies of the session on its way and does the same again from the nearest one, which is how it goes
+//! backwards. [`Command`] is the language in which people ask, [`Script`] a file of commands with what they are to print.
+//!
+//! | module | is |
+//! |---|---|
+//! | `engine` | position, copies, listing, lines of the text |
+//! | `points`, `travel` | breakpoints and watchpoints; steps, layers, runs between them |
+//! | `who` | who wrote a number, from what |
+//! | `place` | ranges of memories by name |
+//! | `command`, `answer` | commands as text, and what they print |
+//! | `script` | files of commands |
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod command;
+mod engine;
+mod place;
+mod points;
+mod script;
+mod travel;
+mod who;
+
+pub use answer::{Answer, number_text};
+pub use command::{COMMANDS, Command, Fault, Help, Scale, parse};
+pub use engine::{Debugger, Line};
+pub use place::Range;
+pub use points::{Condition, Hit, On, Order, Point, PointKind, Watch};
+pub use script::{Outcome, Script, ScriptError};
+pub use travel::Stop;
+pub use who::Node;

@@ -1,0 +1,152 @@
+//! [`Range`]: numbers of a memory, as `acc[4:8].2` names them.
+
+use npukit_asm::MemoryRange;
+use npukit_base::help_for;
+use npukit_target::{AddressRun, BenchMemory};
+
+/// Numbers that are read at once at most.
+const MOST: u128 = 1 << 24;
+
+/// Numbers of a memory: some addresses, and of each all of them or one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// As it was written.
+    pub text: String,
+    /// Place of the memory among the session's.
+    pub memory: usize,
+    /// First address.
+    pub start: u64,
+    /// Address behind the last.
+    pub end: u64,
+    /// Which of the numbers at each address; none for all.
+    pub lane: Option<usize>,
+}
+
+impl Range {
+    /// What `text` names of the memories; else what is wrong, and what would be right.
+    pub(crate) fn parse(text: &str, memories: &[BenchMemory]) -> Result<Self, (String, Option<String>)> {
+        let (range, lane) = split_lane(text);
+        let form = || {
+            (
+                format!("`{text}` is no range of a memory"),
+                Some("as `acc`, `acc[4]`, `acc[0:8]` or `acc[4].2`".to_owned()),
+            )
+        };
+        let found = MemoryRange::parse(range).ok_or_else(form)?;
+        let place = memories.iter().position(|memory| memory.name.eq_ignore_ascii_case(&found.memory));
+        let memory = place.ok_or_else(|| {
+            let names: Vec<&str> = memories.iter().map(|memory| memory.name.as_str()).collect();
+            (format!("there is no memory `{}`", found.memory), Some(help_for(&found.memory, &names)))
+        })?;
+        let BenchMemory { depth, lanes, name, .. } = &memories[memory];
+        let end = match found.end {
+            Some(end) => end,
+            None if found.is_one => found.start.saturating_add(1),
+            None => *depth,
+        };
+        if end > *depth || found.start >= end {
+            let last = depth.saturating_sub(1);
+            return Err((format!("`{name}` has addresses 0 to {last}"), None));
+        }
+        let lane = match lane {
+            None => None,
+            Some(lane) => match lane.parse::<usize>() {
+                Ok(lane) if lane < *lanes => Some(lane),
+                _ => {
+                    let last = lanes.saturating_sub(1);
+                    return Err((format!("an address of `{name}` has numbers .0 to .{last}"), None));
+                }
+            },
+        };
+        let text = text.to_owned();
+        Ok(Self { text, memory, start: found.start, end, lane })
+    }
+
+    /// Its addresses.
+    pub const fn run(&self) -> AddressRun {
+        AddressRun::dense(self.memory, self.start, self.end - self.start)
+    }
+
+    /// The addresses of a run that are among its own.
+    pub(crate) fn of(&self, run: AddressRun) -> Option<AddressRun> {
+        if !run.meets(self.memory, self.start, self.end) {
+            return None;
+        }
+        let places = |ahead: u64| if run.stride == 0 { ahead.min(1) } else { ahead.div_ceil(run.stride) };
+        let first = if run.stride == 0 { 0 } else { places(self.start.saturating_sub(run.first)) };
+        let end = places(self.end.saturating_sub(run.first)).min(run.count);
+        Some(AddressRun { first: run.at(first), count: end - first, ..run })
+    }
+
+    /// Why it is too much to be read, if it is.
+    pub(crate) fn too_much(&self, lanes: usize) -> Option<String> {
+        let count = u128::from(self.end - self.start) * lanes as u128;
+        (count > MOST).then(|| format!("{count} numbers are more than {MOST}: name fewer addresses"))
+    }
+
+    /// Of the numbers of its addresses, those that it names.
+    pub(crate) fn chosen<'a, T: Copy>(&self, numbers: &'a [T], lanes: usize) -> Vec<T> {
+        match self.lane {
+            None => numbers.to_vec(),
+            Some(lane) => numbers.iter().skip(lane).step_by(lanes.max(1)).copied().collect(),
+        }
+    }
+}
+
+/// The range and the lane behind it.
+fn split_lane(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once("].") {
+        Some((range, lane)) => (&text[..=range.len()], Some(lane)),
+        None => (text, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memories() -> Vec<BenchMemory> {
+        let memory = |name: &str, depth, lanes| BenchMemory {
+            name: name.into(),
+            depth,
+            lanes,
+            bits: 16,
+            is_signed: true,
+        };
+        vec![memory("acc", 8, 4), memory("rf.0.1.2", 64, 1)]
+    }
+
+    /// Judged by going through all addresses.
+    #[test]
+    fn a_part_of_a_run_is_found() {
+        for (first, count, stride) in [(0, 8, 1), (3, 4, 2), (5, 1, 0), (1, 3, 5), (6, 1, 1)] {
+            let run = AddressRun { memory: 0, first, count, stride };
+            for (start, end) in [(0, 1), (2, 6), (4, 8), (0, 64), (7, 8), (11, 12)] {
+                let range = Range { text: String::new(), memory: 0, start, end, lane: None };
+                let all = |run: AddressRun| (0..run.count).map(|place| run.at(place)).collect::<Vec<_>>();
+                let expected: Vec<u64> =
+                    all(run).into_iter().filter(|address| (start..end).contains(address)).collect();
+                // Default: none of them.
+                let found = range.of(run).map(all).unwrap_or_default();
+                assert_eq!(found, expected, "{run:?} {start}..{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_are_read() {
+        let parsed = |text| {
+            let Range { memory, start, end, lane, .. } =
+                Range::parse(text, &memories()).map_err(|(told, _)| told)?;
+            Ok::<_, String>((memory, start, end, lane))
+        };
+        assert_eq!(parsed("acc"), Ok((0, 0, 8, None)));
+        assert_eq!(parsed("acc[3]"), Ok((0, 3, 4, None)));
+        assert_eq!(parsed("acc[3].1"), Ok((0, 3, 4, Some(1))));
+        assert_eq!(parsed("ACC[2:8].3"), Ok((0, 2, 8, Some(3))));
+        assert_eq!(parsed("rf.0.1.2[0x10]"), Ok((1, 16, 17, None)));
+        for wrong in ["acc[9]", "acc[3].4", "acc[3].x", "acb[0]", "acc[", "acc[4:4]", ""] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! [`Point`]s at which a program stops, and which steps they are hit by.
+
+use npukit_target::{Accessed, AddressRun, Session};
+
+use crate::Debugger;
+use crate::engine::read;
+use crate::place::Range;
+
+/// Where a program stops.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// By which it is taken away.
+    pub id: u32,
+    /// What it is.
+    pub kind: PointKind,
+}
+
+/// What a point is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PointKind {
+    /// Before an instruction.
+    Instruction(usize),
+    /// Before the first step of a layer, each time that one begins.
+    Layer(usize),
+    /// Before an instruction for which a unit waits, as the clock has it: its name.
+    Wait(String),
+    /// Behind a step that uses a range.
+    Watch(Watch),
+}
+
+/// What is watched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Watch {
+    /// Which numbers.
+    pub range: Range,
+    /// What has to be done with them.
+    pub on: On,
+    /// What one of those that are used has to be then.
+    pub condition: Option<Condition>,
+}
+
+/// What is done with numbers that are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// They are read.
+    Read,
+    /// They are written.
+    Write,
+    /// They are read or written.
+    Access,
+    /// They are written by a step whose results did not all fit.
+    Saturation,
+}
+
+impl On {
+    /// All of them, by name.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("read", Self::Read),
+        ("write", Self::Write),
+        ("access", Self::Access),
+        ("saturation", Self::Saturation),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        // Default: all are in the list.
+        Self::ALL.iter().find(|(_, on)| *on == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// What a number has to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// Whether the machine's own integer is meant.
+    pub is_raw: bool,
+    /// How it is to be.
+    pub order: Order,
+    /// To what.
+    pub value: f64,
+}
+
+/// How two numbers are to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The same.
+    Equal,
+    /// Not the same.
+    Unequal,
+    /// Less.
+    Less,
+    /// Not greater.
+    AtMost,
+    /// Greater.
+    Greater,
+    /// Not less.
+    AtLeast,
+}
+
+impl Order {
+    /// All of them, by sign.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("==", Self::Equal),
+        ("!=", Self::Unequal),
+        ("<", Self::Less),
+        ("<=", Self::AtMost),
+        (">", Self::Greater),
+        (">=", Self::AtLeast),
+    ];
+
+    fn holds(self, left: f64, right: f64) -> bool {
+        match self {
+            Self::Equal => left == right,
+            Self::Unequal => left != right,
+            Self::Less => left < right,
+            Self::AtMost => left <= right,
+            Self::Greater => left > right,
+            Self::AtLeast => left >= right,
+        }
+    }
+
+    fn sign(self) -> &'static str {
+        // Default: all are in the list.
+        Self::ALL.iter().find(|(_, order)| *order == self).map_or("", |(sign, _)| sign)
+    }
+}
+
+/// A step that a watchpoint is hit by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The watchpoint.
+    pub id: u32,
+    /// The step.
+    pub step: usize,
+}
+
+/// All points.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Points {
+    pub all: Vec<Point>,
+    last: u32,
+}
+
+impl Points {
+    pub fn add(&mut self, kind: PointKind) -> u32 {
+        self.last += 1;
+        self.all.push(Point { id: self.last, kind });
+        self.last
+    }
+
+    /// Takes one away; whether it was there.
+    pub fn remove(&mut self, id: u32) -> bool {
+        let before = self.all.len();
+        self.all.retain(|point| point.id != id);
+        self.all.len() < before
+    }
+
+    pub fn watches(&self) -> impl Iterator<Item = (u32, &Watch)> {
+        self.all.iter().filter_map(|point| match &point.kind {
+            PointKind::Watch(watch) => Some((point.id, watch)),
+            _ => None,
+        })
+    }
+
+    /// Whether what a watchpoint is hit by depends on values.
+    pub fn needs_values(&self) -> bool {
+        self.watches().any(|(_, watch)| watch.condition.is_some() || watch.on == On::Saturation)
+    }
+}
+
+impl Watch {
+    /// Whether a step does with the range what is watched, whatever the values are.
+    pub(crate) fn may_hit(&self, session: &dyn Session, step: usize) -> bool {
+        let Range { memory, start, end, .. } = self.range;
+        self.meant(session, step).any(|run| run.meets(memory, start, end))
+    }
+
+    /// What a step reads or writes, whichever is watched.
+    fn meant(&self, session: &dyn Session, step: usize) -> impl Iterator<Item = AddressRun> {
+        let on = self.on;
+        let is_meant = move |accessed: &Accessed| match on {
+            On::Read => !accessed.is_write,
+            On::Write | On::Saturation => accessed.is_write,
+            On::Access => true,
+        };
+        session.accesses(step).into_iter().filter(is_meant).map(|accessed| accessed.run)
+    }
+
+    /// Whether it is hit by the step that `session` has just done, before which `saturated` results had not fitted.
+    fn is_hit(&self, session: &dyn Session, step: usize, saturated: u64) -> bool {
+        let has_saturated = self.on != On::Saturation || session.saturations() > saturated;
+        has_saturated
+            && match &self.condition {
+                None => self.may_hit(session, step),
+                Some(condition) => {
+                    let mut used = self.meant(session, step).filter_map(|run| self.range.of(run));
+                    used.any(|run| condition.holds(session, &self.range, run))
+                }
+            }
+    }
+}
+
+impl Condition {
+    /// Whether one of the numbers of a range at some of its addresses is as it is to be.
+    fn holds(&self, session: &dyn Session, range: &Range, run: AddressRun) -> bool {
+        // Default: what cannot be read is no number.
+        let numbers = read(session, run).unwrap_or_default();
+        let lanes = session.memories()[range.memory].lanes;
+        range.chosen(&numbers, lanes).into_iter().any(|number| {
+            let real = session.real(range.memory, number).filter(|_| !self.is_raw);
+            // Default: in a memory of integers a number is its own value.
+            self.order.holds(real.unwrap_or(number as f64), self.value)
+        })
+    }
+}
+
+impl Debugger {
+    /// The points there are.
+    pub fn points(&self) -> &[Point] {
+        &self.points.all
+    }
+
+    /// Adds a point; gives its number.
+    pub fn add_point(&mut self, kind: PointKind) -> u32 {
+        self.points.add(kind)
+    }
+
+    /// Takes a point away; whether it was there.
+    pub fn remove_point(&mut self, id: u32) -> bool {
+        self.points.remove(id)
+    }
+
+    /// The breakpoint before a step.
+    pub(crate) fn breakpoint(&self, step: usize) -> Option<u32> {
+        if step >= self.steps() {
+            return None;
+        }
+        let stops = |kind: &PointKind| match kind {
+            PointKind::Instruction(instruction) => self.now.issued(step).contains(instruction),
+            PointKind::Layer(layer) => {
+                let begins = step == 0 || self.now.layer(step - 1) != Some(*layer);
+                begins && self.now.layer(step) == Some(*layer)
+            }
+            PointKind::Wait(unit) => self.moments().is_ok_and(|all| {
+                all.get(step).is_some_and(|moment| moment.waits.iter().any(|(name, ..)| name == unit))
+            }),
+            PointKind::Watch(_) => false,
+        };
+        self.points.all.iter().find(|point| stops(&point.kind)).map(|point| point.id)
+    }
+
+    /// The watchpoint that `session` has hit by its last step.
+    pub(crate) fn watchpoint(&self, session: &dyn Session, saturated: u64) -> Option<u32> {
+        let step = session.position().checked_sub(1)?;
+        self.points.watches().find(|(_, watch)| watch.is_hit(session, step, saturated)).map(|(id, _)| id)
+    }
+
+    /// Every step of the whole program that hits a watchpoint, in order.
+    ///
+    /// # Errors
+    ///
+    /// What the machine faults on.
+    pub fn scan(&self) -> Result<Vec<Hit>, String> {
+        let mut hits = Vec::new();
+        if !self.points.needs_values() {
+            for step in 0..self.steps() {
+                let watches = self.points.watches().filter(|(_, watch)| watch.may_hit(&*self.now, step));
+                hits.extend(watches.map(|(id, _)| Hit { id, step }));
+            }
+            return Ok(hits);
+        }
+        let mut session = self.copy_before(0).fork();
+        while session.position() < session.steps() {
+            let (step, saturated) = (session.position(), session.saturations());
+            session.step().map_err(|error| crate::engine::chain(&error))?;
+            let watches = self.points.watches().filter(|(_, watch)| watch.is_hit(&*session, step, saturated));
+            hits.extend(watches.map(|(id, _)| Hit { id, step }));
+        }
+        Ok(hits)
+    }
+
+    /// A point in words.
+    pub fn point_text(&self, point: &Point) -> String {
+        match &point.kind {
+            PointKind::Instruction(instruction) => {
+                let line = self.line(*instruction).map(|line| format!(", {}:{}", line.file, line.line));
+                // Default: words have no lines.
+                format!("breakpoint {}: instruction {instruction}{}", point.id, line.unwrap_or_default())
+            }
+            PointKind::Layer(layer) => {
+                // Default: a point is of a layer that is there.
+                let name = self.now.layers().get(*layer).map_or("", String::as_str);
+                format!("breakpoint {}: layer `{name}`", point.id)
+            }
+            PointKind::Wait(unit) => format!("breakpoint {}: {unit} waits", point.id),
+            PointKind::Watch(Watch { range, on, condition }) => {
+                let condition = condition.as_ref().map(|condition| {
+                    let subject = if condition.is_raw { " raw" } else { "" };
+                    format!(" if{subject} {} {}", condition.order.sign(), condition.value)
+                });
+                // Default: a watchpoint without a condition.
+                let condition = condition.unwrap_or_default();
+                format!("watchpoint {}: {} {}{condition}", point.id, range.text, on.name())
+            }
+        }
+    }
+}

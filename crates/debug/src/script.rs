@@ -1,0 +1,112 @@
+//! [`Script`]: a file of commands, and what they are to print.
+//!
+//! A line is a command; lines behind it that begin with `> ` are what it prints, which then has to be just that. `#` and `;`
+//! begin a comment.
+
+use npukit_asm::{Faults, SourceFault, Sources};
+use npukit_base::{Code, Span};
+
+use crate::Debugger;
+use crate::command::{Command, parse};
+
+/// All that is wrong with a script.
+pub type ScriptError = Faults<SourceFault>;
+
+/// What errors of scripts are called.
+pub const SCRIPT: Code =
+    Code { name: "invalid-script", meaning: "a line of a debugger's script is no command" };
+
+/// Lines that are printed begin with it.
+const PRINTED: &str = ">";
+
+/// A file of commands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    /// From 1.
+    line: usize,
+    command: Command,
+    /// What it is to print, where that is said.
+    printed: Option<String>,
+}
+
+/// What came of a script.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// What its commands have printed.
+    pub text: String,
+    /// Expectations that hold.
+    pub passed: usize,
+    /// What is not as expected, with the line of the script.
+    pub failures: Vec<String>,
+}
+
+impl Script {
+    /// Reads a script for a program.
+    ///
+    /// # Errors
+    ///
+    /// Every line that is no command, each with its place and what is legal there.
+    pub fn read(name: &str, text: &str, of: &Debugger) -> Result<Self, ScriptError> {
+        let sources = Sources::of_texts([(name.to_owned(), text.to_owned())]);
+        let (mut entries, mut faults) = (Vec::<Entry>::new(), Vec::new());
+        let mut fault = |span: Span, message: String, help: Option<String>| {
+            let place = sources.place(0, span, None);
+            faults.extend(place.map(|place| sources.fault_at(place, SCRIPT.name, message).with_help(help)));
+        };
+        let mut next = 0;
+        for (number, line) in text.split('\n').enumerate() {
+            let begins = next;
+            next += line.len() + 1;
+            let line = line.strip_suffix('\r').unwrap_or(line); // Default: the line ends as most do.
+            if let Some(printed) = line.strip_prefix(PRINTED) {
+                let printed = printed.strip_prefix(' ').unwrap_or(printed); // Default: an empty line needs no space.
+                match entries.last_mut() {
+                    Some(entry) => *entry.printed.get_or_insert_default() += &format!("{printed}\n"),
+                    None => {
+                        let help = Some("lines that begin with `>` stand behind a command".to_owned());
+                        let span = Span { start: begins, end: begins + line.len() };
+                        fault(span, "no command prints this".to_owned(), help);
+                    }
+                }
+                continue;
+            }
+            match parse(line, of) {
+                Ok(None) => {}
+                Ok(Some(command)) => entries.push(Entry { line: number + 1, command, printed: None }),
+                Err(error) => {
+                    let Span { start, end } = error.span;
+                    fault(Span { start: begins + start, end: begins + end }, error.message, error.help);
+                    // What stands behind it is not somebody else's.
+                    entries.push(Entry { line: number + 1, command: Command::Where, printed: None });
+                }
+            }
+        }
+        if faults.is_empty() { Ok(Self { entries }) } else { Err(Faults::new(name, text, faults)) }
+    }
+
+    /// Does all that it says, also behind what is not as expected; not behind a command that cannot be done.
+    pub fn run(&self, debugger: &mut Debugger) -> Outcome {
+        let mut outcome = Outcome::default();
+        for Entry { line, command, printed } in &self.entries {
+            let answer = debugger.execute(command);
+            let mut wrong = answer.failure;
+            if let Some(expected) = printed.as_ref().filter(|expected| **expected != answer.text) {
+                let told = format!("expected to be printed:\n{expected}found:\n{}", answer.text);
+                wrong = Some(wrong.map_or(told.clone(), |wrong| format!("{wrong}\n{told}")));
+            } else if printed.is_none() {
+                outcome.text += &answer.text;
+            }
+            let is_expectation = printed.is_some() || matches!(command, Command::Expect(_));
+            match wrong {
+                Some(told) => outcome.failures.push(format!("line {line}: {}", told.trim_end())),
+                None => outcome.passed += usize::from(is_expectation),
+            }
+        }
+        outcome
+    }
+}

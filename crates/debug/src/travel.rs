@@ -1,0 +1,180 @@
+//! Ways through a program: steps, layers, and runs up to a point, in both directions.
+
+use crate::Debugger;
+
+/// Why a program stands where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It has not begun.
+    Start,
+    /// It was sent there.
+    Step,
+    /// A layer begins.
+    Layer,
+    /// A breakpoint, by its number.
+    Breakpoint(u32),
+    /// A watchpoint, by its number, and the step that hit it.
+    Watchpoint(u32, usize),
+    /// It has ended.
+    End,
+    /// The machine cannot do the next step: why.
+    Fault(String),
+}
+
+impl Stop {
+    /// Names of all of them.
+    pub const NAMES: [&'static str; 7] =
+        ["start", "step", "layer", "breakpoint", "watchpoint", "end", "fault"];
+
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Step => "step",
+            Self::Layer => "layer",
+            Self::Breakpoint(_) => "breakpoint",
+            Self::Watchpoint(..) => "watchpoint",
+            Self::End => "end",
+            Self::Fault(_) => "fault",
+        }
+    }
+
+    /// The number of the point.
+    pub const fn point(&self) -> Option<u32> {
+        match self {
+            Self::Breakpoint(id) | Self::Watchpoint(id, _) => Some(*id),
+            _ => None,
+        }
+    }
+}
+
+impl Debugger {
+    /// What stands at the position when nothing stopped it there.
+    fn reached(&self, stop: Stop) -> Stop {
+        match self.position() {
+            position if position >= self.steps() => Stop::End,
+            0 => Stop::Start,
+            _ => stop,
+        }
+    }
+
+    fn stopped(&mut self, stop: Stop) -> &Stop {
+        self.stop = stop;
+        &self.stop
+    }
+
+    /// Goes to where `position` steps are done, past all points.
+    pub fn goto(&mut self, position: usize) -> &Stop {
+        let stop = match self.seek(position) {
+            Ok(()) => self.reached(Stop::Step),
+            Err(told) => Stop::Fault(told),
+        };
+        self.stopped(stop)
+    }
+
+    /// Does so many steps, or fewer where a point stops it.
+    pub fn step(&mut self, count: usize) -> &Stop {
+        let end = self.position().saturating_add(count);
+        let stop = self.forward(end, |_, _| false);
+        self.stopped(stop)
+    }
+
+    /// Takes so many steps back.
+    pub fn back(&mut self, count: usize) -> &Stop {
+        self.goto(self.position().saturating_sub(count))
+    }
+
+    /// Goes on to the next point, or the end.
+    pub fn go_on(&mut self) -> &Stop {
+        let stop = self.forward(usize::MAX, |_, _| false);
+        self.stopped(stop)
+    }
+
+    /// Goes on to where the next layer begins, or a point stops it.
+    pub fn next_layer(&mut self) -> &Stop {
+        let stop = self.forward(usize::MAX, Self::begins_layer);
+        self.stopped(stop)
+    }
+
+    /// Goes back to where this layer begins, or where it begins already, the one before it.
+    pub fn previous_layer(&mut self) -> &Stop {
+        let position = self.position();
+        let begins = (0..position).rev().find(|&step| self.begins_layer(step));
+        // Default: no layer begins before, so that it is the start.
+        match self.goto(begins.unwrap_or(0)) {
+            Stop::Step => self.stopped(Stop::Layer),
+            _ => &self.stop,
+        }
+    }
+
+    /// Whether a layer begins with a step; without layers none does.
+    fn begins_layer(&self, step: usize) -> bool {
+        let layer = self.now.layer(step);
+        step < self.steps() && layer.is_some() && (step == 0 || self.now.layer(step - 1) != layer)
+    }
+
+    /// Does steps up to `end`, a point, or a step before which it `stops`.
+    fn forward(&mut self, end: usize, stops: impl Fn(&Self, usize) -> bool) -> Stop {
+        while self.position() < end.min(self.steps()) {
+            let (step, saturated) = (self.position(), self.now.saturations());
+            if let Err(told) = self.advance() {
+                return Stop::Fault(told);
+            }
+            if let Some(id) = self.watchpoint(&*self.now, saturated) {
+                return Stop::Watchpoint(id, step);
+            }
+            if let Some(id) = self.breakpoint(step + 1) {
+                return Stop::Breakpoint(id);
+            }
+            if stops(self, step + 1) {
+                return self.reached(Stop::Layer);
+            }
+        }
+        self.reached(Stop::Step)
+    }
+
+    /// Goes back to the last point before, or the start: before an instruction with a breakpoint, and before the step that
+    /// hits a watchpoint.
+    pub fn go_back(&mut self) -> &Stop {
+        let mut end = self.position();
+        while end > 0 {
+            let copy = self.copy_before(end - 1);
+            let start = if self.points.needs_values() { copy.position() } else { 0 };
+            match self.last_between(start, end) {
+                Err(told) => return self.stopped(Stop::Fault(told)),
+                Ok(Some((step, stop))) => {
+                    let stop = self.seek(step).map_or_else(Stop::Fault, |()| stop);
+                    return self.stopped(stop);
+                }
+                Ok(None) => end = start,
+            }
+        }
+        self.goto(0)
+    }
+
+    /// The last step of `start .. end` that stops a way back.
+    fn last_between(&self, start: usize, end: usize) -> Result<Option<(usize, Stop)>, String> {
+        let point = |step| self.breakpoint(step).map(Stop::Breakpoint);
+        if !self.points.needs_values() {
+            let watch = |step| {
+                let mut watches = self.points.watches();
+                watches
+                    .find(|(_, watch)| watch.may_hit(&*self.now, step))
+                    .map(|(id, _)| Stop::Watchpoint(id, step))
+            };
+            let found =
+                (start..end).rev().find_map(|step| Some((step, watch(step).or_else(|| point(step))?)));
+            return Ok(found);
+        }
+        let (mut session, mut found) = (self.at(start)?, None);
+        while session.position() < end {
+            let (step, saturated) = (session.position(), session.saturations());
+            session.step().map_err(|error| crate::engine::chain(&error))?;
+            let hit = self.watchpoint(&*session, saturated).map(|id| Stop::Watchpoint(id, step));
+            if let Some(stop) = hit.or_else(|| point(step)) {
+                found = Some((step, stop));
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,209 @@
+//! [`Toy`]: a machine small enough to be computed by hand, for tests of what steps machines.
+//!
+//! `m` has 16 addresses of two numbers in sixteenths, clamped to 8 bits and a sign; `r` is a register of one address.
+
+use std::sync::Arc;
+
+use npukit_asm::{ListedWord, ListingLine, Sources};
+use npukit_base::Span;
+use npukit_target::{
+    Accessed, AddressRun, BenchMemory, Moment, Operand, Placed, PlacedKind, ProgramText, Scalar, Session,
+    TargetError,
+};
+
+pub const DEPTH: u64 = 16;
+const LANES: usize = 2;
+const MOST: i64 = 255;
+
+/// An instruction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Op {
+    /// Both numbers of an address become this one, and this one plus 1.
+    Set(u64, i64),
+    /// The first address becomes the sum of the two others.
+    Add(u64, u64, u64),
+    /// The register becomes the first number of an address.
+    Load(u64),
+    /// The machine stops.
+    Trap,
+}
+
+struct Program {
+    ops: Vec<Op>,
+    memories: Vec<BenchMemory>,
+    layers: Vec<String>,
+    placed: Vec<Placed>,
+}
+
+/// The machine.
+#[derive(Clone)]
+pub struct Toy {
+    program: Arc<Program>,
+    position: usize,
+    pub m: Vec<i64>,
+    pub r: i64,
+    exact: Vec<f64>,
+    saturated: u64,
+}
+
+impl Toy {
+    /// Before the first of `ops`; address 0 holds an input, 16 and -32.
+    pub fn new(ops: &[Op]) -> Self {
+        let memory = |name: &str, depth, lanes| BenchMemory {
+            name: name.to_owned(),
+            depth,
+            lanes,
+            bits: 9,
+            is_signed: true,
+        };
+        let memories = vec![memory("m", DEPTH, LANES), memory("r", 1, 1)];
+        let placed =
+            vec![Placed { name: "x".to_owned(), kind: PlacedKind::Input, run: AddressRun::dense(0, 0, 1) }];
+        let layers = vec!["first".to_owned(), "second half".to_owned()];
+        let mut m = vec![0; DEPTH as usize * LANES];
+        (m[0], m[1]) = (16, -32);
+        let exact = m.iter().map(|&number| number as f64 / 16.0).collect();
+        let program = Arc::new(Program { ops: ops.to_vec(), memories, layers, placed });
+        Self { program, position: 0, m, r: 0, exact, saturated: 0 }
+    }
+
+    /// A text in which each instruction has a line, behind a line of its own.
+    pub fn text(ops: &[Op]) -> ProgramText {
+        let mut text = "; a program\n".to_owned();
+        let mut spans = Vec::new();
+        for op in ops {
+            let start = text.len();
+            text += &format!("{op:?}\n");
+            spans.push(Span { start, end: text.len() - 1 });
+        }
+        let sources = Sources::of_texts([("p.toy".to_owned(), text)]);
+        let places = spans.iter().map(|&span| sources.place(0, span, None).unwrap()).collect();
+        ProgramText { sources, places, ..ProgramText::default() }
+    }
+
+    fn put(&mut self, address: u64, lane: usize, number: i64, exact: f64) {
+        let place = address as usize * LANES + lane;
+        let clamped = number.clamp(-MOST - 1, MOST);
+        self.saturated += u64::from(clamped != number);
+        self.m[place] = clamped;
+        self.exact[place] = exact;
+    }
+}
+
+impl Session for Toy {
+    fn name(&self) -> &str {
+        "toy"
+    }
+
+    fn target(&self) -> &str {
+        "toy:small"
+    }
+
+    fn steps(&self) -> usize {
+        self.program.ops.len()
+    }
+
+    fn position(&self) -> usize {
+        self.position
+    }
+
+    fn step(&mut self) -> Result<Vec<String>, TargetError> {
+        let Some(&op) = self.program.ops.get(self.position) else { return Ok(Vec::new()) };
+        match op {
+            Op::Set(to, value) => (0..LANES).for_each(|lane| {
+                let number = value + lane as i64;
+                self.put(to, lane, number, number as f64 / 16.0);
+            }),
+            Op::Add(to, a, b) => {
+                for lane in 0..LANES {
+                    let [a, b] = [a, b].map(|address| address as usize * LANES + lane);
+                    let (number, exact) = (self.m[a] + self.m[b], self.exact[a] + self.exact[b]);
+                    self.put(to, lane, number, exact);
+                }
+            }
+            Op::Load(from) => self.r = self.m[from as usize * LANES],
+            Op::Trap => return Err(TargetError::failed("a trap".to_owned())),
+        }
+        self.position += 1;
+        Ok(Vec::new())
+    }
+
+    fn fork(&self) -> Box<dyn Session> {
+        Box::new(self.clone())
+    }
+
+    fn memories(&self) -> &[BenchMemory] {
+        &self.program.memories
+    }
+
+    fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
+        Ok(match memory {
+            0 => self.m[address as usize * LANES..(address + count) as usize * LANES].to_vec(),
+            _ => vec![self.r],
+        })
+    }
+
+    fn real(&self, memory: usize, number: i64) -> Option<f64> {
+        (memory == 0).then(|| number as f64 / 16.0)
+    }
+
+    fn floats(&self, memory: usize, address: u64, count: u64) -> Option<Vec<f64>> {
+        (memory == 0)
+            .then(|| self.exact[address as usize * LANES..(address + count) as usize * LANES].to_vec())
+    }
+
+    fn accesses(&self, step: usize) -> Vec<Accessed> {
+        let one = |address| AddressRun::dense(0, address, 1);
+        match self.program.ops.get(step) {
+            Some(&Op::Set(to, _)) => vec![Accessed::write(one(to))],
+            Some(&Op::Add(to, a, b)) => {
+                vec![Accessed::read(one(a)), Accessed::read(one(b)), Accessed::write(one(to))]
+            }
+            Some(&Op::Load(from)) => {
+                vec![Accessed::read(one(from)), Accessed::write(AddressRun::dense(1, 0, 1))]
+            }
+            Some(Op::Trap) | None => Vec::new(),
+        }
+    }
+
+    fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
+        let lane = Some(if scalar.memory == 1 { 0 } else { scalar.lane });
+        let reads = self.accesses(step).into_iter().filter(|accessed| !accessed.is_write);
+        reads.map(|accessed| Operand { role: "summand", run: accessed.run, lane }).collect()
+    }
+
+    fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {
+        let line = |(place, op): (usize, &Op)| ListingLine {
+            text: format!("{op:?}"),
+            word: Some(ListedWord { address: format!("{place:04x}"), bits: format!("{place:02x}") }),
+        };
+        Ok(self.program.ops.iter().enumerate().map(line).collect())
+    }
+
+    fn layers(&self) -> &[String] {
+        &self.program.layers
+    }
+
+    fn layer(&self, step: usize) -> Option<usize> {
+        (step < self.steps()).then(|| usize::from(step >= self.steps() / 2))
+    }
+
+    fn placed(&self) -> &[Placed] {
+        &self.program.placed
+    }
+
+    fn saturations(&self) -> u64 {
+        self.saturated
+    }
+
+    fn moments(&self) -> Result<Vec<Moment>, TargetError> {
+        let moment = |(step, op): (usize, &Op)| {
+            let waits = match op {
+                Op::Add(..) => vec![("adder".to_owned(), "operands".to_owned(), 1)],
+                _ => Vec::new(),
+            };
+            Moment { start: 2 * step as u64, end: 2 * step as u64 + 2, waits }
+        };
+        Ok(self.program.ops.iter().enumerate().map(moment).collect())
+    }
+}

@@ -1,0 +1,168 @@
+//! `npu debug`: a program on its machine before its first step, for a debugger.
+
+use npukit_numeric::Tensor;
+use npukit_target::{Compiled, Meaning, Port, ProgramText, Session, SessionOptions};
+use serde::Serialize;
+
+use super::run::{self, Hand, filled_by_hand};
+use crate::Context;
+use crate::error::Error;
+use crate::hand::MemFile;
+use crate::inputs::{self, InputFile, Preprocess, ReadText, Sample, wanted};
+use crate::like::Like;
+use crate::model;
+use crate::origin::Origin;
+use crate::source::Source;
+
+/// What to debug, on what.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// The program: text, words, an artifact, or a model to compile.
+    pub source: Source,
+    /// Of an artifact: the model that it was compiled from. What it computes in float stands beside the machine's numbers.
+    pub model: Option<String>,
+    /// Its inputs, of which the first sample counts; zeros when none are given.
+    pub inputs: Vec<InputFile>,
+    /// What is done to their values.
+    pub preprocess: Preprocess,
+    /// Of text and words: what fills memories before the run.
+    pub mem: Vec<MemFile>,
+    /// What counts where hardware computes something else than the instructions say.
+    pub meaning: Meaning,
+}
+
+/// What came of a script of commands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct Report {
+    /// Name of the program.
+    pub name: String,
+    /// Target and instance.
+    pub target: String,
+    /// Steps that it has.
+    pub steps: usize,
+    /// What the commands have printed.
+    pub printed: String,
+    /// Expectations that hold.
+    pub passed: usize,
+    /// What is not as expected, or could not be done, a sentence each.
+    pub failures: Vec<String>,
+    /// What was taken for granted.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Of the program that `session` has.
+    pub fn new(
+        session: &dyn Session,
+        (printed, passed, failures): (String, usize, Vec<String>),
+        notes: Vec<String>,
+    ) -> Self {
+        let (name, target) = (session.name().to_owned(), session.target().to_owned());
+        Self { name, target, steps: session.steps(), printed, passed, failures, notes }
+    }
+}
+
+/// A program before its first step.
+pub struct Opened {
+    /// The machine.
+    pub session: Box<dyn Session>,
+    /// Where its instructions stand; empty for what no person wrote.
+    pub text: ProgramText,
+    /// What was taken for granted.
+    pub notes: Vec<String>,
+}
+
+/// Opens a program.
+///
+/// # Errors
+///
+/// Those of [`run`](super::run::run) before anything runs; [`Error::Target`] for a program of a target whose programs of
+/// this kind have no debugger.
+pub fn open(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
+    if request.source.is_by_hand(context)? {
+        return by_hand(request, context);
+    }
+    if !request.mem.is_empty() {
+        return Err(Error::OnlyByHand { path: request.source.path.clone() });
+    }
+    match &request.model {
+        Some(_) if !request.source.is_artifact() => {
+            Err(Error::NeedlessLike { path: request.source.path.clone() })
+        }
+        Some(model) => beside(request, model, context),
+        None => compiled(request, context),
+    }
+}
+
+/// A program that a person wrote.
+fn by_hand(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
+    if request.model.is_some() {
+        return Err(Error::NeedlessLike { path: request.source.path.clone() });
+    }
+    let hand = Hand { mem: request.mem.clone(), ..Hand::default() };
+    let request = run::Request {
+        source: request.source.clone(),
+        inputs: request.inputs.clone(),
+        preprocess: request.preprocess.clone(),
+        meaning: request.meaning,
+        hand,
+        ..run::Request::default()
+    };
+    let (bench, text, notes) = filled_by_hand(&request, context)?;
+    Ok(Opened { session: bench.session()?, text, notes })
+}
+
+/// A model, or an artifact alone.
+fn compiled(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
+    let program = request.source.program_for(&request.inputs, context)?;
+    let mut notes = program.notes();
+    let (compiled, origin) = (&*program.compiled, program.origin.as_ref());
+    let wanted = wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model));
+    let sample = sample(request, compiled, &wanted, &mut notes, context)?;
+    let graph = origin.map(|origin| &origin.model.simplified);
+    let session = compiled.session(&sample, &SessionOptions { meaning: request.meaning, graph })?;
+    Ok(Opened { session, text: ProgramText::default(), notes })
+}
+
+/// An artifact beside its model, whose names and shapes inputs have.
+fn beside(request: &Request, path: &str, context: Context<'_>) -> Result<Opened, Error> {
+    let artifact = Source::artifact(&request.source.path).program(context)?;
+    let compiled = &*artifact.compiled;
+    let source = Source { path: path.to_owned(), ..request.source.clone() };
+    let model = model::load(path, &source.model, &request.inputs, context.reader)?;
+    let like = Like::new(compiled, &model, path)?;
+    let mut notes = like.notes();
+    let sample = sample(request, compiled, &like.inputs(), &mut notes, context)?;
+    let origin: Origin = source.prepared(source.beside(compiled, model, context)?, context)?;
+    let options = SessionOptions { meaning: request.meaning, graph: Some(&origin.model.simplified) };
+    let session = compiled.session(&like.packed(sample), &options)?;
+    Ok(Opened { session, text: ProgramText::default(), notes })
+}
+
+/// The first sample; zeros where none is given.
+fn sample(
+    request: &Request,
+    compiled: &dyn Compiled,
+    wanted: &[wanted::Wanted],
+    notes: &mut Vec<String>,
+    context: Context<'_>,
+) -> Result<Sample, Error> {
+    if request.inputs.is_empty() {
+        notes.push("no inputs are given: they are zeros".to_owned());
+        return Ok(wanted.iter().map(|wanted| zeros(&wanted.port)).collect());
+    }
+    let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
+    let text = Some(&read_text as &ReadText<'_>);
+    let found = inputs::samples(&request.inputs, wanted, &request.preprocess, context.reader, text)?;
+    notes.extend(found.notes);
+    let first = found.samples.into_iter().next();
+    Ok(first.unwrap_or_default()) // Default: a program without inputs has an empty sample.
+}
+
+/// An input of zeros.
+fn zeros(port: &Port) -> (String, Tensor) {
+    let count = port.shape.iter().product();
+    let zeros = Tensor::from_f32(port.shape.clone(), vec![0.0; count]);
+    (port.name.clone(), zeros.expect("there are as many zeros as the shape has elements"))
+}
