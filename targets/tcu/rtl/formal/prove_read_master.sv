@@ -6,8 +6,8 @@
 module prove_read_master (
     input logic        clock,
     input logic        burst_valid,
-    input logic [31:0] burst_address,
-    input logic [ 7:0] burst_beats,
+    input logic [ 1:0] place,
+    input logic [ 1:0] length,
     input logic        word_ready,
     input logic        accepts,
     input logic        answers
@@ -16,6 +16,13 @@ module prove_read_master (
   localparam int unsigned BYTES = 4;
   localparam int unsigned PATIENCE = 2;
   localparam int unsigned LONGEST = 14;
+
+  // Bursts close below a boundary, and short: the splitter is proved for all bursts by itself.
+  logic [31:0] burst_address;
+  logic [ 7:0] burst_beats;
+
+  assign burst_address = {28'h0FF, place, 2'b00};
+  assign burst_beats = {6'b0, length};
 
   logic reset = 1'b1;
   logic burst_ready, word_valid, arvalid, arready, rvalid, rready;
@@ -106,7 +113,7 @@ module prove_read_master (
   end
 
   always_comb begin
-    assume (burst_address % BYTES == 0 && burst_beats < 8'd4);
+    assume (length != 2'd3);
     assume (32'(slow_reader) <= PATIENCE && 32'(slow_address) <= PATIENCE && 32'(slow_data) <= PATIENCE);
     if (burst_waited) assume (burst_valid && burst_address == burst_before && burst_beats == beats_before);
     if (!reset) begin

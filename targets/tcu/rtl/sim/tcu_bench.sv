@@ -1,6 +1,6 @@
 // The unit with what the harness sees beside its ports: when things happen, and what memories hold.
 //
-// `accepts`, `accumulator_writes`, `local_writes`, `weights_shift` are high in the cycle of each such
+// `holds` is high while the decoder has an instruction; `accepts`, `accumulator_writes`, `local_writes`, `weights_shift` are high in the cycle of each such
 // event; `peek_` shows a vector of local memory and of the accumulators. All parameters are tcu's.
 module tcu_bench #(
     parameter int unsigned ARRAY_SIZE = 8,
@@ -87,6 +87,7 @@ module tcu_bench #(
     input  logic                m_axi_dram1_rlast,
     input  logic                m_axi_dram1_rvalid,
     output logic                m_axi_dram1_rready,
+    output logic                   holds,
     output logic                   accepts,
     output logic                   accumulator_writes,
     output logic                   local_writes,
@@ -151,6 +152,7 @@ module tcu_bench #(
       .*
   );
 
+  assign holds = unit.valid;
   assign accepts = unit.valid && unit.ready;
   assign accumulator_writes = unit.accumulators_store;
   assign local_writes = |(unit.local_memory.access & unit.local_memory.run_write);
