@@ -33,9 +33,13 @@ class Layout:
         self.register = clog2(architecture["simd_registers_depth"] + 1)
         self.first = max(self.local, self.acc)
         self.second = max(self.first, *drams)
-        third = max(min(self.local, self.acc), *(min(self.local, dram) for dram in drams), 4 + 3 * self.register)
+        tables = architecture.get("lookup_tables", 0)
+        self.table = clog2(tables + 1)
+        op = 5 if tables else 4
+        third = max(min(self.local, self.acc), *(min(self.local, dram) for dram in drams), op + 3 * self.register)
         strides = [clog2(architecture[f"stride{operand}_depth"]) for operand in (0, 1)]
-        self.operands = [8 * ((w + 7) // 8) for w in (self.first + strides[0], self.second + strides[1], third)]
+        widths = (self.first + strides[0], max(self.second + strides[1], self.table), third)
+        self.operands = [8 * ((width + 7) // 8) for width in widths]
         self.instruction_bytes = 1 + sum(self.operands) // 8
 
     def encode(self, opcode, flags, first=0, second=0, third=0):

@@ -96,9 +96,11 @@ class Writer:
         return self.layout.encode(3, int(zeroes), 0 if zeroes else self.local(size), size - 1)
 
     def simd(self):
-        registers, width = self.architecture["simd_registers_depth"], self.layout.register
-        op = self.chance.randrange(1, 16)
-        left, right, to = (self.chance.randrange(registers + 1) for _ in range(3))
+        registers = self.architecture["simd_registers_depth"]
+        return self.operation(self.chance.randrange(1, 16), *(self.chance.randrange(registers + 1) for _ in range(3)))
+
+    def operation(self, op, left, right, to):
+        width = self.layout.register
         writes = self.chance.random() < 0.7
         reads = op != 1 and (left == 0 or right == 0)
         adds = writes and self.chance.random() < 0.3
@@ -108,6 +110,17 @@ class Writer:
         self.commands += [("add" if adds else "overwrite", addresses[0])] * writes
         sub = op << 3 * width | left << 2 * width | right << width | to
         return self.layout.encode(4, int(reads) | writes << 1 | adds << 2, *addresses, sub)
+
+    def tables(self):
+        """All lookup tables, the index first, of the same size."""
+        size = self.size(6, self.architecture["local_depth"], self.architecture["accumulator_depth"])
+        tables = range(self.architecture["lookup_tables"] + 1)
+        return [self.layout.encode(5, 0, self.local(size), table, size - 1) for table in tables]
+
+    def lookup(self):
+        registers, tables = self.architecture["simd_registers_depth"], self.architecture["lookup_tables"]
+        source, to = self.chance.randrange(registers + 1), self.chance.randrange(registers + 1 - tables)
+        return self.operation(16, source, source, to)
 
     def configure(self):
         # What changes no value: cache bits, timeout, tracepoint, program counter, unassigned registers.
@@ -125,11 +138,16 @@ class Writer:
         kinds = [self.matmul] * 5 + [self.move] * 8 + [self.load] * 2 + [self.simd] * 6 + [nothing]
         # Two threads leave three bits for the opcode: Configure cannot be said.
         kinds += [self.configure] if self.architecture["number_of_threads"] == 1 else []
-        run = []
+        # Tables are there before the first lookup, and change now and then.
+        run = self.tables() if self.architecture["lookup_tables"] else []
         while len(run) < count:
+            if self.architecture["lookup_tables"] and self.chance.random() < 0.2:
+                run += self.tables() if self.chance.random() < 0.1 else [self.lookup()]
+                continue
             kind = self.chance.choice(kinds)
             run += [kind() for _ in range(self.chance.choice([1, 1, 1, 3, 6]) if kind == self.simd else 1)]
-        return b"".join(run[:count])
+        # Never a part of all tables: then those of the index and of its values are of one size.
+        return b"".join(run)
 
 
 def instance(chance):
@@ -156,7 +174,11 @@ def instance(chance):
         "number_of_threads": chance.choice([1, 1, 1, 2]),
         "thread_queue_depth": 8,
     }
-    return architecture, chance.choice(buses)
+    # As many tables as there are registers at most. An extension: drawn last, so that the others stay as they were.
+    bus = chance.choice(buses)
+    registers = architecture["simd_registers_depth"]
+    architecture["lookup_tables"] = chance.choice([0, 0, chance.randrange(1, registers + 1)]) if registers else 0
+    return architecture, bus
 
 
 def scalars(chance, architecture, vectors):
@@ -243,7 +265,10 @@ class Instance:
         self.npu, self.number, self.options = npu, number, options
         self.chance = random.Random(options.seed * 1000 + number)
         self.architecture, self.bus = instance(self.chance)
+        # The released circuit has no lookup tables.
         self.loses = [number % 2] if options.alternate else [0, 1]
+        if self.architecture["lookup_tables"]:
+            self.loses = [0]
         self.circuits = {
             loses: Circuit(
                 npu,
@@ -272,7 +297,9 @@ class Instance:
         runs = []
         if 0 in self.loses:
             cycles, memories = judge(name + "s", program, drams, latency, response, "--sequential")
-            timed = None if writer.loses_additions() else cycles
+            # The clock knows no time of lookups.
+            looks_up = self.architecture["lookup_tables"] > 0
+            timed = None if looks_up or writer.loses_additions() else cycles
             runs.append((0, label, (program, given, times), memories, timed))
             runs.append((0, f"{label} stalls", (program, given, times | stalls), memories, None))
         if 1 in self.loses:
