@@ -63,14 +63,14 @@ pub use npukit_graph::quantise::Method as QuantiseMethod;
 pub use npukit_numeric::{ElementType, Tensor, TensorData};
 #[doc(inline)]
 pub use npukit_rtl::{Build, File, Run, Seen};
+#[doc(hidden)] // by which the command names what it keeps
+pub use npukit_target::sha256;
 #[doc(inline)]
 pub use npukit_target::{
     ArtifactFile, Assembled, Cache, Compiled, Disassembled, Instance, Limits, Meaning, MemoryInfo, NoFiles,
     Output, PHASES, Part, Phase, Port, ReadError, Reader, RunOptions, RunResult, Stepper, Target,
     TargetError, Term, TimeOptions, Unset,
 };
-#[doc(hidden)] // by which the command names what it keeps
-pub use npukit_target::sha256;
 pub use program::Program;
 #[doc(hidden)] // an argument of the command
 pub use quantise::method as quantise_method;

@@ -181,7 +181,10 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             config.lookup_tables == 0 || table_vectors(config) <= config.accumulator_depth,
             "lookup_depth",
             table_vectors(config),
-            &format!("1 to {}, the vectors of the accumulators, or 0 for as many as fit", config.accumulator_depth),
+            &format!(
+                "1 to {}, the vectors of the accumulators, or 0 for as many as fit",
+                config.accumulator_depth
+            ),
         ),
         Limit::unless(
             config.reading == Reading::Released,

@@ -222,7 +222,8 @@ fn notes(before: usize, stalls: bool, loses: bool, looks_up: bool) -> Vec<String
     let copied = "the first instruction is the driver's, which copies the constants to local memory; cycles are with it";
     let stalled = "memory and streams wait at random: cycles are not compared";
     let waits = "the clock times the released circuit, which loses additions of this program: cycles are not compared";
-    let tables = "lookup tables are no part of the released circuit, which the clock times: cycles are not compared";
+    let tables =
+        "lookup tables are no part of the released circuit, which the clock times: cycles are not compared";
     [(before > 0, copied), (stalls, stalled), (loses, waits), (looks_up, tables)]
         .into_iter()
         .filter(|(holds, _)| *holds)
