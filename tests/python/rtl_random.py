@@ -105,8 +105,8 @@ class Writer:
         reads = op != 1 and (left == 0 or right == 0)
         adds = writes and self.chance.random() < 0.3
         addresses = [self.chance.randrange(min(self.architecture["accumulator_depth"], 8)) for _ in range(2)]
-        # One that neither reads nor writes is a command too, which parts others.
-        self.commands += [("read", addresses[1])] * (reads or not writes)
+        # One that neither reads nor writes does not use the port that the others pass one by one: it parts none.
+        self.commands += [("read", addresses[1])] * reads
         self.commands += [("add" if adds else "overwrite", addresses[0])] * writes
         sub = op << 3 * width | left << 2 * width | right << width | to
         return self.layout.encode(4, int(reads) | writes << 1 | adds << 2, *addresses, sub)
