@@ -186,7 +186,11 @@ def scalars(chance, architecture, vectors):
     bits, _, _ = FORMATS[architecture["data_type"]]
     draw = np.random.default_rng(chance.randrange(1 << 32))
     values = draw.integers(-(1 << (bits - 1)), 1 << (bits - 1), (vectors, architecture["array_size"]))
-    return values >> draw.integers(0, bits - 3, (vectors, 1))
+    values = values >> draw.integers(0, bits - 3, (vectors, 1))
+    if architecture.get("lookup_tables"):
+        # Few different ones, so that keys are equal, or equally far from what is looked up.
+        values[::3] &= 3
+    return values
 
 
 def stored(values, architecture):
