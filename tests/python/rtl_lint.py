@@ -10,7 +10,7 @@ import sys
 from pyslang import driver
 
 from circuit import files, overrides, parameters, verilator
-from npu import add_arguments
+from npu import add_arguments, default_command
 
 BASE = {
     "data_type": "FP16BP8",
@@ -23,6 +23,7 @@ BASE = {
     "stride0_depth": 8,
     "stride1_depth": 8,
     "number_of_threads": 1,
+    "thread_queue_depth": 8,
 }
 
 # What differs from pynqz1, the bus, further parameters.
@@ -34,7 +35,7 @@ INSTANCES = [
     ({"array_size": 4, "local_depth": 4096, "dram0_depth": 4096, "dram1_depth": 32768}, 64, {}),
     ({"array_size": 12, "simd_registers_depth": 0, "stride0_depth": 1, "stride1_depth": 1}, 64, {}),
     ({"array_size": 2, "data_type": "FP18BP10", "number_of_threads": 2, "simd_registers_depth": 3}, 32, {}),
-    ({"array_size": 16, "data_type": "FP32BP16", "local_depth": 20480, "dram0_depth": 1 << 30}, 512, {}),
+    ({"array_size": 16, "data_type": "FP32BP16", "local_depth": 20480, "dram0_depth": 1 << 26}, 512, {}),
     ({"array_size": 64, "data_type": "FP8BP4", "simd_registers_depth": 16}, 512, {"SAMPLE_BLOCK_SIZE": 1}),
     ({"array_size": 2, "local_depth": 4, "accumulator_depth": 4, "dram0_depth": 4, "dram1_depth": 4}, 32, {}),
 ]
@@ -53,20 +54,20 @@ def slang(options, paths):
 
 
 def main():
-    # It needs no command, but takes the option that every script has.
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
-    parser.parse_args()
+    options = parser.parse_args()
+    npu = options.npu or default_command()
     failed = 0
     for different, bus, more in INSTANCES:
-        given = parameters(BASE | different, bus, **more)
+        given = parameters(npu, BASE | different, bus) | more
         named = f"{different} bus {bus} {more}"
         seen = verilator(["--lint-only", "-Wall", "--top-module", "tcu", *overrides(given), *files()])
         if seen.returncode or seen.stderr.strip():
             failed += 1
             print(f"{named}: {seen.stderr}")
-        options = [f"-G{key}={value}" for key, value in given.items()]
-        for difference in slang([*options, "--top", "tcu"], files()):
+        words = [f"-G{key}={value}" for key, value in given.items()]
+        for difference in slang([*words, "--top", "tcu"], files()):
             failed += 1
             print(f"{named}: {difference}")
     print(f"{len(INSTANCES)} instances, {failed} with warnings")

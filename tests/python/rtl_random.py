@@ -2,8 +2,9 @@
 
 Every program is one that the machine accepts. The circuit without the released defects is held against instructions
 one after the other (`--sequential`), the circuit with them against what the released hardware computes (`--hardware`),
-cycles included; with random stalls of stream and memories values alone. `rtl_random.py --npu COMMAND [--instances N]
-[--programs N] [--seed S]`.
+cycles included; with random stalls of stream and memories values alone. All programs of an instance are one start of its
+simulator. `rtl_random.py --npu COMMAND [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand
+programs is `--instances 40 --programs 250 --alternate`.
 """
 
 import argparse
@@ -16,34 +17,13 @@ import tempfile
 
 import numpy as np
 
-from circuit import FORMATS, ROOT, Circuit, clog2
+from circuit import FORMATS, Circuit, Layout
 from npu import add_arguments, default_command
 from rtl_vectors import parallel
 
 DRAM_DUMPED = 256
 MEMORIES = ("dram0", "dram1", "local", "acc")
 NAMES = {"acc": "accumulators"}
-
-
-class Layout:
-    """Widths of fields and operands: section 3.1."""
-
-    def __init__(self, architecture):
-        self.local, self.acc = clog2(architecture["local_depth"]), clog2(architecture["accumulator_depth"])
-        drams = [clog2(architecture[f"dram{bank}_depth"]) for bank in (0, 1)]
-        self.register = clog2(architecture["simd_registers_depth"] + 1)
-        self.first = max(self.local, self.acc)
-        self.second = max(self.first, *drams)
-        third = max(min(self.local, self.acc), *(min(self.local, dram) for dram in drams), 4 + 3 * self.register)
-        strides = [clog2(architecture[f"stride{operand}_depth"]) for operand in (0, 1)]
-        self.operands = [8 * ((w + 7) // 8) for w in (self.first + strides[0], self.second + strides[1], third)]
-
-    def encode(self, opcode, flags, first=0, second=0, third=0):
-        value, low = 0, 0
-        for operand, width in zip((first, second, third), self.operands):
-            value |= operand << low
-            low += width
-        return (value | flags << low | opcode << (low + 4)).to_bytes((low + 8) // 8, "little")
 
 
 class Writer:
@@ -116,18 +96,31 @@ class Writer:
         return self.layout.encode(3, int(zeroes), 0 if zeroes else self.local(size), size - 1)
 
     def simd(self):
-        registers, width = self.architecture["simd_registers_depth"], self.layout.register
-        op = self.chance.randrange(1, 16)
-        left, right, to = (self.chance.randrange(registers + 1) for _ in range(3))
+        registers = self.architecture["simd_registers_depth"]
+        return self.operation(self.chance.randrange(1, 16), *(self.chance.randrange(registers + 1) for _ in range(3)))
+
+    def operation(self, op, left, right, to):
+        width = self.layout.register
         writes = self.chance.random() < 0.7
         reads = op != 1 and (left == 0 or right == 0)
         adds = writes and self.chance.random() < 0.3
         addresses = [self.chance.randrange(min(self.architecture["accumulator_depth"], 8)) for _ in range(2)]
-        # One that neither reads nor writes is a command too, which parts others.
-        self.commands += [("read", addresses[1])] * (reads or not writes)
+        # One that neither reads nor writes does not use the port that the others pass one by one: it parts none.
+        self.commands += [("read", addresses[1])] * reads
         self.commands += [("add" if adds else "overwrite", addresses[0])] * writes
         sub = op << 3 * width | left << 2 * width | right << width | to
         return self.layout.encode(4, int(reads) | writes << 1 | adds << 2, *addresses, sub)
+
+    def tables(self):
+        """All lookup tables, the index first, of the same size."""
+        size = self.size(6, self.architecture["local_depth"], self.architecture["accumulator_depth"])
+        tables = range(self.architecture["lookup_tables"] + 1)
+        return [self.layout.encode(5, 0, self.local(size), table, size - 1) for table in tables]
+
+    def lookup(self):
+        registers, tables = self.architecture["simd_registers_depth"], self.architecture["lookup_tables"]
+        source, to = self.chance.randrange(registers + 1), self.chance.randrange(registers + 1 - tables)
+        return self.operation(16, source, source, to)
 
     def configure(self):
         # What changes no value: cache bits, timeout, tracepoint, program counter, unassigned registers.
@@ -145,11 +138,16 @@ class Writer:
         kinds = [self.matmul] * 5 + [self.move] * 8 + [self.load] * 2 + [self.simd] * 6 + [nothing]
         # Two threads leave three bits for the opcode: Configure cannot be said.
         kinds += [self.configure] if self.architecture["number_of_threads"] == 1 else []
-        run = []
+        # Tables are there before the first lookup, and change now and then.
+        run = self.tables() if self.architecture["lookup_tables"] else []
         while len(run) < count:
+            if self.architecture["lookup_tables"] and self.chance.random() < 0.2:
+                run += self.tables() if self.chance.random() < 0.1 else [self.lookup()]
+                continue
             kind = self.chance.choice(kinds)
             run += [kind() for _ in range(self.chance.choice([1, 1, 1, 3, 6]) if kind == self.simd else 1)]
-        return b"".join(run[:count])
+        # Never a part of all tables: then those of the index and of its values are of one size.
+        return b"".join(run)
 
 
 def instance(chance):
@@ -176,7 +174,11 @@ def instance(chance):
         "number_of_threads": chance.choice([1, 1, 1, 2]),
         "thread_queue_depth": 8,
     }
-    return architecture, chance.choice(buses)
+    # As many tables as there are registers at most. An extension: drawn last, so that the others stay as they were.
+    bus = chance.choice(buses)
+    registers = architecture["simd_registers_depth"]
+    architecture["lookup_tables"] = chance.choice([0, 0, chance.randrange(1, registers + 1)]) if registers else 0
+    return architecture, bus
 
 
 def scalars(chance, architecture, vectors):
@@ -184,7 +186,11 @@ def scalars(chance, architecture, vectors):
     bits, _, _ = FORMATS[architecture["data_type"]]
     draw = np.random.default_rng(chance.randrange(1 << 32))
     values = draw.integers(-(1 << (bits - 1)), 1 << (bits - 1), (vectors, architecture["array_size"]))
-    return values >> draw.integers(0, bits - 3, (vectors, 1))
+    values = values >> draw.integers(0, bits - 3, (vectors, 1))
+    if architecture.get("lookup_tables"):
+        # Few different ones, so that keys are equal, or equally far from what is looked up.
+        values[::3] &= 3
+    return values
 
 
 def stored(values, architecture):
@@ -256,63 +262,92 @@ def compare(seen, memories, cycles, architecture):
     return found
 
 
-def judge_instance(number, options, npu):
-    """All programs of an instance; how many runs there were, and what differed."""
-    chance = random.Random(options.seed * 1000 + number)
-    architecture, bus = instance(chance)
-    more = {"INSTRUCTION_AXI_BITS": 1024}
-    circuits = [
-        Circuit(f"random{loses}", architecture, bus, LOSES_ADDITIONS=loses, MOVES_WRITES=loses, **more)
-        for loses in (0, 1)
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        judge = Judge(npu, pathlib.Path(folder), architecture, bus)
+class Instance:
+    """A random instance: its circuits and what its programs are judged by."""
 
-        def run(job):
-            name, seed = job
-            chance = random.Random(seed)
-            writer = Writer(architecture, chance)
-            program = writer.program(chance.choice([5, 20, 60]))
-            drams = [scalars(chance, architecture, DRAM_DUMPED) for _ in range(2)]
-            latency = chance.choice([1, 2, 5, 18, 40])
-            response = chance.choice([latency, latency, 1, 30])
-            given = [stored(values, architecture) for values in drams]
-            times = {"latency": latency, "response_latency": response, "stream_bytes": 128}
-            sequential = judge(name + "s", program, drams, latency, response, "--sequential")
-            hardware = judge(name + "h", program, drams, latency, response, "--hardware")
-            runs = [
-                (circuits[0], {}, sequential[1], None if writer.loses_additions() else sequential[0]),
-                (circuits[1], {}, hardware[1], hardware[0]),
-                (circuits[0], {"stalls": seed % 1000 + 1}, sequential[1], None),
-            ]
-            found = []
-            for circuit, stalls, memories, cycles in runs:
-                seen = circuit.run(program, given, DRAM_DUMPED, **times, **stalls)
-                kind = "stalls" if stalls else circuit.harness.parent.name
-                label = f"{name} seed {seed} T={latency},{response} {kind}"
-                differences = compare(seen, memories, cycles, architecture)
+    def __init__(self, npu, number, options):
+        self.npu, self.number, self.options = npu, number, options
+        self.chance = random.Random(options.seed * 1000 + number)
+        self.architecture, self.bus = instance(self.chance)
+        # The released circuit has no lookup tables.
+        self.loses = [number % 2] if options.alternate else [0, 1]
+        if self.architecture["lookup_tables"]:
+            self.loses = [0]
+        self.circuits = {
+            loses: Circuit(
+                npu,
+                f"random{options.slot}{loses}",
+                self.architecture,
+                self.bus,
+                LOSES_ADDITIONS=loses,
+                MOVES_WRITES=loses,
+                INSTRUCTION_AXI_BITS=1024,
+            )
+            for loses in self.loses
+        }
+
+    def runs(self, name, seed, judge):
+        """The runs of a program: circuit, label, what it is given, memories and cycles that it has to end with."""
+        chance = random.Random(seed)
+        writer = Writer(self.architecture, chance)
+        program = writer.program(chance.choice([5, 20, 60]))
+        drams = [scalars(chance, self.architecture, DRAM_DUMPED) for _ in range(2)]
+        latency = chance.choice([1, 2, 5, 18, 40])
+        response = chance.choice([latency, latency, 1, 30])
+        given = [stored(values, self.architecture) for values in drams]
+        times = {"latency": latency, "response_latency": response, "stream_bytes": 128}
+        stalls = {"stalls": seed % 1000 + 1}
+        label = f"{self.number} {name} seed {seed} T={latency},{response}"
+        runs = []
+        if 0 in self.loses:
+            cycles, memories = judge(name + "s", program, drams, latency, response, "--sequential")
+            # The clock knows no time of lookups.
+            looks_up = self.architecture["lookup_tables"] > 0
+            timed = None if looks_up or writer.loses_additions() else cycles
+            runs.append((0, label, (program, given, times), memories, timed))
+            runs.append((0, f"{label} stalls", (program, given, times | stalls), memories, None))
+        if 1 in self.loses:
+            cycles, memories = judge(name + "h", program, drams, latency, response, "--hardware")
+            runs.append((1, f"{label} released", (program, given, times), memories, cycles))
+        return runs
+
+    def judge(self):
+        """All programs; how many runs there were, and what differed."""
+        first = self.options.seed * 1_000_000 + self.number * 10_000
+        with tempfile.TemporaryDirectory() as folder:
+            judge = Judge(self.npu, pathlib.Path(folder), self.architecture, self.bus)
+            jobs = [(f"p{i}", first + i) for i in range(self.options.programs)]
+            runs = [run for runs in parallel(lambda job: self.runs(*job, judge), jobs) for run in runs]
+        found = []
+        for loses, circuit in self.circuits.items():
+            mine = [run for run in runs if run[0] == loses]
+            every = circuit.run_all([given for _, _, given, _, _ in mine], DRAM_DUMPED)
+            for seen, (_, label, _, memories, cycles) in zip(every, mine):
+                differences = compare(seen, memories, cycles, self.architecture)
                 found += [f"{label}: {difference}" for difference in differences]
-            return found
-
-        jobs = [(f"p{i}", options.seed * 1_000_000 + number * 10_000 + i) for i in range(options.programs)]
-        found = [difference for differences in parallel(run, jobs) for difference in differences]
-    print(f"{number}: {json.dumps(architecture)} bus {bus}: {3 * len(jobs)} runs, {len(found)} differences", flush=True)
-    return found
+        return len(runs), found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
     parser.add_argument("--instances", type=int, default=4)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--programs", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="number of the first instance")
+    parser.add_argument("--programs", type=int, default=20, help="programs of an instance")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--alternate", action="store_true", help="every second instance has the defects, not each both")
+    parser.add_argument("--slot", default="", help="of those that run at the same time, what tells this one")
     options = parser.parse_args()
-    failed = 0
+    total = failed = 0
     for number in range(options.first, options.first + options.instances):
-        for difference in judge_instance(number, options, options.npu or default_command()):
+        one = Instance(options.npu or default_command(), number, options)
+        runs, found = one.judge()
+        for difference in found:
             print(difference)
-            failed += 1
+        print(f"{number}: {json.dumps(one.architecture)} bus {one.bus}: {runs} runs, {len(found)} differences", flush=True)
+        total, failed = total + runs, failed + len(found)
+    programs = options.instances * options.programs
+    print(f"{options.instances} instances, {programs} programs, {total} runs, {failed} differences")
     return 1 if failed else 0
 
 

@@ -214,11 +214,11 @@ def run_samples(circuit, document, npu):
     return parallel(run, jobs)
 
 
-def run_offsets(document):
+def run_offsets(document, npu):
     """Three vectors written, a new offset, one more: writes stay where they were, or move as in the released circuit."""
     results = []
     for moves in (0, 1):
-        circuit = Circuit(f"offsets{moves}", document["architecture"], document["axi_data_bits"], MOVES_WRITES=moves)
+        circuit = Circuit(npu, f"offsets{moves}", document["architecture"], document["axi_data_bits"], MOVES_WRITES=moves)
         line = circuit.lanes * 2
         # DataMove of local memory's first vectors: operands of 2, 3 and 2 bytes.
         move = lambda kind, other, size: (other << 16 | size - 1 << 40 | (0x20 | kind) << 56).to_bytes(8, "little")
@@ -243,11 +243,11 @@ PROGRAMS = {
 }
 
 
-def run_program(folder, cycles, configured):
+def run_program(folder, cycles, configured, npu):
     """A published network on its first input: outputs and memories bit for bit, and the cycles."""
     model = json.loads(next(folder.glob("*.tmodel")).read_text())
     expected = json.loads((folder / "outputs.json").read_text())["runs"][0]
-    circuit = Circuit(folder.name, model["arch"])
+    circuit = Circuit(npu, folder.name, model["arch"])
     (source,), (constants,), (result,) = model["inputs"], model["consts"], model["outputs"]
     table = np.loadtxt(next(folder.glob("*.csv")), delimiter=",", max_rows=source["size"], dtype=np.float32)
     given = np.clip(np.floor(table.astype(np.float64) * 256 + 0.5), -32768, 32767).astype("<i2")
@@ -304,7 +304,7 @@ def main():
         document = json.loads((GOLDEN / f"rtl_sequences{size}.json").read_text())
         if not parts and not (size == "" and chosen("samples")):
             continue
-        circuit = Circuit(f"vectors{size}", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS=1)
+        circuit = Circuit(npu, f"vectors{size}", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS=1)
         assert circuit.instruction_bytes == document["instruction_bytes"]
         for part in parts:
             if part == "cycles":
@@ -316,10 +316,10 @@ def main():
             failed += report("samples", run_samples(circuit, document, npu))
     document = json.loads((GOLDEN / "rtl_sequences.json").read_text())
     if chosen("offsets"):
-        failed += report("offsets", run_offsets(document))
+        failed += report("offsets", run_offsets(document, npu))
     if options.programs and chosen("programs"):
         for name, (cycles, configured) in PROGRAMS.items():
-            failed += report(name, run_program(options.programs / name, cycles, configured))
+            failed += report(name, run_program(options.programs / name, cycles, configured, npu))
     return 1 if failed else 0
 
 

@@ -13,6 +13,7 @@ mod files;
 mod mutants;
 mod new_instruction;
 mod new_target;
+mod prove;
 mod source;
 
 use std::path::{Path, PathBuf};
@@ -34,6 +35,7 @@ const CHORES: &[Chore] = &[
     Chore { name: "new-instruction", about: new_instruction::ABOUT, run: new_instruction::run },
     Chore { name: "dist", about: dist::ABOUT, run: dist::run },
     Chore { name: "mutants", about: mutants::ABOUT, run: mutants::run },
+    Chore { name: "prove", about: prove::ABOUT, run: prove::run },
 ];
 
 /// Why a chore did not succeed.
@@ -67,6 +69,11 @@ enum Error {
     Size { path: String, bytes: u64, largest: u64 },
     #[error("defects of xtask/defects do not compile, or have no place:\n{0}")]
     Defects(String),
+    #[error(
+        "{folder} has no environment of tests/python/requirements-rtl.txt: `.ci/run` makes it, or {variable} names a Python \
+         that has these packages"
+    )]
+    NoEnvironment { folder: String, variable: &'static str },
     #[error("the judge of proofs was built and is not there")]
     NoJudge,
     #[error("the judge cannot do without a defect what it is to do with one: {name}: {told}")]

@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 use std::time::{Instant, SystemTime};
 
 use npukit::verbs::cosim::{Simulated, Simulator, SimulatorError};
-use npukit::{Build, Phase, Run, Seen};
+use npukit::{Build, Phase, Run, Seen, sha256};
 use tempfile::TempDir;
 
 use crate::cache;
@@ -90,7 +90,7 @@ fn kept(build: &Build, verilator: &OsString, version: &str) -> Result<Kept, Simu
     let Some(all) = cache::simulators() else {
         return Ok(Kept::Once(built(build, verilator, &env::temp_dir())?));
     };
-    let folder = all.join(build.key(version));
+    let folder = all.join(sha256(&build.identity(version)));
     if folder.join(PROGRAM).is_file() {
         // Where that cannot be noted, it goes sooner.
         let _ = File::open(folder.join(USED)).and_then(|file| file.set_modified(SystemTime::now()));

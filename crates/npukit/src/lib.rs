@@ -63,6 +63,8 @@ pub use npukit_graph::quantise::Method as QuantiseMethod;
 pub use npukit_numeric::{ElementType, Tensor, TensorData};
 #[doc(inline)]
 pub use npukit_rtl::{Build, File, Run, Seen};
+#[doc(hidden)] // by which the command names what it keeps
+pub use npukit_target::sha256;
 #[doc(inline)]
 pub use npukit_target::{
     ArtifactFile, Assembled, Cache, Compiled, Disassembled, Instance, Limits, Meaning, MemoryInfo, NoFiles,

@@ -1,9 +1,6 @@
 //! [`Build`]: what a simulator is to build of a circuit, [`Run`]: what it is to run, [`Seen`]: what came of it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-
-use sha2::{Digest, Sha256};
 
 use crate::circuit::{Circuit, File, Parameter};
 
@@ -60,25 +57,12 @@ impl Build {
         PROGRAM
     }
 
-    /// What tells this build from all others: a hash of files and arguments, and of `tools`, what builds.
-    pub fn key(&self, tools: &str) -> String {
-        let mut hash = Sha256::new();
-        let mut add = |text: &str| {
-            hash.update((text.len() as u64).to_le_bytes());
-            hash.update(text);
-        };
-        add(tools);
-        self.files.iter().for_each(|file| {
-            add(&file.name);
-            add(&file.text);
-        });
-        self.arguments.iter().for_each(|argument| add(argument));
-        let hash = hash.finalize();
-        hash.iter().fold(String::new(), |mut text, byte| {
-            // A string takes whatever is written.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    /// What tells this build from all others: files and arguments, and `tools`, what builds; for a hash.
+    pub fn identity(&self, tools: &str) -> Vec<u8> {
+        let files = self.files.iter().flat_map(|file| [&file.name, &file.text]);
+        let texts = std::iter::once(tools).chain(files.chain(&self.arguments).map(String::as_str));
+        // The length before each, so that no two lists look alike.
+        texts.flat_map(|text| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat()).collect()
     }
 }
 
@@ -156,19 +140,18 @@ mod tests {
     }
 
     #[test]
-    fn whatever_changes_the_program_changes_the_key() {
+    fn whatever_changes_the_program_changes_its_identity() {
         let build = |circuit: &Circuit, waves| Build::of(circuit, &[], waves);
         let circuit = example();
-        let key = build(&circuit, false).key("5.48");
-        assert_eq!(key.len(), 64);
-        assert_eq!(key, build(&circuit, false).key("5.48"));
+        let own = build(&circuit, false).identity("5.48");
+        assert_eq!(own, build(&circuit, false).identity("5.48"));
         let parameters = vec![Parameter::integer("DEPTH", 16)];
         let other = Circuit { parameters, ..circuit.clone() };
-        let keys = [
-            build(&other, false).key("5.48"),
-            build(&circuit, true).key("5.48"),
-            build(&circuit, false).key("5.49"),
+        let others = [
+            build(&other, false).identity("5.48"),
+            build(&circuit, true).identity("5.48"),
+            build(&circuit, false).identity("5.49"),
         ];
-        assert!(keys.iter().all(|other| *other != key));
+        assert!(others.iter().all(|other| *other != own));
     }
 }

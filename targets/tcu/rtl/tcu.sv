@@ -17,7 +17,8 @@
 // The defaults compute what the specification says in the cycles of the released circuit. Its defects
 // are parameters: LOSES_ADDITIONS (see tcu_accumulators), MOVES_WRITES (a change of a bank's offset
 // moves writes whose addresses are still to be made), and CROSSES_BY_A_BEAT (see tcu_burst_splitter),
-// which is on because without it such bursts take longer.
+// which is on because without it such bursts take longer. LOOKUP_TABLES is an extension that the released design
+// does not have (see tcu_lookup), of LOOKUP_DEPTH vectors a table.
 //
 // Source: the specification's 2, 3 and 9.
 module tcu #(
@@ -30,6 +31,8 @@ module tcu #(
     parameter int unsigned LOCAL_DEPTH = 8192,
     parameter int unsigned ACCUMULATOR_DEPTH = 2048,
     parameter int unsigned SIMD_REGISTERS_DEPTH = 1,
+    parameter int unsigned LOOKUP_TABLES = 0,
+    parameter int unsigned LOOKUP_DEPTH = 128,
     parameter int unsigned STRIDE0_DEPTH = 8,
     parameter int unsigned STRIDE1_DEPTH = 8,
     parameter int unsigned NUMBER_OF_THREADS = 1,
@@ -153,7 +156,7 @@ module tcu #(
   localparam int unsigned INSTRUCTION_BITS =
       tcu_pkg::whole_bytes(tcu_pkg::address0_bits(L, A) + $clog2(STRIDE0_DEPTH))
       + tcu_pkg::whole_bytes(tcu_pkg::address1_bits(L, A, D) + $clog2(STRIDE1_DEPTH))
-      + tcu_pkg::whole_bytes(tcu_pkg::value2_bits(L, A, D, $clog2(SIMD_REGISTERS_DEPTH + 1))) + 8;
+      + tcu_pkg::whole_bytes(tcu_pkg::value2_bits(L, A, D, $clog2(SIMD_REGISTERS_DEPTH + 1), LOOKUP_TABLES)) + 8;
 
   if (ARRAY_SIZE < 2 || ARRAY_SIZE > 64) begin : gen_array_size
     $error("ARRAY_SIZE %0d: must be 2 to 64", ARRAY_SIZE);
@@ -172,6 +175,11 @@ module tcu #(
   end
   if (SIMD_REGISTERS_DEPTH > 16 || NUMBER_OF_THREADS < 1 || NUMBER_OF_THREADS > 2) begin : gen_rest
     $error("%0d registers, %0d threads: must be 0 to 16 and 1 or 2", SIMD_REGISTERS_DEPTH, NUMBER_OF_THREADS);
+  end
+
+  if (LOOKUP_TABLES > SIMD_REGISTERS_DEPTH || LOOKUP_DEPTH < 1 || LOOKUP_DEPTH > ACCUMULATOR_DEPTH) begin : gen_lookup
+    $error("%0d lookup tables of %0d vectors: must be no more tables than registers, nor vectors than accumulators",
+           LOOKUP_TABLES, LOOKUP_DEPTH);
   end
 
   // Instructions.
@@ -210,7 +218,7 @@ module tcu #(
 
   logic [1:0] local_valid, local_ready, local_write, dram_valid, dram_ready;
   logic local_descending, route_zeroes, zeroes, array_load;
-  logic accumulator_simd, accumulator_reads, accumulator_writes, accumulates;
+  logic accumulator_simd, accumulator_reads, accumulator_writes, accumulator_loads, accumulates;
   logic route_valid, route_ready, array_valid, array_ready, accumulator_valid, accumulator_ready;
   logic host_valid, host_ready, host_bank, host_write, configures;
   logic [L-1:0] local_address, size;
@@ -221,7 +229,7 @@ module tcu #(
   logic [REGISTER_BITS-1:0] simd_left, simd_right, simd_destination;
   logic [27:0] configure_value;
   logic [1:0] route_kind;
-  logic [3:0] simd_op;
+  logic [4:0] simd_op;
   logic [3:0] configure_number;
 
   tcu_decoder #(
@@ -230,6 +238,7 @@ module tcu #(
       .DRAM0_DEPTH         (DRAM0_DEPTH),
       .DRAM1_DEPTH         (DRAM1_DEPTH),
       .SIMD_REGISTERS_DEPTH(SIMD_REGISTERS_DEPTH),
+      .LOOKUP_TABLES       (LOOKUP_TABLES),
       .STRIDE0_DEPTH       (STRIDE0_DEPTH),
       .STRIDE1_DEPTH       (STRIDE1_DEPTH),
       .NUMBER_OF_THREADS   (NUMBER_OF_THREADS)
@@ -395,6 +404,8 @@ module tcu #(
       .BINARY_POINT   (BINARY_POINT),
       .DEPTH          (ACCUMULATOR_DEPTH),
       .REGISTERS      (SIMD_REGISTERS_DEPTH),
+      .LOOKUP_TABLES  (LOOKUP_TABLES),
+      .LOOKUP_DEPTH   (LOOKUP_DEPTH),
       .REGISTER_BITS  (REGISTER_BITS),
       .STRIDE_BITS    (STRIDE1_BITS),
       .SIZE_BITS      (L),
@@ -407,6 +418,7 @@ module tcu #(
       .run_is_simd     (accumulator_simd),
       .run_reads       (accumulator_reads),
       .run_writes      (accumulator_writes),
+      .run_loads       (accumulator_loads),
       .run_accumulates (accumulates),
       .run_address     (accumulator_address),
       .run_stride      (other_stride),

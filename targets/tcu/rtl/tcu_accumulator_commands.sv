@@ -1,7 +1,8 @@
 // Instructions for the accumulators, expanded to commands for single vectors.
 //
 // A move is a run of reads or writes of `run_address`; a SIMD instruction is one command, which
-// writes `run_address` and reads `run_read_address`. `step_` is the handshake that samples show.
+// writes `run_address` and reads `run_read_address`; `loads` says that what is written is a vector of lookup table
+// `destination`. `step_` is the handshake that samples show.
 //
 // Source: the specification's 9.1, accumulator control.
 module tcu_accumulator_commands #(
@@ -19,12 +20,13 @@ module tcu_accumulator_commands #(
     input  logic                     run_is_simd,
     input  logic                     run_reads,
     input  logic                     run_writes,
+    input  logic                     run_loads,
     input  logic                     run_accumulates,
     input  logic [ ADDRESS_BITS-1:0] run_address,
     input  logic [  STRIDE_BITS-1:0] run_stride,
     input  logic [    SIZE_BITS-1:0] run_size,
     input  logic [ ADDRESS_BITS-1:0] run_read_address,
-    input  logic [3:0]                 run_op,
+    input  logic [4:0]                 run_op,
     input  logic [REGISTER_BITS-1:0] run_left,
     input  logic [REGISTER_BITS-1:0] run_right,
     input  logic [REGISTER_BITS-1:0] run_destination,
@@ -36,10 +38,11 @@ module tcu_accumulator_commands #(
     output logic                     is_simd,
     output logic                     reads,
     output logic                     writes,
+    output logic                     loads,
     output logic                     accumulates,
     output logic [ ADDRESS_BITS-1:0] write_address,
     output logic [ ADDRESS_BITS-1:0] read_address,
-    output logic [3:0]                 op,
+    output logic [4:0]                 op,
     output logic [REGISTER_BITS-1:0] left,
     output logic [REGISTER_BITS-1:0] right,
     output logic [REGISTER_BITS-1:0] destination
@@ -49,9 +52,10 @@ module tcu_accumulator_commands #(
     logic                     is_simd;
     logic                     reads;
     logic                     writes;
+    logic                     loads;
     logic                     accumulates;
     logic [ADDRESS_BITS-1:0]  read_address;
-    logic [3:0]                 op;
+    logic [4:0]                 op;
     logic [REGISTER_BITS-1:0] left;
     logic [REGISTER_BITS-1:0] right;
     logic [REGISTER_BITS-1:0] destination;
@@ -69,6 +73,7 @@ module tcu_accumulator_commands #(
     entered.is_simd = run_is_simd;
     entered.reads = run_reads;
     entered.writes = run_writes;
+    entered.loads = run_loads;
     entered.accumulates = run_accumulates;
     entered.read_address = run_read_address;
     entered.op = run_op;
@@ -135,6 +140,7 @@ module tcu_accumulator_commands #(
   assign is_simd = command.is_simd;
   assign reads = command.reads;
   assign writes = command.writes;
+  assign loads = command.loads;
   assign accumulates = command.accumulates;
   assign read_address = command.read_address;
   assign op = command.op;

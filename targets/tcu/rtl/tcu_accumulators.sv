@@ -16,6 +16,8 @@ module tcu_accumulators #(
     parameter int unsigned DEPTH = 2048,
     parameter int unsigned REGISTERS = 1,
     parameter int unsigned REGISTER_BITS = 1,
+    parameter int unsigned LOOKUP_TABLES = 0,
+    parameter int unsigned LOOKUP_DEPTH = 128,
     parameter int unsigned STRIDE_BITS = 3,
     parameter int unsigned SIZE_BITS = 13,
     parameter bit LOSES_ADDITIONS = 1'b0,
@@ -30,12 +32,13 @@ module tcu_accumulators #(
     input  logic                     run_is_simd,
     input  logic                     run_reads,
     input  logic                     run_writes,
+    input  logic                     run_loads,
     input  logic                     run_accumulates,
     input  logic [ ADDRESS_BITS-1:0] run_address,
     input  logic [  STRIDE_BITS-1:0] run_stride,
     input  logic [    SIZE_BITS-1:0] run_size,
     input  logic [ ADDRESS_BITS-1:0] run_read_address,
-    input  logic [3:0]                 run_op,
+    input  logic [4:0]                 run_op,
     input  logic [REGISTER_BITS-1:0] run_left,
     input  logic [REGISTER_BITS-1:0] run_right,
     input  logic [REGISTER_BITS-1:0] run_destination,
@@ -52,9 +55,9 @@ module tcu_accumulators #(
 );
 
   // The stage.
-  logic command_valid, command_ready, is_simd, reads, writes, accumulates;
+  logic command_valid, command_ready, is_simd, reads, writes, loads, accumulates;
   logic [ADDRESS_BITS-1:0] write_address, read_address;
-  logic [3:0] op;
+  logic [4:0] op;
   logic [REGISTER_BITS-1:0] left, right, destination;
 
   tcu_accumulator_commands #(
@@ -71,6 +74,7 @@ module tcu_accumulators #(
       .run_is_simd,
       .run_reads,
       .run_writes,
+      .run_loads,
       .run_accumulates,
       .run_address,
       .run_stride,
@@ -87,6 +91,7 @@ module tcu_accumulators #(
       .is_simd,
       .reads,
       .writes,
+      .loads,
       .accumulates,
       .write_address,
       .read_address,
@@ -97,9 +102,10 @@ module tcu_accumulators #(
   );
 
   // The half of a command at the stage: that of a read, then that of a write.
-  logic is_second, has_second, half_ready, half_reads, half_writes, computes, input_named;
+  logic is_second, has_second, half_ready, half_reads, half_writes, computes, input_named, is_operation;
 
   assign input_named = left == '0 || right == '0;
+  assign is_operation = is_simd && op != 5'(tcu_pkg::SIMD_NOOP);
   assign has_second = reads && writes;
   assign command_ready = half_ready && (is_second || !has_second);
   assign half_writes = writes && (is_second || !has_second);
@@ -109,8 +115,8 @@ module tcu_accumulators #(
   // for ever for a result.
   always_comb begin
     half_reads = reads && !is_second;
-    computes = is_simd && op != tcu_pkg::SIMD_NOOP && !is_second;
-    if (has_second && is_simd && op != tcu_pkg::SIMD_NOOP && !input_named) begin
+    computes = is_operation && !is_second;
+    if (has_second && is_operation && !input_named) begin
       half_reads = 1'b0;
       computes   = 1'b0;
     end
@@ -131,7 +137,7 @@ module tcu_accumulators #(
   logic [4:0] wanted, part_valid, part_ready;
   logic from_alus, to_alus;
 
-  assign from_alus = is_simd && op != tcu_pkg::SIMD_NOOP;
+  assign from_alus = is_operation;
   assign to_alus = from_alus;
   assign wanted[PORT_A] = half_reads || half_writes;
   assign wanted[READ] = half_reads;
@@ -152,12 +158,13 @@ module tcu_accumulators #(
   );
 
   // Port A's next access, and where the word that it writes comes from.
-  logic access_valid, access_ready, access_writes, access_adds, access_from_alus;
+  logic access_valid, access_ready, access_writes, access_adds, access_from_alus, access_loads;
+  logic [REGISTER_BITS-1:0] access_table;
   logic [ADDRESS_BITS-1:0] access_address;
   logic access_pending, unused_read, unused_result;
 
   tcu_queue #(
-      .WIDTH(3 + ADDRESS_BITS),
+      .WIDTH(4 + REGISTER_BITS + ADDRESS_BITS),
       .DEPTH(1),
       .FLOW (1'b1),
       .PIPE (1'b1)
@@ -166,10 +173,17 @@ module tcu_accumulators #(
       .reset,
       .in_valid(part_valid[PORT_A]),
       .in_ready(part_ready[PORT_A]),
-      .in_data({half_writes, accumulates, from_alus, half_writes ? write_address : read_address}),
+      .in_data({
+        loads,
+        loads ? destination : REGISTER_BITS'(0),
+        half_writes,
+        accumulates,
+        from_alus,
+        half_writes ? write_address : read_address
+      }),
       .out_valid(access_valid),
       .out_ready(access_ready),
-      .out_data({access_writes, access_adds, access_from_alus, access_address}),
+      .out_data({access_loads, access_table, access_writes, access_adds, access_from_alus, access_address}),
       .count(access_pending)
   );
 
@@ -217,16 +231,20 @@ module tcu_accumulators #(
   logic fetched_valid, fetched_ready, needs_input, starts, input_there;
   logic [VECTOR_BITS-1:0] fetched_data;
 
-  assign needs_input = op != tcu_pkg::SIMD_ZERO && input_named;
+  logic alus_ready, alus_idle, loads_first;
+
+  // A lookup waits for tables that are being loaded before it.
+  assign loads_first = op == tcu_pkg::SIMD_LOOKUP && access_pending && access_loads;
+  assign needs_input = op != 5'(tcu_pkg::SIMD_ZERO) && input_named;
   assign input_there = read_selected && read_to_alus && fetched_valid;
-  assign part_ready[ALUS] = !needs_input || input_there;
+  assign part_ready[ALUS] = alus_ready && !loads_first && (!needs_input || input_there);
   assign starts = part_valid[ALUS] && part_ready[ALUS];
   assign read_valid = read_selected && !read_to_alus && fetched_valid;
   assign read_data = fetched_data;
   assign fetched_ready = read_selected && (read_to_alus ? starts && needs_input : read_ready);
   assign read_leaves = fetched_valid && fetched_ready;
 
-  logic result_valid;
+  logic result_valid, table_loads;
   logic [VECTOR_BITS-1:0] result_data;
 
   tcu_alu_array #(
@@ -234,10 +252,19 @@ module tcu_accumulators #(
       .SCALAR_BITS  (SCALAR_BITS),
       .BINARY_POINT (BINARY_POINT),
       .REGISTERS    (REGISTERS),
-      .REGISTER_BITS(REGISTER_BITS)
+      .REGISTER_BITS(REGISTER_BITS),
+      .TABLES       (LOOKUP_TABLES),
+      .TABLE_DEPTH  (LOOKUP_DEPTH),
+      .INDEX_BITS   (ADDRESS_BITS)
   ) alus (
       .clock,
       .reset,
+      .load             (table_loads),
+      .load_table       (access_table),
+      .load_index       (access_address),
+      .load_data        (write_data),
+      .idle             (alus_idle),
+      .ready            (alus_ready),
       .start            (starts),
       .start_op         (op),
       .start_left       (left),
@@ -250,14 +277,17 @@ module tcu_accumulators #(
   );
 
   // What is written: a result or a word from outside, alone or added to what port B has read.
-  logic addend_valid, addend_ready, store_ready, word_valid, result_there;
+  logic addend_valid, addend_ready, store_ready, word_valid, result_there, may_write;
   logic [VECTOR_BITS-1:0] addend, word, sum;
 
   assign result_there = result_selected && result_written && result_valid;
   assign word = access_from_alus ? result_data : write_data;
-  assign word_valid = (access_from_alus ? result_there : write_valid) && (!access_adds || addend_valid);
-  assign stores = store_ready && word_valid;
-  assign write_ready = store_ready && !access_from_alus && (!access_adds || addend_valid);
+  // A table changes when no lookup before needs it any more.
+  assign may_write = (!access_adds || addend_valid) && (!access_loads || alus_idle);
+  assign word_valid = (access_from_alus ? result_there : write_valid) && may_write;
+  assign stores = store_ready && word_valid && !access_loads;
+  assign table_loads = store_ready && word_valid && access_loads;
+  assign write_ready = store_ready && !access_from_alus && may_write;
   assign addend_ready = stores && access_adds;
   assign result_leaves = result_selected && result_valid && (!result_written || (stores && access_from_alus));
 
@@ -280,7 +310,7 @@ module tcu_accumulators #(
   ) lock (
       .clock,
       .reset,
-      .take          (command_valid && half_writes && !accumulates),
+      .take          (command_valid && half_writes && !accumulates && !loads),
       .take_address  (write_address),
       .leave         (half_ready),
       .writes        (stores),
@@ -336,7 +366,7 @@ module tcu_accumulators #(
       .DEPTH(DEPTH)
   ) ram (
       .clock,
-      .a_access (a_access),
+      .a_access (a_access && !access_loads),
       .a_write  (access_writes),
       .a_address(access_address),
       .a_in     (access_adds ? sum : word),

@@ -1,5 +1,5 @@
 // The ALUs after the accumulators, a lane each, with their registers: an operation a cycle, its
-// result two cycles later.
+// result two cycles later. A lookup takes as long as it searches.
 //
 // An operation is kept for a cycle, then computed with the registers as the one before left them.
 // Source 0 is the input, which was read from the accumulators; destination 0 is no register. The
@@ -13,13 +13,25 @@ module tcu_alu_array #(
     parameter int unsigned BINARY_POINT = 8,
     parameter int unsigned REGISTERS = 1,
     parameter int unsigned REGISTER_BITS = 1,
+    parameter int unsigned TABLES = 0,
+    parameter int unsigned TABLE_DEPTH = 128,
+    parameter int unsigned INDEX_BITS = 7,
     localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
 ) (
     input logic clock,
     input logic reset,
 
+    input logic                     load,
+    input logic [REGISTER_BITS-1:0] load_table,
+    input logic [   INDEX_BITS-1:0] load_index,
+    input logic [  VECTOR_BITS-1:0] load_data,
+
+    // Nothing is computed; an operation may start.
+    output logic idle,
+    output logic ready,
+
     input logic                     start,
-    input logic [3:0]                 start_op,
+    input logic [4:0]                 start_op,
     input logic [REGISTER_BITS-1:0] start_left,
     input logic [REGISTER_BITS-1:0] start_right,
     input logic [REGISTER_BITS-1:0] start_destination,
@@ -30,11 +42,12 @@ module tcu_alu_array #(
     output logic [VECTOR_BITS-1:0] result_data
 );
 
-  logic busy, unused_ready;
+  logic busy, looks_up, found, ends, unused_ready;
   logic [1:0] unused_count;
-  logic [3:0] op;
+  logic [4:0] op;
   logic [REGISTER_BITS-1:0] left, right, destination;
-  logic [VECTOR_BITS-1:0] taken, left_vector, right_vector, out;
+  logic [VECTOR_BITS-1:0] taken, left_vector, right_vector, out, difference, result;
+  logic [REGISTERS:0][VECTOR_BITS-1:0] looked_up;
 
   // Element 0 is the input's place, so that a source's code is its index.
   logic [REGISTERS:0][VECTOR_BITS-1:0] sources;
@@ -60,11 +73,54 @@ module tcu_alu_array #(
         .SCALAR_BITS (SCALAR_BITS),
         .BINARY_POINT(BINARY_POINT)
     ) alu (
-        .op,
+        .op   (op[3:0]),
         .left (left_vector[lane*SCALAR_BITS+:SCALAR_BITS]),
         .right(right_vector[lane*SCALAR_BITS+:SCALAR_BITS]),
         .out  (out[lane*SCALAR_BITS+:SCALAR_BITS])
     );
+  end
+
+  // All operations but a lookup take a cycle.
+  assign looks_up = busy && op == tcu_pkg::SIMD_LOOKUP && TABLES > 0;
+  assign ends = busy && (!looks_up || found);
+  assign ready = !looks_up || found;
+  assign idle = !busy;
+  assign result = looks_up ? difference : out;
+
+  if (TABLES > 0) begin : gen_lookup
+    logic [TABLES:1][VECTOR_BITS-1:0] values;
+
+    tcu_lookup #(
+        .ARRAY_SIZE (ARRAY_SIZE),
+        .SCALAR_BITS(SCALAR_BITS),
+        .TABLES     (TABLES),
+        .DEPTH      (TABLE_DEPTH),
+        .TABLE_BITS (REGISTER_BITS),
+        .INDEX_BITS (INDEX_BITS)
+    ) lookup (
+        .clock,
+        .reset,
+        .load,
+        .load_table,
+        .load_index,
+        .load_data,
+        .search  (looks_up),
+        .argument(left_vector),
+        .found,
+        .difference,
+        .values
+    );
+
+    always_comb begin
+      looked_up = '0;
+      for (int unsigned k = 1; k <= TABLES; k++) looked_up[k] = values[k];
+    end
+  end else begin : gen_none
+    logic unused;
+    assign unused = ^{load, load_table, load_index, load_data, looked_up};
+    assign found = 1'b0;
+    assign difference = '0;
+    assign looked_up = '0;
   end
 
   tcu_queue #(
@@ -72,9 +128,9 @@ module tcu_alu_array #(
   ) results (
       .clock,
       .reset,
-      .in_valid (busy),
+      .in_valid (ends),
       .in_ready (unused_ready),
-      .in_data  (out),
+      .in_data  (result),
       .out_valid(result_valid),
       .out_ready(result_ready),
       .out_data (result_data),
@@ -82,18 +138,24 @@ module tcu_alu_array #(
   );
 
   always_ff @(posedge clock) begin
-    op          <= start_op;
-    left        <= start_left;
-    right       <= start_right;
-    destination <= start_destination;
-    taken       <= start_input;
+    if (ready) begin
+      op          <= start_op;
+      left        <= start_left;
+      right       <= start_right;
+      destination <= start_destination;
+      taken       <= start_input;
+    end
     if (reset) begin
       busy <= 1'b0;
       for (int unsigned i = 0; i <= REGISTERS; i++) registers[i] <= '0;
     end else begin
-      busy <= start;
+      busy <= start || (busy && !ends);
       for (int unsigned i = 1; i <= REGISTERS; i++)
-        if (busy && destination == REGISTER_BITS'(i)) registers[i] <= out;
+        if (ends && destination == REGISTER_BITS'(i)) registers[i] <= result;
+      // Values go to the registers from the one after the destination on.
+      for (int unsigned i = 1; i <= REGISTERS; i++)
+        for (int unsigned k = 1; k <= TABLES; k++)
+          if (looks_up && found && 32'(destination) + k == i) registers[i] <= looked_up[k];
     end
   end
 

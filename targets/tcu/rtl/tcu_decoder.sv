@@ -12,6 +12,7 @@ module tcu_decoder #(
     parameter longint unsigned DRAM0_DEPTH = 1048576,
     parameter longint unsigned DRAM1_DEPTH = 1048576,
     parameter int unsigned SIMD_REGISTERS_DEPTH = 1,
+    parameter int unsigned LOOKUP_TABLES = 0,
     parameter int unsigned STRIDE0_DEPTH = 8,
     parameter int unsigned STRIDE1_DEPTH = 8,
     parameter int unsigned NUMBER_OF_THREADS = 1,
@@ -34,7 +35,7 @@ module tcu_decoder #(
     localparam int unsigned ADDRESS1 = tcu_pkg::address1_bits(L, A, D),
     localparam int unsigned OPERAND0 = tcu_pkg::whole_bytes(ADDRESS0 + S0),
     localparam int unsigned OPERAND1 = tcu_pkg::whole_bytes(ADDRESS1 + S1),
-    localparam int unsigned OPERAND2 = tcu_pkg::whole_bytes(tcu_pkg::value2_bits(L, A, D, R)),
+    localparam int unsigned OPERAND2 = tcu_pkg::whole_bytes(tcu_pkg::value2_bits(L, A, D, R, LOOKUP_TABLES)),
     localparam int unsigned OPERANDS = OPERAND0 + OPERAND1 + OPERAND2,
     localparam int unsigned INSTRUCTION_BITS = OPERANDS + 8
 ) (
@@ -69,11 +70,12 @@ module tcu_decoder #(
     output logic                     accumulator_simd,
     output logic                     accumulator_reads,
     output logic                     accumulator_writes,
+    output logic                     accumulator_loads,
     output logic                     accumulates,
     output logic [A-1:0]             accumulator_address,
     output logic [STRIDE1_BITS-1:0]  other_stride,
     output logic [A-1:0]             accumulator_read_address,
-    output logic [3:0]                 simd_op,
+    output logic [4:0]                 simd_op,
     output logic [REGISTER_BITS-1:0] simd_left,
     output logic [REGISTER_BITS-1:0] simd_right,
     output logic [REGISTER_BITS-1:0] simd_destination,
@@ -111,7 +113,7 @@ module tcu_decoder #(
   assign flags = header[3:0];
   assign move = flags;
 
-  logic is_matmul, is_move, is_load, is_simd, is_dram, is_in, is_out;
+  logic is_matmul, is_move, is_load, is_simd, is_dram, is_in, is_out, is_table;
 
   always_comb begin
     // While there is no instruction, what the units see is that of a NoOp.
@@ -120,6 +122,7 @@ module tcu_decoder #(
     is_simd    = instruction_valid && opcode == tcu_pkg::OPCODE_SIMD;
     is_move    = instruction_valid && opcode == tcu_pkg::OPCODE_DATAMOVE;
     configures = instruction_valid && opcode == tcu_pkg::OPCODE_CONFIGURE;
+    is_table   = instruction_valid && opcode == tcu_pkg::OPCODE_LOADLUT && LOOKUP_TABLES > 0;
     is_dram    = is_move && flags < 4'd4;
     is_in      = is_move && (move == tcu_pkg::MOVE_LOCAL_TO_ACCUMULATOR || move == tcu_pkg::MOVE_LOCAL_ADDED);
     is_out     = is_move && move == tcu_pkg::MOVE_ACCUMULATOR_TO_LOCAL;
@@ -129,8 +132,14 @@ module tcu_decoder #(
   assign local_address = L'(field(operand0, 0, ADDRESS0));
   assign local_stride = STRIDE0_BITS'(field(operand0, ADDRESS0, S0));
   assign local_descending = is_load;
-  assign other_stride = is_simd ? '0 : STRIDE1_BITS'(field(operand1, ADDRESS1, S1));
-  assign accumulator_address = A'(is_simd ? operand0 : field(operand1, 0, ADDRESS1));
+  assign other_stride = is_simd || is_table ? '0 : STRIDE1_BITS'(field(operand1, ADDRESS1, S1));
+
+  // A table's vectors count from 0.
+  always_comb begin
+    if (is_table) accumulator_address = '0;
+    else accumulator_address = A'(is_simd ? operand0 : field(operand1, 0, ADDRESS1));
+  end
+
   assign accumulator_read_address = A'(operand1);
   assign dram_address = D'(field(operand1, 0, ADDRESS1));
 
@@ -152,25 +161,27 @@ module tcu_decoder #(
 
   always_comb begin
     if (is_matmul) route_kind = tcu_pkg::ROUTE_PRODUCT;
-    else if (is_in) route_kind = tcu_pkg::ROUTE_MOVE_IN;
+    else if (is_in || is_table) route_kind = tcu_pkg::ROUTE_MOVE_IN;
     else if (is_out) route_kind = tcu_pkg::ROUTE_MOVE_OUT;
     else route_kind = tcu_pkg::ROUTE_WEIGHTS;
   end
 
   assign accumulator_simd = is_simd;
+  assign accumulator_loads = is_table;
   assign accumulator_reads = is_simd ? flags[0] : is_out;
   assign accumulator_writes = is_simd ? flags[1] : !is_out;
 
   always_comb begin
     if (is_simd) accumulates = flags[2];
     else if (is_matmul) accumulates = accumulate_flag;
-    else accumulates = move == tcu_pkg::MOVE_LOCAL_ADDED;
+    else accumulates = is_move && move == tcu_pkg::MOVE_LOCAL_ADDED;
   end
 
-  assign simd_op = 4'(field(operand2, 3 * R, 4));
+  assign simd_op = 5'(field(operand2, 3 * R, LOOKUP_TABLES > 0 ? 5 : 4));
   assign simd_left = REGISTER_BITS'(field(operand2, 2 * R, R));
   assign simd_right = REGISTER_BITS'(field(operand2, R, R));
-  assign simd_destination = REGISTER_BITS'(field(operand2, 0, R));
+  // Where there are lookup tables there are as many registers, so that a table's number fits.
+  assign simd_destination = REGISTER_BITS'(is_table ? field(operand1, 0, $clog2(LOOKUP_TABLES + 1)) : field(operand2, 0, R));
 
   assign host_bank = flags[1];
   assign host_write = flags[0];
@@ -181,10 +192,10 @@ module tcu_decoder #(
   // array, the router, and local memory's ports B and A.
   logic [7:0] wanted, part_valid;
 
-  assign uses_port_a = (is_matmul && !zeroes) || (is_load && !zeroes) || is_in || is_out;
-  assign uses_router = is_matmul || (is_load && !zeroes) || is_in || is_out;
+  assign uses_port_a = (is_matmul && !zeroes) || (is_load && !zeroes) || is_in || is_out || is_table;
+  assign uses_router = is_matmul || (is_load && !zeroes) || is_in || is_out || is_table;
   assign uses_array = is_matmul || is_load;
-  assign uses_accumulators = is_matmul || is_in || is_out || is_simd;
+  assign uses_accumulators = is_matmul || is_in || is_out || is_simd || is_table;
   assign wanted = {
     is_dram && host_bank,
     is_dram && !host_bank,

@@ -8,6 +8,8 @@ package tcu_pkg;
   localparam logic [3:0] OPCODE_DATAMOVE    = 4'h2;
   localparam logic [3:0] OPCODE_LOADWEIGHTS = 4'h3;
   localparam logic [3:0] OPCODE_SIMD        = 4'h4;
+  // Only with lookup tables.
+  localparam logic [3:0] OPCODE_LOADLUT     = 4'h5;
   localparam logic [3:0] OPCODE_CONFIGURE   = 4'hF;
 
   // Flags of DataMove. Below 4 they are those of DRAM: bit 0 says that it is written, bit 1 is the
@@ -33,6 +35,8 @@ package tcu_pkg;
   localparam logic [3:0] SIMD_NOT_LESS  = 4'hD;
   localparam logic [3:0] SIMD_MIN       = 4'hE;
   localparam logic [3:0] SIMD_MAX       = 4'hF;
+  // Only with lookup tables, for which the field has a bit more.
+  localparam logic [4:0] SIMD_LOOKUP    = 5'h10;
 
   // What an instruction asks of the router between local memory, array and accumulators.
   localparam logic [1:0] ROUTE_PRODUCT  = 2'd0;  // local memory to the array, the array to the accumulators
@@ -76,8 +80,10 @@ package tcu_pkg;
 
   // Operand 2 has no stride: it is a size or a SIMD sub-instruction.
   function automatic integer value2_bits(input integer local_bits, input integer accumulator_bits,
-                                     input integer dram_bits, input integer register_bits);
-    value2_bits = larger(smaller(local_bits, larger(accumulator_bits, dram_bits)), 4 + 3 * register_bits);
+                                     input integer dram_bits, input integer register_bits,
+                                     input integer tables);
+    value2_bits = larger(smaller(local_bits, larger(accumulator_bits, dram_bits)),
+                         (tables > 0 ? 5 : 4) + 3 * register_bits);
   endfunction
 
 endpackage

@@ -37,6 +37,7 @@ const SOURCES: &[Source] = &sources![
     "tcu_instruction_stream.sv",
     "tcu_local_memory.sv",
     "tcu_lock.sv",
+    "tcu_lookup.sv",
     "tcu_memory_port.sv",
     "tcu_processing_element.sv",
     "tcu_queue.sv",
@@ -99,7 +100,7 @@ pub fn circuit(
     defects: Defects,
 ) -> Result<Circuit, Unbuildable> {
     let bus = board::memory(config, system, None).axi_bits;
-    Unbuildable::check(limits(config, bus))?;
+    Unbuildable::check(limits(config, bus, defects))?;
     let board = PARTS.iter().find(|(board, ..)| name.split(['@', '+', ',']).next() == Some(board));
     let defective = match defects {
         Defects::Mended => "",
@@ -137,7 +138,7 @@ pub(crate) fn stream_bits(config: &Config, bus: u32) -> u64 {
     instruction.next_power_of_two().max(bus.into())
 }
 
-fn limits(config: &Config, bus: u32) -> Vec<Option<Limit>> {
+fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
     let formats = DataType::ALL.into_iter().filter(|&format| format != DataType::Float32);
     let formats = formats.map(DataType::name).collect::<Vec<_>>().join(", ");
     let is_fixed = config.data_type != DataType::Float32;
@@ -170,7 +171,21 @@ fn limits(config: &Config, bus: u32) -> Vec<Option<Limit>> {
         on_chip("accumulator_depth", config.accumulator_depth),
         dram("dram0_depth", config.dram0_depth),
         dram("dram1_depth", config.dram1_depth),
-        Limit::unless(config.lookup_tables == 0, "lookup_tables", config.lookup_tables, "0"),
+        Limit::unless(
+            config.lookup_tables == 0 || defects == Defects::Mended,
+            "lookup_tables",
+            config.lookup_tables,
+            "0 with the defects of the released circuit, which has none",
+        ),
+        Limit::unless(
+            config.lookup_tables == 0 || table_vectors(config) <= config.accumulator_depth,
+            "lookup_depth",
+            table_vectors(config),
+            &format!(
+                "1 to {}, the vectors of the accumulators, or 0 for as many as fit",
+                config.accumulator_depth
+            ),
+        ),
         Limit::unless(
             config.reading == Reading::Released,
             "reading",
@@ -194,6 +209,8 @@ fn parameters(config: &Config, bus: u32, defects: Defects) -> Vec<Parameter> {
         Parameter::integer("LOCAL_DEPTH", config.local_depth),
         Parameter::integer("ACCUMULATOR_DEPTH", config.accumulator_depth),
         Parameter::integer("SIMD_REGISTERS_DEPTH", config.simd_registers_depth as u64),
+        Parameter::integer("LOOKUP_TABLES", config.lookup_tables as u64),
+        Parameter::integer("LOOKUP_DEPTH", table_vectors(config)),
         Parameter::integer("STRIDE0_DEPTH", config.stride0_depth as u64),
         Parameter::integer("STRIDE1_DEPTH", config.stride1_depth as u64),
         Parameter::integer("NUMBER_OF_THREADS", config.number_of_threads as u64),
@@ -202,6 +219,18 @@ fn parameters(config: &Config, bus: u32, defects: Defects) -> Vec<Parameter> {
         Parameter::sized("LOSES_ADDITIONS", released, 1),
         Parameter::sized("MOVES_WRITES", released, 1),
     ]
+}
+
+/// Keys of a lookup table where the instance does not say how many vectors it has: as many as our compiler uses.
+const KEYS: u64 = 1024;
+
+/// Vectors of a lookup table in the circuit.
+pub(crate) fn table_vectors(config: &Config) -> u64 {
+    let lanes = config.array_size.max(1) as u64;
+    match config.lookup_depth {
+        0 => KEYS.div_ceil(lanes).min(config.accumulator_depth),
+        depth => depth,
+    }
 }
 
 /// Bits and fraction bits of a scalar; of floats, which have no circuit, all bits and none.
@@ -322,14 +351,27 @@ mod tests {
             array_size: 65,
             local_depth: 1,
             lookup_tables: 2,
+            lookup_depth: 1 << 16,
             ..config
         });
         let told = told.unwrap_err();
         let keys: Vec<&str> = told.limits().iter().map(|limit| &limit.parameter[..]).collect();
-        assert_eq!(keys, ["data_type", "array_size", "local_depth", "lookup_tables", "axi_width_bits"]);
+        assert_eq!(keys, ["data_type", "array_size", "local_depth", "lookup_depth", "axi_width_bits"]);
         assert_eq!(
             told.limits()[0].to_string(),
             "`data_type` is FLOAT32: a circuit takes FP8BP4, FP16BP8, FP18BP10, FP32BP16"
         );
+    }
+
+    #[test]
+    fn only_a_circuit_without_the_defects_has_lookup_tables() {
+        let config = Config::preset("cmoda7").unwrap().with_lookup(2);
+        let with = |defects| circuit("cmoda7+lut", &config, &System::default(), defects);
+        let parameters = with(Defects::Mended).unwrap().parameters;
+        assert!(parameters.contains(&Parameter::integer("LOOKUP_TABLES", 2)));
+        // 1,024 keys on 4 lanes.
+        assert!(parameters.contains(&Parameter::integer("LOOKUP_DEPTH", 256)));
+        let told = with(Defects::Released).unwrap_err();
+        assert_eq!(told.limits()[0].parameter, "lookup_tables");
     }
 }

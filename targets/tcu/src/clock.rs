@@ -203,16 +203,25 @@ impl Clock {
         run.machine.configure(Register::SampleInterval, interval.into());
         run.machine.watch();
         let mut sampler = Sampler::new(sink, block.max(1).into());
-        for (index, op) in ops.iter().enumerate() {
-            let Some(held) = run.advance(index, op) else { return run.finish(ops) };
-            sampler.held(&mut run.machine, held);
-            run.machine.obey(op);
-            sampler.obeyed(&run.machine, held.until);
+        if !run.sample(ops, &mut sampler) {
+            return run.finish(ops);
         }
         let mut machine = run.machine.clone();
         let timeline = run.finish(ops);
         sampler.idle(&mut machine, timeline.total);
         timeline
+    }
+
+    /// As [`Self::run`]; gives `sink` the words of the intervals that the program sets, while the decoder has instructions.
+    pub fn run_sampling(&self, ops: &[Op], sink: &mut dyn FnMut(Sample)) -> Timeline {
+        let mut run = Run::new(self.machine.clone());
+        let is_interval = |op: &Op| matches!(op, Op::Configure { register, .. } if *register == Register::SampleInterval as u8);
+        // What units do is kept until it is sampled.
+        if ops.iter().any(is_interval) {
+            run.machine.watch();
+        }
+        run.sample(ops, &mut Sampler::new(sink, 1));
+        run.finish(ops)
     }
 }
 
@@ -271,7 +280,18 @@ impl Run {
         Some(())
     }
 
-    /// The same, up to where the decoder obeys it.
+    /// Runs the instructions, and samples; false when one is never accepted.
+    fn sample(&mut self, ops: &[Op], sampler: &mut Sampler<'_>) -> bool {
+        for (index, op) in ops.iter().enumerate() {
+            let Some(held) = self.advance(index, op) else { return false };
+            sampler.held(&mut self.machine, held);
+            self.machine.obey(op);
+            sampler.obeyed(&self.machine, held.until);
+        }
+        true
+    }
+
+    /// As [`Self::step`], up to where the decoder obeys it.
     fn advance(&mut self, index: usize, op: &Op) -> Option<Held> {
         match self.machine.step(op) {
             Ok(held) => {

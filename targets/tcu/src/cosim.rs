@@ -8,7 +8,7 @@ use npukit_rtl::{Circuit, Defects, Run};
 use npukit_target::{Cosim, CosimJudgement, CosimOptions, OUTSIDE, Phase, TargetError};
 
 use crate::artifact::raw_to_bytes;
-use crate::circuit::{scalar, stream_bits};
+use crate::circuit::{scalar, stream_bits, table_vectors};
 use crate::clock::{Clock, ClockParams, Timeline};
 use crate::codec::encode_program;
 use crate::config::Config;
@@ -16,9 +16,10 @@ use crate::configuration::Register;
 use crate::fault::Memory;
 use crate::hazard::hazards;
 use crate::machine::Machine;
-use crate::op::{DataMoveKind, Op, Strided};
+use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use crate::program::Program;
 use crate::run::{self, place};
+use crate::samples::Sample;
 
 /// Why a program cannot be compared with a circuit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +50,19 @@ pub enum CosimError {
         /// The instruction that changes an offset.
         instruction: usize,
     },
+    /// A lookup table that the circuit has no room for.
+    #[error(
+        "instruction {instruction} loads {vectors} vectors into a lookup table, of which the circuit holds {holds}: give \
+         `lookup_depth` {vectors} in a .tarch file"
+    )]
+    Table {
+        /// The instruction.
+        instruction: usize,
+        /// What it loads.
+        vectors: u64,
+        /// What there is room for.
+        holds: u64,
+    },
     /// A file of the simulator is not what it writes.
     #[error("`{file}` of the simulator: {fault}")]
     Seen {
@@ -68,6 +82,8 @@ pub struct Beside<'p> {
     /// After the program.
     machine: Machine,
     timeline: Timeline,
+    /// The performance samples while the decoder has instructions.
+    samples: Vec<Sample>,
     /// Whether cycles are to be equal.
     is_timed: bool,
     notes: Vec<String>,
@@ -96,7 +112,10 @@ impl<'p> Beside<'p> {
             let instruction = instruction.saturating_sub(before);
             return Err(TargetError::failed(CosimError::Window { instruction }));
         }
-        let timeline = Clock::new(&program.config, memory).map_err(TargetError::failed)?.run(&ops);
+        fits_tables(program, &ops, before).map_err(TargetError::failed)?;
+        let mut samples = Vec::new();
+        let clock = Clock::new(&program.config, memory).map_err(TargetError::failed)?;
+        let timeline = clock.run_sampling(&ops, &mut |sample| samples.push(sample));
         refuse(&timeline, &ops, before, options).map_err(TargetError::failed)?;
         let mut machine = run::loaded(program, inputs).map_err(TargetError::failed)?;
         let run = simulation(program, &ops, &machine, memory, options)?;
@@ -108,9 +127,10 @@ impl<'p> Beside<'p> {
         })?;
         drop(phase);
         let loses = options.defects == Defects::Mended && !timeline.lost.is_empty();
-        let is_timed = options.stalls.is_none() && !loses;
-        let notes = notes(before, options.stalls.is_some(), loses);
-        Ok(Self { program, before, ops, machine, timeline, is_timed, notes, circuit, run })
+        let looks_up = ops.iter().any(is_of_tables);
+        let is_timed = options.stalls.is_none() && !loses && !looks_up;
+        let notes = notes(before, options.stalls.is_some(), loses, looks_up);
+        Ok(Self { program, before, ops, machine, timeline, samples, is_timed, notes, circuit, run })
     }
 
     /// Layer of an instruction of the program.
@@ -169,6 +189,21 @@ fn moves_window(op: &Op) -> bool {
     matches!(op, Op::Configure { register, .. } if offsets.contains(register))
 }
 
+/// Whether it is of the lookup tables, of which the clock knows no time.
+fn is_of_tables(op: &Op) -> bool {
+    matches!(op, Op::LoadLut { .. } | Op::Simd { sub: SimdSub { op: SimdOp::Lookup, .. }, .. })
+}
+
+/// Whether the circuit holds all lookup tables that are loaded.
+fn fits_tables(program: &Program, ops: &[Op], before: usize) -> Result<(), CosimError> {
+    let holds = table_vectors(&program.config);
+    let too_large = ops.iter().enumerate().find_map(|(index, op)| match *op {
+        Op::LoadLut { size, .. } if size > holds => Some((index.saturating_sub(before), size)),
+        _ => None,
+    });
+    too_large.map_or(Ok(()), |(instruction, vectors)| Err(CosimError::Table { instruction, vectors, holds }))
+}
+
 fn refuse(timeline: &Timeline, ops: &[Op], before: usize, options: &CosimOptions) -> Result<(), CosimError> {
     let of_program = |index: usize| index.saturating_sub(before);
     if let Some(hang) = &timeline.hang {
@@ -183,11 +218,13 @@ fn refuse(timeline: &Timeline, ops: &[Op], before: usize, options: &CosimOptions
     if options.stalls.is_some() && !hazards(ops).is_empty() { Err(CosimError::Stalled) } else { Ok(()) }
 }
 
-fn notes(before: usize, stalls: bool, loses: bool) -> Vec<String> {
+fn notes(before: usize, stalls: bool, loses: bool, looks_up: bool) -> Vec<String> {
     let copied = "the first instruction is the driver's, which copies the constants to local memory; cycles are with it";
     let stalled = "memory and streams wait at random: cycles are not compared";
     let waits = "the clock times the released circuit, which loses additions of this program: cycles are not compared";
-    [(before > 0, copied), (stalls, stalled), (loses, waits)]
+    let tables =
+        "lookup tables are no part of the released circuit, which the clock times: cycles are not compared";
+    [(before > 0, copied), (stalls, stalled), (loses, waits), (looks_up, tables)]
         .into_iter()
         .filter(|(holds, _)| *holds)
         .map(|(_, note)| note.to_owned())

@@ -60,5 +60,5 @@ pub use timing::{Estimate, estimate, estimate_layers};
 pub use validate::{Problem, Severity, validate, validate_with};
 
 npukit_base::internals!(
-    artifact, board, check, clock, codec, config, hazard, lower, op, program, run, samples, timing
+    artifact, board, check, clock, codec, config, hazard, lanes, lower, op, program, run, samples, timing
 );

@@ -83,6 +83,19 @@ fn digits_are_equal_on_the_circuit_in_bits_and_cycles() {
     assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"]);
 }
 
+/// The clock times the released circuit, which has no lookup tables.
+#[needs(NPUKIT_VERILATOR)]
+#[test]
+fn lookups_are_equal_on_the_circuit_in_bits() {
+    let npu = Npu::new();
+    let arguments = [SOFTMAX, "--target", "tcu:cmoda7+lut"];
+    let report = cosim_json(&npu, 0, &arguments);
+    assert_eq!((&report["equal"], &report["cycles"]["compared"]), (&Value::Bool(true), &Value::Bool(false)));
+    // All numbers are compared, memory waiting or not.
+    let report = cosim_json(&npu, 0, &[&arguments[..], &["--stalls", "3"]].concat());
+    assert_eq!(report["equal"], true);
+}
+
 #[needs(NPUKIT_VERILATOR)]
 #[test]
 fn a_circuit_that_computes_otherwise_is_found_out() {
@@ -107,6 +120,9 @@ fn a_circuit_that_computes_otherwise_is_found_out() {
     assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"], "cycles do not depend on values");
     assert!(std::fs::read(npu.path("w.fst")).unwrap().len() > 1000, "waveforms are there");
 }
+
+/// A network whose exponentials are looked up.
+const SOFTMAX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/filetests/models/softmax.onnx");
 
 /// A line of `tcu_rounding.sv`, and what takes its place.
 const ROUNDS: &str = "half && (rest || whole[0])";

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ inline const char* const USAGE =
     "        [--dram0 FILE] [--dram1 FILE] [--latency N] [--response-latency N] [--stalls SEED]\n"
     "        [--stall-percent N] [--sample-ready-percent N] [--max-cycles N] [--dump-vectors N]\n"
     "        [--stream-bytes N] [--dump-written 1] [--waves FILE] [--waves-from CYCLE]\n"
+    "harness OPTIONS --runs FILE\n"
+    "\n"
+    "The second form makes a run of each line of FILE, whose options stand for those before.\n"
     "\n"
     "Writes FOLDER/dram0, dram1 (the first --dump-vectors, and all that was written with --dump-written), local,\n"
     "accumulators, samples and run.json. Scalars of\n"
@@ -31,6 +35,17 @@ class Options {
   Options(int count, char** words) {
     for (int i = 1; i + 1 < count; i += 2) values_[words[i]] = words[i + 1];
     if (count % 2 == 0) throw std::runtime_error(USAGE);
+  }
+
+  // The same with those of a line in place of them.
+  Options with(const std::string& line) const {
+    Options changed = *this;
+    std::istringstream words(line);
+    for (std::string name, value; words >> name;) {
+      if (!(words >> value)) throw std::runtime_error(name + " has no value");
+      changed.values_[name] = value;
+    }
+    return changed;
   }
 
   std::string text(const std::string& name, const std::string& otherwise = "") const {

@@ -193,9 +193,8 @@ class Run {
     if (top_.accumulator_writes) last_accumulator_write_ = cycle_;
     if (top_.local_writes) last_local_write_ = cycle_;
     if (top_.weights_shift) last_weights_ = cycle_;
-    if (top_.timeout && first_timeout_ == 0) first_timeout_ = cycle_;
-    if (top_.timeout) ++timeouts_;
-    if (top_.tracepoint) ++tracepoints_;
+    if (top_.holds && top_.timeout && timeouts_++ == 0) first_timeout_ = cycle_;
+    if (top_.holds && top_.tracepoint && tracepoints_++ == 0) first_tracepoint_ = cycle_;
     if (top_.sample_tvalid && top_.sample_tready) samples_.push_back(top_.sample_tdata);
     if (top_.accepts || top_.accumulator_writes || top_.local_writes || top_.weights_shift || happened)
       happened_ = cycle_;
@@ -241,8 +240,8 @@ class Run {
                        pair("local_write", last_local_write_) + ", " + pair("axi_write", last_write) + ", " +
                        pair("weight_load", last_weights_) + ", " + pair("write_response", last_response) +
                        "},\n " + pair("bus_error", top_.bus_error) + ", \"timeout\": {" +
-                       pair("cycles", timeouts_) + ", " + pair("first", first_timeout_) + "}, " +
-                       pair("tracepoint_cycles", tracepoints_) + ",\n \"axi\": [";
+                       pair("cycles", timeouts_) + ", " + pair("first", first_timeout_) + "}, \"tracepoint\": {" +
+                       pair("cycles", tracepoints_) + ", " + pair("first", first_tracepoint_) + "},\n \"axi\": [";
     for (int bank = 0; bank < 2; ++bank) {
       text += bank ? ", [" : "[";
       for (int i = 0; i < 4; ++i) text += (i ? ", " : "") + std::to_string(banks_[bank]->counts[i]);
@@ -266,8 +265,29 @@ class Run {
   bool streaming_ = false;
   std::vector<uint64_t> accepts_, samples_;
   uint64_t last_accumulator_write_ = 0, last_local_write_ = 0, last_weights_ = 0;
-  uint64_t timeouts_ = 0, first_timeout_ = 0, tracepoints_ = 0;
+  // Cycles in which a flag was high while the decoder had an instruction, and the first of them.
+  uint64_t timeouts_ = 0, first_timeout_ = 0, tracepoints_ = 0, first_tracepoint_ = 0;
 };
+
+}  // namespace
+
+namespace {
+
+bool run(const Options& options) {
+  auto run = std::make_unique<Run>(options);
+  bool accepted = (*run)();
+  run->write(options.text("out"));
+  return accepted;
+}
+
+// A run a line; whether all were accepted.
+bool run_all(const Options& options) {
+  std::ifstream lines(options.text("runs"));
+  if (!lines) throw std::runtime_error("cannot read " + options.text("runs"));
+  bool accepted = true;
+  for (std::string line; std::getline(lines, line);) accepted = run(options.with(line)) && accepted;
+  return accepted;
+}
 
 }  // namespace
 
@@ -275,10 +295,7 @@ int main(int count, char** words) {
   try {
     if (count == 2 && std::string(words[1]) == "--help") return std::fputs(USAGE, stdout) < 0 ? 2 : 0;
     Options options(count, words);
-    auto run = std::make_unique<Run>(options);
-    bool accepted = (*run)();
-    run->write(options.text("out"));
-    return accepted ? 0 : 1;
+    return (options.text("runs").empty() ? run(options) : run_all(options)) ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 2;

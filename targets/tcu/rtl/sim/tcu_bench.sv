@@ -1,6 +1,6 @@
 // The unit with what the harness sees beside its ports: when things happen, and what memories hold.
 //
-// `accepts`, `accumulator_writes`, `local_writes`, `weights_shift` are high in the cycle of each such
+// `holds` is high while the decoder has an instruction; `accepts`, `accumulator_writes`, `local_writes`, `weights_shift` are high in the cycle of each such
 // event; `peek_` shows a vector of local memory and of the accumulators. All parameters are tcu's.
 module tcu_bench #(
     parameter int unsigned ARRAY_SIZE = 8,
@@ -12,6 +12,8 @@ module tcu_bench #(
     parameter int unsigned LOCAL_DEPTH = 8192,
     parameter int unsigned ACCUMULATOR_DEPTH = 2048,
     parameter int unsigned SIMD_REGISTERS_DEPTH = 1,
+    parameter int unsigned LOOKUP_TABLES = 0,
+    parameter int unsigned LOOKUP_DEPTH = 128,
     parameter int unsigned STRIDE0_DEPTH = 8,
     parameter int unsigned STRIDE1_DEPTH = 8,
     parameter int unsigned NUMBER_OF_THREADS = 1,
@@ -87,6 +89,7 @@ module tcu_bench #(
     input  logic                m_axi_dram1_rlast,
     input  logic                m_axi_dram1_rvalid,
     output logic                m_axi_dram1_rready,
+    output logic                   holds,
     output logic                   accepts,
     output logic                   accumulator_writes,
     output logic                   local_writes,
@@ -106,6 +109,8 @@ module tcu_bench #(
       .LOCAL_DEPTH         (LOCAL_DEPTH),
       .ACCUMULATOR_DEPTH   (ACCUMULATOR_DEPTH),
       .SIMD_REGISTERS_DEPTH(SIMD_REGISTERS_DEPTH),
+      .LOOKUP_TABLES       (LOOKUP_TABLES),
+      .LOOKUP_DEPTH        (LOOKUP_DEPTH),
       .STRIDE0_DEPTH       (STRIDE0_DEPTH),
       .STRIDE1_DEPTH       (STRIDE1_DEPTH),
       .NUMBER_OF_THREADS   (NUMBER_OF_THREADS),
@@ -151,6 +156,7 @@ module tcu_bench #(
       .*
   );
 
+  assign holds = unit.valid;
   assign accepts = unit.valid && unit.ready;
   assign accumulator_writes = unit.accumulators_store;
   assign local_writes = |(unit.local_memory.access & unit.local_memory.run_write);

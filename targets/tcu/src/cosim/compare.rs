@@ -8,6 +8,7 @@ use super::{Beside, CosimError};
 use crate::artifact::raw_to_bytes;
 use crate::fault::Memory;
 use crate::op::Op;
+use crate::samples::{Port, Sample};
 
 /// Memories, with the names of the simulator's files.
 const MEMORIES: [(Memory, &str); 4] = [
@@ -49,7 +50,7 @@ impl Beside<'_> {
         let memories = MEMORIES.iter().map(|&(memory, file)| self.memory(memory, file, seen));
         let memories = memories.collect::<Result<Vec<_>, _>>()?;
         let outputs = self.outputs(&memories[0]);
-        let events = self.events(&report);
+        let events = self.events(&report, &seen::samples(seen)?);
         let mut candidates: Vec<(usize, CosimDifference)> = Vec::new();
         for memory in &memories {
             candidates.extend(self.first_of_memory(memory, &report));
@@ -112,7 +113,7 @@ impl Beside<'_> {
     }
 
     /// What happened when, as far as cycles are compared; what crossed the buses in any case.
-    fn events(&self, report: &Report) -> Vec<Pairs> {
+    fn events(&self, report: &Report, samples: &[Sample]) -> Vec<Pairs> {
         let timeline = &self.timeline;
         let signed = |cycles: &[u64]| cycles.iter().map(|&cycle| cycle as i64).collect::<Vec<_>>();
         let pairs =
@@ -141,6 +142,13 @@ impl Beside<'_> {
             events.push(pairs(ACCEPTANCE, &report.accept, &timeline.accept));
             events.push(pairs(LAST, &rtl, &model));
             events.push(pairs(TOTAL, &[report.total], &[timeline.total]));
+            let [timeout, tracepoint] = [&timeline.timeout, &timeline.tracepoint]
+                .map(|signal| [signal.cycles, signal.first.map_or(0, |(_, cycle)| cycle)]); // Default: as the simulator.
+            let raised = [&report.timeout, &report.tracepoint].map(|flag| [flag.cycles, flag.first]);
+            events.push(pairs(FLAGS, raised.as_flattened(), [timeout, tracepoint].as_flattened()));
+            // Those after the last instruction show queues that run empty, which the clock does not follow.
+            let while_held = &samples[..samples.len().min(self.samples.len())];
+            events.push(pairs(SAMPLES, &settled(while_held), &settled(&self.samples)));
         }
         events
     }
@@ -232,6 +240,17 @@ const TRAFFIC: &str = "bursts and beats";
 const BUS_ERROR: &str = "errors of the buses";
 const LAST: &str = "cycles of last events";
 const TOTAL: &str = "cycles";
+const FLAGS: &str = "flags";
+const SAMPLES: &str = "performance samples";
+
+/// The words, without ready of local memory's ports where these are not valid: the circuit says there whether the queue of
+/// what was read is full, the clock from when on a read found room.
+fn settled(samples: &[Sample]) -> Vec<u64> {
+    let settle = |sample: Sample, port| {
+        if sample.valid(port) { sample } else { sample.with(port, false, false) }
+    };
+    samples.iter().map(|&sample| settle(settle(sample, Port::LocalA), Port::LocalB).word()).collect()
+}
 
 /// What the numbers of a kind of event are, where each has a name.
 fn names(what: &str) -> &'static [&'static str] {
@@ -252,6 +271,12 @@ fn names(what: &str) -> &'static [&'static str] {
             "cycle of the last beat written",
             "cycle of the last shift of the weights",
             "cycle of the last response to a write",
+        ],
+        FLAGS => &[
+            "cycles with the timeout flag",
+            "first cycle with the timeout flag",
+            "cycles with the tracepoint flag",
+            "first cycle with the tracepoint flag",
         ],
         _ => &[],
     }

