@@ -46,6 +46,9 @@ def parameters(architecture, axi_bits, **more):
     keys = "array_size local_depth accumulator_depth simd_registers_depth stride0_depth stride1_depth number_of_threads"
     named = {key.upper(): architecture[key] for key in keys.split()}
     depths = {f"DRAM{bank}_DEPTH": architecture[f"dram{bank}_depth"] for bank in (0, 1)}
+    # Limits of the released circuit that an instance may be without.
+    keys = "local_queue_depth overlapped_dram double_weights pipelined_simd outstanding_bursts"
+    named |= {key.upper(): architecture.get(key, 0) for key in keys.split()}
     formats = {"SCALAR_BITS": bits, "BINARY_POINT": point, "SLOT_BYTES": slot}
     return named | depths | formats | {"AXI_BITS": axi_bits} | more
 
@@ -53,7 +56,8 @@ def parameters(architecture, axi_bits, **more):
 def overrides(given):
     """Parameters as Verilator takes them, which wants numbers as wide as the parameters."""
     sized = {"DRAM0_DEPTH": "64'd", "DRAM1_DEPTH": "64'd"}
-    flags = dict.fromkeys(("LOSES_ADDITIONS", "MOVES_WRITES", "CROSSES_BY_A_BEAT"), "1'd")
+    names = "LOSES_ADDITIONS MOVES_WRITES CROSSES_BY_A_BEAT OVERLAPPED_DRAM DOUBLE_WEIGHTS PIPELINED_SIMD"
+    flags = dict.fromkeys(names.split(), "1'd")
     return [f"-G{key}={(sized | flags).get(key, '')}{value}" for key, value in given.items()]
 
 

@@ -2,8 +2,8 @@
 
 Every program is one that the machine accepts. The circuit without the released defects is held against instructions
 one after the other (`--sequential`), the circuit with them against what the released hardware computes (`--hardware`),
-cycles included; with random stalls of stream and memories values alone. `rtl_random.py --npu COMMAND [--instances N]
-[--programs N] [--seed S]`.
+cycles included; with random stalls of stream and memories values alone. With `--overlap` instances are without some of
+the limits of the released circuit. `rtl_random.py --npu COMMAND [--overlap] [--instances N] [--programs N] [--seed S]`.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from rtl_vectors import parallel
 
 DRAM_DUMPED = 256
 MEMORIES = ("dram0", "dram1", "local", "acc")
+SWITCHES = ("overlapped_dram", "double_weights", "pipelined_simd")
 NAMES = {"acc": "accumulators"}
 
 
@@ -179,6 +180,16 @@ def instance(chance):
     return architecture, chance.choice(buses)
 
 
+def overlap(chance):
+    """Limits of the released circuit that an instance is without: half the time all of them."""
+    depth = chance.choice([2, 3, 4, 4, 8])
+    if chance.random() < 0.5:
+        return {"local_queue_depth": depth} | dict.fromkeys(SWITCHES, 1) | {"outstanding_bursts": 8}
+    queues = chance.choice([0, depth])
+    switches = {key: chance.choice([0, 1]) if queues or key == "pipelined_simd" else 0 for key in SWITCHES}
+    return {"local_queue_depth": queues} | switches | {"outstanding_bursts": chance.choice([0, 2, 5])}
+
+
 def scalars(chance, architecture, vectors):
     """Random raw numbers of a bank: mostly small, some at the ends of the range."""
     bits, _, _ = FORMATS[architecture["data_type"]]
@@ -260,10 +271,14 @@ def judge_instance(number, options, npu):
     """All programs of an instance; how many runs there were, and what differed."""
     chance = random.Random(options.seed * 1000 + number)
     architecture, bus = instance(chance)
+    if options.overlap:
+        architecture |= overlap(random.Random(chance.random()))
+    # A pipeline loses no additions: there is no circuit with that defect.
+    is_pipelined = architecture.get("pipelined_simd", 0)
     more = {"INSTRUCTION_AXI_BITS": 1024}
     circuits = [
         Circuit(f"random{loses}", architecture, bus, LOSES_ADDITIONS=loses, MOVES_WRITES=loses, **more)
-        for loses in (0, 1)
+        for loses in ((0,) if is_pipelined else (0, 1))
     ]
     with tempfile.TemporaryDirectory() as folder:
         judge = Judge(npu, pathlib.Path(folder), architecture, bus)
@@ -279,12 +294,14 @@ def judge_instance(number, options, npu):
             given = [stored(values, architecture) for values in drams]
             times = {"latency": latency, "response_latency": response, "stream_bytes": 128}
             sequential = judge(name + "s", program, drams, latency, response, "--sequential")
-            hardware = judge(name + "h", program, drams, latency, response, "--hardware")
+            is_timed = is_pipelined or not writer.loses_additions()
             runs = [
-                (circuits[0], {}, sequential[1], None if writer.loses_additions() else sequential[0]),
-                (circuits[1], {}, hardware[1], hardware[0]),
+                (circuits[0], {}, sequential[1], sequential[0] if is_timed else None),
                 (circuits[0], {"stalls": seed % 1000 + 1}, sequential[1], None),
             ]
+            if not is_pipelined:
+                hardware = judge(name + "h", program, drams, latency, response, "--hardware")
+                runs.append((circuits[1], {}, hardware[1], hardware[0]))
             found = []
             for circuit, stalls, memories, cycles in runs:
                 seen = circuit.run(program, given, DRAM_DUMPED, **times, **stalls)
@@ -296,7 +313,7 @@ def judge_instance(number, options, npu):
 
         jobs = [(f"p{i}", options.seed * 1_000_000 + number * 10_000 + i) for i in range(options.programs)]
         found = [difference for differences in parallel(run, jobs) for difference in differences]
-    print(f"{number}: {json.dumps(architecture)} bus {bus}: {3 * len(jobs)} runs, {len(found)} differences", flush=True)
+    print(f"{number}: {json.dumps(architecture)} bus {bus}: {(3 - is_pipelined) * len(jobs)} runs, {len(found)} differences", flush=True)
     return found
 
 
@@ -304,6 +321,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
     parser.add_argument("--instances", type=int, default=4)
+    parser.add_argument("--overlap", action="store_true")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--programs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)

@@ -19,6 +19,7 @@ const SOURCES: &[Source] = &sources![
     "tcu_pkg.sv",
     "tcu.sv",
     "tcu_accumulator_commands.sv",
+    "tcu_accumulator_pipeline.sv",
     "tcu_accumulators.sv",
     "tcu_adder.sv",
     "tcu_address_generator.sv",
@@ -29,12 +30,15 @@ const SOURCES: &[Source] = &sources![
     "tcu_configuration.sv",
     "tcu_decoder.sv",
     "tcu_delay.sv",
+    "tcu_doubled_array.sv",
+    "tcu_doubled_element.sv",
     "tcu_dram_bursts.sv",
     "tcu_dram_port.sv",
     "tcu_dram_requests.sv",
     "tcu_fork.sv",
     "tcu_host_router.sv",
     "tcu_instruction_stream.sv",
+    "tcu_local_lanes.sv",
     "tcu_local_memory.sv",
     "tcu_lock.sv",
     "tcu_memory_port.sv",
@@ -48,6 +52,7 @@ const SOURCES: &[Source] = &sources![
     "tcu_selector.sv",
     "tcu_systolic_array.sv",
     "tcu_vector_to_words.sv",
+    "tcu_weights.sv",
     "tcu_words_to_vector.sv",
     "tcu_write_master.sv",
 ];
@@ -63,6 +68,8 @@ const HEADERS: &[Source] = &[
 const BUSES: std::ops::RangeInclusive<u32> = 32..=1024;
 /// Sizes of the array.
 const LANES: std::ops::RangeInclusive<usize> = 2..=64;
+/// Places of the queues that an instance may have and the released circuit has not.
+const QUEUES: std::ops::RangeInclusive<usize> = 2..=16;
 /// Bits of the identifiers on the buses of the released circuit.
 const ID_BITS: u64 = 6;
 /// Most vectors of a memory on the chip: its depth is an integer of 32 bits in the sources.
@@ -99,7 +106,7 @@ pub fn circuit(
     defects: Defects,
 ) -> Result<Circuit, Unbuildable> {
     let bus = board::memory(config, system, None).axi_bits;
-    Unbuildable::check(limits(config, bus))?;
+    Unbuildable::check(limits(config, bus, defects))?;
     let board = PARTS.iter().find(|(board, ..)| name.split(['@', '+', ',']).next() == Some(board));
     let defective = match defects {
         Defects::Mended => "",
@@ -137,7 +144,7 @@ pub(crate) fn stream_bits(config: &Config, bus: u32) -> u64 {
     instruction.next_power_of_two().max(bus.into())
 }
 
-fn limits(config: &Config, bus: u32) -> Vec<Option<Limit>> {
+fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
     let formats = DataType::ALL.into_iter().filter(|&format| format != DataType::Float32);
     let formats = formats.map(DataType::name).collect::<Vec<_>>().join(", ");
     let is_fixed = config.data_type != DataType::Float32;
@@ -163,6 +170,11 @@ fn limits(config: &Config, bus: u32) -> Vec<Option<Limit>> {
         BUSES.end()
     );
     let lanes = format!("{} to {}", LANES.start(), LANES.end());
+    let overlap = config.overlap;
+    let queue = |key: &str, depth: usize| {
+        let legal = format!("0, or {} to {}", QUEUES.start(), QUEUES.end());
+        Limit::unless(depth == 0 || QUEUES.contains(&depth), key, depth, &legal)
+    };
     vec![
         Limit::unless(is_fixed, "data_type", config.data_type.name(), &formats),
         Limit::unless(LANES.contains(&config.array_size), "array_size", config.array_size, &lanes),
@@ -178,6 +190,14 @@ fn limits(config: &Config, bus: u32) -> Vec<Option<Limit>> {
             Reading::Released.name(),
         ),
         Limit::unless(carries, "axi_width_bits", bus, &legal),
+        queue("local_queue_depth", overlap.local_queue_depth),
+        queue("outstanding_bursts", overlap.outstanding_bursts),
+        Limit::unless(
+            !overlap.pipelined_simd || defects == Defects::Mended,
+            "pipelined_simd",
+            1,
+            "0 with the defects of the released circuit",
+        ),
     ]
 }
 
@@ -201,6 +221,11 @@ fn parameters(config: &Config, bus: u32, defects: Defects) -> Vec<Parameter> {
         Parameter::integer("SAMPLE_BLOCK_SIZE", config.sample_block_size.max(1).into()),
         Parameter::sized("LOSES_ADDITIONS", released, 1),
         Parameter::sized("MOVES_WRITES", released, 1),
+        Parameter::integer("LOCAL_QUEUE_DEPTH", config.overlap.local_queue_depth as u64),
+        Parameter::sized("OVERLAPPED_DRAM", config.overlap.overlapped_dram.into(), 1),
+        Parameter::sized("DOUBLE_WEIGHTS", config.overlap.double_weights.into(), 1),
+        Parameter::sized("PIPELINED_SIMD", config.overlap.pipelined_simd.into(), 1),
+        Parameter::integer("OUTSTANDING_BURSTS", config.overlap.outstanding_bursts as u64),
     ]
 }
 
