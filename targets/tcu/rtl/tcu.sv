@@ -20,7 +20,7 @@
 // which is on because without it such bursts take longer.
 //
 // The last five are limits of the released circuit that a unit may be without: LOCAL_QUEUE_DEPTH runs wait
-// in front of local memory, so that the decoder goes on; with it OVERLAPPED_DRAM has transfers of both
+// in front of local memory on the array's side, and at most four each on the others, so that the decoder goes on; with it OVERLAPPED_DRAM has transfers of both
 // banks under way together, and DOUBLE_WEIGHTS loads weights beside those at work; PIPELINED_SIMD has
 // the accumulators take a command a cycle; OUTSTANDING_BURSTS of a bank are remembered in each direction.
 //
@@ -158,6 +158,9 @@ module tcu #(
   localparam int unsigned STRIDE0_BITS = STRIDE0_DEPTH > 1 ? $clog2(STRIDE0_DEPTH) : 1;
   localparam int unsigned STRIDE1_BITS = STRIDE1_DEPTH > 1 ? $clog2(STRIDE1_DEPTH) : 1;
   localparam int unsigned REGISTER_BITS = SIMD_REGISTERS_DEPTH > 0 ? $clog2(SIMD_REGISTERS_DEPTH + 1) : 1;
+
+  // Transfers of a bank that wait: as many as in front of local memory.
+  localparam int unsigned RUNS = LOCAL_QUEUE_DEPTH == 0 ? 1 : LOCAL_QUEUE_DEPTH < 4 ? LOCAL_QUEUE_DEPTH : 4;
 
   // As the decoder has it.
   localparam int unsigned INSTRUCTION_BITS =
@@ -586,7 +589,7 @@ module tcu #(
       .STRIDE_BITS      (STRIDE1_BITS),
       .SIZE_BITS        (L),
       .AXI_BITS         (AXI_BITS),
-      .RUNS             (LOCAL_QUEUE_DEPTH > 0 ? LOCAL_QUEUE_DEPTH : 1),
+      .RUNS             (RUNS),
       .REMEMBERED       (OUTSTANDING_BURSTS > 0 ? OUTSTANDING_BURSTS : 2),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT),
       .MOVES_WRITES     (MOVES_WRITES)
@@ -656,7 +659,7 @@ module tcu #(
       .STRIDE_BITS      (STRIDE1_BITS),
       .SIZE_BITS        (L),
       .AXI_BITS         (AXI_BITS),
-      .RUNS             (LOCAL_QUEUE_DEPTH > 0 ? LOCAL_QUEUE_DEPTH : 1),
+      .RUNS             (RUNS),
       .REMEMBERED       (OUTSTANDING_BURSTS > 0 ? OUTSTANDING_BURSTS : 2),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT),
       .MOVES_WRITES     (MOVES_WRITES)

@@ -1,8 +1,8 @@
 // Local memory with queues in front of its ports: runs of four lanes, which wait for older runs that
 // touch the same vectors.
 //
-// Lane 0 serves the array and the accumulators and has port A to itself; 1 and 2 serve the banks of
-// DRAM, 3 weights, and share port B: the access of the oldest run goes first. Runs of a lane come after
+// Lane 0 serves the array and the accumulators and has port A to itself, and a queue for QUEUE_DEPTH
+// runs; the others have at most four each. Lanes 1 and 2 serve the banks of DRAM, 3 weights; they share port B: the access of the oldest run goes first. Runs of a lane come after
 // each other. A run waits for the runs of other lanes that were there before it, touch one of its
 // vectors and write if it reads; without OVERLAPPED_DRAM runs of one bank wait for all of the other.
 // A run that goes around the end of the addresses touches all of them. One run enters in a cycle.
@@ -88,6 +88,8 @@ module tcu_local_lanes #(
   logic [1:0][VECTOR_BITS-1:0] fetched;
 
   for (genvar lane = 0; lane < LANES; lane++) begin : gen_lane
+    localparam int unsigned SLOTS = lane == 0 || QUEUE_DEPTH < 4 ? QUEUE_DEPTH : 4;
+
     logic [SLOT_BITS-1:0] first, last;
     logic [RUN_BITS-1:0] runs[QUEUE_DEPTH];
     logic is_held, active, control_valid, control_ready, done, is_done, unused_last, unused_valid;
@@ -111,7 +113,7 @@ module tcu_local_lanes #(
     end
 
     function automatic logic [SLOT_BITS-1:0] next(input logic [SLOT_BITS-1:0] place);
-      next = place == SLOT_BITS'(QUEUE_DEPTH - 1) ? '0 : place + 1'b1;
+      next = place == SLOT_BITS'(SLOTS - 1) ? '0 : place + 1'b1;
     endfunction
 
     always_ff @(posedge clock) begin

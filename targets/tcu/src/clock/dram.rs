@@ -69,7 +69,7 @@ impl Bank {
             params,
             beats_per_vector,
             bytes_per_beat: u64::from(params.axi_bits / 8),
-            instruction: Pass::new(overlap.local_queue_depth.max(1)),
+            instruction: Pass::new(overlap.shared_depth().max(1)),
             requests: Queue::default(),
             converter: 0,
             reads: Reads::new(remembered),

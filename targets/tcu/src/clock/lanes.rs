@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 
 use super::host::PortB;
 use super::queue::{Cycle, NEVER};
+use crate::config::Overlap;
 use crate::op::Strided;
 
 /// Whom a run serves.
@@ -58,9 +59,7 @@ impl Touch {
 /// All queues, and when port B is used.
 #[derive(Clone, Debug)]
 pub(super) struct Lanes {
-    depth: usize,
-    /// Transfers of one bank wait for those of the other.
-    is_one_bank: bool,
+    overlap: Overlap,
     /// Of each lane its last runs, as many as its queue holds, with their last accesses.
     runs: [VecDeque<(Touch, Cycle)>; Lane::COUNT],
     /// The ports of those that share port B.
@@ -69,26 +68,28 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// Queues for `depth` runs each.
-    pub(super) fn new(depth: usize, is_one_bank: bool) -> Self {
-        Self {
-            depth,
-            is_one_bank,
-            runs: Default::default(),
-            ports: Default::default(),
-            port_b: Taken::default(),
+    /// Empty queues, and all other limits that are gone.
+    pub(super) fn new(overlap: Overlap) -> Self {
+        Self { overlap, runs: Default::default(), ports: Default::default(), port_b: Taken::default() }
+    }
+
+    /// Places of a lane's queue.
+    const fn depth(&self, lane: Lane) -> usize {
+        match lane {
+            Lane::Array => self.overlap.local_queue_depth,
+            _ => self.overlap.shared_depth(),
         }
     }
 
     /// A run offered from `head` on: when it enters its queue, and its first access at the earliest.
     pub(super) fn enter(&mut self, lane: Lane, head: Cycle, touch: &Touch) -> (Cycle, Cycle) {
         let own = &self.runs[lane as usize];
-        let room = if own.len() < self.depth { 0 } else { own[0].1 + 1 };
+        let room = if own.len() < self.depth(lane) { 0 } else { own[0].1 + 1 };
         let entered = head.max(room);
         let is_bank = |lane: usize| Lane::BANKS.iter().any(|&bank| bank as usize == lane);
         let mut from = entered + 1;
         for (other, runs) in self.runs.iter().enumerate().filter(|&(other, _)| other != lane as usize) {
-            let all = self.is_one_bank && is_bank(lane as usize) && is_bank(other);
+            let all = !self.overlap.overlapped_dram && is_bank(lane as usize) && is_bank(other);
             for (run, last) in runs {
                 if all || run.meets(touch) {
                     from = from.max(last + 1);
@@ -101,8 +102,9 @@ impl Lanes {
 
     /// The last access of the run that entered last happens at `at`.
     pub(super) fn leave(&mut self, lane: Lane, touch: Touch, at: Cycle) {
+        let depth = self.depth(lane);
         let runs = &mut self.runs[lane as usize];
-        if runs.len() == self.depth {
+        if runs.len() == depth {
             runs.pop_front();
         }
         runs.push_back((touch, at));

@@ -129,9 +129,7 @@ impl Machine {
             accumulator: Accumulator::new(2 * n, overlap.pipelined_simd),
             port_a: ReadPort::default(),
             local_from: FIRST,
-            lanes: overlap
-                .has_queues()
-                .then(|| Lanes::new(overlap.local_queue_depth, !overlap.overlapped_dram)),
+            lanes: overlap.has_queues().then(|| Lanes::new(overlap)),
             overlaps: overlap != Overlap::RELEASED,
             local_written: 0,
             local_a_accesses: 0,

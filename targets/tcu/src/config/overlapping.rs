@@ -3,8 +3,9 @@
 /// Limits of the released unit that an instance is without. The default has all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Overlap {
-    /// Runs of local memory that wait in each queue in front of it, so that the decoder goes on; 0 is none: the decoder holds an
-    /// instruction until its last access.
+    /// Runs of local memory that wait in front of it on the array's side, so that the decoder goes on, and at most
+    /// [`Overlap::SHARED_DEPTH`] of them each on the other sides; 0 is none: the decoder holds an instruction until its last
+    /// access.
     pub local_queue_depth: usize,
     /// Transfers of both banks of DRAM are under way together; needs queues.
     pub overlapped_dram: bool,
@@ -19,7 +20,7 @@ pub struct Overlap {
 impl Overlap {
     /// Without any of the limits.
     pub const ALL: Self = Self {
-        local_queue_depth: 4,
+        local_queue_depth: 8,
         overlapped_dram: true,
         double_weights: true,
         pipelined_simd: true,
@@ -50,6 +51,14 @@ impl Overlap {
         pipelined_simd: false,
         outstanding_bursts: 0,
     };
+
+    /// Most runs that wait on a side of local memory other than the array's.
+    pub const SHARED_DEPTH: usize = 4;
+
+    /// Runs that wait on each of these sides.
+    pub const fn shared_depth(self) -> usize {
+        if self.local_queue_depth < Self::SHARED_DEPTH { self.local_queue_depth } else { Self::SHARED_DEPTH }
+    }
 
     /// Whether the decoder goes on past an instruction that uses local memory.
     pub const fn has_queues(self) -> bool {
