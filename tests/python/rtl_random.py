@@ -3,7 +3,8 @@
 Every program is one that the machine accepts. The circuit without the released defects is held against instructions
 one after the other (`--sequential`), the circuit with them against what the released hardware computes (`--hardware`),
 cycles included; with random stalls of stream and memories values alone. With `--overlap` instances are without some of
-the limits of the released circuit. `rtl_random.py --npu COMMAND [--overlap] [--instances N] [--programs N] [--seed S]`.
+the limits of the released circuit; `--keep` writes down how long the circuit takes for each program, which the clock's
+tests read without a simulator. `rtl_random.py --npu COMMAND [--overlap [--keep FILE]] [--instances N] [--programs N] [--seed S]`.
 """
 
 import argparse
@@ -267,7 +268,13 @@ def compare(seen, memories, cycles, architecture):
     return found
 
 
-def judge_instance(number, options, npu):
+def kept(seen, program, latency, response):
+    """A program with what the circuit takes for it, as the tests of the clock read it."""
+    times = {"total": seen["total"], "accept": list(seen["accept"])}
+    return {"latency": latency, "response_latency": response, "program": program.hex()} | times
+
+
+def judge_instance(number, options, npu, keeps):
     """All programs of an instance; how many runs there were, and what differed."""
     chance = random.Random(options.seed * 1000 + number)
     architecture, bus = instance(chance)
@@ -305,6 +312,8 @@ def judge_instance(number, options, npu):
             found = []
             for circuit, stalls, memories, cycles in runs:
                 seen = circuit.run(program, given, DRAM_DUMPED, **times, **stalls)
+                if circuit is circuits[0] and cycles is not None:
+                    keeps.append(kept(seen, program, latency, response))
                 kind = "stalls" if stalls else circuit.harness.parent.name
                 label = f"{name} seed {seed} T={latency},{response} {kind}"
                 differences = compare(seen, memories, cycles, architecture)
@@ -314,7 +323,7 @@ def judge_instance(number, options, npu):
         jobs = [(f"p{i}", options.seed * 1_000_000 + number * 10_000 + i) for i in range(options.programs)]
         found = [difference for differences in parallel(run, jobs) for difference in differences]
     print(f"{number}: {json.dumps(architecture)} bus {bus}: {(3 - is_pipelined) * len(jobs)} runs, {len(found)} differences", flush=True)
-    return found
+    return architecture, bus, found
 
 
 def main():
@@ -322,15 +331,21 @@ def main():
     add_arguments(parser)
     parser.add_argument("--instances", type=int, default=4)
     parser.add_argument("--overlap", action="store_true")
+    parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--programs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    failed = 0
+    failed, instances = 0, []
     for number in range(options.first, options.first + options.instances):
-        for difference in judge_instance(number, options, options.npu or default_command()):
+        programs = []
+        architecture, bus, found = judge_instance(number, options, options.npu or default_command(), programs)
+        instances.append({"architecture": architecture, "axi_bits": bus, "programs": programs})
+        for difference in found:
             print(difference)
             failed += 1
+    if options.keep:
+        options.keep.write_text(json.dumps(instances) + "\n")
     return 1 if failed else 0
 
 

@@ -179,7 +179,8 @@ module tcu_accumulator_pipeline #(
 
   // The ALUs, with the registers as the operation before left them. Element 0 is the input's place.
   logic [VECTOR_BITS-1:0] fetched, left_vector, right_vector, computed, word, sum;
-  logic [REGISTERS:0][VECTOR_BITS-1:0] sources, registers;
+  logic [REGISTERS:0][VECTOR_BITS-1:0] sources;
+  logic [REGISTERS:0][VECTOR_BITS-1:0] registers;
 
   always_comb begin
     sources = registers;

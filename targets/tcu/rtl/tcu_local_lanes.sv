@@ -40,7 +40,9 @@ module tcu_local_lanes #(
   localparam int unsigned WIDE_BITS = ADDRESS_BITS + (1 << STRIDE_BITS);
   localparam int unsigned RUN_BITS = 2 + 2 * ADDRESS_BITS + STRIDE_BITS;
 
-  typedef logic [LANES-1:0][QUEUE_DEPTH-1:0] slots_t;
+  // Places of all queues, those of a lane together.
+  localparam int unsigned PLACES = LANES * QUEUE_DEPTH;
+  localparam logic [PLACES-1:0] OF_LANE_0 = PLACES'({QUEUE_DEPTH{1'b1}});
 
   // The run that comes, as the vectors that it touches.
   logic [WIDE_BITS-1:0] end_address;
@@ -53,17 +55,20 @@ module tcu_local_lanes #(
   assign highest = goes_around ? '1 : end_address[ADDRESS_BITS-1:0];
 
   // Runs that are in queues, and those that the run that comes has to wait for.
-  slots_t held, over, meets;
+  logic [PLACES-1:0] held, over, meets;
   logic is_bank;
 
   assign is_bank = run_valid[1] || run_valid[2];
 
   for (genvar lane = 0; lane < LANES; lane++) begin : gen_meets
     for (genvar slot = 0; slot < QUEUE_DEPTH; slot++) begin : gen_slot
+      localparam int unsigned PLACE = lane * QUEUE_DEPTH + slot;
+
       logic [ADDRESS_BITS-1:0] from, to;
-      logic writes, enters;
+      logic writes, enters, is_held;
 
       assign enters = run_valid[lane] && run_ready[lane] && gen_lane[lane].last == SLOT_BITS'(slot);
+      assign held[PLACE] = is_held;
 
       always_ff @(posedge clock) begin
         if (enters) begin
@@ -71,11 +76,11 @@ module tcu_local_lanes #(
           to     <= highest;
           writes <= run_write;
         end
-        if (reset) held[lane][slot] <= 1'b0;
-        else held[lane][slot] <= enters || (held[lane][slot] && !over[lane][slot]);
+        if (reset) is_held <= 1'b0;
+        else is_held <= enters || (is_held && !over[PLACE]);
       end
 
-      assign meets[lane][slot] = held[lane][slot] && !over[lane][slot]
+      assign meets[PLACE] = is_held && !over[PLACE]
           && (((writes || run_write) && lowest <= to && from <= highest)
               || (!OVERLAPPED_DRAM && is_bank && (lane == 1 || lane == 2)));
     end
@@ -98,18 +103,21 @@ module tcu_local_lanes #(
     logic [STRIDE_BITS-1:0] stride;
 
     // What each run waits for, and which runs of other lanes of port B go before it.
-    slots_t blockers[QUEUE_DEPTH];
-    slots_t older[QUEUE_DEPTH];
+    localparam logic [PLACES-1:0] OTHERS = ~(OF_LANE_0 << (lane * QUEUE_DEPTH));
+    localparam logic [PLACES-1:0] SHARING = lane == 0 ? '0 : OTHERS & ~OF_LANE_0;
 
-    assign run_ready[lane] = !held[lane][last];
+    logic [PLACES-1:0] first_blockers, older_than_first;
+    logic [QUEUE_DEPTH-1:0] held_here;
+
+    assign held_here = held[lane*QUEUE_DEPTH+:QUEUE_DEPTH];
+    assign run_ready[lane] = !held_here[last];
     assign {access_writes[lane], descending, stride, size, start} = runs[first];
-    assign is_held = held[lane][first];
-    assign active = is_held && blockers[first] == '0;
+    assign is_held = held_here[first];
+    assign active = is_held && first_blockers == '0;
     assign done = active && grant[lane] && control_ready && is_done;
 
-    always_comb begin
-      over[lane] = '0;
-      over[lane][first] = done;
+    for (genvar slot = 0; slot < QUEUE_DEPTH; slot++) begin : gen_over
+      assign over[lane*QUEUE_DEPTH+slot] = done && first == SLOT_BITS'(slot);
     end
 
     function automatic logic [SLOT_BITS-1:0] next(input logic [SLOT_BITS-1:0] place);
@@ -126,24 +134,46 @@ module tcu_local_lanes #(
         if (run_valid[lane] && run_ready[lane]) last <= next(last);
         if (done) first <= next(first);
       end
-      for (int unsigned slot = 0; slot < QUEUE_DEPTH; slot++) begin
-        for (int unsigned other = 0; other < LANES; other++) begin
-          if (reset || other == lane) begin
-            blockers[slot][other] <= '0;
-            older[slot][other]    <= '0;
-          end else if (run_valid[lane] && run_ready[lane] && last == SLOT_BITS'(slot)) begin
-            blockers[slot][other] <= meets[other];
-            older[slot][other]    <= lane == 0 || other == 0 ? '0 : held[other] & ~over[other];
-          end else begin
-            blockers[slot][other] <= blockers[slot][other] & ~over[other];
-            older[slot][other]    <= older[slot][other] & ~over[other];
-          end
+    end
+
+    // Those of each place, chosen bit by bit for the first run.
+    logic [QUEUE_DEPTH-1:0] is_first;
+
+    for (genvar slot = 0; slot < QUEUE_DEPTH; slot++) begin : gen_waits
+      logic [PLACES-1:0] blockers, older, chosen_blockers, chosen_older;
+
+      assign is_first[slot] = first == SLOT_BITS'(slot);
+
+      always_ff @(posedge clock) begin
+        if (reset) begin
+          blockers <= '0;
+          older    <= '0;
+        end else if (run_valid[lane] && run_ready[lane] && last == SLOT_BITS'(slot)) begin
+          blockers <= meets & OTHERS;
+          older    <= held & ~over & SHARING;
+        end else begin
+          blockers <= blockers & ~over;
+          older    <= older & ~over;
         end
+      end
+
+      if (slot == 0) begin : gen_lowest
+        assign chosen_blockers = blockers & {PLACES{is_first[slot]}};
+        assign chosen_older = older & {PLACES{is_first[slot]}};
+      end else begin : gen_next
+        assign chosen_blockers = gen_waits[slot-1].chosen_blockers | (blockers & {PLACES{is_first[slot]}});
+        assign chosen_older = gen_waits[slot-1].chosen_older | (older & {PLACES{is_first[slot]}});
       end
     end
 
+    assign first_blockers = gen_waits[QUEUE_DEPTH-1].chosen_blockers;
+    assign older_than_first = gen_waits[QUEUE_DEPTH-1].chosen_older;
+
     for (genvar other = 0; other < LANES; other++) begin : gen_after
-      assign after[lane][other] = older[first][other][gen_lane[other].first];
+      logic [QUEUE_DEPTH-1:0] of_other;
+
+      assign of_other = older_than_first[other*QUEUE_DEPTH+:QUEUE_DEPTH];
+      assign after[lane][other] = of_other[gen_lane[other].first];
     end
 
     assign wants[lane] = active && control_ready;

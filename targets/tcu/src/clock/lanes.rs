@@ -230,3 +230,73 @@ impl Taken {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn run(address: u64, stride_log2: u32) -> Strided {
+        Strided { address, stride_log2 }
+    }
+
+    fn touch(address: u64, size: u64, writes: bool) -> Touch {
+        Touch::new(run(address, 0), size, 63, writes)
+    }
+
+    #[test]
+    fn runs_meet_where_one_writes_what_the_other_touches() {
+        let reads = touch(10, 5, false);
+        assert!(reads.meets(&touch(14, 1, true)) && touch(0, 11, true).meets(&reads));
+        assert!(!reads.meets(&touch(14, 1, false)) && !reads.meets(&touch(15, 9, true)));
+        // Around the end, and by a stride that leaves no bit.
+        assert!(touch(60, 5, true).meets(&reads) && Touch::new(run(60, 64), 2, 63, true).meets(&reads));
+        assert_eq!(Touch::new(run(8, 2), 4, 63, true).vectors, 8..=20);
+    }
+
+    #[test]
+    fn a_run_waits_for_older_ones_that_touch_its_vectors() {
+        let mut lanes = Lanes::new(Overlap::ALL);
+        let written = touch(0, 4, true);
+        assert_eq!(lanes.enter(Lane::Dram1, 10, &written), (10, 11));
+        lanes.leave(Lane::Dram1, written, 90);
+        assert_eq!(lanes.enter(Lane::Weights, 12, &touch(3, 1, false)), (12, 91));
+        assert_eq!(lanes.enter(Lane::Weights, 12, &touch(4, 1, false)), (12, 13));
+        // Of the other bank, where transfers do not overlap.
+        let mut lanes = Lanes::new(Overlap { overlapped_dram: false, ..Overlap::ALL });
+        lanes.leave(Lane::Dram1, touch(0, 4, true), 90);
+        assert_eq!(lanes.enter(Lane::Dram0, 12, &touch(9, 1, true)), (12, 91));
+    }
+
+    #[test]
+    fn a_full_queue_takes_a_run_a_cycle_after_its_oldest_ended() {
+        let mut lanes = Lanes::new(Overlap { local_queue_depth: 2, ..Overlap::ALL });
+        lanes.leave(Lane::Array, touch(0, 1, false), 30);
+        lanes.leave(Lane::Array, touch(0, 1, false), 40);
+        assert_eq!(lanes.enter(Lane::Array, 20, &touch(0, 1, false)), (31, 32));
+    }
+
+    /// Port B has an access a cycle: those of the older run have been given theirs.
+    #[test]
+    fn accesses_of_a_later_run_go_between_those_of_an_older_one() {
+        let mut lanes = Lanes::new(Overlap::ALL);
+        let mut older = lanes.side(Lane::Dram0, 5);
+        assert_eq!([5, 7, 8].map(|offered| older.write(offered)), [5, 7, 8]);
+        let mut later = lanes.side(Lane::Dram1, 5);
+        assert_eq!([5, 5, 5].map(|offered| later.write(offered)), [6, 9, 10]);
+        assert_eq!((later.first, later.last(), lanes.written()), (6, 10, 10));
+    }
+
+    /// Data stay in the queue of three: two that are seen hold the next read.
+    #[test]
+    fn reads_wait_for_room_behind_them() {
+        let mut lanes = Lanes::new(Overlap::ALL);
+        let mut side = lanes.side(Lane::Weights, 5);
+        let mut reads = Vec::new();
+        for left in [20, 21, 22, 23] {
+            side.read();
+            reads.push((side.last(), side.datum()));
+            side.pass(left);
+        }
+        assert_eq!(reads, [(5, 6), (6, 21), (7, 22), (22, 23)]);
+    }
+}

@@ -45,6 +45,8 @@ pub(super) struct Machine {
     local_from: Cycle,
     /// Queues in front of local memory.
     lanes: Option<Lanes>,
+    /// The last cycles of port B and of the array that have been told.
+    told: [Cycle; 2],
     /// Whether the instance is without any limit of the released one.
     overlaps: bool,
     /// The last write of port A.
@@ -130,6 +132,7 @@ impl Machine {
             port_a: ReadPort::default(),
             local_from: FIRST,
             lanes: overlap.has_queues().then(|| Lanes::new(overlap)),
+            told: [0; 2],
             overlaps: overlap != Overlap::RELEASED,
             local_written: 0,
             local_a_accesses: 0,
@@ -514,7 +517,11 @@ impl Machine {
         if !zeroes {
             self.spans.set(Unit::LocalA, first_read, last_read);
         }
-        self.spans.set(Unit::Array, first_entered, entered);
+        if self.overlaps {
+            self.spans.set_after(Unit::Array, first_entered, entered, &mut self.told[1]);
+        } else {
+            self.spans.set(Unit::Array, first_entered, entered);
+        }
         self.spans.set(Unit::Accumulator, first_result, result);
         self.array.instructions.leave(row_expanded);
         self.accumulator.commands.leave(result_expanded);
@@ -562,7 +569,7 @@ impl Machine {
                     first.get_or_insert(last);
                 }
                 let (first_read, read) = (side.first, side.last());
-                self.spans.set(Unit::LocalB, first_read, read);
+                self.spans.set_after(Unit::LocalB, first_read, read, &mut self.told[0]);
                 self.host.vectors += side.vectors;
                 lanes.leave(Lane::Weights, touch, read);
                 accept.and(entered, Unit::LocalB)
@@ -576,7 +583,7 @@ impl Machine {
             }
         };
         // Default: an instruction has a row at least.
-        self.spans.set(Unit::Array, first.unwrap_or(last), last);
+        self.spans.set_after(Unit::Array, first.unwrap_or(last), last, &mut self.told[1]);
         if let Some(beside) = array.beside() {
             beside.instructions.leave(last);
         }
@@ -668,7 +675,7 @@ impl Machine {
             let mut side = lanes.side(lane, from);
             let taken =
                 if fetches { dram.read(head, span, &mut side) } else { dram.write(head, span, &mut side) };
-            self.spans.set(Unit::LocalB, side.first, side.last());
+            self.spans.set_after(Unit::LocalB, side.first, side.last(), &mut self.told[0]);
             self.host.vectors += side.vectors;
             self.spans.set(unit, taken.first_beat, taken.last_beat);
             lanes.leave(lane, touch, taken.port_b);
