@@ -26,6 +26,15 @@ BASE = {
     "thread_queue_depth": 8,
 }
 
+# A unit without the limits of the released one.
+OVERLAP = {
+    "local_queue_depth": 4,
+    "overlapped_dram": 1,
+    "double_weights": 1,
+    "pipelined_simd": 1,
+    "outstanding_bursts": 8,
+}
+
 # What differs from pynqz1, the bus, further parameters.
 INSTANCES = [
     ({}, 128, {}),
@@ -37,6 +46,11 @@ INSTANCES = [
     ({"array_size": 2, "data_type": "FP18BP10", "number_of_threads": 2, "simd_registers_depth": 3}, 32, {}),
     ({"array_size": 16, "data_type": "FP32BP16", "local_depth": 20480, "dram0_depth": 1 << 26}, 512, {}),
     ({"array_size": 64, "data_type": "FP8BP4", "simd_registers_depth": 16}, 512, {"SAMPLE_BLOCK_SIZE": 1}),
+    (OVERLAP, 128, {}),
+    (OVERLAP | {"array_size": 6, "local_depth": 100, "local_queue_depth": 3, "overlapped_dram": 0}, 32, {}),
+    ({"local_queue_depth": 2}, 128, {}),
+    ({"local_queue_depth": 8, "double_weights": 1, "array_size": 2, "stride0_depth": 1}, 32, {}),
+    ({"pipelined_simd": 1, "simd_registers_depth": 0}, 128, {}),
     ({"array_size": 2, "local_depth": 4, "accumulator_depth": 4, "dram0_depth": 4, "dram1_depth": 4}, 32, {}),
 ]
 

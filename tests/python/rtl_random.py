@@ -3,8 +3,10 @@
 Every program is one that the machine accepts. The circuit without the released defects is held against instructions
 one after the other (`--sequential`), the circuit with them against what the released hardware computes (`--hardware`),
 cycles included; with random stalls of stream and memories values alone. All programs of an instance are one start of its
-simulator. `rtl_random.py --npu COMMAND [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand
-programs is `--instances 40 --programs 250 --alternate`.
+simulator. With `--overlap` instances are without some of the limits of the released circuit; `--keep` writes down how long
+the circuit takes for each program, which the clock's tests read without a simulator. `rtl_random.py --npu COMMAND [--overlap
+[--keep FILE]] [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand programs is `--instances 40
+--programs 250 --alternate`.
 """
 
 import argparse
@@ -23,6 +25,7 @@ from rtl_vectors import parallel
 
 DRAM_DUMPED = 256
 MEMORIES = ("dram0", "dram1", "local", "acc")
+SWITCHES = ("overlapped_dram", "double_weights", "pipelined_simd")
 NAMES = {"acc": "accumulators"}
 
 
@@ -181,6 +184,16 @@ def instance(chance):
     return architecture, bus
 
 
+def overlap(chance):
+    """Limits of the released circuit that an instance is without: half the time all of them."""
+    depth = chance.choice([2, 3, 4, 4, 8])
+    if chance.random() < 0.5:
+        return {"local_queue_depth": depth} | dict.fromkeys(SWITCHES, 1) | {"outstanding_bursts": 8}
+    queues = chance.choice([0, depth])
+    switches = {key: chance.choice([0, 1]) if queues or key == "pipelined_simd" else 0 for key in SWITCHES}
+    return {"local_queue_depth": queues} | switches | {"outstanding_bursts": chance.choice([0, 2, 5])}
+
+
 def scalars(chance, architecture, vectors):
     """Random raw numbers of a bank: mostly small, some at the ends of the range."""
     bits, _, _ = FORMATS[architecture["data_type"]]
@@ -262,6 +275,12 @@ def compare(seen, memories, cycles, architecture):
     return found
 
 
+def kept(seen, program, _drams, times):
+    """A program with what the circuit takes for it, as the tests of the clock read it."""
+    memory = {key: times[key] for key in ("latency", "response_latency")}
+    return memory | {"program": program.hex(), "total": seen["total"], "accept": list(seen["accept"])}
+
+
 class Instance:
     """A random instance: its circuits and what its programs are judged by."""
 
@@ -271,8 +290,13 @@ class Instance:
         self.architecture, self.bus = instance(self.chance)
         # The released circuit has no lookup tables.
         self.loses = [number % 2] if options.alternate else [0, 1]
-        if self.architecture["lookup_tables"]:
+        if options.overlap:
+            self.architecture |= {"lookup_tables": 0} | overlap(random.Random(self.chance.random()))
+        # A pipeline loses no additions: there is no circuit with that defect.
+        self.is_pipelined = self.architecture.get("pipelined_simd", 0) > 0
+        if self.architecture["lookup_tables"] or self.is_pipelined:
             self.loses = [0]
+        self.kept = []
         self.circuits = {
             loses: Circuit(
                 npu,
@@ -303,7 +327,8 @@ class Instance:
             cycles, memories = judge(name + "s", program, drams, latency, response, "--sequential")
             # The clock knows no time of lookups.
             looks_up = self.architecture["lookup_tables"] > 0
-            timed = None if looks_up or writer.loses_additions() else cycles
+            waits = writer.loses_additions() and not self.is_pipelined
+            timed = None if looks_up or waits else cycles
             runs.append((0, label, (program, given, times), memories, timed))
             runs.append((0, f"{label} stalls", (program, given, times | stalls), memories, None))
         if 1 in self.loses:
@@ -322,7 +347,9 @@ class Instance:
         for loses, circuit in self.circuits.items():
             mine = [run for run in runs if run[0] == loses]
             every = circuit.run_all([given for _, _, given, _, _ in mine], DRAM_DUMPED)
-            for seen, (_, label, _, memories, cycles) in zip(every, mine):
+            for seen, (_, label, given, memories, cycles) in zip(every, mine):
+                if loses == 0 and cycles is not None:
+                    self.kept.append(kept(seen, *given))
                 differences = compare(seen, memories, cycles, self.architecture)
                 found += [f"{label}: {difference}" for difference in differences]
         return len(runs), found
@@ -332,13 +359,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
     parser.add_argument("--instances", type=int, default=4)
+    parser.add_argument("--overlap", action="store_true", help="without some of the limits of the released circuit")
+    parser.add_argument("--keep", type=pathlib.Path, help="file for what the circuit takes for each program")
     parser.add_argument("--first", type=int, default=0, help="number of the first instance")
     parser.add_argument("--programs", type=int, default=20, help="programs of an instance")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--alternate", action="store_true", help="every second instance has the defects, not each both")
     parser.add_argument("--slot", default="", help="of those that run at the same time, what tells this one")
     options = parser.parse_args()
-    total = failed = 0
+    total, failed, kept_of = 0, 0, []
     for number in range(options.first, options.first + options.instances):
         one = Instance(options.npu or default_command(), number, options)
         runs, found = one.judge()
@@ -346,6 +375,9 @@ def main():
             print(difference)
         print(f"{number}: {json.dumps(one.architecture)} bus {one.bus}: {runs} runs, {len(found)} differences", flush=True)
         total, failed = total + runs, failed + len(found)
+        kept_of.append({"architecture": one.architecture, "axi_bits": one.bus, "programs": one.kept})
+    if options.keep:
+        options.keep.write_text(json.dumps(kept_of) + "\n")
     programs = options.instances * options.programs
     print(f"{options.instances} instances, {programs} programs, {total} runs, {failed} differences")
     return 1 if failed else 0

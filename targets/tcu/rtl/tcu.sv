@@ -20,6 +20,11 @@
 // which is on because without it such bursts take longer. LOOKUP_TABLES is an extension that the released design
 // does not have (see tcu_lookup), of LOOKUP_DEPTH vectors a table.
 //
+// The last five are limits of the released circuit that a unit may be without: LOCAL_QUEUE_DEPTH runs wait
+// in front of local memory on the array's side, and at most four each on the others, so that the decoder goes on; with it OVERLAPPED_DRAM has transfers of both
+// banks under way together, and DOUBLE_WEIGHTS loads weights beside those at work; PIPELINED_SIMD has
+// the accumulators take a command a cycle; OUTSTANDING_BURSTS of a bank are remembered in each direction.
+//
 // Source: the specification's 2, 3 and 9.
 module tcu #(
     parameter int unsigned ARRAY_SIZE = 8,
@@ -43,7 +48,12 @@ module tcu #(
     parameter logic [15:0] TIMEOUT = 16'd100,
     parameter bit LOSES_ADDITIONS = 1'b0,
     parameter bit MOVES_WRITES = 1'b0,
-    parameter bit CROSSES_BY_A_BEAT = 1'b1
+    parameter bit CROSSES_BY_A_BEAT = 1'b1,
+    parameter int unsigned LOCAL_QUEUE_DEPTH = 0,
+    parameter bit OVERLAPPED_DRAM = 1'b0,
+    parameter bit DOUBLE_WEIGHTS = 1'b0,
+    parameter bit PIPELINED_SIMD = 1'b0,
+    parameter int unsigned OUTSTANDING_BURSTS = 0
 ) (
     input logic clock,
     input logic reset,
@@ -152,6 +162,9 @@ module tcu #(
   localparam int unsigned STRIDE1_BITS = STRIDE1_DEPTH > 1 ? $clog2(STRIDE1_DEPTH) : 1;
   localparam int unsigned REGISTER_BITS = SIMD_REGISTERS_DEPTH > 0 ? $clog2(SIMD_REGISTERS_DEPTH + 1) : 1;
 
+  // Transfers of a bank that wait: as many as in front of local memory.
+  localparam int unsigned RUNS = LOCAL_QUEUE_DEPTH == 0 ? 1 : LOCAL_QUEUE_DEPTH < 4 ? LOCAL_QUEUE_DEPTH : 4;
+
   // As the decoder has it.
   localparam int unsigned INSTRUCTION_BITS =
       tcu_pkg::whole_bytes(tcu_pkg::address0_bits(L, A) + $clog2(STRIDE0_DEPTH))
@@ -180,6 +193,18 @@ module tcu #(
   if (LOOKUP_TABLES > SIMD_REGISTERS_DEPTH || LOOKUP_DEPTH < 1 || LOOKUP_DEPTH > ACCUMULATOR_DEPTH) begin : gen_lookup
     $error("%0d lookup tables of %0d vectors: must be no more tables than registers, nor vectors than accumulators",
            LOOKUP_TABLES, LOOKUP_DEPTH);
+  end
+  if (LOOKUP_TABLES > 0 && (LOCAL_QUEUE_DEPTH > 0 || PIPELINED_SIMD)) begin : gen_tables
+    $error("LOOKUP_TABLES are in a circuit without LOCAL_QUEUE_DEPTH and PIPELINED_SIMD");
+  end
+  if (LOCAL_QUEUE_DEPTH == 1 || LOCAL_QUEUE_DEPTH > 16 || OUTSTANDING_BURSTS == 1 || OUTSTANDING_BURSTS > 16) begin : gen_queues
+    $error("queues for %0d runs and %0d bursts: must be 0 or 2 to 16", LOCAL_QUEUE_DEPTH, OUTSTANDING_BURSTS);
+  end
+  if (LOCAL_QUEUE_DEPTH == 0 && (OVERLAPPED_DRAM || DOUBLE_WEIGHTS)) begin : gen_no_queues
+    $error("OVERLAPPED_DRAM and DOUBLE_WEIGHTS need a LOCAL_QUEUE_DEPTH");
+  end
+  if (PIPELINED_SIMD && LOSES_ADDITIONS) begin : gen_loses
+    $error("PIPELINED_SIMD loses no additions");
   end
 
   // Instructions.
@@ -216,7 +241,9 @@ module tcu #(
       .count    (unused_instructions)
   );
 
-  logic [1:0] local_valid, local_ready, local_write, dram_valid, dram_ready;
+  logic [3:0] local_valid, local_ready;
+  logic [1:0] local_write, dram_valid, dram_ready;
+  logic load_valid, load_ready;
   logic local_descending, route_zeroes, zeroes, array_load;
   logic accumulator_simd, accumulator_reads, accumulator_writes, accumulator_loads, accumulates;
   logic route_valid, route_ready, array_valid, array_ready, accumulator_valid, accumulator_ready;
@@ -241,7 +268,9 @@ module tcu #(
       .LOOKUP_TABLES       (LOOKUP_TABLES),
       .STRIDE0_DEPTH       (STRIDE0_DEPTH),
       .STRIDE1_DEPTH       (STRIDE1_DEPTH),
-      .NUMBER_OF_THREADS   (NUMBER_OF_THREADS)
+      .NUMBER_OF_THREADS   (NUMBER_OF_THREADS),
+      .QUEUED              (LOCAL_QUEUE_DEPTH > 0),
+      .DOUBLE_WEIGHTS      (DOUBLE_WEIGHTS)
   ) decoder (
       .instruction_valid(valid),
       .instruction_ready(ready),
@@ -289,7 +318,7 @@ module tcu #(
         local_access_ready[0],
         local_valid[0],
         local_access_ready[1],
-        local_valid[1],
+        local_valid[2] || local_valid[1],
         dram_step_ready[0],
         dram_step_valid[0],
         dram_step_ready[1],
@@ -309,32 +338,110 @@ module tcu #(
 
   assign sample_tkeep = '1;
 
-  // Local memory: A is the array's side, B is DRAM's.
-  logic [1:0] local_write_valid, local_write_ready, local_read_valid, local_read_ready;
-  logic [1:0][VECTOR_BITS-1:0] local_write_data, local_read_data;
+  // Local memory, and between it and the banks of DRAM the host router or lanes of their own.
+  logic local_write_valid, local_write_ready, local_read_valid, local_read_ready, local_writes;
+  logic weights_valid, weights_ready;
+  logic [VECTOR_BITS-1:0] local_write_data, local_read_data, weights_data;
+  logic [1:0] dram_write_valid, dram_write_ready, dram_read_valid, dram_read_ready;
+  logic [1:0][VECTOR_BITS-1:0] dram_write_data, dram_read_data;
 
-  tcu_local_memory #(
-      .VECTOR_BITS(VECTOR_BITS),
-      .DEPTH      (LOCAL_DEPTH),
-      .STRIDE_BITS(STRIDE0_BITS)
-  ) local_memory (
-      .clock,
-      .reset,
-      .run_valid     (local_valid),
-      .run_ready     (local_ready),
-      .run_write     (local_write),
-      .run_descending({1'b0, local_descending}),
-      .run_address   ({2{local_address}}),
-      .run_stride    ({2{local_stride}}),
-      .run_size      ({2{size}}),
-      .access_ready  (local_access_ready),
-      .write_valid   (local_write_valid),
-      .write_ready   (local_write_ready),
-      .write_data    (local_write_data),
-      .read_valid    (local_read_valid),
-      .read_ready    (local_read_ready),
-      .read_data     (local_read_data)
-  );
+  if (LOCAL_QUEUE_DEPTH > 0) begin : gen_lanes
+    logic [3:0] access, access_writes, write_ready;
+    logic unused;
+
+    assign host_ready = 1'b1;
+    assign local_access_ready = {local_ready[2:1] == '1, local_ready[0]};
+    assign local_writes = (access & access_writes) != '0;
+    assign {dram_read_ready, local_write_ready} = write_ready[2:0];
+    assign unused = ^{host_valid, host_bank, write_ready[3]};
+
+    tcu_local_lanes #(
+        .VECTOR_BITS    (VECTOR_BITS),
+        .DEPTH          (LOCAL_DEPTH),
+        .STRIDE_BITS    (STRIDE0_BITS),
+        .QUEUE_DEPTH    (LOCAL_QUEUE_DEPTH),
+        .OVERLAPPED_DRAM(OVERLAPPED_DRAM)
+    ) local_memory (
+        .clock,
+        .reset,
+        .run_valid     (local_valid),
+        .run_ready     (local_ready),
+        .run_write     (local_write != '0),
+        .run_descending(local_descending),
+        .run_address   (local_address),
+        .run_stride    (local_stride),
+        .run_size      (size),
+        .access,
+        .access_writes,
+        .write_valid   ({1'b0, dram_read_valid, local_write_valid}),
+        .write_ready,
+        .write_data    ({dram_read_data, local_write_data}),
+        .read_valid    ({weights_valid, dram_write_valid, local_read_valid}),
+        .read_ready    ({weights_ready, dram_write_ready, local_read_ready}),
+        .read_data     ({weights_data, dram_write_data, local_read_data})
+    );
+  end else begin : gen_ports
+    logic [1:0] port_ready, access;
+    logic host_write_valid, host_write_ready, host_read_valid, host_read_ready;
+    logic [VECTOR_BITS-1:0] host_write_data, host_read_data, host_dram_data;
+    logic unused;
+
+    assign local_ready = {1'b0, {2{port_ready[1]}}, port_ready[0]};
+    assign local_writes = (access & local_write) != '0;
+    assign weights_valid = 1'b0;
+    assign weights_data = '0;
+    assign dram_write_data = {2{host_dram_data}};
+    assign unused = ^{local_valid[3], weights_ready};
+
+    tcu_local_memory #(
+        .VECTOR_BITS(VECTOR_BITS),
+        .DEPTH      (LOCAL_DEPTH),
+        .STRIDE_BITS(STRIDE0_BITS)
+    ) local_memory (
+        .clock,
+        .reset,
+        .run_valid     ({local_valid[2] || local_valid[1], local_valid[0]}),
+        .run_ready     (port_ready),
+        .run_write     (local_write),
+        .run_descending({1'b0, local_descending}),
+        .run_address   ({2{local_address}}),
+        .run_stride    ({2{local_stride}}),
+        .run_size      ({2{size}}),
+        .access_ready  (local_access_ready),
+        .access,
+        .write_valid   ({host_write_valid, local_write_valid}),
+        .write_ready   ({host_write_ready, local_write_ready}),
+        .write_data    ({host_write_data, local_write_data}),
+        .read_valid    ({host_read_valid, local_read_valid}),
+        .read_ready    ({host_read_ready, local_read_ready}),
+        .read_data     ({host_read_data, local_read_data})
+    );
+
+    tcu_host_router #(
+        .VECTOR_BITS(VECTOR_BITS),
+        .SIZE_BITS  (L)
+    ) host_router (
+        .clock,
+        .reset,
+        .route_valid      (host_valid),
+        .route_ready      (host_ready),
+        .route_bank       (host_bank),
+        .route_write      (host_write),
+        .route_size       (size),
+        .local_read_valid (host_read_valid),
+        .local_read_ready (host_read_ready),
+        .local_read_data  (host_read_data),
+        .local_write_valid(host_write_valid),
+        .local_write_ready(host_write_ready),
+        .local_write_data (host_write_data),
+        .dram_write_valid,
+        .dram_write_ready,
+        .dram_write_data  (host_dram_data),
+        .dram_read_valid,
+        .dram_read_ready,
+        .dram_read_data
+    );
+  end
 
   logic row_valid, row_ready, result_valid, result_ready, weights_load, accumulators_store;
   logic accumulator_write_valid, accumulator_write_ready, accumulator_read_valid, accumulator_read_ready;
@@ -354,12 +461,12 @@ module tcu #(
       .route_size       (size),
       .offered          (router_offered),
       .taken            (router_taken),
-      .local_read_valid (local_read_valid[0]),
-      .local_read_ready (local_read_ready[0]),
-      .local_read_data  (local_read_data[0]),
-      .local_write_valid(local_write_valid[0]),
-      .local_write_ready(local_write_ready[0]),
-      .local_write_data (local_write_data[0]),
+      .local_read_valid (local_read_valid),
+      .local_read_ready (local_read_ready),
+      .local_read_data  (local_read_data),
+      .local_write_valid(local_write_valid),
+      .local_write_ready(local_write_ready),
+      .local_write_data (local_write_data),
       .row_valid,
       .row_ready,
       .row_data,
@@ -378,7 +485,9 @@ module tcu #(
       .ARRAY_SIZE  (ARRAY_SIZE),
       .SCALAR_BITS (SCALAR_BITS),
       .BINARY_POINT(BINARY_POINT),
-      .SIZE_BITS   (L)
+      .SIZE_BITS   (L),
+      .DOUBLE_WEIGHTS(DOUBLE_WEIGHTS),
+      .ROWS_AHEAD  (PIPELINED_SIMD)
   ) array (
       .clock,
       .reset,
@@ -389,6 +498,11 @@ module tcu #(
       .run_size  (size),
       .step_valid(array_step_valid),
       .step_ready(array_step_ready),
+      .load_valid,
+      .load_ready,
+      .weights_valid,
+      .weights_ready,
+      .weights_data,
       .row_valid,
       .row_ready,
       .row_data,
@@ -398,76 +512,91 @@ module tcu #(
       .loads     (weights_load)
   );
 
-  tcu_accumulators #(
-      .ARRAY_SIZE     (ARRAY_SIZE),
-      .SCALAR_BITS    (SCALAR_BITS),
-      .BINARY_POINT   (BINARY_POINT),
-      .DEPTH          (ACCUMULATOR_DEPTH),
-      .REGISTERS      (SIMD_REGISTERS_DEPTH),
-      .LOOKUP_TABLES  (LOOKUP_TABLES),
-      .LOOKUP_DEPTH   (LOOKUP_DEPTH),
-      .REGISTER_BITS  (REGISTER_BITS),
-      .STRIDE_BITS    (STRIDE1_BITS),
-      .SIZE_BITS      (L),
-      .LOSES_ADDITIONS(LOSES_ADDITIONS)
-  ) accumulators (
-      .clock,
-      .reset,
-      .run_valid       (accumulator_valid),
-      .run_ready       (accumulator_ready),
-      .run_is_simd     (accumulator_simd),
-      .run_reads       (accumulator_reads),
-      .run_writes      (accumulator_writes),
-      .run_loads       (accumulator_loads),
-      .run_accumulates (accumulates),
-      .run_address     (accumulator_address),
-      .run_stride      (other_stride),
-      .run_size        (size),
-      .run_read_address(accumulator_read_address),
-      .run_op          (simd_op),
-      .run_left        (simd_left),
-      .run_right       (simd_right),
-      .run_destination (simd_destination),
-      .step_valid      (accumulator_step_valid),
-      .step_ready      (accumulator_step_ready),
-      .write_valid     (accumulator_write_valid),
-      .write_ready     (accumulator_write_ready),
-      .write_data      (accumulator_write_data),
-      .read_valid      (accumulator_read_valid),
-      .read_ready      (accumulator_read_ready),
-      .read_data       (accumulator_read_data),
-      .stores          (accumulators_store)
-  );
+  if (PIPELINED_SIMD) begin : gen_pipeline
+    logic unused_lookups;
+    assign unused_lookups = simd_op[4] || accumulator_loads;
+
+    tcu_accumulator_pipeline #(
+        .ARRAY_SIZE     (ARRAY_SIZE),
+        .SCALAR_BITS    (SCALAR_BITS),
+        .BINARY_POINT   (BINARY_POINT),
+        .DEPTH          (ACCUMULATOR_DEPTH),
+        .REGISTERS      (SIMD_REGISTERS_DEPTH),
+        .REGISTER_BITS  (REGISTER_BITS),
+        .STRIDE_BITS    (STRIDE1_BITS),
+        .SIZE_BITS      (L)
+    ) accumulators (
+        .clock,
+        .reset,
+        .run_valid       (accumulator_valid),
+        .run_ready       (accumulator_ready),
+        .run_is_simd     (accumulator_simd),
+        .run_reads       (accumulator_reads),
+        .run_writes      (accumulator_writes),
+        .run_accumulates (accumulates),
+        .run_address     (accumulator_address),
+        .run_stride      (other_stride),
+        .run_size        (size),
+        .run_read_address(accumulator_read_address),
+        .run_op          (simd_op[3:0]),
+        .run_left        (simd_left),
+        .run_right       (simd_right),
+        .run_destination (simd_destination),
+        .step_valid      (accumulator_step_valid),
+        .step_ready      (accumulator_step_ready),
+        .write_valid     (accumulator_write_valid),
+        .write_ready     (accumulator_write_ready),
+        .write_data      (accumulator_write_data),
+        .read_valid      (accumulator_read_valid),
+        .read_ready      (accumulator_read_ready),
+        .read_data       (accumulator_read_data),
+        .stores          (accumulators_store)
+    );
+  end else begin : gen_stage
+    tcu_accumulators #(
+        .ARRAY_SIZE     (ARRAY_SIZE),
+        .SCALAR_BITS    (SCALAR_BITS),
+        .BINARY_POINT   (BINARY_POINT),
+        .DEPTH          (ACCUMULATOR_DEPTH),
+        .REGISTERS      (SIMD_REGISTERS_DEPTH),
+        .LOOKUP_TABLES  (LOOKUP_TABLES),
+        .LOOKUP_DEPTH   (LOOKUP_DEPTH),
+        .REGISTER_BITS  (REGISTER_BITS),
+        .STRIDE_BITS    (STRIDE1_BITS),
+        .SIZE_BITS      (L),
+        .LOSES_ADDITIONS(LOSES_ADDITIONS)
+    ) accumulators (
+        .clock,
+        .reset,
+        .run_valid       (accumulator_valid),
+        .run_ready       (accumulator_ready),
+        .run_is_simd     (accumulator_simd),
+        .run_reads       (accumulator_reads),
+        .run_writes      (accumulator_writes),
+        .run_loads       (accumulator_loads),
+        .run_accumulates (accumulates),
+        .run_address     (accumulator_address),
+        .run_stride      (other_stride),
+        .run_size        (size),
+        .run_read_address(accumulator_read_address),
+        .run_op          (simd_op),
+        .run_left        (simd_left),
+        .run_right       (simd_right),
+        .run_destination (simd_destination),
+        .step_valid      (accumulator_step_valid),
+        .step_ready      (accumulator_step_ready),
+        .write_valid     (accumulator_write_valid),
+        .write_ready     (accumulator_write_ready),
+        .write_data      (accumulator_write_data),
+        .read_valid      (accumulator_read_valid),
+        .read_ready      (accumulator_read_ready),
+        .read_data       (accumulator_read_data),
+        .stores          (accumulators_store)
+    );
+  end
 
   // DRAM.
-  logic [1:0] dram_write_valid, dram_write_ready, dram_read_valid, dram_read_ready, failed;
-  logic [VECTOR_BITS-1:0] dram_write_data;
-  logic [1:0][VECTOR_BITS-1:0] dram_read_data;
-
-  tcu_host_router #(
-      .VECTOR_BITS(VECTOR_BITS),
-      .SIZE_BITS  (L)
-  ) host_router (
-      .clock,
-      .reset,
-      .route_valid      (host_valid),
-      .route_ready      (host_ready),
-      .route_bank       (host_bank),
-      .route_write      (host_write),
-      .route_size       (size),
-      .local_read_valid (local_read_valid[1]),
-      .local_read_ready (local_read_ready[1]),
-      .local_read_data  (local_read_data[1]),
-      .local_write_valid(local_write_valid[1]),
-      .local_write_ready(local_write_ready[1]),
-      .local_write_data (local_write_data[1]),
-      .dram_write_valid,
-      .dram_write_ready,
-      .dram_write_data,
-      .dram_read_valid,
-      .dram_read_ready,
-      .dram_read_data
-  );
+  logic [1:0] failed;
 
   tcu_dram_port #(
       .ARRAY_SIZE       (ARRAY_SIZE),
@@ -477,6 +606,8 @@ module tcu #(
       .STRIDE_BITS      (STRIDE1_BITS),
       .SIZE_BITS        (L),
       .AXI_BITS         (AXI_BITS),
+      .RUNS             (RUNS),
+      .REMEMBERED       (OUTSTANDING_BURSTS > 0 ? OUTSTANDING_BURSTS : 2),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT),
       .MOVES_WRITES     (MOVES_WRITES)
   ) dram0 (
@@ -494,7 +625,7 @@ module tcu #(
       .step_ready  (dram_step_ready[0]),
       .write_valid (dram_write_valid[0]),
       .write_ready (dram_write_ready[0]),
-      .write_data  (dram_write_data),
+      .write_data  (dram_write_data[0]),
       .read_valid  (dram_read_valid[0]),
       .read_ready  (dram_read_ready[0]),
       .read_data   (dram_read_data[0]),
@@ -545,6 +676,8 @@ module tcu #(
       .STRIDE_BITS      (STRIDE1_BITS),
       .SIZE_BITS        (L),
       .AXI_BITS         (AXI_BITS),
+      .RUNS             (RUNS),
+      .REMEMBERED       (OUTSTANDING_BURSTS > 0 ? OUTSTANDING_BURSTS : 2),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT),
       .MOVES_WRITES     (MOVES_WRITES)
   ) dram1 (
@@ -562,7 +695,7 @@ module tcu #(
       .step_ready  (dram_step_ready[1]),
       .write_valid (dram_write_valid[1]),
       .write_ready (dram_write_ready[1]),
-      .write_data  (dram_write_data),
+      .write_data  (dram_write_data[1]),
       .read_valid  (dram_read_valid[1]),
       .read_ready  (dram_read_ready[1]),
       .read_data   (dram_read_data[1]),
@@ -616,6 +749,7 @@ module tcu #(
     instruction_tlast,
     weights_load,
     accumulators_store,
+    local_writes,
     m_axi_dram0_bid,
     m_axi_dram0_rid,
     m_axi_dram0_rlast,

@@ -111,16 +111,21 @@ module tcu_alu_array #(
         .values
     );
 
-    always_comb begin
-      looked_up = '0;
-      for (int unsigned k = 1; k <= TABLES; k++) looked_up[k] = values[k];
+    for (genvar k = 0; k <= REGISTERS; k++) begin : gen_looked_up
+      if (k >= 1 && k <= TABLES) begin : gen_value
+        assign looked_up[k] = values[k];
+      end else begin : gen_nothing
+        assign looked_up[k] = '0;
+      end
     end
   end else begin : gen_none
     logic unused;
     assign unused = ^{load, load_table, load_index, load_data, looked_up};
     assign found = 1'b0;
     assign difference = '0;
-    assign looked_up = '0;
+    for (genvar k = 0; k <= REGISTERS; k++) begin : gen_nothing
+      assign looked_up[k] = '0;
+    end
   end
 
   tcu_queue #(

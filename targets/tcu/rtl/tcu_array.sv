@@ -1,8 +1,10 @@
 // The array with its queues: instructions become rows, rows enter one a cycle, in order.
 //
-// A row of a product enters only while the accumulators take a result, be it that of a row before.
-// Results wait in a queue when the accumulators do not take them; since no row enters meanwhile, it
-// never holds more than are under way. A row of weights waits until all results are out.
+// A row of a product enters only while the accumulators take a result, be it that of a row before; with
+// ROWS_AHEAD it enters while there is a place for its result. Results wait in a queue when the
+// accumulators do not take them. A row of weights waits until all results are out; with DOUBLE_WEIGHTS
+// weights are loaded beside those at work (see tcu_weights), and the first product after it exchanges
+// them in a step of its own.
 //
 // Source: the specification's 9.1 and 9.4, and its notes on rows and the accumulators' readiness.
 module tcu_array #(
@@ -10,6 +12,8 @@ module tcu_array #(
     parameter int unsigned SCALAR_BITS = 16,
     parameter int unsigned BINARY_POINT = 8,
     parameter int unsigned SIZE_BITS = 13,
+    parameter bit DOUBLE_WEIGHTS = 1'b0,
+    parameter bit ROWS_AHEAD = 1'b0,
     localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
 ) (
     input logic clock,
@@ -22,6 +26,13 @@ module tcu_array #(
     input  logic [SIZE_BITS-1:0] run_size,
     output logic                 step_valid,
     output logic                 step_ready,
+
+    // Loads beside the weights at work, of the same size and zeroes.
+    input  logic                   load_valid,
+    output logic                   load_ready,
+    input  logic                   weights_valid,
+    output logic                   weights_ready,
+    input  logic [VECTOR_BITS-1:0] weights_data,
 
     input  logic                   row_valid,
     output logic                   row_ready,
@@ -36,13 +47,15 @@ module tcu_array #(
   localparam int unsigned LATENCY = 2 * ARRAY_SIZE - 1;
   localparam int unsigned COUNT_BITS = $clog2(QUEUE_DEPTH + 1);
 
-  // Instructions, expanded to rows.
-  logic load, zeroes, is_last;
+  // Instructions, expanded to rows. `loads_before` is the number of loads that a product waits for.
+  logic load, zeroes, is_last, exchanges, exchanged, is_exchange_step;
+  logic run_exchanges, exchange;
+  logic [2:0] run_loads_before, loads_before, loads_done;
   logic [SIZE_BITS-1:0] size, index;
   logic [COUNT_BITS-1:0] unused_instructions, unused_results;
 
   tcu_queue #(
-      .WIDTH(2 + SIZE_BITS),
+      .WIDTH(6 + SIZE_BITS),
       .DEPTH(QUEUE_DEPTH),
       .FLOW (1'b1),
       .PIPE (1'b1)
@@ -51,69 +64,153 @@ module tcu_array #(
       .reset,
       .in_valid (run_valid),
       .in_ready (run_ready),
-      .in_data  ({run_load, run_zeroes, run_size}),
+      .in_data  ({run_exchanges, run_loads_before, run_load, run_zeroes, run_size}),
       .out_valid(step_valid),
-      .out_ready(step_ready && is_last),
-      .out_data ({load, zeroes, size}),
+      .out_ready(step_ready && is_last && !is_exchange_step),
+      .out_data ({exchanges, loads_before, load, zeroes, size}),
       .count    (unused_instructions)
   );
 
   assign is_last = index == size;
+  assign is_exchange_step = DOUBLE_WEIGHTS && exchanges && !exchanged;
 
   always_ff @(posedge clock) begin
-    if (reset) index <= '0;
-    else if (step_valid && step_ready) index <= is_last ? '0 : index + 1'b1;
+    if (reset) begin
+      index     <= '0;
+      exchanged <= 1'b0;
+    end else if (step_valid && step_ready) begin
+      if (!is_exchange_step) index <= is_last ? '0 : index + 1'b1;
+      exchanged <= is_exchange_step || (exchanged && !is_last);
+    end
   end
 
   // Rows.
-  logic control_valid, is_load, is_zero, enters, is_ready;
+  logic control_valid, is_load, is_zero, is_exchange, enters, enters_row, is_ready, has_place;
+  logic [2:0] awaited;
   logic [1:0] unused_rows;
   logic [VECTOR_BITS-1:0] row;
   logic [COUNT_BITS-1:0] draining;
 
   tcu_queue #(
-      .WIDTH(2)
+      .WIDTH(6)
   ) rows (
       .clock,
       .reset,
       .in_valid (step_valid),
       .in_ready (step_ready),
-      .in_data  ({load, zeroes}),
+      .in_data  ({is_exchange_step, loads_before, load, zeroes}),
       .out_valid(control_valid),
       .out_ready(enters),
-      .out_data ({is_load, is_zero}),
+      .out_data ({is_exchange, awaited, is_load, is_zero}),
       .count    (unused_rows)
   );
 
-  assign is_ready = control_valid && (is_load ? draining == '0 : result_ready);
-  assign enters = is_ready && (is_zero || row_valid);
-  assign row_ready = is_ready && !is_zero;
+  always_comb begin
+    if (is_exchange) is_ready = control_valid && awaited == loads_done;
+    else if (is_load) is_ready = control_valid && draining == '0;
+    else is_ready = control_valid && (ROWS_AHEAD ? has_place : result_ready);
+  end
+
+  assign enters = is_ready && (is_zero || is_exchange || row_valid);
+  assign enters_row = enters && !is_load && !is_exchange;
+  assign row_ready = is_ready && !is_zero && !is_exchange;
   assign row = is_zero ? '0 : row_data;
-  assign loads = enters && is_load;
+  assign exchange = enters && is_exchange;
 
   always_ff @(posedge clock) begin
     if (reset) draining <= '0;
-    else if (enters && !is_load) draining <= COUNT_BITS'(LATENCY);
+    else if (enters_row) draining <= COUNT_BITS'(LATENCY);
     else if (draining != '0) draining <= draining - 1'b1;
+  end
+
+  // Places of results that are under way or wait.
+  if (ROWS_AHEAD) begin : gen_places
+    logic [COUNT_BITS-1:0] places;
+    logic takes;
+
+    assign takes = result_valid && result_ready;
+    assign has_place = places != '0;
+
+    always_ff @(posedge clock) begin
+      if (reset) places <= COUNT_BITS'(QUEUE_DEPTH);
+      else if (enters_row && !takes) places <= places - 1'b1;
+      else if (takes && !enters_row) places <= places + 1'b1;
+    end
+  end else begin : gen_no_places
+    assign has_place = 1'b0;
   end
 
   // Results.
   logic computed_valid, unused_ready;
   logic [VECTOR_BITS-1:0] computed;
 
-  tcu_systolic_array #(
-      .ARRAY_SIZE  (ARRAY_SIZE),
-      .SCALAR_BITS (SCALAR_BITS),
-      .BINARY_POINT(BINARY_POINT)
-  ) elements (
-      .clock,
-      .reset,
-      .load        (loads),
-      .row_valid   (enters && !is_load),
-      .row         (row),
-      .result_valid(computed_valid),
-      .result      (computed)
-  );
+  if (DOUBLE_WEIGHTS) begin : gen_double
+    logic is_loaded, is_zero_load, shifts;
+
+    assign run_exchanges = is_loaded;
+    assign loads = shifts;
+
+    tcu_weights #(
+        .ARRAY_SIZE(ARRAY_SIZE),
+        .SIZE_BITS (SIZE_BITS)
+    ) weights (
+        .clock,
+        .reset,
+        .run_valid    (load_valid),
+        .run_ready    (load_ready),
+        .run_zeroes,
+        .run_size,
+        .product      (run_valid && run_ready),
+        .is_loaded,
+        .entered      (run_loads_before),
+        .done         (loads_done),
+        .exchange,
+        .weights_valid,
+        .weights_ready,
+        .is_zero      (is_zero_load),
+        .shifts
+    );
+
+    tcu_doubled_array #(
+        .ARRAY_SIZE  (ARRAY_SIZE),
+        .SCALAR_BITS (SCALAR_BITS),
+        .BINARY_POINT(BINARY_POINT)
+    ) elements (
+        .clock,
+        .reset,
+        .load        (shifts),
+        .weights     (is_zero_load ? '0 : weights_data),
+        .exchange,
+        .row_valid   (enters_row),
+        .row         (row),
+        .result_valid(computed_valid),
+        .result      (computed)
+    );
+  end else begin : gen_single
+    logic unused;
+
+    assign run_exchanges = 1'b0;
+    assign run_loads_before = '0;
+    assign loads_done = '0;
+    assign load_ready = 1'b0;
+    assign weights_ready = 1'b0;
+    assign loads = enters && is_load;
+    assign unused = ^{load_valid, weights_valid, weights_data, exchange};
+
+    tcu_systolic_array #(
+        .ARRAY_SIZE  (ARRAY_SIZE),
+        .SCALAR_BITS (SCALAR_BITS),
+        .BINARY_POINT(BINARY_POINT)
+    ) elements (
+        .clock,
+        .reset,
+        .load        (loads),
+        .row_valid   (enters_row),
+        .row         (row),
+        .result_valid(computed_valid),
+        .result      (computed)
+    );
+  end
 
   tcu_queue #(
       .WIDTH(VECTOR_BITS),

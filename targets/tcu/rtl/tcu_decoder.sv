@@ -16,6 +16,8 @@ module tcu_decoder #(
     parameter int unsigned STRIDE0_DEPTH = 8,
     parameter int unsigned STRIDE1_DEPTH = 8,
     parameter int unsigned NUMBER_OF_THREADS = 1,
+    parameter bit QUEUED = 1'b0,
+    parameter bit DOUBLE_WEIGHTS = 1'b0,
 
     // Widths of fields; a field that the layout leaves out is a bit that is 0.
     localparam int unsigned L = $clog2(LOCAL_DEPTH),
@@ -46,9 +48,10 @@ module tcu_decoder #(
     output logic                        instruction_ready,
     input  logic [INSTRUCTION_BITS-1:0] instruction,
 
-    // Runs of local memory's ports: A, then B.
-    output logic [1:0]                   local_valid,
-    input  logic [1:0]                   local_ready,
+    // Runs of local memory: of the array's side, of DRAM0, of DRAM1, and of weights that are loaded
+    // beside those at work.
+    output logic [3:0]                   local_valid,
+    input  logic [3:0]                   local_ready,
     output logic [1:0]                   local_write,
     output logic                         local_descending,
     output logic [L-1:0]                 local_address,
@@ -64,6 +67,8 @@ module tcu_decoder #(
     output logic array_valid,
     input  logic array_ready,
     output logic array_load,
+    output logic load_valid,
+    input  logic load_ready,
 
     output logic                     accumulator_valid,
     input  logic                     accumulator_ready,
@@ -150,6 +155,7 @@ module tcu_decoder #(
 
   // What the units are told.
   logic accumulate_flag, zeroes_flag, uses_port_a, uses_router, uses_array, uses_accumulators;
+  logic is_load_beside;
 
   assign accumulate_flag = flags[0];
   assign zeroes_flag = is_load ? flags[0] : flags[1];
@@ -188,27 +194,31 @@ module tcu_decoder #(
   assign configure_number = first_bits[3:0];
   assign configure_value = first_bits[31:4];
 
-  // Who takes part, the highest bit first: DRAM1, DRAM0, the host router, the accumulators, the
-  // array, the router, and local memory's ports B and A.
-  logic [7:0] wanted, part_valid;
+  // Who takes part, the highest bit first: loads of weights beside those at work, DRAM1, DRAM0, the host
+  // router, the accumulators, the array, the router, and the lanes of local memory.
+  logic [10:0] wanted, part_valid;
 
-  assign uses_port_a = (is_matmul && !zeroes) || (is_load && !zeroes) || is_in || is_out || is_table;
-  assign uses_router = is_matmul || (is_load && !zeroes) || is_in || is_out || is_table;
-  assign uses_array = is_matmul || is_load;
+  assign is_load_beside = DOUBLE_WEIGHTS && is_load;
+  assign uses_port_a = (is_matmul && !zeroes) || (is_load && !zeroes && !is_load_beside) || is_in || is_out || is_table;
+  assign uses_router = is_matmul || (is_load && !zeroes && !is_load_beside) || is_in || is_out || is_table;
+  assign uses_array = is_matmul || (is_load && !is_load_beside);
   assign uses_accumulators = is_matmul || is_in || is_out || is_simd || is_table;
   assign wanted = {
+    is_load_beside,
     is_dram && host_bank,
     is_dram && !host_bank,
-    is_dram,
+    is_dram && !QUEUED,
     uses_accumulators,
     uses_array,
     uses_router,
-    is_dram,
+    is_load_beside && !zeroes,
+    is_dram && host_bank,
+    is_dram && !host_bank,
     uses_port_a
   };
 
   tcu_fork #(
-      .PORTS(8)
+      .PORTS(11)
   ) parts (
       .clock,
       .reset,
@@ -216,9 +226,11 @@ module tcu_decoder #(
       .in_ready (instruction_ready),
       .wanted,
       .out_valid(part_valid),
-      .out_ready({dram_ready, host_ready, accumulator_ready, array_ready, route_ready, local_ready})
+      .out_ready({
+        load_ready, dram_ready, host_ready, accumulator_ready, array_ready, route_ready, local_ready
+      })
   );
 
-  assign {dram_valid, host_valid, accumulator_valid, array_valid, route_valid, local_valid} = part_valid;
+  assign {load_valid, dram_valid, host_valid, accumulator_valid, array_valid, route_valid, local_valid} = part_valid;
 
 endmodule

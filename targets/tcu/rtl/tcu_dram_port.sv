@@ -13,6 +13,8 @@ module tcu_dram_port #(
     parameter int unsigned STRIDE_BITS = 3,
     parameter int unsigned SIZE_BITS = 13,
     parameter int unsigned AXI_BITS = 128,
+    parameter int unsigned RUNS = 1,
+    parameter int unsigned REMEMBERED = 2,
     parameter bit CROSSES_BY_A_BEAT = 1'b1,
     parameter bit MOVES_WRITES = 1'b0,
     localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
@@ -80,7 +82,8 @@ module tcu_dram_port #(
       .ADDRESS_BITS(ADDRESS_BITS),
       .STRIDE_BITS (STRIDE_BITS),
       .SIZE_BITS   (SIZE_BITS),
-      .WINDOW_BITS (20)
+      .WINDOW_BITS (20),
+      .RUNS        (RUNS)
   ) requests (
       .clock,
       .reset,
@@ -139,6 +142,7 @@ module tcu_dram_port #(
 
   tcu_read_master #(
       .WORD_BITS        (AXI_BITS),
+      .REMEMBERED       (REMEMBERED),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT)
   ) reads (
       .clock,
@@ -163,6 +167,7 @@ module tcu_dram_port #(
 
   tcu_write_master #(
       .WORD_BITS        (AXI_BITS),
+      .REMEMBERED       (REMEMBERED),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT)
   ) writes (
       .clock,

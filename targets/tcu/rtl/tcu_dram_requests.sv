@@ -9,7 +9,8 @@ module tcu_dram_requests #(
     parameter int unsigned ADDRESS_BITS = 20,
     parameter int unsigned STRIDE_BITS = 3,
     parameter int unsigned SIZE_BITS = 13,
-    parameter int unsigned WINDOW_BITS = 20
+    parameter int unsigned WINDOW_BITS = 20,
+    parameter int unsigned RUNS = 1
 ) (
     input logic clock,
     input logic reset,
@@ -32,7 +33,8 @@ module tcu_dram_requests #(
     output logic [ WINDOW_BITS-1:0] request_window
 );
 
-  logic valid, ready, writes, is_strided, unused_last, unused_runs;
+  logic valid, ready, writes, is_strided, unused_last;
+  logic [$clog2(RUNS + 1)-1:0] unused_runs;
   logic [1:0] unused_requests;
   logic [ADDRESS_BITS-1:0] first, address;
   logic [STRIDE_BITS-1:0] stride;
@@ -41,7 +43,7 @@ module tcu_dram_requests #(
 
   tcu_queue #(
       .WIDTH(1 + ADDRESS_BITS + STRIDE_BITS + SIZE_BITS + WINDOW_BITS),
-      .DEPTH(1),
+      .DEPTH(RUNS),
       .FLOW (1'b1),
       .PIPE (1'b1)
   ) runs (

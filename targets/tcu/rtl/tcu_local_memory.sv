@@ -21,6 +21,7 @@ module tcu_local_memory #(
     input  logic [1:0][ STRIDE_BITS-1:0] run_stride,
     input  logic [1:0][ADDRESS_BITS-1:0] run_size,
     output logic [1:0]                   access_ready,
+    output logic [1:0]                   access,
     input  logic [1:0]                   write_valid,
     output logic [1:0]                   write_ready,
     input  logic [1:0][ VECTOR_BITS-1:0] write_data,
@@ -29,7 +30,7 @@ module tcu_local_memory #(
     output logic [1:0][ VECTOR_BITS-1:0] read_data
 );
 
-  logic [1:0] control_valid, access, unused_last;
+  logic [1:0] control_valid, unused_last;
   logic [1:0][ADDRESS_BITS-1:0] address;
   logic [1:0][ VECTOR_BITS-1:0] fetched;
 

@@ -1,11 +1,12 @@
 // The read channels of a bank's AXI master.
 //
-// Bursts wait in a queue, are split at 4 KiB and sent. Two are remembered until their last beat; the
-// address of a third is sent before there is room for it, so that three are under way.
+// Bursts wait in a queue, are split at 4 KiB and sent. REMEMBERED, two in the released circuit, are known until their
+// last beat; the address of one more is sent before there is room for it, so that it is under way too.
 //
 // Source: the specification's 9.1, AXI side, and its notes on bursts under way.
 module tcu_read_master #(
     parameter int unsigned WORD_BITS = 128,
+    parameter int unsigned REMEMBERED = 2,
     parameter bit CROSSES_BY_A_BEAT = 1'b1
 ) (
     input logic clock,
@@ -34,7 +35,8 @@ module tcu_read_master #(
   logic queued_valid, queued_ready, part_valid, part_ready, part_first, unused_last;
   logic [31:0] queued_address;
   logic [ 7:0] queued_beats;
-  logic [1:0] unused_bursts, unused_known, unused_data, unused_words;
+  logic [1:0] unused_bursts, unused_data, unused_words;
+  logic [$clog2(REMEMBERED + 1)-1:0] unused_known;
   logic [1:0] taken_valid, taken_ready;
 
   tcu_queue #(
@@ -90,6 +92,7 @@ module tcu_read_master #(
 
   tcu_queue #(
       .WIDTH(8),
+      .DEPTH(REMEMBERED),
       .FLOW (1'b1),
       .PIPE (1'b1)
   ) bookkeeping (

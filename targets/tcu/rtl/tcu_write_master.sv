@@ -1,12 +1,14 @@
 // The write channels of a bank's AXI master.
 //
-// Bursts wait in a queue, are split at 4 KiB and sent. Two parts are remembered until their last
-// beat, and two until their response; the address of a third is sent before there is room for it.
+// Bursts wait in a queue, are split at 4 KiB and sent. REMEMBERED parts, two in the released
+// circuit, are known until their last beat, and as many until their response; the address of one more is
+// sent before there is room for it.
 // `responds` tells, a while later, that a burst is over.
 //
 // Source: the specification's 9.1, AXI side, and its notes on writes.
 module tcu_write_master #(
     parameter int unsigned WORD_BITS = 128,
+    parameter int unsigned REMEMBERED = 2,
     parameter bit CROSSES_BY_A_BEAT = 1'b1
 ) (
     input logic clock,
@@ -39,7 +41,8 @@ module tcu_write_master #(
   logic queued_valid, queued_ready, part_valid, part_ready, part_last, unused_first;
   logic [31:0] queued_address;
   logic [ 7:0] queued_beats;
-  logic [1:0] unused_bursts, unused_known, unused_awaited, unused_words;
+  logic [1:0] unused_bursts, unused_words;
+  logic [$clog2(REMEMBERED + 1)-1:0] unused_known, unused_awaited;
   logic [2:0] taken_valid, taken_ready;
 
   tcu_queue #(
@@ -95,6 +98,7 @@ module tcu_write_master #(
 
   tcu_queue #(
       .WIDTH(8),
+      .DEPTH(REMEMBERED),
       .FLOW (1'b1),
       .PIPE (1'b1)
   ) beats_bookkeeping (
@@ -111,6 +115,7 @@ module tcu_write_master #(
 
   tcu_queue #(
       .WIDTH(1),
+      .DEPTH(REMEMBERED),
       .FLOW (1'b1),
       .PIPE (1'b1)
   ) response_bookkeeping (

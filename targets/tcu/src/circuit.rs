@@ -19,6 +19,7 @@ const SOURCES: &[Source] = &sources![
     "tcu_pkg.sv",
     "tcu.sv",
     "tcu_accumulator_commands.sv",
+    "tcu_accumulator_pipeline.sv",
     "tcu_accumulators.sv",
     "tcu_adder.sv",
     "tcu_address_generator.sv",
@@ -29,12 +30,15 @@ const SOURCES: &[Source] = &sources![
     "tcu_configuration.sv",
     "tcu_decoder.sv",
     "tcu_delay.sv",
+    "tcu_doubled_array.sv",
+    "tcu_doubled_element.sv",
     "tcu_dram_bursts.sv",
     "tcu_dram_port.sv",
     "tcu_dram_requests.sv",
     "tcu_fork.sv",
     "tcu_host_router.sv",
     "tcu_instruction_stream.sv",
+    "tcu_local_lanes.sv",
     "tcu_local_memory.sv",
     "tcu_lock.sv",
     "tcu_lookup.sv",
@@ -49,6 +53,7 @@ const SOURCES: &[Source] = &sources![
     "tcu_selector.sv",
     "tcu_systolic_array.sv",
     "tcu_vector_to_words.sv",
+    "tcu_weights.sv",
     "tcu_words_to_vector.sv",
     "tcu_write_master.sv",
 ];
@@ -64,6 +69,8 @@ const HEADERS: &[Source] = &[
 const BUSES: std::ops::RangeInclusive<u32> = 32..=1024;
 /// Sizes of the array.
 const LANES: std::ops::RangeInclusive<usize> = 2..=64;
+/// Places of the queues that an instance may have and the released circuit has not.
+const QUEUES: std::ops::RangeInclusive<usize> = 2..=16;
 /// Bits of the identifiers on the buses of the released circuit.
 const ID_BITS: u64 = 6;
 /// Most vectors of a memory on the chip: its depth is an integer of 32 bits in the sources.
@@ -164,6 +171,11 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
         BUSES.end()
     );
     let lanes = format!("{} to {}", LANES.start(), LANES.end());
+    let overlap = config.overlap;
+    let queue = |key: &str, depth: usize| {
+        let legal = format!("0, or {} to {}", QUEUES.start(), QUEUES.end());
+        Limit::unless(depth == 0 || QUEUES.contains(&depth), key, depth, &legal)
+    };
     vec![
         Limit::unless(is_fixed, "data_type", config.data_type.name(), &formats),
         Limit::unless(LANES.contains(&config.array_size), "array_size", config.array_size, &lanes),
@@ -176,6 +188,12 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             "lookup_tables",
             config.lookup_tables,
             "0 with the defects of the released circuit, which has none",
+        ),
+        Limit::unless(
+            config.lookup_tables == 0 || (overlap.local_queue_depth == 0 && !overlap.pipelined_simd),
+            "lookup_tables",
+            config.lookup_tables,
+            "0 with queues in front of local memory and with a pipelined SIMD",
         ),
         Limit::unless(
             config.lookup_tables == 0 || table_vectors(config) <= config.accumulator_depth,
@@ -193,6 +211,14 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             Reading::Released.name(),
         ),
         Limit::unless(carries, "axi_width_bits", bus, &legal),
+        queue("local_queue_depth", overlap.local_queue_depth),
+        queue("outstanding_bursts", overlap.outstanding_bursts),
+        Limit::unless(
+            !overlap.pipelined_simd || defects == Defects::Mended,
+            "pipelined_simd",
+            1,
+            "0 with the defects of the released circuit",
+        ),
     ]
 }
 
@@ -218,6 +244,11 @@ fn parameters(config: &Config, bus: u32, defects: Defects) -> Vec<Parameter> {
         Parameter::integer("SAMPLE_BLOCK_SIZE", config.sample_block_size.max(1).into()),
         Parameter::sized("LOSES_ADDITIONS", released, 1),
         Parameter::sized("MOVES_WRITES", released, 1),
+        Parameter::integer("LOCAL_QUEUE_DEPTH", config.overlap.local_queue_depth as u64),
+        Parameter::sized("OVERLAPPED_DRAM", config.overlap.overlapped_dram.into(), 1),
+        Parameter::sized("DOUBLE_WEIGHTS", config.overlap.double_weights.into(), 1),
+        Parameter::sized("PIPELINED_SIMD", config.overlap.pipelined_simd.into(), 1),
+        Parameter::integer("OUTSTANDING_BURSTS", config.overlap.outstanding_bursts as u64),
     ]
 }
 

@@ -31,6 +31,7 @@ mod array;
 mod dram;
 mod hang;
 mod host;
+mod lanes;
 mod lock;
 mod machine;
 mod queue;
@@ -245,6 +246,12 @@ impl Meter {
     /// Adds instructions, as [`Self::push`] does one by one.
     pub fn run(&mut self, ops: &[Op]) {
         self.hangs |= recurring::run(&mut self.machine, ops);
+    }
+
+    /// Cycles of a vector that is read on the bus, and until the first one is there.
+    pub const fn reads(&self) -> (u64, u64) {
+        let (_, (params, beats, _), _) = self.machine.design();
+        (beats, params.read_latency)
     }
 
     /// Whether an instruction was never accepted.

@@ -4,6 +4,7 @@
 //! [`tarch`], the embedded boards in `presets`, the widths of an instruction in [`Layout`].
 
 mod layout;
+mod overlapping;
 mod presets;
 pub mod settable;
 mod system;
@@ -12,6 +13,7 @@ pub mod tarch;
 use npukit_numeric::{FixedFormat, NumberFormat};
 
 pub use layout::Layout;
+pub use overlapping::Overlap;
 pub use system::{Board, System};
 pub use tarch::{ConfigError, ConfigErrors, ConfigWarning};
 
@@ -130,4 +132,6 @@ pub struct Config {
     pub sample_block_size: u32,
     /// Whose word counts.
     pub reading: Reading,
+    /// Limits of the released unit that this one is without.
+    pub overlap: Overlap,
 }

@@ -46,7 +46,7 @@ mod timing;
 mod validate;
 
 pub use codec::{Codec, decode_program, encode_program};
-pub use config::{Config, DataType, Reading};
+pub use config::{Config, DataType, Overlap, Reading};
 pub use configuration::{Configuration, Register};
 pub use fault::{FaultKind, Memory};
 pub use isa::isa;

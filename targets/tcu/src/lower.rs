@@ -30,6 +30,7 @@ mod next_use;
 pub mod object;
 mod ops;
 mod overlap;
+mod prefetch;
 mod product;
 mod residents;
 mod rewrite;

@@ -13,7 +13,7 @@ use npukit_target::{
 };
 
 use crate::benchmarks::BENCHMARKS;
-use crate::config::{Board, Config, Reading, System, settable};
+use crate::config::{Board, Config, Overlap, Reading, System, settable};
 use crate::lints::LINTS;
 use crate::terms::TERMS;
 use crate::{artifact, board, conform, diagnose};
@@ -38,8 +38,10 @@ const PRESETS: Presets<Board> = Presets {
     with_parameters: settable::from_tree,
     extension: "tarch",
     read,
-    others: "; to the name of an instance add `+lut` for two lookup tables, `+lut4` for four, or `+seed` for what the page \
-             of the instruction set says where the released hardware does something else",
+    others: "; to the name of an instance add `+lut` for two lookup tables, `+lut4` for four, `+seed` for what the page \
+             of the instruction set says where the released hardware does something else, or `+overlap` for a unit that \
+             does at the same time what the released one does one after the other (`+queues`, `+drams`, `+weights`, \
+             `+simd` and `+bursts` alone)",
 };
 
 /// What names of instances end in that have lookup tables, perhaps before their number.
@@ -58,6 +60,12 @@ fn named(name: &str) -> Result<Option<Board>, String> {
     if let Some(plain) = name.strip_suffix(SEED) {
         let board = named(plain)?;
         return Ok(board.map(|board| board.changed(|config| Config { reading: Reading::Seed, ..config })));
+    }
+    for (suffix, overlap) in Overlap::SUFFIXES {
+        if let Some(plain) = name.strip_suffix(suffix) {
+            let board = named(plain)?;
+            return Ok(board.map(|board| board.changed(|config| Config { overlap, ..config })));
+        }
     }
     let Some((plain, tables)) = name.rsplit_once(LOOKUP) else { return Ok(Board::preset(name)) };
     let tables = match tables {

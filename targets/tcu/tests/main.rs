@@ -36,6 +36,8 @@ mod meaning;
 mod networks;
 #[path = "main/numerics.rs"]
 mod numerics;
+#[path = "main/overlapped.rs"]
+mod overlapped;
 #[path = "main/published.rs"]
 mod published;
 #[path = "main/seed.rs"]

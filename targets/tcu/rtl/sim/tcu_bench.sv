@@ -24,6 +24,11 @@ module tcu_bench #(
     parameter bit LOSES_ADDITIONS = 1'b0,
     parameter bit MOVES_WRITES = 1'b0,
     parameter bit CROSSES_BY_A_BEAT = 1'b1,
+    parameter int unsigned LOCAL_QUEUE_DEPTH = 0,
+    parameter bit OVERLAPPED_DRAM = 1'b0,
+    parameter bit DOUBLE_WEIGHTS = 1'b0,
+    parameter bit PIPELINED_SIMD = 1'b0,
+    parameter int unsigned OUTSTANDING_BURSTS = 0,
     localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
 ) (
     input logic clock,
@@ -120,7 +125,12 @@ module tcu_bench #(
       .TIMEOUT             (TIMEOUT),
       .LOSES_ADDITIONS     (LOSES_ADDITIONS),
       .MOVES_WRITES        (MOVES_WRITES),
-      .CROSSES_BY_A_BEAT   (CROSSES_BY_A_BEAT)
+      .CROSSES_BY_A_BEAT   (CROSSES_BY_A_BEAT),
+      .LOCAL_QUEUE_DEPTH   (LOCAL_QUEUE_DEPTH),
+      .OVERLAPPED_DRAM     (OVERLAPPED_DRAM),
+      .DOUBLE_WEIGHTS      (DOUBLE_WEIGHTS),
+      .PIPELINED_SIMD      (PIPELINED_SIMD),
+      .OUTSTANDING_BURSTS  (OUTSTANDING_BURSTS)
   ) unit (
       .m_axi_dram0_awid(),
       .m_axi_dram0_awsize(),
@@ -159,10 +169,21 @@ module tcu_bench #(
   assign holds = unit.valid;
   assign accepts = unit.valid && unit.ready;
   assign accumulator_writes = unit.accumulators_store;
-  assign local_writes = |(unit.local_memory.access & unit.local_memory.run_write);
+  assign local_writes = unit.local_writes;
   assign weights_shift = unit.weights_load;
 
-  assign peek_local = unit.local_memory.ram.memory[peek_address[$clog2(LOCAL_DEPTH)-1:0]];
-  assign peek_accumulators = unit.accumulators.ram.memory[peek_address[$clog2(ACCUMULATOR_DEPTH)-1:0]];
+  if (LOCAL_QUEUE_DEPTH > 0) begin : gen_lanes
+    assign peek_local = unit.gen_lanes.local_memory.ram.memory[peek_address[$clog2(LOCAL_DEPTH)-1:0]];
+  end else begin : gen_ports
+    assign peek_local = unit.gen_ports.local_memory.ram.memory[peek_address[$clog2(LOCAL_DEPTH)-1:0]];
+  end
+
+  if (PIPELINED_SIMD) begin : gen_pipeline
+    assign peek_accumulators =
+        unit.gen_pipeline.accumulators.ram.memory[peek_address[$clog2(ACCUMULATOR_DEPTH)-1:0]];
+  end else begin : gen_stage
+    assign peek_accumulators =
+        unit.gen_stage.accumulators.ram.memory[peek_address[$clog2(ACCUMULATOR_DEPTH)-1:0]];
+  end
 
 endmodule

@@ -18,6 +18,8 @@ const ALU_LATENCY: Cycle = 2;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flags {
     pub(super) read: bool,
+    /// Where.
+    pub(super) from: u64,
     /// What it writes.
     pub(super) write: Option<Write>,
 }
@@ -56,6 +58,8 @@ pub(super) struct Accumulator {
     read: Cycle,
     /// When the ALUs started the last operation.
     started: Cycle,
+    /// Where commands follow each other without a pause.
+    pipeline: Option<Pipeline>,
     /// Vectors read, written and computed.
     pub(super) accesses: u64,
     pub(super) operations: u64,
@@ -65,7 +69,7 @@ pub(super) struct Accumulator {
 }
 
 impl Accumulator {
-    pub(super) fn new(queue_depth: usize) -> Self {
+    pub(super) fn new(queue_depth: usize, is_pipelined: bool) -> Self {
         Self {
             commands: Pass::new(queue_depth),
             vectors: Queue::default(),
@@ -83,6 +87,7 @@ impl Accumulator {
             reads_early: false,
             read: 0,
             started: 0,
+            pipeline: is_pipelined.then(Pipeline::default),
             accesses: 0,
             operations: 0,
             stalls: StallMeter::default(),
@@ -154,7 +159,7 @@ impl Accumulator {
 
     /// The first and last access of the last SIMD instruction to the memory, and when the ALUs started it.
     pub(super) fn worked(&self, flags: Flags) -> ((Cycle, Cycle), Cycle) {
-        let last = self.port_a.last();
+        let last = if self.pipeline.is_some() { self.stage } else { self.port_a.last() };
         let first = if flags.read { self.read } else { last };
         ((first, last), self.started)
     }
@@ -176,6 +181,11 @@ impl Accumulator {
     /// Gives when the instruction's queue has handed it on, and from when on the datum is taken.
     pub(super) fn take(&mut self, queued: Cycle, write: Write) -> (Cycle, Cycle) {
         let (expanded, stage) = self.reach(queued);
+        if let Some(pipeline) = &self.pipeline {
+            let read = pipeline.read(stage, write.accumulate.then_some(write.address));
+            self.vectors.leave(read);
+            return (expanded, read + 1);
+        }
         let (control, ready) = self.prepare_write(stage, write);
         let select = self.input_select.enter(stage);
         self.finish(control.max(select));
@@ -201,6 +211,13 @@ impl Accumulator {
 
     /// The datum of the last command to write comes.
     pub(super) fn write(&mut self, at: Cycle, write: Write) {
+        if let Some(pipeline) = &mut self.pipeline {
+            let written = pipeline.write(at, write.address);
+            self.stage = at;
+            self.written = if written < NEVER { written } else { self.written };
+            self.accesses += 1;
+            return;
+        }
         self.input_select.leave(at);
         self.port_a_control.leave(at);
         self.adder_select.leave(at);
@@ -217,8 +234,15 @@ impl Accumulator {
 
     /// A command to give a vector to the outside: when it left the instruction, and from when on the
     /// datum is there.
-    pub(super) fn give(&mut self, queued: Cycle) -> (Cycle, Cycle) {
+    pub(super) fn give(&mut self, queued: Cycle, address: u64) -> (Cycle, Cycle) {
         let (expanded, stage) = self.reach(queued);
+        if let Some(pipeline) = &self.pipeline {
+            let read = pipeline.read(stage, Some(address));
+            self.vectors.leave(read);
+            self.read = read;
+            self.accesses += 1;
+            return (expanded, read + 1);
+        }
         let (control, read) = self.fetch(stage);
         let select = self.output_select.enter(stage);
         self.finish(control.max(select));
@@ -227,6 +251,10 @@ impl Accumulator {
 
     /// The datum of the last command to give goes.
     pub(super) fn gave(&mut self, at: Cycle) {
+        if self.pipeline.is_some() {
+            self.stage = at;
+            return;
+        }
         self.output_select.leave(at);
         self.port_a.leave(at);
     }
@@ -245,6 +273,11 @@ impl Accumulator {
     /// A form that waits for what never comes holds the units it waits in for ever.
     pub(super) fn simd(&mut self, queued: Cycle, flags: Flags, sub: SimdSub) -> Cycle {
         let (expanded, stage) = self.reach(queued);
+        if self.pipeline.is_some() {
+            self.pipelined(stage, flags, sub);
+            self.operations += 1;
+            return expanded;
+        }
         let finished = match (sub.op, flags.read, flags.write) {
             (SimdOp::NoOp, false, None) => stage,
             (SimdOp::NoOp, read, _) => self.move_nothing(stage, read),
@@ -255,6 +288,34 @@ impl Accumulator {
         self.finish(finished);
         self.operations += 1;
         expanded
+    }
+
+    /// A SIMD instruction of the pipeline: a read, a cycle later the operation, another one later the write. To add, the
+    /// vector that is there is read in a cycle of its own.
+    fn pipelined(&mut self, stage: Cycle, flags: Flags, sub: SimdSub) {
+        let Some(pipeline) = &mut self.pipeline else { return };
+        let moves = sub.op == SimdOp::NoOp && (flags.read || flags.write.is_some());
+        // Nothing is moved that a router was not told of, and nothing comes that was not read.
+        let hangs = moves || (needs_input(sub) && !flags.read);
+        let read = pipeline.read(stage, flags.read.then_some(flags.from));
+        let mut done = read + 1;
+        let mut left = read;
+        self.read = read;
+        self.started = done;
+        if let Some(address) = flags.write.filter(|write| write.accumulate).map(|write| write.address) {
+            left = pipeline.read(done, Some(address));
+            done = left + 1;
+        }
+        if hangs {
+            done = NEVER;
+        }
+        if let Some(write) = flags.write {
+            let written = pipeline.write(done, write.address);
+            self.written = if written < NEVER { written } else { self.written };
+        }
+        self.accesses += u64::from(flags.read) + u64::from(flags.write.is_some());
+        self.vectors.leave(left);
+        self.stage = done;
     }
 
     /// NoOp with a flag moves data to or from a router that was not told of it.
@@ -344,5 +405,26 @@ impl Accumulator {
         let started = self.compute(stage, Some(select.max(read)), sub);
         let half = control.max(select).max(started);
         self.write_result(half + 1, started, write)
+    }
+}
+
+/// The last writes of a pipeline, which reads must not overtake: each with the cycle in which it happens.
+#[derive(Clone, Debug, Default)]
+struct Pipeline {
+    writes: [(u64, Cycle); 2],
+}
+
+impl Pipeline {
+    /// When a command that is at its head from `stage` on reads a vector, or goes on without.
+    fn read(&self, stage: Cycle, address: Option<u64>) -> Cycle {
+        let pending = self.writes.iter().filter(|&&(written, _)| Some(written) == address);
+        pending.map(|&(_, at)| at + 1).fold(stage, Cycle::max)
+    }
+
+    /// What is done at `done` is written a cycle later: when.
+    const fn write(&mut self, done: Cycle, address: u64) -> Cycle {
+        let at = done + 1;
+        self.writes = [self.writes[1], (address, at)];
+        at
     }
 }

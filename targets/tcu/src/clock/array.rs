@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::queue::{Cycle, Pass, Queue};
 use super::stall::{Stall, StallMeter};
 use super::watch::Watch;
+use crate::config::Overlap;
 
 /// Rows enter one a cycle, in order; a result comes 2N-1 cycles after its row; weights wait until
 /// all results are out.
@@ -24,6 +25,10 @@ pub(super) struct Array {
     windows: VecDeque<(Cycle, Cycle)>,
     /// The last shift of weights.
     pub(super) loaded: Cycle,
+    /// Where weights are loaded beside those at work.
+    beside: Option<Beside>,
+    /// Where rows enter before their results are asked for: results, from their rows on until they are taken.
+    ahead: Option<Pass>,
     /// Rows computed and shifted.
     pub(super) computed_rows: u64,
     pub(super) weight_rows: u64,
@@ -33,7 +38,7 @@ pub(super) struct Array {
 }
 
 impl Array {
-    pub(super) fn new(array_size: usize) -> Self {
+    pub(super) fn new(array_size: usize, overlap: Overlap) -> Self {
         Self {
             instructions: Pass::new(2 * array_size),
             rows: Queue::default(),
@@ -42,6 +47,8 @@ impl Array {
             drained: 0,
             windows: VecDeque::new(),
             loaded: 0,
+            beside: overlap.double_weights.then(|| Beside::new(array_size)),
+            ahead: overlap.pipelined_simd.then(|| Pass::new(2 * array_size)),
             computed_rows: 0,
             weight_rows: 0,
             stalls: StallMeter::default(),
@@ -131,6 +138,35 @@ impl Array {
         at
     }
 
+    /// Instructions that load weights, where that is beside those at work.
+    pub(super) const fn beside(&mut self) -> Option<&mut Beside> {
+        self.beside.as_mut()
+    }
+
+    /// A row of weights is shifted in beside those at work: when. `is_first` of its instruction.
+    pub(super) fn load_beside(&mut self, queued: Cycle, data: Cycle, is_first: bool) -> Cycle {
+        let Some(beside) = &mut self.beside else { return queued };
+        let at = beside.shift(queued.max(data), is_first);
+        self.loaded = at;
+        self.weight_rows += 1;
+        at
+    }
+
+    /// Weights that were loaded before a product of an instruction queued at `queued` take the place of those at work: a step
+    /// of its own.
+    pub(super) fn exchange(&mut self, queued: Cycle) {
+        let Some(loaded) = self.beside.as_mut().and_then(Beside::take_loaded) else { return };
+        let (_, control) = self.expand(queued);
+        let free = control.max(self.last + 1);
+        let at = free.max(loaded + 1);
+        self.stalls.add(Stall::ArrayForData, free, at);
+        self.rows.leave(at);
+        self.last = at;
+        if let Some(beside) = &mut self.beside {
+            beside.exchanged(at);
+        }
+    }
+
     /// When a row could enter that is there from `control` and `data` on.
     fn offered(&mut self, control: Cycle, data: Cycle) -> Cycle {
         let free = control.max(self.last + 1);
@@ -143,6 +179,18 @@ impl Array {
     /// result, be it that of a row before.
     pub(super) fn compute(&mut self, control: Cycle, data: Cycle, taken: Cycle) -> (Cycle, Cycle) {
         let offered = self.offered(control, data);
+        if let Some(ahead) = &mut self.ahead {
+            // A place is given up a cycle after its result is taken.
+            let at = offered.max(ahead.room() + 1);
+            let result = taken.max(at + self.latency);
+            ahead.leave(result);
+            self.stalls.add(Stall::ArrayForAccumulators, offered, at);
+            self.rows.leave(at);
+            self.last = at;
+            self.drained = at + self.latency + 1;
+            self.computed_rows += 1;
+            return (at, result);
+        }
         while self.windows.front().is_some_and(|&(_, end)| end < offered) {
             self.windows.pop_front();
         }
@@ -158,5 +206,47 @@ impl Array {
         self.drained = at + self.latency + 1;
         self.computed_rows += 1;
         (at, result)
+    }
+}
+
+/// Weights that are loaded beside those at work.
+#[derive(Clone, Debug)]
+pub(super) struct Beside {
+    /// Instructions that load.
+    pub(super) instructions: Pass,
+    /// Weights have been loaded since the last product.
+    is_loaded: bool,
+    /// The last shift.
+    last: Cycle,
+    /// From when on those that were exchanged last may be shifted away, and how long after an exchange that is.
+    free: Cycle,
+    after: Cycle,
+}
+
+/// Instructions that load weights and wait for the array.
+pub(super) const LOADS: usize = 4;
+
+impl Beside {
+    fn new(array_size: usize) -> Self {
+        let after = (array_size as u64).saturating_sub(1);
+        Self { instructions: Pass::new(LOADS), is_loaded: false, last: 0, free: 0, after }
+    }
+
+    /// A row that is there from `offered` on: the first of a set waits for the exchange before.
+    fn shift(&mut self, offered: Cycle, is_first: bool) -> Cycle {
+        let free = if is_first && !self.is_loaded { self.free } else { 0 };
+        self.is_loaded = true;
+        self.last = offered.max(self.last + 1).max(free);
+        self.last
+    }
+
+    /// The last shift, if there were any since the last question.
+    const fn take_loaded(&mut self) -> Option<Cycle> {
+        if std::mem::replace(&mut self.is_loaded, false) { Some(self.last) } else { None }
+    }
+
+    /// The exchange goes through the array with the row after it, column by column like shifts, row by row after them.
+    const fn exchanged(&mut self, at: Cycle) {
+        self.free = at + self.after;
     }
 }

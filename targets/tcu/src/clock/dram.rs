@@ -8,14 +8,17 @@ mod reads;
 mod writes;
 
 use super::ClockParams;
-use super::queue::{Cycle, Queue, Slot};
+use super::queue::{Cycle, Pass, Queue};
 use super::stall::StallMeter;
 use super::watch::Watch;
+use crate::config::Overlap;
 use reads::Reads;
 use writes::Writes;
 
 /// Bytes a burst must not cross.
 const BOUNDARY: u64 = 4096;
+/// Bursts of each direction that the released splitter remembers.
+const REMEMBERED: usize = 2;
 /// Beats of the longest burst.
 const LONGEST: u64 = 256;
 
@@ -46,8 +49,8 @@ pub(super) struct Bank {
     params: ClockParams,
     beats_per_vector: u64,
     bytes_per_beat: u64,
-    /// The instruction, while its requests are made.
-    instruction: Slot,
+    /// Instructions, while their requests are made.
+    instruction: Pass,
     requests: Queue,
     /// When the converter can look at its next burst.
     converter: Cycle,
@@ -59,16 +62,18 @@ pub(super) struct Bank {
 }
 
 impl Bank {
-    pub(super) fn new(params: ClockParams, beats_per_vector: u64) -> Self {
+    /// With the queues that the overlap of its instance gives it.
+    pub(super) fn new(params: ClockParams, beats_per_vector: u64, overlap: Overlap) -> Self {
+        let remembered = if overlap.outstanding_bursts > 0 { overlap.outstanding_bursts } else { REMEMBERED };
         Self {
             params,
             beats_per_vector,
             bytes_per_beat: u64::from(params.axi_bits / 8),
-            instruction: Slot::default(),
+            instruction: Pass::new(overlap.shared_depth().max(1)),
             requests: Queue::default(),
             converter: 0,
-            reads: Reads::default(),
-            writes: Writes::default(),
+            reads: Reads::new(remembered),
+            writes: Writes::new(remembered),
             stalls: StallMeter::default(),
             watch: Watch::default(),
         }

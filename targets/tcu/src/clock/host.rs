@@ -4,6 +4,51 @@ use super::queue::{Cycle, NEVER, ReadPort, Slot};
 use super::stall::{Stall, StallMeter};
 use super::watch::Watch;
 
+/// A side of local memory's port B, by which a bank moves the vectors of a transfer.
+pub(super) trait PortB {
+    /// The next vector of local memory is read.
+    fn read(&mut self);
+    /// From when on the vector read last can pass.
+    fn datum(&self) -> Cycle;
+    /// The vector read last passes.
+    fn pass(&mut self, at: Cycle);
+    /// A vector that is there from `offered` on is written: when.
+    fn write(&mut self, offered: Cycle) -> Cycle;
+    /// The last access.
+    fn last(&self) -> Cycle;
+}
+
+/// The router with a transfer that is at the decoder since `head` and whose routing was taken at `routed`.
+pub(super) struct Transfer<'a> {
+    pub(super) host: &'a mut Host,
+    pub(super) head: Cycle,
+    pub(super) routed: Cycle,
+    pub(super) last: Cycle,
+}
+
+impl PortB for Transfer<'_> {
+    fn read(&mut self) {
+        self.last = self.host.read(self.head);
+    }
+
+    fn datum(&self) -> Cycle {
+        self.host.datum().max(self.routed)
+    }
+
+    fn pass(&mut self, at: Cycle) {
+        self.host.pass(at);
+    }
+
+    fn write(&mut self, offered: Cycle) -> Cycle {
+        self.last = self.host.write(self.head, offered.max(self.routed));
+        self.last
+    }
+
+    fn last(&self) -> Cycle {
+        self.last
+    }
+}
+
 /// One transfer at a time; every vector passes the router.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Host {

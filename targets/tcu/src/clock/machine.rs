@@ -3,8 +3,9 @@
 use super::ClockParams;
 use super::accumulator::{Accumulator, Flags};
 use super::array::Array;
-use super::dram::{Bank, Span, Taken};
-use super::host::Host;
+use super::dram::{Bank, Span};
+use super::host::{Host, PortB, Transfer};
+use super::lanes::{Lane, Lanes, Touch};
 use super::lock::Write;
 use super::queue::{Cycle, NEVER, ReadPort};
 use super::router::{Routed, Router, To};
@@ -14,7 +15,7 @@ use super::steady::{Kept, Steady};
 use super::timeline::{Busy, LastEvents, Timeline, Traffic};
 use super::unit::Unit;
 use super::watch::Watch;
-use crate::config::{Config, Reading};
+use crate::config::{Config, Overlap, Reading};
 use crate::configuration::{Configuration, Register};
 use crate::fault::Memory;
 use crate::op::{DataMoveKind, Flow, Op, Path, SimdOp, SimdSub, Strided};
@@ -40,6 +41,14 @@ pub(super) struct Machine {
     array: Array,
     accumulator: Accumulator,
     port_a: ReadPort,
+    /// When the run of local memory at work begins at the earliest.
+    local_from: Cycle,
+    /// Queues in front of local memory.
+    lanes: Option<Lanes>,
+    /// The last cycles of port B and of the array that have been told.
+    told: [Cycle; 2],
+    /// Whether the instance is without any limit of the released one.
+    overlaps: bool,
     /// The last write of port A.
     local_written: Cycle,
     /// Accesses of port A.
@@ -112,19 +121,24 @@ impl Accept {
 
 impl Machine {
     pub(super) fn new(config: &Config, params: ClockParams, beats_per_vector: u64) -> Self {
-        let n = config.array_size;
+        let (n, overlap) = (config.array_size, config.overlap);
+        let bank = || Bank::new(params, beats_per_vector, overlap);
         Self {
             head: FIRST,
             size_mask: config.local_depth.clamp(1, 1 << 32).next_power_of_two() - 1,
             router: Router::new(2 * n),
-            array: Array::new(n),
-            accumulator: Accumulator::new(2 * n),
+            array: Array::new(n, overlap),
+            accumulator: Accumulator::new(2 * n, overlap.pipelined_simd),
             port_a: ReadPort::default(),
+            local_from: FIRST,
+            lanes: overlap.has_queues().then(|| Lanes::new(overlap)),
+            told: [0; 2],
+            overlaps: overlap != Overlap::RELEASED,
             local_written: 0,
             local_a_accesses: 0,
             local_a_watch: Watch::default(),
             host: Host::default(),
-            banks: [Bank::new(params, beats_per_vector), Bank::new(params, beats_per_vector)],
+            banks: [bank(), bank()],
             stalls: StallMeter::default(),
             configuration: Configuration::new(config.reading),
             spans: Spans::NONE,
@@ -136,11 +150,14 @@ impl Machine {
     pub(super) fn step(&mut self, op: &Op) -> Result<Held, Stuck> {
         self.spans = Spans::NONE;
         self.router.hold();
+        self.local_from = self.head;
         let flow = op.flow();
         let size = self.vectors(flow.size);
         let accept = match (flow.path, flow.target) {
-            (Path::Array, Some(to)) => self.mat_mul(flow.adds, flow.source.is_none(), to.run, size),
-            (Path::Weights, _) => self.load_weights(flow.source.is_none(), size),
+            (Path::Array, Some(to)) => {
+                self.mat_mul(flow.adds, flow.source.map(|from| from.run), to.run, size)
+            }
+            (Path::Weights, _) => self.load_weights(flow.source.map(|from| from.run), size),
             (Path::Copy, _) => self.copy(&flow, size),
             (Path::Alus(SimdSub { op: SimdOp::NoOp, .. }), _)
                 if self.configuration.reading() == Reading::Seed =>
@@ -149,7 +166,8 @@ impl Machine {
             }
             (Path::Alus(sub), to) => {
                 let write = to.map(|to| Write { address: to.run.address, accumulate: flow.adds });
-                self.simd(Flags { read: flow.source.is_some(), write }, sub)
+                let from = flow.source.map_or(0, |from| from.run.address);
+                self.simd(Flags { read: flow.source.is_some(), from, write }, sub)
             }
             // Extensions of the emulator, unknown to the hardware, cost a cycle like what has no meaning.
             (Path::Decoder | Path::Tables | Path::Array, _) => self.nothing(),
@@ -229,11 +247,31 @@ impl Machine {
         })
     }
 
+    /// The run of local memory on the array's side enters its queue, if there is one: when, and what it touches.
+    fn queue_local(&mut self, run: Strided, size: u64, writes: bool) -> Option<(Cycle, Touch)> {
+        let lanes = self.lanes.as_mut()?;
+        let touch = Touch::new(run, size, self.size_mask, writes);
+        let (entered, from) = lanes.enter(Lane::Array, self.head, &touch);
+        self.local_from = from;
+        Some((entered, touch))
+    }
+
+    /// The last access of that run happened at `last`: when the decoder was rid of it.
+    fn rid_of_local(&mut self, queued: Option<(Cycle, Touch)>, last: Cycle) -> Cycle {
+        match (queued, &mut self.lanes) {
+            (Some((entered, touch)), Some(lanes)) => {
+                lanes.leave(Lane::Array, touch, last);
+                entered
+            }
+            _ => last,
+        }
+    }
+
     /// The next vector of local memory is read through port A.
     fn read_local(&mut self) -> Cycle {
-        let free = self.port_a.free().max(self.head);
+        let free = self.port_a.free().max(self.local_from);
         let room = self.port_a.room();
-        let at = self.port_a.read(self.head);
+        let at = self.port_a.read(self.local_from);
         self.stalls.add(Stall::LocalANotTaken, free, at);
         self.local_a_watch.saw(self.head, at, room);
         self.local_a_accesses += 1;
@@ -242,7 +280,7 @@ impl Machine {
 
     /// A vector that is there from `offered` on is written through port A.
     fn write_local(&mut self, offered: Cycle) -> Cycle {
-        let free = self.port_a.free().max(self.head);
+        let free = self.port_a.free().max(self.local_from);
         let at = offered.max(free);
         self.stalls.add(Stall::LocalAForAccumulators, free, at);
         self.local_a_watch.saw(self.head, at, free);
@@ -254,6 +292,7 @@ impl Machine {
     /// Whether somebody wants to see each vector.
     const fn is_watched(&self) -> bool {
         self.is_literal
+            || self.overlaps
             || self.local_a_watch.is_on()
             || self.stalls.is_watched()
             || self.array.is_watched()
@@ -274,6 +313,11 @@ impl Machine {
     /// The address of the last write to the accumulators.
     pub(super) const fn last_address(&self) -> u64 {
         self.accumulator.last_address()
+    }
+
+    /// Whether the time of instructions follows from the addresses of those before, too, or from more than shapes say.
+    pub(super) const fn overlaps(&self) -> bool {
+        self.overlaps
     }
 
     /// All that the time of instructions follows from beside their shapes and what [`Self::take_down`] takes down.
@@ -452,18 +496,32 @@ impl Machine {
         (size.wrapping_sub(1) & self.size_mask) + 1
     }
 
-    fn mat_mul(&mut self, accumulate: bool, zeroes: bool, accumulator: Strided, size: u64) -> Accept {
+    fn mat_mul(
+        &mut self,
+        accumulate: bool,
+        source: Option<Strided>,
+        accumulator: Strided,
+        size: u64,
+    ) -> Accept {
+        let zeroes = source.is_none();
+        let queued = source.and_then(|run| self.queue_local(run, size, false));
         let routed = self.router.route(self.head, !zeroes, To::Accumulators);
         let rows = self.array.instructions.enter(self.head);
         let results = self.accumulator.commands.enter(self.head);
+        self.array.exchange(rows);
         let mut product = Product { machine: self, zeroes, routed, rows, results, last: [0; 4], read: 0 };
-        let (read, last, first) = product.compute(accumulator, size, accumulate);
+        let (last_read, last, first) = product.compute(accumulator, size, accumulate);
+        let read = if zeroes { self.head } else { self.rid_of_local(queued, last_read) };
         let [row_expanded, result_expanded, entered, result] = last;
         let [first_read, first_entered, first_result] = first;
         if !zeroes {
-            self.spans.set(Unit::LocalA, first_read, read);
+            self.spans.set(Unit::LocalA, first_read, last_read);
         }
-        self.spans.set(Unit::Array, first_entered, entered);
+        if self.overlaps {
+            self.spans.set_after(Unit::Array, first_entered, entered, &mut self.told[1]);
+        } else {
+            self.spans.set(Unit::Array, first_entered, entered);
+        }
         self.spans.set(Unit::Accumulator, first_result, result);
         self.array.instructions.leave(row_expanded);
         self.accumulator.commands.leave(result_expanded);
@@ -474,7 +532,13 @@ impl Machine {
             .and(results, Unit::Accumulator)
     }
 
-    fn load_weights(&mut self, zeroes: bool, size: u64) -> Accept {
+    fn load_weights(&mut self, source: Option<Strided>, size: u64) -> Accept {
+        if let Some(beside) = self.array.beside() {
+            let loads = beside.instructions.enter(self.head);
+            return self.load_beside(loads, source, size);
+        }
+        let zeroes = source.is_none();
+        let local = source.and_then(|run| self.queue_local(run, size, false));
         let rows = self.array.instructions.enter(self.head);
         let accept = Accept::new(rows, Unit::Array);
         if zeroes {
@@ -484,13 +548,52 @@ impl Machine {
         let routed = self.router.route(self.head, true, To::Array);
         let (read, loaded) = self.load_rows(rows, size, Some(routed.source));
         self.router.finish(loaded, loaded);
+        let read = self.rid_of_local(local, read);
         accept.and(routed.queued, Unit::Router).and(read, Unit::LocalA)
+    }
+
+    /// Loads weights beside those at work, through port B, for an instruction queued at `loads`.
+    fn load_beside(&mut self, loads: Cycle, source: Option<Strided>, size: u64) -> Accept {
+        let Self { array, lanes, .. } = self;
+        let accept = Accept::new(loads, Unit::Array);
+        let (mut first, mut last) = (None, loads);
+        let accept = match (source, lanes) {
+            (Some(run), Some(lanes)) => {
+                let touch = Touch::new(run, size, self.size_mask, false);
+                let (entered, from) = lanes.enter(Lane::Weights, self.head, &touch);
+                let mut side = lanes.side(Lane::Weights, from);
+                for _ in 0..size {
+                    side.read();
+                    last = array.load_beside(loads, side.datum(), first.is_none());
+                    side.pass(last);
+                    first.get_or_insert(last);
+                }
+                let (first_read, read) = (side.first, side.last());
+                self.spans.set_after(Unit::LocalB, first_read, read, &mut self.told[0]);
+                self.host.vectors += side.vectors;
+                lanes.leave(Lane::Weights, touch, read);
+                accept.and(entered, Unit::LocalB)
+            }
+            _ => {
+                for _ in 0..size {
+                    last = array.load_beside(loads, 0, first.is_none());
+                    first.get_or_insert(last);
+                }
+                accept
+            }
+        };
+        // Default: an instruction has a row at least.
+        self.spans.set_after(Unit::Array, first.unwrap_or(last), last, &mut self.told[1]);
+        if let Some(beside) = array.beside() {
+            beside.instructions.leave(last);
+        }
+        accept
     }
 
     /// Shifts rows of an instruction queued at `queued` into the array, from port A if that is routed
     /// to it, from `source` on: the last read and the last shift.
     fn load_rows(&mut self, queued: Cycle, size: u64, source: Option<Cycle>) -> (Cycle, Cycle) {
-        let (mut read, mut loaded, mut last, mut first) = (self.head, queued, queued, None);
+        let (mut read, mut loaded, mut last, mut first) = (self.local_from, queued, queued, None);
         for _ in 0..size {
             let (expanded, row) = self.array.expand(queued);
             if let Some(source) = source {
@@ -529,8 +632,8 @@ impl Machine {
     /// A SIMD NoOp as the page has it: the accumulators give a vector to local memory as in a move, the array gives them one
     /// as in a product of zeros.
     fn external(&mut self, flow: &Flow) -> Accept {
-        let out = flow.source.map(|_| self.move_out(1));
-        let into = flow.target.map(|to| self.mat_mul(flow.adds, true, to.run, 1));
+        let out = flow.source.map(|from| self.move_out(from.run, None, 1));
+        let into = flow.target.map(|to| self.mat_mul(flow.adds, None, to.run, 1));
         let taken = [out, into].into_iter().flatten();
         taken.fold(self.nothing(), |accept, part| accept.and(part.at, part.unit))
     }
@@ -544,24 +647,44 @@ impl Machine {
         let (Some(from), Some(to)) = (flow.source, flow.target) else { return self.nothing() };
         let span = |run: Strided| Span { address: run.address, size, stride_log2: run.stride_log2 };
         match (from.memory, to.memory) {
-            (Memory::Dram0, _) => self.dram(0, Unit::Dram0Read, Bank::read, span(from.run)),
-            (_, Memory::Dram0) => self.dram(0, Unit::Dram0Write, Bank::write, span(to.run)),
-            (Memory::Dram1, _) => self.dram(1, Unit::Dram1Read, Bank::read, span(from.run)),
-            (_, Memory::Dram1) => self.dram(1, Unit::Dram1Write, Bank::write, span(to.run)),
-            (Memory::Accumulators, _) => self.move_out(size),
-            (Memory::Local, _) => self.move_in(to.run, size, flow.adds),
+            (Memory::Dram0, _) => self.fetch(0, Unit::Dram0Read, span(from.run), to.run),
+            (_, Memory::Dram0) => self.store(0, Unit::Dram0Write, span(to.run), from.run),
+            (Memory::Dram1, _) => self.fetch(1, Unit::Dram1Read, span(from.run), to.run),
+            (_, Memory::Dram1) => self.store(1, Unit::Dram1Write, span(to.run), from.run),
+            (Memory::Accumulators, _) => self.move_out(from.run, Some(to.run), size),
+            (Memory::Local, _) => self.move_in(from.run, to.run, size, flow.adds),
         }
     }
 
-    fn dram(
-        &mut self,
-        bank: usize,
-        unit: Unit,
-        transfer: fn(&mut Bank, Cycle, Cycle, Span, &mut Host) -> Taken,
-        span: Span,
-    ) -> Accept {
-        let routed = self.host.begin(self.head);
-        let taken = transfer(&mut self.banks[bank], self.head, routed, span, &mut self.host);
+    /// From a bank of DRAM to local memory.
+    fn fetch(&mut self, bank: usize, unit: Unit, span: Span, local: Strided) -> Accept {
+        self.transfer(bank, unit, (span, local), true)
+    }
+
+    /// From local memory to a bank of DRAM.
+    fn store(&mut self, bank: usize, unit: Unit, span: Span, local: Strided) -> Accept {
+        self.transfer(bank, unit, (span, local), false)
+    }
+
+    fn transfer(&mut self, bank: usize, unit: Unit, (span, local): (Span, Strided), fetches: bool) -> Accept {
+        let (head, dram) = (self.head, &mut self.banks[bank]);
+        if let Some(lanes) = &mut self.lanes {
+            let touch = Touch::new(local, span.size, self.size_mask, fetches);
+            let lane = Lane::BANKS[bank];
+            let (entered, from) = lanes.enter(lane, head, &touch);
+            let mut side = lanes.side(lane, from);
+            let taken =
+                if fetches { dram.read(head, span, &mut side) } else { dram.write(head, span, &mut side) };
+            self.spans.set_after(Unit::LocalB, side.first, side.last(), &mut self.told[0]);
+            self.host.vectors += side.vectors;
+            self.spans.set(unit, taken.first_beat, taken.last_beat);
+            lanes.leave(lane, touch, taken.port_b);
+            return Accept::new(entered, Unit::LocalB).and(taken.request, unit);
+        }
+        let routed = self.host.begin(head);
+        let mut port = Transfer { host: &mut self.host, head, routed, last: head };
+        let taken =
+            if fetches { dram.read(head, span, &mut port) } else { dram.write(head, span, &mut port) };
         self.host.end();
         self.spans.set(Unit::LocalB, self.host.first(), self.host.last());
         self.spans.set(unit, taken.first_beat, taken.last_beat);
@@ -569,10 +692,11 @@ impl Machine {
     }
 
     /// From local memory to the accumulators.
-    fn move_in(&mut self, other: Strided, size: u64, accumulate: bool) -> Accept {
+    fn move_in(&mut self, from: Strided, other: Strided, size: u64, accumulate: bool) -> Accept {
+        let queued = self.queue_local(from, size, false);
         let routed = self.router.route(self.head, true, To::Accumulators);
         let commands = self.accumulator.commands.enter(self.head);
-        let (mut read, mut last, mut written, mut first) = (self.head, commands, routed.source, None);
+        let (mut read, mut last, mut written, mut first) = (self.local_from, commands, routed.source, None);
         for write in writes(other, size, accumulate) {
             read = self.read_local();
             let (expanded, taken) = self.accumulator.take(commands, write);
@@ -589,16 +713,18 @@ impl Machine {
         self.spans.set(Unit::Accumulator, first_written, written);
         self.accumulator.commands.leave(last);
         self.router.finish(written, written);
+        let read = self.rid_of_local(queued, read);
         Accept::new(read, Unit::LocalA).and(routed.queued, Unit::Router).and(commands, Unit::Accumulator)
     }
 
     /// From the accumulators to local memory.
-    fn move_out(&mut self, size: u64) -> Accept {
+    fn move_out(&mut self, from: Strided, to: Option<Strided>, size: u64) -> Accept {
+        let queued = to.and_then(|run| self.queue_local(run, size, true));
         let routed = self.router.route(self.head, false, To::Local);
         let commands = self.accumulator.commands.enter(self.head);
-        let (mut written, mut last, mut first) = (self.head, commands, None);
-        for _ in 0..size {
-            let (expanded, given) = self.accumulator.give(commands);
+        let (mut written, mut last, mut first) = (self.local_from, commands, None);
+        for i in 0..size {
+            let (expanded, given) = self.accumulator.give(commands, address(from, i));
             written = self.write_local(given.max(routed.target));
             self.accumulator.gave(written);
             last = expanded;
@@ -610,6 +736,7 @@ impl Machine {
         self.accumulator.commands.leave(last);
         self.router.finish(written, written);
         self.local_written = written;
+        let written = self.rid_of_local(queued, written);
         Accept::new(written, Unit::LocalA).and(routed.queued, Unit::Router).and(commands, Unit::Accumulator)
     }
 
@@ -619,7 +746,9 @@ impl Machine {
         let [dram0, dram1] = &self.banks;
         LastEvents {
             accumulator_write: self.accumulator.last_write(),
-            local_write: seen(self.local_written).max(seen(self.host.written)),
+            local_write: seen(self.local_written)
+                .max(seen(self.host.written))
+                .max(self.lanes.as_ref().map_or(0, |lanes| seen(lanes.written()))),
             axi_write: seen(dram0.last_beat_written()).max(seen(dram1.last_beat_written())),
             weight_load: seen(self.array.loaded),
             write_response: seen(dram0.last_response()).max(seen(dram1.last_response())),
@@ -674,7 +803,7 @@ impl Product<'_> {
         size: u64,
         accumulate: bool,
     ) -> (Cycle, [Cycle; 4], [Cycle; 3]) {
-        self.read = self.machine.head;
+        self.read = self.machine.local_from;
         let leaps = size >= Steady::LEAST && !self.machine.is_watched();
         let (mut first, mut steady, mut done) = (None, leaps.then(Steady::new), 0);
         while done < size {

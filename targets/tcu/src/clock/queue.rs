@@ -70,29 +70,6 @@ impl Slot {
     }
 }
 
-/// A [`Pass`] for two things.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pair {
-    left: [Cycle; 2],
-}
-
-impl Pair {
-    /// When a thing offered from `offered` on enters; it may leave in the same cycle.
-    pub(super) fn enter(&self, offered: Cycle) -> Cycle {
-        offered.max(self.left[0])
-    }
-
-    /// The thing that entered last leaves.
-    pub(super) const fn leave(&mut self, at: Cycle) {
-        self.left = [self.left[1], at];
-    }
-
-    /// What it keeps.
-    pub(super) fn times(&mut self, visit: impl FnMut(&mut Cycle)) {
-        self.left.iter_mut().for_each(visit);
-    }
-}
-
 /// A queue of two that hands on one cycle after entry and takes one cycle after it gave.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Queue {
@@ -196,11 +173,11 @@ impl ReadPort {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Cycle, Pair, Pass, Queue, ReadPort, Slot};
+    use super::{Cycle, Pass, Queue, ReadPort, Slot};
 
     #[test]
     fn a_queue_has_room_when_what_is_as_far_before_as_it_is_long_has_left() {
-        let (mut pass, mut slot, mut pair) = (Pass::new(3), Slot::default(), Pair::default());
+        let (mut pass, mut slot, mut pair) = (Pass::new(3), Slot::default(), Pass::new(2));
         let mut queue = Queue::default();
         let mut entered = Vec::new();
         for (offered, left) in [(5, 20), (6, 30), (7, 40), (8, 50)] {

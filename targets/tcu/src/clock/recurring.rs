@@ -27,6 +27,9 @@ thread_local! {
 /// Adds instructions, of which only the time is asked: that of [`Machine::step`] for each. Whether one hangs, which adds
 /// nothing.
 pub(super) fn run(machine: &mut Machine, ops: &[Op]) -> bool {
+    if machine.overlaps() {
+        return ops.iter().fold(false, |hangs, op| machine.step(op).is_err() || hangs);
+    }
     KNOWN.with_borrow_mut(|known| {
         let design = machine.design();
         let at = known.iter().position(|states| states.design == design);

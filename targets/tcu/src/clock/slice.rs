@@ -76,6 +76,16 @@ impl Spans {
         }
     }
 
+    /// The same of a unit that works on several instructions at once: what it did while it worked on an earlier one is not
+    /// told, so that slices come in order. `told` is the last cycle so far.
+    pub(super) fn set_after(&mut self, unit: Unit, start: Cycle, end: Cycle, told: &mut Cycle) {
+        let start = start.max(*told + 1);
+        if start <= end {
+            self.set(unit, start, end);
+            *told = end;
+        }
+    }
+
     /// The slices of an instruction that ended.
     pub(super) fn slices(self, instruction: usize) -> impl Iterator<Item = Slice> {
         let slice = move |(unit, (start, end))| Slice { instruction, unit, start, end };

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use npukit_base::{closest, suggestion};
 
-use super::{Config, DataType, Reading};
+use super::{Config, DataType, Overlap, Reading};
 use crate::clock::ClockError;
 use crate::keys::shown;
 
@@ -28,14 +28,23 @@ struct Key {
 const DATA_TYPE: &str = "data_type";
 const READING: &str = "reading";
 /// The integers that are ours: upstream's reader does not know them.
-const OURS: [&str; 3] = ["lookup_tables", "lookup_depth", "sample_block_size"];
+const OURS: [&str; 8] = [
+    "lookup_tables",
+    "lookup_depth",
+    "sample_block_size",
+    "local_queue_depth",
+    "overlapped_dram",
+    "double_weights",
+    "pipelined_simd",
+    "outstanding_bursts",
+];
 /// The keys of a file that are of its systems, and not of the architecture.
 const SYSTEMS: [&str; 2] = ["system", "systems"];
 /// The name an old document misprints for FP32BP16.
 const FP32BP16_MISPRINT: &str = "FP32B16";
 
 #[rustfmt::skip] // A table: one key a line, in the order upstream writes.
-const KEYS: [Key; 13] = [
+const KEYS: [Key; 18] = [
     Key { name: "array_size",           min: 1, max: 1024,      default: None,    get: |c| c.array_size as u64,           set: |c, v| c.array_size = v as usize },
     Key { name: "dram0_depth",          min: 1, max: MAX_DEPTH, default: None,    get: |c| c.dram0_depth,                 set: |c, v| c.dram0_depth = v },
     Key { name: "dram1_depth",          min: 1, max: MAX_DEPTH, default: None,    get: |c| c.dram1_depth,                 set: |c, v| c.dram1_depth = v },
@@ -49,6 +58,11 @@ const KEYS: [Key; 13] = [
     Key { name: "lookup_tables",        min: 0, max: 16,        default: Some(0), get: |c| c.lookup_tables as u64,        set: |c, v| c.lookup_tables = v as usize },
     Key { name: "lookup_depth",         min: 0, max: 1 << 16,   default: Some(0), get: |c| c.lookup_depth,                set: |c, v| c.lookup_depth = v },
     Key { name: "sample_block_size",    min: 0, max: 1 << 16,   default: Some(0), get: |c| c.sample_block_size.into(),    set: |c, v| c.sample_block_size = v as u32 },
+    Key { name: "local_queue_depth",    min: 0, max: 16,        default: Some(0), get: |c| c.overlap.local_queue_depth as u64, set: |c, v| c.overlap.local_queue_depth = v as usize },
+    Key { name: "overlapped_dram",      min: 0, max: 1,         default: Some(0), get: |c| c.overlap.overlapped_dram.into(), set: |c, v| c.overlap.overlapped_dram = v != 0 },
+    Key { name: "double_weights",       min: 0, max: 1,         default: Some(0), get: |c| c.overlap.double_weights.into(),  set: |c, v| c.overlap.double_weights = v != 0 },
+    Key { name: "pipelined_simd",       min: 0, max: 1,         default: Some(0), get: |c| c.overlap.pipelined_simd.into(),  set: |c, v| c.overlap.pipelined_simd = v != 0 },
+    Key { name: "outstanding_bursts",   min: 0, max: 16,        default: Some(0), get: |c| c.overlap.outstanding_bursts as u64, set: |c, v| c.overlap.outstanding_bursts = v as usize },
 ];
 
 /// What is wrong with a `.tarch` file or a [`Config`].
@@ -99,6 +113,12 @@ pub enum ConfigError {
         tables: usize,
         /// Registers.
         registers: usize,
+    },
+    /// What overlaps by way of queues has none.
+    #[error("`{key}` is 1: it needs queues in front of local memory, and `local_queue_depth` is 0")]
+    NoQueues {
+        /// The parameter.
+        key: &'static str,
     },
     /// A system has a key that it cannot have, or a value that is not legal.
     #[error("a system: {message} (line {line}, column {column})")]
@@ -247,6 +267,7 @@ impl Config {
             let (tables, registers) = (self.lookup_tables, self.simd_registers_depth);
             errors.push(ConfigError::TooManyTables { tables, registers });
         }
+        errors.extend(self.overlap.without_queues().map(|key| ConfigError::NoQueues { key }));
         if errors.is_empty() { Ok(()) } else { Err(ConfigErrors(errors)) }
     }
 
@@ -267,6 +288,7 @@ impl Config {
         lookup_depth: 0,
         sample_block_size: 0,
         reading: Reading::Released,
+        overlap: Overlap::RELEASED,
     };
 }
 

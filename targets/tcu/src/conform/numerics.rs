@@ -8,7 +8,7 @@ use npukit_target::{Case, Outcome};
 use super::encoding::simd_op;
 use super::{Golden, execute, from_hex, hex};
 use crate::artifact::{raw_from_bytes, raw_to_bytes};
-use crate::config::{Config, DataType, Reading};
+use crate::config::{Config, DataType, Overlap, Reading};
 use crate::fault::Memory;
 use crate::keys::{KeyError, Keys};
 use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
@@ -90,6 +90,7 @@ fn small(data_type: DataType, array_size: usize) -> Config {
         lookup_depth: 0,
         sample_block_size: 0,
         reading: Reading::Released,
+        overlap: Overlap::RELEASED,
     }
 }
 

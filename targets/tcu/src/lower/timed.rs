@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::late::late;
 use super::overlap::overlap;
+use super::prefetch::{Pace, prefetch};
 use super::search::{Attempt, Tiling};
 use super::separate::separate;
 use crate::clock::Meter;
@@ -52,8 +53,41 @@ pub fn timed(attempts: Vec<Attempt>, timing: &Timing<'_>) -> Option<Timed> {
     timed.sort_by_key(|(after, _)| after.cycles());
     let tilings = timed.iter().take(RANKED).map(|(_, attempt)| attempt.tiling).collect();
     let (after, attempt) = timed.into_iter().next()?;
-    let first = if hides_reads { with_late_reads(after, attempt, timing) } else { (after, attempt) };
+    let first = if config.overlap.has_queues() {
+        with_early_reads(after, attempt, timing)
+    } else if hides_reads {
+        with_late_reads(after, attempt, timing)
+    } else {
+        (after, attempt)
+    };
     Some(Timed { first, tilings })
+}
+
+/// How early a read is asked for, in vectors that its bank is still to read: each is tried.
+const LEADS: [u64; 3] = [0, 32, 64];
+/// Instructions that a read passes at most: further does not pay.
+const MOST_PASSED: usize = 1000;
+
+/// The attempt with its reads of DRAM as early as is quickest.
+fn with_early_reads(after: Meter, attempt: Attempt, timing: &Timing<'_>) -> (Meter, Attempt) {
+    let mut best = (after, None);
+    let (beats, latency) = timing.meter.reads();
+    for lead in LEADS {
+        let pace = Pace { beats, latency, lead: lead * beats, most: MOST_PASSED };
+        let ops = separate(prefetch(&attempt.ops, pace), timing.pending, Some(timing.meter));
+        let ranks = Ranks(Mutex::new([best.0.cycles(); RANKED]));
+        let early = ranks.time(&ops, timing.meter.clone());
+        if let Some(quicker) = early.filter(|early| early.cycles() < best.0.cycles()) {
+            best = (quicker, Some(ops));
+        }
+    }
+    match best {
+        (after, None) => (after, attempt),
+        (after, Some(ops)) => {
+            let pieces = ops.len().saturating_sub(attempt.ops.len());
+            (after, Attempt { ops, after: attempt.after.longer(pieces), ..attempt })
+        }
+    }
 }
 
 /// The attempt with its reads of weights late, if that is quicker.

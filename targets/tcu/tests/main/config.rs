@@ -2,7 +2,7 @@
 
 use npukit_target::{Config as Source, Target};
 use npukit_tcu::internals::config::{Board, ConfigErrors, ConfigWarning, System};
-use npukit_tcu::{Config, DataType, Reading, Tcu};
+use npukit_tcu::{Config, DataType, Overlap, Reading, Tcu};
 use proptest::prelude::*;
 
 /// As upstream has it: the eleven keys.
@@ -208,6 +208,27 @@ fn endings_of_names_change_an_instance() {
     ] {
         let Err(error) = Tcu.instance(Source::Preset(name)) else { panic!("{name}") };
         assert!(error.to_string().contains(expected), "{name}: {error}");
+    }
+}
+
+#[test]
+fn limits_of_the_released_unit_are_gone_by_name_and_by_key() {
+    let named = |name: &str| {
+        let instance = Tcu.instance(Source::Preset(name)).unwrap();
+        Config::from_json(&instance.config_text().unwrap()).unwrap().0
+    };
+    let plain = Config::preset("pynqz1").unwrap();
+    assert_eq!(plain.overlap, Overlap::RELEASED);
+    for (suffix, overlap) in Overlap::SUFFIXES {
+        assert_eq!(named(&format!("pynqz1{suffix}")), Config { overlap, ..plain.clone() }, "{suffix}");
+    }
+    let both = Config { overlap: Overlap::ALL, ..plain.clone().with_lookup(2) };
+    assert_eq!((named("pynqz1+overlap+lut"), named("pynqz1+lut+overlap")), (both.clone(), both));
+    for key in ["overlapped_dram", "double_weights"] {
+        let text = plain.to_json().replacen('{', &format!("{{\"{key}\": 1,"), 1);
+        let expected =
+            format!("`{key}` is 1: it needs queues in front of local memory, and `local_queue_depth` is 0");
+        assert_eq!(errors(&text), expected);
     }
 }
 

@@ -4,7 +4,7 @@
 use npukit_numeric::{NumberFormat, Saturations};
 use npukit_tcu::internals::artifact::{raw_from_bytes, raw_to_bytes};
 use npukit_tcu::internals::op::{Op, SimdOp, SimdSub, Strided};
-use npukit_tcu::{Config, DataType, Machine, Reading};
+use npukit_tcu::{Config, DataType, Machine, Overlap, Reading};
 use serde_json::Value;
 
 use crate::golden::{golden, hex_bytes, raw, raws, text};
@@ -31,6 +31,7 @@ pub fn small(data_type: DataType, array_size: usize) -> Config {
         lookup_depth: 0,
         sample_block_size: 0,
         reading: Reading::Released,
+        overlap: Overlap::RELEASED,
     }
 }
 

@@ -1,16 +1,16 @@
 //! From DRAM to local memory: [`Reads`].
 
-use super::super::host::Host;
-use super::super::queue::{Cycle, NEVER, Pair, Queue};
+use super::super::host::PortB;
+use super::super::queue::{Cycle, NEVER, Pass, Queue};
 use super::super::stall::Stall;
 use super::{Bank, Burst, Span, Taken};
 
 /// Queues of the read channels, and the last events.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Reads {
     addresses: Queue,
     splitter: Cycle,
-    bookkeeping: Pair,
+    bookkeeping: Pass,
     /// The last beat on the bus.
     beat: Cycle,
     /// Beats after the port, then before the converter.
@@ -26,6 +26,23 @@ pub(super) struct Reads {
 }
 
 impl Reads {
+    /// With so many bursts remembered.
+    pub(super) fn new(remembered: usize) -> Self {
+        Self {
+            addresses: Queue::default(),
+            splitter: 0,
+            bookkeeping: Pass::new(remembered),
+            beat: 0,
+            data: Queue::default(),
+            words: Queue::default(),
+            word: 0,
+            vector: 0,
+            first_beat: 0,
+            beats: 0,
+            bursts: 0,
+        }
+    }
+
     /// What they keep from transfer to transfer.
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         let Self { addresses, splitter, bookkeeping, beat, data, words, word, vector, .. } = self;
@@ -36,15 +53,8 @@ impl Reads {
 }
 
 impl Bank {
-    /// From DRAM to local memory; `head` is when the decoder offers it, `routed` when the host
-    /// router has taken it.
-    pub(in crate::clock) fn read(
-        &mut self,
-        head: Cycle,
-        routed: Cycle,
-        span: Span,
-        host: &mut Host,
-    ) -> Taken {
+    /// From DRAM to local memory; `head` is when the decoder offers it.
+    pub(in crate::clock) fn read(&mut self, head: Cycle, span: Span, port: &mut impl PortB) -> Taken {
         let request = self.instruction.enter(head);
         let mut queued = request;
         self.reads.first_beat = NEVER;
@@ -62,15 +72,15 @@ impl Bank {
             if burst.closes {
                 self.requests.leave(asked);
             }
-            self.read_burst(burst, asked, (head, routed), host);
+            self.read_burst(burst, asked, port);
         }
         self.instruction.leave(queued);
         let Reads { first_beat, beat: last_beat, .. } = self.reads;
-        Taken { request, port_b: host.written, first_beat, last_beat }
+        Taken { request, port_b: port.last(), first_beat, last_beat }
     }
 
-    /// A burst whose address left the converter at `asked`; local memory takes vectors from `local` on.
-    fn read_burst(&mut self, burst: Burst, asked: Cycle, local: (Cycle, Cycle), host: &mut Host) {
+    /// A burst whose address left the converter at `asked`.
+    fn read_burst(&mut self, burst: Burst, asked: Cycle, port: &mut impl PortB) {
         let mut sent = (asked + 1).max(self.reads.splitter);
         let known = self.reads.bookkeeping.enter(sent);
         // The bus stands still from then on, or from a cycle later: room comes with a beat before the last one.
@@ -83,7 +93,7 @@ impl Bank {
             let mut earliest = (sent + self.params.read_latency).max(known);
             self.stalls.add(Stall::Latency, known.max(idle).max(self.reads.beat + 1), earliest);
             for _ in 0..part {
-                self.read_beat(earliest, &mut left_in_vector, local, host);
+                self.read_beat(earliest, &mut left_in_vector, port);
                 earliest = 0;
             }
             done += part;
@@ -100,13 +110,7 @@ impl Bank {
     }
 
     /// A beat that is on the bus from `earliest` on; the last of a vector takes it to local memory.
-    fn read_beat(
-        &mut self,
-        earliest: Cycle,
-        left_in_vector: &mut u64,
-        (head, routed): (Cycle, Cycle),
-        host: &mut Host,
-    ) {
+    fn read_beat(&mut self, earliest: Cycle, left_in_vector: &mut u64, port: &mut impl PortB) {
         let reads = &mut self.reads;
         reads.beats += 1;
         reads.beat = reads.data.enter(earliest);
@@ -115,7 +119,7 @@ impl Bank {
         reads.first_beat = reads.first_beat.min(reads.beat);
         *left_in_vector -= 1;
         if self.beats_per_vector == 1 {
-            reads.vector = host.write(head, (moved + 1).max(routed));
+            reads.vector = port.write(moved + 1);
             reads.words.leave(reads.vector);
             *left_in_vector = 1;
             return;
@@ -123,7 +127,7 @@ impl Bank {
         reads.word = (moved + 1).max(reads.word + 1).max(reads.vector);
         reads.words.leave(reads.word);
         if *left_in_vector == 0 {
-            reads.vector = host.write(head, (reads.word + 1).max(routed));
+            reads.vector = port.write(reads.word + 1);
             *left_in_vector = self.beats_per_vector;
         }
     }

@@ -1,20 +1,20 @@
 //! From local memory to DRAM: [`Writes`].
 
-use super::super::host::Host;
-use super::super::queue::{Cycle, NEVER, Pair, Queue};
+use super::super::host::PortB;
+use super::super::queue::{Cycle, NEVER, Pass, Queue};
 use super::super::stall::Stall;
 use super::{Bank, Burst, Span, Taken};
 
 /// Queues of the write channels, and the last events.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Writes {
     vectors: Queue,
     addresses: Queue,
     /// When the last address was made, with the offset as it was then.
     pub(super) addressed: Cycle,
     splitter: Cycle,
-    data_bookkeeping: Pair,
-    response_bookkeeping: Pair,
+    data_bookkeeping: Pass,
+    response_bookkeeping: Pass,
     /// The last word the converter took from a vector.
     word: Cycle,
     data: Queue,
@@ -28,31 +28,42 @@ pub(super) struct Writes {
 }
 
 impl Writes {
+    /// With so many bursts remembered.
+    pub(super) fn new(remembered: usize) -> Self {
+        Self {
+            vectors: Queue::default(),
+            addresses: Queue::default(),
+            addressed: 0,
+            splitter: 0,
+            data_bookkeeping: Pass::new(remembered),
+            response_bookkeeping: Pass::new(remembered),
+            word: 0,
+            data: Queue::default(),
+            beat: 0,
+            response: 0,
+            first_beat: 0,
+            beats: 0,
+            bursts: 0,
+        }
+    }
+
     /// What they keep from transfer to transfer: no time follows from when an address was made.
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         let Self { vectors, addresses, splitter, word, data, beat, response, .. } = self;
         [vectors, addresses, data].into_iter().for_each(|queue| queue.times(&mut visit));
         [&mut self.data_bookkeeping, &mut self.response_bookkeeping]
             .into_iter()
-            .for_each(|pair| pair.times(&mut visit));
+            .for_each(|bursts| bursts.times(&mut visit));
         [splitter, word, beat, response].into_iter().for_each(visit);
     }
 }
 
 impl Bank {
-    /// From local memory to DRAM; `head` is when the decoder offers it, `routed` when the host router
-    /// has taken it.
-    pub(in crate::clock) fn write(
-        &mut self,
-        head: Cycle,
-        routed: Cycle,
-        span: Span,
-        host: &mut Host,
-    ) -> Taken {
+    /// From local memory to DRAM; `head` is when the decoder offers it.
+    pub(in crate::clock) fn write(&mut self, head: Cycle, span: Span, port: &mut impl PortB) -> Taken {
         let request = self.instruction.enter(head);
         let mut queued = request;
         self.writes.first_beat = NEVER;
-        let mut port_b = 0;
         for burst in self.bursts(span) {
             if burst.opens {
                 queued = self.request(queued);
@@ -60,7 +71,7 @@ impl Bank {
             let at = (queued + 1).max(self.converter);
             let asked = self.writes.addresses.enter(at);
             self.writes.addressed = asked;
-            port_b = self.write_burst(burst, at, asked, (head, routed), host);
+            self.write_burst(burst, at, asked, port);
             let finished = asked.max(self.writes.word);
             self.converter = finished + 1;
             if burst.closes {
@@ -69,26 +80,19 @@ impl Bank {
         }
         self.instruction.leave(queued);
         let Writes { first_beat, beat: last_beat, .. } = self.writes;
-        Taken { request, port_b, first_beat, last_beat }
+        Taken { request, port_b: port.last(), first_beat, last_beat }
     }
 
-    /// A burst at the converter from `at` on, whose address left it at `asked`: when port B read its
-    /// last vector. Every part has an entry in the bookkeeping of data and of responses.
-    fn write_burst(
-        &mut self,
-        burst: Burst,
-        at: Cycle,
-        asked: Cycle,
-        (head, routed): (Cycle, Cycle),
-        host: &mut Host,
-    ) -> Cycle {
+    /// A burst at the converter from `at` on, whose address left it at `asked`. Every part has an entry in the
+    /// bookkeeping of data and of responses.
+    fn write_burst(&mut self, burst: Burst, at: Cycle, asked: Cycle, port: &mut impl PortB) {
         // It is there a cycle later, and so is the first word, for which all that follows waits.
         let mut address = asked.max(self.writes.splitter);
-        let (mut left_in_part, mut done, mut known, mut read) = (0, 0, 0, 0);
+        let (mut left_in_part, mut done, mut known) = (0, 0, 0);
         let mut responds = 0;
         for _ in 0..burst.vectors {
-            read = host.read(head);
-            let word = self.serialise(routed, host);
+            port.read();
+            let word = self.serialise(port);
             for _ in 0..self.beats_per_vector {
                 if left_in_part == 0 {
                     left_in_part = self.part(burst, done);
@@ -110,13 +114,12 @@ impl Bank {
         }
         self.writes.addresses.leave(address - 1);
         self.writes.splitter = address;
-        read
     }
 
     /// The vector read last goes to the converter: from when on its first word is there.
-    fn serialise(&mut self, routed: Cycle, host: &mut Host) -> Cycle {
-        let vector = self.writes.vectors.enter(host.datum().max(routed));
-        host.pass(vector);
+    fn serialise(&mut self, port: &mut impl PortB) -> Cycle {
+        let vector = self.writes.vectors.enter(port.datum());
+        port.pass(vector);
         let taken = (vector + 1).max(self.writes.word);
         self.writes.vectors.leave(taken);
         taken + 1

@@ -6,6 +6,7 @@ use npukit_target::{TargetError, TimeOptions};
 
 use super::TcuProgram;
 use super::settings::Settings;
+use crate::config::Overlap;
 use crate::configuration::Register;
 use crate::op::Op;
 use crate::samples::{DRIVER_SHIFT, Sample};
@@ -19,6 +20,11 @@ impl TcuProgram {
         out: &mut dyn Write,
     ) -> Result<(), TargetError> {
         let settings = self.settings(options)?;
+        if self.program.config.overlap != Overlap::RELEASED {
+            let reason = "which handshakes a sample shows is known of the released unit, not of one without its limits: time \
+                          the program on the instance without `+overlap`";
+            return Err(TargetError::option("samples", "FILE", reason));
+        }
         self.check_block(&settings)?;
         let clock = self.clock(&settings).map_err(TargetError::failed)?;
         let counter = Op::Configure { register: Register::ProgramCounter as u8, value: DRIVER_SHIFT };

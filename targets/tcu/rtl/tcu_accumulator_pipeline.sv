@@ -1,0 +1,263 @@
+// The accumulators as a pipeline: a command a cycle, strictly in order, SIMD instructions too.
+//
+// A command reads its vector through port B, is carried out a cycle later, and writes through port A
+// another cycle later. Carried out is: a word from outside is taken, alone or added to what was read; a
+// vector goes out; or the ALUs compute. A command whose word does not come holds those behind it. One
+// whose vector is still to be written waits for that. A SIMD instruction that adds reads what it adds
+// to in a second step.
+//
+// Source: the specification's 4.1 and 9.1, with the limits of its 9.2 removed; clock/accumulator.rs is
+// the same in time.
+module tcu_accumulator_pipeline #(
+    parameter int unsigned ARRAY_SIZE = 8,
+    parameter int unsigned SCALAR_BITS = 16,
+    parameter int unsigned BINARY_POINT = 8,
+    parameter int unsigned DEPTH = 2048,
+    parameter int unsigned REGISTERS = 1,
+    parameter int unsigned REGISTER_BITS = 1,
+    parameter int unsigned STRIDE_BITS = 3,
+    parameter int unsigned SIZE_BITS = 13,
+    localparam int unsigned ADDRESS_BITS = $clog2(DEPTH),
+    localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
+) (
+    input logic clock,
+    input logic reset,
+
+    input  logic                     run_valid,
+    output logic                     run_ready,
+    input  logic                     run_is_simd,
+    input  logic                     run_reads,
+    input  logic                     run_writes,
+    input  logic                     run_accumulates,
+    input  logic [ ADDRESS_BITS-1:0] run_address,
+    input  logic [  STRIDE_BITS-1:0] run_stride,
+    input  logic [    SIZE_BITS-1:0] run_size,
+    input  logic [ ADDRESS_BITS-1:0] run_read_address,
+    input  logic [3:0]                 run_op,
+    input  logic [REGISTER_BITS-1:0] run_left,
+    input  logic [REGISTER_BITS-1:0] run_right,
+    input  logic [REGISTER_BITS-1:0] run_destination,
+    output logic                     step_valid,
+    output logic                     step_ready,
+
+    input  logic                   write_valid,
+    output logic                   write_ready,
+    input  logic [VECTOR_BITS-1:0] write_data,
+    output logic                   read_valid,
+    input  logic                   read_ready,
+    output logic [VECTOR_BITS-1:0] read_data,
+    output logic                   stores
+);
+
+  logic command_valid, command_ready, is_simd, reads, writes, accumulates;
+  logic [ADDRESS_BITS-1:0] write_address, read_address;
+  logic [3:0] op;
+  logic [REGISTER_BITS-1:0] left, right, destination;
+  // There are no lookup tables beside a pipeline.
+  logic unused_lookup, unused_loads;
+
+  tcu_accumulator_commands #(
+      .ADDRESS_BITS (ADDRESS_BITS),
+      .STRIDE_BITS  (STRIDE_BITS),
+      .SIZE_BITS    (SIZE_BITS),
+      .REGISTER_BITS(REGISTER_BITS),
+      .QUEUE_DEPTH  (2 * ARRAY_SIZE)
+  ) commands (
+      .clock,
+      .reset,
+      .run_valid,
+      .run_ready,
+      .run_is_simd,
+      .run_reads,
+      .run_writes,
+      .run_loads(1'b0),
+      .run_accumulates,
+      .run_address,
+      .run_stride,
+      .run_size,
+      .run_read_address,
+      .run_op   ({1'b0, run_op}),
+      .run_left,
+      .run_right,
+      .run_destination,
+      .step_valid,
+      .step_ready,
+      .command_valid,
+      .command_ready,
+      .is_simd,
+      .reads,
+      .writes,
+      .loads    (unused_loads),
+      .accumulates,
+      .write_address,
+      .read_address,
+      .op       ({unused_lookup, op}),
+      .left,
+      .right,
+      .destination
+  );
+
+  // The first step reads.
+  logic is_second, has_second, computes, issues, step_reads, waits;
+  logic [ADDRESS_BITS-1:0] step_address;
+
+  assign computes = is_simd && op != tcu_pkg::SIMD_NOOP;
+  assign has_second = computes && writes && accumulates;
+
+  always_comb begin
+    if (is_second) step_reads = 1'b1;
+    else if (computes || !writes) step_reads = reads;
+    else step_reads = accumulates;
+    step_address = is_second || (writes && !computes) ? write_address : read_address;
+  end
+
+  // The second step carries it out.
+  typedef struct packed {
+    logic                     computes;
+    logic                     adds;
+    logic                     writes;
+    logic                     gives;
+    logic                     hangs;
+    logic [ADDRESS_BITS-1:0]  address;
+    logic [3:0]               op;
+    logic [REGISTER_BITS-1:0] left;
+    logic [REGISTER_BITS-1:0] right;
+    logic [REGISTER_BITS-1:0] destination;
+  } step_t;
+
+  step_t issued, step;
+  logic step_valid_now, step_done, from_outside, stored_valid;
+  logic [ADDRESS_BITS-1:0] stored_address;
+  logic [VECTOR_BITS-1:0] stored;
+
+  always_comb begin
+    issued.computes = computes && !is_second;
+    issued.adds = is_second || (!computes && accumulates);
+    issued.writes = writes && (!has_second || is_second);
+    issued.gives = !computes && reads && !writes;
+    // What needs an input and reads none waits for ever, as in the released circuit.
+    issued.hangs = computes && op != tcu_pkg::SIMD_ZERO && (left == '0 || right == '0) && !reads;
+    issued.address = write_address;
+    issued.op = op;
+    issued.left = left;
+    issued.right = right;
+    issued.destination = destination;
+  end
+
+  assign waits = step_reads
+      && ((step_valid_now && step.writes && step.address == step_address)
+          || (stored_valid && stored_address == step_address));
+  assign issues = command_valid && !waits && (!step_valid_now || step_done);
+  assign command_ready = issues && (is_second || !has_second);
+
+  // A second step that adds has its word in `stored`, where the first one left it.
+  logic adds_stored;
+
+  assign from_outside = step_valid_now && step.writes && !step.computes && !adds_stored;
+
+  always_comb begin
+    if (step.hangs) step_done = 1'b0;
+    else if (step.gives) step_done = read_ready;
+    else if (from_outside) step_done = write_valid;
+    else step_done = 1'b1;
+  end
+
+  assign read_valid = step_valid_now && step.gives;
+  assign write_ready = from_outside;
+
+  always_ff @(posedge clock) begin
+    if (issues) begin
+      step        <= issued;
+      adds_stored <= is_second;
+    end
+    if (reset) begin
+      step_valid_now <= 1'b0;
+      is_second      <= 1'b0;
+      stored_valid   <= 1'b0;
+    end else begin
+      step_valid_now <= issues || (step_valid_now && !step_done);
+      if (issues) is_second <= has_second && !is_second;
+      stored_valid <= step_valid_now && step_done && step.writes;
+    end
+  end
+
+  // The ALUs, with the registers as the operation before left them. Element 0 is the input's place.
+  logic [VECTOR_BITS-1:0] fetched, left_vector, right_vector, computed, word, sum;
+  logic [REGISTERS:0][VECTOR_BITS-1:0] sources;
+  logic [REGISTERS:0][VECTOR_BITS-1:0] registers;
+
+  always_comb begin
+    sources = registers;
+    sources[0] = fetched;
+  end
+
+  // A code beyond the last register reads zero and writes nothing.
+  function automatic logic [VECTOR_BITS-1:0] pick(input logic [REGISTER_BITS-1:0] code,
+                                            input logic [REGISTERS:0][VECTOR_BITS-1:0] from);
+    pick = '0;
+    for (int unsigned i = 0; i <= REGISTERS; i++) if (code == REGISTER_BITS'(i)) pick = from[i];
+  endfunction
+
+  assign left_vector = pick(step.left, sources);
+  assign right_vector = pick(step.right, sources);
+  assign read_data = fetched;
+
+  // What is added to: a word from outside, or a result. Results are not added in their own step, so that
+  // no adder is behind the ALUs.
+  assign word = adds_stored ? stored : write_data;
+
+  for (genvar lane = 0; lane < ARRAY_SIZE; lane++) begin : gen_lane
+    tcu_alu_lane #(
+        .SCALAR_BITS (SCALAR_BITS),
+        .BINARY_POINT(BINARY_POINT)
+    ) alu (
+        .op   (step.op),
+        .left (left_vector[lane*SCALAR_BITS+:SCALAR_BITS]),
+        .right(right_vector[lane*SCALAR_BITS+:SCALAR_BITS]),
+        .out  (computed[lane*SCALAR_BITS+:SCALAR_BITS])
+    );
+
+    tcu_adder #(
+        .SCALAR_BITS(SCALAR_BITS)
+    ) adder (
+        .left (word[lane*SCALAR_BITS+:SCALAR_BITS]),
+        .right(fetched[lane*SCALAR_BITS+:SCALAR_BITS]),
+        .sum  (sum[lane*SCALAR_BITS+:SCALAR_BITS])
+    );
+  end
+
+  always_ff @(posedge clock) begin
+    if (step_valid_now && step_done) begin
+      stored_address <= step.address;
+      if (step.computes) stored <= computed;
+      else stored <= step.adds ? sum : word;
+    end
+    for (int unsigned i = 0; i <= REGISTERS; i++) begin
+      if (reset || i == 0) registers[i] <= '0;
+      else if (step_valid_now && step_done && step.computes && step.destination == REGISTER_BITS'(i))
+        registers[i] <= computed;
+    end
+  end
+
+  assign stores = stored_valid;
+
+  logic [VECTOR_BITS-1:0] unused_out;
+
+  tcu_ram #(
+      .WIDTH(VECTOR_BITS),
+      .DEPTH(DEPTH)
+  ) ram (
+      .clock,
+      .a_access (stored_valid),
+      .a_write  (1'b1),
+      .a_address(stored_address),
+      .a_in     (stored),
+      .a_out    (unused_out),
+      .b_access (issues && step_reads),
+      .b_write  (1'b0),
+      .b_address(step_address),
+      .b_in     ('0),
+      .b_out    (fetched)
+  );
+
+endmodule

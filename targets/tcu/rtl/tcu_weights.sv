@@ -1,0 +1,85 @@
+// Weights that are loaded beside those at work: instructions become shifts, which wait neither for rows
+// nor for results.
+//
+// `enters` tells how many instructions have been taken, `done` how many are done with, both modulo 8.
+// The first shift of a set waits until all elements have taken the set before: N-1 cycles from the
+// `exchange`, which goes through the array row by row. A set ends with the product that is taken next.
+//
+// Source: the specification's 9.4, with its limit removed; clock/array.rs is the same in time.
+module tcu_weights #(
+    parameter int unsigned ARRAY_SIZE = 8,
+    parameter int unsigned SIZE_BITS  = 13
+) (
+    input  logic                 clock,
+    input  logic                 reset,
+    input  logic                 run_valid,
+    output logic                 run_ready,
+    input  logic                 run_zeroes,
+    input  logic [SIZE_BITS-1:0] run_size,
+    input  logic                 product,
+    output logic                 is_loaded,
+    output logic [2:0]           entered,
+    output logic [2:0]           done,
+    input  logic                 exchange,
+    input  logic                 weights_valid,
+    output logic                 weights_ready,
+    output logic                 is_zero,
+    output logic                 shifts
+);
+
+  localparam int unsigned QUEUE_DEPTH = 4;
+  localparam int unsigned COUNT_BITS = $clog2(ARRAY_SIZE + 1);
+
+  logic valid, opens, is_last, is_free, is_ready;
+  logic [SIZE_BITS-1:0] size, index;
+  logic [COUNT_BITS-1:0] cooling;
+  logic [$clog2(QUEUE_DEPTH + 1)-1:0] unused_count;
+
+  tcu_queue #(
+      .WIDTH(2 + SIZE_BITS),
+      .DEPTH(QUEUE_DEPTH),
+      .FLOW (1'b1),
+      .PIPE (1'b1)
+  ) instructions (
+      .clock,
+      .reset,
+      .in_valid (run_valid),
+      .in_ready (run_ready),
+      .in_data  ({!is_loaded, run_zeroes, run_size}),
+      .out_valid(valid),
+      .out_ready(shifts && is_last),
+      .out_data ({opens, is_zero, size}),
+      .count    (unused_count)
+  );
+
+  assign is_last = index == size;
+  assign is_ready = valid && (!opens || index != '0 || (is_free && cooling == '0));
+  assign shifts = is_ready && (is_zero || weights_valid);
+  assign weights_ready = is_ready && !is_zero;
+
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      index     <= '0;
+      is_loaded <= 1'b0;
+      entered   <= '0;
+      done      <= '0;
+      is_free   <= 1'b1;
+      cooling   <= '0;
+    end else begin
+      if (shifts) index <= is_last ? '0 : index + 1'b1;
+      if (shifts && is_last) done <= done + 1'b1;
+      if (run_valid && run_ready) entered <= entered + 1'b1;
+      // The decoder hands out one instruction at a time.
+      if (run_valid && run_ready) is_loaded <= 1'b1;
+      else if (product) is_loaded <= 1'b0;
+      if (exchange) begin
+        is_free <= 1'b1;
+        cooling <= COUNT_BITS'(ARRAY_SIZE - 2);
+      end else begin
+        if (shifts && opens && index == '0) is_free <= 1'b0;
+        if (cooling != '0) cooling <= cooling - 1'b1;
+      end
+    end
+  end
+
+endmodule

@@ -1,0 +1,46 @@
+//! Units without the limits of the released one: the clock against cycles measured on the circuit in Verilator.
+//!
+//! `overlapped.json` is what `tests/python/rtl_random.py --overlap --keep` writes: random programs on instances that are
+//! without some or all limits, with when the circuit accepts each instruction, and its total.
+
+use npukit_tcu::internals::clock::{Clock, ClockParams};
+use npukit_tcu::{Config, Overlap, decode_program};
+use serde_json::Value;
+
+const MEASURED: &str = include_str!("overlapped.json");
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap()
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digit = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+    (0..hex.len()).step_by(2).map(digit).collect()
+}
+
+#[test]
+fn the_clock_takes_the_cycles_of_the_circuit() {
+    let instances: Vec<Value> = serde_json::from_str(MEASURED).unwrap();
+    let mut overlaps = Vec::new();
+    for instance in &instances {
+        let (config, warnings) = Config::from_json(&instance["architecture"].to_string()).unwrap();
+        assert_eq!(warnings, []);
+        let axi_bits = u32::try_from(number(&instance["axi_bits"])).unwrap();
+        for program in instance["programs"].as_array().unwrap() {
+            let ops = decode_program(&config, &bytes(program["program"].as_str().unwrap())).unwrap();
+            let params = ClockParams {
+                read_latency: number(&program["latency"]),
+                write_response_latency: number(&program["response_latency"]),
+                axi_bits,
+            };
+            let timeline = Clock::new(&config, params).unwrap().run(&ops);
+            let accept: Vec<u64> = program["accept"].as_array().unwrap().iter().map(number).collect();
+            assert_eq!((timeline.accept, timeline.total), (accept, number(&program["total"])), "{program}");
+        }
+        overlaps.push(config.overlap);
+    }
+    let all = |overlap: &Overlap| {
+        overlap.has_queues() && overlap.overlapped_dram && overlap.double_weights && overlap.pipelined_simd
+    };
+    assert!(overlaps.iter().any(all) && overlaps.iter().any(|overlap| !all(overlap)), "{overlaps:?}");
+}
