@@ -189,7 +189,7 @@ async def examples(editor, command, judge):
         folder.mkdir(exist_ok=True)
         (folder / path.name).write_text(untidy)
         report, _ = command_says(command, "format", folder / path.name, "--target", target)
-        judge(f"{name}: layout", tidy, report["text"])
+        judge(f"{name}: layout", tidy, report.get("text"))
         words = []
         for version in (untidy, tidy):
             (folder / path.name).write_text(version)
@@ -215,7 +215,7 @@ def assembled(command, path, target):
     """The words of a text."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "words"
-        subprocess.run([str(command), "asm", str(path), "--target", target, "-o", str(out), "-q"], check=True)
+        subprocess.run([str(command), "asm", str(path), "--target", target, "-o", str(out), "-q"], check=True, capture_output=True)
         return out.read_bytes()
 
 

@@ -549,6 +549,7 @@ fn range_error(form: &CompiledForm<'_>, bad: BadValue) -> AsmError {
         return AsmError::Expression { text: bad.text, reason, span: source_span(bad.span), help };
     }
     let nearest = field.zip(bad.value).and_then(|(field, value)| field.nearest(value));
+    let nearest = nearest.map(|nearest| nearest.to_string().into());
     AsmError::Range { value: bad.text, legal, span: source_span(bad.span), help, nearest }
 }
 

@@ -57,7 +57,7 @@ pub enum AsmError {
         #[help]
         help: String,
         /// The legal number that is nearest, where there are numbers.
-        nearest: Option<i128>,
+        nearest: Option<Box<str>>,
     },
     /// Values that do not go together, or a field the form leaves at a value it cannot hold (a fault
     /// of the table).

@@ -7,6 +7,9 @@ use npukit_target::{Reader, bytes_of};
 use crate::changes::edit_of;
 use crate::document::Document;
 
+/// Why a text is left as it is.
+const OTHER: &str = "laid out, it would be another program: nothing was changed";
+
 /// The change that lays a text out; none for one that is, or that its target cannot lay out as it stands.
 ///
 /// # Errors
@@ -30,7 +33,8 @@ pub fn formatting(
     let is_changed =
         known.words.is_empty() && found.words.is_empty() && is_program(before) != is_program(&after);
     if is_changed || !is_same(known, &found) {
-        return Err("laid out, it would be another program: nothing was changed".to_owned());
+        // What is wrong may be read otherwise in other lines.
+        return if known.faults.is_empty() { Err(OTHER.to_owned()) } else { Ok(Vec::new()) };
     }
     let mark = document.text.len() - before.len();
     let whole = document.text.get(..mark).unwrap_or_default().to_owned() + &after;

@@ -85,7 +85,7 @@ impl Painter<'_> {
         while let Some(word) = words.next() {
             if word.text == "\"" {
                 let mut end = word.span.end;
-                while let Some(next) = words.next() {
+                for next in words.by_ref() {
                     end = next.span.end;
                     if next.text == "\"" {
                         break;

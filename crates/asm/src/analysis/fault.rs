@@ -57,7 +57,7 @@ impl From<&AsmError> for TextFault {
             own => own,
         };
         let fault = Self::of(own);
-        let nearest = |nearest: &i128| Fix { span: fault.place.span, text: nearest.to_string() };
+        let nearest = |nearest: &str| Fix { span: fault.place.span, text: nearest.to_owned() };
         let fix = match own {
             AsmError::Range { nearest: Some(value), .. } => Some(nearest(value)),
             _ => fault.fix.clone(),

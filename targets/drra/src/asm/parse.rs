@@ -468,7 +468,7 @@ fn bits(row: &InstructionSpec, field: &Field, value: &Token<'_>) -> Result<u32, 
             }
         }
         let number = match value.kind {
-            TokenKind::Integer(number) => Some(i128::from(number).clamp(min.into(), max.into())),
+            TokenKind::Integer(number) => Some(number.clamp(min, max.max(min))),
             _ => None,
         };
         with_nearest(range(&text_of(value), legal, value.span, help), number)
@@ -506,11 +506,15 @@ fn range(value: &str, legal: String, span: Span, help: String) -> AsmError {
 }
 
 /// The same with the legal number that is nearest.
-fn with_nearest(error: AsmError, number: Option<i128>) -> AsmError {
+fn with_nearest(error: AsmError, number: Option<i64>) -> AsmError {
     match error {
-        AsmError::Range { value, legal, span, help, .. } => {
-            AsmError::Range { value, legal, span, help, nearest: number }
-        }
+        AsmError::Range { value, legal, span, help, .. } => AsmError::Range {
+            value,
+            legal,
+            span,
+            help,
+            nearest: number.map(|number| number.to_string().into()),
+        },
         other => other,
     }
 }

@@ -9,7 +9,6 @@ use npukit_asm::analysis::{
 use npukit_asm::{Comments, Files, Place, Sources, separate};
 use npukit_base::{Span, without_bom};
 use npukit_isa::IsaSpec;
-use npukit_isa::token::tokens as words;
 
 use super::calls::{Open, keywords, mnemonics};
 use super::{own_directives, row_of, value_of};
@@ -19,7 +18,7 @@ use crate::fabric::{Fabric, Place as CellPlace};
 use crate::isa::Isa;
 use crate::pasm::ast::{self, Epoch, Instruction, Operation, OperationKind, Parameter, Region, Value};
 use crate::pasm::constraint::{Condition, Sum, Term};
-use crate::pasm::parse_all;
+use crate::pasm::{parse_all, without_directives};
 use crate::token::{TokenKind, tokens};
 
 /// PASM for a fabric.
@@ -226,24 +225,13 @@ impl Walk<'_> {
 }
 
 /// The text with spaces for lines of directives, of which each name is noted.
-fn without_directives(text: &str, recorder: &mut Recorder) -> String {
-    let (mut left, mut start) = (String::new(), 0);
-    for line in text.split_inclusive('\n') {
-        let code = COMMENTS.split(line).0;
-        match words(code, start).as_slice() {
-            [dot, word, ..] if dot.text == "." => {
-                if directive_named(word.text).is_some() {
-                    let kind = MarkKind::Directive(word.text.to_ascii_lowercase());
-                    recorder.mark(Place::new(dot.span.to(word.span)), kind);
-                }
-                let blank = |c: char| if c == '\n' { "\n".to_owned() } else { " ".repeat(c.len_utf8()) };
-                left.extend(line.chars().map(blank));
-            }
-            _ => left += line,
+fn blanked(text: &str, recorder: &mut Recorder) -> String {
+    without_directives(text, &mut |span| {
+        let name = text.get(span.start + 1..span.end).unwrap_or_default(); // Default: it is part of the text.
+        if directive_named(name).is_some() {
+            recorder.mark(Place::new(span), MarkKind::Directive(name.to_ascii_lowercase()));
         }
-        start += line.len();
-    }
-    left
+    })
 }
 
 impl Language for PasmLanguage {
@@ -258,7 +246,7 @@ impl Language for PasmLanguage {
     fn analyse(&self, name: &str, text: &str, _files: &Files<'_>) -> Analysis {
         let text = without_bom(text);
         let mut recorder = Recorder::default();
-        let left = without_directives(text, &mut recorder);
+        let left = blanked(text, &mut recorder);
         let (faults, more) = match separate(name, text, COMMENTS) {
             Ok(_) => {
                 let (_, errors) = parse_all(&left);
