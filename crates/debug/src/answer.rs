@@ -295,6 +295,10 @@ impl Debugger {
     }
 
     /// Numbers of a memory, an address a line.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::numbers`].
     pub fn show(&self, range: &Range, scale: Scale) -> Result<String, String> {
         let memory = &self.session().memories()[range.memory];
         let shown = Range { end: range.end.min(range.start + SHOWN as u64), ..range.clone() };
@@ -312,6 +316,10 @@ impl Debugger {
     }
 
     /// The numbers of a range as text, address by address.
+    ///
+    /// # Errors
+    ///
+    /// Memory that cannot be read now, and more than is read at once; floats where nobody computes them.
     pub fn numbers(&self, range: &Range, scale: Scale) -> Result<Vec<String>, String> {
         let memory = &self.session().memories()[range.memory];
         let raw = self.raw(range)?;

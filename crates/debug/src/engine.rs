@@ -169,7 +169,11 @@ impl Debugger {
         })
     }
 
-    /// When the clock has the steps; or why it does not know.
+    /// When the clock has the steps.
+    ///
+    /// # Errors
+    ///
+    /// Why it does not know.
     pub fn moments(&self) -> Result<&[Moment], &str> {
         let moments = self.moments.get_or_init(|| self.now.moments().map_err(|error| chain(&error)));
         moments.as_ref().map(Vec::as_slice).map_err(String::as_str)

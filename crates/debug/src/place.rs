@@ -85,7 +85,7 @@ impl Range {
     }
 
     /// Of the numbers of its addresses, those that it names.
-    pub(crate) fn chosen<'a, T: Copy>(&self, numbers: &'a [T], lanes: usize) -> Vec<T> {
+    pub(crate) fn chosen<T: Copy>(&self, numbers: &[T], lanes: usize) -> Vec<T> {
         match self.lane {
             None => numbers.to_vec(),
             Some(lane) => numbers.iter().skip(lane).step_by(lanes.max(1)).copied().collect(),

@@ -230,7 +230,7 @@ enum Running {
     /// A program that a person wrote, with weights and windows of its own.
     Bench(Box<OnBench>),
     /// A program with its host.
-    Hosted(Box<Machine>, Kept<Bits>),
+    Hosted(Box<(Machine, Kept<Bits>)>),
 }
 
 /// A program on its machine, between two steps.
@@ -262,7 +262,7 @@ impl PccxSession {
         let memories = memories_of(&owner.config, &windows.collect());
         let names = (owner.name.clone(), owner.target.clone());
         let program = Debugged::new(names, &owner.config, owner.executable.clone(), memories);
-        let running = Running::Hosted(Box::new(machine), kept);
+        let running = Running::Hosted(Box::new((machine, kept)));
         Ok(Self { program: Arc::new(program), running, position: 0 })
     }
 
@@ -296,7 +296,8 @@ impl Session for PccxSession {
         let Some(&happens) = self.program.steps.get(self.position) else { return Ok(Vec::new()) };
         let mut remarks = Vec::new();
         match &mut self.running {
-            Running::Hosted(machine, kept) => {
+            Running::Hosted(hosted) => {
+                let (machine, kept) = &mut **hosted;
                 let Executable { program, host } = &self.program.executable;
                 let mut session = runtime::Session::resume(machine, program, host, std::mem::take(kept));
                 let done = session.happen(happens);
@@ -335,8 +336,8 @@ impl Session for PccxSession {
         use npukit_target::Bench as _;
         match &self.running {
             Running::Bench(bench) => bench.read(memory, address, count),
-            Running::Hosted(machine, _) => {
-                let read = numbers(machine, self.kind(memory), address, count);
+            Running::Hosted(hosted) => {
+                let read = numbers(&hosted.0, self.kind(memory), address, count);
                 // Default: weights have no names beside a host.
                 read.unwrap_or_else(|| Ok(Vec::new())).map_err(TargetError::failed)
             }

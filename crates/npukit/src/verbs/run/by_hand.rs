@@ -156,16 +156,15 @@ pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandRepor
     Ok((report, files))
 }
 
-/// A program that a person wrote on its machine, whose memories are filled, before its first instruction: the machine, the
-/// text, and what was taken for granted.
+/// A machine whose memories are filled, the text of its program, and what was taken for granted.
+type Filled = (Box<dyn Bench>, ProgramText, Vec<String>);
+
+/// A program that a person wrote on its machine, whose memories are filled, before its first instruction.
 ///
 /// # Errors
 ///
 /// Those of [`run_by_hand`], but for the run.
-pub(crate) fn filled_by_hand(
-    request: &Request,
-    context: Context<'_>,
-) -> Result<(Box<dyn Bench>, ProgramText, Vec<String>), Error> {
+pub(crate) fn filled_by_hand(request: &Request, context: Context<'_>) -> Result<Filled, Error> {
     request.check_by_hand()?;
     let source = &request.source;
     let bytes = context.reader.read(&source.path)?;

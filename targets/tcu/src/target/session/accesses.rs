@@ -36,6 +36,7 @@ impl Debugged {
         if let Op::Configure { register, .. } = *op {
             all.extend(self.configured(register));
         }
+        all.extend(read_out(op).map(|(_, to)| Accessed::write(to)));
         all
     }
 
@@ -76,6 +77,11 @@ impl Debugged {
         let (Some(op), Some(&part)) = (self.ops.get(step), self.parts.get(scalar.memory)) else {
             return Vec::new();
         };
+        if let Some((from, to)) = read_out(op)
+            && to.memory == scalar.memory
+        {
+            return vec![Operand { role: "copied", run: from, lane: Some(scalar.lane) }];
+        }
         let flow = op.flow();
         let Scalar { memory, address, lane } = scalar;
         let mut all = match (part, flow.path) {
@@ -135,6 +141,14 @@ impl Debugged {
         });
         source.into_iter().collect()
     }
+}
+
+/// What a SIMD NoOp reads out of the accumulators, and where in local memory it puts it: no way that [`Op::flow`] has.
+fn read_out(op: &Op) -> Option<(AddressRun, AddressRun)> {
+    let Op::Simd { read: true, write_address, read_address, sub, .. } = *op else { return None };
+    let one = |memory, address| AddressRun::dense(place_of(memory), address, 1);
+    let way = (one(Memory::Accumulators, read_address), one(Memory::Local, write_address));
+    (sub.op == SimdOp::NoOp).then_some(way)
 }
 
 /// The registers that an operation reads, each once.
