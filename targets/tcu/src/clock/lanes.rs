@@ -117,7 +117,7 @@ impl Lanes {
 
     /// The last write of a lane of port B.
     pub(super) fn written(&self) -> Cycle {
-        self.ports.iter().map(|port| port.written).max().unwrap_or_default()
+        self.ports.iter().map(|port| port.written).fold(0, Cycle::max)
     }
 }
 
