@@ -37,6 +37,7 @@ INSTANCES = [
     ({"array_size": 2, "data_type": "FP18BP10", "number_of_threads": 2, "simd_registers_depth": 3}, 32, {}),
     ({"array_size": 16, "data_type": "FP32BP16", "local_depth": 20480, "dram0_depth": 1 << 26}, 512, {}),
     ({"array_size": 64, "data_type": "FP8BP4", "simd_registers_depth": 16}, 512, {"SAMPLE_BLOCK_SIZE": 1}),
+    ({"array_size": 4, "simd_registers_depth": 5}, 64, {"LOOKUP_TABLES": 3, "LOOKUP_DEPTH": 256}),
     ({"array_size": 2, "local_depth": 4, "accumulator_depth": 4, "dram0_depth": 4, "dram1_depth": 4}, 32, {}),
 ]
 
