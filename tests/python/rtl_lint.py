@@ -51,6 +51,7 @@ INSTANCES = [
     ({"local_queue_depth": 2}, 128, {}),
     ({"local_queue_depth": 8, "double_weights": 1, "array_size": 2, "stride0_depth": 1}, 32, {}),
     ({"pipelined_simd": 1, "simd_registers_depth": 0}, 128, {}),
+    ({"array_size": 4, "simd_registers_depth": 5}, 64, {"LOOKUP_TABLES": 3, "LOOKUP_DEPTH": 256}),
     ({"array_size": 2, "local_depth": 4, "accumulator_depth": 4, "dram0_depth": 4, "dram1_depth": 4}, 32, {}),
 ]
 

@@ -70,12 +70,11 @@ DEFECTS = [
     (Proof("prove_memory_port", {}, 12, False), "tcu_memory_port", "count < 2'd2", "count < 2'd3"),
     (Proof("prove_words", {"WORDS": 3}, 16, False), "tcu_words_to_vector", "!vector_valid || vector_ready", "1'b1"),
     (Proof("prove_words", {"WORDS": 3}, 16, False), "tcu_vector_to_words", "(gives && is_last)", "is_last"),
-    (Proof("prove_read_master", {}, 9, False, slow=True), "tcu_read_master", "(rvalid && known)", "(rvalid)"),
-    (Proof("prove_read_master", {}, 9, False, slow=True), "tcu_read_master", "index == known_beats", "index >= known_beats - 8'd1"),
-    (Proof("prove_read_master", {}, 9, False, slow=True), "tcu_read_master", "{part_first, 1'b1}", "{1'b1, 1'b1}"),
+    (Proof("prove_read_master", {}, 9, False, slow=True), "tcu_read_master", "arvalid = taken_valid[0]", "arvalid = part_valid"),
+    (Proof("prove_read_master", {}, 9, False, slow=True), "tcu_read_master", ".in_data  (rdata)", ".in_data  (rdata + 4)"),
     (Proof("prove_write_master", {}, 9, False, slow=True), "tcu_write_master", "wvalid = is_queued && known", "wvalid = is_queued"),
     (Proof("prove_write_master", {}, 9, False, slow=True), "tcu_write_master", "in_data  (part_last)", "in_data  (1'b1)"),
-    (Proof("prove_write_master", {}, 9, False, slow=True), "tcu_write_master", "bready = awaited", "bready = 1'b1"),
+    (Proof("prove_write_master", {}, 9, False, slow=True), "tcu_write_master", "wlast = index == known_beats", "wlast = index == 8'd1"),
 ]
 
 

@@ -116,9 +116,11 @@ class Writer:
 
     def tables(self):
         """All lookup tables, the index first, of the same size."""
-        size = self.size(6, self.architecture["local_depth"], self.architecture["accumulator_depth"])
+        filled = min(DRAM_DUMPED, self.architecture["local_depth"])
+        size = self.size(6, filled, self.architecture["accumulator_depth"])
         tables = range(self.architecture["lookup_tables"] + 1)
-        return [self.layout.encode(5, 0, self.local(size), table, size - 1) for table in tables]
+        place = lambda: self.chance.randrange(filled - size + 1)
+        return [self.layout.encode(5, 0, place(), table, size - 1) for table in tables]
 
     def lookup(self):
         registers, tables = self.architecture["simd_registers_depth"], self.architecture["lookup_tables"]
@@ -141,8 +143,11 @@ class Writer:
         kinds = [self.matmul] * 5 + [self.move] * 8 + [self.load] * 2 + [self.simd] * 6 + [nothing]
         # Two threads leave three bits for the opcode: Configure cannot be said.
         kinds += [self.configure] if self.architecture["number_of_threads"] == 1 else []
-        # Tables are there before the first lookup, and change now and then.
-        run = self.tables() if self.architecture["lookup_tables"] else []
+        run = []
+        if self.architecture["lookup_tables"]:
+            # Tables are there before the first lookup, out of a local memory that is full, and change now and then.
+            filled = min(DRAM_DUMPED, self.architecture["local_depth"])
+            run = [self.layout.encode(2, 0, 0, 0, filled - 1), *self.tables()]
         while len(run) < count:
             if self.architecture["lookup_tables"] and self.chance.random() < 0.2:
                 run += self.tables() if self.chance.random() < 0.1 else [self.lookup()]

@@ -190,7 +190,8 @@ module tcu #(
     $error("%0d registers, %0d threads: must be 0 to 16 and 1 or 2", SIMD_REGISTERS_DEPTH, NUMBER_OF_THREADS);
   end
 
-  if (LOOKUP_TABLES > SIMD_REGISTERS_DEPTH || LOOKUP_DEPTH < 1 || LOOKUP_DEPTH > ACCUMULATOR_DEPTH) begin : gen_lookup
+  if (LOOKUP_TABLES > SIMD_REGISTERS_DEPTH
+      || (LOOKUP_TABLES > 0 && (LOOKUP_DEPTH < 1 || LOOKUP_DEPTH > ACCUMULATOR_DEPTH))) begin : gen_lookup
     $error("%0d lookup tables of %0d vectors: must be no more tables than registers, nor vectors than accumulators",
            LOOKUP_TABLES, LOOKUP_DEPTH);
   end

@@ -94,7 +94,7 @@ mod tests {
                     let expected = single.run(limit, &mut Listener);
                     let found = machine.run(limit, &mut ());
                     assert_eq!(left(&machine, found), left(&single, expected));
-                    counted.call();
+                    counted.begin();
                     while counted.halted < counted.cells.len() {
                         let cycle = counted.cells.iter().map(|cell| cell.wake).min().unwrap();
                         let cycles = counted.coast(cycle, u64::MAX);

@@ -138,7 +138,7 @@ mod tests {
         let image =
             (0..call.input_rows()).map(|row| (row as u32, std::array::from_fn(|word| value(row, word))));
         machine.set_input(&image.collect()).unwrap();
-        machine.call();
+        machine.begin();
         let (mut destroyed, mut at) = (0, 0);
         while machine.halted < machine.cells.len() {
             at = machine.cells.iter().map(|cell| cell.wake).min().unwrap();
