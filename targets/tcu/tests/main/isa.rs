@@ -8,7 +8,9 @@ use npukit_isa::Mode;
 use npukit_isa::program::At;
 use npukit_tcu::internals::codec::{DecodeError, decode_program_lenient};
 use npukit_tcu::internals::op::{DataMoveKind, SimdOp, SimdSub, Strided};
-use npukit_tcu::{Codec, Config, DataType, Op, Reading, decode_program, encode_program, isa, listing};
+use npukit_tcu::{
+    Codec, Config, DataType, Op, Overlap, Reading, decode_program, encode_program, isa, listing,
+};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -432,6 +434,7 @@ fn config() -> impl Strategy<Value = Config> {
                     lookup_depth: 3,
                     sample_block_size: 0,
                     reading: Reading::ALL[reading],
+                    overlap: Overlap::RELEASED,
                 }
             },
         )

@@ -31,7 +31,7 @@ use npukit_graph::{Graph, Op, ValueId, ValueInfo, eval};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_tcu::internals::lower::{self, LowerError, Options, Order, Strategy};
 use npukit_tcu::internals::program::Binding;
-use npukit_tcu::{Config, DataType, Program, Reading};
+use npukit_tcu::{Config, DataType, Overlap, Program, Reading};
 use proptest::prelude::*;
 
 use crate::driven;
@@ -54,6 +54,7 @@ fn config(array_size: usize, local_depth: u64, accumulator_depth: u64) -> Config
         lookup_depth: 0,
         sample_block_size: 0,
         reading: Reading::Released,
+        overlap: Overlap::RELEASED,
     }
 }
 
