@@ -11,8 +11,11 @@ use npukit_target::{Config, Instance, NoFiles, Target, bytes_of};
 const LINES: usize = 10_000;
 const TIMES: usize = 40;
 
+/// A target, the name of a text for it, and its lines by number.
+type Subject = (&'static dyn Target, &'static str, fn(usize) -> String);
+
 fn main() {
-    let targets: [(&dyn Target, &str, fn(usize) -> String); 4] = [
+    let targets: [Subject; 4] = [
         (&npukit_tcu::Tcu, "a.s", |line| {
             format!("    matmul local[{}], acc[{}], 4 ; {line} é\n", line % 999, line % 99)
         }),

@@ -387,6 +387,7 @@ const LINES: &[(i32, &str)] = &[
     (0, "trace %digits --target tcu --input %images -o t.npz"),
     (0, "diff %digits %digits@tcu --input %images"),
     (1, "diff float.npz t.npz"),
+    (0, "debug p.s --target tcu --script steps.txt"),
 ];
 
 /// A word of a line with the files it names at their paths.
@@ -407,6 +408,7 @@ fn at_their_paths(word: &str) -> String {
 fn every_verb_prints_what_its_schema_says() {
     let npu = Npu::new();
     npu.write("p.s", "NoOp\n");
+    npu.write("steps.txt", "step\nexpect step 1\n");
     npu.write("wrong.s", "nope\nmatmul local[99999], acc[0], 1\n");
     npu.write("k.asm", "cell (row=0, col=0)\nhalt()\n");
     npu.write("space.toml", "target = \"tcu\"\n[parameters]\narray_size = [4, 8]\n");

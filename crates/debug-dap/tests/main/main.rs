@@ -10,6 +10,9 @@ use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
 use std::thread;
 
 use base64::Engine as _;
+// What the toy is made of.
+use {npukit_asm as _, npukit_base as _};
+
 use npukit_debug::Debugger;
 use npukit_debug_dap::{Launch, serve};
 use serde_json::{Value, json};

@@ -28,7 +28,8 @@ thread_local! {
 /// nothing.
 pub(super) fn run(machine: &mut Machine, ops: &[Op]) -> bool {
     if machine.overlaps() {
-        return ops.iter().fold(false, |hangs, op| machine.step(op).is_err() || hangs);
+        // Every one is added, behind one that hangs, too.
+        return ops.iter().filter(|op| machine.step(op).is_err()).count() > 0;
     }
     KNOWN.with_borrow_mut(|known| {
         let design = machine.design();

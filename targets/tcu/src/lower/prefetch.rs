@@ -117,12 +117,14 @@ const fn stays(op: &Op) -> bool {
 const fn work(op: &Op) -> u64 {
     match op {
         Op::MatMul { size, .. } => *size,
-        Op::DataMove { kind, size, .. } => match kind {
-            DataMoveKind::AccumulatorToLocal
-            | DataMoveKind::LocalToAccumulator
-            | DataMoveKind::LocalToAccumulatorAccumulate => *size,
-            _ => 0,
-        },
+        Op::DataMove {
+            kind:
+                DataMoveKind::AccumulatorToLocal
+                | DataMoveKind::LocalToAccumulator
+                | DataMoveKind::LocalToAccumulatorAccumulate,
+            size,
+            ..
+        } => *size,
         Op::Simd { .. } => 1,
         _ => 0,
     }
