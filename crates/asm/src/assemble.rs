@@ -89,8 +89,7 @@ pub(crate) fn analyse(spec: &IsaSpec, name: &str, text: &str, files: &Files<'_>)
     assembler.recorder = Some(Recorder::default());
     assembler.all(|_, _, _| {});
     let Assembler { expander, errors, more, recorder, .. } = assembler;
-    // Default: it was put there.
-    recorder.unwrap_or_default().with_errors(expander.sources, &errors, more)
+    recorder.expect("a recorder was put there").with_errors(expander.sources, &errors, more)
 }
 
 struct Assembler<'a> {

@@ -51,8 +51,7 @@ pub fn expand_recorded(
 ) -> (Expansion, Recorder) {
     let mut recorder = Some(Recorder::default());
     let expansion = expanded(name, text, comments, files, &mut recorder, row_of);
-    // Default: it was put there.
-    (expansion, recorder.unwrap_or_default())
+    (expansion, recorder.expect("a recorder was put there"))
 }
 
 fn expanded(

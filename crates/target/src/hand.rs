@@ -11,7 +11,7 @@ use crate::program::Compiled;
 use crate::run_options::{Meaning, Unset};
 use crate::session::Session;
 
-pub use stepping::{Halt, step_through};
+pub use stepping::{Executed, Halt, execute, step_through};
 pub use text::{ProgramText, program_text};
 
 /// A program that a person wrote.

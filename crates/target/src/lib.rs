@@ -56,8 +56,8 @@ pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
 pub use error::TargetError;
 pub use generator::{Generator, GeneratorOptions, Step};
 pub use hand::{
-    Bench, BenchMemory, BenchOptions, Halt, HandProgram, Limits, ProgramText, Ran, Remark, Stopped,
-    number_of, program_text, real_of, step_through,
+    Bench, BenchMemory, BenchOptions, Executed, Halt, HandProgram, Limits, ProgramText, Ran, Remark, Stopped,
+    execute, number_of, program_text, real_of, step_through,
 };
 pub use hash::{sha256, sha256_of_file};
 pub use host::{

@@ -17,6 +17,8 @@
 pub mod calls;
 pub mod column;
 pub mod driver;
+#[cfg(test)]
+pub(crate) mod example;
 pub mod executable;
 mod expand;
 mod fit;

@@ -15,6 +15,35 @@ pub enum Halt {
     Fault(TargetError),
 }
 
+/// An instruction that was executed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Executed {
+    /// What nobody had written and it read, where it did: the first of these.
+    pub remark: Option<String>,
+    /// Whether the program ends with it.
+    pub ends: bool,
+}
+
+/// Executes an instruction: `step` again after each [`Halt::Unwritten`], where it changes nothing but what that says.
+///
+/// # Errors
+///
+/// [`Halt::Fault`]
+pub fn execute(mut step: impl FnMut() -> Result<(), Halt>) -> Result<Executed, TargetError> {
+    let mut executed = Executed::default();
+    while let Err(halt) = step() {
+        match halt {
+            Halt::End => {
+                executed.ends = true;
+                break;
+            }
+            Halt::Fault(error) => return Err(error),
+            Halt::Unwritten(message) => _ = executed.remark.get_or_insert(message),
+        }
+    }
+    Ok(executed)
+}
+
 /// Reads of memory that nobody has written that are told one by one.
 const TOLD: usize = 100;
 
@@ -31,27 +60,21 @@ pub fn step_through(
     mut step: impl FnMut(usize) -> Result<(), Halt>,
 ) -> Result<Ran, Stopped> {
     let (mut remarks, mut more, mut executed) = (Vec::new(), 0_usize, 0);
-    'program: for index in 0..instructions {
+    for index in 0..instructions {
         if let Some(limit) = limits.instructions.filter(|&limit| index as u64 >= limit) {
             return Err(Stopped::limit(index, limit, "instructions"));
         }
         executed += 1;
-        let mut is_told = false;
-        while let Err(halt) = step(index) {
-            let message = match halt {
-                Halt::End => break 'program,
-                Halt::Fault(error) => return Err(Stopped { instruction: Some(index), error }),
-                Halt::Unwritten(message) => message,
-            };
-            if is_told {
-                continue;
+        let done = execute(|| step(index)).map_err(|error| Stopped { instruction: Some(index), error })?;
+        match done.remark {
+            Some(message) if remarks.len() < TOLD => {
+                remarks.push(Remark { instruction: Some(index), message })
             }
-            is_told = true;
-            if remarks.len() < TOLD {
-                remarks.push(Remark { instruction: Some(index), message });
-            } else {
-                more += 1;
-            }
+            Some(_) => more += 1,
+            None => {}
+        }
+        if done.ends {
+            break;
         }
     }
     let rest = (more > 0).then(|| Remark {

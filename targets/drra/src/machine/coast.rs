@@ -47,33 +47,16 @@ impl<W: Word> CellState<W> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use npukit_graph::op::{Binary, BinaryKind, MatMul, Softmax};
-    use npukit_graph::{Graph, ValueInfo};
-    use npukit_numeric::ElementType;
     use npukit_target::Unset;
 
-    use crate::config::preset;
     use crate::fault::Fault;
-    use crate::lower::{Executable, lower, prepare};
+    use crate::lower::example::executable;
     use crate::machine::{DEFAULT_LIMIT, Machine, Observer, Run};
 
     /// Listens, so that every cycle is computed by itself.
     struct Listener;
 
     impl Observer for Listener {}
-
-    fn executable(fabric: &str) -> Executable {
-        let mut graph = Graph::default();
-        let inputs = ["x", "w", "b"]
-            .map(|name| graph.add_input(name, ValueInfo { shape: vec![20, 20], element: ElementType::F32 }));
-        let product = graph.add_node("product", MatMul.into(), inputs[..2].to_vec(), &["p"]).unwrap()[0];
-        let add = Binary { kind: BinaryKind::Add };
-        let sum = graph.add_node("sum", add.into(), vec![product, inputs[2]], &["y"]).unwrap();
-        graph.outputs = graph.add_node("soft", Softmax { axis: 1, axis_end: 2 }.into(), sum, &["z"]).unwrap();
-        let mut fabric = preset(fabric).unwrap();
-        fabric.options.extensions = true;
-        Executable::new(&fabric, lower(&fabric, &prepare(&graph).unwrap(), None).unwrap()).unwrap()
-    }
 
     /// What a run is, what it leaves, and how often cells were looked at.
     fn left(machine: &Machine, run: Result<Run, Fault>) -> String {

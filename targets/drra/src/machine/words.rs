@@ -96,31 +96,13 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use std::collections::{BTreeMap, BTreeSet};
 
-    use npukit_graph::op::{Binary, BinaryKind, MatMul, Softmax};
-    use npukit_graph::{Graph, ValueInfo};
-    use npukit_numeric::ElementType;
-
     use super::super::Machine;
     use super::*;
     use crate::activity::{Life, Lives, Store};
-    use crate::config::preset;
     use crate::fabric::Row;
+    use crate::lower::Executable;
     use crate::lower::calls::Call;
-    use crate::lower::{Executable, lower, prepare};
-
-    /// A product, a sum and what a softmax takes.
-    fn executable(fabric: &str) -> Executable {
-        let mut graph = Graph::default();
-        let inputs = ["x", "w", "b"]
-            .map(|name| graph.add_input(name, ValueInfo { shape: vec![20, 20], element: ElementType::F32 }));
-        let product = graph.add_node("product", MatMul.into(), inputs[..2].to_vec(), &["p"]).unwrap()[0];
-        let add = Binary { kind: BinaryKind::Add };
-        let sum = graph.add_node("sum", add.into(), vec![product, inputs[2]], &["y"]).unwrap();
-        graph.outputs = graph.add_node("soft", Softmax { axis: 1, axis_end: 2 }.into(), sum, &["z"]).unwrap();
-        let mut fabric = preset(fabric).unwrap();
-        fabric.options.extensions = true;
-        Executable::new(&fabric, lower(&fabric, &prepare(&graph).unwrap(), None).unwrap()).unwrap()
-    }
+    use crate::lower::example::executable;
 
     type Needed = BTreeMap<Store, Vec<Life>>;
 

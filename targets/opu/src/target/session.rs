@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Halt, Moment, Operand, Placed, Scalar, Session, TargetError,
+    Accessed, AddressRun, BenchMemory, Moment, Operand, Placed, Scalar, Session, TargetError, execute,
 };
 
 use super::hand::attempt;
@@ -144,17 +144,11 @@ impl Session for OpuSession {
         if self.position >= self.steps() {
             return Ok(Vec::new());
         }
-        let (config, mut remarks) = (&self.program.config, Vec::new());
-        loop {
-            match attempt((&mut self.machine, &mut self.loaded), self.position, config, self.is_strict) {
-                Ok(()) | Err(Halt::End) => break,
-                Err(Halt::Unwritten(told)) if remarks.is_empty() => remarks.push(told),
-                Err(Halt::Unwritten(_)) => {}
-                Err(Halt::Fault(error)) => return Err(error),
-            }
-        }
+        let config = &self.program.config;
+        let step = || attempt((&mut self.machine, &mut self.loaded), self.position, config, self.is_strict);
+        let executed = execute(step)?;
         self.position += 1;
-        Ok(remarks)
+        Ok(executed.remark.into_iter().collect())
     }
 
     fn fork(&self) -> Box<dyn Session> {

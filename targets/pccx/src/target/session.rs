@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Halt, Inputs, Moment, Placed, PlacedKind, Session, TargetError,
+    Accessed, AddressRun, BenchMemory, Inputs, Moment, Placed, PlacedKind, Session, TargetError, execute,
 };
 
 use super::program::PccxProgram;
@@ -310,14 +310,7 @@ impl Session for PccxSession {
                     self.position += 1;
                     return Ok(remarks);
                 };
-                loop {
-                    match bench.step(index) {
-                        Ok(()) | Err(Halt::End) => break,
-                        Err(Halt::Unwritten(told)) if remarks.is_empty() => remarks.push(told),
-                        Err(Halt::Unwritten(_)) => {}
-                        Err(Halt::Fault(error)) => return Err(error),
-                    }
-                }
+                remarks.extend(execute(|| bench.step(index))?.remark);
             }
         }
         self.position += 1;

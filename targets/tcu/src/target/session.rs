@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use npukit_asm::ListingLine;
 use npukit_target::{
-    Accessed, BenchMemory, Halt, Moment, Operand, Placed, Scalar, Session, TargetError, real_of,
+    Accessed, BenchMemory, Moment, Operand, Placed, Scalar, Session, TargetError, execute, real_of,
 };
 
 use super::hand::attempt;
@@ -108,18 +108,14 @@ impl Session for TcuSession {
         let Some(op) = self.program.ops.get(self.position) else { return Ok(Vec::new()) };
         let before = self.losing.clone();
         self.losing.before(&mut self.machine, self.position);
-        let mut remarks = Vec::new();
-        loop {
-            match attempt(&mut self.machine, op, self.is_strict) {
-                Ok(()) | Err(Halt::End) => break,
-                Err(Halt::Unwritten(told)) if remarks.is_empty() => remarks.push(told),
-                Err(Halt::Unwritten(_)) => {}
-                Err(Halt::Fault(error)) => {
-                    self.losing = before;
-                    return Err(error);
-                }
+        let executed = match execute(|| attempt(&mut self.machine, op, self.is_strict)) {
+            Ok(executed) => executed,
+            Err(error) => {
+                self.losing = before;
+                return Err(error);
             }
-        }
+        };
+        let mut remarks: Vec<String> = executed.remark.into_iter().collect();
         // What the numbers cannot do the floats cannot, either: what is wrong with an instruction depends on no value.
         if let Some((float, _)) = &mut self.float
             && let Err(fault) = float.step(op)

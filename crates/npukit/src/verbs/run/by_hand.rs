@@ -8,7 +8,8 @@ use std::time::Instant;
 use npukit_asm::{Experiment, MemoryRange, Place, SourceFault, Statement, StatementKind, Values};
 use npukit_numeric::npy::{NpyArray, NpyData, member_names, write_npz};
 use npukit_target::{
-    Bench, BenchOptions, Compiled, HandProgram, Limits, ProgramText, TargetError, TimeOptions, Unset,
+    Bench, BenchOptions, Compiled, HandProgram, Instance, Limits, ProgramText, TargetError, TimeOptions,
+    Unset,
 };
 use serde::Serialize;
 
@@ -120,24 +121,16 @@ impl Request {
 /// the machine stops before the end.
 pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandReport, HandFiles), Error> {
     let start = Instant::now();
-    request.check_by_hand()?;
-    let source = &request.source;
-    let bytes = context.reader.read(&source.path)?;
-    let instance = source.instance(context.reader)?;
-    let program = source.hand_program(&*instance, &bytes, context)?;
-    let beside = beside(&*program, &source.path, &bytes, context);
-    // Default: without a map the program's own text is all there is.
-    let text = beside.text.as_ref().unwrap_or(program.text());
-    let mut experiment = Running::new(request, &*program, text, context)?;
-    experiment.notes.extend(beside.note);
-    experiment.fill()?;
+    let written = Written::read(request, context)?;
+    let (program, text) = (&written.program, written.text());
+    let mut experiment = written.filled(request, context)?;
     let ran = experiment.run()?;
     let (outputs, dumps, expectations) = experiment.results()?;
     let compiled = program.compiled()?;
     let (cycles, speed) = cycles_of(&*compiled, ran.cycles, request);
     let mut files = experiment.files(&outputs, &dumps)?;
     files.waves = request.waves(&*compiled)?;
-    let mut warnings = instance.warnings();
+    let mut warnings = written.instance.warnings();
     warnings.extend(text.warnings.iter().cloned());
     warnings.extend(ran.remarks.iter().map(|remark| text.remark(remark)));
     let report = HandReport {
@@ -165,19 +158,41 @@ type Filled = (Box<dyn Bench>, ProgramText, Vec<String>);
 ///
 /// Those of [`run_by_hand`], but for the run.
 pub(crate) fn filled_by_hand(request: &Request, context: Context<'_>) -> Result<Filled, Error> {
-    request.check_by_hand()?;
-    let source = &request.source;
-    let bytes = context.reader.read(&source.path)?;
-    let instance = source.instance(context.reader)?;
-    let program = source.hand_program(&*instance, &bytes, context)?;
-    let beside = beside(&*program, &source.path, &bytes, context);
-    // Default: without a map the program's own text is all there is.
-    let text = beside.text.as_ref().unwrap_or(program.text());
-    let mut experiment = Running::new(request, &*program, text, context)?;
-    experiment.notes.extend(beside.note);
-    experiment.fill()?;
-    let Running { memories, notes, .. } = experiment;
-    Ok((memories.bench, text.clone(), notes))
+    let written = Written::read(request, context)?;
+    let Running { memories, notes, .. } = written.filled(request, context)?;
+    Ok((memories.bench, written.text().clone(), notes))
+}
+
+/// A program that a person wrote, on its instance, and the source map beside it.
+struct Written {
+    instance: Box<dyn Instance>,
+    program: Box<dyn HandProgram>,
+    beside: Beside,
+}
+
+impl Written {
+    fn read(request: &Request, context: Context<'_>) -> Result<Self, Error> {
+        request.check_by_hand()?;
+        let source = &request.source;
+        let bytes = context.reader.read(&source.path)?;
+        let instance = source.instance(context.reader)?;
+        let program = source.hand_program(&*instance, &bytes, context)?;
+        let beside = beside(&*program, &source.path, &bytes, context);
+        Ok(Self { instance, program, beside })
+    }
+
+    fn text(&self) -> &ProgramText {
+        // Default: without a map the program's own text is all there is.
+        self.beside.text.as_ref().unwrap_or(self.program.text())
+    }
+
+    /// Its machine, whose memories are filled.
+    fn filled<'a>(&'a self, request: &'a Request, context: Context<'a>) -> Result<Running<'a>, Error> {
+        let mut experiment = Running::new(request, &*self.program, self.text(), context)?;
+        experiment.notes.extend(self.beside.note.clone());
+        experiment.fill()?;
+        Ok(experiment)
+    }
 }
 
 /// The source map beside a program that is words.

@@ -1,0 +1,24 @@
+//! What several tests schedule and run.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use npukit_graph::op::{Binary, BinaryKind, MatMul, Softmax};
+use npukit_graph::{Graph, ValueInfo};
+use npukit_numeric::ElementType;
+
+use super::{Executable, lower, prepare};
+use crate::config::preset;
+
+/// A product, a sum and what a softmax takes, of 20 x 20, on a preset with extensions.
+pub(crate) fn executable(fabric: &str) -> Executable {
+    let mut graph = Graph::default();
+    let inputs = ["x", "w", "b"]
+        .map(|name| graph.add_input(name, ValueInfo { shape: vec![20, 20], element: ElementType::F32 }));
+    let product = graph.add_node("product", MatMul.into(), inputs[..2].to_vec(), &["p"]).unwrap()[0];
+    let add = Binary { kind: BinaryKind::Add };
+    let sum = graph.add_node("sum", add.into(), vec![product, inputs[2]], &["y"]).unwrap();
+    graph.outputs = graph.add_node("soft", Softmax { axis: 1, axis_end: 2 }.into(), sum, &["z"]).unwrap();
+    let mut fabric = preset(fabric).unwrap();
+    fabric.options.extensions = true;
+    Executable::new(&fabric, lower(&fabric, &prepare(&graph).unwrap(), None).unwrap()).unwrap()
+}
