@@ -146,6 +146,7 @@ module tcu_array #(
 
   if (DOUBLE_WEIGHTS) begin : gen_double
     logic is_loaded, is_zero_load, shifts;
+    logic [$clog2(ARRAY_SIZE + 1)-1:0] reach;
 
     assign run_exchanges = is_loaded;
     assign loads = shifts;
@@ -168,7 +169,8 @@ module tcu_array #(
         .weights_valid,
         .weights_ready,
         .is_zero      (is_zero_load),
-        .shifts
+        .shifts,
+        .reach
     );
 
     tcu_doubled_array #(
@@ -178,7 +180,7 @@ module tcu_array #(
     ) elements (
         .clock,
         .reset,
-        .load        (shifts),
+        .reach,
         .weights     (is_zero_load ? '0 : weights_data),
         .exchange,
         .row_valid   (enters_row),

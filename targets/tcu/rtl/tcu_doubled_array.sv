@@ -2,7 +2,8 @@
 //
 // As tcu_systolic_array, but for this: column j shifts its weights j cycles after column 0, and
 // `exchange` reaches element (k, j) k + j cycles later, with the row that enters in the same cycle. So
-// the row after it finds the new weights, and N-1 cycles later all shifts may begin again.
+// the row after it finds the new weights. Of a column the first `reach` elements shift: those that the
+// last `exchange` has reached.
 //
 // Source: the specification's 5.3, 9.1 and 9.4.
 module tcu_doubled_array #(
@@ -12,7 +13,7 @@ module tcu_doubled_array #(
 ) (
     input  logic                                    clock,
     input  logic                                    reset,
-    input  logic                                    load,
+    input  logic [$clog2(ARRAY_SIZE + 1)-1:0]       reach,
     input  logic [ARRAY_SIZE-1:0][SCALAR_BITS-1:0] weights,
     input  logic                                    exchange,
     input  logic                                    row_valid,
@@ -25,26 +26,26 @@ module tcu_doubled_array #(
 
   logic [ARRAY_SIZE-1:0][SCALAR_BITS-1:0] shifted, loaded, biases;
   logic [LATENCY-1:0] under_way, exchanges;
-  logic [ARRAY_SIZE-1:0] loads;
   logic [LATENCY-2:0] exchanged;
-  logic [ARRAY_SIZE-2:0] loading;
+  logic [ARRAY_SIZE-1:0][$clog2(ARRAY_SIZE + 1)-1:0] reaches;
+  logic [ARRAY_SIZE-2:0][$clog2(ARRAY_SIZE + 1)-1:0] reached;
 
   assign result_valid = under_way[LATENCY-1];
   assign exchanges = {exchanged, exchange};
-  assign loads = {loading, load};
+  assign reaches = {reached, reach};
 
   always_ff @(posedge clock) begin
     if (reset) begin
       under_way <= '0;
       exchanged <= '0;
-      loading   <= '0;
+      reached   <= '0;
     end else begin
       under_way <= {under_way[LATENCY-2:0], row_valid};
       exchanged <= exchanges[LATENCY-2:0];
-      loading   <= loads[ARRAY_SIZE-2:0];
+      reached   <= reaches[ARRAY_SIZE-2:0];
     end
     for (int unsigned j = 0; j < ARRAY_SIZE; j++) begin
-      if (loads[j]) loaded[j] <= shifted[j];
+      if (reaches[j] != '0) loaded[j] <= shifted[j];
       if (exchanges[j]) biases[j] <= loaded[j];
     end
   end
@@ -99,7 +100,7 @@ module tcu_doubled_array #(
           .BINARY_POINT(BINARY_POINT)
       ) element (
           .clock,
-          .load    (loads[j]),
+          .load    (32'(reaches[j]) > k),
           .exchange(exchanges[k+j]),
           .weight_in,
           .weight,

@@ -2,8 +2,11 @@
 // nor for results.
 //
 // `enters` tells how many instructions have been taken, `done` how many are done with, both modulo 8.
-// The first shift of a set waits until all elements have taken the set before: N-1 cycles from the
-// `exchange`, which goes through the array row by row. A set ends with the product that is taken next.
+// An `exchange` goes through the array row by row. Shifts may begin behind it, and reach only the rows of
+// elements that it has reached: the first `reach` of them. That leaves the weights that the others are still
+// to take where they are, and those behind are as if all had shifted once N rows have come. So an
+// instruction of N rows or more opens a set at once, and a shorter one N-1 cycles after the `exchange`.
+// A set ends with the product that is taken next.
 //
 // Source: the specification's 9.4, with its limit removed; clock/array.rs is the same in time.
 module tcu_weights #(
@@ -24,13 +27,14 @@ module tcu_weights #(
     input  logic                 weights_valid,
     output logic                 weights_ready,
     output logic                 is_zero,
-    output logic                 shifts
+    output logic                 shifts,
+    output logic [$clog2(ARRAY_SIZE + 1)-1:0] reach
 );
 
   localparam int unsigned QUEUE_DEPTH = 4;
   localparam int unsigned COUNT_BITS = $clog2(ARRAY_SIZE + 1);
 
-  logic valid, opens, is_last, is_free, is_ready;
+  logic valid, opens, is_last, is_free, is_whole, is_ready;
   logic [SIZE_BITS-1:0] size, index;
   logic [COUNT_BITS-1:0] cooling;
   logic [$clog2(QUEUE_DEPTH + 1)-1:0] unused_count;
@@ -53,7 +57,9 @@ module tcu_weights #(
   );
 
   assign is_last = index == size;
-  assign is_ready = valid && (!opens || index != '0 || (is_free && cooling == '0));
+  assign is_whole = 32'(size) >= ARRAY_SIZE - 1;
+  assign is_ready = valid && (!opens || index != '0 || (is_free && (is_whole || cooling == '0)));
+  assign reach = shifts ? COUNT_BITS'(ARRAY_SIZE) - cooling : '0;
   assign shifts = is_ready && (is_zero || weights_valid);
   assign weights_ready = is_ready && !is_zero;
 

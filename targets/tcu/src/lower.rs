@@ -11,9 +11,11 @@
 //! | LIR | [`lir`] | runs of vectors → instructions |
 //! | program | [`backend`] | everything → [`Program`] |
 
+mod ahead;
 mod alike;
 mod arena;
 pub mod backend;
+mod blocks;
 mod choices;
 pub mod cost;
 pub mod error;
@@ -29,19 +31,22 @@ pub mod memory;
 mod next_use;
 pub mod object;
 mod ops;
+mod order;
 mod overlap;
-mod prefetch;
 mod product;
 mod residents;
 mod rewrite;
 pub mod schedule;
 pub(crate) mod search;
 mod separate;
+#[cfg(test)]
+mod symbolic;
 mod tile;
 mod timed;
 mod traffic;
 mod unread;
 pub mod view;
+mod whole;
 mod windows;
 
 use npukit_graph::Graph;

@@ -307,6 +307,11 @@ instructions! {
 }
 
 impl Op {
+    /// Whether it moves vectors from a bank of DRAM to local memory.
+    pub const fn is_read_of_dram(&self) -> bool {
+        matches!(self, Self::DataMove { kind: DataMoveKind::Dram0ToLocal | DataMoveKind::Dram1ToLocal, .. })
+    }
+
     /// What the instruction reads and writes, and the way of its vectors.
     // Callers look at a part of it: inlined, the rest is never made.
     #[inline(always)]

@@ -143,10 +143,11 @@ impl Array {
         self.beside.as_mut()
     }
 
-    /// A row of weights is shifted in beside those at work: when. `is_first` of its instruction.
-    pub(super) fn load_beside(&mut self, queued: Cycle, data: Cycle, is_first: bool) -> Cycle {
+    /// A row of weights is shifted in beside those at work: when. If it is the first of its instruction, `opens` is how many
+    /// rows that has.
+    pub(super) fn load_beside(&mut self, queued: Cycle, data: Cycle, opens: Option<u64>) -> Cycle {
         let Some(beside) = &mut self.beside else { return queued };
-        let at = beside.shift(queued.max(data), is_first);
+        let at = beside.shift(queued.max(data), opens);
         self.loaded = at;
         self.weight_rows += 1;
         at
@@ -218,9 +219,10 @@ pub(super) struct Beside {
     is_loaded: bool,
     /// The last shift.
     last: Cycle,
-    /// From when on those that were exchanged last may be shifted away, and how long after an exchange that is.
-    free: Cycle,
-    after: Cycle,
+    /// The last exchange.
+    exchanged: Option<Cycle>,
+    /// Size of the array.
+    size: u64,
 }
 
 /// Instructions that load weights and wait for the array.
@@ -228,13 +230,16 @@ pub(super) const LOADS: usize = 4;
 
 impl Beside {
     fn new(array_size: usize) -> Self {
-        let after = (array_size as u64).saturating_sub(1);
-        Self { instructions: Pass::new(LOADS), is_loaded: false, last: 0, free: 0, after }
+        let size = array_size as u64;
+        Self { instructions: Pass::new(LOADS), is_loaded: false, last: 0, exchanged: None, size }
     }
 
-    /// A row that is there from `offered` on: the first of a set waits for the exchange before.
-    fn shift(&mut self, offered: Cycle, is_first: bool) -> Cycle {
-        let free = if is_first && !self.is_loaded { self.free } else { 0 };
+    /// A row that is there from `offered` on: the first of a set waits for the exchange before. Of an instruction that replaces
+    /// all weights it follows behind; of another one it waits until all rows of elements have taken theirs.
+    fn shift(&mut self, offered: Cycle, opens: Option<u64>) -> Cycle {
+        let behind = |rows: u64| if rows >= self.size { 1 } else { self.size.saturating_sub(1) };
+        let waits = opens.filter(|_| !self.is_loaded).zip(self.exchanged);
+        let free = waits.map_or(0, |(rows, exchanged)| exchanged + behind(rows));
         self.is_loaded = true;
         self.last = offered.max(self.last + 1).max(free);
         self.last
@@ -247,6 +252,6 @@ impl Beside {
 
     /// The exchange goes through the array with the row after it, column by column like shifts, row by row after them.
     const fn exchanged(&mut self, at: Cycle) {
-        self.free = at + self.after;
+        self.exchanged = Some(at);
     }
 }

@@ -564,7 +564,7 @@ impl Machine {
                 let mut side = lanes.side(Lane::Weights, from);
                 for _ in 0..size {
                     side.read();
-                    last = array.load_beside(loads, side.datum(), first.is_none());
+                    last = array.load_beside(loads, side.datum(), first.is_none().then_some(size));
                     side.pass(last);
                     first.get_or_insert(last);
                 }
@@ -576,7 +576,7 @@ impl Machine {
             }
             _ => {
                 for _ in 0..size {
-                    last = array.load_beside(loads, 0, first.is_none());
+                    last = array.load_beside(loads, 0, first.is_none().then_some(size));
                     first.get_or_insert(last);
                 }
                 accept

@@ -20,6 +20,7 @@ use super::search::{Attempt, Known, MAX_INSTRUCTIONS, Search, Tiling};
 use super::separate::separate;
 use super::tile::{Context, State, TileError};
 use super::timed::{Timed, Timing, timed};
+use super::whole::Whole;
 use crate::clock::{ClockParams, Meter};
 use crate::config::Config;
 use crate::hazard::{Hazard, Pending, hazards};
@@ -227,12 +228,15 @@ impl Task<'_> {
             pending: Pending::default(),
             hides_reads: minimise.hides_reads(config),
         };
+        // Reads are moved over layers when all are written: until then nothing is too long.
+        let reads_ahead = config.overlap.has_queues() && written.meter.is_some();
+        let until = if reads_ahead { u64::MAX } else { budget };
         let mut layers = Vec::new();
         let mut tilings = Vec::new();
         for (i, layer) in model.layers.iter().enumerate() {
             let first = state.lir.ops.len();
             state.arena.enter(i);
-            tilings.push(schedule_layer(state, (&mut written, &mut search), context, layer, budget)?);
+            tilings.push(schedule_layer(state, (&mut written, &mut search), context, layer, until)?);
             state.arena.retire(plan.last_needed(i));
             layers.push(first..state.lir.ops.len());
             phase.advance();
@@ -243,12 +247,20 @@ impl Task<'_> {
             aggregate: plan.local.aggregate + arena.aggregate,
         };
         let accumulators = Usage { maximum: limits.accumulators, aggregate: limits.accumulators_aggregate };
+        let ops = std::mem::take(&mut lir.ops);
         let cycles = written.meter.as_ref().map_or(lir.cycles, Meter::cycles);
+        let mut whole = Whole { ops, layers, cycles, local };
+        if let Some(clock) = minimise.meter(config).filter(|_| reads_ahead) {
+            whole.read_ahead(&clock, &plan.arena);
+        }
+        if let (true, Some(layer)) = (whole.cycles >= budget, model.layers.last()) {
+            return Err(too_long(layer, whole.ops.len()));
+        }
+        let Whole { ops, layers, cycles, local } = whole;
         let clocked = match minimise {
             Minimise::Clock(params) if written.meter.is_some_and(|meter| !meter.hangs()) => Some(params),
             _ => None,
         };
-        let ops = std::mem::take(&mut lir.ops);
         // Whatever the stages above did, nothing goes out that hardware computes otherwise.
         if let Some(hazard) = hazards(&ops).into_iter().next() {
             return Err(lost(model, &layers, hazard));
@@ -297,7 +309,7 @@ fn schedule_layer(
     budget: u64,
 ) -> Result<Tiling, LowerError> {
     let Written { meter, pending, hides_reads } = written;
-    let count = if meter.is_some() { search.attempts_timed() } else { 1 };
+    let count = if meter.is_some() { search.attempts_timed(context.config) } else { 1 };
     let attempts = search.layer(state, context, layer, count);
     let mut attempts = attempts.map_err(|error| insufficient(layer, context, error))?;
     let best = match meter {

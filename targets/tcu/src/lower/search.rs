@@ -21,6 +21,7 @@ use super::lir::Checkpoint;
 use super::next_use::Again;
 use super::tile::{Context, Limits, State, TileError, emit};
 use super::traffic::most_promising_first;
+use crate::config::Config;
 use crate::op::Op;
 
 /// How a layer is cut.
@@ -142,8 +143,11 @@ impl Search {
 
     /// Ways of a layer that the clock decides between. It takes far longer than what names them, which knows nothing of what
     /// runs beside what.
-    pub fn attempts_timed(&self) -> usize {
-        if matches!(self.way, Way::Thorough) { 6 } else { 3 }
+    pub fn attempts_timed(&self, config: &Config) -> usize {
+        match self.way {
+            Way::Thorough => 3 * tilings_tried(config),
+            _ => 3,
+        }
     }
 
     /// No search: a tiling for each layer.
@@ -164,8 +168,11 @@ fn products(layer: &Layer) -> u64 {
     (layer.pixels as u64).saturating_mul(layer.blocks as u64).saturating_mul(terms as u64)
 }
 
-/// Fitting tilings looked at per number of blocks and order of tiles, by a thorough search.
-const TILINGS_TRIED: usize = 2;
+/// Fitting tilings looked at per number of blocks and order of tiles, by a thorough search: small tiles cost loads of weights,
+/// which queues hide.
+const fn tilings_tried(config: &Config) -> usize {
+    if config.overlap.has_queues() { 8 } else { 2 }
+}
 
 /// A tiling that fits.
 struct Sample {
@@ -215,8 +222,9 @@ impl Search {
         let key = alike(layer, context.model);
         // Default: of a layer that was not met there is nothing to try first.
         let known = self.known.all().get(&key).cloned().unwrap_or_default();
+        let tried = tilings_tried(context.config);
         let mut written: Vec<Attempt> = match self.way {
-            Way::Thorough => lists.par_iter().flat_map_iter(|list| first_two(list, write)).collect(),
+            Way::Thorough => lists.par_iter().flat_map_iter(|list| first_few(list, tried, write)).collect(),
             Way::Quick => known.first().and_then(|tiling| write(tiling).ok()).into_iter().collect(),
             _ => known.par_iter().filter_map(|tiling| write(tiling).ok()).collect(),
         };
@@ -251,8 +259,12 @@ impl Search {
 }
 
 /// The largest tiles of a list that fit to their ends.
-fn first_two(list: &[Tiling], write: impl Fn(&Tiling) -> Result<Attempt, TileError>) -> Vec<Attempt> {
-    list.iter().filter_map(|tiling| write(tiling).ok()).take(TILINGS_TRIED).collect()
+fn first_few(
+    list: &[Tiling],
+    count: usize,
+    write: impl Fn(&Tiling) -> Result<Attempt, TileError>,
+) -> Vec<Attempt> {
+    list.iter().filter_map(|tiling| write(tiling).ok()).take(count).collect()
 }
 
 /// Of the first lists the largest tiles that fit to their ends, of as many lists as are asked for.

@@ -7,9 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
+use super::ahead::{Pace, Room, ahead};
 use super::late::late;
+use super::order::{Shape, order};
 use super::overlap::overlap;
-use super::prefetch::{Pace, prefetch};
 use super::search::{Attempt, Tiling};
 use super::separate::separate;
 use crate::clock::Meter;
@@ -40,22 +41,21 @@ pub struct Timing<'a> {
 
 /// Times attempts. One that can be none of the [`RANKED`] that end first is given up as soon as that is known.
 pub fn timed(attempts: Vec<Attempt>, timing: &Timing<'_>) -> Option<Timed> {
-    let &Timing { meter, pending, config, hides_reads } = timing;
+    let &Timing { meter, config, hides_reads, .. } = timing;
     let ranks = Ranks::new();
     let time = |attempt: Attempt| {
-        let ops = separate(overlap(attempt.ops, config), pending, Some(meter));
-        let attempt = Attempt { ops, ..attempt };
-        let after = ranks.time(&attempt.ops, meter.clone());
-        tracing::trace!(tiles = ?attempt.tiling, cycles = after.as_ref().map(Meter::cycles), "tiles tried");
-        after.map(|after| (after, attempt))
+        let ways = ways(attempt.ops, timing).into_iter();
+        let ways = ways.filter_map(|way| Some((ranks.run(&way.ops, meter.clone())?, way)));
+        let (after, Way { ops, pieces }) = ways.min_by_key(|(after, _)| after.cycles())?;
+        ranks.enter(after.cycles());
+        tracing::trace!(tiles = ?attempt.tiling, cycles = after.cycles(), "tiles tried");
+        Some((after, Attempt { ops, after: attempt.after.longer(pieces), ..attempt }))
     };
     let mut timed: Vec<(Meter, Attempt)> = attempts.into_par_iter().filter_map(time).collect();
     timed.sort_by_key(|(after, _)| after.cycles());
     let tilings = timed.iter().take(RANKED).map(|(_, attempt)| attempt.tiling).collect();
     let (after, attempt) = timed.into_iter().next()?;
-    let first = if config.overlap.has_queues() {
-        with_early_reads(after, attempt, timing)
-    } else if hides_reads {
+    let first = if hides_reads && !config.overlap.has_queues() {
         with_late_reads(after, attempt, timing)
     } else {
         (after, attempt)
@@ -63,32 +63,37 @@ pub fn timed(attempts: Vec<Attempt>, timing: &Timing<'_>) -> Option<Timed> {
     Some(Timed { first, tilings })
 }
 
-/// How early a read is asked for, in vectors that its bank is still to read: each is tried.
-const LEADS: [u64; 3] = [0, 32, 64];
-/// Instructions that a read passes at most: further does not pay.
-const MOST_PASSED: usize = 1000;
+/// An order of a layer's instructions, of which hardware loses none.
+struct Way {
+    ops: Vec<Op>,
+    /// How many more there are because reads come in pieces.
+    pieces: usize,
+}
 
-/// The attempt with its reads of DRAM as early as is quickest.
-fn with_early_reads(after: Meter, attempt: Attempt, timing: &Timing<'_>) -> (Meter, Attempt) {
-    let mut best = (after, None);
-    let (beats, latency) = timing.meter.reads();
-    for lead in LEADS {
-        let pace = Pace { beats, latency, lead: lead * beats, most: MOST_PASSED };
-        let ops = separate(prefetch(&attempt.ops, pace), timing.pending, Some(timing.meter));
-        let ranks = Ranks(Mutex::new([best.0.cycles(); RANKED]));
-        let early = ranks.time(&ops, timing.meter.clone());
-        if let Some(quicker) = early.filter(|early| early.cycles() < best.0.cycles()) {
-            best = (quicker, Some(ops));
-        }
+/// The orders that are worth a look.
+fn ways(ops: Vec<Op>, timing: &Timing<'_>) -> Vec<Way> {
+    let &Timing { meter, config, pending, .. } = timing;
+    let kept = |ops| Way { ops: separate(ops, pending, Some(meter)), pieces: 0 };
+    if !config.overlap.has_queues() {
+        return vec![kept(overlap(ops, config))];
     }
-    match best {
-        (after, None) => (after, attempt),
-        (after, Some(ops)) => {
-            let pieces = ops.len().saturating_sub(attempt.ops.len());
-            (after, Attempt { ops, after: attempt.after.longer(pieces), ..attempt })
-        }
+    let ordered = order(ops.clone(), Shape::new(config, meter));
+    [ordered, overlap(ops, config)].map(|ops| kept(ops).early(meter)).into()
+}
+
+impl Way {
+    /// The same with reads of DRAM early.
+    fn early(self, meter: &Meter) -> Self {
+        let (beats, latency) = meter.reads();
+        let pace = Pace { beats, latency, lead: LEAD * beats };
+        let Some(early) = ahead(&self.ops, Room::Own, [pace]).next() else { return self };
+        let pieces = early.len() - self.ops.len();
+        Self { ops: early.into_iter().map(|(op, _)| op).collect(), pieces }
     }
 }
+
+/// Vectors that a bank is still to read when a layer asks for the next ones.
+const LEAD: u64 = 32;
 
 /// The attempt with its reads of weights late, if that is quicker.
 fn with_late_reads(after: Meter, attempt: Attempt, timing: &Timing<'_>) -> (Meter, Attempt) {
@@ -116,8 +121,15 @@ impl Ranks {
         Self(Mutex::new([u64::MAX; RANKED]))
     }
 
+    /// The clock after `ops`, which is entered; none when as many others as are ranked end earlier.
+    fn time(&self, ops: &[Op], meter: Meter) -> Option<Meter> {
+        let after = self.run(ops, meter)?;
+        self.enter(after.cycles());
+        Some(after)
+    }
+
     /// The clock after `ops`; none when as many others as are ranked end earlier.
-    fn time(&self, ops: &[Op], mut meter: Meter) -> Option<Meter> {
+    fn run(&self, ops: &[Op], mut meter: Meter) -> Option<Meter> {
         for part in ops.chunks(UNTIL_COMPARED) {
             meter.run(part);
             // Time does not run back.
@@ -125,7 +137,6 @@ impl Ranks {
                 return None;
             }
         }
-        self.enter(meter.cycles());
         Some(meter)
     }
 
