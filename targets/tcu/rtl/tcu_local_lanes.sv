@@ -40,8 +40,18 @@ module tcu_local_lanes #(
   localparam int unsigned WIDE_BITS = ADDRESS_BITS + (1 << STRIDE_BITS);
   localparam int unsigned RUN_BITS = 2 + 2 * ADDRESS_BITS + STRIDE_BITS;
 
-  // Places of all queues, those of a lane together.
-  localparam int unsigned PLACES = LANES * QUEUE_DEPTH;
+  // Places of all queues, those of a lane together: so many of lane 0, and of the others.
+  localparam int unsigned SHARED_DEPTH = QUEUE_DEPTH < 4 ? QUEUE_DEPTH : 4;
+  localparam int unsigned PLACES = QUEUE_DEPTH + (LANES - 1) * SHARED_DEPTH;
+
+  function automatic int unsigned slots(input int unsigned lane);
+    slots = lane == 0 ? QUEUE_DEPTH : SHARED_DEPTH;
+  endfunction
+
+  function automatic int unsigned base(input int unsigned lane);
+    base = lane == 0 ? 0 : QUEUE_DEPTH + (lane - 1) * SHARED_DEPTH;
+  endfunction
+
   localparam logic [PLACES-1:0] OF_LANE_0 = PLACES'({QUEUE_DEPTH{1'b1}});
 
   // The run that comes, as the vectors that it touches.
@@ -61,8 +71,8 @@ module tcu_local_lanes #(
   assign is_bank = run_valid[1] || run_valid[2];
 
   for (genvar lane = 0; lane < LANES; lane++) begin : gen_meets
-    for (genvar slot = 0; slot < QUEUE_DEPTH; slot++) begin : gen_slot
-      localparam int unsigned PLACE = lane * QUEUE_DEPTH + slot;
+    for (genvar slot = 0; slot < slots(lane); slot++) begin : gen_slot
+      localparam int unsigned PLACE = base(lane) + slot;
 
       logic [ADDRESS_BITS-1:0] from, to;
       logic writes, enters, is_held;
@@ -93,7 +103,8 @@ module tcu_local_lanes #(
   logic [1:0][VECTOR_BITS-1:0] fetched;
 
   for (genvar lane = 0; lane < LANES; lane++) begin : gen_lane
-    localparam int unsigned SLOTS = lane == 0 || QUEUE_DEPTH < 4 ? QUEUE_DEPTH : 4;
+    localparam int unsigned SLOTS = slots(lane);
+    localparam int unsigned BASE = base(lane);
 
     logic [SLOT_BITS-1:0] first, last;
     logic [RUN_BITS-1:0] runs[QUEUE_DEPTH];
@@ -103,21 +114,21 @@ module tcu_local_lanes #(
     logic [STRIDE_BITS-1:0] stride;
 
     // What each run waits for, and which runs of other lanes of port B go before it.
-    localparam logic [PLACES-1:0] OTHERS = ~(OF_LANE_0 << (lane * QUEUE_DEPTH));
+    localparam logic [PLACES-1:0] OTHERS = ~(PLACES'({SLOTS{1'b1}}) << BASE);
     localparam logic [PLACES-1:0] SHARING = lane == 0 ? '0 : OTHERS & ~OF_LANE_0;
 
     logic [PLACES-1:0] first_blockers, older_than_first;
     logic [QUEUE_DEPTH-1:0] held_here;
 
-    assign held_here = held[lane*QUEUE_DEPTH+:QUEUE_DEPTH];
+    assign held_here = QUEUE_DEPTH'(held[BASE+:SLOTS]);
     assign run_ready[lane] = !held_here[last];
     assign {access_writes[lane], descending, stride, size, start} = runs[first];
     assign is_held = held_here[first];
     assign active = is_held && first_blockers == '0;
     assign done = active && grant[lane] && control_ready && is_done;
 
-    for (genvar slot = 0; slot < QUEUE_DEPTH; slot++) begin : gen_over
-      assign over[lane*QUEUE_DEPTH+slot] = done && first == SLOT_BITS'(slot);
+    for (genvar slot = 0; slot < SLOTS; slot++) begin : gen_over
+      assign over[BASE+slot] = done && first == SLOT_BITS'(slot);
     end
 
     function automatic logic [SLOT_BITS-1:0] next(input logic [SLOT_BITS-1:0] place);
@@ -137,9 +148,9 @@ module tcu_local_lanes #(
     end
 
     // Those of each place, chosen bit by bit for the first run.
-    logic [QUEUE_DEPTH-1:0] is_first;
+    logic [SLOTS-1:0] is_first;
 
-    for (genvar slot = 0; slot < QUEUE_DEPTH; slot++) begin : gen_waits
+    for (genvar slot = 0; slot < SLOTS; slot++) begin : gen_waits
       logic [PLACES-1:0] blockers, older, chosen_blockers, chosen_older;
 
       assign is_first[slot] = first == SLOT_BITS'(slot);
@@ -166,13 +177,13 @@ module tcu_local_lanes #(
       end
     end
 
-    assign first_blockers = gen_waits[QUEUE_DEPTH-1].chosen_blockers;
-    assign older_than_first = gen_waits[QUEUE_DEPTH-1].chosen_older;
+    assign first_blockers = gen_waits[SLOTS-1].chosen_blockers;
+    assign older_than_first = gen_waits[SLOTS-1].chosen_older;
 
     for (genvar other = 0; other < LANES; other++) begin : gen_after
       logic [QUEUE_DEPTH-1:0] of_other;
 
-      assign of_other = older_than_first[other*QUEUE_DEPTH+:QUEUE_DEPTH];
+      assign of_other = QUEUE_DEPTH'(older_than_first[base(other)+:slots(other)]);
       assign after[lane][other] = of_other[gen_lane[other].first];
     end
 

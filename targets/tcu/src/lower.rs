@@ -9,6 +9,7 @@
 //! | schedule | [`schedule`] | steps → tiles that fit, the cheapest tiling by the clock of those that `search` names |
 //! | separation | `separate` | instructions → instructions of which hardware loses none |
 //! | LIR | [`lir`] | runs of vectors → instructions |
+//! | whole | `whole` | instructions of all layers → the same with reads of DRAM ahead, for units that overlap |
 //! | program | [`backend`] | everything → [`Program`] |
 
 mod ahead;
