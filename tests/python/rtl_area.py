@@ -31,15 +31,16 @@ COLUMNS = {
 
 
 def synthesised(board, npu):
-    """The folder of a board's circuit, with what Yosys has said of it."""
+    """The script of a board's circuit, with what Yosys has said of it beside it."""
     folder = ROOT / f"target/rtl/area/{board}"
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run([npu, "rtl", f"tcu:{board}", "-o", folder], check=True, capture_output=True)
     # The library is read again for its times.
     library = "read_verilog -overwrite -lib -specify +/xilinx/cells_sim.v"
-    yosys(folder, f"script {board}.ys; {library}; flatten; opt_clean; tee -o {board}.path sta", board)
-    return folder
+    (script,) = folder.glob("*.ys")
+    yosys(folder, f"script {script.name}; {library}; flatten; opt_clean; tee -o {script.stem}.path sta", board)
+    return script
 
 
 def yosys(folder, commands, board):
@@ -54,10 +55,10 @@ def cells(text):
     return {name: int(count) for count, name in re.findall(r"^ +(\d+) +([A-Z][A-Z0-9_]+)$", whole, re.MULTILINE)}
 
 
-def row(board, folder, seconds):
-    counts = cells((folder / f"{board}.stat").read_text())
+def row(board, script, seconds):
+    counts = cells(script.with_suffix(".stat").read_text())
     values = [sum(counts.get(name, 0) * times for name, times in kinds.items()) for kinds in COLUMNS.values()]
-    said = (folder / f"{board}.path").read_text()
+    said = script.with_suffix(".path").read_text()
     late = re.search(r"Latest arrival time in '\S+' is (\d+)", said)
     path = f"{int(late[1]) / 1000:.1f} ns" if late else "none"
     return "| " + " | ".join([board, *(f"{value:,g}" for value in values), path, f"{seconds:.0f} s"]) + " |"
@@ -74,8 +75,8 @@ def main():
 
     for board in options.boards:
         start = time.monotonic()
-        folder = synthesised(board, npu)
-        print(row(board, folder, time.monotonic() - start), flush=True)
+        script = synthesised(board, npu)
+        print(row(board, script, time.monotonic() - start), flush=True)
     return 0
 
 

@@ -34,11 +34,13 @@ Proof = collections.namedtuple("Proof", "module parameters depth induction produ
 
 
 FORMATS = [{"SCALAR_BITS": bits, "BINARY_POINT": point} for bits, point, _ in FORMATS_BY_NAME.values()]
+DOUBLE = {"DOUBLE_WEIGHTS": 1}
 QUEUES = [{"DEPTH": d, "FLOW": f, "PIPE": p} for d in (1, 2, 3, 4) for f in (0, 1) for p in (0, 1)]
 SPLITTERS = [{"BEAT_BYTES": b, "CROSSES_BY_A_BEAT": c} for b in (4, 8, 16, 64, 128) for c in (0, 1)]
 
 PROOFS = [
     *(Proof("prove_processing_element", given, 2, True, 1) for given in FORMATS),
+    *(Proof("prove_processing_element", given | DOUBLE, 3, True, 1) for given in FORMATS),
     *(Proof("prove_alu_lane", given, 1, True, 1) for given in FORMATS),
     *(Proof("prove_adder", {"SCALAR_BITS": given["SCALAR_BITS"]}, 1) for given in FORMATS),
     *(Proof("prove_queue", given, 12) for given in QUEUES),
@@ -56,6 +58,7 @@ DEFECTS = [
     (Proof("prove_processing_element", FORMATS[1], 2, True, 1), "tcu_rounding", "whole[0]", "!whole[0]"),
     (Proof("prove_processing_element", FORMATS[0], 2, True, 1), "tcu_processing_element", "<<< BINARY_POINT", "<<< 3"),
     (Proof("prove_processing_element", FORMATS[0], 2, True, 1), "tcu_processing_element", "x_out   <= x_in", "x_out   <= sum_in"),
+    (Proof("prove_processing_element", FORMATS[0] | DOUBLE, 3, True, 1), "tcu_processing_element", "if (exchange)", "if (load)"),
     (Proof("prove_alu_lane", FORMATS[1], 1, True, 1), "tcu_alu_lane", "left >= right", "left > right"),
     (Proof("prove_alu_lane", FORMATS[1], 1, True, 1), "tcu_alu_lane", "left < 0 ? -left", "left[0] ? -left"),
     (Proof("prove_alu_lane", FORMATS[0], 1, True, 1), "tcu_alu_lane", "if (sum[SCALAR_BITS] != sum[SCALAR_BITS-1])", "if (1'b0)"),

@@ -140,13 +140,18 @@ module tcu_array #(
     assign has_place = 1'b0;
   end
 
+  // Weights that are shifted in, and how many rows of elements shift.
+  localparam int unsigned REACH_BITS = $clog2(ARRAY_SIZE + 1);
+
+  logic [REACH_BITS-1:0] reach;
+  logic [VECTOR_BITS-1:0] weights_row;
+
   // Results.
   logic computed_valid, unused_ready;
   logic [VECTOR_BITS-1:0] computed;
 
   if (DOUBLE_WEIGHTS) begin : gen_double
     logic is_loaded, is_zero_load, shifts;
-    logic [$clog2(ARRAY_SIZE + 1)-1:0] reach;
 
     assign run_exchanges = is_loaded;
     assign loads = shifts;
@@ -173,21 +178,7 @@ module tcu_array #(
         .reach
     );
 
-    tcu_doubled_array #(
-        .ARRAY_SIZE  (ARRAY_SIZE),
-        .SCALAR_BITS (SCALAR_BITS),
-        .BINARY_POINT(BINARY_POINT)
-    ) elements (
-        .clock,
-        .reset,
-        .reach,
-        .weights     (is_zero_load ? '0 : weights_data),
-        .exchange,
-        .row_valid   (enters_row),
-        .row         (row),
-        .result_valid(computed_valid),
-        .result      (computed)
-    );
+    assign weights_row = is_zero_load ? '0 : weights_data;
   end else begin : gen_single
     logic unused;
 
@@ -197,22 +188,27 @@ module tcu_array #(
     assign load_ready = 1'b0;
     assign weights_ready = 1'b0;
     assign loads = enters && is_load;
-    assign unused = ^{load_valid, weights_valid, weights_data, exchange};
-
-    tcu_systolic_array #(
-        .ARRAY_SIZE  (ARRAY_SIZE),
-        .SCALAR_BITS (SCALAR_BITS),
-        .BINARY_POINT(BINARY_POINT)
-    ) elements (
-        .clock,
-        .reset,
-        .load        (loads),
-        .row_valid   (enters_row),
-        .row         (row),
-        .result_valid(computed_valid),
-        .result      (computed)
-    );
+    assign reach = loads ? REACH_BITS'(ARRAY_SIZE) : '0;
+    assign weights_row = row;
+    assign unused = ^{load_valid, weights_valid, weights_data};
   end
+
+  tcu_systolic_array #(
+      .ARRAY_SIZE    (ARRAY_SIZE),
+      .SCALAR_BITS   (SCALAR_BITS),
+      .BINARY_POINT  (BINARY_POINT),
+      .DOUBLE_WEIGHTS(DOUBLE_WEIGHTS)
+  ) elements (
+      .clock,
+      .reset,
+      .reach,
+      .weights     (weights_row),
+      .exchange,
+      .row_valid   (enters_row),
+      .row         (row),
+      .result_valid(computed_valid),
+      .result      (computed)
+  );
 
   tcu_queue #(
       .WIDTH(VECTOR_BITS),

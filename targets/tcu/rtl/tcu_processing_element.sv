@@ -1,15 +1,19 @@
 // A multiplier of the array: its weight, and what goes right and down from it.
 //
 // sum_out = saturate(round(x * weight + sum_in * 2^BINARY_POINT)): the exact sum, rounded half to
-// even and saturated in every step. Both outputs are one cycle late. `load` shifts weights down.
+// even and saturated in every step. Both outputs are one cycle late. `load` shifts weights down. With
+// DOUBLE_WEIGHTS the weight at work is another one: `exchange` puts the one that was shifted in to work, and
+// leaves it where it is too, so that a later shift goes on from there.
 //
 // Source: the specification's 5.2 (mac), 5.3 (order) and 9.4 (weights).
 module tcu_processing_element #(
-    parameter int unsigned SCALAR_BITS  = 16,
-    parameter int unsigned BINARY_POINT = 8
+    parameter int unsigned SCALAR_BITS    = 16,
+    parameter int unsigned BINARY_POINT   = 8,
+    parameter bit          DOUBLE_WEIGHTS = 1'b0
 ) (
     input  logic                          clock,
     input  logic                          load,
+    input  logic                          exchange,
     input  logic signed [SCALAR_BITS-1:0] weight_in,
     output logic signed [SCALAR_BITS-1:0] weight,
     input  logic signed [SCALAR_BITS-1:0] x_in,
@@ -21,9 +25,20 @@ module tcu_processing_element #(
   localparam int unsigned WIDE_BITS = 2 * SCALAR_BITS + 1;
 
   logic signed [WIDE_BITS-1:0] exact;
-  logic signed [SCALAR_BITS-1:0] rounded;
+  logic signed [SCALAR_BITS-1:0] at_work, rounded;
 
-  assign exact = WIDE_BITS'(x_in) * WIDE_BITS'(weight) + (WIDE_BITS'(sum_in) <<< BINARY_POINT);
+  if (DOUBLE_WEIGHTS) begin : gen_double
+    always_ff @(posedge clock) begin
+      if (exchange) at_work <= weight;
+    end
+  end else begin : gen_single
+    logic unused;
+
+    assign unused = exchange;
+    assign at_work = weight;
+  end
+
+  assign exact = WIDE_BITS'(x_in) * WIDE_BITS'(at_work) + (WIDE_BITS'(sum_in) <<< BINARY_POINT);
 
   tcu_rounding #(
       .WIDE_BITS   (WIDE_BITS),

@@ -2,17 +2,25 @@
 //
 // Lane k of a row reaches element row k in cycle k; partial sums go down, from the bias through lane
 // 0 to lane N-1; column j is j cycles late, which the delays at the bottom make up for. A row may
-// enter every cycle. `load` shifts a row of weights in at the top: the biases take it.
+// enter every cycle.
+//
+// `reach` tells of how many rows of elements weights shift; then `weights` come in at the top, where the
+// biases take them. With DOUBLE_WEIGHTS each element has two, and rows of weights enter while rows of a
+// product do: column j shifts j cycles after column 0, and `exchange` reaches element (k, j) k + j cycles
+// later, with the row that enters in the same cycle, so that the row after it finds the new weights.
 //
 // Source: the specification's 5.3, 9.1 and 9.4.
 module tcu_systolic_array #(
-    parameter int unsigned ARRAY_SIZE   = 8,
-    parameter int unsigned SCALAR_BITS  = 16,
-    parameter int unsigned BINARY_POINT = 8
+    parameter int unsigned ARRAY_SIZE     = 8,
+    parameter int unsigned SCALAR_BITS    = 16,
+    parameter int unsigned BINARY_POINT   = 8,
+    parameter bit          DOUBLE_WEIGHTS = 1'b0
 ) (
     input  logic                                    clock,
     input  logic                                    reset,
-    input  logic                                    load,
+    input  logic [$clog2(ARRAY_SIZE + 1)-1:0]       reach,
+    input  logic [ARRAY_SIZE-1:0][SCALAR_BITS-1:0] weights,
+    input  logic                                    exchange,
     input  logic                                    row_valid,
     input  logic [ARRAY_SIZE-1:0][SCALAR_BITS-1:0] row,
     output logic                                    result_valid,
@@ -20,16 +28,72 @@ module tcu_systolic_array #(
 );
 
   localparam int unsigned LATENCY = 2 * ARRAY_SIZE - 1;
+  localparam int unsigned REACH_BITS = $clog2(ARRAY_SIZE + 1);
 
-  logic [ARRAY_SIZE-1:0][SCALAR_BITS-1:0] biases;
   logic [LATENCY-1:0] under_way;
 
   assign result_valid = under_way[LATENCY-1];
 
   always_ff @(posedge clock) begin
-    if (load) biases <= row;
     if (reset) under_way <= '0;
     else under_way <= {under_way[LATENCY-2:0], row_valid};
+  end
+
+  // What is shifted in at the top, what was last, and the biases at work; rows of elements that shift, by
+  // column; elements that exchange, by the sum of their row and column.
+  logic [ARRAY_SIZE-1:0][SCALAR_BITS-1:0] shifted, loaded, biases;
+  logic [ARRAY_SIZE-1:0][ARRAY_SIZE-1:0] loads;
+  logic [LATENCY-1:0] exchanges;
+
+  if (DOUBLE_WEIGHTS) begin : gen_double
+    logic [ARRAY_SIZE-1:0][REACH_BITS-1:0] reaches;
+    logic [ARRAY_SIZE-2:0][REACH_BITS-1:0] reached;
+    logic [LATENCY-2:0] exchanged;
+
+    assign exchanges = {exchanged, exchange};
+    assign reaches = {reached, reach};
+
+    always_ff @(posedge clock) begin
+      if (reset) begin
+        exchanged <= '0;
+        reached   <= '0;
+      end else begin
+        exchanged <= exchanges[LATENCY-2:0];
+        reached   <= reaches[ARRAY_SIZE-2:0];
+      end
+    end
+
+    for (genvar j = 0; j < ARRAY_SIZE; j++) begin : gen_column
+      for (genvar k = 0; k < ARRAY_SIZE; k++) begin : gen_row
+        assign loads[j][k] = 32'(reaches[j]) > k;
+      end
+
+      tcu_delay #(
+          .WIDTH (SCALAR_BITS),
+          .CYCLES(j)
+      ) skew (
+          .clock,
+          .in (weights[j]),
+          .out(shifted[j])
+      );
+
+      always_ff @(posedge clock) begin
+        if (loads[j][0]) loaded[j] <= shifted[j];
+        if (exchanges[j]) biases[j] <= loaded[j];
+      end
+    end
+  end else begin : gen_single
+    logic unused;
+
+    assign unused = exchange;
+    assign exchanges = '0;
+    assign loads = {ARRAY_SIZE * ARRAY_SIZE{reach != '0}};
+    assign shifted = weights;
+    assign loaded = biases;
+
+    always_ff @(posedge clock) begin
+      if (reach != '0) biases <= shifted;
+    end
   end
 
   for (genvar k = 0; k < ARRAY_SIZE; k++) begin : gen_row
@@ -56,7 +120,7 @@ module tcu_systolic_array #(
 
       if (k == 0) begin : gen_top
         assign sum_in = biases[j];
-        assign weight_in = biases[j];
+        assign weight_in = loaded[j];
       end else begin : gen_below
         assign sum_in = gen_row[k-1].gen_column[j].sum;
         assign weight_in = gen_row[k-1].gen_column[j].weight;
@@ -69,17 +133,19 @@ module tcu_systolic_array #(
       end
 
       tcu_processing_element #(
-          .SCALAR_BITS (SCALAR_BITS),
-          .BINARY_POINT(BINARY_POINT)
+          .SCALAR_BITS   (SCALAR_BITS),
+          .BINARY_POINT  (BINARY_POINT),
+          .DOUBLE_WEIGHTS(DOUBLE_WEIGHTS)
       ) element (
           .clock,
-          .load,
+          .load    (loads[j][k]),
+          .exchange(exchanges[k+j]),
           .weight_in,
           .weight,
           .x_in,
-          .x_out  (x),
+          .x_out   (x),
           .sum_in,
-          .sum_out(sum)
+          .sum_out (sum)
       );
     end
 

@@ -30,8 +30,6 @@ const SOURCES: &[Source] = &sources![
     "tcu_configuration.sv",
     "tcu_decoder.sv",
     "tcu_delay.sv",
-    "tcu_doubled_array.sv",
-    "tcu_doubled_element.sv",
     "tcu_dram_bursts.sv",
     "tcu_dram_port.sv",
     "tcu_dram_requests.sv",

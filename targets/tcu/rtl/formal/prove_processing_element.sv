@@ -1,11 +1,14 @@
 // A processing element is `mac` of the literal definition, a cycle late, for all inputs and weights; what
-// it hands right is its input, what it hands down its weight.
+// it hands right is its input, what it hands down its weight. With two weights the one at work is what the
+// other one was at the last exchange.
 module prove_processing_element #(
-    parameter int unsigned SCALAR_BITS  = 16,
-    parameter int unsigned BINARY_POINT = 8
+    parameter int unsigned SCALAR_BITS    = 16,
+    parameter int unsigned BINARY_POINT   = 8,
+    parameter bit          DOUBLE_WEIGHTS = 1'b0
 ) (
     input logic                          clock,
     input logic                          load,
+    input logic                          exchange,
     input logic signed [SCALAR_BITS-1:0] weight_in,
     input logic signed [SCALAR_BITS-1:0] x_in,
     input logic signed [SCALAR_BITS-1:0] sum_in
@@ -14,25 +17,37 @@ module prove_processing_element #(
   logic signed [SCALAR_BITS-1:0] weight, x_out, sum_out;
 
   tcu_processing_element #(
-      .SCALAR_BITS (SCALAR_BITS),
-      .BINARY_POINT(BINARY_POINT)
+      .SCALAR_BITS   (SCALAR_BITS),
+      .BINARY_POINT  (BINARY_POINT),
+      .DOUBLE_WEIGHTS(DOUBLE_WEIGHTS)
   ) element (
       .*
   );
 
   logic started = 1'b0;
-  logic signed [SCALAR_BITS-1:0] wanted_sum, wanted_x, wanted_weight;
+  // Whether the weight at work is known, and was with the last inputs.
+  logic is_known = !DOUBLE_WEIGHTS, was_known = 1'b0;
+  logic signed [SCALAR_BITS-1:0] exchanged, at_work, wanted_sum, wanted_x, wanted_weight;
+
+  assign at_work = DOUBLE_WEIGHTS ? exchanged : weight;
 
   always_ff @(posedge clock) begin
     started       <= 1'b1;
-    wanted_sum    <= SCALAR_BITS'(tcu_literal::mac(72'(x_in) * 72'(weight), 72'(sum_in), SCALAR_BITS, BINARY_POINT));
+    was_known     <= is_known;
+    wanted_sum    <= SCALAR_BITS'(tcu_literal::mac(72'(x_in) * 72'(at_work), 72'(sum_in), SCALAR_BITS, BINARY_POINT));
     wanted_x      <= x_in;
     wanted_weight <= load ? weight_in : weight;
+    if (exchange) begin
+      is_known  <= 1'b1;
+      exchanged <= weight;
+    end
   end
 
   always_comb begin
+    if (was_known) begin
+      sums: assert (sum_out == wanted_sum);
+    end
     if (started) begin
-      sums:    assert (sum_out == wanted_sum);
       inputs:  assert (x_out == wanted_x);
       weights: assert (weight == wanted_weight);
     end
