@@ -58,7 +58,7 @@ DEFECTS = [
     (Proof("prove_processing_element", FORMATS[1], 2, True, 1), "tcu_rounding", "whole[0]", "!whole[0]"),
     (Proof("prove_processing_element", FORMATS[0], 2, True, 1), "tcu_processing_element", "<<< BINARY_POINT", "<<< 3"),
     (Proof("prove_processing_element", FORMATS[0], 2, True, 1), "tcu_processing_element", "x_out   <= x_in", "x_out   <= sum_in"),
-    (Proof("prove_processing_element", FORMATS[0] | DOUBLE, 3, True, 1), "tcu_processing_element", "if (exchange)", "if (load)"),
+    (Proof("prove_processing_element", FORMATS[0] | DOUBLE, 3, True, 1), "tcu_processing_element", "if (load)", "if (exchange)"),
     (Proof("prove_alu_lane", FORMATS[1], 1, True, 1), "tcu_alu_lane", "left >= right", "left > right"),
     (Proof("prove_alu_lane", FORMATS[1], 1, True, 1), "tcu_alu_lane", "left < 0 ? -left", "left[0] ? -left"),
     (Proof("prove_alu_lane", FORMATS[0], 1, True, 1), "tcu_alu_lane", "if (sum[SCALAR_BITS] != sum[SCALAR_BITS-1])", "if (1'b0)"),
@@ -106,6 +106,9 @@ def formula(proof, sources, folder):
         "memory_map",
         "flatten",
         "opt -full",
+        # Registers that are written alike are one, and so is what is computed of them.
+        "opt_dff",
+        "opt_merge -share_all",
         "wreduce",
         "opt -full",
     ]

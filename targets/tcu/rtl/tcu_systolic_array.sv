@@ -46,26 +46,29 @@ module tcu_systolic_array #(
   logic [LATENCY-1:0] exchanges;
 
   if (DOUBLE_WEIGHTS) begin : gen_double
-    logic [ARRAY_SIZE-1:0][REACH_BITS-1:0] reaches;
-    logic [ARRAY_SIZE-2:0][REACH_BITS-1:0] reached;
     logic [LATENCY-2:0] exchanged;
 
     assign exchanges = {exchanged, exchange};
-    assign reaches = {reached, reach};
 
     always_ff @(posedge clock) begin
-      if (reset) begin
-        exchanged <= '0;
-        reached   <= '0;
-      end else begin
-        exchanged <= exchanges[LATENCY-2:0];
-        reached   <= reaches[ARRAY_SIZE-2:0];
-      end
+      if (reset) exchanged <= '0;
+      else exchanged <= exchanges[LATENCY-2:0];
     end
 
     for (genvar j = 0; j < ARRAY_SIZE; j++) begin : gen_column
+      logic [REACH_BITS-1:0] here;
+
+      if (j == 0) begin : gen_first
+        assign here = reach;
+      end else begin : gen_inner
+        always_ff @(posedge clock) begin
+          if (reset) here <= '0;
+          else here <= gen_column[j-1].here;
+        end
+      end
+
       for (genvar k = 0; k < ARRAY_SIZE; k++) begin : gen_row
-        assign loads[j][k] = 32'(reaches[j]) > k;
+        assign loads[j][k] = 32'(here) > k;
       end
 
       tcu_delay #(
