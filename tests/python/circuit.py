@@ -17,7 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "targets/tcu/rtl"
 
 # Bits of a scalar, fraction bits, bytes in DRAM.
-FORMATS = {"FP8BP4": (8, 4, 1), "FP16BP8": (16, 8, 2), "FP18BP10": (18, 10, 4), "FP32BP16": (32, 16, 4)}
+FIXED = {"FP8BP4": (8, 4, 1), "FP16BP8": (16, 8, 2), "FP18BP10": (18, 10, 4), "FP32BP16": (32, 16, 4)}
+FORMATS = FIXED | {"FLOAT32": (32, 0, 4)}
 
 
 def clog2(n):
@@ -73,9 +74,9 @@ def overrides(given):
 
 
 def files(sources=SOURCES):
-    """The circuit's files, the package first."""
-    package = sources / "tcu_pkg.sv"
-    return [package, *sorted(path for path in sources.glob("*.sv") if path != package)]
+    """The circuit's files, packages first."""
+    packages = [sources / "tcu_pkg.sv", sources / "tcu_float.sv"]
+    return [*packages, *sorted(path for path in sources.glob("*.sv") if path not in packages)]
 
 
 def verilator(arguments):

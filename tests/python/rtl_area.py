@@ -3,7 +3,8 @@
 `npu rtl` writes the circuit of each board, and Yosys follows the script that lies beside it. Then the netlist is flattened
 and `sta` asked for the longest path: in nanoseconds of the cells alone, as Yosys's library has them of the Series 7. It has
 none of registers, so that these are paths that begin at a block RAM, which is slower than they are; wires, which place and
-route adds, are not in it. `rtl_area.py [--npu COMMAND] [BOARD ...]`. A large board takes many minutes.
+route adds, are not in it. `rtl_area.py [--npu COMMAND] [--no-path] [BOARD ...]`. A large board takes many minutes, most of
+them for the path.
 """
 
 import argparse
@@ -30,16 +31,17 @@ COLUMNS = {
 }
 
 
-def synthesised(board, npu):
+def synthesised(board, npu, has_path):
     """The script of a board's circuit, with what Yosys has said of it beside it."""
     folder = ROOT / f"target/rtl/area/{board}"
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run([npu, "rtl", f"tcu:{board}", "-o", folder], check=True, capture_output=True)
+    (script,) = folder.glob("*.ys")
     # The library is read again for its times.
     library = "read_verilog -overwrite -lib -specify +/xilinx/cells_sim.v"
-    (script,) = folder.glob("*.ys")
-    yosys(folder, f"script {script.name}; {library}; flatten; opt_clean; tee -o {script.stem}.path sta", board)
+    path = f"; {library}; flatten; opt_clean; tee -o {script.stem}.path sta" if has_path else ""
+    yosys(folder, f"script {script.name}{path}", board)
     return script
 
 
@@ -58,7 +60,8 @@ def cells(text):
 def row(board, script, seconds):
     counts = cells(script.with_suffix(".stat").read_text())
     values = [sum(counts.get(name, 0) * times for name, times in kinds.items()) for kinds in COLUMNS.values()]
-    said = script.with_suffix(".path").read_text()
+    path = script.with_suffix(".path")
+    said = path.read_text() if path.exists() else ""
     late = re.search(r"Latest arrival time in '\S+' is (\d+)", said)
     path = f"{int(late[1]) / 1000:.1f} ns" if late else "none"
     return "| " + " | ".join([board, *(f"{value:,g}" for value in values), path, f"{seconds:.0f} s"]) + " |"
@@ -67,6 +70,7 @@ def row(board, script, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
+    parser.add_argument("--no-path", action="store_true", help="without the longest path")
     parser.add_argument("boards", nargs="*", default=BOARDS)
     options = parser.parse_args()
     npu = options.npu or default_command()
@@ -75,7 +79,7 @@ def main():
 
     for board in options.boards:
         start = time.monotonic()
-        script = synthesised(board, npu)
+        script = synthesised(board, npu, not options.no_path)
         print(row(board, script, time.monotonic() - start), flush=True)
     return 0
 

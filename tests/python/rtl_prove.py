@@ -9,7 +9,7 @@ multiplier, and any number at all stands for what comes out of it. What is prove
 rounding and saturation for every product that there could be. That `*` multiplies is Yosys's and the vendor's word.
 
 With `--literal` the definition is held against `npukit-numeric` before: every operand there is of 8 bits, ten million
-samples of wider ones. Each proof is also tried on circuits with a defect, in which it has to find it. `rtl_prove.py [--only NAME ...] [--quick] [--literal EXAMPLE]`;
+samples of wider ones. Numbers of single precision have no proof: the circuit itself is held against samples. Each proof is also tried on circuits with a defect, in which it has to find it. `rtl_prove.py [--only NAME ...] [--quick] [--literal EXAMPLE]`;
 with `--quick` without the slowest proofs.
 """
 
@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-from circuit import FORMATS as FORMATS_BY_NAME
+from circuit import FIXED, FORMATS as FORMATS_BY_NAME
 from circuit import ROOT, SOURCES, files, verilator
 from npu import add_arguments
 
@@ -33,7 +33,7 @@ BIN = pathlib.Path(sys.executable).parent
 Proof = collections.namedtuple("Proof", "module parameters depth induction products slow", defaults=[True, 0, False])
 
 
-FORMATS = [{"SCALAR_BITS": bits, "BINARY_POINT": point} for bits, point, _ in FORMATS_BY_NAME.values()]
+FORMATS = [{"SCALAR_BITS": bits, "BINARY_POINT": point} for bits, point, _ in FIXED.values()]
 DOUBLE = {"DOUBLE_WEIGHTS": 1}
 QUEUES = [{"DEPTH": d, "FLOW": f, "PIPE": p} for d in (1, 2, 3, 4) for f in (0, 1) for p in (0, 1)]
 SPLITTERS = [{"BEAT_BYTES": b, "CROSSES_BY_A_BEAT": c} for b in (4, 8, 16, 64, 128) for c in (0, 1)]
@@ -59,7 +59,7 @@ DEFECTS = [
     (Proof("prove_processing_element", FORMATS[0], 2, True, 1), "tcu_processing_element", "<<< BINARY_POINT", "<<< 3"),
     (Proof("prove_processing_element", FORMATS[0], 2, True, 1), "tcu_processing_element", "x_out   <= x_in", "x_out   <= sum_in"),
     (Proof("prove_processing_element", FORMATS[0] | DOUBLE, 3, True, 1), "tcu_processing_element", "if (load)", "if (exchange)"),
-    (Proof("prove_alu_lane", FORMATS[1], 1, True, 1), "tcu_alu_lane", "left >= right", "left > right"),
+    (Proof("prove_alu_lane", FORMATS[1], 1, True, 1), "tcu_alu_lane", "ordered && !less", "greater"),
     (Proof("prove_alu_lane", FORMATS[1], 1, True, 1), "tcu_alu_lane", "left < 0 ? -left", "left[0] ? -left"),
     (Proof("prove_alu_lane", FORMATS[0], 1, True, 1), "tcu_alu_lane", "if (sum[SCALAR_BITS] != sum[SCALAR_BITS-1])", "if (1'b0)"),
     (Proof("prove_adder", {"SCALAR_BITS": 16}, 1), "tcu_adder", "fits ?", "1'b1 ?"),
@@ -94,8 +94,8 @@ def label(proof):
 
 def formula(proof, sources, folder):
     """Writes the formula of a proof of these sources."""
-    package, *rest = sources
-    order = [package, FORMAL / "tcu_literal.sv", *rest, FORMAL / f"{proof.module}.sv"]
+    pkg, floats, *rest = sources
+    order = [pkg, floats, FORMAL / "tcu_literal.sv", *rest, FORMAL / f"{proof.module}.sv"]
     sets = " ".join(f"-set {key} {value}" for key, value in proof.parameters.items())
     script = [
         "read_verilog -sv -formal " + " ".join(map(str, order)),
@@ -161,10 +161,11 @@ def literal(data_type, command):
     bits, point, _ = FORMATS_BY_NAME[data_type]
     with scratch() as folder:
         given = [f"-GSCALAR_BITS={bits}", f"-GBINARY_POINT={point}"]
-        names = [FORMAL / name for name in ("tcu_literal.sv", "literal_bench.sv", "literal.cpp")]
+        circuit = [SOURCES / name for name in ("tcu_pkg.sv", "tcu_float.sv", "tcu_rounding.sv", "tcu_alu_lane.sv")]
+        names = [*circuit, *(FORMAL / name for name in ("tcu_literal.sv", "literal_bench.sv", "literal.cpp"))]
         make = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O2 OPT_SLOW=-O0 OPT_GLOBAL=-O1"
         built = verilator(
-            ["--cc", "--exe", "--build", "-O3", "-Wall", "--top-module", "literal_bench", "-o", "literal"]
+            ["--cc", "--exe", "--build", "-O3", "-Wall", "-Wno-UNUSEDPARAM", "--top-module", "literal_bench", "-o", "literal"]
             + ["--Mdir", f"{folder}/build", "-MAKEFLAGS", make, *given, *names]
         )
         if built.returncode:

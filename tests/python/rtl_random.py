@@ -4,7 +4,7 @@ Every program is one that the machine accepts. The circuit without the released 
 one after the other (`--sequential`), the circuit with them against what the released hardware computes (`--hardware`),
 cycles included; with random stalls of stream and memories values alone. All programs of an instance are one start of its
 simulator. With `--overlap` instances are without some of the limits of the released circuit; `--keep` writes down how long
-the circuit takes for each program, which the clock's tests read without a simulator. `rtl_random.py --npu COMMAND [--overlap
+the circuit takes for each program, which the clock's tests read without a simulator. `rtl_random.py --npu COMMAND [--float] [--overlap
 [--keep FILE]] [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand programs is `--instances 40
 --programs 250 --alternate`.
 """
@@ -158,9 +158,10 @@ class Writer:
         return b"".join(run)
 
 
-def instance(chance):
-    """A random architecture and a bus for it."""
+def instance(chance, data_type=None):
+    """A random architecture and a bus for it, of a data type if one is given."""
     kind = chance.choice(["FP16BP8"] * 3 + ["FP8BP4", "FP18BP10", "FP32BP16"])
+    kind = data_type or kind
     lanes = chance.choice([2, 2, 3, 4, 4, 6, 8, 8, 12, 16])
     bits = lanes * FORMATS[kind][2] * 8
     buses = [bus for bus in (32, 64, 128, 256, 512) if bits % bus == 0]
@@ -201,8 +202,13 @@ def overlap(chance):
 
 def scalars(chance, architecture, vectors):
     """Random raw numbers of a bank: mostly small, some at the ends of the range."""
-    bits, _, _ = FORMATS[architecture["data_type"]]
+    bits, point, _ = FORMATS[architecture["data_type"]]
     draw = np.random.default_rng(chance.randrange(1 << 32))
+    if point == 0:
+        # Around one, and some of the smallest.
+        values = draw.normal(size=(vectors, architecture["array_size"])).astype(np.float32)
+        values[::7] *= np.float32(1e-40)
+        return values.view(np.int32).astype(np.int64)
     values = draw.integers(-(1 << (bits - 1)), 1 << (bits - 1), (vectors, architecture["array_size"]))
     values = values >> draw.integers(0, bits - 3, (vectors, 1))
     if architecture.get("lookup_tables"):
@@ -292,9 +298,11 @@ class Instance:
     def __init__(self, npu, number, options):
         self.npu, self.number, self.options = npu, number, options
         self.chance = random.Random(options.seed * 1000 + number)
-        self.architecture, self.bus = instance(self.chance)
+        self.architecture, self.bus = instance(self.chance, "FLOAT32" if options.float else None)
         # The released circuit has no lookup tables.
         self.loses = [number % 2] if options.alternate else [0, 1]
+        if options.float:
+            self.architecture["lookup_tables"] = 0
         if options.overlap:
             self.architecture |= {"lookup_tables": 0} | overlap(random.Random(self.chance.random()))
         # A pipeline loses no additions: there is no circuit with that defect.
@@ -365,6 +373,7 @@ def main():
     add_arguments(parser)
     parser.add_argument("--instances", type=int, default=4)
     parser.add_argument("--overlap", action="store_true", help="without some of the limits of the released circuit")
+    parser.add_argument("--float", action="store_true", help="numbers of single precision")
     parser.add_argument("--keep", type=pathlib.Path, help="file for what the circuit takes for each program")
     parser.add_argument("--first", type=int, default=0, help="number of the first instance")
     parser.add_argument("--programs", type=int, default=20, help="programs of an instance")

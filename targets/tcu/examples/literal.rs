@@ -20,10 +20,10 @@ fn main() -> io::Result<()> {
         return Err(io::Error::other(format!("no number format is called `{name}`")));
     };
     let format = data_type.format();
-    let NumberFormat::Fixed(fixed) = format else {
-        return Err(io::Error::other("floats have no circuit"));
-    };
     let mut records = Records { out: BufWriter::new(io::stdout().lock()), format };
+    let NumberFormat::Fixed(fixed) = format else {
+        return floats(&mut records);
+    };
     if fixed.width <= 8 {
         let all = || fixed.min()..=fixed.max();
         for (left, right) in all().flat_map(|left| all().map(move |right| (left, right))) {
@@ -48,6 +48,32 @@ fn main() -> io::Result<()> {
     records.out.flush()
 }
 
+/// Numbers of single precision: any bits, those whose sums and products are of ordinary size, and those that nearly cancel.
+fn floats<W: Write>(records: &mut Records<W>) -> io::Result<()> {
+    let mut random = SplitMix64::new(1);
+    let mut draw = || {
+        let word = random.bits();
+        let bits = word as u32;
+        let near = bits & 0x80ff_ffff | (100 + (word >> 32) as u32 % 54) << 23;
+        let tiny = bits & 0x81ff_ffff;
+        let any = if f32::from_bits(bits).is_nan() { bits & 0x7f80_0000 } else { bits };
+        i64::from([any, near, near, tiny][(word >> 60) as usize % 4])
+    };
+    for sample in 0..SAMPLES {
+        let (left, right, addend) = (draw(), draw(), draw());
+        let product = f32::from_bits(left as u32) * f32::from_bits(right as u32);
+        let opposite = i64::from((-product).to_bits() ^ (addend as u32 & 3));
+        let cancels = sample % 4 == 0 && !product.is_nan() && !f32::from_bits(opposite as u32).is_nan();
+        records.mac(left, right, if cancels { opposite } else { addend })?;
+        let op = SimdOp::ALL[sample % SimdOp::ALL.len()];
+        let right = [right, left, left ^ (right & 3), left ^ 0x8000_0000][sample / 16 % 4];
+        if !f32::from_bits(right as u32).is_nan() {
+            records.operation(op, left, right)?;
+        }
+    }
+    records.out.flush()
+}
+
 /// Where they go.
 struct Records<W> {
     out: W,
@@ -56,8 +82,11 @@ struct Records<W> {
 
 impl<W: Write> Records<W> {
     fn mac(&mut self, left: i64, right: i64, addend: i64) -> io::Result<()> {
-        let NumberFormat::Fixed(fixed) = self.format else { return Ok(()) };
-        self.write([MAC, left as i32, right as i32, addend as i32, fixed.mac(left, right, addend) as i32])
+        let out = match self.format {
+            NumberFormat::Fixed(fixed) => fixed.mac(left, right, addend) as i32,
+            float => float.mac(left as i32, right as i32, addend as i32, &mut Saturations::default()),
+        };
+        self.write([MAC, left as i32, right as i32, addend as i32, out])
     }
 
     fn operation(&mut self, op: SimdOp, left: i64, right: i64) -> io::Result<()> {
@@ -69,7 +98,11 @@ impl<W: Write> Records<W> {
         self.write([op as i32, left, right, 0, out])
     }
 
-    fn write(&mut self, record: [i32; 5]) -> io::Result<()> {
+    fn write(&mut self, mut record: [i32; 5]) -> io::Result<()> {
+        if self.format == NumberFormat::Float32 && f32::from_bits(record[4] as u32).is_nan() {
+            // Of what is no number the circuit knows one.
+            record[4] = f32::NAN.to_bits() as i32;
+        }
         record.iter().try_for_each(|number| self.out.write_all(&number.to_le_bytes()))
     }
 }

@@ -174,7 +174,8 @@ module tcu #(
   if (ARRAY_SIZE < 2 || ARRAY_SIZE > 64) begin : gen_array_size
     $error("ARRAY_SIZE %0d: must be 2 to 64", ARRAY_SIZE);
   end
-  if (SCALAR_BITS > 8 * SLOT_BYTES || BINARY_POINT < 2 || BINARY_POINT >= SCALAR_BITS) begin : gen_format
+  if (SCALAR_BITS > 8 * SLOT_BYTES
+      || (BINARY_POINT == 0 ? SCALAR_BITS != 32 : BINARY_POINT < 2 || BINARY_POINT >= SCALAR_BITS)) begin : gen_format
     $error("scalars of %0d bits with %0d fraction bits in %0d bytes", SCALAR_BITS, BINARY_POINT, SLOT_BYTES);
   end
   if (AXI_BITS < 32 || AXI_BITS > 1024 || (AXI_BITS & (AXI_BITS - 1)) != 0) begin : gen_bus

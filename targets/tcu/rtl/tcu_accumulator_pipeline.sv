@@ -218,7 +218,8 @@ module tcu_accumulator_pipeline #(
     );
 
     tcu_adder #(
-        .SCALAR_BITS(SCALAR_BITS)
+        .SCALAR_BITS(SCALAR_BITS),
+        .BINARY_POINT(BINARY_POINT)
     ) adder (
         .left (word[lane*SCALAR_BITS+:SCALAR_BITS]),
         .right(fetched[lane*SCALAR_BITS+:SCALAR_BITS]),

@@ -293,7 +293,8 @@ module tcu_accumulators #(
 
   for (genvar lane = 0; lane < ARRAY_SIZE; lane++) begin : gen_adder
     tcu_adder #(
-        .SCALAR_BITS(SCALAR_BITS)
+        .SCALAR_BITS(SCALAR_BITS),
+        .BINARY_POINT(BINARY_POINT)
     ) adder (
         .left (word[lane*SCALAR_BITS+:SCALAR_BITS]),
         .right(addend[lane*SCALAR_BITS+:SCALAR_BITS]),

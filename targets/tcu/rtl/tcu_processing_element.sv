@@ -3,7 +3,8 @@
 // sum_out = saturate(round(x * weight + sum_in * 2^BINARY_POINT)): the exact sum, rounded half to
 // even and saturated in every step. Both outputs are one cycle late. `load` shifts weights down. With
 // DOUBLE_WEIGHTS the weight at work is another one: `exchange` puts the one that was shifted in to work, and
-// leaves it where it is too, so that a later shift goes on from there.
+// leaves it where it is too, so that a later shift goes on from there. With a BINARY_POINT of 0 numbers are of
+// single precision, and the product is rounded before the sum.
 //
 // Source: the specification's 5.2 (mac), 5.3 (order) and 9.4 (weights).
 module tcu_processing_element #(
@@ -22,9 +23,6 @@ module tcu_processing_element #(
     output logic signed [SCALAR_BITS-1:0] sum_out
 );
 
-  localparam int unsigned WIDE_BITS = 2 * SCALAR_BITS + 1;
-
-  logic signed [WIDE_BITS-1:0] exact;
   logic signed [SCALAR_BITS-1:0] at_work, rounded;
 
   if (DOUBLE_WEIGHTS) begin : gen_double
@@ -38,16 +36,20 @@ module tcu_processing_element #(
     assign at_work = weight;
   end
 
-  assign exact = WIDE_BITS'(x_in) * WIDE_BITS'(at_work) + (WIDE_BITS'(sum_in) <<< BINARY_POINT);
+  if (BINARY_POINT == 0) begin : gen_float
+    assign rounded = tcu_float::add(tcu_float::multiply(x_in, at_work), sum_in);
+  end else begin : gen_fixed
+    localparam int unsigned WIDE_BITS = 2 * SCALAR_BITS + 1;
 
-  tcu_rounding #(
-      .WIDE_BITS   (WIDE_BITS),
-      .SCALAR_BITS (SCALAR_BITS),
-      .BINARY_POINT(BINARY_POINT)
-  ) rounding (
-      .exact,
-      .rounded
-  );
+    tcu_rounding #(
+        .WIDE_BITS   (WIDE_BITS),
+        .SCALAR_BITS (SCALAR_BITS),
+        .BINARY_POINT(BINARY_POINT)
+    ) rounding (
+        .exact  (WIDE_BITS'(x_in) * WIDE_BITS'(at_work) + (WIDE_BITS'(sum_in) <<< BINARY_POINT)),
+        .rounded
+    );
+  end
 
   always_ff @(posedge clock) begin
     if (load) weight <= weight_in;

@@ -14,9 +14,10 @@ macro_rules! sources {
     };
 }
 
-/// The circuit's files, the package first.
+/// The circuit's files, packages first.
 const SOURCES: &[Source] = &sources![
     "tcu_pkg.sv",
+    "tcu_float.sv",
     "tcu.sv",
     "tcu_accumulator_commands.sv",
     "tcu_accumulator_pipeline.sv",
@@ -144,9 +145,6 @@ pub(crate) fn stream_bits(config: &Config, bus: u32) -> u64 {
 }
 
 fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
-    let formats = DataType::ALL.into_iter().filter(|&format| format != DataType::Float32);
-    let formats = formats.map(DataType::name).collect::<Vec<_>>().join(", ");
-    let is_fixed = config.data_type != DataType::Float32;
     let on_chip = |key: &str, depth: u64| {
         Limit::unless((2..=MOST_VECTORS).contains(&depth), key, depth, &format!("2 to {MOST_VECTORS}"))
     };
@@ -175,7 +173,6 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
         Limit::unless(depth == 0 || QUEUES.contains(&depth), key, depth, &legal)
     };
     vec![
-        Limit::unless(is_fixed, "data_type", config.data_type.name(), &formats),
         Limit::unless(LANES.contains(&config.array_size), "array_size", config.array_size, &lanes),
         on_chip("local_depth", config.local_depth),
         on_chip("accumulator_depth", config.accumulator_depth),
@@ -192,6 +189,12 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             "lookup_tables",
             config.lookup_tables,
             "0 with queues in front of local memory and with a pipelined SIMD",
+        ),
+        Limit::unless(
+            config.lookup_tables == 0 || config.data_type != DataType::Float32,
+            "lookup_tables",
+            config.lookup_tables,
+            "0 with FLOAT32",
         ),
         Limit::unless(
             config.lookup_tables == 0 || table_vectors(config) <= config.accumulator_depth,
@@ -262,7 +265,7 @@ pub(crate) fn table_vectors(config: &Config) -> u64 {
     }
 }
 
-/// Bits and fraction bits of a scalar; of floats, which have no circuit, all bits and none.
+/// Bits and fraction bits of a scalar; of floats all bits and none.
 pub(crate) fn scalar(data_type: DataType) -> (u64, u64) {
     match data_type.format() {
         npukit_numeric::NumberFormat::Fixed(format) => (format.width.into(), format.binary_point.into()),
@@ -385,11 +388,8 @@ mod tests {
         });
         let told = told.unwrap_err();
         let keys: Vec<&str> = told.limits().iter().map(|limit| &limit.parameter[..]).collect();
-        assert_eq!(keys, ["data_type", "array_size", "local_depth", "lookup_depth", "axi_width_bits"]);
-        assert_eq!(
-            told.limits()[0].to_string(),
-            "`data_type` is FLOAT32: a circuit takes FP8BP4, FP16BP8, FP18BP10, FP32BP16"
-        );
+        assert_eq!(keys, ["array_size", "local_depth", "lookup_tables", "lookup_depth", "axi_width_bits"]);
+        assert_eq!(told.limits()[2].to_string(), "`lookup_tables` is 2: a circuit takes 0 with FLOAT32");
     }
 
     #[test]

@@ -7,7 +7,6 @@ mod seen;
 use npukit_rtl::{Circuit, Defects, Run};
 use npukit_target::{Cosim, CosimJudgement, CosimOptions, OUTSIDE, Phase, TargetError};
 
-use crate::artifact::raw_to_bytes;
 use crate::circuit::{scalar, stream_bits, table_vectors};
 use crate::clock::{Clock, ClockParams, Timeline};
 use crate::codec::encode_program;
@@ -243,7 +242,7 @@ fn simulation(
     let extents = [Memory::Dram0, Memory::Dram1].map(|bank| extent(program, ops, bank));
     let [dram0, dram1] = [(Memory::Dram0, extents[0]), (Memory::Dram1, extents[1])].map(|(bank, vectors)| {
         let raw = machine.read(bank, 0, vectors).map_err(TargetError::failed)?;
-        Ok::<_, TargetError>(raw_to_bytes(config.data_type, &raw))
+        Ok::<_, TargetError>(seen::bank_bytes(config.data_type, &raw))
     });
     let words = encode_program(config, ops).map_err(TargetError::failed)?;
     let mut run = Run {

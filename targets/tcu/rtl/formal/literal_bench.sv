@@ -1,4 +1,5 @@
-// The literal definition as a module, for a simulator to hold against `npukit-numeric`: operation 16 is `mac`.
+// The literal definition as a module, for a simulator to hold against `npukit-numeric`: operation 16 is `mac`. Numbers
+// of single precision have no other definition than the circuit's, which stands here itself.
 module literal_bench #(
     parameter int unsigned SCALAR_BITS  = 16,
     parameter int unsigned BINARY_POINT = 8
@@ -10,13 +11,29 @@ module literal_bench #(
     output logic signed [31:0] out
 );
 
-  tcu_literal::exact_t product;
+  if (BINARY_POINT == 0) begin : gen_float
+    logic signed [31:0] computed;
 
-  assign product = 72'(left) * 72'(right);
+    tcu_alu_lane #(
+        .SCALAR_BITS (32),
+        .BINARY_POINT(0)
+    ) lane (
+        .op  (op[3:0]),
+        .left,
+        .right,
+        .out (computed)
+    );
 
-  always_comb begin
-    if (op[4]) out = 32'(tcu_literal::mac(product, 72'(addend), SCALAR_BITS, BINARY_POINT));
-    else out = 32'(tcu_literal::operation(op[3:0], 72'(left), 72'(right), product, SCALAR_BITS, BINARY_POINT));
+    assign out = op[4] ? tcu_float::add(tcu_float::multiply(left, right), addend) : computed;
+  end else begin : gen_fixed
+    tcu_literal::exact_t product;
+
+    assign product = 72'(left) * 72'(right);
+
+    always_comb begin
+      if (op[4]) out = 32'(tcu_literal::mac(product, 72'(addend), SCALAR_BITS, BINARY_POINT));
+      else out = 32'(tcu_literal::operation(op[3:0], 72'(left), 72'(right), product, SCALAR_BITS, BINARY_POINT));
+    end
   end
 
 endmodule

@@ -5,7 +5,6 @@ use npukit_target::{CosimCycles, CosimDifference, CosimJudgement, CosimPart};
 
 use super::seen::{self, Report};
 use super::{Beside, CosimError};
-use crate::artifact::raw_to_bytes;
 use crate::fault::Memory;
 use crate::op::Op;
 use crate::samples::{Port, Sample};
@@ -83,7 +82,7 @@ impl Beside<'_> {
         let vectors = (rtl.len() / lanes) as u64;
         let raw = self.machine.read(memory, 0, vectors).map_err(|error| fault(error.to_string()))?;
         let model: Vec<i64> = if is_dram {
-            seen::slots(config, &raw_to_bytes(config.data_type, &raw))
+            seen::slots(config, &seen::bank_bytes(config.data_type, &raw))
         } else {
             raw.into_iter().map(i64::from).collect()
         };

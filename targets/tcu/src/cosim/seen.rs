@@ -4,7 +4,8 @@ use npukit_rtl::Seen;
 use serde::Deserialize;
 
 use super::CosimError;
-use crate::config::Config;
+use crate::artifact::raw_to_bytes;
+use crate::config::{Config, DataType};
 use crate::samples::{self, Sample};
 
 /// Its files.
@@ -54,6 +55,14 @@ pub(super) fn report(seen: &Seen) -> Result<Report, CosimError> {
 pub(super) fn file<'s>(seen: &'s Seen, name: &'static str) -> Result<&'s [u8], CosimError> {
     let missing = || CosimError::Seen { file: name, fault: "it has not been written".to_owned() };
     seen.get(name).map(|bytes| &bytes[..]).ok_or_else(missing)
+}
+
+/// The bytes of raw scalars in a bank: those of the drivers' files, but for floats, which those have the other way round.
+pub(super) fn bank_bytes(data_type: DataType, raw: &[i32]) -> Vec<u8> {
+    match data_type {
+        DataType::Float32 => raw.iter().flat_map(|&v| v.to_le_bytes()).collect(),
+        fixed => raw_to_bytes(fixed, raw),
+    }
 }
 
 /// Bytes of a scalar of memories on the chip, as the simulator writes it with its sign.
