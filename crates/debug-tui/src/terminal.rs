@@ -1,0 +1,42 @@
+//! [`run`]: the loop around a terminal.
+
+use std::io;
+use std::time::Duration;
+
+use npukit_debug::Debugger;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+
+use crate::{App, Look, draw};
+
+/// Debugs on the terminal until its user leaves. `notes` is what was taken for granted.
+///
+/// However it ends, also by a panic, the terminal is then as it was before.
+///
+/// # Errors
+///
+/// A terminal that cannot be drawn on, or has gone.
+pub fn run(debugger: Debugger, notes: &[String], look: Look) -> io::Result<()> {
+    // Whoever calls knows whether there are to be colours, which is not for the environment to say again.
+    ratatui::crossterm::style::force_color_output(look.has_colours);
+    let mut terminal = ratatui::try_init()?;
+    let done = shown(&mut terminal, &mut App::new(debugger, notes, look));
+    ratatui::try_restore()?;
+    done
+}
+
+fn shown(terminal: &mut DefaultTerminal, app: &mut App) -> io::Result<()> {
+    loop {
+        terminal.draw(|frame| draw(app, frame))?;
+        while app.is_busy() && !event::poll(Duration::ZERO)? {
+            app.work();
+            terminal.draw(|frame| draw(app, frame))?;
+        }
+        if let Event::Key(key) = event::read()?
+            && key.kind != KeyEventKind::Release
+            && !app.press(key)
+        {
+            return Ok(());
+        }
+    }
+}
