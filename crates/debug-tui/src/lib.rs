@@ -30,4 +30,4 @@ pub use app::App;
 pub use draw::draw;
 pub use keys::{KEYS, Key};
 pub use look::Look;
-pub use terminal::run;
+pub use terminal::{restore, run};

@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use npukit_debug::Debugger;
 use ratatui::DefaultTerminal;
+use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::execute;
 
 use crate::{App, Look, draw};
 
 /// Debugs on the terminal until its user leaves. `notes` is what was taken for granted.
 ///
-/// However it ends, also by a panic, the terminal is then as it was before.
+/// However it ends, also by a panic, the terminal is then as it was before; where a signal ends the process, whoever takes
+/// that calls [`restore`].
 ///
 /// # Errors
 ///
@@ -23,6 +26,14 @@ pub fn run(debugger: Debugger, notes: &[String], look: Look) -> io::Result<()> {
     let done = shown(&mut terminal, &mut App::new(debugger, notes, look));
     ratatui::try_restore()?;
     done
+}
+
+/// Makes the terminal what it was before [`run`].
+pub fn restore() {
+    // Nobody is left to tell when the terminal is gone.
+    let _ = ratatui::try_restore();
+    // Which a terminal does when it is dropped.
+    let _ = execute!(io::stdout(), Show);
 }
 
 fn shown(terminal: &mut DefaultTerminal, app: &mut App) -> io::Result<()> {

@@ -1,6 +1,8 @@
 //! `npu debug`: a program under a debugger: by a script, for an editor, on a terminal, or line by line.
 
 use std::io::{self, BufRead, IsTerminal, Write};
+#[cfg(unix)]
+use std::thread;
 
 use npukit::verbs::debug::{Opened, Report, Request, open};
 use npukit::{InputFile, MemFile, Source};
@@ -52,9 +54,31 @@ fn has_terminal(args: &DebugArgs) -> bool {
 fn on_terminal(debugger: Debugger, notes: &[String]) -> Result<Answer, Failure> {
     let has_unicode = supports_unicode::on(supports_unicode::Stream::Stdout);
     let look = Look { has_colours: colour::is_on(&io::stdout()), has_unicode };
-    npukit_debug_tui::run(debugger, notes, look)
+    restored_at_signals()
+        .and_then(|()| npukit_debug_tui::run(debugger, notes, look))
         .map_err(|error| Failure::Debugger { reason: format!("the terminal is lost: {error}") })?;
     Ok(nothing().with_data(true))
+}
+
+/// Gives the terminal back, from now on, when a signal ends the process.
+#[cfg(unix)]
+fn restored_at_signals() -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    use signal_hook::low_level::emulate_default_handler;
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+    let end = move || {
+        if let Some(signal) = signals.forever().next() {
+            npukit_debug_tui::restore();
+            // It ends the process, so that nobody is left to tell.
+            let _ = emulate_default_handler(signal);
+        }
+    };
+    thread::Builder::new().name("signals of the terminal".to_owned()).spawn(end).map(drop)
+}
+
+#[cfg(not(unix))]
+fn restored_at_signals() -> io::Result<()> {
+    Ok(())
 }
 
 /// Does what is written line by line on standard input, until it ends: on a terminal what a person types.
