@@ -52,6 +52,11 @@ PROGRAMS = {
 }
 
 
+# A model that is compiled, with one of its inputs, by file.
+ASSETS = ROOT / "crates" / "npukit" / "assets"
+MODEL = {name: (ASSETS / name).read_bytes() for name in ("digits.onnx", "digits_images.npy")}
+
+
 def press(terminal, keys):
     """Presses keys, and types commands."""
     for key in keys:
@@ -68,25 +73,39 @@ def press(terminal, keys):
 
 
 def open_program(terminal, npu, file, target, *options):
-    terminal.type(shlex.join([str(npu), "debug", file, "--target", target, *options]))
+    terminal.type("clear; " + shlex.join([str(npu), "debug", file, "--target", target, *options]))
+
+
+def seen(npu, folder, name, command, keys, expected, bless):
+    """Steps through a program in a folder; whether the screen is as kept."""
+    with screen.Terminal(folder, SIZE) as terminal:
+        open_program(terminal, npu, *command)
+        terminal.wait("next step", " 0 of ", "cycle", without=["..."])
+        press(terminal, keys)
+        terminal.wait(*expected, without=["running"])
+        ansi = terminal.ansi()
+        assert re.search(r"\x1b\[[\d;]*(?:33|38;5;3)m", ansi), f"{name}: nothing that a step has changed"
+        title = shlex.join(["npu", "debug", command[0], "--target", *command[1:]])
+        is_kept = screen.judge(IMAGES / f"{name}.svg", screen.picture(ansi, SIZE, name, title), bless)
+        left(terminal)
+    return is_kept
 
 
 def pictures(npu, bless):
-    """Programs of all targets on a terminal with colours. Counts the screens that are not as kept."""
+    """Programs of all targets, and a model, on a terminal with colours. Counts the screens that are not as kept."""
     wrong = 0
     for name, (file, text, target, keys, expected) in PROGRAMS.items():
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / file).write_text(text)
-            with screen.Terminal(folder, SIZE) as terminal:
-                open_program(terminal, npu, file, target)
-                terminal.wait("next step", " 0 of ", "cycle", without=["..."])
-                press(terminal, keys)
-                terminal.wait(*expected, without=["running"])
-                ansi = terminal.ansi()
-                assert re.search(r"\x1b\[[\d;]*(?:33|38;5;3)m", ansi), f"{name}: nothing that a step has changed"
-                svg = screen.picture(ansi, SIZE, name, f"npu debug {file} --target {target}")
-                wrong += not screen.judge(IMAGES / f"{name}.svg", svg, bless)
-                left(terminal)
+            wrong += not seen(npu, folder, name, (file, target), keys, expected, bless)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in MODEL.items():
+            (pathlib.Path(folder) / name).write_bytes(content)
+        command = ("digits.onnx", "tcu:pynqz1", "--input", "digits_images.npy")
+        # The last scale is how far the machine's numbers are from float.
+        keys = [":goto layer /logits", "p", "n", ":watch acc write", "c", "c", "c", *"xxxx"]
+        expected = ["layer /logits", "watchpoint 1, hit by", "accumulators", "waits", ", error"]
+        wrong += not seen(npu, folder, "debug-model", command, keys, expected, bless)
     return wrong
 
 

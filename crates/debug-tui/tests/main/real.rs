@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use npukit::verbs::debug::{Opened, Request, open};
-use npukit::{Context, Source};
+use npukit::{Context, InputFile, Source};
 use npukit_debug::Debugger;
 use npukit_target::View;
 use ratatui::crossterm::event::KeyCode;
@@ -164,4 +164,35 @@ fn drra_shows_cells_with_slots_and_ports() {
     screen.has("sequencer, next its instruction 14");
     screen.press(KeyCode::End);
     screen.has("   0   5  2 10 10");
+}
+
+/// Layers stand in the listing, and with a model there are floats: the file test of `npu debug` has the same numbers.
+#[test]
+fn a_model_is_shown_with_layers_and_floats() {
+    const MODEL: &[u8] = include_bytes!("../../../npukit/assets/digits.onnx");
+    const IMAGES: &[u8] = include_bytes!("../../../npukit/assets/digits_images.npy");
+    let files =
+        BTreeMap::from([("m.onnx".to_owned(), MODEL.to_vec()), ("x.npy".to_owned(), IMAGES.to_vec())]);
+    let source =
+        Source { path: "m.onnx".to_owned(), target: Some("tcu:pynqz1".to_owned()), ..Source::default() };
+    let request = Request { source, inputs: vec![InputFile::parse("x.npy")], ..Request::default() };
+    let Opened { session, text, .. } = open(&request, Context::new(&files)).unwrap();
+    let mut screen = Screen::new(Debugger::new(session, text), (120, 40), PLAIN);
+    screen.has("m_onnx_pynqz1 on tcu:pynqz1  instruction 0 of 1193  layer /conv1+/relu1+/pool1");
+    screen.keys("nn");
+    screen.has("layer /logits");
+    screen.has("   /logits");
+    screen.press(KeyCode::End);
+    screen.command("show dram0[64]");
+    screen.has("    64   -10.550781  -14.542969");
+    screen.keys("xx");
+    screen.has(", hex");
+    screen.keys("x");
+    screen.has(", float");
+    screen.has("-10.4980");
+    screen.keys("x");
+    screen.has(", error");
+    screen.has("-0.052");
+    screen.keys("x");
+    screen.has(", real");
 }

@@ -1,6 +1,6 @@
 //! The numbers of a memory in rows, and how each is drawn.
 
-use npukit_debug::Range;
+use npukit_debug::{Range, Scale};
 use npukit_target::{Accessed, AddressRun, Shown};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -11,6 +11,8 @@ use crate::App;
 const NARROWEST: usize = 2;
 /// Columns of an address, at least.
 const ADDRESS: usize = 3;
+/// Digits of a number in float.
+const DIGITS: usize = 6;
 /// Numbers that are asked for at once at most.
 const MOST: usize = 1 << 14;
 
@@ -29,6 +31,10 @@ pub(super) fn rows(app: &App, shown: &Shown, (width, height): (usize, usize)) ->
     let (range, texts) = match readable(app, range) {
         Ok(found) => found,
         Err(told) => return (vec![Line::styled(format!("  {told}"), app.look.quiet())], 0),
+    };
+    let texts: Vec<String> = match app.panes.scale {
+        Scale::Float | Scale::Error => texts.into_iter().map(short).collect(),
+        Scale::Real | Scale::Raw | Scale::Hex => texts,
     };
     // Default: there are numbers, as there are addresses.
     let cell = texts.iter().map(String::len).max().unwrap_or(0).max(NARROWEST);
@@ -85,6 +91,19 @@ impl Grid {
             spans.extend([Span::raw(" "), Span::styled(format!("{number:>cell$}"), *style)]);
         }
         Line::from(spans)
+    }
+}
+
+/// A number in float in six digits, where it has more: the machine's own are shown as they are.
+fn short(text: String) -> String {
+    match text.parse::<f64>() {
+        Ok(number) if text.len() > DIGITS + 2 => match number.abs().log10().floor() {
+            place if (-4.0..DIGITS as f64).contains(&place) => {
+                format!("{number:.*}", (DIGITS as f64 - 1.0 - place) as usize)
+            }
+            _ => format!("{number:.*e}", DIGITS - 1),
+        },
+        _ => text,
     }
 }
 
@@ -149,4 +168,34 @@ fn styles(app: &App, range: &Range, lanes: usize) -> Vec<Style> {
     let is_known = |place: &usize| old.get(*place).is_some() && differs(*place);
     (0..count).filter(is_known).for_each(|place| styles[place] = look.changed());
     styles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_have_six_digits() {
+        for (text, expected) in [
+            ("0", "0"),
+            ("-0.5", "-0.5"),
+            ("-0.0137857795", "-0.0137858"),
+            ("-10.49800014", "-10.4980"),
+            ("123456.789", "123457"),
+            ("-0.00034600496", "-0.000346005"),
+            ("0.00000123456789", "1.23457e-6"),
+            ("12345678901", "1.23457e10"),
+            ("NaN", "NaN"),
+        ] {
+            assert_eq!(short(text.to_owned()), expected);
+        }
+    }
+
+    #[test]
+    fn rows_are_halved_until_they_fit() {
+        assert_eq!(
+            [(16, 20), (16, 15), (64, 19), (5, 2), (3, 1)].map(|(of, most)| halved(of, most)),
+            [16, 8, 16, 2, 1]
+        );
+    }
 }
