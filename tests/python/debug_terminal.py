@@ -58,7 +58,7 @@ MODEL = {name: (ASSETS / name).read_bytes() for name in ("digits.onnx", "digits_
 
 
 def press(terminal, keys):
-    """Presses keys, and types commands."""
+    """Presses keys, each of which changes the screen, and types commands."""
     for key in keys:
         if key.startswith(":"):
             terminal.keys(":")
@@ -69,7 +69,10 @@ def press(terminal, keys):
             terminal.keys("Escape")
             terminal.wait("q leave")
         else:
+            before = terminal.ansi()
             terminal.keys(key)
+            terminal.differs(before)
+            terminal.wait(without=["running"])
 
 
 def open_program(terminal, npu, file, target, *options):
@@ -177,7 +180,7 @@ def stopped(npu, folder):
         terminal.wait("instruction 0 of 40000", without=["..."])
         terminal.keys("c")
         terminal.keys("Escape")
-        text = terminal.wait("stopped by a key")
+        text = terminal.wait("stopped", without=["running"])
         position = int(re.search(r"instruction (\d+) of 40000", text)[1])
         assert position < 40_000
         terminal.keys("s")

@@ -134,6 +134,14 @@ class Terminal:
             time.sleep(PAUSE)
         raise Lost(f"no {' and '.join(map(repr, texts))} on the screen:\n{self.text()}")
 
+    def differs(self, before):
+        """Waits until the screen, with its colours, is another one than `before`."""
+        end = time.monotonic() + PATIENCE
+        while self.ansi() == before:
+            if time.monotonic() > end:
+                raise Lost(f"the screen stays as it is:\n{self.text()}")
+            time.sleep(PAUSE)
+
 
 def picture(ansi, size, name, title):
     """An SVG of a screen of some columns and lines; `name` tells its styles from those of others on a page."""

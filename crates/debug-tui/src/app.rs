@@ -1,5 +1,7 @@
 //! [`App`]: what keys and commands do.
 
+use std::collections::VecDeque;
+
 use npukit_debug::{Answer, Command, Debugger, PointKind, Stop, parse};
 use npukit_target::{AddressRun, Session};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -11,6 +13,8 @@ use crate::output::{Kind, Output};
 use crate::panes::Panes;
 use crate::run::Running;
 
+/// Keys that wait at most.
+const WAITING: usize = 64;
 /// Commands that leave.
 const LEAVE: [&str; 3] = ["quit", "exit", "q"];
 
@@ -30,6 +34,8 @@ pub struct App {
     /// Whether the clock may be asked: it takes time, so that the first picture is without.
     pub(crate) has_clock: bool,
     pub(crate) running: Option<Running>,
+    /// Keys that wait for its end.
+    waiting: VecDeque<KeyEvent>,
 }
 
 impl App {
@@ -47,6 +53,7 @@ impl App {
             helps: false,
             has_clock: false,
             running: None,
+            waiting: VecDeque::new(),
         };
         notes.iter().for_each(|note| app.output.say(Kind::Printed, &format!("note: {note}")));
         app.moved();
@@ -55,10 +62,9 @@ impl App {
 
     /// Does what a key asks for; whether to go on.
     pub fn press(&mut self, key: KeyEvent) -> bool {
-        if self.running.take().is_some() {
-            self.output.say(Kind::Printed, "stopped by a key");
-            self.moved();
-            return !is_control(key, 'c');
+        if self.running.is_some() {
+            self.interrupt(key);
+            return true;
         }
         if std::mem::take(&mut self.helps) {
             return !is_control(key, 'c');
@@ -74,19 +80,39 @@ impl App {
         true
     }
 
-    /// Whether there is something to do before the next key.
-    pub const fn is_busy(&self) -> bool {
-        self.running.is_some() || !self.has_clock
+    /// What a key does on a long way: Esc and Ctrl-C end it, others wait for its end.
+    fn interrupt(&mut self, key: KeyEvent) {
+        if key.code == KeyCode::Esc || is_control(key, 'c') {
+            (self.running, self.waiting) = (None, VecDeque::new());
+            self.output.say(Kind::Printed, "stopped");
+            self.moved();
+        } else if self.waiting.len() < WAITING {
+            self.waiting.push_back(key);
+        }
     }
 
-    /// Does a piece of what there is to do before the next key.
-    pub fn work(&mut self) {
-        let Some(mut running) = self.running.take() else {
+    /// Whether there is something to do before the next key.
+    pub fn is_busy(&self) -> bool {
+        self.running.is_some() || !self.has_clock || !self.waiting.is_empty()
+    }
+
+    /// Does a piece of what there is to do before the next key; whether to go on.
+    pub fn work(&mut self) -> bool {
+        if self.running.is_some() {
+            self.go();
+        } else if let Some(key) = self.waiting.pop_front() {
+            return self.press(key);
+        } else {
             // What it says is kept, and drawn.
             let _known = self.debugger.moments().is_ok();
             self.has_clock = true;
-            return;
-        };
+        }
+        true
+    }
+
+    /// Goes a piece of a long way.
+    fn go(&mut self) {
+        let Some(mut running) = self.running.take() else { return };
         let (answer, is_there) = running.go(&mut self.debugger);
         if !is_there {
             self.running = Some(running);

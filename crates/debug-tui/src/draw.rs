@@ -98,7 +98,7 @@ fn output(app: &App, frame: &mut Frame<'_>, area: Rect) {
 
 fn command_line(app: &App, frame: &mut Frame<'_>, area: Rect) {
     if app.running.is_some() {
-        frame.render_widget(Paragraph::new("running; any key stops it"), area);
+        frame.render_widget(Paragraph::new("running; Esc stops it"), area);
         return;
     }
     if !app.line.is_open {

@@ -1,4 +1,4 @@
-//! [`Running`]: a long way through a program in pieces, between which a key may end it.
+//! [`Running`]: a long way through a program in pieces, between which keys are looked at.
 
 use std::time::{Duration, Instant};
 

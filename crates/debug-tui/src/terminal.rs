@@ -40,7 +40,9 @@ fn shown(terminal: &mut DefaultTerminal, app: &mut App) -> io::Result<()> {
     loop {
         terminal.draw(|frame| draw(app, frame))?;
         while app.is_busy() && !event::poll(Duration::ZERO)? {
-            app.work();
+            if !app.work() {
+                return Ok(());
+            }
             terminal.draw(|frame| draw(app, frame))?;
         }
         if let Event::Key(key) = event::read()?

@@ -13,13 +13,16 @@ pub const COLOURED: Look = Look { has_colours: true, has_unicode: true };
 pub struct Screen {
     app: App,
     terminal: Terminal<TestBackend>,
+    /// Whether the last key has left it open.
+    goes_on: bool,
 }
 
 impl Screen {
     /// Of some columns and lines, the clock being asked already.
     pub fn new(debugger: Debugger, (columns, lines): (u16, u16), look: Look) -> Self {
         let app = App::new(debugger, &["a note".to_owned()], look);
-        let mut screen = Self { app, terminal: Terminal::new(TestBackend::new(columns, lines)).unwrap() };
+        let mut screen =
+            Self { app, terminal: Terminal::new(TestBackend::new(columns, lines)).unwrap(), goes_on: true };
         screen.work();
         screen
     }
@@ -28,7 +31,7 @@ impl Screen {
     fn work(&mut self) {
         while self.app.is_busy() {
             self.draw();
-            self.app.work();
+            self.goes_on &= self.app.work();
         }
         self.draw();
     }
@@ -44,16 +47,16 @@ impl Screen {
 
     /// Presses a key; whether the program goes on.
     pub fn press(&mut self, code: KeyCode) -> bool {
-        let goes_on = self.press_only(code);
+        self.goes_on = self.press_only(code);
         self.work();
-        goes_on
+        self.goes_on
     }
 
     /// Presses a key beside Control; whether the program goes on.
     pub fn control(&mut self, letter: char) -> bool {
-        let goes_on = self.app.press(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL));
+        self.goes_on = self.app.press(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL));
         self.work();
-        goes_on
+        self.goes_on
     }
 
     /// Presses letters.
