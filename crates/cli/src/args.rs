@@ -1135,8 +1135,8 @@ pub struct TraceArgs {
 pub struct DebugArgs {
     /// Program in text or words, artifact's manifest, or model
     ///
-    /// A model is compiled. Without --script and --dap commands are read from standard input, a line each. Not with --dap,
-    /// where whoever connects names it.
+    /// A model is compiled. Without --script and --dap it is shown on the terminal; where there is none, commands are read
+    /// from standard input, a line each. Not with --dap, where whoever connects names it.
     #[arg(value_name = "PROGRAM", required_unless_present = "dap", conflicts_with = "dap")]
     pub path: Option<String>,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
@@ -1181,6 +1181,9 @@ pub struct DebugArgs {
     /// Speak the Debug Adapter Protocol on standard input and output, for an editor
     #[arg(long, help_heading = OUTPUT)]
     pub dap: bool,
+    /// Read commands a line each on a terminal, too
+    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["dap", "script"])]
+    pub plain: bool,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub lowering: CompileOptions,

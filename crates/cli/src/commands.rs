@@ -51,9 +51,10 @@ use crate::failure::Failure;
 use crate::options::CompileOptions;
 use crate::printable::line;
 use crate::verbosity::is_quiet;
+use crate::watch::Watch;
 
 /// Does what the command line says.
-pub fn run(cli: &Cli) -> Result<Answer, Failure> {
+pub fn run(cli: &Cli, watch: &Watch) -> Result<Answer, Failure> {
     let Some(command) = cli.command.as_ref().filter(|_| !cli.version) else {
         return Ok(version::run(cli.verbosity.verbose > 0));
     };
@@ -63,7 +64,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Eval(args) => eval::run(args),
         Command::Time(args) => time::run(args),
         Command::Trace(args) => trace::run(args),
-        Command::Debug(args) => debug::run(args, cli.json),
+        Command::Debug(args) => debug::run(args, cli.json, watch),
         Command::Check(args) => check::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Report(args) => report::run(args),

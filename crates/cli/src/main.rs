@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     cache::set(cli.no_cache);
     colour::set(cli.color);
     let watch = observe::watch(&cli);
-    let result = commands::run(&cli);
+    let result = commands::run(&cli, &watch);
     watch.end();
     match result {
         Ok(answer) => finish(&cli, verb(&cli, &matches), observe::timed(&cli, answer, &watch)),

@@ -236,7 +236,11 @@ impl Debugger {
     }
 
     /// A session of its own where `position` steps are done, which is at most where this one has been.
-    pub(crate) fn at(&self, position: usize) -> Result<Box<dyn Session>, String> {
+    ///
+    /// # Errors
+    ///
+    /// What the machine faults on before that.
+    pub fn at(&self, position: usize) -> Result<Box<dyn Session>, String> {
         let copy = self.copy_before(position);
         let nearer = self.position() <= position && self.position() >= copy.position();
         let mut session = if nearer { self.now.fork() } else { copy.fork() };

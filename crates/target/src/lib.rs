@@ -42,6 +42,7 @@ mod term;
 mod time;
 mod trace;
 mod vectors;
+mod view;
 
 pub use area::{Area, block_rams, ultra_rams};
 pub use benchmark::{Bar, Benchmark, Figure, Measure};
@@ -101,3 +102,4 @@ pub use time::{
 };
 pub use trace::{TraceFormat, TraceReport, record, write_trace};
 pub use vectors::{Case, Outcome};
+pub use view::{Shown, View};

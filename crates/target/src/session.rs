@@ -10,6 +10,7 @@ use npukit_graph::Graph;
 use crate::error::TargetError;
 use crate::hand::BenchMemory;
 use crate::run_options::Meaning;
+use crate::view::View;
 
 /// How a program is to be debugged.
 #[derive(Clone, Copy, Default)]
@@ -187,6 +188,12 @@ pub trait Session: Send {
 
     /// The memories, in an order that stays.
     fn memories(&self) -> &[BenchMemory];
+
+    /// How a person looks at the memories now: each is in one view. Of memories that share their numbers the first view
+    /// says most.
+    fn views(&self) -> Vec<View> {
+        View::of_each(self.memories())
+    }
 
     /// The numbers at `count` addresses from `address` on. Whoever calls has checked that they exist.
     ///

@@ -64,11 +64,12 @@ const LADDER: &[Rung<'_>] = &[
     rung(TARGETS, "npukit-skeleton"),
     rung(5, "npukit"),
     only(5, "npukit-debug-dap", &["npukit-debug", "npukit-target"]),
+    only(5, "npukit-debug-tui", &["npukit-debug", "npukit-target"]),
     only(5, "npukit-lsp", &["npukit-base", "npukit-isa", "npukit-asm", "npukit-target"]),
     rung(6, "npukit-fuzzing"),
     rung(6, "npukit-board-sim"),
     rung(6, "npukit-judge"),
-    only(6, "npukit-cli", &["npukit", "npukit-debug", "npukit-debug-dap", "npukit-lsp"]),
+    only(6, "npukit-cli", &["npukit", "npukit-debug", "npukit-debug-dap", "npukit-debug-tui", "npukit-lsp"]),
     only(6, "npukit-python", &["npukit"]),
     only(6, "xtask", &[]),
 ];

@@ -1,19 +1,24 @@
-//! `npu debug`: a program under a debugger: by a script, for an editor, or line by line.
+//! `npu debug`: a program under a debugger: by a script, for an editor, on a terminal, or line by line.
 
 use std::io::{self, BufRead, IsTerminal, Write};
+#[cfg(unix)]
+use std::thread;
 
 use npukit::verbs::debug::{Opened, Report, Request, open};
 use npukit::{InputFile, MemFile, Source};
 use npukit_debug::{Debugger, Fault, Outcome, Script, parse};
 use npukit_debug_dap::{Launch, serve};
+use npukit_debug_tui::Look;
 
 use super::{calibration, context, input_files, meaning, model_options, preprocess, remarks, strictly};
 use crate::answer::Answer;
 use crate::args::DebugArgs;
+use crate::colour;
 use crate::disk::settle;
 use crate::failure::Failure;
+use crate::watch::Watch;
 
-pub fn run(args: &DebugArgs, in_json: bool) -> Result<Answer, Failure> {
+pub fn run(args: &DebugArgs, in_json: bool, watch: &Watch) -> Result<Answer, Failure> {
     if args.dap && in_json {
         return Err(Failure::Debugger {
             reason: "`--dap` writes the protocol alone: not with `--json`".to_owned(),
@@ -30,8 +35,50 @@ pub fn run(args: &DebugArgs, in_json: bool) -> Result<Answer, Failure> {
         None if in_json => {
             Err(Failure::Debugger { reason: "`--json` is for scripts: there is none".to_owned() })
         }
-        None => by_lines(debugger, &notes),
+        None => {
+            // The screen is the debugger's from now on.
+            watch.end();
+            if has_terminal(args) { on_terminal(debugger, &notes) } else { by_lines(debugger, &notes) }
+        }
     }
+}
+
+/// Whether a person sits at a terminal on which things have places.
+fn has_terminal(args: &DebugArgs) -> bool {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal.is_empty() || terminal == "dumb");
+    let is_dumb = is_dumb && cfg!(unix); // Elsewhere terminals have no names.
+    !args.plain && !is_dumb && io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// Shows it on the terminal, until its user leaves.
+fn on_terminal(debugger: Debugger, notes: &[String]) -> Result<Answer, Failure> {
+    let has_unicode = supports_unicode::on(supports_unicode::Stream::Stdout);
+    let look = Look { has_colours: colour::is_on(&io::stdout()), has_unicode };
+    restored_at_signals()
+        .and_then(|()| npukit_debug_tui::run(debugger, notes, look))
+        .map_err(|error| Failure::Debugger { reason: format!("the terminal is lost: {error}") })?;
+    Ok(nothing().with_data(true))
+}
+
+/// Gives the terminal back, from now on, when a signal ends the process.
+#[cfg(unix)]
+fn restored_at_signals() -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    use signal_hook::low_level::emulate_default_handler;
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+    let end = move || {
+        if let Some(signal) = signals.forever().next() {
+            npukit_debug_tui::restore();
+            // It ends the process, so that nobody is left to tell.
+            let _ = emulate_default_handler(signal);
+        }
+    };
+    thread::Builder::new().name("signals of the terminal".to_owned()).spawn(end).map(drop)
+}
+
+#[cfg(not(unix))]
+fn restored_at_signals() -> io::Result<()> {
+    Ok(())
 }
 
 /// Does what is written line by line on standard input, until it ends: on a terminal what a person types.

@@ -3,10 +3,14 @@
 //! Which cycles there are, and what each reads and writes, is known when the fabric has run once: a session begins with such
 //! a run on a copy.
 
+mod view;
+
 use std::sync::Arc;
 
 use npukit_asm::ListingLine;
-use npukit_target::{Accessed, AddressRun, BenchMemory, Moment, Placed, PlacedKind, Session, TargetError};
+use npukit_target::{
+    Accessed, AddressRun, BenchMemory, Moment, Placed, PlacedKind, Session, TargetError, View,
+};
 
 use crate::artifact::Binding;
 use crate::asm::{Listing, disassemble};
@@ -250,6 +254,11 @@ impl Session for DrraSession {
 
     fn memories(&self) -> &[BenchMemory] {
         &self.program.memories
+    }
+
+    fn views(&self) -> Vec<View> {
+        let shown = |(place, part)| self.view(place, part);
+        View::grouped(self.program.parts.iter().enumerate().map(shown))
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Moment, Operand, Placed, Scalar, Session, TargetError, execute,
+    Accessed, AddressRun, BenchMemory, Moment, Operand, Placed, Scalar, Session, Shown, TargetError, View,
+    execute,
 };
 
 use super::hand::attempt;
@@ -16,6 +17,9 @@ use crate::isa::isa;
 use crate::machine::{Loaded, Machine};
 use crate::op::{Direction, Effects, Op};
 use crate::state::Registers;
+
+/// Bytes and elements in a row.
+const COLUMNS: usize = 16;
 
 /// A program that is debugged: what does not change.
 pub(super) struct Debugged {
@@ -157,6 +161,17 @@ impl Session for OpuSession {
 
     fn memories(&self) -> &[BenchMemory] {
         &self.program.memories
+    }
+
+    fn views(&self) -> Vec<View> {
+        let shown = |(place, part): (usize, &Part)| {
+            let (view, about) = part.view();
+            (view.to_owned(), Shown::new(place, about).with_columns(COLUMNS))
+        };
+        let mut views = View::grouped(self.program.parts.iter().enumerate().map(shown));
+        // Bytes come last: what they are in a bank says more.
+        views.rotate_left(1);
+        views
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {

@@ -31,6 +31,20 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// What it is looked at with, what it is, and what the numbers at an address are.
+    pub const fn view(self) -> (&'static str, &'static str, &'static [&'static str]) {
+        match self {
+            Self::L2 => ("l2", "words of eight BF16 values", &[]),
+            Self::Constants(Cache::FmapShape) => ("engines", "shapes of activations", &["x", "y", "z"]),
+            Self::Constants(Cache::WeightShape) => ("engines", "shapes of weights", &["x", "y", "z"]),
+            Self::Maximum => ("engines", "largest exponent", &[]),
+            Self::Window(Direction::HostToL2, _) => ("windows", "what the host gives", &[]),
+            Self::Window(Direction::L2ToHost, _) => ("windows", "what the host gets", &[]),
+            Self::Weights(_) => ("weights", "4-bit rows", &[]),
+            Self::Scales(_) => ("weights", "a factor for each row", &[]),
+        }
+    }
+
     /// The real value of a number; none for integers.
     pub fn real(self, number: i64) -> Option<f64> {
         match self {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Inputs, Moment, Placed, PlacedKind, Session, TargetError, execute,
+    Accessed, AddressRun, BenchMemory, Inputs, Moment, Placed, PlacedKind, Session, Shown, TargetError, View,
+    execute,
 };
 
 use super::program::PccxProgram;
@@ -323,6 +324,14 @@ impl Session for PccxSession {
 
     fn memories(&self) -> &[BenchMemory] {
         &self.program.memories
+    }
+
+    fn views(&self) -> Vec<View> {
+        let shown = |(place, kind): (usize, &Kind)| {
+            let (view, about, lanes) = kind.view();
+            (view.to_owned(), Shown::new(place, about).with_lanes(lanes))
+        };
+        View::grouped(self.program.kinds.iter().enumerate().map(shown))
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {

@@ -64,6 +64,19 @@ impl Part {
         BenchMemory { name: self.name(), depth: self.depth(config), lanes, bits, is_signed }
     }
 
+    /// What it is looked at with, and what it is.
+    pub const fn view(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Memory(Memory::Dram0) => ("dram", "activations"),
+            Self::Memory(Memory::Dram1) => ("dram", "constants"),
+            Self::Memory(Memory::Local) => ("local", "vectors for the array"),
+            Self::Memory(Memory::Accumulators) => ("array", "accumulators"),
+            Self::Weights => ("array", "rows of the array, the bias first"),
+            Self::Register(_) => ("array", "register of the ALUs"),
+            Self::Configuration(_) => ("configuration", ""),
+        }
+    }
+
     /// Whether its numbers stand for real values.
     pub const fn has_reals(self) -> bool {
         !matches!(self, Self::Configuration(_))

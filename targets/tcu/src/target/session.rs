@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use npukit_asm::ListingLine;
 use npukit_target::{
-    Accessed, BenchMemory, Moment, Operand, Placed, Scalar, Session, TargetError, execute, real_of,
+    Accessed, BenchMemory, Moment, Operand, Placed, Scalar, Session, Shown, TargetError, View, execute,
+    real_of,
 };
 
 use super::hand::attempt;
@@ -133,6 +134,14 @@ impl Session for TcuSession {
 
     fn memories(&self) -> &[BenchMemory] {
         &self.program.memories
+    }
+
+    fn views(&self) -> Vec<View> {
+        let shown = |(place, part): (usize, &Part)| {
+            let (view, about) = part.view();
+            (view.to_owned(), Shown::new(place, about))
+        };
+        View::grouped(self.program.parts.iter().enumerate().map(shown))
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {

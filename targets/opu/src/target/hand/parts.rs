@@ -157,6 +157,21 @@ impl Part {
         }
     }
 
+    /// What it is looked at with, and what it is.
+    pub const fn view(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Bytes => ("memory", "byte by byte"),
+            Self::Bank(View::Features, _) => ("features", "slots of 64 elements"),
+            Self::Bank(View::Weights, _) => ("weights", "elements"),
+            Self::Bank(View::Biases, _) => ("biases", "elements"),
+            Self::Buffer(Buffer::Ifm) => ("feature maps", "input, a pixel of 64 channels an address"),
+            Self::Buffer(Buffer::Ofm) => ("feature maps", "partial sums, a pixel of 64 channels an address"),
+            Self::Buffer(Buffer::Ker) => ("kernels", "64 output channels an address"),
+            Self::Buffer(Buffer::Bias) => ("kernels", "biases of 64 output channels"),
+            Self::Register(_) => ("registers", ""),
+        }
+    }
+
     /// The element of memory that a load of a buffer reads at a byte, as a program's text names it.
     pub fn named(buffer: Buffer, types: &Types, address: u64) -> impl fmt::Display {
         let view = View::of(buffer);

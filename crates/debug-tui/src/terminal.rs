@@ -1,0 +1,55 @@
+//! [`run`]: the loop around a terminal.
+
+use std::io;
+use std::time::Duration;
+
+use npukit_debug::Debugger;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::execute;
+
+use crate::{App, Look, draw};
+
+/// Debugs on the terminal until its user leaves. `notes` is what was taken for granted.
+///
+/// However it ends, also by a panic, the terminal is then as it was before; where a signal ends the process, whoever takes
+/// that calls [`restore`].
+///
+/// # Errors
+///
+/// A terminal that cannot be drawn on, or has gone.
+pub fn run(debugger: Debugger, notes: &[String], look: Look) -> io::Result<()> {
+    // Whoever calls knows whether there are to be colours, which is not for the environment to say again.
+    ratatui::crossterm::style::force_color_output(look.has_colours);
+    let mut terminal = ratatui::try_init()?;
+    let done = shown(&mut terminal, &mut App::new(debugger, notes, look));
+    ratatui::try_restore()?;
+    done
+}
+
+/// Makes the terminal what it was before [`run`].
+pub fn restore() {
+    // Nobody is left to tell when the terminal is gone.
+    let _ = ratatui::try_restore();
+    // Which a terminal does when it is dropped.
+    let _ = execute!(io::stdout(), Show);
+}
+
+fn shown(terminal: &mut DefaultTerminal, app: &mut App) -> io::Result<()> {
+    loop {
+        terminal.draw(|frame| draw(app, frame))?;
+        while app.is_busy() && !event::poll(Duration::ZERO)? {
+            if !app.work() {
+                return Ok(());
+            }
+            terminal.draw(|frame| draw(app, frame))?;
+        }
+        if let Event::Key(key) = event::read()?
+            && key.kind != KeyEventKind::Release
+            && !app.press(key)
+        {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,111 @@
+"""Judges the client of `editors/neovim` in Neovim itself, on a terminal of tmux: what a person sees and does.
+
+Main function: `main`. A text with a misspelt instruction is opened: error, colours, words behind instructions and
+hover are seen, and held to the picture in `docs/images` (`--bless` makes it anew). Then the error is mended by what the editor
+offers, a name is changed, a definition gone to, the text laid out.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import sys
+import tempfile
+
+import screen
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PICTURE = ROOT / "docs" / "images" / "editor-neovim.svg"
+SIZE = (110, 30)
+
+TEXT = """; npu: target tcu:cmoda7
+; Two vectors times the weights of a layer.
+.equ x, 8
+
+    datamove local[0] <- dram1[0], 5
+    loadweight local[0], 5
+    datamove local[x] <- dram0[0], 2
+    matmul local[x], acc[0], 2
+"""
+
+# Colours of the editor's own, so that a picture shows them.
+INIT = """vim.opt.runtimepath:append({folder})
+vim.opt.number, vim.opt.signcolumn, vim.opt.termguicolors, vim.opt.swapfile = true, "yes", true, false
+vim.diagnostic.config({{ virtual_text = true }})
+require("npukit").setup({{ command = {{ {npu}, "lsp" }} }})
+"""
+
+
+def lua(text):
+    """A text as Lua writes it."""
+    return "[==[" + str(text) + "]==]"
+
+
+def line(text, number):
+    """What a line of the program is on the screen, without what is shown behind it."""
+    found = re.search(rf"^[ \w]*\b{number} (.*)$", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def go_to(terminal, number):
+    terminal.type(f"{number}G^", enter=False)
+    terminal.wait(f"{number},")
+
+
+def drive(terminal, bless):
+    """What a person sees and does; whether the screen is as kept."""
+    terminal.type(f"{shlex.quote(str(pathlib.Path(sys.executable).parent / 'nvim'))} --clean -u init.lua scale.s")
+    shown = terminal.wait("there is no instruction `loadweight`", "did you mean `loadweights`?", "0000000000040022")
+    assert line(shown, 5).split()[-1] == "0000000000040022", "no word behind an instruction"
+    assert re.search(r"^E +6 ", shown, re.MULTILINE), "no sign before the line at fault"
+    go_to(terminal, 8)
+    terminal.keys("K")
+    terminal.wait("MatMul", "accumulator", "4096", "opcode")
+    ansi = terminal.ansi()
+    assert len(set(re.findall(r"38;2;\d+;\d+;\d+", ansi))) > 4, "words have no colours"
+    is_kept = screen.judge(PICTURE, screen.picture(ansi, SIZE, "editor-neovim", "nvim scale.s"), bless)
+    go_to(terminal, 6)
+    terminal.wait(without=["opcode"])
+    terminal.keys("g", "r", "a")
+    terminal.wait("Code actions", "loadweights")
+    terminal.type("1")
+    terminal.wait("loadweights local[0], 5", without=["there is no instruction", "Code actions"])
+    # Where the text is whole, the clock tells cycles.
+    terminal.wait(" cy", without=["there is no instruction"])
+    go_to(terminal, 8)
+    terminal.type("f[l", enter=False)
+    terminal.type(":lua vim.lsp.buf.rename('rows')")
+    terminal.wait(".equ rows, 8", "local[rows] <- dram0[0], 2", "matmul local[rows]")
+    terminal.keys("C-]")
+    terminal.wait("3,6")
+    terminal.type(":normal! GO        matmul   local[rows],acc[4],2")
+    terminal.type(":lua vim.lsp.buf.format()")
+    terminal.wait("    matmul local[rows], acc[4], 2")
+    terminal.type(":qa!")
+    terminal.wait("$", without=["matmul"])
+    return is_kept
+
+
+def main():
+    """Judges all of it; gives what is wrong as the status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    default = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "npu"
+    parser.add_argument("--npu", type=pathlib.Path, default=default, help="the command to judge (target/release/npu)")
+    parser.add_argument("--bless", action="store_true", help="make the picture anew")
+    arguments = parser.parse_args()
+    if not screen.available():
+        raise SystemExit("error: there is no tmux")
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder)
+        (path / "scale.s").write_text(TEXT)
+        init = INIT.format(folder=lua(ROOT / "editors" / "neovim"), npu=lua(arguments.npu.resolve()))
+        (path / "init.lua").write_text(init)
+        with screen.Terminal(folder, SIZE) as terminal:
+            is_kept = drive(terminal, arguments.bless)
+    print("Neovim: errors, hover, a change that mends, another name, a definition, layout")
+    return 0 if is_kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
