@@ -192,6 +192,7 @@ impl<'a> Adapter<'a> {
                 ("data breakpoint", format!("hit by {}", debugger.step_line(*step)), Some(*id))
             }
             Stop::Fault(told) => ("exception", told.clone(), None),
+            Stop::Undecided(undecided) => ("exception", undecided.to_string(), None),
         };
         let mut body = json!({
             "reason": reason.unwrap_or(named), // Default: the debugger's own reason.

@@ -35,7 +35,7 @@ pub struct Debugger {
     text: ProgramText,
     /// By line of the first text, the instructions that begin there.
     lines: OnceCell<HashMap<(String, usize), Vec<usize>>>,
-    listing: OnceCell<Vec<ListingLine>>,
+    listing: OnceCell<Result<Vec<ListingLine>, String>>,
     /// By memory, the steps that write to it, in order, and where.
     writes: OnceCell<Vec<Vec<(usize, AddressRun)>>>,
     moments: OnceCell<Result<Vec<Moment>, String>>,
@@ -98,16 +98,24 @@ impl Debugger {
         self.remarks.get(&step).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The instructions, a line each; empty for a program that has no listing.
-    pub fn listing(&self) -> &[ListingLine] {
-        // Default: where there is no listing, instructions are numbers.
-        self.listing.get_or_init(|| self.now.listing().unwrap_or_default())
+    /// The instructions, a line each.
+    ///
+    /// # Errors
+    ///
+    /// Why the program has no listing.
+    pub fn listing(&self) -> Result<&[ListingLine], &str> {
+        let told = |error| format!("there is no listing: {}", chain(&error));
+        let listing = self.listing.get_or_init(|| self.now.listing().map_err(told));
+        listing.as_ref().map(Vec::as_slice).map_err(String::as_str)
     }
 
-    /// The instruction as text.
+    /// The instruction as text; without a listing, why there is none.
     pub fn text_of(&self, instruction: usize) -> &str {
-        // Default: without a listing there is no text.
-        self.listing().get(instruction).map_or("", |line| line.text.trim())
+        match self.listing() {
+            // Default: beyond the listing there is no instruction.
+            Ok(listing) => listing.get(instruction).map_or("", |line| line.text.trim()),
+            Err(told) => told,
+        }
     }
 
     /// What a step does, in a line.

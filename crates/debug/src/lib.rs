@@ -27,7 +27,7 @@ pub use answer::{Answer, number_text};
 pub use command::{COMMANDS, Command, Fault, Help, Scale, parse};
 pub use engine::{Debugger, Line};
 pub use place::Range;
-pub use points::{Condition, Hit, On, Order, Point, PointKind, Watch};
+pub use points::{Condition, Hit, On, Order, Point, PointKind, Undecided, Watch};
 pub use script::{Outcome, Script, ScriptError};
 pub use travel::Stop;
 pub use who::Node;
