@@ -209,7 +209,10 @@ impl Debugger {
         let position = self.position();
         let issued = session.issued(position.min(self.steps().saturating_sub(1)));
         let middle = issued.first().copied().unwrap_or(position); // Default: a step in which nothing begins.
-        let (first, last) = (middle.saturating_sub(around), middle.saturating_add(around).saturating_add(1).min(listing.len()));
+        let (first, last) = (
+            middle.saturating_sub(around),
+            middle.saturating_add(around).saturating_add(1).min(listing.len()),
+        );
         let line = |instruction: usize| {
             let mark = if position < self.steps() && issued.contains(&instruction) { ">" } else { " " };
             let stops =

@@ -195,10 +195,23 @@ pub trait Session: Send {
     /// Memory that cannot be read now.
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError>;
 
+    /// Changes numbers of a memory from `address` on, whole addresses of them, each in the memory's range: what is done from
+    /// here on is done with these. Whoever calls has checked this and that the addresses exist. The suite of all targets
+    /// finds out by it what a number depends on.
+    ///
+    /// # Errors
+    ///
+    /// Memory that cannot be changed now, or not from outside.
+    fn write(&mut self, memory: usize, _address: u64, _numbers: &[i64]) -> Result<(), TargetError> {
+        let name = self.memories().get(memory).map_or("this memory", |memory| &memory.name);
+        Err(TargetError::failed(format!("`{name}` is not changed under a debugger")))
+    }
+
     /// The real value of a number; none in a memory of integers only.
     fn real(&self, memory: usize, number: i64) -> Option<f64>;
 
-    /// What the numbers would be in float, with nothing rounded on the way; none where nobody computes it.
+    /// What the numbers would be in float, with nothing rounded on the way; none where nobody computes it. Where it is known of
+    /// some of them only, the others are no numbers (NaN).
     fn floats(&self, _memory: usize, _address: u64, _count: u64) -> Option<Vec<f64>> {
         None
     }

@@ -144,7 +144,8 @@ impl Session for Toy {
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
-        if let Some(locked) = self.locked.filter(|at| memory == 0 && (address..address + count).contains(at)) {
+        if let Some(locked) = self.locked.filter(|at| memory == 0 && (address..address + count).contains(at))
+        {
             return Err(TargetError::failed(format!("m[{locked}] is locked")));
         }
         Ok(match memory {

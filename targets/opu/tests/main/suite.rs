@@ -20,6 +20,7 @@ const SUITE: Suite = Suite {
     text: Text::Stage("asm"),
     // Units of 8 bits.
     tolerance: 0.05,
+    operands_with_effect: 0.6,
 };
 
 suite!(SUITE);

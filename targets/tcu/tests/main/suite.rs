@@ -21,6 +21,7 @@ const SUITE: Suite = Suite {
     text: Text::Stage("asm"),
     // Fractions of 8 bits.
     tolerance: 0.02,
+    operands_with_effect: 1.1,
 };
 
 suite!(SUITE);
