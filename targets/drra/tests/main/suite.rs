@@ -29,6 +29,7 @@ const SUITE: Suite = Suite {
     text: Text::Files(".pasm"),
     // Sums of integers of 16 bits without fraction bits.
     tolerance: 0.05,
+    counters: &[],
     operands_with_effect: 1.1,
 };
 

@@ -20,7 +20,8 @@ const SUITE: Suite = Suite {
     text: Text::Stage("asm"),
     // Units of 8 bits.
     tolerance: 0.05,
-    operands_with_effect: 0.6,
+    counters: &[],
+    operands_with_effect: 0.5,
 };
 
 suite!(SUITE);

@@ -9,7 +9,7 @@ use npukit_target::{
     Accessed, BenchMemory, Moment, Operand, Placed, Scalar, Session, TargetError, execute, real_of,
 };
 
-use super::hand::attempt;
+use super::hand::{attempt, put};
 use crate::clock::{Clock, ClockParams, Happening, Waiting};
 use crate::codec::encode_program;
 use crate::config::Config;
@@ -137,6 +137,10 @@ impl Session for TcuSession {
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
         self.machine.numbers(self.program.parts[memory], address, count).map_err(TargetError::failed)
+    }
+
+    fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
+        put(&mut self.machine, self.program.parts[memory], address, numbers)
     }
 
     fn real(&self, memory: usize, number: i64) -> Option<f64> {

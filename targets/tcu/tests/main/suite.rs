@@ -21,7 +21,8 @@ const SUITE: Suite = Suite {
     text: Text::Stage("asm"),
     // Fractions of 8 bits.
     tolerance: 0.02,
-    operands_with_effect: 1.1,
+    counters: &["program_counter"],
+    operands_with_effect: 0.7,
 };
 
 suite!(SUITE);
