@@ -142,6 +142,27 @@ pub struct Placed {
     pub run: AddressRun,
 }
 
+/// The layers of a program, and which of them its steps belong to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepLayers {
+    /// Their names, in order.
+    pub names: Vec<String>,
+    /// By step, the place of its layer; the number of layers, or more, for a step of none.
+    pub of: Vec<usize>,
+}
+
+impl StepLayers {
+    /// The layer of a step, by its place; none for a step of no layer, and behind the last.
+    pub fn at(&self, step: usize) -> Option<usize> {
+        self.of.get(step).copied().filter(|&place| place < self.names.len())
+    }
+}
+
+/// Of a listing, the lines that hold an instruction: what [`Session::listing`] is.
+pub fn instruction_lines(lines: Vec<ListingLine>) -> Vec<ListingLine> {
+    lines.into_iter().filter(|line| line.word.is_some()).collect()
+}
+
 /// When the clock has a step, in cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moment {

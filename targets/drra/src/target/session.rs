@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use npukit_asm::ListingLine;
-use npukit_target::{Accessed, AddressRun, BenchMemory, Moment, Placed, PlacedKind, Session, TargetError};
+use npukit_target::{
+    Accessed, AddressRun, BenchMemory, Moment, Placed, PlacedKind, Session, TargetError, instruction_lines,
+};
 
 use crate::artifact::Binding;
 use crate::asm::{Listing, disassemble};
@@ -285,7 +287,7 @@ impl Session for DrraSession {
 
     fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {
         let lines = disassemble(self.machine.fabric(), &self.program.program, Listing::Named).lines;
-        Ok(lines.into_iter().filter(|line| line.word.is_some()).collect())
+        Ok(instruction_lines(lines))
     }
 
     fn placed(&self) -> &[Placed] {

@@ -6,7 +6,7 @@ use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport,
     Inputs, Layer, OUTSIDE, Output, Placed, PlacedKind, Port, PortError, PortPlace, ProgramPart,
     ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Session, SessionOptions,
-    TargetError, TimeOptions, TimeReport, Unset,
+    StepLayers, TargetError, TimeOptions, TimeReport, Unset,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -145,8 +145,8 @@ impl OpuProgram {
         let end = instructions.iter().position(|op| *op == Op::End).map_or(instructions.len(), |end| end + 1);
         let mut debugged =
             Debugged::new((name.clone(), format!("opu:{instance}")), config, instructions[..end].to_vec());
-        debugged.layers = layers.iter().map(|layer| layer.name.clone()).collect();
-        debugged.layer_of = self.program.layer_of_each();
+        let names = layers.iter().map(|layer| layer.name.clone()).collect();
+        debugged.layers = StepLayers { names, of: self.program.layer_of_each() };
         debugged.placed = self.placed(&debugged);
         debugged
     }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Moment, Operand, Placed, Scalar, Session, TargetError, execute,
+    Accessed, AddressRun, BenchMemory, Moment, Operand, Placed, Scalar, Session, StepLayers, TargetError,
+    execute, instruction_lines,
 };
 
 pub(super) use floats::Beside;
@@ -34,9 +35,7 @@ pub(super) struct Debugged {
     registers: Vec<Registers>,
     parts: Vec<Part>,
     memories: Vec<BenchMemory>,
-    pub layers: Vec<String>,
-    /// By instruction, the place of its layer; the number of layers for one of none.
-    pub layer_of: Vec<usize>,
+    pub layers: StepLayers,
     pub placed: Vec<Placed>,
 }
 
@@ -54,9 +53,9 @@ impl Debugged {
                 (op.effects(&now, &config.types).unwrap_or(Effects::NONE), now)
             })
             .unzip();
-        let (layers, layer_of, placed) = (Vec::new(), Vec::new(), Vec::new());
+        let (layers, placed) = (StepLayers::default(), Vec::new());
         let config = config.clone();
-        Self { name, target, config, ops, effects, registers, parts, memories, layers, layer_of, placed }
+        Self { name, target, config, ops, effects, registers, parts, memories, layers, placed }
     }
 
     fn place(&self, part: Part) -> Option<usize> {
@@ -198,16 +197,15 @@ impl Session for OpuSession {
     fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {
         let bytes = encode_program(&self.program.ops).map_err(TargetError::failed)?;
         let lines = npukit_asm::disassemble_as(&isa(), &bytes, None, Words::Value).listing();
-        Ok(lines.into_iter().filter(|line| line.word.is_some()).collect())
+        Ok(instruction_lines(lines))
     }
 
     fn layers(&self) -> &[String] {
-        &self.program.layers
+        &self.program.layers.names
     }
 
     fn layer(&self, step: usize) -> Option<usize> {
-        let place = self.program.layer_of.get(step).copied();
-        place.filter(|&place| place < self.program.layers.len())
+        self.program.layers.at(step)
     }
 
     fn placed(&self) -> &[Placed] {

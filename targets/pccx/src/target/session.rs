@@ -8,7 +8,7 @@ use std::sync::Arc;
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
     Accessed, AddressRun, BenchMemory, Inputs, Moment, Operand, Placed, PlacedKind, Scalar, Session,
-    TargetError, execute,
+    StepLayers, TargetError, execute, instruction_lines,
 };
 
 pub(super) use floats::Beside;
@@ -52,7 +52,7 @@ pub(crate) struct Debugged {
     uses: Vec<Use>,
     kinds: Vec<Kind>,
     memories: Vec<BenchMemory>,
-    layers: Vec<String>,
+    layers: StepLayers,
     placed: Vec<Placed>,
 }
 
@@ -87,7 +87,7 @@ impl Debugged {
         });
         let uses = uses.collect();
         let (kinds, memories) = memories.into_iter().unzip();
-        let layers = executable.host.layers.iter().map(|layer| layer.name.clone()).collect();
+        let layers = layers(&executable, &steps);
         let mut program = Self {
             name,
             target,
@@ -246,6 +246,21 @@ impl Debugged {
         };
         format!("the host {told}")
     }
+}
+
+/// The layers of what happens; what the host does belongs to the layer of the instruction behind it.
+fn layers(Executable { program, host }: &Executable, steps: &[Happens]) -> StepLayers {
+    let names: Vec<String> = host.layers.iter().map(|layer| layer.name.clone()).collect();
+    let last = names.len().saturating_sub(1);
+    let of = |happens: &Happens| {
+        let index = match *happens {
+            Happens::Instruction(index) => index,
+            // Default: a step without meaning stops the machine.
+            Happens::Host(index) => program.host_ops.get(index).map_or(0, |op| op.position as usize),
+        };
+        host.layers.partition_point(|layer| layer.end as usize <= index).min(last)
+    };
+    StepLayers { names, of: steps.iter().map(of).collect() }
 }
 
 /// The machine, and what runs on it.
@@ -431,21 +446,15 @@ impl Session for PccxSession {
         let bytes =
             encode_program(&Codec::new(config), &executable.program.code).map_err(TargetError::failed)?;
         let lines = npukit_asm::disassemble_as(&isa(config), &bytes, None, Words::Value).listing();
-        Ok(lines.into_iter().filter(|line| line.word.is_some()).collect())
+        Ok(instruction_lines(lines))
     }
 
     fn layers(&self) -> &[String] {
-        &self.program.layers
+        &self.program.layers.names
     }
 
     fn layer(&self, step: usize) -> Option<usize> {
-        let Executable { program, host } = &self.program.executable;
-        let index = match *self.program.steps.get(step)? {
-            Happens::Instruction(index) => index,
-            Happens::Host(index) => program.host_ops.get(index)?.position as usize,
-        };
-        let place = host.layers.partition_point(|layer| layer.end as usize <= index);
-        (!host.layers.is_empty()).then(|| place.min(host.layers.len() - 1))
+        self.program.layers.at(step)
     }
 
     fn placed(&self) -> &[Placed] {
