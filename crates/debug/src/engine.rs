@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use npukit_asm::{ListingLine, MemoryRange, StatementKind};
 use npukit_target::{AddressRun, Moment, ProgramText, Session, TargetError};
 
+use crate::interrupt::Interrupt;
 use crate::points::Points;
 use crate::travel::Stop;
 
@@ -40,6 +41,7 @@ pub struct Debugger {
     writes: OnceCell<Vec<Vec<(usize, AddressRun)>>>,
     moments: OnceCell<Result<Vec<Moment>, String>>,
     pub(crate) points: Points,
+    pub(crate) interrupt: Interrupt,
     /// What steps have told, by step.
     remarks: BTreeMap<usize, Vec<String>>,
     /// Why it stands where it stands.
@@ -65,6 +67,7 @@ impl Debugger {
             writes: OnceCell::new(),
             moments: OnceCell::new(),
             points: Points::default(),
+            interrupt: Interrupt::default(),
             remarks: BTreeMap::new(),
             stop: Stop::Start,
             hits: None,
@@ -226,7 +229,12 @@ impl Debugger {
         self.copies.range(..=position).next_back().map_or(&**first, |(_, copy)| &**copy)
     }
 
-    /// Goes to where `position` steps are done.
+    /// Stops, from now on, when `interrupt` asks for it.
+    pub fn heed(&mut self, interrupt: Interrupt) {
+        self.interrupt = interrupt;
+    }
+
+    /// Goes to where `position` steps are done, or as far as nobody interrupts.
     ///
     /// # Errors
     ///
@@ -237,7 +245,7 @@ impl Debugger {
         if position < self.position() || copy.position() > self.position() {
             self.now = copy.fork();
         }
-        while self.position() < position {
+        while self.position() < position && !self.interrupt.is_asked() {
             self.advance()?;
         }
         Ok(())

@@ -284,7 +284,7 @@ impl Debugger {
     ///
     /// # Errors
     ///
-    /// [`Stop::Fault`] with what the machine faults on; [`Stop::Undecided`] where a condition cannot be looked at.
+    /// [`Stop::Interrupted`]; [`Stop::Fault`] with what the machine faults on; [`Stop::Undecided`] where a condition cannot be looked at.
     pub fn scan(&self) -> Result<Vec<Hit>, Stop> {
         let mut hits = Vec::new();
         if !self.points.needs_values() {
@@ -296,6 +296,9 @@ impl Debugger {
         }
         let mut session = self.copy_before(0).fork();
         while session.position() < session.steps() {
+            if self.interrupt.is_asked() {
+                return Err(Stop::Interrupted);
+            }
             let (step, saturated) = (session.position(), session.saturations());
             session.step().map_err(|error| Stop::Fault(crate::engine::chain(&error)))?;
             let hit = self.watchpoints(&*session, saturated).map_err(Stop::Undecided)?;

@@ -22,12 +22,14 @@ pub enum Stop {
     Fault(String),
     /// Whether the last step hits a watchpoint is not known.
     Undecided(Undecided),
+    /// Somebody else has stopped it.
+    Interrupted,
 }
 
 impl Stop {
     /// Names of all of them.
-    pub const NAMES: [&'static str; 8] =
-        ["start", "step", "layer", "breakpoint", "watchpoint", "end", "fault", "undecided"];
+    pub const NAMES: [&'static str; 9] =
+        ["start", "step", "layer", "breakpoint", "watchpoint", "end", "fault", "undecided", "interrupted"];
 
     /// Its name.
     pub const fn name(&self) -> &'static str {
@@ -40,6 +42,7 @@ impl Stop {
             Self::End => "end",
             Self::Fault(_) => "fault",
             Self::Undecided(_) => "undecided",
+            Self::Interrupted => "interrupted",
         }
     }
 
@@ -57,6 +60,7 @@ impl Stop {
         match self {
             Self::Fault(told) => Some(format!("the machine stops: {told}")),
             Self::Undecided(undecided) => Some(undecided.to_string()),
+            Self::Interrupted => Some("interrupted".to_owned()),
             _ => None,
         }
     }
@@ -80,6 +84,7 @@ impl Debugger {
     /// Goes to where `position` steps are done, past all points.
     pub fn goto(&mut self, position: usize) -> &Stop {
         let stop = match self.seek(position) {
+            Ok(()) if self.position() < position.min(self.steps()) => Stop::Interrupted,
             Ok(()) => self.reached(Stop::Step),
             Err(told) => Stop::Fault(told),
         };
@@ -130,6 +135,9 @@ impl Debugger {
     /// Does steps up to `end`, a point, or a step before which it `stops`.
     fn forward(&mut self, end: usize, stops: impl Fn(&Self, usize) -> bool) -> Stop {
         while self.position() < end.min(self.steps()) {
+            if self.interrupt.is_asked() {
+                return Stop::Interrupted;
+            }
             let (step, saturated) = (self.position(), self.now.saturations());
             if let Err(told) = self.advance() {
                 return Stop::Fault(told);
@@ -159,8 +167,10 @@ impl Debugger {
             match self.last_between(start, end) {
                 Err(trouble) => return self.stopped(trouble),
                 Ok(Some((step, stop))) => {
-                    let stop = self.seek(step).map_or_else(Stop::Fault, |()| stop);
-                    return self.stopped(stop);
+                    return match self.goto(step) {
+                        Stop::Fault(_) | Stop::Interrupted => &self.stop,
+                        _ => self.stopped(stop),
+                    };
                 }
                 Ok(None) => end = start,
             }
@@ -186,6 +196,9 @@ impl Debugger {
         }
         let (mut session, mut found) = (self.at(start).map_err(Stop::Fault)?, None);
         while session.position() < end {
+            if self.interrupt.is_asked() {
+                return Err(Stop::Interrupted);
+            }
             let (step, saturated) = (session.position(), session.saturations());
             session.step().map_err(|error| Stop::Fault(crate::engine::chain(&error)))?;
             let hit = match self.watchpoints(&*session, saturated) {

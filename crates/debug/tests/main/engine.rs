@@ -197,6 +197,45 @@ fn conditions_that_cannot_be_read_are_told() {
     assert_eq!(undecided.trouble().as_deref(), Some(told));
 }
 
+/// Whoever interrupts stops every way through a program, and nothing goes on before that is answered.
+#[test]
+fn an_interrupt_stops_a_run() {
+    let ops = program(2000, 7);
+    let states = states(&ops);
+    let mut debugger = Debugger::new(Box::new(Toy::new(&ops)), Toy::text(&ops));
+    let interrupt = npukit_debug::Interrupt::default();
+    debugger.heed(interrupt.clone());
+    let condition = Some(npukit_debug::Condition { is_raw: true, order: Order::Greater, value: 1e9 });
+    debugger.add_point(PointKind::Watch(Watch { range: range(0, 5), on: On::Write, condition }));
+    debugger.goto(700);
+    interrupt.ask();
+    let ways: [fn(&mut Debugger) -> &Stop; 5] =
+        [Debugger::go_on, Debugger::go_back, Debugger::next_layer, |own| own.goto(2000), |own| own.step(9)];
+    for go in ways {
+        assert_eq!(*go(&mut debugger), Stop::Interrupted);
+        assert_eq!(debugger.position(), 700);
+    }
+    assert_eq!(debugger.scan(), Err(Stop::Interrupted));
+    interrupt.answered();
+    interrupt.answered();
+    assert_eq!(*debugger.go_on(), Stop::End);
+    assert_eq!(*debugger.go_back(), Stop::Start);
+    // From another thread, wherever the program is then.
+    let other = std::thread::spawn(move || interrupt.ask());
+    let stop = loop {
+        match debugger.go_on() {
+            Stop::End => debugger.goto(0),
+            Stop::Interrupted => break debugger.position(),
+            stop => panic!("{stop:?}"),
+        };
+        if *debugger.stop() == Stop::Interrupted {
+            break debugger.position();
+        }
+    };
+    other.join().unwrap();
+    assert_eq!(debugger.session().read(0, 0, DEPTH).unwrap(), states[stop].m);
+}
+
 #[test]
 fn a_fault_stops_before_its_step() {
     let ops = [Op::Set(1, 2), Op::Trap, Op::Set(1, 3)];
