@@ -46,6 +46,9 @@ pub struct Node {
     pub from: Vec<Node>,
 }
 
+/// What operands have in common that are told together: role, memory, lane, and steps done when they are looked at.
+type Kind = (&'static str, usize, Option<usize>, usize);
+
 /// The search.
 struct Search<'a> {
     debugger: &'a Debugger,
@@ -140,7 +143,7 @@ impl Search<'_> {
         depth: usize,
     ) -> (Vec<Node>, bool) {
         // Addresses by what they are and where, in the order in which the step has them.
-        let mut found: Vec<(&'static str, usize, Option<usize>, Vec<u64>)> = Vec::new();
+        let mut found: Vec<(Kind, Vec<u64>)> = Vec::new();
         let lanes = match lane {
             Some(lane) => lane..lane + 1,
             None => 0..self.session.memories()[run.memory].lanes.min(LANES),
@@ -159,22 +162,23 @@ impl Search<'_> {
                 is_cut |= count < operand.run.count;
                 gathered += count;
                 let addresses = (0..count).map(|place| operand.run.at(place));
-                let key = (operand.role, operand.run.memory, lane);
-                match found.iter_mut().find(|(role, memory, lane, _)| (*role, *memory, *lane) == key) {
-                    Some((.., all)) => all.extend(addresses),
-                    None => found.push((key.0, key.1, key.2, addresses.collect())),
+                let at = operand.since.unwrap_or(step); // Default: as it was before the step.
+                let key = (operand.role, operand.run.memory, lane, at);
+                match found.iter_mut().find(|(kind, _)| *kind == key) {
+                    Some((_, all)) => all.extend(addresses),
+                    None => found.push((key, addresses.collect())),
                 }
             }
         }
         let mut nodes = Vec::new();
-        for (role, memory, lane, mut addresses) in found {
+        for ((role, memory, lane, at), mut addresses) in found {
             addresses.sort_unstable();
             addresses.dedup();
             for run in runs(memory, &addresses) {
                 if self.nodes >= MOST {
                     return (nodes, true);
                 }
-                nodes.extend(self.nodes(role, run, lane, step, depth));
+                nodes.extend(self.nodes(role, run, lane, at, depth));
             }
         }
         (nodes, is_cut)

@@ -107,6 +107,16 @@ pub struct Operand {
     pub run: AddressRun,
     /// Which of the numbers of each address; none for all of them.
     pub lane: Option<usize>,
+    /// Steps that were done when it became what the step uses, where the step uses what it was earlier; none for what it is
+    /// before the step.
+    pub since: Option<usize>,
+}
+
+impl Operand {
+    /// What addresses hold before the step.
+    pub const fn new(role: &'static str, run: AddressRun, lane: Option<usize>) -> Self {
+        Self { role, run, lane, since: None }
+    }
 }
 
 /// What a tensor is to a program.
@@ -248,7 +258,7 @@ pub trait Session: Send {
     /// What `scalar` was computed from by `step`, which wrote it. All that the step reads, unless the machine knows better.
     fn operands(&self, step: usize, _scalar: Scalar) -> Vec<Operand> {
         let reads = self.accesses(step).into_iter().filter(|accessed| !accessed.is_write);
-        reads.map(|accessed| Operand { role: "read", run: accessed.run, lane: None }).collect()
+        reads.map(|accessed| Operand::new("read", accessed.run, None)).collect()
     }
 
     /// Instructions that begin in a step, by their place in [`Self::listing`].

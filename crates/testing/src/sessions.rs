@@ -14,10 +14,12 @@ use crate::{Random, Suite};
 const WHOLE: u64 = 1 << 15;
 /// Addresses around those that a program uses that are looked at, too.
 const AROUND: u64 = 16;
+/// Texts of a graph that are tried by hand.
+const TEXTS: usize = 2;
 /// Steps of a program whose operands are tried.
-const STEPS: usize = 24;
+const STEPS: usize = 12;
 /// Numbers that are changed before each of them.
-const CHANGED: usize = 24;
+const CHANGED: usize = 16;
 /// How far a float of a session may be from the graph's, as a share of the largest of its tensor: the graph's are singles.
 const FLOATS: f64 = 1e-4;
 
@@ -135,7 +137,7 @@ impl Suite {
         subject: &'a Subject,
         compiled: &dyn Compiled,
     ) -> impl Iterator<Item = Box<dyn Session>> + 'a {
-        self.texts(instance, subject, compiled).into_iter().filter_map(|(name, text)| {
+        self.texts(instance, subject, compiled).into_iter().take(TEXTS).filter_map(|(name, text)| {
             let program = instance.hand_program(&name, text.as_bytes(), &NoFiles).ok()?;
             let mut bench = program.bench(&BenchOptions::default()).ok()?;
             let mut random = Random::new(3);
@@ -247,6 +249,7 @@ fn judge_floats(subject: &Subject, compiled: &dyn Compiled, session: &dyn Sessio
 
 /// Changes numbers before steps, and sees whether results do; panics where one does with what is no operand of it.
 fn untold_operands(name: &str, mut session: Box<dyn Session>) -> Tried {
+    let start = session.fork();
     let mut random = Random::new(4);
     let mut tried = Tried::default();
     let computes = |&step: &usize| {
@@ -259,17 +262,34 @@ fn untold_operands(name: &str, mut session: Box<dyn Session>) -> Tried {
     chosen.sort_unstable();
     chosen.dedup();
     for step in chosen {
-        while session.position() < step {
-            // Programs by hand may stop.
-            if session.step().is_err() {
-                return tried;
-            }
+        // Programs by hand may stop.
+        if !reach(&mut *session, step) {
+            break;
         }
-        if session.position() == step {
-            try_step(name, &*session, &mut random, &mut tried);
+        let writes = session.accesses(step).into_iter().filter(|accessed| accessed.is_write);
+        let writes: Vec<AddressRun> = writes.map(|accessed| accessed.run).collect();
+        let result = one_of(&*session, writes[random.below(writes.len())], &mut random);
+        let told = session.operands(step, result);
+        // Behind the last moment in which an operand became what is used, nothing between it and the result is written.
+        let moment = told.iter().map(|operand| operand.since.unwrap_or(step)).max().unwrap_or(step);
+        let mut before = start.fork();
+        if moment >= step {
+            try_result(name, &*session, (step, result), &told, &mut random, &mut tried);
+        } else if reach(&mut *before, moment) {
+            try_result(name, &*before, (step, result), &told, &mut random, &mut tried);
         }
     }
     tried
+}
+
+/// Goes on to a step; whether it gets there.
+fn reach(session: &mut dyn Session, step: usize) -> bool {
+    while session.position() < step {
+        if session.step().is_err() {
+            return false;
+        }
+    }
+    true
 }
 
 /// A number of those that a run has.
@@ -278,40 +298,44 @@ fn one_of(session: &dyn Session, run: AddressRun, random: &mut Random) -> Scalar
     Scalar { memory: run.memory, address, lane: random.below(session.memories()[run.memory].lanes) }
 }
 
-fn try_step(name: &str, session: &dyn Session, random: &mut Random, tried: &mut Tried) {
-    let step = session.position();
-    let accesses = session.accesses(step);
-    let (writes, reads): (Vec<Accessed>, Vec<Accessed>) =
-        accesses.into_iter().partition(|accessed| accessed.is_write);
-    let result = one_of(session, writes[random.below(writes.len())].run, random);
-    let told = session.operands(step, result);
-    let Some(expected) = outcome(session, result) else { return };
+/// Changes numbers where a session stands, and looks at a result that a step writes, which is this one or comes later.
+fn try_result(
+    name: &str,
+    session: &dyn Session,
+    (step, result): (usize, Scalar),
+    told: &[Operand],
+    random: &mut Random,
+    tried: &mut Tried,
+) {
+    let Some(expected) = outcome(session, step, result) else { return };
+    let reads = (session.position()..=step).flat_map(|step| session.accesses(step));
+    let reads: Vec<AddressRun> =
+        reads.filter(|accessed| !accessed.is_write).map(|accessed| accessed.run).collect();
     for turn in 0..CHANGED {
-        // Of what is read some in turn is an operand.
+        // Of what is changed some in turn is an operand.
         let operand = told.get(random.below(told.len().max(1))).filter(|_| turn % 2 == 0);
         let changed = match operand {
             Some(&Operand { run, lane, .. }) => {
                 let any = one_of(session, run, random);
                 Scalar { lane: lane.unwrap_or(any.lane), ..any } // Default: one of all numbers.
             }
-            None => one_of(session, reads[random.below(reads.len())].run, random),
+            None => one_of(session, reads[random.below(reads.len())], random),
         };
         let number = any(&session.memories()[changed.memory], random);
-        let Some((other, is_told)) = with_change(session, (changed, number), &told) else { continue };
-        let Some(found) = outcome(&*other, result) else { continue };
+        let Some((other, is_told)) = with_change(session, (changed, number), told) else { continue };
+        let Some(found) = outcome(&*other, step, result) else { continue };
         tried.told += usize::from(is_told);
         tried.untold += usize::from(!is_told);
         tried.effective += usize::from(is_told && found != expected);
-        let names = session.memories();
+        let text = |scalar: Scalar| {
+            let memory = &session.memories()[scalar.memory].name;
+            format!("{memory}[{}].{}", scalar.address, scalar.lane)
+        };
         assert!(
             is_told || found == expected,
-            "{name}, step {step}: {}[{}].{} changes with {}[{}].{}, which is none of its operands {told:?}",
-            names[result.memory].name,
-            result.address,
-            result.lane,
-            names[changed.memory].name,
-            changed.address,
-            changed.lane,
+            "{name}, step {step}: {} changes with {}, which is none of its operands {told:?}",
+            text(result),
+            text(changed)
         );
     }
 }
@@ -350,10 +374,10 @@ fn held(session: &dyn Session, Operand { run, lane, .. }: &Operand) -> Vec<Optio
         .collect()
 }
 
-/// A number after the next step; none where it stops or cannot be read.
-fn outcome(session: &dyn Session, result: Scalar) -> Option<i64> {
+/// A number behind a step; none where the session stops before, or where it cannot be read.
+fn outcome(session: &dyn Session, step: usize, result: Scalar) -> Option<i64> {
     let mut session = session.fork();
-    session.step().ok()?;
+    reach(&mut *session, step + 1).then_some(())?;
     let numbers = session.read(result.memory, result.address, 1).ok()?;
     numbers.get(result.lane).copied()
 }

@@ -180,7 +180,7 @@ impl Session for Toy {
     fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
         let lane = Some(if scalar.memory == 1 { 0 } else { scalar.lane });
         let reads = self.accesses(step).into_iter().filter(|accessed| !accessed.is_write);
-        reads.map(|accessed| Operand { role: "summand", run: accessed.run, lane }).collect()
+        reads.map(|accessed| Operand { role: "summand", run: accessed.run, lane, since: None }).collect()
     }
 
     fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {

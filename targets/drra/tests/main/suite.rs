@@ -30,7 +30,7 @@ const SUITE: Suite = Suite {
     // Sums of integers of 16 bits without fraction bits.
     tolerance: 0.05,
     counters: &[],
-    operands_with_effect: 1.1,
+    operands_with_effect: 0.3,
 };
 
 suite!(SUITE);

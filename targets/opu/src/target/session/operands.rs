@@ -141,7 +141,7 @@ impl Debugged {
         lane: Option<usize>,
     ) -> Option<Operand> {
         let memory = self.place(Part::Buffer(buffer))?;
-        Some(Operand { role, run: AddressRun::dense(memory, first, count), lane })
+        Some(Operand { role, run: AddressRun::dense(memory, first, count), lane, since: None })
     }
 
     /// The element of memory at a byte, as loads of a buffer see it; byte by byte where it lies across their elements.
@@ -155,9 +155,10 @@ impl Debugged {
                 role,
                 run: AddressRun::dense(memory, offset / pitch, 1),
                 lane: Some((offset % pitch / size) as usize),
+                since: None,
             })
         };
-        let in_bytes = || Operand { role, run: AddressRun::dense(0, byte, size), lane: Some(0) };
+        let in_bytes = || Operand { role, run: AddressRun::dense(0, byte, size), lane: Some(0), since: None };
         // Default: memory has a name byte by byte, too, which is the first part.
         seen.filter_map(in_view).next().unwrap_or_else(in_bytes)
     }

@@ -31,7 +31,7 @@ impl Debugged {
     /// All that an instruction reads.
     fn all_read(&self, index: usize) -> Vec<Operand> {
         let reads = self.of_instruction(index).into_iter().filter(|accessed| !accessed.is_write);
-        reads.map(|accessed| Operand { role: "read", run: accessed.run, lane: None }).collect()
+        reads.map(|accessed| Operand { role: "read", run: accessed.run, lane: None, since: None }).collect()
     }
 
     /// Of a result of GEMV or GEMM: its row of activations, its row of weights with their factor, and what is added.
@@ -117,7 +117,7 @@ impl Debugged {
 
     /// The number itself, as it was before.
     fn number(&self, role: &'static str, Scalar { memory, address, lane }: Scalar) -> Option<Operand> {
-        Some(Operand { role, run: AddressRun::dense(memory, address, 1), lane: Some(lane) })
+        Some(Operand { role, run: AddressRun::dense(memory, address, 1), lane: Some(lane), since: None })
     }
 
     fn one(
@@ -127,7 +127,7 @@ impl Debugged {
         (first, count): (u64, u64),
         lane: Option<usize>,
     ) -> Option<Operand> {
-        Some(Operand { role, run: self.run(kind, first, count)?, lane })
+        Some(Operand { role, run: self.run(kind, first, count)?, lane, since: None })
     }
 
     /// Values of L2 from the first one of a word on, of which those from `first` on count: whole words, and lanes of the words
