@@ -54,6 +54,8 @@ pub struct Suite {
     pub text: Text,
     /// How far a result may be from the graph's, as a share of the largest one of its tensor.
     pub tolerance: f64,
+    /// How far a debugger's float of an output may be from the graph's, as a share of the largest of its tensor.
+    pub floats: f64,
     /// Registers that count along with instructions: a debugger does not tell of each change.
     pub counters: &'static [&'static str],
     /// Of the operands that a debugger tells of, the share with which a result changes, at least: others are multiplied by

@@ -10,6 +10,8 @@ use npukit_target::{
 use crate::compiled::Subject;
 use crate::{Random, Suite};
 
+/// Steps after which all numbers are looked at, of a program.
+const LOOKED: usize = 600;
 /// Numbers of a memory that are looked at as a whole at most.
 const WHOLE: u64 = 1 << 15;
 /// Addresses around those that a program uses that are looked at, too.
@@ -20,8 +22,6 @@ const TEXTS: usize = 2;
 const STEPS: usize = 12;
 /// Numbers that are changed before each of them.
 const CHANGED: usize = 16;
-/// How far a float of a session may be from the graph's, as a share of the largest of its tensor: the graph's are singles.
-const FLOATS: f64 = 1e-4;
 
 /// What came of changing numbers before a step.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,7 +50,7 @@ impl Suite {
             while session.position() < session.steps() {
                 session.step().unwrap_or_else(|error| panic!("{}: {error}", subject.name));
             }
-            judged += judge_floats(subject, compiled, &*session);
+            judged += judge_floats(subject, compiled, &*session, self.floats);
         });
         assert!(judged > 0 || !self.is_debugged(), "no output was compared in float");
     }
@@ -79,14 +79,17 @@ impl Suite {
         found
     }
 
-    /// Runs a program, and looks after each step for numbers that changed where it does not write. Gives the changes.
+    /// Runs a program, and looks after each step, of a long one after some that follow each other, for numbers that changed
+    /// where it does not write. Gives the changes.
     fn untold_writes(&self, name: &str, session: &mut dyn Session) -> usize {
         let mut regions = regions(session);
         regions.retain(|run| !self.counters.contains(&session.memories()[run.memory].name.as_str()));
+        let first = Random::new(5).below(session.steps().saturating_sub(LOOKED).max(1));
+        reach(session, first);
         let mut before: Vec<Vec<Option<Vec<i64>>>> =
             regions.iter().map(|&run| numbers(session, run)).collect();
         let mut changes = 0;
-        while session.position() < session.steps() {
+        while session.position() < session.steps().min(first + LOOKED) {
             let step = session.position();
             // Programs by hand may stop.
             if session.step().is_err() {
@@ -219,7 +222,7 @@ fn numbers(session: &dyn Session, run: AddressRun) -> Vec<Option<Vec<i64>>> {
 
 /// Whether the values of outputs, which the host leaves as they are, are among the floats where outputs lie, all times the
 /// same power of two. Gives how many were compared.
-fn judge_floats(subject: &Subject, compiled: &dyn Compiled, session: &dyn Session) -> usize {
+fn judge_floats(subject: &Subject, compiled: &dyn Compiled, session: &dyn Session, share: f64) -> usize {
     let report = compiled.report();
     let outputs = session.placed().iter().filter(|placed| placed.kind == PlacedKind::Output);
     let found =
@@ -236,7 +239,7 @@ fn judge_floats(subject: &Subject, compiled: &dyn Compiled, session: &dyn Sessio
             expected.as_f32().expect("outputs are floats").iter().map(|&value| value.into()).collect();
         let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
         let is_there = |value: f64, scale: f64| {
-            let tolerance = FLOATS * largest * scale;
+            let tolerance = share * largest * scale;
             let place = found.partition_point(|float| *float < value * scale - tolerance);
             found.get(place).is_some_and(|float| *float <= value * scale + tolerance)
         };

@@ -3,6 +3,7 @@
 //! Which cycles there are, and what each reads and writes, is known when the fabric has run once: a session begins with such
 //! a run ([`Recorded`]).
 
+mod model;
 mod recorded;
 
 use std::sync::{Arc, OnceLock};
@@ -15,8 +16,10 @@ use npukit_target::{
 
 use crate::artifact::Binding;
 use crate::asm::{Listing, disassemble};
+use crate::exec::real::RealWord;
 use crate::machine::{Machine, Memory, MemoryKind};
 use crate::program::Program;
+pub(super) use model::ModelSession;
 use recorded::{Begin, Flow, Recorded};
 
 /// A memory of a session.
@@ -26,6 +29,8 @@ enum Part {
     Memory(Memory),
     /// `dpu.ROW.COL.SLOT`: output register, accumulator and internal register.
     Dpu { cell: usize, number: usize },
+    /// `value.N`: a value of a model's plan, which its driver has.
+    Value { number: usize },
 }
 
 /// Numbers of a dpu.
@@ -124,6 +129,24 @@ impl Part {
                 let all = [dpu.out.into(), dpu.acc, dpu.ir.into()];
                 Ok(if count == 0 { Vec::new() } else { all.to_vec() })
             }
+            Self::Value { .. } => Err(TargetError::failed("values are the driver's".to_owned())),
+        }
+    }
+
+    /// What the numbers are in float; none of registers and of what is the driver's.
+    fn floats(&self, machine: &Machine<RealWord>, address: u64, count: u64) -> Option<Vec<f64>> {
+        let addresses = address as usize..(address + count) as usize;
+        match *self {
+            Self::Memory(memory) => {
+                let words = addresses.map(|address| machine.words_at(memory.kind, address));
+                let words: Option<Vec<Vec<RealWord>>> = words.collect();
+                Some(words?.into_iter().flatten().map(|word| word.value).collect())
+            }
+            Self::Dpu { cell, number } => {
+                let dpu = machine.cells().get(cell)?.dpus.get(number).filter(|_| count > 0)?;
+                Some(vec![dpu.out.value, dpu.acc, dpu.ir.value])
+            }
+            Self::Value { .. } => None,
         }
     }
 
@@ -140,6 +163,7 @@ impl Part {
                 }
                 Ok(())
             }
+            Self::Value { .. } => Err(TargetError::failed("values are the driver's".to_owned())),
         }
     }
 }
@@ -160,6 +184,10 @@ fn memory(part: &Part, machine: &Machine) -> BenchMemory {
             let (place, slot) = (machine.fabric().place(*cell), machine.cells()[*cell].dpus[*number].slot);
             let name = format!("dpu.{}.{}.{slot}", place.row, place.col);
             BenchMemory { name, depth: 1, lanes: DPU_LANES, bits: i64::BITS, is_signed: true }
+        }
+        Part::Value { number } => {
+            let name = format!("value.{number}");
+            BenchMemory { name, depth: 0, lanes: 1, bits: i16::BITS, is_signed: true }
         }
     }
 }

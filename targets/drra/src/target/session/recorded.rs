@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use npukit_target::{Accessed, AddressRun, Operand, Scalar, TargetError};
 
 use super::{DPU_LANES, Part};
-use crate::exec::traced::{Record, Traced};
+use crate::exec::traced::{Operation, Record, Traced};
 use crate::exec::word::Word as _;
 use crate::fabric::{Fabric, Place, ROW_WORDS};
 use crate::machine::{Access, DEFAULT_LIMIT, How, Machine, MemoryKind, Observer, Touch};
@@ -80,6 +80,23 @@ impl Flow {
         };
         Some(found.into_iter().map(operand).collect())
     }
+}
+
+/// Numbers of the inputs ([`Traced::input`]) that a word was made of since the record began, each once.
+pub fn leaves(word: Traced) -> Vec<u32> {
+    let (mut seen, mut next, mut found) = (HashSet::new(), vec![word], Vec::new());
+    Record::with(|record| {
+        while let Some(word) = next.pop() {
+            let Some(place) = record.place(word).filter(|place| seen.insert(*place)) else { continue };
+            let made = record.all()[place];
+            match made.operation {
+                Operation::Input(number) => found.push(number),
+                _ => next.extend(made.of),
+            }
+        }
+    });
+    found.sort_unstable();
+    found
 }
 
 /// Where a program begins: its fabric and the registers of its sequencers.
