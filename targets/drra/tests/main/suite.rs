@@ -30,7 +30,7 @@ const SUITE: Suite = Suite {
     // Sums of integers of 16 bits without fraction bits.
     tolerance: 0.05,
     // Constants have 16 bits.
-    floats: 0.01,
+    floats: 0.05,
     counters: &[],
     operands_with_effect: 0.3,
 };
