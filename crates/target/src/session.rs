@@ -188,7 +188,7 @@ pub struct Moment {
 ///
 /// A step is an instruction, but for machines that execute several at a time: there it is a cycle. Steps count from 0 to
 /// [`Self::steps`], which is not one of them; memories by their place in [`Self::memories`].
-pub trait Session: Send {
+pub trait Session: Send + Sync {
     /// The program's name.
     fn name(&self) -> &str;
 

@@ -12,6 +12,7 @@
 //! | [`Suite::writes`] | where programs are debugged, no number changes in a step that does not say so |
 //! | [`Suite::operands`] | no number changes a result but those that the step names as its operands |
 //! | [`Suite::floats`] | what a session computes in float is what the graph says |
+//! | [`Suite::segments`] | a model of which the target takes a part is debugged through all segments |
 //! | [`Suite::damage`] | damaged configurations, vectors and artifacts are refused or read, without a panic |
 //!
 //! A function panics where that is not so.
@@ -141,6 +142,11 @@ macro_rules! suite {
         #[test]
         fn no_operand_is_untold() {
             $suite.operands();
+        }
+
+        #[test]
+        fn segments_are_gone_through() {
+            $suite.segments();
         }
 
         #[test]

@@ -1,13 +1,15 @@
 //! Programs under a debugger: what a session says of a step, held against what the step does.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, BenchOptions, Compiled, Instance, NoFiles, Operand, PlacedKind,
-    Scalar, Session, SessionOptions, TargetError,
+    Accessed, AddressRun, BenchMemory, BenchOptions, Compiled, Instance, NoFiles, Operand, Placed,
+    PlacedKind, Scalar, SegmentPlan, SegmentedInstance, Session, SessionOptions, TargetError,
 };
 
 use crate::compiled::Subject;
+use crate::graphs::divided_graph;
 use crate::{Random, Suite};
 
 /// Steps after which all numbers are looked at, of a program.
@@ -70,6 +72,43 @@ impl Suite {
         assert!(all.untold > 0 || !is_debugged, "nothing but operands was changed: {all:?}");
         let enough = all.effective as f64 >= self.operands_with_effect * all.told as f64;
         assert!(!is_debugged || all.told > 0 && enough, "too few operands have an effect: {all:?}");
+    }
+
+    /// A program in segments goes through all of them under a debugger, with what the host does between, to the outputs of a
+    /// run.
+    pub fn segments(&self) {
+        for (instance, _) in self.instances() {
+            let instance: Arc<dyn Instance> = Arc::from(instance);
+            let subject = Subject::new(&*instance, "divided", &divided_graph());
+            let Some(compiled) = divided(&instance, &subject) else { continue };
+            let session = compiled.session(&subject.inputs(), &SessionOptions::default());
+            let mut session = match session {
+                Err(TargetError::Unsupported { .. }) => continue,
+                session => session.unwrap_or_else(|error| panic!("{}: {error}", subject.name)),
+            };
+            let begins = session.fork();
+            let names: Vec<String> = (0..session.steps()).filter_map(|step| session.told(step)).collect();
+            assert!(names.iter().any(|told| told == "the host computes `up`"), "{}: {names:?}", subject.name);
+            assert!(
+                {
+                    let end = session.steps();
+                    reach(&mut *session, end)
+                },
+                "{}",
+                subject.name
+            );
+            let expected =
+                compiled.run(&subject.inputs()).unwrap_or_else(|error| panic!("{}: {error}", subject.name));
+            let outputs = session.placed().iter().filter(|placed| placed.kind == PlacedKind::Output);
+            let found =
+                outputs.filter_map(|Placed { run, .. }| session.read(run.memory, run.first, run.count).ok());
+            let found: Vec<i64> = found.flatten().collect();
+            for output in expected.outputs {
+                let is_there = output.raw.iter().all(|&raw| found.contains(&raw.into()));
+                assert!(is_there, "{}: `{}` is not in memory", subject.name, output.name);
+            }
+            untold_operands(&subject.name, begins);
+        }
     }
 
     /// Whether the target has a debugger at all.
@@ -155,6 +194,19 @@ impl Suite {
             bench.session().ok()
         })
     }
+}
+
+/// A graph in segments; none where the instance takes all of it.
+fn divided(instance: &Arc<dyn Instance>, subject: &Subject) -> Option<Box<dyn Compiled>> {
+    let fails = |error: TargetError| -> ! { panic!("{}: {error}", subject.name) };
+    let problems = instance.check(&subject.graph, &subject.options).unwrap_or_else(|error| fails(error));
+    if problems.is_empty() {
+        return None;
+    }
+    let plan = SegmentPlan::new(&**instance, &subject.graph, &subject.options, &problems);
+    let plan = plan.unwrap_or_else(|error| fails(error))?;
+    let segmented = SegmentedInstance::new(Arc::clone(instance), plan);
+    Some(segmented.compile(&subject.graph, &subject.options).unwrap_or_else(|error| fails(error)))
 }
 
 /// A session with its graph beside it; none where there is no debugger.
