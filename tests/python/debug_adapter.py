@@ -143,6 +143,39 @@ def go_through(command, target, text, range_, expected):
         assert editor.server.wait(timeout=60) == 0
 
 
+# Instructions of a program that is interrupted.
+LONG = 100_000
+
+
+def interrupt(command):
+    """Interrupts a program that runs; what is wrong is an assertion."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "long.s"
+        path.write_text("    datamove local[0] <- dram0[0], 1\n" * LONG)
+        editor = Editor(command)
+        client, until = editor.client, editor.until
+        until("Initialized")
+        client.send_request("launch", {"program": str(path), "target": "tcu:cmoda7", "stopOnEntry": True})
+        until("InitializedEvent")
+        # A condition that never holds: every step is looked at.
+        client.set_data_breakpoints([{"dataId": "local[0]", "accessType": "write", "condition": "> 100"}])
+        until("SetDataBreakpointsResponse")
+        client.configuration_done()
+        assert until("StoppedEvent").reason == "entry"
+        for _ in range(2):
+            client.continue_(1)
+            client.pause(1)
+            until("ContinueResponse")
+            assert until("StoppedEvent").reason == "pause"
+            client.stack_trace(1)
+            name = until("StackTraceResponse").stackFrames[0].name
+            assert not name.startswith("end"), name
+        client.disconnect()
+        until("TerminatedEvent")
+        editor.server.stdin.close()
+        assert editor.server.wait(timeout=60) == 0
+
+
 def main():
     """Goes through a program of each target; fails at the first that does not go as an editor expects."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -152,6 +185,8 @@ def main():
     for target, (text, range_, expected) in PROGRAMS.items():
         go_through(command, target, text, range_, expected)
         print(f"{target}: an editor goes through a program")
+    interrupt(command)
+    print("tcu:cmoda7: an editor interrupts a program that runs")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use npukit_debug::{Command, Debugger, Line, Stop, parse};
+use npukit_debug::{Command, Debugger, Interrupt, Line, Stop, parse};
 use serde_json::{Value, json};
 
 use crate::message::{Request, Writer};
@@ -18,14 +18,23 @@ pub(crate) struct Adapter<'a> {
     open: &'a Open<'a>,
     debugger: Option<Debugger>,
     launch: Launch,
+    /// Who asks a program to stop.
+    interrupt: Interrupt,
+    /// Whether it was, and the editor knows.
+    was_interrupted: bool,
     pub(crate) set: Set,
 }
+
+/// A way through a program.
+type Go = Box<dyn FnOnce(&mut Debugger)>;
 
 /// What an answer is followed by.
 enum Then {
     Nothing,
     /// The editor may set its breakpoints.
     Initialized,
+    /// The program goes on, and then stands somewhere else.
+    Go(Go),
     /// The program stands somewhere else: why, where the debugger's reason is not meant.
     Stopped(Option<&'static str>),
     /// It is over.
@@ -33,12 +42,16 @@ enum Then {
 }
 
 impl<'a> Adapter<'a> {
-    pub fn new(writer: Writer<'a>, open: &'a Open<'a>) -> Self {
-        Self { writer, open, debugger: None, launch: Launch::default(), set: Set::default() }
+    pub fn new(writer: Writer<'a>, open: &'a Open<'a>, interrupt: Interrupt) -> Self {
+        let (launch, set) = (Launch::default(), Set::default());
+        Self { writer, open, debugger: None, launch, interrupt, was_interrupted: false, set }
     }
 
     /// Answers a request; whether there may be another.
     pub fn answer(&mut self, request: &Request) -> io::Result<bool> {
+        if crate::interrupts(request) {
+            self.interrupt.answered();
+        }
         let (result, then) = match self.asked(request) {
             Ok((body, then)) => (Ok(body), then),
             Err(told) => (Err(told), Then::Nothing),
@@ -49,6 +62,12 @@ impl<'a> Adapter<'a> {
             Then::Nothing => {}
             Then::Initialized if is_done => self.writer.event("initialized", Value::Null)?,
             Then::Initialized => {}
+            Then::Go(go) => {
+                if let Some(debugger) = &mut self.debugger {
+                    go(debugger);
+                }
+                self.stopped(None)?;
+            }
             Then::Stopped(reason) => self.stopped(reason)?,
             Then::End => {
                 self.writer.event("terminated", Value::Null)?;
@@ -70,6 +89,8 @@ impl<'a> Adapter<'a> {
                 let name = self.program()?.session().name().to_owned();
                 only(json!({ "threads": [{ "id": THREAD, "name": name }] }))
             }
+            // The editor knows already that a program that ran has stopped for it.
+            "pause" if std::mem::take(&mut self.was_interrupted) => Ok((Value::Null, Then::Nothing)),
             "pause" => Ok((Value::Null, Then::Stopped(Some("pause")))),
             "disconnect" | "terminate" => Ok((Value::Null, Then::End)),
             "continue" => self.go(json!({ "allThreadsContinued": true }), |own| {
@@ -90,7 +111,7 @@ impl<'a> Adapter<'a> {
             }),
             "goto" => {
                 let step = number(arguments, "targetId")?;
-                self.go(Value::Null, |own| {
+                self.go(Value::Null, move |own| {
                     own.goto(step);
                 })
             }
@@ -125,7 +146,8 @@ impl<'a> Adapter<'a> {
 
     fn launch(&mut self, arguments: &Value) -> Result<(Value, Then), String> {
         self.launch = Launch::deserialize_from(arguments)?;
-        let (debugger, notes) = (self.open)(&self.launch)?;
+        let (mut debugger, notes) = (self.open)(&self.launch)?;
+        debugger.heed(self.interrupt.clone());
         self.debugger = Some(debugger);
         self.set = Set::default();
         for note in notes {
@@ -138,17 +160,19 @@ impl<'a> Adapter<'a> {
     /// All breakpoints are set: the program stops before its first step, or goes on to the first of them.
     fn begin(&mut self) -> Result<(Value, Then), String> {
         let stops = self.launch.stop_on_entry;
-        let debugger = self.program()?;
         if stops {
+            self.program()?;
             return Ok((Value::Null, Then::Stopped(Some("entry"))));
         }
-        debugger.go_on();
-        Ok((Value::Null, Then::Stopped(None)))
+        self.go(Value::Null, |own| {
+            own.go_on();
+        })
     }
 
-    fn go(&mut self, body: Value, go: impl Fn(&mut Debugger)) -> Result<(Value, Then), String> {
-        go(self.program()?);
-        Ok((body, Then::Stopped(None)))
+    /// Answers first: the editor may ask for a pause then.
+    fn go(&mut self, body: Value, go: impl FnOnce(&mut Debugger) + 'static) -> Result<(Value, Then), String> {
+        self.program()?;
+        Ok((body, Then::Go(Box::new(go))))
     }
 
     /// A command of scripts, or a range of a memory.
@@ -192,7 +216,10 @@ impl<'a> Adapter<'a> {
                 ("data breakpoint", format!("hit by {}", debugger.step_line(*step)), Some(*id))
             }
             Stop::Fault(told) => ("exception", told.clone(), None),
+            Stop::Undecided(undecided) => ("exception", undecided.to_string(), None),
+            Stop::Interrupted => ("pause", "interrupted".to_owned(), None),
         };
+        self.was_interrupted = reason.is_none() && *debugger.stop() == Stop::Interrupted;
         let mut body = json!({
             "reason": reason.unwrap_or(named), // Default: the debugger's own reason.
             "description": text,

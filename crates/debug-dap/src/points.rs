@@ -70,12 +70,12 @@ impl Set {
     /// `setInstructionBreakpoints`
     pub fn instructions(&mut self, debugger: &mut Debugger, arguments: &Value) -> Result<Value, String> {
         clear(debugger, &mut self.instructions);
-        let mut set = Vec::new();
+        let (mut set, count) = (Vec::new(), debugger.listing()?.len());
         for wanted in wanted(arguments) {
             let found = instruction(wanted, "instructionReference")?;
             let offset = wanted.get("offset").and_then(Value::as_i64).map_or(0, |offset| offset); // Default: none is given.
             let found = found.checked_add_signed(offset as isize);
-            set.push(match found.filter(|&found| found < debugger.listing().len()) {
+            set.push(match found.filter(|&found| found < count) {
                 Some(found) => {
                     let id = debugger.add_point(PointKind::Instruction(found));
                     self.instructions.push(id);

@@ -147,9 +147,9 @@ pub(crate) fn disassemble(debugger: &Debugger, arguments: &Value) -> Result<Valu
         ["offset", "instructionOffset"].map(|name| arguments.get(name).and_then(Value::as_i64).unwrap_or(0));
     let first = offsets.into_iter().fold(first, i64::saturating_add);
     let count = number(arguments, "instructionCount")?.min(MOST) as i64;
+    let listing = debugger.listing()?;
     let one = |place: i64| {
-        let listed =
-            usize::try_from(place).ok().and_then(|place| Some((place, debugger.listing().get(place)?)));
+        let listed = usize::try_from(place).ok().and_then(|place| Some((place, listing.get(place)?)));
         let Some((place, line)) = listed else {
             // Addresses before the first are none: the protocol wants a line for them all the same.
             return json!({ "address": format!("{:#x}", place.max(0)), "instruction": "", "presentationHint": "invalid" });

@@ -103,10 +103,7 @@ impl Debugger {
                 let _ = writeln!(text, "  remark: {remark}");
             }
         }
-        match self.stop() {
-            Stop::Fault(told) => Answer { text, failure: Some(format!("the machine stops: {told}")) },
-            _ => Answer::of(text),
-        }
+        Answer { text, failure: self.stop().trouble() }
     }
 
     /// What does not move.
@@ -133,7 +130,7 @@ impl Debugger {
             }
             Command::Scan => self.scanned(),
             Command::Where => Answer::of(self.place()),
-            Command::List(around) => Answer::of(self.list(*around)),
+            Command::List(around) => self.list(*around).into(),
             Command::Layers => Answer::of(self.layers()),
             Command::Memories => Answer::of(self.session().memories().iter().map(memory).collect()),
             Command::Tensors => {
@@ -163,7 +160,7 @@ impl Debugger {
         }
         let hits = match self.scan() {
             Ok(hits) => hits,
-            Err(told) => return Answer::failed(format!("the machine stops: {told}")),
+            Err(stop) => return Answer { text: String::new(), failure: stop.trouble() },
         };
         self.hits = Some(hits.len());
         let line = |Hit { id, step }: &Hit| format!("watchpoint {id}: {}\n", self.step_line(*step));
@@ -204,12 +201,18 @@ impl Debugger {
     }
 
     /// The listing around the next step.
-    fn list(&self, around: usize) -> String {
+    ///
+    /// Errors: why there is none.
+    fn list(&self, around: usize) -> Result<String, String> {
+        let listing = self.listing().map_err(str::to_owned)?;
         let session = self.session();
         let position = self.position();
         let issued = session.issued(position.min(self.steps().saturating_sub(1)));
         let middle = issued.first().copied().unwrap_or(position); // Default: a step in which nothing begins.
-        let (first, last) = (middle.saturating_sub(around), (middle + around + 1).min(self.listing().len()));
+        let (first, last) = (
+            middle.saturating_sub(around),
+            middle.saturating_add(around).saturating_add(1).min(listing.len()),
+        );
         let line = |instruction: usize| {
             let mark = if position < self.steps() && issued.contains(&instruction) { ">" } else { " " };
             let stops =
@@ -223,7 +226,7 @@ impl Debugger {
                 source.unwrap_or_default()
             )
         };
-        (first..last).map(line).collect()
+        Ok((first..last).map(line).collect())
     }
 
     fn layers(&self) -> String {

@@ -282,7 +282,7 @@ impl<'a> Reader<'a> {
     /// An instruction that there is.
     fn instruction(&self, word: Word<'_>) -> Result<usize, Fault> {
         let number: usize = self.number(word, "an instruction")?;
-        let count = self.of.listing().len();
+        let count = self.of.listing().map_err(|told| self.fault(word.span, told.to_owned()))?.len();
         if number < count {
             return Ok(number);
         }

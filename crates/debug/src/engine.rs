@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use npukit_asm::{ListingLine, MemoryRange, StatementKind};
 use npukit_target::{AddressRun, Moment, ProgramText, Session, TargetError};
 
+use crate::interrupt::Interrupt;
 use crate::points::Points;
 use crate::travel::Stop;
 
@@ -35,11 +36,12 @@ pub struct Debugger {
     text: ProgramText,
     /// By line of the first text, the instructions that begin there.
     lines: OnceCell<HashMap<(String, usize), Vec<usize>>>,
-    listing: OnceCell<Vec<ListingLine>>,
+    listing: OnceCell<Result<Vec<ListingLine>, String>>,
     /// By memory, the steps that write to it, in order, and where.
     writes: OnceCell<Vec<Vec<(usize, AddressRun)>>>,
     moments: OnceCell<Result<Vec<Moment>, String>>,
     pub(crate) points: Points,
+    pub(crate) interrupt: Interrupt,
     /// What steps have told, by step.
     remarks: BTreeMap<usize, Vec<String>>,
     /// Why it stands where it stands.
@@ -65,6 +67,7 @@ impl Debugger {
             writes: OnceCell::new(),
             moments: OnceCell::new(),
             points: Points::default(),
+            interrupt: Interrupt::default(),
             remarks: BTreeMap::new(),
             stop: Stop::Start,
             hits: None,
@@ -98,16 +101,24 @@ impl Debugger {
         self.remarks.get(&step).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The instructions, a line each; empty for a program that has no listing.
-    pub fn listing(&self) -> &[ListingLine] {
-        // Default: where there is no listing, instructions are numbers.
-        self.listing.get_or_init(|| self.now.listing().unwrap_or_default())
+    /// The instructions, a line each.
+    ///
+    /// # Errors
+    ///
+    /// Why the program has no listing.
+    pub fn listing(&self) -> Result<&[ListingLine], &str> {
+        let told = |error| format!("there is no listing: {}", chain(&error));
+        let listing = self.listing.get_or_init(|| self.now.listing().map_err(told));
+        listing.as_ref().map(Vec::as_slice).map_err(String::as_str)
     }
 
-    /// The instruction as text.
+    /// The instruction as text; without a listing, why there is none.
     pub fn text_of(&self, instruction: usize) -> &str {
-        // Default: without a listing there is no text.
-        self.listing().get(instruction).map_or("", |line| line.text.trim())
+        match self.listing() {
+            // Default: beyond the listing there is no instruction.
+            Ok(listing) => listing.get(instruction).map_or("", |line| line.text.trim()),
+            Err(told) => told,
+        }
     }
 
     /// What a step does, in a line.
@@ -218,7 +229,12 @@ impl Debugger {
         self.copies.range(..=position).next_back().map_or(&**first, |(_, copy)| &**copy)
     }
 
-    /// Goes to where `position` steps are done.
+    /// Stops, from now on, when `interrupt` asks for it.
+    pub fn heed(&mut self, interrupt: Interrupt) {
+        self.interrupt = interrupt;
+    }
+
+    /// Goes to where `position` steps are done, or as far as nobody interrupts.
     ///
     /// # Errors
     ///
@@ -229,7 +245,7 @@ impl Debugger {
         if position < self.position() || copy.position() > self.position() {
             self.now = copy.fork();
         }
-        while self.position() < position {
+        while self.position() < position && !self.interrupt.is_asked() {
             self.advance()?;
         }
         Ok(())

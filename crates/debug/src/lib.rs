@@ -6,6 +6,7 @@
 //! | module | is |
 //! |---|---|
 //! | `engine` | position, copies, listing, lines of the text |
+//! | `interrupt` | how another thread stops a program that runs |
 //! | `points`, `travel` | breakpoints and watchpoints; steps, layers, runs between them |
 //! | `who` | who wrote a number, from what |
 //! | `place` | ranges of memories by name |
@@ -17,6 +18,7 @@
 mod answer;
 mod command;
 mod engine;
+mod interrupt;
 mod place;
 mod points;
 mod script;
@@ -26,8 +28,9 @@ mod who;
 pub use answer::{Answer, number_text};
 pub use command::{COMMANDS, Command, Fault, Help, Scale, parse};
 pub use engine::{Debugger, Line};
+pub use interrupt::Interrupt;
 pub use place::Range;
-pub use points::{Condition, Hit, On, Order, Point, PointKind, Watch};
+pub use points::{Condition, Hit, On, Order, Point, PointKind, Undecided, Watch};
 pub use script::{Outcome, Script, ScriptError};
 pub use travel::Stop;
 pub use who::Node;

@@ -1,10 +1,11 @@
-//! [`Point`]s at which a program stops, and which steps they are hit by.
+//! [`Point`]s at which a program stops, and which steps they are hit by; [`Undecided`] where that cannot be known.
 
 use npukit_target::{Accessed, AddressRun, Session};
 
 use crate::Debugger;
 use crate::engine::read;
 use crate::place::Range;
+use crate::travel::Stop;
 
 /// Where a program stops.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,6 +134,20 @@ pub struct Hit {
     pub step: usize,
 }
 
+/// Why it is not known whether a step hits a watchpoint: what its condition asks for cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("whether step {step} hits watchpoint {id} is not known: `{range}` cannot be read: {reason}")]
+pub struct Undecided {
+    /// The watchpoint.
+    pub id: u32,
+    /// The step.
+    pub step: usize,
+    /// What is watched, as it was written.
+    pub range: String,
+    /// The machine's reason.
+    pub reason: String,
+}
+
 /// All points.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Points {
@@ -186,30 +201,34 @@ impl Watch {
     }
 
     /// Whether it is hit by the step that `session` has just done, before which `saturated` results had not fitted.
-    fn is_hit(&self, session: &dyn Session, step: usize, saturated: u64) -> bool {
-        let has_saturated = self.on != On::Saturation || session.saturations() > saturated;
-        has_saturated
-            && match &self.condition {
-                None => self.may_hit(session, step),
-                Some(condition) => {
-                    let mut used = self.meant(session, step).filter_map(|run| self.range.of(run));
-                    used.any(|run| condition.holds(session, &self.range, run))
-                }
+    ///
+    /// Errors: why its numbers cannot be read.
+    fn is_hit(&self, session: &dyn Session, step: usize, saturated: u64) -> Result<bool, String> {
+        if self.on == On::Saturation && session.saturations() <= saturated {
+            return Ok(false);
+        }
+        let Some(condition) = &self.condition else { return Ok(self.may_hit(session, step)) };
+        for run in self.meant(session, step).filter_map(|run| self.range.of(run)) {
+            if condition.holds(session, &self.range, run)? {
+                return Ok(true);
             }
+        }
+        Ok(false)
     }
 }
 
 impl Condition {
     /// Whether one of the numbers of a range at some of its addresses is as it is to be.
-    fn holds(&self, session: &dyn Session, range: &Range, run: AddressRun) -> bool {
-        // Default: what cannot be read is no number.
-        let numbers = read(session, run).unwrap_or_default();
+    ///
+    /// Errors: why they cannot be read.
+    fn holds(&self, session: &dyn Session, range: &Range, run: AddressRun) -> Result<bool, String> {
+        let numbers = read(session, run)?;
         let lanes = session.memories()[range.memory].lanes;
-        range.chosen(&numbers, lanes).into_iter().any(|number| {
+        Ok(range.chosen(&numbers, lanes).into_iter().any(|number| {
             let real = session.real(range.memory, number).filter(|_| !self.is_raw);
             // Default: in a memory of integers a number is its own value.
             self.order.holds(real.unwrap_or(number as f64), self.value)
-        })
+        }))
     }
 }
 
@@ -248,18 +267,25 @@ impl Debugger {
         self.points.all.iter().find(|point| stops(&point.kind)).map(|point| point.id)
     }
 
-    /// The watchpoint that `session` has hit by its last step.
-    pub(crate) fn watchpoint(&self, session: &dyn Session, saturated: u64) -> Option<u32> {
-        let step = session.position().checked_sub(1)?;
-        self.points.watches().find(|(_, watch)| watch.is_hit(session, step, saturated)).map(|(id, _)| id)
+    /// The watchpoints that `session` has hit by its last step.
+    pub(crate) fn watchpoints(&self, session: &dyn Session, saturated: u64) -> Result<Vec<u32>, Undecided> {
+        let Some(step) = session.position().checked_sub(1) else { return Ok(Vec::new()) };
+        let mut hit = Vec::new();
+        for (id, watch) in self.points.watches() {
+            let undecided = |reason| Undecided { id, step, range: watch.range.text.clone(), reason };
+            if watch.is_hit(session, step, saturated).map_err(undecided)? {
+                hit.push(id);
+            }
+        }
+        Ok(hit)
     }
 
     /// Every step of the whole program that hits a watchpoint, in order.
     ///
     /// # Errors
     ///
-    /// What the machine faults on.
-    pub fn scan(&self) -> Result<Vec<Hit>, String> {
+    /// [`Stop::Interrupted`]; [`Stop::Fault`] with what the machine faults on; [`Stop::Undecided`] where a condition cannot be looked at.
+    pub fn scan(&self) -> Result<Vec<Hit>, Stop> {
         let mut hits = Vec::new();
         if !self.points.needs_values() {
             for step in 0..self.steps() {
@@ -270,10 +296,13 @@ impl Debugger {
         }
         let mut session = self.copy_before(0).fork();
         while session.position() < session.steps() {
+            if self.interrupt.is_asked() {
+                return Err(Stop::Interrupted);
+            }
             let (step, saturated) = (session.position(), session.saturations());
-            session.step().map_err(|error| crate::engine::chain(&error))?;
-            let watches = self.points.watches().filter(|(_, watch)| watch.is_hit(&*session, step, saturated));
-            hits.extend(watches.map(|(id, _)| Hit { id, step }));
+            session.step().map_err(|error| Stop::Fault(crate::engine::chain(&error)))?;
+            let hit = self.watchpoints(&*session, saturated).map_err(Stop::Undecided)?;
+            hits.extend(hit.into_iter().map(|id| Hit { id, step }));
         }
         Ok(hits)
     }

@@ -1,6 +1,7 @@
 //! Ways through a program: steps, layers, and runs up to a point, in both directions.
 
 use crate::Debugger;
+use crate::points::Undecided;
 
 /// Why a program stands where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,12 +20,16 @@ pub enum Stop {
     End,
     /// The machine cannot do the next step: why.
     Fault(String),
+    /// Whether the last step hits a watchpoint is not known.
+    Undecided(Undecided),
+    /// Somebody else has stopped it.
+    Interrupted,
 }
 
 impl Stop {
     /// Names of all of them.
-    pub const NAMES: [&'static str; 7] =
-        ["start", "step", "layer", "breakpoint", "watchpoint", "end", "fault"];
+    pub const NAMES: [&'static str; 9] =
+        ["start", "step", "layer", "breakpoint", "watchpoint", "end", "fault", "undecided", "interrupted"];
 
     /// Its name.
     pub const fn name(&self) -> &'static str {
@@ -36,6 +41,8 @@ impl Stop {
             Self::Watchpoint(..) => "watchpoint",
             Self::End => "end",
             Self::Fault(_) => "fault",
+            Self::Undecided(_) => "undecided",
+            Self::Interrupted => "interrupted",
         }
     }
 
@@ -43,6 +50,17 @@ impl Stop {
     pub const fn point(&self) -> Option<u32> {
         match self {
             Self::Breakpoint(id) | Self::Watchpoint(id, _) => Some(*id),
+            Self::Undecided(undecided) => Some(undecided.id),
+            _ => None,
+        }
+    }
+
+    /// What went wrong, in a sentence; none where nothing did.
+    pub fn trouble(&self) -> Option<String> {
+        match self {
+            Self::Fault(told) => Some(format!("the machine stops: {told}")),
+            Self::Undecided(undecided) => Some(undecided.to_string()),
+            Self::Interrupted => Some("interrupted".to_owned()),
             _ => None,
         }
     }
@@ -66,6 +84,7 @@ impl Debugger {
     /// Goes to where `position` steps are done, past all points.
     pub fn goto(&mut self, position: usize) -> &Stop {
         let stop = match self.seek(position) {
+            Ok(()) if self.position() < position.min(self.steps()) => Stop::Interrupted,
             Ok(()) => self.reached(Stop::Step),
             Err(told) => Stop::Fault(told),
         };
@@ -116,12 +135,17 @@ impl Debugger {
     /// Does steps up to `end`, a point, or a step before which it `stops`.
     fn forward(&mut self, end: usize, stops: impl Fn(&Self, usize) -> bool) -> Stop {
         while self.position() < end.min(self.steps()) {
+            if self.interrupt.is_asked() {
+                return Stop::Interrupted;
+            }
             let (step, saturated) = (self.position(), self.now.saturations());
             if let Err(told) = self.advance() {
                 return Stop::Fault(told);
             }
-            if let Some(id) = self.watchpoint(&*self.now, saturated) {
-                return Stop::Watchpoint(id, step);
+            match self.watchpoints(&*self.now, saturated) {
+                Err(undecided) => return Stop::Undecided(undecided),
+                Ok(hit) if !hit.is_empty() => return Stop::Watchpoint(hit[0], step),
+                Ok(_) => {}
             }
             if let Some(id) = self.breakpoint(step + 1) {
                 return Stop::Breakpoint(id);
@@ -141,10 +165,12 @@ impl Debugger {
             let copy = self.copy_before(end - 1);
             let start = if self.points.needs_values() { copy.position() } else { 0 };
             match self.last_between(start, end) {
-                Err(told) => return self.stopped(Stop::Fault(told)),
+                Err(trouble) => return self.stopped(trouble),
                 Ok(Some((step, stop))) => {
-                    let stop = self.seek(step).map_or_else(Stop::Fault, |()| stop);
-                    return self.stopped(stop);
+                    return match self.goto(step) {
+                        Stop::Fault(_) | Stop::Interrupted => &self.stop,
+                        _ => self.stopped(stop),
+                    };
                 }
                 Ok(None) => end = start,
             }
@@ -153,7 +179,9 @@ impl Debugger {
     }
 
     /// The last step of `start .. end` that stops a way back.
-    fn last_between(&self, start: usize, end: usize) -> Result<Option<(usize, Stop)>, String> {
+    ///
+    /// A step of which it is not known whether it hits a watchpoint does, too. Errors: what the machine faults on.
+    fn last_between(&self, start: usize, end: usize) -> Result<Option<(usize, Stop)>, Stop> {
         let point = |step| self.breakpoint(step).map(Stop::Breakpoint);
         if !self.points.needs_values() {
             let watch = |step| {
@@ -166,11 +194,17 @@ impl Debugger {
                 (start..end).rev().find_map(|step| Some((step, watch(step).or_else(|| point(step))?)));
             return Ok(found);
         }
-        let (mut session, mut found) = (self.at(start)?, None);
+        let (mut session, mut found) = (self.at(start).map_err(Stop::Fault)?, None);
         while session.position() < end {
+            if self.interrupt.is_asked() {
+                return Err(Stop::Interrupted);
+            }
             let (step, saturated) = (session.position(), session.saturations());
-            session.step().map_err(|error| crate::engine::chain(&error))?;
-            let hit = self.watchpoint(&*session, saturated).map(|id| Stop::Watchpoint(id, step));
+            session.step().map_err(|error| Stop::Fault(crate::engine::chain(&error)))?;
+            let hit = match self.watchpoints(&*session, saturated) {
+                Ok(hit) => hit.first().map(|&id| Stop::Watchpoint(id, step)),
+                Err(undecided) => Some(Stop::Undecided(undecided)),
+            };
             if let Some(stop) = hit.or_else(|| point(step)) {
                 found = Some((step, stop));
             }

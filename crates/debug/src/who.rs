@@ -10,8 +10,12 @@ use crate::place::Range;
 
 /// Nodes of a tree at most: what lies behind is not followed.
 const MOST: usize = 256;
-/// Addresses of an operand that are followed.
-const ADDRESSES: u64 = 64;
+/// Addresses of a range or an operand that are followed.
+pub(crate) const ADDRESSES: u64 = 1 << 13;
+/// Addresses of operands that are gathered for a node, about.
+const GATHERED: u64 = 1 << 18;
+/// Numbers of an address that are followed where all of them are asked for.
+const LANES: usize = 64;
 /// Values of a node that are kept.
 const VALUES: usize = 8;
 
@@ -36,11 +40,14 @@ pub struct Node {
     pub writer: Option<usize>,
     /// The tensor that they belong to, where nobody wrote them, or an output.
     pub placed: Option<String>,
-    /// Whether they are in the tree already, or behind its end.
+    /// Whether they are in the tree already, or behind its end, or come from more than it has room for.
     pub is_cut: bool,
     /// What the step made them from.
     pub from: Vec<Node>,
 }
+
+/// What operands have in common that are told together: role, memory, lane, and steps done when they are looked at.
+type Kind = (&'static str, usize, Option<usize>, usize);
 
 /// The search.
 struct Search<'a> {
@@ -117,45 +124,64 @@ impl Search<'_> {
     ) -> Node {
         self.nodes += 1;
         let is_new = self.seen.insert((run, lane, writer));
-        let is_cut = writer.is_some() && (depth == 0 || !is_new || self.nodes >= MOST);
-        let from = match writer {
-            Some(step) if !is_cut => self.operands(step, run, lane, depth - 1),
-            _ => Vec::new(),
+        let is_end = depth == 0 || !is_new || self.nodes >= MOST;
+        let (from, is_cut) = match writer {
+            Some(step) if !is_end => self.operands(step, run, lane, depth - 1),
+            writer => (Vec::new(), writer.is_some()),
         };
         let placed = if writer.is_none() { self.placed(run) } else { None };
         let (values, floats, count) = (Vec::new(), Vec::new(), 0);
         Node { role, run, lane, at, values, floats, count, writer, placed, is_cut, from }
     }
 
-    /// What a step made some addresses from.
-    fn operands(&mut self, step: usize, run: AddressRun, lane: Option<usize>, depth: usize) -> Vec<Node> {
+    /// What a step made some addresses from, and whether there is more than the tree has room for.
+    fn operands(
+        &mut self,
+        step: usize,
+        run: AddressRun,
+        lane: Option<usize>,
+        depth: usize,
+    ) -> (Vec<Node>, bool) {
         // Addresses by what they are and where, in the order in which the step has them.
-        let mut found: Vec<(&'static str, usize, Option<usize>, Vec<u64>)> = Vec::new();
-        for place in 0..run.count {
-            // Default: of all numbers the first tells where they come from.
-            let scalar = Scalar { memory: run.memory, address: run.at(place), lane: lane.unwrap_or(0) };
+        let mut found: Vec<(Kind, Vec<u64>)> = Vec::new();
+        let lanes = match lane {
+            Some(lane) => lane..lane + 1,
+            None => 0..self.session.memories()[run.memory].lanes.min(LANES),
+        };
+        let numbers = (0..run.count).flat_map(|place| lanes.clone().map(move |lane| (run.at(place), lane)));
+        let (mut gathered, mut is_cut) = (0, false);
+        for (address, number) in numbers {
+            if gathered > GATHERED {
+                is_cut = true;
+                break;
+            }
+            let scalar = Scalar { memory: run.memory, address, lane: number };
             for operand in self.session.operands(step, scalar) {
                 let lane = operand.lane.filter(|_| lane.is_some());
-                let addresses = (0..operand.run.count.min(ADDRESSES)).map(|place| operand.run.at(place));
-                let key = (operand.role, operand.run.memory, lane);
-                match found.iter_mut().find(|(role, memory, lane, _)| (*role, *memory, *lane) == key) {
-                    Some((.., all)) => all.extend(addresses),
-                    None => found.push((key.0, key.1, key.2, addresses.collect())),
+                let count = operand.run.count.min(ADDRESSES);
+                is_cut |= count < operand.run.count;
+                gathered += count;
+                let addresses = (0..count).map(|place| operand.run.at(place));
+                let at = operand.since.unwrap_or(step); // Default: as it was before the step.
+                let key = (operand.role, operand.run.memory, lane, at);
+                match found.iter_mut().find(|(kind, _)| *kind == key) {
+                    Some((_, all)) => all.extend(addresses),
+                    None => found.push((key, addresses.collect())),
                 }
             }
         }
         let mut nodes = Vec::new();
-        for (role, memory, lane, mut addresses) in found {
+        for ((role, memory, lane, at), mut addresses) in found {
             addresses.sort_unstable();
             addresses.dedup();
             for run in runs(memory, &addresses) {
                 if self.nodes >= MOST {
-                    return nodes;
+                    return (nodes, true);
                 }
-                nodes.extend(self.nodes(role, run, lane, step, depth));
+                nodes.extend(self.nodes(role, run, lane, at, depth));
             }
         }
-        nodes
+        (nodes, is_cut)
     }
 
     /// The tensor in which addresses lie that nobody wrote.

@@ -108,6 +108,16 @@ pub struct Operand {
     pub run: AddressRun,
     /// Which of the numbers of each address; none for all of them.
     pub lane: Option<usize>,
+    /// Steps that were done when it became what the step uses, where the step uses what it was earlier; none for what it is
+    /// before the step.
+    pub since: Option<usize>,
+}
+
+impl Operand {
+    /// What addresses hold before the step.
+    pub const fn new(role: &'static str, run: AddressRun, lane: Option<usize>) -> Self {
+        Self { role, run, lane, since: None }
+    }
 }
 
 /// What a tensor is to a program.
@@ -143,6 +153,27 @@ pub struct Placed {
     pub run: AddressRun,
 }
 
+/// The layers of a program, and which of them its steps belong to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepLayers {
+    /// Their names, in order.
+    pub names: Vec<String>,
+    /// By step, the place of its layer; the number of layers, or more, for a step of none.
+    pub of: Vec<usize>,
+}
+
+impl StepLayers {
+    /// The layer of a step, by its place; none for a step of no layer, and behind the last.
+    pub fn at(&self, step: usize) -> Option<usize> {
+        self.of.get(step).copied().filter(|&place| place < self.names.len())
+    }
+}
+
+/// Of a listing, the lines that hold an instruction: what [`Session::listing`] is.
+pub fn instruction_lines(lines: Vec<ListingLine>) -> Vec<ListingLine> {
+    lines.into_iter().filter(|line| line.word.is_some()).collect()
+}
+
 /// When the clock has a step, in cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
@@ -158,7 +189,7 @@ pub struct Moment {
 ///
 /// A step is an instruction, but for machines that execute several at a time: there it is a cycle. Steps count from 0 to
 /// [`Self::steps`], which is not one of them; memories by their place in [`Self::memories`].
-pub trait Session: Send {
+pub trait Session: Send + Sync {
     /// The program's name.
     fn name(&self) -> &str;
 
@@ -202,10 +233,23 @@ pub trait Session: Send {
     /// Memory that cannot be read now.
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError>;
 
+    /// Changes numbers of a memory from `address` on, whole addresses of them, each in the memory's range: what is done from
+    /// here on is done with these. Whoever calls has checked this and that the addresses exist. The suite of all targets
+    /// finds out by it what a number depends on.
+    ///
+    /// # Errors
+    ///
+    /// Memory that cannot be changed now, or not from outside.
+    fn write(&mut self, memory: usize, _address: u64, _numbers: &[i64]) -> Result<(), TargetError> {
+        let name = self.memories().get(memory).map_or("this memory", |memory| &memory.name);
+        Err(TargetError::failed(format!("`{name}` is not changed under a debugger")))
+    }
+
     /// The real value of a number; none in a memory of integers only.
     fn real(&self, memory: usize, number: i64) -> Option<f64>;
 
-    /// What the numbers would be in float, with nothing rounded on the way; none where nobody computes it.
+    /// What the numbers would be in float, with nothing rounded on the way; none where nobody computes it. Where it is known of
+    /// some of them only, the others are no numbers (NaN).
     fn floats(&self, _memory: usize, _address: u64, _count: u64) -> Option<Vec<f64>> {
         None
     }
@@ -221,7 +265,7 @@ pub trait Session: Send {
     /// What `scalar` was computed from by `step`, which wrote it. All that the step reads, unless the machine knows better.
     fn operands(&self, step: usize, _scalar: Scalar) -> Vec<Operand> {
         let reads = self.accesses(step).into_iter().filter(|accessed| !accessed.is_write);
-        reads.map(|accessed| Operand { role: "read", run: accessed.run, lane: None }).collect()
+        reads.map(|accessed| Operand::new("read", accessed.run, None)).collect()
     }
 
     /// Instructions that begin in a step, by their place in [`Self::listing`].

@@ -36,7 +36,7 @@ impl Subject {
         self.graph.inputs.iter().map(name).zip(self.sample.iter().cloned()).collect()
     }
 
-    fn new(instance: &dyn Instance, name: &str, graph: &Graph) -> Self {
+    pub fn new(instance: &dyn Instance, name: &str, graph: &Graph) -> Self {
         let name = format!("{name} on {}", instance.name());
         let fails = |error: &dyn std::fmt::Display| -> ! { panic!("{name}: {error}") };
         let mut options = CompileOptions { model_name: "small.onnx".to_owned(), ..CompileOptions::default() };

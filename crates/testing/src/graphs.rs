@@ -123,6 +123,22 @@ pub fn random_graph(seed: u64) -> Graph {
     net.graph
 }
 
+/// A graph whose middle most compilers leave to the host, between convolutions that they take.
+pub(crate) fn divided_graph() -> Graph {
+    let mut net = Net { graph: Graph::default(), random: Random::new(77) };
+    net.graph.name = "divided".to_owned();
+    let x = net.input(&[1, 4, 4, 4]);
+    let first = net.conv("first", x, [1, 1], 4);
+    let weights = net.random(&[3, 3, 4, 4], 0.3);
+    let conv =
+        ConvTranspose { strides: [2, 2], dilations: [1, 1], pads: [0; 4], output_padding: [0, 0], group: 1 };
+    let up = net.node("up", conv, &[first, weights]);
+    let last = net.conv("last", up, [3, 3], 4);
+    net.graph.outputs = vec![last];
+    net.graph.validate().unwrap_or_else(|error| panic!("divided: {error}"));
+    net.graph
+}
+
 impl Net {
     fn input(&mut self, shape: &[usize]) -> ValueId {
         let name = format!("x{}", self.graph.inputs.len());

@@ -9,6 +9,10 @@
 //! | [`Suite::lowering`] | what is compiled computes what the graph says, on memory that holds anything, and when it is written and read; `check` and `compile` refuse the same |
 //! | [`Suite::bounds`] | where an instance bounds errors, none that is observed is above its bound |
 //! | [`Suite::times`] | the parts of a report on time add up |
+//! | [`Suite::writes`] | where programs are debugged, no number changes in a step that does not say so |
+//! | [`Suite::operands`] | no number changes a result but those that the step names as its operands |
+//! | [`Suite::floats`] | what a session computes in float is what the graph says |
+//! | [`Suite::segments`] | a model of which the target takes a part is debugged through all segments |
 //! | [`Suite::damage`] | damaged configurations, vectors and artifacts are refused or read, without a panic |
 //!
 //! A function panics where that is not so.
@@ -20,6 +24,7 @@ mod disk;
 mod graphs;
 mod lowering;
 mod random;
+mod sessions;
 mod text;
 mod time;
 mod vectors;
@@ -50,6 +55,13 @@ pub struct Suite {
     pub text: Text,
     /// How far a result may be from the graph's, as a share of the largest one of its tensor.
     pub tolerance: f64,
+    /// How far a debugger's float of an output may be from the graph's, as a share of the largest of its tensor.
+    pub floats: f64,
+    /// Registers that count along with instructions: a debugger does not tell of each change.
+    pub counters: &'static [&'static str],
+    /// Of the operands that a debugger tells of, the share with which a result changes, at least: others are multiplied by
+    /// zero, rounded away or less than a maximum.
+    pub operands_with_effect: f64,
 }
 
 /// Where the text of a compiled program is found.
@@ -120,6 +132,26 @@ macro_rules! suite {
         #[test]
         fn no_memory_is_overfull() {
             $suite.fills();
+        }
+
+        #[test]
+        fn no_number_changes_untold() {
+            $suite.writes();
+        }
+
+        #[test]
+        fn no_operand_is_untold() {
+            $suite.operands();
+        }
+
+        #[test]
+        fn segments_are_gone_through() {
+            $suite.segments();
+        }
+
+        #[test]
+        fn floats_are_those_of_the_graph() {
+            $suite.floats();
         }
 
         #[test]

@@ -93,7 +93,7 @@ impl Suite {
     }
 
     /// The text of a compiled graph: names of files and their content.
-    fn texts(
+    pub(crate) fn texts(
         &self,
         instance: &dyn Instance,
         subject: &Subject,

@@ -7,6 +7,7 @@ pub(crate) mod field;
 pub(crate) mod iosram;
 pub(crate) mod nacu;
 pub(crate) mod ports;
+pub(crate) mod real;
 pub(crate) mod rf;
 pub(crate) mod sequencer;
 pub(crate) mod swb;

@@ -26,7 +26,7 @@ use crate::fabric::{DIRECTIONS, Direction, Fabric};
 use crate::fault::{Fault, FaultKind};
 use crate::op::Op;
 use crate::program::{At, Program, ProgramError};
-use crate::state::CellState;
+use crate::state::{CellState, Dpu};
 
 pub use bench::{Memory, MemoryKind};
 pub use buffer::Buffer;
@@ -244,6 +244,18 @@ impl<W: Word> Machine<W> {
                 (dpu.out, dpu.acc, dpu.ir) = (word(), word().wide(), word());
             }
         }
+    }
+
+    /// Its sequencers have the registers of another machine's: addresses and loops depend on them.
+    pub(crate) fn take_registers<V: Word>(&mut self, of: &Machine<V>) {
+        for (own, other) in self.cells.iter_mut().zip(&of.cells) {
+            (own.sequencer.regs, own.sequencer.flags) = (other.sequencer.regs, other.sequencer.flags);
+        }
+    }
+
+    /// A dpu of a cell, to be changed as a debugger would.
+    pub(crate) fn dpu_mut(&mut self, cell: usize, number: usize) -> Option<&mut Dpu<W>> {
+        self.cells.get_mut(cell)?.dpus.get_mut(number)
     }
 
     /// The fabric.

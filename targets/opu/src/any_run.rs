@@ -82,30 +82,7 @@ impl<'a, S: Source, V: Values<Memory = ElementMemory<S>>> AnyRun<'a, V> {
         source: S,
         inputs: &[Vec<S::Element>],
     ) -> Result<Self, AnyRunError> {
-        let mut bytes = Memory::new(Unset::Poison);
-        let mut put = |what: String, address: u32, data: &[u8]| {
-            if !Memory::holds(address.into(), data.len() as u64) {
-                return Err(AnyRunError::Range { what });
-            }
-            bytes.write(address.into(), data);
-            Ok(())
-        };
-        for (index, segment) in program.segments.iter().enumerate() {
-            put(format!("segment {index}"), segment.address, &segment.bytes)?;
-        }
-        let mut words = Vec::new();
-        for (index, op) in program.instructions.iter().enumerate() {
-            let word =
-                encode(op).map_err(|source| AnyRunError::Encode { place: program.place(index), source })?;
-            words.extend(word.to_le_bytes());
-        }
-        put("the program".to_owned(), program.address, &words)?;
-        let mut memory = ElementMemory::new(bytes, source);
-        let itype = program.config.types.itype;
-        for (binding, elements) in program.inputs.iter().zip(inputs) {
-            write(&mut memory, binding, itype, elements)?;
-        }
-        Ok(Self { program, state, memory })
+        Ok(Self { program, state, memory: loaded(program, source, inputs)? })
     }
 
     /// Executes the program up to its first `end`; `observe` sees each instruction after it was executed, and the ledger.
@@ -152,6 +129,43 @@ impl<'a, S: Source, V: Values<Memory = ElementMemory<S>>> AnyRun<'a, V> {
         // Bits of the artifact that are no number, where the program wrote nothing.
         elements.map_err(|_| AnyRunError::Range { what: format!("output `{}`", binding.name) })
     }
+}
+
+/// Memory with words, segments and inputs in place: as numbers' driver leaves it. `inputs` are maps in the program's order, in
+/// units of ITYPE.
+///
+/// # Errors
+///
+/// What does not lie in memory, or fit its word.
+pub(crate) fn loaded<S: Source>(
+    program: &Program,
+    source: S,
+    inputs: &[Vec<S::Element>],
+) -> Result<ElementMemory<S>, AnyRunError> {
+    let mut bytes = Memory::new(Unset::Poison);
+    let mut put = |what: String, address: u32, data: &[u8]| {
+        if !Memory::holds(address.into(), data.len() as u64) {
+            return Err(AnyRunError::Range { what });
+        }
+        bytes.write(address.into(), data);
+        Ok(())
+    };
+    for (index, segment) in program.segments.iter().enumerate() {
+        put(format!("segment {index}"), segment.address, &segment.bytes)?;
+    }
+    let mut words = Vec::new();
+    for (index, op) in program.instructions.iter().enumerate() {
+        let word =
+            encode(op).map_err(|source| AnyRunError::Encode { place: program.place(index), source })?;
+        words.extend(word.to_le_bytes());
+    }
+    put("the program".to_owned(), program.address, &words)?;
+    let mut memory = ElementMemory::new(bytes, source);
+    let itype = program.config.types.itype;
+    for (binding, elements) in program.inputs.iter().zip(inputs) {
+        write(&mut memory, binding, itype, elements)?;
+    }
+    Ok(memory)
 }
 
 /// The addresses of the elements of a map, row-major.

@@ -1,6 +1,7 @@
 //! Memory of other values than numbers: [`ElementMemory`], of what a [`Source`] makes of the driver's bytes.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use crate::datatype::DataType;
 use crate::exec::Addressed;
@@ -28,11 +29,11 @@ enum Cell<T> {
     Part,
 }
 
-/// The bytes of a line: what is the same for all of them takes no room.
+/// The bytes of a line: what is the same for all of them takes no room, nor does what a copy has not changed.
 #[derive(Clone, Debug, PartialEq)]
 enum Line<T> {
     Same(Cell<T>),
-    Each(Box<[Cell<T>; LINE as usize]>),
+    Each(Arc<[Cell<T>; LINE as usize]>),
 }
 
 /// The lines of a page.
@@ -40,7 +41,7 @@ enum Line<T> {
 enum Page<T> {
     Driver,
     Zero,
-    Each(Box<[Line<T>; (PAGE / LINE) as usize]>),
+    Each(Arc<[Line<T>; (PAGE / LINE) as usize]>),
 }
 
 impl<T> Line<T> {
@@ -57,13 +58,13 @@ impl<T: Clone> Line<T> {
     }
 }
 
-impl<T> Page<T> {
+impl<T: Clone> Page<T> {
     fn lines_mut(&mut self) -> &mut [Line<T>; (PAGE / LINE) as usize] {
         loop {
             match self {
-                Self::Each(lines) => return lines,
-                Self::Driver => *self = Self::Each(Box::new([Line::DRIVER; _])),
-                Self::Zero => *self = Self::Each(Box::new([Line::ZERO; _])),
+                Self::Each(lines) => return Arc::make_mut(lines),
+                Self::Driver => *self = Self::Each(Arc::new([Line::DRIVER; _])),
+                Self::Zero => *self = Self::Each(Arc::new([Line::ZERO; _])),
             }
         }
     }
@@ -150,8 +151,8 @@ impl<S: Source> ElementMemory<S> {
         let line = self.page_mut(address).line_mut(address);
         loop {
             match line {
-                Line::Each(cells) => return cells,
-                Line::Same(cell) => *line = Line::Each(Box::new(std::array::from_fn(|_| cell.clone()))),
+                Line::Each(cells) => return Arc::make_mut(cells),
+                Line::Same(cell) => *line = Line::Each(Arc::new(std::array::from_fn(|_| cell.clone()))),
             }
         }
     }

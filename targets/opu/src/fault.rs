@@ -5,7 +5,8 @@
 use npukit_target::Lint;
 use thiserror::Error;
 
-use crate::config::Validity;
+use crate::config::{Types, Validity};
+use crate::datatype::DataType;
 use crate::lints::*;
 use crate::op::{Op, Shape};
 
@@ -30,6 +31,16 @@ impl Buffer {
             Self::Ker => "ker",
             Self::Bias => "bias",
             Self::Ofm => "ofm",
+        }
+    }
+
+    /// The type of its elements.
+    pub(crate) const fn data_type(self, types: &Types) -> DataType {
+        match self {
+            Self::Ifm => types.itype,
+            Self::Ker => types.ktype,
+            Self::Bias => types.btype,
+            Self::Ofm => types.otype,
         }
     }
 

@@ -28,6 +28,7 @@ mod memory;
 mod op;
 mod program;
 mod ranged;
+mod real;
 mod run;
 mod state;
 mod target;

@@ -98,6 +98,28 @@ impl Machine {
         self.state.held(buffer).get()
     }
 
+    /// Changes rows of a buffer along its last axis, from row `first` on: `lanes` numbers each, of which those behind the
+    /// channels count for nothing. Nothing where the buffer holds no such rows.
+    pub(crate) fn set_rows(&mut self, buffer: Buffer, first: usize, lanes: usize, numbers: &[i64]) {
+        let held = match buffer {
+            Buffer::Ifm => &mut self.state.ifm,
+            Buffer::Ker => &mut self.state.ker,
+            Buffer::Bias => &mut self.state.bias,
+            Buffer::Ofm => &mut self.state.ofm,
+        };
+        let Some(mut array) = held.get().is_ok().then(|| held.take()).flatten() else { return };
+        let channels = array.shape.last().copied().unwrap_or(0); // Default: nothing is held.
+        for (row, numbers) in (first..).zip(numbers.chunks(lanes)) {
+            for (lane, &number) in numbers.iter().enumerate().take(channels) {
+                let index = row * channels + lane;
+                if index < array.elements.len() {
+                    array.elements.set(index, number as i32);
+                }
+            }
+        }
+        held.fill(array);
+    }
+
     /// Values stored so far whose partial sum was at an end of OTYPE, or beyond what ITYPE can hold.
     pub const fn saturated(&self) -> u64 {
         self.state.saturated

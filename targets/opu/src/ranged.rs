@@ -57,13 +57,20 @@ impl ExactConstants {
     }
 }
 
+impl RangedConstants {
+    /// What the model has for the constant of a type at an address.
+    pub(crate) fn exact(&self, address: u64, data_type: DataType) -> Option<(f64, f64)> {
+        let size = u64::from(data_type.size_bytes());
+        self.0.iter().find_map(|constants| constants.at(address, size))
+    }
+}
+
 impl Source for RangedConstants {
     type Element = Bounded;
 
     fn of_bits(&self, address: u64, bits: u32, data_type: DataType) -> Result<Bounded, u32> {
         let machine = data_type.to_f64(data_type.raw(bits).ok_or(bits)?);
-        let size = u64::from(data_type.size_bytes());
-        let exact = self.0.iter().find_map(|constants| constants.at(address, size));
+        let exact = self.exact(address, data_type);
         let (low, high) = exact.unwrap_or((machine, machine)); // Default: what the model does not have is as the machine has it.
         Ok(Bounded::constant_between(low, high, machine))
     }

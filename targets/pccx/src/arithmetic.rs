@@ -225,7 +225,7 @@ impl Arithmetic for Bits {
     fn function(function: CvoFunc, reading: Reading, x: f32, old: Option<u16>) -> u16 {
         let y = match (function, reading) {
             (CvoFunc::Recip, Reading::Seed) => 1.0 / f64::from(x),
-            _ => evaluate(function, x),
+            _ => evaluate(function, x.into()),
         };
         old.map_or_else(|| bf_of_double(y), |old| bf(val(old) + y as f32))
     }

@@ -14,7 +14,6 @@ use crate::bf16::bf_of_double;
 use crate::check::{Orders, Written};
 use crate::clock;
 use crate::config::{Config, Profile, WORD_BYTES, WORD_LANES};
-use crate::fault::Direction;
 use crate::host::{Host, HostStep};
 use crate::lower::Executable;
 use crate::machine::Machine;
@@ -24,7 +23,7 @@ use crate::target::{Debugged, PccxSession};
 
 pub use error::BenchError;
 use memory::memories;
-pub use memory::{Kind, memories_of, numbers, window_name, windows};
+pub use memory::{Kind, floats, memories_of, numbers, put, window_name, windows};
 use product::Products;
 pub use product::products;
 
@@ -152,11 +151,6 @@ impl OnBench {
     fn kind(&self, memory: usize) -> Kind {
         self.memories[memory].0
     }
-
-    fn window_mut(&mut self, direction: Direction, number: u32) -> &mut [u8] {
-        // Default: a window without units has no bytes.
-        self.machine.window_mut(direction, number).unwrap_or_default()
-    }
 }
 
 impl Bench for OnBench {
@@ -165,35 +159,25 @@ impl Bench for OnBench {
     }
 
     fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
-        let patterns = || numbers.iter().map(|&number| number as u16);
-        match self.kind(memory) {
-            Kind::L2 => {
-                let values: Vec<u16> = patterns().collect();
-                self.written.fill(Values::new(address as u32, values.len()));
-                self.machine.write_l2(address as u32, &values).map_err(TargetError::failed)
-            }
-            Kind::Constants(cache) => Err(TargetError::failed(BenchError::Constants { cache })),
-            Kind::Maximum => {
-                self.written.fill_maximum();
-                patterns().for_each(|bits| self.machine.set_e_max(bits));
-                Ok(())
-            }
+        let kind = self.kind(memory);
+        match kind {
+            Kind::L2 => self.written.fill(Values::new(address as u32, numbers.len())),
+            Kind::Maximum => self.written.fill_maximum(),
             Kind::Window(direction, number) => {
                 let (unit, units) = (address as u32, numbers.len() / WORD_LANES);
                 self.written.fill_window((direction, number), unit, units);
-                let start = address as usize * WORD_BYTES;
-                let bytes: Vec<u8> = patterns().flat_map(u16::to_le_bytes).collect();
-                self.window_mut(direction, number)[start..start + bytes.len()].copy_from_slice(&bytes);
-                Ok(())
             }
+            Kind::Constants(_) => {}
             Kind::Weights(product) => {
-                self.products.write_weights(product, address as usize, numbers).map_err(TargetError::failed)
+                let written = self.products.write_weights(product, address as usize, numbers);
+                return written.map_err(TargetError::failed);
             }
             Kind::Scales(product) => {
                 self.products.write_scales(product, address as usize, numbers);
-                Ok(())
+                return Ok(());
             }
         }
+        put(&mut self.machine, kind, address, numbers)
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {

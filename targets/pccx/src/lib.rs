@@ -29,6 +29,7 @@ mod machine;
 mod modular;
 mod op;
 mod program;
+mod reals;
 mod record;
 mod report;
 mod runtime;

@@ -176,6 +176,13 @@ impl<A: Arithmetic> Default for Kept<A> {
     }
 }
 
+impl<A: Arithmetic> Kept<A> {
+    /// With these images in place of the program's.
+    pub(crate) fn knowing(self, known: BTreeMap<u32, Arc<A::Image>>) -> Self {
+        Self { known, ..self }
+    }
+}
+
 impl Session<'_> {
     /// Runs the program on `inputs`, in the order of the host's; gives its outputs in theirs.
     ///

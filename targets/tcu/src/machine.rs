@@ -77,7 +77,7 @@ pub struct LayerSaturations {
 /// the program and from outside alike, as drivers and hardware do; the banks never overlap.
 pub struct Machine {
     config: Config,
-    core: Box<dyn Core + Send>,
+    core: Box<dyn Core + Send + Sync>,
 }
 
 impl Clone for Machine {
@@ -94,7 +94,7 @@ impl std::fmt::Debug for Machine {
 
 /// The number format's side of the machine: decided once, not per instruction.
 trait Core {
-    fn copy(&self) -> Box<dyn Core + Send>;
+    fn copy(&self) -> Box<dyn Core + Send + Sync>;
     fn step(&mut self, config: &Config, op: &Op) -> Result<(), FaultKind>;
     fn read(&self, memory: Memory, base: u64, scalars: usize) -> Vec<i32>;
     fn write(&mut self, memory: Memory, base: u64, raw: &[i32]);
@@ -111,7 +111,7 @@ trait Core {
 }
 
 impl<F: Number> Core for State<F> {
-    fn copy(&self) -> Box<dyn Core + Send> {
+    fn copy(&self) -> Box<dyn Core + Send + Sync> {
         Box::new(self.clone())
     }
     fn step(&mut self, config: &Config, op: &Op) -> Result<(), FaultKind> {
@@ -180,7 +180,7 @@ impl Machine {
     /// [`MachineError`] when on-chip memories do not fit the simulator; DRAM of any depth fits, only what is
     /// written of it is kept.
     pub fn new(config: &Config) -> Result<Self, MachineError> {
-        let core: Box<dyn Core + Send> = match config.data_type {
+        let core: Box<dyn Core + Send + Sync> = match config.data_type {
             DataType::Fp8Bp4 => Box::new(State::<Fixed<i8, 8, 4>>::new(config)?),
             DataType::Fp16Bp8 => Box::new(State::<Fixed<i16, 16, 8>>::new(config)?),
             DataType::Fp18Bp10 => Box::new(State::<Fixed<i32, 18, 10>>::new(config)?),

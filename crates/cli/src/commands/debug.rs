@@ -1,6 +1,6 @@
 //! `npu debug`: a program under a debugger: by a script, for an editor, on a terminal, or line by line.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 #[cfg(unix)]
 use std::thread;
 
@@ -134,7 +134,7 @@ fn served(args: &DebugArgs) -> Result<Answer, Failure> {
             error.diagnostics().iter().map(|found| found.message.clone()).collect::<Vec<_>>().join("; ")
         })
     };
-    serve(&mut io::stdin().lock(), &mut io::stdout().lock(), &opens)
+    serve(BufReader::new(io::stdin()), &mut io::stdout().lock(), &opens)
         .map_err(|error| Failure::Debugger { reason: format!("the editor is lost: {error}") })?;
     Ok(nothing().with_data(true))
 }

@@ -22,6 +22,9 @@ use toy::{Op, Toy};
 const OPS: [Op; 6] =
     [Op::Set(1, 32), Op::Add(2, 0, 1), Op::Load(2), Op::Set(3, 250), Op::Add(3, 3, 2), Op::Add(1, 3, 2)];
 
+/// Steps of a program that nobody waits for.
+const LONG: usize = 1_000_000;
+
 /// An editor.
 struct Client {
     to: PipeWriter,
@@ -37,12 +40,16 @@ impl Client {
         let (from, mut their_output) = pipe().unwrap();
         let server = thread::spawn(move || {
             let open = |launch: &Launch| match launch.program.as_str() {
+                "long.toy" => {
+                    let ops = vec![Op::Add(1, 0, 1); LONG];
+                    Ok((Debugger::new(Box::new(Toy::new(&ops)), Toy::text(&[])), Vec::new()))
+                }
                 "p.toy" => {
                     Ok((Debugger::new(Box::new(Toy::new(&OPS)), Toy::text(&OPS)), vec!["a note".to_owned()]))
                 }
                 other => Err(format!("there is no `{other}`")),
             };
-            serve(&mut BufReader::new(their_input), &mut their_output, &open)
+            serve(BufReader::new(their_input), &mut their_output, &open)
         });
         (Self { to, from: BufReader::new(from), seq: 0, events: Vec::new() }, server)
     }
@@ -146,6 +153,45 @@ fn an_editor_goes_through_a_program() {
     assert!(client.stop("stepOut", json!({ "threadId": 1 })).1.contains("instruction 3"));
     client.body("disconnect", json!({}));
     assert_eq!(client.receive()["event"], "terminated");
+    server.join().unwrap().unwrap();
+}
+
+/// `pause` stops a program that runs, forwards and backwards, once each; one that stands stays there.
+#[test]
+fn an_editor_interrupts_a_program() {
+    let (mut client, server) = Client::start();
+    client.body("launch", json!({ "program": "long.toy", "stopOnEntry": true }));
+    assert_eq!(client.receive()["event"], "initialized");
+    // A condition that never holds keeps the program under way: every step is looked at.
+    let data = json!({ "breakpoints": [{ "dataId": "m[1]", "accessType": "write", "condition": "> 1000" }] });
+    assert_eq!(client.body("setDataBreakpoints", data)["breakpoints"][0]["verified"], true);
+    assert_eq!(client.stop("configurationDone", json!({})).0, "entry");
+    let mut steps = Vec::new();
+    for command in ["continue", "continue", "reverseContinue"] {
+        if command == "reverseContinue" {
+            client.body("evaluate", json!({ "expression": "goto end", "context": "repl" }));
+            assert_eq!(client.receive()["event"], "stopped");
+        }
+        client.body(command, json!({ "threadId": 1 }));
+        client.body("pause", json!({ "threadId": 1 }));
+        let stopped = client.events.pop().unwrap_or_else(|| client.receive());
+        assert_eq!((&stopped["event"], &stopped["body"]["reason"]), (&"stopped".into(), &"pause".into()));
+        let name = client.body("stackTrace", json!({ "threadId": 1 }))["stackFrames"][0]["name"].clone();
+        let step = name
+            .as_str()
+            .unwrap()
+            .split([' ', ',', ':'])
+            .find_map(|word| word.parse::<usize>().ok())
+            .unwrap();
+        steps.push(step);
+    }
+    // A way back that is interrupted has not moved.
+    assert!(steps[0] <= steps[1] && steps[1] < LONG && steps[2] == LONG, "{steps:?}");
+    assert!(client.events.iter().all(|event| event["event"] != "stopped"), "{:?}", client.events);
+    assert_eq!(client.stop("pause", json!({ "threadId": 1 })).0, "pause");
+    // Leaving does not wait, either.
+    client.body("continue", json!({ "threadId": 1 }));
+    client.body("disconnect", json!({}));
     server.join().unwrap().unwrap();
 }
 

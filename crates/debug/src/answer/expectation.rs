@@ -33,6 +33,9 @@ impl Debugger {
                 differs(found, format!("line {line}"))
             }
             Expectation::Text(text) => {
+                if let Err(told) = self.listing() {
+                    return Some(told.to_owned());
+                }
                 let found = self.step_text(position);
                 (!found.contains(text)).then(|| format!("expected `{text}` in `{found}`"))
             }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{number_text, real_text};
 use crate::Debugger;
 use crate::place::Range;
-use crate::who::Node;
+use crate::who::{ADDRESSES, Node};
 
 impl Debugger {
     /// Who wrote a range, from what.
@@ -14,6 +14,9 @@ impl Debugger {
         self.writer = Some(nodes.first().and_then(|node| node.writer));
         let mut text = String::new();
         nodes.iter().for_each(|node| self.branch(node, 0, &mut text));
+        if let Some(others) = (range.end - range.start).checked_sub(ADDRESSES).filter(|&others| others > 0) {
+            let _ = writeln!(text, "and {others} other addresses");
+        }
         Ok(text)
     }
 

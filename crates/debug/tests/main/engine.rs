@@ -47,7 +47,8 @@ fn hits(watch: &Watch, ops: &[Op], states: &[Toy], step: usize) -> bool {
         Op::Set(to, _) => (vec![], vec![to]),
         Op::Add(to, a, b) => (vec![a, b], vec![to]),
         Op::Load(from) => (vec![from], vec![]),
-        Op::Trap => (vec![], vec![]),
+        Op::Lock(at) => (vec![], vec![at]),
+        Op::Trap | Op::Unlisted => (vec![], vec![]),
     };
     let (is_read, is_written) = (reads.into_iter().any(inside), writes.into_iter().any(inside));
     let used = match watch.on {
@@ -60,7 +61,7 @@ fn hits(watch: &Watch, ops: &[Op], states: &[Toy], step: usize) -> bool {
         assert_eq!((condition.order, watch.on), (Order::Greater, On::Write));
         let written = match ops[step] {
             Op::Set(to, _) | Op::Add(to, ..) => 2 * to as usize,
-            Op::Load(_) | Op::Trap => return false,
+            _ => return false,
         };
         let numbers = &states[step + 1].m[written..written + 2];
         numbers.iter().any(|&number| number as f64 / 16.0 > condition.value)
@@ -177,6 +178,62 @@ fn writers_are_the_last_before() {
             }
         }
     }
+}
+
+/// A condition on numbers that cannot be read is told of, in either direction: neither hit nor missed.
+#[test]
+fn conditions_that_cannot_be_read_are_told() {
+    let ops = [Op::Set(1, 2), Op::Lock(3), Op::Set(1, 3)];
+    let condition = Some(npukit_debug::Condition { is_raw: true, order: Order::Greater, value: 90.0 });
+    let mut debugger = Debugger::new(Box::new(Toy::new(&ops)), Toy::text(&ops));
+    debugger.add_point(PointKind::Watch(Watch { range: range(0, 5), on: On::Write, condition }));
+    let (range, reason) = ("m[0:5]".to_owned(), "m[3] is locked".to_owned());
+    let undecided = Stop::Undecided(npukit_debug::Undecided { id: 1, step: 1, range, reason });
+    assert_eq!((debugger.go_on().clone(), debugger.position()), (undecided.clone(), 2));
+    assert_eq!(debugger.scan(), Err(undecided.clone()));
+    assert_eq!(*debugger.goto(3), Stop::End);
+    assert_eq!((debugger.go_back().clone(), debugger.position()), (undecided.clone(), 1));
+    let told = "whether step 1 hits watchpoint 1 is not known: `m[0:5]` cannot be read: m[3] is locked";
+    assert_eq!(undecided.trouble().as_deref(), Some(told));
+}
+
+/// Whoever interrupts stops every way through a program, and nothing goes on before that is answered.
+#[test]
+fn an_interrupt_stops_a_run() {
+    let ops = program(2000, 7);
+    let states = states(&ops);
+    let mut debugger = Debugger::new(Box::new(Toy::new(&ops)), Toy::text(&ops));
+    let interrupt = npukit_debug::Interrupt::default();
+    debugger.heed(interrupt.clone());
+    let condition = Some(npukit_debug::Condition { is_raw: true, order: Order::Greater, value: 1e9 });
+    debugger.add_point(PointKind::Watch(Watch { range: range(0, 5), on: On::Write, condition }));
+    debugger.goto(700);
+    interrupt.ask();
+    let ways: [fn(&mut Debugger) -> &Stop; 5] =
+        [Debugger::go_on, Debugger::go_back, Debugger::next_layer, |own| own.goto(2000), |own| own.step(9)];
+    for go in ways {
+        assert_eq!(*go(&mut debugger), Stop::Interrupted);
+        assert_eq!(debugger.position(), 700);
+    }
+    assert_eq!(debugger.scan(), Err(Stop::Interrupted));
+    interrupt.answered();
+    interrupt.answered();
+    assert_eq!(*debugger.go_on(), Stop::End);
+    assert_eq!(*debugger.go_back(), Stop::Start);
+    // From another thread, wherever the program is then.
+    let other = std::thread::spawn(move || interrupt.ask());
+    let stop = loop {
+        match debugger.go_on() {
+            Stop::End => debugger.goto(0),
+            Stop::Interrupted => break debugger.position(),
+            stop => panic!("{stop:?}"),
+        };
+        if *debugger.stop() == Stop::Interrupted {
+            break debugger.position();
+        }
+    };
+    other.join().unwrap();
+    assert_eq!(debugger.session().read(0, 0, DEPTH).unwrap(), states[stop].m);
 }
 
 #[test]

@@ -81,6 +81,20 @@ fn what_is_not_so_is_told_with_its_line() {
     );
 }
 
+/// A program without a listing says so wherever one is asked for.
+#[test]
+fn a_listing_that_is_not_there_is_told() {
+    let ops = [Op::Set(1, 32), Op::Unlisted];
+    let mut debugger = Debugger::new(Box::new(Toy::new(&ops)), Toy::text(&ops));
+    let script = Script::read("s.txt", "list\nexpect text Set\nwhere\n", &debugger).unwrap();
+    let outcome = script.run(&mut debugger);
+    let told = "there is no listing: a word does not decode";
+    assert_eq!(outcome.failures, [format!("line 1: {told}"), format!("line 2: {told}")]);
+    assert_eq!(outcome.text, format!("instruction 0, layer `first`: {told} (p.toy:2)\n"));
+    let error = Script::read("s.txt", "break 0\n", &debugger).unwrap_err();
+    assert_eq!(error.errors[0].to_string(), told);
+}
+
 #[test]
 fn what_is_printed_is_held_against_the_lines_behind_it() {
     let outcome =

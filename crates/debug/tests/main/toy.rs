@@ -26,6 +26,10 @@ pub enum Op {
     Load(u64),
     /// The machine stops.
     Trap,
+    /// The address is written as it was, and from then on cannot be read.
+    Lock(u64),
+    /// A word that no listing has: the whole program has none then.
+    Unlisted,
 }
 
 struct Program {
@@ -44,6 +48,7 @@ pub struct Toy {
     pub r: i64,
     exact: Vec<f64>,
     saturated: u64,
+    locked: Option<u64>,
 }
 
 impl Toy {
@@ -64,7 +69,7 @@ impl Toy {
         (m[0], m[1]) = (16, -32);
         let exact = m.iter().map(|&number| number as f64 / 16.0).collect();
         let program = Arc::new(Program { ops: ops.to_vec(), memories, layers, placed });
-        Self { program, position: 0, m, r: 0, exact, saturated: 0 }
+        Self { program, position: 0, m, r: 0, exact, saturated: 0, locked: None }
     }
 
     /// A text in which each instruction has a line, behind a line of its own.
@@ -123,6 +128,8 @@ impl Session for Toy {
             }
             Op::Load(from) => self.r = self.m[from as usize * LANES],
             Op::Trap => return Err(TargetError::failed("a trap".to_owned())),
+            Op::Lock(at) => self.locked = Some(at),
+            Op::Unlisted => {}
         }
         self.position += 1;
         Ok(Vec::new())
@@ -137,6 +144,10 @@ impl Session for Toy {
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
+        if let Some(locked) = self.locked.filter(|at| memory == 0 && (address..address + count).contains(at))
+        {
+            return Err(TargetError::failed(format!("m[{locked}] is locked")));
+        }
         Ok(match memory {
             0 => self.m[address as usize * LANES..(address + count) as usize * LANES].to_vec(),
             _ => vec![self.r],
@@ -155,24 +166,27 @@ impl Session for Toy {
     fn accesses(&self, step: usize) -> Vec<Accessed> {
         let one = |address| AddressRun::dense(0, address, 1);
         match self.program.ops.get(step) {
-            Some(&Op::Set(to, _)) => vec![Accessed::write(one(to))],
+            Some(&(Op::Set(to, _) | Op::Lock(to))) => vec![Accessed::write(one(to))],
             Some(&Op::Add(to, a, b)) => {
                 vec![Accessed::read(one(a)), Accessed::read(one(b)), Accessed::write(one(to))]
             }
             Some(&Op::Load(from)) => {
                 vec![Accessed::read(one(from)), Accessed::write(AddressRun::dense(1, 0, 1))]
             }
-            Some(Op::Trap) | None => Vec::new(),
+            Some(Op::Trap | Op::Unlisted) | None => Vec::new(),
         }
     }
 
     fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
         let lane = Some(if scalar.memory == 1 { 0 } else { scalar.lane });
         let reads = self.accesses(step).into_iter().filter(|accessed| !accessed.is_write);
-        reads.map(|accessed| Operand { role: "summand", run: accessed.run, lane }).collect()
+        reads.map(|accessed| Operand { role: "summand", run: accessed.run, lane, since: None }).collect()
     }
 
     fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {
+        if self.program.ops.contains(&Op::Unlisted) {
+            return Err(TargetError::failed("a word does not decode".to_owned()));
+        }
         let line = |(place, op): (usize, &Op)| ListingLine {
             text: format!("{op:?}"),
             word: Some(ListedWord { address: format!("{place:04x}"), bits: format!("{place:02x}") }),

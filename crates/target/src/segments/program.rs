@@ -7,6 +7,7 @@ use npukit_numeric::Tensor;
 use npukit_trace::Recorder;
 
 use super::field::SegmentedField;
+use super::session::SegmentedSession;
 use super::{SegmentError, manifest};
 use crate::convert::to_element;
 use crate::error::TargetError;
@@ -16,6 +17,7 @@ use crate::program::{ArtifactFile, Compiled, Inputs, Layer, Output, ProgramPart,
 use crate::proof::FieldProgram;
 use crate::report::{HostStepReport, MemoryReport, ProgramReport, Saturations};
 use crate::run_options::RunOptions;
+use crate::session::{Session, SessionOptions};
 use crate::time::{TimeOptions, TimeReport};
 
 /// A part of a program in segments.
@@ -103,21 +105,16 @@ impl SegmentedProgram {
     }
 
     /// Runs a part on the values that there are, and adds those that it makes.
-    fn run_part(
+    pub fn run_part(
         &self,
         part: &Part,
-        values: &mut HashMap<String, Output>,
+        values: &mut Values,
         options: &RunOptions,
         saturations: &mut Saturations,
     ) -> Result<(), TargetError> {
         match part {
             Part::Chip(compiled) => {
-                let sample = compiled.inputs().into_iter().map(|port| {
-                    let tensor = read(values, &self.name, &port.name)?.clone();
-                    Ok((port.name, tensor))
-                });
-                let sample: Vec<(String, Tensor)> = sample.collect::<Result<_, TargetError>>()?;
-                let result = compiled.run_with(&sample, options)?;
+                let result = compiled.run_with(&self.sample(&**compiled, values)?, options)?;
                 saturations.add(&result.saturations);
                 values.extend(result.outputs.into_iter().map(|output| (output.name.clone(), output)));
             }
@@ -138,6 +135,35 @@ impl SegmentedProgram {
         }
         Ok(())
     }
+}
+
+impl SegmentedProgram {
+    /// What a segment takes of the values that there are.
+    pub fn sample(
+        &self,
+        compiled: &dyn Compiled,
+        values: &Values,
+    ) -> Result<Vec<(String, Tensor)>, TargetError> {
+        let sample = compiled.inputs().into_iter().map(|port| {
+            let tensor = read(values, &self.name, &port.name)?.clone();
+            Ok((port.name, tensor))
+        });
+        sample.collect()
+    }
+}
+
+/// Values by their names.
+pub(super) type Values = HashMap<String, Output>;
+
+/// The values that there are before the first part.
+pub(super) fn values_of(program: &SegmentedProgram, inputs: &Inputs) -> Result<Values, TargetError> {
+    let mut values = Values::new();
+    for end in &program.inputs {
+        let tensor = end.port().tensor(inputs).map_err(TargetError::failed)?;
+        let output = Output { name: end.name.clone(), values: tensor.clone(), raw: Vec::new() };
+        values.insert(end.name.clone(), output);
+    }
+    Ok(values)
 }
 
 /// Why the host computes a node, by those that the machine refuses.
@@ -176,11 +202,7 @@ pub(super) fn together<'a>(
 }
 
 /// The tensor that `reader` reads.
-fn read<'a>(
-    values: &'a HashMap<String, Output>,
-    reader: &str,
-    name: &str,
-) -> Result<&'a Tensor, TargetError> {
+fn read<'a>(values: &'a Values, reader: &str, name: &str) -> Result<&'a Tensor, TargetError> {
     let missing = || SegmentError::Missing { reader: reader.to_owned(), value: name.to_owned() };
     values.get(name).map(|output| &output.values).ok_or_else(|| TargetError::failed(missing()))
 }
@@ -276,12 +298,7 @@ impl Compiled for SegmentedProgram {
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
-        let mut values: HashMap<String, Output> = HashMap::new();
-        for end in &self.inputs {
-            let tensor = end.port().tensor(inputs).map_err(TargetError::failed)?;
-            let output = Output { name: end.name.clone(), values: tensor.clone(), raw: Vec::new() };
-            values.insert(end.name.clone(), output);
-        }
+        let mut values = values_of(self, inputs)?;
         let mut saturations = Saturations::default();
         for part in &self.parts {
             self.run_part(part, &mut values, options, &mut saturations)?;
@@ -293,6 +310,14 @@ impl Compiled for SegmentedProgram {
         };
         let outputs = self.outputs.iter().map(output).collect::<Result<Vec<_>, TargetError>>()?;
         Ok(RunResult { outputs: outputs.into_iter().flatten().collect(), saturations })
+    }
+
+    fn session(
+        &self,
+        inputs: &Inputs,
+        options: &SessionOptions<'_>,
+    ) -> Result<Box<dyn Session>, TargetError> {
+        Ok(Box::new(SegmentedSession::new(self, inputs, options)?))
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {

@@ -50,7 +50,7 @@ impl Executable {
         Runner::new(self, self.fabric.options.revision, Unset::Zero).run(inputs)
     }
 
-    fn empty<W: Word>(&self, number: usize) -> Result<Vec<W>, ExecuteError> {
+    pub(crate) fn empty<W: Word>(&self, number: usize) -> Result<Vec<W>, ExecuteError> {
         let value = &self.plan.values[number];
         let elements = value.elements();
         if elements > MAX_ELEMENTS {
@@ -130,7 +130,7 @@ impl<'a, W: Word> Runner<'a, W> {
         let Executable { plan, calls, .. } = self.executable;
         self.executable.check_inputs(inputs)?;
         let values = vec![Vec::new(); plan.values.len()];
-        let mut driver = Driver { runner: self, executable: self.executable, values };
+        let mut driver = Driver { executable: self.executable, values };
         for (&number, words) in plan.inputs.iter().zip(inputs) {
             driver.values[number].clone_from(words);
         }
@@ -138,7 +138,7 @@ impl<'a, W: Word> Runner<'a, W> {
         let phase = Phase::detail("run steps", plan.steps.len());
         for (step, calls) in plan.steps.iter().zip(calls) {
             let mut result = self.executable.empty(step.result)?;
-            let of_step = driver.step(step, calls, &mut result)?;
+            let of_step = driver.step(self, step, calls, &mut result)?;
             cycles.push(of_step.cycles);
             saturations.push(if step.saturates { 0 } else { of_step.saturations });
             if step.result < of_graph {
@@ -193,10 +193,10 @@ impl<W: Word> Kernels<W> for Fabrics<'_, W> {
 }
 
 /// A run on its way.
-struct Driver<'a, W: Word> {
-    runner: &'a Runner<'a, W>,
-    executable: &'a Executable,
-    values: Vec<Vec<W>>,
+pub(crate) struct Driver<'a, W: Word> {
+    pub executable: &'a Executable,
+    /// Words of the values that are there.
+    pub values: Vec<Vec<W>>,
 }
 
 /// A call with its task and the number of its kernel.
@@ -235,6 +235,7 @@ impl<W: Word> Driver<'_, W> {
     /// Moves and calls in their order; calls next to each other at once.
     fn step(
         &self,
+        runner: &Runner<'_, W>,
         step: &Step,
         calls: &[Vec<(Call, usize)>],
         result: &mut [W],
@@ -242,31 +243,38 @@ impl<W: Word> Driver<'_, W> {
         let (mut spent, mut jobs) = (Spent::default(), Vec::new());
         for (task, calls) in step.tasks.iter().zip(calls) {
             if matches!(task, Task::Fill(_) | Task::Move { .. }) {
-                self.perform(step, &std::mem::take(&mut jobs), result, &mut spent)?;
+                self.perform(runner, step, &std::mem::take(&mut jobs), result, &mut spent)?;
             }
-            match task {
-                Task::Fill(word) => result.fill(W::constant(*word)),
-                Task::Move { from, to, shift } => {
-                    let mut words = Vec::new();
-                    self.words(step, from, (0..from.count(), 0), |word| words.push(word.shifted(*shift)));
-                    put(result, to, 0, words.into_iter());
-                }
-                _ => jobs.extend(calls.iter().map(|(call, kernel)| Job { task, call, kernel: *kernel })),
-            }
+            self.moved(step, task, result);
+            jobs.extend(calls.iter().map(|(call, kernel)| Job { task, call, kernel: *kernel }));
         }
-        self.perform(step, &jobs, result, &mut spent)?;
+        self.perform(runner, step, &jobs, result, &mut spent)?;
         Ok(spent)
+    }
+
+    /// Does what the driver itself does of a task: it moves elements and fills values.
+    pub fn moved(&self, step: &Step, task: &Task, result: &mut [W]) {
+        match task {
+            Task::Fill(word) => result.fill(W::constant(*word)),
+            Task::Move { from, to, shift } => {
+                let mut words = Vec::new();
+                self.words(step, from, (0..from.count(), 0), |word| words.push(word.shifted(*shift)));
+                put(result, to, 0, words.into_iter());
+            }
+            Task::Vectors { .. } | Task::Dots { .. } | Task::Nest { .. } => {}
+        }
     }
 
     /// All calls, on as many fabrics as there are threads.
     fn perform(
         &self,
+        runner: &Runner<'_, W>,
         step: &Step,
         jobs: &[Job<'_>],
         result: &mut [W],
         spent: &mut Spent,
     ) -> Result<(), ExecuteError> {
-        let done: Vec<_> = jobs.par_iter().map(|job| self.call(step, *job)).collect();
+        let done: Vec<_> = jobs.par_iter().map(|job| self.call(runner, step, *job)).collect();
         for (job, done) in jobs.iter().zip(done) {
             let Called { run, rows } = done?;
             spent.cycles += run.cycles;
@@ -284,17 +292,29 @@ impl<W: Word> Driver<'_, W> {
     }
 
     /// Calls a kernel.
-    fn call(&self, step: &Step, job: Job<'_>) -> Result<Called<W>, ExecuteError> {
+    fn call(&self, runner: &Runner<'_, W>, step: &Step, job: Job<'_>) -> Result<Called<W>, ExecuteError> {
         let Job { task, call, kernel } = job;
-        let fill = |input: &mut Buffer<W>| {
-            let (operands, mut base) = (task.operands(), 0);
-            for load in &call.loads {
-                self.load(step, &operands, input, (load, base))?;
-                base += load.all_rows();
-            }
-            Ok(())
-        };
-        self.runner.kernels.call(call, kernel, &fill).map_err(|error| error.of_step(&step.name))
+        let fill = |input: &mut Buffer<W>| self.fill(step, (task, call), input);
+        runner.kernels.call(call, kernel, &fill).map_err(|error| error.of_step(&step.name))
+    }
+
+    /// Fills the input buffer for a call.
+    ///
+    /// # Errors
+    ///
+    /// A row beyond it.
+    pub fn fill(
+        &self,
+        step: &Step,
+        (task, call): (&Task, &Call),
+        input: &mut Buffer<W>,
+    ) -> Result<(), LoadError> {
+        let (operands, mut base) = (task.operands(), 0);
+        for load in &call.loads {
+            self.load(step, &operands, input, (load, base))?;
+            base += load.all_rows();
+        }
+        Ok(())
     }
 
     /// Writes the rows of a load from row `base` of the input buffer on; operands take turns.
@@ -378,7 +398,7 @@ fn taken<W: Word>(machine: &Machine<W>, results: &Results, bases: &Bases) -> Res
 }
 
 /// Puts results into their places, from that of number `first` on.
-fn put<W>(result: &mut [W], to: &Place, first: usize, words: impl Iterator<Item = W>) {
+pub(crate) fn put<W>(result: &mut [W], to: &Place, first: usize, words: impl Iterator<Item = W>) {
     for (number, word) in words.enumerate() {
         result[to.offset + offset(&to.axes, first + number)] = word;
     }

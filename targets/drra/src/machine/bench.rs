@@ -3,6 +3,7 @@
 use npukit_target::Unset;
 
 use super::{Machine, Shadow, UnwrittenRead};
+use crate::exec::word::Word;
 use crate::fabric::{Place, ROW_WORDS, Row};
 use crate::fault::FaultKind;
 use crate::state::Bulk;
@@ -60,6 +61,29 @@ impl std::fmt::Display for MemoryKind {
             Self::Sram { place, slot } => write!(f, "sram.{}.{}.{slot}", place.row, place.col),
             Self::Scalars { place } => write!(f, "reg.{}.{}", place.row, place.col),
             Self::Flags { place } => write!(f, "flag.{}.{}", place.row, place.col),
+        }
+    }
+}
+
+impl<W: Word> Machine<W> {
+    /// The words at an address of a memory of data; none of registers, and beyond a buffer.
+    pub(crate) fn words_at(&self, kind: MemoryKind, address: usize) -> Option<Vec<W>> {
+        let cell = |place: Place| {
+            let index = self.fabric.places().position(|other| other == place)?;
+            self.cells.get(index)
+        };
+        match kind {
+            MemoryKind::Input => self.input.read(address).ok().map(|row| row.to_vec()),
+            MemoryKind::Output => self.output.read(address).ok().map(|row| row.to_vec()),
+            MemoryKind::Registers { place, slot } => {
+                let file = cell(place)?.rfs.iter().find(|rf| rf.slot == slot)?;
+                Some(vec![*file.rows.get(address / ROW_WORDS)?.get(address % ROW_WORDS)?])
+            }
+            MemoryKind::Sram { place, slot } => {
+                let part = cell(place)?.iosrams.iter().find(|part| part.slot == slot)?;
+                Some(part.rows.get(address)?.to_vec())
+            }
+            MemoryKind::Scalars { .. } | MemoryKind::Flags { .. } => None,
         }
     }
 }

@@ -10,6 +10,15 @@ use crate::fabric::ROW_WORDS;
 use crate::state::{Bulk, CellState};
 
 impl<W: Word> Machine<W> {
+    /// A word of a memory of a cell, by the memory's first slot; none where it has none.
+    pub(crate) fn word_mut(&mut self, cell: usize, slot: u8, word: usize) -> Option<&mut W> {
+        let cell = self.cells.get_mut(cell)?;
+        let rfs = cell.rfs.iter_mut().map(|rf| (rf.slot, &mut rf.rows));
+        let mut all = rfs.chain(cell.iosrams.iter_mut().map(|part| (part.slot, &mut part.rows)));
+        let (_, rows) = all.find(|(first, _)| *first == slot)?;
+        rows.get_mut(word / ROW_WORDS)?.get_mut(word % ROW_WORDS)
+    }
+
     /// Tells of a cycle whose addresses are there and whose words are not moved yet.
     pub(super) fn tell_words(&self, cycle: u64, due: &[usize], observer: &mut impl Observer) {
         for &cell in due {

@@ -100,12 +100,8 @@ impl Bench for OnBench {
     }
 
     fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
-        let Memory { kind, lanes, .. } = self.memories[memory];
-        let words: Vec<i16> = numbers.iter().map(|&number| number as i16).collect();
-        for (address, words) in (address as usize..).zip(words.chunks(lanes)) {
-            self.machine.poke(kind, address, words).map_err(TargetError::failed)?;
-        }
-        Ok(())
+        let held = self.memories[memory];
+        write(&mut self.machine, &held, address, numbers)
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
@@ -148,6 +144,20 @@ pub(super) fn memory(memory: &Memory) -> BenchMemory {
         bits: if is_flag(memory) { 1 } else { i16::BITS },
         is_signed: !is_flag(memory),
     }
+}
+
+/// Writes words to a memory from `address` on. Errors: a row beyond a buffer.
+pub(super) fn write(
+    machine: &mut Machine,
+    &Memory { kind, lanes, .. }: &Memory,
+    address: u64,
+    numbers: &[i64],
+) -> Result<(), TargetError> {
+    let words: Vec<i16> = numbers.iter().map(|&number| number as i16).collect();
+    for (address, words) in (address as usize..).zip(words.chunks(lanes)) {
+        machine.poke(kind, address, words).map_err(TargetError::failed)?;
+    }
+    Ok(())
 }
 
 /// The words at `count` addresses of a memory from `address` on, which it has.

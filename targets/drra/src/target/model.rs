@@ -9,8 +9,8 @@ use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, KindTime,
     Layer, LayerWork, Meaning, MemoryReport, Output, Port, PortError, PortPlace, ProgramPart, ProgramReport,
-    ProgramWords, RunOptions, RunResult, Saturation, Saturations, Stage, TargetError, TimeOptions,
-    TimeReport, Whole,
+    ProgramWords, RunOptions, RunResult, Saturation, Saturations, Session, SessionOptions, Stage,
+    TargetError, TimeOptions, TimeReport, Whole,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -19,6 +19,7 @@ use super::maps::{Needed, Shown, maps};
 use super::meant;
 use super::options::chosen;
 use super::program::{INSTRUCTIONS, clock};
+use super::session::ModelSession;
 use super::trace::record;
 use crate::activity::Lives;
 use crate::artifact::Model;
@@ -55,6 +56,19 @@ impl Model {
             all.push(numbers.iter().map(|&x| integer(x.into(), value.fraction)).collect());
         }
         Ok((all, saturated))
+    }
+
+    /// The inputs of a sample in units of the integers, with nothing rounded.
+    fn reals(&self, inputs: &Inputs) -> Result<Vec<Vec<f64>>, PortError> {
+        let reals = |&number: &usize| {
+            let value = self.value(number);
+            let numbers = port(value).tensor(inputs)?.as_f32();
+            let numbers = numbers
+                .ok_or_else(|| PortError::Element { name: value.name.clone(), element: ElementType::F32 })?;
+            let scale = 2f64.powi(value.fraction);
+            Ok(numbers.iter().map(|&x| f64::from(x) * scale).collect())
+        };
+        self.executable.plan.inputs.iter().map(reals).collect()
     }
 
     fn layers_of(&self) -> impl Iterator<Item = (&Step, u64)> {
@@ -279,6 +293,21 @@ impl Compiled for Model {
         let made = made.enumerate().map(|(place, bytes)| data(PortPlace::Output(place), bytes));
         let data = given.chain(made).collect();
         Ok(Driven { result, data })
+    }
+
+    fn session(
+        &self,
+        inputs: &Inputs,
+        options: &SessionOptions<'_>,
+    ) -> Result<Box<dyn Session>, TargetError> {
+        let revision = self.executable.fabric.options.revision;
+        let revision = meant(revision, options.meaning, || Ok(self.findings()))?;
+        let (integers, _) = self.integers(inputs).map_err(TargetError::failed)?;
+        let session = ModelSession::new(self, revision, integers)?;
+        Ok(Box::new(match options.graph {
+            Some(_) => session.beside(self.reals(inputs).map_err(TargetError::failed)?)?,
+            None => session,
+        }))
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {

@@ -1,26 +1,27 @@
 //! [`DrraSession`]: the fabric under a debugger, a cycle a step.
 //!
 //! Which cycles there are, and what each reads and writes, is known when the fabric has run once: a session begins with such
-//! a run on a copy.
+//! a run ([`Recorded`]).
 
+mod model;
+mod recorded;
 mod view;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use npukit_asm::ListingLine;
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Moment, Placed, PlacedKind, Session, TargetError, View,
+    Accessed, AddressRun, BenchMemory, Moment, Operand, Placed, PlacedKind, Scalar, Session, TargetError,
+    View, instruction_lines,
 };
 
 use crate::artifact::Binding;
 use crate::asm::{Listing, disassemble};
-use crate::fabric::{Place, ROW_WORDS};
-use crate::machine::{Access, DEFAULT_LIMIT, How, Machine, Memory, MemoryKind, Observer, Touch};
-use crate::op::Op;
-use crate::program::{At, Program};
-
-/// Reads, writes and instructions of a run that are kept at most.
-const MOST_EVENTS: usize = 1 << 21;
+use crate::exec::real::RealWord;
+use crate::machine::{Machine, Memory, MemoryKind};
+use crate::program::Program;
+pub(super) use model::ModelSession;
+use recorded::{Begin, Flow, Recorded};
 
 /// A memory of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ enum Part {
     Memory(Memory),
     /// `dpu.ROW.COL.SLOT`: output register, accumulator and internal register.
     Dpu { cell: usize, number: usize },
+    /// `value.N`: a value of a model's plan, which its driver has.
+    Value { number: usize },
 }
 
 /// Numbers of a dpu.
@@ -43,85 +46,16 @@ struct Debugged {
     memories: Vec<BenchMemory>,
     placed: Vec<Placed>,
     recorded: Recorded,
+    /// The machine before its first cycle.
+    begins: Machine,
+    /// What words are made of, when somebody has asked.
+    flow: OnceLock<Option<Flow>>,
 }
 
-/// What a run does in each cycle.
-#[derive(Debug, Default)]
-struct Recorded {
-    accesses: Vec<Vec<Accessed>>,
-    /// Instructions, by their numbers in the program.
-    issued: Vec<Vec<usize>>,
-}
-
-/// Takes down what a run does.
-struct Recorder<'a> {
-    parts: &'a [Part],
-    places: Vec<Place>,
-    /// Instructions of each cell, in the fabric's order.
-    lengths: Vec<usize>,
-    program: &'a Program,
-    recorded: Recorded,
-    events: usize,
-}
-
-impl Recorder<'_> {
-    /// The cycle's own list.
-    fn at<T>(lists: &mut Vec<Vec<T>>, cycle: u64) -> &mut Vec<T> {
-        let cycle = cycle as usize;
-        if lists.len() <= cycle {
-            lists.resize_with(cycle + 1, Vec::new);
-        }
-        &mut lists[cycle]
-    }
-
-    fn accessed(&mut self, cycle: u64, accessed: Accessed) {
-        self.events += 1;
-        let all = Self::at(&mut self.recorded.accesses, cycle);
-        if !all.contains(&accessed) {
-            all.push(accessed);
-        }
-    }
-
-    fn memory(&self, kind: MemoryKind) -> Option<usize> {
-        let is_it = |part: &Part| matches!(part, Part::Memory(memory) if memory.kind == kind);
-        self.parts.iter().position(is_it)
-    }
-}
-
-impl Observer for Recorder<'_> {
-    fn issue(&mut self, cycle: u64, cell: usize, pc: usize, _op: &Op) {
-        // What is beyond a program halts, and is none of its instructions.
-        if self.lengths.get(cell).is_some_and(|&length| pc < length) {
-            self.events += 1;
-            let number = self.program.index(At { place: self.places[cell], pc });
-            Self::at(&mut self.recorded.issued, cycle).push(number);
-        }
-    }
-
-    fn access(&mut self, Access { cycle, is_write, row, .. }: Access) {
-        let kind = if is_write { MemoryKind::Output } else { MemoryKind::Input };
-        if let Some(memory) = self.memory(kind) {
-            self.accessed(cycle, Accessed { run: AddressRun::dense(memory, row as u64, 1), is_write });
-        }
-    }
-
-    fn follows_words(&self) -> bool {
-        true
-    }
-
-    fn touch(&mut self, Touch { cycle, cell, slot, word, words, how }: Touch) {
-        let place = self.places[cell];
-        let (first, count) = (word as u64, words as u64);
-        let rows = ROW_WORDS as u64;
-        let run = match self.memory(MemoryKind::Registers { place, slot }) {
-            Some(memory) => Some(AddressRun::dense(memory, first, count)),
-            None => self.memory(MemoryKind::Sram { place, slot }).map(|memory| {
-                AddressRun::dense(memory, first / rows, (first + count).div_ceil(rows) - first / rows)
-            }),
-        };
-        if let Some(run) = run {
-            self.accessed(cycle, Accessed { run, is_write: how == How::Write });
-        }
+impl Debugged {
+    fn begin(&self) -> Begin<'_> {
+        let Self { program, begins, parts, .. } = self;
+        Begin { fabric: begins.fabric(), program, registers: Some(begins), parts }
     }
 }
 
@@ -145,7 +79,8 @@ impl DrraSession {
     ) -> Result<Self, TargetError> {
         machine.begin();
         let parts = parts(&machine);
-        let recorded = record(&machine, &parts, program)?;
+        let begin = Begin { fabric: machine.fabric(), program, registers: Some(&machine), parts: &parts };
+        let recorded = begin.recorded()?;
         let memories = parts.iter().map(|part| memory(part, &machine)).collect();
         let placed = |bindings: &[Binding], memory: usize, kind| {
             let one = |binding: &Binding| Placed {
@@ -158,9 +93,79 @@ impl DrraSession {
         // The buffers are the first memories.
         let mut all = placed(inputs, 0, PlacedKind::Input);
         all.extend(placed(outputs, 1, PlacedKind::Output));
-        let program =
-            Debugged { name, target, program: program.clone(), parts, memories, placed: all, recorded };
+        let program = Debugged {
+            name,
+            target,
+            program: program.clone(),
+            parts,
+            memories,
+            placed: all,
+            recorded,
+            begins: machine.clone(),
+            flow: OnceLock::new(),
+        };
         Ok(Self { program: Arc::new(program), machine, position: 0 })
+    }
+}
+
+/// What is read, as operands.
+fn reads(accesses: Vec<Accessed>) -> Vec<Operand> {
+    let reads = accesses.into_iter().filter(|accessed| !accessed.is_write);
+    reads.map(|accessed| Operand::new("read", accessed.run, None)).collect()
+}
+
+impl Part {
+    /// Whether it is registers of a sequencer.
+    fn is_register(&self) -> bool {
+        let Self::Memory(memory) = self else { return false };
+        matches!(memory.kind, MemoryKind::Scalars { .. } | MemoryKind::Flags { .. })
+    }
+
+    /// The numbers at `count` addresses from `address` on, which it has.
+    fn read(&self, machine: &Machine, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
+        match *self {
+            Self::Memory(memory) => super::hand::read(machine, memory.kind, address, count),
+            Self::Dpu { cell, number } => {
+                let dpu = &machine.cells()[cell].dpus[number];
+                let all = [dpu.out.into(), dpu.acc, dpu.ir.into()];
+                Ok(if count == 0 { Vec::new() } else { all.to_vec() })
+            }
+            Self::Value { .. } => Err(TargetError::failed("values are the driver's".to_owned())),
+        }
+    }
+
+    /// What the numbers are in float; none of registers and of what is the driver's.
+    fn floats(&self, machine: &Machine<RealWord>, address: u64, count: u64) -> Option<Vec<f64>> {
+        let addresses = address as usize..(address + count) as usize;
+        match *self {
+            Self::Memory(memory) => {
+                let words = addresses.map(|address| machine.words_at(memory.kind, address));
+                let words: Option<Vec<Vec<RealWord>>> = words.collect();
+                Some(words?.into_iter().flatten().map(|word| word.value).collect())
+            }
+            Self::Dpu { cell, number } => {
+                let dpu = machine.cells().get(cell)?.dpus.get(number).filter(|_| count > 0)?;
+                Some(vec![dpu.out.value, dpu.acc, dpu.ir.value])
+            }
+            Self::Value { .. } => None,
+        }
+    }
+
+    /// Writes numbers from `address` on. Errors: a row beyond a buffer; registers, which say where words go.
+    fn write(&self, machine: &mut Machine, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
+        match *self {
+            Self::Memory(_) if self.is_register() => Err(TargetError::failed(
+                "registers of a sequencer are written by instructions alone".to_owned(),
+            )),
+            Self::Memory(memory) => super::hand::write(machine, &memory, address, numbers),
+            Self::Dpu { cell, number } => {
+                if let (Some(dpu), &[out, acc, ir]) = (machine.dpu_mut(cell, number), numbers) {
+                    (dpu.out, dpu.acc, dpu.ir) = (out as i16, acc, ir as i16);
+                }
+                Ok(())
+            }
+            Self::Value { .. } => Err(TargetError::failed("values are the driver's".to_owned())),
+        }
     }
 }
 
@@ -181,33 +186,11 @@ fn memory(part: &Part, machine: &Machine) -> BenchMemory {
             let name = format!("dpu.{}.{}.{slot}", place.row, place.col);
             BenchMemory { name, depth: 1, lanes: DPU_LANES, bits: i64::BITS, is_signed: true }
         }
-    }
-}
-
-/// Runs a copy to its end, or to where it stops.
-fn record(machine: &Machine, parts: &[Part], program: &Program) -> Result<Recorded, TargetError> {
-    let mut copy = machine.clone();
-    let places = copy.fabric().places().collect();
-    let lengths = copy.cells().iter().map(|cell| cell.sequencer.ops.len()).collect();
-    let recorded = Recorded::default();
-    let mut recorder = Recorder { parts, places, lengths, program, recorded, events: 0 };
-    let (mut computed, mut cycle) = (0, 0);
-    while !copy.has_halted() && computed < DEFAULT_LIMIT {
-        cycle = copy.next_cycle();
-        if cycle >= DEFAULT_LIMIT || recorder.events > MOST_EVENTS {
-            let told = format!("the program is too long to be debugged: in cycle {cycle} it still runs");
-            return Err(TargetError::failed(told));
+        Part::Value { number } => {
+            let name = format!("value.{number}");
+            BenchMemory { name, depth: 0, lanes: 1, bits: i16::BITS, is_signed: true }
         }
-        if copy.advance(&mut recorder).is_err() {
-            // The session stops there, too, and says why.
-            break;
-        }
-        computed += 1;
     }
-    let mut recorded = recorder.recorded;
-    Recorder::at(&mut recorded.accesses, cycle);
-    Recorder::at(&mut recorded.issued, cycle);
-    Ok(recorded)
 }
 
 impl Session for DrraSession {
@@ -262,14 +245,11 @@ impl Session for DrraSession {
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
-        match self.program.parts[memory] {
-            Part::Memory(memory) => super::hand::read(&self.machine, memory.kind, address, count),
-            Part::Dpu { cell, number } => {
-                let dpu = &self.machine.cells()[cell].dpus[number];
-                let all = [dpu.out.into(), dpu.acc, dpu.ir.into()];
-                Ok(if count == 0 { Vec::new() } else { all.to_vec() })
-            }
-        }
+        self.program.parts[memory].read(&self.machine, address, count)
+    }
+
+    fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
+        self.program.parts[memory].write(&mut self.machine, address, numbers)
     }
 
     /// Words are integers.
@@ -280,6 +260,17 @@ impl Session for DrraSession {
     fn accesses(&self, step: usize) -> Vec<Accessed> {
         // Default: beyond the end nothing is used.
         self.program.recorded.accesses.get(step).cloned().unwrap_or_default()
+    }
+
+    fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
+        if self.program.parts.get(scalar.memory).is_none_or(Part::is_register) {
+            // Registers depend on no word of data.
+            return Vec::new();
+        }
+        let flow = self.program.flow.get_or_init(|| self.program.begin().flow());
+        let found = flow.as_ref().and_then(|flow| flow.operands(step, scalar));
+        // Default: of what is too much to be kept, all that the cycle reads.
+        found.unwrap_or_else(|| reads(self.accesses(step)))
     }
 
     fn issued(&self, step: usize) -> Vec<usize> {
@@ -294,7 +285,7 @@ impl Session for DrraSession {
 
     fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {
         let lines = disassemble(self.machine.fabric(), &self.program.program, Listing::Named).lines;
-        Ok(lines.into_iter().filter(|line| line.word.is_some()).collect())
+        Ok(instruction_lines(lines))
     }
 
     fn placed(&self) -> &[Placed] {

@@ -29,6 +29,10 @@ const SUITE: Suite = Suite {
     text: Text::Files(".pasm"),
     // Sums of integers of 16 bits without fraction bits.
     tolerance: 0.05,
+    // Constants have 16 bits.
+    floats: 0.05,
+    counters: &[],
+    operands_with_effect: 0.3,
 };
 
 suite!(SUITE);

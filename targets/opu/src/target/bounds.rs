@@ -29,7 +29,7 @@ pub(super) struct OpuBounds<'a> {
 
 /// Why nothing is known of errors.
 #[derive(Debug, thiserror::Error)]
-enum BoundsError {
+pub(super) enum BoundsError {
     /// Another compiler's, or another version's.
     #[error(
         "the artifact is not what this npukit makes of the model, so that the model's constants cannot be found in it: \
@@ -62,22 +62,9 @@ impl<'a> OpuBounds<'a> {
     /// A program whose fraction lengths nobody knows, one that the compiler does not make of the model, and functions that are
     /// others on the machine.
     pub fn new(program: &'a Program, graph: &Graph) -> Result<Self, TargetError> {
-        if program.fractions.is_empty() {
-            return Err(TargetError::failed(FieldError::Fractions));
-        }
         same_functions(program, graph).map_err(TargetError::failed)?;
-        let quantisation = quantisation_of(graph, program);
-        let options =
-            lower::Options { quantisation: quantisation.as_ref(), approximate: true, keeps_exact: true };
-        let mut lowered = lower::compile(graph, &program.config, options).map_err(lower_error)?;
-        let twin = backend::program(&lowered, String::new(), String::new(), &program.config);
-        if (&twin.instructions, &twin.segments) != (&program.instructions, &program.segments) {
-            return Err(TargetError::failed(BoundsError::OtherProgram));
-        }
-        let fraction =
-            |layer: &lower::layer::Layer| lowered.model.planes.get(layer.output.pieces[0].plane).fraction;
-        let fractions = lowered.model.layers.iter().map(fraction).collect();
-        Ok(Self { program, exact: exact(&mut lowered, program).into(), fractions })
+        let (exact, fractions) = constants_of(program, graph)?;
+        Ok(Self { program, exact: exact.into(), fractions })
     }
 
     /// All inputs, each with its map in units of ITYPE.
@@ -180,6 +167,32 @@ fn in_units(bounds: &mut Bounds, unit: f64) -> Vec<(usize, Beyond)> {
     places.map(|(lane, beyond)| (lane, beyond.times(unit))).collect()
 }
 
+/// What the model has for the constants of a program, and by layer the fraction length of its results.
+///
+/// # Errors
+///
+/// A program whose fraction lengths nobody knows, and one that the compiler does not make of the model.
+pub(super) fn constants_of(
+    program: &Program,
+    graph: &Graph,
+) -> Result<(Vec<ExactConstants>, Vec<i32>), TargetError> {
+    if program.config.types.itype.fixed().is_some() && program.fractions.is_empty() {
+        return Err(TargetError::failed(FieldError::Fractions));
+    }
+    let quantisation = quantisation_of(graph, program);
+    let options =
+        lower::Options { quantisation: quantisation.as_ref(), approximate: true, keeps_exact: true };
+    let mut lowered = lower::compile(graph, &program.config, options).map_err(lower_error)?;
+    let twin = backend::program(&lowered, String::new(), String::new(), &program.config);
+    if (&twin.instructions, &twin.segments) != (&program.instructions, &program.segments) {
+        return Err(TargetError::failed(BoundsError::OtherProgram));
+    }
+    let fraction =
+        |layer: &lower::layer::Layer| lowered.model.planes.get(layer.output.pieces[0].plane).fraction;
+    let fractions = lowered.model.layers.iter().map(fraction).collect();
+    Ok((exact(&mut lowered, program), fractions))
+}
+
 /// What the model has for the constants in memory.
 fn exact(lowered: &mut Lowered, program: &Program) -> Vec<ExactConstants> {
     let Exact { weights, biases } = lowered.constants.exact.take().unwrap_or_default(); // Default: nothing was kept.
@@ -196,7 +209,7 @@ fn exact(lowered: &mut Lowered, program: &Program) -> Vec<ExactConstants> {
 }
 
 /// Refuses functions that are others on the machine than in the model.
-fn same_functions(program: &Program, graph: &Graph) -> Result<(), BoundsError> {
+pub(super) fn same_functions(program: &Program, graph: &Graph) -> Result<(), BoundsError> {
     let largest = program.config.types.itype.fixed().map_or(0.0, |itype| f64::from(itype.max())); // Default: floats are refused.
     for node in &graph.nodes {
         let name = || node.name.clone();

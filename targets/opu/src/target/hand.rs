@@ -106,16 +106,10 @@ impl Bench for OnBench {
 
     fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
         let part = self.parts[memory];
-        let place = part.place(&self.config.types, address).ok_or_else(|| part.not_writable())?;
-        let bytes: Vec<u8> = numbers.iter().flat_map(|number| place.bytes(*number)).collect();
-        if self.loaded.meets(place.address, bytes.len() as u64) {
-            return Err(TargetError::failed(format!(
-                "`{}` from {address} on: the program's own words lie in these bytes, from {:#x} on",
-                part.name(),
-                self.loaded.address()
-            )));
+        match part {
+            Part::Buffer(_) => Err(part.not_writable()),
+            _ => part.write((&mut self.machine, &self.loaded), address, numbers),
         }
-        self.machine.write(place.address, &bytes).map_err(TargetError::failed)
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {

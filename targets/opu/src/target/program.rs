@@ -6,14 +6,14 @@ use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport,
     Inputs, Layer, OUTSIDE, Output, Placed, PlacedKind, Port, PortError, PortPlace, ProgramPart,
     ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Session, SessionOptions,
-    TargetError, TimeOptions, TimeReport, Unset,
+    StepLayers, TargetError, TimeOptions, TimeReport, Unset,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
 use super::bounds::OpuBounds;
 use super::field::OpuField;
 use super::instance::OpuInstance;
-use super::session::{Debugged, OpuSession};
+use super::session::{Beside, Debugged, OpuSession};
 use super::time;
 use crate::artifact;
 use crate::codec::encode_program;
@@ -63,6 +63,18 @@ impl OpuProgram {
 
     /// The raw values of an input's map.
     fn pack(&self, binding: &Binding, inputs: &Inputs) -> Result<Packed, PortError> {
+        Ok(binding.pack(self.program.config.types.itype, &Self::values(binding, inputs)?))
+    }
+
+    /// An input's map in units of ITYPE, with nothing rounded.
+    fn exact_map(binding: &Binding, inputs: &Inputs) -> Result<Vec<f64>, PortError> {
+        let (values, scale) = (Self::values(binding, inputs)?, f64::from(binding.fraction).exp2());
+        let ordered = binding.order().into_iter().map(|place| f64::from(values[place]) * scale);
+        Ok(binding.patched(ordered.collect()))
+    }
+
+    /// The values of an input, in the model's order.
+    fn values(binding: &Binding, inputs: &Inputs) -> Result<Vec<f32>, PortError> {
         let port = Self::port(binding);
         let Some((_, tensor)) = inputs.iter().find(|(name, _)| *name == binding.name) else {
             return Err(PortError::Missing { name: port.name, shape: port.shape });
@@ -71,9 +83,8 @@ impl OpuProgram {
         let [sample] = &samples[..] else {
             return Err(PortError::Samples { name: port.name, actual: samples.len(), expected: 1 });
         };
-        let values =
-            sample.as_f32().ok_or(PortError::Element { name: port.name, element: ElementType::F32 })?;
-        Ok(binding.pack(self.program.config.types.itype, values))
+        let values = sample.as_f32().map(<[f32]>::to_vec);
+        values.ok_or(PortError::Element { name: port.name, element: ElementType::F32 })
     }
 
     /// The maps of all inputs in the program's order, and how many of their values did not fit.
@@ -134,8 +145,8 @@ impl OpuProgram {
         let end = instructions.iter().position(|op| *op == Op::End).map_or(instructions.len(), |end| end + 1);
         let mut debugged =
             Debugged::new((name.clone(), format!("opu:{instance}")), config, instructions[..end].to_vec());
-        debugged.layers = layers.iter().map(|layer| layer.name.clone()).collect();
-        debugged.layer_of = self.program.layer_of_each();
+        let names = layers.iter().map(|layer| layer.name.clone()).collect();
+        debugged.layers = StepLayers { names, of: self.program.layer_of_each() };
         debugged.placed = self.placed(&debugged);
         debugged
     }
@@ -240,13 +251,19 @@ impl Compiled for OpuProgram {
     fn session(
         &self,
         inputs: &Inputs,
-        _options: &SessionOptions<'_>,
+        options: &SessionOptions<'_>,
     ) -> Result<Box<dyn Session>, TargetError> {
         let (maps, _) = self.maps(inputs)?;
         let mut board = Board::new(&self.program, Unset::Zero).map_err(TargetError::failed)?;
         board.set_inputs(&maps).map_err(TargetError::failed)?;
         let (machine, loaded) = board.into_parts();
-        Ok(Box::new(OpuSession::new(self.debugged(), machine, loaded, false)))
+        let mut session = OpuSession::new(self.debugged(), machine, loaded, false);
+        if let Some(graph) = options.graph {
+            let maps = self.program.inputs.iter().map(|binding| Self::exact_map(binding, inputs));
+            let maps = maps.collect::<Result<Vec<_>, _>>().map_err(TargetError::failed)?;
+            session = session.beside(Beside::new(&self.program, graph, &maps)?);
+        }
+        Ok(Box::new(session))
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {

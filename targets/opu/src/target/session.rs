@@ -1,12 +1,17 @@
 //! [`OpuSession`]: the machine under a debugger, a word a step.
 
+mod floats;
+mod operands;
+
 use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Moment, Operand, Placed, Scalar, Session, Shown, TargetError, View,
-    execute,
+    Accessed, AddressRun, BenchMemory, Moment, Operand, Placed, Scalar, Session, Shown, StepLayers,
+    TargetError, View, execute, instruction_lines,
 };
+
+pub(super) use floats::Beside;
 
 use super::hand::attempt;
 use super::hand::parts::Part;
@@ -29,11 +34,11 @@ pub(super) struct Debugged {
     pub ops: Vec<Op>,
     /// By instruction, with the registers of its moment; none where they are undefined.
     effects: Vec<Effects>,
+    /// By instruction, the registers of its moment.
+    registers: Vec<Registers>,
     parts: Vec<Part>,
     memories: Vec<BenchMemory>,
-    pub layers: Vec<String>,
-    /// By instruction, the place of its layer; the number of layers for one of none.
-    pub layer_of: Vec<usize>,
+    pub layers: StepLayers,
     pub placed: Vec<Placed>,
 }
 
@@ -42,15 +47,18 @@ impl Debugged {
     pub fn new((name, target): (String, String), config: &Config, ops: Vec<Op>) -> Self {
         let parts = Part::all();
         let memories = parts.iter().map(|part| part.memory(&config.types)).collect();
-        let mut registers = Registers::default();
-        let effects = ops.iter().map(|op| {
-            registers.set(op);
-            // Default: an instruction with an undefined register stops the machine, and uses nothing.
-            op.effects(&registers, &config.types).unwrap_or(Effects::NONE)
-        });
-        let effects = effects.collect();
-        let (layers, layer_of, placed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { name, target, config: config.clone(), ops, effects, parts, memories, layers, layer_of, placed }
+        let mut now = Registers::default();
+        let (effects, registers) = ops
+            .iter()
+            .map(|op| {
+                now.set(op);
+                // Default: an instruction with an undefined register stops the machine, and uses nothing.
+                (op.effects(&now, &config.types).unwrap_or(Effects::NONE), now)
+            })
+            .unzip();
+        let (layers, placed) = (StepLayers::default(), Vec::new());
+        let config = config.clone();
+        Self { name, target, config, ops, effects, registers, parts, memories, layers, placed }
     }
 
     fn place(&self, part: Part) -> Option<usize> {
@@ -91,22 +99,6 @@ impl Debugged {
         all.extend(registers.filter_map(|&part| self.whole(part)).map(Accessed::write));
         all
     }
-
-    /// What the step reads: of memory as it is meant there.
-    fn operands(&self, step: usize) -> Vec<Operand> {
-        let Some(effects) = self.effects.get(step) else { return Vec::new() };
-        let mut all = Vec::new();
-        if let (Direction::Read, Some(buffer)) = (effects.memory.direction, effects.writes) {
-            for run in effects.memory.runs() {
-                let seen = self.views(run.first, run.end).find(|run| self.parts[run.memory].is_for(buffer));
-                all.extend(seen.map(|run| Operand { role: "loaded", run, lane: None }));
-            }
-        }
-        let buffers =
-            effects.reads.iter().filter_map(|&buffer| Some((buffer, self.whole(Part::Buffer(buffer))?)));
-        all.extend(buffers.map(|(buffer, run)| Operand { role: buffer.name(), run, lane: None }));
-        all
-    }
 }
 
 /// A program on its machine, between two words.
@@ -115,6 +107,7 @@ pub(super) struct OpuSession {
     program: Arc<Debugged>,
     machine: Machine,
     loaded: Loaded,
+    float: Option<Beside>,
     position: usize,
     /// Whether it stops at memory that nobody has written.
     is_strict: bool,
@@ -123,7 +116,12 @@ pub(super) struct OpuSession {
 impl OpuSession {
     /// `machine` before the first word of what is `loaded`.
     pub fn new(program: Debugged, machine: Machine, loaded: Loaded, is_strict: bool) -> Self {
-        Self { program: Arc::new(program), machine, loaded, position: 0, is_strict }
+        Self { program: Arc::new(program), machine, loaded, float: None, position: 0, is_strict }
+    }
+
+    /// The same with the machine in float beside it.
+    pub fn beside(self, float: Beside) -> Self {
+        Self { float: Some(float), ..self }
     }
 }
 
@@ -145,14 +143,21 @@ impl Session for OpuSession {
     }
 
     fn step(&mut self) -> Result<Vec<String>, TargetError> {
-        if self.position >= self.steps() {
+        let Debugged { config, ops, effects, .. } = &*self.program;
+        let Some((op, effects)) = ops.get(self.position).zip(effects.get(self.position)) else {
             return Ok(Vec::new());
-        }
-        let config = &self.program.config;
+        };
         let step = || attempt((&mut self.machine, &mut self.loaded), self.position, config, self.is_strict);
         let executed = execute(step)?;
+        let mut remarks: Vec<String> = executed.remark.into_iter().collect();
+        if let Some(float) = &mut self.float
+            && let Err(told) = float.step(op, effects, config)
+        {
+            remarks.push(format!("in float: {told}; floats are not known from here on"));
+            self.float = None;
+        }
         self.position += 1;
-        Ok(executed.remark.into_iter().collect())
+        Ok(remarks)
     }
 
     fn fork(&self) -> Box<dyn Session> {
@@ -182,27 +187,39 @@ impl Session for OpuSession {
         self.program.parts[memory].real(&self.program.config.types, number)
     }
 
+    fn floats(&self, memory: usize, address: u64, count: u64) -> Option<Vec<f64>> {
+        let part = self.program.parts[memory];
+        self.float.as_ref()?.numbers(part, &self.program.config.types, address, count)
+    }
+
+    fn floats_are(&self) -> Option<&'static str> {
+        Some(self.float.as_ref()?.are)
+    }
+
     fn accesses(&self, step: usize) -> Vec<Accessed> {
         self.program.accesses(step)
     }
 
-    fn operands(&self, step: usize, _scalar: Scalar) -> Vec<Operand> {
-        self.program.operands(step)
+    fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
+        self.program.parts[memory].write((&mut self.machine, &self.loaded), address, numbers)
+    }
+
+    fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
+        self.program.operands(step, scalar)
     }
 
     fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {
         let bytes = encode_program(&self.program.ops).map_err(TargetError::failed)?;
         let lines = npukit_asm::disassemble_as(&isa(), &bytes, None, Words::Value).listing();
-        Ok(lines.into_iter().filter(|line| line.word.is_some()).collect())
+        Ok(instruction_lines(lines))
     }
 
     fn layers(&self) -> &[String] {
-        &self.program.layers
+        &self.program.layers.names
     }
 
     fn layer(&self, step: usize) -> Option<usize> {
-        let place = self.program.layer_of.get(step).copied();
-        place.filter(|&place| place < self.program.layers.len())
+        self.program.layers.at(step)
     }
 
     fn placed(&self) -> &[Placed] {

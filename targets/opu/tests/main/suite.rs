@@ -20,6 +20,10 @@ const SUITE: Suite = Suite {
     text: Text::Stage("asm"),
     // Units of 8 bits.
     tolerance: 0.05,
+    // The graph computes in single precision.
+    floats: 1e-5,
+    counters: &[],
+    operands_with_effect: 0.5,
 };
 
 suite!(SUITE);

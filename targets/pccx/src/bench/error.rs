@@ -43,6 +43,9 @@ pub enum BenchError {
         /// The bank.
         cache: Cache,
     },
+    /// Weights of a program with its host.
+    #[error("weights and their scales are the host's, and not in the machine's memory")]
+    OfHost,
 }
 
 impl BenchError {

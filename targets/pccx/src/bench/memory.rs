@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::BenchMemory;
+use npukit_target::{BenchMemory, TargetError};
 
-use super::bank;
 use super::product::Products;
+use super::{BenchError, bank};
 use crate::bf16::val;
 use crate::config::{CONSTANT_ENTRIES, Config, WINDOW_UNITS, WORD_BYTES, WORD_LANES};
 use crate::fault::Direction;
 use crate::machine::{AccessError, Machine};
 use crate::op::{Banks, Cache, Device, Memcpy, Op, Shape};
+use crate::reals::Reals;
 use crate::state::{upstream_words, words_of};
 
 /// What a memory is.
@@ -53,6 +54,54 @@ impl Kind {
             Self::Constants(_) | Self::Weights(_) => None,
         }
     }
+}
+
+/// Writes numbers to what the machine holds, from `address` on.
+///
+/// # Errors
+///
+/// Constant banks, which instructions write alone; a place beyond the end; weights and scales, which are the host's.
+pub fn put(machine: &mut Machine, kind: Kind, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
+    let patterns: Vec<u16> = numbers.iter().map(|&number| number as u16).collect();
+    match kind {
+        Kind::L2 => machine.write_l2(address as u32, &patterns).map_err(TargetError::failed),
+        Kind::Constants(cache) => Err(TargetError::failed(BenchError::Constants { cache })),
+        Kind::Maximum => {
+            patterns.into_iter().for_each(|bits| machine.set_e_max(bits));
+            Ok(())
+        }
+        Kind::Window(direction, number) => {
+            let start = address as usize * WORD_BYTES;
+            let bytes: Vec<u8> = patterns.into_iter().flat_map(u16::to_le_bytes).collect();
+            // Default: a window without units has no bytes.
+            let window = machine.window_mut(direction, number).unwrap_or_default();
+            window[start..start + bytes.len()].copy_from_slice(&bytes);
+            Ok(())
+        }
+        Kind::Weights(_) | Kind::Scales(_) => Err(TargetError::failed(BenchError::OfHost)),
+    }
+}
+
+/// The floats at `count` addresses of a memory from `address` on; of what the machine in float does not reach they are zero.
+/// None of a memory of integers, and of what is the host's.
+pub fn floats(machine: &Machine<Reals>, kind: Kind, address: u64, count: u64) -> Option<Vec<f64>> {
+    let lanes = count as usize * WORD_LANES;
+    let mut found = match kind {
+        Kind::L2 => {
+            let held = (machine.config().l2_words as usize).saturating_sub(address as usize) * WORD_LANES;
+            machine.read_l2(address as u32, lanes.min(held)).ok()?.to_vec()
+        }
+        Kind::Maximum => vec![machine.e_max(); count as usize],
+        Kind::Window(direction, number) => {
+            let from = address as usize * WORD_LANES;
+            machine.in_window(direction, number, from..from + lanes)?.collect()
+        }
+        Kind::Constants(_) | Kind::Weights(_) | Kind::Scales(_) => return None,
+    };
+    if kind == Kind::L2 {
+        found.resize(lanes, 0.0);
+    }
+    Some(found)
 }
 
 /// The numbers at `count` addresses of a memory from `address` on, which it has; none for weights and scales, which are the

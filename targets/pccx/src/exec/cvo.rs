@@ -62,8 +62,7 @@ fn store<A: Arithmetic>(dest: &mut [A::Scalar], results: impl IntoIterator<Item 
 }
 
 /// A function of one element in double precision; those of several elements give their argument back.
-pub fn evaluate(function: CvoFunc, x: f32) -> f64 {
-    let x = f64::from(x);
+pub fn evaluate(function: CvoFunc, x: f64) -> f64 {
     match function {
         CvoFunc::Exp => x.exp(),
         CvoFunc::Sqrt => x.sqrt(),

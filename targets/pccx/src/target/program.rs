@@ -14,7 +14,7 @@ use npukit_target::{
 use npukit_trace::{MemoryMap, Recorder};
 
 use super::instance::PccxInstance;
-use super::session::PccxSession;
+use super::session::{Beside, PccxSession};
 use crate::check::{Filled, findings, hand_findings, program_warnings};
 use crate::clock::{self, Timeline};
 use crate::codec::{Codec, encode_program};
@@ -291,7 +291,11 @@ impl Compiled for PccxProgram {
         options: &SessionOptions<'_>,
     ) -> Result<Box<dyn Session>, TargetError> {
         self.agrees(options.meaning)?;
-        Ok(Box::new(PccxSession::of_program(self, inputs)?))
+        let session = PccxSession::of_program(self, inputs)?;
+        Ok(Box::new(match options.graph {
+            Some(graph) => session.beside(Beside::new(self, graph, inputs)?),
+            None => session,
+        }))
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {

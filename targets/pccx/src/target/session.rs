@@ -1,12 +1,17 @@
 //! [`PccxSession`]: the machine under a debugger. A step is an instruction, or what the host does between two of them.
 
+mod floats;
+mod operands;
+
 use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Inputs, Moment, Placed, PlacedKind, Session, Shown, TargetError, View,
-    execute,
+    Accessed, AddressRun, BenchMemory, Inputs, Moment, Operand, Placed, PlacedKind, Scalar, Session, Shown,
+    StepLayers, TargetError, View, execute, instruction_lines,
 };
+
+pub(super) use floats::Beside;
 
 use super::program::PccxProgram;
 use crate::arithmetic::Bits;
@@ -19,9 +24,21 @@ use crate::host::HostStep;
 use crate::isa::isa;
 use crate::lower::Executable;
 use crate::machine::Machine;
-use crate::op::{Access, Banks, Cache, Device, Memcpy, Op, Values};
+use crate::op::{Access, Banks, Cache, Device, Memcpy, Op, Shape, Values};
 use crate::runtime::{self, Kept, Moment as Happens};
 use crate::state::words_of;
+
+/// What an instruction uses, with the constant banks of its moment.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    access: Access,
+    /// Values of a MEMCPY.
+    values: usize,
+    /// Of GEMV and GEMM: the shape of the activations.
+    fmap: Shape,
+    /// Of GEMV and GEMM: the shape of the weights.
+    weight: Shape,
+}
 
 /// A program that is debugged: what does not change.
 pub(crate) struct Debugged {
@@ -31,11 +48,11 @@ pub(crate) struct Debugged {
     executable: Executable,
     /// What happens, in order.
     steps: Vec<Happens>,
-    /// What each instruction uses, with the constant banks of its moment, and the values of a MEMCPY.
-    uses: Vec<(Access, usize)>,
+    /// What each instruction uses.
+    uses: Vec<Use>,
     kinds: Vec<Kind>,
     memories: Vec<BenchMemory>,
-    layers: Vec<String>,
+    layers: StepLayers,
     placed: Vec<Placed>,
 }
 
@@ -60,11 +77,17 @@ impl Debugged {
                 Op::Memcpy(memcpy) => Values::of(0, banks.fmap(memcpy.shape_ptr_addr)).count,
                 _ => 0,
             };
-            (op.access(&banks), values)
+            let (fmap, weight) = match op {
+                Op::Gemv(mac) | Op::Gemm(mac) => {
+                    (banks.fmap(mac.shape_ptr_addr), banks.weight(mac.size_ptr_addr))
+                }
+                _ => Default::default(),
+            };
+            Use { access: op.access(&banks), values, fmap, weight }
         });
         let uses = uses.collect();
         let (kinds, memories) = memories.into_iter().unzip();
-        let layers = executable.host.layers.iter().map(|layer| layer.name.clone()).collect();
+        let layers = layers(&executable, &steps);
         let mut program = Self {
             name,
             target,
@@ -138,7 +161,7 @@ impl Debugged {
     }
 
     fn of_instruction(&self, index: usize) -> Vec<Accessed> {
-        let (Some(op), Some((access, values))) =
+        let (Some(op), Some(Use { access, values, .. })) =
             (self.executable.program.code.get(index), self.uses.get(index))
         else {
             return Vec::new();
@@ -225,6 +248,21 @@ impl Debugged {
     }
 }
 
+/// The layers of what happens; what the host does belongs to the layer of the instruction behind it.
+fn layers(Executable { program, host }: &Executable, steps: &[Happens]) -> StepLayers {
+    let names: Vec<String> = host.layers.iter().map(|layer| layer.name.clone()).collect();
+    let last = names.len().saturating_sub(1);
+    let of = |happens: &Happens| {
+        let index = match *happens {
+            Happens::Instruction(index) => index,
+            // Default: a step without meaning stops the machine.
+            Happens::Host(index) => program.host_ops.get(index).map_or(0, |op| op.position as usize),
+        };
+        host.layers.partition_point(|layer| layer.end as usize <= index).min(last)
+    };
+    StepLayers { names, of: steps.iter().map(of).collect() }
+}
+
 /// The machine, and what runs on it.
 #[derive(Clone)]
 enum Running {
@@ -239,13 +277,19 @@ enum Running {
 pub(crate) struct PccxSession {
     program: Arc<Debugged>,
     running: Running,
+    float: Option<Beside>,
     position: usize,
 }
 
 impl PccxSession {
     /// A program that a person wrote.
     pub fn of_bench(program: Debugged, bench: OnBench) -> Self {
-        Self { program: Arc::new(program), running: Running::Bench(Box::new(bench)), position: 0 }
+        Self {
+            program: Arc::new(program),
+            running: Running::Bench(Box::new(bench)),
+            float: None,
+            position: 0,
+        }
     }
 
     /// A program before its first step, the host having its inputs.
@@ -264,7 +308,12 @@ impl PccxSession {
         let names = (owner.name.clone(), owner.target.clone());
         let program = Debugged::new(names, &owner.config, owner.executable.clone(), memories);
         let running = Running::Hosted(Box::new((machine, kept)));
-        Ok(Self { program: Arc::new(program), running, position: 0 })
+        Ok(Self { program: Arc::new(program), running, float: None, position: 0 })
+    }
+
+    /// The same with the machine in float beside it.
+    pub(super) fn beside(self, float: Beside) -> Self {
+        Self { float: Some(float), ..self }
     }
 
     fn kind(&self, memory: usize) -> Kind {
@@ -314,6 +363,12 @@ impl Session for PccxSession {
                 remarks.extend(execute(|| bench.step(index))?.remark);
             }
         }
+        if let Some(float) = &mut self.float
+            && let Err(told) = float.happen(&self.program.executable, happens)
+        {
+            remarks.push(format!("in float: {told}; floats are not known from here on"));
+            self.float = None;
+        }
         self.position += 1;
         Ok(remarks)
     }
@@ -346,12 +401,33 @@ impl Session for PccxSession {
         }
     }
 
+    fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
+        use npukit_target::Bench as _;
+        let kind = self.kind(memory);
+        match &mut self.running {
+            Running::Bench(bench) => bench.write(memory, address, numbers),
+            Running::Hosted(hosted) => crate::bench::put(&mut hosted.0, kind, address, numbers),
+        }
+    }
+
     fn real(&self, memory: usize, number: i64) -> Option<f64> {
         self.kind(memory).real(number)
     }
 
+    fn floats(&self, memory: usize, address: u64, count: u64) -> Option<Vec<f64>> {
+        self.float.as_ref()?.numbers(self.kind(memory), address, count)
+    }
+
+    fn floats_are(&self) -> Option<&'static str> {
+        Some(self.float.as_ref()?.are)
+    }
+
     fn accesses(&self, step: usize) -> Vec<Accessed> {
         self.program.accesses(step)
+    }
+
+    fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
+        self.program.operands(step, scalar)
     }
 
     fn issued(&self, step: usize) -> Vec<usize> {
@@ -378,21 +454,15 @@ impl Session for PccxSession {
         let bytes =
             encode_program(&Codec::new(config), &executable.program.code).map_err(TargetError::failed)?;
         let lines = npukit_asm::disassemble_as(&isa(config), &bytes, None, Words::Value).listing();
-        Ok(lines.into_iter().filter(|line| line.word.is_some()).collect())
+        Ok(instruction_lines(lines))
     }
 
     fn layers(&self) -> &[String] {
-        &self.program.layers
+        &self.program.layers.names
     }
 
     fn layer(&self, step: usize) -> Option<usize> {
-        let Executable { program, host } = &self.program.executable;
-        let index = match *self.program.steps.get(step)? {
-            Happens::Instruction(index) => index,
-            Happens::Host(index) => program.host_ops.get(index)?.position as usize,
-        };
-        let place = host.layers.partition_point(|layer| layer.end as usize <= index);
-        (!host.layers.is_empty()).then(|| place.min(host.layers.len() - 1))
+        self.program.layers.at(step)
     }
 
     fn placed(&self) -> &[Placed] {

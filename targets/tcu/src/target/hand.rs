@@ -130,20 +130,7 @@ impl Bench for OnBench {
     }
 
     fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
-        let raw: Vec<i32> = numbers.iter().map(|&number| number as i32).collect();
-        match self.parts[memory] {
-            Part::Memory(memory) => {
-                return self.machine.write(memory, address, &raw).map_err(TargetError::failed);
-            }
-            Part::Weights => self.machine.set_weights(address, &raw),
-            Part::Register(register) => self.machine.set_register(register, &raw),
-            Part::Configuration(register) => {
-                let name = register.name();
-                let reason = format!("`{name}` is written by instructions alone: `configure {name}, VALUE`");
-                return Err(TargetError::failed(reason));
-            }
-        }
-        Ok(())
+        put(&mut self.machine, self.parts[memory], address, numbers)
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
@@ -197,6 +184,28 @@ pub(super) fn attempt(machine: &mut Machine, op: &Op, is_strict: bool) -> Result
         }
         Err(fault) => Err(Halt::Fault(faulty(&fault))),
     }
+}
+
+/// Writes numbers to a part from `address` on. Errors: addresses that are not there; configuration registers, which
+/// instructions write alone.
+pub(super) fn put(
+    machine: &mut Machine,
+    part: Part,
+    address: u64,
+    numbers: &[i64],
+) -> Result<(), TargetError> {
+    let raw: Vec<i32> = numbers.iter().map(|&number| number as i32).collect();
+    match part {
+        Part::Memory(memory) => return machine.write(memory, address, &raw).map_err(TargetError::failed),
+        Part::Weights => machine.set_weights(address, &raw),
+        Part::Register(register) => machine.set_register(register, &raw),
+        Part::Configuration(register) => {
+            let name = register.name();
+            let reason = format!("`{name}` is written by instructions alone: `configure {name}, VALUE`");
+            return Err(TargetError::failed(reason));
+        }
+    }
+    Ok(())
 }
 
 /// Counts the cycles of an instruction. Errors: it ends behind the last that are allowed.

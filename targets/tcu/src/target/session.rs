@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use npukit_asm::ListingLine;
 use npukit_target::{
-    Accessed, BenchMemory, Moment, Operand, Placed, Scalar, Session, Shown, TargetError, View, execute,
-    real_of,
+    Accessed, BenchMemory, Moment, Operand, Placed, Scalar, Session, Shown, StepLayers, TargetError, View,
+    execute, instruction_lines, real_of,
 };
 
-use super::hand::attempt;
+use super::hand::{attempt, put};
 use crate::clock::{Clock, ClockParams, Happening, Waiting};
 use crate::codec::encode_program;
 use crate::config::Config;
@@ -31,9 +31,7 @@ pub(super) struct Debugged {
     memories: Vec<BenchMemory>,
     /// The memory of the board, for its clock.
     memory: ClockParams,
-    pub layers: Vec<String>,
-    /// By instruction, the place of its layer; the number of layers for one of none.
-    pub layer_of: Vec<usize>,
+    pub layers: StepLayers,
     pub placed: Vec<Placed>,
 }
 
@@ -42,8 +40,8 @@ impl Debugged {
     pub fn new((name, target): (String, String), config: &Config, ops: Vec<Op>, memory: ClockParams) -> Self {
         let parts = Part::all(config);
         let memories = parts.iter().map(|part| part.memory(config)).collect();
-        let (layers, layer_of, placed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { name, target, config: config.clone(), ops, parts, memories, memory, layers, layer_of, placed }
+        let (layers, placed) = (StepLayers::default(), Vec::new());
+        Self { name, target, config: config.clone(), ops, parts, memories, memory, layers, placed }
     }
 
     /// Where a part stands among the memories.
@@ -148,6 +146,10 @@ impl Session for TcuSession {
         self.machine.numbers(self.program.parts[memory], address, count).map_err(TargetError::failed)
     }
 
+    fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
+        put(&mut self.machine, self.program.parts[memory], address, numbers)
+    }
+
     fn real(&self, memory: usize, number: i64) -> Option<f64> {
         let format = self.program.config.data_type.format();
         self.program.parts[memory].has_reals().then(|| real_of(format, number))
@@ -176,16 +178,15 @@ impl Session for TcuSession {
         let Debugged { config, ops, .. } = &*self.program;
         let bytes = encode_program(config, ops).map_err(TargetError::failed)?;
         let lines = npukit_asm::disassemble(&isa(config), &bytes).listing();
-        Ok(lines.into_iter().filter(|line| line.word.is_some()).collect())
+        Ok(instruction_lines(lines))
     }
 
     fn layers(&self) -> &[String] {
-        &self.program.layers
+        &self.program.layers.names
     }
 
     fn layer(&self, step: usize) -> Option<usize> {
-        let place = self.program.layer_of.get(step).copied();
-        place.filter(|&place| place < self.program.layers.len())
+        self.program.layers.at(step)
     }
 
     fn placed(&self) -> &[Placed] {

@@ -21,6 +21,10 @@ const SUITE: Suite = Suite {
     text: Text::Stage("asm"),
     // Fractions of 8 bits.
     tolerance: 0.02,
+    // The graph computes in single precision.
+    floats: 1e-5,
+    counters: &["program_counter"],
+    operands_with_effect: 0.7,
 };
 
 suite!(SUITE);

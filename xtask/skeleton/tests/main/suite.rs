@@ -16,6 +16,10 @@ const SUITE: Suite = Suite {
     text: Text::Stage("asm"),
     // Half a unit of the last place of each operand: 2^-9 twice, of results near 1.
     tolerance: 0.005,
+    // The graph computes in single precision.
+    floats: 1e-5,
+    counters: &[],
+    operands_with_effect: 0.1,
 };
 
 suite!(SUITE);

@@ -25,6 +25,7 @@ impl DrraSession {
                 let (view, shown) = of_slot(fabric.place(cell), slot);
                 (view, shown.with_lanes(OF_DPU))
             }
+            Part::Value { .. } => ("values".to_owned(), Shown::new(memory, "what the driver has")),
             Part::Memory(Memory { kind, .. }) => match kind {
                 MemoryKind::Input => ("buffers".to_owned(), Shown::new(memory, "what the top reads")),
                 MemoryKind::Output => ("buffers".to_owned(), Shown::new(memory, "what the bottom writes")),

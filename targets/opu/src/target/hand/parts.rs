@@ -12,7 +12,7 @@ use crate::config::Types;
 use crate::datatype::DataType;
 use crate::fault::Buffer;
 use crate::layout::{BANK_BYTES, BANKS, MEMORY_BYTES, SLOT};
-use crate::machine::Machine;
+use crate::machine::{Loaded, Machine};
 use crate::op::Shape;
 
 /// Something that is read, and perhaps written, by name.
@@ -129,15 +129,6 @@ impl View {
     }
 }
 
-const fn type_of(buffer: Buffer, types: &Types) -> DataType {
-    match buffer {
-        Buffer::Ifm => types.itype,
-        Buffer::Ker => types.ktype,
-        Buffer::Bias => types.btype,
-        Buffer::Ofm => types.otype,
-    }
-}
-
 impl Part {
     /// All there are.
     pub fn all() -> Vec<Self> {
@@ -201,10 +192,10 @@ impl Part {
     }
 
     /// The type of its numbers; none for bytes and registers.
-    fn data_type(self, types: &Types) -> Option<DataType> {
+    pub fn data_type(self, types: &Types) -> Option<DataType> {
         match self {
             Self::Bank(view, _) => Some(view.data_type(types)),
-            Self::Buffer(buffer) => Some(type_of(buffer, types)),
+            Self::Buffer(buffer) => Some(buffer.data_type(types)),
             Self::Bytes | Self::Register(_) => None,
         }
     }
@@ -273,6 +264,32 @@ impl Part {
             }
             Self::Bytes | Self::Bank(..) => "none".to_owned(),
         }
+    }
+
+    /// Writes numbers from `address` on, whole addresses of them.
+    ///
+    /// Errors: registers; the program's own words; a buffer that is not valid, or is smaller now.
+    pub fn write(
+        self,
+        (machine, loaded): (&mut Machine, &Loaded),
+        address: u64,
+        numbers: &[i64],
+    ) -> Result<(), TargetError> {
+        if let Self::Buffer(buffer) = self {
+            rows(machine, buffer, address, (numbers.len() / SLOT as usize) as u64)?;
+            machine.set_rows(buffer, address as usize, SLOT as usize, numbers);
+            return Ok(());
+        }
+        let place = self.place(machine.types(), address).ok_or_else(|| self.not_writable())?;
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| place.bytes(*number)).collect();
+        if loaded.meets(place.address, bytes.len() as u64) {
+            return Err(TargetError::failed(format!(
+                "`{}` from {address} on: the program's own words lie in these bytes, from {:#x} on",
+                self.name(),
+                loaded.address()
+            )));
+        }
+        machine.write(place.address, &bytes).map_err(TargetError::failed)
     }
 
     /// The numbers at `count` addresses from `address` on, which it has.

@@ -2,7 +2,7 @@
 
 use npukit_graph::Graph;
 use npukit_numeric::NumberFormat;
-use npukit_target::{AddressRun, Inputs, Placed, PlacedKind, SessionOptions, TargetError};
+use npukit_target::{AddressRun, Inputs, Placed, PlacedKind, SessionOptions, StepLayers, TargetError};
 
 use super::TcuProgram;
 use super::bounds::in_floats;
@@ -35,8 +35,8 @@ impl TcuProgram {
         let Program { name, config, instructions, .. } = &self.program;
         let names = (name.clone(), self.target());
         let mut debugged = Debugged::new(names, config, instructions.clone(), self.board_memory());
-        debugged.layers = self.program.layers.iter().map(|layer| layer.name.clone()).collect();
-        debugged.layer_of = self.program.layer_of_each();
+        let names = self.program.layers.iter().map(|layer| layer.name.clone()).collect();
+        debugged.layers = StepLayers { names, of: self.program.layer_of_each() };
         debugged.placed = self.tensors();
         let mut session = TcuSession::new(debugged, machine, lost, false);
         if let Some(graph) = options.graph {

@@ -80,7 +80,7 @@ impl Debugged {
         if let Some((from, to)) = read_out(op)
             && to.memory == scalar.memory
         {
-            return vec![Operand { role: "copied", run: from, lane: Some(scalar.lane) }];
+            return vec![Operand { role: "copied", run: from, lane: Some(scalar.lane), since: None }];
         }
         let flow = op.flow();
         let Scalar { memory, address, lane } = scalar;
@@ -95,7 +95,7 @@ impl Debugged {
         };
         if flow.adds && flow.target.is_some_and(|target| place_of(target.memory) == memory) {
             let run = AddressRun::dense(memory, address, 1);
-            all.push(Operand { role: "added to", run, lane: Some(lane) });
+            all.push(Operand { role: "added to", run, lane: Some(lane), since: None });
         }
         all
     }
@@ -105,13 +105,20 @@ impl Debugged {
         let one = |place: Place| AddressRun::dense(place_of(place.memory), place.run.at(vector), 1);
         match flow.path {
             Path::Array => {
-                let input = flow.source.map(|place| Operand { role: "input", run: one(place), lane: None });
+                let input = flow.source.map(|place| Operand {
+                    role: "input",
+                    run: one(place),
+                    lane: None,
+                    since: None,
+                });
                 let weights = self.part(Part::Weights, self.config.array_size as u64 + 1);
-                let weights = weights.map(|run| Operand { role: "weights", run, lane: Some(lane) });
+                let weights =
+                    weights.map(|run| Operand { role: "weights", run, lane: Some(lane), since: None });
                 input.into_iter().chain(weights).collect()
             }
             Path::Copy => {
-                let copied = |place| Operand { role: "copied", run: one(place), lane: Some(lane) };
+                let copied =
+                    |place| Operand { role: "copied", run: one(place), lane: Some(lane), since: None };
                 flow.source.map(copied).into_iter().collect()
             }
             Path::Alus(sub) => self.of_alus(flow, sub, lane),
@@ -121,7 +128,7 @@ impl Debugged {
 
     /// What number `lane` of the results of the ALUs comes from.
     fn of_alus(&self, flow: Flow, sub: SimdSub, lane: usize) -> Vec<Operand> {
-        let operand = |run| Operand { role: "operand", run, lane: Some(lane) };
+        let operand = |run| Operand { role: "operand", run, lane: Some(lane), since: None };
         let input = flow.source.map(|place| run(place, 1));
         let registers = sources(sub).into_iter().filter_map(|source| self.register(source));
         input.into_iter().chain(registers).map(operand).collect()
@@ -133,11 +140,11 @@ impl Debugged {
         let lane = Some(lane);
         if let Some(earlier) = address.checked_sub(rows) {
             let run = AddressRun::dense(memory, earlier, 1);
-            return vec![Operand { role: "shifted", run, lane }];
+            return vec![Operand { role: "shifted", run, lane, since: None }];
         }
         let source = flow.source.map(|place| {
             let run = AddressRun::dense(place_of(place.memory), place.run.at(address), 1);
-            Operand { role: "loaded", run, lane }
+            Operand { role: "loaded", run, lane, since: None }
         });
         source.into_iter().collect()
     }

@@ -19,9 +19,25 @@ pub struct Weights {
     factors: BTreeMap<String, u16>,
     /// What quantisation does to each.
     pub errors: BTreeMap<String, Error>,
+    /// What codes would be without rounding, where somebody wants to know.
+    exact: Option<ExactCodes>,
 }
 
+/// By size and rows of an image, what the model's weights are in steps of their scales; none where several matrices of the
+/// model have become the same image.
+type ExactCodes = BTreeMap<([usize; 2], Vec<u8>), Option<Arc<[f64]>>>;
+
 impl Weights {
+    /// Those that also keep what codes would be without rounding.
+    pub(crate) fn keeping_exact() -> Self {
+        Self { exact: Some(ExactCodes::new()), ..Self::default() }
+    }
+
+    /// What the codes of an image would be, row by row; none of one that is no constant of the model, or of several.
+    pub(crate) fn exact(&self, image: &WeightImage) -> Option<Arc<[f64]>> {
+        let key = ([image.n(), image.k()], image.rows().to_vec());
+        self.exact.as_ref()?.get(&key)?.clone()
+    }
     /// A sentence on what quantisation does to the matrix that suffers most.
     pub(in crate::lower) fn worst(&self) -> Option<String> {
         let relative = |(_, error): &(&String, &Error)| error.relative;
@@ -51,12 +67,29 @@ impl Weights {
     ) -> Result<&[Arc<WeightImage>], LowerError> {
         let key = key(name, product);
         if !self.images.contains_key(&key) {
-            let Quantised { images, factor, error } = quantise(name, tensor, gain, product)?;
+            let Quantised { images, factor, error, exact } =
+                quantise(name, tensor, gain, product, self.exact.is_some())?;
+            self.keep(&images, exact);
             self.factors.extend(factor.map(|factor| (key.clone(), factor)));
             self.images.insert(key.clone(), images);
             self.errors.insert(name.to_owned(), error);
         }
         Ok(&self.images[&key])
+    }
+
+    /// Keeps what the codes of images would be without rounding.
+    fn keep(&mut self, images: &[Arc<WeightImage>], exact: Vec<f64>) {
+        let Some(kept) = &mut self.exact else { return };
+        let mut rest = &exact[..];
+        for image in images {
+            let (codes, behind) = rest.split_at(image.n() * image.k());
+            rest = behind;
+            let entry = kept.entry(([image.n(), image.k()], image.rows().to_vec()));
+            let held = entry.or_insert_with(|| Some(codes.into()));
+            if held.as_deref() != Some(codes) {
+                *held = None;
+            }
+        }
     }
 
     /// The codes of a matrix as `[k, n]`, and the factor of each of its `n` results.
@@ -107,6 +140,8 @@ struct Quantised {
     factor: Option<u16>,
     /// What quantisation does to it.
     error: Error,
+    /// Its weights in steps of their scales, where they are kept.
+    exact: Vec<f64>,
 }
 
 fn quantise(
@@ -114,6 +149,7 @@ fn quantise(
     tensor: &Tensor,
     gain: Option<&Tensor>,
     product: &Product,
+    keeps_exact: bool,
 ) -> Result<Quantised, LowerError> {
     let values = tensor.as_f32().ok_or(LowerError::Fault("weights"))?;
     let [_, k, n] = product.size;
@@ -152,7 +188,13 @@ fn quantise(
         image.map(Arc::new).map_err(|error| LowerError::Weights { name: name.to_owned(), error })
     });
     let images = images.collect::<Result<_, _>>()?;
-    Ok(Quantised { images, factor, error: rows.error(values) })
+    let step = |(place, &value): (usize, &f32)| {
+        // With one scale all rows have it.
+        let scale = rows.scales()[place / k.max(1) % rows.scales().len()];
+        if scale == 0.0 { 0.0 } else { f64::from(value) / f64::from(scale) }
+    };
+    let exact = values.iter().enumerate().filter(|_| keeps_exact).map(step).collect();
+    Ok(Quantised { images, factor, error: rows.error(values), exact })
 }
 
 /// What 4 bits stand for of a matrix whose inputs have gains, without these.
