@@ -267,7 +267,8 @@ impl App {
     }
 
     fn point_at(&mut self, by: isize) {
-        let last = self.debugger.listing().len().saturating_sub(1);
+        // Default: without a listing there is nothing to point at, and the pane says why.
+        let last = self.debugger.listing().map_or(0, |listing| listing.len().saturating_sub(1));
         self.cursor = Some(self.at_cursor().saturating_add_signed(by).min(last));
     }
 

@@ -78,6 +78,8 @@ fn status(app: &App) -> String {
         Stop::Breakpoint(id) => text += &format!("  breakpoint {id}"),
         Stop::Watchpoint(id, step) => text += &format!("  watchpoint {id}, hit by {unit} {step}"),
         Stop::Fault(_) => text += "  the machine stops here",
+        Stop::Undecided(undecided) => text += &format!("  watchpoint {} cannot be looked at", undecided.id),
+        Stop::Interrupted => text += "  interrupted",
         Stop::End => text += "  end",
         Stop::Start | Stop::Step | Stop::Layer => {}
     }

@@ -28,7 +28,10 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
 /// So many lines around the cursor.
 fn around(app: &App, height: usize) -> Vec<Line<'static>> {
     let (debugger, cursor) = (&app.debugger, app.at_cursor());
-    let count = debugger.listing().len();
+    let count = match debugger.listing() {
+        Ok(listing) => listing.len(),
+        Err(told) => return vec![Line::styled(told.to_owned(), app.look.stops())],
+    };
     let first = cursor.saturating_sub(height / 2).min(count.saturating_sub(height));
     let mut issued = debugger.session().issued(debugger.position());
     if debugger.position() >= debugger.steps() {
