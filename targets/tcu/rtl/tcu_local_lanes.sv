@@ -152,19 +152,28 @@ module tcu_local_lanes #(
 
     for (genvar slot = 0; slot < SLOTS; slot++) begin : gen_waits
       logic [PLACES-1:0] blockers, older, chosen_blockers, chosen_older;
+      logic enters;
 
       assign is_first[slot] = first == SLOT_BITS'(slot);
+      assign enters = run_valid[lane] && run_ready[lane] && last == SLOT_BITS'(slot);
 
-      always_ff @(posedge clock) begin
-        if (reset) begin
-          blockers <= '0;
-          older    <= '0;
-        end else if (run_valid[lane] && run_ready[lane] && last == SLOT_BITS'(slot)) begin
-          blockers <= meets & OTHERS;
-          older    <= held & ~over & SHARING;
-        end else begin
-          blockers <= blockers & ~over;
-          older    <= older & ~over;
+      for (genvar place = 0; place < PLACES; place++) begin : gen_place
+        if (OTHERS[place]) begin : gen_blocker
+          always_ff @(posedge clock) begin
+            if (reset) blockers[place] <= 1'b0;
+            else blockers[place] <= enters ? meets[place] : blockers[place] && !over[place];
+          end
+        end else begin : gen_own
+          assign blockers[place] = 1'b0;
+        end
+
+        if (SHARING[place]) begin : gen_older
+          always_ff @(posedge clock) begin
+            if (reset) older[place] <= 1'b0;
+            else older[place] <= enters ? held[place] && !over[place] : older[place] && !over[place];
+          end
+        end else begin : gen_apart
+          assign older[place] = 1'b0;
         end
       end
 
