@@ -177,7 +177,7 @@ def stopped(npu, folder):
     (pathlib.Path(folder) / "long.s").write_text(text)
     with screen.Terminal(folder, SIZE) as terminal:
         open_program(terminal, npu, "long.s", "tcu:cmoda7")
-        terminal.wait("instruction 0 of 40000", without=["..."])
+        terminal.wait("instruction 0 of 40000")
         terminal.keys("c")
         terminal.keys("Escape")
         text = terminal.wait("stopped", without=["running"])

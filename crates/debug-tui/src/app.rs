@@ -1,9 +1,11 @@
 //! [`App`]: what keys and commands do.
 
 use std::collections::VecDeque;
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::thread;
 
 use npukit_debug::{Answer, Command, Debugger, PointKind, Stop, parse};
-use npukit_target::{AddressRun, Session};
+use npukit_target::{AddressRun, Moment, Session, TargetError};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::command_line::CommandLine;
@@ -31,8 +33,8 @@ pub struct App {
     pub(crate) output: Output,
     /// Whether the keys are shown.
     pub(crate) helps: bool,
-    /// Whether the clock may be asked: it takes time, so that the first picture is without.
-    pub(crate) has_clock: bool,
+    /// The clock, as long as it is asked: it takes time, and runs beside everything else.
+    clock: Option<Receiver<Result<Vec<Moment>, TargetError>>>,
     pub(crate) running: Option<Running>,
     /// Keys that wait for its end.
     waiting: VecDeque<KeyEvent>,
@@ -42,6 +44,7 @@ impl App {
     /// A debugger as it is, with what was taken for granted.
     pub fn new(debugger: Debugger, notes: &[String], look: Look) -> Self {
         let panes = Panes::new(debugger.session());
+        let clock = Some(asked(debugger.session().fork()));
         let mut app = Self {
             debugger,
             look,
@@ -51,7 +54,7 @@ impl App {
             line: CommandLine::default(),
             output: Output::default(),
             helps: false,
-            has_clock: false,
+            clock,
             running: None,
             waiting: VecDeque::new(),
         };
@@ -93,21 +96,33 @@ impl App {
 
     /// Whether there is something to do before the next key.
     pub fn is_busy(&self) -> bool {
-        self.running.is_some() || !self.has_clock || !self.waiting.is_empty()
+        self.running.is_some() || !self.waiting.is_empty()
+    }
+
+    /// Whether the clock has yet to answer.
+    pub const fn awaits_clock(&self) -> bool {
+        self.clock.is_some()
+    }
+
+    /// Takes the answer of the clock, if there is one.
+    pub fn hear_clock(&mut self) {
+        let Some(clock) = &self.clock else { return };
+        match clock.try_recv() {
+            Ok(moments) => self.debugger.know_moments(moments),
+            Err(TryRecvError::Empty) => return,
+            // It is asked again where it is needed, without help.
+            Err(TryRecvError::Disconnected) => {}
+        }
+        self.clock = None;
     }
 
     /// Does a piece of what there is to do before the next key; whether to go on.
     pub fn work(&mut self) -> bool {
         if self.running.is_some() {
             self.go();
-        } else if let Some(key) = self.waiting.pop_front() {
-            return self.press(key);
-        } else {
-            // What it says is kept, and drawn.
-            let _known = self.debugger.moments().is_ok();
-            self.has_clock = true;
+            return true;
         }
-        true
+        self.waiting.pop_front().is_none_or(|key| self.press(key))
     }
 
     /// Goes a piece of a long way.
@@ -303,6 +318,18 @@ impl App {
         let place = scales.iter().position(|(_, scale)| *scale == self.panes.scale);
         self.panes.scale = scales[place.map_or(0, |place| (place + 1) % count)].1;
     }
+}
+
+/// Asks the clock of a copy of a session, beside everything else.
+fn asked(copy: Box<dyn Session>) -> Receiver<Result<Vec<Moment>, TargetError>> {
+    let (tell, told) = mpsc::channel();
+    let ask = move || {
+        // Nobody listens any more where the debugger was left.
+        let _ = tell.send(copy.moments());
+    };
+    // Without a thread the channel ends at once, which is seen there.
+    let _ = thread::Builder::new().name("clock".to_owned()).spawn(ask);
+    told
 }
 
 /// Steps that are looked back at for one in which an instruction begins.

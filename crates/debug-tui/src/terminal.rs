@@ -11,6 +11,9 @@ use ratatui::crossterm::execute;
 
 use crate::{App, Look, draw};
 
+/// How often it is looked whether the clock has answered.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// Debugs on the terminal until its user leaves. `notes` is what was taken for granted.
 ///
 /// However it ends, also by a panic, the terminal is then as it was before; where a signal ends the process, whoever takes
@@ -39,11 +42,15 @@ pub fn restore() {
 fn shown(terminal: &mut DefaultTerminal, app: &mut App) -> io::Result<()> {
     loop {
         terminal.draw(|frame| draw(app, frame))?;
-        while app.is_busy() && !event::poll(Duration::ZERO)? {
+        if app.is_busy() && !event::poll(Duration::ZERO)? {
             if !app.work() {
                 return Ok(());
             }
-            terminal.draw(|frame| draw(app, frame))?;
+            continue;
+        }
+        if app.awaits_clock() && !event::poll(PAUSE)? {
+            app.hear_clock();
+            continue;
         }
         if let Event::Key(key) = event::read()?
             && key.kind != KeyEventKind::Release

@@ -190,6 +190,12 @@ impl Debugger {
         moments.as_ref().map(Vec::as_slice).map_err(String::as_str)
     }
 
+    /// Takes what the clock says of a copy of the session, from whoever has asked it meanwhile.
+    pub fn know_moments(&mut self, moments: Result<Vec<Moment>, TargetError>) {
+        // Who has asked here, too, knows it already.
+        let _ = self.moments.set(moments.map_err(|error| chain(&error)));
+    }
+
     /// The last step before `before` that writes an address.
     pub(crate) fn last_writer(&self, memory: usize, address: u64, before: usize) -> Option<usize> {
         let writes = self.writes.get_or_init(|| {

@@ -31,7 +31,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
 
 /// Draws when the clock has the next step, and which units wait for what.
 pub(super) fn draw_clock(app: &App, frame: &mut Frame<'_>, area: Rect) {
-    let lines: Vec<Line<'_>> = if app.has_clock { clock(app) } else { vec![Line::raw("...")] };
+    let lines: Vec<Line<'_>> = if app.awaits_clock() { vec![Line::raw("...")] } else { clock(app) };
     let text = Paragraph::new(lines).wrap(Wrap { trim: false });
     frame.render_widget(text.block(app.look.pane("clock".to_owned())), area);
 }

@@ -18,13 +18,17 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Of some columns and lines, the clock being asked already.
-    pub fn new(debugger: Debugger, (columns, lines): (u16, u16), look: Look) -> Self {
-        let app = App::new(debugger, &["a note".to_owned()], look);
-        let mut screen =
-            Self { app, terminal: Terminal::new(TestBackend::new(columns, lines)).unwrap(), goes_on: true };
+    /// Of some columns and lines, the clock having answered.
+    pub fn new(debugger: Debugger, size: (u16, u16), look: Look) -> Self {
+        let mut screen = Self::early(debugger, size, look);
         screen.work();
         screen
+    }
+
+    /// The same before the clock has answered, not drawn.
+    pub fn early(debugger: Debugger, (columns, lines): (u16, u16), look: Look) -> Self {
+        let app = App::new(debugger, &["a note".to_owned()], look);
+        Self { app, terminal: Terminal::new(TestBackend::new(columns, lines)).unwrap(), goes_on: true }
     }
 
     /// Does all that is to be done, and draws.
@@ -32,6 +36,10 @@ impl Screen {
         while self.app.is_busy() {
             self.draw();
             self.goes_on &= self.app.work();
+        }
+        while self.app.awaits_clock() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            self.app.hear_clock();
         }
         self.draw();
     }

@@ -1,7 +1,7 @@
 //! Keys and panes on the toy, whose numbers are computed by hand.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use npukit_debug::Debugger;
 use npukit_debug_tui::{KEYS, Look};
@@ -269,10 +269,12 @@ fn narrow_terminals_show_the_same() {
     screen.has("cycles 6 to 7");
 }
 
-/// A toy that never seems to end, as every step of it waits for the one who tests.
+/// A toy that counts its steps, and whose clock waits until it may answer.
 struct Counted {
     toy: Box<dyn Session>,
     steps: Arc<AtomicUsize>,
+    /// Whether the clock may answer.
+    may_tell: Arc<AtomicBool>,
 }
 
 impl Session for Counted {
@@ -293,7 +295,8 @@ impl Session for Counted {
         self.toy.step()
     }
     fn fork(&self) -> Box<dyn Session> {
-        Box::new(Self { toy: self.toy.fork(), steps: Arc::clone(&self.steps) })
+        let (steps, may_tell) = (Arc::clone(&self.steps), Arc::clone(&self.may_tell));
+        Box::new(Self { toy: self.toy.fork(), steps, may_tell })
     }
     fn memories(&self) -> &[npukit_target::BenchMemory] {
         self.toy.memories()
@@ -311,8 +314,27 @@ impl Session for Counted {
         self.toy.listing()
     }
     fn moments(&self) -> Result<Vec<npukit_target::Moment>, npukit_target::TargetError> {
+        while !self.may_tell.load(Ordering::Relaxed) {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
         self.toy.moments()
     }
+}
+
+/// A clock that takes long holds nobody up.
+#[test]
+fn one_goes_on_while_the_clock_computes() {
+    let (steps, may_tell) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let toy = Box::new(Toy::new(&OPS));
+    let slow = Counted { toy, steps, may_tell: Arc::clone(&may_tell) };
+    let mut screen = Screen::early(Debugger::new(Box::new(slow), Toy::text(&OPS)), WIDE, PLAIN);
+    assert!(screen.press_only(KeyCode::Char('s')));
+    screen.draw();
+    screen.has("instruction 1 of 6");
+    screen.has("│... ");
+    may_tell.store(true, Ordering::Relaxed);
+    screen.press(KeyCode::Char('s'));
+    screen.has("cycles 4 to 5");
 }
 
 /// A long way is gone in pieces, between which any key ends it.
@@ -320,7 +342,11 @@ impl Session for Counted {
 fn a_key_stops_a_long_way() {
     let ops = vec![Op::Set(1, 1); 400_000];
     let steps = Arc::new(AtomicUsize::new(0));
-    let counted = Counted { toy: Box::new(Toy::new(&ops)), steps: Arc::clone(&steps) };
+    let counted = Counted {
+        toy: Box::new(Toy::new(&ops)),
+        steps: Arc::clone(&steps),
+        may_tell: Arc::new(AtomicBool::new(true)),
+    };
     let mut screen = Screen::new(Debugger::new(Box::new(counted), Toy::text(&ops[..1])), WIDE, PLAIN);
     for key in [KeyCode::Char('c'), KeyCode::End] {
         let before = steps.load(Ordering::Relaxed);
