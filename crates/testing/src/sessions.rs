@@ -326,6 +326,7 @@ fn untold_operands(name: &str, mut session: Box<dyn Session>) -> Tried {
         let result = one_of(&*session, writes[random.below(writes.len())], &mut random);
         let told = session.operands(step, result);
         // Behind the last moment in which an operand became what is used, nothing between it and the result is written.
+        // Default: operands are what they are before the step.
         let moment = told.iter().map(|operand| operand.since.unwrap_or(step)).max().unwrap_or(step);
         let mut before = start.fork();
         if moment >= step {
