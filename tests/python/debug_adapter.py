@@ -165,7 +165,6 @@ def interrupt(command):
         for _ in range(2):
             client.continue_(1)
             client.pause(1)
-            until("ContinueResponse")
             assert until("StoppedEvent").reason == "pause"
             client.stack_trace(1)
             name = until("StackTraceResponse").stackFrames[0].name

@@ -516,9 +516,14 @@ impl Session for ModelSession {
             return Ok(Vec::new());
         }
         let happens = self.program.happens(self.position);
-        let before = self.sample.clone();
+        // In a cycle only the machine changes.
+        let machine = self.sample.machine.clone();
+        let whole = matches!(happens, Happens::Driver(_)).then(|| self.sample.clone());
         if let Err(error) = self.sample.happen(&self.program, &happens) {
-            self.sample = before;
+            match whole {
+                Some(whole) => self.sample = whole,
+                None => self.sample.machine = machine,
+            }
             return Err(error);
         }
         let mut remarks = Vec::new();
