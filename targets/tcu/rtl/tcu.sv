@@ -21,9 +21,9 @@
 // does not have (see tcu_lookup), of LOOKUP_DEPTH vectors a table.
 //
 // The last five are limits of the released circuit that a unit may be without: LOCAL_QUEUE_DEPTH runs wait
-// in front of local memory on the array's side, and at most four each on the others, so that the decoder goes on; with it OVERLAPPED_DRAM has transfers of both
-// banks under way together, and DOUBLE_WEIGHTS loads weights beside those at work; PIPELINED_SIMD has
-// the accumulators take a command a cycle; OUTSTANDING_BURSTS of a bank are remembered in each direction.
+// in front of local memory on the array's side, and two each on the others, so that the decoder goes on;
+// with it OVERLAPPED_DRAM has transfers of both banks under way together, and DOUBLE_WEIGHTS loads weights
+// beside those at work; PIPELINED_SIMD has the accumulators take a command a cycle; OUTSTANDING_BURSTS of a bank are remembered in each direction.
 //
 // Source: the specification's 2, 3 and 9.
 module tcu #(
@@ -163,7 +163,7 @@ module tcu #(
   localparam int unsigned REGISTER_BITS = SIMD_REGISTERS_DEPTH > 0 ? $clog2(SIMD_REGISTERS_DEPTH + 1) : 1;
 
   // Transfers of a bank that wait: as many as in front of local memory.
-  localparam int unsigned RUNS = LOCAL_QUEUE_DEPTH == 0 ? 1 : LOCAL_QUEUE_DEPTH < 4 ? LOCAL_QUEUE_DEPTH : 4;
+  localparam int unsigned RUNS = LOCAL_QUEUE_DEPTH == 0 ? 1 : 2;
 
   // As the decoder has it.
   localparam int unsigned INSTRUCTION_BITS =

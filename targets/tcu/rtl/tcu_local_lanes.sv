@@ -2,7 +2,7 @@
 // touch the same vectors.
 //
 // Lane 0 serves the array and the accumulators and has port A to itself, and a queue for QUEUE_DEPTH
-// runs; the others have at most four each. Lanes 1 and 2 serve the banks of DRAM, 3 weights; they share port B: the access of the oldest run goes first. Runs of a lane come after
+// runs; the others have two each. Lanes 1 and 2 serve the banks of DRAM, 3 weights; they share port B: the access of the oldest run goes first. Runs of a lane come after
 // each other. A run waits for the runs of other lanes that were there before it, touch one of its
 // vectors and write if it reads; without OVERLAPPED_DRAM runs of one bank wait for all of the other.
 // A run that goes around the end of the addresses touches all of them. One run enters in a cycle.
@@ -41,7 +41,7 @@ module tcu_local_lanes #(
   localparam int unsigned RUN_BITS = 2 + 2 * ADDRESS_BITS + STRIDE_BITS;
 
   // Places of all queues, those of a lane together: so many of lane 0, and of the others.
-  localparam int unsigned SHARED_DEPTH = QUEUE_DEPTH < 4 ? QUEUE_DEPTH : 4;
+  localparam int unsigned SHARED_DEPTH = 2;
   localparam int unsigned PLACES = QUEUE_DEPTH + (LANES - 1) * SHARED_DEPTH;
 
   function automatic int unsigned slots(input int unsigned lane);

@@ -3,7 +3,7 @@
 /// Limits of the released unit that an instance is without. The default has all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Overlap {
-    /// Runs of local memory that wait in front of it on the array's side, so that the decoder goes on, and at most
+    /// Runs of local memory that wait in front of it on the array's side, so that the decoder goes on, and
     /// [`Overlap::SHARED_DEPTH`] of them each on the other sides; 0 is none: the decoder holds an instruction until its last
     /// access.
     pub local_queue_depth: usize,
@@ -52,12 +52,12 @@ impl Overlap {
         outstanding_bursts: 0,
     };
 
-    /// Most runs that wait on a side of local memory other than the array's.
-    pub const SHARED_DEPTH: usize = 4;
+    /// Runs that wait on a side of local memory other than the array's, where there are queues.
+    pub const SHARED_DEPTH: usize = 2;
 
     /// Runs that wait on each of these sides.
     pub const fn shared_depth(self) -> usize {
-        if self.local_queue_depth < Self::SHARED_DEPTH { self.local_queue_depth } else { Self::SHARED_DEPTH }
+        if self.has_queues() { Self::SHARED_DEPTH } else { 0 }
     }
 
     /// Whether the decoder goes on past an instruction that uses local memory.
