@@ -169,10 +169,12 @@ fn members(bytes: &[u8]) -> Vec<String> {
     archive.map(|archive| archive.file_names().map(str::to_owned).collect()).unwrap_or_default()
 }
 
-/// A length of 64 bits, and a JSON text that long.
+/// A length of 64 bits, and a JSON object that long, which blanks may fill up. A program in words may begin with as little as
+/// the length and the brace.
 fn is_safetensors(bytes: &[u8]) -> bool {
     let Some((length, rest)) = bytes.split_first_chunk() else { return false };
-    rest.starts_with(b"{") && u64::from_le_bytes(*length) <= rest.len() as u64
+    let header = usize::try_from(u64::from_le_bytes(*length)).ok().and_then(|length| rest.get(..length));
+    header.is_some_and(|header| header.starts_with(b"{") && header.trim_ascii_end().ends_with(b"}"))
 }
 
 /// A version, and a graph or more.
@@ -262,7 +264,13 @@ mod tests {
         assert_eq!(what("m.pth", OLD_TORCH), Some("a file of PyTorch"));
         assert_eq!(what("m.bin", b"\x89HDF\r\n\x1a\n..."), Some("a file of Keras (HDF5)"));
         assert_eq!(what("m.bin", b"\x02\0\0\0\0\0\0\0{}"), Some("a file of weights alone (safetensors)"));
+        assert_eq!(
+            what("m.bin", b"\x04\0\0\0\0\0\0\0{}  ..."),
+            Some("a file of weights alone (safetensors)")
+        );
         assert_eq!(what("m.bin", b"\x03\0\0\0\0\0\0\0{}"), None);
+        // Words of a tcu: two of nothing, and what follows.
+        assert_eq!(what("m.tprog", b"\0\0\0\0\0\0\0\0{\x03\0\0\0"), None);
         assert_eq!(what("m.H5", b""), Some("a file of Keras (HDF5)"));
         assert_eq!(what("m.pt2", b""), Some("a program of torch.export"));
         // A version of the format, and a graph in field 7: that is ONNX, whatever it is called.
