@@ -41,18 +41,6 @@ pub(crate) fn step<A: Arithmetic>(state: &mut State<A>, config: &Config, op: &Op
     Ok(())
 }
 
-impl Strided {
-    /// Address of vector `i`; the whole run is known to be in range.
-    pub(crate) fn at(self, i: u64) -> u64 {
-        if i == 0 { self.address } else { self.address + (i << self.stride_log2) }
-    }
-
-    /// The run from vector `i` on.
-    fn from(self, i: u64) -> Self {
-        Self { address: self.at(i), ..self }
-    }
-}
-
 /// Rows of local memory times the weights, into the accumulators.
 ///
 /// Shapes: input `[size, N]`, weights `[N + 1, N]` with the bias first, output `[size, N]`.

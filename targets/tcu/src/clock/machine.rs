@@ -380,7 +380,7 @@ impl Machine {
     pub(super) fn last_written(&self, op: &Op) -> Option<u64> {
         let flow = op.flow();
         let run = flow.written(Memory::Accumulators)?;
-        Some(address(run, self.vectors(flow.size) - 1))
+        Some(run.wrapping_at(self.vectors(flow.size) - 1))
     }
 
     /// Visits every time that that of a later instruction follows from.
@@ -724,7 +724,7 @@ impl Machine {
         let commands = self.accumulator.commands.enter(self.head);
         let (mut written, mut last, mut first) = (self.local_from, commands, None);
         for i in 0..size {
-            let (expanded, given) = self.accumulator.give(commands, address(from, i));
+            let (expanded, given) = self.accumulator.give(commands, from.wrapping_at(i));
             written = self.write_local(given.max(routed.target));
             self.accumulator.gave(written);
             last = expanded;
@@ -807,11 +807,11 @@ impl Product<'_> {
         let leaps = size >= Steady::LEAST && !self.machine.is_watched();
         let (mut first, mut steady, mut done) = (None, leaps.then(Steady::new), 0);
         while done < size {
-            self.vector(Write { address: address(accumulator, done), accumulate });
+            self.vector(Write { address: accumulator.wrapping_at(done), accumulate });
             first.get_or_insert([self.read, self.last[2], self.last[3]]);
             done += 1;
             if steady.as_mut().is_some_and(|steady| steady.leap(done, size, self)) {
-                self.machine.accumulator.leapt(address(accumulator, size - 1));
+                self.machine.accumulator.leapt(accumulator.wrapping_at(size - 1));
                 break;
             }
         }
@@ -865,14 +865,7 @@ impl Kept for Product<'_> {
     }
 }
 
-/// The address of vector `i` of a run.
-fn address(run: Strided, i: u64) -> u64 {
-    // Clocks take programs as they are, addresses beyond the memory too.
-    // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
-    run.address.wrapping_add(i.checked_shl(run.stride_log2).unwrap_or(0))
-}
-
 /// The writes of a run; none of them is to the address of another.
 fn writes(run: Strided, size: u64, accumulate: bool) -> impl Iterator<Item = Write> {
-    (0..size).map(move |i| Write { address: address(run, i), accumulate })
+    (0..size).map(move |i| Write { address: run.wrapping_at(i), accumulate })
 }

@@ -144,9 +144,7 @@ impl Pending {
     fn written(&mut self, instruction: usize, flow: &Flow, source: Source) {
         let Some(run) = flow.written(Memory::Accumulators) else { return };
         let Flow { size, adds, .. } = *flow;
-        // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
-        let address = |i: u64| run.address.wrapping_add(i.checked_shl(run.stride_log2).unwrap_or(0));
-        let write = |i| Write { instruction, address: address(i), adds };
+        let write = |i| Write { instruction, address: run.wrapping_at(i), adds };
         self.before = if size > 1 { Some(write(size - 2)) } else { self.last };
         self.last = Some(write(size.saturating_sub(1)));
         (self.source, self.rows) = (Some(source), 0);

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::blocks::{Block, Blocks};
-use crate::op::{DataMoveKind, Op, Path, Strided};
+use crate::op::{Op, Path};
 
 /// Vectors of a read at most: what needs the first of them need not wait for the last.
 const PIECE: u64 = 64;
@@ -119,7 +119,8 @@ impl<'a> Schedule<'a> {
         let mut to_ask = [VecDeque::new(), VecDeque::new()];
         for read in reads {
             let pieces = pieces(&read.op).map(|op| Read { op, ..read });
-            to_ask[bank(&read.op)].extend(pieces);
+            let bank = read.op.flow().bank();
+            to_ask[bank.expect("a read of DRAM has a bank")].extend(pieces);
         }
         Self {
             blocks,
@@ -252,30 +253,23 @@ impl<'a> Schedule<'a> {
     fn moved(&self, op: &Op, block: usize) -> Op {
         let from = self.blocks.list[block].addresses.start;
         match self.places[block] {
-            Some(Place::At(to)) => at_local(op, |address| address - from + to),
+            Some(Place::At(to)) => displaced(op, from, to),
             Some(Place::Own) | None => *op,
         }
     }
 }
 
-/// The instruction with another address in local memory.
-fn at_local(op: &Op, place: impl Fn(u64) -> u64) -> Op {
+/// The instruction with its vectors of local memory at `to` in place of `from`.
+fn displaced(op: &Op, from: u64, to: u64) -> Op {
     let mut op = *op;
     if let Op::DataMove { local, .. }
     | Op::LoadWeights { local, .. }
     | Op::MatMul { local, .. }
     | Op::LoadLut { local, .. } = &mut op
     {
-        local.address = place(local.address);
+        local.address = local.address - from + to;
     }
     op
-}
-
-const fn bank(op: &Op) -> usize {
-    match op {
-        Op::DataMove { kind: DataMoveKind::Dram1ToLocal, .. } => 1,
-        _ => 0,
-    }
 }
 
 /// Cycles of the array's side.
@@ -289,11 +283,10 @@ fn work(op: &Op) -> u64 {
 
 fn pieces(op: &Op) -> impl Iterator<Item = Op> + use<> {
     let (op, size) = (*op, op.flow().size);
-    let on = |run: Strided, first: u64| Strided { address: run.address + (first << run.stride_log2), ..run };
     (0..size).step_by(PIECE as usize).map(move |first| match op {
         Op::DataMove { kind, local, other, .. } => {
             let size = PIECE.min(size - first);
-            Op::DataMove { kind, local: on(local, first), other: on(other, first), size }
+            Op::DataMove { kind, local: local.from(first), other: other.from(first), size }
         }
         other => other,
     })
@@ -306,6 +299,7 @@ mod tests {
     use super::*;
     use crate::fault::Memory;
     use crate::lower::symbolic::{LOCAL, Symbolic, programs};
+    use crate::op::{DataMoveKind, Strided};
 
     const fn run(address: u64) -> Strided {
         Strided { address, stride_log2: 0 }

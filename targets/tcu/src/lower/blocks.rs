@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::fault::Memory;
-use crate::op::{Op, Place, Strided};
+use crate::op::{Op, Place};
 
 /// Vectors of local memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +47,7 @@ impl Blocks {
         let mut numbers = vec![None; ops.len()];
         let mut written = vec![None; ops.len()];
         for (i, op) in ops.iter().enumerate() {
-            let Some(addresses) = op.flow().written(Memory::Local).map(|run| span(run, op.flow().size))
-            else {
+            let Some(addresses) = op.flow().written(Memory::Local).map(|run| run.span(op.flow().size)) else {
                 continue;
             };
             let number = *numbers[readers.joined.root(i)].get_or_insert(list.len());
@@ -130,11 +129,11 @@ impl Readers {
         for (i, op) in ops.iter().enumerate() {
             let flow = op.flow();
             if let Some(run) = flow.read(Memory::Local) {
-                addresses(run, flow.size)
+                run.addresses(flow.size)
                     .for_each(|at| readers.reads(i, at as usize, last_writer[at as usize]));
             }
             if let Some(run) = flow.written(Memory::Local) {
-                addresses(run, flow.size).for_each(|at| last_writer[at as usize] = Some(i));
+                run.addresses(flow.size).for_each(|at| last_writer[at as usize] = Some(i));
             }
         }
         readers
@@ -190,13 +189,13 @@ fn windows(ops: &[Op]) -> Vec<Window> {
     for (i, op) in forwards.rev() {
         let flow = op.flow();
         if op.is_read_of_dram() {
-            let place = flow.written(Memory::Local).into_iter().flat_map(|run| addresses(run, flow.size));
+            let place = flow.written(Memory::Local).into_iter().flat_map(|run| run.addresses(flow.size));
             let used = place.map(|at| touched[at as usize]);
             all[i].due = used.chain(visit(op, &writers)).min().unwrap_or(ops.len()); // Default: nobody does.
         }
         enter(i, op, &mut writers);
         for run in [flow.read(Memory::Local), flow.written(Memory::Local)].into_iter().flatten() {
-            addresses(run, flow.size).for_each(|at| touched[at as usize] = i);
+            run.addresses(flow.size).for_each(|at| touched[at as usize] = i);
         }
     }
     all
@@ -207,25 +206,17 @@ fn visit(op: &Op, writers: &HashMap<(Memory, u64), usize>) -> impl Iterator<Item
     let flow = op.flow();
     let source = flow.source.filter(|place| place.memory.bank().is_some());
     let vectors =
-        source.into_iter().flat_map(move |place| addresses(place.run, flow.size).map(move |at| (place, at)));
+        source.into_iter().flat_map(move |place| place.run.addresses(flow.size).map(move |at| (place, at)));
     vectors.filter_map(|(Place { memory, .. }, at)| writers.get(&(memory, at)).copied())
 }
 
 fn enter(i: usize, op: &Op, writers: &mut HashMap<(Memory, u64), usize>) {
     let flow = op.flow();
     if let Some(Place { memory, run }) = flow.target.filter(|place| place.memory.bank().is_some()) {
-        addresses(run, flow.size).for_each(|at| {
+        run.addresses(flow.size).for_each(|at| {
             writers.insert((memory, at), i);
         });
     }
-}
-
-fn addresses(run: Strided, size: u64) -> impl Iterator<Item = u64> {
-    (0..size).map(move |k| run.address + (k << run.stride_log2))
-}
-
-fn span(run: Strided, size: u64) -> Range<u64> {
-    run.address..run.address + (size.saturating_sub(1) << run.stride_log2) + 1
 }
 
 /// Vectors of local memory up to the last one that is touched.
@@ -233,7 +224,7 @@ fn depth(ops: &[Op]) -> usize {
     let spans = ops.iter().flat_map(|op| {
         let flow = op.flow();
         let runs = [flow.read(Memory::Local), flow.written(Memory::Local)];
-        runs.into_iter().flatten().map(move |run| span(run, flow.size).end)
+        runs.into_iter().flatten().map(move |run| run.span(flow.size).end)
     });
     spans.max().unwrap_or(0) as usize // Default: nothing is touched.
 }
@@ -259,7 +250,7 @@ impl Joined {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::DataMoveKind;
+    use crate::op::{DataMoveKind, Strided};
 
     const fn at(address: u64) -> Strided {
         Strided { address, stride_log2: 0 }

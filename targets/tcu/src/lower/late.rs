@@ -74,8 +74,7 @@ fn settle(ordered: &mut Vec<Op>, waiting: &mut Vec<Read>, op: &Op, least: u64) {
         }
         let part = match *op {
             Op::LoadWeights { zeroes: false, local, size } => {
-                let last = local.address + (size.saturating_sub(1) << local.stride_log2);
-                read.part(local.address..(last + 1).max(local.address + least))
+                read.part(local.address..local.span(size).end.max(local.address + least))
             }
             _ => read,
         };

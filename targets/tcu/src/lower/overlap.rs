@@ -76,10 +76,7 @@ struct Touch {
 
 fn touches(op: &Op) -> [Option<Touch>; 2] {
     let Flow { size, source, target, .. } = op.flow();
-    let touch = |Place { memory, run }: Place, writes| {
-        let last = run.address + (size.saturating_sub(1) << run.stride_log2);
-        Touch { memory, range: run.address..last + 1, writes }
-    };
+    let touch = |Place { memory, run }: Place, writes| Touch { memory, range: run.span(size), writes };
     [source.map(|place| touch(place, false)), target.map(|place| touch(place, true))]
 }
 

@@ -32,7 +32,7 @@ impl Symbolic {
         let flow = op.flow();
         let mut all = Vec::new();
         for k in 0..flow.size {
-            let at = |run: Strided| run.address + (k << run.stride_log2);
+            let at = |run: Strided| run.at(k);
             let input = flow.source.map(|place| self.get(place.memory, at(place.run)));
             let result = self.result(flow.path, input);
             all.push(result);

@@ -1,5 +1,7 @@
 //! Types of operands: strided addresses, kinds of DataMove, the SIMD sub-instruction.
 
+use std::ops::Range;
+
 use npukit_isa::codes;
 
 use crate::fault::Memory;
@@ -11,6 +13,34 @@ pub struct Strided {
     pub address: u64,
     /// Distance of elements, as an exponent of two.
     pub stride_log2: u32,
+}
+
+impl Strided {
+    /// Address of vector `i`; the whole run is known to be in range.
+    pub(crate) fn at(self, i: u64) -> u64 {
+        if i == 0 { self.address } else { self.address + (i << self.stride_log2) }
+    }
+
+    /// Address of vector `i` of a run that may leave the memory.
+    pub(crate) fn wrapping_at(self, i: u64) -> u64 {
+        // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
+        self.address.wrapping_add(i.checked_shl(self.stride_log2).unwrap_or(0))
+    }
+
+    /// The run from vector `i` on.
+    pub(crate) fn from(self, i: u64) -> Self {
+        Self { address: self.at(i), ..self }
+    }
+
+    /// Addresses of the first `size` vectors; the whole run is known to be in range.
+    pub(crate) fn addresses(self, size: u64) -> impl Iterator<Item = u64> {
+        (0..size).map(move |i| self.at(i))
+    }
+
+    /// From the first of `size` vectors to the last, and what lies between.
+    pub(crate) fn span(self, size: u64) -> Range<u64> {
+        self.address..self.at(size.saturating_sub(1)) + 1
+    }
 }
 
 /// What a DataMove connects; the codes are the flags field.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Kind;
 use crate::fault::Memory;
-use crate::op::{Op, Strided};
+use crate::op::Op;
 
 /// Of each kind the instructions that have to come before one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,14 +47,14 @@ pub fn needs(ops: &[Op], kinds: &[Kind]) -> Vec<Needs> {
         let flow = op.flow();
         let mut needs = Needs::default();
         for place in flow.reads() {
-            for at in addresses(place.run, flow.size) {
+            for at in place.run.addresses(flow.size) {
                 let users = users.entry((place.memory, at)).or_default();
                 needs.add(&users.writer);
                 users.readers.set(kind, i);
             }
         }
         if let Some(place) = flow.target {
-            for at in addresses(place.run, flow.size) {
+            for at in place.run.addresses(flow.size) {
                 let users = users.entry((place.memory, at)).or_default();
                 needs.add(&users.writer);
                 needs.add(&users.readers);
@@ -66,8 +66,4 @@ pub fn needs(ops: &[Op], kinds: &[Kind]) -> Vec<Needs> {
         all.push(needs);
     }
     all
-}
-
-fn addresses(run: Strided, size: u64) -> impl Iterator<Item = u64> {
-    (0..size).map(move |k| run.address + (k << run.stride_log2))
 }

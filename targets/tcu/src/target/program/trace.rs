@@ -6,7 +6,7 @@ use npukit_trace::{Flow, Found, Lives, Measures, MemoryMap, Moments, Recorder, S
 use super::TcuProgram;
 use crate::clock::{Happening, Slice as Work, Timeline, Unit, Waiting};
 use crate::fault::Memory;
-use crate::op::{Op, Place, Strided};
+use crate::op::{Op, Place};
 use crate::program::Program;
 use crate::timing::kind;
 
@@ -216,16 +216,11 @@ fn tell(ops: &[Op], memory: Memory, lives: &mut Lives<'_>) {
     for (index, flow) in ops.iter().map(Op::flow).enumerate() {
         let here = |place: &Place| place.memory == memory;
         for Place { run, .. } in flow.reads().filter(here) {
-            lives.read(index, addresses(run, flow.size));
+            lives.read(index, (0..flow.size).map(|i| run.wrapping_at(i)));
         }
         if let Some(run) = flow.written(memory) {
             let is_load = flow.source.is_some_and(|place| place.memory.bank().is_some());
-            lives.write(index, addresses(run, flow.size), is_load);
+            lives.write(index, (0..flow.size).map(|i| run.wrapping_at(i)), is_load);
         }
     }
-}
-
-fn addresses(run: Strided, size: u64) -> impl Iterator<Item = u64> {
-    // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
-    (0..size).map(move |i| run.address.wrapping_add(i.checked_shl(run.stride_log2).unwrap_or(0)))
 }
