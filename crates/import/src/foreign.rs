@@ -269,7 +269,7 @@ mod tests {
             Some("a file of weights alone (safetensors)")
         );
         assert_eq!(what("m.bin", b"\x03\0\0\0\0\0\0\0{}"), None);
-        // Words of a tcu: two of nothing, and what follows.
+        // A program in words: two of nothing, and what follows.
         assert_eq!(what("m.tprog", b"\0\0\0\0\0\0\0\0{\x03\0\0\0"), None);
         assert_eq!(what("m.H5", b""), Some("a file of Keras (HDF5)"));
         assert_eq!(what("m.pt2", b""), Some("a program of torch.export"));
