@@ -48,7 +48,7 @@ impl Whole {
         self.ops = ordered.iter().map(|&(op, _)| op).collect();
         let written = self.ops.iter().filter_map(|op| {
             let flow = op.flow();
-            Some(flow.written(Memory::Local)?.address + flow.size)
+            Some(flow.written(Memory::Local)?.span(flow.size).end)
         });
         self.local.maximum = written.fold(self.local.maximum, u64::max);
     }
