@@ -88,8 +88,8 @@ pub use segments::{
     load_segments, segments_target,
 };
 pub use session::{
-    Accessed, AddressRun, Moment, Operand, Placed, PlacedKind, Scalar, Session, SessionOptions, StepLayers,
-    instruction_lines,
+    Accessed, AddressRun, Moment, Operand, Outline, Placed, PlacedKind, Scalar, Session, SessionOptions,
+    StepLayers, instruction_lines, read_operands, step_float,
 };
 pub use source_map::{MapError, read_source_map, write_source_map};
 pub use stepper::{Machine, MemoryInfo, Stepper};

@@ -4,6 +4,8 @@
 //! A session goes forwards only. Whoever wants to go backwards keeps copies of it ([`Session::fork`]): a machine does the
 //! same again from the same state.
 
+use std::fmt::Display;
+
 use npukit_asm::ListingLine;
 use npukit_graph::Graph;
 
@@ -169,6 +171,44 @@ impl StepLayers {
     }
 }
 
+/// What is the same of a program at all its steps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// The program's name.
+    pub name: String,
+    /// Target and instance.
+    pub target: String,
+    /// The memories, in an order that stays.
+    pub memories: Vec<BenchMemory>,
+    /// The layers.
+    pub layers: StepLayers,
+    /// Where tensors lie.
+    pub placed: Vec<Placed>,
+}
+
+impl Outline {
+    /// Of a program without layers and tensors, by its name and its target's.
+    pub fn new((name, target): (String, String), memories: Vec<BenchMemory>) -> Self {
+        Self { name, target, memories, ..Self::default() }
+    }
+}
+
+/// What a step reads, as operands.
+pub fn read_operands(accesses: Vec<Accessed>) -> Vec<Operand> {
+    let reads = accesses.into_iter().filter(|accessed| !accessed.is_write);
+    reads.map(|accessed| Operand::new("read", accessed.run, None)).collect()
+}
+
+/// Does a step in float, too. What it cannot do is told, and ends what is computed in float.
+pub fn step_float<F, E: Display>(
+    float: &mut Option<F>,
+    step: impl FnOnce(&mut F) -> Result<(), E>,
+) -> Option<String> {
+    let told = step(float.as_mut()?).err()?;
+    *float = None;
+    Some(format!("in float: {told}; floats are not known from here on"))
+}
+
 /// Of a listing, the lines that hold an instruction: what [`Session::listing`] is.
 pub fn instruction_lines(lines: Vec<ListingLine>) -> Vec<ListingLine> {
     lines.into_iter().filter(|line| line.word.is_some()).collect()
@@ -190,11 +230,18 @@ pub struct Moment {
 /// A step is an instruction, but for machines that execute several at a time: there it is a cycle. Steps count from 0 to
 /// [`Self::steps`], which is not one of them; memories by their place in [`Self::memories`].
 pub trait Session: Send + Sync {
+    /// What is the same at all steps.
+    fn outline(&self) -> &Outline;
+
     /// The program's name.
-    fn name(&self) -> &str;
+    fn name(&self) -> &str {
+        &self.outline().name
+    }
 
     /// Target and instance.
-    fn target(&self) -> &str;
+    fn target(&self) -> &str {
+        &self.outline().target
+    }
 
     /// What a step is, in a word.
     fn step_name(&self) -> &'static str {
@@ -218,7 +265,9 @@ pub trait Session: Send + Sync {
     fn fork(&self) -> Box<dyn Session>;
 
     /// The memories, in an order that stays.
-    fn memories(&self) -> &[BenchMemory];
+    fn memories(&self) -> &[BenchMemory] {
+        &self.outline().memories
+    }
 
     /// How a person looks at the memories now: each is in one view. Of memories that share their numbers the first view
     /// says most.
@@ -264,8 +313,7 @@ pub trait Session: Send + Sync {
 
     /// What `scalar` was computed from by `step`, which wrote it. All that the step reads, unless the machine knows better.
     fn operands(&self, step: usize, _scalar: Scalar) -> Vec<Operand> {
-        let reads = self.accesses(step).into_iter().filter(|accessed| !accessed.is_write);
-        reads.map(|accessed| Operand::new("read", accessed.run, None)).collect()
+        read_operands(self.accesses(step))
     }
 
     /// Instructions that begin in a step, by their place in [`Self::listing`].
@@ -292,17 +340,17 @@ pub trait Session: Send + Sync {
 
     /// Names of the layers.
     fn layers(&self) -> &[String] {
-        &[]
+        &self.outline().layers.names
     }
 
     /// The layer of a step, by its place in [`Self::layers`].
-    fn layer(&self, _step: usize) -> Option<usize> {
-        None
+    fn layer(&self, step: usize) -> Option<usize> {
+        self.outline().layers.at(step)
     }
 
     /// Where tensors lie.
     fn placed(&self) -> &[Placed] {
-        &[]
+        &self.outline().placed
     }
 
     /// Results that did not fit, in the steps that are done.

@@ -278,11 +278,8 @@ struct Counted {
 }
 
 impl Session for Counted {
-    fn name(&self) -> &str {
-        self.toy.name()
-    }
-    fn target(&self) -> &str {
-        self.toy.target()
+    fn outline(&self) -> &npukit_target::Outline {
+        self.toy.outline()
     }
     fn steps(&self) -> usize {
         self.toy.steps()
@@ -297,9 +294,6 @@ impl Session for Counted {
     fn fork(&self) -> Box<dyn Session> {
         let (steps, may_tell) = (Arc::clone(&self.steps), Arc::clone(&self.may_tell));
         Box::new(Self { toy: self.toy.fork(), steps, may_tell })
-    }
-    fn memories(&self) -> &[npukit_target::BenchMemory] {
-        self.toy.memories()
     }
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, npukit_target::TargetError> {
         self.toy.read(memory, address, count)

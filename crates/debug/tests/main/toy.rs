@@ -7,8 +7,8 @@ use std::sync::Arc;
 use npukit_asm::{ListedWord, ListingLine, Sources};
 use npukit_base::Span;
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Moment, Operand, Placed, PlacedKind, ProgramText, Scalar, Session,
-    TargetError,
+    Accessed, AddressRun, BenchMemory, Moment, Operand, Outline, Placed, PlacedKind, ProgramText, Scalar,
+    Session, StepLayers, TargetError,
 };
 
 pub const DEPTH: u64 = 16;
@@ -34,9 +34,7 @@ pub enum Op {
 
 struct Program {
     ops: Vec<Op>,
-    memories: Vec<BenchMemory>,
-    layers: Vec<String>,
-    placed: Vec<Placed>,
+    outline: Outline,
 }
 
 /// The machine.
@@ -64,11 +62,15 @@ impl Toy {
         let memories = vec![memory("m", DEPTH, LANES), memory("r", 1, 1)];
         let placed =
             vec![Placed { name: "x".to_owned(), kind: PlacedKind::Input, run: AddressRun::dense(0, 0, 1) }];
-        let layers = vec!["first".to_owned(), "second half".to_owned()];
+        let names = vec!["first".to_owned(), "second half".to_owned()];
+        let of = (0..ops.len()).map(|step| usize::from(step >= ops.len() / 2)).collect();
+        let layers = StepLayers { names, of };
         let mut m = vec![0; DEPTH as usize * LANES];
         (m[0], m[1]) = (16, -32);
         let exact = m.iter().map(|&number| number as f64 / 16.0).collect();
-        let program = Arc::new(Program { ops: ops.to_vec(), memories, layers, placed });
+        let outline =
+            Outline { layers, placed, ..Outline::new(("toy".to_owned(), "toy:small".to_owned()), memories) };
+        let program = Arc::new(Program { ops: ops.to_vec(), outline });
         Self { program, position: 0, m, r: 0, exact, saturated: 0, locked: None }
     }
 
@@ -96,12 +98,8 @@ impl Toy {
 }
 
 impl Session for Toy {
-    fn name(&self) -> &str {
-        "toy"
-    }
-
-    fn target(&self) -> &str {
-        "toy:small"
+    fn outline(&self) -> &Outline {
+        &self.program.outline
     }
 
     fn steps(&self) -> usize {
@@ -137,10 +135,6 @@ impl Session for Toy {
 
     fn fork(&self) -> Box<dyn Session> {
         Box::new(self.clone())
-    }
-
-    fn memories(&self) -> &[BenchMemory] {
-        &self.program.memories
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
@@ -192,18 +186,6 @@ impl Session for Toy {
             word: Some(ListedWord { address: format!("{place:04x}"), bits: format!("{place:02x}") }),
         };
         Ok(self.program.ops.iter().enumerate().map(line).collect())
-    }
-
-    fn layers(&self) -> &[String] {
-        &self.program.layers
-    }
-
-    fn layer(&self, step: usize) -> Option<usize> {
-        (step < self.steps()).then(|| usize::from(step >= self.steps() / 2))
-    }
-
-    fn placed(&self) -> &[Placed] {
-        &self.program.placed
     }
 
     fn saturations(&self) -> u64 {

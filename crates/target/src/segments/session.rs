@@ -11,7 +11,7 @@ use crate::hand::BenchMemory;
 use crate::program::Inputs;
 use crate::run_options::RunOptions;
 use crate::session::{
-    Accessed, AddressRun, Moment, Operand, Placed, Scalar, Session, SessionOptions, StepLayers,
+    Accessed, AddressRun, Moment, Operand, Outline, Placed, Scalar, Session, SessionOptions, StepLayers,
 };
 
 /// A part of a program, from one of its steps on.
@@ -28,14 +28,10 @@ struct Piece {
 
 /// What does not change.
 struct Program {
-    name: String,
-    target: String,
+    outline: Outline,
     /// In order; there is one at least.
     pieces: Vec<Piece>,
     steps: usize,
-    memories: Vec<BenchMemory>,
-    layers: StepLayers,
-    placed: Vec<Placed>,
     /// Machines before their first step, for what is the same at all times.
     begins: Vec<Arc<dyn Session>>,
     /// By machine, the instructions of those before; made when somebody asks.
@@ -102,10 +98,29 @@ impl SegmentedSession {
             }
             owner.run_part(part, &mut values, &run, &mut crate::report::Saturations::default())?;
         }
-        let (name, target) = (owner.name.clone(), owner.target.clone());
+        let names = (owner.name.clone(), owner.target.clone());
+        let outline = Outline { layers, placed, ..Outline::new(names, memories) };
         let (machines, instructions) = (begins.clone(), OnceLock::new());
-        let program = Program { name, target, pieces, steps, memories, layers, placed, begins, instructions };
+        let program = Program { outline, pieces, steps, begins, instructions };
         Ok(Self { program: Arc::new(program), machines, position: 0 })
+    }
+}
+
+impl SegmentedSession {
+    /// Changes a machine, of which others may have copies: they stay as they are.
+    fn change<T>(
+        &mut self,
+        machine: usize,
+        change: impl FnOnce(&mut dyn Session) -> Result<T, TargetError>,
+    ) -> Result<T, TargetError> {
+        let held = &mut self.machines[machine];
+        if let Some(alone) = Arc::get_mut(held) {
+            return change(alone);
+        }
+        let mut own = held.fork();
+        let changed = change(&mut *own)?;
+        *held = Arc::from(own);
+        Ok(changed)
     }
 }
 
@@ -146,12 +161,8 @@ const fn among(run: AddressRun, piece: &Piece) -> AddressRun {
 }
 
 impl Session for SegmentedSession {
-    fn name(&self) -> &str {
-        &self.program.name
-    }
-
-    fn target(&self) -> &str {
-        &self.program.target
+    fn outline(&self) -> &Outline {
+        &self.program.outline
     }
 
     fn step_name(&self) -> &'static str {
@@ -168,23 +179,16 @@ impl Session for SegmentedSession {
 
     fn step(&mut self) -> Result<Vec<String>, TargetError> {
         let Some((piece, _)) = self.program.piece(self.position) else { return Ok(Vec::new()) };
-        let mut remarks = Vec::new();
-        if let Some(held) = piece.machine.and_then(|machine| self.machines.get_mut(machine)) {
-            if Arc::get_mut(held).is_none() {
-                *held = Arc::from(held.fork());
-            }
-            remarks = Arc::get_mut(held).map_or_else(|| Ok(Vec::new()), |session| session.step())?;
-        }
+        let remarks = match piece.machine {
+            Some(machine) => self.change(machine, |session| session.step())?,
+            None => Vec::new(),
+        };
         self.position += 1;
         Ok(remarks)
     }
 
     fn fork(&self) -> Box<dyn Session> {
         Box::new(self.clone())
-    }
-
-    fn memories(&self) -> &[BenchMemory] {
-        &self.program.memories
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
@@ -196,10 +200,7 @@ impl Session for SegmentedSession {
 
     fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
         let Some((_, machine, memory)) = self.program.memory(memory) else { return Ok(()) };
-        let mut own = self.machines[machine].fork();
-        own.write(memory, address, numbers)?;
-        self.machines[machine] = Arc::from(own);
-        Ok(())
+        self.change(machine, |session| session.write(memory, address, numbers))
     }
 
     fn real(&self, memory: usize, number: i64) -> Option<f64> {
@@ -255,18 +256,6 @@ impl Session for SegmentedSession {
             all.extend(session.listing()?);
         }
         Ok(all)
-    }
-
-    fn layers(&self) -> &[String] {
-        &self.program.layers.names
-    }
-
-    fn layer(&self, step: usize) -> Option<usize> {
-        self.program.layers.at(step)
-    }
-
-    fn placed(&self) -> &[Placed] {
-        &self.program.placed
     }
 
     fn saturations(&self) -> u64 {

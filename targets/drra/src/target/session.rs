@@ -11,8 +11,8 @@ use std::sync::{Arc, OnceLock};
 
 use npukit_asm::ListingLine;
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Moment, Operand, Placed, PlacedKind, Scalar, Session, TargetError,
-    View, instruction_lines,
+    Accessed, AddressRun, BenchMemory, Moment, Operand, Outline, Placed, PlacedKind, Scalar, Session,
+    TargetError, View, instruction_lines, read_operands,
 };
 
 use crate::artifact::Binding;
@@ -39,12 +39,9 @@ const DPU_LANES: usize = 3;
 
 /// A program that is debugged: what does not change.
 struct Debugged {
-    name: String,
-    target: String,
+    outline: Outline,
     program: Program,
     parts: Vec<Part>,
-    memories: Vec<BenchMemory>,
-    placed: Vec<Placed>,
     recorded: Recorded,
     /// The machine before its first cycle.
     begins: Machine,
@@ -72,7 +69,7 @@ impl DrraSession {
     ///
     /// Errors: a run of more than is kept.
     pub fn new(
-        (name, target): (String, String),
+        names: (String, String),
         mut machine: Machine,
         program: &Program,
         (inputs, outputs): (&[Binding], &[Binding]),
@@ -94,24 +91,15 @@ impl DrraSession {
         let mut all = placed(inputs, 0, PlacedKind::Input);
         all.extend(placed(outputs, 1, PlacedKind::Output));
         let program = Debugged {
-            name,
-            target,
+            outline: Outline { placed: all, ..Outline::new(names, memories) },
             program: program.clone(),
             parts,
-            memories,
-            placed: all,
             recorded,
             begins: machine.clone(),
             flow: OnceLock::new(),
         };
         Ok(Self { program: Arc::new(program), machine, position: 0 })
     }
-}
-
-/// What is read, as operands.
-fn reads(accesses: Vec<Accessed>) -> Vec<Operand> {
-    let reads = accesses.into_iter().filter(|accessed| !accessed.is_write);
-    reads.map(|accessed| Operand::new("read", accessed.run, None)).collect()
 }
 
 impl Part {
@@ -194,12 +182,8 @@ fn memory(part: &Part, machine: &Machine) -> BenchMemory {
 }
 
 impl Session for DrraSession {
-    fn name(&self) -> &str {
-        &self.program.name
-    }
-
-    fn target(&self) -> &str {
-        &self.program.target
+    fn outline(&self) -> &Outline {
+        &self.program.outline
     }
 
     fn step_name(&self) -> &'static str {
@@ -235,10 +219,6 @@ impl Session for DrraSession {
         Box::new(self.clone())
     }
 
-    fn memories(&self) -> &[BenchMemory] {
-        &self.program.memories
-    }
-
     fn views(&self) -> Vec<View> {
         let shown = |(place, part)| self.view(place, part);
         View::grouped(self.program.parts.iter().enumerate().map(shown))
@@ -270,7 +250,7 @@ impl Session for DrraSession {
         let flow = self.program.flow.get_or_init(|| self.program.begin().flow());
         let found = flow.as_ref().and_then(|flow| flow.operands(step, scalar));
         // Default: of what is too much to be kept, all that the cycle reads.
-        found.unwrap_or_else(|| reads(self.accesses(step)))
+        found.unwrap_or_else(|| read_operands(self.accesses(step)))
     }
 
     fn issued(&self, step: usize) -> Vec<usize> {
@@ -286,10 +266,6 @@ impl Session for DrraSession {
     fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {
         let lines = disassemble(self.machine.fabric(), &self.program.program, Listing::Named).lines;
         Ok(instruction_lines(lines))
-    }
-
-    fn placed(&self) -> &[Placed] {
-        &self.program.placed
     }
 
     fn saturations(&self) -> u64 {

@@ -146,8 +146,8 @@ impl OpuProgram {
         let mut debugged =
             Debugged::new((name.clone(), format!("opu:{instance}")), config, instructions[..end].to_vec());
         let names = layers.iter().map(|layer| layer.name.clone()).collect();
-        debugged.layers = StepLayers { names, of: self.program.layer_of_each() };
-        debugged.placed = self.placed(&debugged);
+        debugged.outline.layers = StepLayers { names, of: self.program.layer_of_each() };
+        debugged.outline.placed = self.placed(&debugged);
         debugged
     }
 

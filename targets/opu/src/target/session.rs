@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Moment, Operand, Placed, Scalar, Session, Shown, StepLayers,
-    TargetError, View, execute, instruction_lines,
+    Accessed, AddressRun, Moment, Operand, Outline, Scalar, Session, Shown, TargetError, View, execute,
+    instruction_lines, step_float,
 };
 
 pub(super) use floats::Beside;
@@ -28,8 +28,7 @@ const COLUMNS: usize = 16;
 
 /// A program that is debugged: what does not change.
 pub(super) struct Debugged {
-    pub name: String,
-    pub target: String,
+    pub outline: Outline,
     pub config: Config,
     pub ops: Vec<Op>,
     /// By instruction, with the registers of its moment; none where they are undefined.
@@ -37,14 +36,11 @@ pub(super) struct Debugged {
     /// By instruction, the registers of its moment.
     registers: Vec<Registers>,
     parts: Vec<Part>,
-    memories: Vec<BenchMemory>,
-    pub layers: StepLayers,
-    pub placed: Vec<Placed>,
 }
 
 impl Debugged {
     /// A program without layers and tensors, by its name and its target's: its instructions up to `end`.
-    pub fn new((name, target): (String, String), config: &Config, ops: Vec<Op>) -> Self {
+    pub fn new(names: (String, String), config: &Config, ops: Vec<Op>) -> Self {
         let parts = Part::all();
         let memories = parts.iter().map(|part| part.memory(&config.types)).collect();
         let mut now = Registers::default();
@@ -56,9 +52,14 @@ impl Debugged {
                 (op.effects(&now, &config.types).unwrap_or(Effects::NONE), now)
             })
             .unzip();
-        let (layers, placed) = (StepLayers::default(), Vec::new());
-        let config = config.clone();
-        Self { name, target, config, ops, effects, registers, parts, memories, layers, placed }
+        Self {
+            outline: Outline::new(names, memories),
+            config: config.clone(),
+            ops,
+            effects,
+            registers,
+            parts,
+        }
     }
 
     fn place(&self, part: Part) -> Option<usize> {
@@ -68,7 +69,7 @@ impl Debugged {
     /// All of a part.
     fn whole(&self, part: Part) -> Option<AddressRun> {
         let memory = self.place(part)?;
-        Some(AddressRun::dense(memory, 0, self.memories[memory].depth))
+        Some(AddressRun::dense(memory, 0, self.outline.memories[memory].depth))
     }
 
     /// Bytes of memory, as all parts see them that lie there.
@@ -76,7 +77,7 @@ impl Debugged {
         let types = &self.config.types;
         let views = self.parts.iter().enumerate().filter_map(move |(memory, part)| {
             let (start, size) = part.bytes(types)?;
-            let (from, to) = (first.max(start), end.min(start + size * self.memories[memory].depth));
+            let (from, to) = (first.max(start), end.min(start + size * self.outline.memories[memory].depth));
             (from < to).then(|| {
                 let address = (from - start) / size;
                 AddressRun::dense(memory, address, (to - start).div_ceil(size) - address)
@@ -126,12 +127,8 @@ impl OpuSession {
 }
 
 impl Session for OpuSession {
-    fn name(&self) -> &str {
-        &self.program.name
-    }
-
-    fn target(&self) -> &str {
-        &self.program.target
+    fn outline(&self) -> &Outline {
+        &self.program.outline
     }
 
     fn steps(&self) -> usize {
@@ -150,22 +147,13 @@ impl Session for OpuSession {
         let step = || attempt((&mut self.machine, &mut self.loaded), self.position, config, self.is_strict);
         let executed = execute(step)?;
         let mut remarks: Vec<String> = executed.remark.into_iter().collect();
-        if let Some(float) = &mut self.float
-            && let Err(told) = float.step(op, effects, config)
-        {
-            remarks.push(format!("in float: {told}; floats are not known from here on"));
-            self.float = None;
-        }
+        remarks.extend(step_float(&mut self.float, |float| float.step(op, effects, config)));
         self.position += 1;
         Ok(remarks)
     }
 
     fn fork(&self) -> Box<dyn Session> {
         Box::new(self.clone())
-    }
-
-    fn memories(&self) -> &[BenchMemory] {
-        &self.program.memories
     }
 
     fn views(&self) -> Vec<View> {
@@ -212,18 +200,6 @@ impl Session for OpuSession {
         let bytes = encode_program(&self.program.ops).map_err(TargetError::failed)?;
         let lines = npukit_asm::disassemble_as(&isa(), &bytes, None, Words::Value).listing();
         Ok(instruction_lines(lines))
-    }
-
-    fn layers(&self) -> &[String] {
-        &self.program.layers.names
-    }
-
-    fn layer(&self, step: usize) -> Option<usize> {
-        self.program.layers.at(step)
-    }
-
-    fn placed(&self) -> &[Placed] {
-        &self.program.placed
     }
 
     fn saturations(&self) -> u64 {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Inputs, Moment, Operand, Placed, PlacedKind, Scalar, Session, Shown,
-    StepLayers, TargetError, View, execute, instruction_lines,
+    Accessed, AddressRun, BenchMemory, Inputs, Moment, Operand, Outline, Placed, PlacedKind, Scalar, Session,
+    Shown, StepLayers, TargetError, View, execute, instruction_lines, step_float,
 };
 
 pub(super) use floats::Beside;
@@ -42,8 +42,7 @@ struct Use {
 
 /// A program that is debugged: what does not change.
 pub(crate) struct Debugged {
-    name: String,
-    target: String,
+    outline: Outline,
     config: Config,
     executable: Executable,
     /// What happens, in order.
@@ -51,15 +50,12 @@ pub(crate) struct Debugged {
     /// What each instruction uses.
     uses: Vec<Use>,
     kinds: Vec<Kind>,
-    memories: Vec<BenchMemory>,
-    layers: StepLayers,
-    placed: Vec<Placed>,
 }
 
 impl Debugged {
     /// A program with its host's part, on a machine with these memories.
     pub fn new(
-        (name, target): (String, String),
+        names: (String, String),
         config: &Config,
         executable: Executable,
         memories: Vec<(Kind, BenchMemory)>,
@@ -88,19 +84,9 @@ impl Debugged {
         let uses = uses.collect();
         let (kinds, memories) = memories.into_iter().unzip();
         let layers = layers(&executable, &steps);
-        let mut program = Self {
-            name,
-            target,
-            config: config.clone(),
-            executable,
-            steps,
-            uses,
-            kinds,
-            memories,
-            layers,
-            placed: Vec::new(),
-        };
-        program.placed = program.windows();
+        let outline = Outline { layers, ..Outline::new(names, memories) };
+        let mut program = Self { outline, config: config.clone(), executable, steps, uses, kinds };
+        program.outline.placed = program.windows();
         program
     }
 
@@ -129,7 +115,7 @@ impl Debugged {
     /// Addresses of a memory, as far as it has them.
     fn run(&self, kind: Kind, first: u64, count: u64) -> Option<AddressRun> {
         let memory = self.place(kind)?;
-        let depth = self.memories[memory].depth;
+        let depth = self.outline.memories[memory].depth;
         (first < depth && count > 0).then(|| AddressRun::dense(memory, first, count.min(depth - first)))
     }
 
@@ -322,12 +308,8 @@ impl PccxSession {
 }
 
 impl Session for PccxSession {
-    fn name(&self) -> &str {
-        &self.program.name
-    }
-
-    fn target(&self) -> &str {
-        &self.program.target
+    fn outline(&self) -> &Outline {
+        &self.program.outline
     }
 
     fn step_name(&self) -> &'static str {
@@ -363,22 +345,14 @@ impl Session for PccxSession {
                 remarks.extend(execute(|| bench.step(index))?.remark);
             }
         }
-        if let Some(float) = &mut self.float
-            && let Err(told) = float.happen(&self.program.executable, happens)
-        {
-            remarks.push(format!("in float: {told}; floats are not known from here on"));
-            self.float = None;
-        }
+        let executable = &self.program.executable;
+        remarks.extend(step_float(&mut self.float, |float| float.happen(executable, happens)));
         self.position += 1;
         Ok(remarks)
     }
 
     fn fork(&self) -> Box<dyn Session> {
         Box::new(self.clone())
-    }
-
-    fn memories(&self) -> &[BenchMemory] {
-        &self.program.memories
     }
 
     fn views(&self) -> Vec<View> {
@@ -455,18 +429,6 @@ impl Session for PccxSession {
             encode_program(&Codec::new(config), &executable.program.code).map_err(TargetError::failed)?;
         let lines = npukit_asm::disassemble_as(&isa(config), &bytes, None, Words::Value).listing();
         Ok(instruction_lines(lines))
-    }
-
-    fn layers(&self) -> &[String] {
-        &self.program.layers.names
-    }
-
-    fn layer(&self, step: usize) -> Option<usize> {
-        self.program.layers.at(step)
-    }
-
-    fn placed(&self) -> &[Placed] {
-        &self.program.placed
     }
 
     fn moments(&self) -> Result<Vec<Moment>, TargetError> {

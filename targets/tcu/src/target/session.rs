@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use npukit_asm::ListingLine;
 use npukit_target::{
-    Accessed, BenchMemory, Moment, Operand, Placed, Scalar, Session, Shown, StepLayers, TargetError, View,
-    execute, instruction_lines, real_of,
+    Accessed, Moment, Operand, Outline, Scalar, Session, Shown, TargetError, View, execute,
+    instruction_lines, real_of, step_float,
 };
 
 use super::hand::{attempt, put};
@@ -23,25 +23,20 @@ use crate::timing::estimate;
 
 /// A program that is debugged: what does not change.
 pub(super) struct Debugged {
-    name: String,
-    target: String,
+    pub outline: Outline,
     config: Config,
     ops: Vec<Op>,
     parts: Vec<Part>,
-    memories: Vec<BenchMemory>,
     /// The memory of the board, for its clock.
     memory: ClockParams,
-    pub layers: StepLayers,
-    pub placed: Vec<Placed>,
 }
 
 impl Debugged {
     /// A program without layers and tensors, by its name and its target's.
-    pub fn new((name, target): (String, String), config: &Config, ops: Vec<Op>, memory: ClockParams) -> Self {
+    pub fn new(names: (String, String), config: &Config, ops: Vec<Op>, memory: ClockParams) -> Self {
         let parts = Part::all(config);
         let memories = parts.iter().map(|part| part.memory(config)).collect();
-        let (layers, placed) = (StepLayers::default(), Vec::new());
-        Self { name, target, config: config.clone(), ops, parts, memories, memory, layers, placed }
+        Self { outline: Outline::new(names, memories), config: config.clone(), ops, parts, memory }
     }
 
     /// Where a part stands among the memories.
@@ -87,12 +82,8 @@ impl TcuSession {
 }
 
 impl Session for TcuSession {
-    fn name(&self) -> &str {
-        &self.program.name
-    }
-
-    fn target(&self) -> &str {
-        &self.program.target
+    fn outline(&self) -> &Outline {
+        &self.program.outline
     }
 
     fn steps(&self) -> usize {
@@ -116,22 +107,13 @@ impl Session for TcuSession {
         };
         let mut remarks: Vec<String> = executed.remark.into_iter().collect();
         // What the numbers cannot do the floats cannot, either: what is wrong with an instruction depends on no value.
-        if let Some((float, _)) = &mut self.float
-            && let Err(fault) = float.step(op)
-        {
-            remarks.push(format!("in float: {fault}; floats are not known from here on"));
-            self.float = None;
-        }
+        remarks.extend(step_float(&mut self.float, |(float, _)| float.step(op).map(drop)));
         self.position += 1;
         Ok(remarks)
     }
 
     fn fork(&self) -> Box<dyn Session> {
         Box::new(self.clone())
-    }
-
-    fn memories(&self) -> &[BenchMemory] {
-        &self.program.memories
     }
 
     fn views(&self) -> Vec<View> {
@@ -179,18 +161,6 @@ impl Session for TcuSession {
         let bytes = encode_program(config, ops).map_err(TargetError::failed)?;
         let lines = npukit_asm::disassemble(&isa(config), &bytes).listing();
         Ok(instruction_lines(lines))
-    }
-
-    fn layers(&self) -> &[String] {
-        &self.program.layers.names
-    }
-
-    fn layer(&self, step: usize) -> Option<usize> {
-        self.program.layers.at(step)
-    }
-
-    fn placed(&self) -> &[Placed] {
-        &self.program.placed
     }
 
     fn saturations(&self) -> u64 {

@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use npukit_asm::ListingLine;
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Moment, Operand, Placed, PlacedKind, Scalar, Session, StepLayers,
-    TargetError, instruction_lines,
+    Accessed, AddressRun, BenchMemory, Moment, Operand, Outline, Placed, PlacedKind, Scalar, Session,
+    StepLayers, TargetError, instruction_lines, read_operands, step_float,
 };
 
 use super::recorded::{Begin, Flow, Recorded, leaves};
-use super::{Part, memory, parts, reads};
+use super::{Part, memory, parts};
 use crate::artifact::Model;
 use crate::asm::{Listing, disassemble};
 use crate::exec::real::RealWord;
@@ -58,18 +58,14 @@ struct Followed {
 
 /// A model that is debugged: what does not change.
 struct Debugged {
-    name: String,
-    target: String,
+    /// Its layers are those of the steps, the last of which takes the last results.
+    outline: Outline,
     executable: Executable,
     /// As the revision that counts.
     fabric: Fabric,
     calls: Vec<Numbered>,
     kernels: Vec<Followed>,
     parts: Vec<Part>,
-    memories: Vec<BenchMemory>,
-    /// Of the steps, the last of which takes the last results.
-    layers: StepLayers,
-    placed: Vec<Placed>,
 }
 
 /// Where a step stands.
@@ -118,20 +114,10 @@ impl Debugged {
             memories.push(value_memory(number, value));
         }
         let (calls, layers) = numbered(&executable, &kernels);
-        let (name, target) = (model.name.clone(), model.target.clone());
-        let mut debugged = Self {
-            name,
-            target,
-            executable,
-            fabric,
-            calls,
-            kernels,
-            parts,
-            memories,
-            layers,
-            placed: Vec::new(),
-        };
-        debugged.placed = debugged.placed();
+        let names = (model.name.clone(), model.target.clone());
+        let outline = Outline { layers, ..Outline::new(names, memories) };
+        let mut debugged = Self { outline, executable, fabric, calls, kernels, parts };
+        debugged.outline.placed = debugged.placed();
         Ok(debugged)
     }
 
@@ -148,7 +134,7 @@ impl Debugged {
     }
 
     fn steps(&self) -> usize {
-        self.layers.of.len()
+        self.outline.layers.of.len()
     }
 
     fn happens(&self, step: usize) -> Happens {
@@ -181,7 +167,7 @@ impl Debugged {
     /// All of a value.
     fn value(&self, number: usize) -> Option<AddressRun> {
         let memory = self.memory(|part| matches!(part, Part::Value { number: other } if *other == number))?;
-        Some(AddressRun::dense(memory, 0, self.memories[memory].depth))
+        Some(AddressRun::dense(memory, 0, self.outline.memories[memory].depth))
     }
 
     /// What the driver reads and writes before call `next`.
@@ -491,12 +477,8 @@ fn part_of<W: Copy>(words: &[W], address: u64, count: u64) -> Option<&[W]> {
 }
 
 impl Session for ModelSession {
-    fn name(&self) -> &str {
-        &self.program.name
-    }
-
-    fn target(&self) -> &str {
-        &self.program.target
+    fn outline(&self) -> &Outline {
+        &self.program.outline
     }
 
     fn step_name(&self) -> &'static str {
@@ -526,23 +508,14 @@ impl Session for ModelSession {
             }
             return Err(error);
         }
-        let mut remarks = Vec::new();
-        if let Some(float) = &mut self.float
-            && let Err(error) = float.happen(&self.program, &happens)
-        {
-            remarks.push(format!("in float: {error}; floats are not known from here on"));
-            self.float = None;
-        }
+        let program = &self.program;
+        let remark = step_float(&mut self.float, |float| float.happen(program, &happens));
         self.position += 1;
-        Ok(remarks)
+        Ok(remark.into_iter().collect())
     }
 
     fn fork(&self) -> Box<dyn Session> {
         Box::new(self.clone())
-    }
-
-    fn memories(&self) -> &[BenchMemory] {
-        &self.program.memories
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
@@ -627,7 +600,7 @@ impl Session for ModelSession {
             }
         };
         // Default: of what is too much to be kept, all that the step reads.
-        found.unwrap_or_else(|| reads(self.accesses(step)))
+        found.unwrap_or_else(|| read_operands(self.accesses(step)))
     }
 
     fn issued(&self, step: usize) -> Vec<usize> {
@@ -673,18 +646,6 @@ impl Session for ModelSession {
         let Debugged { executable, fabric, .. } = &*self.program;
         let of = |ready: &Ready| disassemble(fabric, &ready.compiled.program, Listing::Named).lines;
         Ok(executable.kernels.iter().flat_map(|ready| instruction_lines(of(ready))).collect())
-    }
-
-    fn layers(&self) -> &[String] {
-        &self.program.layers.names
-    }
-
-    fn layer(&self, step: usize) -> Option<usize> {
-        self.program.layers.at(step)
-    }
-
-    fn placed(&self) -> &[Placed] {
-        &self.program.placed
     }
 
     fn saturations(&self) -> u64 {

@@ -149,7 +149,7 @@ impl Debugged {
         let types = &self.config.types;
         let seen = self.parts.iter().enumerate().filter(|(_, part)| part.is_for(buffer));
         let in_view = |(memory, part): (usize, &Part)| {
-            let ((start, pitch), depth) = (part.bytes(types)?, self.memories[memory].depth);
+            let ((start, pitch), depth) = (part.bytes(types)?, self.outline.memories[memory].depth);
             let offset = byte.checked_sub(start).filter(|offset| offset / pitch < depth)?;
             offset.is_multiple_of(size).then(|| Operand {
                 role,

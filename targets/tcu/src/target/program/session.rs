@@ -36,8 +36,8 @@ impl TcuProgram {
         let names = (name.clone(), self.target());
         let mut debugged = Debugged::new(names, config, instructions.clone(), self.board_memory());
         let names = self.program.layers.iter().map(|layer| layer.name.clone()).collect();
-        debugged.layers = StepLayers { names, of: self.program.layer_of_each() };
-        debugged.placed = self.tensors();
+        debugged.outline.layers = StepLayers { names, of: self.program.layer_of_each() };
+        debugged.outline.placed = self.tensors();
         let mut session = TcuSession::new(debugged, machine, lost, false);
         if let Some(graph) = options.graph {
             let (twin, are) = self.in_float(graph, inputs)?;
