@@ -1,5 +1,7 @@
 //! [`Cosim`]: a program on a machine's circuit beside the machine and its clock.
 
+use std::ops::ControlFlow;
+
 use npukit_rtl::{Circuit, Defects, Run, Seen};
 use serde::Serialize;
 
@@ -33,6 +35,9 @@ pub trait Cosim {
     /// Files that are not what the simulator writes.
     fn compare(&self, seen: &Seen) -> Result<CosimJudgement, TargetError>;
 }
+
+/// Runs a program on its circuit and compares; ends the rest where there is nothing more to be seen.
+pub type CosimJudge<'j> = dyn FnMut(&dyn Cosim) -> ControlFlow<()> + 'j;
 
 /// A circuit's run beside that of machine and clock.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +87,8 @@ pub struct CosimDifference {
     pub rtl: i64,
     /// What machine or clock have.
     pub model: i64,
+    /// The segment that it is in, from 0; null where the program is one.
+    pub segment: Option<u64>,
     /// The instruction that it is of: that was accepted in another cycle, or that wrote the number last. Null where it is
     /// of none.
     pub instruction: Option<u64>,

@@ -1,13 +1,14 @@
 //! [`Compiled`]: a program for an instance, to be written, run and timed.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 
 use npukit_graph::Graph;
 use npukit_numeric::Tensor;
 use npukit_trace::{MemoryMap, Recorder};
 
 use crate::bounds::BoundedProgram;
-use crate::cosim::{Cosim, CosimOptions};
+use crate::cosim::{CosimJudge, CosimOptions};
 use crate::error::TargetError;
 use crate::lint::Finding;
 use crate::port::Port;
@@ -242,14 +243,20 @@ pub trait Compiled: Send + Sync {
         Err(self.unsupported("lint"))
     }
 
-    /// The program with these inputs for the circuit of its machine, and what must come of it there.
+    /// Has the program with these inputs judged on the circuit of its machine: once, or once for each of its segments, on
+    /// what the machine gives for those before. Gives the outputs by the machine, or nothing where `judge` has ended it.
     ///
     /// # Errors
     ///
     /// [`TargetError::Unsupported`] when the target has no circuit; [`TargetError::Unbuildable`] when this instance has
     /// none; inputs that do not fit; options that it does not take ([`TargetError::Option`]); what the machine faults on;
     /// [`TargetError::Differs`] where what the released circuit computes is not known.
-    fn cosim(&self, _inputs: &Inputs, _options: &CosimOptions) -> Result<Box<dyn Cosim + '_>, TargetError> {
+    fn cosim(
+        &self,
+        _inputs: &Inputs,
+        _options: &CosimOptions,
+        _judge: &mut CosimJudge<'_>,
+    ) -> Result<ControlFlow<(), Vec<Output>>, TargetError> {
         Err(self.unsupported("cosim"))
     }
 

@@ -17,7 +17,7 @@ use crate::hazard::hazards;
 use crate::machine::Machine;
 use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use crate::program::Program;
-use crate::run::{self, place};
+use crate::run::{self, RunOutcome, place};
 use crate::samples::Sample;
 
 /// Why a program cannot be compared with a circuit.
@@ -130,6 +130,11 @@ impl<'p> Beside<'p> {
         let is_timed = options.stalls.is_none() && !loses && !looks_up;
         let notes = notes(before, options.stalls.is_some(), loses, looks_up);
         Ok(Self { program, before, ops, machine, timeline, samples, is_timed, notes, circuit, run })
+    }
+
+    /// The machine after the program.
+    pub fn into_outcome(self) -> RunOutcome {
+        RunOutcome { machine: self.machine, saturations: Vec::new() }
     }
 
     /// Layer of an instruction of the program.

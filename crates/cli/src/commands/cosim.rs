@@ -61,6 +61,7 @@ fn text(report: &Report) -> String {
         ("circuit", report.circuit.clone()),
         ("simulator", report.simulator.clone()),
         ("instructions", thousands(report.instructions as u64)),
+        ("segments", report.segments.to_string()),
         ("samples", report.samples.to_string()),
         ("cycles", cycles),
         ("simulated", speed),

@@ -101,12 +101,7 @@ fn lookups_are_equal_on_the_circuit_in_bits() {
 fn a_circuit_that_computes_otherwise_is_found_out() {
     let npu = Npu::new();
     npu.write("x.npy", first_image());
-    npu.text(0, &["rtl", "tcu:cmoda7", "-o", "mine"]);
-    // Halves go to odd numbers instead of even ones.
-    let rounding = std::fs::read_to_string(npu.path("mine/tcu_rounding.sv")).unwrap();
-    let changed = rounding.replacen(ROUNDS, MISROUNDS, 1);
-    assert_ne!(rounding, changed, "the source has the line that is changed");
-    npu.write("mine/tcu_rounding.sv", changed);
+    misrounding(&npu);
     let arguments =
         [DIGITS, "--target", "tcu:cmoda7", "--input", "x.npy", "--rtl", "mine", "--waves", "w.fst"];
     let report = cosim_json(&npu, 1, &arguments);
@@ -119,6 +114,32 @@ fn a_circuit_that_computes_otherwise_is_found_out() {
     assert_ne!(difference["rtl"], difference["model"]);
     assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"], "cycles do not depend on values");
     assert!(std::fs::read(npu.path("w.fst")).unwrap().len() > 1000, "waveforms are there");
+}
+
+#[needs(NPUKIT_VERILATOR)]
+#[test]
+fn segments_are_compared_one_by_one_on_what_the_machine_gives_before() {
+    let npu = Npu::new();
+    npu.text(0, &["zoo", "decoder", "-o", "m.onnx"]);
+    let arguments = ["m.onnx", "--target", "tcu:cmoda7"];
+    let report = cosim_json(&npu, 0, &arguments);
+    assert_eq!(report["equal"], true);
+    assert!(report["segments"].as_u64() > Some(1), "{report}");
+    assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"]);
+    misrounding(&npu);
+    let report = cosim_json(&npu, 1, &[&arguments[..], &["--rtl", "mine"]].concat());
+    let (difference, told) = (&report["difference"], report["difference"]["message"].as_str().unwrap());
+    assert_eq!(difference["segment"], 0, "products are rounded in the first: {difference}");
+    assert!(told.starts_with("segment 0, instruction"), "{told}");
+}
+
+/// Writes a circuit whose halves go to odd numbers instead of even ones.
+fn misrounding(npu: &Npu) {
+    npu.text(0, &["rtl", "tcu:cmoda7", "-o", "mine"]);
+    let rounding = std::fs::read_to_string(npu.path("mine/tcu_rounding.sv")).unwrap();
+    let changed = rounding.replacen(ROUNDS, MISROUNDS, 1);
+    assert_ne!(rounding, changed, "the source has the line that is changed");
+    npu.write("mine/tcu_rounding.sv", changed);
 }
 
 /// A network whose exponentials are looked up.

@@ -4,6 +4,8 @@ mod own;
 mod simulator;
 mod vcd;
 
+use std::ops::ControlFlow;
+
 use npukit_rtl::{Build, Run};
 use npukit_target::{
     Compiled, Cosim, CosimCycles, CosimDifference, CosimJudgement, CosimOptions, CosimPart, Phase,
@@ -60,13 +62,15 @@ pub struct Report {
     pub instructions: usize,
     /// Samples run: all, or those up to the first that differs.
     pub samples: usize,
+    /// Programs that the model is in, each of which was compared: one, or one for each segment.
+    pub segments: usize,
     /// Whether all that was compared is equal, over all samples.
     pub equal: bool,
-    /// Of the last sample that was run.
+    /// Of the last sample that was run, all its segments together.
     pub cycles: CosimCycles,
     /// The first difference; null when all is equal.
     pub difference: Option<CosimDifference>,
-    /// What was compared of the last sample that was run.
+    /// What was compared of the last sample that was run, in all its segments.
     pub compared: Vec<CosimPart>,
     /// Cycles that were simulated for this, those of waveforms left out.
     pub simulated_cycles: u64,
@@ -104,9 +108,9 @@ pub fn cosim(
     let origin = program.origin.as_ref();
     let Samples { samples, notes } =
         samples(&*program.compiled, origin, &request.inputs, &request.preprocess, context)?;
-    let mut done = Done::default();
+    let mut done = Done::new(request, &own, simulator);
     for sample in &samples {
-        done.run(&*program.compiled, sample, request, &own, simulator)?;
+        done.run(&*program.compiled, sample)?;
         if done.difference().is_some() {
             break;
         }
@@ -116,72 +120,140 @@ pub fn cosim(
 }
 
 /// The samples that were run.
-#[derive(Default)]
-struct Done {
+struct Done<'r> {
+    request: &'r Request,
+    own: &'r [npukit_rtl::File],
+    simulator: &'r dyn Simulator,
+    samples: usize,
+    /// Of the last sample, a judgement for each segment.
     judgements: Vec<CosimJudgement>,
+    simulated: u64,
     circuit: String,
     seconds: f64,
     waves: Option<Vec<u8>>,
 }
 
-impl Done {
-    fn run(
-        &mut self,
-        compiled: &dyn Compiled,
-        sample: &Sample,
-        request: &Request,
-        own: &[npukit_rtl::File],
-        simulator: &dyn Simulator,
-    ) -> Result<(), Error> {
+impl<'r> Done<'r> {
+    fn new(request: &'r Request, own: &'r [npukit_rtl::File], simulator: &'r dyn Simulator) -> Self {
+        let (judgements, circuit) = (Vec::new(), String::new());
+        Self {
+            request,
+            own,
+            simulator,
+            samples: 0,
+            judgements,
+            simulated: 0,
+            circuit,
+            seconds: 0.0,
+            waves: None,
+        }
+    }
+
+    /// All segments on a sample, up to the first that differs.
+    fn run(&mut self, compiled: &dyn Compiled, sample: &Sample) -> Result<(), Error> {
         let options = CosimOptions {
-            defects: defects(request.is_released),
-            latency: request.latency,
-            response_latency: request.response_latency,
-            stalls: request.stalls,
+            defects: defects(self.request.is_released),
+            latency: self.request.latency,
+            response_latency: self.request.response_latency,
+            stalls: self.request.stalls,
         };
-        let cosim = compiled.cosim(sample, &options)?;
-        self.circuit = cosim.circuit().summary.clone();
-        let build = Build::of(cosim.circuit(), own, false);
-        let Simulated { seen, seconds } = simulator.simulate(&build, cosim.run())?;
+        self.samples += 1;
+        self.judgements.clear();
+        let mut failed = None;
+        // Ending is this function's own: it has what there is to be seen.
+        let _ended = compiled.cosim(sample, &options, &mut |cosim| match self.judge(cosim) {
+            Ok(()) if self.difference().is_none() => ControlFlow::Continue(()),
+            Ok(()) => ControlFlow::Break(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        })?;
+        self.name_segment(compiled.segments());
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Runs a program on its circuit, and compares.
+    fn judge(&mut self, cosim: &dyn Cosim) -> Result<(), Error> {
+        self.circuit.clone_from(&cosim.circuit().summary);
+        let build = Build::of(cosim.circuit(), self.own, false);
+        let Simulated { seen, seconds } = self.simulator.simulate(&build, cosim.run())?;
         self.seconds += seconds;
         let judgement = {
             let _phase = Phase::begin("compare");
             cosim.compare(&seen)?
         };
-        if request.waves && (judgement.difference.is_some() || self.waves.is_none()) {
+        if self.request.waves && (judgement.difference.is_some() || self.waves.is_none()) {
             let around = judgement.difference.as_ref().and_then(|difference| difference.cycle);
-            self.waves = Some(waves(&*cosim, own, around, simulator)?);
+            self.waves = Some(waves(cosim, self.own, around, self.simulator)?);
         }
+        self.simulated += judgement.simulated;
         self.judgements.push(judgement);
         Ok(())
+    }
+
+    /// Says which of the segments differs, where there are several.
+    fn name_segment(&mut self, segments: usize) {
+        let last = self.judgements.len().saturating_sub(1);
+        let difference = self.judgements.last_mut().and_then(|judgement| judgement.difference.as_mut());
+        if let Some(difference) = difference.filter(|_| segments > 1) {
+            difference.segment = Some(last as u64);
+            difference.message = format!("segment {last}, {}", difference.message);
+        }
     }
 
     fn difference(&self) -> Option<&CosimDifference> {
         self.judgements.last()?.difference.as_ref()
     }
 
+    /// Cycles of all segments.
+    fn cycles(&self) -> CosimCycles {
+        let none = CosimCycles { rtl: 0, model: 0, compared: !self.judgements.is_empty() };
+        self.judgements.iter().fold(none, |sum, CosimJudgement { cycles, .. }| CosimCycles {
+            rtl: sum.rtl.saturating_add(cycles.rtl),
+            model: sum.model.saturating_add(cycles.model),
+            compared: sum.compared && cycles.compared,
+        })
+    }
+
+    /// What was compared in any of the segments.
+    fn compared(&self) -> Vec<CosimPart> {
+        let mut compared: Vec<CosimPart> = Vec::new();
+        for part in self.judgements.iter().flat_map(|judgement| &judgement.compared) {
+            match compared.iter_mut().find(|known| known.what == part.what) {
+                Some(known) => {
+                    known.numbers += part.numbers;
+                    known.different += part.different;
+                }
+                None => compared.push(part.clone()),
+            }
+        }
+        compared
+    }
+
     fn report(&self, program: &Program, simulator: String, notes: Vec<String>) -> Report {
         let Remarks { notes: mut all, warnings } = program.remarks();
         let report = program.report();
-        let last = self.judgements.last();
-        all.extend(notes);
-        all.extend(last.into_iter().flat_map(|last| last.notes.iter().cloned()));
-        let simulated: u64 = self.judgements.iter().map(|judgement| judgement.simulated).sum();
+        for note in notes.iter().chain(self.judgements.iter().flat_map(|judgement| &judgement.notes)) {
+            if !all.contains(note) {
+                all.push(note.clone());
+            }
+        }
         Report {
             name: report.name,
             target: report.target,
             circuit: self.circuit.clone(),
             simulator,
             instructions: report.instructions,
-            samples: self.judgements.len(),
-            equal: last.is_some() && self.difference().is_none(),
-            // Default: there is at least a sample, made up where none is given.
-            cycles: last.map_or(CosimCycles { rtl: 0, model: 0, compared: false }, |last| last.cycles),
+            samples: self.samples,
+            segments: program.compiled.segments(),
+            equal: !self.judgements.is_empty() && self.difference().is_none(),
+            cycles: self.cycles(),
             difference: self.difference().cloned(),
-            compared: last.map(|last| last.compared.clone()).unwrap_or_default(),
-            simulated_cycles: simulated,
+            compared: self.compared(),
+            simulated_cycles: self.simulated,
             seconds: self.seconds,
-            cycles_per_second: if self.seconds > 0.0 { simulated as f64 / self.seconds } else { 0.0 },
+            cycles_per_second: if self.seconds > 0.0 { self.simulated as f64 / self.seconds } else { 0.0 },
             notes: all,
             warnings,
         }

@@ -1,6 +1,7 @@
 //! [`SegmentedProgram`]: segments and steps of the host in order.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::ControlFlow;
 
 use npukit_graph::{Graph, Node, Operator, ValueInfo, evaluate};
 use npukit_numeric::Tensor;
@@ -10,6 +11,7 @@ use super::field::SegmentedField;
 use super::session::SegmentedSession;
 use super::{SegmentError, manifest};
 use crate::convert::to_element;
+use crate::cosim::{CosimJudge, CosimOptions};
 use crate::error::TargetError;
 use crate::lint::Finding;
 use crate::port::Port;
@@ -116,28 +118,13 @@ impl SegmentedProgram {
             Part::Chip(compiled) => {
                 let result = compiled.run_with(&self.sample(&**compiled, values)?, options)?;
                 saturations.add(&result.saturations);
-                values.extend(result.outputs.into_iter().map(|output| (output.name.clone(), output)));
+                add(values, result.outputs);
             }
-            Part::Host(graph) => {
-                let tensor = |&id| {
-                    let value = graph.value(id);
-                    let tensor = read(values, "a step of the host", &value.name)?;
-                    to_element(&value.name, tensor, value.info.element).map_err(TargetError::failed)
-                };
-                let tensors: Vec<Tensor> = graph.inputs.iter().map(tensor).collect::<Result<_, _>>()?;
-                let found =
-                    evaluate(graph, &tensors).map_err(SegmentError::from).map_err(TargetError::failed)?;
-                let named = graph.outputs.iter().map(|&id| graph.value(id).name.clone()).zip(found);
-                values.extend(
-                    named.map(|(name, values)| (name.clone(), Output { name, values, raw: Vec::new() })),
-                );
-            }
+            Part::Host(graph) => run_host(graph, values)?,
         }
         Ok(())
     }
-}
 
-impl SegmentedProgram {
     /// What a segment takes of the values that there are.
     pub fn sample(
         &self,
@@ -150,10 +137,34 @@ impl SegmentedProgram {
         });
         sample.collect()
     }
+
+    /// The model's outputs among the values that there are.
+    fn ends(&self, values: &Values) -> Result<Vec<Output>, TargetError> {
+        let output = |end: &End| find(values, "the model's end", &end.name).cloned();
+        self.outputs.iter().map(output).collect()
+    }
+}
+
+/// Computes what the host does in a part, and adds its values.
+fn run_host(graph: &Graph, values: &mut Values) -> Result<(), TargetError> {
+    let tensor = |&id| {
+        let value = graph.value(id);
+        let tensor = read(values, "a step of the host", &value.name)?;
+        to_element(&value.name, tensor, value.info.element).map_err(TargetError::failed)
+    };
+    let tensors: Vec<Tensor> = graph.inputs.iter().map(tensor).collect::<Result<_, _>>()?;
+    let found = evaluate(graph, &tensors).map_err(SegmentError::from).map_err(TargetError::failed)?;
+    let named = graph.outputs.iter().map(|&id| graph.value(id).name.clone()).zip(found);
+    add(values, named.map(|(name, values)| Output { name, values, raw: Vec::new() }));
+    Ok(())
 }
 
 /// Values by their names.
 pub(super) type Values = HashMap<String, Output>;
+
+fn add(values: &mut Values, outputs: impl IntoIterator<Item = Output>) {
+    values.extend(outputs.into_iter().map(|output| (output.name.clone(), output)));
+}
 
 /// The values that there are before the first part.
 pub(super) fn values_of(program: &SegmentedProgram, inputs: &Inputs) -> Result<Values, TargetError> {
@@ -203,8 +214,12 @@ pub(super) fn together<'a>(
 
 /// The tensor that `reader` reads.
 fn read<'a>(values: &'a Values, reader: &str, name: &str) -> Result<&'a Tensor, TargetError> {
+    find(values, reader, name).map(|output| &output.values)
+}
+
+fn find<'a>(values: &'a Values, reader: &str, name: &str) -> Result<&'a Output, TargetError> {
     let missing = || SegmentError::Missing { reader: reader.to_owned(), value: name.to_owned() };
-    values.get(name).map(|output| &output.values).ok_or_else(|| TargetError::failed(missing()))
+    values.get(name).ok_or_else(|| TargetError::failed(missing()))
 }
 
 /// Each text once: what is said of several segments is said of the whole.
@@ -303,13 +318,28 @@ impl Compiled for SegmentedProgram {
         for part in &self.parts {
             self.run_part(part, &mut values, options, &mut saturations)?;
         }
-        let output = |end: &End| {
-            read(&values, "the model's end", &end.name)?;
-            // Default: it was found just now.
-            Ok(values.get(&end.name).cloned().into_iter())
-        };
-        let outputs = self.outputs.iter().map(output).collect::<Result<Vec<_>, TargetError>>()?;
-        Ok(RunResult { outputs: outputs.into_iter().flatten().collect(), saturations })
+        Ok(RunResult { outputs: self.ends(&values)?, saturations })
+    }
+
+    fn cosim(
+        &self,
+        inputs: &Inputs,
+        options: &CosimOptions,
+        judge: &mut CosimJudge<'_>,
+    ) -> Result<ControlFlow<(), Vec<Output>>, TargetError> {
+        let mut values = values_of(self, inputs)?;
+        for part in &self.parts {
+            match part {
+                Part::Host(graph) => run_host(graph, &mut values)?,
+                Part::Chip(compiled) => {
+                    match compiled.cosim(&self.sample(&**compiled, &values)?, options, judge)? {
+                        ControlFlow::Break(()) => return Ok(ControlFlow::Break(())),
+                        ControlFlow::Continue(outputs) => add(&mut values, outputs),
+                    }
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(self.ends(&values)?))
     }
 
     fn session(

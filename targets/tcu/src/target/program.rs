@@ -16,13 +16,14 @@ mod trace;
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 use npukit_graph::Graph;
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, BoundedProgram, Compiled, Cosim, CosimOptions, Driven, DriverData, FieldProgram, Finding,
-    HostStepReport, Inputs, Instance, Layer, Meaning, MemoryReport, Output, Pace, Port, PortPlace,
+    ArtifactFile, BoundedProgram, Compiled, CosimJudge, CosimOptions, Driven, DriverData, FieldProgram,
+    Finding, HostStepReport, Inputs, Instance, Layer, Meaning, MemoryReport, Output, Pace, Port, PortPlace,
     ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Session,
     SessionOptions, TargetError, TimeOptions, TimeReport, Unset, Writer,
 };
@@ -280,11 +281,20 @@ impl Compiled for TcuProgram {
         ))
     }
 
-    fn cosim(&self, inputs: &Inputs, options: &CosimOptions) -> Result<Box<dyn Cosim + '_>, TargetError> {
+    fn cosim(
+        &self,
+        inputs: &Inputs,
+        options: &CosimOptions,
+        judge: &mut CosimJudge<'_>,
+    ) -> Result<ControlFlow<(), Vec<Output>>, TargetError> {
         let instance = self.instance();
         let circuit = instance.circuit(options.defects)?;
-        let (inputs, _) = self.packed(inputs)?;
-        Ok(Box::new(Beside::new(&self.program, circuit, &inputs, self.board_memory(), options)?))
+        let (inputs, saturated) = self.packed(inputs)?;
+        let beside = Beside::new(&self.program, circuit, &inputs, self.board_memory(), options)?;
+        if judge(&beside).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        Ok(ControlFlow::Continue(self.result(&beside.into_outcome(), saturated)?.outputs))
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
