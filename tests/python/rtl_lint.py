@@ -1,11 +1,16 @@
-"""The TCU's circuit passes Verilator's `-Wall` and slang's extra warnings, on several instances.
+"""The TCU's circuit passes Verilator's `-Wall` and slang's extra warnings, on several instances; FuseSoC checks and simulates
+what `npu rtl` writes.
 
 Of slang's extra warnings one is off: a cast to a parameter's width is useless on the instances where the widths happen
 to be equal.
 """
 
 import argparse
+import os
+import pathlib
+import subprocess
 import sys
+import tempfile
 
 from pyslang import driver
 
@@ -68,6 +73,35 @@ def slang(options, paths):
     return [] if checker.reportDiagnostics(True) else ["slang warns"]
 
 
+# The package's Verilator under the name that FuseSoC calls, without itself on the path.
+VERILATOR = """#!/bin/sh
+PATH='{path}' exec '{python}' -m verilator "$@"
+"""
+
+
+def fusesoc(npu, instance):
+    """What FuseSoC says of a written circuit; nothing when it passes the check and its simulator is built and begins."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        subprocess.run([npu, "rtl", f"tcu:{instance}", "-o", folder / "circuit"], check=True, capture_output=True)
+        (core,) = (folder / "circuit").glob("*.core")
+        name = core.read_text().split("name: ")[1].split()[0]
+        tool = folder / "bin/verilator"
+        tool.parent.mkdir()
+        tool.write_text(VERILATOR.format(path=os.environ["PATH"], python=sys.executable))
+        tool.chmod(0o755)
+        # The package's makefile lacks a flag of the compiler.
+        own = {"PATH": f"{tool.parent}{os.pathsep}{os.environ['PATH']}", "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include"}
+        run = [pathlib.Path(sys.executable).with_name("fusesoc"), "--cores-root", "circuit", "run"]
+        for words in (["--target=lint"], ["--target=sim", "--build"]):
+            seen = subprocess.run([*run, *words, name], cwd=folder, env=os.environ | own, capture_output=True, text=True)
+            if seen.returncode or "%Warning" in seen.stdout + seen.stderr:
+                return [f"{' '.join(words)}: {seen.stdout[-1000:]}{seen.stderr[-1000:]}"]
+        (simulator,) = folder.glob("build/*/sim/Vtcu_bench")
+        helped = subprocess.run([simulator, "--help"], capture_output=True, text=True)
+        return [] if helped.returncode == 0 and "--program" in helped.stdout else [f"--help: {helped}"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
@@ -85,7 +119,10 @@ def main():
         for difference in slang([*words, "--top", "tcu"], files()):
             failed += 1
             print(f"{named}: {difference}")
-    print(f"{len(INSTANCES)} instances, {failed} with warnings")
+    for difference in fusesoc(npu, "cmoda7+overlap"):
+        failed += 1
+        print(f"FuseSoC, {difference}")
+    print(f"{len(INSTANCES)} instances and one by FuseSoC, {failed} with warnings")
     return 1 if failed else 0
 
 

@@ -1,6 +1,6 @@
 //! Lists of a circuit's files for tools: a plain one, FuseSoC's, and scripts for Yosys and Vivado.
 
-use crate::circuit::{Circuit, File};
+use crate::circuit::{Circuit, File, Source};
 
 impl Circuit {
     /// `NAME.f`, `NAME.core`, `NAME.ys` and, for a board whose FPGA is known, `NAME.tcl`.
@@ -44,6 +44,10 @@ impl Circuit {
             })
             .collect();
         let (source, harness, top) = (bench.source.name, bench.harness.name, self.top());
+        let header = |header: &Source| {
+            format!("      - {}: {{file_type: cppSource, is_include_file: true}}\n", header.name)
+        };
+        let headers: String = bench.headers.iter().map(header).collect();
         format!(
             "CAPI=2:
 name: npukit:{module}:{name}:{version}
@@ -55,27 +59,27 @@ filesets:
   simulation:
     files:
       - {source}: {{file_type: systemVerilogSource}}
-      - {harness}: {{file_type: cppSource}}
+{headers}      - {harness}: {{file_type: cppSource}}
 targets:
   default: &default
     filesets: [rtl]
     toplevel: {top}
   lint:
     <<: *default
-    default_tool: verilator
-    tools:
-      verilator:
-        mode: lint-only
-        verilator_options: [-Wall]
+    flow: lint
+    flow_options:
+      tool: verilator
+      verilator_options: [-Wall]
   sim:
     filesets: [rtl, simulation]
     toplevel: {bench}
-    default_tool: verilator
     parameters: [{names}]
-    tools:
-      verilator:
-        mode: cc
-        verilator_options: [-O3]
+    flow: sim
+    flow_options:
+      tool: verilator
+      mode: cc
+      # Parameters come as numbers of 32 bits, whatever width they have.
+      verilator_options: [--exe, -O3, -Wno-WIDTH]
 parameters:
 {values}",
             version = env!("CARGO_PKG_VERSION"),
