@@ -1,15 +1,18 @@
 """What the TCU's circuit takes of FPGAs, by Yosys: a table of boards.
 
-`npu rtl` writes the circuit of each board, and Yosys follows the script that lies beside it. Then the netlist is flattened
+`npu rtl` writes the circuit of each board, and Yosys follows the script that lies beside it. Yosys puts registers into the
+DSPs of the Series 7 and leaves those of UltraScale+ as they are; with `--packed` it makes the first of multiplications there,
+too, and `dsp48e2.v` of these the second. Then the netlist is flattened
 and `sta` asked for the longest path: in nanoseconds of the cells alone, as Yosys's library has them of the Series 7. It has
 none of registers, so that these are paths that begin at a block RAM, which is slower than they are; wires, which place and
-route adds, are not in it. `rtl_area.py [--npu COMMAND] [--no-path] [BOARD ...]`. A large board takes many minutes, most of
+route adds, are not in it. `rtl_area.py [--npu COMMAND] [--no-path] [--packed] [BOARD ...]`. A large board takes many minutes, most of
 them for the path.
 """
 
 import argparse
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -31,16 +34,39 @@ COLUMNS = {
 }
 
 
-def synthesised(board, npu, has_path):
+# What `synth_xilinx` does of multiplications for the Series 7, and a DSP of UltraScale+ for each of these.
+PACKED = """
+memory_dff; alumacc -macc-only; maccmap -unmap; opt_clean
+techmap -map +/mul2dsp.v -map +/xilinx/xc7_dsp_map.v -D DSP_A_MAXWIDTH=25 -D DSP_B_MAXWIDTH=18 \
+-D DSP_A_MAXWIDTH_PARTIAL=18 -D DSP_A_MINWIDTH=2 -D DSP_B_MINWIDTH=2 -D DSP_Y_MINWIDTH=9 -D DSP_SIGNEDONLY=1 \
+-D DSP_NAME=$__MUL25X18
+select a:mul2dsp; setattr -unset mul2dsp; opt_expr -fine; wreduce; select -clear
+xilinx_dsp -family xc7
+chtype -set $mul t:$__soft_mul
+techmap -map dsp48e2.v
+"""
+
+
+def packed(script):
+    """The script of a board of UltraScale+, with registers in its DSPs."""
+    (synthesis,) = re.findall(r"^synth_xilinx -family xcup .*$", script, re.MULTILINE)
+    return script.replace(synthesis, f"{synthesis} -run begin:map_dsp{PACKED}{synthesis} -run coarse:")
+
+
+def synthesised(board, options):
     """The script of a board's circuit, with what Yosys has said of it beside it."""
-    folder = ROOT / f"target/rtl/area/{board}"
-    if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run([npu, "rtl", f"tcu:{board}", "-o", folder], check=True, capture_output=True)
+    folder = ROOT / f"target/rtl/area/{board}{'-packed' if options.packed else ''}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    npu = options.npu or default_command()
+    subprocess.run([npu, "rtl", f"tcu:{board}", "-o", folder], check=True, capture_output=True)
     (script,) = folder.glob("*.ys")
+    if options.packed:
+        shutil.copy(pathlib.Path(__file__).with_name("dsp48e2.v"), folder)
+        script.write_text(packed(script.read_text()))
     # The library is read again for its times.
     library = "read_verilog -overwrite -lib -specify +/xilinx/cells_sim.v"
-    path = f"; {library}; flatten; opt_clean; tee -o {script.stem}.path sta" if has_path else ""
+    path = f"; {library}; flatten; opt_clean; tee -o {script.stem}.path sta" if not options.no_path else ""
     yosys(folder, f"script {script.name}{path}", board)
     return script
 
@@ -71,15 +97,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
     parser.add_argument("--no-path", action="store_true", help="without the longest path")
+    parser.add_argument("--packed", action="store_true", help="with registers in the DSPs of UltraScale+")
     parser.add_argument("boards", nargs="*", default=BOARDS)
     options = parser.parse_args()
-    npu = options.npu or default_command()
     print("| " + " | ".join(["instance", *COLUMNS, "longest path", "Yosys took"]) + " |")
     print("|" + "---|" * (len(COLUMNS) + 3), flush=True)
 
     for board in options.boards:
         start = time.monotonic()
-        script = synthesised(board, npu, not options.no_path)
+        script = synthesised(board, options)
         print(row(board, script, time.monotonic() - start), flush=True)
     return 0
 
