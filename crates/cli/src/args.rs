@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Arg, Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::ArgValueCandidates;
 use npukit::verbs::verify::bounds::Radius;
-use npukit::{MaxError, MemFile, QuantiseMethod};
+use npukit::{GivenRange, MaxError, MemFile, QuantiseMethod};
 
 use crate::candidates::{instructions, lints, networks, stages, target_names, targets, terms};
 use crate::examples;
@@ -215,10 +215,17 @@ pub struct MeaningArgs {
 pub struct CalibrationArgs {
     /// Typical inputs, to which scales are fitted
     ///
-    /// Weights and values between layers are scaled by powers of two so that what these inputs reach fits the number
-    /// format. Without them nothing is scaled, and a target that takes integers only is calibrated by made-up inputs.
+    /// Inputs, weights and values between layers are scaled by powers of two so that what these inputs reach fits the
+    /// number format. Without them the scales come from the ranges that the model declares, else from the first 32 samples
+    /// of --input where values do not fit, else from made-up inputs where the range of the inputs is known.
     #[arg(long, value_name = "[NAME=]FILE", num_args = 1..)]
     pub calibrate: Vec<String>,
+    /// Range of the inputs, as `0..255`, or `image` for the same
+    ///
+    /// Without --calibrate, scales then follow from made-up inputs of this range. A model that divides or standardizes its
+    /// inputs shows the range itself. `npu verify --bounds` bounds errors for all inputs of the range.
+    #[arg(long, value_name = "[NAME=]LOW..HIGH", value_parser = given_range, allow_hyphen_values = true)]
+    pub range: Vec<GivenRange>,
     /// When to scale
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub rescale: Rescale,
@@ -424,6 +431,12 @@ pub struct RunArgs {
     /// differ from float by as much as float's own outputs do from their mean.
     #[arg(long, value_name = "ERROR", help_heading = ACCURACY, value_parser = max_error)]
     pub max_error: Option<MaxError>,
+    /// Fail where outputs are unreliable
+    ///
+    /// The exit status is 1 where inputs saturate or the signal-to-noise ratio of the outputs is below 20 dB, as with
+    /// --max-error and --min-accuracy. Without these options that is a warning.
+    #[arg(long, help_heading = ACCURACY)]
+    pub strict: bool,
     /// Stop at a read of memory that nobody has written
     #[arg(long, help_heading = TARGET)]
     pub check: bool,
@@ -676,9 +689,6 @@ pub struct BoundsArgs {
     /// Then a bound does not depend on luck with the numbers of a sample.
     #[arg(long, help_heading = INPUTS, requires = "bounds")]
     pub any_rounding: bool,
-    /// The range of all numbers of the inputs, where no samples say it; from -1 to 1 when not given
-    #[arg(long, value_name = "LOW,HIGH", help_heading = INPUTS, requires = "bounds", conflicts_with = "inputs", value_parser = range, allow_hyphen_values = true)]
-    pub range: Option<(f64, f64)>,
     /// Inputs to draw from the ranges and to run, to be compared with the bounds
     #[arg(long, value_name = "N", help_heading = INPUTS, requires = "bounds", default_value_t = 100, hide_short_help = true)]
     pub random: usize,
@@ -691,13 +701,6 @@ fn radius(text: &str) -> Result<Radius, String> {
     }
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
     number.map(Radius::Of).ok_or_else(|| "a radius is a number, 0 or more, or `half`".to_owned())
-}
-
-/// Two numbers, of which the second is not the smaller.
-fn range(text: &str) -> Result<(f64, f64), String> {
-    let ends = text.split_once(',').and_then(|(low, high)| Some((low.parse().ok()?, high.parse().ok()?)));
-    let ends = ends.filter(|(low, high): &(f64, f64)| low.is_finite() && high.is_finite() && low <= high);
-    ends.ok_or_else(|| "a range is LOW,HIGH: two numbers, the smaller first".to_owned())
 }
 
 /// `npu report`
@@ -903,6 +906,15 @@ pub struct BenchArgs {
     /// What weights and inputs follow from
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+    /// Folder of the networks of MLPerf Tiny (`*.tflite`), for `npu bench accuracy`
+    #[arg(long, value_name = "DIR")]
+    pub models: Option<String>,
+    /// Accelerators of `npu bench accuracy`; the default instance of each when not given
+    #[arg(long, value_name = "TARGET", num_args = 1.., add = ArgValueCandidates::new(targets))]
+    pub targets: Vec<String>,
+    /// Seeded inputs of each network, for `npu bench accuracy`
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub samples: u32,
     /// Do this task of the compiler alone, and print its seconds and its memory: what `npu bench compile` starts
     #[arg(long, value_name = "TASK", hide = true)]
     pub alone: Option<String>,
@@ -920,6 +932,8 @@ pub enum BenchTable {
     Speed,
     /// How fast the compiler is, with the memory it takes
     Compile,
+    /// How accurate the trained networks of a folder are on the machines
+    Accuracy,
 }
 
 /// `npu asm`
@@ -1450,6 +1464,12 @@ fn percentage(text: &str) -> Result<f64, String> {
 }
 
 /// `least-squares`
+/// A range of an input.
+fn given_range(text: &str) -> Result<GivenRange, String> {
+    let legal = "must be `[NAME=]LOW..HIGH`, as `0..255`, with the smaller number first, or `[NAME=]image`";
+    GivenRange::parse(text).ok_or_else(|| legal.to_owned())
+}
+
 fn quantise_method(text: &str) -> Result<QuantiseMethod, String> {
     let legal = "must be `least-squares`, `min-max` or `percentile=P` with 50 to 100 for P";
     npukit::quantise_method(text).ok_or_else(|| legal.to_owned())

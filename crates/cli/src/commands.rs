@@ -36,8 +36,8 @@ mod version;
 mod zoo;
 
 use npukit::{
-    AccuracyOptions, Calibration, Context, InputFile, Meaning, ModelOptions, Preprocess, RescaleMode, Source,
-    Stateful,
+    AccuracyOptions, Calibration, Context, InputFile, Meaning, ModelOptions, OwnInputs, Preprocess,
+    RescaleMode, Source, Stateful,
 };
 
 use crate::answer::Answer;
@@ -119,28 +119,33 @@ fn preprocess(args: &PreprocessArgs) -> Preprocess {
     Preprocess { scale: args.scale, mean: args.mean.clone(), std: args.std.clone() }
 }
 
+/// How scales are chosen by a verb that runs inputs: these serve where no others are given.
+fn calibration_with(args: &CalibrationArgs, inputs: &[String], preprocess: &Preprocess) -> Calibration {
+    // One set of options: for the inputs, and for those to calibrate by where there are any.
+    let is_used = !args.calibrate.is_empty();
+    let own = OwnInputs { files: input_files(inputs), preprocess: preprocess.clone() };
+    let preprocess = if is_used { preprocess.clone() } else { Preprocess::default() };
+    Calibration { own: Some(own), ..calibration(args, preprocess) }
+}
+
 fn calibration(args: &CalibrationArgs, preprocess: Preprocess) -> Calibration {
     let mode = match args.rescale {
         Rescale::Auto => RescaleMode::Auto,
         Rescale::Always => RescaleMode::Always,
         Rescale::Never => RescaleMode::Never,
     };
-    Calibration { inputs: input_files(&args.calibrate), preprocess, mode, method: args.quantise }
+    let (inputs, ranges) = (input_files(&args.calibrate), args.range.clone());
+    Calibration { inputs, ranges, preprocess, mode, method: args.quantise, own: None }
 }
 
-fn source(
-    args: &SourceArgs,
-    lowering: &CompileOptions,
-    calibrating: &CalibrationArgs,
-    preprocess: Preprocess,
-) -> Result<Source, Failure> {
+fn source(args: &SourceArgs, lowering: &CompileOptions, calibration: Calibration) -> Result<Source, Failure> {
     settle(&args.path);
     Ok(Source {
         path: args.path.clone(),
         target: strictly(&args.target, &args.strict)?,
         options: lowering.0.clone(),
         model: model_options(&args.model),
-        calibration: calibration(calibrating, preprocess),
+        calibration,
     })
 }
 

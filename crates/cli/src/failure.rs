@@ -63,6 +63,12 @@ pub enum Failure {
         /// As it was written.
         text: String,
     },
+    /// `npu bench accuracy` has no networks.
+    #[error("`npu bench accuracy` needs the folder of the networks")]
+    #[diagnostic(help(
+        "give it with --models DIR: the `.tflite` files of MLPerf Tiny, as `ic_resnet8_int8.tflite`"
+    ))]
+    NoModels,
     /// A setting that no verb takes.
     #[error("{place}: {reason}")]
     Setting {
@@ -102,6 +108,7 @@ codes!(Failure {
     Write = "not-written": "a file cannot be written; nothing else of the command was, unless the message says so";
     SameFile = "same-file": "an output leads to a file that the command reads";
     SameOutput = "same-output": "two outputs lead to one file";
+    NoModels = "no-models": "an accuracy table is asked for without its networks";
     Dump = "invalid-dump": "what is to be dumped is neither a file of a model's tensors nor a range of a memory";
     Column = "unknown-column": "a column of `--columns` or `--sort` is none of the table's";
     Setting = "invalid-setting": "a setting of npu.toml is one that no verb takes";
@@ -132,6 +139,7 @@ impl Failure {
             | Self::SameOutput { .. }
             | Self::Column { .. }
             | Self::Dump { .. }
+            | Self::NoModels
             | Self::Setting { .. } => true,
             Self::TargetSetting { source, .. } => source.is_usage(),
             Self::Write { .. }
@@ -152,6 +160,7 @@ impl Failure {
             }
             Self::Column { .. }
             | Self::Dump { .. }
+            | Self::NoModels
             | Self::Setting { .. }
             | Self::TargetSetting { .. }
             | Self::Script(_)

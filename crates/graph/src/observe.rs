@@ -59,8 +59,9 @@ impl<S: Statistic> Observations<S> {
     }
 
     /// The statistic of each value as `change` makes it.
-    pub fn map(self, change: impl FnMut(S) -> S) -> Self {
-        Self(self.0.into_iter().map(change).collect())
+    pub fn map(self, mut change: impl FnMut(ValueId, S) -> S) -> Self {
+        let changed = self.0.into_iter().zip(0..).map(|(statistic, id)| change(ValueId(id), statistic));
+        Self(changed.collect())
     }
 
     /// Of one value; none of one that the graph does not have.

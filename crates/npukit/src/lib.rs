@@ -2,11 +2,13 @@
 
 pub mod accelerator;
 mod accuracy;
+mod assumed;
 mod batch;
 mod classes;
 mod comparison;
 mod device_dump;
 mod diagnostics;
+mod doubt;
 mod error;
 mod eval_limits;
 pub mod explore;
@@ -45,6 +47,7 @@ mod waves;
 mod weights;
 
 pub use accuracy::Options as AccuracyOptions;
+pub use assumed::GivenRange;
 pub use diagnostics::{Diagnostic, codes as error_codes};
 #[doc(hidden)] // errors of the command
 pub use error::described;
@@ -74,7 +77,7 @@ pub use npukit_target::{
 pub use program::Program;
 #[doc(hidden)] // an argument of the command
 pub use quantise::method as quantise_method;
-pub use rescale::{Calibration, Mode as RescaleMode};
+pub use rescale::{Calibration, Mode as RescaleMode, OwnInputs};
 pub use samples::Outputs;
 pub use source::{Ports, Source};
 pub use source_map::MAP;

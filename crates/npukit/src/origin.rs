@@ -6,7 +6,7 @@ use std::sync::Arc;
 use npukit_base::counted;
 use npukit_graph::quantise::Method;
 use npukit_graph::rescale::{Ranges, unfit_ends};
-use npukit_graph::{Graph, Node, Op, Operator};
+use npukit_graph::{Graph, Node, Op, Operator, ValueId};
 use npukit_target::{
     Chosen, CompileOptions, Compiled, Instance, Phase, Problem, SEGMENTS, SegmentPlan, SegmentedInstance,
     Stage, Survey, TargetError,
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::groups::causes;
 use crate::inputs::Sample;
 use crate::model::Model;
-use crate::quantise::{self, Job};
+use crate::quantise::{self, Job, Typical};
 use crate::refusal::Report;
 use crate::remarks::Remarks;
 use crate::rescale::{self, Exponents, Remaining};
@@ -66,6 +66,12 @@ impl Origin {
     pub(crate) fn number_warnings(&self) -> Vec<String> {
         let left = self.rescaling.iter().flat_map(|report| report.remaining.iter().map(Remaining::warning));
         left.chain(self.quantisation.iter().flat_map(|report| report.warnings.iter().cloned())).collect()
+    }
+
+    /// Whether the caller gave typical inputs, by which scales were chosen.
+    pub(crate) fn is_calibrated(&self) -> bool {
+        let quantised = self.quantisation.as_ref().is_some_and(|report| !report.made_up && !report.own);
+        self.rescaling.is_some() || quantised
     }
 
     /// The program; of a model that the instance does not take whole, in segments.
@@ -151,6 +157,41 @@ impl Origin {
         Ok(true)
     }
 
+    /// The samples to scale by: those that the caller gives, and others where their values in float are beyond the
+    /// number format. The model's notes name the others.
+    pub(crate) fn samples_to_scale(&mut self, typical: Typical) -> Result<Option<Vec<Sample>>, Error> {
+        let Typical { samples, from, assumed } = typical;
+        if from == quantise::SampleOrigin::Given && !samples.is_empty() {
+            return Ok(Some(samples));
+        }
+        let graph = &self.model.simplified;
+        let (samples, made_up) = match assumed.described() {
+            _ if !samples.is_empty() => (samples, None),
+            Some(ranges) => (quantise::stand_ins(graph, &assumed), Some(ranges)),
+            None => return Ok(None),
+        };
+        if !self.exceeds_format(&samples)? {
+            return Ok(None);
+        }
+        match made_up {
+            None => self.note_own(samples.len()),
+            Some(ranges) => self.note(format!(
+                "scales were chosen by made-up inputs ({ranges}); --calibrate takes typical inputs"
+            )),
+        }
+        Ok(Some(samples))
+    }
+
+    /// Whether a value in float is larger on these samples than the machine's fixed-point numbers.
+    fn exceeds_format(&self, samples: &[Sample]) -> Result<bool, Error> {
+        let format = self.instance.number_format().filter(|format| format.step().is_some());
+        let Some(largest) = format.map(|format| format.largest()) else { return Ok(false) };
+        let graph = &self.model.simplified;
+        let ranges = quantise::observe(graph, samples, || Ranges::new(graph))?;
+        let ids = (0..graph.values.len() as u32).map(ValueId);
+        Ok(ids.into_iter().any(|id| f64::from(ranges.of(id)) > largest))
+    }
+
     fn cut_by(&mut self, plan: SegmentPlan) {
         self.instance = Arc::new(SegmentedInstance::new(Arc::clone(&self.instance), plan));
         self.may_cut = false;
@@ -176,14 +217,41 @@ impl Origin {
 
     /// Makes the compiled graph the instance's own and its tensors integers, when the instance asks for that.
     /// Without a method it is the one that is nearest to float on the samples.
-    pub(crate) fn quantise(&mut self, method: Option<Method>, samples: &[Sample]) -> Result<(), Error> {
+    pub(crate) fn quantise(&mut self, method: Option<Method>, typical: &Typical) -> Result<(), Error> {
         let Some(scheme) = self.instance.quantisation() else { return Ok(()) };
         self.model.simplified = self.prepared()?;
-        let job = Job { graph: &self.model.simplified, scheme: &scheme, method, samples };
+        let job = Job { graph: &self.model.simplified, scheme: &scheme, method, typical };
         let (quantisation, report) = job.run()?;
         (self.options.prepared, self.options.quantisation) = (true, Some(quantisation));
+        if report.own {
+            self.note_own(report.samples);
+        }
         self.quantisation = Some(report);
         Ok(())
+    }
+
+    /// Notes that the run's own inputs chose the scales.
+    fn note_own(&mut self, samples: usize) {
+        let samples = counted(samples as u64, "sample");
+        let note =
+            format!("scales were chosen by the first {samples} of --input; --calibrate takes typical inputs");
+        self.note(note);
+    }
+
+    fn note(&mut self, note: String) {
+        self.model.remarks = std::mem::take(&mut self.model.remarks).with_notes(vec![note]);
+    }
+
+    /// The range that values are taken to have, where nothing shows theirs: that of the machine's fixed-point numbers.
+    pub(crate) fn assumed_range(&self) -> Option<String> {
+        let format = self.instance.number_format().filter(|format| format.step().is_some())?;
+        let is_known = self.rescaling.is_some() || self.quantisation.is_some() || !self.exponents.is_empty();
+        let note = || {
+            format!(
+                "values are taken to fit {format}: give typical inputs with --calibrate, or their range with --range"
+            )
+        };
+        (!is_known).then(note)
     }
 
     /// A target's error, with consequences under their cause where it refuses nodes.

@@ -10,11 +10,12 @@ use npukit_graph::quantise::{
     Distributions, Kind, Losses, Method, Quantisation, Scheme, is_settled, quantise, restated, shown,
     stated_fractions,
 };
-use npukit_graph::{Graph, Observations, Statistic, ValueId, ValueInfo, Work};
+use npukit_graph::{Graph, Observations, Statistic, ValueId, Work, intervals};
 use npukit_numeric::Tensor;
-use npukit_target::{Phase, to_element};
+use npukit_target::Phase;
 use rayon::prelude::*;
 
+use crate::assumed::AssumedRanges;
 use crate::batch::tensors;
 use crate::error::Error;
 use crate::inputs::Sample;
@@ -48,23 +49,54 @@ pub(crate) struct Job<'a> {
     pub scheme: &'a Scheme,
     /// How; by the outputs on the samples when nobody says it.
     pub method: Option<Method>,
-    /// Typical inputs; empty when nobody gives any.
-    pub samples: &'a [Sample],
+    /// Typical inputs; without any, some are made up.
+    pub typical: &'a Typical,
+}
+
+/// Inputs that choose scales.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Typical {
+    /// The inputs.
+    pub samples: Vec<Sample>,
+    /// Where they come from.
+    pub from: SampleOrigin,
+    /// Ranges of inputs that are made up instead.
+    pub assumed: AssumedRanges,
+}
+
+impl Typical {
+    /// Samples that the caller gives.
+    pub fn given(samples: Vec<Sample>) -> Self {
+        Self { samples, ..Self::default() }
+    }
+}
+
+/// Where samples come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SampleOrigin {
+    /// The caller gives them as typical.
+    #[default]
+    Given,
+    /// They are the inputs of the run, which a model with scales of its own does not need.
+    Run,
 }
 
 impl Job<'_> {
     /// Chooses fraction lengths where the model states none, and says what each tensor loses.
     pub(crate) fn run(&self) -> Result<(Quantisation, Report), Error> {
-        let made_up = self.samples.is_empty();
-        let stand_ins = if made_up { stand_ins(self.graph) } else { Vec::new() };
-        let samples = if made_up { &stand_ins } else { self.samples };
+        let Typical { samples, from, assumed } = self.typical;
+        let stated = stated_fractions(self.graph, self.scheme);
+        let is_needless = *from == SampleOrigin::Run && is_settled(self.graph, &stated);
+        let made_up = samples.is_empty() || is_needless;
+        let stand_ins = if made_up { stand_ins(self.graph, assumed) } else { Vec::new() };
+        let samples = if made_up { &stand_ins } else { samples };
         let phase = Phase::counting("calibrate", samples.len() * self.evaluations());
         self.run_on(samples, made_up, &|| phase.advance())
     }
 
     /// How often each sample is evaluated, at most.
     const fn evaluations(&self) -> usize {
-        let tried = self.method.is_none() && !self.samples.is_empty();
+        let tried = self.method.is_none() && !self.typical.samples.is_empty();
         if tried { 3 + choice::METHODS.len() } else { 2 }
     }
 
@@ -77,7 +109,10 @@ impl Job<'_> {
     ) -> Result<(Quantisation, Report), Error> {
         let seen = observe_counted(self.graph, samples, || Distributions::new(self.graph), count)?;
         let headroom = if made_up { headroom(self.scheme) } else { 0 };
-        let seen = seen.with_headroom(headroom);
+        // Default: without headroom no bounds limit it.
+        let bounds =
+            (headroom > 0).then(|| intervals(self.graph, &self.typical.assumed.of_graph(self.graph)));
+        let seen = seen.with_headroom(headroom, &bounds.unwrap_or_default());
         let stated = stated_fractions(self.graph, self.scheme);
         let by = |method| quantise(self.graph, &seen, self.scheme, method, &stated);
         let choice::Choice { method, found, reason, candidates } = match self.method {
@@ -92,7 +127,9 @@ impl Job<'_> {
         losses.note_constants(self.graph, &found);
         let tensors = shown(self.graph, &found).into_iter().filter_map(|id| self.tensor(&found, &losses, id));
         let unfounded = made_up && !is_settled(self.graph, &stated);
-        let mut warnings = Vec::from_iter(unfounded.then(|| made_up_warning(samples.len(), headroom)));
+        let mut warnings = Vec::from_iter(
+            unfounded.then(|| made_up_warning(samples.len(), headroom, &self.typical.assumed)),
+        );
         warnings.extend(restated(self.graph, &found).iter().map(ToString::to_string));
         let report = Report {
             method: method_name(method),
@@ -100,6 +137,7 @@ impl Job<'_> {
             candidates,
             samples: samples.len(),
             made_up,
+            own: !made_up && self.typical.from == SampleOrigin::Run,
             tensors: tensors.collect(),
             warnings,
         };
@@ -168,28 +206,9 @@ const LARGE: u64 = 1 << 29;
 const STAND_INS: u64 = 8;
 
 /// Made-up inputs, the same on every machine.
-fn stand_ins(graph: &Graph) -> Vec<Sample> {
+pub(crate) fn stand_ins(graph: &Graph, assumed: &AssumedRanges) -> Vec<Sample> {
     let count = if Work::of(graph).operations < LARGE { STAND_INS } else { 1 };
-    let sample = |seed: u64| {
-        let tensor = |&id: &ValueId| {
-            let value = graph.value(id);
-            let ValueInfo { shape, element } = &value.info;
-            let tensor = npukit_zoo::stand_in(&value.name, shape, seed)?;
-            // Integers are places in tables: the first is in all of them.
-            let zeros = || {
-                to_element(
-                    &value.name,
-                    &Tensor::from_f32(shape.clone(), vec![0.0; tensor.data().len()]).ok()?,
-                    *element,
-                )
-                .ok()
-            };
-            let tensor = if element.is_float() { tensor } else { zeros()? };
-            Some((value.name.clone(), tensor))
-        };
-        graph.inputs.iter().filter_map(tensor).collect()
-    };
-    (1..=count).map(sample).collect()
+    (1..=count).map(|seed| assumed.made_up(graph, seed)).collect()
 }
 
 /// Bits with which values are still exact to a thousandth; what is wider gives the rest to values beyond made-up
@@ -201,15 +220,16 @@ fn headroom(scheme: &Scheme) -> u32 {
     scheme.activations.saturating_sub(ENOUGH)
 }
 
-fn made_up_warning(samples: usize, headroom: u32) -> String {
+fn made_up_warning(samples: usize, headroom: u32, assumed: &AssumedRanges) -> String {
     let inputs =
         if samples == 1 { "a made-up input".to_owned() } else { format!("{samples} made-up inputs") };
+    let ranges = assumed.described().map(|ranges| format!(", {ranges},")).unwrap_or_default();
     let room = match headroom {
         0 => String::new(),
         bits => format!(" with room for values {} times as large", 1u64 << bits),
     };
     format!(
-        "the network was quantised by {inputs}{room}: times are right, accuracy is not; give typical inputs with \
+        "the network was quantised by {inputs}{ranges}{room}: times are right, accuracy is not; give typical inputs with \
          --calibrate"
     )
 }

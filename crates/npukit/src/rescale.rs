@@ -20,6 +20,7 @@ use npukit_graph::rescale::{Limits, Ranges, Rescaled, equalise, rescale};
 use npukit_target::{CompileOptions, Compiled, Instance, Phase, Saturations, TargetError};
 use serde::Serialize;
 
+use crate::assumed::GivenRange;
 use crate::batch::{float, machine};
 use crate::comparison::{Comparison, compare};
 use crate::error::Error;
@@ -45,8 +46,13 @@ pub enum Mode {
 /// Samples from which ranges are taken, and what to do with them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibration {
-    /// Typical inputs; without them nothing is rescaled, and quantisation uses made-up ones.
+    /// Typical inputs. Without them the scales come from the model's own ranges, else from [`Self::own`], else from
+    /// made-up inputs.
     pub inputs: Vec<InputFile>,
+    /// Inputs of the run itself, for a model that neither `inputs` nor ranges of its own scale.
+    pub own: Option<OwnInputs>,
+    /// Ranges of the model's inputs, for made-up inputs.
+    pub ranges: Vec<GivenRange>,
     /// What is done to their values.
     pub preprocess: Preprocess,
     /// Whether to rescale.
@@ -55,7 +61,24 @@ pub struct Calibration {
     pub method: Option<Method>,
 }
 
+/// Inputs of a run, of which the first [`OWN_SAMPLES`] samples choose scales where nothing else does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OwnInputs {
+    /// The files.
+    pub files: Vec<InputFile>,
+    /// Preprocessing of their values.
+    pub preprocess: Preprocess,
+}
+
+/// Samples of a run that choose scales, at most.
+pub const OWN_SAMPLES: usize = 32;
+
 impl Calibration {
+    /// Whether the caller asks for anything: inputs of the run itself are no request.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self { own: self.own.clone(), ..Self::default() }
+    }
+
     /// Whether values are to be changed, and there are none.
     pub(crate) fn prepares_nothing(&self) -> bool {
         self.inputs.is_empty() && !self.preprocess.is_nothing()

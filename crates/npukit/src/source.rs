@@ -8,13 +8,15 @@ use npukit_import::onnx::{ImportError, NodeProblem};
 use npukit_target::{Compiled, HandProgram, Instance, Phase, Port, Problem, Target, program_text};
 
 use crate::Context;
+use crate::assumed::AssumedRanges;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Sample, Samples, wanted};
 use crate::model::{self, Model, ModelOptions};
 use crate::origin::Origin;
 use crate::program::Program;
+use crate::quantise::{SampleOrigin, Typical};
 use crate::refusal::Report;
-use crate::rescale::{self, Calibration, Chosen, Mode, Trial};
+use crate::rescale::{self, Calibration, Chosen, Mode, OWN_SAMPLES, OwnInputs, Trial};
 use crate::targets::{Artifact, instance_of, is_artifact, load, resolve, target, target_of_artifact};
 use crate::verbs::disasm::other_instance;
 
@@ -112,8 +114,8 @@ impl Source {
         if self.calibration.prepares_nothing() {
             return Err(Error::NothingToPrepare);
         }
-        if self.calibration != Calibration::default() {
-            return needless("`--calibrate`, `--rescale` or `--quantise`");
+        if !self.calibration.is_default() {
+            return needless("`--calibrate`, `--range`, `--rescale` or `--quantise`");
         }
         let _phase = Phase::begin("read artifact");
         let loaded = load(&self.path, context.reader)?;
@@ -204,13 +206,37 @@ impl Source {
     /// The model with its tensors as integers, where the instance asks for it.
     pub(crate) fn quantised(&self, mut origin: Origin, context: Context<'_>) -> Result<Origin, Error> {
         self.check_calibration(&*origin.instance)?;
-        let samples = if origin.instance.quantisation().is_some() {
-            self.samples(&mut origin.model, context)?
-        } else {
-            Vec::new()
-        };
-        origin.quantise(self.calibration.method, &samples)?;
+        if origin.instance.quantisation().is_some() {
+            let typical = self.typical(&mut origin.model, context)?;
+            origin.quantise(self.calibration.method, &typical)?;
+        }
         Ok(origin)
+    }
+
+    /// Inputs that choose scales: those given as typical, else the first of the run itself, else made-up ones.
+    fn typical(&self, model: &mut Model, context: Context<'_>) -> Result<Typical, Error> {
+        let assumed = AssumedRanges::of(&model.graph, &self.calibration.ranges)?;
+        let samples = self.samples(model, context)?;
+        let own = if samples.is_empty() && self.calibration.ranges.is_empty() {
+            self.own_samples(model, context)
+        } else {
+            None
+        };
+        Ok(match own {
+            Some(samples) => Typical { samples, assumed, from: SampleOrigin::Run },
+            None => Typical { samples, assumed, from: SampleOrigin::Given },
+        })
+    }
+
+    /// The first samples of the run itself. `None` for inputs that are not complete samples of the model: the run refuses
+    /// them, or completes them with states that it hands on.
+    fn own_samples(&self, model: &Model, context: Context<'_>) -> Option<Vec<Sample>> {
+        let OwnInputs { files, preprocess } =
+            self.calibration.own.as_ref().filter(|own| !own.files.is_empty())?;
+        let read = inputs::samples(files, &wanted::of_model(model), preprocess, context.reader, None);
+        let Samples { mut samples, .. } = read.ok()?;
+        samples.truncate(OWN_SAMPLES);
+        Some(samples)
     }
 
     /// Refuses what the instance has no use for.
@@ -249,10 +275,11 @@ impl Source {
         let Calibration { inputs, mode, .. } = &self.calibration;
         match (inputs.is_empty(), mode) {
             (true, Mode::Always) => return Err(Error::NoCalibration),
-            (true, _) | (_, Mode::Never) => return Ok(plain),
+            (_, Mode::Never) => return Ok(plain),
             _ => {}
         }
-        let samples = self.samples(&mut origin.model, context)?;
+        let typical = self.typical(&mut origin.model, context)?;
+        let Some(samples) = origin.samples_to_scale(typical)? else { return Ok(plain) };
         let plain = if origin.leave_unfit_ends(&samples)? { origin.compile()? } else { plain };
         let Origin { instance, model, options, .. } = &*origin;
         let trial = Trial { instance: &**instance, model, options, samples: &samples };

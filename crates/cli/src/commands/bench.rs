@@ -1,5 +1,6 @@
 //! `npu bench`
 
+mod accuracy;
 mod alone;
 
 use npukit::verbs::bench::{LayerRow, Report, Request, Row, Table, bench_with};
@@ -13,11 +14,13 @@ use crate::failure::Failure;
 use crate::table::{self, Cell, Column, View, thousands, viewed};
 
 pub fn run(args: &BenchArgs) -> Result<Answer, Failure> {
-    let table = args.table.map(|table| match table {
-        BenchTable::Programs => Table::Programs,
-        BenchTable::Speed => Table::Speed,
-        BenchTable::Compile => Table::Compile,
-    });
+    let table = match args.table {
+        None => None,
+        Some(BenchTable::Programs) => Some(Table::Programs),
+        Some(BenchTable::Speed) => Some(Table::Speed),
+        Some(BenchTable::Compile) => Some(Table::Compile),
+        Some(BenchTable::Accuracy) => return accuracy::run(args),
+    };
     let request = Request { table, only: args.only.clone(), runs: args.runs as usize, seed: args.seed };
     if let Some(task) = &args.alone {
         return alone::run(&request, task);

@@ -3,7 +3,7 @@
 use npukit::report::{CosimCycles, CosimPart};
 use npukit::verbs::cosim::{Report, Request, cosim};
 
-use super::{context, input_files, preprocess, remarks, source};
+use super::{calibration_with, context, input_files, preprocess, remarks, source};
 use crate::answer::Answer;
 use crate::args::CosimArgs;
 use crate::colour::Mark;
@@ -15,14 +15,9 @@ use crate::verilator::Verilator;
 
 pub fn run(args: &CosimArgs) -> Result<Answer, Failure> {
     let preprocessing = preprocess(&args.preprocess);
-    // One set of options: for the inputs, and for those to calibrate by where there are any.
-    let of_calibration = if args.calibration.calibrate.is_empty() {
-        npukit::Preprocess::default()
-    } else {
-        preprocessing.clone()
-    };
+    let calibration = calibration_with(&args.calibration, &args.inputs, &preprocessing);
     let request = Request {
-        source: source(&args.source, &args.lowering, &args.calibration, of_calibration)?,
+        source: source(&args.source, &args.lowering, calibration)?,
         inputs: input_files(&args.inputs),
         preprocess: preprocessing,
         is_released: args.released,

@@ -10,7 +10,7 @@ use npukit_debug::{Debugger, Fault, Outcome, Script, parse};
 use npukit_debug_dap::{Launch, serve};
 use npukit_debug_tui::Look;
 
-use super::{calibration, context, input_files, meaning, model_options, preprocess, remarks, strictly};
+use super::{calibration_with, context, input_files, meaning, model_options, preprocess, remarks, strictly};
 use crate::answer::Answer;
 use crate::args::DebugArgs;
 use crate::colour;
@@ -163,14 +163,12 @@ fn launched(args: &DebugArgs, launch: &Launch) -> Result<Request, String> {
 
 fn request(args: &DebugArgs, path: &str) -> Result<Request, Failure> {
     let preprocess = preprocess(&args.preprocess);
-    let of_calibration =
-        if args.calibration.calibrate.is_empty() { Default::default() } else { preprocess.clone() };
     let source = Source {
         path: path.to_owned(),
         target: strictly(&args.target, &args.strict)?,
         options: args.lowering.0.clone(),
         model: model_options(&args.reading),
-        calibration: calibration(&args.calibration, of_calibration),
+        calibration: calibration_with(&args.calibration, &args.inputs, &preprocess),
     };
     Ok(Request {
         source,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use npukit::verbs::report::{Reported, Request, report};
 use npukit::verbs::time;
 
-use super::{context, input_files, meaning, preprocess, remarks, source};
+use super::{calibration_with, context, input_files, meaning, preprocess, remarks, source};
 use crate::answer::Answer;
 use crate::args::ReportArgs;
 use crate::disk::write_all;
@@ -14,7 +14,8 @@ use crate::table::facts;
 
 pub fn run(args: &ReportArgs) -> Result<Answer, Failure> {
     let preprocess = preprocess(&args.preprocess);
-    let source = source(&args.source, &args.lowering, &args.calibration, preprocess.clone())?;
+    let source =
+        source(&args.source, &args.lowering, calibration_with(&args.calibration, &args.inputs, &preprocess))?;
     let time = time::Request {
         source: source.clone(),
         options: args.options.0.clone(),

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use npukit::Preprocess;
 use npukit::report::Waves;
 use npukit::verbs::run::{Report, Request, run as run_verb};
 
@@ -11,7 +10,7 @@ use super::comparison::{COMPARED, layer_comparison, quantisation, rescaling};
 use super::layers::{choices, comparison, host_steps, latency, on_chip, saturations, underflow};
 use super::outputs::outputs;
 use super::{accuracy, accuracy_options, stateful};
-use super::{context, input_files, meaning, preprocess, remarks, source};
+use super::{calibration_with, context, input_files, meaning, preprocess, remarks, source};
 use crate::answer::Answer;
 use crate::args::RunArgs;
 use crate::disk::{check_apart, write_all};
@@ -22,11 +21,9 @@ use crate::table::{View, counted, facts, thousands};
 pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
     let view = args.view.view(&COMPARED)?;
     let preprocess = preprocess(&args.preprocess);
-    // One set of options: for the inputs, and for those to calibrate by where there are any.
-    let of_calibration =
-        if args.calibration.calibrate.is_empty() { Preprocess::default() } else { preprocess.clone() };
+    let calibration = calibration_with(&args.calibration, &args.inputs, &preprocess);
     let mut request = Request {
-        source: source(&args.source, &args.lowering, &args.calibration, of_calibration)?,
+        source: source(&args.source, &args.lowering, calibration)?,
         inputs: input_files(&args.inputs),
         preprocess,
         stateful: stateful(&args.state),
@@ -37,6 +34,7 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
         dump: !args.dump.is_empty(),
         meaning: meaning(&args.meaning),
         max_error: args.max_error,
+        strict: args.strict,
         check: args.check,
         accuracy: accuracy_options(&args.accuracy),
         waves: args.waves.as_ref().map(|path| path.display().to_string()),

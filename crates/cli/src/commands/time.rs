@@ -6,7 +6,7 @@ use npukit::report::{FlagTime, KindTime, TraceReport, UnitTime};
 use npukit::verbs::time::{Report, Request, Sinks, time_with};
 
 use super::layers::{LAYERS, above, bottleneck, cycles, host_steps, latency, layers, on_chip};
-use super::{context, meaning, preprocess, source};
+use super::{calibration, context, meaning, preprocess, source};
 use crate::answer::Answer;
 use crate::args::TimeArgs;
 use crate::disk::{Staged, check_apart, commit};
@@ -18,7 +18,11 @@ use crate::verbosity::is_quiet;
 pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
     let view = args.view.view(&LAYERS)?;
     let request = Request {
-        source: source(&args.source, &args.lowering, &args.calibration, preprocess(&args.preprocess))?,
+        source: source(
+            &args.source,
+            &args.lowering,
+            calibration(&args.calibration, preprocess(&args.preprocess)),
+        )?,
         options: args.options.0.clone(),
         from_samples: args.from_samples.clone(),
         meaning: meaning(&args.meaning),

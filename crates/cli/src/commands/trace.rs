@@ -4,7 +4,7 @@ use npukit::Source;
 use npukit::report::TensorKind;
 use npukit::verbs::trace::{Report, Request, TracedTensor, trace};
 
-use super::{calibration, context, input_files, model_options, preprocess, remarks, strictly};
+use super::{calibration_with, context, input_files, model_options, preprocess, remarks, strictly};
 use crate::answer::Answer;
 use crate::args::TraceArgs;
 use crate::disk::{Staged, commit, settle};
@@ -14,15 +14,13 @@ use crate::table::{Column, facts, table};
 pub fn run(args: &TraceArgs) -> Result<Answer, Failure> {
     settle(&args.path);
     let preprocess = preprocess(&args.preprocess);
-    let of_calibration =
-        if args.calibration.calibrate.is_empty() { Default::default() } else { preprocess.clone() };
     let request = Request {
         source: Source {
             path: args.path.clone(),
             target: strictly(&args.target, &args.strict)?,
             options: args.lowering.0.clone(),
             model: model_options(&args.reading),
-            calibration: calibration(&args.calibration, of_calibration),
+            calibration: calibration_with(&args.calibration, &args.inputs, &preprocess),
         },
         model: args.of.clone(),
         inputs: input_files(&args.inputs),

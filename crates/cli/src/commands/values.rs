@@ -6,7 +6,7 @@ use npukit::verbs::diff::values::{
     Difference, Explanation, Parting, Report, Request, SideReport, TensorReport, diff_values,
 };
 
-use super::{calibration, context, input_files, model_options, preprocess, remarks};
+use super::{calibration_with, context, input_files, model_options, preprocess, remarks};
 use crate::answer::Answer;
 use crate::args::DiffArgs;
 use crate::colour::Mark;
@@ -19,15 +19,13 @@ pub fn run(args: &DiffArgs) -> Result<Answer, Failure> {
     let view = args.view.view(&TENSORS)?;
     [&args.before, &args.after].into_iter().for_each(|path| settle(path));
     let preprocess = preprocess(&args.preprocess);
-    let of_calibration =
-        if args.calibration.calibrate.is_empty() { Default::default() } else { preprocess.clone() };
     let request = Request {
         before: args.before.clone(),
         after: args.after.clone(),
         source: Source {
             options: args.lowering.0.clone(),
             model: model_options(&args.reading),
-            calibration: calibration(&args.calibration, of_calibration),
+            calibration: calibration_with(&args.calibration, &args.inputs, &preprocess),
             ..Source::default()
         },
         model: args.of.clone(),

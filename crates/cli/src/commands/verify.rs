@@ -40,11 +40,12 @@ pub fn run(args: &VerifyArgs) -> Result<Answer, Failure> {
 }
 
 fn bounds(args: &VerifyArgs) -> BoundsRequest {
-    let BoundsArgs { inputs, radius, hull, any_rounding, range, random, .. } = &args.bounds;
+    let BoundsArgs { inputs, radius, hull, any_rounding, random, .. } = &args.bounds;
+    let range = args.calibration.range.iter().rfind(|range| range.input.is_none());
     BoundsRequest {
         inputs: input_files(inputs),
         preprocess: preprocess(&args.preprocess),
-        range: *range,
+        range: range.map(|range| (range.range[0], range.range[1])),
         // Default: the samples themselves.
         radius: radius.unwrap_or_default(),
         hull: *hull,

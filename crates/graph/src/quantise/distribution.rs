@@ -69,6 +69,15 @@ impl Distribution {
         0.0
     }
 
+    /// How often the elements can be doubled, up to `bits` times, without one that is beyond `bounds`.
+    fn room(&self, bits: u32, [low, high]: [f64; 2]) -> u32 {
+        let [least, largest] = self.extremes();
+        let fits =
+            |bits: u32| least * f64::from(bits).exp2() >= low && largest * f64::from(bits).exp2() <= high;
+        // One bit more than fits may still be needed, up to the bounds themselves.
+        (0..bits).rev().find(|&room| fits(room)).map_or(0, |room| room + 1)
+    }
+
     /// What would have been seen had all values been `2^bits` times as large.
     fn enlarged(mut self, bits: u32) -> Self {
         self.extremes = self.extremes.map(|x| (f64::from(x) * f64::from(bits).exp2()) as f32);
@@ -107,10 +116,14 @@ fn joined(below_zero: bool, index: u16) -> u16 {
 }
 
 impl Distributions {
-    /// What would have been seen had all values been `2^bits` times as large: fraction lengths chosen by that leave
-    /// `bits` bits to values beyond the samples.
-    pub fn with_headroom(self, bits: u32) -> Self {
-        self.map(|seen| seen.enlarged(bits))
+    /// The distributions of values `2^bits` times as large: fraction lengths chosen by them leave `bits` bits to values
+    /// beyond the samples. A value within `bounds`, by [`ValueId`], is enlarged by no more bits than its bounds hold.
+    pub fn with_headroom(self, bits: u32, bounds: &[Option<[f64; 2]>]) -> Self {
+        self.map(|id, seen| {
+            let bounds = bounds.get(id.0 as usize).copied().flatten();
+            let room = bounds.map_or(bits, |bounds| seen.room(bits, bounds));
+            seen.enlarged(room)
+        })
     }
 }
 

@@ -48,6 +48,8 @@ pub struct Report {
     pub samples: usize,
     /// Whether the samples were made up, because none were given.
     pub made_up: bool,
+    /// Whether the samples are inputs of the run itself, because no others were given.
+    pub own: bool,
     /// Tensors in the order of the graph, each where it is read or made first.
     pub tensors: Vec<QuantisedTensor>,
     /// What its user should know of.

@@ -5,6 +5,7 @@
 //! `programs` asks compiled programs for their time, `speed` takes the host's time for running them and `compile` for
 //! making them.
 
+pub mod accuracy;
 mod compile;
 mod decoders;
 mod programs;

@@ -157,6 +157,7 @@ pub fn compile_program(request: &Request, context: Context<'_>) -> Result<Made, 
     };
     let Remarks { mut notes, mut warnings } = origin.remarks();
     let on_chip = OnChip::of(&Survey::of(&*compiled));
+    notes.extend(origin.assumed_range());
     warnings.extend(on_chip.warning());
     warnings.extend(program.warnings);
     let artifacts = names(&files);

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::inputs::Sample;
 use crate::model::{self, Model, ModelOptions};
 use crate::origin::Origin;
+use crate::quantise::Typical;
 use crate::samples::{Stack, argmax};
 use crate::speed::{Speed, timed};
 use crate::targets::{default_target, resolve};
@@ -109,7 +110,7 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let model = network(&*instance, context)?;
     let mut origin = Origin::new(instance, model, BTreeMap::new())?;
     let calibration = samples(&origin.model, &read_npy("digits_calibration.npy", CALIBRATION)?)?;
-    origin.quantise(None, &calibration)?;
+    origin.quantise(None, &Typical::given(calibration))?;
     let compiled = origin.compile()?;
     let mut warnings = origin.instance.warnings();
     warnings.extend(origin.number_warnings());

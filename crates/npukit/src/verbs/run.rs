@@ -35,7 +35,7 @@ use crate::stateful::{Stateful, States};
 use crate::targets::is_artifact;
 use crate::underflow;
 use crate::waves::Waves;
-use crate::{Context, device_dump, quantise, rescale};
+use crate::{Context, device_dump, doubt, quantise, rescale};
 use float_reference::FloatReference;
 
 pub(crate) use by_hand::filled_by_hand;
@@ -66,6 +66,8 @@ pub struct Request {
     pub meaning: Meaning,
     /// The largest difference to float that counts as a success.
     pub max_error: Option<MaxError>,
+    /// Makes a run fail whose outputs are not to be relied on: inputs saturate, or they are too far from float.
+    pub strict: bool,
     /// Makes reading memory that nobody has written a fault.
     pub check: bool,
     /// Measures accuracy.
@@ -88,6 +90,7 @@ impl Request {
         let unused = match (self.requested() != Requested::default(), self.max_error) {
             (true, _) => "`--compare` or `--dump`",
             (_, Some(_)) => "`--max-error`",
+            _ if self.strict => "`--strict`",
             _ => return Ok(()),
         };
         if is_artifact(&self.source.path) {
@@ -390,6 +393,14 @@ impl<'a> Outcome<'a> {
         let mut failures = reference.failures(self.request.max_error);
         let minimum = self.request.accuracy.as_ref().and_then(|options| options.minimum);
         failures.extend(accuracy.as_ref().and_then(|report| report.failure(minimum)));
+        let doubt = origin.zip(reference.comparison.as_ref());
+        let doubt = doubt.and_then(|(origin, found)| doubt::doubt(origin, &self.saturations, found));
+        let is_strict = self.request.strict || self.request.max_error.is_some() || minimum.is_some();
+        if is_strict {
+            failures.extend(doubt);
+        } else if !origin.is_some_and(|origin| reference.suggests_calibration(origin, &self.saturations)) {
+            warnings.extend(doubt);
+        }
         let found = origin.map(|origin| (origin.rescaling.clone(), origin.quantisation.clone()));
         // Default: an artifact was rescaled and quantised, if at all, when it was compiled.
         let (rescaling, quantisation) = found.unwrap_or_default();

@@ -129,7 +129,7 @@ fn opened(request: &Request, context: Context<'_>) -> Result<(Side, Vec<String>)
             open::artifact(&source.path, &of_model, given, context)?
         }
         None if is_artifact || source.target.is_some() => open::machine(source, given, context)?,
-        None if !source.options.is_empty() || source.calibration != Default::default() => {
+        None if !source.options.is_empty() || !source.calibration.is_default() => {
             return Err(Error::NoTarget);
         }
         None => return open::float(source, given, request.unlimited, context),

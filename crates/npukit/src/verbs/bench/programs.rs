@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::inputs::Sample;
 use crate::model::{self, ModelOptions};
 use crate::origin::Origin;
+use crate::quantise::Typical;
 use crate::speed::frames_per_second;
 use crate::targets;
 use crate::verbs::zoo::network;
@@ -61,7 +62,7 @@ fn of_the_zoo(
     let start = Instant::now();
     let mut origin = Origin::new(instance, model, BTreeMap::new())?;
     // Values play no part in what is measured: no method is tried.
-    origin.quantise(Some(Method::LeastSquares), &[])?;
+    origin.quantise(Some(Method::LeastSquares), &Typical::default())?;
     let compiled = origin.compile()?;
     Ok((compiled, start.elapsed().as_secs_f64()))
 }

@@ -96,7 +96,7 @@ impl Request {
             (self.accuracy.is_some(), "`--labels`"),
             (self.dump, "`--dump` without a memory"),
             (self.preprocess != Default::default(), "`--scale`, `--mean` or `--std`"),
-            (source.calibration != Default::default(), "`--calibrate`, `--rescale` or `--quantise`"),
+            (!source.calibration.is_default(), "`--calibrate`, `--rescale` or `--quantise`"),
             (
                 source.model != Default::default(),
                 "`--batch`, `--dim`, `--input-shape`, `--set`, `--outputs` or `--resize`",

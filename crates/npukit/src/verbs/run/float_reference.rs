@@ -89,13 +89,16 @@ impl FloatReference {
             warnings.push(NO_INFORMATION.to_owned());
         }
         warnings.extend(self.underflow.as_ref().and_then(underflow::Report::warning));
-        if let Some(origin) = origin.filter(|origin| uncalibrated(origin)) {
-            let vanishes = self.underflow.as_ref().is_some_and(|report| report.warning().is_some());
-            if saturations.results > 0 || vanishes {
-                warnings.push(calibration_line(request, origin, saturations.results));
-            }
+        if let Some(origin) = origin.filter(|origin| self.suggests_calibration(origin, saturations)) {
+            warnings.push(calibration_line(request, origin, saturations.results));
         }
         warnings
+    }
+
+    /// Whether the warnings name a calibration as the remedy.
+    pub fn suggests_calibration(&self, origin: &Origin, saturations: &Saturations) -> bool {
+        let vanishes = || self.underflow.as_ref().is_some_and(|report| report.warning().is_some());
+        uncalibrated(origin) && (saturations.results > 0 || vanishes())
     }
 }
 

@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::hashed::Hashed;
 use crate::model::{self, ModelOptions};
 use crate::origin::Origin;
-use crate::rescale::Calibration;
 use crate::source::Source;
 use crate::targets::{Artifact, load};
 
@@ -87,7 +86,7 @@ impl Pair {
         let compiled = read(path, parts)?;
         let model = model::load(&source.path, &source.model, &[], context.reader)?;
         let mut origin = source.beside(&*compiled, model, context)?;
-        if source.calibration != Calibration::default() {
+        if !source.calibration.is_default() {
             // The artifact is of the model as samples scale it, which only a compilation tells.
             origin = source.compiled(source.prepared(origin, context)?, context)?.0;
         }

@@ -1,0 +1,212 @@
+//! The range of an input by the operators that normalize it: [`range`].
+//!
+//! The first operators of a network are followed as long as they are affine: `y = scale * x + offset`, for each channel.
+//! Networks are trained with `y` near 0 and of a size near 1, so that scale and offset show the size of `x`.
+
+use npukit_graph::op::{BatchNormalization, Binary, BinaryKind};
+use npukit_graph::{Graph, Node, Op, ValueId};
+
+use super::{Assumed, IMAGE};
+
+/// The range that the normalization of an input shows; `None` where it has none, or it is not a usual one.
+pub(super) fn range(graph: &Graph, input: ValueId) -> Option<Assumed> {
+    let affine = followed(graph, input)?;
+    let (range, reason) = match affine.only_scale() {
+        Some(scale) => (scaled(scale)?, "its values are divided by a constant"),
+        None => (standardized(&affine)?, "its values are standardized"),
+    };
+    Some(Assumed { range, reason })
+}
+
+/// Whether an integer input becomes real numbers at once.
+pub(super) fn becomes_real(graph: &Graph, input: ValueId) -> bool {
+    let to_real = |node: &&Node| match &node.op {
+        Op::Cast(cast) => cast.to.is_float(),
+        op => matches!(op, Op::DequantizeLinear(_)),
+    };
+    let mut readers = graph.nodes.iter().filter(|node| node.inputs.contains(&input)).peekable();
+    readers.peek().is_some() && readers.all(|node| to_real(&node))
+}
+
+/// `y = scale * x + offset`, for each channel or for all.
+struct Affine {
+    channels: Vec<[f64; 2]>,
+    /// Whether an operator added something.
+    is_shifted: bool,
+}
+
+impl Affine {
+    /// The factor where that is all.
+    fn only_scale(&self) -> Option<f64> {
+        match self.channels[..] {
+            [[scale, _]] if !self.is_shifted => Some(scale),
+            _ => None,
+        }
+    }
+
+    /// Takes in one more operator, `y = scale * x + offset` with one element for each channel.
+    fn then(&mut self, scales: &[f64], offsets: &[f64]) -> Option<()> {
+        let count = scales.len().max(offsets.len()).max(self.channels.len());
+        let at = |values: &[f64], index: usize| match values {
+            [one] => Some(*one),
+            _ => values.get(index).copied(),
+        };
+        let channel = |index| {
+            let [scale, offset] = match self.channels[..] {
+                [one] => one,
+                _ => *self.channels.get(index)?,
+            };
+            let (more, shift) = (at(scales, index)?, at(offsets, index)?);
+            Some([scale * more, offset * more + shift])
+        };
+        self.channels = (0..count).map(channel).collect::<Option<_>>()?;
+        Some(())
+    }
+}
+
+/// Channels of a normalization, at most: a constant with more elements is a tensor of weights.
+const CHANNELS: usize = 64;
+
+/// The affine function that an input goes through first; `None` where there is none.
+fn followed(graph: &Graph, input: ValueId) -> Option<Affine> {
+    let mut affine = Affine { channels: vec![[1.0, 0.0]], is_shifted: false };
+    let (mut at, mut steps) = (input, 0);
+    while let Some(node) = only_reader(graph, at) {
+        match &node.op {
+            Op::Transpose(_) | Op::Reshape(_) | Op::Cast(_) => {}
+            Op::Binary(Binary { kind }) => {
+                let Some(()) = take_binary(graph, node, at, *kind, &mut affine) else { break };
+                steps += 1;
+            }
+            Op::BatchNormalization(BatchNormalization { epsilon }) => {
+                let Some(()) = take_normalization(graph, node, *epsilon, &mut affine) else { break };
+                steps += 1;
+            }
+            _ => break,
+        }
+        at = *node.outputs.first()?;
+    }
+    let is_usual = |[scale, offset]: &[f64; 2]| *scale != 0.0 && scale.is_finite() && offset.is_finite();
+    (steps > 0 && affine.channels.iter().all(is_usual)).then_some(affine)
+}
+
+fn only_reader(graph: &Graph, id: ValueId) -> Option<&Node> {
+    let mut readers = graph.nodes.iter().filter(|node| node.inputs.contains(&id));
+    readers.next().filter(|_| readers.next().is_none())
+}
+
+fn take_binary(graph: &Graph, node: &Node, at: ValueId, kind: BinaryKind, affine: &mut Affine) -> Option<()> {
+    let [a, b] = node.inputs[..] else { return None };
+    let constant = elements(graph, if a == at { b } else { a })?;
+    let inverse = || constant.iter().map(|x| 1.0 / x).collect::<Vec<_>>();
+    let negative = || constant.iter().map(|x| -x).collect::<Vec<_>>();
+    affine.is_shifted |= matches!(kind, BinaryKind::Add | BinaryKind::Sub);
+    match kind {
+        BinaryKind::Mul => affine.then(&constant, &[0.0]),
+        BinaryKind::Add => affine.then(&[1.0], &constant),
+        BinaryKind::Div if a == at => affine.then(&inverse(), &[0.0]),
+        BinaryKind::Sub if a == at => affine.then(&[1.0], &negative()),
+        BinaryKind::Sub => affine.then(&[-1.0], &constant),
+        _ => None,
+    }
+}
+
+/// BatchNormalization shows the mean and the deviation of what it takes: what it makes of that is no matter.
+fn take_normalization(graph: &Graph, node: &Node, epsilon: f32, affine: &mut Affine) -> Option<()> {
+    let [_, _, _, mean, variance] = node.inputs[..] else { return None };
+    let (means, variances) = (elements(graph, mean)?, elements(graph, variance)?);
+    let scales: Vec<f64> =
+        variances.iter().map(|variance| (variance + f64::from(epsilon)).sqrt().recip()).collect();
+    let offsets: Vec<f64> = means.iter().zip(&scales).map(|(mean, scale)| -mean * scale).collect();
+    affine.is_shifted = true;
+    affine.then(&scales, &offsets)
+}
+
+/// The elements of a constant with one element, or one for each channel.
+fn elements(graph: &Graph, id: ValueId) -> Option<Vec<f64>> {
+    let constant = graph.constant(id).filter(|tensor| tensor.data().len() <= CHANNELS)?;
+    let is_channels = constant.shape().iter().filter(|&&size| size > 1).count() <= 1;
+    is_channels.then(|| constant.reals())
+}
+
+/// The range of what is multiplied by `scale` alone: a picture, when that takes it to about 1 or 2.
+fn scaled(scale: f64) -> Option<[f64; 2]> {
+    let largest = IMAGE[1] * scale.abs();
+    (0.9..=2.1).contains(&largest).then_some(IMAGE)
+}
+
+/// Deviations on either side of a mean that nearly all elements keep to.
+const DEVIATIONS: f64 = 3.0;
+
+/// The range of what is standardized: the mean and so many deviations, for all channels. Ends of pictures are theirs.
+fn standardized(affine: &Affine) -> Option<[f64; 2]> {
+    let mut range = [f64::INFINITY, f64::NEG_INFINITY];
+    for [scale, offset] in &affine.channels {
+        let (mean, deviation) = (-offset / scale, scale.abs().recip());
+        // A symmetric range is taken to -1 to 1, and its mean and deviation are the half of it.
+        let is_half = (deviation - mean.abs()).abs() <= 0.02 * deviation;
+        let reach = if is_half { deviation } else { DEVIATIONS * deviation };
+        range = [range[0].min(mean - reach), range[1].max(mean + reach)];
+    }
+    let [low, high] = range;
+    let means = || affine.channels.iter().map(|[scale, offset]| -offset / scale);
+    let are_within = |low: f64, high: f64| means().all(|mean| (low..high).contains(&mean));
+    Some(if are_within(60.0, 200.0) && high <= 700.0 {
+        IMAGE
+    } else if are_within(0.2, 0.8) && high <= 2.5 {
+        [0.0, 1.0]
+    } else if low < high && high.is_finite() && low.is_finite() {
+        range
+    } else {
+        return None;
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use npukit_graph::ValueInfo;
+    use npukit_numeric::{ElementType, Tensor};
+
+    use super::*;
+
+    /// A graph of `x` and operators with constants, one after the other.
+    fn graph(steps: &[(BinaryKind, &[f32])]) -> (Graph, ValueId) {
+        let mut graph = Graph::default();
+        let info = ValueInfo { shape: vec![1, 4, 4, 3], element: ElementType::F32 };
+        let input = graph.add_input("x", info);
+        let mut at = input;
+        for (place, (kind, values)) in steps.iter().enumerate() {
+            let tensor = Tensor::from_f32(vec![values.len()], values.to_vec()).expect("as many as there are");
+            let constant = graph.add_constant(format!("c{place}"), tensor);
+            let (op, name) = (Op::from(Binary { kind: *kind }), format!("y{place}"));
+            at = graph.add_node(name.clone(), op, vec![at, constant], &[&name]).expect("shapes fit")[0];
+        }
+        graph.outputs = vec![at];
+        (graph, input)
+    }
+
+    fn found(steps: &[(BinaryKind, &[f32])]) -> Option<[f64; 2]> {
+        let (graph, input) = graph(steps);
+        range(&graph, input).map(|assumed| assumed.range)
+    }
+
+    #[test]
+    fn usual_normalizations_show_their_range() {
+        use BinaryKind::{Add, Div, Mul, Sub};
+        let (mean, deviation) = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]);
+        assert_eq!(found(&[(Div, &[255.0])]), Some(IMAGE));
+        assert_eq!(found(&[(Mul, &[1.0 / 127.5]), (Add, &[-1.0])]), Some(IMAGE));
+        assert_eq!(found(&[(Div, &[255.0]), (Sub, &mean), (Div, &deviation)]), Some(IMAGE));
+        assert_eq!(found(&[(Sub, &[123.7, 116.8, 103.9])]), Some(IMAGE));
+        assert_eq!(found(&[(Sub, &mean), (Div, &deviation)]), Some([0.0, 1.0]));
+        assert_eq!(found(&[(Sub, &[0.5]), (Mul, &[2.0])]), Some([0.0, 1.0]));
+        assert_eq!(found(&[(Sub, &[10.0]), (Div, &[5.0])]), Some([-5.0, 25.0]));
+    }
+
+    #[test]
+    fn other_operators_show_nothing() {
+        assert_eq!(found(&[]), None);
+        assert_eq!(found(&[(BinaryKind::Mul, &[3.0])]), None);
+        assert_eq!(found(&[(BinaryKind::Max, &[0.0])]), None);
+    }
+}
