@@ -19,7 +19,6 @@ mod dequantize_linear;
 mod det;
 mod dft;
 mod error;
-mod extended;
 mod gather;
 mod gather_elements;
 mod gather_nd;

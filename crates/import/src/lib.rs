@@ -42,6 +42,8 @@ pub use remark::{Imported, Remark};
 /// The graph of a file of `format`. `name` is what the graph is called (the file's stem, say); `files` gives what is
 /// beside the model, as for [`onnx::read_with_files`].
 ///
+/// An output that the model names several times is one.
+///
 /// # Errors
 ///
 /// Those of [`onnx::read`], [`tensorflow::read`] and [`tflite::read`].
@@ -52,9 +54,10 @@ pub fn read(
     options: &Options,
     files: &onnx::ReadRange<'_>,
 ) -> Result<Imported, ImportError> {
-    match format {
+    let imported = match format {
         Format::Onnx => onnx::read_with_files(bytes, name, options, files),
         Format::TensorFlow => tensorflow::read(bytes, name, options),
         Format::TensorFlowLite => tflite::read(bytes, name, options),
-    }
+    };
+    imported.map(Imported::with_outputs_once)
 }

@@ -1,5 +1,7 @@
 //! [`Remark`]: what a model's user should know of how it was read.
 
+use std::collections::HashSet;
+
 use npukit_graph::Graph;
 
 /// A graph and what its user should know of how it was read.
@@ -47,12 +49,38 @@ pub enum Remark {
         /// The model's opset.
         opset: i64,
     },
+    /// Outputs that the model names several times: values are known by their names.
+    #[error("the outputs name {} more than once; each output is given once", listing(names))]
+    RepeatedOutputs {
+        /// The outputs.
+        names: Vec<String>,
+    },
+}
+
+impl Imported {
+    /// Gives an output once that the model names several times.
+    pub(crate) fn with_outputs_once(mut self) -> Self {
+        let (mut seen, mut names) = (HashSet::new(), Vec::new());
+        let Graph { outputs, values, .. } = &mut self.graph;
+        outputs.retain(|id| {
+            let is_new = seen.insert(*id);
+            let name = &values[id.0 as usize].name;
+            if !is_new && !names.contains(name) {
+                names.push(name.clone());
+            }
+            is_new
+        });
+        if !names.is_empty() {
+            self.remarks.push(Remark::RepeatedOutputs { names });
+        }
+        self
+    }
 }
 
 impl Remark {
     /// Whether nothing need be done about it.
     pub fn is_note(&self) -> bool {
-        matches!(self, Self::OpenBatch { .. })
+        matches!(self, Self::OpenBatch { .. } | Self::RepeatedOutputs { .. })
     }
 
     /// Adds a node to those whose coordinates are not stated.

@@ -209,9 +209,9 @@ struct Written {
     axis: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     axis_end: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "npukit_numeric::any_float", skip_serializing_if = "Option::is_none")]
     alpha: Option<f32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "npukit_numeric::any_float", skip_serializing_if = "Option::is_none")]
     gamma: Option<f32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     approximate: Option<String>,
@@ -272,6 +272,8 @@ impl Attributes for Written {
 
 #[cfg(test)]
 mod tests {
+    use npukit_graph::op::{Clip, Gemm, LeakyRelu, Pad, PadMode};
+
     use super::*;
 
     fn read(text: &str) -> Result<HostStep, String> {
@@ -298,6 +300,33 @@ mod tests {
             let step = HostStep { node, output, reason, op };
             assert_eq!(serde_json::to_string(&step).ok(), Some(text(written)));
             assert_eq!(read(&text(written)), Ok(step));
+        }
+    }
+
+    /// JSON has no numbers for infinities and NaN, which is not equal to itself.
+    #[test]
+    fn attributes_that_are_not_finite_are_names() {
+        let kinds = |x: f32| {
+            [
+                Unary { kind: UnaryKind::Elu { alpha: x } }.into(),
+                Unary { kind: UnaryKind::HardSigmoid { alpha: 0.1, beta: x } }.into(),
+                Pad { pads: vec![[0, 1]], mode: PadMode::Constant(x) }.into(),
+                Gemm { trans_a: false, trans_b: false, alpha: x, beta: 1.0 }.into(),
+                LeakyRelu { alpha: x }.into(),
+                Clip { min: x, max: 6.0 }.into(),
+            ]
+        };
+        for (x, name) in [(f32::INFINITY, "inf"), (f32::NEG_INFINITY, "-inf"), (f32::NAN, "nan")] {
+            for op in kinds(x) {
+                let op: Op = op;
+                let written = serde_json::to_string(&op).expect("a text");
+                assert!(written.contains(&format!("\"{name}\"")), "{written}");
+                let again: Op = serde_json::from_str(&written).expect(&written);
+                assert_eq!(format!("{again:?}"), format!("{op:?}"));
+            }
+            let written = format!(r#""op":"Elu","alpha":"{name}""#);
+            let step = read(&text(&written)).expect(name);
+            assert_eq!(serde_json::to_string(&step).ok(), Some(text(&written)));
         }
     }
 

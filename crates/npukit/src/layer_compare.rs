@@ -213,7 +213,8 @@ fn compare_sample(
     Ok(result)
 }
 
-/// What the whole network in float has for a sample: its inputs, and of the results of its nodes those that are `wanted`.
+/// What the whole network in float has for a sample: its inputs, and of its constants and the results of its nodes those
+/// that are `wanted`.
 pub(crate) fn float_chain(
     graph: &Graph,
     sample: &Sample,
@@ -228,6 +229,9 @@ pub(crate) fn float_chain(
             }
         }
     })?;
+    let constants = graph.values.iter().filter_map(|value| Some((value, value.constant.as_ref()?)));
+    let constants = constants.filter(|(value, _)| wanted(&value.name));
+    chain.extend(constants.map(|(value, tensor)| (value.name.clone(), Tensor::clone(tensor))));
     chain.extend(sample.iter().cloned());
     Ok(chain)
 }

@@ -11,6 +11,8 @@ mod bounds;
 mod certificates;
 #[path = "main/diff.rs"]
 mod diff;
+#[path = "main/edges.rs"]
+mod edges;
 #[path = "main/explore.rs"]
 mod explore;
 #[path = "main/generate.rs"]

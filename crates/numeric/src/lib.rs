@@ -4,9 +4,10 @@
 //! [`Number`] is a format known to the compiler, for the fast paths; [`array_product`] is the
 //! systolic array's, [`pointwise`] that of bytes; [`Saturations`] count what did not fit; [`Tensor`] is a shape and its
 //! elements, of an [`ElementType`]; [`Element`] is one of a prime field; [`SmallFloat`] the floats of at most 16 bits; [`SplitMix64`] makes numbers that look random; [`quantised`] makes
-//! integers of real numbers; [`npy`] reads and writes them as NumPy's files.
+//! integers of real numbers; [`any_float`] reads and writes floats in texts, [`npy`] tensors and writes them as NumPy's files.
 
 mod affine;
+pub mod any_float;
 mod bounded;
 mod counted;
 mod element;

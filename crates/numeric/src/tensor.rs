@@ -178,6 +178,19 @@ impl Tensor {
         }
     }
 
+    /// Whether shape, type and elements are the same, bit for bit: a NaN is the same as any other, which it is not by `==`,
+    /// and the two zeros are different.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let same = |a: &f32, b: &f32| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+        let is_same_data = match (&self.data, &other.data) {
+            (TensorData::F32(a), TensorData::F32(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+            }
+            (a, b) => a == b,
+        };
+        self.shape == other.shape && self.element == other.element && is_same_data
+    }
+
     /// The elements when they are held as 64-bit integers.
     pub fn as_i64(&self) -> Option<&[i64]> {
         match &self.data {

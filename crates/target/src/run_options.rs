@@ -59,7 +59,7 @@ impl RunOptions {
         let first = run()?;
         for time in 2..=self.times.get() {
             let again = run()?;
-            let differs = |(a, b): &(&Output, &Output)| a.raw != b.raw || a.values != b.values;
+            let differs = |(a, b): &(&Output, &Output)| a.raw != b.raw || !a.values.is_same(&b.values);
             if let Some((output, _)) = again.outputs.iter().zip(&first.outputs).find(differs) {
                 return Err(TargetError::Unrepeatable { output: output.name.clone(), time });
             }

@@ -53,6 +53,14 @@ pub const SEGMENTS: OptionSpec = OptionSpec {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentError {
+    /// The manifest's text does not hold an operator as it is.
+    #[error("step `{name}` of the host ({op}) has attributes that a manifest cannot hold")]
+    Attributes {
+        /// The node.
+        name: String,
+        /// Its operator.
+        op: &'static str,
+    },
     /// The graph has lost a value that goes from one part to another.
     #[error("value `{value}`, which goes from one segment to another, is not in the graph")]
     Lost {
@@ -129,6 +137,7 @@ pub struct ManifestError {
 }
 
 codes!(SegmentError {
+    Attributes = "host-step-attributes": "a manifest cannot hold the attributes of a step of the host: a defect of npukit";
     Lost = "segment-value-lost": "a pass has taken out a value that goes from one segment to another: a defect of npukit";
     Missing = "segment-value-missing": "a segment or host step reads a value that nothing before it makes";
     Twice = "segment-value-twice": "two parts of a program in segments make the same value";

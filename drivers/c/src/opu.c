@@ -319,8 +319,9 @@ static npu_code check_map(const npu_opu_model *model, npu_opu_map *map, npu_erro
         bool fits = shape[2] <= UINT32_MAX && shape[2] * area == channels;
         return fits ? NPU_OK : contradicts("patches have another number of channels than the planes", map, channels, area, error);
     }
-    if (shape[0] != map->height || shape[1] != map->width || shape[2] != channels) {
-        return contradicts("the tensor has another shape than the planes", map, channels, shape[2], error);
+    /* Pixels follow each other row by row, however many are in a row of the planes. `scalars` is their product, in 64 bits. */
+    if (shape[2] != channels || shape[0] * shape[1] != (uint64_t)map->height * map->width) {
+        return contradicts("the tensor has other pixels or channels than the planes", map, channels, shape[2], error);
     }
     return NPU_OK;
 }
@@ -492,6 +493,10 @@ static bool element_of(const npu_opu_map *map, uint64_t y, uint64_t x, uint64_t 
         if (y >= shape[0] || x >= shape[1]) {
             return false;
         }
+    } else {
+        uint64_t pixel = y * map->width + x;
+        y = pixel / shape[1];
+        x = pixel % shape[1];
     }
     *place_ = place_of(map, y, x, channel);
     return true;

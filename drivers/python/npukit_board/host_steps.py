@@ -189,13 +189,22 @@ OPERATORS: Mapping[str, Hook] = {
 }
 
 
+def numbers(attributes: Any) -> Any:
+    """The attributes with infinities and NaN as numbers: JSON has names for them."""
+    if isinstance(attributes, dict):
+        return {key: numbers(value) for key, value in attributes.items()}
+    if isinstance(attributes, list):
+        return [numbers(value) for value in attributes]
+    return float(attributes) if attributes in ("inf", "-inf", "nan") else attributes
+
+
 def closing_step(step: Mapping[str, Any], values: Array) -> Array:
     """A step of the host at the end of a segment, as its `.npukit.json` has it."""
     kind = step["op"]
     if kind in ("Softmax", "LogSoftmax"):
         result = softmax(values, step["axis"], step["axis_end"])
         return (np.log(result) if kind == "LogSoftmax" else result).astype(values.dtype)
-    attributes = {key: step[key] for key in ("alpha", "gamma") if key in step}
+    attributes = {key: numbers(step[key]) for key in ("alpha", "gamma") if key in step}
     if kind == "Gelu":
         attributes["form"] = "Exact" if step["approximate"] == "none" else "Tanh"
     return _UNARY[kind](values.astype(np.float64), **attributes).astype(values.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .artifact import Model, _bytes, _fail, _json, _sidecar, _take
 from .errors import ArgumentError, ManifestError, UnsupportedError
-from .host_steps import OPERATORS, Hook, closing_step
+from .host_steps import OPERATORS, Hook, closing_step, numbers
 from .tcu import Tcu
 
 __all__ = ["SegmentedModel", "on_tcu"]
@@ -103,7 +103,7 @@ class SegmentedModel:
         compute = hooks.get(node["kind"]) or OPERATORS.get(operator)
         if compute is None:
             raise UnsupportedError(f"host step `{node['name']}`: no {node['kind']} here, give a hook for it")
-        return compute(attributes, operands)
+        return compute(numbers(attributes), operands)
 
     def _type(self, info: Any) -> Any:
         if info["element"] not in _TYPES:

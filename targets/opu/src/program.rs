@@ -53,8 +53,10 @@ pub struct Segment {
 /// An input or output of a program: a tensor of the model and a map in memory.
 ///
 /// The tensor's axes, in the order `perm`, are those of the map: the last one counts channels, the one
-/// before it columns, all others rows. Elements are of ITYPE; one with the value `v` stands for
-/// `v * 2^-fraction`, where the value of an integer type's element is the integer.
+/// before it columns, all others rows. The planes have the same channels and as many pixels, which follow
+/// each other row by row: a row of the planes may have another number of pixels than the tensor has columns.
+/// Elements are of ITYPE; one with the value `v` stands for `v * 2^-fraction`, where the value of an integer
+/// type's element is the integer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Binding {

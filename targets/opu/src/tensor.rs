@@ -20,7 +20,7 @@ pub enum BindingError {
         /// Shape of the tensor.
         shape: Vec<usize>,
     },
-    /// The map has another shape than the tensor.
+    /// The map has other channels than the tensor, or another number of pixels.
     #[error(
         "a tensor of shape {shape:?} in order {perm:?} is a map of {tensor:?}, and the planes are one of {planes:?}"
     )]
@@ -29,7 +29,7 @@ pub enum BindingError {
         shape: Vec<usize>,
         /// Order of its axes.
         perm: Vec<usize>,
-        /// Rows, columns and channels by the tensor; of patches the channels count only.
+        /// Rows, columns and channels by the tensor.
         tensor: [u64; 3],
         /// Rows, columns and channels by the planes.
         planes: [u64; 3],
@@ -120,14 +120,17 @@ impl Binding {
     fn check_shape(&self) -> Result<(), BindingError> {
         let planes = [self.planes.height.into(), self.planes.width.into(), self.planes.channels()];
         let tensor = self.map_shape().map_or([u64::MAX; 3], |shape| shape.map(|size| size as u64));
-        let tensor = match self.patches {
+        let agree = match self.patches {
             Some(Patches { kernel: [kh, kw], .. }) => {
-                let channels = tensor[2].saturating_mul(u64::from(kh) * u64::from(kw));
-                [planes[0], planes[1], channels]
+                tensor[2].saturating_mul(u64::from(kh) * u64::from(kw)) == planes[2]
             }
-            None => tensor,
+            // Pixels follow each other row by row, however many are in a row of the planes.
+            None => {
+                let pixels = |[rows, columns, _]: [u64; 3]| rows.checked_mul(columns);
+                tensor[2] == planes[2] && pixels(tensor).is_some() && pixels(tensor) == pixels(planes)
+            }
         };
-        if tensor == planes {
+        if agree {
             return Ok(());
         }
         Err(BindingError::Shape { shape: self.shape.clone(), perm: self.perm.clone(), tensor, planes })

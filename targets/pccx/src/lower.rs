@@ -36,7 +36,7 @@ use crate::host::{Host, Layer, PATCHES_HELP, SQUARES_HELP};
 use crate::program::Program;
 use crate::weights::WeightError;
 use emit::Lowering;
-use layers::{Layers, operator};
+use layers::{Layers, Step, operator};
 use ops::Work;
 use plan::Plan;
 pub use reference::{Constants, ReferenceError, reference};
@@ -194,13 +194,21 @@ fn emit_layers(
             name: layer_name(&names),
             end: lowering.code.position(),
             macs: step.nodes.iter().map(|id| macs[id.0 as usize]).sum(),
-            results: step.results.iter().map(|&id| layers.graph.value(id).name.clone()).collect(),
+            results: results(layers, step),
             help: help(&step.work).filter(|_| host.is_none()).map(str::to_owned),
             host: host.map(|reason| (operator(&layers.graph, step).to_owned(), reason.to_string())),
         });
         phase.advance();
     }
     Ok(reports)
+}
+
+/// The model's values that a step ends in: not those of a norm whose gains are in weights.
+fn results(layers: &Layers, step: &Step) -> Vec<String> {
+    if layers.folds.has(step.last()) {
+        return Vec::new();
+    }
+    step.results.iter().map(|&id| layers.graph.value(id).name.clone()).collect()
 }
 
 /// Checks the finished program: nothing is used before it is written or while an asynchronous instruction still writes

@@ -1,5 +1,6 @@
 //! [`Keys`]: typed look-ups in a JSON object, whose errors name the path of the key.
 
+use npukit_numeric::any_float;
 use serde_json::{Map, Value};
 
 /// A key of a file that is missing, of the wrong type or out of range.
@@ -117,10 +118,11 @@ impl<'a> Keys<'a> {
         number.ok_or_else(|| self.wrong(key, "a number from 0", value))
     }
 
-    /// A finite 32-bit float.
+    /// A 32-bit float; infinities and NaN by name.
     pub fn float(&self, key: &str) -> Result<f32, KeyError> {
         let value = self.required(key)?;
-        let number = value.as_f64().map(|number| number as f32).filter(|number| number.is_finite());
+        let finite = value.as_f64().map(|number| number as f32).filter(|number| number.is_finite());
+        let number = finite.or_else(|| value.as_str().and_then(any_float::named));
         number.ok_or_else(|| self.wrong(key, "a 32-bit float", value))
     }
 

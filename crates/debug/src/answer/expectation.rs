@@ -94,7 +94,8 @@ impl Debugger {
         let wrong = found.iter().enumerate().find_map(|(place, &found)| {
             // Default: one value stands for all.
             let expected = *values.get(place).or(values.first())?;
-            let is_near = found == expected || (found - expected).abs() <= within;
+            let are_nan = found.is_nan() && expected.is_nan();
+            let is_near = found == expected || (found - expected).abs() <= within || are_nan;
             (!is_near).then_some((place, found, expected))
         });
         let scale = Scale::ALL.iter().find(|(_, other)| *other == scale).map_or("", |(name, _)| name);

@@ -14,6 +14,7 @@ use crate::product::block;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchNormalization {
     /// Added to the variance, before the root.
+    #[serde(with = "npukit_numeric::any_float")]
     pub epsilon: f32,
 }
 

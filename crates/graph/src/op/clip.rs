@@ -11,10 +11,10 @@ use crate::ir::{Value, ValueInfo};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Clip {
     /// Lower bound; minus infinity for none.
-    #[serde(with = "super::extended")]
+    #[serde(with = "npukit_numeric::any_float")]
     pub min: f32,
     /// Upper bound, which wins where the bounds cross; infinity for none.
-    #[serde(with = "super::extended")]
+    #[serde(with = "npukit_numeric::any_float")]
     pub max: f32,
 }
 

@@ -14,8 +14,10 @@ use crate::shape::{broadcast, broadcast_strides, gather_strided};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gemm {
     /// Factor of the product of matrices.
+    #[serde(with = "npukit_numeric::any_float")]
     pub alpha: f32,
     /// Factor of `c`, where there is one.
+    #[serde(with = "npukit_numeric::any_float")]
     pub beta: f32,
     /// `a` is stored as `[k, m]`.
     pub trans_a: bool,

@@ -15,6 +15,7 @@ pub struct GroupNormalization {
     /// Number of groups; divides `c`.
     pub groups: usize,
     /// Added to the variance, before the root.
+    #[serde(with = "npukit_numeric::any_float")]
     pub epsilon: f32,
 }
 

@@ -12,6 +12,7 @@ use crate::ir::{Value, ValueInfo};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InstanceNormalization {
     /// Added to the variance, before the root.
+    #[serde(with = "npukit_numeric::any_float")]
     pub epsilon: f32,
 }
 

@@ -17,6 +17,7 @@ pub struct LayerNormalization {
     /// First axis normalised over, from 0.
     pub axis: usize,
     /// Added to the variance, before the root.
+    #[serde(with = "npukit_numeric::any_float")]
     pub epsilon: f32,
 }
 

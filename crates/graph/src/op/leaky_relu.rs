@@ -11,6 +11,7 @@ use crate::ir::{Value, ValueInfo};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeakyRelu {
     /// Slope of the negative side.
+    #[serde(with = "npukit_numeric::any_float")]
     pub alpha: f32,
 }
 

@@ -14,10 +14,13 @@ pub struct Lrn {
     /// Channels summed over, itself included; at least 1.
     pub size: usize,
     /// Factor of the sum, before it is divided by `size`.
+    #[serde(with = "npukit_numeric::any_float")]
     pub alpha: f32,
     /// The power that the sum is raised to.
+    #[serde(with = "npukit_numeric::any_float")]
     pub beta: f32,
     /// Added to the weighted sum of squares.
+    #[serde(with = "npukit_numeric::any_float")]
     pub bias: f32,
 }
 

@@ -11,7 +11,7 @@ use crate::ir::{Value, ValueInfo};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PadMode {
     /// A value.
-    Constant(f32),
+    Constant(#[serde(with = "npukit_numeric::any_float")] f32),
     /// The nearest element of the operand.
     Edge,
     /// The operand mirrored at its border elements, which are not repeated.

@@ -27,6 +27,7 @@ pub enum ResizeMode {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cubic {
     /// The slope of the weights at distance 1 (ONNX attribute `cubic_coeff_a`).
+    #[serde(with = "npukit_numeric::any_float")]
     pub slope: f32,
     /// Where an axis shrinks, over as many more elements as become one.
     pub antialias: bool,
@@ -61,8 +62,10 @@ pub enum Coordinates {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Crop {
     /// First and last coordinate of rows and columns: 0 is the first element, 1 the last one.
+    #[serde(with = "npukit_numeric::any_float")]
     pub roi: [[f32; 2]; 2],
     /// What stands where the part leaves the image.
+    #[serde(with = "npukit_numeric::any_float")]
     pub extrapolation: f32,
 }
 
@@ -73,6 +76,7 @@ pub struct Resize {
     pub size: [usize; 2],
     /// Output over input size of rows and columns, as the model states them (they may differ
     /// from the quotient of the sizes by rounding).
+    #[serde(with = "npukit_numeric::any_float")]
     pub scales: [f32; 2],
     /// How samples between elements are made.
     pub mode: ResizeMode,

@@ -15,6 +15,7 @@ pub struct RmsNormalization {
     /// First axis normalised over, from 0.
     pub axis: usize,
     /// Added to the mean of squares, before the root.
+    #[serde(with = "npukit_numeric::any_float")]
     pub epsilon: f32,
 }
 

@@ -26,6 +26,7 @@ pub struct RoiAlign {
     /// Samples of a bin along each axis; 0 for one per element or less.
     pub sampling_ratio: usize,
     /// What coordinates are multiplied by to be those of the image.
+    #[serde(with = "npukit_numeric::any_float")]
     pub spatial_scale: f32,
     /// Whether elements have their centres at halves.
     pub half_pixel: bool,

@@ -64,8 +64,10 @@ pub enum UnaryKind {
     /// `min(max(alpha * x + beta, 0), 1)`.
     HardSigmoid {
         /// Slope.
+        #[serde(with = "npukit_numeric::any_float")]
         alpha: f32,
         /// Value at 0.
+        #[serde(with = "npukit_numeric::any_float")]
         beta: f32,
     },
     /// `x * min(max(x / 6 + 1/2, 0), 1)`.
@@ -73,6 +75,7 @@ pub enum UnaryKind {
     /// `x / (1 + e^(-alpha * x))`; with `alpha` 1 also called SiLU.
     Swish {
         /// Factor within the sigmoid.
+        #[serde(with = "npukit_numeric::any_float")]
         alpha: f32,
     },
     /// `x * tanh(ln(1 + e^x))`.
@@ -85,18 +88,22 @@ pub enum UnaryKind {
     /// `x` where positive, `alpha * (e^x - 1)` elsewhere.
     Elu {
         /// Limit to the left is `-alpha`.
+        #[serde(with = "npukit_numeric::any_float")]
         alpha: f32,
     },
     /// `x` where positive, `alpha * (e^(x / alpha) - 1)` elsewhere.
     Celu {
         /// Limit to the left is `-alpha`.
+        #[serde(with = "npukit_numeric::any_float")]
         alpha: f32,
     },
     /// `gamma * x` where positive, `gamma * alpha * (e^x - 1)` elsewhere.
     Selu {
         /// Limit to the left is `-gamma * alpha`.
+        #[serde(with = "npukit_numeric::any_float")]
         alpha: f32,
         /// Slope of the positive side.
+        #[serde(with = "npukit_numeric::any_float")]
         gamma: f32,
     },
     /// `ln(1 + e^x)`.
@@ -106,6 +113,7 @@ pub enum UnaryKind {
     /// `x` where above `alpha`, 0 elsewhere.
     ThresholdedRelu {
         /// The threshold.
+        #[serde(with = "npukit_numeric::any_float")]
         alpha: f32,
     },
 }

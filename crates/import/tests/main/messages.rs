@@ -1,6 +1,8 @@
 //! What users read: where a damaged file stops making sense, what can be done about it, lists that are cut
 //! off, and what is remarked of a model that was read.
 
+use std::ops::Range;
+
 use miette::Diagnostic;
 use npukit_import::onnx::{Imported, Reason, Remark};
 use npukit_import::tensorflow::proto::{Attr, ListValue};
@@ -190,6 +192,34 @@ fn remarks_list_their_inputs_as_far_as_they_go() {
     assert_eq!(remark(6), format!("{six} is open and taken as 1"));
     assert_eq!(remark(7), format!("{six} and 1 more is open and taken as 1"));
     assert_eq!(remark(9), format!("{six} and 3 more is open and taken as 1"));
+}
+
+#[test]
+fn an_output_that_is_named_twice_is_one() {
+    let model = Model::new(13).input("x", &[1]).node(node("Relu", &["x"], &["y"]));
+    let model = model.output("y").output("x").output("y").output("y");
+    let read = |outputs: &[&str]| {
+        let outputs = outputs.iter().map(|&name| name.to_owned()).collect();
+        let options = Options { outputs, ..Options::default() };
+        let none = |_: &str, _: Range<u64>| Err(String::new());
+        npukit_import::read(&model.bytes(), "m", Format::Onnx, &options, &none).unwrap()
+    };
+    let names = |Imported { graph, .. }: &Imported| {
+        graph.outputs.iter().map(|&id| graph.value(id).name.clone()).collect::<Vec<_>>()
+    };
+    let imported = read(&[]);
+    assert_eq!(names(&imported), ["y", "x"]);
+    assert!(imported.remarks[0].is_note());
+    assert_eq!(
+        imported.remarks[0].to_string(),
+        "the outputs name `y` more than once; each output is given once"
+    );
+    let both = read(&["x", "x", "y", "y"]).remarks[0].to_string();
+    assert_eq!(both, "the outputs name `x`, `y` more than once; each output is given once");
+    assert_eq!(
+        (names(&read(&["x", "y"])), read(&["y"]).remarks.len()),
+        (vec!["x".to_owned(), "y".to_owned()], 0)
+    );
 }
 
 /// Options without effect and coordinates that may be wrong are something to be done about.

@@ -21,7 +21,7 @@ pub(crate) struct Float {
 }
 
 impl Float {
-    /// All values of a model but its constants; also gives how its inputs were understood.
+    /// All values of a model but the constants that are not outputs; also gives how its inputs were understood.
     ///
     /// # Errors
     ///
@@ -36,7 +36,8 @@ impl Float {
         let graph = model.graph.clone();
         let line = |&id: &ValueId| line(&graph, id, &Shown::plain(&graph.value(id).name, 0));
         let results = graph.nodes.iter().flat_map(|node| &node.outputs);
-        let lines = graph.inputs.iter().chain(results).map(line).collect();
+        let constants = graph.outputs.iter().filter(|&&id| graph.constant(id).is_some());
+        let lines = graph.inputs.iter().chain(results).chain(constants).map(line).collect();
         Ok((Self { graph, samples: found.samples, lines, shown: BTreeMap::new() }, found.notes))
     }
 

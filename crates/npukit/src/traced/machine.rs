@@ -265,7 +265,12 @@ impl Machine {
             |port: Port, kind| Line { name: port.name, shape: port.shape, axes: None, layer: None, kind };
         let inputs = self.compiled.inputs().into_iter().map(|port| line(port, TensorKind::Input));
         let outputs = self.compiled.outputs().into_iter().map(|port| line(port, TensorKind::Output));
-        inputs.chain(outputs).collect()
+        // An output may be an input.
+        let mut lines: Vec<Line> = inputs.collect();
+        let others = outputs.filter(|output| lines.iter().all(|input| input.name != output.name));
+        let others: Vec<Line> = others.collect();
+        lines.extend(others);
+        lines
     }
 }
 

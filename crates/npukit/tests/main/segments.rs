@@ -51,6 +51,16 @@ fn what_is_refused_in_the_middle_is_the_hosts() {
     }
 }
 
+/// Norms of pccx leave their gains to the weights behind them: what they end in is none of the model's values.
+#[test]
+fn layers_of_a_decoder_are_compared() {
+    let files = decoder();
+    let compare = Request { compare: true, ..request(Source::model("decoder.onnx", "pccx")) };
+    let (ran, _) = run(&compare, files.context()).unwrap();
+    let layers = ran.layer_compare.unwrap().layers;
+    assert!(layers.iter().filter(|layer| layer.figures.is_some()).count() > 10, "{layers:?}");
+}
+
 /// What is told without a program is what is told of it.
 #[test]
 fn a_survey_is_that_of_the_program() {

@@ -8,8 +8,8 @@ use npukit_numeric::npy::{NpyArray, read_npz, write_npz};
 use npukit_numeric::{ElementType, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::ManifestError;
 use super::program::{End, Part, SegmentedProgram};
+use super::{ManifestError, SegmentError};
 use crate::convert::to_element;
 use crate::diagnosis::Place;
 use crate::error::TargetError;
@@ -135,15 +135,12 @@ fn host(
 ) -> Result<WrittenPart, TargetError> {
     let names = |ids: &[ValueId]| ids.iter().map(|&id| graph.value(id).name.clone()).collect::<Vec<_>>();
     let node = |node: &Node| {
-        // Attributes that JSON does not have would be read as others.
-        let again = serde_json::to_value(&node.op).and_then(serde_json::from_value::<Op>);
-        if again.map_err(TargetError::failed)? != node.op {
-            let told = format!(
-                "step `{}` of the host ({}) has attributes that are no numbers",
-                node.name,
-                node.op.name()
-            );
-            return Err(TargetError::failed(told));
+        // Attributes that JSON does not have would be read as others. NaN is not equal to itself, its text is.
+        let written = serde_json::to_value(&node.op).map_err(TargetError::failed)?;
+        let again = serde_json::from_value::<Op>(written.clone()).and_then(serde_json::to_value);
+        if again.ok() != Some(written) {
+            let (name, op) = (node.name.clone(), node.op.name());
+            return Err(TargetError::failed(SegmentError::Attributes { name, op }));
         }
         Ok(WrittenNode {
             name: node.name.clone(),

@@ -162,6 +162,32 @@ fn patches_become_channels() {
 }
 
 #[test]
+fn pixels_follow_each_other_row_by_row() {
+    let binding = |shape: &[usize], planes| Binding {
+        name: "rows".to_owned(),
+        shape: shape.to_vec(),
+        perm: (0..shape.len()).collect(),
+        fraction: 0,
+        patches: None,
+        planes: Planes::contiguous(planes, Border::default(), 0, 1).unwrap(),
+    };
+    let itype = Config::preset("reference").unwrap().types.itype;
+    let values: Vec<f32> = (0..3 * 7 * 4).map(|i| i as f32).collect();
+    for (shape, planes) in [(&[3, 7, 4][..], [1, 21, 4]), (&[3, 7, 4], [3, 7, 4]), (&[21, 4], [7, 3, 4])] {
+        let binding = binding(shape, planes);
+        binding.check(itype, false).unwrap();
+        let map = binding.pack(itype, &values).raw;
+        assert_eq!(map, (0..84).collect::<Vec<i32>>());
+        assert_eq!(binding.unpack(&map), map);
+    }
+    for (shape, planes) in [(&[3, 7, 4][..], [1, 20, 4]), (&[3, 7, 4], [1, 28, 3]), (&[3, 7, 4], [1, 42, 2])]
+    {
+        let error = binding(shape, planes).check(itype, false).unwrap_err().to_string();
+        assert!(error.contains("is a map of [3, 7, 4], and the planes are one of"), "{error}");
+    }
+}
+
+#[test]
 fn every_fault_of_a_program_has_its_place() {
     type Change<'a> = &'a dyn Fn(&mut Program);
     let refused = |change: Change<'_>| {

@@ -106,7 +106,10 @@ impl Compared {
     fn is_near(&self, tolerance: Option<f64>) -> bool {
         let (found, expected) = self.values();
         match tolerance {
-            Some(tolerance) => (found - expected).abs() <= tolerance || found == expected,
+            Some(tolerance) => {
+                let are_nan = found.is_nan() && expected.is_nan();
+                (found - expected).abs() <= tolerance || found == expected || are_nan
+            }
             None => self.found == self.expected,
         }
     }
