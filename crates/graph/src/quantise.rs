@@ -17,6 +17,7 @@
 //! | `signs` | which values are never below zero |
 //! | `stated` | fraction lengths of scales that the model itself gives |
 //! | `simulate` | the network with its tensors rounded |
+//! | `stretch` | values multiplied so that powers of two are the scales that the model states |
 //! | [`rows`] | weights of 4 bits with a scale for each row, for targets that want those |
 
 mod choose;
@@ -29,24 +30,27 @@ pub mod rows;
 mod sharing;
 mod signs;
 mod simulate;
+mod stretch;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 pub use npukit_numeric::Ties as Rounding;
 use npukit_numeric::quantised;
 
-use crate::ir::{Graph, Node, ValueId};
+use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::rescale::roles::{Role, role};
 pub use choose::Method;
 pub use distribution::{Distribution, Distributions};
 pub use lift::{lift, lift_saturating};
+use masks::Masks;
 pub(crate) use masks::is_mask;
 pub use measure::{Loss, Losses};
 pub use qdq_scales::{Restated, is_settled, restated, stated_fractions};
 use sharing::Sharing;
 pub use sharing::shown;
 pub use simulate::{Simulation, simulate};
+pub use stretch::{Stretched, stretch};
 
 /// What a tensor is for; widths differ by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -133,6 +137,8 @@ impl Scheme {
 struct Held {
     kind: Kind,
     fraction: i32,
+    /// Whether what is beyond the integers is a mask: it is as good as the last of them.
+    is_masked: bool,
 }
 
 /// How the tensors of one graph are held as integers.
@@ -156,7 +162,15 @@ impl Quantisation {
         if self.held.len() <= index {
             self.held.resize(index + 1, None);
         }
-        self.held[index] = Some(Held { kind, fraction });
+        let is_masked = self.held[index].is_some_and(|held| held.is_masked);
+        self.held[index] = Some(Held { kind, fraction, is_masked });
+    }
+
+    /// Takes what is beyond the integers of value `id` for masks.
+    fn mask(&mut self, id: ValueId) {
+        if let Some(Some(held)) = self.held.get_mut(id.0 as usize) {
+            held.is_masked = true;
+        }
     }
 
     fn held(&self, id: ValueId) -> Option<Held> {
@@ -167,6 +181,11 @@ impl Quantisation {
     /// float, and of a constant that nothing multiplies by or adds.
     pub fn fraction(&self, id: ValueId) -> Option<i32> {
         self.held(id).map(|held| held.fraction)
+    }
+
+    /// Whether elements of the value that are beyond its integers are masks: these saturate, and nothing is lost.
+    pub fn is_masked(&self, id: ValueId) -> bool {
+        self.held(id).is_some_and(|held| held.is_masked)
     }
 
     /// What a value is for.
@@ -202,7 +221,21 @@ pub fn quantise(
     method: Method,
     stated: &BTreeMap<ValueId, i32>,
 ) -> Quantisation {
-    let sharing = Sharing::new(graph);
+    quantise_without(graph, &BTreeSet::new(), seen, scheme, method, stated)
+}
+
+/// As [`quantise`], where `host` are nodes that are computed in floats, away from the accelerator: what they move,
+/// compare or add need not have one fraction length.
+pub fn quantise_without(
+    graph: &Graph,
+    host: &BTreeSet<NodeId>,
+    seen: &Distributions,
+    scheme: &Scheme,
+    method: Method,
+    stated: &BTreeMap<ValueId, i32>,
+) -> Quantisation {
+    let sharing = Sharing::new(graph, host);
+    let masks = Masks::new(graph, host, seen, scheme);
     let mut classes: BTreeMap<(usize, Kind), Vec<ValueId>> = BTreeMap::new();
     for (index, kind) in sharing.kinds.iter().enumerate() {
         let (id, class) = (ValueId(index as u32), sharing.classes[index]);
@@ -215,6 +248,7 @@ pub fn quantise(
     let mut quantisation = Quantisation::new(scheme.clone());
     for ((_, kind), members) in classes {
         let tensor = |&id: &ValueId| match graph.constant(id) {
+            Some(_) if masks.is_bound(id) => None,
             Some(constant) => constant.as_f32().map(choose::Tensor::Constant),
             None => seen.get(id).filter(|_| !sharing.hidden[id.0 as usize]).map(choose::Tensor::Seen),
         };
@@ -223,8 +257,13 @@ pub fn quantise(
             let tensors: Vec<_> = members.iter().filter_map(tensor).collect();
             choose::fraction(scheme, kind, method, &tensors)
         };
+        let useful = || masks.largest_useful(&members).map(|most| choose::holding(scheme, kind, most));
+        let masked = if kind == Kind::Activation && given.is_none() { useful() } else { None };
         let fraction = given.unwrap_or_else(choose);
+        let fraction = masked.map_or(fraction, |finer| finer.max(fraction));
         members.iter().for_each(|&id| quantisation.set(id, kind, fraction));
+        members.iter().filter(|_| masked.is_some()).for_each(|&id| quantisation.mask(id));
+        members.iter().filter(|&&id| masks.is_bound(id)).for_each(|&id| quantisation.mask(id));
     }
     graph.nodes.iter().for_each(|node| quantisation.reach(graph, node));
     quantisation

@@ -39,6 +39,8 @@ mod lifting;
 mod loops;
 #[path = "main/losses.rs"]
 mod losses;
+#[path = "main/masks.rs"]
+mod masks;
 #[path = "main/movement.rs"]
 mod movement;
 #[path = "main/near_forms.rs"]
@@ -85,6 +87,8 @@ mod sampling;
 mod shared_heads;
 #[path = "main/sinking.rs"]
 mod sinking;
+#[path = "main/stretch.rs"]
+mod stretch;
 #[path = "main/support.rs"]
 mod support;
 #[path = "main/types.rs"]

@@ -78,7 +78,7 @@ impl Model {
     }
 }
 
-fn simplification(path: &str, error: pass::PassError) -> Error {
+pub(crate) fn simplification(path: &str, error: pass::PassError) -> Error {
     Error::Simplify { path: path.to_owned(), source: error.into() }
 }
 

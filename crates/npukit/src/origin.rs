@@ -1,12 +1,12 @@
 //! [`Origin`]: a model and the instance it is compiled for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use npukit_base::counted;
-use npukit_graph::quantise::Method;
+use npukit_graph::quantise::{Method, stretch};
 use npukit_graph::rescale::{Ranges, Rescaled, unfit_ends};
-use npukit_graph::{Graph, Node, Op, Operator, ValueId};
+use npukit_graph::{Graph, Node, NodeId, Op, Operator, ValueId};
 use npukit_target::{
     Chosen, CompileOptions, Compiled, Instance, Phase, Problem, SEGMENTS, SegmentPlan, SegmentedInstance,
     Stage, Survey, TargetError,
@@ -15,7 +15,7 @@ use npukit_target::{
 use crate::error::Error;
 use crate::groups::causes;
 use crate::inputs::Sample;
-use crate::model::Model;
+use crate::model::{Model, simplification};
 use crate::quantise::{self, Job, Typical};
 use crate::refusal::Report;
 use crate::remarks::Remarks;
@@ -261,7 +261,14 @@ impl Origin {
     pub(crate) fn quantise(&mut self, method: Option<Method>, typical: &Typical) -> Result<(), Error> {
         let Some(scheme) = self.instance.quantisation() else { return Ok(()) };
         self.model.simplified = self.prepared()?;
-        let job = Job { graph: &self.model.simplified, scheme: &scheme, method, typical };
+        let host = self.host_nodes();
+        let mut known = BTreeMap::new();
+        let stretched = stretch(&self.model.simplified, &host, &scheme);
+        if let Some(found) = stretched.map_err(|error| simplification(&self.model.file_name, error))? {
+            (self.model.simplified, known) = (found.graph, found.fractions);
+        }
+        let graph = &self.model.simplified;
+        let job = Job { graph, scheme: &scheme, host: &host, known: &known, method, typical };
         let (quantisation, report) = job.run()?;
         (self.options.prepared, self.options.quantisation) = (true, Some(quantisation));
         if report.own {
@@ -269,6 +276,22 @@ impl Origin {
         }
         self.quantisation = Some(report);
         Ok(())
+    }
+
+    /// The nodes of the prepared graph that the host computes in floats.
+    fn host_nodes(&self) -> BTreeSet<NodeId> {
+        let graph = &self.model.simplified;
+        // Default: what is refused as a whole has no steps of the host.
+        let survey = self.instance.survey(graph, &self.options).unwrap_or_default();
+        let steps: BTreeSet<(&str, &str)> =
+            survey.host_steps.iter().map(|step| (step.node.as_str(), step.op.as_str())).collect();
+        let is_step = |node: &Node| steps.contains(&(node.name.as_str(), node.op.name()));
+        let mut named: BTreeMap<(&str, &str), Vec<NodeId>> = BTreeMap::new();
+        for (id, node) in (0..).map(NodeId).zip(&graph.nodes).filter(|(_, node)| is_step(node)) {
+            named.entry((node.name.as_str(), node.op.name())).or_default().push(id);
+        }
+        // Of several nodes by one name nobody knows which is meant.
+        named.into_values().filter(|ids| ids.len() == 1).flatten().collect()
     }
 
     /// Notes that the run's own inputs chose the scales.

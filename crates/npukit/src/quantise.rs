@@ -6,11 +6,13 @@
 mod choice;
 pub(crate) mod report;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use npukit_graph::quantise::{
-    Distributions, Kind, Losses, Method, Quantisation, Scheme, is_settled, quantise, restated, shown,
+    Distributions, Kind, Losses, Method, Quantisation, Scheme, is_settled, quantise_without, restated, shown,
     stated_fractions,
 };
-use npukit_graph::{Graph, Observations, Statistic, ValueId, Work, intervals};
+use npukit_graph::{Graph, NodeId, Observations, Statistic, ValueId, Work, intervals};
 use npukit_numeric::Tensor;
 use npukit_target::Phase;
 use rayon::prelude::*;
@@ -47,6 +49,10 @@ pub(crate) struct Job<'a> {
     /// The graph that the instance lowers.
     pub graph: &'a Graph,
     pub scheme: &'a Scheme,
+    /// The nodes that the host computes in floats.
+    pub host: &'a BTreeSet<NodeId>,
+    /// Fraction lengths that are known beside those of the model's scales.
+    pub known: &'a BTreeMap<ValueId, i32>,
     /// How; by the outputs on the samples when nobody says it.
     pub method: Option<Method>,
     /// Typical inputs; without any, some are made up.
@@ -107,14 +113,15 @@ impl Job<'_> {
         made_up: bool,
         count: &(dyn Fn() + Sync),
     ) -> Result<(Quantisation, Report), Error> {
-        let seen = observe_counted(self.graph, samples, || Distributions::new(self.graph), count)?;
+        let seen = observe_counted(self.graph, samples, || Distributions::of(self.graph), count)?;
         let headroom = if made_up { headroom(self.scheme) } else { 0 };
         // Default: without headroom no bounds limit it.
         let bounds =
             (headroom > 0).then(|| intervals(self.graph, &self.typical.assumed.of_graph(self.graph)));
         let seen = seen.with_headroom(headroom, &bounds.unwrap_or_default());
-        let stated = stated_fractions(self.graph, self.scheme);
-        let by = |method| quantise(self.graph, &seen, self.scheme, method, &stated);
+        let mut stated = stated_fractions(self.graph, self.scheme);
+        stated.extend(self.known);
+        let by = |method| quantise_without(self.graph, self.host, &seen, self.scheme, method, &stated);
         let choice::Choice { method, found, reason, candidates } = match self.method {
             Some(method) => choice::Choice::given(method, by(method)),
             // Outputs for made-up inputs tell nothing.
@@ -126,10 +133,12 @@ impl Job<'_> {
         let mut losses = observe_counted(self.graph, samples, empty, count)?;
         losses.note_constants(self.graph, &found);
         let tensors = shown(self.graph, &found).into_iter().filter_map(|id| self.tensor(&found, &losses, id));
-        let unfounded = made_up && !is_settled(self.graph, &stated);
+        let tensors: Vec<QuantisedTensor> = tensors.collect();
+        let unfounded = made_up && !is_settled(self.graph, &stated, self.host);
         let mut warnings = Vec::from_iter(
             unfounded.then(|| made_up_warning(samples.len(), headroom, &self.typical.assumed)),
         );
+        warnings.extend(tensors.iter().filter_map(QuantisedTensor::warning));
         warnings.extend(restated(self.graph, &found).iter().map(ToString::to_string));
         let report = Report {
             method: method_name(method),
@@ -138,7 +147,7 @@ impl Job<'_> {
             samples: samples.len(),
             made_up,
             own: !made_up && self.typical.from == SampleOrigin::Run,
-            tensors: tensors.collect(),
+            tensors,
             warnings,
         };
         Ok((found, report))

@@ -26,6 +26,12 @@ pub struct Used {
     pub underflows: u64,
     /// Bits that the largest magnitude takes, the sign's with it; 0 when all are rounded to 0.
     pub bits_used: u32,
+    /// The largest magnitude.
+    #[serde(skip)]
+    pub largest: f32,
+    /// The step between two numbers of the format, at the tensor's scale.
+    #[serde(skip)]
+    pub step: f64,
 }
 
 /// All tensors that underflow, or use few bits.
@@ -85,7 +91,8 @@ impl Usage {
     pub(crate) fn used(&self, name: &str) -> Used {
         let steps = (f64::from(self.largest) / self.step).round_ties_even() as u64;
         let bits_used = if steps == 0 { 0 } else { u64::BITS - steps.leading_zeros() + 1 };
-        Used { name: name.to_owned(), elements: self.elements, underflows: self.underflows, bits_used }
+        let Self { step, elements, underflows, largest } = *self;
+        Used { name: name.to_owned(), elements, underflows, bits_used, largest, step }
     }
 }
 
@@ -193,6 +200,11 @@ impl Watch {
 }
 
 impl Used {
+    /// Whether it has elements that are not 0, and all of them become 0.
+    pub fn vanishes(&self) -> bool {
+        self.bits_used == 0 && self.underflows > 0
+    }
+
     /// Whether it tells hardly more than signs.
     pub fn is_poor(&self) -> bool {
         self.bits_used <= FEW && (self.bits_used > 0 || self.underflows > 0)
@@ -233,8 +245,16 @@ impl Report {
         let verb = if counts.iter().map(|(count, _)| count).sum::<u64>() == 1 { "uses" } else { "use" };
         let counts = counts.into_iter().filter(|(count, _)| *count > 0);
         let counts: Vec<String> = counts.map(|(count, kind)| counted(count, kind)).collect();
+        let vanished = kinds.iter().flat_map(|(all, _)| *all).find(|used| used.vanishes());
+        let vanished = vanished.map_or_else(String::new, |used| {
+            format!(
+                "; `{}` underflows completely: its numbers, up to {} in magnitude, are less than half a step, {}, and all \
+                 become 0: scale them by calibration, or use a wider number format",
+                used.name, used.largest, used.step
+            )
+        });
         Some(format!(
-            "{} {verb} no more than {FEW} of {} bits, the first of them `{}`: small values vanish in rounding",
+            "{} {verb} no more than {FEW} of {} bits, the first of them `{}`: small values vanish in rounding{vanished}",
             counts.join(", "),
             self.bits,
             first.name

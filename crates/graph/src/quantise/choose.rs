@@ -104,6 +104,11 @@ pub(super) fn fraction(scheme: &Scheme, kind: Kind, method: Method, tensors: &[T
     }
 }
 
+/// The largest fraction length with which numbers of this magnitude fit.
+pub(super) fn holding(scheme: &Scheme, kind: Kind, most: f64) -> i32 {
+    largest_that_fits(scheme, scheme.bits(kind), [-most, most])
+}
+
 /// The largest fraction length with which nothing between the extremes saturates after rounding.
 fn largest_that_fits(scheme: &Scheme, bits: u32, extremes: [f64; 2]) -> i32 {
     let most = extremes.map(f64::abs).into_iter().fold(0.0, f64::max);

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use npukit_numeric::Tensor;
 
-use super::masks::is_mask;
+use super::masks::{is_mask, least_maximum};
+use crate::ir::{Graph, ValueId};
 use crate::observe::{Observations, Statistic};
+use crate::op::Op;
 
 /// The distribution of each value over the samples seen.
 pub type Distributions = Observations<Distribution>;
@@ -27,9 +29,19 @@ pub struct Distribution {
     /// Elements by step of the magnitude, those below 0 first, then those above. Steps without elements are not
     /// there, so that a tensor takes no more memory than it has elements.
     counts: BTreeMap<u16, u64>,
+    /// The axes that a Softmax sums the value over, first and one past the last; none of another value.
+    softmax: Option<[usize; 2]>,
+    /// The least of the largest elements of what a Softmax sums over, without those that are masked as a whole.
+    least_maximum: Option<f32>,
 }
 
 impl Distribution {
+    /// The least of the largest elements of what a Softmax sums over, without those that are masked as a whole; none of
+    /// a value that no Softmax reads.
+    pub(super) fn least_maximum(&self) -> Option<f64> {
+        self.least_maximum.map(f64::from)
+    }
+
     /// The smallest element, at most 0, and the largest, at least 0.
     pub(super) fn extremes(&self) -> [f64; 2] {
         self.extremes.map(f64::from)
@@ -82,6 +94,8 @@ impl Distribution {
     fn enlarged(mut self, bits: u32) -> Self {
         self.extremes = self.extremes.map(|x| (f64::from(x) * f64::from(bits).exp2()) as f32);
         self.top += if self.counts.is_empty() { 0 } else { bits as i32 };
+        self.least_maximum =
+            self.least_maximum.map(|x| x.min((f64::from(x) * f64::from(bits).exp2()) as f32));
         self
     }
 
@@ -105,6 +119,10 @@ impl Distribution {
     }
 }
 
+fn least_of(a: Option<f32>, b: Option<f32>) -> Option<f32> {
+    [a, b].into_iter().flatten().reduce(f32::min)
+}
+
 /// Whether the elements of a place are below 0, and which step of the magnitude it is.
 fn split(place: u16) -> (bool, u16) {
     (usize::from(place) < STEPS, place % STEPS as u16)
@@ -116,6 +134,17 @@ fn joined(below_zero: bool, index: u16) -> u16 {
 }
 
 impl Distributions {
+    /// Distributions of no sample, which tell of what a Softmax reads how large the largest elements are.
+    pub fn of(graph: &Graph) -> Self {
+        let mut axes: BTreeMap<ValueId, [usize; 2]> = BTreeMap::new();
+        for node in &graph.nodes {
+            if let (Op::Softmax(softmax), Some(&x)) = (&node.op, node.inputs.first()) {
+                axes.insert(x, [softmax.axis, softmax.axis_end]);
+            }
+        }
+        Self::with(graph, |id| Distribution { softmax: axes.get(&id).copied(), ..Distribution::default() })
+    }
+
     /// The distributions of values `2^bits` times as large: fraction lengths chosen by them leave `bits` bits to values
     /// beyond the samples. A value within `bounds`, by [`ValueId`], is enlarged by no more bits than its bounds hold.
     pub fn with_headroom(self, bits: u32, bounds: &[Option<[f64; 2]>]) -> Self {
@@ -134,6 +163,9 @@ impl Statistic for Distribution {
         let finite = || values.iter().copied().filter(|&x| x.is_finite() && x != 0.0 && !is_mask(x));
         self.has_masks |= values.iter().copied().any(is_mask);
         self.zeros += values.iter().filter(|x| **x == 0.0).count() as u64;
+        if let Some(axes) = self.softmax {
+            self.least_maximum = least_of(self.least_maximum, least_maximum(values, tensor.shape(), axes));
+        }
         let Some(top) = finite().map(exponent).max() else { return };
         self.widen(top);
         // An array while the elements are counted, which costs less for each of them than a map.
@@ -154,6 +186,7 @@ impl Statistic for Distribution {
         let ([low, high], [other_low, other_high]) = (self.extremes, other.extremes);
         self.extremes = [low.min(other_low), high.max(other_high)];
         self.zeros += other.zeros;
+        self.least_maximum = least_of(self.least_maximum, other.least_maximum);
         self.has_masks |= other.has_masks;
         if other.counts.is_empty() {
             return;

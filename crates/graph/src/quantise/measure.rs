@@ -15,6 +15,8 @@ pub type Losses = Observations<Loss>;
 pub struct Loss {
     /// How it is held: the quantisation's scheme, fraction length and bits.
     held: Option<(Scheme, i32, u32)>,
+    /// Whether what is beyond the integers is a mask.
+    is_masked: bool,
     minimum: f32,
     maximum: f32,
     elements: u64,
@@ -32,9 +34,11 @@ impl Loss {
     pub fn new(quantisation: &Quantisation, id: ValueId) -> Self {
         let held = quantisation.fraction(id).zip(quantisation.bits(id));
         let held = held.map(|(fraction, bits)| (quantisation.scheme.clone(), fraction, bits));
+        let is_masked = quantisation.is_masked(id);
         let (minimum, maximum) = (f32::INFINITY, f32::NEG_INFINITY);
         Self {
             held,
+            is_masked,
             minimum,
             maximum,
             elements: 0,
@@ -85,9 +89,15 @@ impl Loss {
         (noise > 0.0).then(|| 10.0 * (signal / noise).log10())
     }
 
+    /// Whether an element is a mask because it is beyond the integers.
+    fn is_left_out(&self, x: f32) -> bool {
+        let held = self.held.as_ref().filter(|_| self.is_masked);
+        held.is_some_and(|(scheme, fraction, bits)| scheme.saturates(x.into(), *fraction, *bits))
+    }
+
     /// `step` is what an integer stands for.
     fn note_one(&mut self, x: f32, step: f64) {
-        if !x.is_finite() || is_mask(x) {
+        if !x.is_finite() || is_mask(x) || self.is_left_out(x) {
             return;
         }
         (self.minimum, self.maximum) = (self.minimum.min(x), self.maximum.max(x));

@@ -1,6 +1,6 @@
 //! [`Sharing`]: what each value is for, and which values have one fraction length.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::{Kind, Quantisation};
 use crate::classes::Classes;
@@ -20,19 +20,23 @@ pub(super) struct Sharing {
 }
 
 impl Sharing {
-    pub fn new(graph: &Graph) -> Self {
+    /// `host` computes in floats: no node of it makes values share anything, and what it alone makes and reads are no
+    /// integers.
+    pub fn new(graph: &Graph, host: &BTreeSet<NodeId>) -> Self {
         let mut kinds = vec![None; graph.values.len()];
         let mut classes = Classes::new(graph.values.len());
         let float = |id: &ValueId| is_float(graph, *id);
-        for &id in graph
-            .inputs
-            .iter()
-            .chain(graph.nodes.iter().flat_map(|node| &node.outputs))
-            .filter(|&id| float(id))
-        {
+        let machines = (0..).map(NodeId).zip(&graph.nodes).filter(|(id, _)| !host.contains(id));
+        let machines: Vec<&Node> = machines.map(|(_, node)| node).collect();
+        let touched = machines.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
+        let consumers = graph.consumers();
+        let is_unread = |id: &&ValueId| consumers[id.0 as usize].is_empty() || graph.is_output(**id);
+        let unread = graph.inputs.iter().filter(is_unread);
+        let values = touched.chain(unread).filter(|id| graph.constant(**id).is_none());
+        for &id in values.filter(|&id| float(id)) {
             kinds[id.0 as usize] = Some(Kind::Activation);
         }
-        for node in &graph.nodes {
+        for node in machines {
             for (id, kind) in constants(graph, node) {
                 // A constant that is used in two ways keeps the narrower, which is the first.
                 let known = &mut kinds[id.0 as usize];
@@ -48,7 +52,7 @@ impl Sharing {
 }
 
 /// Whether all floats of the node have one fraction length: it moves or compares or adds integers.
-fn shares(graph: &Graph, node: &Node) -> bool {
+pub(super) fn shares(graph: &Graph, node: &Node) -> bool {
     role(graph, node) == Role::Homogeneous
         && match &node.op {
             // Means and lengths are sums of products, which have a fraction length of their own.

@@ -1,6 +1,6 @@
 //! Quantised models: operators between integers, and networks that state their scales.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use npukit_graph::quantise::{
     Distributions, Method, Quantisation, Scheme, is_settled, lift, quantise, restated, simulate,
@@ -115,8 +115,8 @@ fn powers_of_two_are_kept() {
     assert_eq!(find(&graph, |op| matches!(op, Op::QuantizeLinear(_) | Op::DequantizeLinear(_))), None);
     assert_eq!(fractions(&graph, &quantisation), [2, 1, 1]);
     assert_eq!(warnings, Vec::<String>::new());
-    assert!(is_settled(&graph, &stated_fractions(&graph, &quantisation.scheme)));
-    assert!(!is_settled(&graph, &BTreeMap::new()));
+    assert!(is_settled(&graph, &stated_fractions(&graph, &quantisation.scheme), &BTreeSet::new()));
+    assert!(!is_settled(&graph, &BTreeMap::new(), &BTreeSet::new()));
     assert_eq!(graph.value(graph.outputs[0]).name, "y_r");
     let found: Vec<Tensor> = simulate(&graph, &quantisation, &[x]).unwrap();
     assert_eq!(found[0].as_f32().unwrap(), expected);

@@ -12,7 +12,8 @@ use crate::inputs::Sample;
 
 /// The methods that are tried when nobody names one. The first lets nothing saturate on the samples: of equals it
 /// is taken.
-pub(super) const METHODS: [Method; 2] = [Method::MinMax, Method::LeastSquares];
+pub(super) const METHODS: [Method; 4] =
+    [Method::MinMax, Method::LeastSquares, Method::Percentile(99.99), Method::Percentile(99.9)];
 
 /// A method and what it gives.
 pub(super) struct Choice {
@@ -40,21 +41,29 @@ impl Choice {
         by: impl Fn(Method) -> Quantisation,
         done: &(dyn Fn() + Sync),
     ) -> Result<Self, Error> {
-        let found = METHODS.map(&by);
-        let [first, rest @ ..] = &found;
-        if rest.iter().all(|other| other == first) {
-            let reason = "all methods give the same scales".to_owned();
-            return Ok(Self { reason, ..Self::given(METHODS[0], first.clone()) });
+        let mut tried: Vec<(Method, Quantisation)> = Vec::new();
+        for method in METHODS {
+            let found = by(method);
+            // What gives the scales of another one is that one.
+            if tried.iter().all(|(_, other)| *other != found) {
+                tried.push((method, found));
+            }
         }
-        let errors = output_errors(graph, samples, &found, done)?;
-        let candidate = |(method, &output_error): (&Method, &f64)| Candidate {
+        if tried.len() == 1 {
+            let (method, found) = tried.remove(0);
+            let reason = "all methods give the same scales".to_owned();
+            return Ok(Self { reason, ..Self::given(method, found) });
+        }
+        let errors = output_errors(graph, samples, &tried, done)?;
+        let candidate = |((method, _), &output_error): (&(Method, Quantisation), &f64)| Candidate {
             method: method_name(*method),
             output_error,
         };
-        let candidates: Vec<Candidate> = METHODS.iter().zip(&errors).map(candidate).collect();
-        let best = (1..METHODS.len()).fold(0, |best, at| if errors[at] < errors[best] { at } else { best });
+        let candidates: Vec<Candidate> = tried.iter().zip(&errors).map(candidate).collect();
+        let best = (1..tried.len()).fold(0, |best, at| if errors[at] < errors[best] { at } else { best });
         let reason = reason(&candidates, best);
-        Ok(Self { method: METHODS[best], found: found[best].clone(), reason, candidates })
+        let (method, found) = tried.swap_remove(best);
+        Ok(Self { method, found, reason, candidates })
     }
 }
 
@@ -72,11 +81,11 @@ fn reason(candidates: &[Candidate], best: usize) -> String {
 fn output_errors(
     graph: &Graph,
     samples: &[Sample],
-    found: &[Quantisation],
+    found: &[(Method, Quantisation)],
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<f64>, Error> {
     let simulations: Vec<Simulation<'_>> =
-        found.iter().map(|quantisation| Simulation::new(graph, quantisation)).collect();
+        found.iter().map(|(_, quantisation)| Simulation::new(graph, quantisation)).collect();
     let one = |sample: &Sample| -> Result<Vec<Vec<Squares>>, Error> {
         let inputs = tensors(graph, sample)?;
         let float = evaluate(graph, &inputs)?;
@@ -86,7 +95,9 @@ fn output_errors(
             done();
             Ok(float.iter().zip(&outputs).map(|(float, found)| Squares::of(float, found)).collect())
         };
-        simulations.iter().map(squares).collect()
+        let squares = simulations.iter().map(squares).collect();
+        (found.len()..METHODS.len()).for_each(|_| done());
+        squares
     };
     let all = samples.par_iter().map(one).collect::<Result<Vec<_>, Error>>()?;
     // Summed up in the order of the samples: the same on any number of cores.
@@ -137,7 +148,7 @@ impl Squares {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use npukit_graph::ValueInfo;
@@ -145,7 +156,7 @@ mod tests {
     use npukit_graph::quantise::{Distributions, Scheme, quantise};
     use npukit_numeric::ElementType;
 
-    use super::super::{Job, observe};
+    use super::super::{Job, Typical, observe};
     use super::*;
 
     /// A rectifier, and a sample of it.
@@ -187,11 +198,13 @@ mod tests {
     #[test]
     fn nothing_that_is_given_is_compared_and_evaluations_are_counted() {
         let (graph, sample) = rectified(values(1.02));
-        for (method, expected) in [(None, 5), (Some(Method::MinMax), 2)] {
+        for (method, expected) in [(None, 7), (Some(Method::MinMax), 2)] {
             let done = AtomicUsize::new(0);
             let count = || _ = done.fetch_add(1, Ordering::Relaxed);
             let (scheme, samples) = (Scheme::default(), [sample.clone()]);
-            let job = Job { graph: &graph, scheme: &scheme, method, samples: &samples };
+            let (host, known) = (BTreeSet::new(), BTreeMap::new());
+            let typical = Typical::given(samples.to_vec());
+            let job = Job { graph: &graph, scheme: &scheme, host: &host, known: &known, method, typical: &typical };
             let (_, report) = job.run_on(&samples, false, &count).unwrap();
             assert_eq!((done.into_inner(), job.evaluations()), (expected, expected));
             assert_eq!(report.candidates.len(), if method.is_none() { 2 } else { 0 });

@@ -33,6 +33,22 @@ pub struct QuantisedTensor {
     pub signal_to_noise_db: Option<f64>,
 }
 
+impl QuantisedTensor {
+    /// What its user should know of: nothing is left of a tensor that is not zero.
+    pub(super) fn warning(&self) -> Option<String> {
+        let vanishes = self.bits_used == 0 && self.underflowed > 0.0;
+        vanishes.then(|| {
+            let Self { name, minimum, maximum, bits, fraction, .. } = self;
+            format!(
+                "`{name}` underflows completely: its numbers, {minimum} to {maximum}, are less than half a step of its \
+                 {bits}-bit integers, 2^{}, and all become 0; values that are moved, compared or added share a step: \
+                 make the largest of them smaller, or use wider integers",
+                -fraction
+            )
+        })
+    }
+}
+
 /// What came of a quantisation.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
