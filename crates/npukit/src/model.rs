@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use npukit_graph::quantise::{lift, lift_saturating};
 use npukit_graph::{Graph, ValueId, pass};
-use npukit_import::{Foreign, Format, ImportError, Imported, Options, Remark};
+use npukit_import::{Foreign, Format, ImportError, Imported, Options, Remark, State};
 use npukit_target::{Phase, Port, ReadError, Reader};
 
 use crate::error::Error;
@@ -63,6 +63,8 @@ pub(crate) struct Model {
     pub remarks: Remarks,
     /// Size of its batch, where the options say one and the inputs have it.
     pub batch: Option<usize>,
+    /// Inputs that begin with what the file says, and the outputs that feed them.
+    pub states: Vec<State>,
 }
 
 impl Model {
@@ -147,12 +149,12 @@ fn parse_with(
     };
     let phase = Phase::begin("import");
     let imported = npukit_import::read(bytes, stem, format, &options, &beside);
-    let Imported { graph, remarks } = imported.map_err(|error| import_error(path, error))?;
+    let Imported { graph, remarks, states } = imported.map_err(|error| import_error(path, error))?;
     drop(phase);
     let simplified = optimised(&graph, path)?;
     let is_unused = remarks.iter().any(|remark| matches!(remark, Remark::UnusedBatch { .. }));
     let batch = options.batch.filter(|_| !is_unused);
-    Ok(Model { file_name, graph, simplified, remarks: Remarks::of_model(&remarks), batch })
+    Ok(Model { file_name, graph, simplified, remarks: Remarks::of_model(&remarks), batch, states })
 }
 
 /// The graph after all passes; `path` is the model's.
