@@ -3,8 +3,9 @@
 //! Samples are successive calls then, in the order in which they are given. The first call begins with what is given for
 //! such an input, or with zeros.
 
+use npukit_import::State;
 use npukit_numeric::{Tensor, TensorData};
-use npukit_target::{Port, PortError};
+use npukit_target::{Port, PortError, to_element};
 
 use crate::error::Error;
 use crate::inputs::Sample;
@@ -16,6 +17,18 @@ pub struct Stateful {
     pub enabled: bool,
     /// Inputs, each with the output that feeds it; those found by names and shapes when none is said.
     pub pairs: Vec<(String, String)>,
+}
+
+impl Stateful {
+    /// The same with the pairs that a model states, where the caller names none.
+    pub(crate) fn with_states(&self, states: &[State]) -> Self {
+        let mut stateful = self.clone();
+        if stateful.pairs.is_empty() {
+            let pairs = states.iter().filter_map(|state| Some((state.input.clone(), state.output.clone()?)));
+            stateful.pairs = pairs.collect();
+        }
+        stateful
+    }
 }
 
 /// Inputs, and the outputs of the call before that feed them: indices of both.
@@ -96,7 +109,9 @@ impl States {
             let Some(tensor) = output(pair.place) else { continue };
             let slot = sample.iter_mut().find(|(name, _)| *name == pair.input);
             let missing = || PortError::Missing { name: pair.input.clone(), shape: pair.shape.clone() };
-            slot.ok_or_else(missing)?.1 = tensor.clone();
+            let slot = slot.ok_or_else(missing)?;
+            // Machines give numbers; the next call takes the type that this one took.
+            slot.1 = to_element(&pair.input, tensor, slot.1.element())?;
         }
         Ok(())
     }
