@@ -16,11 +16,12 @@ pub(crate) mod wanted;
 
 use std::sync::Arc;
 
-use npukit_numeric::Tensor;
+use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{Phase, PortError, Reader, TargetError};
 
 use crate::error::Error;
-use crate::stateful::{self, States};
+use crate::made_up;
+use crate::stateful::States;
 use assign::assign;
 pub(crate) use lend::shapes;
 pub(crate) use preprocess::OPTIONS as PREPROCESSING;
@@ -110,7 +111,11 @@ pub(crate) fn samples_of_calls(
         let is_state = states.is_some_and(|states| states.feeds(&port.name));
         parts.push(match slot {
             Some(given) => fitted(given, input, preprocess, &mut notes)?,
-            None if is_state => vec![stateful::zeros(port).ok_or_else(missing)?],
+            None if is_state => {
+                // Default: a program that says nothing else takes real numbers.
+                let element = input.element.unwrap_or(ElementType::F32);
+                vec![made_up::zeros(&port.shape, element).ok_or_else(missing)?]
+            }
             None => return Err(missing().into()),
         });
     }

@@ -3,8 +3,8 @@
 //! Samples are successive calls then, in the order in which they are given. The first call begins with what is given for
 //! such an input, or with zeros.
 
-use npukit_numeric::{Tensor, TensorData};
-use npukit_target::{Port, PortError};
+use npukit_numeric::Tensor;
+use npukit_target::{Port, PortError, as_element};
 
 use crate::error::Error;
 use crate::inputs::Sample;
@@ -96,16 +96,11 @@ impl States {
             let Some(tensor) = output(pair.place) else { continue };
             let slot = sample.iter_mut().find(|(name, _)| *name == pair.input);
             let missing = || PortError::Missing { name: pair.input.clone(), shape: pair.shape.clone() };
-            slot.ok_or_else(missing)?.1 = tensor.clone();
+            let (_, before) = slot.ok_or_else(missing)?;
+            *before = as_element(tensor, before.element());
         }
         Ok(())
     }
-}
-
-/// Zeros for an input of that shape.
-pub(crate) fn zeros(port: &Port) -> Option<Tensor> {
-    let count = port.shape.iter().product();
-    Tensor::new(port.shape.clone(), TensorData::F32(vec![0.0; count])).ok()
 }
 
 fn pair(input: &Port, outputs: &[Port], place: usize) -> Pair {

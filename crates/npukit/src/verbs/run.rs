@@ -318,7 +318,7 @@ impl<'a> Outcome<'a> {
         let like = like.transpose()?;
         let inputs = match &like {
             Some(like) => like.inputs(),
-            None => wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model)),
+            None => wanted::of_compiled(compiled, origin.map(|origin| &origin.model)),
         };
         let states = States::of(&request.stateful, &compiled.inputs(), &compiled.outputs())?;
         let (files, preprocess, states) = (&request.inputs, &request.preprocess, states.as_ref());
