@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use npukit_numeric::npy::{read_npy, read_npz};
 use npukit_numeric::Tensor;
+use npukit_numeric::npy::{read_npy, read_npz};
 use npukit_target::Reader;
 use serde::Serialize;
 
@@ -393,8 +393,7 @@ fn predicted(row: &[f64]) -> Option<usize> {
 /// The score of `label` less the largest of the others.
 fn margin(row: &[f64], label: usize) -> Option<f64> {
     let own = *row.get(label)?;
-    let others =
-        row.iter().enumerate().filter(|(class, _)| *class != label).map(|(_, score)| *score);
+    let others = row.iter().enumerate().filter(|(class, _)| *class != label).map(|(_, score)| *score);
     let margin = own - others.reduce(f64::max)?;
     (row.iter().all(|score| !score.is_nan()) && !margin.is_nan()).then_some(margin)
 }

@@ -105,7 +105,9 @@ pub(crate) fn positions(sample: &Tensor, axis: usize) -> Vec<Vec<f64>> {
     let inner: usize = shape[axis + 1..].iter().product();
     let outer: usize = shape[..axis].iter().product();
     let at = |outer: usize, place: usize| {
-        (0..classes).filter_map(|class| values.get((outer * classes + class) * inner + place).copied()).collect()
+        (0..classes)
+            .filter_map(|class| values.get((outer * classes + class) * inner + place).copied())
+            .collect()
     };
     let places = (0..outer).flat_map(|outer| (0..inner).map(move |place| (outer, place)));
     places.map(|(outer, place)| at(outer, place)).collect()

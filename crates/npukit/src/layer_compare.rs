@@ -295,7 +295,7 @@ fn archive(samples: &[SampleResult]) -> Result<Dump, Error> {
     let arrays: Vec<_> = members.iter().map(String::as_str).zip(tensors.iter().map(NpyArray::from)).collect();
     let npz = write_npz(&arrays)?;
     let dumped = |((&name, member), tensor): ((&&str, &String), &Tensor)| DumpedTensor {
-        name: name.to_owned(),
+        name: (*name).to_owned(),
         member: Some(member).filter(|member| *member != name).cloned(),
         shape: tensor.shape().to_vec(),
     };

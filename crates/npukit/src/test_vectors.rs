@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use npukit_base::counted;
+use npukit_numeric::ElementType;
 use npukit_numeric::npy::{NpyArray, write_npy};
-use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_target::{ArtifactFile, Compiled, Driven, Phase, PortPlace, Saturations};
 use rayon::prelude::*;
 
