@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use npukit_numeric::Tensor;
 use npukit_numeric::npy::{read_npy, read_npz};
-use npukit_numeric::{Tensor, TensorData};
 use npukit_target::Reader;
 use serde::Serialize;
 
-use crate::classes::{class_axis, positions};
+use crate::classes::{class_axis, may_be_positions, positions, score_axis};
 use crate::error::Error;
 use crate::inputs::InputFile;
 use crate::samples::Stack;
@@ -125,12 +125,12 @@ impl Labels {
     pub fn read(file: &InputFile, reader: &dyn Reader) -> Result<Self, Error> {
         let InputFile { name, path, array } = file;
         if let Some(array) = array {
-            return Ok(Self { path: path.clone(), output: name.clone(), values: numbers(array) });
+            return Ok(Self { path: path.clone(), output: name.clone(), values: array.reals() });
         }
         let bytes = reader.read(path)?;
         // What standard input holds is told by its content.
         let values = if has_extension(path, "npy") || bytes.starts_with(b"\x93NUMPY") {
-            numbers(&read_npy(path, &bytes)?)
+            read_npy(path, &bytes)?.reals()
         } else if has_extension(path, "npz") || bytes.starts_with(b"PK\x03\x04") {
             only_array(path, &bytes)?
         } else {
@@ -143,8 +143,9 @@ impl Labels {
         Error::Labels { path: self.path.clone(), reason }
     }
 
-    /// The output that the labels are for: the one of the name, or the only one that looks like classes.
-    fn stack<'a>(&self, stacks: &'a [Stack]) -> Result<(&'a Stack, usize), Error> {
+    /// What the labels are for: the output of the name, or the only one that looks like classes; if there is none, the only
+    /// one of wide integers.
+    fn stack<'a>(&self, stacks: &'a [Stack]) -> Result<(&'a Stack, Answers), Error> {
         if let Some(Stack { name, shape, .. }) = stacks.iter().find(|stack| stack.is_rows) {
             return Err(Error::UnknownClasses { output: name.clone(), shape: shape.clone() });
         }
@@ -153,12 +154,17 @@ impl Labels {
             let stack = stacks.iter().find(|stack| stack.name == *name);
             let stack =
                 stack.ok_or_else(|| self.wrong(format!("there is no output `{name}`, but {}", names())))?;
-            let axis = class_axis(stack).ok_or_else(|| {
+            let answers = self.wide(stack).or_else(|| score_axis(stack).map(Answers::Scores));
+            let answers = answers.ok_or_else(|| {
                 self.wrong(format!("output `{name}` of shape {:?} does not look like classes", stack.shape))
             })?;
-            return Ok((stack, axis));
+            return Ok((stack, answers));
         }
-        let classes: Vec<_> = stacks.iter().filter_map(|stack| Some((stack, class_axis(stack)?))).collect();
+        let scores = stacks.iter().filter_map(|stack| Some((stack, Answers::Scores(class_axis(stack)?))));
+        let mut classes: Vec<_> = scores.collect();
+        if classes.is_empty() {
+            classes = stacks.iter().filter_map(|stack| Some((stack, self.wide(stack)?))).collect();
+        }
         match classes[..] {
             [found] => Ok(found),
             [] => Err(self.wrong(format!("none of the outputs {} looks like classes", names()))),
@@ -166,6 +172,16 @@ impl Labels {
                 Err(self
                     .wrong(format!("several outputs look like classes; give NAME=FILE, NAME of {}", names())))
             }
+        }
+    }
+
+    /// What wide integers are: classes themselves where there is a label for each, else scores.
+    fn wide(&self, stack: &Stack) -> Option<Answers> {
+        let elements: usize = stack.samples.iter().map(|sample| sample.data().len()).sum();
+        match may_be_positions(stack) {
+            true if elements == self.values.len() => Some(Answers::Classes),
+            true => score_axis(stack).map(Answers::Scores),
+            false => None,
         }
     }
 
@@ -207,7 +223,8 @@ impl Labels {
     ///
     /// [`Error::Labels`] where labels and outputs do not fit.
     pub fn judge(&self, options: &Options, ours: &[Stack], float: Option<&[Stack]>) -> Result<Report, Error> {
-        let (stack, axis) = self.stack(ours)?;
+        let (stack, answers) = self.stack(ours)?;
+        let Answers::Scores(axis) = answers else { return self.judge_classes(options, stack, float) };
         let scores = Scores::of(stack, axis);
         let labels = self.classes(scores.rows.len(), scores.classes)?;
         if labels.is_empty() {
@@ -229,6 +246,73 @@ impl Labels {
             worst: scores.worst(&labels, options.worst),
         })
     }
+}
+
+/// What an output holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answers {
+    /// Scores of classes along an axis.
+    Scores(usize),
+    /// Classes, as an ArgMax gives them.
+    Classes,
+}
+
+impl Labels {
+    /// As [`Self::judge`], of an output that holds the classes themselves: there is no second guess.
+    fn judge_classes(
+        &self,
+        options: &Options,
+        stack: &Stack,
+        float: Option<&[Stack]>,
+    ) -> Result<Report, Error> {
+        let labels = self.classes(self.values.len(), usize::MAX)?;
+        if labels.is_empty() {
+            return Err(self.wrong("there are no labels".to_owned()));
+        }
+        let found = predictions(stack);
+        let ranks = hits(&found, &labels);
+        let beside = float.and_then(|float| float.iter().find(|other| other.name == stack.name));
+        let theirs = beside.map(|other| hits(&predictions(other), &labels));
+        let positions = labels.len() / stack.samples.len().max(1);
+        let all = labels.iter().chain(found.iter().flatten());
+        let top1 = share(&ranks, 1);
+        let wrong = |(place, (&label, &predicted)): (usize, (&usize, &Option<usize>))| {
+            let (sample, position) = (place / positions, place % positions);
+            (predicted != Some(label)).then_some(Worst { sample, position, label, predicted, margin: None })
+        };
+        let pairs = || labels.iter().zip(&found);
+        Ok(Report {
+            output: stack.name.clone(),
+            labels: labels.len(),
+            classes: all.max().map_or(0, |largest| largest.saturating_add(1)),
+            top1,
+            top5: top1,
+            top: options.top,
+            top_share: top1,
+            float: theirs.map(|theirs| Beside::new(&ranks, &theirs)),
+            confusion: confusion(pairs().map(|(&label, &predicted)| (label, predicted))),
+            worst: pairs().enumerate().filter_map(wrong).take(options.worst).collect(),
+        })
+    }
+}
+
+/// The classes that an output holds; none where an element cannot be one.
+fn predictions(stack: &Stack) -> Vec<Option<usize>> {
+    let class = |value: f64| (value >= 0.0).then_some(value as usize);
+    stack.samples.iter().flat_map(Tensor::reals).map(class).collect()
+}
+
+/// 0 for every label that was found, else none.
+fn hits(found: &[Option<usize>], labels: &[usize]) -> Vec<Option<usize>> {
+    found.iter().zip(labels).map(|(found, label)| (*found == Some(*label)).then_some(0)).collect()
+}
+
+/// How often each class was predicted for each label.
+fn confusion(pairs: impl Iterator<Item = (usize, Option<usize>)>) -> Vec<Confusion> {
+    let mut counts = BTreeMap::new();
+    pairs.for_each(|pair| *counts.entry(pair).or_insert(0) += 1);
+    let one = |((label, predicted), count)| Confusion { label, predicted, count };
+    counts.into_iter().map(one).collect()
 }
 
 impl Beside {
@@ -256,7 +340,7 @@ impl Report {
 
 /// The scores of an output at each position of each sample.
 struct Scores {
-    rows: Vec<Vec<f32>>,
+    rows: Vec<Vec<f64>>,
     /// Positions of a sample.
     positions: usize,
     classes: usize,
@@ -275,16 +359,11 @@ impl Scores {
     }
 
     fn confusion(&self, labels: &[usize]) -> Vec<Confusion> {
-        let mut counts = BTreeMap::new();
-        for (row, &label) in self.rows.iter().zip(labels) {
-            *counts.entry((label, predicted(row))).or_insert(0) += 1;
-        }
-        let confusion = |((label, predicted), count)| Confusion { label, predicted, count };
-        counts.into_iter().map(confusion).collect()
+        confusion(self.rows.iter().zip(labels).map(|(row, &label)| (label, predicted(row))))
     }
 
     fn worst(&self, labels: &[usize], count: usize) -> Vec<Worst> {
-        let worst = |(place, (row, &label)): (usize, (&Vec<f32>, &usize))| Worst {
+        let worst = |(place, (row, &label)): (usize, (&Vec<f64>, &usize))| Worst {
             sample: place / self.positions,
             position: place % self.positions,
             label,
@@ -301,21 +380,20 @@ impl Scores {
 }
 
 /// How many scores come before that of `label`: larger ones, and equal ones before it. None where one is NaN.
-fn rank(row: &[f32], label: usize) -> Option<usize> {
+fn rank(row: &[f64], label: usize) -> Option<usize> {
     let own = *row.get(label)?;
-    let before = |(class, score): &(usize, &f32)| **score > own || (**score == own && *class < label);
+    let before = |(class, score): &(usize, &f64)| **score > own || (**score == own && *class < label);
     row.iter().all(|score| !score.is_nan()).then(|| row.iter().enumerate().filter(before).count())
 }
 
-fn predicted(row: &[f32]) -> Option<usize> {
+fn predicted(row: &[f64]) -> Option<usize> {
     (0..row.len()).find(|&class| rank(row, class) == Some(0))
 }
 
 /// The score of `label` less the largest of the others.
-fn margin(row: &[f32], label: usize) -> Option<f64> {
-    let own = f64::from(*row.get(label)?);
-    let others =
-        row.iter().enumerate().filter(|(class, _)| *class != label).map(|(_, score)| f64::from(*score));
+fn margin(row: &[f64], label: usize) -> Option<f64> {
+    let own = *row.get(label)?;
+    let others = row.iter().enumerate().filter(|(class, _)| *class != label).map(|(_, score)| *score);
     let margin = own - others.reduce(f64::max)?;
     (row.iter().all(|score| !score.is_nan()) && !margin.is_nan()).then_some(margin)
 }
@@ -325,20 +403,10 @@ fn share(ranks: &[Option<usize>], top: usize) -> f64 {
     ranks.iter().filter(|rank| rank.is_some_and(|rank| rank < top)).count() as f64 / ranks.len() as f64
 }
 
-/// Every element as a real number.
-fn numbers(tensor: &Tensor) -> Vec<f64> {
-    match tensor.data() {
-        TensorData::F32(values) => values.iter().map(|value| f64::from(*value)).collect(),
-        TensorData::I64(values) => values.iter().map(|value| *value as f64).collect(),
-        TensorData::I32(values) => values.iter().map(|value| f64::from(*value)).collect(),
-        TensorData::Bool(values) => values.iter().map(|value| f64::from(u8::from(*value))).collect(),
-    }
-}
-
 fn only_array(path: &str, bytes: &[u8]) -> Result<Vec<f64>, Error> {
     let arrays: Vec<(String, Tensor)> = read_npz(path, bytes)?;
     match &arrays[..] {
-        [(_, tensor)] => Ok(numbers(tensor)),
+        [(_, tensor)] => Ok(tensor.reals()),
         _ => {
             let names = arrays.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             let reason = format!("it holds {} arrays ({names}); give one", arrays.len());

@@ -13,6 +13,7 @@ use npukit_target::to_element;
 
 use crate::error::Error;
 use crate::inputs::Sample;
+use crate::made_up;
 
 /// A declared range of an input's elements.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,14 +103,9 @@ impl AssumedRanges {
 
     fn tensor(&self, name: &str, info: &ValueInfo, seed: u64) -> Option<Tensor> {
         let ValueInfo { shape, element } = info;
+        let Some(assumed) = self.0.get(name) else { return made_up::typical(name, shape, *element, seed) };
         let noise = npukit_zoo::stand_in(name, shape, seed)?;
-        let tensor = match self.0.get(name) {
-            Some(assumed) => spread(&noise, assumed.range, !element.is_float())?,
-            None if element.is_float() => noise,
-            // Integers are places in tables: the first is in all of them.
-            None => Tensor::from_f32(shape.clone(), vec![0.0; noise.data().len()]).ok()?,
-        };
-        to_element(name, &tensor, *element).ok()
+        to_element(name, &spread(&noise, assumed.range, !element.is_float())?, *element).ok()
     }
 }
 

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::Tensor;
-use npukit_target::{Compiled, Phase, PortError, RunOptions, RunResult, Saturations, TargetError};
+use npukit_target::{
+    Compiled, Phase, PortError, RunOptions, RunResult, Saturations, TargetError, as_element, to_element,
+};
 use rayon::prelude::*;
 
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::samples::Stack;
 use crate::stateful::States;
-use npukit_target::to_element;
 
 /// All samples on the machine, over the host's cores.
 pub(crate) fn machine(
@@ -96,8 +97,14 @@ pub(crate) fn tensors(graph: &Graph, sample: &Sample) -> Result<Vec<Tensor>, Por
         sample.iter().rev().map(|(name, tensor)| (name.as_str(), tensor)).collect();
     let by_name = |&id| {
         let value = graph.value(id);
-        let tensor = tensors.get(value.name.as_str())?;
-        Some(to_element(&value.name, tensor, value.info.element))
+        let (tensor, element) = (tensors.get(value.name.as_str())?, value.info.element);
+        // A sample has the model's types; the graph that is compiled may have real numbers in place of integers.
+        let are_reals = element.is_float() && !tensor.element().is_float();
+        Some(if are_reals {
+            Ok(as_element(tensor, element))
+        } else {
+            to_element(&value.name, tensor, element)
+        })
     };
     graph.inputs.iter().filter_map(by_name).collect()
 }

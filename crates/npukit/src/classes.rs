@@ -33,21 +33,41 @@ pub(crate) fn argmax(output: &Stack) -> Option<Vec<Option<usize>>> {
 /// Channels of images, as which a map of so few is taken unless it holds probabilities.
 const IMAGE_CHANNELS: usize = 4;
 
-/// The axis of an output along which classes lie, if it looks like classes: the last one of up to three axes, and
-/// of a map `[n, c, h, w]` or `[n, h, w, c]` the channels. Lanes that may be filling are no classes.
+/// The widest integers that scores are quantised to; wider ones are rather positions.
+const WIDEST: usize = 16;
+
+/// The axis of an output along which classes lie, if it looks like classes: it holds real numbers or narrow integers, as
+/// scores are; see [`score_axis`] for the axis.
 pub(crate) fn class_axis(output: &Stack) -> Option<usize> {
-    if output.is_rows {
+    let element = output.samples.first()?.element();
+    let are_scores = element.is_float() || (is_integer(element) && element.bits() <= WIDEST);
+    score_axis(output).filter(|_| are_scores)
+}
+
+/// Whether an output holds integers that may be positions: those of classes, of an ArgMax.
+pub(crate) fn may_be_positions(output: &Stack) -> bool {
+    let element = output.samples.first().map(Tensor::element);
+    !output.is_rows && element.is_some_and(|element| is_integer(element) && element.bits() > WIDEST)
+}
+
+fn is_integer(element: ElementType) -> bool {
+    element.integer_range().is_some()
+}
+
+/// The axis along which classes lie if an output holds their scores: the last one of up to three axes, and of a map
+/// `[n, c, h, w]` or `[n, h, w, c]` the channels. Lanes that may be filling are no classes, nor are truth values.
+pub(crate) fn score_axis(output: &Stack) -> Option<usize> {
+    let element = output.samples.first()?.element();
+    if output.is_rows || element == ElementType::Bool {
         return None;
     }
-    let is_float = output.samples.first().is_some_and(|sample| sample.element() == ElementType::F32);
     let axis = match *output.shape {
         [.., h, w, c] if output.shape.len() == 4 && h == output.shape[1] && w == h && c != h => 3,
         _ => last_or_channels(&output.shape)?,
     };
     let classes = output.shape[axis];
     let is_map = output.shape.len() > 3;
-    let plain = is_float && classes >= 2;
-    (plain && (!is_map || classes > IMAGE_CHANNELS || are_probabilities(output, axis))).then_some(axis)
+    (classes >= 2 && (!is_map || classes > IMAGE_CHANNELS || are_probabilities(output, axis))).then_some(axis)
 }
 
 fn last_or_channels(shape: &[usize]) -> Option<usize> {
@@ -61,16 +81,16 @@ fn last_or_channels(shape: &[usize]) -> Option<usize> {
 
 /// Whether the classes of each position sum to 1.
 fn are_probabilities(output: &Stack, axis: usize) -> bool {
-    const NEAR: f32 = 1e-2;
-    let sums_to_one = |values: &Vec<f32>| {
-        values.iter().all(|x| *x >= 0.0) && (values.iter().sum::<f32>() - 1.0).abs() < NEAR
+    const NEAR: f64 = 1e-2;
+    let sums_to_one = |values: &Vec<f64>| {
+        values.iter().all(|x| *x >= 0.0) && (values.iter().sum::<f64>() - 1.0).abs() < NEAR
     };
     output.samples.iter().all(|sample| positions(sample, axis).iter().all(sums_to_one))
 }
 
 /// The place of the largest element of each position; the first of equals, none where one is NaN.
 fn largest(sample: &Tensor, axis: usize) -> Vec<Option<usize>> {
-    let place = |values: &Vec<f32>| {
+    let place = |values: &Vec<f64>| {
         let better = |best: usize, i: usize| if values[i] > values[best] { i } else { best };
         let found = (0..values.len()).reduce(better)?;
         values.iter().all(|x| !x.is_nan()).then_some(found)
@@ -79,17 +99,18 @@ fn largest(sample: &Tensor, axis: usize) -> Vec<Option<usize>> {
 }
 
 /// The elements along the axis, for each place on the other axes.
-pub(crate) fn positions(sample: &Tensor, axis: usize) -> Vec<Vec<f32>> {
-    // Default: integers are not scores of classes.
-    let (shape, values) = (sample.shape(), sample.as_f32().unwrap_or_default());
+pub(crate) fn positions(sample: &Tensor, axis: usize) -> Vec<Vec<f64>> {
+    let (shape, values) = (sample.shape(), sample.reals());
     let Some(&classes) = shape.get(axis) else { return Vec::new() };
     let inner: usize = shape[axis + 1..].iter().product();
     let outer: usize = shape[..axis].iter().product();
-    let at = |outer: usize, inner_place: usize| {
+    let at = |outer: usize, place: usize| {
         (0..classes)
-            .filter_map(move |class| values.get((outer * classes + class) * inner + inner_place).copied())
+            .filter_map(|class| values.get((outer * classes + class) * inner + place).copied())
+            .collect()
     };
-    (0..outer).flat_map(|outer| (0..inner).map(move |place| at(outer, place).collect())).collect()
+    let places = (0..outer).flat_map(|outer| (0..inner).map(move |place| (outer, place)));
+    places.map(|(outer, place)| at(outer, place)).collect()
 }
 
 #[cfg(test)]
@@ -136,6 +157,24 @@ mod tests {
             assert_eq!(axis(shape), expected, "{shape:?}");
         }
         assert_eq!(class_axis(&stack(&[1, 2, 4, 2], vec![0.5; 16])), Some(1), "probabilities of two classes");
+    }
+
+    #[test]
+    fn narrow_integers_are_scores_and_wide_ones_perhaps_positions() {
+        use ElementType::*;
+        for (element, is_class, may_be) in
+            [(I8, true, false), (U8, true, false), (I16, true, false), (I32, false, true), (I64, false, true)]
+        {
+            let mut output = stack(&[1, 3], vec![1.0, 3.0, 2.0]);
+            output.samples[0] = npukit_target::as_element(&output.samples[0], element);
+            assert_eq!(class_axis(&output).is_some(), is_class, "{element}");
+            assert_eq!(may_be_positions(&output), may_be, "{element}");
+            assert_eq!(score_axis(&output), Some(1), "{element}");
+            assert_eq!(argmax(&output), is_class.then(|| vec![Some(1)]), "{element}");
+        }
+        let mut truths = stack(&[1, 3], vec![1.0, 0.0, 1.0]);
+        truths.samples[0] = npukit_target::as_element(&truths.samples[0], Bool);
+        assert_eq!((class_axis(&truths), score_axis(&truths)), (None, None));
     }
 
     #[test]

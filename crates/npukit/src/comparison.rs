@@ -37,13 +37,14 @@ pub struct Comparison {
 /// A difference this close to the deviation of the outputs from their mean leaves less than 1 dB: no information.
 const NO_INFORMATION: f64 = 0.9;
 
-/// Compares outputs of the same names, shapes and samples.
+/// Compares outputs of the same names, shapes and samples, in whatever order.
 pub(crate) fn compare(ours: &[Stack], reference: &[Stack]) -> Comparison {
-    let outputs: Vec<Sums> = ours.iter().zip(reference).map(|(a, b)| Sums::of(a, b)).collect();
+    let pairs = by_name(ours, reference);
+    let outputs: Vec<Sums> = pairs.iter().map(|(a, b)| Sums::of(a, b)).collect();
     let all = outputs.iter().fold(Sums::default(), |all, output| all.merged(output));
     // An output without numbers has no figures; those of the others are not the worst.
     let are_numbers = |_: &f64| all.largest.is_finite();
-    let positions = ours.iter().zip(reference).filter_map(|(a, b)| agreement(a, b));
+    let positions = pairs.iter().filter_map(|(a, b)| agreement(a, b));
     let (agree, positions) = positions.fold((0, 0), |(agree, all), (a, n)| (agree + a, all + n));
     let decibels = outputs.iter().filter_map(Sums::decibels).reduce(f64::min).filter(are_numbers);
     Comparison {
@@ -55,6 +56,12 @@ pub(crate) fn compare(ours: &[Stack], reference: &[Stack]) -> Comparison {
         argmax_agree: (positions > 0).then(|| agree as f64 / positions as f64),
         informative: outputs.iter().all(Sums::is_informative),
     }
+}
+
+/// Outputs of one name, in the order of `ours`. A model may give one value under the same name twice: both are it.
+fn by_name<'a>(ours: &'a [Stack], reference: &'a [Stack]) -> Vec<(&'a Stack, &'a Stack)> {
+    let pair = |stack: &'a Stack| Some((stack, reference.iter().find(|other| other.name == stack.name)?));
+    ours.iter().filter_map(pair).collect()
 }
 
 /// Sums over the elements of an output, in the order of the samples.
@@ -218,6 +225,14 @@ mod tests {
         assert!(compared(&[&[0.01, -0.03, 0.03, 0.01]], &[float]).informative);
         // A single output is known by its size.
         assert!(compared(&[&[0.5]], &[&[0.51]]).informative && !compared(&[&[0.0]], &[&[0.51]]).informative);
+    }
+
+    #[test]
+    fn outputs_are_compared_by_their_names() {
+        let named = |name: &str, values: &[f32]| Stack { name: name.into(), ..stack(&[values]) };
+        let ours = [named("w", &[1.0, 2.0]), named("y", &[30.0, 40.0, 50.0])];
+        let reference = [named("y", &[30.0, 40.0, 51.0]), named("w", &[1.0, 2.0])];
+        assert_eq!(compare(&ours, &reference).max_abs_error, 1.0);
     }
 
     #[test]

@@ -16,11 +16,12 @@ pub(crate) mod wanted;
 
 use std::sync::Arc;
 
-use npukit_numeric::Tensor;
+use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{Phase, PortError, Reader, TargetError};
 
 use crate::error::Error;
-use crate::stateful::{self, States};
+use crate::made_up;
+use crate::stateful::States;
 use assign::assign;
 pub(crate) use lend::{names, shapes};
 pub(crate) use preprocess::OPTIONS as PREPROCESSING;
@@ -113,7 +114,9 @@ pub(crate) fn samples_of_calls(
             Some(given) => fitted(given, input, preprocess, &mut notes)?,
             None => {
                 begins.push(parts.len());
-                let zeros = || stateful::zeros(port).filter(|_| is_state);
+                // Default: a program that says nothing else takes real numbers.
+                let element = input.element.unwrap_or(ElementType::F32);
+                let zeros = || made_up::zeros(&port.shape, element).filter(|_| is_state);
                 vec![input.initial.clone().or_else(zeros).ok_or_else(missing)?]
             }
         });

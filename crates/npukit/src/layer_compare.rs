@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use npukit_graph::{Graph, ValueId, evaluate_with};
 use npukit_numeric::Tensor;
-use npukit_numeric::npy::{NpyArray, NpyData, member_names, write_npz};
+use npukit_numeric::npy::{NpyArray, member_names, write_npz};
 use npukit_target::{Compiled, Output, Phase, Saturations};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -220,7 +220,7 @@ pub(crate) fn float_chain(
     sample: &Sample,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<BTreeMap<String, Tensor>, Error> {
-    let mut chain = BTreeMap::new();
+    let mut chain = constants(graph, &wanted);
     evaluate_with(graph, &tensors(graph, sample)?, |node, results| {
         for (&id, result) in node.outputs.iter().zip(results) {
             let name = &graph.value(id).name;
@@ -234,6 +234,15 @@ pub(crate) fn float_chain(
     chain.extend(constants.map(|(value, tensor)| (value.name.clone(), Tensor::clone(tensor))));
     chain.extend(sample.iter().cloned());
     Ok(chain)
+}
+
+/// The constants that are `wanted`: an output may be one, which no node makes.
+fn constants(graph: &Graph, wanted: impl Fn(&str) -> bool) -> BTreeMap<String, Tensor> {
+    let constant = |&id: &ValueId| {
+        let name = &graph.value(id).name;
+        wanted(name).then(|| Some((name.clone(), Tensor::clone(graph.constant(id)?)))).flatten()
+    };
+    graph.outputs.iter().filter_map(constant).collect()
 }
 
 fn layers(run: &Run<'_>, parts: &[Option<Part>], samples: &[SampleResult]) -> Vec<LayerError> {
@@ -279,39 +288,19 @@ fn first_divergence(run: &Run<'_>, layers: &[LayerError]) -> Option<FirstDiverge
 
 /// The tensors of all samples, those of one name along the first axis.
 fn archive(samples: &[SampleResult]) -> Result<Dump, Error> {
-    let stacks = stacked(samples);
-    let members = member_names(stacks.keys().copied());
-    let arrays = stacks.iter().zip(&members).map(|((&name, (shape, values)), member)| {
-        let array = NpyArray::new(shape, NpyData::F32(values)).ok_or_else(|| Error::Output {
-            name: name.to_owned(),
-            reason: format!("{} values do not have shape {shape:?}", values.len()),
-        });
-        Ok((member.as_str(), array?))
-    });
-    let npz = write_npz(&arrays.collect::<Result<Vec<_>, Error>>()?)?;
-    let tensor = |((name, (shape, _)), member): ((&str, Stacked), String)| DumpedTensor {
-        name: name.to_owned(),
-        member: Some(member).filter(|member| member != name),
-        shape,
-    };
-    Ok(Dump { npz, tensors: stacks.into_iter().zip(members).map(tensor).collect() })
-}
-
-/// Shape and elements of a tensor over all samples.
-type Stacked = (Vec<usize>, Vec<f32>);
-
-fn stacked(samples: &[SampleResult]) -> BTreeMap<&str, Stacked> {
-    let mut stacks: BTreeMap<&str, Stacked> = BTreeMap::new();
+    let mut stacks: BTreeMap<&str, Stack> = BTreeMap::new();
     for (name, tensor) in samples.iter().flat_map(|result| &result.tensors) {
-        let shape = || (tensor.shape().to_vec(), Vec::new());
-        // Default: a tensor of integers has no floats, and `archive` refuses the array.
-        stacks.entry(name).or_insert_with(shape).1.extend(tensor.as_f32().unwrap_or_default());
+        let stack = || Stack { name: name.clone(), shape: tensor.shape().to_vec(), ..Stack::default() };
+        stacks.entry(name).or_insert_with(stack).samples.push(tensor.clone());
     }
-    for (shape, _) in stacks.values_mut() {
-        match shape.first_mut() {
-            Some(first) => *first *= samples.len(),
-            None => shape.push(samples.len()),
-        }
-    }
-    stacks
+    let members = member_names(stacks.keys().copied());
+    let tensors = stacks.values().map(Stack::stacked).collect::<Result<Vec<_>, _>>()?;
+    let arrays: Vec<_> = members.iter().map(String::as_str).zip(tensors.iter().map(NpyArray::from)).collect();
+    let npz = write_npz(&arrays)?;
+    let dumped = |((&name, member), tensor): ((&&str, &String), &Tensor)| DumpedTensor {
+        name: (*name).to_owned(),
+        member: Some(member).filter(|member| *member != name).cloned(),
+        shape: tensor.shape().to_vec(),
+    };
+    Ok(Dump { tensors: stacks.keys().zip(&members).zip(&tensors).map(dumped).collect(), npz })
 }

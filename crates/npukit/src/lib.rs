@@ -20,6 +20,7 @@ mod hashed;
 mod inputs;
 mod layer_compare;
 mod like;
+mod made_up;
 mod max_error;
 mod model;
 mod on_chip;

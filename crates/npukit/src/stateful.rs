@@ -4,8 +4,8 @@
 //! such an input, or with zeros.
 
 use npukit_import::State;
-use npukit_numeric::{Tensor, TensorData};
-use npukit_target::{Port, PortError, to_element};
+use npukit_numeric::Tensor;
+use npukit_target::{Port, PortError, as_element};
 
 use crate::error::Error;
 use crate::inputs::Sample;
@@ -109,18 +109,11 @@ impl States {
             let Some(tensor) = output(pair.place) else { continue };
             let slot = sample.iter_mut().find(|(name, _)| *name == pair.input);
             let missing = || PortError::Missing { name: pair.input.clone(), shape: pair.shape.clone() };
-            let slot = slot.ok_or_else(missing)?;
-            // Machines give numbers; the next call takes the type that this one took.
-            slot.1 = to_element(&pair.input, tensor, slot.1.element())?;
+            let (_, before) = slot.ok_or_else(missing)?;
+            *before = as_element(tensor, before.element());
         }
         Ok(())
     }
-}
-
-/// Zeros for an input of that shape.
-pub(crate) fn zeros(port: &Port) -> Option<Tensor> {
-    let count = port.shape.iter().product();
-    Tensor::new(port.shape.clone(), TensorData::F32(vec![0.0; count])).ok()
 }
 
 fn pair(input: &Port, outputs: &[Port], place: usize) -> Pair {

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use npukit_base::counted;
+use npukit_numeric::ElementType;
 use npukit_numeric::npy::{NpyArray, write_npy};
-use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_target::{ArtifactFile, Compiled, Driven, Phase, PortPlace, Saturations};
 use rayon::prelude::*;
 
@@ -15,10 +15,10 @@ use crate::batch::{in_model_shape, stacks};
 use crate::error::Error;
 use crate::inputs::wanted::{self, Wanted};
 use crate::inputs::{self, InputFile, Preprocess, Sample, Samples};
+use crate::made_up;
 use crate::origin::Origin;
 use crate::samples::Stack;
 use crate::verdict::worst;
-use npukit_target::to_element;
 
 /// Test vectors of a program.
 pub(crate) struct TestVectors {
@@ -74,15 +74,15 @@ pub(crate) fn samples(
     preprocess: &Preprocess,
     context: Context<'_>,
 ) -> Result<Samples, Error> {
-    let wanted = wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model));
+    let wanted = wanted::of_compiled(compiled, origin.map(|origin| &origin.model));
     if !files.is_empty() {
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         return inputs::samples(files, &wanted, preprocess, context.reader, Some(&read_text));
     }
     let made_up = |Wanted { port, element, .. }: &Wanted| {
-        let tensor = npukit_zoo::stand_in(&port.name, &port.shape, SEED);
-        let tensor =
-            tensor.map(|tensor| element.and_then(|element| zeros(&tensor, element)).unwrap_or(tensor));
+        // Default: a program that says nothing else takes real numbers.
+        let element = element.unwrap_or(ElementType::F32);
+        let tensor = made_up::typical(&port.name, &port.shape, element, SEED);
         let tensor = tensor.ok_or_else(|| {
             let reason = format!("no sample of shape {:?} can be made up", port.shape);
             Error::Output { name: port.name.clone(), reason }
@@ -141,17 +141,6 @@ fn saturated(driven: &[Driven]) -> Option<String> {
     driven.iter().for_each(|driven| all.add(&driven.result.saturations));
     let values = Some(all.total()).filter(|&count| count > 0)?;
     Some(format!("{} of the test vectors saturated{}", counted(values, "value"), worst(&all)))
-}
-
-/// Zeros where elements are no real numbers: what others mean, an index perhaps, nobody knows.
-fn zeros(tensor: &Tensor, element: ElementType) -> Option<Tensor> {
-    let elements = tensor.data().len();
-    let data = match element {
-        _ if element.is_float() => return None,
-        ElementType::Bool => TensorData::Bool(vec![false; elements]),
-        _ => TensorData::I64(vec![0; elements]),
-    };
-    to_element("", &Tensor::new(tensor.shape().to_vec(), data).ok()?, element).ok()
 }
 
 /// How files of ports are called: `NAME.test_input`, with a number where there are several.

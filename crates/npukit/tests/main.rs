@@ -39,6 +39,8 @@ mod steps;
 mod test_vectors;
 #[path = "main/trace.rs"]
 mod trace;
+#[path = "main/types.rs"]
+mod types;
 #[path = "main/values.rs"]
 mod values;
 #[path = "main/verbs.rs"]

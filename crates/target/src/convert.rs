@@ -1,4 +1,6 @@
-//! Arrays of one element type for inputs of another: [`to_element`].
+//! Elements of one type as those of another: [`to_element`] for what a user gives, [`as_element`] for what was computed.
+//!
+//! Every way into the evaluator and out of a program goes through one of the two.
 
 use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
 
@@ -37,6 +39,47 @@ pub fn to_element(name: &str, tensor: &Tensor, element: ElementType) -> Result<T
         value,
         element,
     })
+}
+
+/// The tensor that a machine or a step of the host has computed for a value of type `element`.
+///
+/// A machine has its own numbers for every value: an index or a truth value comes as a real number, a `half` as a wider
+/// one. Real numbers become the nearest integers of the type, what is not zero is true, and integers and truth values
+/// become the same real numbers.
+#[must_use]
+pub fn as_element(tensor: &Tensor, element: ElementType) -> Tensor {
+    if tensor.element() == element {
+        return tensor.clone();
+    }
+    let data = stored_as(tensor.data(), element);
+    let held = Tensor::new(tensor.shape().to_vec(), data).ok();
+    // Default: never taken, there are as many elements of the storage of the type.
+    held.and_then(|held| held.with_element(element).ok()).unwrap_or_else(|| tensor.clone())
+}
+
+/// The elements as the type is held; integers are within its range.
+fn stored_as(data: &TensorData, element: ElementType) -> TensorData {
+    // Default: what is not an integer has no range that binds it.
+    let (least, largest) = element.integer_range().unwrap_or((i64::MIN, i64::MAX));
+    let nearest = |value: f32| (value.round_ties_even() as i64).clamp(least, largest);
+    let integers: Vec<i64> = match (data, element.storage()) {
+        (data, storage) if data.storage() == storage && storage == Storage::F32 => return data.clone(),
+        (TensorData::F32(values), Storage::Bool) => {
+            return TensorData::Bool(values.iter().map(|&value| value != 0.0).collect());
+        }
+        (TensorData::F32(values), _) => values.iter().map(|&value| nearest(value)).collect(),
+        (TensorData::I64(values), _) => values.iter().map(|&value| value.clamp(least, largest)).collect(),
+        (TensorData::I32(values), _) => {
+            values.iter().map(|&value| i64::from(value).clamp(least, largest)).collect()
+        }
+        (TensorData::Bool(values), _) => values.iter().map(|&value| value.into()).collect(),
+    };
+    match element.storage() {
+        Storage::F32 => TensorData::F32(integers.iter().map(|&value| value as f32).collect()),
+        Storage::I64 => TensorData::I64(integers),
+        Storage::I32 => TensorData::I32(integers.iter().map(|&value| value as i32).collect()),
+        Storage::Bool => TensorData::Bool(integers.iter().map(|&value| value != 0).collect()),
+    }
 }
 
 /// The tensor, or the position and text of an element that is not a value of the type.
@@ -128,6 +171,32 @@ mod tests {
             to_element("x", &tensor.unwrap(), ElementType::I64)
         };
         assert!(doubles(16_777_215.0).is_ok() && doubles(16_777_216.0).is_err(), "it may have been 16777217");
+    }
+
+    #[test]
+    fn what_was_computed_is_of_every_type() {
+        let found = |data: TensorData, element: ElementType| {
+            let tensor = as_element(&Tensor::new(vec![data.len()], data).unwrap(), element);
+            assert_eq!(tensor.element(), element);
+            tensor.data().clone()
+        };
+        let reals = || TensorData::F32(vec![0.0, 1.0, 2.5, -200.0, f32::NAN]);
+        assert_eq!(found(reals(), ElementType::I64), TensorData::I64(vec![0, 1, 2, -200, 0]));
+        assert_eq!(found(reals(), ElementType::I8), TensorData::I32(vec![0, 1, 2, -128, 0]));
+        assert_eq!(found(reals(), ElementType::U8), TensorData::I32(vec![0, 1, 2, 0, 0]));
+        assert_eq!(found(reals(), ElementType::Bool), TensorData::Bool(vec![false, true, true, true, true]));
+        let tenth = TensorData::F32(vec![0.1]);
+        assert_eq!(found(tenth, ElementType::F16), TensorData::F32(vec![0.099_975_586]));
+        for (data, reals) in [
+            (TensorData::Bool(vec![true, false]), vec![1.0, 0.0]),
+            (TensorData::I64(vec![-3, 9]), vec![-3.0, 9.0]),
+            (TensorData::I32(vec![-3, 9]), vec![-3.0, 9.0]),
+        ] {
+            assert_eq!(found(data, ElementType::F32), TensorData::F32(reals));
+        }
+        assert_eq!(found(TensorData::I64(vec![300]), ElementType::U8), TensorData::I32(vec![255]));
+        let boolean = |data| found(data, ElementType::Bool);
+        assert_eq!(boolean(TensorData::I64(vec![2, 0])), TensorData::Bool(vec![true, false]));
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub use bounds::{
 };
 pub use breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
 pub use cache::{Cache, CacheKey, digest};
-pub use convert::to_element;
+pub use convert::{as_element, to_element};
 pub use cosim::{Cosim, CosimCycles, CosimDifference, CosimJudge, CosimJudgement, CosimOptions, CosimPart};
 pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
 pub use error::TargetError;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use npukit_graph::Graph;
 use npukit_graph::rescale::Scales;
-use npukit_numeric::Tensor;
+use npukit_numeric::{ElementType, Tensor};
 use npukit_trace::{MemoryMap, Recorder};
 
 use crate::bounds::BoundedProgram;
@@ -139,6 +139,12 @@ pub trait Compiled: Send + Sync {
 
     /// What it takes.
     fn inputs(&self) -> Vec<Port>;
+
+    /// Type of an input's elements, where the program has one: what a machine takes itself are real numbers, but a step of
+    /// the host may take indices or truth values.
+    fn input_element(&self, _name: &str) -> Option<ElementType> {
+        None
+    }
 
     /// What it gives.
     fn outputs(&self) -> Vec<Port>;

@@ -3,7 +3,7 @@
 use npukit_graph::op::Transpose;
 use npukit_graph::{Graph, Op, ValueId};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_target::Port;
+use npukit_target::{Compiled, Port};
 
 use crate::model::Model;
 
@@ -27,7 +27,17 @@ impl Wanted {
     }
 }
 
-/// The inputs of a program that is made from `model`, or from nobody knows what.
+/// The inputs of a program that is made from `model`, or from nobody knows what; types are those of the model, else of the
+/// program.
+pub(crate) fn of_compiled(compiled: &dyn Compiled, model: Option<&Model>) -> Vec<Wanted> {
+    let typed = |mut wanted: Wanted| {
+        wanted.element = wanted.element.or_else(|| compiled.input_element(&wanted.port.name));
+        wanted
+    };
+    of_program(compiled.inputs(), model).into_iter().map(typed).collect()
+}
+
+/// The inputs of a program that is made from `model`, or of which only the ports are known.
 pub(crate) fn of_program(ports: Vec<Port>, model: Option<&Model>) -> Vec<Wanted> {
     let wanted = |port: Port| {
         let graph = model.map(|model| (&model.graph, &model.simplified));

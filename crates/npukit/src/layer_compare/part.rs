@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use npukit_graph::{Graph, Operator, ValueId, evaluate, rounding_bounds};
 use npukit_numeric::Tensor;
-use npukit_target::Layer;
+use npukit_target::{Layer, as_element};
 use serde::Serialize;
 
 use super::magnitudes::Magnitudes;
@@ -142,7 +142,11 @@ impl Part {
         chain: &BTreeMap<String, Tensor>,
         own: Option<&mut BTreeMap<String, Tensor>>,
     ) -> Result<Sums, Error> {
-        let inputs: Vec<Tensor> = self.inputs.iter().filter_map(|name| machine.get(name)).cloned().collect();
+        let inputs = self.inputs.iter().zip(&self.graph.inputs).filter_map(|(name, &id)| {
+            let tensor = machine.get(name)?;
+            Some(as_element(tensor, self.graph.value(id).info.element))
+        });
+        let inputs: Vec<Tensor> = inputs.collect();
         let alone = evaluate(&self.graph, &inputs)?;
         let bounds = match self.step {
             Some(step) => rounding_bounds(&self.graph, &inputs, step)?,
@@ -150,10 +154,10 @@ impl Part {
         };
         let mut sums = Sums::new();
         for (i, name) in self.results.iter().enumerate() {
-            // Default: integers, which are positions, have no error that adds up.
-            let floats = |tensor: &Tensor| tensor.as_f32().unwrap_or_default().to_vec();
-            let bound = bounds[i].as_ref().map(floats);
-            let values = [floats(&machine[name]), floats(&alone[i]), floats(&chain[name])];
+            // A result that a side does not have cannot be compared.
+            let (Some(found), Some(chain)) = (machine.get(name), chain.get(name)) else { continue };
+            let bound = bounds[i].as_ref().map(Tensor::reals);
+            let values = [found.reals(), alone[i].reals(), chain.reals()];
             sums.add(&values, bound.as_deref(), f64::from(self.exponents[i]).exp2());
         }
         if let Some(own) = own {
@@ -172,12 +176,12 @@ impl Sums {
     }
 
     /// Adds a tensor: on the machine, of the layer alone, and of the whole network.
-    fn add(&mut self, [machine, alone, chain]: &[Vec<f32>; 3], bound: Option<&[f32]>, scale: f64) {
+    fn add(&mut self, [machine, alone, chain]: &[Vec<f64>; 3], bound: Option<&[f64]>, scale: f64) {
         if bound.is_none() {
             self.bound = None;
         }
         for (i, ((&found, &alone), &chain)) in machine.iter().zip(alone).zip(chain).enumerate() {
-            let [found, alone, chain] = [found, alone, chain].map(|x| f64::from(x) * scale);
+            let [found, alone, chain] = [found, alone, chain].map(|x| x * scale);
             self.own.add(found, alone);
             self.chain.add(found, chain);
             self.magnitudes[0].add(found);
@@ -185,7 +189,7 @@ impl Sums {
             self.underflows += u64::from(found == 0.0 && alone != 0.0);
             self.range = [self.range[0].min(found), self.range[1].max(found)];
             if let Some(&bound) = bound.and_then(|bound| bound.get(i)) {
-                let bound = f64::from(bound) * scale;
+                let bound = bound * scale;
                 self.bound = self.bound.map(|most| most.max(bound));
                 let own = difference(found, alone);
                 self.beyond_rounding += u64::from(own.is_nan() || own > bound);

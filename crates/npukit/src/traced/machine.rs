@@ -78,7 +78,7 @@ impl Machine {
         given: Given<'_>,
         context: Context<'_>,
     ) -> Result<(Self, Vec<String>), Error> {
-        let wanted = wanted::of_program(compiled.inputs(), origin.as_ref().map(|origin| &origin.model));
+        let wanted = wanted::of_compiled(&*compiled, origin.as_ref().map(|origin| &origin.model));
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         let text = Some(&read_text as &ReadText<'_>);
         let found = inputs::samples(given.inputs, &wanted, given.preprocess, context.reader, text)?;

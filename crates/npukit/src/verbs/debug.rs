@@ -1,15 +1,17 @@
 //! `npu debug`: a program on its machine before its first step, for a debugger.
 
-use npukit_numeric::Tensor;
-use npukit_target::{Compiled, Meaning, Port, ProgramText, Session, SessionOptions};
+use npukit_numeric::{ElementType, Tensor};
+use npukit_target::{Compiled, Meaning, ProgramText, Session, SessionOptions};
 use serde::Serialize;
 
 use super::run::{self, Hand, filled_by_hand};
 use crate::Context;
 use crate::error::Error;
 use crate::hand::MemFile;
-use crate::inputs::{self, InputFile, Preprocess, ReadText, Sample, wanted};
+use crate::inputs::wanted::{self, Wanted};
+use crate::inputs::{self, InputFile, Preprocess, ReadText, Sample};
 use crate::like::Like;
+use crate::made_up;
 use crate::model;
 use crate::origin::Origin;
 use crate::source::Source;
@@ -118,7 +120,7 @@ fn compiled(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
     let program = request.source.program_for(&request.inputs, context)?;
     let mut notes = program.notes();
     let (compiled, origin) = (&*program.compiled, program.origin.as_ref());
-    let wanted = wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model));
+    let wanted = wanted::of_compiled(compiled, origin.map(|origin| &origin.model));
     let sample = sample(request, compiled, &wanted, &mut notes, context)?;
     let graph = origin.map(|origin| &origin.model.simplified);
     let session = compiled.session(&sample, &SessionOptions { meaning: request.meaning, graph })?;
@@ -144,13 +146,13 @@ fn beside(request: &Request, path: &str, context: Context<'_>) -> Result<Opened,
 fn sample(
     request: &Request,
     compiled: &dyn Compiled,
-    wanted: &[wanted::Wanted],
+    wanted: &[Wanted],
     notes: &mut Vec<String>,
     context: Context<'_>,
 ) -> Result<Sample, Error> {
     if request.inputs.is_empty() {
         notes.push("no inputs are given: they are zeros".to_owned());
-        return Ok(wanted.iter().map(|wanted| zeros(&wanted.port)).collect());
+        return wanted.iter().map(zeros).collect();
     }
     let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
     let text = Some(&read_text as &ReadText<'_>);
@@ -161,8 +163,12 @@ fn sample(
 }
 
 /// An input of zeros.
-fn zeros(port: &Port) -> (String, Tensor) {
-    let count = port.shape.iter().product();
-    let zeros = Tensor::from_f32(port.shape.clone(), vec![0.0; count]);
-    (port.name.clone(), zeros.expect("there are as many zeros as the shape has elements"))
+fn zeros(Wanted { port, element, .. }: &Wanted) -> Result<(String, Tensor), Error> {
+    // Default: a program that says nothing else takes real numbers.
+    let zeros = made_up::zeros(&port.shape, element.unwrap_or(ElementType::F32));
+    let zeros = zeros.ok_or_else(|| {
+        let reason = format!("no zeros of shape {:?} fit into memory", port.shape);
+        Error::Output { name: port.name.clone(), reason }
+    })?;
+    Ok((port.name.clone(), zeros))
 }

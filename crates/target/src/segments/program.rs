@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 
 use npukit_graph::rescale::Scales;
 use npukit_graph::{Graph, Node, Operator, ValueInfo, evaluate};
-use npukit_numeric::Tensor;
+use npukit_numeric::{ElementType, Tensor};
 use npukit_trace::Recorder;
 
 use super::field::SegmentedField;
 use super::session::SegmentedSession;
 use super::{SegmentError, manifest};
-use crate::convert::to_element;
+use crate::convert::{as_element, to_element};
 use crate::cosim::{CosimJudge, CosimOptions};
 use crate::error::TargetError;
 use crate::lint::Finding;
@@ -133,7 +133,9 @@ impl SegmentedProgram {
         values: &Values,
     ) -> Result<Vec<(String, Tensor)>, TargetError> {
         let sample = compiled.inputs().into_iter().map(|port| {
-            let tensor = read(values, &self.name, &port.name)?.clone();
+            // Default: a machine takes real numbers.
+            let element = compiled.input_element(&port.name).unwrap_or(ElementType::F32);
+            let tensor = as_element(read(values, &self.name, &port.name)?, element);
             Ok((port.name, tensor))
         });
         sample.collect()
@@ -151,9 +153,9 @@ fn run_host(graph: &Graph, values: &mut Values) -> Result<(), TargetError> {
     let tensor = |&id| {
         let value = graph.value(id);
         let tensor = read(values, "a step of the host", &value.name)?;
-        to_element(&value.name, tensor, value.info.element).map_err(TargetError::failed)
+        Ok(as_element(tensor, value.info.element))
     };
-    let tensors: Vec<Tensor> = graph.inputs.iter().map(tensor).collect::<Result<_, _>>()?;
+    let tensors: Vec<Tensor> = graph.inputs.iter().map(tensor).collect::<Result<_, TargetError>>()?;
     let found = evaluate(graph, &tensors).map_err(SegmentError::from).map_err(TargetError::failed)?;
     let named = graph.outputs.iter().map(|&id| graph.value(id).name.clone()).zip(found);
     add(values, named.map(|(name, values)| Output { name, values, raw: Vec::new() }));
@@ -172,7 +174,8 @@ pub(super) fn values_of(program: &SegmentedProgram, inputs: &Inputs) -> Result<V
     let mut values = Values::new();
     for end in &program.inputs {
         let tensor = end.port().tensor(inputs).map_err(TargetError::failed)?;
-        let output = Output { name: end.name.clone(), values: tensor.clone(), raw: Vec::new() };
+        let tensor = to_element(&end.name, tensor, end.info.element).map_err(TargetError::failed)?;
+        let output = Output { name: end.name.clone(), values: tensor, raw: Vec::new() };
         values.insert(end.name.clone(), output);
     }
     Ok(values)
@@ -282,6 +285,10 @@ impl Compiled for SegmentedProgram {
 
     fn inputs(&self) -> Vec<Port> {
         self.inputs.iter().map(End::port).collect()
+    }
+
+    fn input_element(&self, name: &str) -> Option<ElementType> {
+        self.inputs.iter().find(|end| end.name == name).map(|end| end.info.element)
     }
 
     fn outputs(&self) -> Vec<Port> {

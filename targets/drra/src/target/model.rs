@@ -10,7 +10,7 @@ use npukit_target::{
     ArtifactFile, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, KindTime,
     Layer, LayerWork, Meaning, MemoryReport, Output, Port, PortError, PortPlace, ProgramPart, ProgramReport,
     ProgramWords, RunOptions, RunResult, Saturation, Saturations, Session, SessionOptions, Stage,
-    TargetError, TimeOptions, TimeReport, Whole,
+    TargetError, TimeOptions, TimeReport, Whole, as_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -49,8 +49,9 @@ impl Model {
         let (mut all, mut saturated) = (Vec::new(), 0);
         for &number in &self.executable.plan.inputs {
             let value = self.value(number);
-            let tensor = port(value).tensor(inputs)?.as_f32();
+            let tensor = as_element(port(value).tensor(inputs)?, ElementType::F32);
             let numbers = tensor
+                .as_f32()
                 .ok_or_else(|| PortError::Element { name: value.name.clone(), element: ElementType::F32 })?;
             saturated += numbers.iter().filter(|&&x| !fits(x.into(), value.fraction)).count() as u64;
             all.push(numbers.iter().map(|&x| integer(x.into(), value.fraction)).collect());
@@ -62,8 +63,9 @@ impl Model {
     fn reals(&self, inputs: &Inputs) -> Result<Vec<Vec<f64>>, PortError> {
         let reals = |&number: &usize| {
             let value = self.value(number);
-            let numbers = port(value).tensor(inputs)?.as_f32();
-            let numbers = numbers
+            let tensor = as_element(port(value).tensor(inputs)?, ElementType::F32);
+            let numbers = tensor
+                .as_f32()
                 .ok_or_else(|| PortError::Element { name: value.name.clone(), element: ElementType::F32 })?;
             let scale = 2f64.powi(value.fraction);
             Ok(numbers.iter().map(|&x| f64::from(x) * scale).collect())

@@ -6,7 +6,7 @@ use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport,
     Inputs, Layer, OUTSIDE, Output, Placed, PlacedKind, Port, PortError, PortPlace, ProgramPart,
     ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Session, SessionOptions,
-    StepLayers, TargetError, TimeOptions, TimeReport, Unset,
+    StepLayers, TargetError, TimeOptions, TimeReport, Unset, as_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -83,6 +83,7 @@ impl OpuProgram {
         let [sample] = &samples[..] else {
             return Err(PortError::Samples { name: port.name, actual: samples.len(), expected: 1 });
         };
+        let sample = as_element(sample, ElementType::F32);
         let values = sample.as_f32().map(<[f32]>::to_vec);
         values.ok_or(PortError::Element { name: port.name, element: ElementType::F32 })
     }

@@ -5,11 +5,12 @@ mod field;
 use std::io::Write;
 use std::sync::OnceLock;
 
-use npukit_numeric::{Tensor, TensorData};
+use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, Chosen, Compiled, FieldProgram, Finding, HostStepReport, Inputs, Layer, LayerWork, Meaning,
     MemoryReport, Output, Parts, Port, PortError, ProgramPart, ProgramReport, ProgramWords, RunOptions,
     RunResult, Saturations, Session, SessionOptions, Stage, TargetError, TimeOptions, TimeReport, Unset,
+    to_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -84,10 +85,9 @@ impl PccxProgram {
 
     fn result(&self, results: Vec<Tensor>) -> RunResult {
         let outputs = self.host().graph.outputs.iter().zip(results).map(|(&id, values)| {
-            let values = floats(values);
-            // What the machine has of a float: the BF16 pattern.
-            let bits = |&value: &f32| i32::from(crate::bf16::bf(value));
-            let raw = values.as_f32().unwrap_or_default().iter().map(bits).collect();
+            // What the machine has of a real number: the BF16 pattern.
+            let bits = |&value: &f64| i32::from(crate::bf16::bf(value as f32));
+            let raw = values.reals().iter().map(bits).collect();
             Output { name: self.host().graph.value(id).name.clone(), values, raw }
         });
         RunResult { outputs: outputs.collect(), saturations: Saturations::default() }
@@ -168,7 +168,7 @@ impl PccxProgram {
     pub fn sample(&self, inputs: &Inputs) -> Result<Vec<Tensor>, PortError> {
         let tensor = |(port, &id): (Port, _)| {
             let element = self.host().graph.value(id).info.element;
-            let tensor = port.tensor(inputs)?.clone();
+            let tensor = to_element(&port.name, port.tensor(inputs)?, element)?;
             tensor.with_element(element).map_err(|_| PortError::Element { name: port.name, element })
         };
         self.inputs().into_iter().zip(&self.host().graph.inputs).map(tensor).collect()
@@ -184,17 +184,6 @@ fn fault(found: &Finding) -> String {
         found.instruction.map_or_else(|| "at its end".to_owned(), |index| format!("instruction {index}"));
     let layer = found.layer.as_ref().map_or_else(String::new, |layer| format!(" (layer `{layer}`)"));
     format!("{place}{layer}: {}", found.message)
-}
-
-/// Integers and truth values as floats, which is what outputs are.
-fn floats(tensor: Tensor) -> Tensor {
-    let values: Vec<f32> = match tensor.data() {
-        TensorData::F32(_) => return tensor,
-        TensorData::I64(values) => values.iter().map(|&value| value as f32).collect(),
-        TensorData::I32(values) => values.iter().map(|&value| value as f32).collect(),
-        TensorData::Bool(values) => values.iter().map(|&value| f32::from(u8::from(value))).collect(),
-    };
-    Tensor::from_f32(tensor.shape().to_vec(), values).unwrap_or(tensor)
 }
 
 impl Compiled for PccxProgram {
@@ -226,6 +215,12 @@ impl Compiled for PccxProgram {
 
     fn inputs(&self) -> Vec<Port> {
         self.ports(&self.host().graph.inputs)
+    }
+
+    fn input_element(&self, name: &str) -> Option<ElementType> {
+        let graph = &self.host().graph;
+        let is_it = |id: &&npukit_graph::ValueId| graph.value(**id).name == name;
+        graph.inputs.iter().find(is_it).map(|&id| graph.value(id).info.element)
     }
 
     fn outputs(&self) -> Vec<Port> {

@@ -2,7 +2,7 @@
 
 use npukit_numeric::{ElementType, NumberFormat, Tensor};
 use npukit_target::{
-    DriverData, Inputs, Output, Port, PortError, PortPlace, RunResult, TargetError, Vectors,
+    DriverData, Inputs, Output, Port, PortError, PortPlace, RunResult, TargetError, Vectors, as_element,
 };
 
 use super::{TcuProgram, counts};
@@ -39,6 +39,7 @@ impl TcuProgram {
         let [sample] = &samples[..] else {
             return Err(PortError::Samples { name: port.name, actual: samples.len(), expected: 1 });
         };
+        let sample = as_element(sample, ElementType::F32);
         let values = sample
             .as_f32()
             .ok_or_else(|| PortError::Element { name: port.name.clone(), element: ElementType::F32 })?;

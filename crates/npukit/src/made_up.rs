@@ -1,0 +1,49 @@
+//! Inputs that nobody gives: typical ones that are made up ([`typical`]), and [`zeros`]; of the element type that is wanted.
+
+use npukit_numeric::{ElementType, Tensor};
+use npukit_target::as_element;
+
+/// A seeded tensor for an input, the same on every machine; none of more elements than memory holds.
+///
+/// Integers are positions in tables: the first is in all of them. About half of the truth values are true, as a mask that
+/// hides everything leaves nothing to be seen.
+pub(crate) fn typical(name: &str, shape: &[usize], element: ElementType, seed: u64) -> Option<Tensor> {
+    let tensor = npukit_zoo::stand_in(name, shape, seed)?;
+    let tensor = match element {
+        _ if element.is_float() => tensor,
+        ElementType::Bool => signs(&tensor)?,
+        _ => return zeros(shape, element),
+    };
+    Some(as_element(&tensor, element))
+}
+
+/// Zeros of an element type; none of more elements than memory holds.
+pub(crate) fn zeros(shape: &[usize], element: ElementType) -> Option<Tensor> {
+    let count = shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
+    Some(as_element(&Tensor::from_f32(shape.to_vec(), vec![0.0; count]).ok()?, element))
+}
+
+/// 1 where an element is above zero, else 0.
+fn signs(tensor: &Tensor) -> Option<Tensor> {
+    let signs = tensor.as_f32()?.iter().map(|&value| f32::from(u8::from(value > 0.0))).collect();
+    Tensor::from_f32(tensor.shape().to_vec(), signs).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn every_type_has_typical_inputs_and_zeros() {
+        use ElementType::*;
+        for element in [F32, F64, F16, BF16, I64, I32, I8, U64, U8, Bool] {
+            let made = typical("x", &[2, 8], element, 1).unwrap();
+            assert_eq!((made.element(), made.shape()), (element, &[2, 8][..]));
+            let zeros = zeros(&[3], element).unwrap();
+            assert_eq!((zeros.element(), zeros.reals()), (element, vec![0.0; 3]));
+        }
+        let mask = typical("mask", &[64], Bool, 1).unwrap().reals();
+        assert!((16.0..=48.0).contains(&mask.iter().sum::<f64>()), "{mask:?}");
+    }
+}
