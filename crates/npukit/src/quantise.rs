@@ -168,7 +168,7 @@ const LARGE: u64 = 1 << 29;
 const STAND_INS: u64 = 8;
 
 /// Made-up inputs, the same on every machine.
-fn stand_ins(graph: &Graph) -> Vec<Sample> {
+pub(crate) fn stand_ins(graph: &Graph) -> Vec<Sample> {
     let count = if Work::of(graph).operations < LARGE { STAND_INS } else { 1 };
     let sample = |seed: u64| {
         let tensor = |&id: &ValueId| {

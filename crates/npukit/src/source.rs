@@ -5,8 +5,12 @@ use std::path::Path;
 
 use npukit_graph::Graph;
 use npukit_import::onnx::{ImportError, NodeProblem};
-use npukit_target::{Compiled, HandProgram, Instance, Phase, Port, Problem, Target, program_text};
+use npukit_target::{
+    Compiled, HandProgram, Instance, Measures, Phase, Port, Problem, Target, TypicalInputs, program_text,
+};
 
+use crate::batch::tensors;
+use crate::quantise;
 use crate::Context;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Sample, Samples, wanted};
@@ -210,7 +214,23 @@ impl Source {
             Vec::new()
         };
         origin.quantise(self.calibration.method, &samples)?;
+        self.lend_samples(&mut origin, context)?;
         Ok(origin)
+    }
+
+    /// Gives the compiler typical inputs where it measures programs on them: those to calibrate by, or made-up ones.
+    fn lend_samples(&self, origin: &mut Origin, context: Context<'_>) -> Result<(), Error> {
+        let measures = origin.instance.measures(&origin.options)?;
+        let has_samples = !self.calibration.inputs.is_empty();
+        let samples = match measures {
+            Measures::Always | Measures::WhereGiven if has_samples => self.samples(&mut origin.model, context)?,
+            Measures::Always => quantise::stand_ins(&origin.model.simplified),
+            Measures::WhereGiven | Measures::Never => return Ok(()),
+        };
+        let graph = &origin.model.simplified;
+        let tensors = samples.iter().map(|sample| tensors(graph, sample)).collect::<Result<Vec<_>, _>>()?;
+        origin.options.samples = TypicalInputs { tensors: tensors.into(), made_up: !has_samples };
+        Ok(())
     }
 
     /// Refuses what the instance has no use for.
