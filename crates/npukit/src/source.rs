@@ -5,8 +5,12 @@ use std::path::Path;
 
 use npukit_graph::Graph;
 use npukit_import::onnx::{ImportError, NodeProblem};
-use npukit_target::{Compiled, HandProgram, Instance, Phase, Port, Problem, Target, program_text};
+use npukit_target::{
+    Compiled, HandProgram, Instance, Measures, Phase, Port, Problem, Target, TypicalInputs, program_text,
+};
 
+use crate::batch::tensors;
+use crate::quantise;
 use crate::Context;
 use crate::assumed::AssumedRanges;
 use crate::error::Error;
@@ -223,6 +227,7 @@ impl Source {
             origin.quantise(self.calibration.method, &typical)?;
         }
         self.scale_as_stated(&mut origin)?;
+        self.lend_samples(&mut origin, context)?;
         Ok(origin)
     }
 
@@ -250,6 +255,25 @@ impl Source {
         let Samples { mut samples, .. } = read.ok()?;
         samples.truncate(OWN_SAMPLES);
         Some(samples)
+    }
+
+    /// Gives the compiler typical inputs where it measures programs on them: those to calibrate by, or made-up ones.
+    fn lend_samples(&self, origin: &mut Origin, context: Context<'_>) -> Result<(), Error> {
+        let measures = origin.instance.measures(&origin.options)?;
+        if measures == Measures::Never {
+            return Ok(());
+        }
+        let Typical { samples, assumed, .. } = self.typical(&mut origin.model, context)?;
+        let graph = &origin.model.simplified;
+        let made_up = samples.is_empty();
+        let samples = match measures {
+            _ if !made_up => samples,
+            Measures::Always => quantise::stand_ins(graph, &assumed),
+            Measures::WhereGiven | Measures::Never => return Ok(()),
+        };
+        let tensors = samples.iter().map(|sample| tensors(graph, sample)).collect::<Result<Vec<_>, _>>()?;
+        origin.options.samples = TypicalInputs { tensors: tensors.into(), made_up };
+        Ok(())
     }
 
     /// Refuses what the instance has no use for.

@@ -1,6 +1,7 @@
 //! [`Target`] and [`Instance`]: an accelerator, and it with its parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use npukit_asm::ListingLine;
 use npukit_asm::analysis::Language;
@@ -10,7 +11,7 @@ use npukit_graph::quantise::{Quantisation, Scheme};
 use npukit_graph::rescale::Scales;
 use npukit_isa::IsaSpec;
 use npukit_lower::Problem;
-use npukit_numeric::NumberFormat;
+use npukit_numeric::{NumberFormat, Tensor};
 use npukit_rtl::{Circuit, Defects};
 
 use serde::Serialize;
@@ -85,11 +86,33 @@ pub struct CompileOptions {
     /// multiplies such an input by a power of two where it enters, or such an output where it leaves, and the host does so
     /// in its place.
     pub scales: Scales,
+    /// Typical inputs of the graph, for an instance that measures programs on them ([`Instance::measures`]).
+    pub samples: TypicalInputs,
     /// Where searches look for what they have found before.
     pub cache: Cache,
     /// The program is made for what it computes, not for how long it takes: it may take longer, and is to be there
     /// soon.
     pub draft: bool,
+}
+
+/// Inputs by which a compiler may measure what a choice does to the outputs.
+#[derive(Clone, Debug, Default)]
+pub struct TypicalInputs {
+    /// The tensors of each, in the order of the graph's inputs.
+    pub tensors: Arc<[Vec<Tensor>]>,
+    /// Whether nobody has given any, and these are made up.
+    pub made_up: bool,
+}
+
+/// When a compiler measures programs on typical inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measures {
+    /// Not at all.
+    Never,
+    /// Where somebody gives some.
+    WhereGiven,
+    /// Always: without any, some are made up.
+    Always,
 }
 
 /// A program made from text.
@@ -262,6 +285,15 @@ pub trait Instance: Send + Sync {
     /// The integers that tensors are to become before `compile`; none for an instance that takes real values.
     fn quantisation(&self) -> Option<Scheme> {
         None
+    }
+
+    /// Whether [`Self::compile`] measures programs on typical inputs to choose between them.
+    ///
+    /// # Errors
+    ///
+    /// Options that the target does not take.
+    fn measures(&self, _options: &CompileOptions) -> Result<Measures, TargetError> {
+        Ok(Measures::Never)
     }
 
     /// The same instance with number formats whose range is wider, the narrowest of them first.
