@@ -92,7 +92,7 @@ impl Job<'_> {
     pub(crate) fn run(&self) -> Result<(Quantisation, Report), Error> {
         let Typical { samples, from, assumed } = self.typical;
         let stated = stated_fractions(self.graph, self.scheme);
-        let is_needless = *from == SampleOrigin::Run && is_settled(self.graph, &stated);
+        let is_needless = *from == SampleOrigin::Run && is_settled(self.graph, &stated, self.host);
         let made_up = samples.is_empty() || is_needless;
         let stand_ins = if made_up { stand_ins(self.graph, assumed) } else { Vec::new() };
         let samples = if made_up { &stand_ins } else { samples };
