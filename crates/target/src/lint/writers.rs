@@ -1,14 +1,13 @@
 //! [`Writers`]: who has written the places of a memory on the chip, and whether anybody has read what they wrote.
 
-use std::collections::BTreeMap;
-
 /// The places of a memory that only instructions reach, followed instruction by instruction.
 #[derive(Clone, Debug, Default)]
 pub struct Writers {
     /// Of each place up to the last one that was written.
     places: Vec<Last>,
-    /// By instruction of which nobody has read anything: how many places still hold what it wrote.
-    unread: BTreeMap<usize, u64>,
+    /// By instruction, how many places still hold what it wrote; 0 once anybody has read any of it. Programs read
+    /// millions of places, and number their instructions one by one.
+    unread: Vec<u64>,
     overwritten: Vec<Overwritten>,
 }
 
@@ -44,7 +43,7 @@ impl Writers {
             Last::Nobody => false,
             Last::Outside => true,
             Last::Instruction(writer) => {
-                self.unread.remove(&writer);
+                self.forgive(writer);
                 true
             }
         }
@@ -65,21 +64,25 @@ impl Writers {
             }
         }
         if left > 0 {
-            self.unread.insert(by, left);
+            if by >= self.unread.len() {
+                self.unread.resize(by + 1, 0);
+            }
+            self.unread[by] = left;
         }
     }
 
     /// What an instruction writes counts as read.
     pub fn forgive(&mut self, by: usize) {
-        self.unread.remove(&by);
+        if let Some(left) = self.unread.get_mut(by) {
+            *left = 0;
+        }
     }
 
     /// A place of a writer is overwritten.
     fn lose(&mut self, writer: usize, by: usize) {
-        let Some(left) = self.unread.get_mut(&writer) else { return };
+        let Some(left) = self.unread.get_mut(writer).filter(|left| **left > 0) else { return };
         *left -= 1;
         if *left == 0 {
-            self.unread.remove(&writer);
             self.overwritten.push(Overwritten { writer, by });
         }
     }
@@ -105,7 +108,7 @@ impl Writers {
 
     /// The instructions whose results nobody has read so far, and that are still there.
     pub fn unread(&self) -> impl Iterator<Item = usize> {
-        self.unread.keys().copied()
+        self.unread.iter().enumerate().filter(|(_, left)| **left > 0).map(|(writer, _)| writer)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Which transfers and functions the next instruction has to wait for: [`fence`].
 
-use crate::op::{Banks, Op};
+use std::collections::BTreeMap;
+
+use crate::op::{Banks, Engine, Op};
 use crate::program::HostOp;
-use crate::usage::Use;
+use crate::usage::{Use, Words};
 
 /// Takes `async` off instructions whose L2 words a later one touches before anything else waits for them: a
 /// synchronous instruction of their engine, or the host (specification 3.5).
@@ -15,20 +17,81 @@ pub fn fence(ops: &mut [Op], host_ops: &[HostOp]) {
     }
     let mut syncs: Vec<usize> = host_ops.iter().map(|op| op.position as usize).collect();
     syncs.dedup();
+    // From the last to the first: what comes next is known of every word and of every engine.
+    let mut later = Later::default();
     for index in (0..ops.len()).rev() {
-        let next = syncs.partition_point(|&sync| sync <= index);
-        // Default: after the last host step the program's end waits.
-        let end = syncs.get(next).copied().unwrap_or(ops.len()).min(ops.len());
-        let own = ops[index].engine();
-        let mut later = (index + 1..end).map(|later| {
-            let touches = uses[index].conflict(&uses[later]).is_some();
-            (touches, ops[later].engine() == own && !is_async(&ops[later]))
-        });
-        // The first that matters decides.
-        let waited = later.find(|(touches, fences)| *touches || *fences);
-        if waited.is_some_and(|(touches, _)| touches) {
-            synchronise(&mut ops[index]);
+        if is_async(&ops[index]) {
+            let next = syncs.partition_point(|&sync| sync <= index);
+            // Default: after the last host step the program's end waits.
+            let end = syncs.get(next).copied().unwrap_or(ops.len()).min(ops.len());
+            // The first that matters decides, and of one that touches and waits the touch.
+            let waits = later.waits.get(&ops[index].engine()).map_or(end, |&wait| end.min(wait + 1));
+            if later.touches_before(&uses[index], waits) {
+                synchronise(&mut ops[index]);
+            }
         }
+        later.add(index, &ops[index], &uses[index]);
+    }
+}
+
+/// What comes after an instruction, as far as it matters to it.
+#[derive(Default)]
+struct Later {
+    reads: Nearest,
+    writes: Nearest,
+    /// The next synchronous instruction of each engine.
+    waits: BTreeMap<Engine, usize>,
+}
+
+impl Later {
+    /// Puts in the instruction before all of them.
+    fn add(&mut self, index: usize, op: &Op, of: &Use) {
+        of.reads.iter().flatten().for_each(|&words| self.reads.put(words, index));
+        of.writes.iter().for_each(|&words| self.writes.put(words, index));
+        if !is_async(op) {
+            self.waits.insert(op.engine(), index);
+        }
+    }
+
+    /// Whether an instruction before `end` conflicts ([`Use::conflict`]) with one that comes first.
+    fn touches_before(&self, first: &Use, end: usize) -> bool {
+        let written = first.writes.iter();
+        written.clone().any(|&words| self.reads.has_before(words, end))
+            || written.chain(first.reads.iter().flatten()).any(|&words| self.writes.has_before(words, end))
+    }
+}
+
+/// The nearest instruction that uses each word: ranges that do not overlap, by their first word, with their end.
+#[derive(Default)]
+struct Nearest(BTreeMap<u64, (u64, usize)>);
+
+impl Nearest {
+    /// Puts in an instruction that is nearer than all before.
+    fn put(&mut self, Words { first, end }: Words, index: usize) {
+        self.cut(first);
+        self.cut(end);
+        while let Some((&start, _)) = self.0.range(first..end).next() {
+            self.0.remove(&start);
+        }
+        self.0.insert(first, (end, index));
+    }
+
+    /// Makes `word` the beginning of a range where it lies within one.
+    fn cut(&mut self, word: u64) {
+        if let Some((_, old)) = self.0.range_mut(..word).next_back()
+            && old.0 > word
+        {
+            let rest = *old;
+            old.0 = word;
+            self.0.insert(word, rest);
+        }
+    }
+
+    /// Whether an instruction before `limit` uses one of the words.
+    fn has_before(&self, Words { first, end }: Words, limit: usize) -> bool {
+        let reaches = self.0.range(..first).next_back().filter(|(_, range)| range.0 > first);
+        let within = self.0.range(first..end);
+        reaches.into_iter().chain(within).any(|(_, &(_, index))| index < limit)
     }
 }
 
@@ -50,6 +113,8 @@ const fn synchronise(op: &mut Op) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::op::{Cvo, Device, Memcpy, Memset, Shape};
 
@@ -77,6 +142,52 @@ mod tests {
             hosts.iter().map(|at| HostOp { position: at + 1, kind: 0, operands: Vec::new() }).collect();
         fence(&mut all, &host_ops);
         all.split_off(1)
+    }
+
+    /// As [`fence`], instruction by instruction.
+    fn fence_one_by_one(ops: &mut [Op], host_ops: &[HostOp]) {
+        let mut banks = Banks::default();
+        let mut uses = Vec::new();
+        for op in ops.iter() {
+            uses.push(Use::of(&banks, op));
+            banks.step(op);
+        }
+        for index in (0..ops.len()).rev() {
+            let syncs = host_ops.iter().map(|op| op.position as usize);
+            let end = syncs.filter(|&sync| sync > index).min().unwrap_or(ops.len()).min(ops.len());
+            let own = ops[index].engine();
+            let mut later = (index + 1..end).map(|later| {
+                let touches = uses[index].conflict(&uses[later]).is_some();
+                (touches, ops[later].engine() == own && !is_async(&ops[later]))
+            });
+            let waited = later.find(|(touches, fences)| *touches || *fences);
+            if waited.is_some_and(|(touches, _)| touches) {
+                synchronise(&mut ops[index]);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn as_one_instruction_after_the_other(
+            ops in prop::collection::vec((0u32..40, 0u32..40, any::<bool>(), any::<bool>()), 1..60),
+            hosts in prop::collection::vec(0u32..60, 0..4),
+        ) {
+            let shape = Op::Memset(Memset { shape: Shape::new(1, 1, 64), ..Memset::default() });
+            let one = |(source, place, is_load, is_async): (u32, u32, bool, bool)| match (is_load, load(place)) {
+                (true, Op::Memcpy(load)) => Op::Memcpy(Memcpy { is_async, ..load }),
+                _ => Op::Cvo(Cvo { src_addr: source, dst_addr: place, length: 24, is_async, ..Cvo::default() }),
+            };
+            let mut all: Vec<Op> = [shape].into_iter().chain(ops.into_iter().map(one)).collect();
+            let mut hosts = hosts;
+            hosts.sort_unstable();
+            let hosts: Vec<HostOp> =
+                hosts.into_iter().map(|position| HostOp { position, kind: 0, operands: Vec::new() }).collect();
+            let mut expected = all.clone();
+            fence_one_by_one(&mut expected, &hosts);
+            fence(&mut all, &hosts);
+            prop_assert_eq!(all, expected);
+        }
     }
 
     #[test]
