@@ -16,11 +16,11 @@ use crate::options::OptionError;
 #[non_exhaustive]
 pub enum TargetError {
     /// The target does not have this part.
-    #[error("target `{target}` has no `{verb}`")]
+    #[error("target `{target}` has no {}", quoted(verb))]
     Unsupported {
         /// Name of the target.
         target: String,
-        /// The verb asked for.
+        /// The verb asked for; after ` of ` what it is asked of, in words.
         verb: &'static str,
     },
     /// An option the target does not know, or a value it does not take.
@@ -111,3 +111,26 @@ fn findings(findings: &[Finding]) -> String {
 
 /// Findings that an error spells out.
 const MOST_FINDINGS: usize = 10;
+
+/// A verb as it is typed, and after it what it is asked of.
+fn quoted(verb: &str) -> String {
+    match verb.split_once(" of ") {
+        Some((verb, of)) => format!("`{verb}` of {of}"),
+        None => format!("`{verb}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verbs_are_quoted_without_what_they_are_asked_of() {
+        let told = |verb| TargetError::Unsupported { target: "toy".to_owned(), verb }.to_string();
+        assert_eq!(told("time --trace"), "target `toy` has no `time --trace`");
+        assert_eq!(
+            told("verify --bounds of several segments: give the artifact of one of them"),
+            "target `toy` has no `verify --bounds` of several segments: give the artifact of one of them"
+        );
+    }
+}

@@ -365,6 +365,21 @@ impl Compiled for SegmentedProgram {
     }
 
     fn record(&self, _options: &TimeOptions, _recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
-        Err(self.unsupported("time --trace of several segments: trace the artifact of one of them"))
+        Err(self.unsupported("time --trace"))
+    }
+
+    /// A segment alone may have what the whole does not.
+    fn unsupported(&self, verb: &'static str) -> TargetError {
+        let verb = match verb {
+            "time --trace" => "time --trace of several segments: trace the artifact of one of them",
+            "time --cycles" => "time --cycles of several segments: give the artifact of one of them",
+            "time --samples" => "time --samples of several segments: give the artifact of one of them",
+            "time --from-samples" => {
+                "time --from-samples of several segments: give the artifact of one of them"
+            }
+            "verify --bounds" => "verify --bounds of several segments: give the artifact of one of them",
+            verb => verb,
+        };
+        TargetError::Unsupported { target: self.report().target, verb }
     }
 }

@@ -82,10 +82,12 @@ pub fn average(builder: &mut Builder, id: NodeId, op: &op::AveragePool) -> Resul
     let divisor = op.divisor([0, 0], [rows, columns]);
     let alike = (0..height).all(|y| (0..width).all(|x| op.divisor([y, x], [rows, columns]) == divisor));
     if !alike {
-        return Err(Reject::new(
-            "windows at the edge are divided by fewer elements than the others",
-            "pool with count_include_pad, or without padding",
-        ));
+        let hint = match (op.count_include_pad, window.ceil_mode) {
+            (true, true) => "pool without ceil_mode, whose last windows reach beyond the padding",
+            (false, true) => "pool without ceil_mode, and with count_include_pad or without padding",
+            (_, false) => "pool with count_include_pad, or without padding",
+        };
+        return Err(Reject::new("windows at the edge are divided by fewer elements than the others", hint));
     }
     let taps = Taps {
         kernel: window.kernel,

@@ -18,11 +18,23 @@ pub fn lower(builder: &mut Builder, id: NodeId, op: &op::Resize) -> Result<Lower
     let view = builder.view(node.inputs[0])?;
     let copies = copies(op, view.size).ok_or_else(|| {
         let reason = format!("it resamples {:?} pixels to {:?} with {:?}", view.size, op.size, op.mode);
-        Reject::new(reason, "enlarge by whole numbers with mode nearest")
+        let hint = match op.mode {
+            ResizeMode::Nearest(_) if is_whole(op, view.size) => {
+                "repeat every pixel as often as the others: nearest_mode round_prefer_floor, or floor with \
+                 coordinate_transformation_mode asymmetric"
+            }
+            _ => "enlarge by whole numbers with mode nearest",
+        };
+        Reject::new(reason, hint)
     })?;
     let parts = vec![identity(&view, 1.0)];
     let product = Product { size: view.size, channels: view.channels(), parts, factors: None, bias: None };
     Ok(Lowered::Chain(Chain { copies, ..builder.chain(id, product) }))
+}
+
+/// Whether both sizes are whole multiples.
+fn is_whole(op: &op::Resize, size: [usize; 2]) -> bool {
+    (0..2).all(|axis| op.size[axis] > 0 && op.size[axis].is_multiple_of(size[axis].max(1)))
 }
 
 /// How often rows and columns are repeated, if that is all. The operator itself says where elements go.
