@@ -343,7 +343,7 @@ def attention(name, mask=None, past=0, bias=False, **attributes):
     return case.output("y", *(["present"] if past else []))
 
 
-def multi_head(name, past=0, mask=False, bias=False, cross=False, added=False, **attributes):
+def multi_head(name, past=0, mask=False, bias=False, cross=False, added=False, prompt=False, **attributes):
     """MultiHeadAttention."""
     case, batch, sequence, heads, head = Case(name), 2, 4, 2, 4
     hidden, keys = heads * head, 6 if cross else 4
@@ -352,30 +352,52 @@ def multi_head(name, past=0, mask=False, bias=False, cross=False, added=False, *
                 case.constant("b", case.random(3 * hidden)) if bias else "",
                 case.input("mask", np.array([[1] * keys, [1] * (keys - 1) + [0]], np.int32)) if mask else "",
                 case.input("bias", case.random(batch, heads, sequence, keys + past)) if added else ""]
-    operands += [case.input(which, case.random(batch, heads, past, head)) if past else "" for which in ("pk", "pv")]
-    results = ["y", "keys", "values"] if past else ["y"]
+    has_past = past > 0 or prompt
+    operands += [case.input(which, case.random(batch, heads, past, head)) if has_past else "" for which in ("pk", "pv")]
+    results = ["y", "keys", "values"] if has_past else ["y"]
     case.node("MultiHeadAttention", operands, results, CONTRIB, num_heads=heads, **attributes)
     return case.output(*results)
 
 
-def grouped(name, past=0, packed=False, rotary=False, sequence=4, **attributes):
+def grouped(name, past=None, packed=False, rotary=False, sequence=4, sink=False, batch=1, **attributes):
     """GroupQueryAttention, the texts all as long as their cache."""
-    case, batch, heads, shared, head = Case(name), 1, 4, 2, 16
+    case, heads, shared, head = Case(name), 4, 2, 16
     if packed:
         operands = [case.input("q", case.random(batch, sequence, (heads + 2 * shared) * head)), "", ""]
     else:
         operands = [case.input(which, case.random(batch, sequence, count * head))
                     for which, count in (("q", heads), ("k", shared), ("v", shared))]
-    shape = (batch, shared, past, head)
-    operands += [case.input(which, case.random(*shape)) if past else "" for which in ("pk", "pv")]
+    shape, has_past = (batch, shared, past or 0, head), past is not None
+    past = past or 0
+    operands += [case.input(which, case.random(*shape)) if has_past else "" for which in ("pk", "pv")]
     operands.append(case.input("lengths", np.full(batch, past + sequence - 1, np.int32)))
     operands.append(case.constant("total", np.array(past + sequence, np.int32)))
     if rotary:
         angles = np.outer(np.arange(32), 1 / 100 ** (np.arange(head // 2) / (head // 2))).astype(np.float32)
         operands += [case.constant("cos", np.cos(angles)), case.constant("sin", np.sin(angles))]
+    if sink:
+        operands += [""] * (11 - len(operands)) + [case.constant("sink", case.random(heads))]
     case.node("GroupQueryAttention", operands, ["y", "keys", "values"], CONTRIB, num_heads=heads, kv_num_heads=shared,
               do_rotary=int(rotary), **attributes)
     return case.output("y", "keys", "values")
+
+
+def of_bytes(name, mask=False, past=0, by_column=False, **attributes):
+    """QAttention."""
+    case, batch, sequence, heads, head = Case(name), 2, 3, 2, 4
+    hidden = heads * head
+    codes = case.generator.integers
+    operands = [case.input("x", codes(0, 256, (batch, sequence, hidden)).astype(np.uint8)),
+                case.constant("w", codes(-63, 64, (hidden, 3 * hidden)).astype(np.int8)),
+                case.constant("b", case.random(3 * hidden)), case.constant("xs", np.array(0.02, np.float32)),
+                case.constant("ws", case.generator.uniform(0.01, 0.03, 3 * hidden if by_column else ()).astype(np.float32)),
+                case.input("mask", np.array([2, 3], np.int32)) if mask else "",
+                case.constant("xz", np.array(120, np.uint8)),
+                case.constant("wz", np.zeros(3 * hidden if by_column else (), np.int8))]
+    operands += [case.input("past", case.random(2, batch, heads, past, head))] if past else []
+    results = ["y", "present"] if past else ["y"]
+    case.node("QAttention", operands, results, CONTRIB, num_heads=heads, **attributes)
+    return case.output(*results)
 
 
 def rotated(name, by_head=False, offset=False, **attributes):
@@ -404,13 +426,30 @@ def attentions():
     yield grouped("grouped_packed_rotary", packed=True, rotary=True)
     yield grouped("grouped_past_rotary", past=5, rotary=True, sequence=1)
     yield grouped("grouped_window", local_window_size=2)
+    yield grouped("grouped_window_past", past=5, sequence=1, local_window_size=4)
+    yield grouped("grouped_window_short", past=2, sequence=1, local_window_size=8, rotary=True)
+    yield grouped("grouped_window_chunk", past=5, sequence=3, local_window_size=3)
+    yield grouped("grouped_window_batch", past=6, sequence=1, batch=3, local_window_size=2)
+    yield grouped("grouped_smooth", smooth_softmax=1)
+    yield grouped("grouped_smooth_past", past=5, sequence=1, smooth_softmax=1)
+    yield grouped("grouped_sink", past=5, sequence=1, sink=True, batch=2)
+    yield grouped("grouped_sink_window", past=5, sequence=1, sink=True, smooth_softmax=1, local_window_size=3)
+    yield grouped("grouped_prompt", past=0)
+    yield grouped("grouped_prompt_rotary", past=0, rotary=True, local_window_size=2)
+    yield grouped("grouped_all", causal=0)
+    yield grouped("grouped_neutral", kv_cache_bit_width=0, qk_output=0, k_quant_type="NONE", sliding_window_cache=0)
+    yield multi_head("multi_head_prompt", prompt=True, unidirectional=1)
+    yield of_bytes("of_bytes")
+    yield of_bytes("of_bytes_mask", mask=True)
+    yield of_bytes("of_bytes_past", past=4, unidirectional=1)
+    yield of_bytes("of_bytes_columns", by_column=True)
     yield grouped("grouped_cap", softcap=2.0, rotary=True, rotary_interleaved=1)
     yield rotated("rotary")
     yield rotated("rotary_by_head", by_head=True, interleaved=1)
     yield rotated("rotary_offset", offset=True)
 
 
-def bits(name, rows=12, columns=64, block=32, width=4, zeros=None, bias=False):
+def bits(name, rows=12, columns=64, block=32, width=4, zeros=None, bias=False, order=None):
     """MatMulNBits."""
     case, count = Case(name), -(-columns // block)
     operands = [case.input("x", case.random(2, 3, columns)),
@@ -421,15 +460,85 @@ def bits(name, rows=12, columns=64, block=32, width=4, zeros=None, bias=False):
         operands.append(case.constant("zeros", case.generator.integers(0, 256, packed).astype(np.uint8)))
     elif zeros == "floats":
         operands.append(case.constant("zeros", case.generator.uniform(6, 9, (rows, count)).astype(np.float32)))
+    elif bias or order:
+        operands.append("")
+    groups = np.arange(columns) // block
+    if order == "shuffled":
+        groups = case.generator.permutation(groups)
+    if order:
+        operands.append(case.constant("order", groups.astype(np.int32)))
     elif bias:
         operands.append("")
-    operands += ["", case.constant("bias", case.random(rows))] if bias else []
+    operands += [case.constant("bias", case.random(rows))] if bias else []
     case.node("MatMulNBits", operands, ["y"], CONTRIB, K=columns, N=rows, bits=width, block_size=block)
+    return case.output("y")
+
+
+def rows(name, kind=TensorProto.UINT4, shape=(10, 32), block=16, zeros=False, gather=0, quantize=1, indices=(7, 0, -1), **attributes):
+    """GatherBlockQuantized."""
+    case, bits = Case(name), attributes.get("bits", 4)
+    per_byte = 8 // bits if kind == TensorProto.UINT8 else 1
+    stored = list(shape)
+    stored[-1] //= per_byte
+    blocks = list(shape)
+    blocks[quantize] = -(-blocks[quantize] // block)
+
+    def codes(name, dims):
+        count = int(np.prod(dims)) // (1 if kind == TensorProto.UINT8 else 2)
+        raw = case.generator.integers(0, 256, count).astype(np.uint8).tobytes()
+        case.initializers.append(helper.make_tensor(name, kind, dims, raw, raw=True))
+        return name
+
+    operands = [codes("table", stored), case.input("i", np.array(indices, np.int64)),
+                case.constant("scales", case.generator.uniform(0.01, 0.1, blocks).astype(np.float32))]
+    if zeros:
+        packed = list(blocks)
+        packed[-1] = -(-packed[-1] // per_byte)
+        operands.append(codes("zeros", packed))
+    case.node("GatherBlockQuantized", operands, ["y"], CONTRIB, gather_axis=gather, quantize_axis=quantize,
+              block_size=block, **attributes)
+    return case.output("y")
+
+
+def bytes_to_floats(name, weights=np.uint8, bias=False, zeros=True, by_column=False, dynamic=False):
+    """MatMulIntegerToFloat and DynamicQuantizeMatMul."""
+    case, rows, inner, columns = Case(name), 5, 16, 6
+    low, high = (0, 128) if weights == np.uint8 else (-63, 64)
+    w = case.constant("w", case.generator.integers(low, high, (inner, columns)).astype(weights))
+    ws = case.constant("ws", case.generator.uniform(0.01, 0.03, columns if by_column else ()).astype(np.float32))
+    zero = case.constant("wz", np.full(columns if by_column else (), 7, weights)) if zeros else ""
+    last = [case.constant("b", case.random(columns))] if bias else []
+    if dynamic:
+        operands = [case.input("x", case.random(2, rows, inner)), w, ws, zero] + last
+    else:
+        x = case.input("x", case.generator.integers(0, 256, (2, rows, inner)).astype(np.uint8))
+        own = case.constant("xz", np.array(120, np.uint8)) if zeros else ""
+        operands = [x, w, case.constant("xs", np.array(0.03, np.float32)), ws, own, zero] + last
+    case.node("DynamicQuantizeMatMul" if dynamic else "MatMulIntegerToFloat", operands, ["y"], CONTRIB)
     return case.output("y")
 
 
 def narrow():
     """Weights of a few bits."""
+    yield bits("bits_order", order="plain")
+    yield bits("bits_shuffled", order="shuffled", columns=128)
+    # Not with zero points in bytes: ONNX Runtime reads those as floats where there is an order.
+    yield bits("bits_shuffled_zeros", order="shuffled", zeros="floats", columns=96, bias=True)
+    yield rows("rows_plain")
+    yield rows("rows_signed", kind=TensorProto.INT4, zeros=True)
+    yield rows("rows_zeros", zeros=True)
+    yield rows("rows_across", shape=(32, 10), quantize=0, gather=1, zeros=True)
+    yield rows("rows_deep", shape=(4, 6, 32), quantize=2, gather=1, zeros=True, indices=(5, 0, -6))
+    yield rows("rows_first", shape=(6, 32, 4), quantize=1, gather=0, indices=(5, -1))
+    for width in (2, 4, 8):
+        yield rows(f"rows_bytes_{width}", kind=TensorProto.UINT8, bits=width)
+        yield rows(f"rows_bytes_zeros_{width}", kind=TensorProto.UINT8, bits=width, zeros=True, shape=(10, 48))
+    for dynamic in (False, True):
+        own = "dynamic" if dynamic else "integer"
+        yield bytes_to_floats(f"{own}_product", dynamic=dynamic)
+        yield bytes_to_floats(f"{own}_product_bias", np.int8, bias=True, dynamic=dynamic)
+        yield bytes_to_floats(f"{own}_product_plain", np.int8, zeros=False, dynamic=dynamic)
+        yield bytes_to_floats(f"{own}_product_columns", np.int8, by_column=True, bias=True, dynamic=dynamic)
     yield bits("bits_plain")
     yield bits("bits_zeros", zeros="bytes", columns=96)
     yield bits("bits_floats", zeros="floats")

@@ -21,7 +21,7 @@ pub fn models(input: &[u8]) {
         _ => return,
     };
     match read(bytes, "m", format, &Options::default(), &beside) {
-        Ok(Imported { graph, remarks }) => {
+        Ok(Imported { graph, remarks, .. }) => {
             remarks.iter().for_each(|remark| assert!(!remark.to_string().is_empty()));
             imported(&graph);
         }

@@ -50,6 +50,7 @@ impl Builder {
         let values: Vec<&Value> = inputs.iter().map(|&id| self.graph.value(id)).collect();
         let infos = op.infer(&values)?;
         infos.iter().try_for_each(|info| check_shape(&info.shape))?;
+        let inputs = self.without_empty(&op, inputs);
         if let Some(tensors) = self.fold(&op, &inputs, &infos)? {
             let results: Vec<ValueId> =
                 tensors.into_iter().map(|tensor| self.constant(name, tensor)).collect();
@@ -110,6 +111,17 @@ impl Builder {
         // At least 1, so that a file of many empty tensors comes to an end as well.
         self.budget -= elements.max(1).min(self.budget);
         Ok(Some(tensors))
+    }
+
+    /// Operands without those that a concatenation takes nothing of: a past before the first token, say, which no
+    /// machine has a place for.
+    fn without_empty(&self, op: &Op, mut inputs: Vec<ValueId>) -> Vec<ValueId> {
+        let Op::Concat(concat) = op else { return inputs };
+        let has_elements = |id: &ValueId| self.graph.shape(*id).get(concat.axis) != Some(&0);
+        if inputs.iter().any(has_elements) {
+            inputs.retain(has_elements);
+        }
+        inputs
     }
 
     /// Elements of all operands.

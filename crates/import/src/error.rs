@@ -122,7 +122,7 @@ pub struct NodeProblem {
 impl NodeProblem {
     /// A problem of a file of `format`, with the hint that belongs to its reason.
     pub fn new(format: Format, node: impl Into<String>, op: impl Into<String>, reason: Reason) -> Self {
-        let hint = reason.hint(format).to_owned();
+        let hint = reason.hint(format);
         Self { node: node.into(), op: op.into(), reason, hint }
     }
 }
@@ -326,6 +326,18 @@ pub enum Reason {
         /// Most elements.
         limit: usize,
     },
+    /// A constant of the file with more elements than we hold.
+    #[error(
+        "the constant of shape {shape:?} has {elements} elements; at most {limit} are held (1 GiB as 32-bit floats)"
+    )]
+    ConstantTooLarge {
+        /// Its shape.
+        shape: Vec<usize>,
+        /// Its elements.
+        elements: u128,
+        /// Most elements.
+        limit: usize,
+    },
     /// The elements do not fit the dimensions.
     #[error("the dimensions {shape:?} need {expected} {unit}; {found} are present")]
     DataSize {
@@ -352,6 +364,18 @@ pub enum Reason {
         /// What is wrong with the node.
         reason: String,
     },
+    /// Something else, in a branch of an If whose condition depends on the inputs.
+    #[error("{reason} (in the {branch} of If {node:?}, whose condition depends on {})", quoted(inputs))]
+    InBranch {
+        /// What is wrong.
+        reason: Box<Reason>,
+        /// `then_branch` or `else_branch`.
+        branch: &'static str,
+        /// The If.
+        node: String,
+        /// The inputs that its condition depends on.
+        inputs: Vec<String>,
+    },
     /// A sparse or segmented tensor.
     #[error("{kind} tensors are not supported")]
     TensorKind {
@@ -362,7 +386,21 @@ pub enum Reason {
 
 impl Reason {
     /// What a user can do about it.
-    fn hint(&self, format: Format) -> &'static str {
+    fn hint(&self, format: Format) -> String {
+        match self {
+            Self::InBranch { inputs, .. } => {
+                let given: Vec<String> = inputs.iter().map(|name| format!("--set {name}=NUMBER")).collect();
+                format!(
+                    "if that branch is never taken, fix what decides it: {}, with the number that your runs give it",
+                    given.join(" ")
+                )
+            }
+            reason => reason.advice(format).to_owned(),
+        }
+    }
+
+    /// What a user can do about what has no names in it.
+    fn advice(&self, format: Format) -> &'static str {
         match self {
             Self::Operator { .. } => {
                 "replace the operator when exporting, or end the import before it with the outputs option"
@@ -399,6 +437,12 @@ impl Reason {
             Self::NoShape | Self::Dimension { .. } => "give the shape of the input as an option",
             Self::Given { .. } => "one number stands for all elements of the input",
             Self::Rank { .. } | Self::TooLarge { .. } => "check the input shapes given as options",
+            Self::ConstantTooLarge { .. } => {
+                "leave it to the host: export the network with what is looked up or multiplied there as an input \
+                 or output (inputs_embeds, hidden states), or end the import before it with the outputs option"
+            }
+            // Its advice is that of `hint`; without names that of what is wrong.
+            Self::InBranch { reason, .. } => reason.advice(format),
             Self::DataSize { .. } => "the file is damaged; export it again",
             Self::ElementType { .. } => "export the model in float32",
             Self::ExternalData { .. } => {
@@ -429,6 +473,12 @@ codes!(NodeProblem: Code {
 
 fn at_opset(opset: Option<i64>) -> String {
     opset.map_or_else(String::new, |opset| format!(" at opset {opset}"))
+}
+
+/// Names in quotes, each of them.
+fn quoted(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+    quoted.join(" and ")
 }
 
 /// Names for a message: all when few, else the first and how many more.

@@ -1,4 +1,5 @@
-//! [`Foreign`]: model files of other tools, and the command that makes an ONNX file of one.
+//! [`Foreign`]: model files of other tools, with the command that makes an ONNX file of one, and what is found under the
+//! name of a model but is none: pointers, pages, archives.
 
 use std::io::Cursor;
 
@@ -19,8 +20,11 @@ pub struct Foreign {
     /// What is to be known before.
     advice: &'static str,
     /// The line for a shell that makes an ONNX file of it.
-    command: fn(&Words) -> String,
+    command: Command,
 }
+
+/// The line for a shell that makes an ONNX file of a file; none for what holds no network.
+type Command = Option<fn(&Words) -> String>;
 
 /// A file, and what is packed in it where it is a zip.
 struct Content<'a> {
@@ -49,6 +53,10 @@ const INPUT: &str = "torch.zeros(1, 3, 224, 224)";
 const OLD_TORCH: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19";
 const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
 const SAVED_MODEL: &str = "saved_model.pb";
+/// How a file begins that Git LFS puts in the place of a large one.
+pub(crate) const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+/// How xz, bzip2, zstd and 7z begin.
+const COMPRESSED: [&[u8]; 4] = [b"\xfd7zXZ\0", b"BZh", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c"];
 
 /// All kinds, a row for each; the first that fits counts.
 static FOREIGN: &[Foreign] = &[
@@ -57,23 +65,23 @@ static FOREIGN: &[Foreign] = &[
         endings: &["pt2"],
         holds: |file| file.has("serialized_exported_program.json") || file.has("models/model.json"),
         advice: "export it",
-        command: |words| {
+        command: Some(|words| {
             words.python(
                 "torch",
                 "torch.onnx.export(torch.export.load(sys.argv[1]), f=sys.argv[2], dynamo=True)",
             )
-        },
+        }),
     },
     Foreign {
         what: "TorchScript",
         endings: &["torchscript"],
         holds: |file| file.has("constants.pkl"),
         advice: "export it, with the shape of its input for 1, 3, 224, 224",
-        command: |words| {
+        command: Some(|words| {
             let network = "torch.jit.load(sys.argv[1], 'cpu').eval()";
             words
                 .python("torch", &format!("torch.onnx.export({network}, {INPUT}, sys.argv[2], dynamo=False)"))
-        },
+        }),
     },
     Foreign {
         what: "a file of PyTorch",
@@ -81,17 +89,17 @@ static FOREIGN: &[Foreign] = &[
         holds: |file| file.has("data.pkl") || file.bytes.starts_with(OLD_TORCH),
         advice: "weights alone (a state dict) are no network: load them into yours, then torch.onnx.export. \
                  A whole network, of somebody you trust, with the shape of its input for 1, 3, 224, 224",
-        command: |words| {
+        command: Some(|words| {
             let network = "torch.load(sys.argv[1], 'cpu', weights_only=False).eval()";
             words.python("torch", &format!("torch.onnx.export({network}, {INPUT}, sys.argv[2])"))
-        },
+        }),
     },
     Foreign {
         what: "a model of Keras",
         endings: &["keras"],
         holds: |file| file.has("config.json") && file.has("model.weights.h5"),
         advice: "export it with Keras 3.8 or newer",
-        command: Words::keras,
+        command: Some(Words::keras),
     },
     Foreign {
         what: "a file of Keras (HDF5)",
@@ -99,25 +107,103 @@ static FOREIGN: &[Foreign] = &[
         holds: |file| file.bytes.starts_with(HDF5),
         advice: "weights alone are no network: load them into yours, then export. \
                  A whole network with Keras 3.8 or newer",
-        command: Words::keras,
+        command: Some(Words::keras),
     },
     Foreign {
         what: "a file of weights alone (safetensors)",
         endings: &["safetensors"],
         holds: |file| is_safetensors(file.bytes),
         advice: "load them into their network, then torch.onnx.export. Beside a config.json of Hugging Face",
-        command: |Words { folder, exported, .. }| {
+        command: Some(|Words { folder, exported, .. }| {
             format!("optimum-cli export onnx --model {folder} {exported}")
-        },
+        }),
     },
     Foreign {
         what: "a SavedModel of TensorFlow",
         endings: &[],
         holds: |file| file.name == SAVED_MODEL && is_saved_model(file.bytes),
         advice: "export it",
-        command: |Words { folder, folder_onnx, .. }| {
+        command: Some(|Words { folder, folder_onnx, .. }| {
             format!("python -m tf2onnx.convert --saved-model {folder} --output {folder_onnx}")
-        },
+        }),
+    },
+    Foreign {
+        what: "a Git LFS pointer",
+        endings: &[],
+        holds: |file| file.bytes.starts_with(LFS_POINTER),
+        advice: "the file itself is not in the checkout: run `git lfs pull` there, or download it from the repository's page",
+        command: None,
+    },
+    Foreign {
+        what: "an HTML page",
+        endings: &[],
+        holds: |file| is_html(file.bytes),
+        advice: "the server gave a page (a login, a license, a viewer) in the place of the file: download it by its \
+                 direct address",
+        command: None,
+    },
+    Foreign {
+        what: "a model of llama.cpp (GGUF)",
+        endings: &["gguf"],
+        holds: |file| file.bytes.starts_with(b"GGUF"),
+        advice: "its weights are in formats of llama.cpp: export the network that it was made from to ONNX",
+        command: None,
+    },
+    Foreign {
+        what: "a model of OpenVINO",
+        endings: &[],
+        holds: |file| is_openvino(file.bytes),
+        advice: "export the network that it was made from to ONNX",
+        command: None,
+    },
+    Foreign {
+        what: "a zip archive",
+        endings: &[],
+        holds: |file| file.is_called_model() && file.bytes.starts_with(b"PK\x03\x04"),
+        advice: "unpack it, and give the model that is in it",
+        command: None,
+    },
+    Foreign {
+        what: "compressed by gzip",
+        endings: &[],
+        holds: |file| file.is_called_model() && file.bytes.starts_with(b"\x1f\x8b"),
+        advice: "unpack it (gunzip, or tar -xzf where it is an archive), and give the model that is in it",
+        command: None,
+    },
+    Foreign {
+        what: "a compressed archive (xz, bzip2, zstd or 7z)",
+        endings: &[],
+        holds: |file| file.is_called_model() && COMPRESSED.iter().any(|magic| file.bytes.starts_with(magic)),
+        advice: "unpack it, and give the model that is in it",
+        command: None,
+    },
+    Foreign {
+        what: "a pickle of Python",
+        endings: &["pkl", "pickle"],
+        holds: |file| file.is_called_model() && is_pickle(file.bytes),
+        advice: "load it with the program that wrote it, and export the network to ONNX",
+        command: None,
+    },
+    Foreign {
+        what: "an array of NumPy",
+        endings: &[],
+        holds: |file| file.bytes.starts_with(b"\x93NUMPY"),
+        advice: "arrays are given with `--input`; the model is another file",
+        command: None,
+    },
+    Foreign {
+        what: "a file of JSON",
+        endings: &[],
+        holds: |file| file.is_called_model() && is_text(file.bytes) && begins_with(file.bytes, b"{"),
+        advice: "it describes something: give the file of the network itself (.onnx, .pb or .tflite)",
+        command: None,
+    },
+    Foreign {
+        what: "a text",
+        endings: &[],
+        holds: |file| file.is_called_model() && is_text(file.bytes),
+        advice: "download or export the model again: what it says in an editor may be the reason, as `Not Found`",
+        command: None,
     },
 ];
 
@@ -143,13 +229,24 @@ impl Foreign {
     }
 
     /// What its user is to know, and on a line of its own the command for a shell that makes an ONNX file of the one at
-    /// `path`.
-    pub fn export(&self, path: &str) -> String {
-        format!("{}:\n{}", self.advice, (self.command)(&Words::of(path)))
+    /// `path`; none for what holds no network that could be exported from it.
+    pub fn export(&self, path: &str) -> Option<String> {
+        Some(format!("{}:\n{}", self.advice, (self.command?)(&Words::of(path))))
+    }
+
+    /// What its user is to do.
+    pub fn advice(&self) -> &'static str {
+        self.advice
     }
 }
 
 impl Content<'_> {
+    /// Whether the file is called as a model is: other files may begin like an archive by chance.
+    fn is_called_model(&self) -> bool {
+        let ending = self.name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+        ending.is_some_and(|ending| Format::ALL.iter().any(|format| format.extension() == ending))
+    }
+
     /// Whether it is a zip with a file of that name, in any folder.
     fn has(&self, name: &str) -> bool {
         let is_it = |member: &String| {
@@ -175,6 +272,39 @@ fn is_safetensors(bytes: &[u8]) -> bool {
     let Some((length, rest)) = bytes.split_first_chunk() else { return false };
     let header = usize::try_from(u64::from_le_bytes(*length)).ok().and_then(|length| rest.get(..length));
     header.is_some_and(|header| header.starts_with(b"{") && header.trim_ascii_end().ends_with(b"}"))
+}
+
+/// Whether bytes begin so, after blanks and the mark of UTF-8, letters as small ones.
+fn begins_with(bytes: &[u8], start: &[u8]) -> bool {
+    // Default: without the mark, from the beginning.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    bytes.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start))
+}
+
+fn is_html(bytes: &[u8]) -> bool {
+    begins_with(bytes, b"<!doctype html") || begins_with(bytes, b"<html")
+}
+
+fn is_openvino(bytes: &[u8]) -> bool {
+    // Default: a shorter file, as a whole.
+    let head = bytes.get(..512).unwrap_or(bytes);
+    begins_with(head, b"<?xml") && head.windows(5).any(|tag| tag == b"<net ")
+}
+
+/// Protocol 2 or later: its mark, its number, and at its end a full stop.
+fn is_pickle(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x80, 2..=5, .., b'.'])
+}
+
+/// Whether bytes are words to be read: a line or more, without any of the signs that binary files have.
+fn is_text(bytes: &[u8]) -> bool {
+    // Default: a shorter file, as a whole.
+    let head = bytes.get(..1024).unwrap_or(bytes);
+    let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+    // A multiple-byte sign may be cut at the end.
+    let is_utf8 =
+        |head: &[u8]| std::str::from_utf8(head).map_or_else(|error| error.error_len().is_none(), |_| true);
+    head.len() >= 4 && is_utf8(head) && !head.iter().any(is_control)
 }
 
 /// A version, and a graph or more.
@@ -275,6 +405,22 @@ mod tests {
         assert_eq!(what("m.pt2", b""), Some("a program of torch.export"));
         // A version of the format, and a graph in field 7: that is ONNX, whatever it is called.
         assert_eq!(what("m.pt", b"\x08\x07\x3a\x00"), None);
+        // What is no network is named only where a network was to be.
+        let pointer = [LFS_POINTER, b"v1\noid sha256:4d7a\nsize 9\n"].concat();
+        assert_eq!(what("m.tflite", &pointer), Some("a Git LFS pointer"));
+        assert_eq!(what("m.pb", b"\n <!DOCTYPE html><html>"), Some("an HTML page"));
+        for (bytes, is) in [
+            (&b"\x1f\x8b\x08\0\0"[..], "compressed by gzip"),
+            (b"7z\xbc\xaf\x27\x1c\0\x04", "a compressed archive (xz, bzip2, zstd or 7z)"),
+            (b"\x80\x04K\x01.", "a pickle of Python"),
+            (b"{\"format\": \"graph-model\"}", "a file of JSON"),
+            (b"404: Not Found", "a text"),
+        ] {
+            assert_eq!(what("m.onnx", bytes), Some(is));
+            assert_eq!(what("m.words", bytes), None);
+        }
+        assert_eq!(what("m.onnx", &zip(&["mydata.pkl", "other/"])), Some("a zip archive"));
+        assert_eq!(what("m.onnx", b"\x08\x07\x12\x07pytorch"), None);
         assert_eq!(what("m/saved_model.pb", b"\x08\x01\x12\x00"), Some("a SavedModel of TensorFlow"));
         assert_eq!(what("m/saved_model.pb", b"\x08\x07\x12\x00\x3a\x00"), None);
     }

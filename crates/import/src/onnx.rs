@@ -78,7 +78,8 @@ pub fn read_with_files(
     // Default: a field that the message leaves out is empty, says protobuf; `Nothing` is refused later.
     let scope = Scope::new(model.graph.unwrap_or_default());
     let (external, functions) = (External::new(files), Functions::new(model.functions));
-    let file = File { opset, options, external: &external, functions: &functions };
+    let file =
+        File { opset, options, external: &external, functions: &functions, inputs: &scope.proto.input };
     importer::import(&scope, name, file, bytes.len())
 }
 

@@ -1,6 +1,6 @@
 //! [`Options`]: what the caller decides about a model.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the caller decides about a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct Options {
     pub shapes: BTreeMap<String, Vec<usize>>,
     /// Shapes of inputs by name that say what stays open otherwise: those of samples that are there.
     pub samples: BTreeMap<String, Vec<usize>>,
+    /// Inputs that are given though the model has a default for them, an initializer of their name.
+    pub given: BTreeSet<String>,
     /// Inputs by name that are no inputs but constants: the number that all of their elements are, as text.
     pub values: BTreeMap<String, String>,
     /// Names of the values wanted; empty for the model's own outputs. Nodes that none of them

@@ -9,6 +9,9 @@ pub struct Imported {
     pub graph: Graph,
     /// What was taken for granted, and options without effect.
     pub remarks: Vec<Remark>,
+    /// Inputs that are constants, because the model has a default for them; [`Options::given`](crate::Options::given)
+    /// makes them inputs.
+    pub defaults: Vec<String>,
 }
 
 /// What a model's user should know of how it was read.

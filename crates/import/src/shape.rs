@@ -39,6 +39,22 @@ pub(crate) fn check_shape(shape: &[usize]) -> Result<(), Reason> {
     }
 }
 
+/// As [`check_shape`], of a constant that the file holds.
+pub(crate) fn check_constant(shape: &[usize]) -> Result<(), Reason> {
+    check_shape(shape).map_err(of_constant)
+}
+
+/// A reason that is about a constant of the file.
+pub(crate) fn of_constant(reason: Reason) -> Reason {
+    match reason {
+        Reason::TooLarge { shape, limit } => {
+            let elements = shape.iter().fold(1u128, |product, &size| product.saturating_mul(size as u128));
+            Reason::ConstantTooLarge { shape, elements, limit }
+        }
+        reason => reason,
+    }
+}
+
 /// Joins a shape and its elements.
 pub(crate) fn tensor(shape: Vec<usize>, data: TensorData) -> Result<Tensor, Reason> {
     let expected = shape.iter().product();

@@ -19,10 +19,10 @@ pub struct Part {
 pub type ReadRange<'a> = dyn Fn(&str, Range<u64>) -> Result<Part, String> + 'a;
 
 /// The path in plain names joined by `/`; `None` when it is absolute, empty or leaves the folder.
-/// Paths of every system are understood, so that no file is safe on one and unsafe on another.
+/// Paths of every system are understood, so that no file is safe on one and unsafe on another: `\` separates names, too.
 pub(crate) fn inside(location: &str) -> Option<String> {
-    let names: Vec<&str> = location.split('/').filter(|name| *name != ".").collect();
-    let plain = |name: &&str| !name.is_empty() && *name != ".." && !name.contains(['\\', ':', '\0']);
+    let names: Vec<&str> = location.split(['/', '\\']).filter(|name| *name != ".").collect();
+    let plain = |name: &&str| !name.is_empty() && *name != ".." && !name.contains([':', '\0']);
     (!names.is_empty() && names.iter().all(plain)).then(|| names.join("/"))
 }
 
@@ -32,7 +32,13 @@ mod tests {
 
     #[test]
     fn paths_stay_in_the_folder() {
-        for (path, clean) in [("w.bin", "w.bin"), ("./a/./b.bin", "a/b.bin"), ("a..b", "a..b")] {
+        for (path, clean) in [
+            ("w.bin", "w.bin"),
+            ("./a/./b.bin", "a/b.bin"),
+            ("a..b", "a..b"),
+            ("a\\b.bin", "a/b.bin"),
+            (".\\a/.\\b.bin", "a/b.bin"),
+        ] {
             assert_eq!(inside(path).as_deref(), Some(clean));
         }
         for path in [
@@ -48,6 +54,10 @@ mod tests {
             "C:w",
             "a\\..\\w",
             "\\\\host\\w",
+            "..\\w",
+            "a\\..\\..\\w",
+            "\\w",
+            "a/..\\w",
             "w\0",
         ] {
             assert_eq!(inside(path), None, "{path:?}");

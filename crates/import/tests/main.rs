@@ -10,6 +10,8 @@ mod bad;
 mod blocks;
 #[path = "main/branches.rs"]
 mod branches;
+#[path = "main/contrib.rs"]
+mod contrib;
 #[path = "main/decoders.rs"]
 mod decoders;
 #[path = "main/defaults.rs"]

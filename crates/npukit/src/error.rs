@@ -316,6 +316,17 @@ pub enum Error {
         /// The command that exports it.
         export: String,
     },
+    /// A file that was to be a model is something else.
+    #[error("`{path}` is {what}, not a model")]
+    #[diagnostic(help("{advice}"))]
+    NotModel {
+        /// The file.
+        path: String,
+        /// What it is.
+        what: &'static str,
+        /// What to do.
+        advice: &'static str,
+    },
     /// A model cannot be imported.
     #[error("cannot import `{path}`")]
     #[diagnostic(forward(source))]
@@ -659,6 +670,7 @@ codes!(Error {
     NotWords = "not-words": "a file that is disassembled holds no words";
     OtherInstance = "other-instance": "a program is of another instance of the target";
     ForeignModel = "foreign-model": "a file is a model of a kind that is not read";
+    NotModel = "not-a-model": "a file that was to be a model is something else";
     UnknownFile = "unknown-file-type": "a file is neither a model nor an artifact";
     Refused = "unsupported-model": "nodes of a model cannot be imported or compiled for the target";
     State = "no-state": "an output of a call cannot be an input of the next";
@@ -773,6 +785,7 @@ impl Error {
             Self::NotProved { .. } => Kind::NotProved,
             Self::UnknownFile { .. }
             | Self::ForeignModel { .. }
+            | Self::NotModel { .. }
             | Self::Import { .. }
             | Self::OpenDimensions { .. }
             | Self::Description { .. }

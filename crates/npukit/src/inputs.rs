@@ -22,7 +22,7 @@ use npukit_target::{Phase, PortError, Reader, TargetError};
 use crate::error::Error;
 use crate::stateful::{self, States};
 use assign::assign;
-pub(crate) use lend::shapes;
+pub(crate) use lend::{names, shapes};
 pub(crate) use preprocess::OPTIONS as PREPROCESSING;
 pub use preprocess::Preprocess;
 use read::{Given, Offer, joined};

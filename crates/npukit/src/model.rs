@@ -1,6 +1,6 @@
 //! Models: a file to the graph as imported, and to the graph that is compiled.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use npukit_graph::quantise::{lift, lift_saturating};
@@ -63,6 +63,8 @@ pub(crate) struct Model {
     pub remarks: Remarks,
     /// Size of its batch, where the options say one and the inputs have it.
     pub batch: Option<usize>,
+    /// Inputs that are constants, because the model has a default for them and no sample was given.
+    pub defaults: Vec<String>,
 }
 
 impl Model {
@@ -83,7 +85,7 @@ fn simplification(path: &str, error: pass::PassError) -> Error {
 }
 
 /// Reads the model at `path`. What it leaves open of its inputs' shapes, and the options do not say, is as in the
-/// arrays of `samples`.
+/// arrays of `samples`; an input with a default is an input where they have an array of its name, else a constant.
 pub(crate) fn load(
     path: &str,
     options: &ModelOptions,
@@ -93,13 +95,38 @@ pub(crate) fn load(
     let phase = Phase::begin("read model");
     let bytes = reader.read(path).map_err(|error| unreadable(path, error, reader))?;
     drop(phase);
-    match parse(path, &bytes, options, reader) {
-        Err(Error::OpenDimensions { inputs, .. }) if !samples.is_empty() => {
-            let shapes = inputs::shapes(samples, &inputs, reader)?;
-            parse_with(path, &bytes, options, shapes, reader)
-        }
-        result => result,
+    let mut like = Like::default();
+    let mut read = parse_with(path, &bytes, options, &like, reader);
+    if samples.is_empty() {
+        return read;
     }
+    // An array of the name of a default takes its place.
+    let may_replace = match &read {
+        Ok(model) => !model.defaults.is_empty(),
+        Err(Error::OpenDimensions { inputs, .. }) => inputs::shapes(samples, inputs, reader).is_err(),
+        Err(_) => false,
+    };
+    if may_replace {
+        like.given = inputs::names(samples, reader)?;
+        let replaces = |model: &Model| model.defaults.iter().any(|name| like.given.contains(name));
+        if read.as_ref().map_or(true, replaces) {
+            read = parse_with(path, &bytes, options, &like, reader);
+        }
+    }
+    if let Err(Error::OpenDimensions { inputs, .. }) = &read {
+        like.shapes = inputs::shapes(samples, inputs, reader)?;
+        read = parse_with(path, &bytes, options, &like, reader);
+    }
+    read
+}
+
+/// What samples say of a model's inputs.
+#[derive(Default)]
+struct Like {
+    /// Their shapes, by input.
+    shapes: BTreeMap<String, Vec<usize>>,
+    /// The names of all of them.
+    given: BTreeSet<String>,
 }
 
 /// The model in `bytes`; `path` names it. Files that it names are beside it.
@@ -109,15 +136,15 @@ pub(crate) fn parse(
     options: &ModelOptions,
     reader: &dyn Reader,
 ) -> Result<Model, Error> {
-    parse_with(path, bytes, options, BTreeMap::new(), reader)
+    parse_with(path, bytes, options, &Like::default(), reader)
 }
 
-/// As [`parse`], with shapes of samples by input.
+/// As [`parse`], with what samples say.
 fn parse_with(
     path: &str,
     bytes: &[u8],
     options: &ModelOptions,
-    samples: BTreeMap<String, Vec<usize>>,
+    like: &Like,
     reader: &dyn Reader,
 ) -> Result<Model, Error> {
     if let Some(kind) = Foreign::of(path, bytes) {
@@ -133,7 +160,8 @@ fn parse_with(
     let stem = file_name.strip_suffix(&format!(".{}", format.extension())).unwrap_or(&file_name);
     let options = Options {
         batch: options.batch,
-        samples,
+        samples: like.shapes.clone(),
+        given: like.given.clone(),
         sizes: options.sizes.clone(),
         shapes: options.input_shapes.clone(),
         values: options.values.clone(),
@@ -147,12 +175,12 @@ fn parse_with(
     };
     let phase = Phase::begin("import");
     let imported = npukit_import::read(bytes, stem, format, &options, &beside);
-    let Imported { graph, remarks } = imported.map_err(|error| import_error(path, error))?;
+    let Imported { graph, remarks, defaults } = imported.map_err(|error| import_error(path, error))?;
     drop(phase);
     let simplified = optimised(&graph, path)?;
     let is_unused = remarks.iter().any(|remark| matches!(remark, Remark::UnusedBatch { .. }));
     let batch = options.batch.filter(|_| !is_unused);
-    Ok(Model { file_name, graph, simplified, remarks: Remarks::of_model(&remarks), batch })
+    Ok(Model { file_name, graph, simplified, remarks: Remarks::of_model(&remarks), batch, defaults })
 }
 
 /// The graph after all passes; `path` is the model's.
@@ -195,7 +223,11 @@ pub(crate) fn is_model(path: &str, bytes: &[u8]) -> bool {
 
 /// What to do about the model at `path`, which is the file `file`.
 fn foreign(path: &str, kind: &Foreign, file: &str) -> Error {
-    Error::ForeignModel { path: path.to_owned(), what: kind.what, export: kind.export(file) }
+    let (path, what) = (path.to_owned(), kind.what);
+    match kind.export(file) {
+        Some(export) => Error::ForeignModel { path, what, export },
+        None => Error::NotModel { path, what, advice: kind.advice() },
+    }
 }
 
 /// The file is neither a model nor an artifact.

@@ -12,7 +12,7 @@ use super::builder::Builder;
 use super::error::Reason;
 use super::external::External;
 use super::functions::Functions;
-use super::proto::NodeProto;
+use super::proto::{NodeProto, ValueInfoProto};
 pub(super) use crate::node::described;
 use crate::node::{MAX_INTEGERS, NodeBuilder};
 use crate::remark::Remark;
@@ -28,6 +28,8 @@ pub(super) struct File<'a> {
     pub(super) external: &'a External<'a>,
     /// Functions that nodes may stand for.
     pub(super) functions: &'a Functions,
+    /// The inputs of the model, those with a default among them.
+    pub(super) inputs: &'a [ValueInfoProto],
 }
 
 /// A node being translated: a [`NodeBuilder`] with the attributes of ONNX.

@@ -5,19 +5,20 @@
 mod rounds;
 mod scan;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use npukit_graph::op::{Concat, Reshape, Where};
-use npukit_graph::{Op, ValueId, ValueInfo};
+use npukit_graph::{NodeId, Op, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::attributes::{Attributes, unsupported};
 use super::builder::first;
 use super::context::described;
-use super::error::Reason;
+use super::error::{NodeProblem, Reason};
 use super::importer::{Binding, Importer, name_of};
 use super::proto::NodeProto;
 use super::scope::{Bodies, Branch};
+use crate::format::Format;
 use crate::node::ELEMENTS_PER_RESULT;
 
 /// Most nodes that the rounds of one Loop or Scan become: two layers of a recurrent network over a thousand steps.
@@ -65,11 +66,52 @@ impl<'a> Importer<'a, '_> {
             self.conditions.insert(index, known);
             return Ok(self.results_of(node, if known { then_branch } else { else_branch }, &[]));
         }
-        let both = [then_branch, else_branch].map(|branch| self.results_of(node, branch, &[]));
+        let decides = self.decided_by(condition);
+        let both = [("then_branch", then_branch), ("else_branch", else_branch)].map(|(name, branch)| {
+            let first = self.problems.len();
+            let results = self.results_of(node, branch, &[]);
+            self.of_branch(first, name, node, &decides);
+            results
+        });
         let [Some(then_results), Some(else_results)] = both else { return Ok(None) };
         let condition = self.scalar(node, condition)?;
         let pairs = then_results.into_iter().zip(else_results);
         pairs.map(|(yes, no)| self.either(node, condition, yes, no)).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// The model's inputs that a value depends on.
+    fn decided_by(&self, value: ValueId) -> Vec<String> {
+        let graph = &self.builder.graph;
+        let producers = graph.producers();
+        let (mut open, mut seen) = (vec![value], HashSet::from([value]));
+        while let Some(id) = open.pop() {
+            let producer = producers.get(id.0 as usize).copied().flatten();
+            let operands = producer.map_or(&[][..], |NodeId(node)| &graph.nodes[node as usize].inputs);
+            open.extend(operands.iter().copied().filter(|&operand| seen.insert(operand)));
+        }
+        let inputs = graph.inputs.iter().filter(|id| seen.contains(id));
+        let names = inputs.map(|&id| graph.value(id).name.as_str());
+        names
+            .filter(|name| self.file.inputs.iter().any(|input| input.name == *name))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Says of the problems from `first` on that they are of a branch which other inputs may not take.
+    fn of_branch(&mut self, first: usize, branch: &'static str, node: &NodeProto, decides: &[String]) {
+        if decides.is_empty() {
+            return;
+        }
+        for problem in &mut self.problems[first..] {
+            // What no branch may have, and what a branch within says of itself, is said as it is.
+            if matches!(problem.reason, Reason::InBranch { .. }) {
+                continue;
+            }
+            let (reason, inputs) = (Box::new(problem.reason.clone()), decides.to_vec());
+            let reason = Reason::InBranch { reason, branch, node: name_of(node).to_owned(), inputs };
+            let (name, op) = (problem.node.clone(), problem.op.clone());
+            *problem = NodeProblem::new(Format::Onnx, name, op, reason);
+        }
     }
 
     /// `yes` where the condition, one truth value, holds, else `no`.

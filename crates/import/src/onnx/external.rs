@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use super::error::Reason;
 use super::proto::TensorProto;
+use crate::foreign::LFS_POINTER;
 use crate::sidecar_files::{Part, ReadRange, inside};
 
 /// How often all of a file may be used. Tensors share parts at times, but a small model must not
@@ -51,13 +52,24 @@ impl<'a> External<'a> {
         let needed = expected as u64;
         let range = place.offset..place.offset.saturating_add(needed);
         let part = (self.read)(&place.location, range).map_err(|reason| place.refused(reason))?;
-        let present = place.present(&part)?;
+        let present =
+            place.present(&part, needed).map_err(|reason| self.pointer(&place).unwrap_or(reason))?;
         if present != needed {
+            if let Some(reason) = self.pointer(&place) {
+                return Err(reason);
+            }
             let found = usize::try_from(present).unwrap_or(usize::MAX);
             return Err(Reason::DataSize { shape: shape.to_vec(), expected, found, unit: "bytes" });
         }
         self.take(&place, &part)?;
         Ok(part.bytes)
+    }
+
+    /// What is wrong with a file that is not the one meant, but tells where it is.
+    fn pointer(&self, place: &Place) -> Option<Reason> {
+        let part = (self.read)(&place.location, 0..LFS_POINTER.len() as u64).ok()?;
+        let is_pointer = part.bytes == LFS_POINTER;
+        is_pointer.then(|| place.refused("it is a Git LFS pointer: run `git lfs pull`".to_owned()))
     }
 
     /// Takes a part from what may be used of its file.
@@ -92,11 +104,12 @@ impl Place {
         Ok(Self { location, offset, length })
     }
 
-    /// How many bytes the tensor has in its file: those it says, else all from its offset on.
-    fn present(&self, part: &Part) -> Result<u64, Reason> {
+    /// How many bytes the tensor has in its file: those it says, else those it needs, as far as they are there from its
+    /// offset on.
+    fn present(&self, part: &Part, needed: u64) -> Result<u64, Reason> {
         let rest = part.file_bytes.checked_sub(self.offset);
         let present = rest.filter(|&rest| self.length.is_none_or(|length| length <= rest));
-        present.map(|rest| self.length.unwrap_or(rest)).ok_or_else(|| {
+        present.map(|rest| self.length.unwrap_or(rest.min(needed))).ok_or_else(|| {
             let length = self.length.map_or_else(String::new, |length| format!("{length} bytes "));
             self.refused(format!(
                 "{length}from byte {} on are not in its {} bytes",

@@ -42,6 +42,8 @@ pub(super) struct Importer<'a, 'b> {
     pub(super) conditions: HashMap<usize, bool>,
     /// Whether it is a branch: its names are its own, and others may have the same.
     pub(super) is_branch: bool,
+    /// Inputs that are constants, because they have a default.
+    pub(super) defaults: Vec<String>,
     /// How deep in functions it is.
     pub(super) depth: usize,
     pub(super) problems: &'b mut Vec<NodeProblem>,
@@ -64,6 +66,7 @@ pub(super) fn import(
     let wanted = importer.wanted()?;
     importer.add_nodes(&wanted);
     importer.add_outputs(&wanted);
+    let defaults = importer.defaults;
     if !problems.is_empty() {
         return Err(ImportError::Problems { problems });
     }
@@ -71,7 +74,7 @@ pub(super) fn import(
         // What only branches that are not taken need, and rounds that came to nothing.
         builder.graph.remove_dead();
     }
-    Ok(Imported { graph: builder.graph, remarks })
+    Ok(Imported { graph: builder.graph, remarks, defaults })
 }
 
 /// Every name of the file: names made for helpers must differ from them.
@@ -102,6 +105,7 @@ impl<'a, 'b> Importer<'a, 'b> {
             sequences: HashMap::new(),
             conditions: HashMap::new(),
             is_branch: false,
+            defaults: Vec::new(),
             depth: 0,
             problems,
             remarks,

@@ -25,7 +25,8 @@ fn dimensions(input: &ValueInfoProto) -> Result<Option<Vec<Dimension>>, Reason> 
         return Err(Reason::Rank { rank: stated.dim.len(), limit: MAX_RANK });
     }
     let dimension = |(axis, dim): (usize, &DimensionProto)| match dim.dim_value {
-        None => Ok(Dimension::open(dim.dim_param.as_deref())),
+        // Exporters write -1 for a size that they leave open, as TensorFlow does.
+        None | Some(-1) => Ok(Dimension::open(dim.dim_param.as_deref())),
         Some(size) => tensor::size(axis, size).map(Dimension::sized),
     };
     stated.dim.iter().enumerate().map(dimension).collect::<Result<_, _>>().map(Some)
@@ -43,6 +44,7 @@ impl<'a> Importer<'a, '_> {
     /// Adds the inputs that are not initialisers, in the model's order.
     pub(super) fn add_inputs(&mut self) -> Result<(), ImportError> {
         let proto = self.proto;
+        self.take_defaults();
         let held = |name: &str| self.initializers.contains_key(name) || self.bindings.contains_key(name);
         let inputs: Vec<&'a ValueInfoProto> = proto.input.iter().filter(|input| !held(&input.name)).collect();
         for name in self.options.shapes.keys().chain(self.options.values.keys()) {
@@ -70,6 +72,18 @@ impl<'a> Importer<'a, '_> {
             self.bindings.insert(&input.name, binding);
         }
         Ok(())
+    }
+
+    /// Inputs with a default, an initializer of their name: those that the caller gives lose it, the others are told.
+    fn take_defaults(&mut self) {
+        let inputs = self.proto.input.iter().map(|input| input.name.as_str());
+        let (given, others): (Vec<&str>, Vec<&str>) = inputs
+            .filter(|name| self.initializers.contains_key(name))
+            .partition(|&name| self.options.given.contains(name));
+        for name in given {
+            self.initializers.remove(name);
+        }
+        self.defaults.extend(others.into_iter().map(str::to_owned));
     }
 
     /// The shapes of the inputs: the model's, with the caller's sizes put in.

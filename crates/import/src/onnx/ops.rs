@@ -39,6 +39,7 @@ mod einsum;
 mod eye_like;
 mod flatten;
 mod gather;
+mod gather_block_quantized;
 mod gather_elements;
 mod gather_nd;
 mod gemm;
@@ -148,7 +149,7 @@ operators! {
     constant: "Constant";
     constant_of_shape: "ConstantOfShape";
     contrib_attention: "com.microsoft::Attention", "com.microsoft::GroupQueryAttention", "com.microsoft::MultiHeadAttention",
-        "com.microsoft::RotaryEmbedding";
+        "com.microsoft::QAttention", "com.microsoft::RotaryEmbedding";
     contrib_fused: "com.microsoft::FusedConv", "com.microsoft::FusedGemm", "com.microsoft::FusedMatMul";
     contrib_gelu: "com.microsoft::BiasGelu", "com.microsoft::FastGelu", "com.microsoft::Gelu", "com.microsoft::QuickGelu";
     contrib_normalisation: "com.microsoft::EmbedLayerNormalization", "com.microsoft::SkipLayerNormalization",
@@ -167,6 +168,7 @@ operators! {
     eye_like: "EyeLike";
     flatten: "Flatten";
     gather: "Gather";
+    gather_block_quantized: "com.microsoft::GatherBlockQuantized";
     gather_elements: "GatherElements";
     gather_nd: "GatherND";
     gemm: "Gemm";
@@ -199,7 +201,8 @@ operators! {
     prelu: "PRelu";
     qlinear_concat: "com.microsoft::QLinearConcat";
     qlinear_conv: "ConvInteger", "QLinearConv";
-    qlinear_matmul: "MatMulInteger", "QLinearMatMul", "com.microsoft::QGemm";
+    qlinear_matmul: "MatMulInteger", "QLinearMatMul", "com.microsoft::DynamicQuantizeMatMul",
+        "com.microsoft::MatMulIntegerToFloat", "com.microsoft::QGemm";
     qlinear_pointwise: "com.microsoft::QLinearAdd", "com.microsoft::QLinearLeakyRelu", "com.microsoft::QLinearMul",
         "com.microsoft::QLinearSigmoid";
     qlinear_pool: "com.microsoft::QLinearAveragePool", "com.microsoft::QLinearGlobalAveragePool";

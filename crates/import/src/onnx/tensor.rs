@@ -6,6 +6,7 @@ use super::error::Reason;
 use super::external::External;
 use super::proto::TensorProto;
 use crate::elements::{from_raw, from_words, packed, typed};
+use crate::shape::of_constant;
 pub(super) use crate::shape::{MAX_ELEMENTS, check_shape, shape, size, tensor};
 
 /// Element types by code of the file; the names of those that are not read.
@@ -61,7 +62,7 @@ pub(super) fn read(proto: &TensorProto, external: &External<'_>) -> Result<Tenso
         return Err(Reason::TensorKind { kind: "segmented" });
     }
     let element = element_type(proto.data_type)?;
-    let shape = shape(&proto.dims)?;
+    let shape = shape(&proto.dims).map_err(of_constant)?;
     if is_external(proto) {
         let expected = (shape.iter().product::<usize>() * element.bits()).div_ceil(8);
         let bytes = external.bytes(proto, &shape, expected)?;

@@ -75,7 +75,7 @@ pub(super) fn import(
         return Err(ImportError::Problems { problems: importer.problems });
     }
     importer.builder.graph.remove_dead();
-    Ok(Imported { graph: importer.builder.graph, remarks })
+    Ok(Imported { graph: importer.builder.graph, remarks, defaults: Vec::new() })
 }
 
 /// The tensor of a number, unless there is none.

@@ -129,6 +129,16 @@ fn every_reason_says_what_to_do() {
         (Reason::Dimension { axis: 0, size: -2, limit: 1 }, "the shape of the input as an option"),
         (Reason::Rank { rank: 33, limit: 32 }, "check the input shapes"),
         (Reason::TooLarge { shape: vec![], limit: 1 }, "check the input shapes"),
+        (Reason::ConstantTooLarge { shape: vec![], elements: 2, limit: 1 }, "leave it to the host"),
+        (
+            Reason::InBranch {
+                reason: Box::new(Reason::NoShape),
+                branch: "else_branch",
+                node: name(),
+                inputs: vec!["sr".to_owned()],
+            },
+            "--set sr=NUMBER",
+        ),
         (Reason::DataSize { shape: vec![], expected: 1, found: 2, unit: "bytes" }, "damaged"),
         (Reason::ElementType { name: name() }, "float32"),
         (Reason::ExternalData { location: name(), reason: name() }, "beside the model"),

@@ -1,12 +1,13 @@
-//! [`shapes`]: what a model leaves open of its inputs, as the files given for them have it.
+//! [`shapes`]: what a model leaves open of its inputs, as the files given for them have it; [`names`]: the inputs that
+//! they name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use npukit_import::{Dimension, OpenInput};
 use npukit_target::Reader;
 
 use super::assign::assign;
-use super::read::Given;
+use super::read::{Given, Offer};
 use super::{InputFile, offers, picture, sound};
 use crate::error::Error;
 
@@ -19,15 +20,7 @@ pub(crate) fn shapes(
 ) -> Result<BTreeMap<String, Vec<usize>>, Error> {
     // What is to be said of them is said when they are taken for samples.
     let mut notes = Vec::new();
-    let mut all = Vec::new();
-    for file in files {
-        match offers(std::slice::from_ref(file), inputs.len(), reader, None, &mut notes) {
-            Ok(found) => all.extend(found),
-            // A text of the target's own, which does not say.
-            Err(Error::UnknownInput { .. }) => {}
-            Err(error) => return Err(error),
-        }
-    }
+    let all = offered(files, inputs.len(), reader, &mut notes)?;
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     let mut shapes = BTreeMap::new();
     for (given, input) in
@@ -39,6 +32,30 @@ pub(crate) fn shapes(
         }
     }
     Ok(shapes)
+}
+
+/// The names that `files` give their arrays, pictures and sounds.
+pub(crate) fn names(files: &[InputFile], reader: &dyn Reader) -> Result<BTreeSet<String>, Error> {
+    let all = offered(files, 1, reader, &mut Vec::new())?;
+    Ok(all.into_iter().filter_map(|offer| offer.name).collect())
+}
+
+/// What `files` offer to so many inputs, but for texts of the target's own, which do not say.
+fn offered(
+    files: &[InputFile],
+    inputs: usize,
+    reader: &dyn Reader,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Offer>, Error> {
+    let mut all = Vec::new();
+    for file in files {
+        match offers(std::slice::from_ref(file), inputs, reader, None, notes) {
+            Ok(found) => all.extend(found),
+            Err(Error::UnknownInput { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(all)
 }
 
 /// The shape of a sample for `input`.

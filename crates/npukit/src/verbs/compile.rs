@@ -130,9 +130,17 @@ pub struct Made {
 ///
 /// Those of [`compile_with`].
 pub fn compile_program(request: &Request, context: Context<'_>) -> Result<Made, Error> {
-    let start = Instant::now();
     // Default: without samples to test with, a model's open shapes are as without them.
-    let inputs = request.test_vectors.as_deref().unwrap_or_default();
+    compile_for(request, request.test_vectors.as_deref().unwrap_or_default(), context)
+}
+
+/// As [`compile_program`]; what the model leaves open of its inputs is as in `inputs`.
+pub(crate) fn compile_for(
+    request: &Request,
+    inputs: &[InputFile],
+    context: Context<'_>,
+) -> Result<Made, Error> {
+    let start = Instant::now();
     let hashed = Hashed::of_model(context.reader, &request.source.path);
     let context = if request.verify { Context { reader: &hashed, ..context } } else { context };
     let (origin, compiled) = request.source.compile(inputs, context)?;

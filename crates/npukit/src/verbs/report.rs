@@ -195,7 +195,7 @@ fn program(request: &Request, context: Context<'_>) -> Result<(Program, Option<c
         return Ok((source.program_for(inputs, context)?, None));
     }
     let request = compile::Request { source: source.clone(), ..compile::Request::default() };
-    let compile::Made { report, program, .. } = compile::compile_program(&request, context)?;
+    let compile::Made { report, program, .. } = compile::compile_for(&request, inputs, context)?;
     Ok((program, Some(report)))
 }
 

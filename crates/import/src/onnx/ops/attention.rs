@@ -92,7 +92,7 @@ pub(super) struct Attention {
     pub(super) head: usize,
     /// Keys before those of the queries' own tokens.
     pub(super) before: usize,
-    element: ElementType,
+    pub(super) element: ElementType,
 }
 
 impl Attention {

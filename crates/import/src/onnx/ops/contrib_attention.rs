@@ -7,8 +7,8 @@ mod rotary;
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
-    Binary, BinaryKind, Cast, Compare, CompareKind, Concat, Logic, LogicKind, MatMul, Reshape, Softmax,
-    Transpose, Where,
+    Binary, BinaryKind, Cast, Compare, CompareKind, Concat, Logic, LogicKind, MatMul, Reshape, Slice,
+    SliceRange, Softmax, Transpose, Where,
 };
 use npukit_numeric::{ElementType, TensorData};
 
@@ -21,7 +21,7 @@ use crate::elements::typed;
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     match context.op_type() {
-        "Attention" => packed::translate(context),
+        "Attention" | "QAttention" => packed::translate(context),
         "MultiHeadAttention" => multi_head(context),
         "GroupQueryAttention" => grouped::translate(context),
         _ => rotary::translate(context),
@@ -37,6 +37,8 @@ struct Masks {
     visible: Vec<ValueId>,
     /// What a score is that does not count.
     hidden: f32,
+    /// A score beside those of the keys, that no value belongs to: a number, or one for each head, `[1, heads, 1, 1]`.
+    sink: Option<ValueId>,
 }
 
 /// MultiHeadAttention: queries, keys and values by token, `[batch, sequence, heads * head]`, or keys and values by head.
@@ -130,7 +132,17 @@ fn attend(
         let hidden = net.number(context, masks.hidden)?;
         scores = context.helper("masked", Where, vec![visible, scores, hidden])?;
     }
-    let shares = context.helper("softmax", Softmax { axis: 3, axis_end: 4 }, vec![scores])?;
+    let softmax = Softmax { axis: 3, axis_end: 4 };
+    let shares = match masks.sink {
+        None => context.helper("softmax", softmax, vec![scores])?,
+        Some(sink) => {
+            let sinks = net.sinks(context, sink)?;
+            let scores = context.helper("with_sink", Concat { axis: 3 }, vec![scores, sinks])?;
+            let shares = context.helper("softmax", softmax, vec![scores])?;
+            let ranges = vec![SliceRange { axis: 3, start: 0, length: net.keys, step: 1 }];
+            context.helper("shares", Slice { ranges }, vec![shares])?
+        }
+    };
     net.seen(context, shares, values, true)
 }
 
@@ -216,6 +228,15 @@ impl Attention {
         context.reserve(&[self.keys])?;
         let places = TensorData::I64((0..self.keys as i64).collect());
         Ok(context.make_constant(typed(ElementType::I64, vec![self.keys], places)?))
+    }
+
+    /// The score that no value belongs to, for each head and query, `[batch, heads, queries, 1]`.
+    fn sinks(&self, context: &mut Context<'_>, sink: ValueId) -> Result<ValueId, Reason> {
+        let shape = vec![self.batch, self.heads, self.queries, 1];
+        context.reserve(&shape)?;
+        let zeros = TensorData::F32(vec![0.0; shape.iter().product()]);
+        let zeros = context.make_constant(typed(self.element, shape, zeros)?);
+        context.helper("sink", Binary { kind: BinaryKind::Add }, vec![zeros, sink])
     }
 
     /// Whether a key is not after the query's own, `[queries, keys]`.

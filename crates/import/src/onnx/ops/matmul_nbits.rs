@@ -8,6 +8,7 @@ use super::super::attributes::unsupported;
 use super::super::context::{Context, described};
 use super::super::error::Reason;
 use crate::elements::{packed, typed};
+use crate::shape::check_constant;
 
 /// How the weights lie.
 struct Blocks {
@@ -17,6 +18,9 @@ struct Blocks {
     bits: usize,
     /// Weights of a block.
     size: usize,
+    /// The block whose scale and zero point each weight of a row has, where it is not the block that holds its bits:
+    /// columns that were quantized in the order of their importance.
+    order: Option<Vec<usize>>,
 }
 
 /// Translates one node.
@@ -43,20 +47,21 @@ impl Blocks {
                 .ok_or_else(legal)
         };
         let (columns, rows, block) = (size("K")?, size("N")?, size("block_size")?);
+        check_constant(&[columns, rows])?;
         let bits = context.attributes.int_or("bits", 4)?;
         if ![2, 4, 8].contains(&bits) {
             return Err(unsupported("bits", bits, "2, 4 or 8"));
         }
-        if let Some(order) = context.optional(4) {
-            let order = context.constant(order, "g_idx")?;
-            let plain = (0..columns).map(|column| (column / block) as i32);
-            let is_plain = matches!(order.data(), TensorData::I32(order) if order.iter().copied().eq(plain));
-            if !is_plain {
-                let (found, legal) = (described(&order), "the number of the block of each weight, in order");
-                return Err(Reason::OperandValue { operand: "g_idx", found, legal: legal.to_owned() });
-            }
+        let prepacked = context.attributes.int_or("weight_prepacked", 0)?;
+        if prepacked != 0 {
+            return Err(unsupported(
+                "weight_prepacked",
+                prepacked,
+                "0: other layouts are of one graphics card",
+            ));
         }
-        Ok(Self { columns, rows, bits: bits as usize, size: block })
+        let order = order(context, columns, columns.div_ceil(block))?;
+        Ok(Self { columns, rows, bits: bits as usize, size: block, order })
     }
 
     /// Blocks of a row.
@@ -71,7 +76,7 @@ impl Blocks {
 
     /// The weights as they are multiplied by, `[columns, rows]`.
     fn weights(&self, context: &mut Context<'_>) -> Result<Vec<f32>, Reason> {
-        let Self { columns, rows, bits, size } = *self;
+        let Self { columns, rows, bits, size, ref order } = *self;
         let count = self.count();
         let codes =
             self.bytes_of(context, 1, "B", rows.saturating_mul(count).saturating_mul(self.bytes()))?;
@@ -86,7 +91,8 @@ impl Blocks {
             let bytes = &codes[block * self.bytes()..][..self.bytes()];
             let length = size.min(columns - first);
             for (column, code) in (first..).zip(packed(bytes, bits, length)) {
-                weights[column * rows + row] = (code as f32 - zeros[block]) * scales[block];
+                let group = order.as_ref().map_or(block, |order| row * count + order[column]);
+                weights[column * rows + row] = (code as f32 - zeros[group]) * scales[group];
             }
         }
         Ok(weights)
@@ -133,6 +139,18 @@ impl Blocks {
             _ => Err(wrong(operand, &tensor, format!("{expected} bytes"))),
         }
     }
+}
+
+/// The block of each of `columns` weights of a row, of `count` blocks: operand g_idx.
+fn order(context: &mut Context<'_>, columns: usize, count: usize) -> Result<Option<Vec<usize>>, Reason> {
+    let Some(order) = context.optional(4) else { return Ok(None) };
+    let order = context.constant(order, "g_idx")?;
+    let legal = || wrong("g_idx", &order, format!("{columns} numbers of blocks, each 0 to {}", count - 1));
+    let TensorData::I32(blocks) = order.data() else { return Err(legal()) };
+    // Some files have a number for each weight of the last block, too, though the row ends before.
+    let blocks = blocks.get(..columns).ok_or_else(legal)?;
+    let block = |&block: &i32| usize::try_from(block).ok().filter(|&block| block < count);
+    blocks.iter().map(block).collect::<Option<_>>().ok_or_else(legal).map(Some)
 }
 
 fn wrong(operand: &'static str, tensor: &Tensor, legal: String) -> Reason {

@@ -1,18 +1,22 @@
-//! QLinearMatMul, MatMulInteger, whose integers stand for themselves, and QGemm: products between real numbers.
+//! QLinearMatMul, MatMulInteger, whose integers stand for themselves, and of ONNX Runtime QGemm, MatMulIntegerToFloat and
+//! DynamicQuantizeMatMul: products between real numbers.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{Cast, Gemm, MatMul};
+use npukit_graph::op::{Binary, BinaryKind, Cast, Gemm, MatMul};
 use npukit_numeric::ElementType;
 
 use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::quantised::{Scales, dequantised, number, operand, places, quantised};
+use super::dynamic_quantize_linear;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     match context.op_type() {
         "MatMulInteger" => integer(context),
         "QGemm" => gemm(context),
+        "MatMulIntegerToFloat" => to_float(context),
+        "DynamicQuantizeMatMul" => dynamic(context),
         _ => {
             let a = context.input(0, "a")?;
             let rows = context.shape(a).len().saturating_sub(2);
@@ -54,4 +58,39 @@ fn gemm(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     }
     let y = context.emit(Gemm { alpha, beta: 1.0, trans_a, trans_b }, operands)?;
     Ok(vec![if context.optional(7).is_some() { quantised(context, y, 7)? } else { y }])
+}
+
+/// Of ONNX Runtime: bytes times bytes, the result in real numbers.
+fn to_float(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let (a, b) = (context.input(0, "A")?, context.input(1, "B")?);
+    let of_a = Scales::at(context, (2, "a_scale"), 4)?;
+    let of_b = Scales::at(context, (3, "b_scale"), 5)?;
+    let [of_a_axis, of_b_axis] = [a, b].map(|id| context.shape(id).len().saturating_sub(1));
+    let a = dequantised(context, a, of_a, of_a_axis)?;
+    let b = dequantised(context, b, of_b, of_b_axis)?;
+    let bias = context.optional(6);
+    product(context, a, b, bias)
+}
+
+/// Of ONNX Runtime: real numbers, which become bytes by their extremes, times bytes.
+fn dynamic(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let (a, b) = (context.input(0, "A")?, context.input(1, "B")?);
+    let of_b = Scales::at(context, (2, "b_scale"), 3)?;
+    let bias = context.optional(4);
+    let [bytes, scale, zero_point] = dynamic_quantize_linear::of(context, a)?;
+    let a = dequantised(context, bytes, Scales { scale, zero_point: Some(zero_point) }, 0)?;
+    let columns = context.shape(b).len().saturating_sub(1);
+    let b = dequantised(context, b, of_b, columns)?;
+    product(context, a, b, bias)
+}
+
+fn product(
+    context: &mut Context<'_>,
+    a: ValueId,
+    b: ValueId,
+    bias: Option<ValueId>,
+) -> Result<Vec<ValueId>, Reason> {
+    let Some(bias) = bias else { return Ok(vec![context.emit(MatMul, vec![a, b])?]) };
+    let y = context.helper("product", MatMul, vec![a, b])?;
+    Ok(vec![context.emit(Binary { kind: BinaryKind::Add }, vec![y, bias])?])
 }

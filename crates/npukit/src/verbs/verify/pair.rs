@@ -29,7 +29,9 @@ impl Pair {
         match &request.artifact {
             Some(path) => Self::beside(&request.source, path, context.reader, context),
             None => {
-                let (origin, compiled) = request.source.compile(&[], context)?;
+                // Default: without bounds there are no samples.
+                let inputs = request.bounds.as_ref().map(|asked| asked.inputs.as_slice()).unwrap_or_default();
+                let (origin, compiled) = request.source.compile(inputs, context)?;
                 Ok(Self { origin, program: compiled.report(), compiled })
             }
         }
@@ -84,7 +86,8 @@ impl Pair {
     /// The model of `source`, and the artifact at `path`, whose files `parts` gives.
     fn beside(source: &Source, path: &str, parts: &dyn Reader, context: Context<'_>) -> Result<Self, Error> {
         let compiled = read(path, parts)?;
-        let model = model::load(&source.path, &source.model, &[], context.reader)?;
+        let samples = &source.calibration.inputs;
+        let model = model::load(&source.path, &source.model, samples, context.reader)?;
         let mut origin = source.beside(&*compiled, model, context)?;
         if !source.calibration.is_default() {
             // The artifact is of the model as samples scale it, which only a compilation tells.

@@ -2,7 +2,8 @@
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
-    Binary, BinaryKind, Cast, Compare, CompareKind, Gather, Logic, LogicKind, Reshape, RotaryEmbedding,
+    Binary, BinaryKind, Cast, Compare, CompareKind, Gather, Logic, LogicKind, Reshape, RmsNormalization,
+    RotaryEmbedding,
 };
 use npukit_numeric::{ElementType, TensorData};
 
@@ -21,12 +22,15 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     context.optional(6); // the length of the longest text: the shapes say it
     let tables = context.optional(7).zip(context.optional(8));
     let (positions, bias) = (context.optional(9), context.optional(10));
+    let sink = context.optional(11);
+    plain_cache(context)?;
     let counts = [heads, kv_heads, kv_heads];
     let mut by_head = Vec::new();
     for ((part, heads), operand) in parts.into_iter().zip(counts).zip(["query", "key", "value"]) {
         by_head.push(split_heads(context, part, None, heads, operand)?);
     }
     let &[mut query, mut key, value] = by_head.as_slice() else { return Ok(Vec::new()) };
+    (query, key) = normalised(context, query, key)?;
     let &[batch, _, queries, head] = context.shape(query) else { return Ok(Vec::new()) };
     // Tokens of each text before these ones: as many as the lengths leave, none where there is no past.
     let past = past.filter(|&past| before(context, Some(past)) > 0);
@@ -54,12 +58,22 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let net = Attention::new(context, query, keys, before(context, past))?;
     let mut masks = Masks { hidden: f32::NEG_INFINITY, ..Masks::default() };
     masks.biases.extend(bias);
-    masks.visible.push(net.causal(context)?);
+    if context.attributes.flag("causal", true)? {
+        masks.visible.push(net.causal(context)?);
+    } else if filled.is_none() {
+        let texts = texts(context, lengths, batch)?;
+        masks.padding(context, &net, texts)?;
+    }
+    let filled = match filled {
+        Some(filled) => {
+            Some(context.helper("filled", Reshape { shape: vec![batch, 1, 1, 1] }, vec![filled])?)
+        }
+        None => None,
+    };
     if let Some(filled) = filled {
         // The past may have room behind its last token, which no query sees.
         let places = net.places(context)?;
-        let lengths = context.helper("filled", Reshape { shape: vec![batch, 1, 1, 1] }, vec![filled])?;
-        let old = context.helper("old", Compare { kind: CompareKind::Less }, vec![places, lengths])?;
+        let old = context.helper("old", Compare { kind: CompareKind::Less }, vec![places, filled])?;
         let first = integers(context, Vec::new(), vec![net.before as i64])?;
         let new =
             context.helper("new", Compare { kind: CompareKind::GreaterOrEqual }, vec![places, first])?;
@@ -67,13 +81,15 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     }
     let window = context.attributes.int_or("local_window_size", -1)?;
     if window > 0 {
-        masks.visible.push(net.lately(context, window as usize, past.is_some())?);
+        masks.visible.push(net.lately(context, window, filled)?);
     }
     let cap = context.attributes.float_or("softcap", 0.0)?;
-    let smooth = context.attributes.int_or("smooth_softmax", 0)?;
-    if smooth > 0 {
-        return Err(unsupported("smooth_softmax", smooth, "0 or -1"));
-    }
+    let is_smooth = context.attributes.int_or("smooth_softmax", 0)? > 0;
+    masks.sink = match sink {
+        Some(sink) => Some(context.reshaped("sink", sink, vec![1, heads, 1, 1])?),
+        None if is_smooth => Some(net.number(context, 0.0)?),
+        None => None,
+    };
     let scale = scale(context, &net)?;
     let seen = attend(context, &net, [query, keys, values], masks, (scale, cap))?;
     Ok(vec![seen, keys, values])
@@ -125,17 +141,73 @@ fn integers(context: &mut Context<'_>, shape: Vec<usize>, values: Vec<i64>) -> R
     Ok(context.make_constant(typed(ElementType::I64, shape, TensorData::I64(values))?))
 }
 
-impl Attention {
-    /// Whether a key is one of the last `size` that a query may see, `[queries, keys]`.
-    fn lately(&self, context: &mut Context<'_>, size: usize, has_past: bool) -> Result<ValueId, Reason> {
-        if has_past {
-            let legal = "-1 with a past: how far back a key is depends on the length of the text";
-            return Err(unsupported("local_window_size", size, legal));
+/// Queries and keys, each head divided by its root mean square, where the node has weights for that.
+fn normalised(context: &mut Context<'_>, query: ValueId, key: ValueId) -> Result<(ValueId, ValueId), Reason> {
+    let weights = context.optional(14).zip(context.optional(15));
+    let epsilon = context.attributes.float_or("qk_norm_epsilon", 1e-6)?;
+    let Some((of_query, of_key)) = weights else { return Ok((query, key)) };
+    let norm = RmsNormalization { axis: 3, epsilon };
+    let query = context.helper("normalised", norm.clone(), vec![query, of_query])?;
+    Ok((query, context.helper("normalised", norm, vec![key, of_key])?))
+}
+
+/// How many tokens each text has, `[batch]`.
+fn texts(context: &mut Context<'_>, lengths: ValueId, batch: usize) -> Result<ValueId, Reason> {
+    let lengths = context.helper("lengths", Cast::new(ElementType::I64), vec![lengths])?;
+    let lengths = context.helper("lengths", Reshape { shape: vec![batch] }, vec![lengths])?;
+    let one = integers(context, Vec::new(), vec![1])?;
+    context.helper("lengths", Binary { kind: BinaryKind::Add }, vec![lengths, one])
+}
+
+/// Refuses what makes the cache of keys and values another one: a window that moves, and narrow numbers with scales.
+fn plain_cache(context: &mut Context<'_>) -> Result<(), Reason> {
+    for name in ["qk_output", "sliding_window_cache"] {
+        let found = context.attributes.int_or(name, 0)?;
+        if found != 0 {
+            return Err(unsupported(name, found, "0"));
         }
-        let shape = vec![self.queries, self.keys];
-        context.reserve(&shape)?;
-        let places = 0..self.queries * self.keys;
-        let seen = places.map(|place| place % self.keys + size > place / self.keys).collect();
-        Ok(context.make_constant(typed(ElementType::Bool, shape, TensorData::Bool(seen))?))
+    }
+    for name in ["k_quant_type", "v_quant_type"] {
+        let found = context.attributes.string(name)?;
+        if let Some(found) = found.filter(|found| found != "NONE") {
+            return Err(unsupported(name, found, "NONE: keys and values of the past are floats"));
+        }
+    }
+    for (index, operand) in [(12, "k_scale"), (13, "v_scale")] {
+        if let Some(scale) = context.optional(index) {
+            return Err(shape(context, scale, operand, "absent: keys and values of the past are floats"));
+        }
+    }
+    context.attributes.without_effect("kv_cache_bit_width");
+    Ok(())
+}
+
+impl Attention {
+    /// Whether a key is one of the last `size` that a query may see, the query's own among them. `filled` says how many
+    /// tokens of each text came before, `[batch, 1, 1, 1]`: the new ones follow those, wherever the past ends.
+    fn lately(
+        &self,
+        context: &mut Context<'_>,
+        size: i64,
+        filled: Option<ValueId>,
+    ) -> Result<ValueId, Reason> {
+        let add = Binary { kind: BinaryKind::Add };
+        let (keys, queries) = (self.keys as i64, self.queries as i64);
+        context.reserve(&[self.keys, 2])?;
+        context.reserve(&[self.queries])?;
+        let mut places = self.places(context)?;
+        let bounds = (0..queries).map(|query| query.saturating_sub(size)).collect();
+        let mut bounds = integers(context, vec![self.queries, 1], bounds)?;
+        if let Some(filled) = filled {
+            let before = self.before as i64;
+            let is_new = (0..keys).map(|key| i64::from(key >= before)).collect();
+            let is_new = integers(context, vec![self.keys], is_new)?;
+            let back = integers(context, Vec::new(), vec![-before])?;
+            let back = context.helper("shift", add.clone(), vec![filled, back])?;
+            let shift = context.helper("shift", Binary { kind: BinaryKind::Mul }, vec![is_new, back])?;
+            places = context.helper("key_positions", add.clone(), vec![places, shift])?;
+            bounds = context.helper("oldest", add, vec![bounds, filled])?;
+        }
+        context.helper("lately", Compare { kind: CompareKind::Greater }, vec![places, bounds])
     }
 }

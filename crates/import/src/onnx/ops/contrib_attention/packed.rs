@@ -1,20 +1,51 @@
-//! Attention with the projections of queries, keys and values in one product.
+//! Attention with the projections of queries, keys and values in one product, of floats or (QAttention) of bytes.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Concat, Reshape, Split};
 
 use super::super::super::attributes::unsupported;
+use super::super::super::quantised::{Scales, dequantised};
 use super::{
     Attention, Context, Masks, Reason, attend, before, extended, number_of, projected, scale, shape,
     split_heads,
 };
 
+/// What both have.
+struct Operands {
+    /// Queries, keys and values of all tokens, one after the other.
+    all: ValueId,
+    mask: Option<ValueId>,
+    past: Option<ValueId>,
+    attention_bias: Option<ValueId>,
+}
+
+impl Operands {
+    fn of_floats(context: &mut Context<'_>) -> Result<Self, Reason> {
+        let (x, weights) = (context.input(0, "input")?, context.input(1, "weights")?);
+        let bias = context.optional(2);
+        let (mask, past, attention_bias) = (context.optional(3), context.optional(4), context.optional(5));
+        Ok(Self { all: projected(context, x, weights, bias)?, mask, past, attention_bias })
+    }
+
+    fn of_bytes(context: &mut Context<'_>) -> Result<Self, Reason> {
+        let (x, weights) = (context.input(0, "input")?, context.input(1, "weight")?);
+        let bias = context.optional(2);
+        let of_x = Scales::at(context, (3, "input_scale"), 6)?;
+        let of_weights = Scales::at(context, (4, "weight_scale"), 7)?;
+        let x = dequantised(context, x, of_x, 0)?;
+        let weights = dequantised(context, weights, of_weights, 1)?;
+        let (mask, past) = (context.optional(5), context.optional(8));
+        Ok(Self { all: projected(context, x, weights, bias)?, mask, past, attention_bias: None })
+    }
+}
+
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
-    let (x, weights, bias) = (context.input(0, "input")?, context.input(1, "weights")?, context.optional(2));
-    let (mask, past, attention_bias) = (context.optional(3), context.optional(4), context.optional(5));
+    let Operands { all, mask, past, attention_bias } = match context.op_type() {
+        "QAttention" => Operands::of_bytes(context)?,
+        _ => Operands::of_floats(context)?,
+    };
     let heads = number_of(context, "num_heads")?;
-    let all = projected(context, x, weights, bias)?;
     let width = context.shape(all).last().copied().unwrap_or(0);
     let sizes = match context.attributes.ints("qkv_hidden_sizes")? {
         Some(sizes) => sizes.iter().filter_map(|&size| usize::try_from(size).ok()).collect(),
