@@ -98,7 +98,7 @@ impl Subject {
     fn run(&self, verb: &'static str, source: &Source) -> Option<BTreeMap<String, Tensor>> {
         let request =
             run::Request { source: source.clone(), inputs: self.inputs.clone(), ..run::Request::default() };
-        let (_, found) = self.attempt(verb, || run::run(&request, self.files.context()))?;
+        let (_, found) = self.attempt(verb, || run(&request, self.files.context()))?;
         Some(read_npz("y.npz", &found.outputs).unwrap().into_iter().collect())
     }
 
@@ -265,7 +265,10 @@ fn what_fits_works_in_every_verb() {
     let seeds = seeds();
     let Tried { fitting, refused, faults } = tried(seeds.clone());
     println!("{seeds:?}: {fitting} fit, {refused} do not, {} faults", faults.len());
-    for Fault { seed, target, verb, told } in &faults {
+    for (place, Fault { seed, target, verb, told }) in faults.iter().enumerate() {
+        if place == 0 || faults[place - 1].seed != *seed {
+            println!("{}", graphs::network(*seed).text);
+        }
         println!("{seed} {target} {verb}: {}", told.replace('\n', " "));
     }
     assert!(fitting > 0 && faults.is_empty(), "{} faults", faults.len());
