@@ -21,7 +21,7 @@ mod windows;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit_numeric::{Element, ElementType, Tensor};
+use npukit_numeric::{Element, ElementType, Tensor, TensorData};
 
 use crate::eval::last_uses;
 use crate::ir::{Graph, Node, ValueId};
@@ -217,17 +217,48 @@ fn results(
         None => Err(Err(NoImage::Variable)),
     };
     let operands = node.inputs.iter().map(operand).collect::<Result<Vec<_>, _>>()?;
-    let uninterpreted = || uninterpreted::apply(graph, node, &operands);
-    let results = if !images.is_evaluator() {
-        apply(&node.op, &operands, images).map_err(Err)?
-    } else if uninterpreted::is_of_integers(graph, node, &operands) {
-        uninterpreted()
-    } else {
-        // Default: an operator without a rule.
-        apply(&node.op, &operands, images).unwrap_or_else(|_| uninterpreted())
-    };
+    let results = apply_node(graph, node, &operands, images).map_err(Err)?;
     Ok(results.into_iter().map(Value::Known).collect())
 }
+
+/// The results of a node of a graph; where the evaluator computes them and there is no rule, a function of all operands.
+///
+/// # Errors
+///
+/// Why there are none in the field.
+pub fn apply_node(
+    graph: &Graph,
+    node: &Node,
+    operands: &[Operand],
+    images: &dyn Images,
+) -> Result<Vec<Operand>, NoImage> {
+    let uninterpreted = || uninterpreted::apply(graph, node, operands);
+    if !images.is_evaluator() {
+        apply(&node.op, operands, images)
+    } else if uninterpreted::is_of_integers(graph, node, operands) {
+        Ok(uninterpreted())
+    } else {
+        // Default: an operator without a rule.
+        Ok(apply(&node.op, operands, images).unwrap_or_else(|_| uninterpreted()))
+    }
+}
+
+/// The elements of a constant of any type that is handed out as it is: integers and truth values are themselves, and what
+/// has no image is an element of its own.
+pub fn constant_elements(tensor: &Tensor, images: &dyn Images) -> Vec<Element> {
+    match tensor.data() {
+        TensorData::F32(numbers) => {
+            let own = |x: f32| Element::hashed(NO_NUMBER, [Element::from_integer(x.to_bits().into())]);
+            numbers.iter().map(|&x| images.constant(x).unwrap_or_else(|| own(x))).collect()
+        }
+        TensorData::I64(numbers) => numbers.iter().map(|&x| Element::from_integer(x)).collect(),
+        TensorData::I32(numbers) => numbers.iter().map(|&x| Element::from_integer(x.into())).collect(),
+        TensorData::Bool(truths) => truths.iter().map(|&truth| Element::from_integer(truth.into())).collect(),
+    }
+}
+
+/// Key of the elements for infinities and NaN.
+const NO_NUMBER: u64 = 0x4e61;
 
 /// The results of an operator. Those of constants alone are constants.
 ///

@@ -49,7 +49,7 @@ impl Like {
     }
 
     /// As [`Self::new`]; the error says what is not the same.
-    fn of(compiled: &dyn Compiled, model: &Model) -> Result<Self, String> {
+    pub(crate) fn of(compiled: &dyn Compiled, model: &Model) -> Result<Self, String> {
         let outputs = model::output_ports(&model.graph).into_iter().map(|port| Wanted {
             channels: wanted::channels_by_sizes(&port.shape),
             port,

@@ -47,5 +47,7 @@ mod values;
 mod verbs;
 #[path = "main/verify.rs"]
 mod verify;
+#[path = "main/verify_random.rs"]
+mod verify_random;
 #[path = "main/verify_segments.rs"]
 mod verify_segments;

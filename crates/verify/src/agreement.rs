@@ -1,7 +1,7 @@
 //! Two graphs that are to compute the same, in floats: [`agreement`].
 
-use npukit_graph::{EvalError, Graph, evaluate};
-use npukit_numeric::{Element, Tensor};
+use npukit_graph::{EvalError, Graph, ValueId, ValueInfo, evaluate};
+use npukit_numeric::{Element, Storage, Tensor, TensorData};
 
 /// How far two graphs are apart on the same inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,11 +42,14 @@ pub fn agreement(left: &Graph, right: &Graph, seeds: &[u64]) -> Result<Agreement
         let samples = samples(left, seed);
         let (left, right) = (evaluate(left, &samples)?, evaluate(right, &samples)?);
         for (left, right) in left.iter().zip(&right) {
-            for (&l, &r) in left.as_f32().into_iter().flatten().zip(right.as_f32().into_iter().flatten()) {
-                if l.to_bits() != r.to_bits() {
-                    agreement.difference = agreement.difference.max((f64::from(l) - f64::from(r)).abs());
+            for (l, r) in numbers(left).into_iter().zip(numbers(right)) {
+                // Infinities that are the same, and two that are no numbers, differ by nothing.
+                if l != r && !(l.is_nan() && r.is_nan()) {
+                    agreement.difference = agreement.difference.max((l - r).abs());
                 }
-                agreement.largest = agreement.largest.max(f64::from(l).abs());
+                if l.is_finite() {
+                    agreement.largest = agreement.largest.max(l.abs());
+                }
             }
         }
         agreement.samples += 1;
@@ -54,13 +57,44 @@ pub fn agreement(left: &Graph, right: &Graph, seeds: &[u64]) -> Result<Agreement
     Ok(agreement)
 }
 
-fn samples(graph: &Graph, seed: u64) -> Vec<Tensor> {
-    let sample = |(i, &id): (usize, _)| {
-        let shape = graph.shape(id).to_vec();
-        let count = shape.iter().product();
-        let number = |element: Element| (element.bits() >> 37) as f32 / (1u32 << 23) as f32 - 1.0;
-        let numbers = Element::random(seed.wrapping_add(i as u64)).map(number).take(count).collect();
-        Tensor::from_f32(shape, numbers).expect("as many as the shape says")
+/// The elements of a tensor of any type as numbers.
+pub fn numbers(tensor: &Tensor) -> Vec<f64> {
+    match tensor.data() {
+        TensorData::F32(numbers) => numbers.iter().copied().map(f64::from).collect(),
+        TensorData::I64(numbers) => numbers.iter().map(|&number| number as f64).collect(),
+        TensorData::I32(numbers) => numbers.iter().copied().map(f64::from).collect(),
+        TensorData::Bool(truths) => truths.iter().map(|&truth| f64::from(u8::from(truth))).collect(),
+    }
+}
+
+/// Inputs of a graph, each of its own element type. Floats look like random numbers from -1 to 1; integers of up to 16 bits
+/// are any of their type, truth values either, and wider integers, which may be places in tables, 0.
+pub fn samples(graph: &Graph, seed: u64) -> Vec<Tensor> {
+    let sample = |(i, &id): (usize, &ValueId)| {
+        let info = &graph.value(id).info;
+        let random = Element::random(seed.wrapping_add(i as u64)).take(info.shape.iter().product());
+        typed(info, random)
     };
     graph.inputs.iter().enumerate().map(sample).collect()
+}
+
+/// A tensor made of elements that look random.
+fn typed(info: &ValueInfo, random: impl Iterator<Item = Element>) -> Tensor {
+    let real = |element: Element| (element.bits() >> 37) as f32 / (1u32 << 23) as f32 - 1.0;
+    let integer = |element: Element| match info.element.integer_range() {
+        Some((least, most)) if info.element.bits() <= 16 => {
+            least + ((element.bits() >> 20) % (most - least + 1) as u64) as i64
+        }
+        _ => 0,
+    };
+    let data = match info.element.storage() {
+        Storage::F32 => TensorData::F32(random.map(real).collect()),
+        Storage::I32 => TensorData::I32(random.map(|element| integer(element) as i32).collect()),
+        Storage::I64 => TensorData::I64(random.map(integer).collect()),
+        Storage::Bool => TensorData::Bool(random.map(|element| element.bits() >> 60 & 1 == 1).collect()),
+    };
+    let tensor = Tensor::new(info.shape.clone(), data).expect("as many as the shape says");
+    // Narrow floats do not have all of these: they are halves there, which all but the narrowest have.
+    let narrow = |tensor: &Tensor| tensor.clone().with_element(info.element);
+    narrow(&tensor).unwrap_or(tensor)
 }

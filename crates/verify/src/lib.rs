@@ -15,7 +15,7 @@ mod certificate;
 mod proof;
 mod values;
 
-pub use agreement::{Agreement, agreement};
+pub use agreement::{Agreement, agreement, numbers, samples};
 pub use bounds::{Bounding, Corner, OutputBound};
 pub use certificate::{
     Certificate, CertificateError, Claim, CoveredOutput, Files, InstanceMark, SCHEMA, Subject, UncoveredNode,

@@ -1,6 +1,6 @@
 //! The comparison: [`prove`].
 
-use npukit_graph::field::{FieldTensor, Gap, Images, Operand, Value, Walked, key, walk};
+use npukit_graph::field::{FieldTensor, Gap, Images, Operand, Value, Walked, constant_elements, key, walk};
 use npukit_graph::shape::indices;
 use npukit_graph::{EvalError, Graph};
 use npukit_numeric::Element;
@@ -186,8 +186,7 @@ fn expected(value: &Value, images: &dyn Images) -> Option<FieldTensor> {
     match value {
         Value::Known(Operand::Field(tensor)) => Some(FieldTensor::clone(tensor)),
         Value::Known(Operand::Constant(tensor)) => {
-            let elements =
-                tensor.as_f32()?.iter().map(|&number| images.constant(number)).collect::<Option<_>>()?;
+            let elements = constant_elements(tensor, images);
             Some(FieldTensor { shape: tensor.shape().to_vec(), elements })
         }
         Value::Unknown(_) => None,

@@ -10,7 +10,7 @@ use std::ops::{Add, Mul, Range, Sub};
 use std::sync::Arc;
 
 use npukit_graph::quantise::rows::{Int4Rows, RowsError};
-use npukit_graph::{Op, Operator, ValueInfo};
+use npukit_graph::{Graph, Node, Operator, ValueInfo};
 use npukit_numeric::{BlockRow, Tensor, block_product};
 
 use crate::bf16::{NAN, bf, bf_of_double, val};
@@ -142,7 +142,7 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     /// # Errors
     ///
     /// Why there are none.
-    fn computed(op: &Op, operands: &[Self::Slot]) -> Result<Vec<Self::Slot>, NodeError>;
+    fn computed(graph: &Graph, node: &Node, operands: &[Self::Slot]) -> Result<Vec<Self::Slot>, NodeError>;
     /// Rows of 4 bits for `rows` rows of `columns` values.
     ///
     /// # Errors
@@ -345,9 +345,9 @@ impl Arithmetic for Bits {
         tensor.with_element(info.element).ok().map(Arc::new)
     }
 
-    fn computed(op: &Op, operands: &[Arc<Tensor>]) -> Result<Vec<Arc<Tensor>>, NodeError> {
+    fn computed(_: &Graph, node: &Node, operands: &[Arc<Tensor>]) -> Result<Vec<Arc<Tensor>>, NodeError> {
         let operands: Vec<&Tensor> = operands.iter().map(Arc::as_ref).collect();
-        Ok(op.eval(&operands)?.into_iter().map(Arc::new).collect())
+        Ok(node.op.eval(&operands)?.into_iter().map(Arc::new).collect())
     }
 
     fn quantised(rows: usize, columns: usize, values: &[f32]) -> Result<Rows<Self>, RowsError> {

@@ -11,10 +11,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use npukit_graph::field::{FieldTensor, Images, NoImage, Operand, Operands, apply, key};
+use npukit_graph::field::{FieldTensor, Images, NoImage, Operand, Operands, apply_node, key};
 use npukit_graph::op::{GeluForm, UnaryKind};
 use npukit_graph::quantise::rows::RowsError;
-use npukit_graph::{Op, Operator, Value, ValueInfo};
+use npukit_graph::{Graph, Node, Op, Operator, Value, ValueInfo};
 use npukit_numeric::{BLOCK, Element, Factors, Tensor};
 
 use crate::arithmetic::{Arithmetic, NodeError, Rows};
@@ -279,8 +279,8 @@ impl Arithmetic for Modular {
         fits.then(|| Operand::Field(Arc::new(FieldTensor { shape, elements })))
     }
 
-    fn computed(op: &Op, operands: &[Operand]) -> Result<Vec<Operand>, NodeError> {
-        Ok(apply(op, operands, &Laws)?)
+    fn computed(graph: &Graph, node: &Node, operands: &[Operand]) -> Result<Vec<Operand>, NodeError> {
+        Ok(apply_node(graph, node, operands, &Laws)?)
     }
 
     /// The scale of a row is a hash of the row, of which each code is a part.
@@ -320,6 +320,11 @@ impl Images for Laws {
         let image =
             |&x: &Element| of_cvo.map_or_else(|| Element::hashed(key, [x]), |function| law(function, x));
         Ok(arguments.iter().map(image).collect())
+    }
+
+    /// Nodes that no rule is for are the host's, on both sides.
+    fn is_evaluator(&self) -> bool {
+        true
     }
 
     /// What the host computes with the reference evaluator is the same function of the same operands, whatever it is.

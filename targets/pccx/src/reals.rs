@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use npukit_graph::quantise::rows::RowsError;
-use npukit_graph::{Op, ValueInfo};
+use npukit_graph::{Graph, Node, ValueInfo};
 use npukit_numeric::{BLOCK, Tensor};
 
 use crate::arithmetic::{Arithmetic, Bits, NodeError, Rows};
@@ -213,8 +213,8 @@ impl Arithmetic for Reals {
         Bits::filled(info, values.into_iter().map(|value| value as f32).collect())
     }
 
-    fn computed(op: &Op, operands: &[Arc<Tensor>]) -> Result<Vec<Arc<Tensor>>, NodeError> {
-        Bits::computed(op, operands)
+    fn computed(graph: &Graph, node: &Node, operands: &[Arc<Tensor>]) -> Result<Vec<Arc<Tensor>>, NodeError> {
+        Bits::computed(graph, node, operands)
     }
 
     /// Rows as they are, with scales of 1.

@@ -438,7 +438,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         let node = node.ok_or(StepError::Missing { index, what: "node", number, count })?;
         let operands =
             node.inputs.iter().map(|&id| self.slot(index, id)).collect::<Result<Vec<_>, RunError>>()?;
-        let results = A::computed(&node.op, &operands)
+        let results = A::computed(&self.host.graph, node, &operands)
             .map_err(|error| RunError::Node { node: node.name.clone(), error: error.to_string() })?;
         self.slots.extend(node.outputs.iter().copied().zip(results));
         Ok(())

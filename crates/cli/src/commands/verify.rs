@@ -6,7 +6,8 @@ use npukit::verbs::verify::bounds::{
     OutputReport as OutputBounds, Report as BoundsReport, Request as BoundsRequest,
 };
 use npukit::verbs::verify::{
-    CertificateReport, CertificateStatus, Counterexample, ElementReport, Report, Request, certify, verify,
+    CertificateReport, CertificateStatus, Counterexample, ElementReport, Report, Request, Witness, certify,
+    verify,
 };
 
 use super::{context, input_files, model_source, preprocess, remarks};
@@ -76,10 +77,10 @@ pub fn text(report: &Report) -> String {
 pub fn proof(report: &Report) -> String {
     let proved = report.outputs.iter().filter(|output| output.proved).count();
     let outputs = counted(report.outputs.len() as u64, "output");
-    let verdict = match &report.counterexample {
+    let verdict = match &report.witness {
         _ if report.proved => "proved: the program computes the model, for all inputs".to_owned(),
         Some(_) => "refuted: the program computes something else".to_owned(),
-        None => "not proved".to_owned(),
+        None => unproved(report),
     };
     let mut lines = vec![
         ("verdict", verdict),
@@ -98,9 +99,30 @@ pub fn proof(report: &Report) -> String {
             .map(|gap| line(&format!("not covered: node `{}` ({}): {}", gap.node, gap.op, gap.reason))),
     );
     text.extend(report.counterexample.iter().map(counterexample));
+    text.extend(report.witness.iter().map(witness));
     text.extend(report.bounds.iter().map(bounds_text));
     text.extend(report.assumptions.iter().map(|told| line(&format!("assumed: {told}"))));
     text
+}
+
+/// The verdict on a program that neither a proof nor an input decides.
+fn unproved(report: &Report) -> String {
+    match &report.counterexample {
+        Some(_) => {
+            "not proved: the comparison differs, and no input was found that shows an error".to_owned()
+        }
+        None => "not proved".to_owned(),
+    }
+}
+
+/// The input that shows an error.
+fn witness(found: &Witness) -> String {
+    let Witness { inputs, machine, model, bound, .. } = found;
+    facts([
+        ("shown by", inputs.clone()),
+        ("there", format!("{} is {machine}, {model} in the model", element(&found.element))),
+        ("explained", format!("a difference of {bound:.4} at most")),
+    ])
 }
 
 /// What became of a certificate that was read.

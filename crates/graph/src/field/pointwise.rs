@@ -60,6 +60,9 @@ fn power(op: &Op, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     match (1..=MOST).find(|&whole| exponent == whole as f32) {
         Some(whole) => map(operands, |x| Ok((1..whole).fold(x, |power, _| power * x))),
         None => {
+            let x = operands.field(0)?;
+            // Whether it is a function here at all.
+            operands.images.function(op, &x.elements)?;
             let key = key(&format!("{op} {exponent}"));
             map(operands, |x| Ok(Element::hashed(key, [x])))
         }

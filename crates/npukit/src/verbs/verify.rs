@@ -3,6 +3,7 @@
 pub mod bounds;
 mod certified;
 mod pair;
+mod witness;
 
 use std::time::Instant;
 
@@ -23,6 +24,7 @@ pub use certified::{CertificateReport, CertificateStatus, certify};
 pub(crate) use certified::{Certified, certified};
 pub use npukit_verify::Certificate;
 use pair::Pair;
+pub use witness::Witness;
 
 /// What to verify.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,8 +61,11 @@ pub struct Report {
     pub uncovered: Vec<Uncovered>,
     /// What the proof takes for granted.
     pub assumptions: Vec<String>,
-    /// Where the program first does something else than the model; null where it nowhere does.
+    /// Where the program is first another polynomial than the model; null where it nowhere is.
     pub counterexample: Option<Counterexample>,
+    /// An input on which machine and model differ by more than roundings explain: only then is the program refuted. Null
+    /// where none was found.
+    pub witness: Option<Witness>,
     /// What the program was compared with, where its compiler has several orders.
     pub order: String,
     /// The field: its number of elements.
@@ -236,7 +241,9 @@ fn proved(
         ProofError::Unfit(told) => Error::UnfitArtifact { told },
         ProofError::Evaluate(error) => error.into(),
     })?;
-    let mut report = report(origin, program, proof, agreement);
+    let is_other = proof.counterexample.is_some();
+    let witness = is_other.then(|| witness::find(origin, &proof.unrounded, compiled)).flatten();
+    let mut report = Report { witness, ..report(origin, program, proof, agreement) };
     report.assumptions.extend(own);
     Ok(report)
 }
@@ -283,6 +290,7 @@ fn report(origin: &Origin, program: ProgramReport, proof: Proof, agreement: Agre
         outputs: outputs.collect(),
         uncovered: uncovered.collect(),
         counterexample: proof.counterexample.map(Into::into),
+        witness: None,
         order: proof.order,
         field: Element::FIELD.to_owned(),
         seeds: proof.seeds,

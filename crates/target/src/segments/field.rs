@@ -13,7 +13,7 @@ mod tests;
 use std::collections::HashMap;
 
 use npukit_graph::Graph;
-use npukit_graph::field::{Evaluator, FieldTensor, Images, Operand, Value, walk};
+use npukit_graph::field::{Evaluator, FieldTensor, Images, Operand, Value, constant_elements, walk};
 use npukit_numeric::Element;
 
 use super::SegmentError;
@@ -160,7 +160,7 @@ fn known(value: Value) -> Option<FieldTensor> {
     match value {
         Value::Known(Operand::Field(tensor)) => Some(FieldTensor::clone(&tensor)),
         Value::Known(Operand::Constant(tensor)) => {
-            let elements = tensor.as_f32()?.iter().map(|&x| Element::from_f32(x)).collect::<Option<_>>()?;
+            let elements = constant_elements(&tensor, &Evaluator);
             Some(FieldTensor { shape: tensor.shape().to_vec(), elements })
         }
         Value::Unknown(_) => None,

@@ -85,11 +85,20 @@ impl<'a> ModelField<'a> {
 
     /// The model as the compiler lowers it, with the constants that it rounds.
     fn reference(&self, graph: &Graph) -> Result<Reference, TargetError> {
-        let unrounded = prepare(graph).map_err(TargetError::failed)?;
         let executable = &self.model.executable;
-        let fractions = fractions(&executable.plan, &unrounded)?;
+        let (unrounded, fractions) = planned(&executable.plan, graph)?;
         let graph = rounded(&executable.fabric, &unrounded, fractions).map_err(TargetError::Refused)?;
         Ok(Reference { order: String::new(), graph, unrounded, parts: Vec::new() })
+    }
+}
+
+/// The graph of a plan, and the fraction length of each of its values: the model prepared, or the model as it is where
+/// that was prepared before. Preparing twice may fold what the first time made.
+fn planned(plan: &Plan, graph: &Graph) -> Result<(Graph, Vec<i32>), TargetError> {
+    let prepared = prepare(graph).map_err(TargetError::failed)?;
+    match fractions(plan, &prepared) {
+        Ok(found) => Ok((prepared, found)),
+        Err(error) => fractions(plan, graph).map(|found| (graph.clone(), found)).map_err(|_| error),
     }
 }
 

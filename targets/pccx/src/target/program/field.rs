@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use npukit_graph::Graph;
-use npukit_graph::field::{FieldTensor, Images, Operand};
+use npukit_graph::field::{FieldTensor, Images, Operand, constant_elements};
 use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, Reference, References, TargetError};
 
 use super::PccxProgram;
@@ -68,8 +68,10 @@ impl PccxField<'_> {
         let output = |(&id, slot): (&npukit_graph::ValueId, Operand)| {
             let name = host.graph.value(id).name.clone();
             let shape = Modular::shape(&slot).to_vec();
-            let elements = Modular::floats(&slot).map(|elements| elements.into_owned());
-            let elements = elements.ok_or_else(|| unfit(format!("output `{name}` has no floats")))?;
+            let elements = match &slot {
+                Operand::Field(tensor) => tensor.elements.clone(),
+                Operand::Constant(tensor) => constant_elements(tensor, &Laws),
+            };
             Ok((name, FieldTensor { shape, elements }))
         };
         host.graph.outputs.iter().zip(outputs).map(output).collect()

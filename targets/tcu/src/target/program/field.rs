@@ -24,7 +24,10 @@ pub(super) struct TcuField<'a> {
 
 impl<'a> TcuField<'a> {
     pub fn new(owner: &'a TcuProgram) -> Self {
-        Self { owner, images: ConvertedImages { format: owner.program.config.data_type.format() } }
+        let config = &owner.program.config;
+        let images =
+            ConvertedImages { format: config.data_type.format(), has_tables: config.lookup_tables > 0 };
+        Self { owner, images }
     }
 
     /// The vectors of all inputs, in the program's order.
@@ -55,7 +58,9 @@ impl<'a> TcuField<'a> {
         let steps = self.owner.program.host_steps.iter().filter(|step| step.output == binding.name);
         steps.fold(self.unpacked(binding, run), |tensor, step| {
             let op = Op::from(step.op.clone());
-            let results = apply(&op, &[Operand::Field(tensor?.into())], &self.images);
+            // No step of the host looks anything up.
+            let images = ConvertedImages { has_tables: false, ..self.images };
+            let results = apply(&op, &[Operand::Field(tensor?.into())], &images);
             match results.map_err(TargetError::failed)?.pop() {
                 Some(Operand::Field(tensor)) => Ok(FieldTensor::clone(&tensor)),
                 _ => Err(unfit(format!("step {op} of the host has no result"))),

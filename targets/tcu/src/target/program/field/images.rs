@@ -1,7 +1,7 @@
 //! What constants are on the machine: [`ConvertedImages`].
 
 use npukit_graph::Op;
-use npukit_graph::field::{FieldTensor, Images, NoImage, Operands};
+use npukit_graph::field::{Exact, FieldTensor, Images, NoImage, Operands};
 use npukit_graph::op::{Reduce, ReduceKind};
 use npukit_numeric::{Element, NumberFormat};
 
@@ -11,6 +11,8 @@ use crate::modular::image;
 /// Constants as the compiler converts them.
 pub(super) struct ConvertedImages {
     pub format: NumberFormat,
+    /// Whether the machine looks functions up in tables; else they are the host's.
+    pub has_tables: bool,
 }
 
 impl Images for ConvertedImages {
@@ -18,9 +20,9 @@ impl Images for ConvertedImages {
         image(self.format, converted(self.format, value).0)
     }
 
-    /// Every function is a table.
-    fn function(&self, _: &Op, _: &[Element]) -> Result<Vec<Element>, NoImage> {
-        Err(NoImage::Table)
+    /// Every function is a table, where there are any.
+    fn function(&self, op: &Op, arguments: &[Element]) -> Result<Vec<Element>, NoImage> {
+        if self.has_tables { Err(NoImage::Table) } else { Exact.function(op, arguments) }
     }
 
     /// A mean over channels has two factors.

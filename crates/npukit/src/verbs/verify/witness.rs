@@ -1,0 +1,152 @@
+//! [`find`]: an input on which the machine and the model differ by more than roundings explain.
+//!
+//! Where the field has another polynomial, the numbers may still be right: a compiler may use a law that the field does not
+//! have. So a program is only refuted by an input that was run.
+
+use npukit_graph::{Graph, evaluate, rounding_bounds};
+use npukit_numeric::{Tensor, TensorData};
+use npukit_target::{Compiled, Output, Port, RunOptions};
+use npukit_verify::{numbers, samples};
+use serde::Serialize;
+
+use super::ElementReport;
+use crate::inputs::Sample;
+use crate::like::Like;
+use crate::origin::Origin;
+use crate::samples::Stack;
+
+/// An element of an output on the machine and in the model.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct Witness {
+    /// What the inputs are, in words.
+    pub inputs: String,
+    /// The element that is off by most beyond its bound.
+    pub element: ElementReport,
+    /// On the machine.
+    pub machine: f64,
+    /// In the model, in floats.
+    pub model: f64,
+    /// The largest difference that roundings explain.
+    pub bound: f64,
+}
+
+/// Grids of floats as inputs: by how much numbers from -1 to 1 are multiplied before they are whole sixteenths, which machines
+/// with at least four fraction bits have exactly.
+const SCALES: [f32; 4] = [1.0, 0.25, 4.0, 0.0];
+/// Inputs of each scale.
+const SEEDS: [u64; 2] = [1, 2];
+/// Fraction bits of the inputs.
+const SIXTEENTHS: f32 = 16.0;
+/// How often a bound has to be exceeded: it is of the model's order of sums, and of the float evaluator as if that did not
+/// round.
+const MARGIN: f64 = 2.0;
+/// What floats of 24 bits may be off, as a share of the largest number of an output.
+const FLOATS: f64 = 1e-3;
+
+/// A witness, if one of the inputs is one.
+///
+/// Where roundings have no bound, as with scaled models, formats without a step and functions that a machine approximates,
+/// there is none. Neither are runs in which something saturates.
+pub(super) fn find(origin: &Origin, unrounded: &Graph, compiled: &dyn Compiled) -> Option<Witness> {
+    // Bounds know nothing of constants that do not fit.
+    if compiled.report().saturated_constants.is_some_and(|count| count > 0) {
+        return None;
+    }
+    let is_scaled = origin.exponents.values().any(|&exponent| exponent != 0) || origin.quantisation.is_some();
+    let step = origin.instance.number_format().and_then(|format| format.step()).filter(|_| !is_scaled)?;
+    let mut all = SCALES.into_iter().flat_map(|scale| SEEDS.map(|seed| (scale, seed)));
+    all.find_map(|(scale, seed)| {
+        let inputs: Vec<Tensor> =
+            samples(unrounded, seed).into_iter().map(|tensor| on_grid(tensor, scale)).collect();
+        let told = format!("numbers of seed {seed} up to {scale}, in sixteenths");
+        Beside { origin, unrounded, compiled }.judged(&inputs, step as f32, told)
+    })
+}
+
+/// Floats as whole sixteenths; other elements as they are.
+fn on_grid(tensor: Tensor, scale: f32) -> Tensor {
+    let TensorData::F32(values) = tensor.data() else { return tensor };
+    let values = values.iter().map(|x| (x * scale * SIXTEENTHS).round() / SIXTEENTHS).collect();
+    let rounded = Tensor::new(tensor.shape().to_vec(), TensorData::F32(values));
+    let rounded = rounded.ok().and_then(|rounded| rounded.with_element(tensor.element()).ok());
+    rounded.unwrap_or(tensor)
+}
+
+/// A program and its model.
+struct Beside<'a> {
+    origin: &'a Origin,
+    unrounded: &'a Graph,
+    compiled: &'a dyn Compiled,
+}
+
+impl Beside<'_> {
+    /// The element furthest beyond its bound; none where all are within, or nothing is known.
+    fn judged(&self, inputs: &[Tensor], step: f32, told: String) -> Option<Witness> {
+        let Self { origin, unrounded, .. } = self;
+        let names = unrounded.inputs.iter().map(|&id| unrounded.value(id).name.clone());
+        let named: Vec<(String, Tensor)> = names.zip(inputs.iter().cloned()).collect();
+        let machine = self.ran(named)?;
+        let model = evaluate(&origin.model.graph, inputs).ok()?;
+        let bounds = rounding_bounds(unrounded, inputs, step).ok()?;
+        let outputs = unrounded.outputs.iter().zip(model.iter().zip(&bounds));
+        let found = outputs.filter_map(|(&id, (model, bound))| {
+            let name = &unrounded.value(id).name;
+            let machine = machine.iter().find(|stack| stack.name == *name)?.samples.first()?;
+            furthest(name, [machine, model, bound.as_ref()?])
+        });
+        let found = found.max_by(|left, right| left.excess().total_cmp(&right.excess()))?;
+        Some(Witness { inputs: told, ..found })
+    }
+
+    /// What the machine makes of a sample, by the model's names; none where it cannot run it, or something saturates.
+    fn ran(&self, sample: Sample) -> Option<Vec<Stack>> {
+        let Self { origin, compiled, .. } = self;
+        let mut ports = compiled.inputs().into_iter().chain(compiled.outputs());
+        let knows_rows = ports.any(|port| port.only_vectors().is_some());
+        let like = if knows_rows { Some(Like::of(*compiled, &origin.model).ok()?) } else { None };
+        let sample = match &like {
+            Some(like) => like.packed(sample),
+            None => sample,
+        };
+        let run = compiled.run_with(&sample, &RunOptions::default()).ok()?;
+        if run.saturations.total() > 0 {
+            return None;
+        }
+        let stack = |(port, output): (Port, Output)| Stack {
+            samples: vec![output.values],
+            raw: vec![output.raw],
+            ..Stack::of(port)
+        };
+        let stacks = compiled.outputs().into_iter().zip(run.outputs).map(stack).collect();
+        Some(match &like {
+            Some(like) => like.unpacked(stacks),
+            None => stacks,
+        })
+    }
+}
+
+/// The element furthest beyond its bound.
+fn furthest(name: &str, tensors: [&Tensor; 3]) -> Option<Witness> {
+    let [machine, model, bounds] = tensors.map(numbers);
+    if machine.len() != model.len() || model.len() != bounds.len() {
+        return None;
+    }
+    let largest = model.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    let all = machine.iter().zip(&model).zip(bounds).enumerate().map(|(at, ((&machine, &model), bound))| {
+        let index = npukit_graph::shape::indices(at, tensors[1].shape()).collect();
+        let element = ElementReport { tensor: name.to_owned(), index };
+        let bound = MARGIN * bound + FLOATS * largest;
+        Witness { inputs: String::new(), element, machine, model, bound }
+    });
+    // What is no number proves nothing.
+    let beyond = all.filter(|found| found.excess() > 0.0 && found.excess().is_finite());
+    beyond.max_by(|left, right| left.excess().total_cmp(&right.excess()))
+}
+
+impl Witness {
+    /// How far it is beyond the bound.
+    fn excess(&self) -> f64 {
+        (self.machine - self.model).abs() - self.bound
+    }
+}
