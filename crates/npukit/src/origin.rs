@@ -203,6 +203,12 @@ impl Origin {
         Ok(ids.into_iter().any(|id| f64::from(ranges.of(id)) > largest))
     }
 
+    /// The exponent with which an input is stored.
+    pub(crate) fn input_exponent(&self, name: &str) -> i32 {
+        // Default: what has no exponent is stored as it is.
+        self.options.scales.get(name).copied().unwrap_or(0)
+    }
+
     /// Whether the model states the ranges of its values, and they can be the scales.
     pub(crate) fn states_ranges(&self) -> bool {
         let may_scale = self.instance.scales_ports() && self.exponents.is_empty();
@@ -229,7 +235,7 @@ impl Origin {
                 count => format!("{count} tensors are"),
             }
         );
-        self.model.remarks = std::mem::take(&mut self.model.remarks).with_notes(vec![note]);
+        self.note(note);
         Ok(())
     }
 

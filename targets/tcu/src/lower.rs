@@ -157,14 +157,18 @@ fn minimise(config: &Config, options: &Options) -> Minimise {
     options.minimise.unwrap_or_else(|| Minimise::Clock(board::memory(config, &System::OPEN, None)))
 }
 
-/// The graph that [`compile`] lowers in place of `graph`, with these scales: it computes the same in fewer cycles.
-pub fn prepare(graph: &Graph, config: &Config, order: Order, scales: &Scales) -> Graph {
+/// The graph that [`compile`] lowers in place of `graph`: it computes the same in fewer cycles.
+pub fn prepare(graph: &Graph, config: &Config, order: Order) -> Graph {
+    rewrite::rewrite(graph, config, order).unwrap_or_else(|| graph.clone())
+}
+
+/// As [`prepare`], where inputs and outputs have these scales.
+pub fn prepare_scaled(graph: &Graph, config: &Config, order: Order, scales: &Scales) -> Graph {
     let border = Border::take_off(graph, scales);
     if border.scales.is_empty() {
-        return rewrite::rewrite(graph, config, order).unwrap_or_else(|| graph.clone());
+        return prepare(graph, config, order);
     }
-    let rewritten = rewrite::rewrite(&border.graph, config, order);
-    Border::put_back(rewritten.as_ref().unwrap_or(&border.graph), &border.scales)
+    border.put_back(&prepare(&border.graph, config, order))
 }
 
 /// `graph` with the operators in parts that lookups make possible, as [`compile`] takes them.

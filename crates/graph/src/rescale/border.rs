@@ -17,6 +17,8 @@ pub struct Border {
     pub graph: Graph,
     /// The exponents of its inputs and outputs, where they are not 0.
     pub scales: Scales,
+    /// By the name of an input, the name of what it was multiplied to.
+    pub entered: BTreeMap<String, String>,
     /// Inner values that now have the name of an output, by that name: the names they had.
     pub renamed: BTreeMap<String, String>,
     /// Outputs that are taken out, as the graph gives the value that they are a multiple of, too: by their names, the
@@ -30,6 +32,7 @@ impl Border {
         let mut border = Self {
             graph: graph.clone(),
             scales: Scales::new(),
+            entered: BTreeMap::new(),
             renamed: BTreeMap::new(),
             copies: BTreeMap::new(),
         };
@@ -44,15 +47,23 @@ impl Border {
         border
     }
 
-    /// The graph with the multiplications where they were, one bit at a time: every number format has 2 and 1/2.
-    pub fn put_back(graph: &Graph, scales: &Scales) -> Graph {
+    /// Another graph of these inputs and outputs with the multiplications where they were, one bit at a time: every number
+    /// format has 2 and 1/2. Values have the names that they had.
+    pub fn put_back(&self, graph: &Graph) -> Graph {
         let mut graph = graph.clone();
-        for (name, &exponent) in scales.iter().filter(|(_, exponent)| **exponent != 0) {
+        for (name, &exponent) in &self.scales {
             let Some(id) = graph.find_value(name) else { continue };
-            if graph.inputs.contains(&id) {
-                put_back_input(&mut graph, id, exponent);
-            } else if graph.is_output(id) {
-                put_back_output(&mut graph, id, exponent);
+            match (self.entered.get(name), self.renamed.get(name)) {
+                (Some(stored), _) => put_back_input(&mut graph, id, stored, exponent),
+                (None, Some(stored)) => put_back_output(&mut graph, id, stored, exponent),
+                (None, None) => {}
+            }
+        }
+        for (output, of) in &self.copies {
+            // Default: an output that was taken out has an exponent.
+            let exponent = self.scales.get(output).copied().unwrap_or(0);
+            if let Some(id) = graph.find_value(of) {
+                put_back_copy(&mut graph, id, output, exponent);
             }
         }
         graph
@@ -79,7 +90,12 @@ impl Border {
         }
         self.remove(&chain);
         replace(&mut self.graph, at, input);
-        self.scales.insert(self.graph.value(input).name.clone(), exponent);
+        let [name, stored] = [input, at].map(|id| self.graph.value(id).name.clone());
+        // The name is that of what comes in its place when it is put back.
+        let unused = self.graph.fresh_name(&format!("{stored}/before"));
+        self.rename(at, unused);
+        self.scales.insert(name.clone(), exponent);
+        self.entered.insert(name, stored);
     }
 
     fn take_off_output(&mut self, output: ValueId, exponent: i32) {
@@ -155,24 +171,38 @@ fn replace(graph: &mut Graph, old: ValueId, new: ValueId) {
     operands.filter(|id| **id == old).for_each(|id| *id = new);
 }
 
-fn put_back_input(graph: &mut Graph, input: ValueId, exponent: i32) {
-    let name = format!("{}/2^{exponent}", graph.value(input).name);
-    let stored = like(graph, input, &name);
+fn put_back_input(graph: &mut Graph, input: ValueId, stored: &str, exponent: i32) {
+    let stored = named(graph, input, stored);
     replace(graph, input, stored);
     let nodes = multiplications(graph, input, stored, -exponent);
     graph.nodes.splice(0..0, nodes);
 }
 
-fn put_back_output(graph: &mut Graph, output: ValueId, exponent: i32) {
-    let name = graph.value(output).name.clone();
-    let inner = graph.fresh_name(&format!("{name}/2^{exponent}"));
-    graph.values[output.0 as usize].name = inner;
-    let info = graph.value(output).info.clone();
-    let real = graph.add_value(Value { name, info, constant: None });
+fn put_back_output(graph: &mut Graph, output: ValueId, stored: &str, exponent: i32) {
+    let name = std::mem::replace(&mut graph.values[output.0 as usize].name, stored.to_owned());
+    let real = named(graph, output, &name);
     let outputs = graph.outputs.iter_mut();
     outputs.filter(|id| **id == output).for_each(|id| *id = real);
     let nodes = multiplications(graph, output, real, exponent);
     graph.nodes.extend(nodes);
+}
+
+fn put_back_copy(graph: &mut Graph, stored: ValueId, name: &str, exponent: i32) {
+    let unused = graph.find_value(name);
+    if let Some(unused) = unused {
+        let before = graph.fresh_name(&format!("{name}/before"));
+        graph.values[unused.0 as usize].name = before;
+    }
+    let real = named(graph, stored, name);
+    graph.outputs.push(real);
+    let nodes = multiplications(graph, stored, real, exponent);
+    graph.nodes.extend(nodes);
+}
+
+/// A value of the same kind with a name that no value has.
+fn named(graph: &mut Graph, like: ValueId, name: &str) -> ValueId {
+    let info = graph.value(like).info.clone();
+    graph.add_value(Value { name: name.to_owned(), info, constant: None })
 }
 
 /// A value of the same kind.

@@ -8,8 +8,9 @@ use npukit_target::{CompileOptions, Instance};
 use crate::error::Error;
 use crate::model::Model;
 
-/// How many times ranges that a model states are to fit: sums may be larger on the way than at their end.
-const MARGIN: f64 = 1.25;
+/// How many times ranges that a model states are to fit: sums go further, on the way to their end and where the model cuts them
+/// off.
+const MARGIN: f64 = 2.5;
 
 /// The graph with the scales that the ranges ask for which the model states; none when they ask for none.
 pub(crate) fn as_stated(

@@ -124,7 +124,7 @@ impl Instance for TcuInstance {
 
     fn prepare(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
         let (graph, _) = self.drawn(graph, options)?;
-        Ok(lower::prepare(&graph, &self.config, self.options(options)?.order, &options.scales))
+        Ok(lower::prepare_scaled(&graph, &self.config, self.options(options)?.order, &options.scales))
     }
 
     fn taken_apart(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {

@@ -7,7 +7,7 @@ use npukit_numeric::Tensor;
 use npukit_target::Reference;
 
 use crate::config::{Config, DataType};
-use crate::lower::{Order, prepare};
+use crate::lower::{Order, prepare_scaled};
 
 /// One for each order of the bias.
 pub(super) fn of(graph: &Graph, config: &Config, scales: Scales) -> impl Iterator<Item = Reference> {
@@ -21,7 +21,7 @@ pub(super) fn of(graph: &Graph, config: &Config, scales: Scales) -> impl Iterato
 }
 
 fn prepared(graph: &Graph, config: &Config, order: Order, scales: &Scales) -> Graph {
-    let mut graph = prepare(graph, config, order, scales);
+    let mut graph = prepare_scaled(graph, config, order, scales);
     if order == Order::Default {
         merge_biases(&mut graph);
     }
