@@ -13,11 +13,15 @@ PUBLISHED = [
     ("speech_commands", "speech_robot@64", "input_1", "dense_1", "speech_commands_input_1x8.csv", 1),
 ]
 
+# In place of the name of a file with samples far beyond the range of the number format.
+SAMPLES = "samples"
+
 # Compiled here: network, changes of the instance pynqz1, options of the compiler.
 COMPILED = {
     "mlp": ("mlp", {}, []),
     "lenet5": ("lenet5", {}, []),
     "lenet5_local": ("lenet5", {"local_depth": 32768}, ["--strategy", "local-vars-and-consts"]),
+    "mlp_scaled": ("mlp", {}, ["--calibrate", SAMPLES, "--rescale", "always"]),
     "mlp_8bit": ("mlp", {"data_type": "FP8BP4"}, []),
     "mlp_18bit": ("mlp", {"data_type": "FP18BP10"}, []),
     "mlp_32bit": ("mlp", {"data_type": "FP32BP16", "array_size": 4}, []),
@@ -79,6 +83,9 @@ def compiled(name: str) -> Program:
     if not (output / "raw.npz").exists():
         npu("zoo", network, "-o", model)
         tarch.write_text(json.dumps({**PYNQZ1, **changes}))
+        samples = folder / "samples.npy"
+        np.save(samples, np.linspace(-300, 300, 4 * 784, dtype=np.float32).reshape(4, 784))
+        options = [samples if option == SAMPLES else option for option in options]
         npu("compile", model, "--target", f"tcu:{tarch}", "-o", output, "--test-vectors", *options)
     manifest = next(output.glob("*.tmodel"))
     sample = output / f"{manifest.name[: -len('.tmodel')]}.test_input.npy"

@@ -52,6 +52,13 @@ impl<S: Statistic> Observations<S> {
         }
     }
 
+    /// Takes in what is known of value `id` without a tensor.
+    pub fn note_statistic(&mut self, id: ValueId, known: &S) {
+        if let Some(statistic) = self.0.get_mut(id.0 as usize) {
+            statistic.merge(known);
+        }
+    }
+
     /// What this and `other` have seen, of the same graph.
     pub fn merge(mut self, other: &Self) -> Self {
         self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| mine.merge(theirs));

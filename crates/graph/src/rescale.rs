@@ -13,6 +13,7 @@
 //! | module | is |
 //! |---|---|
 //! | `balance` | bits that operands of products lend to the weights |
+//! | `border` | powers of two that the host multiplies inputs and outputs by |
 //! | `ends` | results at the end that fit at no scale |
 //! | `equalise` | powers of two between the channels of neighbouring layers |
 //! | `ranges` | how large each value becomes, from samples |
@@ -21,6 +22,7 @@
 //! | `rewrite` | the new graph |
 
 mod balance;
+mod border;
 mod ends;
 mod equalise;
 mod ranges;
@@ -28,9 +30,10 @@ mod rewrite;
 pub(crate) mod roles;
 mod solve;
 
-use crate::ir::Graph;
+use crate::ir::{Graph, Node};
 use crate::pass::PassError;
 
+pub use border::{Border, Scales};
 pub use ends::unfit_ends;
 pub use equalise::equalise;
 pub use ranges::{Magnitude, Ranges};
@@ -54,6 +57,8 @@ pub struct Limits {
     /// Whether what a product with constants takes may be made smaller before it, so that the constants take more
     /// bits: where each product is rounded by itself, what counts is that both factors are alike.
     pub balance: bool,
+    /// Whether inputs and outputs are multiplied by powers of two where the host converts them, for nothing.
+    pub ports: bool,
     /// How many elements a mean adds, at most, before it divides; 1 where sums are wider than the number format.
     pub addends: usize,
 }
@@ -83,6 +88,9 @@ pub struct Rescaled {
     pub graph: Graph,
     /// Names of its values that are stored divided by `2^exponent`, with the exponent, where it is not 0.
     pub exponents: Vec<(String, i32)>,
+    /// By name, the exponents with which inputs and outputs are to be stored, and what the host computes in between: the
+    /// graph multiplies them by powers of two where they enter and where they leave, which [`Border`] takes off.
+    pub scales: Scales,
 }
 
 /// Chooses exponents for the values of a valid graph and rewrites it. `None` when nothing needs one, or
@@ -92,13 +100,34 @@ pub struct Rescaled {
 ///
 /// [`PassError`] when the rewritten graph is not valid, which would be a fault of ours.
 pub fn rescale(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Result<Option<Rescaled>, PassError> {
-    let roles = roles::roles(graph, ranges, limits);
+    rescale_beside(graph, ranges, limits, &|_| false)
+}
+
+/// As [`rescale`], where the host computes the nodes that `is_host` tells: it takes and gives real values, and where
+/// inputs and outputs are multiplied for nothing, so are its results.
+///
+/// # Errors
+///
+/// Those of [`rescale`].
+pub fn rescale_beside(
+    graph: &Graph,
+    ranges: &Ranges,
+    limits: &Limits,
+    is_host: &dyn Fn(&Node) -> bool,
+) -> Result<Option<Rescaled>, PassError> {
+    let roles = roles::roles(graph, ranges, limits, is_host);
     match solve::exponents(graph, &roles, ranges, limits) {
         Some(exponents) if exponents.iter().any(|&exponent| exponent != 0) => {
             rewrite::rewrite(graph, &roles, exponents, ranges, limits).map(Some)
         }
         _ => Ok(None),
     }
+}
+
+/// Whether the ranges of all products with constants are known, of the results or of what shares their exponents.
+pub fn is_known(graph: &Graph, ranges: &Ranges, limits: &Limits, is_host: &dyn Fn(&Node) -> bool) -> bool {
+    let roles = roles::roles(graph, ranges, limits, is_host);
+    solve::is_known(graph, &roles, ranges, limits)
 }
 
 /// The largest `k` with `magnitude * 2^k <= largest`; `None` when any would do.

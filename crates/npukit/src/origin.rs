@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use npukit_base::counted;
 use npukit_graph::quantise::Method;
-use npukit_graph::rescale::{Ranges, unfit_ends};
+use npukit_graph::rescale::{Ranges, Rescaled, unfit_ends};
 use npukit_graph::{Graph, Node, Op, Operator, ValueId};
 use npukit_target::{
     Chosen, CompileOptions, Compiled, Instance, Phase, Problem, SEGMENTS, SegmentPlan, SegmentedInstance,
@@ -34,6 +34,8 @@ pub(crate) struct Origin {
     pub rescaling: Option<rescale::Report>,
     /// What came of the quantisation, for a target that asks for one.
     pub quantisation: Option<quantise::Report>,
+    /// Whether its values have scales that the model itself states.
+    pub is_scaled_as_stated: bool,
     /// Whether nodes that the instance refuses may be left to the host, between segments.
     may_cut: bool,
 }
@@ -52,7 +54,16 @@ impl Origin {
         let options = CompileOptions { model_name, options, ..CompileOptions::default() };
         let exponents = Exponents::new();
         let instance = Arc::from(instance);
-        Ok(Self { instance, model, options, exponents, rescaling: None, quantisation: None, may_cut })
+        Ok(Self {
+            instance,
+            model,
+            options,
+            exponents,
+            rescaling: None,
+            quantisation: None,
+            is_scaled_as_stated: false,
+            may_cut,
+        })
     }
 
     /// What there is to say of the model and of the instance, and of how numbers were chosen.
@@ -190,6 +201,42 @@ impl Origin {
         let ranges = quantise::observe(graph, samples, || Ranges::new(graph))?;
         let ids = (0..graph.values.len() as u32).map(ValueId);
         Ok(ids.into_iter().any(|id| f64::from(ranges.of(id)) > largest))
+    }
+
+    /// The exponent with which an input is stored.
+    pub(crate) fn input_exponent(&self, name: &str) -> i32 {
+        // Default: what has no exponent is stored as it is.
+        self.options.scales.get(name).copied().unwrap_or(0)
+    }
+
+    /// Whether the model states the ranges of its values, and they can be the scales.
+    pub(crate) fn states_ranges(&self) -> bool {
+        let may_scale = self.instance.scales_ports() && self.exponents.is_empty();
+        may_scale && Ranges::stated(&self.model.simplified).is_some()
+    }
+
+    /// Gives the values of the model the scales that its ranges ask for, where that is legal.
+    pub(crate) fn scale_as_stated(&mut self) -> Result<(), Error> {
+        let found = rescale::as_stated(&*self.instance, &self.model, &self.options)?;
+        let Some(Rescaled { graph, exponents, scales }) = found else { return Ok(()) };
+        let options = CompileOptions { scales, ..self.options.clone() };
+        if !self.instance.check(&graph, &options)?.is_empty() {
+            return Ok(());
+        }
+        self.options = options;
+        self.model.simplified = graph;
+        self.exponents = exponents.into_iter().collect();
+        self.is_scaled_as_stated = true;
+        let note = format!(
+            "the ranges that the model states are used: {} stored divided by powers of two (`--rescale never` for values as \
+             they are)",
+            match self.exponents.len() {
+                1 => "1 tensor is".to_owned(),
+                count => format!("{count} tensors are"),
+            }
+        );
+        self.note(note);
+        Ok(())
     }
 
     fn cut_by(&mut self, plan: SegmentPlan) {

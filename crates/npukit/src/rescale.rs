@@ -8,15 +8,17 @@
 //! | module | is |
 //! |---|---|
 //! | `remaining` | where the chosen program still saturates, and why |
+//! | `stated` | scales by the ranges that a model states, without samples |
 
 mod remaining;
+mod stated;
 
 use std::collections::BTreeMap;
 
-use npukit_graph::Graph;
 use npukit_graph::pass::PassError;
 use npukit_graph::quantise::Method;
-use npukit_graph::rescale::{Limits, Ranges, Rescaled, equalise, rescale};
+use npukit_graph::rescale::{Limits, Ranges, Rescaled, Scales, equalise, rescale_beside};
+use npukit_graph::{Graph, Node};
 use npukit_target::{CompileOptions, Compiled, Instance, Phase, Saturations, TargetError};
 use serde::Serialize;
 
@@ -29,6 +31,7 @@ use crate::model::Model;
 use crate::quantise::observe;
 use crate::samples::Stack;
 pub use remaining::Remaining;
+pub(crate) use stated::as_stated;
 
 /// Whether to rescale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +94,8 @@ impl Calibration {
 pub struct Measured {
     /// Results that did not fit the number format.
     pub saturations: u64,
+    /// Elements of inputs that did not.
+    pub saturated_inputs: u64,
     /// Constants that did not; none when the target does not say.
     pub saturated_constants: Option<u64>,
     /// Against the float evaluator.
@@ -102,7 +107,7 @@ impl Measured {
     /// Everything inside the network that did not fit.
     fn unfit(&self) -> u64 {
         // Default: a target that counts none has no constants that saturate.
-        self.saturations + self.saturated_constants.unwrap_or(0)
+        self.saturations + self.saturated_inputs + self.saturated_constants.unwrap_or(0)
     }
 
     /// Whether it is worth its program: less is lost at the ends of the range and no more elsewhere, or the outputs
@@ -201,6 +206,8 @@ pub(crate) type Exponents = BTreeMap<String, i32>;
 pub(crate) struct Chosen {
     pub graph: Graph,
     pub exponents: Exponents,
+    /// Those of inputs and outputs.
+    pub scales: Scales,
     pub compiled: Box<dyn Compiled>,
 }
 
@@ -242,9 +249,10 @@ pub(crate) fn choose(
         report.reason = reason;
         best
     };
+    let none = (Exponents::new(), Scales::new());
     let Some(best) = found else {
         report.remaining =
-            search.remaining(&before.saturations, plain, &trial.model.simplified, &Exponents::new());
+            search.remaining(&before.saturations, plain, &trial.model.simplified, (&none.0, &none.1));
         return Ok((None, report));
     };
     let gains = best.outcome.measured.is_gain_over(&before.measured);
@@ -258,15 +266,15 @@ pub(crate) fn choose(
     (report.equalised, report.balanced) = (equalised, balance);
     report.layers = layer_exponents(&*best.chosen.compiled, &best.chosen.exponents);
     report.remaining = if report.applied {
-        let Chosen { graph, exponents, compiled } = &best.chosen;
-        search.remaining(&best.outcome.saturations, &**compiled, graph, exponents)
+        let Chosen { graph, exponents, scales, compiled } = &best.chosen;
+        search.remaining(&best.outcome.saturations, &**compiled, graph, (exponents, scales))
     } else {
-        search.remaining(&before.saturations, plain, &trial.model.simplified, &Exponents::new())
+        search.remaining(&before.saturations, plain, &trial.model.simplified, (&none.0, &none.1))
     };
     if !report.applied {
         return Ok((None, report));
     }
-    let compiled = search.program(&best.chosen.graph, false)?;
+    let compiled = search.program(&best.chosen.graph, &best.chosen.scales, false)?;
     Ok((Some(Chosen { compiled, ..best.chosen }), report))
 }
 
@@ -342,6 +350,7 @@ impl<'a> Search<'a> {
         let (stacks, saturations) = machine(compiled, self.trial.samples)?;
         let measured = Measured {
             saturations: saturations.results,
+            saturated_inputs: saturations.inputs,
             saturated_constants: compiled.report().saturated_constants,
             comparison: compare(&stacks, &self.reference),
         };
@@ -364,9 +373,10 @@ impl<'a> Search<'a> {
         };
         let functions = self.trial.instance.scales_functions();
         let addends = self.trial.instance.addends_of_means();
+        let ports = self.trial.instance.scales_ports();
         let limits = |plan: Plan| {
             let Plan { margin, fill, balance, .. } = plan;
-            Limits { largest, step, margin, fill, functions, balance, addends }
+            Limits { largest, step, margin, fill, functions, balance, ports, addends }
         };
         let mut reason = "no scale of its layers makes more of the network fit".to_owned();
         let mut last = None;
@@ -451,25 +461,34 @@ impl<'a> Search<'a> {
         limits: &Limits,
         last: &mut Option<(bool, Vec<(String, i32)>)>,
     ) -> Result<Result<Option<Candidate>, String>, Error> {
-        let rescaled = rescale(&ranged.graph, &ranged.ranges, limits).map_err(|error| self.failed(error))?;
-        let Some(Rescaled { graph, exponents }) = rescaled else { return Ok(Ok(None)) };
+        let rescaled = self.rescaled(ranged, limits)?;
+        let Some(Rescaled { graph, exponents, scales }) = rescaled else { return Ok(Ok(None)) };
         if last.replace((plan.equalised, exponents.clone())) == Some((plan.equalised, exponents.clone())) {
             return Ok(Ok(None));
         }
-        let compiled = match self.program(&graph, true) {
+        let compiled = match self.program(&graph, &scales, true) {
             Ok(compiled) => compiled,
             Err(error) => return Ok(Err(format!("the rescaled network does not compile: {error}"))),
         };
         let outcome = self.measure(&*compiled)?;
-        let chosen = Chosen { graph, exponents: exponents.into_iter().collect(), compiled };
+        let chosen = Chosen { graph, exponents: exponents.into_iter().collect(), scales, compiled };
         Ok(Ok(Some(Candidate { chosen, plan, outcome })))
     }
 
+    /// The graph with scales within these limits.
+    fn rescaled(&self, ranged: &Ranged, limits: &Limits) -> Result<Option<Rescaled>, Error> {
+        let Ranged { graph, ranges } = ranged;
+        let of_host = self.trial.instance.nodes_of_host(graph)?;
+        let is_host = |node: &Node| of_host.contains(&node.name);
+        rescale_beside(graph, ranges, limits, &is_host).map_err(|error| self.failed(error))
+    }
+
     /// The program of a rescaled graph, with what the compiler chose for the model where that does.
-    fn program(&self, graph: &Graph, draft: bool) -> Result<Box<dyn Compiled>, TargetError> {
+    fn program(&self, graph: &Graph, scales: &Scales, draft: bool) -> Result<Box<dyn Compiled>, TargetError> {
         let _phase = Phase::begin("compile");
         let compile = |options: &CompileOptions| {
-            self.trial.instance.compile(graph, &CompileOptions { draft, ..options.clone() })
+            let options = CompileOptions { draft, scales: scales.clone(), ..options.clone() };
+            self.trial.instance.compile(graph, &options)
         };
         compile(&self.options).or_else(|_| compile(self.trial.options))
     }
@@ -484,12 +503,14 @@ impl<'a> Search<'a> {
         saturations: &Saturations,
         compiled: &dyn Compiled,
         graph: &Graph,
-        exponents: &Exponents,
+        (exponents, scales): (&Exponents, &Scales),
     ) -> Vec<Remaining> {
         let largest = self.trial.instance.number_format().map_or(f64::INFINITY, |format| format.largest());
         let Ranged { graph: original, ranges } = &self.ranged;
-        let look = remaining::Look { graph, exponents, original, ranges, largest };
-        look.at(&saturations.layers, &compiled.layers())
+        let look = remaining::Look { graph, exponents, scales, original, ranges, largest };
+        let mut remaining = look.inputs(saturations.inputs);
+        remaining.extend(look.at(&saturations.layers, &compiled.layers()));
+        remaining
     }
 }
 

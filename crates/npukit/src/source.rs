@@ -168,6 +168,18 @@ impl Source {
         self.quantised(origin, context)
     }
 
+    /// Scales the model by the ranges that it states, where the instance can: unless samples say better, or it is not
+    /// to be done.
+    pub(crate) fn scale_as_stated(&self, origin: &mut Origin) -> Result<(), Error> {
+        let is_wanted = self.calibration.inputs.is_empty() && self.calibration.mode != Mode::Never;
+        if !is_wanted || !origin.states_ranges() {
+            return Ok(());
+        }
+        // What the host computes has no scales.
+        origin.admit()?;
+        origin.scale_as_stated()
+    }
+
     /// The model and its instance.
     pub(crate) fn read(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
         let instance = self.instance(context.reader)?;
@@ -203,13 +215,14 @@ impl Source {
         model::load(&self.path, &self.model, samples, context.reader)
     }
 
-    /// The model with its tensors as integers, where the instance asks for it.
+    /// The model with its tensors as integers, where the instance asks for it, or with the scales that it states.
     pub(crate) fn quantised(&self, mut origin: Origin, context: Context<'_>) -> Result<Origin, Error> {
         self.check_calibration(&*origin.instance)?;
         if origin.instance.quantisation().is_some() {
             let typical = self.typical(&mut origin.model, context)?;
             origin.quantise(self.calibration.method, &typical)?;
         }
+        self.scale_as_stated(&mut origin)?;
         Ok(origin)
     }
 
@@ -274,6 +287,7 @@ impl Source {
     ) -> Result<Box<dyn Compiled>, Error> {
         let Calibration { inputs, mode, .. } = &self.calibration;
         match (inputs.is_empty(), mode) {
+            _ if origin.is_scaled_as_stated => return Ok(plain),
             (true, Mode::Always) => return Err(Error::NoCalibration),
             (_, Mode::Never) => return Ok(plain),
             _ => {}
@@ -285,8 +299,8 @@ impl Source {
         let trial = Trial { instance: &**instance, model, options, samples: &samples };
         let (chosen, report) = rescale::choose(&trial, &*plain, *mode)?;
         origin.rescaling = Some(report);
-        let Some(Chosen { graph, exponents, compiled }) = chosen else { return Ok(plain) };
-        (origin.model.simplified, origin.exponents) = (graph, exponents);
+        let Some(Chosen { graph, exponents, scales, compiled }) = chosen else { return Ok(plain) };
+        (origin.model.simplified, origin.exponents, origin.options.scales) = (graph, exponents, scales);
         Ok(compiled)
     }
 

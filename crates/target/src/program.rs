@@ -4,6 +4,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use npukit_graph::Graph;
+use npukit_graph::rescale::Scales;
 use npukit_numeric::Tensor;
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -141,6 +142,12 @@ pub trait Compiled: Send + Sync {
 
     /// What it gives.
     fn outputs(&self) -> Vec<Port>;
+
+    /// Exponents of its inputs and outputs by name, where they are not 0: what lies in memory is the value divided by
+    /// `2^exponent`, and whoever converts numbers for it does that.
+    fn scales(&self) -> Scales {
+        Scales::new()
+    }
 
     /// Its layers in order, with the values of the compiled graph that they end in; empty when it
     /// does not know (it was read from files).

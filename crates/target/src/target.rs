@@ -1,12 +1,13 @@
 //! [`Target`] and [`Instance`]: an accelerator, and it with its parameters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use npukit_asm::ListingLine;
 use npukit_asm::analysis::Language;
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
 use npukit_graph::quantise::{Quantisation, Scheme};
+use npukit_graph::rescale::Scales;
 use npukit_isa::IsaSpec;
 use npukit_lower::Problem;
 use npukit_numeric::NumberFormat;
@@ -80,6 +81,10 @@ pub struct CompileOptions {
     /// How the graph's tensors become integers, for an instance with a [`Instance::quantisation`]; the graph is a
     /// prepared one then, and the values are numbered as there.
     pub quantisation: Option<Quantisation>,
+    /// Exponents of inputs and outputs, by name, for an instance that [scales ports](Instance::scales_ports): the graph
+    /// multiplies such an input by a power of two where it enters, or such an output where it leaves, and the host does so
+    /// in its place.
+    pub scales: Scales,
     /// Where searches look for what they have found before.
     pub cache: Cache,
     /// The program is made for what it computes, not for how long it takes: it may take longer, and is to be there
@@ -318,6 +323,21 @@ pub trait Instance: Send + Sync {
     /// Whether a function of one element takes a multiplication by a power of two before and after it for nothing.
     fn scales_functions(&self) -> bool {
         false
+    }
+
+    /// Whether the host, where it converts inputs and outputs, multiplies them by powers of two: see
+    /// [`CompileOptions::scales`].
+    fn scales_ports(&self) -> bool {
+        false
+    }
+
+    /// Names of the nodes of the graph that are the host's.
+    ///
+    /// # Errors
+    ///
+    /// A graph that does not have the values between machine and host.
+    fn nodes_of_host(&self, _graph: &Graph) -> Result<BTreeSet<String>, TargetError> {
+        Ok(BTreeSet::new())
     }
 
     /// How many elements a mean adds, at most, before it divides; 1 where sums are wider than the number format.

@@ -2,7 +2,7 @@
 
 npu_layout npu_layout_flat(uint64_t scalars, uint64_t lanes)
 {
-    npu_layout layout = {1, {scalars}, {0}, lanes};
+    npu_layout layout = {1, {scalars}, {0}, lanes, 0};
     return layout;
 }
 
@@ -31,6 +31,10 @@ npu_code npu_layout_check(const npu_layout *layout, uint64_t lanes, uint64_t *sc
             return npu_fail(error, NPU_MANIFEST, "has more scalars than 64 bits count", "model_shape", axis, 0,
                             layout->shape[axis]);
         }
+    }
+    if (layout->exponent > NPU_MOST_EXPONENT || layout->exponent < -NPU_MOST_EXPONENT) {
+        return npu_fail(error, NPU_MANIFEST, "is no number from -64 to 64", "exponent", 0, NPU_MOST_EXPONENT,
+                        (uint64_t)(int64_t)layout->exponent);
     }
     if (lanes == 0 || layout->channels == 0 || total % layout->channels != 0) {
         return npu_fail(error, NPU_MANIFEST, "does not divide the number of scalars", "channels", lanes, total,

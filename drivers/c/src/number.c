@@ -48,6 +48,28 @@ float npu_fixed_to_real(npu_fixed format, int32_t raw)
     return (float)raw / (float)(INT64_C(1) << format.point);
 }
 
+/* `value * 2^exponent`: exact, as no exponent of a tensor leaves the range of a double. */
+static double scaled(double value, int32_t exponent)
+{
+    for (; exponent > 0; exponent--) {
+        value *= 2.0;
+    }
+    for (; exponent < 0; exponent++) {
+        value *= 0.5;
+    }
+    return value;
+}
+
+int32_t npu_fixed_from_scaled(npu_fixed format, float value, int32_t exponent, bool *saturated)
+{
+    return npu_fixed_round(format, scaled((double)value, (int32_t)format.point - exponent), saturated);
+}
+
+float npu_fixed_to_scaled(npu_fixed format, int32_t raw, int32_t exponent)
+{
+    return (float)scaled((double)raw, exponent - (int32_t)format.point);
+}
+
 void npu_fixed_store(npu_fixed format, int32_t raw, uint8_t *bytes)
 {
     uint32_t bits = (uint32_t)raw;

@@ -542,16 +542,16 @@ typedef struct source {
     const npu_array *array;
 } source;
 
-static npu_code raw_of(const npu_tcu *tcu, const source *from, uint64_t place, int32_t *raw, bool *saturated,
-                       npu_error *error)
+static npu_code raw_of(const npu_tcu *tcu, const source *from, uint64_t place, int32_t exponent, int32_t *raw,
+                       bool *saturated, npu_error *error)
 {
     npu_fixed format = npu_tcu_format(&tcu->arch);
     if (from->reals != NULL) {
-        *raw = npu_fixed_from_real(format, from->reals[place], saturated);
+        *raw = npu_fixed_from_scaled(format, from->reals[place], exponent, saturated);
         return NPU_OK;
     }
     if (from->array != NULL && !npu_array_is_raw(from->array)) {
-        *raw = npu_fixed_from_real(format, npu_array_real(from->array, place), saturated);
+        *raw = npu_fixed_from_scaled(format, npu_array_real(from->array, place), exponent, saturated);
         return NPU_OK;
     }
     npu_code code = NPU_OK;
@@ -587,7 +587,7 @@ static npu_code write_tensor(npu_tcu *tcu, const char *name, const source *from,
         int32_t raw = 0;
         bool clamped = false;
         if (npu_layout_lane(&walk, &place)) {
-            code = raw_of(tcu, from, place, &raw, &clamped, error);
+            code = raw_of(tcu, from, place, walk.layout->exponent, &raw, &clamped, error);
         }
         unfit += clamped ? 1 : 0;
         npu_fixed_store(format, raw, bytes);
@@ -641,7 +641,7 @@ static npu_code read_tensor(npu_tcu *tcu, const char *name, float *reals, int32_
         if (code == NPU_OK && npu_layout_lane(&walk, &place)) {
             int32_t raw = npu_fixed_load(format, bytes);
             if (reals != NULL) {
-                reals[place] = npu_fixed_to_real(format, raw);
+                reals[place] = npu_fixed_to_scaled(format, raw, walk.layout->exponent);
             } else {
                 raws[place] = raw;
             }

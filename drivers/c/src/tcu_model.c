@@ -249,6 +249,22 @@ static npu_code parse_axes(const npu_json *entry, const char *key, uint64_t *axe
     return code;
 }
 
+/* The only number of the files that may have a sign. */
+static npu_code parse_exponent(const npu_json *entry, npu_layout *layout, npu_error *error)
+{
+    npu_json value;
+    npu_code code = npu_json_member(entry, "exponent", &value, error);
+    bool is_negative = code == NPU_OK && value.kind == NPU_JSON_NUMBER && value.length > 1 && value.text[0] == '-';
+    uint64_t number = 0;
+    if (is_negative) {
+        value.text++;
+        value.length--;
+    }
+    code = code == NPU_OK ? npu_json_to_number(&value, "exponent", NPU_MOST_EXPONENT, &number, error) : code;
+    layout->exponent = is_negative ? -(int32_t)number : (int32_t)number;
+    return code;
+}
+
 static npu_code parse_layout(const npu_json *entry, npu_layout *layout, npu_error *error)
 {
     uint64_t perm[NPU_MOST_AXES] = {0};
@@ -256,6 +272,7 @@ static npu_code parse_layout(const npu_json *entry, npu_layout *layout, npu_erro
     npu_code code = parse_axes(entry, "model_shape", layout->shape, &layout->rank, error);
     code = code == NPU_OK ? parse_axes(entry, "perm", perm, &axes, error) : code;
     code = code == NPU_OK ? npu_json_number(entry, "channels", UINT32_MAX, &layout->channels, error) : code;
+    code = code == NPU_OK && npu_json_has(entry, "exponent") ? parse_exponent(entry, layout, error) : code;
     if (code == NPU_OK && axes != layout->rank) {
         return npu_fail(error, NPU_MANIFEST, "has another number of axes than model_shape", "perm", 0, layout->rank, axes);
     }

@@ -47,6 +47,12 @@ static void conversions(void)
     converts(FP32BP16, -32768, INT32_MIN, false);
     CHECK(npu_fixed_to_real(FP16BP8, -4281) == -16.72265625F);
     CHECK(npu_fixed_to_real(FP32BP16, INT32_MIN) == -32768.0F);
+    /* Where two to the power of an exponent is taken off: 255 fits as 63.75, 0.1 has six bits more. */
+    bool clamped = false;
+    CHECK(npu_fixed_from_scaled(FP16BP8, 255.0F, 2, &clamped) == 16320 && !clamped);
+    CHECK(npu_fixed_from_scaled(FP16BP8, 0.1F, -6, &clamped) == 1638 && !clamped);
+    CHECK(npu_fixed_from_scaled(FP16BP8, 255.0F, 0, &clamped) == 32767 && clamped);
+    CHECK(npu_fixed_to_scaled(FP16BP8, 16320, 2) == 255.0F && npu_fixed_to_scaled(FP16BP8, -256, -6) == -0.015625F);
 }
 
 static void bytes_of_scalars(void)
@@ -72,7 +78,7 @@ static void bytes_of_scalars(void)
 static void a_layout(void)
 {
     static const int expected[] = {0, 4, 8, -1, 1, 5, 9, -1, 2, 6, 10, -1, 3, 7, 11, -1};
-    npu_layout layout = {4, {1, 3, 2, 2}, {0, 2, 3, 1}, 3};
+    npu_layout layout = {4, {1, 3, 2, 2}, {0, 2, 3, 1}, 3, 0};
     uint64_t scalars = 0;
     uint64_t vectors = 0;
     CHECK(npu_layout_check(&layout, 2, &scalars, &vectors, NULL) == NPU_OK && scalars == 12 && vectors == 8);
@@ -88,13 +94,13 @@ static void layouts_that_contradict_themselves(void)
 {
     uint64_t scalars = 0;
     uint64_t vectors = 0;
-    npu_layout layout = {4, {1, 3, 2, 2}, {0, 2, 2, 1}, 3};
+    npu_layout layout = {4, {1, 3, 2, 2}, {0, 2, 2, 1}, 3, 0};
     CHECK(npu_layout_check(&layout, 2, &scalars, &vectors, NULL) == NPU_MANIFEST);
-    npu_layout other = {4, {1, 3, 2, 2}, {0, 2, 3, 1}, 5};
+    npu_layout other = {4, {1, 3, 2, 2}, {0, 2, 3, 1}, 5, 0};
     CHECK(npu_layout_check(&other, 2, &scalars, &vectors, NULL) == NPU_MANIFEST);
     other.channels = 0;
     CHECK(npu_layout_check(&other, 2, &scalars, &vectors, NULL) == NPU_MANIFEST);
-    npu_layout huge = {3, {UINT32_MAX, UINT32_MAX, UINT32_MAX}, {0, 1, 2}, 1};
+    npu_layout huge = {3, {UINT32_MAX, UINT32_MAX, UINT32_MAX}, {0, 1, 2}, 1, 0};
     CHECK(npu_layout_check(&huge, 2, &scalars, &vectors, NULL) == NPU_MANIFEST);
     npu_layout flat = npu_layout_flat(24, 8);
     CHECK(npu_layout_check(&flat, 8, &scalars, &vectors, NULL) == NPU_OK && vectors == 3);

@@ -142,8 +142,21 @@ static void a_side_car(void)
     CHECK(npu_json_parse(text, sizeof text - 1, &root, &error) == NPU_OK);
     CHECK(npu_tcu_layout(&root, "inputs", "x", &layout, &error) == NPU_OK);
     CHECK(layout.rank == 4 && layout.shape[1] == 3 && layout.perm[3] == 1 && layout.channels == 3);
+    CHECK(layout.exponent == 0);
     CHECK(npu_tcu_layout(&root, "inputs", "y", &layout, &error) == NPU_MANIFEST);
     CHECK(npu_tcu_layout(&root, "outputs", "x", &layout, &error) == NPU_MANIFEST);
+    static const char *const exponents[] = {"2", "-6", "65", "-65", "0.5", "-", "\"2\""};
+    static const npu_code codes[] = {NPU_OK, NPU_OK, NPU_MANIFEST, NPU_MANIFEST, NPU_MANIFEST, NPU_SYNTAX, NPU_MANIFEST};
+    for (size_t i = 0; i < sizeof exponents / sizeof exponents[0]; i++) {
+        char scaled[256];
+        int length = snprintf(scaled, sizeof scaled,
+                              "{\"outputs\":[{\"name\":\"y\",\"model_shape\":[3],\"perm\":[0],\"channels\":3,\"exponent\":%s}]}",
+                              exponents[i]);
+        npu_code code = npu_json_parse(scaled, (size_t)length, &root, &error);
+        code = code == NPU_OK ? npu_tcu_layout(&root, "outputs", "y", &layout, &error) : code;
+        CHECK(code == codes[i]);
+        CHECK(code != NPU_OK || layout.exponent == (i == 0 ? 2 : -6));
+    }
 }
 
 /* A bus without a board: its clock stands still, its registers hold ones. */

@@ -299,7 +299,7 @@ static npu_code layout_of(const artifact *of, const char *list, const npu_tcu_pi
         return npu_tcu_layout(&of->layouts, list, name, layout, error);
     }
     uint64_t lanes = of->model.arch.array_size;
-    npu_layout vectors = {2, {npu_tcu_vectors(pieces, name), lanes}, {0, 1}, lanes};
+    npu_layout vectors = {2, {npu_tcu_vectors(pieces, name), lanes}, {0, 1}, lanes, 0};
     *layout = vectors;
     return NPU_OK;
 }

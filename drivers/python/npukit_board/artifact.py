@@ -13,6 +13,7 @@ from .numbers import FORMATS, Format
 # Of DRAM0, for the probe at the end of a program.
 RESERVED_VECTORS = 2
 _MOST = 1 << 32
+_MOST_EXPONENT = 64
 
 
 def _fail(file: str, key: str, reason: str) -> ManifestError:
@@ -157,6 +158,8 @@ class Layout(NamedTuple):
     shape: Sequence[int]
     perm: Sequence[int]
     channels: int
+    exponent: int = 0
+    """What lies in memory is the model's value divided by two to this power."""
 
     def vectors(self, lanes: int) -> int:
         """Vectors that the tensor takes."""
@@ -304,12 +307,13 @@ def _layouts(key: str, sidecar: Optional[Any]) -> Dict[str, Layout]:
     for entry in _take(file, sidecar, key, list) if sidecar is not None else []:
         shape, perm = _take(file, entry, "model_shape", list), _take(file, entry, "perm", list)
         channels = _number(file, entry, "channels", 1)
+        exponent = _number(file, entry, "exponent", -_MOST_EXPONENT, _MOST_EXPONENT) if "exponent" in entry else 0
         whole = all(isinstance(size, int) and size >= 0 for size in shape)
         if not whole or sorted(map(str, perm)) != sorted(map(str, range(len(shape)))):
             raise _fail(file, "perm", f"is {perm}, no permutation of the axes of {shape}")
         if int(np.prod(shape, dtype=object)) % channels:
             raise _fail(file, "channels", f"is {channels}, which does not divide a tensor of {shape}")
-        layouts[_take(file, entry, "name", str)] = Layout(shape, perm, channels)
+        layouts[_take(file, entry, "name", str)] = Layout(shape, perm, channels, exponent)
     return layouts
 
 

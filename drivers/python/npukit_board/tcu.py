@@ -96,8 +96,9 @@ class Tcu:
 
     @_talks
     def write(self, name: str, values: np.ndarray) -> int:
-        """Places an input: real values, which are converted, or integers, which are raw. Its shape is the model's, or
-        `[vectors, lanes]` where the artifact does not say it. Gives the number of values that did not fit."""
+        """Places an input: real values, which are divided by two to the power of its exponent and converted, or integers,
+        which are raw. Its shape is the model's, or `[vectors, lanes]` where the artifact does not say it. Gives the number of
+        values that did not fit."""
         tensor = tensor_of(self._loaded().inputs, name, "input")
         values, form = np.asarray(values), self.arch.format
         shape = _shape(tensor, self.arch.array_size)
@@ -105,7 +106,7 @@ class Tcu:
             raise ArgumentError(f"input `{name}`: {values.size} scalars, must be of shape {shape}")
         saturated = 0
         if values.dtype.kind == "f":
-            raw, saturated = form.from_real(values)
+            raw, saturated = form.from_real(np.ldexp(values.astype(np.float32), -_exponent(tensor)))
         elif values.dtype.kind in "iu":
             raw = values
             if values.size and (int(values.min()) < form.smallest or int(values.max()) > form.largest):
@@ -149,7 +150,9 @@ class Tcu:
         parts = [self.board.read_memory(self._dram0(piece.base), piece.size * size) for piece in tensor.pieces]
         vectors = self.arch.format.from_bytes(b"".join(parts)).reshape(-1, self.arch.array_size)
         values = tensor.layout.unpack(vectors, self.arch.array_size) if tensor.layout else vectors
-        return np.ascontiguousarray(values) if raw else self.arch.format.to_real(values)
+        if raw:
+            return np.ascontiguousarray(values)
+        return np.ldexp(self.arch.format.to_real(values), _exponent(tensor))
 
     def dump(self, path: str, raw: bool = False) -> None:
         """Writes all outputs as `.npz`, which `npu run --compare=FILE` takes."""
@@ -282,6 +285,10 @@ class Tcu:
 
 def _shape(tensor: Tensor, lanes: int) -> Any:
     return tensor.layout.shape if tensor.layout else (tensor.vectors, lanes)
+
+
+def _exponent(tensor: Tensor) -> int:
+    return tensor.layout.exponent if tensor.layout else 0
 
 
 def _check_bank(name: str, bank: Region, depth: int, board: Board) -> None:

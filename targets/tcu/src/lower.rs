@@ -51,6 +51,7 @@ mod whole;
 mod windows;
 
 use npukit_graph::Graph;
+use npukit_graph::rescale::{Border, Scales};
 pub use npukit_lower::Problem;
 use npukit_target::{Cache, Phase};
 
@@ -65,7 +66,7 @@ pub use schedule::Effort;
 use crate::board;
 use crate::clock::ClockParams;
 use crate::config::{Config, System};
-use crate::program::{Program, Usage};
+use crate::program::{Binding, Program, Usage};
 
 /// Where a layer's bias enters, which decides how results round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +93,8 @@ pub struct Options {
     pub minimise: Option<Minimise>,
     /// The graph comes from [`prepare`] and is to be lowered as it is.
     pub prepared: bool,
+    /// Exponents of inputs and outputs, which the host multiplies by powers of two in place of the graph.
+    pub scales: Scales,
     /// Where tilings are looked for that were found before.
     pub cache: Cache,
     /// Of each layer the first tiling that fits is taken, whatever it costs.
@@ -135,15 +138,18 @@ pub struct Compiled {
 /// Every node that cannot be lowered, or the memory a layer does not fit.
 pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Compiled, LowerError> {
     let phase = Phase::begin("lower");
+    let border = Border::take_off(graph, &options.scales);
+    let graph = &border.graph;
     let model = hir::build(graph, config, options)?;
     drop(phase);
     let scheduled = choices::scheduled(&model, config, options, minimise(config, options))?;
     let strategy = scheduled.plan.strategy;
     let clocked = scheduled.clocked.map(|memory| (memory, scheduled.cycles));
     let saturated_constants = model.objects.saturated_constants();
-    let results = model.layers.iter().map(|layer| saved_values(layer, &model, graph)).collect();
+    let results = model.layers.iter().map(|layer| saved_values(layer, &model, &border)).collect();
     let name = options.name.clone().unwrap_or_else(|| graph.name.clone());
-    let program = backend::program(name, model, config, scheduled);
+    let mut program = backend::program(name, model, config, scheduled);
+    scale_ports(&mut program, &border);
     Ok(Compiled { program, strategy, clocked, saturated_constants, results })
 }
 
@@ -156,6 +162,15 @@ pub fn prepare(graph: &Graph, config: &Config, order: Order) -> Graph {
     rewrite::rewrite(graph, config, order).unwrap_or_else(|| graph.clone())
 }
 
+/// As [`prepare`], where inputs and outputs have these scales.
+pub fn prepare_scaled(graph: &Graph, config: &Config, order: Order, scales: &Scales) -> Graph {
+    let border = Border::take_off(graph, scales);
+    if border.scales.is_empty() {
+        return prepare(graph, config, order);
+    }
+    border.put_back(&prepare(&border.graph, config, order))
+}
+
 /// `graph` with the operators in parts that lookups make possible, as [`compile`] takes them.
 pub fn taken_apart(graph: &Graph, config: &Config) -> Graph {
     rewrite::taken_apart(graph, config).unwrap_or_else(|| graph.clone())
@@ -163,13 +178,28 @@ pub fn taken_apart(graph: &Graph, config: &Config) -> Graph {
 
 /// The names of the values of `graph` that `layer` saves whole. The rewrite keeps them, and adds its own after
 /// them.
-fn saved_values(layer: &hir::Layer, model: &hir::Model, graph: &Graph) -> Vec<String> {
+fn saved_values(layer: &hir::Layer, model: &hir::Model, border: &Border) -> Vec<String> {
+    let Border { graph, renamed, .. } = border;
     let saved = layer.steps.iter().filter_map(|step| match step {
         hir::Step::Save { object, .. } | hir::Step::Keep { object } => model.objects.get(*object).value,
         _ => None,
     });
     let known = saved.filter_map(|id| graph.values.get(id.0 as usize));
-    known.map(|value| value.name.clone()).collect()
+    known.map(|value| renamed.get(&value.name).unwrap_or(&value.name).clone()).collect()
+}
+
+/// Gives inputs and outputs the exponents that they have, and outputs that are multiples of others their places.
+fn scale_ports(program: &mut Program, border: &Border) {
+    for (output, of) in &border.copies {
+        let found = program.outputs.iter().find(|binding| binding.name == *of).cloned();
+        program.outputs.extend(found.map(|binding| Binding { name: output.clone(), ..binding }));
+    }
+    program.outputs.sort_by_key(|binding| binding.pieces.first().map(|piece| piece.base));
+    for binding in program.inputs.iter_mut().chain(&mut program.outputs) {
+        if let (Some(layout), Some(&exponent)) = (&mut binding.layout, border.scales.get(&binding.name)) {
+            layout.exponent = exponent;
+        }
+    }
 }
 
 /// The nodes that stand in the way of compiling `graph`; empty when none does.
@@ -188,7 +218,7 @@ pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
 ///
 /// Every node that cannot be lowered; the memory that is too small wherever objects live.
 pub fn survey(graph: &Graph, config: &Config, options: &Options) -> Result<(hir::Model, Usage), LowerError> {
-    let model = hir::build(graph, config, options)?;
+    let model = hir::build(&Border::take_off(graph, &options.scales).graph, config, options)?;
     let plan = memory::Plan::possible(&model, config, options.strategy)?;
     Ok((model, plan.dram1))
 }
@@ -199,7 +229,7 @@ pub fn survey(graph: &Graph, config: &Config, options: &Options) -> Result<(hir:
 ///
 /// As [`compile`].
 pub fn stages(graph: &Graph, config: &Config, options: &Options) -> Result<Stages, LowerError> {
-    let model = hir::build(graph, config, options)?;
+    let model = hir::build(&Border::take_off(graph, &options.scales).graph, config, options)?;
     let scheduled = choices::scheduled(&model, config, options, minimise(config, options))?;
     Ok(Stages {
         layers: model.print_layers(),

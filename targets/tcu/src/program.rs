@@ -25,6 +25,8 @@ pub struct Layout {
     /// Size of the packed tensor's innermost axis, cut into `ceil(channels / N)` vectors, the last
     /// one filled up with zeros. All outer axes (row-major) count the groups of vectors.
     pub channels: usize,
+    /// What is stored is the model's value divided by `2^exponent`.
+    pub exponent: i32,
 }
 
 /// An input or output of the program.
@@ -39,6 +41,12 @@ pub struct Binding {
 }
 
 impl Binding {
+    /// What is stored is the model's value divided by two to this power.
+    pub fn exponent(&self) -> i32 {
+        // Default: a published artifact holds values as they are.
+        self.layout.as_ref().map_or(0, |layout| layout.exponent)
+    }
+
     /// The vector of DRAM0 and the lane that hold an element, counted in the model's order where the layout is known.
     pub fn place(&self, element: usize, lanes: usize) -> Option<(u64, usize)> {
         let scalar = match &self.layout {

@@ -71,7 +71,9 @@ fn constants(graph: &Graph, node: &Node) -> Vec<(ValueId, Kind)> {
             },
             Role::Homogeneous if place >= scaled_operands(&node.op) => Kind::Weight,
             Role::Homogeneous => Kind::Activation,
-            Role::Product | Role::Real | Role::Absorbing | Role::Gated | Role::Function => return None,
+            Role::Product | Role::Real | Role::Absorbing | Role::Gated | Role::Function | Role::Host => {
+                return None;
+            }
         };
         Some((id, kind))
     };

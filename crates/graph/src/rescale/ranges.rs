@@ -2,12 +2,17 @@
 
 use npukit_numeric::Tensor;
 
-use crate::ir::ValueId;
+use super::roles::is_float;
+use crate::ir::{Graph, ValueId};
 use crate::observe::{Observations, Statistic};
+use crate::qdq_scales::QdqScales;
 use crate::quantise::is_mask;
 
 /// Magnitudes of each value over the samples seen.
 pub type Ranges = Observations<Magnitude>;
+
+/// How many times the root mean square of its elements a value reaches, where only the latter is stated.
+const USUAL_CREST: f64 = 5.0;
 
 /// The largest magnitude of a value, and its elements' squares.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,6 +48,12 @@ impl Magnitude {
         found
     }
 
+    /// That of numbers that integers stand for, of which most are small.
+    fn stated(stated: &QdqScales) -> Self {
+        let largest = stated.range().into_iter().map(f64::abs).fold(0.0, f64::max);
+        Self { largest: largest as f32, squares: (largest / USUAL_CREST).powi(2), count: 1 }
+    }
+
     /// That of the largest element; 0 of none.
     pub(super) fn largest(&self) -> f64 {
         self.largest.into()
@@ -55,6 +66,19 @@ impl Magnitude {
 }
 
 impl Ranges {
+    /// The ranges that a model states of its values, as [`Graph::scales`] has them: the numbers that integers stand for.
+    /// `None` of one that states none of what its nodes compute.
+    pub fn stated(graph: &Graph) -> Option<Self> {
+        let computed = |id: &ValueId| graph.constant(*id).is_none() && is_float(graph, *id);
+        let mut ranges = Self::new(graph);
+        let mut is_known = false;
+        for (&id, stated) in graph.scales.iter().filter(|(id, _)| computed(id)) {
+            is_known |= !graph.inputs.contains(&id);
+            ranges.note_statistic(id, &Magnitude::stated(stated));
+        }
+        is_known.then_some(ranges)
+    }
+
     /// The largest magnitude of a value; 0 when it was never seen.
     pub fn of(&self, id: ValueId) -> f32 {
         self.get(id).map_or(0.0, |magnitude| magnitude.largest)

@@ -7,7 +7,7 @@ use npukit_numeric::Tensor;
 use super::balance::lent;
 use super::ranges::Ranges;
 use super::roles::{Role, absorbed, gate, is_float, scaled, scaled_operands};
-use super::{Limits, Rescaled};
+use super::{Limits, Rescaled, Scales};
 use crate::ir::{Graph, Node, Value, ValueId};
 use crate::op::{Binary, BinaryKind, Op, OpError};
 use crate::pass::PassError;
@@ -21,15 +21,18 @@ pub(super) fn rewrite(
     limits: &Limits,
 ) -> Result<Rescaled, PassError> {
     let mut rewriter = Rewriter::new(graph, exponents, ranges, limits);
+    rewriter.divide_inputs()?;
     for (node, &role) in graph.nodes.iter().zip(roles) {
         rewriter.node(node, role)?;
     }
     rewriter.restore_outputs()?;
-    let Rewriter { graph, exponents, .. } = rewriter;
+    rewriter.join_divisions();
+    let Rewriter { graph, exponents, scales, .. } = rewriter;
     graph.validate()?;
     let scaled = graph.values.iter().zip(&exponents).filter(|(_, exponent)| **exponent != 0);
     let exponents = scaled.map(|(value, &exponent)| (value.name.clone(), exponent)).collect();
-    Ok(Rescaled { graph, exponents })
+    let scales = if limits.ports { scales } else { Scales::new() };
+    Ok(Rescaled { graph, exponents, scales })
 }
 
 struct Rewriter<'a> {
@@ -39,6 +42,10 @@ struct Rewriter<'a> {
     exponents: Vec<i32>,
     /// Values by what they hold and with which exponent.
     copies: HashMap<(ValueId, i32), ValueId>,
+    /// What the host has of values that are stored with an exponent.
+    reals: HashMap<ValueId, ValueId>,
+    /// Exponents of values at the border by name.
+    scales: Scales,
     names: HashSet<String>,
     /// Exponents of the powers of two that the number format holds.
     powers: [i32; 2],
@@ -53,7 +60,8 @@ impl<'a> Rewriter<'a> {
         let powers =
             [(limits.step.log2().ceil() as i32).min(-1), (limits.largest.log2().floor() as i32).max(1)];
         let graph = Graph { nodes: Vec::new(), ..graph.clone() };
-        Self { graph, exponents, copies: HashMap::new(), names, powers, ranges, limits: *limits }
+        let (copies, reals, scales) = (HashMap::new(), HashMap::new(), Scales::new());
+        Self { graph, exponents, copies, reals, scales, names, powers, ranges, limits: *limits }
     }
 
     fn exponent(&self, id: ValueId) -> i32 {
@@ -83,6 +91,7 @@ impl<'a> Rewriter<'a> {
             Role::Absorbing => return self.absorbing(new),
             Role::Gated => return self.gated(new, result),
             Role::Function => return self.function(new, result),
+            Role::Host => return self.of_host(new),
         }
         self.graph.nodes.push(new);
         Ok(())
@@ -271,6 +280,69 @@ impl<'a> Rewriter<'a> {
         self.multiply(real, result)
     }
 
+    /// The host's operator on what it has, and its results divided for the machine.
+    fn of_host(&mut self, mut node: Node) -> Result<(), PassError> {
+        for operand in &mut node.inputs {
+            *operand = match self.reals.get(operand) {
+                Some(&real) => real,
+                None if is_float(&self.graph, *operand) => self.with_exponent(*operand, 0)?,
+                None => *operand,
+            };
+        }
+        let results = node.outputs.clone();
+        let scaled: Vec<ValueId> = results.into_iter().filter(|&id| self.exponent(id) != 0).collect();
+        for &result in &scaled {
+            let real = self.real_of(result);
+            node.outputs.iter_mut().filter(|id| **id == result).for_each(|id| *id = real);
+        }
+        self.graph.nodes.push(node);
+        scaled.into_iter().try_for_each(|result| self.divide(result))
+    }
+
+    /// Divides the inputs that have an exponent.
+    fn divide_inputs(&mut self) -> Result<(), PassError> {
+        for place in 0..self.graph.inputs.len() {
+            let stored = self.graph.inputs[place];
+            if self.exponent(stored) == 0 {
+                continue;
+            }
+            self.graph.inputs[place] = self.real_of(stored);
+            self.divide(stored)?;
+        }
+        Ok(())
+    }
+
+    /// A value for what the host has of one that is stored with an exponent, under its name.
+    fn real_of(&mut self, stored: ValueId) -> ValueId {
+        let (name, exponent) = (self.graph.value(stored).name.clone(), self.exponent(stored));
+        let inner = self.name(&format!("{name}/2^{exponent}"));
+        self.graph.values[stored.0 as usize].name = inner;
+        let real = self.new_value(name.clone(), stored, 0);
+        self.reals.insert(stored, real);
+        self.scales.insert(name, exponent);
+        real
+    }
+
+    /// Where all that reads what comes from the host is one more division, the host does both.
+    fn join_divisions(&mut self) {
+        let consumers = self.graph.consumers();
+        for (&stored, &real) in &self.reals {
+            let mut copies = self.copies.keys().filter(|(value, _)| *value == stored);
+            let (Some(&(_, exponent)), None) = (copies.next(), copies.next()) else { continue };
+            if consumers[stored.0 as usize].len() == 1 && !self.graph.is_output(stored) {
+                self.scales.insert(self.graph.value(real).name.clone(), exponent);
+            }
+        }
+    }
+
+    /// What is stored of a value that the host has.
+    fn divide(&mut self, stored: ValueId) -> Result<(), PassError> {
+        match self.reals.get(&stored) {
+            Some(&real) => self.multiply(real, stored),
+            None => Ok(()),
+        }
+    }
+
     /// The operator as it is, on real values.
     fn real(&mut self, mut node: Node) -> Result<(), PassError> {
         self.operands(&mut node, 0)?;
@@ -285,11 +357,14 @@ impl<'a> Rewriter<'a> {
             if self.exponent(stored) == 0 {
                 continue;
             }
-            let name = self.graph.value(stored).name.clone();
-            let inner = self.name(&format!("{name}/2^{}", self.exponent(stored)));
-            self.graph.values[stored.0 as usize].name = inner;
-            let output = self.new_value(name, stored, 0);
-            self.multiply(stored, output)?;
+            let output = match self.reals.get(&stored) {
+                Some(&real) => real,
+                None => {
+                    let output = self.real_of(stored);
+                    self.multiply(stored, output)?;
+                    output
+                }
+            };
             let outputs = self.graph.outputs.iter_mut();
             outputs.filter(|other| **other == stored).for_each(|other| *other = output);
         }

@@ -30,6 +30,8 @@ pub(crate) enum Role {
     /// A function of one element, with an operand and a result of any exponent where multiplications beside it cost
     /// nothing; elsewhere it takes and gives real values.
     Function,
+    /// The host computes it, from real values; its results get any exponent on their way to the machine.
+    Host,
 }
 
 impl Role {
@@ -41,8 +43,18 @@ impl Role {
 
 /// The roles of all nodes where these limits hold. What puts values together at the end that fit at no scale takes and
 /// gives real values, so that none takes bits of another.
-pub(super) fn roles(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Vec<Role> {
-    let mut roles: Vec<Role> = graph.nodes.iter().map(|node| role(graph, node).within(limits)).collect();
+pub(super) fn roles(
+    graph: &Graph,
+    ranges: &Ranges,
+    limits: &Limits,
+    is_host: &dyn Fn(&Node) -> bool,
+) -> Vec<Role> {
+    let of_node = |node| match is_host(node) {
+        true if limits.ports => Role::Host,
+        true => Role::Real,
+        false => role(graph, node).within(limits),
+    };
+    let mut roles: Vec<Role> = graph.nodes.iter().map(of_node).collect();
     for end in unfit_ends(graph, ranges, limits.largest) {
         if matches!(graph.node(end).op, Op::Concat(_)) {
             roles[end.0 as usize] = Role::Real;

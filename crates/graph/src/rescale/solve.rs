@@ -4,7 +4,7 @@ use super::ranges::{Ranges, magnitude};
 use super::roles::{Role, is_float};
 use super::{Limits, MAX, floor_log2, worthwhile};
 use crate::classes::Classes;
-use crate::ir::{Graph, Node, ValueId};
+use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op, Reduce, ReduceKind};
 
 /// The exponent of each value by [`ValueId`]; `None` when there are none up to [`MAX`].
@@ -15,6 +15,16 @@ pub(super) fn exponents(graph: &Graph, roles: &[Role], ranges: &Ranges, limits: 
     let solved = problem.solve(true).or_else(|| problem.solve(false))?;
     let of_value = |(id, class): (usize, usize)| if problem.is_real[id] { 0 } else { solved[class] };
     Some(problem.classes.iter().copied().enumerate().map(of_value).collect())
+}
+
+/// Whether something is known of the class of each product's result.
+pub(super) fn is_known(graph: &Graph, roles: &[Role], ranges: &Ranges, limits: &Limits) -> bool {
+    let problem = Problem::new(graph, roles, ranges, limits);
+    let mut known = vec![false; problem.classes.len()];
+    for (id, &class) in problem.classes.iter().enumerate() {
+        known[class] |= ranges.of(ValueId(id as u32)) > 0.0;
+    }
+    problem.constraints.iter().all(|constraint| known[constraint.result])
 }
 
 /// `exponent(result) >= exponent(x) - room`, and for products `+ exponent(y)`.
@@ -37,7 +47,7 @@ struct Problem {
 
 impl Problem {
     fn new(graph: &Graph, roles: &[Role], ranges: &Ranges, limits: &Limits) -> Self {
-        let is_real = real_values(graph, roles);
+        let is_real = real_values(graph, roles, limits);
         let classes = classes(graph, roles, &is_real);
         let mut problem =
             Self { is_real, least: vec![None; classes.len()], classes, constraints: Vec::new() };
@@ -53,14 +63,15 @@ impl Problem {
         self.least[class] = self.least[class].max(exponent);
     }
 
-    /// What is read must fit. An output that no node reads is stored as it is: to make it fit would not help.
+    /// What is read must fit. Where outputs are given as they are, one that no node reads is stored as it is: to make it
+    /// fit would not help.
     fn add_ranges(&mut self, graph: &Graph, ranges: &Ranges, limits: &Limits) {
         let consumers = graph.consumers();
         for (id, readers) in consumers.iter().enumerate() {
             let value = ValueId(id as u32);
             let exponent = limits.exponent_of(f64::from(ranges.of(value)) * limits.margin);
-            let exponent =
-                if readers.is_empty() { exponent.map(|exponent| exponent.min(0)) } else { exponent };
+            let is_given_as_is = readers.is_empty() && !limits.ports;
+            let exponent = if is_given_as_is { exponent.map(|exponent| exponent.min(0)) } else { exponent };
             if !self.is_real[id] {
                 self.require(value, exponent);
             }
@@ -85,7 +96,7 @@ impl Problem {
         let Some(&result) = node.outputs.first() else { return };
         let class = self.classes[result.0 as usize];
         match role {
-            Role::Real | Role::Absorbing | Role::Gated | Role::Function => {}
+            Role::Real | Role::Absorbing | Role::Gated | Role::Function | Role::Host => {}
             Role::Homogeneous => {
                 let constants = node.inputs.iter().filter_map(|&id| graph.constant(id));
                 let most = constants.map(|tensor| magnitude(tensor)).fold(0.0, f32::max);
@@ -147,12 +158,20 @@ fn elements_of_mean(graph: &Graph, node: &Node) -> Option<usize> {
     }
 }
 
-fn real_values(graph: &Graph, roles: &[Role]) -> Vec<bool> {
+fn real_values(graph: &Graph, roles: &[Role], limits: &Limits) -> Vec<bool> {
     let mut real: Vec<bool> = (0..graph.values.len() as u32)
         .map(|id| graph.constant(ValueId(id)).is_some() || !is_float(graph, ValueId(id)))
         .collect();
-    graph.inputs.iter().for_each(|input| real[input.0 as usize] = true);
     let is_real = |role: &Role| matches!(role, Role::Real | Role::Absorbing);
+    let consumers = graph.consumers();
+    // An exponent of what comes from the host is of use to nodes that take one.
+    let is_of_use = |id: ValueId| {
+        let takes = |node: &NodeId| !matches!(roles[node.0 as usize], Role::Real | Role::Host);
+        limits.ports && consumers[id.0 as usize].iter().any(takes)
+    };
+    let of_host = graph.nodes.iter().zip(roles).filter(|(_, role)| **role == Role::Host);
+    let from_host = graph.inputs.iter().chain(of_host.flat_map(|(node, _)| &node.outputs));
+    from_host.filter(|&&id| !is_of_use(id)).for_each(|id| real[id.0 as usize] = true);
     for (node, _) in graph.nodes.iter().zip(roles).filter(|(_, role)| is_real(role)) {
         node.outputs.iter().for_each(|output| real[output.0 as usize] = true);
     }

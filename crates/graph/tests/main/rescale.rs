@@ -6,7 +6,9 @@ use std::sync::Arc;
 use npukit_graph::op::{
     AveragePool, Binary, BinaryKind, Concat, Conv, Relu, Softmax, Unary, UnaryKind, Window,
 };
-use npukit_graph::rescale::{Limits, Ranges, Rescaled, equalise, rescale, unfit_ends};
+use npukit_graph::rescale::{
+    Border, Limits, Ranges, Rescaled, equalise, rescale, rescale_beside, unfit_ends,
+};
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate, evaluate_all, pass, rounding_bounds};
 use npukit_numeric::{ElementType, Tensor};
 use proptest::prelude::*;
@@ -41,6 +43,47 @@ fn are_near(a: &Tensor, b: &Tensor) -> bool {
     floats(a).iter().zip(floats(b)).all(near)
 }
 
+/// Whether a rescaled graph gives the same where its inputs and outputs are multiplied for it, and where the
+/// multiplications are put back.
+fn same_at_the_border(found: &Rescaled, inputs: &[Tensor]) -> Result<(), String> {
+    let expected = by_name(&found.graph, inputs);
+    let border = Border::take_off(&found.graph, &found.scales);
+    border.graph.validate().map_err(|error| error.to_string())?;
+    let exponent = |name: &str| border.scales.get(name).copied().unwrap_or(0);
+    let ids = border.graph.inputs.iter().zip(inputs);
+    let stored: Vec<Tensor> = ids.map(|(&id, x)| times(x, -exponent(&border.graph.value(id).name))).collect();
+    let given = by_name(&border.graph, &stored);
+    let again = border.put_back(&border.graph);
+    again.validate().map_err(|error| error.to_string())?;
+    let again = by_name(&again, inputs);
+    for (name, expected) in expected {
+        let of = border.copies.get(&name).unwrap_or(&name);
+        let found = &given.iter().find(|(given, _)| given == of).ok_or("lost")?.1;
+        if bits(&times(found, exponent(&name))) != bits(&expected) {
+            return Err(format!("{name} is another"));
+        }
+        let found = again.iter().find(|(again, _)| *again == name);
+        if found.is_none_or(|(_, found)| bits(found) != bits(&expected)) {
+            return Err(format!("{name} is another, put back"));
+        }
+    }
+    Ok(())
+}
+
+fn by_name(graph: &Graph, inputs: &[Tensor]) -> Vec<(String, Tensor)> {
+    let names = graph.outputs.iter().map(|&id| graph.value(id).name.clone());
+    names.zip(evaluate(graph, inputs).unwrap()).collect()
+}
+
+fn times(tensor: &Tensor, exponent: i32) -> Tensor {
+    match tensor.as_f32() {
+        Some(values) => {
+            f32s(tensor.shape(), &values.iter().map(|x| x * (exponent as f32).exp2()).collect::<Vec<_>>())
+        }
+        None => tensor.clone(),
+    }
+}
+
 fn node(graph: &mut Graph, op: impl Into<Op>, inputs: &[ValueId], name: &str) -> ValueId {
     graph.add_node(name, op.into(), inputs.to_vec(), &[name]).unwrap()[0]
 }
@@ -56,6 +99,7 @@ proptest! {
         fill in any::<bool>(),
         functions in any::<bool>(),
         balance in any::<bool>(),
+        ports in any::<bool>(),
         addends in prop::sample::select(vec![1_usize, 8]),
         simplified in any::<bool>(),
     ) {
@@ -64,7 +108,8 @@ proptest! {
             pass::simplify(&mut graph).unwrap();
         }
         let sample = inputs(&graph, 7);
-        let limits = Limits { largest, step: largest / 256.0, margin, fill, functions, balance, addends };
+        let step = largest / 256.0;
+        let limits = Limits { largest, step, margin, fill, functions, balance, ports, addends };
         let Some(found) = rescaled(&graph, &sample, &limits) else { return Ok(()) };
         for inputs in [sample, inputs(&graph, 8)] {
             let before = evaluate(&graph, &inputs).unwrap();
@@ -73,6 +118,8 @@ proptest! {
                 // Half a HardSwish is another sum of roundings than a whole one.
                 prop_assert!(bits(before) == bits(after) || (has_gates(&graph) && are_near(before, after)));
             }
+            prop_assert!(ports || found.scales.is_empty());
+            prop_assert_eq!(same_at_the_border(&found, &inputs), Ok(()));
         }
         let names = |graph: &Graph| -> Vec<String> {
             graph.inputs.iter().chain(&graph.outputs).map(|&id| graph.value(id).name.clone()).collect()
@@ -419,4 +466,69 @@ fn a_part_computes_what_the_whole_does() {
     let given = Tensor::clone(all[a.0 as usize].as_ref().unwrap());
     let found = evaluate(&part, &[given]).unwrap();
     assert_eq!(&found[0], &**all[c.0 as usize].as_ref().unwrap());
+}
+
+/// An input of bytes and an output of thousands, which fit at no scale of their own.
+#[test]
+fn inputs_and_outputs_are_scaled_by_the_host() {
+    let mut graph = Graph::default();
+    let x = graph.add_input("x", ValueInfo { shape: vec![1, 4], element: ElementType::F32 });
+    let weights = graph.add_constant("w", f32s(&[4, 2], &[2.0, 0.5, 3.0, 0.25, 4.0, 0.5, 5.0, 1.0]));
+    let y = node(&mut graph, npukit_graph::op::MatMul, &[x, weights], "y");
+    graph.outputs = vec![y];
+    let sample = [f32s(&[1, 4], &[255.0, 128.0, 7.0, 200.0])];
+    assert!(rescaled(&graph, &sample, &FP16BP8).is_none(), "both are as they are");
+    let limits = Limits { ports: true, ..FP16BP8 };
+    let found = rescaled(&graph, &sample, &limits).unwrap();
+    assert_eq!(found.scales, [("x".to_owned(), 1), ("y".to_owned(), 5)].into());
+    let border = Border::take_off(&found.graph, &found.scales);
+    assert_eq!((border.graph.nodes.len(), &border.scales), (1, &found.scales));
+    assert_eq!(border.renamed, [("y".to_owned(), "y/2^5".to_owned())].into());
+    same_at_the_border(&found, &sample).unwrap();
+    // Where the inner value is given, too, there is one of it.
+    let mut both = found.clone();
+    both.graph.outputs.push(both.graph.find_value("y/2^5").unwrap());
+    let border = Border::take_off(&both.graph, &both.scales);
+    assert_eq!((border.graph.outputs.len(), border.copies["y"].as_str()), (1, "y/2^5"));
+    same_at_the_border(&both, &sample).unwrap();
+}
+
+/// What the host computes is real for it, and has a scale for the machine.
+#[test]
+fn results_of_the_host_are_scaled_on_their_way() {
+    let mut graph = Graph::default();
+    let x = graph.add_input("x", ValueInfo { shape: vec![1, 4], element: ElementType::F32 });
+    let scale = graph.add_constant("s", f32s(&[], &[300.0]));
+    let hosted = node(&mut graph, Binary { kind: BinaryKind::Mul }, &[x, scale], "hosted");
+    let weights = graph.add_constant("w", f32s(&[4, 2], &[0.5; 8]));
+    let y = node(&mut graph, npukit_graph::op::MatMul, &[hosted, weights], "y");
+    graph.outputs = vec![y, hosted];
+    let sample = [f32s(&[1, 4], &[1.0, 0.5, 0.25, 0.75])];
+    let mut ranges = Ranges::new(&graph);
+    ranges.observe(&graph, &sample).unwrap();
+    let limits = Limits { ports: true, ..FP16BP8 };
+    let found = rescale_beside(&graph, &ranges, &limits, &|node| node.name == "hosted").unwrap().unwrap();
+    assert_eq!(found.scales["hosted"], 2);
+    let inputs = &found.graph.node(found.graph.find_node("hosted").unwrap()).inputs;
+    assert_eq!(found.graph.value(inputs[0]).name, "x", "the host reads what it is given");
+    let (before, after) = (evaluate(&graph, &sample).unwrap(), evaluate(&found.graph, &sample).unwrap());
+    assert_eq!(before, after);
+}
+
+/// Integers state what they stand for: no sample is needed.
+#[test]
+fn ranges_that_a_model_states_are_known() {
+    let mut graph = Graph::default();
+    let x = graph.add_input("x", ValueInfo { shape: vec![1, 2], element: ElementType::F32 });
+    let y = node(&mut graph, Relu, &[x], "y");
+    graph.outputs = vec![y];
+    assert!(Ranges::stated(&graph).is_none());
+    let stated = npukit_graph::QdqScales {
+        name: "q".to_owned(),
+        scales: [2.0; 2],
+        zero_points: [-28; 2],
+        element: ElementType::I8,
+    };
+    graph.scales.insert(y, stated);
+    assert_eq!(Ranges::stated(&graph).unwrap().of(y), 310.0);
 }

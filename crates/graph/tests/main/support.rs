@@ -12,6 +12,7 @@ pub const FP16BP8: Limits = Limits {
     fill: false,
     functions: false,
     balance: false,
+    ports: false,
     addends: 1,
 };
 

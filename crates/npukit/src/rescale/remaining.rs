@@ -1,20 +1,22 @@
 //! [`Remaining`]: where a program saturates on the samples, and why no power of two helped.
 
 use npukit_base::counted;
-use npukit_graph::rescale::Ranges;
+use npukit_graph::rescale::{Ranges, Scales};
 use npukit_graph::{Graph, Operator, ValueId};
 use npukit_target::{Layer, Saturation};
 use serde::Serialize;
 
 use super::Exponents;
 
-/// Results of a layer that still do not fit.
+/// Results of a layer, or elements of an input, that still do not fit.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Remaining {
-    /// The layer.
+    /// The layer, or the input.
     pub layer: String,
-    /// Results that saturate, over all samples.
+    /// Whether it is an input.
+    pub is_input: bool,
+    /// Results that saturate, over all samples; of inputs, those of all.
     pub count: u64,
     /// The values of the compiled graph that the layer ends in.
     pub values: Vec<String>,
@@ -29,6 +31,9 @@ impl Remaining {
     pub(crate) fn warning(&self) -> String {
         let Self { layer, count, reason, .. } = self;
         let verb = if *count == 1 { "saturates" } else { "saturate" };
+        if self.is_input {
+            return format!("{} of inputs still {verb}: {reason}", counted(*count, "element"));
+        }
         format!("{} of layer `{layer}` still {verb}: {reason}", counted(*count, "result"))
     }
 }
@@ -37,6 +42,8 @@ impl Remaining {
 pub(super) struct Look<'a> {
     pub graph: &'a Graph,
     pub exponents: &'a Exponents,
+    /// The exponents of inputs and outputs.
+    pub scales: &'a Scales,
     /// The graph before it was rescaled, and how large its values become.
     pub original: &'a Graph,
     pub ranges: &'a Ranges,
@@ -62,7 +69,27 @@ impl Look<'_> {
             Some((name, magnitude)) => self.reason(name, magnitude),
         };
         let magnitude = most.map(|(_, magnitude)| magnitude);
-        Remaining { layer: saturation.layer.clone(), count: saturation.count, values, magnitude, reason }
+        let (layer, count) = (saturation.layer.clone(), saturation.count);
+        Remaining { layer, is_input: false, count, values, magnitude, reason }
+    }
+
+    /// The inputs that do not fit, where elements of inputs saturate.
+    pub fn inputs(&self, count: u64) -> Vec<Remaining> {
+        let unfit = self.original.inputs.iter().filter_map(|&id| {
+            let name = &self.original.value(id).name;
+            // Default: an input without an exponent is stored as it is.
+            let exponent = self.scales.get(name).copied().unwrap_or(0);
+            let magnitude = f64::from(self.ranges.of(id)) / f64::from(exponent).exp2();
+            (magnitude > self.largest).then(|| Remaining {
+                layer: name.clone(),
+                is_input: true,
+                count,
+                values: vec![name.clone()],
+                magnitude: Some(magnitude),
+                reason: self.reason(name, magnitude),
+            })
+        });
+        if count == 0 { Vec::new() } else { unfit.collect() }
     }
 
     /// The largest magnitude of a value as it is stored; copies with another exponent are called `NAME/2^s`.

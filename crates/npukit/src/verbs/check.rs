@@ -74,6 +74,7 @@ fn supported(
 /// By what the instance tells of the model.
 fn surveyed(source: &Source, mut origin: Origin, _context: Context<'_>) -> Result<Report, Error> {
     source.check_calibration(&*origin.instance)?;
+    source.scale_as_stated(&mut origin)?;
     let survey = origin.survey()?;
     let notes = origin.remarks().notes;
     let weights = match origin.instance.quantisation() {

@@ -1,5 +1,6 @@
 //! [`SegmentedInstance`]: an instance that compiles what it takes of a model, and leaves the rest to the host.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use npukit_graph::Graph;
@@ -135,6 +136,15 @@ impl Instance for SegmentedInstance {
 
     fn scales_functions(&self) -> bool {
         self.instance.scales_functions()
+    }
+
+    fn scales_ports(&self) -> bool {
+        self.instance.scales_ports()
+    }
+
+    fn nodes_of_host(&self, graph: &Graph) -> Result<BTreeSet<String>, TargetError> {
+        let of_host = self.cut(graph)?.into_iter().filter(|cut| cut.place == Place::Host);
+        Ok(of_host.flat_map(|cut| cut.graph.nodes).map(|node| node.name).collect())
     }
 
     fn addends_of_means(&self) -> usize {

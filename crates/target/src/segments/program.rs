@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
+use npukit_graph::rescale::Scales;
 use npukit_graph::{Graph, Node, Operator, ValueInfo, evaluate};
 use npukit_numeric::Tensor;
 use npukit_trace::Recorder;
@@ -240,6 +241,11 @@ impl End {
 }
 
 impl Compiled for SegmentedProgram {
+    /// Those of the segments, between which the host has real values.
+    fn scales(&self) -> Scales {
+        self.chips().flat_map(Compiled::scales).collect()
+    }
+
     fn report(&self) -> ProgramReport {
         let reports = self.reports();
         let memory = together(reports.iter().map(|report| &report.memory));

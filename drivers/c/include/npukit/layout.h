@@ -11,12 +11,14 @@
 #include "npukit/error.h"
 
 enum { NPU_MOST_AXES = 8 };
+enum { NPU_MOST_EXPONENT = 64 }; /* either way */
 
 typedef struct npu_layout {
     uint32_t rank;
     uint64_t shape[NPU_MOST_AXES]; /* the model's */
     uint32_t perm[NPU_MOST_AXES];
     uint64_t channels;
+    int32_t exponent; /* what lies in memory is the model's value divided by two to this power */
 } npu_layout;
 
 /* The layout of `scalars` scalars that lie as they come, `lanes` in a vector. */

@@ -22,6 +22,9 @@ int32_t npu_fixed_from_real(npu_fixed format, float value, bool *saturated);
 /* The same of a value in units of the format's last bit. */
 int32_t npu_fixed_round(npu_fixed format, double units, bool *saturated);
 float npu_fixed_to_real(npu_fixed format, int32_t raw);
+/* The same where what is stored is the value divided by two to the power `exponent`. */
+int32_t npu_fixed_from_scaled(npu_fixed format, float value, int32_t exponent, bool *saturated);
+float npu_fixed_to_scaled(npu_fixed format, int32_t raw, int32_t exponent);
 
 /* Little-endian bytes. A scalar of 18 bits in four bytes has zeros above them, as upstream's files do. */
 void npu_fixed_store(npu_fixed format, int32_t raw, uint8_t *bytes);

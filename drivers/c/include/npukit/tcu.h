@@ -195,7 +195,8 @@ npu_code npu_tcu_load(npu_tcu *tcu, const npu_tcu_model *model, const void *prog
                       const void *constants, size_t constants_bytes, npu_error *error);
 
 /* Places an input. With a layout the scalars are the model's, in its order; with NULL they are whole vectors, lane by
- * lane. `count` is checked. `saturated`, which may be NULL, is how many values did not fit. */
+ * lane, as they lie in memory. `count` is checked. Real values are divided, and multiplied when they are read, by two to
+ * the power of the layout's exponent; raw ones are as they lie in memory. `saturated`, which may be NULL, is how many values did not fit. */
 npu_code npu_tcu_write_reals(npu_tcu *tcu, const char *name, const float *values, uint64_t count,
                              const npu_layout *layout, uint64_t *saturated, npu_error *error);
 npu_code npu_tcu_write_raw(npu_tcu *tcu, const char *name, const int32_t *values, uint64_t count,

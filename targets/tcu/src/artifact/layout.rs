@@ -110,7 +110,7 @@ mod tests {
     use crate::config::DataType;
 
     fn nchw() -> Layout {
-        Layout { model_shape: vec![1, 3, 2, 2], perm: vec![0, 2, 3, 1], channels: 3 }
+        Layout { model_shape: vec![1, 3, 2, 2], perm: vec![0, 2, 3, 1], channels: 3, exponent: 0 }
     }
 
     #[test]

@@ -17,6 +17,10 @@ use crate::program::{Binding, HostStep, Layer, Layout, MemoryUse, Program, Usage
 const VERSION: u64 = 1;
 /// The key of the hashes.
 const SHA256: &str = "sha256";
+/// The key of the exponent of an input or output: what is stored is the value divided by two to that power.
+const EXPONENT: &str = "exponent";
+/// The largest exponent, either way.
+const MOST: i32 = 64;
 /// The key of the system.
 const SYSTEM: &str = "system";
 
@@ -57,9 +61,13 @@ pub(super) fn to_json(program: &Program, sha256: Parts) -> Result<String, Artifa
 
 fn layout_to_json(binding: &Binding) -> Option<Value> {
     let layout = binding.layout.as_ref()?;
-    Some(json!({
+    let mut entry = json!({
         "name": binding.name, "model_shape": layout.model_shape, "perm": layout.perm, "channels": layout.channels,
-    }))
+    });
+    if layout.exponent != 0 {
+        entry[EXPONENT] = layout.exponent.into();
+    }
+    Some(entry)
 }
 
 fn layer_to_json(layer: &Layer) -> Value {
@@ -119,6 +127,7 @@ fn apply_layouts(
             model_shape: entry.numbers("model_shape")?,
             perm: entry.numbers("perm")?,
             channels: entry.number("channels")? as usize,
+            exponent: exponent(&entry)?,
         };
         let binding = bindings.iter_mut().find(|b| b.name == name).ok_or_else(|| stale(&entry, "name"))?;
         let vectors = binding.pieces.iter().fold(0u64, |sum, p| sum.saturating_add(p.size));
@@ -128,6 +137,16 @@ fn apply_layouts(
         binding.layout = Some(layout);
     }
     Ok(())
+}
+
+/// The exponent of an input or output; 0 where the file says nothing.
+fn exponent(entry: &Keys<'_>) -> Result<i32, KeyError> {
+    if !entry.has(EXPONENT) {
+        return Ok(0);
+    }
+    let found = entry.required(EXPONENT)?.as_i64().and_then(|number| i32::try_from(number).ok());
+    let legal = found.filter(|exponent| (-MOST..=MOST).contains(exponent));
+    legal.ok_or_else(|| entry.error(EXPONENT, format!("is no whole number from -{MOST} to {MOST}")))
 }
 
 fn host_steps(keys: &Keys<'_>, outputs: &[Binding]) -> Result<Vec<HostStep>, ArtifactError> {

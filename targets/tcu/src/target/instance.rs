@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use npukit_asm::Style;
 use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_graph::Graph;
+use npukit_graph::rescale::Border;
 use npukit_isa::IsaSpec;
 use npukit_isa::program::At;
 use npukit_numeric::NumberFormat;
@@ -117,12 +118,13 @@ impl Instance for TcuInstance {
     }
 
     fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
-        Ok(lower::check(&self.drawn(graph, options)?.0, &self.config))
+        let (graph, _) = self.drawn(graph, options)?;
+        Ok(lower::check(&Border::take_off(&graph, &options.scales).graph, &self.config))
     }
 
     fn prepare(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
         let (graph, _) = self.drawn(graph, options)?;
-        Ok(lower::prepare(&graph, &self.config, self.options(options)?.order))
+        Ok(lower::prepare_scaled(&graph, &self.config, self.options(options)?.order, &options.scales))
     }
 
     fn taken_apart(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
@@ -132,6 +134,10 @@ impl Instance for TcuInstance {
 
     fn scales_functions(&self) -> bool {
         self.config.has_lookup() && self.saturates()
+    }
+
+    fn scales_ports(&self) -> bool {
+        self.saturates()
     }
 
     fn addends_of_means(&self) -> usize {
@@ -316,6 +322,7 @@ impl TcuInstance {
             order: chosen.word("order", order).unwrap_or_default(),
             minimise: chosen.word("minimise", |name| self.minimise(name)).or(minimise),
             prepared,
+            scales: options.scales.clone(),
             cache: options.cache.clone(),
             draft: options.draft,
             // Default: as long as it pays.

@@ -20,6 +20,7 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 use npukit_graph::Graph;
+use npukit_graph::rescale::Scales;
 use npukit_numeric::Tensor;
 use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, CosimJudge, CosimOptions, Driven, DriverData, FieldProgram,
@@ -152,6 +153,13 @@ impl TcuProgram {
         .collect()
     }
 
+    /// Exponents of inputs and outputs by name, where they are not 0.
+    fn port_scales(&self) -> Scales {
+        let ports = self.program.inputs.iter().chain(&self.program.outputs);
+        let scaled = ports.map(|binding| (binding.name.clone(), binding.exponent()));
+        scaled.filter(|(_, exponent)| *exponent != 0).collect()
+    }
+
     fn macs(&self) -> Option<u64> {
         let layers = &self.program.layers;
         (!layers.is_empty()).then(|| layers.iter().map(|layer| layer.macs).sum())
@@ -214,6 +222,10 @@ impl Compiled for TcuProgram {
 
     fn outputs(&self) -> Vec<Port> {
         self.program.outputs.iter().map(|binding| self.port(binding)).collect()
+    }
+
+    fn scales(&self) -> Scales {
+        self.port_scales()
     }
 
     fn layers(&self) -> Vec<Layer> {

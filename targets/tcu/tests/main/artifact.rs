@@ -40,7 +40,7 @@ fn sample() -> Program {
     let config = Config::preset("pynqz1").unwrap();
     let at = |address| Strided { address, stride_log2: 0 };
     let kind = DataMoveKind::Dram0ToLocal;
-    let layout = Layout { model_shape: vec![1, 9, 2, 2], perm: vec![0, 2, 3, 1], channels: 9 };
+    let layout = Layout { model_shape: vec![1, 9, 2, 2], perm: vec![0, 2, 3, 1], channels: 9, exponent: 0 };
     Program {
         name: "net_pynqz1".into(),
         instructions: vec![
@@ -58,7 +58,7 @@ fn sample() -> Program {
         outputs: vec![Binding {
             name: "y".into(),
             pieces: vec![Piece { base: 3, size: 1 }],
-            layout: Some(Layout { model_shape: vec![1, 5], perm: vec![0, 1], channels: 5 }),
+            layout: Some(Layout { model_shape: vec![1, 5], perm: vec![0, 1], channels: 5, exponent: 0 }),
         }],
         host_steps: vec![HostStep {
             node: "soft".into(),
@@ -328,7 +328,7 @@ proptest! {
         perm.rotate_left(order.index(model_shape.len().max(1)));
         let channels = perm.last().map_or(1, |&axis| model_shape[axis]);
         let raw: Vec<i32> = (1..=model_shape.iter().product::<usize>() as i32).collect();
-        let layout = Layout { model_shape, perm, channels };
+        let layout = Layout { model_shape, perm, channels, exponent: 0 };
         let packed = layout.pack(&raw, lanes).unwrap();
         prop_assert_eq!(packed.len(), layout.vectors(lanes).unwrap() * lanes);
         prop_assert_eq!(packed.iter().filter(|&&value| value != 0).count(), raw.len());

@@ -50,7 +50,8 @@ fn sum(between: &[Op]) -> Program {
     ];
     let instructions = [&start[..], between, &end].concat();
     let binding = |name: &str, base, size: u64| {
-        let layout = Layout { model_shape: vec![size as usize, 8], perm: vec![0, 1], channels: 8 };
+        let layout =
+            Layout { model_shape: vec![size as usize, 8], perm: vec![0, 1], channels: 8, exponent: 0 };
         Binding { name: name.into(), pieces: vec![Piece { base, size }], layout: Some(layout) }
     };
     let count = instructions.len();

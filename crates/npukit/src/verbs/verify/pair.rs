@@ -92,6 +92,8 @@ impl Pair {
         if !source.calibration.is_default() {
             // The artifact is of the model as samples scale it, which only a compilation tells.
             origin = source.compiled(source.prepared(origin, context)?, context)?.0;
+        } else {
+            source.scale_as_stated(&mut origin)?;
         }
         Ok(Self { origin, program: compiled.report(), compiled })
     }

@@ -42,7 +42,7 @@ impl Builder<'_> {
             self.fusion.set_view(input, view);
         }
         let name = self.graph.value(input).name.clone();
-        Port { name, object, layout: Layout { model_shape, perm, channels } }
+        Port { name, object, layout: Layout { model_shape, perm, channels, exponent: 0 } }
     }
 
     /// The packing that all `readers` ask for, when each is a Transpose or Reshape to the same.
@@ -84,7 +84,7 @@ impl Builder<'_> {
             Some(object) => object,
             None => self.copy_out(output, stored, view),
         };
-        Port { name, object, layout: Layout { model_shape, perm, channels } }
+        Port { name, object, layout: Layout { model_shape, perm, channels, exponent: 0 } }
     }
 
     /// The output object that holds exactly the vectors of `view` in order.

@@ -54,18 +54,27 @@ impl<'a> TcuBounds<'a> {
         let pack = |binding: &Binding| {
             let tensor = named(binding, inputs)?;
             let vectors = self.owner.placed(binding, &tensor.shape, &tensor.ranges)?;
-            Ok(vectors.into_iter().map(|(low, high)| bounds.input(low, high)).collect())
+            let factor = f64::from(-binding.exponent()).exp2();
+            Ok(vectors.into_iter().map(|(low, high)| bounds.input(low * factor, high * factor)).collect())
         };
         self.owner.program.inputs.iter().map(pack).collect()
     }
 
-    fn output(&self, binding: &Binding, run: &AnyRun<'_, Ranged>) -> Result<BoundedTensor, TargetError> {
-        self.tensor(binding, run.output(binding).map_err(TargetError::failed)?)
+    fn output(&self, binding: &Binding, run: &mut AnyRun<'_, Ranged>) -> Result<BoundedTensor, TargetError> {
+        let vectors = run.output(binding).map_err(TargetError::failed)?;
+        self.tensor(binding, vectors, &mut run.state.ledger)
     }
 
-    /// The elements of a binding's vectors.
-    fn tensor(&self, binding: &Binding, vectors: Vec<Bounded>) -> Result<BoundedTensor, TargetError> {
-        let elements = self.owner.scalars_of(binding, vectors)?;
+    /// The elements of a binding's vectors, as the model has them.
+    fn tensor(
+        &self,
+        binding: &Binding,
+        vectors: Vec<Bounded>,
+        bounds: &mut Bounds,
+    ) -> Result<BoundedTensor, TargetError> {
+        let stored = self.owner.scalars_of(binding, vectors)?;
+        let factor = f64::from(binding.exponent()).exp2();
+        let elements = stored.iter().map(|element| bounds.scaled(element, factor)).collect();
         Ok(BoundedTensor { name: binding.name.clone(), elements })
     }
 }
@@ -76,10 +85,12 @@ impl BoundedProgram for TcuBounds<'_> {
     }
 
     fn cell(&self, input: &str, value: f64) -> (f64, f64) {
-        match self.owner.program.inputs.iter().any(|binding| binding.name == input) {
-            true => Grid::from(self.format).cell(value),
-            false => (value, value),
-        }
+        let found = self.owner.program.inputs.iter().find(|binding| binding.name == input);
+        found.map_or((value, value), |binding| {
+            let factor = f64::from(binding.exponent()).exp2();
+            let (low, high) = Grid::from(self.format).cell(value / factor);
+            (low * factor, high * factor)
+        })
     }
 
     fn run(
@@ -91,7 +102,7 @@ impl BoundedProgram for TcuBounds<'_> {
         let mut bounds = Bounds::new(self.format, terms(program), rounding);
         let inputs = self.packed(inputs, &mut bounds)?;
         let vectors = program.inputs.iter().zip(&inputs);
-        let of_model = vectors.map(|(binding, vectors)| self.tensor(binding, vectors.clone()));
+        let of_model = vectors.map(|(binding, vectors)| self.tensor(binding, vectors.clone(), &mut bounds));
         let of_model = of_model.collect::<Result<_, _>>()?;
         let state = State::<Ranged>::with_ledger(&program.config, bounds).map_err(TargetError::failed)?;
         let mut run = AnyRun::new(program, state, &self.constants, &inputs).map_err(TargetError::failed)?;
@@ -102,7 +113,7 @@ impl BoundedProgram for TcuBounds<'_> {
         };
         run.finish(|state, next| note(&mut told, &mut state.ledger, next)).map_err(TargetError::failed)?;
         note(&mut told, &mut run.state.ledger, program.instructions.len());
-        let outputs = program.outputs.iter().map(|binding| self.output(binding, &run));
+        let outputs = program.outputs.iter().map(|binding| self.output(binding, &mut run));
         let outputs = outputs.collect::<Result<_, _>>()?;
         let layers = program.layer_of_each();
         let name = |index: usize| program.layers.get(layers[index]).map(|layer| layer.name.clone());
@@ -122,8 +133,9 @@ pub(super) fn in_floats(owner: &TcuProgram, graph: &Graph) -> Option<Program> {
     let strategy = owner.choices.get("strategy").and_then(|name| name.parse().ok());
     let minimise = Minimise::Clock(board::memory(&program.config, owner.system(), None));
     [Order::Default, Order::Upstream].into_iter().find_map(|order| {
+        let scales = owner.port_scales();
         let options =
-            lower::Options { strategy, order, minimise: Some(minimise), ..lower::Options::default() };
+            lower::Options { strategy, order, minimise: Some(minimise), scales, ..lower::Options::default() };
         let twin = lower::compile(graph, &config, &options).ok()?.program;
         let is_same =
             twin.instructions == program.instructions && twin.constants.len() == program.constants.len();

@@ -31,7 +31,9 @@ impl<'a> TcuField<'a> {
     fn packed(&self, inputs: &FieldValues) -> Result<Vec<Vec<Element>>, TargetError> {
         let pack = |binding: &Binding| {
             let tensor = named(binding, inputs)?;
-            self.owner.placed(binding, &tensor.shape, &tensor.elements)
+            let stored: Vec<Element> =
+                tensor.elements.iter().map(|element| element.scaled(-binding.exponent())).collect();
+            self.owner.placed(binding, &tensor.shape, &stored)
         };
         self.owner.program.inputs.iter().map(pack).collect()
     }
@@ -44,7 +46,8 @@ impl<'a> TcuField<'a> {
     fn unpacked(&self, binding: &Binding, run: &AnyRun<'_, Modular>) -> Result<FieldTensor, TargetError> {
         let vectors = run.output(binding).map_err(TargetError::failed)?;
         let shape = self.owner.port(binding).shape;
-        let elements = self.owner.scalars_of(binding, vectors)?;
+        let stored = self.owner.scalars_of(binding, vectors)?;
+        let elements = stored.into_iter().map(|element| element.scaled(binding.exponent())).collect();
         Ok(FieldTensor { shape, elements })
     }
 
@@ -67,7 +70,7 @@ impl FieldProgram for TcuField<'_> {
     }
 
     fn references<'b>(&'b self, graph: &'b Graph) -> References<'b> {
-        Box::new(references::of(graph, &self.owner.program.config).map(Ok))
+        Box::new(references::of(graph, &self.owner.program.config, self.owner.port_scales()).map(Ok))
     }
 
     fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError> {

@@ -42,7 +42,10 @@ impl TcuProgram {
         let values = sample
             .as_f32()
             .ok_or_else(|| PortError::Element { name: port.name.clone(), element: ElementType::F32 })?;
-        let Packed { raw, saturated } = quantise(self.format(), values);
+        let Packed { raw, saturated } = match binding.exponent() {
+            0 => quantise(self.format(), values),
+            exponent => quantise(self.format(), &scaled(values, -exponent)),
+        };
         let packed = match &binding.layout {
             Some(layout) if sample.shape() == layout.model_shape => layout.pack(&raw, self.lanes()),
             _ => Some(raw),
@@ -76,8 +79,8 @@ impl TcuProgram {
             None => vectors,
         };
         let shape = self.port(binding).shape;
-        let values = raw.iter().map(|&raw| self.format().raw_to_f32(raw)).collect();
-        let values = Tensor::from_f32(shape, values).map_err(|values| {
+        let values: Vec<f32> = raw.iter().map(|&raw| self.format().raw_to_f32(raw)).collect();
+        let values = Tensor::from_f32(shape, scaled(&values, binding.exponent())).map_err(|values| {
             TargetError::failed(format!("output `{}` has {} values", binding.name, values.len()))
         })?;
         Ok(Output { name: binding.name.clone(), values, raw })
@@ -128,6 +131,13 @@ impl TcuProgram {
         let values = layout.unpack(sample.as_f32()?, self.lanes())?;
         Tensor::from_f32(layout.model_shape.clone(), values).ok()
     }
+}
+
+/// The values times `2^exponent`.
+fn scaled(values: &[f32], exponent: i32) -> Vec<f32> {
+    // In double precision no power on the way is out of range.
+    let factor = f64::from(exponent).exp2();
+    values.iter().map(|&value| (f64::from(value) * factor) as f32).collect()
 }
 
 fn vectors(binding: &Binding) -> usize {

@@ -1,26 +1,27 @@
 //! The graphs that the compiler may lower for a model: [`of`].
 
 use npukit_graph::op::{Binary, BinaryKind, Conv};
+use npukit_graph::rescale::Scales;
 use npukit_graph::{Graph, NodeId, Op, ValueId};
 use npukit_numeric::Tensor;
 use npukit_target::Reference;
 
 use crate::config::{Config, DataType};
-use crate::lower::{Order, prepare};
+use crate::lower::{Order, prepare_scaled};
 
 /// One for each order of the bias.
-pub(super) fn of(graph: &Graph, config: &Config) -> impl Iterator<Item = Reference> {
+pub(super) fn of(graph: &Graph, config: &Config, scales: Scales) -> impl Iterator<Item = Reference> {
     let exact = Config { data_type: DataType::Float32, ..config.clone() };
     let orders = [("bias first", Order::Default), ("bias as upstream's compiler has it", Order::Upstream)];
     let reference = move |(name, order): (&str, Order)| {
-        let [graph, unrounded] = [config, &exact].map(|config| prepared(graph, config, order));
+        let [graph, unrounded] = [config, &exact].map(|config| prepared(graph, config, order, &scales));
         Reference { order: name.to_owned(), graph, unrounded, parts: Vec::new() }
     };
     orders.into_iter().map(reference)
 }
 
-fn prepared(graph: &Graph, config: &Config, order: Order) -> Graph {
-    let mut graph = prepare(graph, config, order);
+fn prepared(graph: &Graph, config: &Config, order: Order, scales: &Scales) -> Graph {
+    let mut graph = prepare_scaled(graph, config, order, scales);
     if order == Order::Default {
         merge_biases(&mut graph);
     }
