@@ -474,6 +474,73 @@ def nchw():
     return listed
 
 
+def others():
+    """Operators that are made of others, and conditions and loops."""
+    x, y = floats(2, 5, 4), floats(1, 6, 7, 2)
+
+    def volume(op, **attributes):
+        def make(generator):
+            weights = constant(generator, 2, 3, 2, 3, 4)
+            return lambda x: op(x, weights, **attributes)
+
+        return Case(f"volume_{attributes["padding"].lower()}", make, [floats(1, 4, 5, 6, 3)])
+
+    def loop(x):
+        return tf.while_loop(lambda i, _: i < 4, lambda i, y: (i + 1, y * 0.5 + tf.cast(i, tf.float32)), (0, x))[1]
+
+    def branches(x):
+        inner = lambda: tf.cond(tf.reduce_max(x) > 1.5, lambda: x * 3, lambda: -x)
+        return tf.cond(tf.reduce_sum(x) > 0, inner, lambda: x - 1)
+
+    def recurrent(name, layer):
+        return dataclasses.replace(keras(name, lambda: layer, (5, 4)), open_batch=False)
+
+    layers = tf.keras.layers
+    return [
+        plain("top_k", lambda x: tf.math.top_k(x, 2), x),
+        plain("cumsum", lambda x: tf.cumsum(x, 1, exclusive=True, reverse=True), x),
+        plain("cumprod", lambda x: tf.math.cumprod(x, -1), x),
+        plain("gather_nd", lambda x: tf.gather_nd(x, [[1, 4], [0, 0]]), x),
+        plain("scatter_nd", lambda x: tf.scatter_nd([[3], [1]], x, [6, 5, 4]), x),
+        plain("scatter_update", lambda x: tf.tensor_scatter_nd_update(x, [[1, 2]], [[5.0] * 4]), x),
+        plain("scatter_add", lambda x: tf.tensor_scatter_nd_add(x, [[1], [1]], tf.ones([2, 5, 4])), x),
+        plain("one_hot", lambda x: tf.one_hot(tf.cast(x, tf.int32), 3, axis=1), x),
+        plain("reverse", lambda x: tf.reverse(x, [0, -1]), x),
+        plain("reverse_sequence", lambda x: tf.reverse_sequence(x, [2, 5], seq_axis=1), x),
+        plain("roll", lambda x: tf.roll(x, [7, -1], [1, 2]), x),
+        plain("is_nan", lambda x: tf.where(tf.math.is_nan(tf.math.log(x)), 0.0, x), x),
+        plain("is_finite", lambda x: tf.where(tf.math.is_finite(1 / tf.nn.relu(x)), x, 7.0), x),
+        plain("bicubic", lambda x: tf.image.resize(x, [9, 5], "bicubic"), y),
+        plain("bicubic_v1", lambda x: tf.compat.v1.image.resize_bicubic(x, [11, 10]), y),
+        plain("bicubic_aligned", lambda x: tf.compat.v1.image.resize_bicubic(x, [11, 4], align_corners=True), y),
+        plain("area", lambda x: tf.image.resize(x, [4, 5], "area"), y),
+        plain("area_larger", lambda x: tf.image.resize(x, [9, 14], "area"), y),
+        plain("fake_quant", lambda x: tf.quantization.fake_quant_with_min_max_args(x, -1.3, 1.7), x),
+        plain("fake_quant_4", lambda x: tf.quantization.fake_quant_with_min_max_vars(x, -1.0, 1.5, 4, True), x),
+        plain("fake_quant_channels", lambda x: tf.quantization.fake_quant_with_min_max_vars_per_channel(
+            x, [-1.0, -2.0, -0.5, 0.0], [1.0, 0.5, 0.5, 2.0]), x),
+        plain("segment_sum", lambda x: tf.math.segment_sum(x[0], [0, 0, 2, 2, 3]), x),
+        plain("unsorted_segments", lambda x: tf.math.unsorted_segment_max(x[0], [1, 0, 2, 2, 1], 3), x),
+        plain("matrix_diag", lambda x: tf.linalg.diag(x), x),
+        plain("matrix_set_diag", lambda x: tf.linalg.set_diag(x, tf.ones([2, 4])), x),
+        plain("bucketize", lambda x: raw.Bucketize(input=x, boundaries=[-0.5, 0.0, 1.0]), x),
+        volume(tf.nn.conv3d, strides=[1, 2, 1, 1, 1], padding="SAME"),
+        volume(tf.nn.conv3d, strides=[1, 1, 1, 2, 1], padding="VALID"),
+        plain("max_pool_3d", lambda x: tf.nn.max_pool3d(x, [2, 3, 2], 2, "SAME"), floats(1, 4, 5, 6, 3)),
+        plain("average_pool_3d", lambda x: tf.nn.avg_pool3d(x, [2, 3, 2], 2, "SAME"), floats(1, 4, 5, 6, 3)),
+        keras("conv_transpose_3d", lambda: layers.Conv3DTranspose(4, 3, 2, "same"), (2, 3, 4, 2)),
+        plain("loop", loop, x),
+        plain("branches_1", branches, floats(2, 5, low=0.0, high=1.0)),
+        plain("branches_2", branches, floats(2, 5, low=1.0, high=3.0)),
+        plain("branches_3", branches, floats(2, 5, low=-3.0, high=-1.0)),
+        recurrent("lstm", layers.LSTM(6, return_sequences=True)),
+        recurrent("gru", layers.GRU(6)),
+        recurrent("rnn", layers.SimpleRNN(6, return_sequences=True)),
+        recurrent("bidirectional", layers.Bidirectional(layers.LSTM(3, return_sequences=True))),
+    ]
+
+
 def cases():
     """All of them."""
-    return convolutions() + keras_layers() + element_wise() + products() + pools_and_images() + shapes() + nchw()
+    listed = convolutions() + keras_layers() + element_wise() + products() + pools_and_images() + shapes() + nchw()
+    return listed + others()

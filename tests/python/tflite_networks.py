@@ -84,6 +84,22 @@ def segmenter():
     return tf.keras.Model(inputs, layers.Conv2D(2, 1)(x))
 
 
+def recurrent(layer):
+    """A recurrent layer, which the converter makes one operator or a loop of."""
+    inputs = tf.keras.Input((5, 4), batch_size=1)
+    return tf.keras.Model(inputs, layers.Dense(3)(layer(inputs)))
+
+
+RECURRENT = {
+    "lstm": lambda: recurrent(layers.LSTM(6, return_sequences=True, bias_initializer="random_uniform")),
+    "lstm_last": lambda: recurrent(layers.LSTM(6)),
+    "gru": lambda: recurrent(layers.GRU(6, return_sequences=True)),
+    "rnn": lambda: recurrent(layers.SimpleRNN(6, return_sequences=True)),
+    "bidirectional": lambda: recurrent(layers.Bidirectional(layers.LSTM(4, return_sequences=True))),
+    "bidirectional_gru": lambda: recurrent(layers.Bidirectional(layers.GRU(4))),
+}
+
+
 def single(shape, function):
     """A network of one function of an input."""
     inputs = tf.keras.Input(shape, batch_size=1)
@@ -91,26 +107,35 @@ def single(shape, function):
 
 
 GENERATOR = np.random.default_rng(3)
+VOLUME = GENERATOR.normal(0, 1, (2, 3, 2, 4, 4)).astype(np.float32)
 TABLE = GENERATOR.normal(0, 1, (6, 5)).astype(np.float32)
 
 FUNCTIONS = {
     "abs": lambda x: tf.abs(x),
     "argmax": lambda x: tf.argmax(x, -1),
     "batch_matmul": lambda x: tf.matmul(x, x, transpose_b=True),
+    "bucketize": lambda x: tf.raw_ops.Bucketize(input=x, boundaries=[-0.5, 0.0, 0.7]),
     "clip": lambda x: tf.clip_by_value(x, -1, 1),
     "compare": lambda x: tf.where(x > 0.25, x, x * x),
+    "cond": lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x * 2.0, lambda: x - 1.0),
+    "conv_3d": lambda x: tf.nn.conv3d(x[:, None] * tf.ones([1, 3, 1, 1, 1]), VOLUME, [1, 1, 2, 1, 1], "SAME"),
+    "conv_3d_transpose": lambda x: tf.nn.conv3d_transpose(x[:, :, :, None], VOLUME, [1, 6, 8, 2, 4], [1, 1, 1, 2, 1]),
+    "cumsum": lambda x: tf.cumsum(x, 2, exclusive=True, reverse=True),
     "depth_to_space": lambda x: tf.nn.depth_to_space(x, 2),
     "elu": tf.nn.elu,
     "exp": lambda x: tf.exp(-tf.abs(x)),
     "expand": lambda x: tf.squeeze(tf.expand_dims(x, 1), 1) + 1.0,
     "gather": lambda x: tf.gather(x, [3, 0, 0], axis=2),
+    "gather_nd": lambda x: tf.gather_nd(x[0], [[3, 1], [0, 7]]),
     "gelu": lambda x: tf.nn.gelu(x),
     "hard_swish": lambda x: x * tf.nn.relu6(x + 3) / 6,
     "l2_normalize": lambda x: tf.math.l2_normalize(x, -1),
     "log_softmax": tf.nn.log_softmax,
+    "matrix_diag": lambda x: tf.linalg.diag(x[:, 0]),
     "maximum": lambda x: tf.maximum(tf.minimum(x, 0.5), x * 0.1),
     "mean": lambda x: tf.reduce_mean(x, 2, keepdims=True),
     "mirror_pad": lambda x: tf.pad(x, [[0, 0], [1, 2], [2, 0], [0, 0]], "SYMMETRIC"),
+    "one_hot": lambda x: tf.one_hot(tf.cast(x[:, 0] * 2, tf.int32), 3, 5.0, -1.0),
     "pack": lambda x: tf.stack(tf.unstack(x, axis=2), axis=1),
     "pad": lambda x: tf.pad(x, [[0, 0], [1, 2], [0, 1], [0, 0]], constant_values=0.0),
     "padv2": lambda x: tf.pad(x, [[0, 0], [1, 2], [0, 1], [0, 0]], constant_values=0.5),
@@ -118,7 +143,12 @@ FUNCTIONS = {
     "reduce": lambda x: tf.reduce_max(x, [1, 2]) - tf.reduce_sum(x, [1, 2]),
     "resize_aligned": lambda x: tf.compat.v1.image.resize_bilinear(x, [9, 13], align_corners=True),
     "resize_nearest": lambda x: tf.compat.v1.image.resize_nearest_neighbor(x, [9, 13]),
+    "reverse": lambda x: tf.reverse(x, [1, 3]),
+    "rfft": lambda x: tf.abs(tf.signal.rfft(x[:, :, :, 0], [11])),
+    "rfft_2d": lambda x: tf.math.imag(tf.signal.rfft2d(x[:, :, :, 0])),
     "rsqrt": lambda x: tf.math.rsqrt(tf.square(x) + 1),
+    "scatter_nd": lambda x: tf.scatter_nd([[3], [1], [3]], x[0, :3], [5, 8, 4]),
+    "segment_sum": lambda x: tf.math.segment_sum(x[0], [0, 0, 1, 1, 1, 3]),
     "slice": lambda x: tf.slice(x, [0, 1, 0, 2], [1, 3, -1, 2]),
     "softmax": tf.nn.softmax,
     "space_to_depth": lambda x: tf.nn.space_to_depth(x, 2),
@@ -129,7 +159,10 @@ FUNCTIONS = {
     "sub_div": lambda x: (x - 0.25) / 1.5,
     "tanh": tf.tanh,
     "tile": lambda x: tf.tile(x, [1, 1, 2, 1]),
+    "top_k": lambda x: tf.math.top_k(x, 2)[0],
     "transpose": lambda x: tf.transpose(x, [0, 3, 1, 2]),
+    "while": lambda x: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 1.5 - 0.1), (0, x))[1],
+    "while_open": lambda x: tf.while_loop(lambda y: tf.reduce_sum(tf.abs(y)) < 1e4, lambda y: (y * 2.0,), (x,))[0],
 }
 
 
@@ -137,8 +170,21 @@ def models():
     """Names and makers of the networks."""
     for make in (cnn, keywords, sensors, segmenter):
         yield make.__name__, make
+    yield from RECURRENT.items()
     for name, function in FUNCTIONS.items():
         yield name, lambda function=function: single((6, 8, 4), function)
+
+
+# Functions that the converter does not make integers of.
+FLOATS = {"bucketize", "cond", "conv_3d", "conv_3d_transpose", "cumsum", "matrix_diag", "one_hot", "rfft", "rfft_2d",
+          "scatter_nd", "segment_sum", "while", "while_open"}
+
+
+def forms(name):
+    """The forms that a network is converted to."""
+    if name in RECURRENT or name in FLOATS:
+        return ("f32",)
+    return ("f32", "i8") if name in FUNCTIONS else ("f32", "f16", "i8", "i16")
 
 
 def sample(model, generator):
@@ -146,17 +192,21 @@ def sample(model, generator):
 
 
 def converted(model, form):
-    """The file, in float (`f32`), with weights of 16 bits (`f16`) or with integers (`i8`)."""
+    """The file, in float (`f32`), with weights of 16 bits (`f16`) or with integers of 8 (`i8`) or of 16 and, for weights, 8
+    bits (`i16`)."""
     converter = tf.lite.TFLiteConverter.from_keras_model(model)
     if form == "f16":
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
         converter.target_spec.supported_types = [tf.float16]
-    if form == "i8":
+    if form in ("i8", "i16"):
         generator = np.random.default_rng(1)
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
         converter.representative_dataset = lambda: ([sample(model, generator)] for _ in range(16))
-        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
-        converter.inference_input_type = converter.inference_output_type = tf.int8
+        wide = tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
+        ops = tf.lite.OpsSet.TFLITE_BUILTINS_INT8 if form == "i8" else wide
+        converter.target_spec.supported_ops = [ops]
+        element = tf.int8 if form == "i8" else tf.int16
+        converter.inference_input_type = converter.inference_output_type = element
     return converter.convert()
 
 
@@ -233,7 +283,7 @@ def main():
     for name, make in models():
         tf.keras.utils.set_random_seed(1)
         model = None
-        for form in ("f32", "f16", "i8") if name not in FUNCTIONS else ("f32", "i8"):
+        for form in forms(name):
             text = f"{name} {form}"
             if not any(fnmatch.fnmatch(text, pattern) for pattern in arguments.patterns):
                 continue

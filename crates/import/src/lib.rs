@@ -37,7 +37,7 @@ pub use foreign::Foreign;
 pub use format::Format;
 pub use open::{Dimension, OpenInput, open_dimensions};
 pub use options::Options;
-pub use remark::{Imported, Remark};
+pub use remark::{Imported, Remark, State};
 
 /// The graph of a file of `format`. `name` is what the graph is called (the file's stem, say); `files` gives what is
 /// beside the model, as for [`onnx::read_with_files`].

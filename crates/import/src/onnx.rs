@@ -25,8 +25,10 @@ mod sequences;
 mod tensor;
 mod volume;
 
+use npukit_graph::ValueId;
 use prost::Message;
 
+use crate::builder::Builder;
 pub use crate::error::{ImportError, NodeProblem, Reason};
 use crate::format::Format;
 use crate::locate::{Kind, Schema, locate};
@@ -34,10 +36,11 @@ pub use crate::options::Options;
 pub use crate::remark::{Imported, Remark};
 pub use crate::sidecar_files::{Part, ReadRange};
 use crate::{builder, error, order, protobuf_fields};
-use context::File;
+pub(crate) use attributes::Given;
+use context::{Context, File};
 use external::External;
 use functions::Functions;
-use proto::ModelProto;
+use proto::{ModelProto, NodeProto};
 use scope::Scope;
 
 /// Oldest and newest file format read. Version 3 came with opset numbers.
@@ -45,6 +48,9 @@ const IR_VERSIONS: (i64, i64) = (3, 14);
 
 /// Oldest and newest operator set read. Opset 7 brought NumPy broadcasting.
 const OPSETS: (i64, i64) = (7, 28);
+
+/// The operator set whose attributes and operands [`translate`] takes.
+const TRANSLATED: i64 = 23;
 
 /// The graph of an ONNX file. `name` is what the graph is called (the file's stem, say).
 ///
@@ -81,6 +87,33 @@ pub fn read_with_files(
     let file =
         File { opset, options, external: &external, functions: &functions, inputs: &scope.proto.input };
     importer::import(&scope, name, file, bytes.len())
+}
+
+/// The results of the standard's operator `op`, called `name` in the graph, for a format that has the same one: as many as
+/// `results` says.
+pub(crate) fn translate(
+    builder: &mut Builder,
+    (op, name, results): (&str, &str, usize),
+    attributes: &[(&str, Given)],
+    operands: Vec<Option<ValueId>>,
+) -> Result<Vec<ValueId>, Reason> {
+    let node = NodeProto {
+        name: name.to_owned(),
+        op_type: op.to_owned(),
+        output: (0..results).map(|index| index.to_string()).collect(),
+        attribute: attributes.iter().map(|(name, given)| given.attribute(name)).collect(),
+        ..NodeProto::default()
+    };
+    let handler = ops::handler(&node).ok_or_else(|| Reason::Operator { operator: op.to_owned() })?;
+    let (options, functions) = (Options::default(), Functions::new(Vec::new()));
+    let files: &ReadRange<'_> = &|_, _| Err("no files beside the model are given".to_owned());
+    let external = External::new(files);
+    let file = File { opset: TRANSLATED, options: &options, external: &external, functions: &functions };
+    let mut remarks = Vec::new();
+    let mut context = Context::new(builder, &mut remarks, &node, name.to_owned(), operands, file)?;
+    let given = handler(&mut context)?;
+    context.finish()?;
+    Ok(given)
 }
 
 /// Names of the operators that can be imported, in alphabetical order.

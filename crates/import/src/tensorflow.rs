@@ -9,9 +9,11 @@
 mod attributes;
 mod blocks;
 mod context;
+mod control;
 mod image;
 mod importer;
 mod interface;
+mod lists;
 mod names;
 mod ops;
 pub mod proto;

@@ -5,12 +5,21 @@
 //! `ops/`. An operator on integers that stand for real numbers is the operator between those: DequantizeLinear is put
 //! before it and QuantizeLinear behind it, with the scales of the tensors. TensorFlow Lite's own kernels differ from that
 //! by steps where they have rounding of their own: the head of `ops.rs` says which.
+//!
+//! Operators that hold graphs are the business of `control`, what runs keep from one to the next that of `variables`.
 
 mod context;
+mod control;
 mod flatbuffer;
+mod frame;
 mod importer;
+mod interface;
 mod model;
+mod names;
 mod ops;
+mod sparse;
+mod tensors;
+mod variables;
 
 use crate::error::ImportError;
 use crate::format::Format;

@@ -62,10 +62,14 @@ mod shapes;
 mod tensorflow;
 #[path = "main/tensorflow_bad.rs"]
 mod tensorflow_bad;
+#[path = "main/tensorflow_control.rs"]
+mod tensorflow_control;
 #[path = "main/tensorflow_images.rs"]
 mod tensorflow_images;
 #[path = "main/tensorflow_operators.rs"]
 mod tensorflow_operators;
+#[path = "main/tensorflow_others.rs"]
+mod tensorflow_others;
 #[path = "main/tensorflow_slices.rs"]
 mod tensorflow_slices;
 #[path = "main/tensorflow_tensors.rs"]
@@ -74,6 +78,8 @@ mod tensorflow_tensors;
 mod tensors;
 #[path = "main/tflite.rs"]
 mod tflite;
+#[path = "main/tflite_graphs.rs"]
+mod tflite_graphs;
 #[path = "main/values.rs"]
 mod values;
 #[path = "main/volumes.rs"]

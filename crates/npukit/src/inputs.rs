@@ -103,28 +103,32 @@ pub(crate) fn samples_of_calls(
     let offers = offers(files, inputs.len(), reader, read_text, &mut notes)?;
     let names: Vec<&str> = inputs.iter().map(|input| input.port.name.as_str()).collect();
     let slots = assign(offers, &names, &mut notes)?;
-    let mut parts = Vec::new();
+    // Inputs of which there is one sample for all.
+    let (mut parts, mut begins) = (Vec::new(), Vec::new());
     for (slot, input) in slots.into_iter().zip(inputs) {
         let port = &input.port;
         let missing = || PortError::Missing { name: port.name.clone(), shape: port.shape.clone() };
         let is_state = states.is_some_and(|states| states.feeds(&port.name));
         parts.push(match slot {
             Some(given) => fitted(given, input, preprocess, &mut notes)?,
-            None if is_state => vec![stateful::zeros(port).ok_or_else(missing)?],
-            None => return Err(missing().into()),
+            None => {
+                begins.push(parts.len());
+                let zeros = || stateful::zeros(port).filter(|_| is_state);
+                vec![input.initial.clone().or_else(zeros).ok_or_else(missing)?]
+            }
         });
-    }
-    if let Some(states) = states {
-        let is_state = |index: usize| inputs.get(index).is_some_and(|input| states.feeds(&input.port.name));
-        // Default: a network of states alone is called once.
-        let calls = (0..parts.len()).filter(|&index| !is_state(index)).map(|index| parts[index].len()).max();
-        for (_, part) in parts.iter_mut().enumerate().filter(|(index, _)| is_state(*index)) {
-            // What later calls have here is taken from the call before.
-            let first = part.first().cloned();
-            *part = first.into_iter().cycle().take(calls.unwrap_or(1)).collect();
+        if is_state {
+            begins.push(parts.len() - 1);
         }
-        notes.extend(states.notes());
     }
+    // Default: a network of states alone is called once.
+    let calls = (0..parts.len()).filter(|index| !begins.contains(index)).map(|index| parts[index].len()).max();
+    for index in begins {
+        // What later calls have of a state is taken from the call before.
+        let first = parts[index].first().cloned();
+        parts[index] = first.into_iter().cycle().take(calls.unwrap_or(1)).collect();
+    }
+    notes.extend(states.into_iter().flat_map(States::notes));
     Ok(Samples { samples: transpose(parts, &names)?, notes })
 }
 
@@ -290,7 +294,7 @@ mod tests {
         let files = [("d/b.PNG", picture(2)), ("d/a.png", picture(1)), ("d/c.txt", vec![]), ("e/f", vec![])];
         let reader = std::collections::BTreeMap::from_iter(files.map(file).into_iter().chain([none()]));
         let port = Port { name: "x".to_owned(), shape: vec![1, 1, 1, 1], vectors: None };
-        let inputs = [Wanted { port, element: None, channels: Some(1) }];
+        let inputs = [Wanted { port, element: None, channels: Some(1), initial: None }];
         let found = |paths: &[&str]| {
             let files: Vec<InputFile> = paths.iter().map(|path| InputFile::parse(path)).collect();
             samples(&files, &inputs, &Preprocess::default(), &reader, None)

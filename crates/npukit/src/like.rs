@@ -54,6 +54,7 @@ impl Like {
             channels: wanted::channels_by_sizes(&port.shape),
             port,
             element: None,
+            initial: None,
         });
         Ok(Self {
             inputs: lent("inputs", compiled.inputs(), wanted::of_model(model))?,
@@ -243,7 +244,7 @@ mod tests {
 
     fn rows(shape: &[usize], channels: Option<usize>, vectors: [usize; 2]) -> Option<Rows> {
         let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None };
-        Rows::of(&Wanted { port, element: None, channels }, vectors)
+        Rows::of(&Wanted { port, element: None, channels, initial: None }, vectors)
     }
 
     #[test]

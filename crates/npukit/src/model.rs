@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use npukit_graph::quantise::{lift, lift_saturating};
 use npukit_graph::{Graph, ValueId, pass};
-use npukit_import::{Foreign, Format, ImportError, Imported, Options, Remark};
+use npukit_import::{Foreign, Format, ImportError, Imported, Options, Remark, State};
 use npukit_target::{Phase, Port, ReadError, Reader};
 
 use crate::error::Error;
@@ -65,6 +65,8 @@ pub(crate) struct Model {
     pub batch: Option<usize>,
     /// Inputs that are constants, because the model has a default for them and no sample was given.
     pub defaults: Vec<String>,
+    /// Inputs that begin with what the file says, and the outputs that feed them.
+    pub states: Vec<State>,
 }
 
 impl Model {
@@ -175,12 +177,12 @@ fn parse_with(
     };
     let phase = Phase::begin("import");
     let imported = npukit_import::read(bytes, stem, format, &options, &beside);
-    let Imported { graph, remarks, defaults } = imported.map_err(|error| import_error(path, error))?;
+    let Imported { graph, remarks, defaults, states } = imported.map_err(|error| import_error(path, error))?;
     drop(phase);
     let simplified = optimised(&graph, path)?;
     let is_unused = remarks.iter().any(|remark| matches!(remark, Remark::UnusedBatch { .. }));
     let batch = options.batch.filter(|_| !is_unused);
-    Ok(Model { file_name, graph, simplified, remarks: Remarks::of_model(&remarks), batch, defaults })
+    Ok(Model { file_name, graph, simplified, remarks: Remarks::of_model(&remarks), batch, defaults, states })
 }
 
 /// The graph after all passes; `path` is the model's.

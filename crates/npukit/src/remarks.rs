@@ -48,6 +48,9 @@ fn option(remark: &Remark) -> &'static str {
         Remark::Coordinates { .. } => {
             "give `--resize half-pixel` for what TensorFlow's exporter meant, or `--resize asymmetric`"
         }
+        Remark::States { .. } => "`--stateful` hands them on from sample to sample",
+        Remark::Beginnings { .. } => "export states as inputs and outputs to hand them on",
+        Remark::Signatures { .. } => "save the file with the other one alone to read that",
         _ => "",
     }
 }

@@ -3,6 +3,7 @@
 //! Samples are successive calls then, in the order in which they are given. The first call begins with what is given for
 //! such an input, or with zeros.
 
+use npukit_import::State;
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{Port, PortError};
 
@@ -16,6 +17,18 @@ pub struct Stateful {
     pub enabled: bool,
     /// Inputs, each with the output that feeds it; those found by names and shapes when none is said.
     pub pairs: Vec<(String, String)>,
+}
+
+impl Stateful {
+    /// The same with the pairs that a model states, where the caller names none.
+    pub(crate) fn with_states(&self, states: &[State]) -> Self {
+        let mut stateful = self.clone();
+        if stateful.pairs.is_empty() {
+            let pairs = states.iter().filter_map(|state| Some((state.input.clone(), state.output.clone()?)));
+            stateful.pairs = pairs.collect();
+        }
+        stateful
+    }
 }
 
 /// Inputs, and the outputs of the call before that feed them: indices of both.

@@ -6,6 +6,28 @@ use super::error::Reason;
 use super::proto::{AttributeProto, NodeProto, TensorProto, attribute_type};
 pub(super) use crate::node::unsupported;
 
+/// The value of an attribute, for a node that is in no file.
+pub(crate) enum Given {
+    Int(i64),
+    Ints(Vec<i64>),
+    Text(&'static str),
+}
+
+impl Given {
+    /// The attribute of that name.
+    pub(super) fn attribute(&self, name: &str) -> AttributeProto {
+        let mut attribute = AttributeProto { name: name.to_owned(), ..AttributeProto::default() };
+        match self {
+            Self::Int(value) => (attribute.r#type, attribute.i) = (attribute_type::INT, Some(*value)),
+            Self::Ints(values) => (attribute.r#type, attribute.ints) = (attribute_type::INTS, values.clone()),
+            Self::Text(text) => {
+                (attribute.r#type, attribute.s) = (attribute_type::STRING, Some(text.as_bytes().to_vec()));
+            }
+        }
+        attribute
+    }
+}
+
 /// The attributes of one node.
 pub(super) struct Attributes<'a> {
     list: &'a [AttributeProto],

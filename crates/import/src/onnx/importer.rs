@@ -74,7 +74,7 @@ pub(super) fn import(
         // What only branches that are not taken need, and rounds that came to nothing.
         builder.graph.remove_dead();
     }
-    Ok(Imported { graph: builder.graph, remarks, defaults })
+    Ok(Imported { graph: builder.graph, remarks, defaults, states: Vec::new() })
 }
 
 /// Every name of the file: names made for helpers must differ from them.

@@ -81,6 +81,15 @@ impl<'a> Attributes<'a> {
         }
     }
 
+    /// A list of floats, when present.
+    pub(super) fn floats(&mut self, name: &'static str) -> Result<Option<&'a [f32]>, Reason> {
+        match self.find(name) {
+            None => Ok(None),
+            Some(Attr::List(list)) => Ok(Some(&list.f)),
+            Some(other) => Err(wrong_kind(name, other, "a list of floats")),
+        }
+    }
+
     /// A shape, when present.
     pub(super) fn shape(&mut self, name: &'static str) -> Result<Option<&'a TensorShapeProto>, Reason> {
         match self.find(name) {

@@ -1,18 +1,20 @@
 //! [`Context`]: what a handler sees of its node, and how it adds to the graph.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use npukit_graph::op::{Binary, BinaryKind, Unary, UnaryKind};
 use npukit_graph::{ValueId, ValueInfo};
-use npukit_numeric::TensorData;
+use npukit_numeric::{Tensor, TensorData};
 
 use super::attributes::Attributes;
 use super::blocks::Blocks;
 use super::error::Reason;
 use super::proto::NodeDef;
-use crate::builder::Builder;
+use crate::builder::{Builder, first};
 use crate::node::NodeBuilder;
 pub(super) use crate::node::described;
+use crate::onnx::{self, Given};
 use crate::shape::{MAX_ELEMENTS, MAX_RANK, tensor};
 
 /// A node being translated: a [`NodeBuilder`] with the attributes of TensorFlow.
@@ -130,6 +132,34 @@ impl<'a> Context<'a> {
     /// A function of one value's elements under a name of its own.
     pub(super) fn unary(&mut self, suffix: &str, kind: UnaryKind, x: ValueId) -> Result<ValueId, Reason> {
         self.helper(suffix, Unary { kind }, vec![x])
+    }
+
+    /// The result of ONNX's operator `op` with these attributes and operands.
+    pub(super) fn standard(
+        &mut self,
+        op: &'static str,
+        attributes: &[(&str, Given)],
+        operands: &[ValueId],
+    ) -> Result<ValueId, Reason> {
+        let results = self.standards((op, 1), attributes, operands)?;
+        first(&results, op)
+    }
+
+    /// As [`Context::standard`], of several results.
+    pub(super) fn standards(
+        &mut self,
+        (op, results): (&'static str, usize),
+        attributes: &[(&str, Given)],
+        operands: &[ValueId],
+    ) -> Result<Vec<ValueId>, Reason> {
+        let name = self.builder.name().to_owned();
+        let operands = operands.iter().copied().map(Some).collect();
+        onnx::translate(self.builder.builder(), (op, &name, results), attributes, operands)
+    }
+
+    /// A value of which the shape of a result depends: a constant.
+    pub(super) fn decides(&self, id: ValueId, operand: &'static str) -> Result<Arc<Tensor>, Reason> {
+        self.constant(id, operand).map_err(|_| Reason::ShapeByValue { operand })
     }
 
     /// A constant without axes.

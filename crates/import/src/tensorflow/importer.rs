@@ -2,13 +2,16 @@
 //! business of `interface`.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use npukit_graph::ValueId;
 
 use super::Options;
 use super::blocks::Blocks;
 use super::context::Context;
+use super::control::Frames;
 use super::error::{ImportError, NodeProblem, Reason};
+use super::lists::List;
 use super::names::{Reference, node_of, result_name};
 use super::proto::{GraphDef, NodeDef};
 use super::{ops, order};
@@ -20,6 +23,8 @@ use crate::remark::{Imported, Remark};
 pub(super) enum Binding {
     /// Its results, as far as we compute them.
     Values(Vec<ValueId>),
+    /// A list of tensors.
+    List(Rc<List>),
     /// It could not be imported; the problem is already recorded.
     Failed,
 }
@@ -31,7 +36,10 @@ pub(super) struct Importer<'a> {
     pub(super) builder: Builder,
     pub(super) nodes: HashMap<&'a str, usize>,
     pub(super) bindings: Vec<Option<Binding>>,
-    blocks: Blocks,
+    pub(super) blocks: Blocks,
+    pub(super) frames: Frames,
+    /// Loops around the node being translated.
+    pub(super) rounds: usize,
     /// Shapes of inputs, by the names of their nodes.
     pub(super) shapes: HashMap<String, Vec<usize>>,
     problems: Vec<NodeProblem>,
@@ -53,11 +61,14 @@ pub(super) fn import(
         nodes: HashMap::new(),
         bindings: proto.node.iter().map(|_| None).collect(),
         blocks: Blocks::default(),
+        frames: Frames::default(),
+        rounds: 0,
         shapes: HashMap::new(),
         problems: Vec::new(),
         remarks: Vec::new(),
     };
     importer.define();
+    importer.frames = Frames::of(proto, &importer.nodes);
     importer.check_shapes()?;
     let wanted = importer.wanted()?;
     importer.add_nodes(wanted.iter().map(|wanted| wanted.node))?;
@@ -94,14 +105,14 @@ impl<'a> Importer<'a> {
     /// Inputs whose shapes stay open.
     fn add_nodes(&mut self, wanted: impl Iterator<Item = usize>) -> Result<(), ImportError> {
         let proto = self.proto;
-        let order = order::sort(&self.dependencies(), wanted);
+        let order = order::sort(&self.producers(), wanted);
         self.fix_shapes(&order.nodes)?;
         if let Some(&index) = order.cycle.first() {
             let nodes = order.cycle.iter().map(|&index| proto.node[index].name.clone()).collect();
             self.problem(&proto.node[index], Reason::Cycle { nodes });
         }
         for index in order.nodes {
-            let binding = self.add_node(&proto.node[index]);
+            let binding = self.add_node(index);
             self.bindings[index] = Some(binding);
         }
         for index in order.stuck {
@@ -117,7 +128,15 @@ impl<'a> Importer<'a> {
     }
 
     /// Translates one node, unless something it needs failed.
-    fn add_node(&mut self, node: &'a NodeDef) -> Binding {
+    pub(super) fn add_node(&mut self, index: usize) -> Binding {
+        let node = &self.proto.node[index];
+        if let Some(flow) = self.flow(index) {
+            self.builder.has_leftovers = true;
+            return flow.unwrap_or_else(|reason| {
+                self.problem(node, reason);
+                Binding::Failed
+            });
+        }
         let Some(operands) = self.operands(node) else { return self.failed(node) };
         match self.translate(node, operands) {
             Ok(results) => Binding::Values(results),
@@ -156,7 +175,13 @@ impl<'a> Importer<'a> {
     ///
     /// The node has no such result, or none that we compute.
     pub(super) fn result(&self, index: usize, result: usize) -> Result<Option<ValueId>, Reason> {
-        let Some(Binding::Values(values)) = &self.bindings[index] else { return Ok(None) };
+        let values = match &self.bindings[index] {
+            Some(Binding::Values(values)) => values,
+            Some(Binding::List(_)) => {
+                return Err(Reason::Sequence { name: self.proto.node[index].name.clone() });
+            }
+            Some(Binding::Failed) | None => return Ok(None),
+        };
         let name = || result_name(&self.proto.node[index].name, result);
         values.get(result).map(|&id| Some(id)).ok_or_else(|| Reason::Output { index: result, name: name() })
     }
@@ -175,6 +200,10 @@ impl<'a> Importer<'a> {
         let results = handler(&mut context)?;
         context.finish()?;
         let mut named = HashSet::new();
+        if self.rounds > 0 {
+            // Every round has values of its own.
+            return Ok(results);
+        }
         for (index, &id) in results.iter().enumerate() {
             // Older values came in under their own name: this node passes them through.
             if id.0 as usize >= mark && named.insert(id) {
@@ -187,7 +216,7 @@ impl<'a> Importer<'a> {
     /// What becomes of a node that cannot be translated because of others; an operator nobody
     /// knows is reported all the same.
     fn failed(&mut self, node: &'a NodeDef) -> Binding {
-        if ops::handler(node).is_none() {
+        if ops::handler(node).is_none() && !ops::is_flow(node) {
             self.problem(node, unknown_operator(node));
         }
         Binding::Failed
@@ -199,7 +228,12 @@ impl<'a> Importer<'a> {
         }
         // Whole patterns of nodes became one: what led there may have no other use.
         self.builder.graph.remove_dead();
-        Ok(Imported { graph: self.builder.graph, remarks: self.remarks, defaults: Vec::new() })
+        Ok(Imported {
+            graph: self.builder.graph,
+            remarks: self.remarks,
+            defaults: Vec::new(),
+            states: Vec::new(),
+        })
     }
 }
 

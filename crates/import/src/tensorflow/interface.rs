@@ -123,12 +123,33 @@ impl Importer<'_> {
     /// Nodes that compute something which no other node consumes, in file order.
     fn last_nodes(&self) -> impl Iterator<Item = usize> {
         let consumed: HashSet<usize> = self.dependencies().into_iter().flatten().collect();
+        let pivots: HashSet<usize> = self.pivots().collect();
         let nodes = self.proto.node.iter().enumerate();
-        nodes
-            .filter(move |(index, node)| !consumed.contains(index) && !ops::has_no_outcome(node))
+        let last: Vec<usize> = nodes
+            .filter(|(index, node)| {
+                !consumed.contains(index) && !pivots.contains(index) && !ops::has_no_outcome(node)
+            })
             .map(|(index, _)| index)
-            .collect::<Vec<_>>()
-            .into_iter()
+            .collect();
+        // What leaves a loop and is not used is no output, unless there is nothing else.
+        let is_exit = |index: &usize| self.proto.node[*index].op == "Exit";
+        let others: Vec<usize> = last.iter().copied().filter(|index| !is_exit(index)).collect();
+        if others.is_empty() { last.into_iter() } else { others.into_iter() }
+    }
+
+    /// Nodes that only say which branch is taken: others wait for them.
+    fn pivots(&self) -> impl Iterator<Item = usize> {
+        let waited: HashSet<&str> = self
+            .proto
+            .node
+            .iter()
+            .flat_map(|node| node.input.iter().filter_map(|text| text.strip_prefix('^')))
+            .collect();
+        self.proto.node.iter().enumerate().filter_map(move |(index, node)| {
+            let producer = Reference::parse(node.input.first()?)?.node;
+            let is_switch = self.nodes.get(producer).is_some_and(|&at| self.proto.node[at].op == "Switch");
+            (node.op == "Identity" && is_switch && waited.contains(node.name.as_str())).then_some(index)
+        })
     }
 
     /// Names that can be outputs: those that are when none is asked for, then all from the last

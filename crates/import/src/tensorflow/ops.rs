@@ -11,6 +11,8 @@ mod batch_to_space;
 mod bias_add;
 mod binary;
 mod broadcast_to;
+mod bucketize;
+mod by_value;
 mod cast;
 mod clip;
 mod compare;
@@ -24,16 +26,20 @@ mod depthwise_conv;
 mod div_no_nan;
 mod einsum;
 mod expand_dims;
+mod fake_quant;
 mod fill;
 mod floor_div;
 mod gather;
 mod identity;
+mod is_finite;
 mod leaky_relu;
 mod logic;
 mod lrn;
 mod matmul;
+mod matrix_diag;
 mod max_pool_v2;
 mod no_op;
+mod one_hot;
 mod pack;
 mod pad;
 mod placeholder;
@@ -42,8 +48,11 @@ mod pow;
 mod range;
 mod reduce;
 mod relu;
+mod resample;
 mod reshape;
 mod resize;
+mod reverse;
+mod scatter;
 mod select;
 mod shape;
 mod slice;
@@ -52,11 +61,14 @@ mod space_to_batch;
 mod split;
 mod squared_difference;
 mod squeeze;
+mod standard;
 mod strided_slice;
 mod tile;
+mod top_k;
 mod transpose;
 mod unary;
 mod unpack;
+mod volume;
 
 use npukit_graph::ValueId;
 
@@ -84,6 +96,8 @@ operators! {
     binary: "Add", "AddV2", "Div", "FloorMod", "Maximum", "Minimum", "Mod", "Mul", "RealDiv", "Sub",
         "TruncateDiv", "TruncateMod";
     broadcast_to: "BroadcastTo";
+    bucketize: "Bucketize";
+    by_value: "Unique", "UniqueV2", "Where";
     cast: "Cast";
     clip: "ClipByValue";
     compare: "Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual";
@@ -97,17 +111,21 @@ operators! {
     div_no_nan: "DivNoNan", "MulNoNan";
     einsum: "Einsum";
     expand_dims: "ExpandDims";
+    fake_quant: "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel";
     fill: "Fill", "OnesLike", "ZerosLike";
     floor_div: "FloorDiv";
     gather: "Gather", "GatherV2";
     identity: "CheckNumerics", "EnsureShape", "Identity", "IdentityN", "PreventGradient", "ReadVariableOp",
         "Snapshot", "StopGradient";
+    is_finite: "IsFinite";
     leaky_relu: "LeakyRelu";
     logic: "LogicalAnd", "LogicalOr";
     lrn: "LRN";
     matmul: "MatMul";
+    matrix_diag: "MatrixDiag", "MatrixDiagV2", "MatrixDiagV3", "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3";
     max_pool_v2: "MaxPoolV2";
     no_op: "NoOp";
+    one_hot: "OneHot";
     pack: "Pack";
     pad: "MirrorPad", "Pad", "PadV2";
     placeholder: "Placeholder", "PlaceholderV2", "PlaceholderWithDefault";
@@ -116,8 +134,12 @@ operators! {
     range: "Range";
     reduce: "All", "Any", "Max", "Mean", "Min", "Prod", "Sum";
     relu: "Relu", "Relu6";
+    resample: "ResizeArea", "ResizeBicubic";
     reshape: "Reshape";
     resize: "ResizeBilinear", "ResizeNearestNeighbor";
+    reverse: "ReverseV2", "Roll";
+    scatter: "ScatterNd", "SegmentSum", "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd",
+        "UnsortedSegmentSum";
     select: "Select", "SelectV2";
     shape: "Rank", "Shape", "ShapeN", "Size";
     slice: "Slice";
@@ -126,13 +148,17 @@ operators! {
     split: "Split", "SplitV";
     squared_difference: "SquaredDifference";
     squeeze: "Squeeze";
+    standard: "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Cumprod", "Cumsum", "GatherNd", "Invert", "IsInf", "IsNan",
+        "ReverseSequence", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin", "TensorScatterUpdate";
     strided_slice: "StridedSlice";
     tile: "Tile";
+    top_k: "TopK", "TopKV2";
     transpose: "Transpose";
     unary: "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh", "Elu", "Erf", "Exp",
         "Floor", "Inv", "Log", "LogicalNot", "Neg", "Reciprocal", "Rint", "Round", "Selu", "Sigmoid", "Sign",
         "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh";
     unpack: "Unpack";
+    volume: "AvgPool3D", "Conv3D", "Conv3DBackpropInputV2", "MaxPool3D";
 }
 
 /// The handler of a node, when its operator is one of the list.
@@ -142,10 +168,20 @@ pub(super) fn handler(node: &NodeDef) -> Option<Handler> {
 
 /// The names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).collect();
+    let others = FLOW.into_iter().chain(super::lists::OPERATORS);
+    let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).chain(others).collect();
     names.sort_unstable();
     names.into_iter()
 }
+
+/// Whether the node is of conditions, loops or lists, which the importer puts in.
+pub(super) fn is_flow(node: &NodeDef) -> bool {
+    let is_of_lists = super::lists::OPERATORS.contains(&node.op.as_str());
+    is_of_lists || FLOW.contains(&node.op.as_str())
+}
+
+/// The operators of conditions and loops.
+const FLOW: [&str; 6] = ["Enter", "Exit", "LoopCond", "Merge", "NextIteration", "Switch"];
 
 /// Whether the node is an input of the graph.
 pub(super) fn is_placeholder(node: &NodeDef) -> bool {

@@ -7,7 +7,8 @@ use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, Clip, Relu, Unary, UnaryKind, Window};
 use npukit_numeric::ElementType;
 
-use super::flatbuffer::{Damage, Table};
+use super::flatbuffer::Damage;
+use super::model::Operator;
 use crate::builder::Builder;
 use crate::error::Reason;
 use crate::node::{NodeBuilder, unsupported};
@@ -18,13 +19,18 @@ use crate::tensorflow::{self, Blocks};
 /// Largest stride, dilation or kernel: keeps every size computed from them in 64 bits.
 const MAX_WINDOW: i32 = 1 << 24;
 
+/// Operands that keep something from run to run, by index, and what they hold afterwards.
+pub(super) type States = Vec<(usize, ValueId)>;
+
 /// An operator being translated: a [`NodeBuilder`] with the options of TensorFlow Lite. Operands are real numbers.
 pub(super) struct Context<'a> {
     /// What the operator is called in the schema.
     pub(super) op: &'static str,
     /// Type of the first result, a float's where integers stand for real numbers.
     pub(super) result: ElementType,
-    options: Option<Table<'a>>,
+    operator: &'a Operator<'a>,
+    states: States,
+    is_complex: bool,
     builder: NodeBuilder<'a>,
     blocks: &'a mut Blocks,
 }
@@ -54,20 +60,36 @@ impl<'a> Context<'a> {
         builder: &'a mut Builder,
         (op, name, result): (&'static str, String, ElementType),
         operands: Vec<Option<ValueId>>,
-        options: Option<Table<'a>>,
+        (operator, is_complex): (&'a Operator<'a>, bool),
         blocks: &'a mut Blocks,
     ) -> Self {
-        Self { op, result, options, builder: NodeBuilder::new(builder, name, operands), blocks }
+        let builder = NodeBuilder::new(builder, name, operands);
+        Self { op, result, operator, states: Vec::new(), is_complex, builder, blocks }
+    }
+
+    /// Whether the first operand is of complex numbers: pairs of floats along an axis of their own.
+    pub(super) fn is_complex(&self) -> bool {
+        self.is_complex
+    }
+
+    /// Says what the operand at `index`, which keeps it from run to run, holds afterwards.
+    pub(super) fn keep(&mut self, index: usize, value: ValueId) {
+        self.states.push((index, value));
+    }
+
+    /// What operands hold afterwards.
+    pub(super) fn into_states(self) -> States {
+        self.states
     }
 
     /// An integer of the options; `default` is the schema's, here and below.
     pub(super) fn int(&self, field: usize, default: i32) -> Result<i32, Reason> {
-        self.options.map_or(Ok(default), |options| options.i32(field, default)).map_err(damaged)
+        self.operator.options.map_or(Ok(default), |options| options.i32(field, default)).map_err(damaged)
     }
 
     /// An enum of the options, 0 when left out.
     pub(super) fn code(&self, field: usize) -> Result<i8, Reason> {
-        self.options.map_or(Ok(0), |options| options.i8(field, 0)).map_err(damaged)
+        self.operator.options.map_or(Ok(0), |options| options.i8(field, 0)).map_err(damaged)
     }
 
     /// A truth value of the options, false when left out.
@@ -77,12 +99,18 @@ impl<'a> Context<'a> {
 
     /// A float of the options.
     pub(super) fn float(&self, field: usize, default: f32) -> Result<f32, Reason> {
-        self.options.map_or(Ok(default), |options| options.f32(field, default)).map_err(damaged)
+        self.operator.options.map_or(Ok(default), |options| options.f32(field, default)).map_err(damaged)
     }
 
     /// Integers of the options, none when left out.
     pub(super) fn ints(&self, field: usize) -> Result<Vec<i32>, Reason> {
-        self.options.map_or_else(|| Ok(Vec::new()), |options| options.integers(field)).map_err(damaged)
+        self.operator.options.map_or_else(|| Ok(Vec::new()), |options| options.integers(field)).map_err(damaged)
+    }
+
+    /// Floats of the options, none when left out.
+    pub(super) fn floats_of(&self, field: usize) -> Result<Vec<f32>, Reason> {
+        let elements = self.operator.options.map_or(Ok(&[][..]), |options| options.elements(field));
+        Ok(elements.map_err(damaged)?.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
     }
 
     /// A size of a window at `field`, at least 1.

@@ -8,8 +8,16 @@ use crate::error::Reason;
 /// What a file begins with, after the place of its first table.
 pub(super) const IDENTIFIER: &[u8] = b"TFL3";
 
-/// The first graph of a file, which the interpreter runs.
+/// The graphs of a file, of which there is at least one.
 pub(super) struct Model<'a> {
+    /// The graphs: the first is what the interpreter runs, operators hold numbers of others.
+    pub(super) graphs: Vec<Graph<'a>>,
+    /// What each signature is called, and the number of its graph.
+    pub(super) signatures: Vec<(String, u32)>,
+}
+
+/// A graph.
+pub(super) struct Graph<'a> {
     /// Tensors, by number.
     pub(super) tensors: Vec<Tensor<'a>>,
     /// Operators, in the order in which they run.
@@ -36,8 +44,8 @@ pub(super) struct Tensor<'a> {
     pub(super) scales: Option<Scales>,
     /// Whether it keeps its elements from one run to the next.
     pub(super) is_variable: bool,
-    /// Whether most elements are left out as zeros.
-    pub(super) is_sparse: bool,
+    /// Where its elements are, when most are left out as zeros.
+    pub(super) sparsity: Option<Table<'a>>,
 }
 
 /// `(q - zero point) * scale`.
@@ -74,20 +82,34 @@ impl<'a> Model<'a> {
         }
         let root = Table::root(bytes)?;
         let codes = root.tables(1)?;
-        let graphs = root.tables(2)?;
-        let graph = graphs.first().ok_or(Damage { offset: 0, reason: "it holds no graph" })?;
         let buffers = root.tables(4)?;
         let mut room = Room(bytes.len());
-        let tensors = graph.tables(0)?.into_iter().map(|table| tensor(&table, &buffers, &mut room));
-        let tensors = tensors.collect::<Result<_, _>>()?;
-        let operators = graph.tables(3)?.into_iter().map(|table| operator(&table, &codes, &mut room));
-        Ok(Self {
-            tensors,
-            operators: operators.collect::<Result<_, _>>()?,
-            inputs: graph.integers(1)?,
-            outputs: graph.integers(2)?,
-        })
+        let graphs = root.tables(2)?.into_iter().map(|table| graph(&table, &codes, &buffers, &mut room));
+        let graphs = graphs.collect::<Result<Vec<_>, _>>()?;
+        if graphs.is_empty() {
+            return Err(Damage { offset: 0, reason: "it holds no graph" });
+        }
+        let signatures = root.tables(7)?.into_iter().map(|table| {
+            let name = table.text(2)?;
+            room.take(1 + name.len())?;
+            Ok((name, table.u32(4)?))
+        });
+        Ok(Self { graphs, signatures: signatures.collect::<Result<_, Damage>>()? })
     }
+}
+
+fn graph<'a>(
+    table: &Table<'a>,
+    codes: &[Table<'a>],
+    buffers: &[Table<'a>],
+    room: &mut Room,
+) -> Result<Graph<'a>, Damage> {
+    let (inputs, outputs) = (table.integers(1)?, table.integers(2)?);
+    room.take(1 + inputs.len() + outputs.len())?;
+    let tensors = table.tables(0)?.into_iter().map(|table| tensor(&table, buffers, room));
+    let tensors = tensors.collect::<Result<_, _>>()?;
+    let operators = table.tables(3)?.into_iter().map(|table| operator(&table, codes, room));
+    Ok(Graph { tensors, operators: operators.collect::<Result<_, _>>()?, inputs, outputs })
 }
 
 /// Numbers that may still be read: vectors of many tables may be one in the file.
@@ -118,7 +140,7 @@ fn tensor<'a>(table: &Table<'a>, buffers: &[Table<'a>], room: &mut Room) -> Resu
         data,
         scales,
         is_variable: table.flag(5)?,
-        is_sparse: table.table(6)?.is_some(),
+        sparsity: table.table(6)?,
     })
 }
 
@@ -151,10 +173,13 @@ fn operator<'a>(table: &Table<'a>, codes: &[Table<'a>], room: &mut Room) -> Resu
     Ok(Operator { code: number, custom, inputs, outputs, options: table.table(4)? })
 }
 
-/// The element type of a code.
+/// The code of complex numbers of two floats.
+pub(super) const COMPLEX: i8 = 8;
+
+/// The element type of a code; of complex numbers that of their two parts.
 pub(super) fn element_type(code: i8) -> Result<ElementType, Reason> {
     Ok(match code {
-        0 => ElementType::F32,
+        0 | COMPLEX => ElementType::F32,
         1 => ElementType::F16,
         2 => ElementType::I32,
         3 => ElementType::U8,

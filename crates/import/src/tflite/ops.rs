@@ -9,24 +9,32 @@
 //! of floats here; TensorFlow Lite rounds the operand to bytes as it runs.
 
 mod batch_matmul;
+mod complex;
 mod concatenation;
 mod conv;
+mod embedding_lookup;
 mod fully_connected;
 mod gather;
 mod l2_normalization;
+mod non_max_suppression;
 mod passed;
 mod pointwise;
 mod pool;
 mod prelu;
 mod reshape;
+mod sequence;
 mod softmax;
+mod svdf;
 mod tensorflow;
 mod transpose_conv;
+mod volume;
 
 use npukit_graph::ValueId;
 
 use super::context::Context;
+use super::control;
 use super::model::Operator;
+use super::names::NAMES;
 use crate::error::Reason;
 
 /// Translates one operator.
@@ -41,18 +49,24 @@ macro_rules! operators {
 
 operators! {
     batch_matmul: 126 "BATCH_MATMUL";
+    complex: 131 "RFFT2D", 133 "IMAG", 134 "REAL", 135 "COMPLEX_ABS";
     concatenation: 2 "CONCATENATION";
     conv: 3 "CONV_2D", 4 "DEPTHWISE_CONV_2D";
+    embedding_lookup: 7 "EMBEDDING_LOOKUP";
     fully_connected: 9 "FULLY_CONNECTED";
     gather: 36 "GATHER";
     l2_normalization: 11 "L2_NORMALIZATION";
-    passed: 6 "DEQUANTIZE", 114 "QUANTIZE";
+    non_max_suppression: 120 "NON_MAX_SUPPRESSION_V4", 121 "NON_MAX_SUPPRESSION_V5";
+    passed: 6 "DEQUANTIZE", 53 "CAST", 114 "QUANTIZE", 124 "DENSIFY";
     pointwise: 20 "RELU_N1_TO_1", 117 "HARD_SWISH", 150 "GELU", 152 "RELU_0_TO_1";
-    pool: 1 "AVERAGE_POOL_2D", 17 "MAX_POOL_2D";
+    pool: 1 "AVERAGE_POOL_2D", 12 "L2_POOL_2D", 17 "MAX_POOL_2D";
     prelu: 54 "PRELU";
     reshape: 22 "RESHAPE";
+    sequence: 35 "UNIDIRECTIONAL_SEQUENCE_RNN", 44 "UNIDIRECTIONAL_SEQUENCE_LSTM";
     softmax: 25 "SOFTMAX";
+    svdf: 27 "SVDF";
     transpose_conv: 67 "TRANSPOSE_CONV";
+    volume: 132 "CONV_3D", 141 "CONV_3D_TRANSPOSE";
 }
 
 /// All operators: those of the list and TensorFlow's.
@@ -66,22 +80,30 @@ pub(super) fn handler(operator: &Operator<'_>) -> Option<(&'static str, Handler)
     all().find(|&(code, ..)| code == operator.code).map(|(_, name, handler)| (name, handler))
 }
 
+/// Whether the operator's states begin with zeros in every run.
+pub(super) fn begins_anew(operator: &Operator<'_>) -> bool {
+    matches!(handler(operator), Some(("UNIDIRECTIONAL_SEQUENCE_LSTM" | "UNIDIRECTIONAL_SEQUENCE_RNN", _)))
+}
+
+/// Whether the operator itself knows what to do with complex numbers.
+pub(super) fn takes_complex(operator: &Operator<'_>) -> bool {
+    matches!(handler(operator), Some(("CAST" | "COMPLEX_ABS" | "IMAG" | "REAL", _)))
+}
+
 /// What an operator is called.
 pub(super) fn name_of(operator: &Operator<'_>) -> String {
     const CUSTOM: i32 = 32;
-    match handler(operator) {
-        Some((name, _)) => name.to_owned(),
-        None if operator.code == CUSTOM => format!("custom operator {:?}", operator.custom),
-        None => tensorflow::UNREAD
-            .iter()
-            .find(|(code, _)| *code == operator.code)
-            .map_or_else(|| format!("builtin operator {}", operator.code), |(_, name)| (*name).to_owned()),
+    let name = usize::try_from(operator.code).ok().and_then(|code| NAMES.get(code));
+    match name {
+        _ if operator.code == CUSTOM => format!("custom operator {:?}", operator.custom),
+        Some(name) => (*name).to_owned(),
+        None => format!("builtin operator {}", operator.code),
     }
 }
 
 /// The names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    let mut names: Vec<&'static str> = all().map(|(_, name, _)| name).collect();
+    let mut names: Vec<&'static str> = all().map(|(_, name, _)| name).chain(control::names()).collect();
     names.sort_unstable();
     names.into_iter()
 }

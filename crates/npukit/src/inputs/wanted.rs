@@ -2,7 +2,7 @@
 
 use npukit_graph::op::Transpose;
 use npukit_graph::{Graph, Op, ValueId};
-use npukit_numeric::ElementType;
+use npukit_numeric::{ElementType, Tensor};
 use npukit_target::Port;
 
 use crate::model::Model;
@@ -16,6 +16,8 @@ pub(crate) struct Wanted {
     pub element: Option<ElementType>,
     /// The axis of its shape that is its channels, as far as that can be told.
     pub channels: Option<usize>,
+    /// What it is when nothing is given for it, where the model says that.
+    pub initial: Option<Tensor>,
 }
 
 impl Wanted {
@@ -35,7 +37,10 @@ pub(crate) fn of_program(ports: Vec<Port>, model: Option<&Model>) -> Vec<Wanted>
         });
         let by_graph = graph.and_then(|(_, simplified)| channels_by_use(simplified, &port));
         let channels = by_graph.or_else(|| channels_by_sizes(&port.shape));
-        Wanted { port, element, channels }
+        let states = model.map_or(&[][..], |model| &model.states);
+        let initial = states.iter().find(|state| state.input == port.name && state.initial.shape() == port.shape);
+        let initial = initial.map(|state| state.initial.clone());
+        Wanted { port, element, channels, initial }
     };
     ports.into_iter().map(wanted).collect()
 }

@@ -320,7 +320,11 @@ impl<'a> Outcome<'a> {
             Some(like) => like.inputs(),
             None => wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model)),
         };
-        let states = States::of(&request.stateful, &compiled.inputs(), &compiled.outputs())?;
+        let stateful = match origin {
+            Some(origin) => request.stateful.with_states(&origin.model.states),
+            None => request.stateful.clone(),
+        };
+        let states = States::of(&stateful, &compiled.inputs(), &compiled.outputs())?;
         let (files, preprocess, states) = (&request.inputs, &request.preprocess, states.as_ref());
         let text = Some(&read_text as &inputs::ReadText<'_>);
         let Samples { mut samples, mut notes } =

@@ -30,7 +30,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
 }
 
 /// Rows and columns of the result.
-fn size(context: &mut Context<'_>) -> Result<[usize; 2], Reason> {
+pub(super) fn size(context: &mut Context<'_>) -> Result<[usize; 2], Reason> {
     let stated = context.required_integers(1, "size")?;
     let legal = |size: &i64| usize::try_from(*size).ok().filter(|size| (1..=MAX_ELEMENTS).contains(size));
     match stated.iter().map(legal).collect::<Option<Vec<_>>>().as_deref() {

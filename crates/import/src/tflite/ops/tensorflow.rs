@@ -27,12 +27,13 @@ enum Field {
     Int(usize),
     Flag(usize),
     Float(usize),
+    Floats(usize),
     Ints(usize),
     Mirror(usize),
     Result,
 }
 
-use Field::{Flag, Float, Int, Ints, Mirror, Result as Kind};
+use Field::{Flag, Float, Floats, Int, Ints, Mirror, Result as Kind};
 
 const fn row(code: i32, name: &'static str, operator: &'static str) -> Row {
     Row { code, name, operator, attributes: &[], activation: None }
@@ -79,9 +80,9 @@ pub(super) const ROWS: &[Row] = &[
         &[("begin_mask", Int(0)), ("end_mask", Int(1)), ("ellipsis_mask", Int(2)), ("new_axis_mask", Int(3)),
           ("shrink_axis_mask", Int(4))]),
     row(47, "EXP", "Exp"),
+    row(48, "TOPK_V2", "TopKV2"),
     with(49, "SPLIT", "Split", &[("num_split", Int(0))]),
     row(50, "LOG_SOFTMAX", "LogSoftmax"),
-    with(53, "CAST", "Cast", &[("DstT", Kind)]),
     row(55, "MAXIMUM", "Maximum"),
     with(56, "ARG_MAX", "ArgMax", &[("output_type", Kind)]),
     row(57, "MINIMUM", "Minimum"),
@@ -105,10 +106,13 @@ pub(super) const ROWS: &[Row] = &[
     with(77, "SHAPE", "Shape", &[("out_type", Kind)]),
     row(78, "POW", "Pow"),
     with(79, "ARG_MIN", "ArgMin", &[("output_type", Kind)]),
+    with(80, "FAKE_QUANT", "FakeQuantWithMinMaxArgs",
+        &[("min", Float(0)), ("max", Float(1)), ("num_bits", Int(2)), ("narrow_range", Flag(3))]),
     with(81, "REDUCE_PROD", "Prod", KEEP),
     with(82, "REDUCE_MAX", "Max", KEEP),
     with(83, "PACK", "Pack", &[("axis", Int(1))]),
     row(84, "LOGICAL_OR", "LogicalOr"),
+    with(85, "ONE_HOT", "OneHot", &[("axis", Int(0))]),
     row(86, "LOGICAL_AND", "LogicalAnd"),
     row(87, "LOGICAL_NOT", "LogicalNot"),
     with(88, "UNPACK", "Unpack", &[("num", Int(0)), ("axis", Int(1))]),
@@ -127,28 +131,32 @@ pub(super) const ROWS: &[Row] = &[
     with(100, "MIRROR_PAD", "MirrorPad", &[("mode", Mirror(0))]),
     row(101, "ABS", "Abs"),
     with(102, "SPLIT_V", "SplitV", &[("num_split", Int(0))]),
+    row(103, "UNIQUE", "Unique"),
     row(104, "CEIL", "Ceil"),
+    row(105, "REVERSE_V2", "ReverseV2"),
     row(106, "ADD_N", "AddN"),
+    row(107, "GATHER_ND", "GatherNd"),
     row(108, "COS", "Cos"),
+    row(109, "WHERE", "Where"),
     row(110, "RANK", "Rank"),
     row(111, "ELU", "Elu"),
+    with(112, "REVERSE_SEQUENCE", "ReverseSequence", &[("seq_dim", Int(0)), ("batch_dim", Int(1))]),
+    row(113, "MATRIX_DIAG", "MatrixDiag"),
+    row(115, "MATRIX_SET_DIAG", "MatrixSetDiag"),
     row(116, "ROUND", "Round"),
+    row(122, "SCATTER_ND", "ScatterNd"),
     row(123, "SELECT_V2", "SelectV2"),
+    row(125, "SEGMENT_SUM", "SegmentSum"),
+    with(128, "CUMSUM", "Cumsum", &[("exclusive", Flag(0)), ("reverse", Flag(1))]),
     row(130, "BROADCAST_TO", "BroadcastTo"),
     with(140, "REDUCE_ALL", "All", KEEP),
+    with(147, "BUCKETIZE", "Bucketize", &[("boundaries", Floats(0))]),
+    row(153, "UNSORTED_SEGMENT_PROD", "UnsortedSegmentProd"),
+    row(154, "UNSORTED_SEGMENT_MAX", "UnsortedSegmentMax"),
+    row(155, "UNSORTED_SEGMENT_SUM", "UnsortedSegmentSum"),
+    row(157, "UNSORTED_SEGMENT_MIN", "UnsortedSegmentMin"),
     row(158, "SIGN", "Sign"),
-];
-
-/// Names of operators that are not read, for the message.
-#[rustfmt::skip]
-pub(super) const UNREAD: &[(i32, &str)] = &[
-    (7, "EMBEDDING_LOOKUP"), (12, "L2_POOL_2D"), (16, "LSTM"), (24, "RNN"), (27, "SVDF"),
-    (35, "UNIDIRECTIONAL_SEQUENCE_RNN"), (44, "UNIDIRECTIONAL_SEQUENCE_LSTM"), (46, "BIDIRECTIONAL_SEQUENCE_RNN"),
-    (48, "TOPK_V2"), (52, "BIDIRECTIONAL_SEQUENCE_LSTM"), (80, "FAKE_QUANT"), (85, "ONE_HOT"), (103, "UNIQUE"),
-    (105, "REVERSE_V2"), (107, "GATHER_ND"), (109, "WHERE"), (112, "REVERSE_SEQUENCE"), (118, "IF"), (119, "WHILE"),
-    (120, "NON_MAX_SUPPRESSION_V4"), (121, "NON_MAX_SUPPRESSION_V5"), (122, "SCATTER_ND"), (128, "CUMSUM"),
-    (129, "CALL_ONCE"), (131, "RFFT2D"), (132, "CONV_3D"), (142, "VAR_HANDLE"), (143, "READ_VARIABLE"),
-    (144, "ASSIGN_VARIABLE"), (151, "DYNAMIC_UPDATE_SLICE"),
+    row(160, "BITWISE_XOR", "BitwiseXor"),
 ];
 
 /// Translates one operator.
@@ -171,6 +179,10 @@ fn attribute(context: &Context<'_>, field: &Field) -> Result<Attr, Reason> {
         Int(field) => Attr::I(context.int(field, 0)?.into()),
         Flag(field) => Attr::B(context.flag(field)?),
         Float(field) => Attr::F(context.float(field, 0.0)?),
+        Floats(field) => {
+            let f = context.floats_of(field)?;
+            Attr::List(ListValue { f, ..ListValue::default() })
+        }
         Ints(field) => {
             let i = context.ints(field)?.into_iter().map(i64::from).collect();
             Attr::List(ListValue { i, ..ListValue::default() })

@@ -1,0 +1,561 @@
+//! Conditions and loops as TensorFlow lowers them to nodes.
+//!
+//! A condition is Switch, which leads what a branch takes into it, and Merge, which takes what the branch gives that was taken:
+//! here both branches are computed, and Merge is a choice between them. A loop is a frame: Enter leads values in, Merge begins a
+//! round with them or those of NextIteration, LoopCond says whether there is one, Switch leads into it or to Exit. It is
+//! translated when its first Exit is: round after round where the file says how many there are and they are few, else as an
+//! operator that repeats a graph.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+
+use npukit_graph::op::{Body, Loop, Reshape, Where};
+use npukit_graph::{ValueId, ValueInfo};
+use npukit_numeric::{ElementType, TensorData};
+
+use super::attributes::Attributes;
+use super::error::Reason;
+use super::importer::{Binding, Importer};
+use super::names::Reference;
+use super::order;
+use super::proto::{GraphDef, NodeDef};
+use crate::builder::first;
+use crate::node::ELEMENTS_PER_RESULT;
+use crate::shape::tensor;
+
+/// Most nodes that the rounds of one loop become.
+const MAX_NODES: usize = 1 << 15;
+
+/// Deepest nesting of loops read.
+const MAX_LOOPS: usize = 16;
+
+/// Deepest nesting of conditions followed.
+const MAX_DEPTH: usize = 64;
+
+/// A value that goes from one round of a loop to the next: its nodes.
+#[derive(Clone, Copy)]
+struct Variable {
+    enter: usize,
+    merge: usize,
+    next: usize,
+}
+
+/// A loop.
+pub(super) struct Frame {
+    variables: Vec<Variable>,
+    /// Enter nodes of what stays the same.
+    constants: Vec<usize>,
+    /// The node that says whether there is another round.
+    condition: Option<usize>,
+    /// Switch nodes, each of a variable.
+    switches: Vec<(usize, usize)>,
+    /// Exit nodes, each of a variable.
+    exits: Vec<(usize, usize)>,
+}
+
+/// The loops of a file.
+#[derive(Default)]
+pub(super) struct Frames {
+    all: Vec<Rc<Frame>>,
+    /// The loop that an Exit leaves.
+    of_exit: HashMap<usize, usize>,
+}
+
+/// What one round of a loop is made of.
+struct Plan {
+    /// Nodes that the condition needs, in order.
+    condition: Vec<usize>,
+    /// Nodes that the next round's values need.
+    body: Vec<usize>,
+    /// Those of them that are not the same in every round.
+    varying: HashSet<usize>,
+}
+
+/// What a node gives: a value, or a list of tensors.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    Value(ValueId),
+    List(Rc<super::lists::List>),
+}
+
+impl Frames {
+    /// Those of a file, whose nodes are called `nodes`.
+    pub(super) fn of(proto: &GraphDef, nodes: &HashMap<&str, usize>) -> Self {
+        let producer = |node: &NodeDef, place: usize| {
+            let reference = Reference::parse(node.input.get(place)?)?;
+            nodes.get(reference.node).copied()
+        };
+        let op = |index: usize| proto.node[index].op.as_str();
+        let of_op = |name: &'static str| (0..proto.node.len()).filter(move |&index| op(index) == name);
+        let mut enters: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for index in of_op("Enter").chain(of_op("RefEnter")) {
+            let name = Attributes::new(&proto.node[index]).string("frame_name");
+            if let Ok(Some(name)) = name {
+                enters.entry(name).or_default().push(index);
+            }
+        }
+        let mut begins: HashMap<usize, (usize, usize)> = HashMap::new();
+        for merge in of_op("Merge") {
+            let pair = [0, 1].map(|place| producer(&proto.node[merge], place));
+            if let [Some(enter), Some(next)] = pair
+                && (op(enter), op(next)) == ("Enter", "NextIteration")
+            {
+                begins.insert(enter, (merge, next));
+            }
+        }
+        let mut frames = Self::default();
+        for enters in enters.into_values() {
+            let mut frame = Frame {
+                variables: Vec::new(),
+                constants: Vec::new(),
+                condition: None,
+                switches: Vec::new(),
+                exits: Vec::new(),
+            };
+            for enter in enters {
+                match begins.get(&enter) {
+                    Some(&(merge, next)) => frame.variables.push(Variable { enter, merge, next }),
+                    None => frame.constants.push(enter),
+                }
+            }
+            frame.find(proto, producer);
+            for &(exit, _) in &frame.exits {
+                frames.of_exit.insert(exit, frames.all.len());
+            }
+            frames.all.push(Rc::new(frame));
+        }
+        frames
+    }
+}
+
+impl Frame {
+    /// Finds the nodes that follow the Merge nodes.
+    fn find(&mut self, proto: &GraphDef, producer: impl Fn(&NodeDef, usize) -> Option<usize>) {
+        let place = |merge: usize| self.variables.iter().position(|variable| variable.merge == merge);
+        let mut of_switch = HashMap::new();
+        for (index, node) in proto.node.iter().enumerate().filter(|(_, node)| node.op == "Switch") {
+            let Some(variable) = producer(node, 0).and_then(place) else { continue };
+            let condition = producer(node, 1).filter(|&condition| proto.node[condition].op == "LoopCond");
+            self.condition = self.condition.or(condition);
+            of_switch.insert(index, variable);
+        }
+        for (index, node) in proto.node.iter().enumerate().filter(|(_, node)| node.op == "Exit") {
+            let switch = producer(node, 0);
+            self.exits.extend(switch.and_then(|switch| of_switch.get(&switch)).map(|&variable| (index, variable)));
+        }
+        self.switches = of_switch.into_iter().collect();
+        self.switches.sort_unstable();
+    }
+
+    /// The nodes by which values come in.
+    fn enters(&self) -> impl Iterator<Item = usize> {
+        self.variables.iter().map(|variable| variable.enter).chain(self.constants.iter().copied())
+    }
+}
+
+impl<'a> Importer<'a> {
+    /// For each node, the nodes that must be translated before: of an Exit those whose values enter the loop.
+    pub(super) fn producers(&self) -> Vec<Vec<usize>> {
+        let mut producers = self.dependencies();
+        let entering: Vec<Vec<usize>> = self
+            .frames
+            .all
+            .iter()
+            .map(|frame| frame.enters().flat_map(|enter| producers[enter].clone()).collect())
+            .collect();
+        for (&exit, &frame) in &self.frames.of_exit {
+            producers[exit].clone_from(&entering[frame]);
+        }
+        producers
+    }
+
+    /// What becomes of a node of conditions, loops and lists; nothing for one of another kind.
+    pub(super) fn flow(&mut self, index: usize) -> Option<Result<Binding, Reason>> {
+        let node = &self.proto.node[index];
+        match node.op.as_str() {
+            "Exit" => {
+                let frame = self.frames.of_exit.get(&index).map(|&frame| Rc::clone(&self.frames.all[frame]))?;
+                Some(self.leave(index, &frame))
+            }
+            "Switch" | "RefSwitch" => Some(self.pass(node, 2)),
+            "Merge" | "RefMerge" => Some(self.merge(node)),
+            "LoopCond" | "NextIteration" | "Enter" => Some(self.pass(node, 1)),
+            "Identity" | "IdentityN" | "Snapshot" if self.takes_list(node) => Some(self.pass(node, 1)),
+            _ => self.of_lists(node),
+        }
+    }
+
+    fn takes_list(&self, node: &NodeDef) -> bool {
+        matches!(node.input.first().and_then(|text| self.item(text, node).ok().flatten()), Some(Item::List(_)))
+    }
+
+    /// What a reference stands for; none when that failed, which is recorded.
+    pub(super) fn item(&self, text: &str, user: &NodeDef) -> Result<Option<Item>, Reason> {
+        let undefined = || Reason::Undefined { name: text.to_owned() };
+        let reference = Reference::parse(text).ok_or(Reason::OperandMissing { operand: "data" })?;
+        let index = *self.nodes.get(reference.node).ok_or_else(undefined)?;
+        match &self.bindings[index] {
+            Some(Binding::List(list)) => Ok(Some(Item::List(Rc::clone(list)))),
+            Some(Binding::Failed) => Ok(None),
+            Some(Binding::Values(_)) => Ok(self.result(index, reference.index)?.map(Item::Value)),
+            // Where it is needed before it is known the graph is none that TensorFlow makes.
+            None => Err(Reason::Cycle { nodes: vec![user.name.clone(), text.to_owned()] }),
+        }
+    }
+
+    /// The first operand, as so many results.
+    fn pass(&mut self, node: &NodeDef, results: usize) -> Result<Binding, Reason> {
+        let text = node.input.first().ok_or(Reason::OperandMissing { operand: "data" })?;
+        Ok(match self.item(text, node)? {
+            Some(Item::Value(id)) => Binding::Values(vec![id; results]),
+            Some(Item::List(list)) => Binding::List(list),
+            None => Binding::Failed,
+        })
+    }
+
+    /// What a Merge after a condition gives.
+    fn merge(&mut self, node: &'a NodeDef) -> Result<Binding, Reason> {
+        let mut branches = [None, None];
+        let mut condition = None;
+        for text in node.input.iter().filter(|text| !text.starts_with('^')) {
+            let unknown = || Reason::Operator { operator: "Merge of what no Switch leads to".to_owned() };
+            let (switch, taken) = self.branch(text).ok_or_else(unknown)?;
+            let of_switch = &self.proto.node[switch];
+            let predicate = of_switch.input.get(1).ok_or_else(unknown)?;
+            condition = Some(self.item(predicate, of_switch)?);
+            branches[usize::from(taken)] = Some(self.item(text, node)?);
+        }
+        let ([Some(no), Some(yes)], Some(condition)) = (branches, condition) else {
+            return Err(Reason::Operator { operator: "Merge without two branches".to_owned() });
+        };
+        let (Some(no), Some(yes), Some(Item::Value(condition))) = (no, yes, condition) else {
+            return Ok(Binding::Failed);
+        };
+        let chosen = match (self.truth(condition)?, no, yes) {
+            (Some(true), _, yes) => yes,
+            (Some(false), no, _) => no,
+            (None, Item::Value(no), Item::Value(yes)) => Item::Value(self.either(node, condition, [yes, no])?),
+            _ => return Err(Reason::Sequence { name: node.name.clone() }),
+        };
+        Ok(match chosen {
+            Item::Value(id) => Binding::Values(vec![id]),
+            Item::List(list) => Binding::List(list),
+        })
+    }
+
+    /// The Switch by which a branch begins that leads to a reference, and whether it is the branch where the condition holds.
+    fn branch(&self, text: &'a str) -> Option<(usize, bool)> {
+        let (mut stack, mut seen) = (vec![(text, 0)], HashSet::new());
+        while let Some((text, depth)) = stack.pop() {
+            let Some(reference) = Reference::parse(text.trim_start_matches('^')) else { continue };
+            let Some(&index) = self.nodes.get(reference.node) else { continue };
+            if depth > MAX_DEPTH || !seen.insert((index, reference.index, depth)) {
+                continue;
+            }
+            let node = &self.proto.node[index];
+            let depth = match node.op.as_str() {
+                "Switch" | "RefSwitch" if depth == 0 => return Some((index, reference.index == 1)),
+                "Switch" | "RefSwitch" => depth - 1,
+                "Merge" | "RefMerge" => depth + 1,
+                _ => depth,
+            };
+            // Operands first, which are on top: what only waits for a branch says it last.
+            let (waits, operands): (Vec<&String>, Vec<&String>) =
+                node.input.iter().partition(|text| text.starts_with('^'));
+            stack.extend(waits.into_iter().chain(operands.into_iter().rev()).map(|text| (text.as_str(), depth)));
+        }
+        None
+    }
+
+    /// `yes` where the condition holds, else `no`.
+    fn either(
+        &mut self,
+        node: &NodeDef,
+        condition: ValueId,
+        [yes, no]: [ValueId; 2],
+    ) -> Result<ValueId, Reason> {
+        if yes == no {
+            return Ok(yes);
+        }
+        let [left, right] = [yes, no].map(|id| &self.builder.graph.value(id).info);
+        if left != right {
+            return Err(Reason::Branches { taken: left.to_string(), other: right.to_string() });
+        }
+        let condition = self.scalar(node, condition)?;
+        first(&self.builder.emit(&node.name, Where.into(), vec![condition, yes, no])?, &node.name)
+    }
+
+    /// A condition, where it is known; it must be one truth value.
+    fn truth(&self, condition: ValueId) -> Result<Option<bool>, Reason> {
+        let ValueInfo { shape, element } = &self.builder.graph.value(condition).info;
+        if *element != ElementType::Bool || shape.iter().product::<usize>() != 1 {
+            let (found, legal) = (format!("{element:?} {shape:?}"), "one truth value".to_owned());
+            return Err(Reason::OperandValue { operand: "pred", found, legal });
+        }
+        let constant = self.builder.graph.constant(condition).map(|constant| constant.data());
+        Ok(constant.map(|data| matches!(data, TensorData::Bool(values) if values == &[true])))
+    }
+
+    /// A value of one element without axes.
+    fn scalar(&mut self, node: &NodeDef, value: ValueId) -> Result<ValueId, Reason> {
+        match self.builder.graph.shape(value).is_empty() {
+            true => Ok(value),
+            false => {
+                let reshape = Reshape { shape: vec![] };
+                first(&self.builder.emit(&node.name, reshape.into(), vec![value])?, &node.name)
+            }
+        }
+    }
+
+    /// Translates a loop, and gives what the Exit at `index` has of it.
+    fn leave(&mut self, index: usize, frame: &Frame) -> Result<Binding, Reason> {
+        let node = &self.proto.node[index];
+        let results = match self.run_loop(node, frame) {
+            Ok(Some(results)) => results,
+            Ok(None) | Err(Reason::Cycle { .. }) if frame.condition.is_none() => {
+                return Err(Reason::Operator { operator: "Exit of a loop without LoopCond".to_owned() });
+            }
+            other => {
+                for &(exit, _) in frame.exits.iter().filter(|(exit, _)| *exit != index) {
+                    self.bindings[exit] = Some(Binding::Failed);
+                }
+                return other.map(|_| Binding::Failed);
+            }
+        };
+        let mut own = Binding::Failed;
+        for &(exit, variable) in &frame.exits {
+            let Some(result) = results.get(variable) else { continue };
+            let binding = |result: &Item| match result {
+                Item::Value(id) => Binding::Values(vec![*id]),
+                Item::List(list) => Binding::List(Rc::clone(list)),
+            };
+            if exit == index {
+                own = binding(result);
+            } else {
+                self.bindings[exit] = Some(binding(result));
+            }
+        }
+        Ok(own)
+    }
+
+    /// What the variables of a loop are after it; none when something in it failed, which is recorded.
+    fn run_loop(&mut self, node: &NodeDef, frame: &Frame) -> Result<Option<Vec<Item>>, Reason> {
+        let Some(condition) = frame.condition else { return Ok(None) };
+        if self.rounds >= MAX_LOOPS {
+            return Err(Reason::Nesting { limit: MAX_LOOPS });
+        }
+        let mut carried = Vec::new();
+        for variable in &frame.variables {
+            let Some(item) = self.entering(variable.enter)? else { return Ok(None) };
+            carried.push(item);
+        }
+        for &enter in &frame.constants {
+            let Some(item) = self.entering(enter)? else { return Ok(None) };
+            self.bind_item(enter, item, 1);
+        }
+        let plan = self.plan(frame, condition);
+        self.rounds += 1;
+        let results = self.rounds_of(node, frame, &plan, carried);
+        self.rounds -= 1;
+        self.forget(frame, &plan);
+        results
+    }
+
+    /// The rounds of a loop one behind the other, or an operator that repeats one.
+    fn rounds_of(
+        &mut self,
+        node: &NodeDef,
+        frame: &Frame,
+        plan: &Plan,
+        begin: Vec<Item>,
+    ) -> Result<Option<Vec<Item>>, Reason> {
+        let condition = frame.condition.ok_or(Reason::OperandMissing { operand: "LoopCond" })?;
+        let nodes = plan.condition.len() + plan.body.len();
+        let most = MAX_NODES / nodes.max(1);
+        let mut carried = begin.clone();
+        for round in 0.. {
+            self.builder.reserve(&[nodes + 1, ELEMENTS_PER_RESULT])?;
+            if !self.round(frame, plan, &plan.condition, &carried) {
+                return Ok(None);
+            }
+            let Some(goes_on) = self.value(condition) else { return Ok(None) };
+            match self.truth(goes_on)? {
+                Some(false) => return Ok(Some(carried)),
+                Some(true) if round < most => {}
+                _ => break,
+            }
+            let Some(next) = self.next(frame, plan, &carried)? else { return Ok(None) };
+            carried = next;
+        }
+        self.looped(node, frame, plan, &begin)
+    }
+
+    /// What an Enter leads in.
+    fn entering(&self, enter: usize) -> Result<Option<Item>, Reason> {
+        let node = &self.proto.node[enter];
+        self.item(node.input.first().ok_or(Reason::OperandMissing { operand: "data" })?, node)
+    }
+
+    fn bind_item(&mut self, index: usize, item: Item, results: usize) {
+        self.bindings[index] = Some(match item {
+            Item::Value(id) => Binding::Values(vec![id; results]),
+            Item::List(list) => Binding::List(list),
+        });
+    }
+
+    /// The nodes of a round, in order.
+    fn plan(&self, frame: &Frame, condition: usize) -> Plan {
+        let mut producers = self.producers();
+        let merges = frame.variables.iter().map(|variable| variable.merge);
+        let switches = frame.switches.iter().map(|&(switch, _)| switch);
+        let begins: Vec<usize> = merges.chain(switches).chain(frame.enters()).collect();
+        begins.iter().for_each(|&node| producers[node].clear());
+        let nexts: Vec<usize> = frame.variables.iter().map(|variable| variable.next).collect();
+        let ordered = |wanted: Vec<usize>| -> Vec<usize> {
+            let nodes = order::sort(&producers, wanted).nodes;
+            nodes.into_iter().filter(|node| !begins.contains(node)).collect()
+        };
+        let (condition, body) = (ordered(vec![condition]), ordered(nexts));
+        let constants: HashSet<usize> = frame.constants.iter().copied().collect();
+        let mut varying: HashSet<usize> = begins.into_iter().filter(|node| !constants.contains(node)).collect();
+        for &node in condition.iter().chain(&body) {
+            if producers[node].iter().any(|producer| varying.contains(producer)) {
+                varying.insert(node);
+            }
+        }
+        Plan { condition, body, varying }
+    }
+
+    /// Translates nodes of a round that begins with these values; says whether all went well.
+    fn round(&mut self, frame: &Frame, plan: &Plan, nodes: &[usize], carried: &[Item]) -> bool {
+        for (variable, item) in frame.variables.iter().zip(carried) {
+            self.bind_item(variable.merge, item.clone(), 1);
+        }
+        for &(switch, variable) in &frame.switches {
+            if let Some(item) = carried.get(variable) {
+                self.bind_item(switch, item.clone(), 2);
+            }
+        }
+        for &index in nodes {
+            if plan.varying.contains(&index) || self.bindings[index].is_none() {
+                // An Exit of a loop within this one is translated anew.
+                let binding = self.add_node(index);
+                self.bindings[index] = Some(binding);
+            }
+        }
+        !nodes.iter().any(|&index| matches!(self.bindings[index], Some(Binding::Failed)))
+    }
+
+    /// What the next round begins with.
+    fn next(&mut self, frame: &Frame, plan: &Plan, carried: &[Item]) -> Result<Option<Vec<Item>>, Reason> {
+        if !self.round(frame, plan, &plan.body, carried) {
+            return Ok(None);
+        }
+        let nexts = frame.variables.iter().map(|variable| match &self.bindings[variable.next] {
+            Some(Binding::Values(values)) => values.first().map(|&id| Item::Value(id)),
+            Some(Binding::List(list)) => Some(Item::List(Rc::clone(list))),
+            _ => None,
+        });
+        Ok(nexts.collect())
+    }
+
+    /// The only result of a node.
+    fn value(&self, index: usize) -> Option<ValueId> {
+        self.result(index, 0).ok().flatten()
+    }
+
+    /// Forgets what the nodes of a loop were in its last round.
+    fn forget(&mut self, frame: &Frame, plan: &Plan) {
+        let enters: Vec<usize> = frame.enters().collect();
+        for &index in plan.varying.iter().chain(&plan.condition).chain(&plan.body).chain(&enters) {
+            self.bindings[index] = None;
+        }
+    }
+
+    /// A loop that stays one operator.
+    fn looped(
+        &mut self,
+        node: &NodeDef,
+        frame: &Frame,
+        plan: &Plan,
+        begin: &[Item],
+    ) -> Result<Option<Vec<Item>>, Reason> {
+        let condition = frame.condition.ok_or(Reason::OperandMissing { operand: "LoopCond" })?;
+        let name = node.name.as_str();
+        let value = |item: &Item| match item {
+            Item::Value(id) => Ok(*id),
+            Item::List(_) => Err(Reason::Sequence { name: name.to_owned() }),
+        };
+        let carried = begin.iter().map(value).collect::<Result<Vec<_>, _>>()?;
+        let mut constants = Vec::new();
+        for &enter in &frame.constants {
+            let Some(item) = self.entering(enter)? else { return Ok(None) };
+            constants.push(value(&item)?);
+        }
+        if !self.round(frame, plan, &plan.condition, begin) {
+            return Ok(None);
+        }
+        let Some(goes_on) = self.value(condition) else { return Ok(None) };
+        let goes_on = self.scalar(node, goes_on)?;
+        let rounds = self.builder.constant(name, tensor(Vec::new(), TensorData::I64(vec![i64::MAX]))?);
+        let outer = [&[rounds, goes_on], &carried[..], &constants[..]].concat();
+        let mut inner = self.builder.inner(name);
+        let inputs: Vec<ValueId> =
+            outer.iter().map(|&id| inner.input(name, self.builder.graph.value(id).info.clone())).collect();
+        let values = |range: std::ops::Range<usize>| -> Vec<Item> {
+            inputs[range].iter().map(|&id| Item::Value(id)).collect()
+        };
+        let (first_values, others) = (values(2..2 + carried.len()), values(2 + carried.len()..inputs.len()));
+        self.forget(frame, plan);
+        for (&enter, item) in frame.constants.iter().zip(others) {
+            self.bind_item(enter, item, 1);
+        }
+        let outside = std::mem::replace(&mut self.builder, inner);
+        let blocks = std::mem::take(&mut self.blocks);
+        let given = self.inner_round(node, frame, plan, &first_values);
+        let mut inner = std::mem::replace(&mut self.builder, outside);
+        self.blocks = blocks;
+        self.builder.take_back(&inner);
+        let Some(given) = given? else { return Ok(None) };
+        for (&result, &carried) in given.iter().skip(1).zip(&carried) {
+            let (found, expected) = (&inner.graph.value(result).info, &self.builder.graph.value(carried).info);
+            if found != expected {
+                let (found, legal) = (found.to_string(), expected.to_string());
+                return Err(Reason::OperandValue { operand: "what a round gives", found, legal });
+            }
+        }
+        inner.graph.outputs = given;
+        inner.graph.remove_dead();
+        let op = Loop { body: Body(inner.graph.into()), carried: carried.len(), stacked: None };
+        let results = self.builder.emit(name, op.into(), outer)?;
+        Ok(Some(results.into_iter().map(Item::Value).collect()))
+    }
+
+    /// Whether there is another round after one, and what it gives.
+    fn inner_round(
+        &mut self,
+        node: &NodeDef,
+        frame: &Frame,
+        plan: &Plan,
+        carried: &[Item],
+    ) -> Result<Option<Vec<ValueId>>, Reason> {
+        let condition = frame.condition.ok_or(Reason::OperandMissing { operand: "LoopCond" })?;
+        // The body may use what the condition computes.
+        if !self.round(frame, plan, &plan.condition, carried) {
+            return Ok(None);
+        }
+        let Some(next) = self.next(frame, plan, carried)? else { return Ok(None) };
+        if !self.round(frame, plan, &plan.condition, &next) {
+            return Ok(None);
+        }
+        let Some(goes_on) = self.value(condition) else { return Ok(None) };
+        self.truth(goes_on)?;
+        let goes_on = self.scalar(node, goes_on)?;
+        let values = next.iter().map(|item| match item {
+            Item::Value(id) => Ok(*id),
+            Item::List(_) => Err(Reason::Sequence { name: node.name.clone() }),
+        });
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        Ok(Some([&[goes_on], &values[..]].concat()))
+    }
+}

@@ -1,0 +1,188 @@
+//! Lists of tensors (`TensorList`), which layers of Keras keep their steps in: known as soon as the file is read, so that nothing
+//! of them is left in the graph. Which element is meant must be known too, as it is in a loop that becomes its rounds.
+
+use std::rc::Rc;
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{Concat, Op, Reshape, Slice, SliceRange};
+use npukit_numeric::TensorData;
+
+use super::control::Item;
+use super::error::Reason;
+use super::importer::{Binding, Importer};
+use super::proto::NodeDef;
+use crate::builder::first;
+use crate::elements::typed;
+use crate::node::{ELEMENTS_PER_RESULT, unsupported};
+use crate::shape::tensor;
+
+/// The operators of lists.
+pub(super) const OPERATORS: [&str; 9] = [
+    "EmptyTensorList",
+    "TensorListFromTensor",
+    "TensorListGather",
+    "TensorListGetItem",
+    "TensorListLength",
+    "TensorListPushBack",
+    "TensorListReserve",
+    "TensorListSetItem",
+    "TensorListStack",
+];
+
+/// A list, some of whose elements are not set: zeros, as soon as it is known of what shape.
+#[derive(Clone, Debug, Default)]
+pub(super) struct List {
+    elements: Vec<Option<ValueId>>,
+}
+
+impl Importer<'_> {
+    /// What becomes of a node of lists; nothing for one of another kind.
+    pub(super) fn of_lists(&mut self, node: &NodeDef) -> Option<Result<Binding, Reason>> {
+        let is_one = OPERATORS.contains(&node.op.as_str());
+        is_one.then(|| {
+            let mut operands = Vec::new();
+            for text in node.input.iter().filter(|text| !text.starts_with('^')) {
+                let Some(item) = self.item(text, node)? else { return Ok(Binding::Failed) };
+                operands.push(item);
+            }
+            self.list_operator(node, &operands)
+        })
+    }
+
+    fn list_operator(&mut self, node: &NodeDef, operands: &[Item]) -> Result<Binding, Reason> {
+        let list = || match operands.first() {
+            Some(Item::List(list)) => Ok(list.as_ref().clone()),
+            _ => Err(Reason::OperandMissing { operand: "input_handle" }),
+        };
+        let value = |place: usize, operand| match operands.get(place) {
+            Some(Item::Value(id)) => Ok(*id),
+            _ => Err(Reason::OperandMissing { operand }),
+        };
+        let given = |list: List| Ok(Binding::List(Rc::new(list)));
+        match node.op.as_str() {
+            "EmptyTensorList" => given(List::default()),
+            "TensorListReserve" => {
+                let count = self.known(value(1, "num_elements")?, "num_elements")?;
+                let count = usize::try_from(count[0]).map_err(|_| unsupported("num_elements", count, "0 or more"))?;
+                self.builder.reserve(&[count, ELEMENTS_PER_RESULT])?;
+                given(List { elements: vec![None; count] })
+            }
+            "TensorListFromTensor" => {
+                let tensor = value(0, "tensor")?;
+                given(List { elements: self.rows(node, tensor)?.into_iter().map(Some).collect() })
+            }
+            "TensorListPushBack" => {
+                let mut list = list()?;
+                self.builder.reserve(&[list.elements.len() + 1])?;
+                list.elements.push(Some(value(1, "tensor")?));
+                given(list)
+            }
+            "TensorListSetItem" => {
+                let mut list = list()?;
+                self.builder.reserve(&[list.elements.len() + 1])?;
+                let place = self.place(value(1, "index")?, list.elements.len())?;
+                list.elements[place] = Some(value(2, "item")?);
+                given(list)
+            }
+            "TensorListLength" => {
+                let length = TensorData::I32(vec![list()?.elements.len() as i32]);
+                let length = tensor(Vec::new(), length)?;
+                Ok(Binding::Values(vec![self.builder.constant(&node.name, length)]))
+            }
+            "TensorListGetItem" => {
+                let list = list()?;
+                let place = self.place(value(1, "index")?, list.elements.len())?;
+                Ok(Binding::Values(vec![self.element(node, &list, place)?]))
+            }
+            "TensorListGather" => {
+                let list = list()?;
+                let places = self.known(value(1, "indices")?, "indices")?;
+                let place = |&place: &i64| usize::try_from(place).ok().filter(|&place| place < list.elements.len());
+                let places: Option<Vec<usize>> = places.iter().map(place).collect();
+                let places = places.ok_or_else(|| unsupported("indices", "others", "places of the list"))?;
+                self.stack(node, &list, &places)
+            }
+            _ => {
+                let list = list()?;
+                let places: Vec<usize> = (0..list.elements.len()).collect();
+                self.stack(node, &list, &places)
+            }
+        }
+    }
+
+    /// The integers of a constant, one at least.
+    fn known(&self, id: ValueId, operand: &'static str) -> Result<Vec<i64>, Reason> {
+        let constant = self.builder.graph.constant(id).ok_or(Reason::OperandNotConstant { operand })?;
+        match constant.data() {
+            TensorData::I32(values) if !values.is_empty() => Ok(values.iter().map(|&value| value.into()).collect()),
+            TensorData::I64(values) if !values.is_empty() => Ok(values.clone()),
+            _ => Err(unsupported(operand, constant.shape(), "integers")),
+        }
+    }
+
+    /// A place in a list of `length` elements.
+    fn place(&self, id: ValueId, length: usize) -> Result<usize, Reason> {
+        let stated = self.known(id, "index")?;
+        let place = usize::try_from(stated[0]).ok().filter(|&place| place < length && stated.len() == 1);
+        place.ok_or_else(|| unsupported("index", &stated[..stated.len().min(8)], format!("one of the {length} places")))
+    }
+
+    /// Parts of a tensor along its first axis, without it.
+    fn rows(&mut self, node: &NodeDef, value: ValueId) -> Result<Vec<ValueId>, Reason> {
+        let shape = self.builder.graph.shape(value).to_vec();
+        let Some((&count, inner)) = shape.split_first() else {
+            return Err(unsupported("tensor", &shape[..], "an axis or more"));
+        };
+        self.builder.reserve(&[count, ELEMENTS_PER_RESULT])?;
+        let mut rows = Vec::new();
+        for start in 0..count {
+            let ranges = vec![SliceRange { axis: 0, start, length: 1, step: 1 }];
+            let row = self.emitted(node, Slice { ranges }, vec![value])?;
+            rows.push(self.emitted(node, Reshape { shape: inner.to_vec() }, vec![row])?);
+        }
+        Ok(rows)
+    }
+
+    /// An element, zeros where it is not set.
+    fn element(&mut self, node: &NodeDef, list: &List, place: usize) -> Result<ValueId, Reason> {
+        if let Some(element) = list.elements[place] {
+            return Ok(element);
+        }
+        let like = list.elements.iter().find_map(|&element| element).ok_or(Reason::NoShape)?;
+        let info = self.builder.graph.value(like).info.clone();
+        self.builder.reserve(&info.shape)?;
+        let count = info.shape.iter().product();
+        let zeros = match TensorData::empty(info.element.storage()) {
+            TensorData::F32(_) => TensorData::F32(vec![0.0; count]),
+            TensorData::I64(_) => TensorData::I64(vec![0; count]),
+            TensorData::I32(_) => TensorData::I32(vec![0; count]),
+            TensorData::Bool(_) => TensorData::Bool(vec![false; count]),
+        };
+        Ok(self.builder.constant(&node.name, typed(info.element, info.shape, zeros)?))
+    }
+
+    /// Elements one behind the other along a new first axis.
+    fn stack(&mut self, node: &NodeDef, list: &List, places: &[usize]) -> Result<Binding, Reason> {
+        let mut rows = Vec::new();
+        for &place in places {
+            let element = self.element(node, list, place)?;
+            let shape = [&[1], self.builder.graph.shape(element)].concat();
+            rows.push(self.emitted(node, Reshape { shape }, vec![element])?);
+        }
+        let stacked = match rows[..] {
+            [] => return Err(Reason::NoShape),
+            [row] => row,
+            _ => self.emitted(node, Concat { axis: 0 }, rows)?,
+        };
+        Ok(Binding::Values(vec![stacked]))
+    }
+
+    fn emitted(
+        &mut self,
+        node: &NodeDef,
+        op: impl Into<Op>,
+        operands: Vec<ValueId>,
+    ) -> Result<ValueId, Reason> {
+        first(&self.builder.emit(&node.name, op.into(), operands)?, &node.name)
+    }
+}
