@@ -246,12 +246,14 @@ impl<'a> Forms<'a> {
             inputs.push(self.moved(bias.integers, bias.moves.iter().rev())?);
         }
         let to = self.graph.value(node.outputs[0]).info.element;
+        let is_mean = matches!(op, Op::AveragePool(_));
+        let away = is_mean && matches!(&node.op, Op::QuantizeLinear(quantise) if quantise.away);
         if let Op::QuantizeLinear(_) = node.op {
             inputs.extend([node.inputs[1], self.zero_point(&node.name, node.inputs.get(2).copied(), to)?]);
         }
         let mut last = Node {
             name: found.node.name.clone(),
-            op: QLinear { op: Box::new(op), to }.into(),
+            op: QLinear { op: Box::new(op), to, away }.into(),
             inputs,
             outputs: node.outputs.clone(),
         };

@@ -25,15 +25,31 @@ use sums::{Integers, sums};
 /// - Mul: the product as f32 times the quotient, plus the zero point in f32, then rounded.
 /// - AveragePool of smaller windows: the mean of `(q - zero point) * scale` in f32, by the result's scale, plus the zero
 ///   point in f32, then rounded.
+/// - AveragePool with the same scale and zero point on both sides that rounds ties away from 0: the mean of `q`, rounded so.
 /// - Add: `fma(a, sa / sy, fma(b, sb / sy, zy - fma(sa / sy, za, sb / sy * zb)))` in f32, then rounded.
 ///
 /// Without the last two operands Conv and MatMul give the sums themselves, i32.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct QLinear {
     /// What is computed: Conv, Gemm (`beta` 1), MatMul, Add, Mul or AveragePool.
     pub op: Box<Op>,
     /// Type of the result: i8 or u8; i32 for the sums.
     pub to: ElementType,
+    /// Whether what is in the middle of two integers becomes the one farther from 0: of AveragePool alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub away: bool,
+}
+
+/// Without what is left out in most networks.
+impl std::fmt::Debug for QLinear {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = f.debug_struct(self.name());
+        text.field("op", &self.op).field("to", &self.to);
+        if self.away {
+            text.field("away", &self.away);
+        }
+        text.finish()
+    }
 }
 
 const BYTES: &[ElementType] = &[ElementType::I8, ElementType::U8];
@@ -151,6 +167,10 @@ impl Operator for QLinear {
                 let result = Scale::at(self, inputs, inputs.len() - 2)?;
                 self.pointwise(binary.kind, &operands, &result, shape)?
             }
+            Op::AveragePool(pool) if self.away => {
+                let result = Scale::at(self, inputs, inputs.len() - 2)?;
+                self.means(pool, &operands[0], &result)?
+            }
             Op::AveragePool(pool) if !is_global(pool, operands[0].tensor.shape()) => {
                 let result = Scale::at(self, inputs, inputs.len() - 2)?;
                 self.averages(pool, &operands[0], &result)?
@@ -241,6 +261,21 @@ impl QLinear {
             self.saturated(f64::from(whole) + f64::from(result.zero))
         };
         sums.iter().enumerate().map(rounded).collect()
+    }
+
+    /// The means of windows of integers, ties away from 0, as TensorFlow Lite takes them; of the real numbers where the
+    /// result has another scale.
+    fn means(&self, pool: &AveragePool, x: &Integers<'_>, result: &Scale) -> Result<Vec<i32>, OpError> {
+        let is_same = (x.scale(0), x.zero(0)) == (result.scale, result.zero);
+        let numbers = if is_same { x.numbers() } else { x.reals() };
+        let numbers = build(self, x.tensor.shape(), TensorData::F32(numbers))?;
+        let means = pool.eval(&[&numbers])?;
+        let means = means.first().and_then(|means| means.as_f32()).unwrap_or_default();
+        let place = |&mean: &f32| match is_same {
+            true => f64::from(mean),
+            false => f64::from(mean / result.scale) + f64::from(result.zero),
+        };
+        Ok(means.iter().map(|mean| self.saturated(place(mean).round())).collect())
     }
 
     /// The means of windows, which ONNX Runtime takes of floats.

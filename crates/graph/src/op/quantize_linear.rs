@@ -9,12 +9,12 @@ use super::quantisation::{Granularity, QUANTISED, rounded, scale_types};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// `saturate(round(x / scale) + zero point)`, rounding from the middle to even numbers. Operands:
+/// `saturate(round(x / scale) + zero point)`, rounding from the middle to even numbers or, of integers, away from 0. Operands:
 /// `x`, `scale` and, optional, `zero point` of the result's type and the scale's shape.
 ///
 /// The scale has one element, or one for each place on `axis`, or, in blocks, the shape of `x`
 /// but for `axis`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct QuantizeLinear {
     /// Element type of the result: an integer of at most 16 bits, or a float of at most 8.
     pub to: ElementType,
@@ -27,6 +27,22 @@ pub struct QuantizeLinear {
     pub saturate: bool,
     /// The float type that the quotient is rounded to.
     pub precision: ElementType,
+    /// Whether what is in the middle of two integers becomes the one farther from 0: TensorFlow Lite's means.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub away: bool,
+}
+
+/// Without what is left out in most networks.
+impl std::fmt::Debug for QuantizeLinear {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = f.debug_struct(self.name());
+        text.field("to", &self.to).field("axis", &self.axis).field("block", &self.block);
+        text.field("saturate", &self.saturate).field("precision", &self.precision);
+        if self.away {
+            text.field("away", &self.away);
+        }
+        text.finish()
+    }
 }
 
 impl Operator for QuantizeLinear {
@@ -82,7 +98,10 @@ impl QuantizeLinear {
         match self.to.integer_range() {
             // 16 bits at most: all that is not beyond the range is exact.
             Some((least, largest)) => {
-                let whole = f64::from(quotient).round_ties_even() + zero;
+                let whole = match self.away {
+                    true => (f64::from(quotient) + zero).round(),
+                    false => f64::from(quotient).round_ties_even() + zero,
+                };
                 whole.clamp(least as f64, largest as f64) as f32
             }
             None => round(quotient + zero as f32, &Cast { saturate: self.saturate, ..Cast::new(self.to) }),

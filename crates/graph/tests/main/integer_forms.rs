@@ -16,7 +16,7 @@ fn integers(element: ElementType, shape: &[usize], values: &[i32]) -> Tensor {
 }
 
 fn qlinear(op: impl Into<Op>, to: ElementType) -> QLinear {
-    QLinear { op: Box::new(op.into()), to }
+    QLinear { op: Box::new(op.into()), to, away: false }
 }
 
 fn values(tensor: &Tensor) -> Vec<i64> {
@@ -125,6 +125,31 @@ fn means_of_whole_images_are_of_integers() {
 }
 
 #[test]
+fn means_may_be_rounded_away_from_zero_as_tensorflow_lite_has_them() {
+    let form = (I8, 0.1, 3);
+    let graph = |away| {
+        let mut net = Net::default();
+        let x = net.input(integers(I8, &[1, 1, 6, 1], &[2, 3, -2, -3, -128, -127]));
+        let real = dequantise(&mut net, x, form);
+        let window = Window::plain([1, 2], [1, 2]);
+        let mean = net.node(AveragePool { window, count_include_pad: false }, &[real]);
+        let [scale, zero] = parameters(&mut net, form);
+        let op = QuantizeLinear { to: I8, axis: 0, block: 0, saturate: true, precision: F32, away };
+        let y = net.node(op, &[mean, scale, zero]);
+        net.giving(y)
+    };
+    let of = |away| {
+        let Net { mut graph, inputs } = graph(away);
+        integer_forms(&mut graph);
+        assert!(graph.nodes.iter().any(|node| matches!(node.op, Op::QLinear(_))), "{graph}");
+        values(&evaluate(&graph, &inputs).unwrap()[0])
+    };
+    assert_eq!(of(true), [3, -3, -128]);
+    // As ONNX Runtime has them: of floats, whose middle is not exactly there.
+    assert_ne!(of(false), of(true));
+}
+
+#[test]
 fn what_is_not_computed_so_is_refused() {
     let (a, b) = (one(U8, 1, 1.0, 0), one(U8, 1, 1.0, 0));
     let all: Vec<&Tensor> = a.iter().chain(&b).collect();
@@ -152,7 +177,7 @@ fn dequantise(net: &mut Net, x: ValueId, form: Form) -> ValueId {
 
 fn quantise(net: &mut Net, x: ValueId, form: Form) -> ValueId {
     let [scale, zero] = parameters(net, form);
-    let op = QuantizeLinear { to: form.0, axis: 0, block: 0, saturate: true, precision: F32 };
+    let op = QuantizeLinear { to: form.0, axis: 0, block: 0, saturate: true, precision: F32, away: false };
     net.node(op, &[x, scale, zero])
 }
 

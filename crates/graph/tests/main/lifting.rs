@@ -30,7 +30,7 @@ fn parameters(net: &mut Net, Form(element, scale, zero): Form) -> [ValueId; 2] {
 
 fn quantise(net: &mut Net, x: ValueId, form: Form) -> ValueId {
     let [scale, zero] = parameters(net, form);
-    let op = QuantizeLinear { to: form.0, axis: 0, block: 0, saturate: true, precision: F32 };
+    let op = QuantizeLinear { to: form.0, axis: 0, block: 0, saturate: true, precision: F32, away: false };
     net.node(op, &[x, scale, zero])
 }
 

@@ -19,7 +19,7 @@ fn stated(element: ElementType, scale: f32, zero: i64) -> QdqScales {
 }
 
 fn quantise_linear(to: ElementType, axis: usize) -> Op {
-    QuantizeLinear { to, axis, block: 0, saturate: true, precision: F32 }.into()
+    QuantizeLinear { to, axis, block: 0, saturate: true, precision: F32, away: false }.into()
 }
 
 fn integers(shape: &[usize], values: &[i32], element: ElementType) -> Tensor {

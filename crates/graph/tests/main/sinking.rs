@@ -173,6 +173,7 @@ fn scales_by_axis_fix_the_order_of_axes() {
                 block: 0,
                 saturate: true,
                 precision: ElementType::F32,
+                away: false,
             };
             let y = product(net, x);
             let y = transposed(net, y, &[0, 2, 1]);

@@ -92,7 +92,7 @@ fn casts_saturate_and_round_as_told() {
 }
 
 fn quantise(to: ElementType, axis: usize, block: usize) -> QuantizeLinear {
-    QuantizeLinear { to, axis, block, saturate: true, precision: ElementType::F32 }
+    QuantizeLinear { to, axis, block, saturate: true, precision: ElementType::F32, away: false }
 }
 
 #[test]

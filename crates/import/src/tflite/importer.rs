@@ -189,7 +189,7 @@ impl<'a> Importer<'a> {
         for (place, &tensor) in results.iter().enumerate() {
             let missing = || Reason::Output { index: place, name: self.frame.names[tensor].clone() };
             let value = *values.get(place).ok_or_else(missing)?;
-            self.bind(tensor, value, mark)?;
+            self.bind(tensor, value, (mark, ops::rounds_away(operator)))?;
         }
         for (operand, value) in states {
             let tensor = tensors.get(operand).copied().flatten();

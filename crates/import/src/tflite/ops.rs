@@ -80,6 +80,12 @@ pub(super) fn handler(operator: &Operator<'_>) -> Option<(&'static str, Handler)
     all().find(|&(code, ..)| code == operator.code).map(|(_, name, handler)| (name, handler))
 }
 
+/// Whether the operator's integers are rounded away from 0 where they are in the middle of two, in all of TensorFlow Lite's
+/// kernels.
+pub(super) fn rounds_away(operator: &Operator<'_>) -> bool {
+    matches!(handler(operator), Some(("AVERAGE_POOL_2D", _)))
+}
+
 /// Whether the operator's states begin with zeros in every run.
 pub(super) fn begins_anew(operator: &Operator<'_>) -> bool {
     matches!(handler(operator), Some(("UNIDIRECTIONAL_SEQUENCE_LSTM" | "UNIDIRECTIONAL_SEQUENCE_RNN", _)))

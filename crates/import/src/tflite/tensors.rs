@@ -34,9 +34,14 @@ impl Importer<'_> {
     }
 
     /// Records that a tensor is what a handler made, or the integers that stand for it.
-    pub(super) fn bind(&mut self, index: usize, value: ValueId, mark: usize) -> Result<(), Reason> {
+    pub(super) fn bind(
+        &mut self,
+        index: usize,
+        value: ValueId,
+        (mark, away): (usize, bool),
+    ) -> Result<(), Reason> {
         let name = self.frame.names[index].clone();
-        let id = self.integers(index, value, &name)?;
+        let id = self.integers(index, value, &name, away)?;
         self.hold(index, id, mark);
         Ok(())
     }
@@ -51,13 +56,19 @@ impl Importer<'_> {
         self.frame.values.insert(index, id);
     }
 
-    /// Real numbers as what stands for them in a tensor.
-    pub(super) fn integers(&mut self, index: usize, value: ValueId, name: &str) -> Result<ValueId, Reason> {
+    /// Real numbers as what stands for them in a tensor; ties go `away` from 0 or to even numbers.
+    pub(super) fn integers(
+        &mut self,
+        index: usize,
+        value: ValueId,
+        name: &str,
+        away: bool,
+    ) -> Result<ValueId, Reason> {
         let tensor = &self.frame.graph.tensors[index];
         let Some(scales) = &tensor.scales else { return Ok(value) };
         let to = model::element_type(tensor.kind)?;
         let (axis, operands) = self.scales(name, scales, to, value)?;
-        let op = QuantizeLinear { to, axis, block: 0, saturate: true, precision: ElementType::F32 };
+        let op = QuantizeLinear { to, axis, block: 0, saturate: true, precision: ElementType::F32, away };
         first(&self.builder.emit(name, op.into(), operands)?, name)
     }
 

@@ -166,7 +166,7 @@ impl Importer<'_> {
     /// Keeps real numbers in such a tensor.
     pub(super) fn keep(&mut self, index: usize, value: ValueId) -> Result<(), Reason> {
         let name = self.state_name(index);
-        let value = self.integers(index, value, &name)?;
+        let value = self.integers(index, value, &name, false)?;
         self.assign_variable(&name, value)
     }
 

@@ -46,6 +46,11 @@ impl<'a> Integers<'a> {
         self.zeros[column % self.zeros.len()]
     }
 
+    /// The integers as they are; floats hold all of 8 bits.
+    pub(super) fn numbers(&self) -> Vec<f32> {
+        self.values.iter().map(|&value| value as f32).collect()
+    }
+
     /// The real numbers that the integers stand for.
     pub(super) fn reals(&self) -> Vec<f32> {
         self.above_zero().iter().enumerate().map(|(i, &above)| above as f32 * self.scale(i)).collect()

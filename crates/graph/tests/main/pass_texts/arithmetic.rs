@@ -21,7 +21,7 @@ pub fn single_precision() -> Vec<Example> {
         stays("integers of 8 bits, from 32-bit floats and back", |net| {
             let (to, precision) = (ElementType::I8, ElementType::F32);
             let (x, scale) = (net.ones(&[2]), net.number(0.5));
-            let quantise = QuantizeLinear { to, axis: 0, block: 0, saturate: true, precision };
+            let quantise = QuantizeLinear { to, axis: 0, block: 0, saturate: true, precision, away: false };
             let x = net.node(quantise, &[x, scale]);
             net.node(DequantizeLinear { to: precision, axis: 0, block: 0 }, &[x, scale])
         }),

@@ -48,6 +48,7 @@ pub(super) fn of(context: &mut Context<'_>, x: ValueId) -> Result<[ValueId; 3], 
         block: 0,
         saturate: true,
         precision: ElementType::F32,
+        away: false,
     };
     let y = context.emit(op, vec![x, scale, zero_point])?;
     Ok([y, scale, zero_point])

@@ -30,7 +30,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     };
     let saturate = context.attributes.flag("saturate", true)?;
     let (axis, block) = axis_and_block(context, x, scale)?;
-    let op = QuantizeLinear { to, axis, block, saturate, precision };
+    let op = QuantizeLinear { to, axis, block, saturate, precision, away: false };
     Ok(vec![context.emit(op, [x, scale].into_iter().chain(zero_point).collect())?])
 }
 
