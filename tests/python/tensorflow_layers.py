@@ -483,7 +483,7 @@ def others():
             weights = constant(generator, 2, 3, 2, 3, 4)
             return lambda x: op(x, weights, **attributes)
 
-        return Case(f"volume_{attributes["padding"].lower()}", make, [floats(1, 4, 5, 6, 3)])
+        return Case("volume_" + attributes["padding"].lower(), make, [floats(1, 4, 5, 6, 3)])
 
     def loop(x):
         return tf.while_loop(lambda i, _: i < 4, lambda i, y: (i + 1, y * 0.5 + tf.cast(i, tf.float32)), (0, x))[1]

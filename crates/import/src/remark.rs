@@ -61,7 +61,10 @@ pub enum Remark {
         inputs: Vec<String>,
     },
     /// Layers whose states the interpreter leaves as they are until it is told to reset them.
-    #[error("the states of {} begin with zeros in every run, as those of the interpreter after a reset", listing(nodes))]
+    #[error(
+        "the states of {} begin with zeros in every run, as those of the interpreter after a reset",
+        listing(nodes)
+    )]
     Beginnings {
         /// The layers.
         nodes: Vec<String>,
@@ -97,7 +100,10 @@ pub enum Remark {
 impl Remark {
     /// Whether nothing need be done about it.
     pub fn is_note(&self) -> bool {
-        matches!(self, Self::OpenBatch { .. } | Self::States { .. } | Self::Beginnings { .. } | Self::Signatures { .. })
+        matches!(
+            self,
+            Self::OpenBatch { .. } | Self::States { .. } | Self::Beginnings { .. } | Self::Signatures { .. }
+        )
     }
 
     /// Adds a layer to those whose states begin anew.

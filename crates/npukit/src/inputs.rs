@@ -122,7 +122,8 @@ pub(crate) fn samples_of_calls(
         }
     }
     // Default: a network of states alone is called once.
-    let calls = (0..parts.len()).filter(|index| !begins.contains(index)).map(|index| parts[index].len()).max();
+    let calls =
+        (0..parts.len()).filter(|index| !begins.contains(index)).map(|index| parts[index].len()).max();
     for index in begins {
         // What later calls have of a state is taken from the call before.
         let first = parts[index].first().cloned();

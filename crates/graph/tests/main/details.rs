@@ -104,7 +104,14 @@ fn powers_of_integers_that_are_zero() {
 #[test]
 fn small_floats_are_quantised_with_their_zero_point() {
     let to = ElementType::F8E4M3FN;
-    let quantise = |saturate| QuantizeLinear { to, axis: 0, block: 0, saturate, precision: ElementType::F32, away: false };
+    let quantise = |saturate| QuantizeLinear {
+        to,
+        axis: 0,
+        block: 0,
+        saturate,
+        precision: ElementType::F32,
+        away: false,
+    };
     let (x, scale) = (f32s(&[3], &[6.0, -10.0, 5000.0]), f32s(&[], &[2.0]));
     let zero = f32s(&[], &[1.0]).with_element(to).unwrap();
     for zero in [None, Some(zero)] {

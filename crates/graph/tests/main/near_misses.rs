@@ -380,7 +380,8 @@ fn reshapes_by_ones_go_behind_what_does_not_see_them() {
 #[test]
 fn other_floats_become_those_of_32_bits() {
     use ElementType::{BF16, F16, F32, F64, I8};
-    let quantise = |precision| QuantizeLinear { to: I8, axis: 0, block: 0, saturate: true, precision, away: false };
+    let quantise =
+        |precision| QuantizeLinear { to: I8, axis: 0, block: 0, saturate: true, precision, away: false };
     let dequantise = |to| DequantizeLinear { to, axis: 0, block: 0 };
     let integers = || Tensor::new(vec![2], TensorData::I32(vec![3, -4])).unwrap().with_element(I8).unwrap();
     let scale = || f32s(&[], &[0.5]);

@@ -88,6 +88,7 @@ pub(super) fn places(first: usize, names: [&'static str; 3]) -> Places {
 pub(super) fn quantised(context: &mut Context<'_>, y: ValueId, scale: usize) -> Result<ValueId, Reason> {
     let scales = Scales::at(context, (scale, "y_scale"), scale + 1)?;
     let to = scales.zero_point.map_or(ElementType::U8, |zero| context.element(zero));
-    let op = QuantizeLinear { to, axis: 0, block: 0, saturate: true, precision: ElementType::F32, away: false };
+    let op =
+        QuantizeLinear { to, axis: 0, block: 0, saturate: true, precision: ElementType::F32, away: false };
     context.helper("quantised", op, scales.operands(y))
 }

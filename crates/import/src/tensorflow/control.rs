@@ -141,7 +141,8 @@ impl Frame {
         }
         for (index, node) in proto.node.iter().enumerate().filter(|(_, node)| node.op == "Exit") {
             let switch = producer(node, 0);
-            self.exits.extend(switch.and_then(|switch| of_switch.get(&switch)).map(|&variable| (index, variable)));
+            self.exits
+                .extend(switch.and_then(|switch| of_switch.get(&switch)).map(|&variable| (index, variable)));
         }
         self.switches = of_switch.into_iter().collect();
         self.switches.sort_unstable();
@@ -174,7 +175,8 @@ impl<'a> Importer<'a> {
         let node = &self.proto.node[index];
         match node.op.as_str() {
             "Exit" => {
-                let frame = self.frames.of_exit.get(&index).map(|&frame| Rc::clone(&self.frames.all[frame]))?;
+                let frame =
+                    self.frames.of_exit.get(&index).map(|&frame| Rc::clone(&self.frames.all[frame]))?;
                 Some(self.leave(index, &frame))
             }
             "Switch" | "RefSwitch" => Some(self.pass(node, 2)),
@@ -186,7 +188,10 @@ impl<'a> Importer<'a> {
     }
 
     fn takes_list(&self, node: &NodeDef) -> bool {
-        matches!(node.input.first().and_then(|text| self.item(text, node).ok().flatten()), Some(Item::List(_)))
+        matches!(
+            node.input.first().and_then(|text| self.item(text, node).ok().flatten()),
+            Some(Item::List(_))
+        )
     }
 
     /// What a reference stands for; none when that failed, which is recorded.
@@ -234,7 +239,9 @@ impl<'a> Importer<'a> {
         let chosen = match (self.truth(condition)?, no, yes) {
             (Some(true), _, yes) => yes,
             (Some(false), no, _) => no,
-            (None, Item::Value(no), Item::Value(yes)) => Item::Value(self.either(node, condition, [yes, no])?),
+            (None, Item::Value(no), Item::Value(yes)) => {
+                Item::Value(self.either(node, condition, [yes, no])?)
+            }
             _ => return Err(Reason::Sequence { name: node.name.clone() }),
         };
         Ok(match chosen {
@@ -262,7 +269,9 @@ impl<'a> Importer<'a> {
             // Operands first, which are on top: what only waits for a branch says it last.
             let (waits, operands): (Vec<&String>, Vec<&String>) =
                 node.input.iter().partition(|text| text.starts_with('^'));
-            stack.extend(waits.into_iter().chain(operands.into_iter().rev()).map(|text| (text.as_str(), depth)));
+            stack.extend(
+                waits.into_iter().chain(operands.into_iter().rev()).map(|text| (text.as_str(), depth)),
+            );
         }
         None
     }
@@ -417,7 +426,8 @@ impl<'a> Importer<'a> {
         };
         let (condition, body) = (ordered(vec![condition]), ordered(nexts));
         let constants: HashSet<usize> = frame.constants.iter().copied().collect();
-        let mut varying: HashSet<usize> = begins.into_iter().filter(|node| !constants.contains(node)).collect();
+        let mut varying: HashSet<usize> =
+            begins.into_iter().filter(|node| !constants.contains(node)).collect();
         for &node in condition.iter().chain(&body) {
             if producers[node].iter().any(|producer| varying.contains(producer)) {
                 varying.insert(node);
@@ -518,7 +528,8 @@ impl<'a> Importer<'a> {
         self.builder.take_back(&inner);
         let Some(given) = given? else { return Ok(None) };
         for (&result, &carried) in given.iter().skip(1).zip(&carried) {
-            let (found, expected) = (&inner.graph.value(result).info, &self.builder.graph.value(carried).info);
+            let (found, expected) =
+                (&inner.graph.value(result).info, &self.builder.graph.value(carried).info);
             if found != expected {
                 let (found, legal) = (found.to_string(), expected.to_string());
                 return Err(Reason::OperandValue { operand: "what a round gives", found, legal });

@@ -137,7 +137,7 @@ impl Importer<'_> {
         if others.is_empty() { last.into_iter() } else { others.into_iter() }
     }
 
-    /// Nodes that only say which branch is taken: others wait for them.
+    /// Nodes that others wait for and do not use: they say which branch is taken, or read a variable that is a constant.
     fn pivots(&self) -> impl Iterator<Item = usize> {
         let waited: HashSet<&str> = self
             .proto
@@ -147,8 +147,10 @@ impl Importer<'_> {
             .collect();
         self.proto.node.iter().enumerate().filter_map(move |(index, node)| {
             let producer = Reference::parse(node.input.first()?)?.node;
-            let is_switch = self.nodes.get(producer).is_some_and(|&at| self.proto.node[at].op == "Switch");
-            (node.op == "Identity" && is_switch && waited.contains(node.name.as_str())).then_some(index)
+            let producer = self.nodes.get(producer).map(|&at| self.proto.node[at].op.as_str());
+            let computes_nothing = matches!(producer, Some("Switch" | "Const"));
+            (node.op == "Identity" && computes_nothing && waited.contains(node.name.as_str()))
+                .then_some(index)
         })
     }
 

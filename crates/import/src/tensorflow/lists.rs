@@ -63,7 +63,8 @@ impl Importer<'_> {
             "EmptyTensorList" => given(List::default()),
             "TensorListReserve" => {
                 let count = self.known(value(1, "num_elements")?, "num_elements")?;
-                let count = usize::try_from(count[0]).map_err(|_| unsupported("num_elements", count, "0 or more"))?;
+                let count =
+                    usize::try_from(count[0]).map_err(|_| unsupported("num_elements", count, "0 or more"))?;
                 self.builder.reserve(&[count, ELEMENTS_PER_RESULT])?;
                 given(List { elements: vec![None; count] })
             }
@@ -97,7 +98,8 @@ impl Importer<'_> {
             "TensorListGather" => {
                 let list = list()?;
                 let places = self.known(value(1, "indices")?, "indices")?;
-                let place = |&place: &i64| usize::try_from(place).ok().filter(|&place| place < list.elements.len());
+                let place =
+                    |&place: &i64| usize::try_from(place).ok().filter(|&place| place < list.elements.len());
                 let places: Option<Vec<usize>> = places.iter().map(place).collect();
                 let places = places.ok_or_else(|| unsupported("indices", "others", "places of the list"))?;
                 self.stack(node, &list, &places)
@@ -114,7 +116,9 @@ impl Importer<'_> {
     fn known(&self, id: ValueId, operand: &'static str) -> Result<Vec<i64>, Reason> {
         let constant = self.builder.graph.constant(id).ok_or(Reason::OperandNotConstant { operand })?;
         match constant.data() {
-            TensorData::I32(values) if !values.is_empty() => Ok(values.iter().map(|&value| value.into()).collect()),
+            TensorData::I32(values) if !values.is_empty() => {
+                Ok(values.iter().map(|&value| value.into()).collect())
+            }
             TensorData::I64(values) if !values.is_empty() => Ok(values.clone()),
             _ => Err(unsupported(operand, constant.shape(), "integers")),
         }
@@ -124,7 +128,9 @@ impl Importer<'_> {
     fn place(&self, id: ValueId, length: usize) -> Result<usize, Reason> {
         let stated = self.known(id, "index")?;
         let place = usize::try_from(stated[0]).ok().filter(|&place| place < length && stated.len() == 1);
-        place.ok_or_else(|| unsupported("index", &stated[..stated.len().min(8)], format!("one of the {length} places")))
+        place.ok_or_else(|| {
+            unsupported("index", &stated[..stated.len().min(8)], format!("one of the {length} places"))
+        })
     }
 
     /// Parts of a tensor along its first axis, without it.

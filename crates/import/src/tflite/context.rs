@@ -104,7 +104,10 @@ impl<'a> Context<'a> {
 
     /// Integers of the options, none when left out.
     pub(super) fn ints(&self, field: usize) -> Result<Vec<i32>, Reason> {
-        self.operator.options.map_or_else(|| Ok(Vec::new()), |options| options.integers(field)).map_err(damaged)
+        self.operator
+            .options
+            .map_or_else(|| Ok(Vec::new()), |options| options.integers(field))
+            .map_err(damaged)
     }
 
     /// Floats of the options, none when left out.

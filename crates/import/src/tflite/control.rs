@@ -103,7 +103,9 @@ impl<'a> Importer<'a> {
                 given?.map(|_| Vec::new())
             }
             Control::If => self.choose([graph_at(operator, 0)?, graph_at(operator, 1)?], &operands, name)?,
-            Control::While => self.repeat([graph_at(operator, 0)?, graph_at(operator, 1)?], operands, name)?,
+            Control::While => {
+                self.repeat([graph_at(operator, 0)?, graph_at(operator, 1)?], operands, name)?
+            }
         };
         let Some(given) = given else { return Ok(false) };
         for (place, &tensor) in results.iter().enumerate() {
@@ -319,10 +321,8 @@ impl<'a> Importer<'a> {
         let rounds = self.builder.constant(name, tensor(Vec::new(), TensorData::I64(vec![i64::MAX]))?);
         let outer = [&[rounds, first], &carried[..]].concat();
         let mut inner = self.builder.inner(name);
-        let inputs: Vec<ValueId> = outer
-            .iter()
-            .map(|&id| inner.input(name, self.builder.graph.value(id).info.clone()))
-            .collect();
+        let inputs: Vec<ValueId> =
+            outer.iter().map(|&id| inner.input(name, self.builder.graph.value(id).info.clone())).collect();
         let given: Vec<Passed> = inputs.iter().skip(2).map(|&id| Passed::Value(id)).collect();
         let aside = (
             std::mem::replace(&mut self.builder, inner),
@@ -368,7 +368,8 @@ impl<'a> Importer<'a> {
         carried: &[ValueId],
     ) -> Result<(), Reason> {
         for (&result, &carried) in results.iter().skip(1).zip(carried) {
-            let [found, expected] = [&inner.graph.value(result).info, &self.builder.graph.value(carried).info];
+            let [found, expected] =
+                [&inner.graph.value(result).info, &self.builder.graph.value(carried).info];
             if found != expected {
                 let (found, legal) = (found.to_string(), expected.to_string());
                 return Err(Reason::OperandValue { operand: "what a round gives", found, legal });

@@ -88,13 +88,12 @@ impl Importer<'_> {
                 Ok(outputs)
             };
         }
-        let one = |name: &String| {
-            self.frame.names.iter().position(|known| known == name).ok_or_else(|| ImportError::UnknownName {
-                kind: "value",
-                name: name.clone(),
-                available: names(),
-            })
-        };
+        let one =
+            |name: &String| {
+                self.frame.names.iter().position(|known| known == name).ok_or_else(|| {
+                    ImportError::UnknownName { kind: "value", name: name.clone(), available: names() }
+                })
+            };
         options.outputs.iter().map(one).collect()
     }
 

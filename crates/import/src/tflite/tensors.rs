@@ -1,9 +1,10 @@
 //! Tensors as values: constants of the file, integers and the real numbers that they stand for, complex numbers as pairs.
 
-use npukit_graph::op::{
-    Binary, BinaryKind, Cast, Concat, DequantizeLinear, Op, Operator, QuantizeLinear, Reshape, Slice, SliceRange,
-};
 use npukit_graph::ValueId;
+use npukit_graph::op::{
+    Binary, BinaryKind, Cast, Concat, DequantizeLinear, Op, Operator, QuantizeLinear, Reshape, Slice,
+    SliceRange,
+};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::context::States;
@@ -18,8 +19,23 @@ use crate::shape::{shape, tensor};
 
 /// The operators that do to complex numbers what they do to their two parts.
 const BY_PARTS: &[&str] = &[
-    "ADD", "ADD_N", "CONCATENATION", "EXPAND_DIMS", "GATHER", "NEG", "PACK", "RESHAPE", "REVERSE_V2", "SLICE", "SPLIT",
-    "SQUEEZE", "STRIDED_SLICE", "SUB", "SUM", "TRANSPOSE", "UNPACK",
+    "ADD",
+    "ADD_N",
+    "CONCATENATION",
+    "EXPAND_DIMS",
+    "GATHER",
+    "NEG",
+    "PACK",
+    "RESHAPE",
+    "REVERSE_V2",
+    "SLICE",
+    "SPLIT",
+    "SQUEEZE",
+    "STRIDED_SLICE",
+    "SUB",
+    "SUM",
+    "TRANSPOSE",
+    "UNPACK",
 ];
 
 /// Elements of a sparse tensor for each byte that the file has of it, at most.

@@ -155,7 +155,8 @@ impl Importer<'_> {
         let info = ValueInfo { shape: shape(&sizes)?, element: model::element_type(tensor.kind)? };
         let zero = tensor.scales.as_ref().and_then(|scales| scales.zero_point.first().copied());
         if !self.variables.all.contains_key(&name) {
-            let initial = filled(&info, zero.map_or(0, |zero| zero as i32), |shape| self.builder.reserve(shape))?;
+            let initial =
+                filled(&info, zero.map_or(0, |zero| zero as i32), |shape| self.builder.reserve(shape))?;
             let variable = Variable { initial: Some(Arc::new(initial)), ..Variable::default() };
             self.variables.all.insert(name.clone(), variable);
             self.variables.assigned.get_or_insert_default().insert(name.clone());
@@ -213,7 +214,8 @@ impl Importer<'_> {
     /// The value under that name, which no tensor has.
     fn next(&mut self, id: ValueId, name: &str) -> Result<ValueId, Reason> {
         let graph = &self.builder.graph;
-        let is_free = graph.constant(id).is_none() && !graph.inputs.contains(&id) && !graph.outputs.contains(&id);
+        let is_free =
+            graph.constant(id).is_none() && !graph.inputs.contains(&id) && !graph.outputs.contains(&id);
         if !is_free {
             return self.named(id, name);
         }

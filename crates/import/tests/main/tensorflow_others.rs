@@ -29,17 +29,27 @@ fn images_are_resampled_with_weights_at_steps_of_an_element() {
         let resize = if let Some(flag) = flag { resize.flag(flag, true) } else { resize };
         run(Graph::default().integers("size", &[2], &size), resize, &[1, 2, 3, 1], &x)
     };
-    assert_close(&resize("ResizeBicubic", [3, 4], Some("half_pixel_centers")), &[
-        -0.624587, -0.396763, 1.026272, 2.752399, 4.291045, 6.586061, 11.020112, 14.813433, 9.206676, 13.568885,
-        21.01395, 26.874466,
-    ]);
-    assert_close(&resize("ResizeBicubic", [3, 4], None), &[
-        0.0, 0.457031, 2.59375, 4.316406, 6.169841, 9.374379, 15.319045, 19.146515, 10.0, 14.910156, 23.21875,
-        28.352863,
-    ]);
-    assert_close(&resize("ResizeBicubic", [3, 5], Some("align_corners")), &[
-        0.0, 0.21875, 1.0, 2.59375, 4.0, 4.5, 5.9375, 8.5, 11.875, 14.5, 9.0, 11.65625, 16.0, 21.15625, 25.0,
-    ]);
+    assert_close(
+        &resize("ResizeBicubic", [3, 4], Some("half_pixel_centers")),
+        &[
+            -0.624587, -0.396763, 1.026272, 2.752399, 4.291045, 6.586061, 11.020112, 14.813433, 9.206676,
+            13.568885, 21.01395, 26.874466,
+        ],
+    );
+    assert_close(
+        &resize("ResizeBicubic", [3, 4], None),
+        &[
+            0.0, 0.457031, 2.59375, 4.316406, 6.169841, 9.374379, 15.319045, 19.146515, 10.0, 14.910156,
+            23.21875, 28.352863,
+        ],
+    );
+    assert_close(
+        &resize("ResizeBicubic", [3, 5], Some("align_corners")),
+        &[
+            0.0, 0.21875, 1.0, 2.59375, 4.0, 4.5, 5.9375, 8.5, 11.875, 14.5, 9.0, 11.65625, 16.0, 21.15625,
+            25.0,
+        ],
+    );
     let area = [0.333333, 3.0, 5.833334, 12.500001, 11.333333, 21.999998];
     assert_close(&resize("ResizeArea", [3, 2], None), &area);
 }
@@ -81,7 +91,8 @@ fn rows_go_where_numbers_say() {
 
 #[test]
 fn the_main_diagonal_is_put_in_a_matrix() {
-    let constants = Graph::default().integers("k", &[], &[0]).integers("n", &[], &[-1]).floats("pad", &[], &[7.0]);
+    let constants =
+        Graph::default().integers("k", &[], &[0]).integers("n", &[], &[-1]).floats("pad", &[], &[7.0]);
     let made = node("MatrixDiagV3", "y", &["x", "k", "n", "n", "pad"]).string("align", "RIGHT_LEFT");
     assert_eq!(run(constants, made, &[2], &[1.0, 2.0]), [1.0, 7.0, 7.0, 2.0]);
     let set = node("MatrixSetDiag", "y", &["x", "d"]);
@@ -106,7 +117,8 @@ fn elements_move_and_are_found() {
     let found = run(sum, node("AddV2", "y", &["h", "x"]), &[1], &[0.0]);
     assert_eq!(found, [-1.0, -1.0, 5.0, -1.0, -1.0, -1.0, 5.0, -1.0, -1.0], "-1 is nowhere");
     let largest = node("TopKV2", "t", &["x", "k"]).flag("sorted", true);
-    let graph = Graph::default().integers("k", &[], &[2]).input("x", &[4]).node(largest).outputs(&["t", "t:1"]);
+    let graph =
+        Graph::default().integers("k", &[], &[2]).input("x", &[4]).node(largest).outputs(&["t", "t:1"]);
     let (values, places) = (graph.clone().outputs(&["t"]), graph.outputs(&["t:1"]));
     let x = [floats(&[4], &[1.0, 7.0, 3.0, 5.0])];
     assert_eq!(values.run(&x).1, [7.0, 5.0]);
@@ -133,9 +145,8 @@ fn volumes_are_convolved_and_pooled() {
     let constants = constants.floats("w", &[2, 2, 2, 1, 1], &counted(8));
     let back = five("Conv3DBackpropInputV2", &["size", "w", "x"], &[1, 2, 2, 2, 1]);
     let x = [1.0, 2.0, 3.0, 4.0];
-    let expected = [
-        0.0, 1.0, 0.0, 2.0, 3.0, 4.0, 0.0, 3.0, 0.0, 4.0, 5.0, 8.0, 6.0, 7.0, 12.0, 12.0, 15.0, 16.0,
-    ];
+    let expected =
+        [0.0, 1.0, 0.0, 2.0, 3.0, 4.0, 0.0, 3.0, 0.0, 4.0, 5.0, 8.0, 6.0, 7.0, 12.0, 12.0, 15.0, 16.0];
     assert_eq!(run(constants, back, &[1, 1, 2, 2, 1], &x), expected);
 }
 

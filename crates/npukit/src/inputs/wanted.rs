@@ -38,7 +38,8 @@ pub(crate) fn of_program(ports: Vec<Port>, model: Option<&Model>) -> Vec<Wanted>
         let by_graph = graph.and_then(|(_, simplified)| channels_by_use(simplified, &port));
         let channels = by_graph.or_else(|| channels_by_sizes(&port.shape));
         let states = model.map_or(&[][..], |model| &model.states);
-        let initial = states.iter().find(|state| state.input == port.name && state.initial.shape() == port.shape);
+        let initial =
+            states.iter().find(|state| state.input == port.name && state.initial.shape() == port.shape);
         let initial = initial.map(|state| state.initial.clone());
         Wanted { port, element, channels, initial }
     };

@@ -89,8 +89,7 @@ pub fn eval_outputs(request: &Request, context: Context<'_>) -> Result<(Report, 
     let labels = measured.map(|options| Labels::read(&options.labels, context.reader)).transpose()?;
     let (inputs, preprocess) = (wanted::of_model(&model), &request.preprocess);
     let stateful = request.stateful.with_states(&model.states);
-    let states =
-        States::of(&stateful, &model::ports(&model.graph), &model::output_ports(&model.graph))?;
+    let states = States::of(&stateful, &model::ports(&model.graph), &model::output_ports(&model.graph))?;
     let (files, states) = (&request.inputs, states.as_ref());
     let Samples { samples, notes: found } =
         inputs::samples_of_calls(files, &inputs, preprocess, context.reader, None, states)?;

@@ -52,7 +52,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let zero = context.make_constant(typed(to, shape, zeros)?);
     let x = context.helper("below", Binary { kind: BinaryKind::Min }, vec![x, high])?;
     let x = context.helper("within", Binary { kind: BinaryKind::Max }, vec![x, low])?;
-    let quantize = QuantizeLinear { to, axis, block: 0, saturate: true, precision: ElementType::F32, away: false };
+    let quantize =
+        QuantizeLinear { to, axis, block: 0, saturate: true, precision: ElementType::F32, away: false };
     let integers = context.helper("integers", quantize, vec![x, scale, zero])?;
     let dequantize = DequantizeLinear { to: ElementType::F32, axis, block: 0 };
     Ok(vec![context.emit(dequantize, vec![integers, scale, zero])?])

@@ -22,7 +22,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let Some((&length, outer)) = shape.split_last() else {
         return Err(unsupported("diagonal", &shape[..], "an axis or more"));
     };
-    let size = if let Some(rest) = rest { context.shape(rest).to_vec() } else { [outer, &[length; 2]].concat() };
+    let size =
+        if let Some(rest) = rest { context.shape(rest).to_vec() } else { [outer, &[length; 2]].concat() };
     let &[.., rows, columns] = &size[..] else { return Err(unsupported("input", size, "matrices")) };
     main_diagonal(context, is_set, [rows, columns], length)?;
     let rest = match rest {
@@ -36,7 +37,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let places = (0..rows * columns).map(|place| place / columns == place % columns).collect();
     let places = context.make_constant(tensor(vec![rows, columns], TensorData::Bool(places))?);
     // Each number stands in its column; where the matrix is wider there is none.
-    let spread = context.helper("spread", Reshape { shape: [outer, &[1, length]].concat() }, vec![diagonal])?;
+    let spread =
+        context.helper("spread", Reshape { shape: [outer, &[1, length]].concat() }, vec![diagonal])?;
     let spread = if length == columns { spread } else { widened(context, spread, columns - length)? };
     Ok(vec![context.emit(Where, vec![places, spread, rest])?])
 }

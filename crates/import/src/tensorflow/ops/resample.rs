@@ -52,7 +52,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let right = matrix(context, &axis(columns, size[1]))?;
     let lines = context.reshaped("lines", x, vec![n, rows, columns * channels])?;
     let lines = context.helper("rows", MatMul, vec![down, lines])?;
-    let lines = context.helper("pixels", Reshape { shape: vec![n * size[0], columns, channels] }, vec![lines])?;
+    let lines =
+        context.helper("pixels", Reshape { shape: vec![n * size[0], columns, channels] }, vec![lines])?;
     let y = context.helper("columns", MatMul, vec![right, lines])?;
     Ok(vec![context.emit(Reshape { shape: vec![n, size[0], size[1], channels] }, vec![y])?])
 }

@@ -78,11 +78,7 @@ fn padding(context: &mut Context<'_>) -> Result<Given, Reason> {
 }
 
 /// Numbers of depth, rows and columns in a list with one for each axis; those of the batch and the channels must be 1.
-fn triple(
-    context: &mut Context<'_>,
-    name: &'static str,
-    is_last: bool,
-) -> Result<Option<Vec<i64>>, Reason> {
+fn triple(context: &mut Context<'_>, name: &'static str, is_last: bool) -> Result<Option<Vec<i64>>, Reason> {
     let Some(values) = context.attributes.ints(name)?.filter(|values| !values.is_empty()) else {
         return Ok(None);
     };

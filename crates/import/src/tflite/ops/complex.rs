@@ -27,8 +27,10 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
 
 /// The transform of real numbers along the last two axes, of which the last has half of the results.
 fn transform(context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
-    let lengths = context.integers(1, "fft_length")?.ok_or(Reason::OperandMissing { operand: "fft_length" })?;
-    let legal = |length: i64| usize::try_from(length).ok().filter(|length| (1..=MAX_ELEMENTS).contains(length));
+    let lengths =
+        context.integers(1, "fft_length")?.ok_or(Reason::OperandMissing { operand: "fft_length" })?;
+    let legal =
+        |length: i64| usize::try_from(length).ok().filter(|length| (1..=MAX_ELEMENTS).contains(length));
     let lengths: Option<Vec<usize>> = lengths.into_iter().map(legal).collect();
     let shape = context.shape(x).to_vec();
     let (Some(&[rows, columns]), true) = (lengths.as_deref(), shape.len() >= 2) else {

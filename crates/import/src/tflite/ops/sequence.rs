@@ -91,12 +91,7 @@ fn bounded(context: &mut Context<'_>, bound: f32, x: ValueId) -> Result<ValueId,
     }
 }
 
-fn rnn(
-    context: &mut Context<'_>,
-    rows: ValueId,
-    steps: usize,
-    batch: usize,
-) -> Result<Vec<ValueId>, Reason> {
+fn rnn(context: &mut Context<'_>, rows: ValueId, steps: usize, batch: usize) -> Result<Vec<ValueId>, Reason> {
     let (weights, recurrent) = (context.input(1, "weights")?, context.input(2, "recurrent_weights")?);
     let bias = context.input(3, "bias")?;
     context.optional(4); // the state, which begins with zeros
