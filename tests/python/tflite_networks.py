@@ -27,6 +27,9 @@ from npu import Crash, Npu, Refusal, add_arguments
 
 TOLERANCE = 1e-4
 
+# Of activations of 16 bits: their Softmax and Logistic are tables, a few of the 32,768 steps off.
+TOLERANCE_16 = 3e-4
+
 # Integers that may be one step off, where the two sets of kernels agree, as a share.
 SHARE = 0.05
 
@@ -184,6 +187,9 @@ def forms(name):
     """The forms that a network is converted to."""
     if name in RECURRENT or name in FLOATS:
         return ("f32",)
+    if name == "segmenter":
+        # The converter has no PRelu of 16 bits.
+        return ("f32", "f16", "i8")
     return ("f32", "i8") if name in FUNCTIONS else ("f32", "f16", "i8", "i16")
 
 
@@ -259,7 +265,7 @@ def compare(npu, name, model, form):
             raise AssertionError(f"shape {found.shape} instead of {want.shape}")
         if form != "i8" or not np.issubdtype(want.dtype, np.integer):
             error = apart(found, want)[0] / max(1e-30, np.abs(want.astype(np.float64)).max(initial=0))
-            if error > TOLERANCE:
+            if error > (TOLERANCE_16 if form == "i16" else TOLERANCE):
                 raise AssertionError(f"off by {error:.2e} of the largest")
             results.append(f"{error:.0e}")
             continue

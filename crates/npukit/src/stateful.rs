@@ -5,7 +5,7 @@
 
 use npukit_import::State;
 use npukit_numeric::{Tensor, TensorData};
-use npukit_target::{Port, PortError};
+use npukit_target::{Port, PortError, to_element};
 
 use crate::error::Error;
 use crate::inputs::Sample;
@@ -109,7 +109,9 @@ impl States {
             let Some(tensor) = output(pair.place) else { continue };
             let slot = sample.iter_mut().find(|(name, _)| *name == pair.input);
             let missing = || PortError::Missing { name: pair.input.clone(), shape: pair.shape.clone() };
-            slot.ok_or_else(missing)?.1 = tensor.clone();
+            let slot = slot.ok_or_else(missing)?;
+            // Machines give numbers; the next call takes the type that this one took.
+            slot.1 = to_element(&pair.input, tensor, slot.1.element())?;
         }
         Ok(())
     }

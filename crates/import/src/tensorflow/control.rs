@@ -328,6 +328,10 @@ impl<'a> Importer<'a> {
                 for &(exit, _) in frame.exits.iter().filter(|(exit, _)| *exit != index) {
                     self.bindings[exit] = Some(Binding::Failed);
                 }
+                if matches!(other, Ok(None)) && !self.has_problems() {
+                    // Something that is needed has no value, as a list in place of a condition.
+                    return Err(Reason::Undefined { name: node.name.clone() });
+                }
                 return other.map(|_| Binding::Failed);
             }
         };

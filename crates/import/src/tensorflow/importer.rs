@@ -93,6 +93,11 @@ impl<'a> Importer<'a> {
         self.problems.push(NodeProblem::new(Format::TensorFlow, &node.name, &node.op, reason));
     }
 
+    /// Whether a problem is recorded.
+    pub(super) fn has_problems(&self) -> bool {
+        !self.problems.is_empty()
+    }
+
     /// Records a problem of an output asked for.
     pub(super) fn output_problem(&mut self, name: &str, reason: Reason) {
         self.problems.push(NodeProblem::new(Format::TensorFlow, name, "output", reason));

@@ -29,6 +29,9 @@ pub(super) const OPERATORS: [&str; 9] = [
     "TensorListStack",
 ];
 
+/// Elements of a list that are copied at the price of one that stays.
+const COPIED: usize = 16;
+
 /// A list, some of whose elements are not set: zeros, as soon as it is known of what shape.
 #[derive(Clone, Debug, Default)]
 pub(super) struct List {
@@ -74,13 +77,13 @@ impl Importer<'_> {
             }
             "TensorListPushBack" => {
                 let mut list = list()?;
-                self.builder.reserve(&[list.elements.len() + 1])?;
+                self.builder.reserve(&[list.elements.len() / COPIED + 1])?;
                 list.elements.push(Some(value(1, "tensor")?));
                 given(list)
             }
             "TensorListSetItem" => {
                 let mut list = list()?;
-                self.builder.reserve(&[list.elements.len() + 1])?;
+                self.builder.reserve(&[list.elements.len() / COPIED + 1])?;
                 let place = self.place(value(1, "index")?, list.elements.len())?;
                 list.elements[place] = Some(value(2, "item")?);
                 given(list)

@@ -102,6 +102,12 @@ impl<'a> Context<'a> {
         self.operator.options.map_or(Ok(default), |options| options.f32(field, default)).map_err(damaged)
     }
 
+    /// The integers of 32 bits that an operator has for options that is none of the schema's.
+    pub(super) fn custom_options(&self) -> Vec<i32> {
+        let chunks = self.operator.custom_options.as_chunks().0;
+        chunks.iter().take(8).map(|&bytes| i32::from_le_bytes(bytes)).collect()
+    }
+
     /// Integers of the options, none when left out.
     pub(super) fn ints(&self, field: usize) -> Result<Vec<i32>, Reason> {
         self.operator

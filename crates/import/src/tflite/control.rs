@@ -267,7 +267,7 @@ impl<'a> Importer<'a> {
         name: &str,
     ) -> Result<Option<Vec<Passed>>, Reason> {
         let before = self.variables.snapshot();
-        let nodes = index(body, self.model.graphs.len()).map_or(1, |body| self.nodes(body, 0));
+        let nodes = index(body, self.model.graphs.len()).map_or(1, |body| self.nodes(body));
         let most = MAX_NODES / nodes.max(1);
         let mut carried = operands.clone();
         for round in 0.. {
@@ -291,12 +291,13 @@ impl<'a> Importer<'a> {
         self.looped([condition, body], &operands, name)
     }
 
-    /// Nodes of a graph and of those in it.
-    fn nodes(&self, graph: usize, depth: usize) -> usize {
-        let Some(graph) = self.model.graphs.get(graph).filter(|_| depth < MAX_DEPTH) else { return 1 };
-        let inner = graph.operators.iter().filter(|operator| of(operator).is_some()).take(MAX_DEPTH);
-        let inner = inner.filter_map(|operator| index(graph_at(operator, 1).ok()?, self.model.graphs.len()));
-        let inner = inner.map(|inner| self.nodes(inner, depth + 1)).fold(1, usize::saturating_add);
+    /// Nodes of a graph and of those that it holds itself.
+    fn nodes(&self, graph: usize) -> usize {
+        let graphs = &self.model.graphs;
+        let Some(graph) = graphs.get(graph) else { return 1 };
+        let holders = graph.operators.iter().filter(|operator| of(operator).is_some());
+        let inner = holders.filter_map(|operator| index(graph_at(operator, 1).ok()?, graphs.len()));
+        let inner: usize = inner.map(|inner| graphs[inner].operators.len()).sum();
         inner.saturating_add(graph.operators.len())
     }
 

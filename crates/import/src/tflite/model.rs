@@ -68,6 +68,8 @@ pub(super) struct Operator<'a> {
     pub(super) outputs: Vec<i32>,
     /// What else it says.
     pub(super) options: Option<Table<'a>>,
+    /// What else an operator says that is none of the schema's.
+    pub(super) custom_options: &'a [u8],
 }
 
 impl<'a> Model<'a> {
@@ -170,7 +172,8 @@ fn operator<'a>(table: &Table<'a>, codes: &[Table<'a>], room: &mut Room) -> Resu
     let number = i32::from(code.i8(0, 0)?).max(code.i32(3, 0)?);
     let (custom, inputs, outputs) = (code.text(1)?, table.integers(1)?, table.integers(2)?);
     room.take(1 + custom.len() + inputs.len() + outputs.len())?;
-    Ok(Operator { code: number, custom, inputs, outputs, options: table.table(4)? })
+    let (options, custom_options) = (table.table(4)?, table.bytes(5)?);
+    Ok(Operator { code: number, custom, inputs, outputs, options, custom_options })
 }
 
 /// The code of complex numbers of two floats.

@@ -27,6 +27,7 @@ mod softmax;
 mod svdf;
 mod tensorflow;
 mod transpose_conv;
+mod transpose_conv_bias;
 mod volume;
 
 use npukit_graph::ValueId;
@@ -75,8 +76,17 @@ fn all() -> impl Iterator<Item = (i32, &'static str, Handler)> {
     HANDLERS.iter().copied().chain(rows)
 }
 
+/// The number of operators that are none of the schema's.
+const CUSTOM: i32 = 32;
+
+/// Handlers of those, by name.
+const CUSTOM_HANDLERS: &[(&str, Handler)] = &[("Convolution2DTransposeBias", transpose_conv_bias::translate)];
+
 /// The name and the handler of an operator, when it is one of those that are read.
 pub(super) fn handler(operator: &Operator<'_>) -> Option<(&'static str, Handler)> {
+    if operator.code == CUSTOM {
+        return CUSTOM_HANDLERS.iter().find(|(name, _)| *name == operator.custom).copied();
+    }
     all().find(|&(code, ..)| code == operator.code).map(|(_, name, handler)| (name, handler))
 }
 
@@ -98,7 +108,6 @@ pub(super) fn takes_complex(operator: &Operator<'_>) -> bool {
 
 /// What an operator is called.
 pub(super) fn name_of(operator: &Operator<'_>) -> String {
-    const CUSTOM: i32 = 32;
     let name = usize::try_from(operator.code).ok().and_then(|code| NAMES.get(code));
     match name {
         _ if operator.code == CUSTOM => format!("custom operator {:?}", operator.custom),
@@ -110,6 +119,7 @@ pub(super) fn name_of(operator: &Operator<'_>) -> String {
 /// The names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let mut names: Vec<&'static str> = all().map(|(_, name, _)| name).chain(control::names()).collect();
+    names.extend(CUSTOM_HANDLERS.iter().map(|(name, _)| *name));
     names.sort_unstable();
     names.into_iter()
 }

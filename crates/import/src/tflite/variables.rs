@@ -121,6 +121,8 @@ impl Importer<'_> {
         };
         let id = self.builder.input(name, info);
         variable.input = Some(id);
+        // It keeps its name where a tensor reads it.
+        self.renamed.insert(id);
         Ok(id)
     }
 

@@ -315,7 +315,7 @@ mod tests {
     fn wanted(shape: &[usize], vectors: Option<[usize; 2]>, channels: Option<usize>) -> Wanted {
         let is_all = |shape: [usize; 2]| Vectors { shape, is_all: true };
         let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: vectors.map(is_all) };
-        Wanted { port, element: None, channels }
+        Wanted { port, element: None, channels, initial: None }
     }
 
     /// Samples of values counted from 0, and what was said.

@@ -195,7 +195,7 @@ mod tests {
 
     fn wanted(shape: &[usize], channels: usize) -> Wanted {
         let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None };
-        Wanted { port, element: None, channels: Some(channels) }
+        Wanted { port, element: None, channels: Some(channels), initial: None }
     }
 
     fn pixels(pictures: &[Media], wanted: &Wanted) -> Result<(Vec<i32>, String), String> {

@@ -130,7 +130,7 @@ mod tests {
 
     fn apply(preprocess: &Preprocess, shape: &[usize], axis: Option<usize>) -> Result<Vec<f32>, String> {
         let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None };
-        let wanted = Wanted { port, element: None, channels: axis };
+        let wanted = Wanted { port, element: None, channels: axis, initial: None };
         let values = (0..shape.iter().product::<usize>()).map(|value| value as f32).collect();
         let tensor = Tensor::from_f32(shape.to_vec(), values).unwrap();
         let applied = preprocess.apply(&wanted, tensor, axis).map_err(|error| error.to_string())?;

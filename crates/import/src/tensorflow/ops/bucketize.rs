@@ -11,7 +11,8 @@ use crate::shape::tensor;
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
-    let bounds = context.attributes.floats("boundaries")?.unwrap_or_default().to_vec();
+    let bounds = context.attributes.floats("boundaries")?;
+    let bounds = bounds.ok_or(Reason::AttributeMissing { name: "boundaries" })?.to_vec();
     let shape = context.shape(x).to_vec();
     context.reserve(&[bounds.len()])?;
     let bounds = context.make_constant(tensor(vec![bounds.len()], TensorData::F32(bounds))?);

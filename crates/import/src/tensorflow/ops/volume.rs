@@ -62,8 +62,8 @@ fn groups(
 ) -> Vec<(&'static str, Given)> {
     let (channels, depth) = (context.shape(x)[1], context.shape(weights)[1]);
     // The graph says what does not fit.
-    if let (Some(0), groups @ 1..) = (channels.checked_rem(depth), channels.checked_div(depth).unwrap_or(0)) {
-        attributes.push(("group", Given::Int(groups as i64)));
+    if depth > 0 && channels >= depth && channels % depth == 0 {
+        attributes.push(("group", Given::Int((channels / depth) as i64)));
     }
     attributes
 }
