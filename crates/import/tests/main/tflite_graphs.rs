@@ -47,7 +47,7 @@ fn a_condition_of_values_chooses_between_both_branches() {
 
 #[test]
 fn a_variable_is_an_input_that_begins_as_the_file_says_and_an_output() {
-    let Imported { graph, remarks, states } = imported(STREAM);
+    let Imported { graph, remarks, states, .. } = imported(STREAM);
     let [state] = &states[..] else { panic!("{states:?}") };
     assert_eq!(state.initial.as_f32().unwrap(), [1.0; 4]);
     assert_eq!(graph.value(graph.inputs[1]).name, state.input);
