@@ -108,8 +108,13 @@ pub(crate) fn translate(
     let (options, functions) = (Options::default(), Functions::new(Vec::new()));
     let files: &ReadRange<'_> = &|_, _| Err("no files beside the model are given".to_owned());
     let external = External::new(files);
-    let file =
-        File { opset: TRANSLATED, options: &options, external: &external, functions: &functions, inputs: &[] };
+    let file = File {
+        opset: TRANSLATED,
+        options: &options,
+        external: &external,
+        functions: &functions,
+        inputs: &[],
+    };
     let mut remarks = Vec::new();
     let mut context = Context::new(builder, &mut remarks, &node, name.to_owned(), operands, file)?;
     let given = handler(&mut context)?;

@@ -177,7 +177,8 @@ fn parse_with(
     };
     let phase = Phase::begin("import");
     let imported = npukit_import::read(bytes, stem, format, &options, &beside);
-    let Imported { graph, remarks, defaults, states } = imported.map_err(|error| import_error(path, error))?;
+    let Imported { graph, remarks, defaults, states } =
+        imported.map_err(|error| import_error(path, error))?;
     drop(phase);
     let simplified = optimised(&graph, path)?;
     let is_unused = remarks.iter().any(|remark| matches!(remark, Remark::UnusedBatch { .. }));

@@ -9,15 +9,15 @@ use npukit_target::{
     Compiled, HandProgram, Instance, Measures, Phase, Port, Problem, Target, TypicalInputs, program_text,
 };
 
-use crate::batch::tensors;
-use crate::quantise;
 use crate::Context;
 use crate::assumed::AssumedRanges;
+use crate::batch::tensors;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Sample, Samples, wanted};
 use crate::model::{self, Model, ModelOptions};
 use crate::origin::Origin;
 use crate::program::Program;
+use crate::quantise;
 use crate::quantise::{SampleOrigin, Typical};
 use crate::refusal::Report;
 use crate::rescale::{self, Calibration, Chosen, Mode, OWN_SAMPLES, OwnInputs, Trial};

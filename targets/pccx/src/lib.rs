@@ -57,6 +57,23 @@ pub use target::Pccx;
 pub use weights::{WeightError, WeightImage};
 
 npukit_base::internals!(
-    artifact, bf16, check, clock, codec, config, conform, fault, generate, host, lab, lower, op, program,
-    report, runtime, trace, usage, weight_bits
+    artifact,
+    bf16,
+    check,
+    clock,
+    codec,
+    config,
+    conform,
+    fault,
+    generate,
+    host,
+    lab,
+    lower,
+    op,
+    program,
+    report,
+    runtime,
+    trace,
+    usage,
+    weight_bits
 );

@@ -88,7 +88,8 @@ pub fn resolve(
             chosen(WeightBits::Steps(Arc::new(steps)), vec![told])
         }
         (WeightBits::Auto, []) => {
-            let told = "without samples, weights of 8 bits are taken everywhere; `--calibrate` chooses by samples";
+            let told =
+                "without samples, weights of 8 bits are taken everywhere; `--calibrate` chooses by samples";
             chosen(WeightBits::Bits8, vec![told.to_owned()])
         }
         (WeightBits::Auto, _) => by_samples(config, graph, options, samples),

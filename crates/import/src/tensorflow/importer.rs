@@ -233,7 +233,12 @@ impl<'a> Importer<'a> {
         }
         // Whole patterns of nodes became one: what led there may have no other use.
         self.builder.graph.remove_dead();
-        Ok(Imported { graph: self.builder.graph, remarks: self.remarks, defaults: Vec::new(), states: Vec::new() })
+        Ok(Imported {
+            graph: self.builder.graph,
+            remarks: self.remarks,
+            defaults: Vec::new(),
+            states: Vec::new(),
+        })
     }
 }
 

@@ -408,8 +408,7 @@ fn asked_bits(chosen: &Chosen<'_>) -> Result<WeightBits, OptionError> {
     if let (Some(own), Some(shared), Some(value)) = (&own, &shared, chosen.text("weights"))
         && own != shared
     {
-        let [key, value, reason] =
-            ["weights", value, "`weight_bits` says something else"].map(str::to_owned);
+        let [key, value, reason] = ["weights", value, "`weight_bits` says something else"].map(str::to_owned);
         return Err(OptionError { key, value, reason });
     }
     // Default: what nobody has asked for follows from the model.

@@ -7,8 +7,8 @@ use npukit_graph::decoder::DecoderModel;
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions,
-    HandProgram, HostSide, Instance, Lint, Linted, Measures, Problem, ProgramText, Reader, Step, Stepper, TargetError,
-    artifact_stem, bytes_of, instance_name, program_text,
+    HandProgram, HostSide, Instance, Lint, Linted, Measures, Problem, ProgramText, Reader, Step, Stepper,
+    TargetError, artifact_stem, bytes_of, instance_name, program_text,
 };
 
 use super::hand::{Written, filled, waits};

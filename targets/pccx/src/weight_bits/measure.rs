@@ -92,9 +92,11 @@ impl<'a> Trial<'a> {
         let outputs = self.graph.outputs.len();
         let sums = (0..outputs).map(|output| {
             let pairs = found.iter().zip(&self.expected);
-            pairs.fold(Sums::default(), |sums, (found, expected)| match (found.get(output), expected.get(output)) {
-                (Some(found), Some(expected)) => sums.with(found, expected),
-                _ => sums,
+            pairs.fold(Sums::default(), |sums, (found, expected)| {
+                match (found.get(output), expected.get(output)) {
+                    (Some(found), Some(expected)) => sums.with(found, expected),
+                    _ => sums,
+                }
             })
         });
         let sums: Vec<Sums> = sums.collect();

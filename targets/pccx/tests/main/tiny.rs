@@ -75,7 +75,8 @@ fn as_input(graph: &Graph, input: &Tensor) -> Vec<Tensor> {
     let (shape, element) = (graph.shape(id).to_vec(), graph.value(id).info.element);
     let mut values = input.as_f32().unwrap().to_vec();
     if element != ElementType::F32 {
-        let takes = |node: &&npukit_graph::Node| matches!(node.op, Op::DequantizeLinear(_)) && node.inputs[0] == id;
+        let takes =
+            |node: &&npukit_graph::Node| matches!(node.op, Op::DequantizeLinear(_)) && node.inputs[0] == id;
         let node = graph.nodes.iter().find(takes).unwrap();
         let number = |id: ValueId| graph.constant(id).unwrap().reals()[0] as f32;
         let scale = number(node.inputs[1]);
@@ -111,7 +112,8 @@ struct Tried {
 impl Tried {
     fn new(network: &Network, kind: &str, samples: &[Tensor], inputs: &[Tensor]) -> Self {
         let [graph, simplified] = model(network, kind);
-        let fitted = |inputs: &[Tensor]| inputs.iter().map(|input| as_input(&graph, input)).collect::<Vec<_>>();
+        let fitted =
+            |inputs: &[Tensor]| inputs.iter().map(|input| as_input(&graph, input)).collect::<Vec<_>>();
         let (samples, inputs) = (fitted(samples), fitted(inputs));
         let expected = inputs.par_iter().map(|input| evaluate(&graph, input).unwrap()[0].reals()).collect();
         Self { config: Config::preset("reference").unwrap(), simplified, samples, expected, inputs }
@@ -163,7 +165,9 @@ fn table(name: &str, tried: &Tried, labels: Option<&[usize]>) {
         let (executable, cycles, told) = tried.program(bits, activations);
         let found = outputs(&tried.config, &executable, &tried.inputs);
         let (same, decibels) = tried.agreement(&found);
-        let right = labels.map(|labels| found.iter().zip(labels).filter(|(found, label)| largest(found) == **label).count());
+        let right = labels.map(|labels| {
+            found.iter().zip(labels).filter(|(found, label)| largest(found) == **label).count()
+        });
         println!(
             "{name:<12} {way:<7} {cycles:>10} cycles, {:5.1} % as the model, {decibels:5.1} dB, error of the reconstruction {:.4}, right {right:?} {}",
             100.0 * same,
@@ -236,7 +240,12 @@ fn digits_temporary() {
     let size: usize = shape.iter().product();
     let read = |name: &str| -> Vec<Vec<Tensor>> {
         let all = npy::read_npy(name, &bytes(name)).unwrap();
-        all.reals().chunks(size).map(|image| vec![Tensor::from_f32(shape.clone(), image.iter().map(|x| *x as f32).collect()).unwrap()]).collect()
+        all.reals()
+            .chunks(size)
+            .map(|image| {
+                vec![Tensor::from_f32(shape.clone(), image.iter().map(|x| *x as f32).collect()).unwrap()]
+            })
+            .collect()
     };
     let (samples, inputs) = (read("digits_calibration.npy"), read("digits_images.npy"));
     let expected = inputs.iter().map(|input| evaluate(&graph, input).unwrap()[0].reals()).collect();

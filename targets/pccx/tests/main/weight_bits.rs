@@ -6,9 +6,7 @@ use npukit_graph::op::{BinaryKind, Conv, MatMul, Relu, Softmax};
 use npukit_graph::{Graph, ValueId};
 use npukit_numeric::Tensor;
 use npukit_pccx::internals::clock::run_with_host;
-use npukit_pccx::internals::lower::{
-    Activations, Options, Scales, WeightBits, WeightPath, Weights, compile,
-};
+use npukit_pccx::internals::lower::{Activations, Options, Scales, WeightBits, WeightPath, Weights, compile};
 use npukit_pccx::internals::weight_bits::{Choice, Samples, resolve};
 use npukit_pccx::{Config, Op, Pccx, Reading};
 use npukit_target::{CompileOptions, Config as Source, Target, TypicalInputs};
@@ -78,7 +76,8 @@ fn eight_bits_are_as_good_as_weights_that_4_bits_hold() {
 fn eight_bits_go_by_the_page_too() {
     let config = Config { reading: Reading::Seed, ..Config::preset("reference").unwrap() };
     for (what, build) in networks() {
-        for (scales, weights) in [(Scales::Memset, WeightPath::Stream), (Scales::Memset, WeightPath::Memcpy)] {
+        for (scales, weights) in [(Scales::Memset, WeightPath::Stream), (Scales::Memset, WeightPath::Memcpy)]
+        {
             let wide = WeightBits::Bits8;
             let options = Options { scales, weights, weight_bits: wide, ..Options::of(&config) };
             let found = error(&config, &options, build);
@@ -101,8 +100,7 @@ fn the_second_pass_is_counted() {
     let mut net = Net::new();
     let (x, w) = (net.input(&[64, 512]), net.random(&[512, 256]));
     net.graph.outputs = vec![net.op(MatMul, &[x, w])];
-    let [four, eight] =
-        [WeightBits::Bits4, WeightBits::Bits8].map(|bits| cycles(&config, &net.graph, bits));
+    let [four, eight] = [WeightBits::Bits4, WeightBits::Bits8].map(|bits| cycles(&config, &net.graph, bits));
     assert_eq!((four.1, eight.1), (1, 2));
     assert!(eight.0 > four.0 + four.0 / 4 && eight.0 <= 2 * four.0, "{} and {}", four.0, eight.0);
 }
@@ -117,8 +115,7 @@ fn one_layer_suffers() -> (Graph, Vec<Vec<Tensor>>) {
         y = net.op(Relu, &[y]);
     }
     net.graph.outputs = vec![y];
-    let samples =
-        (0..4).map(|_| vec![Tensor::from_f32(vec![1, 64], net.noise(64)).unwrap()]).collect();
+    let samples = (0..4).map(|_| vec![Tensor::from_f32(vec![1, 64], net.noise(64)).unwrap()]).collect();
     (net.graph, samples)
 }
 
@@ -134,7 +131,10 @@ fn layers_that_suffer_are_found_on_samples() {
     let Choice { options, told } = choice(&graph, WeightBits::Auto, &samples);
     let WeightBits::Steps(steps) = &options.weight_bits else { panic!("{options:?}") };
     assert_eq!(steps.iter().copied().collect::<Vec<_>>(), [2], "{told:?}");
-    assert!(told[0].starts_with("weight_bits: by 4 samples, 1 of 4 products take weights of 8 bits (`v"), "{told:?}");
+    assert!(
+        told[0].starts_with("weight_bits: by 4 samples, 1 of 4 products take weights of 8 bits (`v"),
+        "{told:?}"
+    );
     // What is not said is chosen where there are samples, and only there.
     assert_eq!(choice(&graph, WeightBits::Fitting, &samples).options, options);
     assert_eq!(choice(&graph, WeightBits::Fitting, &[]).options.weight_bits, WeightBits::Bits4);
@@ -157,7 +157,11 @@ fn integers_of_8_bits_are_kept_without_samples() {
     let found = choice(&net.graph, WeightBits::Fitting, &[]);
     let WeightBits::Steps(steps) = &found.options.weight_bits else { panic!("{found:?}") };
     assert_eq!(steps.iter().copied().collect::<Vec<_>>(), [1]);
-    assert!(found.told[0].starts_with("weights of 1 of 2 products are integers of 8 bits"), "{:?}", found.told);
+    assert!(
+        found.told[0].starts_with("weights of 1 of 2 products are integers of 8 bits"),
+        "{:?}",
+        found.told
+    );
 }
 
 /// The program says which layers have 8 bits, and so do its files.
@@ -167,7 +171,8 @@ fn programs_of_both_are_read_again() {
     let instance = Pccx.instance(Source::Preset("reference")).unwrap();
     let samples = TypicalInputs { tensors: samples.into(), made_up: false };
     let options = BTreeMap::from([("weight_bits".to_owned(), "auto".to_owned())]);
-    let options = CompileOptions { model_name: "small.onnx".to_owned(), options, samples, ..CompileOptions::default() };
+    let options =
+        CompileOptions { model_name: "small.onnx".to_owned(), options, samples, ..CompileOptions::default() };
     let program = instance.compile(&graph, &options).unwrap();
     assert_eq!(program.report().choices["weight_bits"], "auto");
     let files = program.files().unwrap();
@@ -178,5 +183,10 @@ fn programs_of_both_are_read_again() {
     // The proof finds the layer, too.
     let field = again.in_field().unwrap();
     assert!(npukit_verify::prove(&graph, &*field, &[1, 2]).unwrap().is_proved());
-    assert!(instance.emit(&graph, &options, "layers").unwrap().contains("machine, weights of 8 bits in two passes"));
+    assert!(
+        instance
+            .emit(&graph, &options, "layers")
+            .unwrap()
+            .contains("machine, weights of 8 bits in two passes")
+    );
 }

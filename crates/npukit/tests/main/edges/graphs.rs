@@ -13,7 +13,7 @@ use super::nodes;
 
 /// Whether values may be other than floats of 32 bits: inputs of integers, truth values and half precision, and nodes that
 /// make or take them.
-const ALL_TYPES: bool = false;
+const ALL_TYPES: bool = true;
 
 /// A network, and inputs for it.
 pub struct Network {

@@ -316,7 +316,8 @@ impl Lowering<'_> {
         let tensor = value.constant.clone().ok_or(LowerError::Fault("weights"))?;
         let mut passes = Vec::new();
         for pass in self.weights.of(&name, &tensor, gain.as_deref(), product)? {
-            let numbers: Vec<u32> = pass.images.iter().map(|image| self.code.image(Arc::clone(image))).collect();
+            let numbers: Vec<u32> =
+                pass.images.iter().map(|image| self.code.image(Arc::clone(image))).collect();
             if let Some(factor) = pass.factor {
                 numbers.iter().for_each(|&number| self.code.set_factor(number, factor));
             }

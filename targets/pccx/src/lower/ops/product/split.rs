@@ -56,7 +56,10 @@ pub fn nearest(weight: f32, scales: [f32; 2]) -> [i8; 2] {
         ((weight - large * first - small * second).abs(), [first as i8, second as i8])
     };
     let others = [middle, middle + 1.0, middle - 1.0].map(|first| pair(first.clamp(ENDS[0], ENDS[1])));
-    others.into_iter().reduce(|best, other| if other.0 < best.0 { other } else { best }).map_or([0; 2], |best| best.1)
+    others
+        .into_iter()
+        .reduce(|best, other| if other.0 < best.0 { other } else { best })
+        .map_or([0; 2], |best| best.1)
 }
 
 /// A row on trial.
@@ -97,9 +100,10 @@ pub fn value_of(codes: [i8; 2], scales: [f32; 2]) -> f64 {
 fn fitting(values: &[f32], sign: f32, ratio: f32) -> f32 {
     let end = |end: f64| ((f64::from(ratio) + 1.0) * end) as f32;
     let [lowest, highest] = ENDS.map(end);
-    let step = values.iter().map(|value| value * sign).fold(0f32, |step, value| {
-        step.max(if value < 0.0 { value / lowest } else { value / highest })
-    });
+    let step = values
+        .iter()
+        .map(|value| value * sign)
+        .fold(0f32, |step, value| step.max(if value < 0.0 { value / lowest } else { value / highest }));
     if step.is_normal() { step } else { 1.0 }
 }
 
@@ -112,7 +116,8 @@ pub fn step_of_integers(values: &[f32]) -> Option<f32> {
         (multiple - multiple.round()).abs() <= NEAR
     };
     let steps = MAGNITUDES.map(|magnitude| largest / f32::from(magnitude));
-    let mut found = steps.filter(|&step| step.is_normal() && values.iter().all(|value| is_integer(value, step)));
+    let mut found =
+        steps.filter(|&step| step.is_normal() && values.iter().all(|value| is_integer(value, step)));
     found.next()
 }
 
@@ -135,7 +140,9 @@ mod tests {
     /// The largest magnitude of a row of int8 is 127 as a rule; the row may be negated so that -127 is a code.
     #[test]
     fn integers_of_8_bits_are_kept() {
-        for integers in [[127, -119, 3, 0, 64], [-127, 119, 1, -8, 7], [-128, 8, 7, 40, -9], [119, -3, 2, 1, 0]] {
+        for integers in
+            [[127, -119, 3, 0, 64], [-127, 119, 1, -8, 7], [-128, 8, 7, 40, -9], [119, -3, 2, 1, 0]]
+        {
             for scale in [0.0371, 1.0, 3e-5] {
                 let row: Vec<f32> = integers.iter().map(|&integer| integer as f32 * scale).collect();
                 let found = values(&split(5, &row), 5);
@@ -147,7 +154,9 @@ mod tests {
         }
         // Beyond 119 on both sides something is at most one off.
         let found = values(&split(4, &[127.0, -127.0, 8.0, 25.0]), 4);
-        assert!(found.iter().zip([127.0, -127.0, 8.0, 25.0]).all(|(found, exact)| (found - exact).abs() <= 1.1));
+        assert!(
+            found.iter().zip([127.0, -127.0, 8.0, 25.0]).all(|(found, exact)| (found - exact).abs() <= 1.1)
+        );
     }
 
     #[test]

@@ -52,7 +52,10 @@ impl Weights {
     /// Sentences on what quantisation does to the matrix that suffers most, of those of 4 bits and of those of 8.
     pub(in crate::lower) fn worst(&self) -> Vec<String> {
         let of_4 = worst(&self.errors, "matrices became 4-bit rows");
-        let of_8 = worst(&self.errors_of_8_bits, "matrices became 8-bit rows, each multiplied in two passes of 4 bits");
+        let of_8 = worst(
+            &self.errors_of_8_bits,
+            "matrices became 8-bit rows, each multiplied in two passes of 4 bits",
+        );
         of_4.into_iter().chain(of_8).collect()
     }
 
@@ -288,8 +291,9 @@ fn images(
     let images = (0..n).step_by(MAX_ROWS).map(|start| {
         let part = start..(start + MAX_ROWS).min(n);
         let codes = &codes[part.start * k..part.end * k];
-        let scales =
-            factor.is_none().then(|| scales[part.clone()].iter().map(|scale| scale * product.alpha).collect());
+        let scales = factor
+            .is_none()
+            .then(|| scales[part.clone()].iter().map(|scale| scale * product.alpha).collect());
         let image = WeightImage::new(part.len(), k, codes, scales);
         image.map(Arc::new).map_err(|error| LowerError::Weights { name: name.to_owned(), error })
     });
