@@ -6,7 +6,7 @@ use npukit::verbs::compile::compile;
 use npukit::verbs::diff::values::{Request as DiffRequest, diff_values};
 use npukit::verbs::explore::{Request as ExploreRequest, Resume, Space, explore};
 use npukit::verbs::run::{Request, run};
-use npukit::verbs::time::time;
+use npukit::verbs::time::{self, time};
 use npukit::verbs::{debug, eval, report, trace};
 use npukit::{Error, InputFile, Source};
 use npukit_import::onnx::proto::{
@@ -314,7 +314,9 @@ fn verbs(files: &mut Memory, name: &str, target: &str, failures: &mut Failures) 
         failures.hold(&place, ours == float, || format!("run gives {ours:?}, eval {float:?}"));
     }
     failures.of(&place, "time", time(&source, files.context()));
-    let reported = report::Request { source: source.clone(), inputs: inputs(), ..Default::default() };
+    let timed = time::Request { source: source.clone(), ..Default::default() };
+    let reported =
+        report::Request { source: source.clone(), inputs: inputs(), time: timed, ..Default::default() };
     failures.of(&place, "report", report::report(&reported, files.context()));
     let after = format!("m.onnx@{target}");
     let differing = DiffRequest { before: "m.onnx".into(), after, inputs: inputs(), ..Default::default() };
