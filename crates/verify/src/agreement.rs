@@ -1,7 +1,8 @@
 //! Two graphs that are to compute the same, in floats: [`agreement`].
 
-use npukit_graph::{EvalError, Graph, ValueId, ValueInfo, evaluate};
+use npukit_graph::{EvalError, Graph, ValueId, ValueInfo, evaluate, pass};
 use npukit_numeric::{Element, Storage, Tensor, TensorData};
+use npukit_target::as_element;
 
 /// How far two graphs are apart on the same inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,9 +39,10 @@ const ROUNDING: f64 = 1e-3;
 /// What one of them cannot be evaluated for.
 pub fn agreement(left: &Graph, right: &Graph, seeds: &[u64]) -> Result<Agreement, EvalError> {
     let mut agreement = Agreement::default();
+    let wide = in_single_precision(left);
     for &seed in seeds {
         let samples = samples(left, seed);
-        let (left, right) = (evaluate(left, &samples)?, evaluate(right, &samples)?);
+        let (left, right) = (evaluated(&wide, &samples)?, evaluated(right, &samples)?);
         for (left, right) in left.iter().zip(&right) {
             for (l, r) in numbers(left).into_iter().zip(numbers(right)) {
                 // Infinities that are the same, and two that are no numbers, differ by nothing.
@@ -55,6 +57,23 @@ pub fn agreement(left: &Graph, right: &Graph, seeds: &[u64]) -> Result<Agreement
         agreement.samples += 1;
     }
     Ok(agreement)
+}
+
+/// The graph with floats of 32 bits where it has others, as accelerators compute it; it stays as it is where that fails.
+fn in_single_precision(graph: &Graph) -> Graph {
+    let mut wide = graph.clone();
+    let pass = pass::passes().iter().find(|pass| pass.name == "single-precision");
+    match pass.map(|pass| (pass.run)(&mut wide)) {
+        Some(Ok(_)) => wide,
+        _ => graph.clone(),
+    }
+}
+
+/// The outputs of a graph for samples, which take the element types of its inputs.
+fn evaluated(graph: &Graph, samples: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let typed = |(&id, sample): (&ValueId, &Tensor)| as_element(sample, graph.value(id).info.element);
+    let inputs: Vec<Tensor> = graph.inputs.iter().zip(samples).map(typed).collect();
+    evaluate(graph, &inputs)
 }
 
 /// The elements of a tensor of any type as numbers.
