@@ -263,14 +263,15 @@ impl Source {
         if measures == Measures::Never {
             return Ok(());
         }
-        let Typical { samples, assumed, .. } = self.typical(&mut origin.model, context)?;
-        let graph = &origin.model.simplified;
+        let Typical { mut samples, from, assumed } = self.typical(&mut origin.model, context)?;
         let made_up = samples.is_empty();
-        let samples = match measures {
-            _ if !made_up => samples,
-            Measures::Always => quantise::stand_ins(graph, &assumed),
-            Measures::WhereGiven | Measures::Never => return Ok(()),
-        };
+        if measures == Measures::WhereGiven && (made_up || from == SampleOrigin::Run) {
+            return Ok(());
+        }
+        let graph = &origin.model.simplified;
+        if made_up {
+            samples = quantise::stand_ins(graph, &assumed);
+        }
         let tensors = samples.iter().map(|sample| tensors(graph, sample)).collect::<Result<Vec<_>, _>>()?;
         origin.options.samples = TypicalInputs { tensors: tensors.into(), made_up };
         Ok(())

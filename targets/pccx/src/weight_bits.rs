@@ -76,7 +76,7 @@ pub fn resolve(
     let chosen = |weight_bits, told| Ok(Choice { options: Options { weight_bits, ..options.clone() }, told });
     let has_samples = !samples.tensors.is_empty() && !samples.made_up;
     match (&options.weight_bits, samples.tensors) {
-        (WeightBits::Fitting, _) if has_samples => by_samples(config, graph, options, samples),
+        (WeightBits::Fitting, _) if has_samples => by_samples(config, graph, options, samples, Search::Ends),
         (WeightBits::Fitting, _) => {
             let products = products(config, graph, options, Wide::IntegersOfEightBits);
             let steps = products.iter().filter(|product| product.are_wide);
@@ -92,7 +92,7 @@ pub fn resolve(
                 "without samples, weights of 8 bits are taken everywhere; `--calibrate` chooses by samples";
             chosen(WeightBits::Bits8, vec![told.to_owned()])
         }
-        (WeightBits::Auto, _) => by_samples(config, graph, options, samples),
+        (WeightBits::Auto, _) => by_samples(config, graph, options, samples, Search::Each),
         (bits, _) => chosen(bits.clone(), Vec::new()),
     }
 }
@@ -129,12 +129,22 @@ const MOST_SAMPLES: u64 = 32;
 /// The outputs of a choice have at most this many times the error of 8 bits everywhere, as a mean square: 1 dB.
 const NEAR: f64 = 1.26;
 
+/// Between what is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Search {
+    /// 4 bits everywhere and 8 everywhere: what few samples tell of single products does not hold for other inputs.
+    Ends,
+    /// Any bits of each product.
+    Each,
+}
+
 /// The choice by samples.
 fn by_samples(
     config: &Config,
     graph: &Graph,
     options: &Options,
     samples: Samples<'_>,
+    search: Search,
 ) -> Result<Choice, ChoiceError> {
     let products = products(config, graph, options, Wide::LoseByFourBits);
     let macs: u64 = products.iter().map(|product| product.macs).fold(0, u64::saturating_add).max(1);
@@ -149,6 +159,8 @@ fn by_samples(
     let best = trial.measure(&all)?;
     let found = if is_near(&plain, &best) {
         (BTreeSet::new(), plain)
+    } else if search == Search::Ends {
+        (all, best)
     } else {
         let order = match affordable {
             0 => by_macs(&products, &all),

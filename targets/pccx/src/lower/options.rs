@@ -208,7 +208,7 @@ pub const OPTIONS: [OptionSpec; 11] = [
         key: "weight_bits",
         values: Values::Choice(&["4", "8", "auto"]),
         default: "by the model",
-        doc: "bits of its constant weights that a product takes: 8 in two passes of 4, `auto` for each layer by its effect on samples; when not given, `auto` with `--calibrate`, 8 for weights that are integers of 8 bits, else 4",
+        doc: "bits of its constant weights that a product takes: 8 in two passes of 4, `auto` for each layer by its effect on samples; when not given, 8 where `--calibrate` shows a gain and for weights that are integers of 8 bits, else 4",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },

@@ -228,27 +228,3 @@ fn tiny_networks_are_the_models() {
         }
     }
 }
-
-#[test]
-fn digits_temporary() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/npukit/assets/");
-    let bytes = |name: &str| std::fs::read(format!("{root}{name}")).unwrap();
-    let graph = onnx::read(&bytes("digits.onnx"), "model", &onnx::Options::default()).unwrap().graph;
-    let mut simplified = graph.clone();
-    pass::simplify(&mut simplified).unwrap();
-    let shape = graph.shape(graph.inputs[0]).to_vec();
-    let size: usize = shape.iter().product();
-    let read = |name: &str| -> Vec<Vec<Tensor>> {
-        let all = npy::read_npy(name, &bytes(name)).unwrap();
-        all.reals()
-            .chunks(size)
-            .map(|image| {
-                vec![Tensor::from_f32(shape.clone(), image.iter().map(|x| *x as f32).collect()).unwrap()]
-            })
-            .collect()
-    };
-    let (samples, inputs) = (read("digits_calibration.npy"), read("digits_images.npy"));
-    let expected = inputs.iter().map(|input| evaluate(&graph, input).unwrap()[0].reals()).collect();
-    let tried = Tried { config: Config::preset("reference").unwrap(), simplified, samples, expected, inputs };
-    table("digits", &tried, None);
-}

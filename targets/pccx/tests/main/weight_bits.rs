@@ -135,7 +135,7 @@ fn layers_that_suffer_are_found_on_samples() {
         told[0].starts_with("weight_bits: by 4 samples, 1 of 4 products take weights of 8 bits (`v"),
         "{told:?}"
     );
-    // What is not said is chosen where there are samples, and only there.
+    // What is not said is 8 for all that lose by 4, where samples show a gain, and only there.
     assert_eq!(choice(&graph, WeightBits::Fitting, &samples).options, options);
     assert_eq!(choice(&graph, WeightBits::Fitting, &[]).options.weight_bits, WeightBits::Bits4);
     assert_eq!(choice(&graph, WeightBits::Auto, &[]).options.weight_bits, WeightBits::Bits8);
