@@ -5,16 +5,19 @@ use std::path::Path;
 
 use npukit_graph::Graph;
 use npukit_import::onnx::{ImportError, NodeProblem};
-use npukit_target::{Compiled, HandProgram, Instance, Phase, Port, Problem, Target, program_text};
+use npukit_target::{
+    Compiled, HandProgram, Instance, Measures, Phase, Port, Problem, Target, TypicalInputs, program_text,
+};
 
 use crate::Context;
 use crate::assumed::AssumedRanges;
+use crate::batch::tensors;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Sample, Samples, wanted};
 use crate::model::{self, Model, ModelOptions};
 use crate::origin::Origin;
 use crate::program::Program;
-use crate::quantise::{SampleOrigin, Typical};
+use crate::quantise::{self, SampleOrigin, Typical};
 use crate::refusal::Report;
 use crate::rescale::{self, Calibration, Chosen, Mode, OWN_SAMPLES, OwnInputs, Trial};
 use crate::targets::{Artifact, instance_of, is_artifact, load, resolve, target, target_of_artifact};
@@ -210,6 +213,7 @@ impl Source {
             let typical = self.typical(&mut origin.model, context)?;
             origin.quantise(self.calibration.method, &typical)?;
         }
+        self.lend_samples(&mut origin, context)?;
         Ok(origin)
     }
 
@@ -237,6 +241,27 @@ impl Source {
         let Samples { mut samples, .. } = read.ok()?;
         samples.truncate(OWN_SAMPLES);
         Some(samples)
+    }
+
+    /// Gives the compiler typical inputs where it measures programs on them: those given, else, where it cannot do without, the
+    /// first of the run itself, or made-up ones.
+    fn lend_samples(&self, origin: &mut Origin, context: Context<'_>) -> Result<(), Error> {
+        let measures = origin.instance.measures(&origin.options)?;
+        if measures == Measures::Never {
+            return Ok(());
+        }
+        let Typical { mut samples, from, assumed } = self.typical(&mut origin.model, context)?;
+        let made_up = samples.is_empty();
+        if measures == Measures::WhereGiven && (made_up || from == SampleOrigin::Run) {
+            return Ok(());
+        }
+        let graph = &origin.model.simplified;
+        if made_up {
+            samples = quantise::stand_ins(graph, &assumed);
+        }
+        let tensors = samples.iter().map(|sample| tensors(graph, sample)).collect::<Result<Vec<_>, _>>()?;
+        origin.options.samples = TypicalInputs { tensors: tensors.into(), made_up };
+        Ok(())
     }
 
     /// Refuses what the instance has no use for.

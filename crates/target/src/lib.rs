@@ -95,7 +95,10 @@ pub use source_map::{MapError, read_source_map, write_source_map};
 pub use stepper::{Machine, MemoryInfo, Stepper};
 pub use survey::Survey;
 pub use system::{NamedSystems, SystemFigure, SystemName, split_system, system_of, with_system};
-pub use target::{Assembled, CompileOptions, Config, Disassembled, Instance, Preset, PresetSystem, Target};
+pub use target::{
+    Assembled, CompileOptions, Config, Disassembled, Instance, Measures, Preset, PresetSystem, Target,
+    TypicalInputs,
+};
 pub use term::Term;
 pub use time::{
     Bound, FlagTime, InstructionTime, KindTime, LayerTime, Pace, Roofline, TimeOptions, TimeReport, UnitTime,

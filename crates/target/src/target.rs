@@ -1,6 +1,7 @@
 //! [`Target`] and [`Instance`]: an accelerator, and it with its parameters.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use npukit_asm::ListingLine;
 use npukit_asm::analysis::Language;
@@ -9,7 +10,7 @@ use npukit_graph::decoder::DecoderModel;
 use npukit_graph::quantise::{Quantisation, Scheme};
 use npukit_isa::IsaSpec;
 use npukit_lower::Problem;
-use npukit_numeric::NumberFormat;
+use npukit_numeric::{NumberFormat, Tensor};
 use npukit_rtl::{Circuit, Defects};
 
 use serde::Serialize;
@@ -80,11 +81,33 @@ pub struct CompileOptions {
     /// How the graph's tensors become integers, for an instance with a [`Instance::quantisation`]; the graph is a
     /// prepared one then, and the values are numbered as there.
     pub quantisation: Option<Quantisation>,
+    /// Typical inputs of the graph, for an instance that measures programs on them ([`Instance::measures`]).
+    pub samples: TypicalInputs,
     /// Where searches look for what they have found before.
     pub cache: Cache,
     /// The program is made for what it computes, not for how long it takes: it may take longer, and is to be there
     /// soon.
     pub draft: bool,
+}
+
+/// Inputs by which a compiler may measure what a choice does to the outputs.
+#[derive(Clone, Debug, Default)]
+pub struct TypicalInputs {
+    /// The tensors of each, in the order of the graph's inputs.
+    pub tensors: Arc<[Vec<Tensor>]>,
+    /// Whether nobody has given any, and these are made up.
+    pub made_up: bool,
+}
+
+/// When a compiler measures programs on typical inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measures {
+    /// Not at all.
+    Never,
+    /// Where somebody gives some.
+    WhereGiven,
+    /// Always: without any, some are made up.
+    Always,
 }
 
 /// A program made from text.
@@ -257,6 +280,15 @@ pub trait Instance: Send + Sync {
     /// The integers that tensors are to become before `compile`; none for an instance that takes real values.
     fn quantisation(&self) -> Option<Scheme> {
         None
+    }
+
+    /// Whether [`Self::compile`] measures programs on typical inputs to choose between them.
+    ///
+    /// # Errors
+    ///
+    /// Options that the target does not take.
+    fn measures(&self, _options: &CompileOptions) -> Result<Measures, TargetError> {
+        Ok(Measures::Never)
     }
 
     /// The same instance with number formats whose range is wider, the narrowest of them first.

@@ -13,12 +13,14 @@ use crate::generate::GenerateError;
 use crate::lower::LowerError;
 use crate::program::ProgramError;
 use crate::runtime::RunError;
+use crate::weight_bits::ChoiceError;
 
 /// A line for each type.
 pub static ERRORS: &[ErrorKind] = &[
     ErrorKind::of_text::<AsmError>(),
     ErrorKind::of::<ArtifactError>(),
     ErrorKind::of::<BenchError>(),
+    ErrorKind::of::<ChoiceError>(),
     ErrorKind::of::<ConfigError>(),
     ErrorKind::of::<DecodeErrors>(),
     ErrorKind::of::<EncodeErrors>(),
@@ -30,6 +32,7 @@ pub static ERRORS: &[ErrorKind] = &[
 ];
 
 codes!(ArtifactError: failure::ARTIFACT);
+codes!(ChoiceError: failure::COMPILE);
 codes!(ConfigError: failure::INSTANCE);
 codes!(GenerateError: failure::RUN);
 codes!(LowerError: failure::COMPILE);
@@ -37,6 +40,7 @@ codes!(ProgramError: failure::ARTIFACT);
 codes!(RunError: failure::RUN);
 codes!(TextError: failure::ARTIFACT);
 
+impl Diagnose for ChoiceError {}
 impl Diagnose for GenerateError {}
 impl Diagnose for LowerError {}
 impl Diagnose for ProgramError {}

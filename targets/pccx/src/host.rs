@@ -33,6 +33,9 @@ pub struct Layer {
     /// What the host does of it, when the machine computes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+    /// Whether its product takes weights of 8 bits, in two passes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_8_bit_weights: bool,
 }
 
 /// What the host does of a norm.

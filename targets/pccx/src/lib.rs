@@ -41,6 +41,7 @@ mod trace;
 mod uop;
 mod upstream;
 mod usage;
+mod weight_bits;
 mod weights;
 
 pub use codec::{Codec, decode_program, encode_program};
@@ -56,6 +57,23 @@ pub use target::Pccx;
 pub use weights::{WeightError, WeightImage};
 
 npukit_base::internals!(
-    artifact, bf16, check, clock, codec, config, conform, fault, generate, host, lab, lower, op, program,
-    report, runtime, trace, usage
+    artifact,
+    bf16,
+    check,
+    clock,
+    codec,
+    config,
+    conform,
+    fault,
+    generate,
+    host,
+    lab,
+    lower,
+    op,
+    program,
+    report,
+    runtime,
+    trace,
+    usage,
+    weight_bits
 );

@@ -29,7 +29,9 @@ use npukit_target::Phase;
 use thiserror::Error;
 
 pub use ops::Weights;
-pub use options::{Activations, Gelu, Isa, Kv, Norms, OPTIONS, Options, Rotations, Scales, WeightPath};
+pub use options::{
+    Activations, Gelu, Isa, Kv, Norms, OPTIONS, Options, Rotations, Scales, WeightBits, WeightPath,
+};
 
 use crate::config::Config;
 use crate::host::{Host, Layer, PATCHES_HELP, SQUARES_HELP};
@@ -37,7 +39,7 @@ use crate::program::Program;
 use crate::weights::WeightError;
 use emit::Lowering;
 use layers::{Layers, operator};
-use ops::Work;
+use ops::{Bits, Work};
 use plan::Plan;
 pub use reference::{Constants, ReferenceError, reference};
 
@@ -122,6 +124,48 @@ pub fn compile(
     lower(config, graph, options, weights).map(|(executable, _)| executable)
 }
 
+/// What there is to know of a product with constant weights before its bits are chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProductWeights {
+    /// The number of its step.
+    pub step: usize,
+    /// The layer's name.
+    pub layer: String,
+    /// Multiply-accumulates of the machine, zeros between groups included.
+    pub macs: u64,
+    /// Whether its weights are as was asked.
+    pub are_wide: bool,
+}
+
+/// What is asked of weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wide {
+    /// That rows of 4 bits with a scale each are not the model's.
+    LoseByFourBits,
+    /// That they are integers of 8 bits, times a scale for each row.
+    IntegersOfEightBits,
+}
+
+/// The products of a graph with constant weights, in order.
+pub fn products(config: &Config, graph: &Graph, options: &Options, asked: Wide) -> Vec<ProductWeights> {
+    let layers = Layers::new(graph, options, config.l2_words);
+    let products = layers.steps.iter().enumerate().filter_map(|(number, step)| {
+        let product = step.work.product()?;
+        let names: Vec<&str> = step.nodes.iter().map(|&id| layers.graph.node(id).name.as_str()).collect();
+        let rows = ops::rows_of(&layers.graph, product);
+        Some(ProductWeights {
+            step: number,
+            layer: layer_name(&names),
+            macs: product.size.iter().map(|&size| size as u64).product(),
+            are_wide: rows.is_some_and(|rows| match asked {
+                Wide::LoseByFourBits => rows.lose_by_4_bits(),
+                Wide::IntegersOfEightBits => rows.are_integers_of_8_bits(),
+            }),
+        })
+    });
+    products.collect()
+}
+
 /// The printable forms of the stages, for a person who debugs.
 ///
 /// # Errors
@@ -139,7 +183,11 @@ fn print_layers(layers: &[Layer]) -> String {
         let range = format!("{start}..{}", layer.end);
         start = layer.end;
         let who = match &layer.host {
-            None => layer.help.as_ref().map_or("machine".to_owned(), |help| format!("machine, {help}")),
+            None => {
+                let help = layer.help.as_ref().map_or_else(String::new, |help| format!(", {help}"));
+                let bits = if layer.has_8_bit_weights { ", weights of 8 bits in two passes" } else { "" };
+                format!("machine{bits}{help}")
+            }
             Some((op, reason)) => format!("host ({op}): {reason}"),
         };
         format!("{range:>13}  {}: {who}\n", layer.name)
@@ -195,6 +243,7 @@ fn emit_layers(
             end: lowering.code.position(),
             macs: step.nodes.iter().map(|id| macs[id.0 as usize]).sum(),
             results: step.results.iter().map(|&id| layers.graph.value(id).name.clone()).collect(),
+            has_8_bit_weights: step.work.product().is_some_and(|product| product.bits == Bits::Eight),
             help: help(&step.work).filter(|_| host.is_none()).map(str::to_owned),
             host: host.map(|reason| (operator(&layers.graph, step).to_owned(), reason.to_string())),
         });

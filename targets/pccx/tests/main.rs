@@ -58,7 +58,11 @@ mod steps;
 mod suite;
 #[path = "main/time.rs"]
 mod time;
+#[path = "main/tiny.rs"]
+mod tiny;
 #[path = "main/twice.rs"]
 mod twice;
 #[path = "main/unwritten.rs"]
 mod unwritten;
+#[path = "main/weight_bits.rs"]
+mod weight_bits;

@@ -16,7 +16,7 @@ use crate::name::artifact_stem;
 use crate::phase::Phase;
 use crate::program::Compiled;
 use crate::survey::Survey;
-use crate::target::{CompileOptions, Instance};
+use crate::target::{CompileOptions, Instance, TypicalInputs};
 
 /// An instance, and what it takes of one model. Its verbs are those of the instance's compiler; there is nothing to
 /// assemble for it.
@@ -68,7 +68,9 @@ impl SegmentedInstance {
             }
             let model_name = of_segment(&options.model_name, segment);
             segment += 1;
-            chip(&graph, &CompileOptions { model_name, ..options.clone() })
+            // Of the inputs of a segment nobody has any.
+            let samples = TypicalInputs::default();
+            chip(&graph, &CompileOptions { model_name, samples, ..options.clone() })
         };
         self.cut(graph)?.into_iter().map(part).collect()
     }

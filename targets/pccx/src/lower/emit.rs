@@ -63,8 +63,10 @@ pub struct Lowering<'a> {
     weight_path: WeightPath,
     /// Where weights lie that the step at work has brought to L2.
     brought: Vec<Region>,
-    /// Images by the name of their constant.
+    /// Images of the compiler's own, by name.
     pub images: BTreeMap<String, Vec<u32>>,
+    /// Those of each pass of a constant's weights.
+    pub passes: BTreeMap<String, Vec<Vec<u32>>>,
     /// Tables of rotations that the machine has computed, at the host.
     pub tables: BTreeMap<String, [ValueId; 2]>,
     /// Images of zeros by rows, columns, and whether they have scales.
@@ -98,6 +100,7 @@ impl<'a> Lowering<'a> {
             weight_path: options.weights,
             brought: Vec::new(),
             images: BTreeMap::new(),
+            passes: BTreeMap::new(),
             tables: BTreeMap::new(),
             blanks: BTreeMap::new(),
         }

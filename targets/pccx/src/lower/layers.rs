@@ -7,7 +7,7 @@ use npukit_graph::{Graph, Node, NodeId, Op, Operator, Value, ValueId, ValueInfo}
 use npukit_numeric::{ElementType, Tensor};
 
 use super::fold::Folds;
-use super::ops::{Attention, Context, Product, Unfit, Work, find};
+use super::ops::{Attention, Bits, Context, Product, Unfit, Work, find};
 use super::options::{Activations, Isa, Kv, Options, Scales};
 use super::reason::{AttentionReason, HostReason};
 use crate::config::WORD_LANES;
@@ -107,6 +107,11 @@ impl Layers {
         layers.join_products();
         layers.divide_results();
         layers.leave_to_host();
+        for (number, step) in layers.steps.iter_mut().enumerate() {
+            if let Some(product) = step.work.product_mut().filter(|_| options.weight_bits.is_8(number)) {
+                product.bits = Bits::Eight;
+            }
+        }
         layers
     }
 

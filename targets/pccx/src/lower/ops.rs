@@ -20,7 +20,7 @@ pub use attention::{Attention, Context, Unfit, find, number};
 pub use conv::{Convolution, MOST_WEIGHTS};
 pub use movement::MAX_PIECES;
 pub use norm::Norm;
-pub use product::{LARGEST, Product, Weights, dequantised_with};
+pub use product::{Bits, LARGEST, Product, Weights, dequantised_with, nearest, rows_of, value_of};
 pub use rotary::{MAX_FEATURES, Rotary};
 
 use super::LowerError;
@@ -61,6 +61,24 @@ pub enum Work {
     Move(Vec<Vec<Run>>),
     /// The host's, and why.
     Host(HostReason),
+}
+
+impl Work {
+    /// Its product with a constant matrix.
+    pub const fn product(&self) -> Option<&Product> {
+        match self {
+            Self::Product(product) | Self::Convolution(Convolution { product, .. }) => Some(product),
+            _ => None,
+        }
+    }
+
+    /// The same, to change it.
+    pub const fn product_mut(&mut self) -> Option<&mut Product> {
+        match self {
+            Self::Product(product) | Self::Convolution(Convolution { product, .. }) => Some(product),
+            _ => None,
+        }
+    }
 }
 
 /// Work of the machine with its operands, or why it is the host's.

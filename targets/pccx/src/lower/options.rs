@@ -1,10 +1,12 @@
 //! What a compilation may be asked for: [`Options`], declared as [`OPTIONS`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use npukit_target::{Aliases, Chosen, OptionError, OptionSpec, SEGMENTS, Stage, Values};
 
 use crate::config::{Config, Reading};
+use crate::host::Host;
 
 /// Whether CVO's extensions may be used (specification 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +85,34 @@ pub enum Activations {
     Bits16,
 }
 
+/// How many bits products take of weights that are constants of the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WeightBits {
+    /// The engines' 4.
+    Bits4,
+    /// 4, and 4 of what they leave: two passes.
+    Bits8,
+    /// Chosen for each product on samples.
+    Auto,
+    /// As the model asks for it: chosen where there are samples, 8 where its weights are integers of 8 bits, else 4.
+    Fitting,
+    /// 8 in these steps of the graph, by number, and 4 in the others: what came of a choice.
+    Steps(Arc<BTreeSet<usize>>),
+}
+
+impl WeightBits {
+    /// Whether a step's product takes 8. What is yet to be chosen is 4.
+    pub fn is_8(&self, step: usize) -> bool {
+        match self {
+            Self::Bits8 => true,
+            Self::Steps(steps) => steps.contains(&step),
+            Self::Bits4 | Self::Auto | Self::Fitting => false,
+        }
+    }
+}
+
 /// How to compile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// `isa`: as the instance has it, when not said.
     pub isa: Isa,
@@ -102,13 +130,15 @@ pub struct Options {
     pub gelu: Gelu,
     /// `activations`
     pub activations: Activations,
+    /// `weight_bits`
+    pub weight_bits: WeightBits,
     /// `m_tile`: most tokens of a prompt that are computed at once.
     pub m_tile: usize,
 }
 
 /// Every option of this target.
 #[rustfmt::skip] // A table.
-pub const OPTIONS: [OptionSpec; 10] = [
+pub const OPTIONS: [OptionSpec; 11] = [
     SEGMENTS,
     OptionSpec {
         key: "isa",
@@ -152,9 +182,9 @@ pub const OPTIONS: [OptionSpec; 10] = [
     },
     OptionSpec {
         key: "weights",
-        values: Values::Choice(&["stream", "memcpy"]),
+        values: Values::Choice(&["stream", "memcpy", "4", "8", "auto"]),
         default: "stream",
-        doc: "how weights come: `stream` past L2, `memcpy` to L2 by MEMCPY as far as there is room (`+seed`)",
+        doc: "how weights come: `stream` past L2, `memcpy` to L2 by MEMCPY as far as there is room (`+seed`); `4`, `8` and `auto` stream and are `weight_bits`",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -171,6 +201,14 @@ pub const OPTIONS: [OptionSpec; 10] = [
         values: Values::Choice(&["8", "16"]),
         default: "8",
         doc: "bits of its activations that a product takes; with 16 it is computed twice",
+        stage: Stage::Compile,
+        aliases: Aliases::NONE,
+    },
+    OptionSpec {
+        key: "weight_bits",
+        values: Values::Choice(&["4", "8", "auto"]),
+        default: "by the model",
+        doc: "bits of its constant weights that a product takes: 8 in two passes of 4, `auto` for each layer by its effect on samples; when not given, 8 where `--calibrate` shows a gain and for weights that are integers of 8 bits, else 4",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -200,6 +238,7 @@ impl Options {
             weights: WeightPath::Stream,
             gelu: Gelu::Tanh,
             activations: Activations::Bits8,
+            weight_bits: WeightBits::Fitting,
             m_tile: M_TILE,
         }
     }
@@ -219,9 +258,11 @@ impl Options {
             norms: chosen.word("norms", norms).unwrap_or(of.norms),
             rotations: chosen.word("rotations", rotations).unwrap_or(Rotations::of(isa)),
             scales: chosen.word("scales", scales).unwrap_or(of.scales),
-            weights: chosen.word("weights", weights).unwrap_or(of.weights),
+            // Default: what says bits streams.
+            weights: chosen.text("weights").and_then(weights).unwrap_or(of.weights),
             gelu: chosen.word("gelu", gelu).unwrap_or(of.gelu),
             activations: chosen.word("activations", activations).unwrap_or(of.activations),
+            weight_bits: asked_bits(&chosen)?,
             m_tile: chosen.number("m_tile").unwrap_or(of.m_tile),
         };
         if options.isa == Isa::Ext && !config.extensions {
@@ -249,6 +290,18 @@ impl Options {
         }
     }
 
+    /// Those that a program was compiled with: its choices, and which of its layers have weights of 8 bits.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::parse`].
+    pub fn of_program(config: &Config, host: &Host) -> Result<Self, OptionError> {
+        let options = Self::parse(config, &host.choices)?;
+        let steps = host.layers.iter().enumerate().filter(|(_, layer)| layer.has_8_bit_weights);
+        let steps: BTreeSet<usize> = steps.map(|(step, _)| step).collect();
+        Ok(Self { weight_bits: WeightBits::Steps(Arc::new(steps)), ..options })
+    }
+
     /// As a report shows them.
     pub fn choices(&self) -> BTreeMap<String, String> {
         let isa = if self.isa == Isa::Ext { "ext" } else { "base" };
@@ -260,6 +313,11 @@ impl Options {
             Rotations::Tables => "tables",
             Rotations::Host => "host",
         };
+        let weight_bits = match self.weight_bits {
+            WeightBits::Bits4 | WeightBits::Fitting => None,
+            WeightBits::Bits8 => Some(("weight_bits", "8")),
+            WeightBits::Auto | WeightBits::Steps(_) => Some(("weight_bits", "auto")),
+        };
         // Those of the page of the instruction set, where they are used.
         let page = [
             (self.scales == Scales::Memset).then_some(("scales", "memset")),
@@ -269,6 +327,7 @@ impl Options {
         [("isa", isa), ("kv", kv), ("norms", norms), ("rotations", rotations), ("activations", activations)]
             .into_iter()
             .chain(page.into_iter().flatten())
+            .chain(weight_bits)
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .collect()
     }
@@ -338,6 +397,29 @@ fn gelu(name: &str) -> Option<Gelu> {
     match name {
         "tanh" => Some(Gelu::Tanh),
         "exact" => Some(Gelu::Exact),
+        _ => None,
+    }
+}
+
+/// The bits of weights, by their own key or by `weights`, which say the same where both do.
+fn asked_bits(chosen: &Chosen<'_>) -> Result<WeightBits, OptionError> {
+    let by_key = |key| chosen.text(key).and_then(weight_bits);
+    let (own, shared) = (by_key("weight_bits"), by_key("weights"));
+    if let (Some(own), Some(shared), Some(value)) = (&own, &shared, chosen.text("weights"))
+        && own != shared
+    {
+        let [key, value, reason] = ["weights", value, "`weight_bits` says something else"].map(str::to_owned);
+        return Err(OptionError { key, value, reason });
+    }
+    // Default: what nobody has asked for follows from the model.
+    Ok(own.or(shared).unwrap_or(WeightBits::Fitting))
+}
+
+fn weight_bits(bits: &str) -> Option<WeightBits> {
+    match bits {
+        "4" => Some(WeightBits::Bits4),
+        "8" => Some(WeightBits::Bits8),
+        "auto" => Some(WeightBits::Auto),
         _ => None,
     }
 }

@@ -47,9 +47,10 @@ pub enum ReferenceError {
         /// Values of a row.
         inputs: usize,
     },
-    /// 4 bits that are not those of their weight.
+    /// Codes that are not those of their weight.
     #[error(
-        "weights `{name}`: code {code} with scale {scale} of input {input} and result {output} is not the nearest to {weight}"
+        "weights `{name}`: {} of input {input} and result {output} is not the nearest to {weight}",
+        listed(.codes)
     )]
     Code {
         /// The weights.
@@ -60,14 +61,19 @@ pub enum ReferenceError {
         output: usize,
         /// What the model has there.
         weight: f32,
-        /// What the program has.
-        code: f32,
-        /// The scale of the result.
-        scale: f32,
+        /// What the program has: the code of each pass and its scale.
+        codes: Vec<[f32; 2]>,
     },
     /// A step that has no such form.
     #[error("the comparison has no form of {0}: a fault of npukit")]
     Unmade(&'static str),
+}
+
+/// Codes with their scales.
+fn listed(codes: &[[f32; 2]]) -> String {
+    let codes: Vec<String> =
+        codes.iter().map(|[code, scale]| format!("code {code} with scale {scale}")).collect();
+    codes.join(" and ")
 }
 
 /// The graph that a program for `graph` computes.

@@ -7,8 +7,8 @@ use npukit_graph::decoder::DecoderModel;
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions,
-    HandProgram, HostSide, Instance, Lint, Linted, Problem, ProgramText, Reader, Step, Stepper, TargetError,
-    artifact_stem, bytes_of, instance_name, program_text,
+    HandProgram, HostSide, Instance, Lint, Linted, Measures, Problem, ProgramText, Reader, Step, Stepper,
+    TargetError, artifact_stem, bytes_of, instance_name, program_text,
 };
 
 use super::hand::{Written, filled, waits};
@@ -24,8 +24,9 @@ use crate::host_cmd::Side;
 use crate::isa::isa;
 use crate::lints::LINTS;
 use crate::listing;
-use crate::lower::{self, Executable, Options, Weights, compile};
+use crate::lower::{self, Executable, Options, WeightBits, Weights, compile};
 use crate::op::Op;
+use crate::weight_bits::{Choice, Samples, resolve};
 
 /// An instance with its name.
 pub(super) struct PccxInstance {
@@ -56,8 +57,18 @@ const ASM: &str = "asm";
 
 impl PccxInstance {
     fn executable(&self, graph: &Graph, options: &CompileOptions) -> Result<Executable, TargetError> {
+        let Choice { options, told } = self.choice(graph, options)?;
+        let compiled = compile(&self.config, graph, &options, &mut Weights::default());
+        let mut executable = compiled.map_err(TargetError::failed)?;
+        executable.host.warnings.extend(told);
+        Ok(executable)
+    }
+
+    /// The options, with what they leave open of weights chosen.
+    fn choice(&self, graph: &Graph, options: &CompileOptions) -> Result<Choice, TargetError> {
         let ours = Options::parse(&self.config, &options.options)?;
-        compile(&self.config, graph, &ours, &mut Weights::default()).map_err(TargetError::failed)
+        let samples = Samples { tensors: &options.samples.tensors, made_up: options.samples.made_up };
+        resolve(&self.config, graph, &ours, samples).map_err(TargetError::failed)
     }
 
     /// The words of a text: assembly, or those of a `.memh` file, of which nothing says where they stand.
@@ -129,6 +140,15 @@ impl Instance for PccxInstance {
         Ok(isa(&self.config))
     }
 
+    /// Typical inputs choose the bits of weights.
+    fn measures(&self, options: &CompileOptions) -> Result<Measures, TargetError> {
+        Ok(match Options::parse(&self.config, &options.options)?.weight_bits {
+            WeightBits::Auto => Measures::Always,
+            WeightBits::Fitting => Measures::WhereGiven,
+            WeightBits::Bits4 | WeightBits::Bits8 | WeightBits::Steps(_) => Measures::Never,
+        })
+    }
+
     /// Nothing is refused: what the machine has no form of is the host's.
     fn check(&self, _: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
         Options::parse(&self.config, &options.options)?;
@@ -147,8 +167,8 @@ impl Instance for PccxInstance {
 
     fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
         let stages = || {
-            let ours = Options::parse(&self.config, &options.options)?;
-            lower::stages(&self.config, graph, &ours).map_err(TargetError::failed)
+            let chosen = self.choice(graph, options)?.options;
+            lower::stages(&self.config, graph, &chosen).map_err(TargetError::failed)
         };
         match stage {
             LAYERS => Ok(stages()?.layers),

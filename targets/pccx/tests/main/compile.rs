@@ -100,7 +100,7 @@ fn the_adder_adds() {
     let adder = decoder::read(ADDER, &|_: &str| Ok(WEIGHTS.to_vec())).unwrap();
     let text = adder.text.unwrap();
     for (mode, (config, options)) in modes().into_iter().enumerate() {
-        let mut ours = Decoder::new(&config, options, &adder.model, 12).unwrap();
+        let mut ours = Decoder::new(&config, options.clone(), &adder.model, 12).unwrap();
         let mut reference = Session::new(&dequantised(&adder.model, &options), 12).unwrap();
         let (mut next, mut answer) = (text.encode("123+456=").unwrap(), String::new());
         for _ in 0..4 {
@@ -206,7 +206,7 @@ fn every_form_of_decoder_is_as_its_dequantised_float() {
         let name = MEASURED[form + 1].0;
         let mut worst = [0.0_f64; 6];
         for (mode, (config, options)) in modes().into_iter().enumerate() {
-            let mut ours = Decoder::new(&config, options, model, 20).unwrap();
+            let mut ours = Decoder::new(&config, options.clone(), model, 20).unwrap();
             let mut reference = Session::new(&dequantised(model, &options), 20).unwrap();
             for part in [&tokens[..7], &tokens[7..8], &tokens[8..9], &tokens[9..]] {
                 let (taken, expected) = (ours.take(part).unwrap(), reference.take(part).unwrap());
@@ -227,7 +227,7 @@ fn tokens_at_once_and_one_by_one_agree() {
     let tokens: Vec<usize> = (0..20).map(|token| token * 7 % 13).collect();
     for (config, options) in modes() {
         let taken = |tile: usize| {
-            let options = Options { m_tile: tile, ..options };
+            let options = Options { m_tile: tile, ..options.clone() };
             let mut ours = Decoder::new(&config, options, &model, 20).unwrap();
             ours.take(&tokens).unwrap()
         };
@@ -254,7 +254,7 @@ fn no_program_depends_on_what_is_under_way() {
 }
 
 /// Files of an artifact.
-struct Files(Vec<ArtifactFile>);
+pub(crate) struct Files(pub(crate) Vec<ArtifactFile>);
 
 impl Reader for Files {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {

@@ -9,7 +9,7 @@ use npukit_graph::op::{
 };
 use npukit_numeric::ElementType;
 use npukit_pccx::internals::lower::{
-    Activations, Gelu, Isa, Kv, Norms, Options, Rotations, Scales, WeightPath,
+    Activations, Gelu, Isa, Kv, Norms, Options, Rotations, Scales, WeightBits, WeightPath,
 };
 use npukit_pccx::{Config, Reading};
 use npukit_target::OptionError;
@@ -328,36 +328,42 @@ fn options_are_what_was_asked_for() {
         weights: WeightPath::Stream,
         gelu: Gelu::Tanh,
         activations: Activations::Bits8,
+        weight_bits: WeightBits::Fitting,
         m_tile: 16,
     };
     assert_eq!(Options::of(&reference), plain);
-    let ext = Options { isa: Isa::Ext, rotations: Rotations::Tables, ..plain };
+    let ext = Options { isa: Isa::Ext, rotations: Rotations::Tables, ..plain.clone() };
     assert_eq!(Options::of(&extended), ext);
+    let ext = || ext.clone();
     for (key, value, expected) in [
         ("isa", "base", plain),
-        ("norms", "npu", ext),
-        ("norms", "host", Options { norms: Norms::Host, ..ext }),
-        ("rotations", "npu", Options { rotations: Rotations::Npu, ..ext }),
-        ("rotations", "tables", ext),
-        ("rotations", "host", Options { rotations: Rotations::Host, ..ext }),
-        ("scales", "rows", ext),
-        ("weights", "stream", ext),
-        ("isa", "ext", ext),
-        ("kv", "npu", ext),
-        ("kv", "host", Options { kv: Kv::Host, ..ext }),
-        ("gelu", "tanh", ext),
-        ("gelu", "exact", Options { gelu: Gelu::Exact, ..ext }),
-        ("activations", "8", ext),
-        ("activations", "16", Options { activations: Activations::Bits16, ..ext }),
-        ("m_tile", "1", Options { m_tile: 1, ..ext }),
-        ("m_tile", "1024", Options { m_tile: 1024, ..ext }),
+        ("norms", "npu", ext()),
+        ("norms", "host", Options { norms: Norms::Host, ..ext() }),
+        ("rotations", "npu", Options { rotations: Rotations::Npu, ..ext() }),
+        ("rotations", "tables", ext()),
+        ("rotations", "host", Options { rotations: Rotations::Host, ..ext() }),
+        ("scales", "rows", ext()),
+        ("weights", "stream", ext()),
+        ("isa", "ext", ext()),
+        ("kv", "npu", ext()),
+        ("kv", "host", Options { kv: Kv::Host, ..ext() }),
+        ("gelu", "tanh", ext()),
+        ("gelu", "exact", Options { gelu: Gelu::Exact, ..ext() }),
+        ("activations", "8", ext()),
+        ("activations", "16", Options { activations: Activations::Bits16, ..ext() }),
+        ("weight_bits", "4", Options { weight_bits: WeightBits::Bits4, ..ext() }),
+        ("weight_bits", "8", Options { weight_bits: WeightBits::Bits8, ..ext() }),
+        ("weight_bits", "auto", Options { weight_bits: WeightBits::Auto, ..ext() }),
+        ("weights", "8", Options { weight_bits: WeightBits::Bits8, ..ext() }),
+        ("m_tile", "1", Options { m_tile: 1, ..ext() }),
+        ("m_tile", "1024", Options { m_tile: 1024, ..ext() }),
     ] {
         assert_eq!(parse(&extended, key, value), Ok(expected), "{key}={value}");
     }
     let seed = Config { reading: Reading::Seed, ..extended };
     for (key, value, expected) in [
-        ("scales", "memset", Options { scales: Scales::Memset, ..ext }),
-        ("weights", "memcpy", Options { weights: WeightPath::Memcpy, ..ext }),
+        ("scales", "memset", Options { scales: Scales::Memset, ..ext() }),
+        ("weights", "memcpy", Options { weights: WeightPath::Memcpy, ..ext() }),
     ] {
         assert_eq!(parse(&seed, key, value), Ok(expected), "{key}={value}");
     }
@@ -378,7 +384,7 @@ fn options_are_what_was_asked_for() {
             "mtile",
             "1",
             "there is no such option: `m_tile` is meant, perhaps; those of pccx: segments, isa, kv, norms, \
-             rotations, scales, weights, gelu, activations, m_tile",
+             rotations, scales, weights, gelu, activations, weight_bits, m_tile",
         ),
     ] {
         let [key, value, reason] = [key, value, reason].map(str::to_owned);
@@ -398,4 +404,6 @@ fn choices_are_named_as_they_are_asked_for() {
     );
     let other = Options { kv: Kv::Host, activations: Activations::Bits16, ..Options::of(&extended) };
     assert_eq!(choices(other), ["activations=16", "isa=ext", "kv=host", "norms=npu", "rotations=tables"]);
+    let wide = Options { weight_bits: WeightBits::Bits8, ..Options::of(&reference) };
+    assert_eq!(choices(wide).last().map(String::as_str), Some("weight_bits=8"));
 }

@@ -69,7 +69,7 @@ impl Lowering<'_> {
                 }
                 let flags = MacFlags { findemax: true, accm: added.is_some(), w_scale: true };
                 let query = queries.at(row * features);
-                self.multiply(&[sight.keys], [query, scores.base], [1, features, count], flags)?;
+                self.multiply(&[vec![sight.keys]], [query, scores.base], [1, features, count], flags)?;
                 match attention.cap {
                     None => self.softmax(scores, chances.at(place * most), count)?,
                     Some(cap) => self.capped_softmax(scores, cap, chances.at(place * most), count)?,
@@ -80,7 +80,7 @@ impl Lowering<'_> {
             self.weigh(layers.extensions, &seen, chances, most)?;
             for (place, &(row, (sight, count))) in rows.iter().enumerate() {
                 let (from, to) = (chances.at(place * most), region.at(row * wide));
-                self.multiply(&[sight.values], [from, to], [1, count, wide], MacFlags::default())?;
+                self.multiply(&[vec![sight.values]], [from, to], [1, count, wide], MacFlags::default())?;
             }
         }
         self.release(scores);

@@ -63,7 +63,7 @@ impl Lowering<'_> {
             let (slot, number) = (right, matrix as u32);
             self.code.step(HostStep::Keys { slot, matrix: number, image, factor: 1.0, tokens });
             let places = [source.at(matrix * rows * k), region.at(matrix * rows * n)];
-            self.multiply(&[image], places, [rows, k, n], flags)?;
+            self.multiply(&[vec![image]], places, [rows, k, n], flags)?;
         }
         self.place(result, region);
         Ok(())

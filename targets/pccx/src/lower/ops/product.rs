@@ -1,12 +1,18 @@
 //! Products of rows with constant matrices.
 
 mod bits16;
+mod rows;
+mod split;
 mod tiles;
 mod weights;
+
+use std::sync::Arc;
 
 use npukit_graph::{NodeId, ValueId};
 use npukit_numeric::Tensor;
 
+pub use rows::rows_of;
+pub use split::{nearest, value_of};
 pub use weights::{Weights, dequantised_with};
 
 use super::Found;
@@ -25,6 +31,16 @@ use super::Work;
 pub const MAX_ROWS: usize = u16::MAX as usize - WORD_LANES + 1;
 /// Largest dimension of a constant entry.
 pub const LARGEST: usize = u16::MAX as usize;
+
+/// How many bits of its weights a product takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bits {
+    /// Those of the engines.
+    #[default]
+    Four,
+    /// 4, then 4 of what they leave: two passes.
+    Eight,
+}
 
 /// A product with a constant matrix.
 #[derive(Clone, Debug)]
@@ -49,6 +65,8 @@ pub struct Product {
     pub one_scale: bool,
     /// Whether the second operand is what each row is divided by, in words of their own.
     pub quotient: bool,
+    /// Bits of its weights.
+    pub bits: Bits,
 }
 
 impl Product {
@@ -147,6 +165,7 @@ impl Layers {
             softmax: false,
             one_scale,
             quotient: false,
+            bits: Bits::Four,
         };
         if let Some(folded) = self.folds.of_product(id) {
             (product.gain, product.alpha) = (Some(folded.gain), alpha * folded.factor);
@@ -232,10 +251,10 @@ impl Lowering<'_> {
         };
         let accm = product.adds || product.bias.is_some();
         let flags = MacFlags { findemax: product.softmax, accm, w_scale: true };
-        let images = self.images_of(product)?;
+        let passes = self.passes_of(product)?;
         match product.softmax {
-            true => self.softmax_of_rows(&images, [source, region], product.size, flags)?,
-            false => self.multiply(&images, [source.base, region.base], product.size, flags)?,
+            true => self.softmax_of_rows(&passes, [source, region], product.size, flags)?,
+            false => self.multiply(&passes, [source.base, region.base], product.size, flags)?,
         }
         if let Some(&roots) = other.first().filter(|_| product.quotient) {
             let (roots, divided) = (self.fetch(roots)?, CvoFlags { recip_scale: true, ..CvoFlags::PLAIN });
@@ -251,7 +270,7 @@ impl Lowering<'_> {
     /// The softmax of each row of a product, which begins as `region` is and ends there.
     fn softmax_of_rows(
         &mut self,
-        images: &[u32],
+        passes: &[Vec<u32>],
         [source, region]: [Region; 2],
         [m, k, n]: [usize; 3],
         flags: MacFlags,
@@ -262,7 +281,7 @@ impl Lowering<'_> {
             if flags.accm {
                 self.code.copy(to, scores.base, n);
             }
-            self.multiply(images, [from, scores.base], [1, k, n], flags)?;
+            self.multiply(passes, [from, scores.base], [1, k, n], flags)?;
             self.softmax(scores, to, n)?;
         }
         self.release(scores);
@@ -281,27 +300,31 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn images_of(&mut self, product: &Product) -> Result<Vec<u32>, LowerError> {
+    /// The images of each pass of a product's weights.
+    fn passes_of(&mut self, product: &Product) -> Result<Vec<Vec<u32>>, LowerError> {
         let value = self.graph.value(product.weights);
         let gain = product.gain.map(|gain| self.graph.value(gain));
         let name = match gain {
             None => value.name.clone(),
             Some(gain) => format!("{} times {}", value.name, gain.name),
         };
-        let key = format!("{name} {} {}", product.by_rows, product.alpha);
-        if let Some(known) = self.images.get(&key) {
+        let key = format!("{name} {} {} {:?}", product.by_rows, product.alpha, product.bits);
+        if let Some(known) = self.passes.get(&key) {
             return Ok(known.clone());
         }
         let gain = gain.map(|gain| gain.constant.clone().ok_or(LowerError::Fault("gains"))).transpose()?;
         let tensor = value.constant.clone().ok_or(LowerError::Fault("weights"))?;
-        let images = self.weights.of(&name, &tensor, gain.as_deref(), product)?.to_vec();
-        let factor = self.weights.factor(&name, product);
-        let numbers: Vec<u32> = images.into_iter().map(|image| self.code.image(image)).collect();
-        if let Some(factor) = factor {
-            numbers.iter().for_each(|&number| self.code.set_factor(number, factor));
+        let mut passes = Vec::new();
+        for pass in self.weights.of(&name, &tensor, gain.as_deref(), product)? {
+            let numbers: Vec<u32> =
+                pass.images.iter().map(|image| self.code.image(Arc::clone(image))).collect();
+            if let Some(factor) = pass.factor {
+                numbers.iter().for_each(|&number| self.code.set_factor(number, factor));
+            }
+            passes.push(numbers);
         }
-        self.images.insert(key, numbers.clone());
-        Ok(numbers)
+        self.passes.insert(key, passes.clone());
+        Ok(passes)
     }
 
     /// Rows from word `source` on, as the engines take them, times the weights of the images.

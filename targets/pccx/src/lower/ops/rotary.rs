@@ -194,7 +194,7 @@ impl Lowering<'_> {
         let turned = self.allocate(source.values)?;
         let image = self.turning(rotary)?;
         let heads = rotary.positions.len();
-        self.multiply(&[image], [source.base, turned.base], [heads, head, head], MacFlags::default())?;
+        self.multiply(&[vec![image]], [source.base, turned.base], [heads, head, head], MacFlags::default())?;
         let region = self.turn(x)?;
         for (index, position) in rotary.positions.iter().enumerate() {
             let (start, at) = (index * head, position * head);
@@ -219,7 +219,7 @@ impl Lowering<'_> {
             let places = [source.at(start * head), region.at(start * head)];
             for (image, accm) in images.into_iter().zip([false, true]) {
                 let flags = MacFlags { accm, w_scale: true, ..MacFlags::default() };
-                self.multiply(&[image], places, [heads.len(), head, head], flags)?;
+                self.multiply(&[vec![image]], places, [heads.len(), head, head], flags)?;
             }
             start += heads.len();
         }

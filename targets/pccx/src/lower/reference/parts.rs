@@ -6,7 +6,7 @@ use npukit_numeric::Tensor;
 
 use super::{Builder, Constants, ReferenceError};
 use crate::config::WORD_LANES;
-use crate::lower::ops::{Attention, Convolution, Live, Norm, Product, Rotary};
+use crate::lower::ops::{Attention, Convolution, Live, Norm, Product, Rotary, nearest, value_of};
 use crate::modular::KEPT;
 
 /// Whether a code of 4 bits is the nearest to a weight; the last ones also stand for what is beyond them.
@@ -19,9 +19,25 @@ fn is_nearest(code: f32, weight: f32, scale: f32) -> bool {
     scale == 0.0 && weight == 0.0 || (exact - code).abs() <= HALF || is_beyond
 }
 
+/// Whether the codes of a weight, each with its scale, are the nearest to it: of two the remainder is first.
+fn are_nearest(codes: &[[f32; 2]], weight: f32) -> bool {
+    match *codes {
+        [[code, scale]] => is_nearest(code, weight, scale),
+        [[small, small_scale], [large, large_scale]] => {
+            let scales = [large_scale, small_scale];
+            let error = |codes| (value_of(codes, scales) - f64::from(weight)).abs();
+            // Scales are rounded, too.
+            let slack = 0.002 * f64::from(small_scale).abs();
+            error([large as i8, small as i8]) <= error(nearest(weight, scales)) + slack
+        }
+        _ => false,
+    }
+}
+
 impl Builder {
-    /// The weights of a product as `[k, n]` in front of factors of `n` results: codes and scales, or the model's.
-    fn weights(&mut self, product: &Product) -> Result<[Vec<f32>; 2], ReferenceError> {
+    /// The weights of each pass of a product as `[k, n]` in front of factors of `n` results: codes and scales, or the
+    /// model's.
+    fn weights(&mut self, product: &Product) -> Result<Vec<[Vec<f32>; 2]>, ReferenceError> {
         let [.., n] = product.size;
         let floats = |id: ValueId| {
             let tensor = self.graph.constant(id).cloned();
@@ -31,19 +47,21 @@ impl Builder {
         let gain = product.gain.map(floats).transpose()?;
         let own = self.model_weights(product, &tensor, gain.as_deref())?;
         if self.constants == Constants::Exact {
-            return Ok([own, vec![product.alpha; n]]);
+            return Ok(vec![[own, vec![product.alpha; n]]]);
         }
         let name = format!("weights of {:?} times {:?}", product.weights, product.gain);
-        let [codes, factors] = self.weights.codes_of(&name, &tensor, gain.as_deref(), product)?;
-        for (place, (&code, &weight)) in codes.iter().zip(&own).enumerate() {
+        let passes = self.weights.codes_of(&name, &tensor, gain.as_deref(), product)?;
+        for (place, &weight) in own.iter().enumerate() {
             let (input, output) = (place / n, place % n);
-            let (scale, weight) = (factors[output], weight * product.alpha);
-            if !is_nearest(code, weight, scale) {
+            let weight = weight * product.alpha;
+            let codes: Vec<[f32; 2]> =
+                passes.iter().map(|[codes, factors]| [codes[place], factors[output]]).collect();
+            if !are_nearest(&codes, weight) {
                 let name = self.graph.value(product.weights).name.clone();
-                return Err(ReferenceError::Code { name, input, output, weight, code, scale });
+                return Err(ReferenceError::Code { name, input, output, weight, codes });
             }
         }
-        Ok([codes, factors])
+        Ok(passes)
     }
 
     /// The weights of a product as the model has them, `[k, n]`, with gains.
@@ -115,26 +133,35 @@ impl Builder {
         let &[x, ref others @ ..] = operands else { return Err(ReferenceError::Unmade("a product")) };
         let [_, k, n] = product.size;
         let x = self.rows(x, k)?;
-        let [weights, factors] = self.weights(product)?;
-        let weights = self.exactly(&[k, n], weights)?;
-        let y = self.matmul(x, weights)?;
-        self.behind(product, y, &factors, others)
+        let mut parts = Vec::new();
+        for [weights, factors] in self.weights(product)? {
+            let weights = self.exactly(&[k, n], weights)?;
+            parts.push((self.matmul(x, weights)?, factors));
+        }
+        self.behind(product, parts, others)
     }
 
-    /// What follows the products of codes, `[m, n]`.
+    /// What follows the products of codes, `[m, n]`, of each pass with its factors.
     fn behind(
         &mut self,
         product: &Product,
-        y: ValueId,
-        factors: &[f32],
+        passes: Vec<(ValueId, Vec<f32>)>,
         others: &[ValueId],
     ) -> Result<ValueId, ReferenceError> {
         let [m, k, n] = product.size;
         self.check_tiles(product)?;
         let rows = if product.softmax { 1 } else { m };
-        let y = self.by_engines(y, &[rows], k)?;
-        let factors = self.exactly(&[n], factors.to_vec())?;
-        let mut y = self.binary(BinaryKind::Mul, y, factors)?;
+        let mut sum = None;
+        for (y, factors) in passes {
+            let y = self.by_engines(y, &[rows], k)?;
+            let factors = self.exactly(&[n], factors)?;
+            let y = self.binary(BinaryKind::Mul, y, factors)?;
+            sum = Some(match sum {
+                Some(sum) => self.binary(BinaryKind::Add, sum, y)?,
+                None => y,
+            });
+        }
+        let mut y = sum.ok_or(ReferenceError::Unmade("a product"))?;
         let added = match (others.first().filter(|_| product.adds), product.bias) {
             (Some(&other), _) => Some(self.operand(other)?),
             (None, bias) => bias.map(|bias| self.operand(bias)).transpose()?,
@@ -172,12 +199,14 @@ impl Builder {
         };
         let conv = npukit_graph::op::Conv { group: 1, ..conv.clone() };
         let [kh, kw] = convolution.window.kernel;
-        let [mut weights, factors] = self.weights(product)?;
-        weights.truncate(kh * kw * channels * n);
-        let weights = self.exactly(&[kh, kw, channels, n], weights)?;
-        let y = self.make(conv, &[x, weights])?;
-        let y = self.reshape(y, &[m, n])?;
-        self.behind(product, y, &factors, &[])
+        let mut parts = Vec::new();
+        for [mut weights, factors] in self.weights(product)? {
+            weights.truncate(kh * kw * channels * n);
+            let weights = self.exactly(&[kh, kw, channels, n], weights)?;
+            let y = self.make(conv.clone(), &[x, weights])?;
+            parts.push((self.reshape(y, &[m, n])?, factors));
+        }
+        self.behind(product, parts, &[])
     }
 
     /// Rows of queries that see the same tokens of the same matrices together.

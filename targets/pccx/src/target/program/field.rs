@@ -1,6 +1,5 @@
 //! The program over a prime field: what `npu verify` compares with the model.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use npukit_graph::Graph;
@@ -78,8 +77,7 @@ impl PccxField<'_> {
 
     /// What the compiler chose.
     fn options(&self) -> Result<Options, TargetError> {
-        let choices: BTreeMap<String, String> = self.owner.host().choices.clone();
-        Ok(Options::parse(&self.owner.config, &choices)?)
+        Ok(Options::of_program(&self.owner.config, self.owner.host())?)
     }
 }
 

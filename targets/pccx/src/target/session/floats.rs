@@ -89,7 +89,7 @@ fn reached(program: &Program, config: &Config) -> u32 {
 /// By number, the program's images with the model's own weights; none where no compilation of the model has the program.
 fn exact(owner: &PccxProgram, graph: &Graph) -> Option<BTreeMap<u32, Arc<RealImage>>> {
     let Executable { program, host } = &owner.executable;
-    let options = Options::parse(&owner.config, &host.choices).ok()?;
+    let options = Options::of_program(&owner.config, host).ok()?;
     let mut weights = Weights::keeping_exact();
     let twin = compile(&owner.config, graph, &options, &mut weights).ok()?.program;
     let is_same = (&twin.code, &twin.images, &twin.bindings, &twin.host_ops)

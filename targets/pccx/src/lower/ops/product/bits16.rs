@@ -1,4 +1,5 @@
-//! Products, and activations of 16 bits: what the engines' 8 bits leave of them is multiplied as well.
+//! Products in passes: of weights of 8 bits, and of activations of 16, of which what the engines' bits leave is multiplied
+//! as well.
 
 use std::sync::Arc;
 
@@ -12,30 +13,43 @@ use crate::op::{CvoFlags, MacFlags};
 use crate::weights::WeightImage;
 
 impl Lowering<'_> {
-    /// Rows from word `source` on, times the weights of the images. With activations of 16 bits, what 8 bits leave
-    /// of them comes first: the large part is added to the small one, and rounded once.
+    /// Rows from word `source` on, times the weights of the images of each pass. With activations of 16 bits, what 8 bits
+    /// leave of them comes first, as the remainder of weights is the first pass: large parts are added to small ones,
+    /// and rounded last.
     ///
     /// # Errors
     ///
     /// Too little room in L2.
     pub(in crate::lower::ops) fn multiply(
         &mut self,
-        images: &[u32],
+        passes: &[Vec<u32>],
         [source, dst]: [u32; 2],
         size: [usize; 3],
-        flags: MacFlags,
+        mut flags: MacFlags,
     ) -> Result<(), LowerError> {
         let [m, k, _] = size;
-        if !self.two_byte_activations || (m > 1 && !k.is_multiple_of(WORD_LANES)) {
-            self.multiply_once(images, [source, dst], size, flags);
-            return Ok(());
+        if self.two_byte_activations && (m == 1 || k.is_multiple_of(WORD_LANES)) {
+            let rest = self.rest(source, [m, k])?;
+            self.multiply_each(passes, [rest.base, dst], size, &mut flags);
+            self.release(rest);
         }
-        let rest = self.rest(source, [m, k])?;
-        // The maximum is that of the whole: the second product overwrites what the first one found.
-        self.multiply_once(images, [rest.base, dst], size, flags);
-        self.release(rest);
-        self.multiply_once(images, [source, dst], size, MacFlags { accm: true, ..flags });
+        self.multiply_each(passes, [source, dst], size, &mut flags);
         Ok(())
+    }
+
+    /// The passes of one source; whatever follows is added to them. The maximum is that of the whole: each pass overwrites
+    /// what the one before has found.
+    fn multiply_each(
+        &mut self,
+        passes: &[Vec<u32>],
+        places: [u32; 2],
+        size: [usize; 3],
+        flags: &mut MacFlags,
+    ) {
+        for images in passes {
+            self.multiply_once(images, places, size, *flags);
+            flags.accm = true;
+        }
     }
 
     /// What 8 bits leave of `m` rows of `k` values: a product of each block with ones gives what they keep.

@@ -39,7 +39,7 @@ impl Lowering<'_> {
         let &[x, ref other @ ..] = operands else { return Err(LowerError::Fault("a product")) };
         let [m, k, n] = product.size;
         operands.iter().for_each(|&id| self.bring_to_host(id));
-        let images = self.images_of(product)?;
+        let passes = self.passes_of(product)?;
         let accm = product.adds || product.bias.is_some();
         let flags = MacFlags { findemax: product.softmax, accm, w_scale: true };
         let place = self.code.reserve(m * n);
@@ -57,8 +57,8 @@ impl Lowering<'_> {
             }
             let size = [count, k, n];
             match product.softmax {
-                true => self.softmax_of_rows(&images, [source, region], size, flags)?,
-                false => self.multiply(&images, [source.base, region.base], size, flags)?,
+                true => self.softmax_of_rows(&passes, [source, region], size, flags)?,
+                false => self.multiply(&passes, [source.base, region.base], size, flags)?,
             }
             self.code.store_at(place, start * n / WORD_LANES, region);
             [source, region].into_iter().for_each(|region: Region| self.release(region));

@@ -1,12 +1,13 @@
-//! Constants as weights of 4 bits: [`Weights`].
+//! Constants as weights of 4 bits, or of 8 in two passes: [`Weights`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit_graph::quantise::rows::{Int4Rows, WeightError as Error};
+use npukit_graph::quantise::rows::{Int4Rows, RowsError, WeightError as Error};
 use npukit_numeric::Tensor;
 
-use super::{MAX_ROWS, Product};
+use super::split::{Codes, split, split_by, value_of};
+use super::{Bits, MAX_ROWS, Product};
 use crate::bf16::{bf, val};
 use crate::lower::LowerError;
 use crate::weights::WeightImage;
@@ -14,11 +15,11 @@ use crate::weights::WeightImage;
 /// Constants as weights, by name: of graphs that share them each is quantised once.
 #[derive(Clone, Debug, Default)]
 pub struct Weights {
-    images: BTreeMap<String, Vec<Arc<WeightImage>>>,
-    /// The BF16 factor of each whose scale MEMSET brings.
-    factors: BTreeMap<String, u16>,
+    matrices: BTreeMap<String, Vec<Pass>>,
     /// What quantisation does to each.
     pub errors: BTreeMap<String, Error>,
+    /// What it does to each that has 8 bits.
+    pub errors_of_8_bits: BTreeMap<String, Error>,
     /// What codes would be without rounding, where somebody wants to know.
     exact: Option<ExactCodes>,
 }
@@ -26,6 +27,15 @@ pub struct Weights {
 /// By size and rows of an image, what the model's weights are in steps of their scales; none where several matrices of the
 /// model have become the same image.
 type ExactCodes = BTreeMap<([usize; 2], Vec<u8>), Option<Arc<[f64]>>>;
+
+/// What a matrix is multiplied by at a time: all of it, or a part of each weight.
+#[derive(Clone, Debug)]
+pub struct Pass {
+    /// Its images; several for more rows than an image has.
+    pub images: Vec<Arc<WeightImage>>,
+    /// The BF16 factor of all rows that MEMSET brings, instead of scales.
+    pub factor: Option<u16>,
+}
 
 impl Weights {
     /// Those that also keep what codes would be without rounding.
@@ -38,22 +48,19 @@ impl Weights {
         let key = ([image.n(), image.k()], image.rows().to_vec());
         self.exact.as_ref()?.get(&key)?.clone()
     }
-    /// A sentence on what quantisation does to the matrix that suffers most.
-    pub(in crate::lower) fn worst(&self) -> Option<String> {
-        let relative = |(_, error): &(&String, &Error)| error.relative;
-        let worst = self.errors.iter().max_by(|a, b| relative(a).total_cmp(&relative(b)));
-        let (name, error) = worst.filter(|worst| relative(worst) > 0.0)?;
-        Some(format!(
-            "{} matrices became 4-bit rows; the worst, `{name}`, is {:.1} % off (root of the \
-             mean square, next to its weights'), at most {:.3}",
-            self.errors.len(),
-            100.0 * error.relative,
-            error.max
-        ))
+
+    /// Sentences on what quantisation does to the matrix that suffers most, of those of 4 bits and of those of 8.
+    pub(in crate::lower) fn worst(&self) -> Vec<String> {
+        let of_4 = worst(&self.errors, "matrices became 4-bit rows");
+        let of_8 = worst(
+            &self.errors_of_8_bits,
+            "matrices became 8-bit rows, each multiplied in two passes of 4 bits",
+        );
+        of_4.into_iter().chain(of_8).collect()
     }
 
-    /// The images of a matrix `[n, k]` when it lies by rows, `[k, n]` else; several for more rows than an
-    /// image has. Each input of a row has its gain where there are gains.
+    /// The passes of a matrix `[n, k]` when it lies by rows, `[k, n]` else: of one of 8 bits the remainder first. Each
+    /// input of a row has its gain where there are gains.
     ///
     /// # Errors
     ///
@@ -64,17 +71,24 @@ impl Weights {
         tensor: &Tensor,
         gain: Option<&Tensor>,
         product: &Product,
-    ) -> Result<&[Arc<WeightImage>], LowerError> {
+    ) -> Result<&[Pass], LowerError> {
         let key = key(name, product);
-        if !self.images.contains_key(&key) {
-            let Quantised { images, factor, error, exact } =
-                quantise(name, tensor, gain, product, self.exact.is_some())?;
-            self.keep(&images, exact);
-            self.factors.extend(factor.map(|factor| (key.clone(), factor)));
-            self.images.insert(key.clone(), images);
-            self.errors.insert(name.to_owned(), error);
+        if !self.matrices.contains_key(&key) {
+            let (parts, error) = quantise(name, tensor, gain, product, self.exact.is_some())?;
+            let mut passes = Vec::new();
+            for Part { codes, factor, exact } in parts {
+                let images = images(name, product, &codes, factor)?;
+                self.keep(&images, exact);
+                passes.push(Pass { images, factor });
+            }
+            self.matrices.insert(key.clone(), passes);
+            let errors = match product.bits {
+                Bits::Four => &mut self.errors,
+                Bits::Eight => &mut self.errors_of_8_bits,
+            };
+            errors.insert(name.to_owned(), error);
         }
-        Ok(&self.images[&key])
+        Ok(&self.matrices[&key])
     }
 
     /// Keeps what the codes of images would be without rounding.
@@ -92,7 +106,7 @@ impl Weights {
         }
     }
 
-    /// The codes of a matrix as `[k, n]`, and the factor of each of its `n` results.
+    /// Of each pass of a matrix its codes as `[k, n]`, and the factor of each of its `n` results.
     ///
     /// # Errors
     ///
@@ -103,12 +117,18 @@ impl Weights {
         tensor: &Tensor,
         gain: Option<&Tensor>,
         product: &Product,
-    ) -> Result<[Vec<f32>; 2], LowerError> {
+    ) -> Result<Vec<[Vec<f32>; 2]>, LowerError> {
         let [_, k, n] = product.size;
-        let images = self.of(name, tensor, gain, product)?.to_vec();
-        let factor = self.factor(name, product).map(val);
+        self.of(name, tensor, gain, product)?.iter().map(|pass| pass.codes([k, n])).collect()
+    }
+}
+
+impl Pass {
+    /// Its codes as `[k, n]`, and the factor of each of the `n` results.
+    fn codes(&self, [k, n]: [usize; 2]) -> Result<[Vec<f32>; 2], LowerError> {
+        let factor = self.factor.map(val);
         let (mut codes, mut factors) = (vec![0.0; k * n], Vec::with_capacity(n));
-        for image in &images {
+        for image in &self.images {
             for row in 0..image.n() {
                 let scale = image.scales().and_then(|scales| scales.get(row)).copied().or(factor);
                 for column in 0..k {
@@ -120,37 +140,45 @@ impl Weights {
         }
         Ok([codes, factors])
     }
+}
 
-    /// The BF16 factor of a matrix, where it has one instead of scales.
-    pub(super) fn factor(&self, name: &str, product: &Product) -> Option<u16> {
-        self.factors.get(&key(name, product)).copied()
-    }
+/// The sentence on the worst of some matrices, which `became` something; none where nothing is lost.
+fn worst(errors: &BTreeMap<String, Error>, became: &str) -> Option<String> {
+    let relative = |(_, error): &(&String, &Error)| error.relative;
+    let worst = errors.iter().max_by(|a, b| relative(a).total_cmp(&relative(b)));
+    let (name, error) = worst.filter(|worst| relative(worst) > 0.0)?;
+    Some(format!(
+        "{} {became}; the worst, `{name}`, is {:.1} % off (root of the mean square, next to its weights'), at most {:.3}",
+        errors.len(),
+        100.0 * error.relative,
+        error.max
+    ))
 }
 
 fn key(name: &str, product: &Product) -> String {
     let lie = if product.by_rows { "rows" } else { "columns" };
     let scales = if product.one_scale { ", one scale" } else { "" };
-    format!("{name}, {lie}, times {}{scales}", product.alpha)
+    let bits = if product.bits == Bits::Eight { ", 8 bits" } else { "" };
+    format!("{name}, {lie}, times {}{scales}{bits}", product.alpha)
 }
 
-/// A matrix as weights.
-struct Quantised {
-    images: Vec<Arc<WeightImage>>,
+/// A part of a matrix as weights.
+struct Part {
+    codes: Codes,
     /// The BF16 factor of all, instead of scales.
     factor: Option<u16>,
-    /// What quantisation does to it.
-    error: Error,
     /// Its weights in steps of their scales, where they are kept.
     exact: Vec<f64>,
 }
 
+/// The parts of a matrix, the remainder first, and what quantisation does to it.
 fn quantise(
     name: &str,
     tensor: &Tensor,
     gain: Option<&Tensor>,
     product: &Product,
     keeps_exact: bool,
-) -> Result<Quantised, LowerError> {
+) -> Result<(Vec<Part>, Error), LowerError> {
     let values = tensor.as_f32().ok_or(LowerError::Fault("weights"))?;
     let [_, k, n] = product.size;
     let by_column = || (0..n).flat_map(|column| values.iter().skip(column).step_by(n)).copied();
@@ -165,36 +193,111 @@ fn quantise(
     }
     let values = if made.is_empty() { values } else { &made };
     let failed = |error| LowerError::Rows { name: name.to_owned(), error };
-    // With one scale a matrix is one long row.
-    let mut rows = match product.one_scale {
-        true => Int4Rows::new(1, n * k, values).map_err(failed)?,
-        false => Int4Rows::keeping(n, k, values).map_err(failed)?,
-    };
-    let factor = product.one_scale.then(|| bf(rows.scales().iter().sum::<f32>() * product.alpha));
-    // A slot of 0 is no factor: such a matrix keeps scales of its rows.
-    let factor = factor.filter(|&factor| val(factor) != 0.0 && val(factor).is_finite());
-    if let Some(factor) = factor {
-        rows = Int4Rows::with_scale(n, k, values, val(factor) / product.alpha).map_err(failed)?;
-    } else if product.one_scale {
-        rows = Int4Rows::keeping(n, k, values).map_err(failed)?;
+    // Refuses what is not finite, and of which there are not as many.
+    let rows = Int4Rows::keeping(n, k, values).map_err(failed)?;
+    match product.bits {
+        Bits::Four => in_one_pass(rows, values, product, keeps_exact).map_err(failed),
+        Bits::Eight => Ok(in_two_passes(values, product, keeps_exact)),
     }
+}
+
+/// A factor that MEMSET can bring: a slot of 0 is none.
+fn legal_factor(factor: f32) -> Option<u16> {
+    let factor = bf(factor);
+    (val(factor) != 0.0 && val(factor).is_finite()).then_some(factor)
+}
+
+/// A matrix of 4 bits, with one scale for all where that is asked for and is a factor.
+fn in_one_pass(
+    rows: Int4Rows,
+    values: &[f32],
+    product: &Product,
+    keeps_exact: bool,
+) -> Result<(Vec<Part>, Error), RowsError> {
+    let ([_, k, n], alpha) = (product.size, product.alpha);
+    let mut rows = rows;
+    let mut factor = None;
+    if product.one_scale {
+        // A matrix is one long row.
+        let whole = Int4Rows::new(1, n * k, values)?;
+        factor = legal_factor(whole.scales().iter().sum::<f32>() * alpha);
+    }
+    if let Some(factor) = factor {
+        rows = Int4Rows::with_scale(n, k, values, val(factor) / alpha)?;
+    }
+    let step = |(place, &value): (usize, &f32)| in_steps(value.into(), rows.scales()[place / k.max(1)]);
+    let exact = values.iter().enumerate().filter(|_| keeps_exact).map(step).collect();
+    let codes = Codes { codes: rows.codes().to_vec(), scales: rows.scales().to_vec() };
+    Ok((vec![Part { codes, factor, exact }], rows.error(values)))
+}
+
+/// A matrix of 8 bits, of two parts.
+fn in_two_passes(values: &[f32], product: &Product, keeps_exact: bool) -> (Vec<Part>, Error) {
+    let ([_, k, n], alpha) = (product.size, product.alpha);
+    let mut factors = [None; 2];
+    if product.one_scale {
+        let whole = split(n * k, values);
+        // Default: a matrix without weights has no scales, and no factors.
+        let found = whole.map(|part| legal_factor(part.scales.first().copied().unwrap_or_default() * alpha));
+        factors = if found.contains(&None) { [None; 2] } else { found };
+    }
+    let [large, small] = match factors {
+        [Some(large), Some(small)] => split_by(k, values, [large, small].map(|factor| val(factor) / alpha)),
+        _ => split(k, values),
+    };
+    let error = error_of(&large, &small, values, k);
+    let kept = |exact: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
+        (0..values.len()).filter(|_| keeps_exact).map(|place| exact(place, place / k.max(1))).collect()
+    };
+    // The large part is what it is, and the remainder all that it leaves.
+    let exact_large = kept(&|place, _| large.codes[place].into());
+    let exact_small = kept(&|place, row| {
+        let rest = f64::from(values[place]) - f64::from(large.codes[place]) * f64::from(large.scales[row]);
+        in_steps(rest, small.scales[row])
+    });
+    let small = Part { codes: small, factor: factors[1], exact: exact_small };
+    (vec![small, Part { codes: large, factor: factors[0], exact: exact_large }], error)
+}
+
+/// A weight in steps of a scale.
+fn in_steps(value: f64, scale: f32) -> f64 {
+    if scale == 0.0 { 0.0 } else { value / f64::from(scale) }
+}
+
+/// How far two parts together are from the weights.
+fn error_of(large: &Codes, small: &Codes, values: &[f32], k: usize) -> Error {
+    let (mut max, mut squares, mut energy) = (0f64, 0.0, 0.0);
+    for (place, &value) in values.iter().enumerate() {
+        let row = place / k.max(1);
+        let found =
+            value_of([large.codes[place], small.codes[place]], [large.scales[row], small.scales[row]]);
+        let difference = found - f64::from(value);
+        max = max.max(difference.abs());
+        squares += difference * difference;
+        energy += f64::from(value) * f64::from(value);
+    }
+    let relative = if energy > 0.0 { (squares / energy).sqrt() } else { 0.0 };
+    Error { max, rms: (squares / values.len().max(1) as f64).sqrt(), relative }
+}
+
+/// The images of a part.
+fn images(
+    name: &str,
+    product: &Product,
+    Codes { codes, scales }: &Codes,
+    factor: Option<u16>,
+) -> Result<Vec<Arc<WeightImage>>, LowerError> {
+    let [_, k, n] = product.size;
     let images = (0..n).step_by(MAX_ROWS).map(|start| {
         let part = start..(start + MAX_ROWS).min(n);
-        let codes = &rows.codes()[part.start * k..part.end * k];
+        let codes = &codes[part.start * k..part.end * k];
         let scales = factor
             .is_none()
-            .then(|| rows.scales()[part.clone()].iter().map(|scale| scale * product.alpha).collect());
+            .then(|| scales[part.clone()].iter().map(|scale| scale * product.alpha).collect());
         let image = WeightImage::new(part.len(), k, codes, scales);
         image.map(Arc::new).map_err(|error| LowerError::Weights { name: name.to_owned(), error })
     });
-    let images = images.collect::<Result<_, _>>()?;
-    let step = |(place, &value): (usize, &f32)| {
-        // With one scale all rows have it.
-        let scale = rows.scales()[place / k.max(1) % rows.scales().len()];
-        if scale == 0.0 { 0.0 } else { f64::from(value) / f64::from(scale) }
-    };
-    let exact = values.iter().enumerate().filter(|_| keeps_exact).map(step).collect();
-    Ok(Quantised { images, factor, error: rows.error(values), exact })
+    images.collect()
 }
 
 /// What 4 bits stand for of a matrix whose inputs have gains, without these.

@@ -119,6 +119,9 @@ fn ways() -> Vec<(&'static str, Config, Options)> {
         way("page", &seed, &[("scales", "memset"), ("weights", "memcpy")]),
         way("page, scales of rows", &seed, &[("weights", "memcpy")]),
         way("two bytes", &base, &[("activations", "16")]),
+        way("8 bits", &base, &[("weight_bits", "8")]),
+        way("8 bits and two bytes", &ext, &[("weight_bits", "8"), ("activations", "16")]),
+        way("page, 8 bits", &seed, &[("scales", "memset"), ("weights", "memcpy"), ("weight_bits", "8")]),
     ]
 }
 
