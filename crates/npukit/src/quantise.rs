@@ -91,8 +91,8 @@ impl Job<'_> {
     /// Chooses fraction lengths where the model states none, and says what each tensor loses.
     pub(crate) fn run(&self) -> Result<(Quantisation, Report), Error> {
         let Typical { samples, from, assumed } = self.typical;
-        let stated = stated_fractions(self.graph, self.scheme);
-        let is_needless = *from == SampleOrigin::Run && is_settled(self.graph, &stated);
+        let stated = self.stated();
+        let is_needless = *from == SampleOrigin::Run && is_settled(self.graph, &stated, self.host);
         let made_up = samples.is_empty() || is_needless;
         let stand_ins = if made_up { stand_ins(self.graph, assumed) } else { Vec::new() };
         let samples = if made_up { &stand_ins } else { samples };
@@ -104,6 +104,13 @@ impl Job<'_> {
     const fn evaluations(&self) -> usize {
         let tried = self.method.is_none() && !self.typical.samples.is_empty();
         if tried { 3 + choice::METHODS.len() } else { 2 }
+    }
+
+    /// The fraction lengths that the model states, and those of what was stretched.
+    fn stated(&self) -> BTreeMap<ValueId, i32> {
+        let mut stated = stated_fractions(self.graph, self.scheme);
+        stated.extend(self.known);
+        stated
     }
 
     /// As [`Self::run`]; `count` is called after each evaluation of a sample.
@@ -119,8 +126,7 @@ impl Job<'_> {
         let bounds =
             (headroom > 0).then(|| intervals(self.graph, &self.typical.assumed.of_graph(self.graph)));
         let seen = seen.with_headroom(headroom, &bounds.unwrap_or_default());
-        let mut stated = stated_fractions(self.graph, self.scheme);
-        stated.extend(self.known);
+        let stated = self.stated();
         let by = |method| quantise_without(self.graph, self.host, &seen, self.scheme, method, &stated);
         let choice::Choice { method, found, reason, candidates } = match self.method {
             Some(method) => choice::Choice::given(method, by(method)),
