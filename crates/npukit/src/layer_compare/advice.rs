@@ -36,6 +36,7 @@ pub(super) fn saturated_inputs(run: &Run<'_>) -> Vec<SaturatedInput> {
     for (name, tensor) in run.model_samples.iter().flatten() {
         // Default: integers do not saturate.
         let values = tensor.as_f32().unwrap_or_default();
+        let largest = largest * f64::from(run.origin.input_exponent(name)).exp2();
         let beyond = values.iter().map(|x| x.abs()).filter(|&x| f64::from(x) > largest);
         let (count, magnitude) = beyond.fold((0, 0f32), |(count, most), x| (count + 1, most.max(x)));
         match inputs.iter_mut().find(|input| input.name == *name) {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use npukit_graph::rescale::Scales;
 use npukit_graph::{Graph, ValueId};
 use npukit_numeric::{NumberFormat, Tensor};
 use npukit_target::{CompileOptions, Compiled, Instance, Output};
@@ -26,6 +27,8 @@ pub(crate) struct InstrumentedProgram {
     programs: Vec<Box<dyn Compiled>>,
     /// Outputs and layers' results that some program gives.
     names: BTreeSet<String>,
+    /// Exponents of inputs and outputs.
+    scales: Scales,
 }
 
 impl InstrumentedProgram {
@@ -50,7 +53,8 @@ impl InstrumentedProgram {
                 graph.find_value(name).filter(|id| !graph.outputs.contains(id) && !wanted.contains(id));
             wanted.extend(known.filter(|&id| graph.constant(id).is_none()));
         }
-        let mut instrumented = Self { graph: graph.clone(), programs: Vec::new(), names };
+        let mut instrumented =
+            Self { graph: graph.clone(), programs: Vec::new(), names, scales: compiled.scales() };
         instrumented.add(&*origin.instance, &graph, [&options, &plain], &wanted);
         Ok(instrumented)
     }
@@ -117,16 +121,23 @@ impl InstrumentedProgram {
             }
         }
         for (name, tensor) in model_sample {
-            held.values.insert(name.clone(), rounded(tensor, format));
+            held.values.insert(name.clone(), rounded(name, tensor, format, &self.scales));
         }
         Ok(held)
     }
 }
 
 /// An input as the machine holds it: rounded, where its memories have one format.
-pub(crate) fn rounded(tensor: &Tensor, format: Option<NumberFormat>) -> Tensor {
+pub(crate) fn rounded(name: &str, tensor: &Tensor, format: Option<NumberFormat>, scales: &Scales) -> Tensor {
+    // Default: what has no exponent is stored as it is.
+    let exponent = scales.get(name).copied().unwrap_or(0);
+    let factor = f64::from(exponent).exp2();
     let rounded = tensor.as_f32().zip(format).and_then(|(x, format)| {
-        let rounded = x.iter().map(|&x| format.round(x)).collect();
+        let one = |&x: &f32| match exponent {
+            0 => format.round(x),
+            _ => (f64::from(format.round((f64::from(x) / factor) as f32)) * factor) as f32,
+        };
+        let rounded = x.iter().map(one).collect();
         Tensor::from_f32(tensor.shape().to_vec(), rounded).ok()
     });
     rounded.unwrap_or_else(|| tensor.clone())

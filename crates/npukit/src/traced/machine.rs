@@ -179,8 +179,9 @@ impl Machine {
         let saturations = result.saturations.clone();
         let Some(layers) = &self.layers else {
             let mut shown: BTreeMap<String, Held> = BTreeMap::new();
+            let scales = self.compiled.scales();
             let inputs = model_sample.iter().map(|(name, tensor)| {
-                let tensor = rounded(tensor, self.format);
+                let tensor = rounded(name, tensor, self.format, &scales);
                 (name.clone(), Held { tensor, raw: Vec::new() })
             });
             shown.extend(inputs);
