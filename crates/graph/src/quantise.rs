@@ -17,7 +17,6 @@
 //! | `signs` | which values are never below zero |
 //! | `stated` | fraction lengths of scales that the model itself gives |
 //! | `simulate` | the network with its tensors rounded |
-//! | `stretch` | values multiplied so that powers of two are the scales that the model states |
 //! | [`rows`] | weights of 4 bits with a scale for each row, for targets that want those |
 
 mod choose;
@@ -30,7 +29,6 @@ pub mod rows;
 mod sharing;
 mod signs;
 mod simulate;
-mod stretch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -50,7 +48,6 @@ pub use qdq_scales::{Restated, is_settled, restated, stated_fractions};
 use sharing::Sharing;
 pub use sharing::shown;
 pub use simulate::{Simulation, simulate};
-pub use stretch::{Stretched, stretch};
 
 /// What a tensor is for; widths differ by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

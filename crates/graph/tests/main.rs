@@ -87,8 +87,6 @@ mod sampling;
 mod shared_heads;
 #[path = "main/sinking.rs"]
 mod sinking;
-#[path = "main/stretch.rs"]
-mod stretch;
 #[path = "main/support.rs"]
 mod support;
 #[path = "main/types.rs"]

@@ -78,7 +78,7 @@ impl Model {
     }
 }
 
-pub(crate) fn simplification(path: &str, error: pass::PassError) -> Error {
+fn simplification(path: &str, error: pass::PassError) -> Error {
     Error::Simplify { path: path.to_owned(), source: error.into() }
 }
 

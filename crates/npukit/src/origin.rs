@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use npukit_base::counted;
-use npukit_graph::quantise::{Method, stretch};
+use npukit_graph::quantise::Method;
 use npukit_graph::rescale::{Ranges, unfit_ends};
 use npukit_graph::{Graph, Node, NodeId, Op, Operator, ValueId};
 use npukit_target::{
@@ -15,7 +15,7 @@ use npukit_target::{
 use crate::error::Error;
 use crate::groups::causes;
 use crate::inputs::Sample;
-use crate::model::{Model, simplification};
+use crate::model::Model;
 use crate::quantise::{self, Job, Typical};
 use crate::refusal::Report;
 use crate::remarks::Remarks;
@@ -221,13 +221,8 @@ impl Origin {
         let Some(scheme) = self.instance.quantisation() else { return Ok(()) };
         self.model.simplified = self.prepared()?;
         let host = self.host_nodes();
-        let mut known = BTreeMap::new();
-        let stretched = stretch(&self.model.simplified, &host, &scheme);
-        if let Some(found) = stretched.map_err(|error| simplification(&self.model.file_name, error))? {
-            (self.model.simplified, known) = (found.graph, found.fractions);
-        }
         let graph = &self.model.simplified;
-        let job = Job { graph, scheme: &scheme, host: &host, known: &known, method, typical };
+        let job = Job { graph, scheme: &scheme, host: &host, method, typical };
         let (quantisation, report) = job.run()?;
         (self.options.prepared, self.options.quantisation) = (true, Some(quantisation));
         if report.own {

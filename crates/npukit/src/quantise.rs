@@ -6,7 +6,7 @@
 mod choice;
 pub(crate) mod report;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use npukit_graph::quantise::{
     Distributions, Kind, Losses, Method, Quantisation, Scheme, is_settled, quantise_without, restated, shown,
@@ -51,8 +51,6 @@ pub(crate) struct Job<'a> {
     pub scheme: &'a Scheme,
     /// The nodes that the host computes in floats.
     pub host: &'a BTreeSet<NodeId>,
-    /// Fraction lengths that are known beside those of the model's scales.
-    pub known: &'a BTreeMap<ValueId, i32>,
     /// How; by the outputs on the samples when nobody says it.
     pub method: Option<Method>,
     /// Typical inputs; without any, some are made up.
@@ -91,7 +89,7 @@ impl Job<'_> {
     /// Chooses fraction lengths where the model states none, and says what each tensor loses.
     pub(crate) fn run(&self) -> Result<(Quantisation, Report), Error> {
         let Typical { samples, from, assumed } = self.typical;
-        let stated = self.stated();
+        let stated = stated_fractions(self.graph, self.scheme);
         let is_needless = *from == SampleOrigin::Run && is_settled(self.graph, &stated, self.host);
         let made_up = samples.is_empty() || is_needless;
         let stand_ins = if made_up { stand_ins(self.graph, assumed) } else { Vec::new() };
@@ -104,13 +102,6 @@ impl Job<'_> {
     const fn evaluations(&self) -> usize {
         let tried = self.method.is_none() && !self.typical.samples.is_empty();
         if tried { 3 + choice::METHODS.len() } else { 2 }
-    }
-
-    /// The fraction lengths that the model states, and those of what was stretched.
-    fn stated(&self) -> BTreeMap<ValueId, i32> {
-        let mut stated = stated_fractions(self.graph, self.scheme);
-        stated.extend(self.known);
-        stated
     }
 
     /// As [`Self::run`]; `count` is called after each evaluation of a sample.
@@ -126,7 +117,7 @@ impl Job<'_> {
         let bounds =
             (headroom > 0).then(|| intervals(self.graph, &self.typical.assumed.of_graph(self.graph)));
         let seen = seen.with_headroom(headroom, &bounds.unwrap_or_default());
-        let stated = self.stated();
+        let stated = stated_fractions(self.graph, self.scheme);
         let by = |method| quantise_without(self.graph, self.host, &seen, self.scheme, method, &stated);
         let choice::Choice { method, found, reason, candidates } = match self.method {
             Some(method) => choice::Choice::given(method, by(method)),

@@ -74,7 +74,7 @@ pub fn is_settled(graph: &Graph, stated: &BTreeMap<ValueId, i32>, host: &BTreeSe
 }
 
 /// The largest fraction length with which no real number of the range is further than half a step from an integer.
-pub(super) fn largest_for(scheme: &Scheme, kind: Kind, range: [f64; 2]) -> i32 {
+fn largest_for(scheme: &Scheme, kind: Kind, range: [f64; 2]) -> i32 {
     let bits = scheme.bits(kind);
     let fits = |fraction: i32| {
         let half_step = 0.5 * 2f64.powi(-fraction);

@@ -113,7 +113,7 @@ pub(super) fn gate() -> Op {
 }
 
 /// The operator that does to operands times `factor` what `op` does to the operands. For homogeneous ones.
-pub(crate) fn scaled(op: &Op, factor: f32) -> Op {
+pub(super) fn scaled(op: &Op, factor: f32) -> Op {
     match op {
         Op::Clip(clip) => Clip { min: clip.min * factor, max: clip.max * factor }.into(),
         Op::Pad(Pad { pads, mode: PadMode::Constant(value) }) => {

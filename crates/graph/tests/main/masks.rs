@@ -7,7 +7,7 @@ use npukit_graph::quantise::{
     Distributions, Losses, Method, Quantisation, Scheme, quantise, quantise_without, simulate,
 };
 use npukit_graph::{Graph, NodeId, ValueId, evaluate};
-use npukit_numeric::{ElementType, Tensor, TensorData};
+use npukit_numeric::{Tensor, TensorData};
 
 use crate::support::{Net, distance, f32s, noise};
 
@@ -50,9 +50,8 @@ fn attention(form: Form, mask: f32) -> (Net, ValueId) {
         f32s(&[3, 6], &all)
     };
     let kept = |net: &mut Net| {
-        let data = LEFT_OUT.as_flattened().iter().map(|&out| i32::from(!out)).collect();
-        let bools = Tensor::new(vec![3, 6], TensorData::I32(data)).unwrap();
-        net.input(bools.with_element(ElementType::Bool).unwrap())
+        let data = LEFT_OUT.as_flattened().iter().map(|&out| !out).collect();
+        net.input(Tensor::new(vec![3, 6], TensorData::Bool(data)).unwrap())
     };
     let chosen = |net: &mut Net| {
         let (kept, mask) = (kept(net), net.constant(f32s(&[], &[mask])));

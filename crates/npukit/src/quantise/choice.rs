@@ -202,9 +202,9 @@ mod tests {
             let done = AtomicUsize::new(0);
             let count = || _ = done.fetch_add(1, Ordering::Relaxed);
             let (scheme, samples) = (Scheme::default(), [sample.clone()]);
-            let (host, known) = (BTreeSet::new(), BTreeMap::new());
+            let host = BTreeSet::new();
             let typical = Typical::given(samples.to_vec());
-            let job = Job { graph: &graph, scheme: &scheme, host: &host, known: &known, method, typical: &typical };
+            let job = Job { graph: &graph, scheme: &scheme, host: &host, method, typical: &typical };
             let (_, report) = job.run_on(&samples, false, &count).unwrap();
             assert_eq!((done.into_inner(), job.evaluations()), (expected, expected));
             assert_eq!(report.candidates.len(), if method.is_none() { 2 } else { 0 });
