@@ -75,7 +75,8 @@ impl Numbers<'_> {
             quantise_method(name).ok_or_else(|| unknown("quantise", name, legal))
         });
         let inputs = arrays::inputs(&self.calibrate)?;
-        Ok(Calibration { inputs, preprocess: self.preprocess.into(), mode, method: method.transpose()? })
+        let (preprocess, method) = (self.preprocess.into(), method.transpose()?);
+        Ok(Calibration { inputs, preprocess, mode, method, ..Calibration::default() })
     }
 }
 
