@@ -168,9 +168,9 @@ mod tests {
         graph.add_input("x", info);
         let given = GivenRange { input: None, range: [0.0, 255.0] };
         let ranges = AssumedRanges::of(&graph, &[given]).expect("no name is given");
-        let reals: Vec<f64> =
-            ranges.made_up(&graph, 1).iter().flat_map(|(_, tensor)| tensor.reals()).collect();
-        assert_eq!(reals.len(), 32 * 32 * 3);
+        let samples: Vec<Sample> = (1..=8).map(|seed| ranges.made_up(&graph, seed)).collect();
+        let reals: Vec<f64> = samples.iter().flatten().flat_map(|(_, tensor)| tensor.reals()).collect();
+        assert_eq!(reals.len(), 8 * 32 * 32 * 3);
         let (low, high) = reals.iter().fold((255.0f64, 0.0f64), |(low, high), &x| (low.min(x), high.max(x)));
         assert!(low < 40.0 && high > 215.0, "{low} {high}");
         assert!(reals.iter().all(|x| x.fract() == 0.0));

@@ -237,8 +237,8 @@ mod tests {
 
     #[test]
     fn the_worst_output_counts() {
-        let (good, bad) = (stack(&[&[1.0, 100.0]]), stack(&[&[0.0, 0.5]]));
-        let found = compare(&[good.clone(), bad], &[good, stack(&[&[0.0, 1.0]])]);
+        let good = Stack { name: "good".into(), ..stack(&[&[1.0, 100.0]]) };
+        let found = compare(&[good.clone(), stack(&[&[0.0, 0.5]])], &[good, stack(&[&[0.0, 1.0]])]);
         assert_eq!((found.max_abs_error, found.relative_error), (0.5, Some(0.5)));
     }
 }

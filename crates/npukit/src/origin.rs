@@ -267,7 +267,7 @@ impl Origin {
     pub(crate) fn quantise(&mut self, method: Option<Method>, typical: &Typical) -> Result<(), Error> {
         let Some(scheme) = self.instance.quantisation() else { return Ok(()) };
         self.model.simplified = self.prepared()?;
-        let host = self.host_nodes();
+        let host = self.host_nodes()?;
         let graph = &self.model.simplified;
         let job = Job { graph, scheme: &scheme, host: &host, method, typical };
         let (quantisation, report) = job.run()?;
@@ -279,20 +279,17 @@ impl Origin {
         Ok(())
     }
 
-    /// The nodes of the prepared graph that the host computes in floats.
-    fn host_nodes(&self) -> BTreeSet<NodeId> {
+    /// The nodes of the prepared graph that the host computes in floats, between segments. (A driver's own steps are on
+    /// integers, whose scales must agree.)
+    fn host_nodes(&self) -> Result<BTreeSet<NodeId>, Error> {
         let graph = &self.model.simplified;
-        // Default: what is refused as a whole has no steps of the host.
-        let survey = self.instance.survey(graph, &self.options).unwrap_or_default();
-        let steps: BTreeSet<(&str, &str)> =
-            survey.host_steps.iter().map(|step| (step.node.as_str(), step.op.as_str())).collect();
-        let is_step = |node: &Node| steps.contains(&(node.name.as_str(), node.op.name()));
-        let mut named: BTreeMap<(&str, &str), Vec<NodeId>> = BTreeMap::new();
-        for (id, node) in (0..).map(NodeId).zip(&graph.nodes).filter(|(_, node)| is_step(node)) {
-            named.entry((node.name.as_str(), node.op.name())).or_default().push(id);
+        let steps = self.instance.nodes_of_host(graph)?;
+        let mut named: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
+        for (id, node) in (0..).map(NodeId).zip(&graph.nodes).filter(|(_, node)| steps.contains(&node.name)) {
+            named.entry(node.name.as_str()).or_default().push(id);
         }
-        // Of several nodes by one name nobody knows which is meant.
-        named.into_values().filter(|ids| ids.len() == 1).flatten().collect()
+        // Of several nodes by one name it is not known which one is meant.
+        Ok(named.into_values().filter(|ids| ids.len() == 1).flatten().collect())
     }
 
     /// Notes that the run's own inputs chose the scales.

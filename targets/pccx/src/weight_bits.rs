@@ -32,7 +32,7 @@ pub enum ChoiceError {
         /// Which.
         sample: usize,
         /// Why not.
-        error: RunError,
+        error: Box<RunError>,
     },
     /// A sample that the model does not take.
     #[error("to choose the bits of weights, sample {sample} is evaluated: {error}")]
@@ -40,7 +40,7 @@ pub enum ChoiceError {
         /// Which.
         sample: usize,
         /// Why not.
-        error: EvalError,
+        error: Box<EvalError>,
     },
 }
 

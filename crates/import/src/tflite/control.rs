@@ -15,7 +15,6 @@ use super::variables::handle;
 use crate::error::Reason;
 use crate::node::{ELEMENTS_PER_RESULT, unsupported};
 use crate::shape::{shape, tensor};
-use crate::tensorflow::Blocks;
 
 /// Deepest nesting of graphs read.
 const MAX_DEPTH: usize = 16;
@@ -328,7 +327,7 @@ impl<'a> Importer<'a> {
         let aside = (
             std::mem::replace(&mut self.builder, inner),
             std::mem::take(&mut self.known),
-            std::mem::replace(&mut self.blocks, Blocks::default()),
+            std::mem::take(&mut self.blocks),
             std::mem::replace(&mut self.variables.is_sealed, true),
         );
         let results = self.round([condition, body], &given, name);

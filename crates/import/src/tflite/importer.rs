@@ -69,6 +69,8 @@ pub(super) fn import(
         return Err(ImportError::Problems { problems: importer.problems });
     }
     importer.builder.graph.remove_dead();
+    // Tensors of two graphs of a damaged file may have one name.
+    importer.builder.graph.validate().map_err(|error| damaged(error.to_string()))?;
     Ok(Imported { graph: importer.builder.graph, remarks: importer.remarks, defaults: Vec::new(), states })
 }
 

@@ -56,7 +56,7 @@ fn images_are_resampled_with_weights_at_steps_of_an_element() {
 
 #[test]
 fn numbers_are_rounded_to_those_between_moved_bounds() {
-    let x = [-2.0, -0.7, 0.0, 0.33, 1.2, 9.0];
+    let x = [-2.0, -0.64, 0.0, 0.33, 1.2, 9.0];
     let args = node("FakeQuantWithMinMaxArgs", "y", &["x"]).float("min", -1.0).float("max", 2.0);
     let args = run(Graph::default(), args.int("num_bits", 4), &[6], &x);
     assert_close(&args, &[-1.0, -0.6, 0.0, 0.4, 1.2, 2.0]);

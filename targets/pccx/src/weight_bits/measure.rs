@@ -49,7 +49,7 @@ impl<'a> Trial<'a> {
         samples: &'a [Vec<Tensor>],
     ) -> Result<Self, ChoiceError> {
         let one = |(sample, inputs): (usize, &Vec<Tensor>)| {
-            evaluate(graph, inputs).map_err(|error| ChoiceError::Eval { sample, error })
+            evaluate(graph, inputs).map_err(|error| ChoiceError::Eval { sample, error: error.into() })
         };
         let expected = samples.par_iter().enumerate().map(one).collect::<Result<_, _>>()?;
         Ok(Self { config, graph, options, samples, expected, weights: Weights::default() })
@@ -81,7 +81,7 @@ impl<'a> Trial<'a> {
     pub fn measure(&mut self, steps: &BTreeSet<usize>) -> Result<Measured, ChoiceError> {
         let (executable, cycles) = self.compile(steps)?;
         let one = |(sample, inputs): (usize, &Vec<Tensor>)| {
-            let failed = |error| ChoiceError::Run { sample, error };
+            let failed = |error: RunError| ChoiceError::Run { sample, error: error.into() };
             let mut machine =
                 Machine::with(self.config, Unset::Zero).map_err(|error| failed(RunError::Machine(error)))?;
             let session = Session::new(&mut machine, &executable.program, &executable.host);

@@ -145,7 +145,9 @@ fn lstm(
             return Err(unsupported("layer_norm_coefficients", index, "none"));
         }
     }
-    (context.optional(18), context.optional(19)); // the states, which begin with zeros
+    // The states, which begin with zeros.
+    context.optional(18);
+    context.optional(19);
     let kind = activation(context, 0)?;
     let bounds = [context.float(1, 0.0)?, context.float(2, 0.0)?];
     let mut gates = Vec::new();
