@@ -171,6 +171,5 @@ fn correct_programs_are_never_refuted() {
             }
         }
     }
-    println!("proved {proved:?}; {unproved:#?}");
     assert!(proved.iter().all(|&count| count > 0), "{proved:?} {unproved:#?}");
 }

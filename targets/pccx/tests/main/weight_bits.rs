@@ -18,8 +18,11 @@ use crate::twice::run_compiled;
 /// What blocks of 8 bits and weights of 8 bits do to a product: 0.0112 measured.
 const WIDE: f64 = 1.2 * 0.0112;
 
+/// Adds the nodes of a network, and gives its outputs.
+type Build = fn(&mut Net) -> Vec<ValueId>;
+
 /// Two products with a bias, a convolution, one with a sum, and the softmax of one.
-fn networks() -> Vec<(&'static str, fn(&mut Net) -> Vec<ValueId>)> {
+fn networks() -> Vec<(&'static str, Build)> {
     vec![
         ("rows", |net| {
             let (x, w, b) = (net.input(&[3, 40]), net.random(&[24, 40]), net.random(&[24]));
