@@ -64,7 +64,7 @@ pub struct Calibration {
     pub method: Option<Method>,
 }
 
-/// Inputs of a run, of which the first [`OWN_SAMPLES`] samples choose scales where nothing else does.
+/// Inputs of a run, of which the first 32 samples choose scales where nothing else does.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OwnInputs {
     /// The files.
