@@ -171,8 +171,8 @@ mod tests {
         for x in special.into_iter().chain(others) {
             for maybe in [None, Some(x)] {
                 let fields = Fields { one: x, maybe, four: [[x, 1.0], [0.0, -x]] };
-                let text = serde_json::to_string(&fields).unwrap();
-                let again: Fields = serde_json::from_str(&text).unwrap();
+                let text = serde_json::to_string(&fields).expect("fields are written");
+                let again: Fields = serde_json::from_str(&text).expect("what was written is read");
                 let is_nan = x.is_nan() && again.one.is_nan() && again.four[1][1].is_nan();
                 assert!(is_nan || again.bits() == fields.bits(), "{x:e}: {text}");
             }
@@ -184,7 +184,7 @@ mod tests {
         for text in
             [r#"{"one": "infinity", "four": [[0, 0], [0, 0]]}"#, r#"{"one": null, "four": [[0, 0], [0, 0]]}"#]
         {
-            let error = serde_json::from_str::<Fields>(text).err().unwrap().to_string();
+            let error = serde_json::from_str::<Fields>(text).err().expect("no float is named").to_string();
             assert!(error.contains("`inf`, `-inf` or `nan`"), "{error}");
         }
     }
