@@ -26,6 +26,13 @@ CODES = {
 }
 
 
+def exponent(manifest, output):
+    """The power of two that an output of a program is multiplied by after it is read."""
+    sidecar = manifest.with_suffix(".npukit.json")
+    layouts = json.loads(sidecar.read_text())["outputs"] if sidecar.exists() else []
+    return next((layout.get("exponent", 0) for layout in layouts if layout["name"] == output), 0)
+
+
 class Folder(unittest.TestCase):
     """A scratch folder and boards for all tests of a class."""
 
@@ -86,7 +93,8 @@ class Programs(Folder):
                 self.assertEqual(raw.shape, expected[name].shape, f"{program.name}: {name}")
                 np.testing.assert_array_equal(raw, expected[name], f"{program.name}: {name}, {program.judge}")
                 bits = json.loads(program.manifest.read_text())["arch"]["data_type"].split("BP")[1]
-                np.testing.assert_array_equal(real, raw.astype(np.float32) / np.float32(1 << int(bits)))
+                step = np.float32(2.0 ** (exponent(program.manifest, name) - int(bits)))
+                np.testing.assert_array_equal(real, raw.astype(np.float32) * step)
 
     def test_published_programs(self):
         programs = published()
