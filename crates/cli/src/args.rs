@@ -190,9 +190,9 @@ pub struct StateArgs {
     /// `stateN`, `h0` and `hn`, `past.key` and `present.key`. The first call begins with what is given for them, or zeros.
     #[arg(long)]
     pub stateful: bool,
-    /// The output of the call before that an input is, as `state=stateN`
+    /// Input that is an output of the call before
     ///
-    /// Samples are successive calls then. All inputs that are fed that way must be named.
+    /// It is given as `state=stateN`. Samples are successive calls then. All inputs that are fed that way must be named.
     #[arg(long = "state", value_name = "INPUT=OUTPUT", value_parser = state)]
     pub pairs: Vec<(String, String)>,
 }
@@ -220,11 +220,11 @@ pub struct CalibrationArgs {
     /// of --input where values do not fit, else from made-up inputs where the range of the inputs is known.
     #[arg(long, value_name = "[NAME=]FILE", num_args = 1..)]
     pub calibrate: Vec<String>,
-    /// Range of the inputs, as `0..255`, or `image` for the same
+    /// Range of the inputs, as `0..255` or `image`
     ///
-    /// Without --calibrate, scales then follow from made-up inputs of this range. A model that divides or standardizes its
+    /// `image` is 0 to 255; `NAME=` before it is for one input. Without --calibrate, scales then follow from made-up inputs of this range. A model that divides or standardizes its
     /// inputs shows the range itself. `npu verify --bounds` bounds errors for all inputs of the range.
-    #[arg(long, value_name = "[NAME=]LOW..HIGH", value_parser = given_range, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LOW..HIGH", value_parser = given_range, allow_hyphen_values = true)]
     pub range: Vec<GivenRange>,
     /// When to scale
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
@@ -1463,13 +1463,13 @@ fn percentage(text: &str) -> Result<f64, String> {
     number.filter(|number| *number >= 0.0).ok_or_else(|| "must be a number from 0, as `2.5`".to_owned())
 }
 
-/// `least-squares`
 /// A range of an input.
 fn given_range(text: &str) -> Result<GivenRange, String> {
     let legal = "must be `[NAME=]LOW..HIGH`, as `0..255`, with the smaller number first, or `[NAME=]image`";
     GivenRange::parse(text).ok_or_else(|| legal.to_owned())
 }
 
+/// `least-squares`
 fn quantise_method(text: &str) -> Result<QuantiseMethod, String> {
     let legal = "must be `least-squares`, `min-max` or `percentile=P` with 50 to 100 for P";
     npukit::quantise_method(text).ok_or_else(|| legal.to_owned())

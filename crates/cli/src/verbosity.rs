@@ -25,7 +25,7 @@ pub struct Verbosity {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct TimingsArgs {
     /// Tell how long each phase of the command took
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     pub timings: bool,
 }
 
