@@ -12,6 +12,7 @@
 //! | `sharing` | what each value is for, and which have one fraction length |
 //! | `choose` | a fraction length for tensors that share it |
 //! | `measure` | what each tensor loses |
+//! | `fill` | values between layers scaled so that they fill their integers |
 //! | `masks` | numbers that stand for nothing |
 //! | `lift` | networks that pass through integers on their way, as float networks with scales |
 //! | `signs` | which values are never below zero |
@@ -21,6 +22,7 @@
 
 mod choose;
 mod distribution;
+mod fill;
 mod lift;
 mod masks;
 mod measure;
@@ -40,6 +42,7 @@ use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::rescale::roles::{Role, role};
 pub use choose::Method;
 pub use distribution::{Distribution, Distributions};
+pub use fill::fill;
 pub use lift::{lift, lift_saturating};
 use masks::Masks;
 pub(crate) use masks::is_mask;

@@ -15,6 +15,7 @@
 //! | `balance` | bits that operands of products lend to the weights |
 //! | `border` | powers of two that the host multiplies inputs and outputs by |
 //! | `ends` | results at the end that fit at no scale |
+//! | `channels` | values between layers, whose channels can have other scales |
 //! | `equalise` | powers of two between the channels of neighbouring layers |
 //! | `ranges` | how large each value becomes, from samples |
 //! | `roles` | what becomes of an operator's results when its operands are scaled: a line per operator |
@@ -23,6 +24,7 @@
 
 mod balance;
 mod border;
+pub(crate) mod channels;
 mod ends;
 mod equalise;
 mod ranges;

@@ -4,19 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use npukit_base::counted;
-use npukit_graph::quantise::Method;
+use npukit_graph::quantise::{Method, Quantisation};
 use npukit_graph::rescale::{Ranges, Rescaled, unfit_ends};
 use npukit_graph::{Graph, Node, NodeId, Op, Operator, ValueId};
+use npukit_numeric::Tensor;
 use npukit_target::{
     Chosen, CompileOptions, Compiled, Instance, Phase, Problem, SEGMENTS, SegmentPlan, SegmentedInstance,
     Stage, Survey, TargetError,
 };
 
+use crate::batch::machine;
 use crate::error::Error;
 use crate::groups::causes;
 use crate::inputs::Sample;
 use crate::model::Model;
-use crate::quantise::{self, Job, Typical};
+use crate::quantise::{self, Job, Quantised, Typical};
 use crate::refusal::Report;
 use crate::remarks::Remarks;
 use crate::rescale::{self, Exponents, Remaining};
@@ -269,9 +271,19 @@ impl Origin {
         self.model.simplified = self.prepared()?;
         let host = self.host_nodes()?;
         let graph = &self.model.simplified;
-        let job = Job { graph, scheme: &scheme, host: &host, method, typical };
-        let (quantisation, report) = job.run()?;
-        (self.options.prepared, self.options.quantisation) = (true, Some(quantisation));
+        let run = |graph: &Graph, found: &Quantisation, samples: &[Sample]| {
+            let quantisation = Some(found.clone());
+            let options =
+                CompileOptions { prepared: true, quantisation, draft: true, ..self.options.clone() };
+            let Ok(compiled) = self.instance.compile(graph, &options) else { return Ok(None) };
+            outputs_by_sample(graph, &*compiled, samples)
+        };
+        let job = Job { graph, scheme: &scheme, host: &host, method, typical, machine: Some(&run) };
+        let Quantised { graph, found, report } = job.run()?;
+        (self.options.prepared, self.options.quantisation) = (true, Some(found));
+        if let Some(graph) = graph {
+            self.model.simplified = graph;
+        }
         if report.own {
             self.note_own(report.samples);
         }
@@ -327,6 +339,24 @@ impl Origin {
             Report { notes, warnings, ..Report::refused(Some(&self.model.simplified), problems, &causes) };
         Error::Refused { report: Box::new(report) }
     }
+}
+
+/// The outputs of a program by sample, in the order of the graph's; none where the program does not give them all.
+fn outputs_by_sample(
+    graph: &Graph,
+    compiled: &dyn Compiled,
+    samples: &[Sample],
+) -> Result<Option<Vec<Vec<Tensor>>>, Error> {
+    let (stacks, _) = machine(compiled, samples)?;
+    let samples_of = |&id: &ValueId| {
+        let stack = stacks.iter().find(|stack| stack.name == graph.value(id).name)?;
+        Some(stack.samples.iter())
+    };
+    let Some(mut outputs) = graph.outputs.iter().map(samples_of).collect::<Option<Vec<_>>>() else {
+        return Ok(None);
+    };
+    let of_sample = |_| outputs.iter_mut().map(|output| output.next().cloned()).collect();
+    Ok((0..samples.len()).map(of_sample).collect())
 }
 
 /// Takes a model between real numbers where it passes through integers, for an instance that has others, or none: that is

@@ -6,13 +6,16 @@
 mod choice;
 pub(crate) mod report;
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
+use npukit_graph::pass::PassError;
 use npukit_graph::quantise::{
-    Distributions, Kind, Losses, Method, Quantisation, Scheme, is_settled, quantise_without, restated, shown,
-    stated_fractions,
+    Distributions, Kind, Losses, Method, Quantisation, Scheme, fill, is_settled, quantise_without, restated,
+    shown, stated_fractions,
 };
-use npukit_graph::{Graph, NodeId, Observations, Statistic, ValueId, Work, intervals};
+use npukit_graph::rescale::equalise;
+use npukit_graph::{Graph, NodeId, Observations, Statistic, Value, ValueId, Work, intervals};
 use npukit_numeric::Tensor;
 use npukit_target::Phase;
 use rayon::prelude::*;
@@ -21,6 +24,7 @@ use crate::assumed::AssumedRanges;
 use crate::batch::tensors;
 use crate::error::Error;
 use crate::inputs::Sample;
+use choice::{Basis, Choice, METHODS, Machine, Search};
 pub use report::{Candidate, QuantisedTensor, Report};
 
 /// What a method is called on the command line.
@@ -55,7 +59,12 @@ pub(crate) struct Job<'a> {
     pub method: Option<Method>,
     /// Typical inputs; without any, some are made up.
     pub typical: &'a Typical,
+    /// The machine, to run candidates on.
+    pub machine: Option<&'a Machine<'a>>,
 }
+
+/// Bits of integers that are so narrow that saturation on the way to a sum counts.
+const NARROW: u32 = 8;
 
 /// Inputs that choose scales.
 #[derive(Clone, Debug, Default)]
@@ -85,12 +94,25 @@ pub(crate) enum SampleOrigin {
     Run,
 }
 
+/// Integers for a graph.
+pub(crate) struct Quantised {
+    /// The graph, where it is not the job's own: it has other scales between the channels of its layers.
+    pub graph: Option<Graph>,
+    /// How its tensors are held.
+    pub found: Quantisation,
+    /// What they lose.
+    pub report: Report,
+}
+
+/// Fraction lengths by value.
+type Fractions = BTreeMap<ValueId, i32>;
+
 impl Job<'_> {
-    /// Chooses fraction lengths where the model states none, and says what each tensor loses.
-    pub(crate) fn run(&self) -> Result<(Quantisation, Report), Error> {
+    /// Chooses fraction lengths, and says what each tensor loses. Those that the model states are kept where nothing shows
+    /// that others are better.
+    pub(crate) fn run(&self) -> Result<Quantised, Error> {
         let Typical { samples, from, assumed } = self.typical;
-        let stated = stated_fractions(self.graph, self.scheme);
-        let is_needless = *from == SampleOrigin::Run && is_settled(self.graph, &stated, self.host);
+        let is_needless = *from == SampleOrigin::Run && self.has_stated_scales();
         let made_up = samples.is_empty() || is_needless;
         let stand_ins = if made_up { stand_ins(self.graph, assumed) } else { Vec::new() };
         let samples = if made_up { &stand_ins } else { samples };
@@ -101,7 +123,15 @@ impl Job<'_> {
     /// How often each sample is evaluated, at most.
     const fn evaluations(&self) -> usize {
         let tried = self.method.is_none() && !self.typical.samples.is_empty();
-        if tried { 3 + choice::METHODS.len() } else { 2 }
+        if tried { 9 + 4 * METHODS.len() } else { 2 }
+    }
+
+    /// Whether the integers of the machine stand for the numbers that those of the model do.
+    fn has_stated_scales(&self) -> bool {
+        let stated = stated_fractions(self.graph, self.scheme);
+        let seen = Distributions::of(self.graph);
+        let found = quantise_without(self.graph, self.host, &seen, self.scheme, Method::MinMax, &stated);
+        is_settled(self.graph, &stated, self.host) && restated(self.graph, &found).is_empty()
     }
 
     /// As [`Self::run`]; `count` is called after each evaluation of a sample.
@@ -110,7 +140,7 @@ impl Job<'_> {
         samples: &[Sample],
         made_up: bool,
         count: &(dyn Fn() + Sync),
-    ) -> Result<(Quantisation, Report), Error> {
+    ) -> Result<Quantised, Error> {
         let seen = observe_counted(self.graph, samples, || Distributions::of(self.graph), count)?;
         let headroom = if made_up { headroom(self.scheme) } else { 0 };
         // Default: without headroom no bounds limit it.
@@ -118,58 +148,158 @@ impl Job<'_> {
             (headroom > 0).then(|| intervals(self.graph, &self.typical.assumed.of_graph(self.graph)));
         let seen = seen.with_headroom(headroom, &bounds.unwrap_or_default());
         let stated = stated_fractions(self.graph, self.scheme);
-        let by = |method| quantise_without(self.graph, self.host, &seen, self.scheme, method, &stated);
-        let choice::Choice { method, found, reason, candidates } = match self.method {
-            Some(method) => choice::Choice::given(method, by(method)),
+        let own = Basis { graph: Cow::Borrowed(self.graph), seen, name: None };
+        let Choice { graph, method, found, reason, candidates } = match self.method {
+            Some(method) => Choice::given(method, self.by(&own, method, &stated)),
             // Outputs for made-up inputs tell nothing.
-            None if made_up => choice::Choice::given(Method::MinMax, by(Method::MinMax)),
-            None => choice::Choice::by_outputs(self.graph, samples, by, count)?,
+            None if made_up => Choice::given(Method::MinMax, self.by(&own, Method::MinMax, &stated)),
+            None => self.nearest(samples, &own, stated.clone(), count)?,
         };
         tracing::info!(method = method_name(method), reason, "scales chosen");
-        let empty = || Losses::of(self.graph, &found);
-        let mut losses = observe_counted(self.graph, samples, empty, count)?;
-        losses.note_constants(self.graph, &found);
-        let tensors = shown(self.graph, &found).into_iter().filter_map(|id| self.tensor(&found, &losses, id));
+        let taken = graph.as_ref().unwrap_or(self.graph);
+        let empty = || Losses::of(taken, &found);
+        let mut losses = observe_counted(taken, samples, empty, count)?;
+        losses.note_constants(taken, &found);
+        let tensors = shown(taken, &found).into_iter().filter_map(|id| tensor(taken, &found, &losses, id));
         let tensors: Vec<QuantisedTensor> = tensors.collect();
         let unfounded = made_up && !is_settled(self.graph, &stated, self.host);
         let mut warnings = Vec::from_iter(
             unfounded.then(|| made_up_warning(samples.len(), headroom, &self.typical.assumed)),
         );
         warnings.extend(tensors.iter().filter_map(QuantisedTensor::warning));
-        warnings.extend(restated(self.graph, &found).iter().map(ToString::to_string));
+        warnings.extend(restated(taken, &found).iter().map(ToString::to_string));
         let report = Report {
             method: method_name(method),
             reason,
             candidates,
+            rescaled: graph.is_some(),
             samples: samples.len(),
             made_up,
             own: !made_up && self.typical.from == SampleOrigin::Run,
             tensors,
             warnings,
         };
-        Ok((found, report))
+        Ok(Quantised { graph, found, report })
     }
 
-    fn tensor(&self, found: &Quantisation, losses: &Losses, id: ValueId) -> Option<QuantisedTensor> {
-        let loss = losses.get(id)?;
-        Some(QuantisedTensor {
-            name: self.graph.value(id).name.clone(),
-            kind: match found.kind(id)? {
-                Kind::Activation => "activation",
-                Kind::Weight => "weights",
-                Kind::Bias => "bias",
-            },
-            bits: found.bits(id)?,
-            fraction: found.fraction(id)?,
-            minimum: loss.minimum(),
-            maximum: loss.maximum(),
-            saturated: loss.saturated(),
-            underflowed: loss.underflowed(),
-            bits_used: loss.bits_used(),
-            relative_rms_error: loss.relative(),
-            signal_to_noise_db: loss.decibels(),
-        })
+    /// The scales with the outputs nearest to float: those that the model states, and those of each method for the graph as
+    /// it is and with other scales between its layers.
+    /// On a machine of narrow integers the best of them are run.
+    fn nearest(
+        &self,
+        samples: &[Sample],
+        own: &Basis<'_>,
+        stated: Fractions,
+        count: &(dyn Fn() + Sync),
+    ) -> Result<Choice, Error> {
+        let mut search = Search::new(self.graph, samples, count)?;
+        let found = self.by(own, Method::MinMax, &stated);
+        let is_settled = is_settled(self.graph, &stated, self.host);
+        if is_settled {
+            search.attempt(own, Method::MinMax, found.clone())?;
+            if !search.is_good()
+                && let Some(filled) = self.filled(own, samples, count)?
+            {
+                let stated = stated_fractions(&filled.graph, self.scheme);
+                search.attempt(&filled, Method::MinMax, self.by(&filled, Method::MinMax, &stated))?;
+            }
+        }
+        if search.is_good() {
+            return Ok(search.best().unwrap_or_else(|| Choice::given(Method::MinMax, found)));
+        }
+        let stated = if is_settled { Fractions::new() } else { stated };
+        for method in METHODS {
+            search.attempt(own, method, self.by(own, method, &stated))?;
+        }
+        let mut others = Vec::new();
+        if !search.is_good() {
+            others.extend(self.filled(own, samples, count)?);
+            let even = self.equalised(samples, count)?;
+            others.extend(even.as_ref().map(|even| self.filled(even, samples, count)).transpose()?.flatten());
+            others.extend(even);
+        }
+        // What has another scale is not what the model states.
+        let same = |a: &Value, b: &Value| a.name == b.name && a.constant == b.constant;
+        let kept = |basis: &Basis<'_>| -> Fractions {
+            let is_kept = |id: ValueId| same(basis.graph.value(id), self.graph.value(id));
+            stated.iter().filter(|(id, _)| is_kept(**id)).map(|(&id, &fraction)| (id, fraction)).collect()
+        };
+        for basis in &others {
+            for method in METHODS {
+                search.attempt(basis, method, self.by(basis, method, &kept(basis)))?;
+            }
+        }
+        if let Some(machine) = self.machine.filter(|_| self.scheme.activations <= NARROW && !search.is_good())
+        {
+            search.measure(machine)?;
+        }
+        // Default: there is a candidate for each method.
+        Ok(search.best().unwrap_or_else(|| Choice::given(Method::MinMax, found)))
     }
+
+    /// The graph of a basis with values between layers that fill their integers; none where they do.
+    fn filled(
+        &self,
+        basis: &Basis<'_>,
+        samples: &[Sample],
+        count: &(dyn Fn() + Sync),
+    ) -> Result<Option<Basis<'static>>, Error> {
+        let graph = fill(&basis.graph, &basis.seen, self.scheme).map_err(|source| self.failed(source))?;
+        let name = if basis.name.is_some() { "equalised, filled" } else { "filled" };
+        graph.map(|graph| self.basis(graph, name, samples, count)).transpose()
+    }
+
+    /// The graph with channels of neighboring layers alike in size; none where they are.
+    fn equalised(
+        &self,
+        samples: &[Sample],
+        count: &(dyn Fn() + Sync),
+    ) -> Result<Option<Basis<'static>>, Error> {
+        let graph = equalise(self.graph).map_err(|source| self.failed(source))?;
+        graph.map(|graph| self.basis(graph, "equalised", samples, count)).transpose()
+    }
+
+    fn basis(
+        &self,
+        graph: Graph,
+        name: &'static str,
+        samples: &[Sample],
+        count: &(dyn Fn() + Sync),
+    ) -> Result<Basis<'static>, Error> {
+        let seen = observe_counted(&graph, samples, || Distributions::of(&graph), count)?;
+        Ok(Basis { graph: Cow::Owned(graph), seen, name: Some(name) })
+    }
+
+    fn failed(&self, source: PassError) -> Error {
+        Error::Simplify { path: self.graph.name.clone(), source: source.into() }
+    }
+
+    /// The fraction lengths that a method gives.
+    fn by(&self, basis: &Basis<'_>, method: Method, stated: &Fractions) -> Quantisation {
+        quantise_without(&basis.graph, self.host, &basis.seen, self.scheme, method, stated)
+    }
+}
+
+/// What the report says of a value.
+fn tensor(graph: &Graph, found: &Quantisation, losses: &Losses, id: ValueId) -> Option<QuantisedTensor> {
+    let loss = losses.get(id)?;
+    Some(QuantisedTensor {
+        name: graph.value(id).name.clone(),
+        kind: match found.kind(id)? {
+            Kind::Activation => "activation",
+            Kind::Weight => "weights",
+            Kind::Bias => "bias",
+        },
+        bits: found.bits(id)?,
+        fraction: found.fraction(id)?,
+        minimum: loss.minimum(),
+        maximum: loss.maximum(),
+        saturated: loss.saturated(),
+        underflowed: loss.underflowed(),
+        bits_used: loss.bits_used(),
+        relative_rms_error: loss.relative(),
+        signal_to_noise_db: loss.decibels(),
+    })
 }
 
 /// Evaluates the samples over the host's cores, and gathers what they tell of each value. What it gives does not

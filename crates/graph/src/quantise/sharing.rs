@@ -98,7 +98,8 @@ pub fn shown(graph: &Graph, quantisation: &Quantisation) -> Vec<ValueId> {
     all.filter(is_reported).filter(|&id| seen.insert(id)).collect()
 }
 
-fn hidden(graph: &Graph) -> Vec<bool> {
+/// Whether saturation of each value is without effect that its readers' results would not show.
+pub(super) fn hidden(graph: &Graph) -> Vec<bool> {
     let saturates_alike = |&id: &NodeId| matches!(graph.node(id).op, Op::Relu(_) | Op::MaxPool(_));
     let hidden = |(id, readers): (usize, &Vec<NodeId>)| {
         !readers.is_empty() && !graph.is_output(ValueId(id as u32)) && readers.iter().all(saturates_alike)

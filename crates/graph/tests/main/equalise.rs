@@ -1,6 +1,6 @@
-//! Channels of neighbouring convolutions, against the formula.
+//! Channels of neighbouring layers, against the formula.
 
-use npukit_graph::op::{Conv, ConvTranspose, Relu};
+use npukit_graph::op::{Binary, BinaryKind, Conv, ConvTranspose, Gemm, Relu, Reshape};
 use npukit_graph::rescale::equalise;
 use npukit_graph::{Graph, Op, ValueId, evaluate};
 use npukit_numeric::Tensor;
@@ -79,8 +79,70 @@ proptest! {
     }
 }
 
+/// Dense layers, stored one way or the other, behind a convolution of one pixel and behind each other.
 #[test]
-fn only_pairs_of_convolutions_change() {
+fn dense_layers_change_as_convolutions_do() {
+    let sizes = |count: usize| (0..count).map(|i| 2f32.powi(3 * (i % 5) as i32 - 6)).collect::<Vec<_>>();
+    for trans_b in [false, true] {
+        let mut net = Net::default();
+        let x = net.input(noise(&[1, 1, 1, 4], 3));
+        let filters = net.constant(f32s(&[1, 1, 4, 3], &sizes(12)));
+        let y = net.node(conv(1), &[x, filters]);
+        let y = net.node(Reshape { shape: vec![1, 3] }, &[y]);
+        let gemm = Gemm { trans_b, ..Gemm::PLAIN };
+        let first = net.constant(f32s(if trans_b { &[5, 3] } else { &[3, 5] }, &sizes(15)));
+        let bias = net.constant(f32s(&[5], &sizes(5)));
+        let y = net.node(gemm.clone(), &[y, first, bias]);
+        let y = net.node(Relu, &[y]);
+        let second = net.constant(f32s(if trans_b { &[2, 5] } else { &[5, 2] }, &sizes(10)));
+        let y = net.node(gemm, &[y, second]);
+        let net = net.giving(y);
+        let found = equalise(&net.graph).unwrap().unwrap();
+        assert_eq!(evaluate(&net.graph, &net.inputs), evaluate(&found, &net.inputs));
+        let (of, before) = (|graph: &Graph, node| constants(graph, node), &net.graph);
+        for node in [0, 2, 4] {
+            assert_ne!(of(&found, node), of(before, node), "{trans_b}: node {node}");
+        }
+        // Each channel between the two dense layers is as large on one side as on the other, but for half a step.
+        let most = |weights: &[f64], channel: usize, is_major: bool| {
+            let inner = weights.len() / 5;
+            let own = |at: usize| if is_major { at / inner } else { at % 5 } == channel;
+            (0..weights.len()).filter(|&at| own(at)).map(|at| weights[at].abs()).fold(0.0, f64::max).log2()
+        };
+        let gaps = (0..5)
+            .map(|channel| most(&of(&found, 2), channel, trans_b) - most(&of(&found, 4), channel, !trans_b));
+        let gaps: Vec<f64> = gaps.collect();
+        let spread =
+            gaps.iter().copied().fold(f64::MIN, f64::max) - gaps.iter().copied().fold(f64::MAX, f64::min);
+        assert!(spread <= 2.0, "{gaps:?}");
+    }
+}
+
+/// What is added up has the same scale in each channel, from all layers that give it to all that take it.
+#[test]
+fn sums_of_layers_change_together() {
+    let mut net = Net::default();
+    let x = net.input(noise(&[1, 2, 2, 2], 3));
+    let [a, b] =
+        [[1.0, 64.0, 1.0, 64.0], [2.0, 32.0, 1.0, 16.0]].map(|data| net.constant(f32s(&[1, 1, 2, 2], &data)));
+    let [a, b] = [a, b].map(|weights| net.node(conv(1), &[x, weights]));
+    let sum = net.node(Binary { kind: BinaryKind::Add }, &[a, b]);
+    let sum = net.node(Relu, &[sum]);
+    let [c, d] = [[1.0; 4], [4.0; 4]].map(|data| net.constant(f32s(&[1, 1, 2, 2], &data)));
+    let [c, d] = [c, d].map(|weights| net.node(conv(1), &[sum, weights]));
+    let y = net.node(Binary { kind: BinaryKind::Add }, &[c, d]);
+    let net = net.giving(y);
+    let found = equalise(&net.graph).unwrap().unwrap();
+    assert_eq!(evaluate(&net.graph, &net.inputs), evaluate(&found, &net.inputs));
+    // 2 to 4 and 64 to 4: half of the difference of the logarithms, 2.5, less its mean is 1.25 each way.
+    assert_eq!(constants(&found, 0), [2.0, 32.0, 2.0, 32.0]);
+    assert_eq!(constants(&found, 1), [4.0, 16.0, 2.0, 8.0]);
+    assert_eq!(constants(&found, 4), [0.5, 0.5, 2.0, 2.0]);
+    assert_eq!(constants(&found, 5), [2.0, 2.0, 8.0, 8.0]);
+}
+
+#[test]
+fn only_layers_that_give_and_take_channels_change() {
     let uneven = |shape: [usize; 4]| {
         let count = shape.iter().product::<usize>();
         f32s(&shape, &(0..count).map(|i| 2f32.powi(5 * (i % 4) as i32)).collect::<Vec<_>>())

@@ -1,7 +1,9 @@
-//! [`Choice`]: the method whose outputs are nearest to float on the samples.
+//! [`Search`]: the scales whose outputs are nearest to float on the samples.
 
-use npukit_graph::quantise::{Method, Quantisation, Simulation};
-use npukit_graph::{Graph, evaluate};
+use std::borrow::Cow;
+
+use npukit_graph::quantise::{Distributions, Method, Quantisation, Simulation};
+use npukit_graph::{Graph, Work, evaluate};
 use npukit_numeric::Tensor;
 use rayon::prelude::*;
 
@@ -15,8 +17,30 @@ use crate::inputs::Sample;
 pub(super) const METHODS: [Method; 4] =
     [Method::MinMax, Method::LeastSquares, Method::Percentile(99.99), Method::Percentile(99.9)];
 
+/// Candidates that are run on the machine, the samples of each, and the operations of all.
+const MEASURED: usize = 7;
+const MACHINE_SAMPLES: usize = 32;
+const MACHINE_WORK: u64 = 1 << 33;
+
+/// The outputs of the machine, by sample, for a graph that is held so; none where it has no program for it.
+pub(crate) type Machine<'a> =
+    dyn Fn(&Graph, &Quantisation, &[Sample]) -> Result<Option<Vec<Vec<Tensor>>>, Error> + 'a;
+
+/// Error of the outputs that is good enough to look no further: 40 dB.
+const ENOUGH: f64 = 0.01;
+
+/// A graph with what samples tell of its values.
+pub(super) struct Basis<'a> {
+    pub graph: Cow<'a, Graph>,
+    pub seen: Distributions,
+    /// What it is called among the candidates, where it is not the job's own.
+    pub name: Option<&'static str>,
+}
+
 /// A method and what it gives.
 pub(super) struct Choice {
+    /// The graph that is quantised, where it is not the job's own.
+    pub graph: Option<Graph>,
     pub method: Method,
     pub found: Quantisation,
     pub reason: String,
@@ -26,44 +50,148 @@ pub(super) struct Choice {
 impl Choice {
     /// One with which no other is compared.
     pub fn given(method: Method, found: Quantisation) -> Self {
-        Self { method, found, reason: "not compared with others".to_owned(), candidates: Vec::new() }
+        let reason = "not compared with others".to_owned();
+        Self { graph: None, method, found, reason, candidates: Vec::new() }
     }
+}
 
-    /// The one of [`METHODS`], whose fraction lengths `by` gives, with the outputs nearest to float. `done` is
-    /// called after each evaluation of a sample.
+/// The candidates so far.
+pub(super) struct Search<'a> {
+    graph: &'a Graph,
+    samples: &'a [Sample],
+    /// The outputs in float, by sample.
+    expected: Vec<Vec<Tensor>>,
+    /// Called after each evaluation of a sample.
+    done: &'a (dyn Fn() + Sync),
+    tried: Vec<Tried>,
+}
+
+/// A candidate.
+struct Tried {
+    method: Method,
+    /// Where the scales come from, as in [`Basis::name`].
+    basis: Option<&'static str>,
+    /// The graph, where it is not the job's own.
+    graph: Option<Graph>,
+    found: Quantisation,
+    /// As [`Candidate::output_error`], by simulation.
+    error: f64,
+    /// The same by the machine, where it was run.
+    measured: Option<f64>,
+}
+
+impl<'a> Search<'a> {
+    /// One without candidates.
     ///
     /// # Errors
     ///
     /// [`Error::Eval`] for samples that the graph cannot be evaluated with.
-    pub fn by_outputs(
-        graph: &Graph,
-        samples: &[Sample],
-        by: impl Fn(Method) -> Quantisation,
-        done: &(dyn Fn() + Sync),
-    ) -> Result<Self, Error> {
-        let mut tried: Vec<(Method, Quantisation)> = Vec::new();
-        for method in METHODS {
-            let found = by(method);
-            // What gives the scales of another one is that one.
-            if tried.iter().all(|(_, other)| *other != found) {
-                tried.push((method, found));
-            }
-        }
-        if tried.len() == 1 {
-            let (method, found) = tried.remove(0);
-            let reason = "all methods give the same scales".to_owned();
-            return Ok(Self { reason, ..Self::given(method, found) });
-        }
-        let errors = output_errors(graph, samples, &tried, done)?;
-        let candidate = |((method, _), &output_error): (&(Method, Quantisation), &f64)| Candidate {
-            method: method_name(*method),
-            output_error,
+    pub fn new(graph: &'a Graph, samples: &'a [Sample], done: &'a (dyn Fn() + Sync)) -> Result<Self, Error> {
+        let float = |sample: &Sample| -> Result<Vec<Tensor>, Error> {
+            let outputs = evaluate(graph, &tensors(graph, sample)?)?;
+            done();
+            Ok(outputs)
         };
-        let candidates: Vec<Candidate> = tried.iter().zip(&errors).map(candidate).collect();
-        let best = (1..tried.len()).fold(0, |best, at| if errors[at] < errors[best] { at } else { best });
-        let reason = reason(&candidates, best);
-        let (method, found) = tried.swap_remove(best);
-        Ok(Self { method, found, reason, candidates })
+        let expected = samples.par_iter().map(float).collect::<Result<_, _>>()?;
+        Ok(Self { graph, samples, expected, done, tried: Vec::new() })
+    }
+
+    /// Simulates what `method` gave, unless a candidate has the same scales.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Eval`] for samples that the graph cannot be evaluated with.
+    pub fn attempt(&mut self, basis: &Basis<'_>, method: Method, found: Quantisation) -> Result<(), Error> {
+        if self.tried.iter().any(|other| other.basis == basis.name && other.found == found) {
+            self.samples.iter().for_each(|_| (self.done)());
+            return Ok(());
+        }
+        let error = self.output_error(&basis.graph, &found)?;
+        let graph = match &basis.graph {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(graph) => Some(graph.clone()),
+        };
+        self.tried.push(Tried { method, basis: basis.name, graph, found, error, measured: None });
+        Ok(())
+    }
+
+    /// Whether a candidate is good enough to look no further.
+    pub fn is_good(&self) -> bool {
+        self.tried.iter().any(|tried| tried.error <= ENOUGH)
+    }
+
+    /// Runs the most promising candidates on the machine, whose sums may saturate on the way, where that takes no more than
+    /// [`MACHINE_WORK`]. From then on only what was run counts.
+    ///
+    /// # Errors
+    ///
+    /// Those of the machine.
+    pub fn measure(&mut self, machine: &Machine<'_>) -> Result<(), Error> {
+        let samples = &self.samples[..self.samples.len().min(MACHINE_SAMPLES)];
+        let runs = (samples.len() * MEASURED) as u64;
+        if self.tried.len() < 2 || Work::of(self.graph).operations.saturating_mul(runs) > MACHINE_WORK {
+            return Ok(());
+        }
+        let mut order: Vec<usize> = (1..self.tried.len()).collect();
+        order.sort_by(|&a, &b| self.tried[a].error.total_cmp(&self.tried[b].error));
+        for at in std::iter::once(0).chain(order).take(MEASURED) {
+            let tried = &self.tried[at];
+            let graph = tried.graph.as_ref().unwrap_or(self.graph);
+            let Some(found) = machine(graph, &tried.found, samples)? else { continue };
+            self.tried[at].measured = Some(share(&self.expected, &found));
+        }
+        Ok(())
+    }
+
+    /// The first of the candidates with the least error; none without candidates.
+    pub fn best(mut self) -> Option<Choice> {
+        let is_measured = self.tried.iter().any(|tried| tried.measured.is_some());
+        self.tried.retain(|tried| tried.measured.is_some() || !is_measured);
+        let error = |at: usize| self.tried[at].measured.unwrap_or(self.tried[at].error);
+        let best =
+            (0..self.tried.len()).reduce(|best, at| if error(at) < error(best) { at } else { best })?;
+        let candidates: Vec<Candidate> = self.tried.iter().map(Tried::candidate).collect();
+        let (is_only, reason) = (self.tried.len() == 1, reason(&candidates, best));
+        let Tried { graph, method, found, .. } = self.tried.swap_remove(best);
+        if is_only {
+            let reason = "all methods give the same scales".to_owned();
+            return Some(Choice { graph, reason, ..Choice::given(method, found) });
+        }
+        Some(Choice { graph, method, found, reason, candidates })
+    }
+
+    /// How far the outputs are from float when `graph` is held as `quantisation` says.
+    fn output_error(&self, graph: &Graph, quantisation: &Quantisation) -> Result<f64, Error> {
+        let simulation = Simulation::new(graph, quantisation);
+        let one = |sample: &Sample| -> Result<Vec<Tensor>, Error> {
+            let outputs = simulation.outputs(&tensors(self.graph, sample)?)?;
+            (self.done)();
+            Ok(outputs)
+        };
+        let found: Vec<Vec<Tensor>> = self.samples.par_iter().map(one).collect::<Result<_, _>>()?;
+        Ok(share(&self.expected, &found))
+    }
+}
+
+/// How far outputs are from those expected, by sample, as [`Candidate::output_error`]. There may be fewer samples of them.
+fn share(expected: &[Vec<Tensor>], found: &[Vec<Tensor>]) -> f64 {
+    let outputs = found.first().map_or(0, Vec::len);
+    // Summed up in the order of the samples: the same on any number of cores.
+    let shares = (0..outputs).map(|output| {
+        let of_samples = expected
+            .iter()
+            .zip(found)
+            .filter_map(|(expected, found)| Some(Squares::of(expected.get(output)?, found.get(output)?)));
+        of_samples.fold(Squares::default(), Squares::plus).share()
+    });
+    (shares.sum::<f64>() / outputs.max(1) as f64).sqrt()
+}
+
+impl Tried {
+    fn candidate(&self) -> Candidate {
+        let method = method_name(self.method);
+        let method = self.basis.map_or(method.clone(), |basis| format!("{method}, {basis}"));
+        Candidate { method, output_error: self.measured.unwrap_or(self.error) }
     }
 }
 
@@ -77,41 +205,6 @@ fn reason(candidates: &[Candidate], best: usize) -> String {
     format!("outputs are off by {own} on the samples, {}", others.join(", "))
 }
 
-/// For each quantisation, how far the outputs are from float.
-fn output_errors(
-    graph: &Graph,
-    samples: &[Sample],
-    found: &[(Method, Quantisation)],
-    done: &(dyn Fn() + Sync),
-) -> Result<Vec<f64>, Error> {
-    let simulations: Vec<Simulation<'_>> =
-        found.iter().map(|(_, quantisation)| Simulation::new(graph, quantisation)).collect();
-    let one = |sample: &Sample| -> Result<Vec<Vec<Squares>>, Error> {
-        let inputs = tensors(graph, sample)?;
-        let float = evaluate(graph, &inputs)?;
-        done();
-        let squares = |simulation: &Simulation<'_>| {
-            let outputs = simulation.outputs(&inputs)?;
-            done();
-            Ok(float.iter().zip(&outputs).map(|(float, found)| Squares::of(float, found)).collect())
-        };
-        let squares = simulations.iter().map(squares).collect();
-        (found.len()..METHODS.len()).for_each(|_| done());
-        squares
-    };
-    let all = samples.par_iter().map(one).collect::<Result<Vec<_>, Error>>()?;
-    // Summed up in the order of the samples: the same on any number of cores.
-    let error = |method: usize| {
-        let outputs = graph.outputs.len();
-        let shares = (0..outputs).map(|output| {
-            let of_samples = all.iter().filter_map(|sample| sample.get(method)?.get(output));
-            of_samples.fold(Squares::default(), |sum, one| sum.plus(*one)).share()
-        });
-        (shares.sum::<f64>() / outputs.max(1) as f64).sqrt()
-    };
-    Ok((0..found.len()).map(error).collect())
-}
-
 /// Sums of squares of an output.
 #[derive(Clone, Copy, Debug, Default)]
 struct Squares {
@@ -122,11 +215,9 @@ struct Squares {
 impl Squares {
     /// Elements that are not a number in float count for nothing.
     fn of(float: &Tensor, found: &Tensor) -> Self {
-        // Default: integers are not quantised, and have no error.
-        let pairs = float.as_f32().unwrap_or_default().iter().zip(found.as_f32().unwrap_or_default());
+        let pairs = float.reals().into_iter().zip(found.reals());
         let finite = pairs.filter(|(float, _)| float.is_finite());
-        finite.fold(Self::default(), |sum, (&float, &found)| {
-            let (float, found) = (f64::from(float), f64::from(found));
+        finite.fold(Self::default(), |sum, (float, found)| {
             sum.plus(Self { signal: float * float, error: (float - found).powi(2) })
         })
     }
@@ -148,15 +239,15 @@ impl Squares {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use npukit_graph::ValueInfo;
     use npukit_graph::op::Relu;
-    use npukit_graph::quantise::{Distributions, Scheme, quantise};
+    use npukit_graph::quantise::Scheme;
     use npukit_numeric::ElementType;
 
-    use super::super::{Job, Typical, observe};
+    use super::super::{Job, Quantised, Typical};
     use super::*;
 
     /// A rectifier, and a sample of it.
@@ -168,13 +259,17 @@ mod tests {
         (graph, vec![("x".to_owned(), Tensor::from_f32(shape, values).unwrap())])
     }
 
-    fn chosen(values: Vec<f32>) -> (Choice, Choice) {
+    /// What is chosen for a rectifier, and what least squares give.
+    fn chosen(values: Vec<f32>) -> (Quantised, Quantised) {
         let (graph, sample) = rectified(values);
-        let (scheme, samples) = (Scheme::default(), [sample]);
-        let seen = observe(&graph, &samples, || Distributions::new(&graph)).unwrap();
-        let by = |method| quantise(&graph, &seen, &scheme, method, &BTreeMap::new());
-        let choice = Choice::by_outputs(&graph, &samples, by, &|| ()).unwrap();
-        (choice, Choice::given(Method::LeastSquares, by(Method::LeastSquares)))
+        let scheme = Scheme::default();
+        let (host, typical) = (BTreeSet::new(), Typical::given(vec![sample]));
+        let by = |method| {
+            let job =
+                Job { graph: &graph, scheme: &scheme, host: &host, method, typical: &typical, machine: None };
+            job.run().unwrap()
+        };
+        (by(None), by(Some(Method::LeastSquares)))
     }
 
     /// Values all alike, and `outlier`.
@@ -185,14 +280,13 @@ mod tests {
     #[test]
     fn what_saturates_is_taken_only_where_outputs_are_nearer() {
         // Twice as fine steps for 4,096 values are worth more than a quarter of one value.
-        let (fine, least) = chosen(values(1.02));
-        assert_eq!((fine.method, &fine.found), (Method::LeastSquares, &least.found));
-        assert!(fine.candidates[1].output_error < fine.candidates[0].output_error, "{:?}", fine.candidates);
-        assert!(fine.reason.contains("with min-max by"), "{}", fine.reason);
+        let (Quantised { found, report, .. }, least) = chosen(values(1.02));
+        assert_eq!((report.method.as_str(), &found), ("least-squares", &least.found));
+        assert!(report.candidates[1].output_error < report.candidates[0].output_error, "{report:?}");
+        assert!(report.reason.contains("with min-max by"), "{}", report.reason);
         // Not where that value is what the outputs are about.
-        let (whole, _) = chosen(values(3.0));
-        assert_eq!(whole.method, Method::MinMax);
-        assert_eq!(chosen(vec![0.5, -0.25]).0.reason, "all methods give the same scales");
+        assert_eq!(chosen(values(3.0)).0.report.method, "min-max");
+        assert_eq!(chosen(vec![0.5, -0.25]).0.report.reason, "all methods give the same scales");
     }
 
     #[test]
@@ -204,8 +298,9 @@ mod tests {
             let (scheme, samples) = (Scheme::default(), [sample.clone()]);
             let host = BTreeSet::new();
             let typical = Typical::given(samples.to_vec());
-            let job = Job { graph: &graph, scheme: &scheme, host: &host, method, typical: &typical };
-            let (_, report) = job.run_on(&samples, false, &count).unwrap();
+            let job =
+                Job { graph: &graph, scheme: &scheme, host: &host, method, typical: &typical, machine: None };
+            let Quantised { report, .. } = job.run_on(&samples, false, &count).unwrap();
             assert_eq!((done.into_inner(), job.evaluations()), (expected, expected));
             assert_eq!(report.candidates.len(), if method.is_none() { 2 } else { 0 });
             let saturated = report.tensors.iter().any(|tensor| tensor.saturated > 0.0);

@@ -60,6 +60,9 @@ pub struct Report {
     /// The methods that were tried, when nobody named one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<Candidate>,
+    /// Whether values between layers have other scales than in the model, by its weights: they fill their integers, or the
+    /// weights of neighboring channels are alike in size.
+    pub rescaled: bool,
     /// Samples looked at.
     pub samples: usize,
     /// Whether the samples were made up, because none were given.
@@ -76,10 +79,12 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Candidate {
-    /// As on the command line.
+    /// As on the command line. Behind it `, filled` where values between layers fill their integers, and `, equalised`
+    /// where weights of channels are alike in size.
     pub method: String,
     /// Root of the mean squared error of the outputs by that of their mean squared elements, over the samples;
-    /// the mean of the squares of all outputs. The network is simulated with its tensors rounded.
+    /// the mean of the squares of all outputs. The network is simulated with its tensors
+    /// rounded, or run on the machine, where its integers are narrow and that does not take long.
     #[schemars(with = "Option<f64>")]
     pub output_error: f64,
 }

@@ -21,14 +21,16 @@ pub fn run(args: &BenchArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(text(&report, &view), &report).with_success(is_complete))
 }
 
-const COLUMNS: [Column<'_>; 11] = [
+const COLUMNS: [Column<'_>; 13] = [
     Column::left("network"),
     Column::left("target"),
     Column::left("calibrated"),
     Column::right("top-1"),
     Column::right("own top-1").minor(1),
     Column::right("same class"),
+    Column::right("as in float"),
     Column::right("reconstruction off by"),
+    Column::right("from float by"),
     Column::right("signal to noise"),
     Column::right("saturated").minor(2),
     Column::right("cycles"),
@@ -46,6 +48,7 @@ fn text(report: &Report, view: &View) -> String {
 fn cells(row: &Row) -> Vec<String> {
     let share =
         |share: Option<f64>| share.map_or_else(String::new, |share| format!("{:.1} %", share * 100.0));
+    let fine = |share: Option<f64>| share.map_or_else(String::new, |share| format!("{:.2} %", share * 100.0));
     vec![
         row.network.clone(),
         row.target.clone(),
@@ -53,7 +56,9 @@ fn cells(row: &Row) -> Vec<String> {
         share(row.top1),
         share(row.top1_own),
         share(row.same_class),
-        row.reconstruction.map_or_else(String::new, |share| format!("{:.2} %", share * 100.0)),
+        share(row.same_class_float),
+        fine(row.reconstruction),
+        fine(row.reconstruction_float),
         row.snr_db.map_or_else(String::new, |decibels| format!("{decibels:.1} dB")),
         thousands(row.saturations),
         row.cycles.map_or_else(String::new, thousands),

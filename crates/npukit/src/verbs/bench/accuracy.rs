@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use npukit_graph::{Graph, Node, QdqScales, ValueId};
+use npukit_numeric::npy::read_npy;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{Phase, to_element};
 use serde::Serialize;
@@ -52,8 +53,12 @@ pub struct Row {
     /// Share of the seeded inputs with the class that the file's own arithmetic gives, 0 to 1; `None` for a network without
     /// classes.
     pub same_class: Option<f64>,
-    /// Mean relative error of the reconstruction error; `None` for a network with classes.
+    /// The same beside the network's file of floats, for one of integers with such a file next to it.
+    pub same_class_float: Option<f64>,
+    /// Mean relative error of the reconstruction error, by the file's own arithmetic; `None` for a network with classes.
     pub reconstruction: Option<f64>,
+    /// The same beside the network's file of floats, for one of integers with such a file next to it.
+    pub reconstruction_float: Option<f64>,
     /// Signal-to-noise ratio of the outputs, in decibels.
     pub snr_db: Option<f64>,
     /// Inputs and results that saturated on the seeded inputs.
@@ -151,8 +156,12 @@ fn network(file: &str) -> Option<&'static Network> {
 }
 
 fn is_integer(file: &str) -> bool {
-    file.contains("int8")
+    file.contains(INTEGERS)
 }
+
+/// In names of files of integers, and what those of the same networks with floats have there.
+const INTEGERS: &str = "int8";
+const FLOATS: &str = "float";
 
 /// A network for a target, with scales chosen one way.
 struct Case<'a> {
@@ -196,12 +205,13 @@ impl Case<'_> {
         let request = run::Request { source: source.clone(), inputs: seeded, ..run::Request::default() };
         let (report, outputs) = run_program(&program, &request, context)?;
         let time = program.time()?;
-        let reconstruction = if self.network.reconstructs {
-            Some(self.reconstruction(&graph, &request, &outputs.tensors()?, context)?)
-        } else {
-            None
+        let seeded = Seeded { graph: &graph, inputs: &request.inputs, outputs: &outputs.tensors()? };
+        let reconstruction = match self.network.reconstructs {
+            true => self.eval(self.file, &request.inputs, context)?.map(|own| seeded.reconstruction(&own)),
+            false => None,
         };
-        let [top1, top1_own] = self.labelled(&program, &source, context)?;
+        let float = if is_integer(self.file) { self.float(&seeded, context)? } else { None };
+        let [top1, top1_own] = self.labelled(&program, &source, &graph, context)?;
         Ok(Row {
             top1,
             top1_own,
@@ -209,7 +219,15 @@ impl Case<'_> {
                 .comparison
                 .and_then(|found| found.argmax_agree)
                 .filter(|_| reconstruction.is_none()),
+            same_class_float: float
+                .as_ref()
+                .filter(|_| !self.network.reconstructs)
+                .map(|y| seeded.same_class(y)),
             reconstruction,
+            reconstruction_float: float
+                .as_ref()
+                .filter(|_| self.network.reconstructs)
+                .map(|y| seeded.reconstruction(y)),
             snr_db: report.comparison.and_then(|found| found.snr_db),
             saturations: report.saturations,
             cycles: time.cycles.get(&time.model).copied(),
@@ -243,16 +261,20 @@ impl Case<'_> {
         &self,
         program: &Program,
         source: &Source,
+        graph: &Graph,
         context: Context<'_>,
     ) -> Result<[Option<f64>; 2], Error> {
         let Some([pictures, labels]) = self.network.labelled else { return Ok([None, None]) };
         let path = |name: &str| format!("{}/{name}", self.request.folder.trim_end_matches('/'));
-        if context.reader.read(&path(labels)).is_err() {
+        let (Ok(bytes), Ok(_)) = (context.reader.read(&path(pictures)), context.reader.read(&path(labels)))
+        else {
             return Ok([None, None]);
-        }
+        };
+        let pictures = read_npy(pictures, &bytes)?;
+        let [port, _] = ports_as_reals(graph);
         let request = run::Request {
             source: source.clone(),
-            inputs: vec![InputFile::parse(&path(pictures))],
+            inputs: vec![InputFile::of_array(None, port.elements(&pictures)?)],
             accuracy: Some(Options::new(InputFile::parse(&path(labels)))),
             ..run::Request::default()
         };
@@ -264,40 +286,87 @@ impl Case<'_> {
         ])
     }
 
-    /// Mean over the samples of how far the mean squared difference between output and input is from that of the file's
-    /// own arithmetic, as a share of it.
-    fn reconstruction(
+    /// The first output as real numbers, by the arithmetic of a file.
+    fn eval(
         &self,
-        graph: &Graph,
-        request: &run::Request,
-        outputs: &[(String, Tensor)],
+        file: &str,
+        inputs: &[InputFile],
         context: Context<'_>,
-    ) -> Result<f64, Error> {
-        let of_model = eval::Request {
-            path: self.file.to_owned(),
-            inputs: request.inputs.clone(),
-            ..Default::default()
-        };
-        let own = eval::eval_outputs(&of_model, context)?.1.tensors()?;
-        let input = request.inputs.first().and_then(|file| file.array.as_deref());
-        let (Some(input), Some((_, ours)), Some((_, own))) = (input, outputs.first(), own.first()) else {
-            return Ok(f64::NAN);
-        };
-        let ([from, to], count) = (ports_as_reals(graph), self.request.samples);
-        let errors = |output: &Tensor| -> Vec<f64> {
-            let (x, y) = (from.reals(input), to.reals(output));
-            let length = (x.len() / count.max(1)).max(1);
-            let error = |(x, y): (&[f64], &[f64])| x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
-            x.chunks(length).zip(y.chunks(length)).map(error).collect()
-        };
-        let (ours, own) = (errors(ours), errors(own));
-        let shares = ours.iter().zip(&own).map(|(ours, own)| (ours - own).abs() / own);
-        Ok(shares.sum::<f64>() / own.len().max(1) as f64)
+    ) -> Result<Option<Vec<f64>>, Error> {
+        let request = eval::Request { path: file.to_owned(), inputs: inputs.to_vec(), ..Default::default() };
+        let outputs = eval::eval_outputs(&request, context)?.1.tensors()?;
+        let [_, port] = ports_as_reals(&Source::model(file, self.target).graph(context)?);
+        Ok(outputs.first().map(|(_, output)| port.reals(output)))
     }
+
+    /// What the network's file of floats gives for the same inputs; `None` where there is no such file.
+    fn float(&self, seeded: &Seeded<'_>, context: Context<'_>) -> Result<Option<Vec<f64>>, Error> {
+        let file = self.file.replace(INTEGERS, FLOATS);
+        if context.reader.read(&file).is_err() {
+            return Ok(None);
+        }
+        let [port, _] = ports_as_reals(seeded.graph);
+        let Some(input) = seeded.inputs.first().and_then(|file| file.array.as_deref()) else {
+            return Ok(None);
+        };
+        let input = floats(input, |x| port.real(x))?;
+        self.eval(&file, &[InputFile::of_array(None, input)], context)
+    }
+}
+
+/// A network's seeded inputs, and what a machine makes of them.
+struct Seeded<'a> {
+    graph: &'a Graph,
+    inputs: &'a [InputFile],
+    outputs: &'a [(String, Tensor)],
+}
+
+impl Seeded<'_> {
+    /// The first input and the first output as real numbers, each split into samples.
+    fn reals(&self) -> [Vec<Vec<f64>>; 2] {
+        let [from, to] = ports_as_reals(self.graph);
+        let input = self.inputs.first().and_then(|file| file.array.as_deref());
+        let count = input.and_then(|input| input.shape().first()).copied().unwrap_or(1).max(1);
+        let split = |all: Vec<f64>| -> Vec<Vec<f64>> {
+            all.chunks((all.len() / count).max(1)).map(<[f64]>::to_vec).collect()
+        };
+        let inputs = input.map(|input| from.reals(input)).unwrap_or_default();
+        let outputs = self.outputs.first().map(|(_, output)| to.reals(output)).unwrap_or_default();
+        [split(inputs), split(outputs)]
+    }
+
+    /// Share of the samples whose largest element has the place that it has in `others`.
+    fn same_class(&self, others: &[f64]) -> f64 {
+        let [_, outputs] = self.reals();
+        let length = (others.len() / outputs.len().max(1)).max(1);
+        let same =
+            outputs.iter().zip(others.chunks(length)).filter(|(y, other)| largest(y) == largest(other));
+        same.count() as f64 / outputs.len().max(1) as f64
+    }
+
+    /// Mean over the samples of how far the mean squared difference between output and input is from that of `others`, as
+    /// a share of it.
+    fn reconstruction(&self, others: &[f64]) -> f64 {
+        let [inputs, outputs] = self.reals();
+        let length = (others.len() / outputs.len().max(1)).max(1);
+        let error = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
+        let samples = inputs.iter().zip(&outputs).zip(others.chunks(length));
+        let shares = samples.map(|((x, y), other)| {
+            let own = error(x, other);
+            (error(x, y) - own).abs() / own
+        });
+        shares.sum::<f64>() / inputs.len().max(1) as f64
+    }
+}
+
+/// The place of the largest number, the first of equals.
+fn largest(numbers: &[f64]) -> usize {
+    (1..numbers.len()).fold(0, |best, at| if numbers[at] > numbers[best] { at } else { best })
 }
 
 /// Numbers that the elements of an input or output stand for.
 struct Reals {
+    element: ElementType,
     scale: f64,
     offset: f64,
 }
@@ -309,27 +378,52 @@ impl Reals {
             (Some((first, last)), Some([low, high])) => {
                 let (first, last) = (first as f64, last as f64);
                 let scale = (high - low) / (last - first);
-                Self { scale, offset: low - scale * first }
+                Self { element, scale, offset: low - scale * first }
             }
-            _ => Self { scale: 1.0, offset: 0.0 },
+            _ => Self { element, scale: 1.0, offset: 0.0 },
         }
     }
 
     fn reals(&self, tensor: &Tensor) -> Vec<f64> {
-        tensor.reals().into_iter().map(|x| x * self.scale + self.offset).collect()
+        tensor.reals().into_iter().map(|x| self.real(x)).collect()
     }
+
+    fn real(&self, element: f64) -> f64 {
+        element * self.scale + self.offset
+    }
+
+    /// The elements that stand for these numbers.
+    fn elements(&self, reals: &Tensor) -> Result<Tensor, Error> {
+        let is_whole = !self.element.is_float();
+        let element = |x: f64| {
+            let element = (x - self.offset) / self.scale;
+            if is_whole { element.round() } else { element }
+        };
+        let (name, elements) = ("pictures", floats(reals, element)?);
+        to_element(name, &elements, self.element).map_err(|error| unwritten(error.to_string()))
+    }
+}
+
+/// Pictures that are not what a network takes.
+fn unwritten(reason: String) -> Error {
+    Error::Output { name: "pictures".to_owned(), reason }
+}
+
+/// A tensor of as many floats.
+fn floats(tensor: &Tensor, of: impl Fn(f64) -> f64) -> Result<Tensor, Error> {
+    let elements = tensor.reals().into_iter().map(|x| of(x) as f32).collect();
+    let floats = Tensor::from_f32(tensor.shape().to_vec(), elements);
+    floats.map_err(|elements| unwritten(format!("{} elements are no tensor of that shape", elements.len())))
 }
 
 /// The first input and output of a network as real numbers.
 fn ports_as_reals(graph: &Graph) -> [Reals; 2] {
-    let range = |id: ValueId| graph.scales.get(&id).map(QdqScales::range);
-    let near = |id: ValueId, node: &Node| [&node.inputs, &node.outputs].iter().any(|ids| ids.contains(&id));
+    let near = |id: ValueId, node: &Node| node.inputs.first() == Some(&id) || node.outputs.contains(&id);
     let port = |id: Option<&ValueId>| {
         let Some(&id) = id else { return Reals::of(ElementType::F32, None) };
-        let beside = graph.nodes.iter().filter(|node| near(id, node));
-        let ids = beside.flat_map(|node| node.inputs.iter().chain(&node.outputs).copied());
-        let declared = std::iter::once(id).chain(ids).find_map(range);
-        Reals::of(graph.value(id).info.element, declared)
+        let mut beside = graph.nodes.iter().filter(|node| near(id, node));
+        let stated = beside.find_map(|node| QdqScales::of(graph, &node.op, &node.inputs, &node.outputs));
+        Reals::of(graph.value(id).info.element, stated.map(|stated| stated.range()))
     };
     [port(graph.inputs.first()), port(graph.outputs.first())]
 }

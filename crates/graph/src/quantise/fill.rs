@@ -1,0 +1,58 @@
+//! [`fill`]: values between layers scaled so that they fill their integers.
+
+use super::sharing::hidden;
+use super::{Distributions, Kind, Scheme};
+use crate::ir::{Graph, ValueId};
+use crate::pass::PassError;
+use crate::rescale::channels::{Group, groups};
+
+/// Factors nearer to 1 change nothing.
+const LEAST: f64 = 1.0001;
+
+/// A graph whose values between layers are up to twice as large, so that the largest that was seen, or that the model
+/// states, becomes the largest integer: it is no power of two that bounds them. The layers before and behind them have
+/// other weights. It computes the same but for rounding, and has the same nodes; the values are called `NAME/filled`.
+/// `None` when there is nothing to change.
+///
+/// # Errors
+///
+/// [`PassError`] when the rewritten graph is not valid, which would be a fault of ours.
+pub fn fill(graph: &Graph, seen: &Distributions, scheme: &Scheme) -> Result<Option<Graph>, PassError> {
+    let (hidden, mut filled, mut is_changed) = (hidden(graph), graph.clone(), false);
+    let largest = f64::from((1u32 << (scheme.bits(Kind::Activation) - 1)) - 1);
+    for group in groups(graph) {
+        let shown: Vec<ValueId> = group.values.iter().copied().filter(|id| !hidden[id.0 as usize]).collect();
+        let most = most(graph, seen, &shown);
+        let factor = largest * (most / largest).log2().ceil().exp2() / most;
+        if !(LEAST..2.0).contains(&factor) {
+            continue;
+        }
+        group.divide(&mut filled, |_| 1.0 / factor);
+        restate(&mut filled, &group, factor as f32);
+        group.rename(&mut filled, "/filled");
+        is_changed = true;
+    }
+    filled.validate()?;
+    Ok(is_changed.then_some(filled))
+}
+
+/// The largest magnitude of values: as the model states it, else as it was seen.
+fn most(graph: &Graph, seen: &Distributions, values: &[ValueId]) -> f64 {
+    let largest = |ranges: Vec<[f64; 2]>| ranges.into_iter().flatten().map(f64::abs).reduce(f64::max);
+    let stated = values.iter().filter_map(|id| Some(graph.scales.get(id)?.range())).collect();
+    let observed = || values.iter().filter_map(|&id| Some(seen.get(id)?.extremes())).collect();
+    // Default: of no values the largest is 0.
+    largest(stated).or_else(|| largest(observed())).unwrap_or(0.0)
+}
+
+/// What the model states of the values is about values that are as much larger; of the weights it states nothing now.
+fn restate(graph: &mut Graph, group: &Group, factor: f32) {
+    for weights in group.gives.iter().chain(&group.adds).chain(&group.takes) {
+        graph.scales.remove(&weights.id);
+    }
+    for id in &group.values {
+        if let Some(stated) = graph.scales.get_mut(id) {
+            stated.scales = stated.scales.map(|scale| scale * factor);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! [`Group`]: values between layers, whose channels can have other scales.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use npukit_numeric::Tensor;
+
+use crate::classes::Classes;
+use crate::ir::{Graph, Node, NodeId, ValueId};
+use crate::op::{Binary, BinaryKind, Gemm, Op};
+
+/// Values whose channels have one scale each, from the layers that give them to those that take them: convolutions and
+/// dense layers. Nothing between mixes channels or knows their scale.
+#[derive(Default)]
+pub(crate) struct Group {
+    pub values: Vec<ValueId>,
+    /// Weights of the layers that give them, by the channel of the result.
+    pub gives: Vec<Weights>,
+    /// What those layers add, an element for each channel.
+    pub adds: Vec<Weights>,
+    /// Weights of the layers that take them, by the channel of the operand.
+    pub takes: Vec<Weights>,
+    /// Whether something knows their scale.
+    is_fixed: bool,
+}
+
+/// A constant whose elements belong to channels: element `i` to `i / stride % count`.
+#[derive(Clone, Copy)]
+pub(crate) struct Weights {
+    pub id: ValueId,
+    stride: usize,
+    pub count: usize,
+}
+
+/// The groups of a graph, by the value that represents each.
+struct Groups<'g> {
+    graph: &'g Graph,
+    consumers: Vec<Vec<NodeId>>,
+    classes: Vec<usize>,
+    groups: BTreeMap<usize, Group>,
+}
+
+/// The groups that can be scaled.
+pub(crate) fn groups(graph: &Graph) -> Vec<Group> {
+    Groups::of(graph)
+}
+
+impl<'g> Groups<'g> {
+    fn of(graph: &'g Graph) -> Vec<Group> {
+        let mut classes = Classes::new(graph.values.len());
+        graph.nodes.iter().filter(|node| is_between(graph, node)).for_each(|node| {
+            classes.join(node.inputs.iter().chain(&node.outputs).copied());
+        });
+        let (consumers, classes) = (graph.consumers(), classes.representatives());
+        let mut all = Self { graph, consumers, classes, groups: BTreeMap::new() };
+        graph.inputs.iter().chain(&graph.outputs).for_each(|&id| all.group(id).is_fixed = true);
+        graph.nodes.iter().for_each(|node| all.note(node));
+        for index in 0..graph.values.len() {
+            let id = ValueId(index as u32);
+            all.group(id).values.push(id);
+        }
+        all.groups.into_values().filter(Group::is_free).collect()
+    }
+
+    fn group(&mut self, id: ValueId) -> &mut Group {
+        self.groups.entry(self.classes[id.0 as usize]).or_default()
+    }
+
+    /// What a node means for the groups of its operands and results.
+    fn note(&mut self, node: &Node) {
+        if is_between(self.graph, node) {
+            return;
+        }
+        let layer = self.gives(node).zip(node.outputs.first().copied());
+        let Some(((weights, bias), output)) = layer else {
+            return node.inputs.iter().chain(&node.outputs).for_each(|&id| self.group(id).is_fixed = true);
+        };
+        let group = self.group(output);
+        group.gives.push(weights);
+        group.adds.extend(bias);
+        match self.takes(node).zip(node.inputs.first().copied()) {
+            Some((weights, input)) => self.group(input).takes.push(weights),
+            None => node.inputs.iter().take(1).for_each(|&id| self.group(id).is_fixed = true),
+        }
+    }
+
+    /// Whether it is a constant that nothing else reads.
+    fn is_own(&self, id: ValueId) -> bool {
+        self.graph.constant(id).is_some() && self.consumers[id.0 as usize].len() == 1
+    }
+
+    /// The weights of a layer by the channel of its result, and what it adds.
+    fn gives(&self, node: &Node) -> Option<(Weights, Option<Weights>)> {
+        let &id = node.inputs.get(1).filter(|&&id| self.is_own(id))?;
+        let weights = match (&node.op, self.graph.shape(id)) {
+            (Op::Conv(_), &[.., filters]) => Weights { id, stride: 1, count: filters },
+            (Op::Gemm(gemm), &[rows, columns]) if is_plain(gemm) => match gemm.trans_b {
+                false => Weights { id, stride: 1, count: columns },
+                true => Weights { id, stride: columns, count: rows },
+            },
+            _ => return None,
+        };
+        let bias = node.inputs.get(2).map(|&id| Weights { id, stride: 1, ..weights });
+        let fits = |bias: &Weights| self.is_own(bias.id) && self.graph.shape(bias.id) == [bias.count];
+        bias.iter().all(fits).then_some((weights, bias))
+    }
+
+    /// The weights of a layer by the channel of its operand.
+    fn takes(&self, node: &Node) -> Option<Weights> {
+        let &id = node.inputs.get(1).filter(|&&id| self.is_own(id))?;
+        match (&node.op, self.graph.shape(id)) {
+            // A filter for each channel.
+            (Op::Conv(conv), &[_, _, 1, filters]) if filters == conv.group => {
+                Some(Weights { id, stride: 1, count: filters })
+            }
+            (Op::Conv(conv), &[_, _, channels, filters]) if conv.group == 1 => {
+                Some(Weights { id, stride: filters, count: channels })
+            }
+            (Op::Gemm(gemm), &[rows, columns]) if is_plain(gemm) => Some(match gemm.trans_b {
+                false => Weights { id, stride: columns, count: rows },
+                true => Weights { id, stride: 1, count: columns },
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the node gives in each channel what is scaled as that channel of its operands is.
+fn is_between(graph: &Graph, node: &Node) -> bool {
+    let is_computed = |id: &ValueId| graph.constant(*id).is_none();
+    let alike =
+        || node.inputs.iter().all(|&id| is_computed(&id) && graph.shape(id) == graph.shape(node.outputs[0]));
+    match &node.op {
+        Op::Relu(_) | Op::LeakyRelu(_) | Op::MaxPool(_) | Op::AveragePool(_) => node.outputs.len() == 1,
+        Op::Reshape(_) => keeps_channels(graph, node),
+        Op::Binary(Binary { kind: BinaryKind::Add }) => alike(),
+        _ => false,
+    }
+}
+
+/// Whether the last axis of the result holds the channels that the operand's holds, and is all there is to it.
+fn keeps_channels(graph: &Graph, reshape: &Node) -> bool {
+    let channels = |ids: &[ValueId]| {
+        let shape = graph.shape(*ids.first()?);
+        shape.last().copied().filter(|&last| last == shape.iter().product::<usize>())
+    };
+    let before = channels(&reshape.inputs);
+    before.is_some() && before == channels(&reshape.outputs)
+}
+
+/// Whether it is rows times a matrix, and a bias as it is.
+fn is_plain(gemm: &Gemm) -> bool {
+    Gemm { trans_b: false, ..gemm.clone() } == Gemm::PLAIN
+}
+
+impl Group {
+    /// Whether layers give and take all of it, channel by channel.
+    fn is_free(&self) -> bool {
+        let mut layers = self.gives.iter().chain(&self.takes);
+        let count = self.gives.first().map(|weights| weights.count);
+        !self.is_fixed && !self.takes.is_empty() && layers.all(|weights| Some(weights.count) == count)
+    }
+
+    /// Divides what is between the layers by a factor for each channel.
+    pub fn divide(&self, graph: &mut Graph, factor: impl Fn(usize) -> f64) {
+        self.gives.iter().chain(&self.adds).for_each(|weights| weights.scale(graph, |at| 1.0 / factor(at)));
+        self.takes.iter().for_each(|weights| weights.scale(graph, &factor));
+    }
+
+    /// Says in the names of the values that they are not those of the model.
+    pub fn rename(&self, graph: &mut Graph, suffix: &str) {
+        self.values.iter().for_each(|id| graph.values[id.0 as usize].name.push_str(suffix));
+    }
+}
+
+impl Weights {
+    fn channel(&self, place: usize) -> usize {
+        place / self.stride % self.count
+    }
+
+    /// Takes the largest magnitude of each channel in.
+    pub fn note_largest(&self, graph: &Graph, largest: &mut [f32]) {
+        // Default: layers take floats only, of others nothing is known.
+        let weights = graph.constant(self.id).and_then(|constant| constant.as_f32()).unwrap_or_default();
+        for (place, x) in weights.iter().enumerate().filter(|(_, x)| x.is_finite()) {
+            let most = &mut largest[self.channel(place)];
+            *most = most.max(x.abs());
+        }
+    }
+
+    /// Multiplies the elements by the factor of the channel of each.
+    fn scale(&self, graph: &mut Graph, factor: impl Fn(usize) -> f64) {
+        let Some(constant) = graph.constant(self.id) else { return };
+        // Default: layers take floats only, others stay as they are.
+        let values = constant.as_f32().unwrap_or_default().iter().enumerate();
+        let scaled = values.map(|(place, &x)| (f64::from(x) * factor(self.channel(place))) as f32);
+        if let Ok(scaled) = Tensor::from_f32(constant.shape().to_vec(), scaled.collect()) {
+            graph.values[self.id.0 as usize].constant = Some(Arc::new(scaled));
+        }
+    }
+}
