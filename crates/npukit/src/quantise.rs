@@ -183,8 +183,7 @@ impl Job<'_> {
     }
 
     /// The scales with the outputs nearest to float: those that the model states, and those of each method for the graph as
-    /// it is and with other scales between its layers.
-    /// On a machine of narrow integers the best of them are run.
+    /// it is and with other scales between its layers. On a machine of narrow integers the best of them are run.
     fn nearest(
         &self,
         samples: &[Sample],
