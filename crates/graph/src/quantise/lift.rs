@@ -40,7 +40,22 @@ fn lifted(graph: &mut Graph, saturates: bool) -> Result<(), PassError> {
     nodes.into_iter().try_for_each(|node| lifting.node(node))?;
     lifting.finish();
     graph.remove_dead();
+    state_passages(graph);
     simplify(graph)
+}
+
+/// What integers that stay say of the floats that they are made from.
+fn state_passages(graph: &mut Graph) {
+    let stated = |node: &Node| match node.op {
+        Op::QuantizeLinear(_) => {
+            Some((*node.inputs.first()?, QdqScales::of(graph, &node.op, &node.inputs, &node.outputs)?))
+        }
+        _ => None,
+    };
+    let stated: Vec<_> = graph.nodes.iter().filter_map(stated).filter(|(_, it)| it.is_uniform()).collect();
+    for (id, stated) in stated {
+        graph.scales.entry(id).or_insert(stated);
+    }
 }
 
 /// A graph whose nodes are put in again, one by one.

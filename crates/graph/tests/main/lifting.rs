@@ -187,6 +187,20 @@ fn functions_that_are_never_negative_need_no_relu() {
     }
 }
 
+/// Outputs that are integers say how large the floats before them become.
+#[test]
+fn outputs_of_integers_state_what_they_are_made_from() {
+    for form in [Form(U8, 0.5, 7), Form(I8, 0.25, -128)] {
+        let mut net = Net::default();
+        let x = net.input(grid());
+        let y = unary(&mut net, UnaryKind::Tanh, x);
+        let integers = quantise(&mut net, y, form);
+        let graph = lifted(net.giving(integers));
+        assert_eq!(graph.outputs, [integers]);
+        assert_eq!(graph.scales[&y].scales, [form.1; 2]);
+    }
+}
+
 #[test]
 fn what_moves_integers_moves_floats() {
     let form = Form(U8, 0.5, 7);
