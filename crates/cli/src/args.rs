@@ -222,8 +222,9 @@ pub struct CalibrationArgs {
     pub calibrate: Vec<String>,
     /// Range of the inputs, as `0..255` or `image`
     ///
-    /// `image` is 0 to 255; `NAME=` before it is for one input. Without --calibrate, scales then follow from made-up inputs of this range. A model that divides or standardizes its
-    /// inputs shows the range itself. `npu verify --bounds` bounds errors for all inputs of the range.
+    /// `image` is 0 to 255; `NAME=` before it is for one input. Without --calibrate, scales then follow from made-up inputs
+    /// of this range. A model that divides or standardizes its inputs shows the range itself. `npu verify --bounds` bounds
+    /// errors for all inputs of the range.
     #[arg(long, value_name = "LOW..HIGH", value_parser = given_range, allow_hyphen_values = true)]
     pub range: Vec<GivenRange>,
     /// When to scale

@@ -90,7 +90,7 @@ pub(crate) enum SampleOrigin {
     /// The caller gives them as typical.
     #[default]
     Given,
-    /// They are the inputs of the run, which a model with scales of its own does not need.
+    /// They are the inputs of the run. A model does not need them if the machine has the scales that it states.
     Run,
 }
 
@@ -193,14 +193,15 @@ impl Job<'_> {
     ) -> Result<Choice, Error> {
         let mut search = Search::new(self.graph, samples, count)?;
         let found = self.by(own, Method::MinMax, &stated);
-        let is_settled = is_settled(self.graph, &stated, self.host);
+        let (is_settled, mut filled) = (is_settled(self.graph, &stated, self.host), None);
         if is_settled {
             search.attempt(own, Method::MinMax, found.clone())?;
-            if !search.is_good()
-                && let Some(filled) = self.filled(own, samples, count)?
-            {
+            if !search.is_good() {
+                filled = self.filled(own, samples, count)?;
+            }
+            if let Some(filled) = &filled {
                 let stated = stated_fractions(&filled.graph, self.scheme);
-                search.attempt(&filled, Method::MinMax, self.by(&filled, Method::MinMax, &stated))?;
+                search.attempt(filled, Method::MinMax, self.by(filled, Method::MinMax, &stated))?;
             }
         }
         if search.is_good() {
@@ -212,12 +213,15 @@ impl Job<'_> {
         }
         let mut others = Vec::new();
         if !search.is_good() {
-            others.extend(self.filled(own, samples, count)?);
+            if filled.is_none() {
+                filled = self.filled(own, samples, count)?;
+            }
+            others.extend(filled);
             let even = self.equalised(samples, count)?;
             others.extend(even.as_ref().map(|even| self.filled(even, samples, count)).transpose()?.flatten());
             others.extend(even);
         }
-        // What has another scale is not what the model states.
+        // Stated scales do not hold for values and weights that were multiplied.
         let same = |a: &Value, b: &Value| a.name == b.name && a.constant == b.constant;
         let kept = |basis: &Basis<'_>| -> Fractions {
             let is_kept = |id: ValueId| same(basis.graph.value(id), self.graph.value(id));

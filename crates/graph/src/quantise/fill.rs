@@ -9,9 +9,9 @@ use crate::rescale::channels::{Group, groups};
 /// Factors nearer to 1 change nothing.
 const LEAST: f64 = 1.0001;
 
-/// A graph whose values between layers are up to twice as large, so that the largest that was seen, or that the model
-/// states, becomes the largest integer: it is no power of two that bounds them. The layers before and behind them have
-/// other weights. It computes the same but for rounding, and has the same nodes; the values are called `NAME/filled`.
+/// Graph whose values between layers are multiplied by 1 to 2, so that the largest one seen, or the largest one that the
+/// model states, becomes the largest integer. The weights of the layers before and after them change by as much. It computes
+/// the same except for rounding, and has the same nodes; the values are called `NAME/filled`.
 /// `None` when there is nothing to change.
 ///
 /// # Errors
@@ -45,7 +45,7 @@ fn most(graph: &Graph, seen: &Distributions, values: &[ValueId]) -> f64 {
     largest(stated).or_else(|| largest(observed())).unwrap_or(0.0)
 }
 
-/// What the model states of the values is about values that are as much larger; of the weights it states nothing now.
+/// Multiplies the scales that the model states for the values, and drops those of the weights, which have changed.
 fn restate(graph: &mut Graph, group: &Group, factor: f32) {
     for weights in group.gives.iter().chain(&group.adds).chain(&group.takes) {
         graph.scales.remove(&weights.id);

@@ -42,11 +42,11 @@ struct Groups<'g> {
 
 /// The groups that can be scaled.
 pub(crate) fn groups(graph: &Graph) -> Vec<Group> {
-    Groups::of(graph)
+    Groups::of(graph).groups.into_values().filter(Group::is_free).collect()
 }
 
 impl<'g> Groups<'g> {
-    fn of(graph: &'g Graph) -> Vec<Group> {
+    fn of(graph: &'g Graph) -> Self {
         let mut classes = Classes::new(graph.values.len());
         graph.nodes.iter().filter(|node| is_between(graph, node)).for_each(|node| {
             classes.join(node.inputs.iter().chain(&node.outputs).copied());
@@ -59,7 +59,7 @@ impl<'g> Groups<'g> {
             let id = ValueId(index as u32);
             all.group(id).values.push(id);
         }
-        all.groups.into_values().filter(Group::is_free).collect()
+        all
     }
 
     fn group(&mut self, id: ValueId) -> &mut Group {
@@ -84,9 +84,10 @@ impl<'g> Groups<'g> {
         }
     }
 
-    /// Whether it is a constant that nothing else reads.
+    /// Whether it is a constant of floats that nothing else reads.
     fn is_own(&self, id: ValueId) -> bool {
-        self.graph.constant(id).is_some() && self.consumers[id.0 as usize].len() == 1
+        let is_constant = self.graph.constant(id).is_some_and(|constant| constant.as_f32().is_some());
+        is_constant && self.consumers[id.0 as usize].len() == 1
     }
 
     /// The weights of a layer by the channel of its result, and what it adds.
@@ -94,10 +95,7 @@ impl<'g> Groups<'g> {
         let &id = node.inputs.get(1).filter(|&&id| self.is_own(id))?;
         let weights = match (&node.op, self.graph.shape(id)) {
             (Op::Conv(_), &[.., filters]) => Weights { id, stride: 1, count: filters },
-            (Op::Gemm(gemm), &[rows, columns]) if is_plain(gemm) => match gemm.trans_b {
-                false => Weights { id, stride: 1, count: columns },
-                true => Weights { id, stride: columns, count: rows },
-            },
+            (Op::Gemm(gemm), &[rows, columns]) if is_plain(gemm) => dense(id, gemm, [rows, columns])[1],
             _ => return None,
         };
         let bias = node.inputs.get(2).map(|&id| Weights { id, stride: 1, ..weights });
@@ -116,10 +114,7 @@ impl<'g> Groups<'g> {
             (Op::Conv(conv), &[_, _, channels, filters]) if conv.group == 1 => {
                 Some(Weights { id, stride: filters, count: channels })
             }
-            (Op::Gemm(gemm), &[rows, columns]) if is_plain(gemm) => Some(match gemm.trans_b {
-                false => Weights { id, stride: columns, count: rows },
-                true => Weights { id, stride: 1, count: columns },
-            }),
+            (Op::Gemm(gemm), &[rows, columns]) if is_plain(gemm) => Some(dense(id, gemm, [rows, columns])[0]),
             _ => None,
         }
     }
@@ -146,6 +141,13 @@ fn keeps_channels(graph: &Graph, reshape: &Node) -> bool {
     };
     let before = channels(&reshape.inputs);
     before.is_some() && before == channels(&reshape.outputs)
+}
+
+/// The weights of a dense layer: by the channel of its operand, and by that of its result.
+fn dense(id: ValueId, gemm: &Gemm, [rows, columns]: [usize; 2]) -> [Weights; 2] {
+    let by_row = Weights { id, stride: columns, count: rows };
+    let by_column = Weights { id, stride: 1, count: columns };
+    if gemm.trans_b { [by_column, by_row] } else { [by_row, by_column] }
 }
 
 /// Whether it is rows times a matrix, and a bias as it is.
@@ -178,11 +180,15 @@ impl Weights {
         place / self.stride % self.count
     }
 
-    /// Takes the largest magnitude of each channel in.
+    /// The elements.
+    fn floats<'g>(&self, graph: &'g Graph) -> &'g [f32] {
+        let constant = graph.constant(self.id).and_then(|constant| constant.as_f32());
+        constant.expect("groups are made of constants of floats only")
+    }
+
+    /// Raises `largest`, an element for each channel, to the largest magnitude of each channel's weights.
     pub fn note_largest(&self, graph: &Graph, largest: &mut [f32]) {
-        // Default: layers take floats only, of others nothing is known.
-        let weights = graph.constant(self.id).and_then(|constant| constant.as_f32()).unwrap_or_default();
-        for (place, x) in weights.iter().enumerate().filter(|(_, x)| x.is_finite()) {
+        for (place, x) in self.floats(graph).iter().enumerate().filter(|(_, x)| x.is_finite()) {
             let most = &mut largest[self.channel(place)];
             *most = most.max(x.abs());
         }
@@ -190,12 +196,10 @@ impl Weights {
 
     /// Multiplies the elements by the factor of the channel of each.
     fn scale(&self, graph: &mut Graph, factor: impl Fn(usize) -> f64) {
-        let Some(constant) = graph.constant(self.id) else { return };
-        // Default: layers take floats only, others stay as they are.
-        let values = constant.as_f32().unwrap_or_default().iter().enumerate();
-        let scaled = values.map(|(place, &x)| (f64::from(x) * factor(self.channel(place))) as f32);
-        if let Ok(scaled) = Tensor::from_f32(constant.shape().to_vec(), scaled.collect()) {
-            graph.values[self.id.0 as usize].constant = Some(Arc::new(scaled));
-        }
+        let values = self.floats(graph).iter().enumerate();
+        let scaled = values.map(|(place, &x)| (f64::from(x) * factor(self.channel(place))) as f32).collect();
+        let scaled = Tensor::from_f32(graph.shape(self.id).to_vec(), scaled);
+        let scaled = scaled.expect("there are as many elements as before");
+        graph.values[self.id.0 as usize].constant = Some(Arc::new(scaled));
     }
 }

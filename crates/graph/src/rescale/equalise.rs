@@ -54,7 +54,7 @@ fn powers(group: &Group, graph: &Graph) -> Option<Vec<i32>> {
     let pairs = largest(&group.gives).into_iter().zip(largest(&group.takes));
     let wanted: Vec<Option<f64>> = pairs.map(wanted).collect();
     let known: Vec<f64> = wanted.iter().flatten().copied().collect();
-    // What all channels have in common is for the scale of the layer.
+    // The mean is left out: one factor for all channels is the scale of the whole tensor.
     let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
     let power = |wanted: Option<f64>| (wanted.unwrap_or(mean) - mean).clamp(-MAX, MAX).round() as i32;
     let powers: Vec<i32> = wanted.into_iter().map(power).collect();

@@ -125,7 +125,7 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     ///
-    /// Those of the machine.
+    /// Errors of running a program on the machine.
     pub fn measure(&mut self, machine: &Machine<'_>) -> Result<(), Error> {
         let samples = &self.samples[..self.samples.len().min(MACHINE_SAMPLES)];
         let runs = (samples.len() * MEASURED) as u64;

@@ -205,13 +205,21 @@ impl Case<'_> {
         let request = run::Request { source: source.clone(), inputs: seeded, ..run::Request::default() };
         let (report, outputs) = run_program(&program, &request, context)?;
         let time = program.time()?;
-        let seeded = Seeded { graph: &graph, inputs: &request.inputs, outputs: &outputs.tensors()? };
+        let outputs = outputs.tensors()?;
+        let (Some(input), Some((_, output))) =
+            (request.inputs.first().and_then(|file| file.array.as_deref()), outputs.first())
+        else {
+            return Err(unwritten("the network has no input or no output".to_owned()));
+        };
+        let [from, to] = ports_as_reals(&graph);
+        let seeded =
+            Seeded { inputs: from.reals(input), outputs: to.reals(output), count: self.request.samples };
         let reconstruction = match self.network.reconstructs {
             true => self.eval(self.file, &request.inputs, context)?.map(|own| seeded.reconstruction(&own)),
             false => None,
         };
-        let float = if is_integer(self.file) { self.float(&seeded, context)? } else { None };
-        let [top1, top1_own] = self.labelled(&program, &source, &graph, context)?;
+        let float = if is_integer(self.file) { self.float(input, &from, context)? } else { None };
+        let [top1, top1_own] = self.labelled(&program, &source, &from, context)?;
         Ok(Row {
             top1,
             top1_own,
@@ -261,7 +269,7 @@ impl Case<'_> {
         &self,
         program: &Program,
         source: &Source,
-        graph: &Graph,
+        port: &Reals,
         context: Context<'_>,
     ) -> Result<[Option<f64>; 2], Error> {
         let Some([pictures, labels]) = self.network.labelled else { return Ok([None, None]) };
@@ -271,7 +279,6 @@ impl Case<'_> {
             return Ok([None, None]);
         };
         let pictures = read_npy(pictures, &bytes)?;
-        let [port, _] = ports_as_reals(graph);
         let request = run::Request {
             source: source.clone(),
             inputs: vec![InputFile::of_array(None, port.elements(&pictures)?)],
@@ -299,63 +306,49 @@ impl Case<'_> {
         Ok(outputs.first().map(|(_, output)| port.reals(output)))
     }
 
-    /// What the network's file of floats gives for the same inputs; `None` where there is no such file.
-    fn float(&self, seeded: &Seeded<'_>, context: Context<'_>) -> Result<Option<Vec<f64>>, Error> {
+    /// What the network's file of floats gives for the same inputs, elements of `port`; `None` where there is no such file.
+    fn float(&self, input: &Tensor, port: &Reals, context: Context<'_>) -> Result<Option<Vec<f64>>, Error> {
         let file = self.file.replace(INTEGERS, FLOATS);
         if context.reader.read(&file).is_err() {
             return Ok(None);
         }
-        let [port, _] = ports_as_reals(seeded.graph);
-        let Some(input) = seeded.inputs.first().and_then(|file| file.array.as_deref()) else {
-            return Ok(None);
-        };
         let input = floats(input, |x| port.real(x))?;
         self.eval(&file, &[InputFile::of_array(None, input)], context)
     }
 }
 
-/// A network's seeded inputs, and what a machine makes of them.
-struct Seeded<'a> {
-    graph: &'a Graph,
-    inputs: &'a [InputFile],
-    outputs: &'a [(String, Tensor)],
+/// A network's seeded inputs and what a machine makes of them, as real numbers.
+struct Seeded {
+    /// First input of all samples.
+    inputs: Vec<f64>,
+    /// First output of all samples.
+    outputs: Vec<f64>,
+    /// Samples.
+    count: usize,
 }
 
-impl Seeded<'_> {
-    /// The first input and the first output as real numbers, each split into samples.
-    fn reals(&self) -> [Vec<Vec<f64>>; 2] {
-        let [from, to] = ports_as_reals(self.graph);
-        let input = self.inputs.first().and_then(|file| file.array.as_deref());
-        let count = input.and_then(|input| input.shape().first()).copied().unwrap_or(1).max(1);
-        let split = |all: Vec<f64>| -> Vec<Vec<f64>> {
-            all.chunks((all.len() / count).max(1)).map(<[f64]>::to_vec).collect()
-        };
-        let inputs = input.map(|input| from.reals(input)).unwrap_or_default();
-        let outputs = self.outputs.first().map(|(_, output)| to.reals(output)).unwrap_or_default();
-        [split(inputs), split(outputs)]
+impl Seeded {
+    /// The numbers of each sample.
+    fn split<'n>(&self, numbers: &'n [f64]) -> std::slice::Chunks<'n, f64> {
+        numbers.chunks((numbers.len() / self.count.max(1)).max(1))
     }
 
     /// Share of the samples whose largest element has the place that it has in `others`.
     fn same_class(&self, others: &[f64]) -> f64 {
-        let [_, outputs] = self.reals();
-        let length = (others.len() / outputs.len().max(1)).max(1);
-        let same =
-            outputs.iter().zip(others.chunks(length)).filter(|(y, other)| largest(y) == largest(other));
-        same.count() as f64 / outputs.len().max(1) as f64
+        let samples = self.split(&self.outputs).zip(self.split(others));
+        samples.filter(|(y, other)| largest(y) == largest(other)).count() as f64 / self.count as f64
     }
 
     /// Mean over the samples of how far the mean squared difference between output and input is from that of `others`, as
     /// a share of it.
     fn reconstruction(&self, others: &[f64]) -> f64 {
-        let [inputs, outputs] = self.reals();
-        let length = (others.len() / outputs.len().max(1)).max(1);
         let error = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
-        let samples = inputs.iter().zip(&outputs).zip(others.chunks(length));
+        let samples = self.split(&self.inputs).zip(self.split(&self.outputs)).zip(self.split(others));
         let shares = samples.map(|((x, y), other)| {
             let own = error(x, other);
             (error(x, y) - own).abs() / own
         });
-        shares.sum::<f64>() / inputs.len().max(1) as f64
+        shares.sum::<f64>() / self.count as f64
     }
 }
 
@@ -409,11 +402,11 @@ fn unwritten(reason: String) -> Error {
     Error::Output { name: "pictures".to_owned(), reason }
 }
 
-/// A tensor of as many floats.
+/// Tensor of the same shape, each element what `of` makes of it.
 fn floats(tensor: &Tensor, of: impl Fn(f64) -> f64) -> Result<Tensor, Error> {
     let elements = tensor.reals().into_iter().map(|x| of(x) as f32).collect();
     let floats = Tensor::from_f32(tensor.shape().to_vec(), elements);
-    floats.map_err(|elements| unwritten(format!("{} elements are no tensor of that shape", elements.len())))
+    floats.map_err(|elements| unwritten(format!("{} elements do not have that shape", elements.len())))
 }
 
 /// The first input and output of a network as real numbers.
