@@ -151,18 +151,15 @@ impl Constants {
             -128..=127 => Ok(shift),
             _ => Err(LowerError::Shift { layer: layer.name.clone(), shift: shift.into() }),
         };
-        let (bias, bias_shift) = match &product.bias {
-            Some(bias) => {
-                let values: Vec<f32> = bias[columns.clone()].to_vec();
-                // The last place of the partial sums.
-                let max = fraction_of_raw(types.otype, sum_fraction) - fraction_of_raw(types.btype, 0);
-                let fraction = bias_fraction(&values, types.btype, max);
-                (Some(self.bias(&values, filters, types.btype, fraction)), shift(sum_fraction - fraction)?)
+        let fractions = weight_fractions(product, &columns, types.ktype);
+        let (bias, bias_shift) = match addends(product, &columns, planes, types, &fractions) {
+            Some(values) => {
+                let fraction = bias_fraction(&values, types, sum_fraction);
+                let bias = self.bias(product, &columns, &values, types.btype, fraction);
+                (Some(bias), shift(sum_fraction - fraction)?)
             }
             None => (None, 0),
         };
-        let fractions: Vec<i32> =
-            product.parts.iter().map(|part| weight_fraction(product, part, &columns, types.ktype)).collect();
         let mut loads = Vec::new();
         for load in tile::loads(product, &columns) {
             // All taps of a load are of one part.
@@ -175,17 +172,27 @@ impl Constants {
         Ok(BlockPlan { columns, filters, bias, bias_shift, loads })
     }
 
-    fn bias(&mut self, values: &[f32], filters: usize, btype: DataType, fraction: i32) -> usize {
+    /// Stores what sums begin with; the model has the bias itself.
+    fn bias(
+        &mut self,
+        product: &Product,
+        columns: &Range<usize>,
+        values: &[f64],
+        btype: DataType,
+        fraction: i32,
+    ) -> usize {
         let at = aligned(&mut self.biases);
         if let Some(exact) = &mut self.exact {
             exact.biases.resize(at / btype.size_bytes() as usize, (0.0, 0.0));
         }
-        for k in 0..filters {
+        let model = product.bias.as_ref().map_or(&[][..], |bias| &bias[columns.clone()]);
+        for k in 0..filters(columns.len()) {
             // Default: filters beyond the last channel, whose results are never read.
-            let value = values.get(k).map_or(0.0, |&value| f64::from(value));
+            let [value, exact] =
+                [values.get(k).copied(), model.get(k).copied().map(f64::from)].map(Option::unwrap_or_default);
             let raw = self.raw(btype, value, fraction);
             push(&mut self.biases, btype, raw);
-            let exact = value * 2f64.powi(fraction);
+            let exact = exact * 2f64.powi(fraction);
             self.exact.iter_mut().for_each(|kept| kept.biases.push((exact, exact)));
         }
         at
@@ -310,22 +317,29 @@ fn weight(
 pub struct Rounded<'a> {
     layer: &'a Layer,
     types: &'a Types,
-    /// By block of channels and part.
+    /// Fraction lengths of the weights, by block of channels and part.
     fractions: Vec<Vec<i32>>,
-    /// Fraction length of the partial sums.
-    sum_fraction: i32,
+    biases: Option<Vec<f64>>,
 }
 
 impl<'a> Rounded<'a> {
     /// Those of a layer.
     pub fn new(layer: &'a Layer, planes: &Planes, types: &'a Types) -> Self {
         let product = &layer.product;
-        let of = |columns: &Range<usize>| {
-            product.parts.iter().map(|part| weight_fraction(product, part, columns, types.ktype)).collect()
-        };
-        let fractions = tile::blocks(product.channels).map(|columns| of(&columns)).collect();
+        let of = |columns| weight_fractions(product, &columns, types.ktype);
+        let fractions: Vec<Vec<i32>> = tile::blocks(product.channels).map(of).collect();
         let sum_fraction = planes.get(layer.output.pieces[0].plane).fraction - types.store_shift();
-        Self { layer, types, fractions, sum_fraction }
+        let biases = |(columns, fractions): (Range<usize>, &Vec<i32>)| {
+            let addends = addends(product, &columns, planes, types, fractions)?;
+            let fraction = bias_fraction(&addends, types, sum_fraction);
+            let real = |value: f64| {
+                types.btype.to_f64(quantise(types.btype, value, fraction).0) * 2f64.powi(-fraction)
+            };
+            Some(addends.into_iter().map(real).collect::<Vec<f64>>())
+        };
+        let biases = tile::blocks(product.channels).zip(&fractions).map(biases).collect::<Option<Vec<_>>>();
+        let biases = biases.map(|blocks| blocks.concat());
+        Self { layer, types, fractions, biases }
     }
 
     /// What leads from `row` of part `part` to channel `column`.
@@ -337,18 +351,8 @@ impl<'a> Rounded<'a> {
     }
 
     /// The biases, if there are some.
-    pub fn biases(&self) -> Option<Vec<f64>> {
-        let (bias, btype) = (self.layer.product.bias.as_ref()?, self.types.btype);
-        let max = fraction_of_raw(self.types.otype, self.sum_fraction) - fraction_of_raw(btype, 0);
-        let block = |columns: Range<usize>| {
-            let values = &bias[columns];
-            let fraction = bias_fraction(values, btype, max);
-            let real = move |&value: &f32| {
-                btype.to_f64(quantise(btype, value.into(), fraction).0) * 2f64.powi(-fraction)
-            };
-            values.iter().map(real).collect::<Vec<f64>>()
-        };
-        Some(tile::blocks(bias.len()).flat_map(block).collect())
+    pub fn biases(&self) -> Option<&[f64]> {
+        self.biases.as_deref()
     }
 }
 
@@ -389,13 +393,61 @@ fn fitting(data_type: DataType, largest: f64) -> i32 {
     fits.log2().floor().clamp(-100.0, 100.0) as i32 - fixed.fraction()
 }
 
-/// The fraction length of biases; more than `max` would be rounded off in the partial sums.
-fn bias_fraction(values: &[f32], btype: DataType, max: i32) -> i32 {
-    if btype.fixed().is_none() {
+/// What the sums of some channels begin with, if they begin with something.
+///
+/// Where one weight scales each channel, and operands can be so large that the sum is 0, rounding scales the addend as it
+/// scales the weight: a sum that cancels, such as the mask `(1 - m) * -10000`, still does.
+fn addends(
+    product: &Product,
+    columns: &Range<usize>,
+    planes: &Planes,
+    types: &Types,
+    fractions: &[i32],
+) -> Option<Vec<f64>> {
+    let bias = product.bias.as_ref()?;
+    let scaled_by = match (product.parts.as_slice(), fractions) {
+        ([part], &[fraction]) if scales_channels(product, part) => Some((part, fraction)),
+        _ => None,
+    };
+    let addend = |k: usize| {
+        let addend = f64::from(bias[k]);
+        let Some((part, fraction)) = scaled_by else { return addend };
+        let exact = f64::from(product.weight(part, k, k));
+        let (raw, is_saturated) = weight(product, part, [k, k], types.ktype, fraction);
+        let rounded = types.ktype.to_f64(raw) * 2f64.powi(-fraction);
+        let cancels = addend.abs() <= exact.abs() * largest_operand(part, planes, types);
+        if cancels && !is_saturated && exact != 0.0 { addend * (rounded / exact) } else { addend }
+    };
+    Some(columns.clone().map(addend).collect())
+}
+
+/// Whether each channel of the result is one of the operand's times its factor.
+fn scales_channels(product: &Product, part: &Part) -> bool {
+    let operands: usize = part.terms.iter().map(|term| term.channels).sum();
+    matches!(part.weights, Weights::Diagonal { taps: 1, .. }) && operands == product.channels
+}
+
+/// The largest real number that the operands of a part can be; without end where they are floats.
+fn largest_operand(part: &Part, planes: &Planes, types: &Types) -> f64 {
+    let Some(fixed) = types.itype.fixed() else { return f64::INFINITY };
+    let largest =
+        |term: &Term| f64::from(fixed.max()) * 2f64.powi(-planes.get(term.plane).fraction - fixed.fraction());
+    part.terms.iter().map(largest).fold(0.0, f64::max)
+}
+
+/// The fraction length of biases; more than that of the partial sums would be rounded off there.
+fn bias_fraction(values: &[f64], types: &Types, sum_fraction: i32) -> i32 {
+    if types.btype.fixed().is_none() {
         return 0;
     }
-    let largest = values.iter().fold(0.0, |largest: f32, value| largest.max(value.abs()));
-    fitting(btype, largest.into()).min(max)
+    let last_place = fraction_of_raw(types.otype, sum_fraction) - fraction_of_raw(types.btype, 0);
+    let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    fitting(types.btype, largest).min(last_place)
+}
+
+/// The fraction length of each part's weights that lead to `columns`.
+fn weight_fractions(product: &Product, columns: &Range<usize>, ktype: DataType) -> Vec<i32> {
+    product.parts.iter().map(|part| weight_fraction(product, part, columns, ktype)).collect()
 }
 
 /// The fraction length with the least squares of errors, over the weights of a part that lead to `columns`.

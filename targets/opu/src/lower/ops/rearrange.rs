@@ -91,20 +91,21 @@ pub fn concat(builder: &mut Builder, id: NodeId, op: &op::Concat) -> Result<Lowe
     let views = node.inputs.iter().map(|&input| builder.view(input)).collect::<Result<Vec<_>, _>>()?;
     let output = node.outputs[0];
     let [rows, columns, channels] = builder.extent(output)?;
-    let rank = builder.graph.shape(output).len();
+    let shape = builder.graph.shape(output);
     let size = [rows, columns];
-    if op.axis + 1 == rank {
+    if op.axis + 1 == shape.len() {
         let pieces = views.into_iter().flat_map(|view| view.pieces).collect();
         builder.fusion.set_view(output, View { size, pieces });
         return Ok(Lowered::Views);
     }
-    let axis = match (rank, op.axis) {
+    let axis = match (shape.len(), op.axis) {
         (4, 1) => 0,
-        (4, 2) | (3, 1) | (2, 0) => 1,
+        (4, 2) => 1,
+        (rank, axis) if rank != 4 && pixels(shape, axis).is_some() => 1,
         _ => {
             return Err(Reject::new(
-                format!("it concatenates along axis {}", op.axis),
-                "concatenate rows, columns or channels",
+                format!("it concatenates along axis {} of {shape:?}", op.axis),
+                "concatenate rows, columns or channels of one image",
             ));
         }
     };
@@ -130,7 +131,7 @@ pub fn split(builder: &mut Builder, id: NodeId, op: &op::Split) -> Result<Lowere
     for (&output, &length) in node.outputs.iter().zip(&op.sizes) {
         let range = op::SliceRange { axis: op.axis, start, length, step: 1 };
         let view = builder.view(node.inputs[0])?;
-        let view = part(builder.graph.shape(node.inputs[0]).len(), &view, &range)?;
+        let view = part(builder.graph.shape(node.inputs[0]), &view, &range)?;
         builder.fusion.set_view(output, view);
         start += length;
     }
@@ -144,12 +145,12 @@ pub fn split(builder: &mut Builder, id: NodeId, op: &op::Split) -> Result<Lowere
 /// As [`split`], or steps backwards.
 pub fn slice(builder: &mut Builder, id: NodeId, op: &op::Slice) -> Result<Lowered, Reject> {
     let node = builder.node(id);
-    let rank = builder.graph.shape(node.inputs[0]).len();
+    let mut shape = builder.graph.shape(node.inputs[0]).to_vec();
     let mut view = builder.view(node.inputs[0])?;
     let mut strides = [1, 1];
     for range in &op.ranges {
         if range.step != 1 && range.length > 1 {
-            let axis = [1, 2].iter().position(|&axis| rank == 4 && axis == range.axis);
+            let axis = [1, 2].iter().position(|&axis| shape.len() == 4 && axis == range.axis);
             match (axis, usize::try_from(range.step)) {
                 (Some(axis), Ok(step)) => strides[axis] = step,
                 _ => {
@@ -158,7 +159,8 @@ pub fn slice(builder: &mut Builder, id: NodeId, op: &op::Slice) -> Result<Lowere
                 }
             }
         }
-        view = part(rank, &view, range)?;
+        view = part(&shape, &view, range)?;
+        shape[range.axis] = range.length;
     }
     let [rows, columns, channels] = builder.extent(node.outputs[0])?;
     if strides == [1, 1] {
@@ -171,20 +173,30 @@ pub fn slice(builder: &mut Builder, id: NodeId, op: &op::Slice) -> Result<Lowere
     ))
 }
 
-/// The elements of a range; steps are left to the caller.
-fn part(rank: usize, view: &View, range: &op::SliceRange) -> Result<View, Reject> {
+/// The elements of a range of a value of that shape; steps are left to the caller.
+fn part(shape: &[usize], view: &View, range: &op::SliceRange) -> Result<View, Reject> {
+    let &op::SliceRange { axis, start, length, .. } = range;
     let [rows, columns] = view.size;
-    match (rank, range.axis) {
-        _ if range.axis + 1 == rank => Ok(view.channel_range(range.start, range.length)),
-        (4, 1) => Ok(view.window([range.start, 0], [range.length, columns])),
-        (4, 2) => Ok(view.window([0, range.start], [rows, range.length])),
-        (3, 1) | (2, 0) => Ok(view.window([0, range.start], [rows, range.length])),
-        _ if range.length == 1 && range.start == 0 => Ok(view.clone()),
-        _ => Err(Reject::new(
-            format!("it cuts axis {} of {rank}", range.axis),
-            "cut rows, columns or channels",
-        )),
+    match (shape.len(), axis) {
+        _ if axis + 1 == shape.len() => Ok(view.channel_range(start, length)),
+        _ if length == shape[axis] => Ok(view.clone()),
+        (4, 1) => Ok(view.window([start, 0], [length, columns])),
+        (4, 2) => Ok(view.window([0, start], [rows, length])),
+        _ => match pixels(shape, axis) {
+            Some(each) => Ok(view.window([0, start * each], [rows, length * each])),
+            None => Err(Reject::new(
+                format!("it cuts axis {axis} of {shape:?}"),
+                "cut rows, columns or channels of one image",
+            )),
+        },
     }
+}
+
+/// Pixels that follow each other at each index of an axis, all axes but the last being pixels of one row; none where those
+/// of an index lie apart.
+fn pixels(shape: &[usize], axis: usize) -> Option<usize> {
+    let before = shape[..axis].iter().all(|&size| size == 1);
+    before.then(|| shape[axis + 1..shape.len() - 1].iter().product())
 }
 
 /// Lowers a padding with zeros by reading the operand's border.

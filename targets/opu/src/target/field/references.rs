@@ -108,7 +108,7 @@ impl Numbers<'_> {
             return Ok(self.layer.product.bias.clone());
         }
         let biases = self.rounded.biases();
-        biases.map(|biases| biases.into_iter().map(|bias| self.single(bias)).collect()).transpose()
+        biases.map(|biases| biases.iter().map(|&bias| self.single(bias)).collect()).transpose()
     }
 
     fn single(&self, value: f64) -> Result<f32, ReferenceError> {

@@ -458,6 +458,22 @@ fn a_cause_is_said_once() {
     assert_eq!(problems(&images), ["x (input): it works on 2 images at once"]);
 }
 
+/// Pixels of axes that are neither rows nor columns follow each other: along the first of them one cuts and joins.
+#[test]
+fn pixels_of_several_axes_are_cut_and_joined_along_the_first() {
+    for (shape, axis) in [(&[3, 4, 8][..], 0), (&[1, 4, 8], 1), (&[3, 8], 0), (&[1, 2, 3, 2, 8], 1)] {
+        let graph = graph(shape, |g, x| {
+            let x = node(g, Relu, &[x], "x0");
+            let ranges = vec![SliceRange { axis, start: 1, length: 1, step: 1 }];
+            let cut = node(g, Slice { ranges }, &[x], "cut");
+            let joined = node(g, Concat { axis }, &[cut, x], "joined");
+            let w = g.add_constant("w", image(&[8, 5], 3));
+            vec![node(g, MatMul, &[joined, w], "y")]
+        });
+        check(&graph, 3.0);
+    }
+}
+
 /// Reasons are the same sentence for nodes of one kind, and true: a product of two activations has no weights to export.
 #[test]
 fn reasons_name_no_values() {

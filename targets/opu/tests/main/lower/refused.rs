@@ -1,8 +1,8 @@
 //! What is refused at which size, and what is warned of.
 
 use npukit_graph::op::{
-    Binary, BinaryKind, Clip, Coordinates, Gemm, LeakyRelu, MaxPool, NearestMode, Pad, PadMode, Reduce,
-    ReduceKind, Relu, Reshape, Resize, ResizeMode, Slice, SliceRange, Transpose, Window,
+    Binary, BinaryKind, Clip, Concat, Coordinates, Gemm, LeakyRelu, MaxPool, NearestMode, Pad, PadMode,
+    Reduce, ReduceKind, Relu, Reshape, Resize, ResizeMode, Slice, SliceRange, Transpose, Window,
 };
 use npukit_graph::quantise::Kind;
 use npukit_graph::{Graph, ValueId};
@@ -121,12 +121,15 @@ fn operands_that_no_instruction_takes_are_named() {
         let stepped = graph(&[1, 4, 4, 4], |g, x| vec![node(g, Slice { ranges }, &[x], "y")]);
         assert_eq!(reasons(&stepped), [format!("it takes axis {axis} by steps of {step}")]);
     }
-    let stack = graph(&[2, 3, 4], |g, x| {
+    let several = graph(&[2, 3, 4], |g, x| {
         let x = node(g, Relu, &[x], "relu");
-        let ranges = vec![SliceRange { axis: 0, start: 1, length: 1, step: 1 }];
-        vec![node(g, Slice { ranges }, &[x], "y")]
+        let ranges = vec![SliceRange { axis: 1, start: 1, length: 1, step: 1 }];
+        vec![node(g, Slice { ranges }, &[x], "cut"), node(g, Concat { axis: 1 }, &[x, x], "joined")]
     });
-    assert_eq!(reasons(&stack), ["it cuts axis 0 of 3"]);
+    assert_eq!(
+        reasons(&several),
+        ["it cuts axis 1 of [2, 3, 4]", "it concatenates along axis 1 of [2, 6, 4]"]
+    );
     let resize = |size: [usize; 2], mode| Resize {
         size,
         scales: size.map(|size| size as f32 / 3.0),
