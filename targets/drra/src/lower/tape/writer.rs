@@ -46,14 +46,31 @@ impl<'a> Writer<'a> {
     }
 
     pub fn written(mut self, results: &[Vec<Traced>], run: Run) -> Tape {
-        for place in 0..self.uses.len() {
-            if self.uses[place] > 0 {
-                self.write(place);
-            }
-        }
+        self.order(results).into_iter().for_each(|place| self.write(place));
         let mut column = |column: &Vec<Traced>| column.iter().map(|&word| self.place(word)).collect();
         let results = results.iter().map(&mut column).collect();
         Tape { results, steps: self.steps, factors: self.factors, run }
+    }
+
+    /// What the results need, each after what it is made of: an order that goes by the results alone, as columns that wait
+    /// for each other make words in another one after other calls.
+    fn order(&self, results: &[Vec<Traced>]) -> Vec<usize> {
+        let (mut order, mut seen) = (Vec::new(), vec![false; self.uses.len()]);
+        for &result in results.iter().flatten() {
+            let mut stack: Vec<(usize, bool)> =
+                self.record.place(result).map(|place| (place, false)).into_iter().collect();
+            while let Some((place, is_ready)) = stack.pop() {
+                if is_ready {
+                    order.push(place);
+                } else if !std::mem::replace(&mut seen[place], true) {
+                    let operands = self.record.all()[place].of.iter().rev();
+                    let operands = operands.filter_map(|&word| Some((self.record.place(word)?, false)));
+                    stack.push((place, true));
+                    stack.extend(operands);
+                }
+            }
+        }
+        order
     }
 
     fn push(&mut self, step: Step) -> Place {
