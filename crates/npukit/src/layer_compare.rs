@@ -33,6 +33,7 @@ use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::origin::Origin;
+use crate::rescale::exponent;
 use crate::samples::{DumpedTensor, Stack};
 pub(crate) use instrumented::{InstrumentedProgram, MachineValues, rounded};
 use magnitudes::Magnitudes;
@@ -201,8 +202,7 @@ fn compare_sample(
         result.figures.push(sums);
     }
     if requested.dump {
-        // Default: a value without an exponent is at its own scale.
-        let scale = |name: &str| run.origin.exponents.get(name).copied().unwrap_or(0);
+        let scale = |name: &str| exponent(&run.origin.exponents, name);
         for (prefix, values) in [("machine", machine), ("float", chain), ("layer", own)] {
             let named = |(name, tensor): (String, Tensor)| {
                 (format!("{prefix}/{name}"), times_power(&tensor, scale(&name)))

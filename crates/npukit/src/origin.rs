@@ -207,8 +207,7 @@ impl Origin {
 
     /// The exponent with which an input is stored.
     pub(crate) fn input_exponent(&self, name: &str) -> i32 {
-        // Default: what has no exponent is stored as it is.
-        self.options.scales.get(name).copied().unwrap_or(0)
+        rescale::exponent(&self.options.scales, name)
     }
 
     /// Whether the model states the ranges of its values, and they can be the scales.

@@ -202,6 +202,12 @@ const MAX_TRIED: usize = MARGINS.len() + MAX_FILLED;
 /// Exponents of values by name; 0 where there is none.
 pub(crate) type Exponents = BTreeMap<String, i32>;
 
+/// The exponent of a value.
+pub(crate) fn exponent(exponents: &Exponents, name: &str) -> i32 {
+    // Default: a value without an exponent is stored as it is.
+    exponents.get(name).copied().unwrap_or(0)
+}
+
 /// A program for a rescaled graph.
 pub(crate) struct Chosen {
     pub graph: Graph,

@@ -12,7 +12,7 @@ use npukit_numeric::{NumberFormat, Tensor};
 use npukit_target::Layer;
 use serde::Serialize;
 
-use crate::rescale::Exponents;
+use crate::rescale::{Exponents, exponent};
 
 /// A tensor in a fixed-point format.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -146,8 +146,7 @@ impl Watch {
         format: Option<NumberFormat>,
     ) -> Option<Self> {
         let format = Format::of(format?)?;
-        // Default: a value without an exponent is at its own scale.
-        let exponent = |id: ValueId| exponents.get(&graph.value(id).name).copied().unwrap_or(0);
+        let exponent = |id: ValueId| exponent(exponents, &graph.value(id).name);
         let empty = Observations::with(graph, |id| Usage::new(format.step, exponent(id)));
         let by_name: HashMap<&str, usize> =
             graph.values.iter().enumerate().map(|(id, value)| (value.name.as_str(), id)).collect();

@@ -86,6 +86,8 @@ pub struct CompileOptions {
     /// multiplies such an input by a power of two where it enters, or such an output where it leaves, and the host does so
     /// in its place.
     pub scales: Scales,
+    /// How many of the graph's last outputs are there to be looked at: nothing is chosen by them.
+    pub kept: usize,
     /// Typical inputs of the graph, for an instance that measures programs on them ([`Instance::measures`]).
     pub samples: TypicalInputs,
     /// Where searches look for what they have found before.

@@ -24,7 +24,7 @@ mod reference;
 
 use npukit_base::counted;
 use npukit_graph::quantise::rows::RowsError;
-use npukit_graph::{Graph, Node};
+use npukit_graph::{Graph, Node, NodeId};
 use npukit_target::Phase;
 use thiserror::Error;
 
@@ -129,6 +129,8 @@ pub fn compile(
 pub struct ProductWeights {
     /// The number of its step.
     pub step: usize,
+    /// The nodes of the step.
+    pub nodes: Vec<NodeId>,
     /// The layer's name.
     pub layer: String,
     /// Multiply-accumulates of the machine, zeros between groups included.
@@ -155,6 +157,7 @@ pub fn products(config: &Config, graph: &Graph, options: &Options, asked: Wide) 
         let rows = ops::rows_of(&layers.graph, product);
         Some(ProductWeights {
             step: number,
+            nodes: step.nodes.clone(),
             layer: layer_name(&names),
             macs: product.size.iter().map(|&size| size as u64).product(),
             are_wide: rows.is_some_and(|rows| match asked {
@@ -300,7 +303,7 @@ pub fn dequantised(config: &Config, graph: &Graph, options: &Options) -> Result<
         let [weights, gain] =
             [weights, gain].map(|id| graph.constant(id).ok_or(LowerError::Fault("weights")));
         let tensor = ops::dequantised_with(weights?, gain?, by_rows, size)?;
-        let is_product = |id: &&npukit_graph::NodeId| {
+        let is_product = |id: &&NodeId| {
             matches!(graph.node(**id).op, npukit_graph::Op::MatMul(_) | npukit_graph::Op::Gemm(_))
         };
         let product = step.nodes.iter().find(is_product);

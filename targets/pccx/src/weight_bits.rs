@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use npukit_base::counted;
-use npukit_graph::{EvalError, Graph};
+use npukit_graph::{EvalError, Graph, NodeId};
 use npukit_numeric::Tensor;
 use thiserror::Error;
 
@@ -85,7 +85,7 @@ pub fn resolve(
                 return chosen(WeightBits::Bits4, Vec::new());
             }
             let told = told_of_integers(config, graph, options, [steps.len(), products.len()], &steps)?;
-            chosen(WeightBits::Steps(Arc::new(steps)), vec![told])
+            chosen(WeightBits::Steps { wide: Arc::new(steps), is_auto: false }, vec![told])
         }
         (WeightBits::Auto, []) => {
             let told =
@@ -95,6 +95,32 @@ pub fn resolve(
         (WeightBits::Auto, _) => by_samples(config, graph, options, samples, Search::Each),
         (bits, _) => chosen(bits.clone(), Vec::new()),
     }
+}
+
+/// Decides what was left open for a graph whose last `kept` outputs are there to be looked at: as for the graph without
+/// them.
+///
+/// # Errors
+///
+/// Those of [`resolve`].
+pub fn resolve_without(
+    kept: usize,
+    config: &Config,
+    graph: &Graph,
+    options: &Options,
+    samples: Samples<'_>,
+) -> Result<Choice, ChoiceError> {
+    let mut plain = graph.clone();
+    plain.outputs.truncate(graph.outputs.len().saturating_sub(kept));
+    let mut choice = resolve(config, &plain, options, samples)?;
+    let WeightBits::Steps { wide, .. } = &mut choice.options.weight_bits else { return Ok(choice) };
+    // More outputs may divide a step: its product is known by its nodes.
+    let products = |graph| products(config, graph, options, Wide::IntegersOfEightBits).into_iter();
+    let of_plain = products(&plain).filter(|product| wide.contains(&product.step));
+    let nodes: BTreeSet<NodeId> = of_plain.flat_map(|product| product.nodes).collect();
+    let of_graph = products(graph).filter(|product| product.nodes.iter().any(|node| nodes.contains(node)));
+    *wide = Arc::new(of_graph.map(|product| product.step).collect());
+    Ok(choice)
 }
 
 /// What is told of products whose weights the model has as integers of 8 bits.
@@ -170,8 +196,13 @@ fn by_samples(
     };
     let (steps, measured) = found;
     let told = told_of_samples(&products, &steps, [&measured, &plain, &best], count, samples.made_up);
-    let bits = if steps.is_empty() { WeightBits::Bits4 } else { WeightBits::Steps(Arc::new(steps)) };
-    Ok(Choice { options: Options { weight_bits: bits, ..options.clone() }, told: vec![told] })
+    let is_auto = options.weight_bits == WeightBits::Auto;
+    let weight_bits = if steps.is_empty() {
+        WeightBits::Bits4
+    } else {
+        WeightBits::Steps { wide: Arc::new(steps), is_auto }
+    };
+    Ok(Choice { options: Options { weight_bits, ..options.clone() }, told: vec![told] })
 }
 
 /// Whether outputs are about as good as those of 8 bits everywhere.

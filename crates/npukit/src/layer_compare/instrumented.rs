@@ -7,9 +7,11 @@ use npukit_graph::{Graph, ValueId};
 use npukit_numeric::{NumberFormat, Tensor};
 use npukit_target::{CompileOptions, Compiled, Instance, Output};
 
+use super::part::changed;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::origin::Origin;
+use crate::rescale::exponent;
 
 /// What the machine holds for a sample, as stored: exponents are not applied.
 #[derive(Debug, Default)]
@@ -72,7 +74,10 @@ impl InstrumentedProgram {
         }
         let mut with_more = graph.clone();
         with_more.outputs.extend(wanted);
-        let compiled = options.iter().find_map(|options| instance.compile(&with_more, options).ok());
+        let compiled = options.iter().find_map(|&options| {
+            let options = CompileOptions { kept: wanted.len(), ..options.clone() };
+            instance.compile(&with_more, &options).ok()
+        });
         match compiled {
             Some(program) => {
                 self.names.extend(wanted.iter().map(|&id| graph.value(id).name.clone()));
@@ -129,18 +134,13 @@ impl InstrumentedProgram {
 
 /// An input as the machine holds it: rounded, where its memories have one format.
 pub(crate) fn rounded(name: &str, tensor: &Tensor, format: Option<NumberFormat>, scales: &Scales) -> Tensor {
-    // Default: what has no exponent is stored as it is.
-    let exponent = scales.get(name).copied().unwrap_or(0);
+    let Some(format) = format else { return tensor.clone() };
+    let exponent = exponent(scales, name);
     let factor = f64::from(exponent).exp2();
-    let rounded = tensor.as_f32().zip(format).and_then(|(x, format)| {
-        let one = |&x: &f32| match exponent {
-            0 => format.round(x),
-            _ => (f64::from(format.round((f64::from(x) / factor) as f32)) * factor) as f32,
-        };
-        let rounded = x.iter().map(one).collect();
-        Tensor::from_f32(tensor.shape().to_vec(), rounded).ok()
-    });
-    rounded.unwrap_or_else(|| tensor.clone())
+    changed(tensor, |x| match exponent {
+        0 => format.round(x),
+        _ => (f64::from(format.round((f64::from(x) / factor) as f32)) * factor) as f32,
+    })
 }
 
 impl MachineValues {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use npukit_graph::{Graph, Operator, ValueId, evaluate, rounding_bounds};
-use npukit_numeric::Tensor;
+use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{Layer, as_element};
 use serde::Serialize;
 
@@ -11,6 +11,7 @@ use super::magnitudes::Magnitudes;
 use crate::comparison::{self, difference};
 use crate::error::Error;
 use crate::origin::Origin;
+use crate::rescale::exponent;
 
 /// Errors and ranges of a layer over all samples, in the model's scale.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -112,7 +113,7 @@ impl Part {
         let names = |ids: &[ValueId]| ids.iter().map(|&id| graph.value(id).name.clone()).collect::<Vec<_>>();
         let results = names(&ids);
         // Default: a value without an exponent is at its own scale.
-        let exponent = |name: &String| origin.exponents.get(name).copied().unwrap_or(0);
+        let exponent = |name: &String| exponent(&origin.exponents, name);
         let exponents: Vec<i32> = results.iter().map(exponent).collect();
         let step = origin.instance.number_format().and_then(|format| format.step());
         Some(Self {
@@ -244,9 +245,13 @@ impl Sums {
 /// The tensor times `2^exponent`.
 pub(crate) fn times_power(tensor: &Tensor, exponent: i32) -> Tensor {
     let factor = f64::from(exponent).exp2();
-    let scaled = tensor.as_f32().filter(|_| exponent != 0).and_then(|values| {
-        let values = values.iter().map(|&x| (f64::from(x) * factor) as f32).collect();
-        Tensor::from_f32(tensor.shape().to_vec(), values).ok()
-    });
-    scaled.unwrap_or_else(|| tensor.clone())
+    if exponent == 0 { tensor.clone() } else { changed(tensor, |x| (f64::from(x) * factor) as f32) }
+}
+
+/// The tensor with each of its floats changed, which stay floats of the same type; one of integers as it is.
+pub(crate) fn changed(tensor: &Tensor, change: impl Fn(f32) -> f32) -> Tensor {
+    let Some(floats) = tensor.as_f32() else { return tensor.clone() };
+    let floats = TensorData::F32(floats.iter().map(|&x| change(x)).collect());
+    let changed = Tensor::new(tensor.shape().to_vec(), floats).expect("as many elements as before");
+    changed.with_element(tensor.element()).expect("floats of all types are held alike")
 }

@@ -6,7 +6,7 @@ use npukit_graph::{Graph, Operator, ValueId};
 use npukit_target::{Layer, Saturation};
 use serde::Serialize;
 
-use super::Exponents;
+use super::{Exponents, exponent};
 
 /// Results of a layer, or elements of an input, that still do not fit.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -77,8 +77,7 @@ impl Look<'_> {
     pub fn inputs(&self, count: u64) -> Vec<Remaining> {
         let unfit = self.original.inputs.iter().filter_map(|&id| {
             let name = &self.original.value(id).name;
-            // Default: an input without an exponent is stored as it is.
-            let exponent = self.scales.get(name).copied().unwrap_or(0);
+            let exponent = exponent(self.scales, name);
             let magnitude = f64::from(self.ranges.of(id)) / f64::from(exponent).exp2();
             (magnitude > self.largest).then(|| Remaining {
                 layer: name.clone(),
@@ -96,8 +95,7 @@ impl Look<'_> {
     fn magnitude(&self, name: &str) -> Option<f64> {
         let id =
             self.original.find_value(name).or_else(|| self.original.find_value(name.split("/2^").next()?))?;
-        // Default: a value without an exponent is at its own scale.
-        let exponent = self.exponents.get(name).copied().unwrap_or(0);
+        let exponent = exponent(self.exponents, name);
         Some(f64::from(self.ranges.of(id)) / f64::from(exponent).exp2())
     }
 

@@ -195,6 +195,8 @@ impl Machine {
         };
         // An artifact takes rows, the program beside it the model's shapes.
         let samples = if self.like.is_some() { [model_sample; 2] } else { [sample, model_sample] };
+        let is_passed = |output: &&Output| model_sample.iter().any(|(name, _)| *name == output.name);
+        let passed: Vec<Output> = outputs.iter().filter(is_passed).cloned().collect();
         let held = layers.instrumented.run(self.format, samples, outputs);
         let MachineValues { values, raw } = held.map_err(|error| layers.of_artifact(error))?;
         let mut shown = BTreeMap::new();
@@ -205,6 +207,10 @@ impl Machine {
                 shown.insert(as_model.name.clone(), as_model.show(tensor, raw));
             }
         }
+        // An input that is an output, too, comes out as it went in, however the machine rounds it for its layers.
+        shown.extend(
+            passed.into_iter().map(|Output { name, values, raw }| (name, Held { tensor: values, raw })),
+        );
         Ok(Values { shown, stored: values, saturations })
     }
 

@@ -13,6 +13,7 @@ use super::Held;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::layer_compare::{float_chain, times_power};
+use crate::rescale::exponent;
 
 /// How the model has a value.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,8 +85,7 @@ pub(super) fn shown_values(
     exponents: &BTreeMap<String, i32>,
     sample: Option<&Sample>,
 ) -> Result<BTreeMap<String, Shown>, Error> {
-    // Default: a value without an exponent is at its own scale.
-    let plain = |name: &str| Shown::plain(name, exponents.get(name).copied().unwrap_or(0));
+    let plain = |name: &str| Shown::plain(name, exponent(exponents, name));
     let mut shown: BTreeMap<String, Shown> =
         names.iter().map(|&name| (name.to_owned(), plain(name))).collect();
     let Some(sample) = sample else { return Ok(shown) };
@@ -131,9 +131,11 @@ fn candidates(model: &Graph, compiled: &Graph, name: &str) -> Vec<Candidate> {
         };
         model.nodes.iter().filter(is_transpose).filter_map(|node| node.outputs.first().copied())
     };
-    let all = related.iter().flat_map(transposes).chain(related.iter().copied());
+    let mut all: Vec<ValueId> = related.iter().flat_map(transposes).chain(related.iter().copied()).collect();
+    // An output is called what the model calls it, also where another one is the same but for its axes.
+    all.sort_by_key(|&id| !(compiled.is_output(ours) && model.is_output(id) && model.value(id).name == name));
     let mut candidates = Vec::new();
-    for id in all.filter(|&id| model.constant(id).is_none()) {
+    for id in all.into_iter().filter(|&id| model.constant(id).is_none()) {
         let theirs = model.shape(id);
         if let Some(perm) = channels_first(shape).filter(|(_, sizes)| sizes == theirs).map(|(perm, _)| perm) {
             candidates.push((id, Some(perm)));

@@ -13,6 +13,7 @@ use npukit::verbs::check::check;
 use npukit::verbs::compile::compile;
 use npukit::verbs::diff::values::{self, diff_values};
 use npukit::verbs::disasm::{self, disasm};
+use npukit::verbs::eval::{self, eval};
 use npukit::verbs::lint::lint;
 use npukit::verbs::report::{self, report};
 use npukit::verbs::run::{self, run};
@@ -206,9 +207,21 @@ impl Subject {
     fn verify(&self) {
         let request = verify::Request { source: self.source(), ..verify::Request::default() };
         let found = self.attempt("verify", || verify(&request, self.files.context()));
-        if let Some(counterexample) = found.and_then(|found| found.counterexample) {
-            self.fault("verify", format!("refuted: {counterexample:?}"));
+        let Some(found) = found else { return };
+        if let Some(witness) = found.witness {
+            self.fault("verify", format!("refuted: {witness:?}"));
+        } else if let Some(counterexample) = found.counterexample.filter(|_| self.is_finite()) {
+            self.fault("verify", format!("differs: {counterexample:?}"));
         }
+    }
+
+    /// Whether the model's outputs are numbers: no proof covers constants that are infinite or NaN, which machines saturate.
+    fn is_finite(&self) -> bool {
+        let request = eval::Request { path: MODEL.into(), inputs: self.inputs.clone(), ..Default::default() };
+        let outputs = self.attempt("eval", || eval(&request, self.files.context()));
+        let outputs = outputs.map(|(_, outputs)| read_npz("y.npz", &outputs).unwrap());
+        let all = outputs.into_iter().flatten().flat_map(|(_, tensor)| tensor.reals());
+        all.into_iter().all(f64::is_finite)
     }
 }
 
@@ -231,9 +244,9 @@ struct Tried {
     faults: Vec<Fault>,
 }
 
-fn tried(seeds: std::ops::Range<u64>) -> Tried {
+fn tried(seeds: &[u64]) -> Tried {
     let mut tried = Tried::default();
-    for seed in seeds {
+    for &seed in seeds {
         for instances in INSTANCES {
             let mut subject = Subject::new(seed, instances[(seed % instances.len() as u64) as usize]);
             let checked = subject.attempt("check", || check(&subject.source(), subject.files.context()));
@@ -250,24 +263,38 @@ fn tried(seeds: std::ops::Range<u64>) -> Tried {
     tried
 }
 
+/// Seeds with a fault that the first ones do not have: weights chosen by outputs that are kept, and inputs and constants
+/// that are outputs, of half precision or transposed, too; rows of several images one after the other.
+const FOUND: [u64; 7] = [28, 39, 272, 460, 534, 676, 1725];
+
 /// Seeds of every day, or those of `NPUKIT_EDGES`: how many, or `FIRST..END`.
-fn seeds() -> std::ops::Range<u64> {
-    let Ok(told) = std::env::var("NPUKIT_EDGES") else { return 0..16 };
-    match told.split_once("..") {
-        Some((first, end)) => first.parse().unwrap()..end.parse().unwrap(),
-        None => 0..told.parse().unwrap(),
+fn seeds() -> Vec<u64> {
+    let Ok(told) = std::env::var("NPUKIT_EDGES") else { return (0..16).chain(FOUND).collect() };
+    let (first, end) = told.split_once("..").unwrap_or(("0", &told));
+    (first.parse().unwrap()..end.parse().unwrap()).collect()
+}
+
+/// Writes the network of a seed where one can look at it, and says what it is.
+fn keep(seed: u64) -> String {
+    let network = graphs::network(seed);
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("edges");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(format!("{seed}.onnx")), network.model).unwrap();
+    if let Some(inputs) = network.inputs {
+        std::fs::write(folder.join(format!("{seed}.npz")), inputs).unwrap();
     }
+    network.text
 }
 
 #[test]
 #[allow(clippy::print_stdout, reason = "the table is what one runs it for")]
 fn what_fits_works_in_every_verb() {
     let seeds = seeds();
-    let Tried { fitting, refused, faults } = tried(seeds.clone());
-    println!("{seeds:?}: {fitting} fit, {refused} do not, {} faults", faults.len());
+    let Tried { fitting, refused, faults } = tried(&seeds);
+    println!("{} networks: {fitting} fit, {refused} do not, {} faults", seeds.len(), faults.len());
     for (place, Fault { seed, target, verb, told }) in faults.iter().enumerate() {
         if place == 0 || faults[place - 1].seed != *seed {
-            println!("{}", graphs::network(*seed).text);
+            println!("{}", keep(*seed));
         }
         println!("{seed} {target} {verb}: {}", told.replace('\n', " "));
     }

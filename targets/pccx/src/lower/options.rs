@@ -96,8 +96,13 @@ pub enum WeightBits {
     Auto,
     /// As the model asks for it: chosen where there are samples, 8 where its weights are integers of 8 bits, else 4.
     Fitting,
-    /// 8 in these steps of the graph, by number, and 4 in the others: what came of a choice.
-    Steps(Arc<BTreeSet<usize>>),
+    /// What came of a choice.
+    Steps {
+        /// The steps of the graph, by number, in which it is 8; in the others it is 4.
+        wide: Arc<BTreeSet<usize>>,
+        /// Whether [`Self::Auto`] was asked for.
+        is_auto: bool,
+    },
 }
 
 impl WeightBits {
@@ -105,7 +110,7 @@ impl WeightBits {
     pub fn is_8(&self, step: usize) -> bool {
         match self {
             Self::Bits8 => true,
-            Self::Steps(steps) => steps.contains(&step),
+            Self::Steps { wide, .. } => wide.contains(&step),
             Self::Bits4 | Self::Auto | Self::Fitting => false,
         }
     }
@@ -299,7 +304,7 @@ impl Options {
         let options = Self::parse(config, &host.choices)?;
         let steps = host.layers.iter().enumerate().filter(|(_, layer)| layer.has_8_bit_weights);
         let steps: BTreeSet<usize> = steps.map(|(step, _)| step).collect();
-        Ok(Self { weight_bits: WeightBits::Steps(Arc::new(steps)), ..options })
+        Ok(Self { weight_bits: WeightBits::Steps { wide: Arc::new(steps), is_auto: false }, ..options })
     }
 
     /// As a report shows them.
@@ -314,9 +319,10 @@ impl Options {
             Rotations::Host => "host",
         };
         let weight_bits = match self.weight_bits {
-            WeightBits::Bits4 | WeightBits::Fitting => None,
+            // What follows from the model and its samples follows once more.
+            WeightBits::Bits4 | WeightBits::Fitting | WeightBits::Steps { is_auto: false, .. } => None,
             WeightBits::Bits8 => Some(("weight_bits", "8")),
-            WeightBits::Auto | WeightBits::Steps(_) => Some(("weight_bits", "auto")),
+            WeightBits::Auto | WeightBits::Steps { is_auto: true, .. } => Some(("weight_bits", "auto")),
         };
         // Those of the page of the instruction set, where they are used.
         let page = [

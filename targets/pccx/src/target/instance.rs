@@ -26,7 +26,7 @@ use crate::lints::LINTS;
 use crate::listing;
 use crate::lower::{self, Executable, Options, WeightBits, Weights, compile};
 use crate::op::Op;
-use crate::weight_bits::{Choice, Samples, resolve};
+use crate::weight_bits::{Choice, Samples, resolve_without};
 
 /// An instance with its name.
 pub(super) struct PccxInstance {
@@ -68,7 +68,7 @@ impl PccxInstance {
     fn choice(&self, graph: &Graph, options: &CompileOptions) -> Result<Choice, TargetError> {
         let ours = Options::parse(&self.config, &options.options)?;
         let samples = Samples { tensors: &options.samples.tensors, made_up: options.samples.made_up };
-        resolve(&self.config, graph, &ours, samples).map_err(TargetError::failed)
+        resolve_without(options.kept, &self.config, graph, &ours, samples).map_err(TargetError::failed)
     }
 
     /// The words of a text: assembly, or those of a `.memh` file, of which nothing says where they stand.
@@ -145,7 +145,7 @@ impl Instance for PccxInstance {
         Ok(match Options::parse(&self.config, &options.options)?.weight_bits {
             WeightBits::Auto => Measures::Always,
             WeightBits::Fitting => Measures::WhereGiven,
-            WeightBits::Bits4 | WeightBits::Bits8 | WeightBits::Steps(_) => Measures::Never,
+            WeightBits::Bits4 | WeightBits::Bits8 | WeightBits::Steps { .. } => Measures::Never,
         })
     }
 

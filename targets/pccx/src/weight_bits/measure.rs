@@ -56,7 +56,7 @@ impl<'a> Trial<'a> {
     }
 
     fn compile(&mut self, steps: &BTreeSet<usize>) -> Result<(Executable, u64), ChoiceError> {
-        let weight_bits = WeightBits::Steps(Arc::new(steps.clone()));
+        let weight_bits = WeightBits::Steps { wide: Arc::new(steps.clone()), is_auto: false };
         let options = Options { weight_bits, ..self.options.clone() };
         let executable = compile(self.config, self.graph, &options, &mut self.weights)?;
         let program = &executable.program;

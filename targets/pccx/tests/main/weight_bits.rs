@@ -132,7 +132,7 @@ fn choice(graph: &Graph, weight_bits: WeightBits, samples: &[Vec<Tensor>]) -> Ch
 fn layers_that_suffer_are_found_on_samples() {
     let (graph, samples) = one_layer_suffers();
     let Choice { options, told } = choice(&graph, WeightBits::Auto, &samples);
-    let WeightBits::Steps(steps) = &options.weight_bits else { panic!("{options:?}") };
+    let WeightBits::Steps { wide: steps, .. } = &options.weight_bits else { panic!("{options:?}") };
     assert_eq!(steps.iter().copied().collect::<Vec<_>>(), [2], "{told:?}");
     assert!(
         told[0].starts_with("weight_bits: by 4 samples, 1 of 4 products take weights of 8 bits (`v"),
@@ -158,7 +158,7 @@ fn integers_of_8_bits_are_kept_without_samples() {
     let y = net.op(BY_ROWS, &[x, narrow]);
     net.graph.outputs = vec![net.op(BY_ROWS, &[y, wide])];
     let found = choice(&net.graph, WeightBits::Fitting, &[]);
-    let WeightBits::Steps(steps) = &found.options.weight_bits else { panic!("{found:?}") };
+    let WeightBits::Steps { wide: steps, .. } = &found.options.weight_bits else { panic!("{found:?}") };
     assert_eq!(steps.iter().copied().collect::<Vec<_>>(), [1]);
     assert!(
         found.told[0].starts_with("weights of 1 of 2 products are integers of 8 bits"),
