@@ -1,9 +1,9 @@
 //! Removal of operators that change nothing.
 
-use super::edit::{Bypasses, is_identity};
+use super::edit::{Bypasses, floats, is_identity};
 use super::{Pass, PassError};
-use crate::ir::{Graph, Node, NodeId};
-use crate::op::{Coordinates, Op};
+use crate::ir::{Graph, Node, NodeId, ValueId};
+use crate::op::{BinaryKind, Coordinates, Op};
 
 pub(super) const PASS: Pass = Pass {
     name: "identities",
@@ -15,21 +15,41 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let merged = merge_reshapes(graph);
     let mut bypasses = Bypasses::new(graph);
     for index in (0..graph.nodes.len()).rev() {
-        if is_unchanged(graph, &graph.nodes[index]) {
-            let operand = graph.nodes[index].inputs[0];
+        if let Some(operand) = unchanged(graph, &graph.nodes[index]) {
             bypasses.take_out(graph, index, operand);
         }
     }
     Ok(bypasses.apply(graph, Vec::new()) || merged)
 }
 
-/// Whether the node's only result equals its first operand.
-fn is_unchanged(graph: &Graph, node: &Node) -> bool {
-    let ([operand, ..], [result]) = (node.inputs.as_slice(), node.outputs.as_slice()) else { return false };
-    let (from, to) = (&graph.value(*operand).info, &graph.value(*result).info);
-    if from != to {
-        return false;
+/// The operand that the node's only result equals.
+fn unchanged(graph: &Graph, node: &Node) -> Option<ValueId> {
+    let &[result] = node.outputs.as_slice() else { return None };
+    let operand = match &node.op {
+        Op::Binary(binary) => unbounded(graph, node, binary.kind)?,
+        _ => *node.inputs.first().filter(|_| moves_nothing(node))?,
+    };
+    (graph.value(operand).info == graph.value(result).info).then_some(operand)
+}
+
+/// The other operand of Max with constants of -inf, and of Min with those of +inf.
+fn unbounded(graph: &Graph, node: &Node, kind: BinaryKind) -> Option<ValueId> {
+    let bound = match kind {
+        BinaryKind::Max => f32::NEG_INFINITY,
+        BinaryKind::Min => f32::INFINITY,
+        _ => return None,
+    };
+    let &[left, right] = node.inputs.as_slice() else { return None };
+    let is_bound = |id| floats(graph, id).is_some_and(|values| values.iter().all(|&x| x == bound));
+    match [left, right].map(is_bound) {
+        [false, true] => Some(left),
+        [true, false] => Some(right),
+        _ => None,
     }
+}
+
+/// Whether a node whose result is of its first operand's shape and type gives that operand.
+fn moves_nothing(node: &Node) -> bool {
     match &node.op {
         // One result of the same shape: nothing is joined to it, or taken off it.
         Op::Reshape(_) | Op::Cast(_) | Op::Tile(_) | Op::Concat(_) | Op::Split(_) => true,

@@ -112,6 +112,30 @@ fn what_changes_nothing_goes() {
         });
         assert_eq!(after.len(), if goes { 2 } else { 3 }, "{op}");
     }
+    // No number is below -inf, in either order; of the least number that is not so, and a constant may have more elements.
+    let infinity = f32::INFINITY;
+    for (kind, bounds, shape, goes) in [
+        (BinaryKind::Max, [-infinity; 3], [3], true),
+        (BinaryKind::Min, [infinity; 3], [3], true),
+        (BinaryKind::Max, [infinity; 3], [3], false),
+        (BinaryKind::Max, [-infinity, f32::MIN, -infinity], [3], false),
+    ] {
+        for swapped in [false, true] {
+            let after = left("identities", &[2, 3], |net, x| {
+                let (x, bound) = (net.node(Relu, &[x]), net.constant(f32s(&shape, &bounds)));
+                let operands = if swapped { [bound, x] } else { [x, bound] };
+                let y = net.node(binary(kind), &operands);
+                net.node(Relu, &[y])
+            });
+            assert_eq!(after.len(), if goes { 2 } else { 3 }, "{kind:?} {bounds:?}");
+        }
+    }
+    let after = left("identities", &[1, 3], |net, x| {
+        let (x, bound) = (net.node(Relu, &[x]), net.constant(f32s(&[2, 3], &[-infinity; 6])));
+        let y = net.node(binary(BinaryKind::Max), &[x, bound]);
+        net.node(Relu, &[y])
+    });
+    assert_eq!(after.len(), 3);
     // What is joined to nothing is itself.
     let after = left("identities", &[2, 3], |net, x| {
         let none = net.constant(f32s(&[2, 0], &[]));
