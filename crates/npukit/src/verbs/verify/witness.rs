@@ -3,10 +3,10 @@
 //! Where the field has another polynomial, the numbers may still be right: a compiler may use a law that the field does not
 //! have. So a program is only refuted by an input that was run.
 
-use npukit_graph::{Graph, evaluate, rounding_bounds};
-use npukit_numeric::{Tensor, TensorData};
-use npukit_target::{Compiled, Output, Port, RunOptions};
-use npukit_verify::{numbers, samples};
+use npukit_graph::{Graph, ValueId, evaluate, rounding_bounds};
+use npukit_numeric::{RoundingModel, Tensor, TensorData};
+use npukit_target::{BoundedProgram, Compiled, Output, Port, RangeTensor, RunOptions};
+use npukit_verify::{Bounding, numbers, samples};
 use serde::Serialize;
 
 use super::ElementReport;
@@ -53,15 +53,61 @@ pub(super) fn find(origin: &Origin, unrounded: &Graph, compiled: &dyn Compiled) 
     if compiled.report().saturated_constants.is_some_and(|count| count > 0) {
         return None;
     }
-    let is_scaled = origin.exponents.values().any(|&exponent| exponent != 0) || origin.quantisation.is_some();
-    let step = origin.instance.number_format().and_then(|format| format.step()).filter(|_| !is_scaled)?;
+    let beside = Beside { origin, unrounded, compiled, bounds: Bounds::of(origin, compiled)? };
     let mut all = SCALES.into_iter().flat_map(|scale| SEEDS.map(|seed| (scale, seed)));
     all.find_map(|(scale, seed)| {
         let inputs: Vec<Tensor> =
             samples(unrounded, seed).into_iter().map(|tensor| on_grid(tensor, scale)).collect();
         let told = format!("numbers of seed {seed} up to {scale}, in sixteenths");
-        Beside { origin, unrounded, compiled }.judged(&inputs, step as f32, told)
+        beside.judged(&inputs, told)
     })
+}
+
+/// Where it is known from how far roundings take an output.
+enum Bounds<'a> {
+    /// All numbers of the machine are multiples of it.
+    Step(f32),
+    /// Each value has its own step: the program is run on ranges of one number each.
+    Program(Box<dyn BoundedProgram + 'a>),
+}
+
+impl<'a> Bounds<'a> {
+    /// Those of a program; none where there are none.
+    fn of(origin: &Origin, compiled: &'a dyn Compiled) -> Option<Self> {
+        if origin.exponents.values().any(|&exponent| exponent != 0) {
+            return None;
+        }
+        if origin.quantisation.is_none() {
+            return Some(Self::Step(origin.instance.number_format()?.step()? as f32));
+        }
+        let program = compiled.in_bounds(&origin.model.simplified).ok()?;
+        // What the host does after the program is in no bound.
+        let is_whole = compiled.report().host_steps.is_empty() && program.has_constants_of_model();
+        is_whole.then_some(Self::Program(program))
+    }
+
+    /// By output of `graph` how far each element may be from the model's.
+    fn at(&self, graph: &Graph, inputs: &[Tensor]) -> Option<Vec<Option<Tensor>>> {
+        let program = match self {
+            Self::Step(step) => return rounding_bounds(graph, inputs, *step).ok(),
+            Self::Program(program) => program,
+        };
+        let exactly = |(&id, tensor): (&ValueId, &Tensor)| {
+            let ranges = tensor.as_f32()?.iter().map(|&x| (x.into(), x.into())).collect();
+            Some((graph.value(id).name.clone(), RangeTensor { shape: tensor.shape().to_vec(), ranges }))
+        };
+        let inputs: Option<Vec<_>> = graph.inputs.iter().zip(inputs).map(exactly).collect();
+        let run = program.run(&inputs?, RoundingModel::Machine).ok()?;
+        let bounding = Bounding::of(run);
+        let bound = |&id: &ValueId| {
+            let name = &graph.value(id).name;
+            let error = bounding.outputs.iter().find(|output| output.name == *name)?.error;
+            let shape = graph.shape(id).to_vec();
+            let errors = vec![error as f32; shape.iter().product()];
+            Tensor::from_f32(shape, errors).ok().filter(|_| error.is_finite())
+        };
+        Some(graph.outputs.iter().map(bound).collect())
+    }
 }
 
 /// Floats as whole sixteenths; other elements as they are.
@@ -78,17 +124,18 @@ struct Beside<'a> {
     origin: &'a Origin,
     unrounded: &'a Graph,
     compiled: &'a dyn Compiled,
+    bounds: Bounds<'a>,
 }
 
 impl Beside<'_> {
     /// The element furthest beyond its bound; none where all are within, or nothing is known.
-    fn judged(&self, inputs: &[Tensor], step: f32, told: String) -> Option<Witness> {
+    fn judged(&self, inputs: &[Tensor], told: String) -> Option<Witness> {
         let Self { origin, unrounded, .. } = self;
         let names = unrounded.inputs.iter().map(|&id| unrounded.value(id).name.clone());
         let named: Vec<(String, Tensor)> = names.zip(inputs.iter().cloned()).collect();
         let machine = self.ran(named)?;
         let model = evaluate(&origin.model.graph, inputs).ok()?;
-        let bounds = rounding_bounds(unrounded, inputs, step).ok()?;
+        let bounds = self.bounds.at(unrounded, inputs)?;
         let outputs = unrounded.outputs.iter().zip(model.iter().zip(&bounds));
         let found = outputs.filter_map(|(&id, (model, bound))| {
             let name = &unrounded.value(id).name;
@@ -148,5 +195,37 @@ impl Witness {
     /// How far it is beyond the bound.
     fn excess(&self) -> f64 {
         (self.machine - self.model).abs() - self.bound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::collections::BTreeMap;
+
+    use npukit_graph::op::{Unary, UnaryKind};
+
+    use super::*;
+    use crate::{Context, Program, Source};
+
+    /// The program computes the model; it is refuted where the model is another one, of which its compiler is not told.
+    #[test]
+    fn a_program_of_something_else_is_refuted() {
+        let model = include_bytes!("../../../../../tests/filetests/models/perceptron.onnx").to_vec();
+        let files = BTreeMap::from([("m.onnx".to_owned(), model)]);
+        for target in ["tcu:ultra96v2", "opu"] {
+            let program = Source::model("m.onnx", target).program(Context::new(&files)).unwrap();
+            let Program { compiled, origin, .. } = program;
+            let mut origin = origin.unwrap();
+            let unrounded = origin.model.simplified.clone();
+            assert_eq!(find(&origin, &unrounded, &*compiled), None, "{target}");
+
+            let graph = &mut origin.model.graph;
+            let negated = Unary { kind: UnaryKind::Neg };
+            graph.outputs =
+                graph.add_node("negated", negated.into(), graph.outputs.clone(), &["other"]).unwrap();
+            let Witness { machine, model, bound, .. } = find(&origin, &unrounded, &*compiled).unwrap();
+            assert!((machine + model).abs() <= bound && (machine - model).abs() > bound, "{target}");
+        }
     }
 }
