@@ -234,7 +234,7 @@ pub struct CalibrationArgs {
     ///
     /// How a target that takes integers only chooses its scales: `min-max` (nothing saturates on the inputs of
     /// --calibrate), `least-squares` (least error of each tensor) or `percentile=99.9` (so much does not saturate).
-    /// Without it `min-max`, unless the outputs for those inputs are nearer to float with `least-squares`.
+    /// Without it, the one whose outputs for those inputs are nearest to float.
     #[arg(long, alias = "quantize", value_name = "METHOD", value_parser = quantise_method)]
     pub quantise: Option<QuantiseMethod>,
 }
