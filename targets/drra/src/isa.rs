@@ -7,6 +7,7 @@
 //! Source: specification 2, `drra-isa.json`.
 
 mod letter;
+mod notes;
 mod recode;
 
 use std::sync::LazyLock;
@@ -183,9 +184,10 @@ impl Isa {
         &self.rows[component as usize]
     }
 
-    /// The table in the form that is common to all targets. A row's context is its component.
-    pub fn spec(&self, name: &str) -> IsaSpec {
-        let instructions = self.rows.concat();
+    /// The table of a fabric in the form that is common to all targets. A row's context is its component.
+    pub fn spec(options: Options, name: &str) -> IsaSpec {
+        let mut instructions = Self::in_files(options).rows.concat();
+        instructions.iter_mut().for_each(|row| notes::note(row, options.revision));
         let (name, doc) = (name.to_owned(), DOC.to_owned());
         IsaSpec { name, doc, byte_order: ByteOrder::Big, instructions }
     }

@@ -279,7 +279,9 @@ instructions! {
         accumulate: format.flag(2) => Flag(".acc"), "adds instead of overwriting";
     }
     .with_doc("A source `in` needs a `read`, and a `read` needs a source `in`: hardware hangs otherwise, also for the \
-               ignored right source of a unary operation. `move(r1)` sets both sources to r1.")
+               ignored right source of a unary operation. `move(r1)` sets both sources to r1. `not`, `and` and `or` \
+               take truth values and give them: all but 0 is true, and true is 1. In fixed point `abs` of the least \
+               number is that number.")
     .with_forms(read_out(format))
     .with_form(&simd(format, ""), vec![of_arity(0), zero("left"), zero("right")])
     .with_form(&simd(format, "({left})"), vec![of_arity(1), When::Same("right".to_owned(), "left".to_owned())])

@@ -26,7 +26,7 @@ const BITS: [(&str, &str); 1] = [("bits", "all 32")];
 impl AssemblyLanguage {
     /// That of programs for `fabric`.
     pub fn new(fabric: Fabric) -> Self {
-        let spec = Isa::in_files(fabric.options).spec("");
+        let spec = Isa::spec(fabric.options, "");
         Self { fabric, spec }
     }
 

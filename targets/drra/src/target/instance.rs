@@ -115,7 +115,7 @@ impl Instance for DrraInstance {
     }
 
     fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(Isa::in_files(self.fabric.options).spec(&Instance::name(self)))
+        Ok(Isa::spec(self.fabric.options, &Instance::name(self)))
     }
 
     fn quantisation(&self) -> Option<Scheme> {
