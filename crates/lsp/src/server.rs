@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod requests;
+mod streams;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -17,6 +18,7 @@ use lsp_types::notification::{
 use lsp_types::request::{InlayHintRefreshRequest, Request as NamedRequest};
 use lsp_types::{InitializeParams, PublishDiagnosticsParams, Uri};
 use npukit_asm::analysis::Analysis;
+use npukit_base::FrameError;
 use npukit_target::{Instance, bytes_of, text_target};
 use serde_json::{Value, json};
 
@@ -34,6 +36,15 @@ pub enum LspError {
     /// The editor does not speak the protocol.
     #[error("the editor does not keep to the protocol: {0}")]
     Protocol(#[from] ProtocolError),
+    /// What it sends is not framed as messages are.
+    #[error("the editor does not keep to the protocol: {0}")]
+    Frame(#[from] FrameError),
+    /// What it sends is no message.
+    #[error("a message is none of the protocol: {0}")]
+    Message(serde_json::Error),
+    /// It went before it said anything.
+    #[error("the editor went before it asked for `initialize`, with which a session begins")]
+    Gone,
     /// What it said of itself cannot be read.
     #[error("what the editor says of itself is not of the protocol: {0}")]
     Initialize(#[from] serde_json::Error),
@@ -48,10 +59,10 @@ pub enum LspError {
 ///
 /// [`LspError`] when the editor goes without saying so, or says what is not of the protocol.
 pub fn stdio(workshop: &dyn Workshop) -> Result<(), LspError> {
-    let (connection, threads) = Connection::stdio();
-    serve(&connection, workshop)?;
+    let (connection, streams) = streams::stdio()?;
+    let served = serve(&connection, workshop);
     drop(connection);
-    Ok(threads.join()?)
+    streams.end(served)
 }
 
 /// Serves an editor, until it ends.
@@ -60,19 +71,24 @@ pub fn stdio(workshop: &dyn Workshop) -> Result<(), LspError> {
 ///
 /// Those of [`stdio`], but for those of streams.
 pub fn serve(connection: &Connection, workshop: &dyn Workshop) -> Result<(), LspError> {
-    let (id, params) = connection.initialize_start()?;
+    let (id, params) = connection.initialize_start().map_err(gone)?;
     let params: InitializeParams = serde_json::from_value(params)?;
     let answer = json!({
         "capabilities": capabilities::capabilities(),
         "serverInfo": { "name": "npu lsp", "version": env!("CARGO_PKG_VERSION") },
     });
-    connection.initialize_finish(id, answer)?;
+    connection.initialize_finish(id, answer).map_err(gone)?;
     std::thread::scope(|scope| {
         let (tasks, queue) = unbounded();
         let (results, found) = unbounded();
         scope.spawn(move || worker::work(&queue, &results, workshop.files()));
         Server::new(connection, workshop, &params, tasks).run(&found)
     })
+}
+
+/// What it means that a session does not begin.
+fn gone(error: ProtocolError) -> LspError {
+    if error.channel_is_disconnected() { LspError::Gone } else { error.into() }
 }
 
 struct Server<'a> {
