@@ -10,6 +10,7 @@ mod candidates;
 mod colour;
 mod commands;
 mod disk;
+mod endings;
 mod examples;
 mod failure;
 mod log;
