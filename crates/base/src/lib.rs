@@ -1,9 +1,11 @@
 //! The vocabulary every other crate uses: places in a text ([`Span`], shown by [`excerpt`]), text that is
-//! [`printable`], instruction words ([`Word`], [`BitRange`]) and what errors are called ([`Code`]).
+//! [`printable`], instruction words ([`Word`], [`BitRange`]), what errors are called ([`Code`]) and messages of editors
+//! ([`frame()`]).
 
 mod code;
 mod counted;
 mod excerpt;
+mod frame;
 mod internals;
 mod names;
 mod printable;
@@ -14,6 +16,7 @@ mod word;
 pub use code::{Code, Coded};
 pub use counted::{counted, plural};
 pub use excerpt::excerpt;
+pub use frame::{FrameError, MOST_FRAME_BYTES, frame};
 pub use names::{closest, help_for, meant, suggestion};
 pub use printable::{is_printable, on_a_line, printable};
 pub use span::Span;

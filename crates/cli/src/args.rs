@@ -8,6 +8,7 @@ use npukit::verbs::verify::bounds::Radius;
 use npukit::{GivenRange, MaxError, MemFile, QuantiseMethod};
 
 use crate::candidates::{instructions, lints, networks, stages, target_names, targets, terms};
+use crate::endings::{ARRAYS, named};
 use crate::examples;
 use crate::options::{CompileOptions, TimeOptions, key_and_value};
 use crate::table::TableArgs;
@@ -445,7 +446,7 @@ pub struct RunArgs {
     #[allow(missing_docs, reason = "its fields are the options")]
     pub accuracy: AccuracyArgs,
     /// `.npz` file for the outputs
-    #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT)]
+    #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT, value_parser = named(ARRAYS))]
     pub output: Option<PathBuf>,
     /// Write the machine's integers
     #[arg(long, help_heading = OUTPUT, requires = "output", hide_short_help = true)]
@@ -464,7 +465,7 @@ pub struct RunArgs {
     ///
     /// Beside them are how GTKWave (`.gtkw`) and Surfer (`.sucl`) show them: `gtkwave x.gtkw`,
     /// `surfer x.fst --command-file x.sucl`.
-    #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT, hide_short_help = true)]
+    #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT, value_parser = named(&["fst"]), hide_short_help = true)]
     pub waves: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -530,7 +531,7 @@ pub struct EvalArgs {
     #[allow(missing_docs, reason = "its fields are the options")]
     pub state: StateArgs,
     /// `.npz` file for the outputs
-    #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT)]
+    #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT, value_parser = named(ARRAYS))]
     pub output: Option<PathBuf>,
     /// Evaluate a model that takes far more time or memory than its size suggests, too
     #[arg(long, help_heading = MODEL)]
@@ -725,7 +726,7 @@ pub struct ReportArgs {
     #[allow(missing_docs, reason = "its fields are the options")]
     pub meaning: MeaningArgs,
     /// The page: one file, which opens without a network
-    #[arg(short, long, value_name = "FILE.html", help_heading = OUTPUT)]
+    #[arg(short, long, value_name = "FILE.html", help_heading = OUTPUT, value_parser = named(&["html", "htm"]))]
     pub output: Option<PathBuf>,
     /// A page, or what `npu report --json` printed, to stand beside this one
     ///
@@ -787,7 +788,7 @@ pub struct ExploreArgs {
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
     /// Every point: `.csv`, or `.jsonl` for a line of JSON each
-    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT, value_parser = named(&["csv", "jsonl"]))]
     pub output: Option<PathBuf>,
     /// A file to which each point is added as it is known, and from which an exploration goes on
     ///
@@ -796,10 +797,10 @@ pub struct ExploreArgs {
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub resume: Option<String>,
     /// A picture of the points by the first two objectives
-    #[arg(long, value_name = "FILE.svg", help_heading = OUTPUT)]
+    #[arg(long, value_name = "FILE.svg", help_heading = OUTPUT, value_parser = named(&["svg"]))]
     pub svg: Option<PathBuf>,
     /// A page for a browser with all points, to choose among them
-    #[arg(long, value_name = "FILE.html", help_heading = OUTPUT)]
+    #[arg(long, value_name = "FILE.html", help_heading = OUTPUT, value_parser = named(&["html", "htm"]))]
     pub html: Option<PathBuf>,
     /// The best point by a figure, as `latency`
     #[arg(long, value_name = "FIGURE", help_heading = OUTPUT)]
@@ -885,7 +886,7 @@ pub struct ZooArgs {
     #[arg(requires = "output", add = ArgValueCandidates::new(networks))]
     pub network: Option<String>,
     /// `.onnx` file
-    #[arg(short, long, value_name = "OUT.onnx", help_heading = OUTPUT, requires = "network")]
+    #[arg(short, long, value_name = "OUT.onnx", help_heading = OUTPUT, value_parser = named(&["onnx"]), requires = "network")]
     pub output: Option<PathBuf>,
     /// What the weights follow from
     #[arg(long, default_value_t = 0)]
@@ -1138,7 +1139,7 @@ pub struct TraceArgs {
     /// `.npz` file: an array for each tensor, by its name in the model
     ///
     /// Real values in the model's scale and its order of axes.
-    #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT)]
+    #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT, value_parser = named(ARRAYS))]
     pub output: PathBuf,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -1362,7 +1363,7 @@ pub struct CosimArgs {
     #[arg(long, value_name = "DIR", help_heading = TARGET)]
     pub rtl: Option<String>,
     /// Write waveforms around the first difference, or of the beginning where there is none
-    #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT)]
+    #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT, value_parser = named(&["fst"]))]
     pub waves: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]

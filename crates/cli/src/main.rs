@@ -10,6 +10,7 @@ mod candidates;
 mod colour;
 mod commands;
 mod disk;
+mod endings;
 mod examples;
 mod failure;
 mod log;
@@ -50,7 +51,7 @@ const USAGE: u8 = 2;
 fn main() -> ExitCode {
     commands::complete();
     colour::set(colour::of(env::args_os()));
-    let mut command = command();
+    let mut command = usage::uncoloured(command(), env::args_os());
     let matches = match parse(&mut command) {
         Ok(matches) => matches,
         Err(error) => return usage(&error),
@@ -111,7 +112,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         let _ = print(&json(&with_schema(usage::json(error), Some("error"))));
     }
     // Nobody is left to tell when the terminal is gone.
-    let _ = error.print();
+    let _ = usage::print(error);
     if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
 }
 

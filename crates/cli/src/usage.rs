@@ -1,13 +1,48 @@
-//! What is wrong with a command line that is none, as `--json` tells it.
+//! What is wrong with a command line that is none: for a terminal, and as `--json` tells it.
 
+use std::borrow::Cow;
+use std::env;
 use std::ffi::OsString;
+use std::io::{self, Write};
 
+use clap::Command;
+use clap::builder::styling::Styles;
 use clap::error::ErrorKind;
-use npukit::{Code, Diagnostic};
+use npukit::{Code, Diagnostic, on_a_line, printable};
 use serde_json::{Value, json};
 
 /// What such an error is.
 pub const USAGE: Code = Code { name: "usage", meaning: "the command line is not one of this command" };
+
+/// The command, whose errors have no colours where an argument holds what a terminal would obey: colours are control
+/// characters, too, and could not be told from those.
+pub fn uncoloured(command: Command, arguments: impl Iterator<Item = OsString>) -> Command {
+    if orders(arguments) { command.styles(Styles::plain()) } else { command }
+}
+
+/// Whether an argument holds what a terminal would obey.
+fn orders(mut arguments: impl Iterator<Item = OsString>) -> bool {
+    arguments.any(|argument| matches!(on_a_line(&argument.to_string_lossy()), Cow::Owned(_)))
+}
+
+/// Prints an error of a command that is [`uncoloured`] where it has to be; what is help goes to standard output.
+pub fn print(error: &clap::Error) -> io::Result<()> {
+    if !orders(env::args_os()) {
+        return error.print();
+    }
+    let text = escaped(error);
+    if error.use_stderr() {
+        io::stderr().lock().write_all(text.as_bytes())
+    } else {
+        io::stdout().lock().write_all(text.as_bytes())
+    }
+}
+
+/// An error of an [`uncoloured`] command as a terminal shows it. Text without colours would leave out those of the
+/// arguments.
+fn escaped(error: &clap::Error) -> String {
+    printable(&error.render().ansi().to_string()).into_owned()
+}
 
 /// Whether `--json` is among the arguments, as far as can be told of a command line that is none.
 pub fn wants_json(mut arguments: impl Iterator<Item = OsString>) -> bool {
@@ -37,7 +72,27 @@ fn told(text: &str) -> (String, Option<String>) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+
+    #[test]
+    fn arguments_order_no_terminal_about() {
+        for line in [
+            &["npu", "fo\u{202e}o"][..],
+            &["npu", "run", "--targ\u{202e}x"],
+            &["npu", "run", "m.onnx", "--rescale", "\u{1b}[5mx"],
+            &["npu", "bench", "\u{9b}31mx"],
+            &["npu", "time", "m.onnx", "--dim", "\u{1b}]0;x\u{7}"],
+            &["npu", "eval", "m.onnx", "-o", "\u{1b}[1m.csv"],
+        ] {
+            let arguments = || line.iter().map(OsString::from);
+            let command = uncoloured(crate::args::command(), arguments());
+            let text = escaped(&command.try_get_matches_from(arguments()).unwrap_err());
+            assert!(matches!(printable(&text), Cow::Borrowed(_)), "{text:?}");
+            assert!(text.contains("\\u{"), "{text}");
+        }
+        assert!(!orders(["npu", "h\u{e9}"].map(OsString::from).into_iter()));
+    }
 
     #[test]
     fn the_message_is_without_the_usage() {

@@ -1,14 +1,10 @@
-//! Frames of the protocol: a header with the length, and a message as JSON.
+//! Messages of the protocol: JSON in frames.
 
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, Write};
 
+use npukit_base::frame;
 use serde::Deserialize;
 use serde_json::{Value, json};
-
-/// The longest message that is read.
-const MOST_BYTES: u64 = 1 << 24;
-/// The longest line of a header.
-const MOST_HEADER: u64 = 1 << 12;
 
 /// What an editor asks.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
@@ -31,9 +27,7 @@ impl<'a> Reader<'a> {
 
     /// The next request; none at the end. Messages that are no requests are passed over.
     pub fn next(&mut self) -> io::Result<Option<Request>> {
-        while let Some(length) = self.length()? {
-            let mut bytes = vec![0; length];
-            self.input.read_exact(&mut bytes)?;
+        while let Some(bytes) = frame(self.input)? {
             let message: Value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
             if message.get("type").and_then(Value::as_str) == Some("request") {
                 let request = serde_json::from_value(message);
@@ -41,33 +35,6 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(None)
-    }
-
-    /// The length of the next message; none at the end.
-    fn length(&mut self) -> io::Result<Option<usize>> {
-        let (mut length, mut is_first) = (None, true);
-        loop {
-            let mut line = String::new();
-            if Read::take(&mut *self.input, MOST_HEADER).read_line(&mut line)? == 0 {
-                return if is_first {
-                    Ok(None)
-                } else {
-                    Err(wrong("the header of a message has no end".to_owned()))
-                };
-            }
-            is_first = false;
-            let line = line.trim_end();
-            if line.is_empty() {
-                break;
-            }
-            let field = line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-            if let Some((_, value)) = field {
-                length = value.trim().parse::<u64>().ok().filter(|&length| length <= MOST_BYTES);
-            }
-        }
-        let length = length
-            .ok_or_else(|| wrong(format!("a message without a length of at most {MOST_BYTES} bytes")))?;
-        Ok(Some(length as usize))
     }
 }
 

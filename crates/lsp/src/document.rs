@@ -26,6 +26,8 @@ pub struct Document {
     pub lines: Lines,
     /// What it is for.
     pub target: Target,
+    /// Whether the text has changed since it was found what it is for.
+    pub is_changed: bool,
     /// What texts of its folder are for that say nothing themselves.
     pub folder_target: Option<String>,
     /// What was found by checks that take their time, of whichever version.
@@ -72,6 +74,7 @@ impl Document {
             text,
             lines,
             target: Target::Unknown,
+            is_changed: true,
             folder_target: None,
             checked: None,
             analysis: None,
@@ -81,13 +84,18 @@ impl Document {
     /// Takes in a change.
     pub fn change(&mut self, change: &TextDocumentContentChangeEvent) {
         match change.range {
-            None => self.text.clone_from(&change.text),
+            None => {
+                self.text.clone_from(&change.text);
+                self.lines = Lines::of(&self.text);
+            }
             Some(Range { start, end }) => {
                 let (start, end) = (self.lines.offset(&self.text, start), self.lines.offset(&self.text, end));
-                self.text.replace_range(start..end.max(start), &change.text);
+                let range = start..end.max(start);
+                self.text.replace_range(range.clone(), &change.text);
+                self.lines.replace(&self.text, range, change.text.len());
             }
         }
-        self.lines = Lines::of(&self.text);
+        self.is_changed = true;
         self.analysis = None;
     }
 

@@ -2,15 +2,36 @@
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use lsp_types::Uri;
 use npukit_target::{ReadError, Reader};
 
-/// Texts that are open, by their paths, before all other files.
+/// Texts that are open, by their paths, each as it is now: whoever has a copy sees the same ones.
+#[derive(Clone, Default)]
+pub struct Texts(Arc<RwLock<BTreeMap<String, Arc<str>>>>);
+
+impl Texts {
+    /// The text at `path` is this one.
+    pub fn set(&self, path: &str, text: &str) {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        all.insert(path.to_owned(), text.into());
+    }
+
+    /// The text at `path` is not open any more.
+    pub fn remove(&self, path: &str) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(path);
+    }
+
+    fn get(&self, path: &str) -> Option<Arc<str>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
+    }
+}
+
+/// Texts that are open before all other files.
 pub struct Open<'a> {
     /// The texts.
-    pub texts: BTreeMap<String, Arc<str>>,
+    pub texts: Texts,
     /// All other files.
     pub files: &'a dyn Reader,
 }

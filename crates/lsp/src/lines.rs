@@ -1,6 +1,8 @@
 //! [`Lines`]: where the lines of a text begin, and places in it as the protocol counts them: lines, and in them units of
 //! UTF-16.
 
+use std::ops;
+
 use lsp_types::{Position, Range};
 use npukit_base::Span;
 
@@ -13,19 +15,23 @@ pub struct Lines {
 impl Lines {
     /// Those of a text: they end at a line feed, a carriage return or both.
     pub fn of(text: &str) -> Self {
-        let bytes = text.as_bytes();
-        let mut starts = vec![0];
-        for (at, byte) in bytes.iter().enumerate() {
-            let ends = match byte {
-                b'\n' => true,
-                b'\r' => bytes.get(at + 1) != Some(&b'\n'),
-                _ => false,
-            };
-            if ends {
-                starts.push(at + 1);
-            }
+        let ends = 1..=text.len();
+        let starts = std::iter::once(0).chain(ends.filter(|at| begins(text.as_bytes(), *at)));
+        Self { starts: starts.collect() }
+    }
+
+    /// Makes them those of `text`, in which `bytes` others have taken the place of the bytes in `range`: no more is read of it
+    /// than these.
+    pub fn replace(&mut self, text: &str, range: ops::Range<usize>, bytes: usize) {
+        let ops::Range { start, end } = range;
+        // Whether a line begins at a place, the bytes before and behind it tell.
+        let first = self.starts.partition_point(|at| *at < start).max(1);
+        let behind = self.starts.partition_point(|at| *at <= end);
+        for at in self.starts.iter_mut().skip(behind) {
+            *at = *at - end + start + bytes;
         }
-        Self { starts }
+        let new = (start.max(1)..=start + bytes).filter(|at| begins(text.as_bytes(), *at));
+        self.starts.splice(first..behind.max(first), new);
     }
 
     /// How many there are.
@@ -72,6 +78,15 @@ impl Lines {
     }
 }
 
+/// Whether a line begins at a byte that is not the first: what is before it ends one.
+fn begins(bytes: &[u8], at: usize) -> bool {
+    match bytes.get(at - 1) {
+        Some(b'\n') => true,
+        Some(b'\r') => bytes.get(at) != Some(&b'\n'),
+        _ => false,
+    }
+}
+
 /// The beginning of the character that a byte is in.
 pub fn floor(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
@@ -102,6 +117,20 @@ mod tests {
             let position = Position::new(line, character);
             assert_eq!(lines.position(text, offset), position, "{offset}");
             assert_eq!(lines.offset(text, position), offset, "{offset}");
+        }
+        // Every change of a few bytes gives what reading all of the text does.
+        for (start, end) in
+            (0..=text.len()).flat_map(|start| (start..=text.len()).map(move |end| (start, end)))
+        {
+            if !text.is_char_boundary(start) || !text.is_char_boundary(end) {
+                continue;
+            }
+            for new in ["", "\n", "\r", "x\r\ny", "\r\n\r"] {
+                let (mut changed, mut lines) = (text.to_owned(), lines.clone());
+                changed.replace_range(start..end, new);
+                lines.replace(&changed, start..end, new.len());
+                assert_eq!(lines, Lines::of(&changed), "{start}..{end} {new:?}");
+            }
         }
         // Within the pair of units of a character, within its bytes, and beyond lines and text.
         assert_eq!(lines.offset(text, Position::new(0, 3)), 3);

@@ -2,13 +2,15 @@
 
 mod capabilities;
 mod requests;
+mod streams;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, never, select, unbounded};
+use crossbeam_channel::{Receiver, Sender, at, never, select, unbounded};
 use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
 use lsp_types::notification::{
     DidChangeTextDocument, DidChangeWatchedFiles, DidCloseTextDocument, DidOpenTextDocument,
@@ -17,16 +19,16 @@ use lsp_types::notification::{
 use lsp_types::request::{InlayHintRefreshRequest, Request as NamedRequest};
 use lsp_types::{InitializeParams, PublishDiagnosticsParams, Uri};
 use npukit_asm::analysis::Analysis;
+use npukit_base::FrameError;
 use npukit_target::{Instance, bytes_of, text_target};
 use serde_json::{Value, json};
 
 use crate::checks::{Checked, Job};
 use crate::diagnostics::diagnostics;
 use crate::document::{Document, Known, Target};
-use crate::files::Open;
+use crate::files::{Open, Texts};
 use crate::hints::Shown;
 use crate::workshop::Workshop;
-use worker::Task;
 
 /// Why the server ends before it is told to.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +36,15 @@ pub enum LspError {
     /// The editor does not speak the protocol.
     #[error("the editor does not keep to the protocol: {0}")]
     Protocol(#[from] ProtocolError),
+    /// What it sends is not framed as messages are.
+    #[error("the editor does not keep to the protocol: {0}")]
+    Frame(#[from] FrameError),
+    /// What it sends is no message.
+    #[error("a message is none of the protocol: {0}")]
+    Message(serde_json::Error),
+    /// It went before it said anything.
+    #[error("the editor went before it asked for `initialize`, with which a session begins")]
+    Gone,
     /// What it said of itself cannot be read.
     #[error("what the editor says of itself is not of the protocol: {0}")]
     Initialize(#[from] serde_json::Error),
@@ -48,10 +59,10 @@ pub enum LspError {
 ///
 /// [`LspError`] when the editor goes without saying so, or says what is not of the protocol.
 pub fn stdio(workshop: &dyn Workshop) -> Result<(), LspError> {
-    let (connection, threads) = Connection::stdio();
-    serve(&connection, workshop)?;
+    let (connection, streams) = streams::stdio()?;
+    let served = serve(&connection, workshop);
     drop(connection);
-    Ok(threads.join()?)
+    streams.end(served)
 }
 
 /// Serves an editor, until it ends.
@@ -60,27 +71,41 @@ pub fn stdio(workshop: &dyn Workshop) -> Result<(), LspError> {
 ///
 /// Those of [`stdio`], but for those of streams.
 pub fn serve(connection: &Connection, workshop: &dyn Workshop) -> Result<(), LspError> {
-    let (id, params) = connection.initialize_start()?;
+    let (id, params) = connection.initialize_start().map_err(gone)?;
     let params: InitializeParams = serde_json::from_value(params)?;
     let answer = json!({
         "capabilities": capabilities::capabilities(),
         "serverInfo": { "name": "npu lsp", "version": env!("CARGO_PKG_VERSION") },
     });
-    connection.initialize_finish(id, answer)?;
+    connection.initialize_finish(id, answer).map_err(gone)?;
     std::thread::scope(|scope| {
-        let (tasks, queue) = unbounded();
+        let (jobs, queue) = unbounded();
         let (results, found) = unbounded();
-        scope.spawn(move || worker::work(&queue, &results, workshop.files()));
-        Server::new(connection, workshop, &params, tasks).run(&found)
+        let server = Server::new(connection, workshop, &params, jobs);
+        let files = server.open();
+        scope.spawn(move || worker::work(&queue, &results, &files));
+        server.run(&found)
     })
 }
+
+/// What it means that a session does not begin.
+fn gone(error: ProtocolError) -> LspError {
+    if error.channel_is_disconnected() { LspError::Gone } else { error.into() }
+}
+
+/// How long nothing changes before it is told what is wrong with texts.
+const PAUSE: Duration = Duration::from_millis(25);
 
 struct Server<'a> {
     connection: &'a Connection,
     workshop: &'a dyn Workshop,
-    tasks: Sender<Task>,
+    jobs: Sender<Job>,
     /// By their names in the protocol.
     documents: BTreeMap<String, Document>,
+    /// What they are, by their paths.
+    texts: Texts,
+    /// By paths the names of texts that were found to include what is there.
+    includers: HashMap<String, BTreeSet<String>>,
     /// By their names; with why there is none.
     instances: HashMap<String, Result<Arc<dyn Instance>, String>>,
     /// Texts of which something new is to be told.
@@ -99,14 +124,16 @@ impl<'a> Server<'a> {
         connection: &'a Connection,
         workshop: &'a dyn Workshop,
         params: &InitializeParams,
-        tasks: Sender<Task>,
+        jobs: Sender<Job>,
     ) -> Self {
         let hints = params.capabilities.workspace.as_ref().and_then(|of| of.inlay_hint.as_ref());
         Self {
             connection,
             workshop,
-            tasks,
+            jobs,
             documents: BTreeMap::new(),
+            texts: Texts::default(),
+            includers: HashMap::new(),
             instances: HashMap::new(),
             dirty: BTreeSet::new(),
             faulty: BTreeSet::new(),
@@ -119,7 +146,10 @@ impl<'a> Server<'a> {
 
     fn run(mut self, found: &Receiver<(String, Checked)>) -> Result<(), LspError> {
         let mut found = found.clone();
+        let mut quiet_from = Instant::now();
         loop {
+            // Who types on is not told of what is gone.
+            let pause = if self.dirty.is_empty() { never() } else { at(quiet_from + PAUSE) };
             select! {
                 recv(self.connection.receiver) -> message => match message {
                     Ok(Message::Request(request)) => {
@@ -128,7 +158,10 @@ impl<'a> Server<'a> {
                         }
                         self.request(request);
                     }
-                    Ok(Message::Notification(notification)) => self.notified(notification),
+                    Ok(Message::Notification(notification)) => {
+                        self.notified(notification);
+                        quiet_from = Instant::now();
+                    }
                     // Of what was sent nothing is asked but that it is done.
                     Ok(Message::Response(_)) => {}
                     Err(_) => return Ok(()),
@@ -138,11 +171,10 @@ impl<'a> Server<'a> {
                     // Without the other thread nothing more is found.
                     Err(_) => found = never(),
                 },
-            }
-            // Who types on is not told of what is gone.
-            if self.connection.receiver.is_empty() {
-                for uri in std::mem::take(&mut self.dirty) {
-                    self.guarded(|server| server.tell(&uri));
+                recv(pause) -> _ => {
+                    for uri in std::mem::take(&mut self.dirty) {
+                        self.guarded(|server| server.tell(&uri));
+                    }
                 }
             }
         }
@@ -191,6 +223,7 @@ impl<'a> Server<'a> {
                 // What was told of it is told again.
                 self.faulty.insert(key.clone());
                 let path = document.path.clone();
+                self.texts.set(&path, &document.text);
                 self.documents.insert(key.clone(), document);
                 self.retarget(&key, true);
                 self.changed(&key, &path);
@@ -202,13 +235,15 @@ impl<'a> Server<'a> {
                 changed.content_changes.iter().for_each(|change| document.change(change));
                 document.version = changed.text_document.version;
                 let path = document.path.clone();
-                self.retarget(&key, false);
+                self.texts.set(&path, &document.text);
                 self.changed(&key, &path);
             }
             DidCloseTextDocument::METHOD => {
                 let uri = read::<DidCloseTextDocument>(params)?.text_document.uri;
                 let document = self.documents.remove(uri.as_str())?;
                 self.dirty.remove(uri.as_str());
+                self.faulty.remove(uri.as_str());
+                self.texts.remove(&document.path);
                 self.publish(uri, Vec::new(), None);
                 self.changed("", &document.path);
             }
@@ -225,14 +260,13 @@ impl<'a> Server<'a> {
 
     /// A text is another: so is what includes it.
     fn changed(&mut self, key: &str, path: &str) {
-        let includes = |document: &Document| {
-            let known = document.known();
-            known.is_some_and(|known| known.sources.texts().skip(1).any(|(name, _)| name == path))
-        };
-        for (other, document) in &mut self.documents {
-            if other != key && includes(document) {
+        // Those that still include it are found again when they are read again.
+        for other in self.includers.remove(path).into_iter().flatten().filter(|other| other != key) {
+            if let Some(document) = self.documents.get_mut(&other)
+                && included(document).any(|name| name == path)
+            {
                 document.forget();
-                self.dirty.insert(other.clone());
+                self.dirty.insert(other);
             }
         }
         if !key.is_empty() {
@@ -262,6 +296,7 @@ impl<'a> Server<'a> {
             document.folder_target =
                 self.workshop.of_folder(&document.path).or_else(|| self.workshop.fallback());
         }
+        document.is_changed = false;
         let named = text_target(document.plain()).map(|(_, spec)| spec.to_owned());
         let spec = named.or_else(|| document.folder_target.clone());
         let is_same = match (&document.target, &spec) {
@@ -296,12 +331,21 @@ impl<'a> Server<'a> {
 
     /// Calls `with` a text and what is known of it.
     fn with<T>(&mut self, uri: &Uri, with: impl FnOnce(&Self, &Document, &Analysis) -> T) -> Option<T> {
+        if self.documents.get(uri.as_str())?.is_changed {
+            self.retarget(uri.as_str(), false);
+        }
         let (key, mut document) = self.documents.remove_entry(uri.as_str())?;
+        let is_read = document.known().is_some();
         // A defect of ours loses no text.
         let found = catch_unwind(AssertUnwindSafe(|| {
             let known = self.analysis(&mut document);
             with(self, &document, &known)
         }));
+        if !is_read {
+            for path in included(&document) {
+                self.includers.entry(path.to_owned()).or_default().insert(key.clone());
+            }
+        }
         self.documents.insert(key, document);
         match found {
             Ok(found) => Some(found),
@@ -316,17 +360,12 @@ impl<'a> Server<'a> {
 
     /// A file that a text includes.
     fn file(&self, path: &str) -> Result<Vec<u8>, String> {
-        match self.documents.values().find(|document| document.path == path) {
-            Some(document) => Ok(document.text.as_bytes().to_vec()),
-            None => bytes_of(self.workshop.files())(path),
-        }
+        bytes_of(&self.open())(path)
     }
 
-    /// Files, of which those that are open count as they are there, but for that of a name in the protocol.
-    fn open(&self, key: &str) -> Open<'a> {
-        let others = self.documents.iter().filter(|(other, _)| *other != key);
-        let texts = others.map(|(_, other)| (other.path.clone(), other.text.as_str().into())).collect();
-        Open { texts, files: self.workshop.files() }
+    /// Files, of which those that are open count as they are there.
+    fn open(&self) -> Open<'a> {
+        Open { texts: self.texts.clone(), files: self.workshop.files() }
     }
 
     /// Tells what is wrong with a text at once, and has the rest found.
@@ -362,9 +401,8 @@ impl<'a> Server<'a> {
             text: document.plain().into(),
             instance: Arc::clone(instance),
         };
-        let texts = self.open(key).texts;
         // Without the other thread nothing is checked; the server ends then.
-        let _ = self.tasks.send(Task { job, texts });
+        let _ = self.jobs.send(job);
     }
 
     /// Tells what was found, unless the text has changed since.
@@ -391,4 +429,9 @@ impl<'a> Server<'a> {
         let params = PublishDiagnosticsParams { uri, diagnostics, version };
         self.send(Notification::new(PublishDiagnostics::METHOD.to_owned(), params).into());
     }
+}
+
+/// The paths of what a text includes, as it was read last.
+fn included(document: &Document) -> impl Iterator<Item = &str> {
+    document.known().into_iter().flat_map(|known| known.sources.texts().skip(1)).map(|(name, _)| name)
 }

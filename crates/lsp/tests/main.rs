@@ -6,6 +6,7 @@ mod main {
     mod editing;
     mod editor;
     mod edits;
+    mod many;
     mod names;
     mod reading;
     mod world;

@@ -431,6 +431,21 @@ pub enum Error {
         /// Endings we read.
         legal: &'static str,
     },
+    /// A sample holds what is no number.
+    #[error(
+        "element {element} of input `{name}` is {value} in sample {sample}, both counted from 0: it must be finite here"
+    )]
+    #[diagnostic(help("leave the sample out, or write a number that can occur in its place"))]
+    NotFinite {
+        /// The input.
+        name: String,
+        /// The sample, from 0.
+        sample: usize,
+        /// The element of the sample, from 0, in the order in memory.
+        element: usize,
+        /// NaN or an infinity.
+        value: f32,
+    },
     /// A folder of inputs holds none.
     #[error("there are no pictures and no sounds in `{path}`, which holds {}", counted(*files as u64, "file"))]
     #[diagnostic(help("of a folder, files that end in .png, .jpg or .wav are read, each a sample"))]
@@ -681,6 +696,7 @@ codes!(Error {
     NoHeldOut = "missing-held-out": "a language model comes without held-out texts";
     Simplify = "not-simplified": "a model's graph cannot be simplified";
     UnknownInput = "unknown-input-type": "a file of inputs is of a kind that is not read";
+    NotFinite = "not-finite": "a sample holds NaN or infinity where only finite numbers have a meaning";
     NoMedia = "no-media": "a folder of inputs holds neither pictures nor sounds";
     Media = "not-decoded": "a picture or a sound cannot be decoded";
     PictureSize = "picture-size": "a picture is not of the input's size";
@@ -796,6 +812,7 @@ impl Error {
             | Self::Memory { .. } => Kind::Model,
             Self::Array(_)
             | Self::UnknownInput { .. }
+            | Self::NotFinite { .. }
             | Self::NoMedia { .. }
             | Self::Media { .. }
             | Self::PictureSize { .. }

@@ -92,7 +92,8 @@ impl Reader for Hashed<'_> {
 
     fn beside(&self, path: &str, location: &str) -> Result<String, ReadError> {
         let found = self.reader.beside(path, location)?;
-        if path == self.root {
+        // What an artifact reads is taken down when it is read.
+        if path == self.root && !self.is_alone {
             let name = location.replace('\\', "/");
             self.seen().entry(found.clone()).or_insert(Seen { name, sha256: None });
         }

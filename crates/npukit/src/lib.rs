@@ -27,6 +27,7 @@ mod on_chip;
 #[doc(hidden)] // flags of the command
 pub mod options;
 mod origin;
+mod parts;
 mod program;
 mod quantise;
 mod refusal;

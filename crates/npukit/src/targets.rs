@@ -10,6 +10,7 @@ use npukit_target::{
 };
 
 use crate::error::Error;
+use crate::parts::Parts;
 
 /// All accelerators, a line for each.
 #[rustfmt::skip]
@@ -199,10 +200,11 @@ pub fn is_artifact(path: &str) -> bool {
 /// read.
 pub(crate) fn load(path: &str, reader: &dyn Reader) -> Result<Option<Artifact>, Error> {
     let Some(target) = target_of_artifact(path, reader)? else { return Ok(None) };
+    let parts = Parts { reader, manifest: path };
     let compiled = if has_extension(path, SEGMENTS_EXTENSION) {
-        load_segments(path, reader, &|path, files| target.load(path, files))?
+        load_segments(path, &parts, &|path, files| target.load(path, files))?
     } else {
-        target.load(path, reader)?
+        target.load(path, &parts)?
     };
     Ok(Some(Artifact { target, compiled }))
 }

@@ -63,7 +63,7 @@ const LADDER: &[Rung<'_>] = &[
     only(TARGETS, "npukit-testing", TESTING),
     rung(TARGETS, "npukit-skeleton"),
     rung(5, "npukit"),
-    only(5, "npukit-debug-dap", &["npukit-debug", "npukit-target"]),
+    only(5, "npukit-debug-dap", &["npukit-base", "npukit-debug", "npukit-target"]),
     only(5, "npukit-debug-tui", &["npukit-debug", "npukit-target"]),
     only(5, "npukit-lsp", &["npukit-base", "npukit-isa", "npukit-asm", "npukit-target"]),
     rung(6, "npukit-fuzzing"),

@@ -1,6 +1,9 @@
 //! `npu lsp`
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use clap::Command;
 
 use npukit::verbs::list;
 use npukit::{Instance, Reader};
@@ -15,13 +18,15 @@ use crate::settings;
 pub fn run(args: &LspArgs) -> Result<Answer, Failure> {
     // It is the editor's.
     take_standard_output();
-    stdio(&OnDisk { fallback: args.target.clone() })?;
+    stdio(&OnDisk { fallback: args.target.clone(), command: OnceLock::new() })?;
     Ok(Answer::new(String::new(), &serde_json::json!({})))
 }
 
 /// Targets by their names, files on the disk, the `npu.toml` of a file's folder or of one above it.
 struct OnDisk {
     fallback: Option<String>,
+    /// All verbs, which know what a file may set; it takes a while to make them.
+    command: OnceLock<Command>,
 }
 
 impl Workshop for OnDisk {
@@ -38,7 +43,7 @@ impl Workshop for OnDisk {
     fn of_folder(&self, path: &str) -> Option<String> {
         let folder = Path::new(path).parent().map(PathBuf::from)?;
         // Default: what is wrong with such a file, every other verb says.
-        settings::target_of_folder(&folder, &command()).ok().flatten()
+        settings::target_of_folder(&folder, self.command.get_or_init(command)).ok().flatten()
     }
 
     fn fallback(&self) -> Option<String> {

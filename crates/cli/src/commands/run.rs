@@ -14,6 +14,7 @@ use super::{calibration_with, context, input_files, meaning, preprocess, remarks
 use crate::answer::Answer;
 use crate::args::RunArgs;
 use crate::disk::{check_apart, write_all};
+use crate::endings::{self, ARRAYS};
 use crate::failure::Failure;
 use crate::printable::line;
 use crate::table::{View, counted, facts, thousands};
@@ -78,6 +79,7 @@ fn dump(args: &RunArgs) -> Result<Option<PathBuf>, Failure> {
         [range] if range.contains('[') && !range.ends_with(".npz") => {
             Err(Failure::Dump { text: range.clone() })
         }
+        [path] if endings::check(path.as_ref(), ARRAYS).is_err() => Err(Failure::Dump { text: path.clone() }),
         [path] => Ok(Some(path.into())),
         [_, second, ..] => Err(Failure::Dump { text: second.clone() }),
     }

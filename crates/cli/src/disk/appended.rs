@@ -1,11 +1,12 @@
 //! [`Appended`]: a file that grows by whole lines while a command works, and is there when it is ended.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::fault::{Step, step};
+use super::read::check_kind;
 use crate::failure::{Aftermath, Failure};
 
 /// A file to which lines are added, from any thread.
@@ -21,7 +22,9 @@ struct Grown {
 }
 
 impl Appended {
-    /// The file at `path`, which is made where there is none, and its content.
+    /// The regular file at `path`, which is made where there is none, and its content.
+    ///
+    /// Errors: a pipe, a device, a link, which lines would go through; what the system says.
     pub fn open(path: &Path) -> Result<(Self, Vec<u8>), Failure> {
         let failed = |source| Failure::Write {
             path: path.display().to_string(),
@@ -29,8 +32,11 @@ impl Appended {
             source,
         };
         step().map_err(failed)?;
+        check(path).map_err(failed)?;
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = file.map_err(failed)?;
+        // It may have become something else since.
+        file.metadata().and_then(|found| check_kind(&found)).map_err(failed)?;
         let mut content = Vec::new();
         file.read_to_end(&mut content).map_err(failed)?;
         Ok((Self { path: path.to_owned(), file: Mutex::new(Grown { file, failure: None }) }, content))
@@ -71,5 +77,63 @@ impl Appended {
             aftermath: Aftermath::default(),
             source,
         })
+    }
+}
+
+/// Refuses what is there and no regular file, before it is opened: that could wait for ever.
+fn check(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => {
+            Err(io::Error::other("it is a symbolic link: name the file that it leads to"))
+        }
+        Ok(found) => check_kind(&found),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn a_file_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        for known in ["", "a\n"] {
+            let (file, content) = Appended::open(&path).unwrap();
+            assert_eq!(content, known.as_bytes());
+            file.add("a\n");
+            file.finish().unwrap();
+        }
+        assert_eq!(fs::read(path).unwrap(), b"a\na\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_grow() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let told = |path: &Path| match Appended::open(path) {
+            Err(Failure::Write { source, .. }) => source.to_string(),
+            Err(other) => other.to_string(),
+            Ok(_) => "nothing".to_owned(),
+        };
+        fs::write(at("file"), "precious").unwrap();
+        std::os::unix::fs::symlink("file", at("link")).unwrap();
+        std::os::unix::fs::symlink("later", at("dangling")).unwrap();
+        for name in ["link", "dangling"] {
+            assert!(told(&at(name)).contains("symbolic link"), "{}", told(&at(name)));
+        }
+        assert!(!at("later").exists());
+        for device in ["/dev/zero", "/dev/null"] {
+            assert!(told(Path::new(device)).contains("no regular file"), "{device}");
+        }
+        let pipe = at("pipe");
+        if std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()) {
+            assert!(told(&pipe).contains("no regular file"));
+        }
+        assert_ne!(told(folder.path()), "nothing");
     }
 }

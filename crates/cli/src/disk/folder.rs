@@ -69,13 +69,18 @@ fn tidy(folder: &Path) {
 /// Names of our temporary files.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let regular = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-    regular.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_ours(name)).collect()
+    // A link is what was at a place, under another name.
+    let files =
+        entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_symlink()));
+    files.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_ours(name)).collect()
 }
 
-/// Owners hold locks on their files.
+/// Owners hold locks on their files; links have none.
 fn remove_without_owner(path: &PathBuf) {
-    if let Ok(file) = File::open(path)
+    if fs::read_link(path).is_ok() {
+        // Somebody else's may stay.
+        let _ = fs::remove_file(path);
+    } else if let Ok(file) = File::open(path)
         && file.try_lock().is_ok()
     {
         // Somebody else's may stay.

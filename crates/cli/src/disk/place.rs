@@ -14,7 +14,7 @@ const MOST_LINKS: usize = 40;
 /// Where a path leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// To a regular file, or to none yet, which a new file replaces. Links are followed.
+    /// To a regular file, a link, or to none yet, which a new file replaces. What a link leads to stays as it is.
     File(PathBuf),
     /// To a device, pipe or socket, or to an open file without a name: written through.
     Through(PathBuf),
@@ -23,9 +23,9 @@ pub enum Place {
 }
 
 impl Place {
-    /// Where `path` leads. The folder of a new file is made, unless it is a link's.
+    /// Where `path` leads. The folder of a new file is made.
     ///
-    /// Errors: a folder, a circle of links, what the system says.
+    /// Errors: a folder, what the system says.
     pub fn of(path: &Path) -> io::Result<Self> {
         if is_standard(path) {
             return Ok(Self::Standard);
@@ -36,16 +36,19 @@ impl Place {
                 "`-` is standard output, which takes one file",
             ));
         }
-        match fs::metadata(path) {
-            Ok(found) if found.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
+        let found = fs::metadata(path);
+        if found.as_ref().is_ok_and(fs::Metadata::is_dir) {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+        }
+        if is_link(path) && !is_of_system(path) {
+            return Ok(Self::File(path.to_owned()));
+        }
+        match found {
             Ok(found) if !found.is_file() => Ok(Self::Through(path.to_owned())),
             Ok(_) => Ok(fs::canonicalize(path).map_or_else(|_| Self::Through(path.to_owned()), Self::File)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let end = end_of_links(path)?;
-                if end == path {
-                    fs::create_dir_all(folder(path))?;
-                }
-                Ok(Self::File(end))
+                fs::create_dir_all(folder(path))?;
+                Ok(Self::File(path.to_owned()))
             }
             Err(error) => Err(error),
         }
@@ -55,6 +58,18 @@ impl Place {
 /// The folder that a path is in.
 pub fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether there is a link, wherever it leads.
+fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
+}
+
+/// Whether a link is the system's, as `/dev/stdout`: it stands for an open file, and no new one can take its place.
+fn is_of_system(path: &Path) -> bool {
+    let folder = fs::canonicalize(folder(path));
+    // The folders below `/dev` are of users, or lead to `/proc`.
+    folder.is_ok_and(|folder| folder == Path::new("/dev") || folder.starts_with("/proc"))
 }
 
 /// The path that links lead to, whether there is something or not.
@@ -173,9 +188,14 @@ mod tests {
         assert_eq!(Identity::of(&at("hard")), Identity::of(&at("file")));
         assert_eq!(Identity::of(&at("dangling")), Identity::of(&at("later")));
         let real = fs::canonicalize(at("file")).unwrap();
-        assert_eq!(Place::of(&at("link")).unwrap(), Place::File(real));
-        assert_eq!(Place::of(&at("dangling")).unwrap(), Place::File(at("later")));
-        assert!(Place::of(&at("first")).is_err() && Place::of(folder.path()).is_err());
+        assert_eq!(Place::of(&at("file")).unwrap(), Place::File(real));
+        std::os::unix::fs::symlink("/dev/null", at("device")).unwrap();
+        for link in ["link", "dangling", "first", "device"] {
+            assert_eq!(Place::of(&at(link)).unwrap(), Place::File(at(link)), "{link}");
+        }
+        std::os::unix::fs::symlink(".", at("folder")).unwrap();
+        assert!(Place::of(&at("folder")).is_err() && Place::of(folder.path()).is_err());
+        assert!(is_of_system(Path::new("/dev/stdout")) && !is_of_system(&at("link")));
         assert_eq!(Place::of(Path::new("/dev/null")).unwrap(), Place::Through("/dev/null".into()));
     }
 }

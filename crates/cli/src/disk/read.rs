@@ -95,7 +95,7 @@ fn cut(all: &[u8], range: &Range<u64>) -> Part {
 }
 
 /// Refuses what is neither a file nor a folder; the system says what is wrong with reading a folder.
-fn check_kind(metadata: &fs::Metadata) -> io::Result<()> {
+pub(super) fn check_kind(metadata: &fs::Metadata) -> io::Result<()> {
     if metadata.is_file() || metadata.is_dir() {
         return Ok(());
     }

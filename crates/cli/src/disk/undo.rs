@@ -100,8 +100,8 @@ impl Undo {
             return if is_there(&place) { remove(&place) } else { Ok(()) };
         };
         let backup = self.folder.join(backup);
-        // Both are one file as long as nothing has taken its place.
-        if is_there(&backup) && Identity::of(&backup) != Identity::of(&place) {
+        // Both are one file, or lead to one, as long as nothing has taken its place.
+        if is_there(&backup) && !is_same(&backup, &place) {
             step()?;
             fs::rename(&backup, place)?;
         }
@@ -114,6 +114,15 @@ impl Undo {
             // The next write here removes what stays.
             let _ = fs::remove_file(self.folder.join(name));
         }
+    }
+}
+
+/// Whether two names are of one file, or of links that lead to one place.
+fn is_same(backup: &Path, place: &Path) -> bool {
+    match (fs::read_link(backup), fs::read_link(place)) {
+        (Ok(backup), Ok(place)) => backup == place,
+        (Err(_), Err(_)) => Identity::of(backup) == Identity::of(place),
+        _ => false,
     }
 }
 
@@ -134,9 +143,13 @@ fn absent(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// A second name for a file, or its content where there are no second names.
+/// A second name for a file, or its content where there are no second names; of a link a link that leads there.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     step()?;
+    #[cfg(unix)]
+    if let Ok(end) = fs::read_link(from) {
+        return std::os::unix::fs::symlink(end, to);
+    }
     fs::hard_link(from, to).or_else(|_| {
         let copied = fs::copy(from, to).and_then(|_| fs::File::open(to)?.sync_all());
         // A part must never be put back.
@@ -165,7 +178,35 @@ fn is_mine(_path: &Path, found: &fs::Metadata) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_put_back_as_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "precious").unwrap();
+        for (link, end) in [("link", "file"), ("dangling", "later")] {
+            std::os::unix::fs::symlink(end, at(link)).unwrap();
+            let mut undo = Undo::new(folder.path());
+            let new = Temporary::new(folder.path()).unwrap();
+            undo.keep(&at(link), &new).unwrap();
+            // Before anything has taken its place, and after.
+            for is_new in [false, true] {
+                if is_new {
+                    undo = Undo::new(folder.path());
+                    undo.keep(&at(link), &new).unwrap();
+                    fs::remove_file(at(link)).unwrap();
+                    fs::write(at(link), "new").unwrap();
+                }
+                undo.apply().unwrap();
+                assert_eq!(fs::read_link(at(link)).unwrap(), Path::new(end), "{link}");
+                assert_eq!(fs::read(at("file")).unwrap(), b"precious");
+                assert!(undo.backups().all(|name| !is_there(&at(&name))), "{link}");
+            }
+        }
+    }
 
     #[test]
     fn the_keys_are_those_of_files_that_lie_in_folders() {

@@ -10,7 +10,7 @@ use crate::npu::{ASSETS, DIGITS, IMAGES, Npu, array, content, text};
 use crate::onnx::{Model, SIZE, weights};
 
 #[test]
-fn devices_pipes_and_links_are_written_through() {
+fn devices_are_written_through_and_links_are_replaced() {
     let npu = Npu::new();
     npu.write("a.s", "noop\n");
     npu.write("old", "old");
@@ -18,9 +18,12 @@ fn devices_pipes_and_links_are_written_through() {
     symlink("later", npu.path("dangling")).unwrap();
     for (path, file) in [("link", "old"), ("dangling", "later")] {
         npu.json(0, &["asm", "a.s", "--target", "tcu", "-o", path]);
-        assert!(fs::symlink_metadata(npu.path(path)).unwrap().is_symlink(), "{path}");
-        assert_eq!(fs::read(npu.path(file)).unwrap().len(), 8, "{path}");
+        assert!(fs::symlink_metadata(npu.path(path)).unwrap().is_file(), "{path}");
+        assert_eq!(fs::read(npu.path(path)).unwrap().len(), 8, "{path}");
+        assert_ne!(fs::read(npu.path(file)).ok(), fs::read(npu.path(path)).ok(), "{path}");
     }
+    assert_eq!(fs::read(npu.path("old")).unwrap(), b"old");
+    assert!(!npu.path("later").exists());
     let out = npu.run(&["asm", "a.s", "--target", "tcu", "-o", "/dev/stdout"]);
     assert!(out.stdout.starts_with(&[0; 8]), "{out:?}");
     let null = || fs::metadata("/dev/null").unwrap().file_type();
@@ -30,6 +33,49 @@ fn devices_pipes_and_links_are_written_through() {
     if Path::new("/dev/full").exists() {
         let (_, error) = npu.text(1, &["asm", "a.s", "--target", "tcu", "-o", "/dev/full"]);
         assert!(error.contains("cannot write `/dev/full`"), "{error}");
+    }
+}
+
+/// The files of an artifact take the places of links that lie in its folder, and leave alone what these lead to.
+#[test]
+fn artifacts_are_not_written_through_links() {
+    let npu = Npu::new();
+    npu.json(0, &["compile", DIGITS, "--target", "tcu", "-o", "plain"]);
+    let names: Vec<String> = content(&npu.path("plain")).into_keys().collect();
+    assert!(names.len() > 1, "{names:?}");
+    fs::create_dir(npu.path("out")).unwrap();
+    for name in &names {
+        npu.write(&format!("victim_{name}"), "precious");
+        symlink(format!("../victim_{name}"), npu.path("out").join(name)).unwrap();
+    }
+    npu.json(0, &["compile", DIGITS, "--target", "tcu", "-o", "out"]);
+    for name in &names {
+        assert_eq!(fs::read(npu.path(&format!("victim_{name}"))).unwrap(), b"precious", "{name}");
+        assert!(fs::symlink_metadata(npu.path("out").join(name)).unwrap().is_file(), "{name}");
+    }
+    assert_eq!(content(&npu.path("out")), content(&npu.path("plain")));
+}
+
+/// The parts of an artifact lie in its folder: links within it are followed, those that leave it are refused.
+#[test]
+fn artifacts_are_not_read_through_links() {
+    let npu = Npu::new();
+    npu.json(0, &["compile", DIGITS, "--target", "tcu", "-o", "out"]);
+    let manifest = "out/digits_onnx_pynqz1.tmodel";
+    let part = npu.path(manifest).with_extension("tdata");
+    fs::rename(&part, npu.path("out/other")).unwrap();
+    symlink("other", &part).unwrap();
+    npu.json(0, &["run", manifest, "--input", IMAGES]);
+    fs::rename(npu.path("out/other"), npu.path("elsewhere")).unwrap();
+    fs::remove_file(&part).unwrap();
+    symlink("../elsewhere", &part).unwrap();
+    for verb in ["run", "time", "lint"] {
+        let line = match verb {
+            "run" => vec![verb, manifest, "--input", IMAGES],
+            _ => vec![verb, manifest],
+        };
+        let (_, error) = npu.text(1, &line);
+        assert!(error.contains("lie in its folder"), "{verb}: {error}");
     }
 }
 
@@ -44,29 +90,30 @@ fn inputs_and_outputs_are_files_of_their_own() {
     for asset in ["adder.toml", "adder.safetensors"] {
         fs::copy(format!("{ASSETS}/{asset}"), npu.path(asset)).unwrap();
     }
-    symlink("d.onnx", npu.path("link.onnx")).unwrap();
-    fs::hard_link(npu.path("d.onnx"), npu.path("hard")).unwrap();
+    symlink("d.onnx", npu.path("link")).unwrap();
+    for (file, name) in [("d.onnx", "hard"), ("x.npy", "x"), ("y.npy", "y")] {
+        fs::hard_link(npu.path(file), npu.path(name)).unwrap();
+    }
     // Names of artifacts are not for choosing: links lead them to inputs.
     fs::create_dir(npu.path("out")).unwrap();
     symlink("../d.onnx", npu.path("out/d_onnx_pynqz1.tdata")).unwrap();
     symlink("../adder.safetensors", npu.path("out/adder_step_reference.memh")).unwrap();
     let before = content(&npu.path(""));
     for line in [
-        "run d.onnx --target tcu --input x.npy -o d.onnx",
-        "run d.onnx --target tcu --input x.npy -o ./link.onnx",
+        "run d.onnx --target tcu --input x.npy -o ./link",
         "run d.onnx --target tcu --input x.npy -o hard",
-        "run d.onnx --target tcu --input x.npy -o x.npy",
-        "run d.onnx --target tcu --input x.npy --dump x.npy",
-        "run d.onnx --target tcu --input x.npy --calibrate y.npy -o y.npy",
+        "run d.onnx --target tcu --input x.npy -o x",
+        "run d.onnx --target tcu --input x.npy --dump x",
+        "run d.onnx --target tcu --input x.npy --calibrate y.npy -o y",
         "run d.onnx --target tcu --input x.npy -o f.npz --dump ./f.npz",
-        "eval d.onnx --input x.npy -o d.onnx",
-        "eval d.onnx --input x.npy -o out/../x.npy",
+        "eval d.onnx --input x.npy -o hard",
+        "eval d.onnx --input x.npy -o out/../x",
         "asm a.s --target tcu -o a.s",
         "disasm a.tprog --target tcu -o a.tprog",
         "time d.onnx --target tcu --trace t --samples t",
         "time d.onnx --target tcu --trace hard",
         "time d.onnx --target tcu --samples d.onnx",
-        "time d.onnx --target tcu --by-instruction link.onnx",
+        "time d.onnx --target tcu --by-instruction link",
         "compile d.onnx --target tcu -o out",
         "generate 1+1= --model adder.toml --target pccx --tokens 1 -o out",
     ] {

@@ -83,7 +83,7 @@ impl Server<'_> {
             }),
             Formatting::METHOD => ask::<Formatting>(params, |params| {
                 let uri = params.text_document.uri;
-                self.with(&uri, |server, document, known| formatting(document, known, &server.open("")))
+                self.with(&uri, |server, document, known| formatting(document, known, &server.open()))
                     .transpose()
             }),
             DocumentSymbolRequest::METHOD => ask::<DocumentSymbolRequest>(params, |params| {

@@ -119,6 +119,15 @@ impl Editor {
         }
     }
 
+    /// What is told of any text next.
+    pub fn next_any(&mut self) {
+        let before = self.told.len();
+        while self.told.len() == before {
+            let message = self.receive();
+            self.note(message);
+        }
+    }
+
     /// What is told of a text when all is known: of one without errors, after the checks.
     pub fn all_told(&mut self, path: &str) -> Vec<Value> {
         let first = self.next_told(path);

@@ -33,7 +33,8 @@ enum Term {
     Name(String),
     Negated(Box<Self>),
     Not(Box<Self>),
-    Binary(Operator, Box<Self>, Box<Self>),
+    /// Operators of one level, from left to right, each with what follows it: however many there are, they are a list.
+    Chain(Box<Self>, Vec<(Operator, Self)>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +83,7 @@ const LEVELS: [&[(&str, Operator)]; 5] = [
 ];
 /// The level below which `not` binds.
 const COMPARISONS: usize = 2;
-/// Brackets within each other.
+/// Brackets within each other; all else that goes on is a list.
 const DEEPEST: usize = 64;
 
 impl Condition {
@@ -133,8 +134,10 @@ impl Term {
     fn is_truth(&self) -> bool {
         match self {
             Self::Not(_) => true,
-            Self::Binary(operator, ..) => {
-                matches!(operator, Operator::Or | Operator::And | Operator::Compared(_))
+            Self::Chain(_, rest) => {
+                let is_truth =
+                    |operator| matches!(operator, Operator::Or | Operator::And | Operator::Compared(_));
+                rest.first().is_some_and(|&(operator, _)| is_truth(operator))
             }
             _ => false,
         }
@@ -144,23 +147,15 @@ impl Term {
         match self {
             Self::Name(name) => names.push(name),
             Self::Negated(term) | Self::Not(term) => term.collect(names),
-            Self::Binary(_, left, right) => {
-                left.collect(names);
-                right.collect(names);
+            Self::Chain(first, rest) => {
+                first.collect(names);
+                rest.iter().for_each(|(_, term)| term.collect(names));
             }
             Self::Number(_) | Self::Word(_) => {}
         }
     }
 
     fn value(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<Found> {
-        let truth = |term: &Self| match term.value(lookup)? {
-            Found::Truth(truth) => Some(truth),
-            _ => None,
-        };
-        let number = |term: &Self| match term.value(lookup)? {
-            Found::Number(number) => Some(number),
-            _ => None,
-        };
         Some(match self {
             Self::Number(number) => Found::Number(*number),
             Self::Word(word) => Found::Word(word.clone()),
@@ -170,30 +165,74 @@ impl Term {
                 Value::Bool(truth) => Found::Truth(truth),
                 _ => return None,
             },
-            Self::Negated(term) => Found::Number(-number(term)?),
-            Self::Not(term) => Found::Truth(!truth(term)?),
-            // One side may tell what the other does not know.
-            Self::Binary(Operator::And, left, right) => match (truth(left), truth(right)) {
-                (Some(false), _) | (_, Some(false)) => Found::Truth(false),
-                (left, right) => Found::Truth(left? && right?),
-            },
-            Self::Binary(Operator::Or, left, right) => match (truth(left), truth(right)) {
-                (Some(true), _) | (_, Some(true)) => Found::Truth(true),
-                (left, right) => Found::Truth(left? || right?),
-            },
-            Self::Binary(Operator::Compared(comparison), left, right) => {
-                Found::Truth(comparison.of(&left.value(lookup)?, &right.value(lookup)?)?)
-            }
-            Self::Binary(operator, left, right) => {
-                let (left, right) = (number(left)?, number(right)?);
-                Found::Number(match operator {
-                    Operator::Add => left + right,
-                    Operator::Subtract => left - right,
-                    Operator::Multiply => left * right,
-                    _ => left / right,
-                })
-            }
+            Self::Negated(term) => Found::Number(-term.number(lookup)?),
+            Self::Not(term) => Found::Truth(!term.truth(lookup)?),
+            Self::Chain(first, rest) => return chain(first, rest, lookup),
         })
+    }
+
+    fn truth(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
+        match self.value(lookup)? {
+            Found::Truth(truth) => Some(truth),
+            _ => None,
+        }
+    }
+
+    fn number(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<f64> {
+        match self.value(lookup)? {
+            Found::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+}
+
+/// What a chain of operators of one level is.
+fn chain(first: &Term, rest: &[(Operator, Term)], lookup: &dyn Fn(&str) -> Option<Value>) -> Option<Found> {
+    let terms = || std::iter::once(first).chain(rest.iter().map(|(_, term)| term));
+    let (operator, _) = rest.first()?;
+    Some(match operator {
+        Operator::And => Found::Truth(all(terms().map(|term| term.truth(lookup)))?),
+        Operator::Or => Found::Truth(!all(terms().map(|term| term.truth(lookup).map(|truth| !truth)))?),
+        Operator::Compared(_) => {
+            // `1 <= x <= 3` is two comparisons.
+            let pairs = terms().zip(rest).map(|(left, (operator, right))| match operator {
+                Operator::Compared(comparison) => comparison.of(&left.value(lookup)?, &right.value(lookup)?),
+                _ => None,
+            });
+            Found::Truth(all(pairs)?)
+        }
+        _ => {
+            let mut number = first.number(lookup)?;
+            for (operator, term) in rest {
+                number = operator.of(number, term.number(lookup)?);
+            }
+            Found::Number(number)
+        }
+    })
+}
+
+/// Whether all are true: one that is false tells it whatever is not known of the others.
+fn all(truths: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut found = Some(true);
+    for truth in truths {
+        match truth {
+            Some(false) => return truth,
+            Some(true) => {}
+            None => found = None,
+        }
+    }
+    found
+}
+
+impl Operator {
+    /// What it makes of two numbers.
+    fn of(self, left: f64, right: f64) -> f64 {
+        match self {
+            Self::Add => left + right,
+            Self::Subtract => left - right,
+            Self::Multiply => left * right,
+            _ => left / right,
+        }
     }
 }
 
@@ -251,24 +290,31 @@ impl Parser<'_> {
 
     fn binary(&mut self, level: usize) -> Result<Term, ConditionError> {
         if level == COMPARISONS && self.takes("not") {
-            return Ok(Term::Not(Box::new(self.binary(level)?)));
+            return self.repeated("not", Term::Not, |parser| parser.binary(level));
         }
         let Some(operators) = LEVELS.get(level) else { return self.atom() };
-        let mut left = self.binary(level + 1)?;
-        let mut last: Option<Term> = None;
+        let first = self.binary(level + 1)?;
+        let mut rest = Vec::new();
         while let Some(&(_, operator)) = operators.iter().find(|(token, _)| self.takes(token)) {
-            let right = self.binary(level + 1)?;
-            left = match (operator, last.take()) {
-                // `1 <= x <= 3` is two comparisons.
-                (Operator::Compared(_), Some(middle)) => {
-                    let second = Term::Binary(operator, Box::new(middle), Box::new(right.clone()));
-                    Term::Binary(Operator::And, Box::new(left), Box::new(second))
-                }
-                _ => Term::Binary(operator, Box::new(left), Box::new(right.clone())),
-            };
-            last = Some(right);
+            rest.push((operator, self.binary(level + 1)?));
         }
-        Ok(left)
+        Ok(if rest.is_empty() { first } else { Term::Chain(Box::new(first), rest) })
+    }
+
+    /// What follows `token`, which was taken once, and as often as it stands there. Two of them in a row undo each other,
+    /// so that at most two are kept: the second still tells what kind of term may follow.
+    fn repeated(
+        &mut self,
+        token: &str,
+        of: fn(Box<Term>) -> Term,
+        next: impl FnOnce(&mut Self) -> Result<Term, ConditionError>,
+    ) -> Result<Term, ConditionError> {
+        let mut is_odd = true;
+        while self.takes(token) {
+            is_odd = !is_odd;
+        }
+        let term = of(Box::new(next(self)?));
+        Ok(if is_odd { term } else { of(Box::new(term)) })
     }
 
     fn atom(&mut self) -> Result<Term, ConditionError> {
@@ -283,7 +329,7 @@ impl Parser<'_> {
             return if self.takes(")") { Ok(term) } else { Err(self.error("`)` is missing")) };
         }
         if self.takes("-") {
-            return Ok(Term::Negated(Box::new(self.atom()?)));
+            return self.repeated("-", Term::Negated, Self::atom);
         }
         let rest = self.rest();
         match rest.chars().next() {
@@ -381,5 +427,43 @@ mod tests {
         }
         assert!(error("bram <=").to_string().ends_with("\n  bram <=\n         ^"), "{}", error("bram <="));
         assert!(error(&"(".repeat(1000)).reason.contains("too deep"));
+    }
+
+    /// However long a condition is, it is read and judged without a stack for each of its parts; only brackets are deep.
+    #[test]
+    fn chains_have_no_depth() {
+        let many = |text: &str| text.repeat(100_000);
+        for (text, known) in [
+            (many("not ") + "bram > 5", Some(true)),
+            (many("not ") + "not bram > 5", Some(false)),
+            (many("-") + "bram == 100", Some(true)),
+            (many("-") + "-bram == -100", Some(true)),
+            (many("1 + ") + "bram == 100100", Some(true)),
+            (many("bram / ") + "bram < 1", Some(true)),
+            (many("bram > 5 and ") + "lut < 3", None),
+            (many("bram < 5 or ") + "bram > 5", Some(true)),
+            (many("1 <= ") + "bram", Some(true)),
+            (many("100 >= ") + "bram < 100", Some(false)),
+            (many("(not -") + "1", None),
+        ] {
+            let parsed = Condition::parse(&text);
+            match &parsed {
+                Err(error) => assert!(error.reason.contains("too deep") && text.starts_with('(')),
+                Ok(parsed) => assert_eq!(parsed.clone(), *parsed),
+            }
+            assert!(parsed.is_err() || holds(&text) == known, "{}", &text[text.len() - 20..]);
+        }
+    }
+
+    #[test]
+    fn operators_go_from_left_to_right() {
+        for text in
+            ["10 - 3 - 2 == 5", "100 / 10 / 5 == 2", "8 - 2 * 3 + 1 == 3", "--3 == 3", "1 < 2 < 3 > 2"]
+        {
+            assert_eq!(holds(text), Some(true), "{text}");
+        }
+        assert_eq!((holds("not not bram"), holds("--data_type == 1")), (None, None));
+        assert_eq!(holds("3 > 2 > lut"), None);
+        assert_eq!(holds("2 > 3 > lut"), Some(false));
     }
 }

@@ -14,7 +14,7 @@
 //! strategy = ["local-vars", "local-consts"]
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use npukit_base::suggestion;
 use npukit_numeric::SplitMix64;
@@ -220,7 +220,7 @@ impl Space {
 /// Different places below `size`, in order.
 fn sampled(size: u64, count: usize, seed: u64) -> Vec<u64> {
     let mut random = SplitMix64::new(seed);
-    let mut places = std::collections::BTreeSet::new();
+    let mut places = BTreeSet::new();
     // Robert Floyd's: each set of so many places is as likely as any other.
     for most in size - count as u64..size {
         let place = random.bits() % (most + 1);
@@ -315,15 +315,13 @@ fn values(key: &str, value: &Toml) -> Result<Vec<Value>, SpaceError> {
     };
     match value {
         Toml::Array(all) => {
-            let mut values: Vec<Value> = Vec::new();
-            for value in all {
-                let value = one(value)?;
-                if values.contains(&value) {
-                    return Err(wrong(key, format!("{value} stands there twice")));
-                }
-                values.push(value);
+            let values = all.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+            // As JSON two values are the same text only when they are the same.
+            let mut known = BTreeSet::new();
+            match values.iter().find(|value| !known.insert(value.to_string())) {
+                Some(twice) => Err(wrong(key, format!("{twice} stands there twice"))),
+                None => Ok(values),
             }
-            Ok(values)
         }
         Toml::Table(keys) => range(key, keys),
         other => Ok(vec![one(other)?]),
@@ -449,6 +447,17 @@ mod tests {
         assert_eq!(values("{ from = 0.5, to = 1.5, step = 0.5 }"), json!([0.5, 1.0, 1.5]));
         assert_eq!(values("{ powers_of_two = [8, 8] }"), json!([8]));
         assert_eq!(values("[true, \"FP16BP8\", 3]"), json!([true, "FP16BP8", 3]));
+    }
+
+    /// A word may look like a number, and a whole number is not one with a point: they are chosen from side by side.
+    #[test]
+    fn a_long_list_is_read_at_once() {
+        let numbers: Vec<String> = (0..65_000).map(|number| number.to_string()).collect();
+        let text = |last: &str| {
+            format!("target = \"chip:a\"\n[parameters]\nx = [\"1\", 1.0, {}, {last}]", numbers.join(","))
+        };
+        assert_eq!(space(&text("65_000")).size(), Some(65_003));
+        assert!(error(&text("7")).contains("`parameters.x`: 7 stands there twice"));
     }
 
     #[test]

@@ -118,3 +118,27 @@ fn floats_are_refused() {
         assert!(matches!(refused, Err(Error::Target(TargetError::Unsupported { .. }))), "{refused:?}");
     }
 }
+
+/// A sample that is not finite is refused with its place, however wide the box about it.
+#[test]
+fn samples_that_are_not_finite_are_refused() {
+    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let mut numbers = vec![0.5; 2 * 64];
+        numbers[64 + 7] = value;
+        let tensor = Tensor::from_f32(vec![2, 1, 8, 8], numbers).unwrap();
+        for (target, radius) in [
+            ("tcu:pynqz1", Radius::Half),
+            ("opu", Radius::Half),
+            ("opu", Radius::Of(0.1)),
+            ("opu", Radius::Of(0.0)),
+        ] {
+            let inputs = vec![InputFile::of_array(None, tensor.clone())];
+            let asked = Bounds { inputs, radius, any_rounding: true, random: 3, ..Bounds::default() };
+            let refused = bounds(&digits(), "digits.onnx", target, asked);
+            assert!(
+                matches!(refused, Err(Error::NotFinite { sample: 1, element: 7, .. })),
+                "{target} {radius:?}: {refused:?}"
+            );
+        }
+    }
+}

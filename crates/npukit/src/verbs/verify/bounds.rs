@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::Context;
 use crate::batch::{float, machine};
 use crate::error::Error;
+use crate::finite;
 use crate::inputs::{self, InputFile, Preprocess, Sample, wanted};
 use crate::origin::Origin;
 use crate::samples::Stack;
@@ -160,6 +161,8 @@ pub(super) fn bounds(
         true => Vec::new(),
         false => inputs::samples(files, &wanted, &request.preprocess, context.reader, None)?.samples,
     };
+    // Between NaN or an infinity and another number there is nothing to bound.
+    finite::check(&samples)?;
     let boxes = boxes(request, &samples, &compiled.inputs(), &*program);
     let known = Known {
         machine: bounding(&*program, &boxes, RoundingModel::Machine)?,
@@ -256,7 +259,8 @@ fn drawn(boxes: &[RangeBox], count: usize) -> impl Iterator<Item = Sample> {
     boxes.iter().cycle().take(count).map(move |inputs| {
         let mut number = |&(low, high): &(f64, f64)| {
             let number = random.between(low, high) as f32;
-            inside(number, low, high).expect("there is one, as was looked at before")
+            let number = inside(number, low, high).or_else(|| inside(low as f32, low, high));
+            number.expect("there is one, as was looked at before")
         };
         let mut tensor = |(name, ranges): &(String, RangeTensor)| {
             let numbers = ranges.ranges.iter().map(&mut number);

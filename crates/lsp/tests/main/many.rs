@@ -1,0 +1,54 @@
+//! Many edits and many texts: what is asked of the server grows with what changes, not with all that there is.
+
+use serde_json::json;
+
+use super::editor::{Editor, uri};
+use super::world::World;
+
+/// Who types on is told of the last text, and the server reads no text between.
+#[test]
+fn edits_that_follow_each_other_are_told_of_once() {
+    const EDITS: i64 = 3000;
+    let mut editor = Editor::with("a.s", "; npu: target tcu:pynqz1\n    noop\n");
+    let place = json!({ "line": 0, "character": 0 });
+    for version in 2..=EDITS {
+        editor.change("a.s", version, json!({ "start": place, "end": place }), "; x\n");
+    }
+    editor.change("a.s", EDITS + 1, json!({ "start": place, "end": place }), "    nooop\n");
+    while editor.told.last().is_none_or(|(_, version, _)| *version != Some(EDITS + 1)) {
+        editor.next_told("a.s");
+    }
+    assert!(editor.told.len() < EDITS as usize / 10, "told {} times", editor.told.len());
+    let (_, _, told) = editor.told.last().unwrap();
+    assert_eq!(told[0]["range"]["start"]["line"], 0, "{told:?}");
+}
+
+/// Texts that include another are told of again, each time that it changes, and no others are.
+#[test]
+fn texts_that_include_another_follow_it() {
+    const TEXTS: usize = 200;
+    let mut world = World::default();
+    world.files.insert("/w/inc.s".to_owned(), b".equ rows, 4\n".to_vec());
+    let mut editor = Editor::new(world);
+    let including = "; npu: target tcu:pynqz1\n.include \"inc.s\"\n    matmul local[rows], acc[0], 1\n";
+    for text in 0..TEXTS {
+        editor.open(&format!("a{text}.s"), including);
+        editor.open(&format!("b{text}.s"), "; npu: target tcu:pynqz1\n    noop\n");
+    }
+    editor.open("inc.s", ".equ other, 4\n");
+    for round in 0..2 {
+        let mut left: Vec<String> = (0..TEXTS).map(|text| uri(&format!("a{text}.s"))).collect();
+        // All of them lack the name, then have it again: what is wrong is told, and then that nothing is.
+        let is_wrong = round == 0;
+        while !left.is_empty() {
+            editor.next_any();
+            let (name, _, all) = editor.told.last().unwrap();
+            let has_errors = all.iter().any(|one| one["severity"] == 1);
+            assert!(!has_errors || !name.contains("/b"), "{name}: {all:?}");
+            if has_errors == is_wrong {
+                left.retain(|other| other != name);
+            }
+        }
+        editor.change("inc.s", round + 2, json!(null), ".equ rows, 4\n");
+    }
+}
