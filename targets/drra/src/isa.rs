@@ -184,10 +184,16 @@ impl Isa {
         &self.rows[component as usize]
     }
 
-    /// The table of a fabric in the form that is common to all targets. A row's context is its component.
-    pub fn spec(options: Options, name: &str) -> IsaSpec {
-        let mut instructions = Self::in_files(options).rows.concat();
-        instructions.iter_mut().for_each(|row| notes::note(row, options.revision));
+    /// The table of a fabric, with what its components do where the table does not say it.
+    pub fn of_fabric(options: Options, name: &str) -> IsaSpec {
+        let mut spec = Self::in_files(options).spec(name);
+        spec.instructions.iter_mut().for_each(|row| notes::note(row, options.revision));
+        spec
+    }
+
+    /// The table in the form that is common to all targets. A row's context is its component.
+    pub fn spec(&self, name: &str) -> IsaSpec {
+        let instructions = self.rows.concat();
         let (name, doc) = (name.to_owned(), DOC.to_owned());
         IsaSpec { name, doc, byte_order: ByteOrder::Big, instructions }
     }

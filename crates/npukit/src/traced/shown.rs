@@ -131,11 +131,14 @@ fn candidates(model: &Graph, compiled: &Graph, name: &str) -> Vec<Candidate> {
         };
         model.nodes.iter().filter(is_transpose).filter_map(|node| node.outputs.first().copied())
     };
-    let mut all: Vec<ValueId> = related.iter().flat_map(transposes).chain(related.iter().copied()).collect();
-    // An output is called what the model calls it, also where another one is the same but for its axes.
-    all.sort_by_key(|&id| !(compiled.is_output(ours) && model.is_output(id) && model.value(id).name == name));
+    // An output is called what the model calls it, also where another value is the same but for its axes.
+    let is_output = |id: &&ValueId| model.is_output(**id) && model.shape(**id) == shape;
+    if let Some(&id) = related.first().filter(|id| compiled.is_output(ours) && is_output(id)) {
+        return vec![(id, None)];
+    }
+    let all = related.iter().flat_map(transposes).chain(related.iter().copied());
     let mut candidates = Vec::new();
-    for id in all.into_iter().filter(|&id| model.constant(id).is_none()) {
+    for id in all.filter(|&id| model.constant(id).is_none()) {
         let theirs = model.shape(id);
         if let Some(perm) = channels_first(shape).filter(|(_, sizes)| sizes == theirs).map(|(perm, _)| perm) {
             candidates.push((id, Some(perm)));

@@ -26,7 +26,7 @@ const BITS: [(&str, &str); 1] = [("bits", "all 32")];
 impl AssemblyLanguage {
     /// That of programs for `fabric`.
     pub fn new(fabric: Fabric) -> Self {
-        let spec = Isa::spec(fabric.options, "");
+        let spec = Isa::of_fabric(fabric.options, "");
         Self { fabric, spec }
     }
 

@@ -50,7 +50,7 @@ const OF_ROP: [(&str, &str); 4] = [
 impl PasmLanguage {
     /// That of programs for `fabric`.
     pub fn new(fabric: Fabric) -> Self {
-        let spec = Isa::spec(fabric.options, "");
+        let spec = Isa::of_fabric(fabric.options, "");
         Self { fabric, spec }
     }
 

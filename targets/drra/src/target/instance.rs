@@ -115,7 +115,7 @@ impl Instance for DrraInstance {
     }
 
     fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(Isa::spec(self.fabric.options, &Instance::name(self)))
+        Ok(Isa::of_fabric(self.fabric.options, &Instance::name(self)))
     }
 
     fn quantisation(&self) -> Option<Scheme> {

@@ -2,7 +2,7 @@
 
 use npukit_drra::Component;
 use npukit_drra::internals::config::from_short;
-use npukit_drra::internals::fabric::{Fabric, Options, Place};
+use npukit_drra::internals::fabric::{Fabric, Place};
 use npukit_drra::internals::isa::{Encoding, Instruction, Isa, range, recode};
 use npukit_drra::internals::op::Op;
 use npukit_isa::{Field, FieldKind, InstructionSpec, Mode};
@@ -103,7 +103,7 @@ proptest! {
     #[test]
     fn the_reference_agrees(word: u32, index in 0_usize..7) {
         let component = Component::ALL[index];
-        let spec = Isa::spec(Options::default(), "drra");
+        let spec = Isa::get().spec("drra");
         let row = spec.decode(&word.to_be_bytes(), 0, Some(component.name()), Mode::Strict);
         let component = if word >> 31 == 0 { Component::Sequencer } else { component };
         match Isa::get().decode(word, |_| Some(component)) {

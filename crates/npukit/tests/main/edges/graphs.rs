@@ -23,6 +23,8 @@ pub struct Network {
     pub inputs: Option<Vec<u8>>,
     /// A line for each node, input and output.
     pub text: String,
+    /// Whether all constants are numbers.
+    pub is_finite: bool,
 }
 
 /// A value of a network in the making.
@@ -52,13 +54,21 @@ pub struct Builder {
     pub values: Vec<Value>,
     numbers: Vec<(String, Tensor)>,
     text: String,
+    is_finite: bool,
 }
 
 /// The network of a seed.
 pub fn network(seed: u64) -> Network {
     let random = SplitMix64::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(7));
     let graph = GraphProto { name: format!("edges{seed}"), ..GraphProto::default() };
-    let mut builder = Builder { random, graph, values: Vec::new(), numbers: Vec::new(), text: String::new() };
+    let mut builder = Builder {
+        random,
+        graph,
+        values: Vec::new(),
+        numbers: Vec::new(),
+        text: String::new(),
+        is_finite: true,
+    };
     builder.inputs();
     let count = builder.below(8);
     for _ in 0..count {
@@ -171,12 +181,16 @@ impl Builder {
     fn constant(&mut self, shape: &[usize], element: i32, bytes: Vec<u8>) -> Value {
         let name = format!("c{}", self.graph.initializer.len());
         let dims = shape.iter().map(|&size| size as i64).collect();
+        let is_float = element == data_type::FLOAT;
+        let is_number =
+            |bytes: &[u8]| bytes.try_into().is_ok_and(|bytes| f32::from_le_bytes(bytes).is_finite());
+        self.is_finite &= !is_float || bytes.chunks_exact(4).all(is_number);
         let raw_data = Some(bytes);
         let tensor =
             TensorProto { dims, data_type: element, name: name.clone(), raw_data, ..TensorProto::default() };
         self.graph.initializer.push(tensor);
         let value = Value { name, shape: shape.to_vec(), element, is_input: false };
-        if element == data_type::FLOAT {
+        if is_float {
             self.values.push(value.clone());
         }
         value
@@ -237,7 +251,7 @@ impl Builder {
         let arrays: Vec<(&str, NpyArray<'_>)> =
             self.numbers.iter().map(|(name, tensor)| (name.as_str(), NpyArray::from(tensor))).collect();
         let inputs = (!arrays.is_empty()).then(|| write_npz(&arrays).unwrap());
-        Network { model: model.encode_to_vec(), inputs, text: self.text }
+        Network { model: model.encode_to_vec(), inputs, text: self.text, is_finite: self.is_finite }
     }
 }
 
