@@ -97,6 +97,7 @@ class Segments(unittest.TestCase):
             lambda written: written.pop("parts"),
             lambda written: written["sha256"].update({next(iter(written["sha256"])): "0" * 64}),
             lambda written: written["sha256"].update({"../x": "0" * 64}),
+            lambda written: written["sha256"].clear(),
         ):
             with self.assertRaises(ManifestError):
                 SegmentedModel.read(self.changed(change))

@@ -3,11 +3,15 @@
 use std::borrow::Cow;
 
 /// Whether a terminal shows the character, rather than doing what it says: control characters order it about, marks of
-/// direction change the order in which others are shown, and variation selectors the room that others take.
+/// direction change the order in which others are shown, separators of lines begin new ones, and variation selectors
+/// change the room that others take. What Unicode says is no character is not shown, either, and XML cannot hold it.
 pub fn is_printable(c: char) -> bool {
-    let is_mark = matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    let is_mark =
+        matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    let is_line_end = matches!(c, '\u{2028}' | '\u{2029}');
     let is_selector = matches!(c, '\u{FE00}'..='\u{FE0F}');
-    !c.is_control() && !is_mark && !is_selector
+    let is_no_character = matches!(c, '\u{FDD0}'..='\u{FDEF}') || u32::from(c) & 0xFFFE == 0xFFFE;
+    !(c.is_control() || is_mark || is_line_end || is_selector || is_no_character)
 }
 
 /// The text with what is not printable escaped, as `\u{1b}`, but for line ends (`\n` or `\r\n`) and tabs.
@@ -56,6 +60,10 @@ mod tests {
         assert_eq!(printable("a\u{1b}[2J\u{9b}\r\u{202e}b\n\tc"), "a\\u{1b}[2J\\u{9b}\\r\\u{202e}b\n\tc");
         assert_eq!(printable("a\r\n\u{1b}\rb\r\n"), "a\r\n\\u{1b}\\rb\r\n");
         assert_eq!(on_a_line("a\nb\u{2066}\u{fe0f}"), "a\\nb\\u{2066}\\u{fe0f}");
+        assert_eq!(
+            on_a_line("a\u{2028}\u{61c}\u{fdd0}\u{1fffe}\u{ffff}"),
+            "a\\u{2028}\\u{61c}\\u{fdd0}\\u{1fffe}\\u{ffff}"
+        );
         assert!(matches!(printable("plain, \u{e9}\n"), Cow::Borrowed(_)));
     }
 }

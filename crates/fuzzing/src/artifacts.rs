@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use npukit::targets;
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, Meaning, Output, ReadError, RunOptions, TargetError, TimeOptions, Unset,
+    ArtifactFile, Compiled, Meaning, Output, ReadError, RunOptions, TargetError, TimeOptions, Unset, resealed,
 };
 
 use crate::{absent, told};
@@ -27,7 +27,7 @@ macro_rules! set {
     };
 }
 
-/// Artifacts without hashes of their files: with them any change would be seen before it is read.
+/// Artifacts. Where they have hashes of their files, these are made anew: any change would be seen before it is read.
 const SETS: [Set; 5] = [
     set!(b't': "m.tmodel" "m.tprog" "m.tdata" "m.npukit.json"),
     set!(b'o': "m.opu.toml" "m.words" "m.image"),
@@ -45,7 +45,7 @@ pub fn artifacts(input: &[u8]) {
     let [letter, digit, bytes @ ..] = input else { return };
     let Some(set) = SETS.iter().find(|set| set.letter == *letter) else { return };
     let Some((changed, _)) = set.files.get(usize::from(digit.wrapping_sub(b'0'))) else { return };
-    let loaded = set.load(&|path| if path == *changed { Ok(bytes.to_vec()) } else { set.read(path) });
+    let loaded = set.load(&|path| set.changed(path, changed, bytes));
     match loaded {
         Err(error) => drop(told(&error)),
         Ok(compiled) => used(&*compiled),
@@ -71,6 +71,17 @@ impl Set {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         let known = self.files.iter().find(|(name, _)| *name == path);
         known.map_or_else(|| absent(path), |(_, bytes)| Ok(bytes[2..].to_vec()))
+    }
+
+    /// A file when the one called `changed` has these bytes, with hashes that are of these.
+    fn changed(&self, path: &str, changed: &str, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
+        let given = if path == changed { bytes.to_vec() } else { self.read(path)? };
+        match std::str::from_utf8(&given) {
+            Ok(text) if path == self.files[0].0 => {
+                Ok(resealed(text, &[(&self.read(changed)?, bytes)]).into_bytes())
+            }
+            _ => Ok(given),
+        }
     }
 
     fn load(&self, files: &Read<'_>) -> Result<Box<dyn Compiled>, TargetError> {

@@ -3,10 +3,12 @@
 //! A small file can ask for more than any machine does: a few operators that each repeat the one
 //! before, or windows over what padding made. Whoever evaluates files of strangers looks here first.
 
+use npukit_numeric::TensorData;
+
 use crate::eval::last_uses;
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::macs;
-use crate::op::{Op, RoiAlign, Window};
+use crate::op::{Loop, Op, RoiAlign, Window};
 
 /// Operations and memory that an evaluation takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,10 +49,40 @@ pub(crate) fn operations(graph: &Graph, node: &Node) -> u64 {
         Op::GridSample(sample) => elements(y).saturating_mul(sample.most_taps(x.len() - 2)),
         // As many samples as there are elements, when the regions say how many.
         Op::RoiAlign(RoiAlign { sampling_ratio: 0, .. }) => elements(&[y[0], x[1], x[2], x[3]]),
+        Op::Loop(looped) => rounds(graph, node, looped).saturating_mul(round(&looped.body.0)),
         Op::RoiAlign(align) => elements(y).saturating_mul((4 * align.sampling_ratio.pow(2)) as u64),
         _ => macs::of_node(graph, node),
     };
     moved.saturating_add(terms)
+}
+
+/// What a node takes beside its elements, in operations: memory, and looking up its operands.
+const OVERHEAD: u64 = 1 << 8;
+
+/// The operations of a round of a loop.
+fn round(body: &Graph) -> u64 {
+    let one = |node: &Node| operations(body, node).saturating_add(OVERHEAD);
+    body.nodes.iter().fold(OVERHEAD, |sum, node| sum.saturating_add(one(node)))
+}
+
+/// The rounds of a loop whose condition goes on as it is; of one that ends by itself nobody knows more than the first.
+fn rounds(graph: &Graph, node: &Node, looped: &Loop) -> u64 {
+    let body: &Graph = &looped.body.0;
+    let is_true = |id: ValueId| {
+        let constant = body.constant(id).map(|constant| constant.data());
+        matches!(constant, Some(TensorData::Bool(values)) if values.first() == Some(&true))
+    };
+    let condition = body.outputs.first();
+    if condition != body.inputs.get(1) && !condition.is_some_and(|&id| is_true(id)) {
+        return 1;
+    }
+    let given = node.inputs.first().and_then(|&id| graph.constant(id));
+    let given = given.and_then(|constant| match constant.data() {
+        TensorData::I64(rounds) => u64::try_from(*rounds.first()?).ok(),
+        _ => None,
+    });
+    // Default: a number that is computed is not known, and there may be a round.
+    looped.stacked.map(|rounds| rounds as u64).or(given).unwrap_or(1)
 }
 
 /// Elements of `[n, h, w, c]` under all windows of the result.
@@ -76,7 +108,8 @@ fn peak_bytes(graph: &Graph) -> u64 {
     for (index, node) in graph.nodes.iter().enumerate() {
         let made = node.outputs.iter().fold(0u64, |sum, &id| sum.saturating_add(bytes(id)));
         alive = alive.saturating_add(made);
-        peak = peak.max(alive);
+        let within = if let Op::Loop(looped) = &node.op { peak_bytes(&looped.body.0) } else { 0 };
+        peak = peak.max(alive.saturating_add(within));
         let mut used = [&node.inputs[..], &node.outputs[..]].concat();
         used.sort_unstable();
         used.dedup();

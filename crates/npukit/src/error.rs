@@ -281,7 +281,7 @@ pub enum Error {
         /// Endings of artifacts.
         artifacts: String,
     },
-    /// A file is disassembled that holds no words.
+    /// A file is disassembled or linted that holds no words.
     #[error("`{path}` is {what}, no program in words")]
     #[diagnostic(help("{todo}"))]
     NotWords {
@@ -682,7 +682,7 @@ codes!(Error {
     UnknownFinding = "unknown-finding": "the linter has no finding of that code";
     Cores = "no-threads": "the host does not give that number of threads";
     TraceRange = "no-layers-to-trace": "`--trace-range` names no layers";
-    NotWords = "not-words": "a file that is disassembled holds no words";
+    NotWords = "not-words": "a file that is disassembled or linted holds no words";
     OtherInstance = "other-instance": "a program is of another instance of the target";
     ForeignModel = "foreign-model": "a file is a model of a kind that is not read";
     NotModel = "not-a-model": "a file that was to be a model is something else";

@@ -10,7 +10,7 @@ const OPERATIONS: u64 = 1 << 36;
 /// use each weight most often, take some thousands.
 const OPERATIONS_PER_ELEMENT: u64 = 1 << 16;
 /// Bytes that the results of any evaluation may take at a time.
-const BYTES: u64 = 4 << 30;
+const BYTES: u64 = 1 << 30;
 /// Bytes for each element of the model and its inputs.
 const BYTES_PER_ELEMENT: u64 = 1 << 10;
 

@@ -1,5 +1,6 @@
 //! [`Report::page`]: a report as one file for a browser.
 
+use npukit_base::{on_a_line, printable};
 use serde_json::Value;
 
 use crate::data::{Report, SCHEMA};
@@ -38,7 +39,7 @@ impl Report {
     /// One file that opens without a network.
     pub fn page(&self) -> String {
         // No text of a model ends the element that the data are in.
-        let data = self.document().to_string().replace('<', "\\u003c");
+        let data = shown(self.document()).to_string().replace('<', "\\u003c");
         let parts = [
             ("style", STYLE),
             ("script", &SCRIPTS.join("\n")),
@@ -69,8 +70,22 @@ pub fn document_of(text: &str) -> Option<Value> {
     (document.get("schema")? == SCHEMA).then_some(document)
 }
 
+/// The document with all texts as tables show them: a browser obeys marks of direction as a terminal does.
+fn shown(document: Value) -> Value {
+    let own = |text: String| printable(&text).into_owned();
+    match document {
+        Value::String(text) => Value::String(own(text)),
+        Value::Array(items) => Value::Array(items.into_iter().map(shown).collect()),
+        Value::Object(fields) => {
+            Value::Object(fields.into_iter().map(|(name, value)| (own(name), shown(value))).collect())
+        }
+        number => number,
+    }
+}
+
+/// A text in XML or HTML: on a line, as tables show it, since these cannot hold all characters.
 pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    on_a_line(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -90,6 +105,17 @@ mod tests {
             let found = page.replace("http://www.w3.org/", "");
             assert!(!found.contains(elsewhere), "{elsewhere}");
         }
+    }
+
+    #[test]
+    fn texts_hold_what_xml_holds_and_a_browser_shows() {
+        let every = (0..0x2_0000).filter_map(char::from_u32).collect::<String>();
+        // Source: XML 1.0, production 2, Char.
+        let is_xml = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..);
+        assert!(escaped(&every).chars().all(|c| is_xml(c) && npukit_base::is_printable(c)));
+        let fields = [(every.clone(), vec![Value::String(every)].into())].into_iter().collect();
+        let data = shown(Value::Object(fields)).to_string();
+        assert!(data.chars().all(npukit_base::is_printable));
     }
 
     #[test]

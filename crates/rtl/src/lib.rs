@@ -6,6 +6,7 @@
 
 mod build;
 mod circuit;
+mod escape;
 mod limit;
 mod lists;
 mod port;

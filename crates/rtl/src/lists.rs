@@ -1,6 +1,7 @@
 //! Lists of a circuit's files for tools: a plain one, FuseSoC's, and scripts for Yosys and Vivado.
 
 use crate::circuit::{Circuit, File, Source};
+use crate::escape::{comment, tcl, yaml};
 
 impl Circuit {
     /// `NAME.f`, `NAME.core`, `NAME.ys` and, for a board whose FPGA is known, `NAME.tcl`.
@@ -24,7 +25,7 @@ impl Circuit {
     fn file_list(&self) -> String {
         format!(
             "// {}: `-F` reads names relative to this file.\n{}\n",
-            self.instance,
+            comment(&self.instance),
             self.names().join("\n")
         )
     }
@@ -83,15 +84,15 @@ targets:
 parameters:
 {values}",
             version = env!("CARGO_PKG_VERSION"),
-            description = quoted(&format!("{instance}: {summary}")),
+            description = yaml(&format!("{instance}: {summary}")),
             bench = bench.module,
             names = names.join(", "),
         )
     }
 
     fn yosys_script(&self) -> String {
-        let Self { instance, name, .. } = self;
-        let (top, names) = (self.top(), self.names().join(" "));
+        let name = &self.name;
+        let (instance, top, names) = (comment(&self.instance), self.top(), self.names().join(" "));
         let synthesis = self.family.map_or_else(
             || format!("synth -top {top}"),
             |family| format!("synth_xilinx -family {family} -noiopad -top {top}"),
@@ -109,8 +110,9 @@ parameters:
 
     /// Packages the top as a block for Vivado's designs.
     fn vivado_script(&self, part: &str) -> String {
-        let Self { instance, name, module, summary, .. } = self;
-        let top = self.top();
+        let Self { name, module, .. } = self;
+        let (instance, top) = (comment(&self.instance), self.top());
+        let (displayed, description) = (tcl(&self.instance), tcl(&self.summary));
         let names: String = self.names().iter().map(|file| format!("  {file} \\\n")).collect();
         let buses: String = self
             .buses
@@ -137,8 +139,8 @@ update_compile_order -fileset sources_1
 ipx::package_project -root_dir vivado/{top} -vendor npukit -library {module} -taxonomy /UserIP -import_files -force
 set core [ipx::current_core]
 set_property name {top} $core
-set_property display_name {{{instance}}} $core
-set_property description {{{summary}}} $core
+set_property display_name {displayed} $core
+set_property description {description} $core
 ipx::infer_bus_interface clock xilinx.com:signal:clock_rtl:1.0 $core
 ipx::infer_bus_interface reset xilinx.com:signal:reset_rtl:1.0 $core
 set clock [ipx::get_bus_interfaces clock -of_objects $core]
@@ -153,15 +155,11 @@ ipx::save_core $core
     }
 }
 
-/// A text as YAML has it between quotes.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
 #[cfg(test)]
 mod tests {
     use crate::circuit::Circuit;
     use crate::circuit::tests::example;
+    use crate::escape::tests::NAMES;
 
     fn text(circuit: &Circuit, ending: &str) -> Option<String> {
         circuit.lists().into_iter().find(|file| file.name.ends_with(ending)).map(|file| file.text)
@@ -193,5 +191,32 @@ mod tests {
         let unknown = Circuit { part: None, family: None, clock_mhz: None, ..circuit };
         assert_eq!(text(&unknown, ".tcl"), None);
         assert!(text(&unknown, ".ys").unwrap_or_default().contains("\nsynth -top "));
+    }
+
+    /// Lines of all files of a circuit, but for those that hold its name or summary on purpose.
+    fn lines(circuit: &Circuit, is_told: impl Fn(&str) -> bool) -> Vec<String> {
+        let lines = circuit
+            .files()
+            .into_iter()
+            .flat_map(|file| file.text.split('\n').map(str::to_owned).collect::<Vec<_>>());
+        lines.filter(|line| !is_told(line)).collect()
+    }
+
+    #[test]
+    fn names_say_nothing_to_tools() {
+        let plain = example();
+        // Comments, and the words that are quoted: the tests of `escape` look at these.
+        let is_told = |line: &str| {
+            let line = line.trim_start();
+            ["//", "#", "description: \"", "set_property display_name \"", "set_property description \""]
+                .iter()
+                .any(|start| line.starts_with(start))
+        };
+        let wanted = lines(&plain, is_told);
+        for name in NAMES {
+            let circuit =
+                Circuit { instance: format!("unit:{name}"), summary: name.to_owned(), ..plain.clone() };
+            assert_eq!(lines(&circuit, is_told), wanted, "{name:?}");
+        }
     }
 }

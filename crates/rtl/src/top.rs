@@ -1,11 +1,12 @@
 //! The top: the module of a circuit with its parameters fixed, for tools that begin with a module.
 
 use crate::circuit::{Circuit, File};
+use crate::escape::comment;
 
 impl Circuit {
     /// `top_NAME.sv`.
     pub(crate) fn top_file(&self) -> File {
-        let Self { instance, summary, module, .. } = self;
+        let (instance, summary, module) = (comment(&self.instance), comment(&self.summary), self.module);
         let top = self.top();
         let ports: Vec<String> =
             self.ports.iter().map(|port| format!("    {}", port.declaration())).collect();

@@ -222,6 +222,7 @@ codes!(ReadError {
     Unreadable = "unreadable-file": "the system does not let a file be read";
     Elsewhere = "outside-folder": "a file names another that is not in its folder";
     NotAName = "no-file-name": "a file names a neighbour by something that is no plain file name";
+    Changed = "changed-manifest": "a manifest was changed after it was written";
     Mixed = "mixed-artifact": "files of one artifact are of different compilations";
 });
 codes!(PortError {
@@ -243,7 +244,7 @@ impl Diagnose for ReadError {
             | Self::Unreadable { path, .. }
             | Self::Elsewhere { path, .. }
             | Self::NotAName { path, .. } => Place::file(path),
-            Self::Mixed { name, .. } => Place::file(name),
+            Self::Changed { manifest: name } | Self::Mixed { name, .. } => Place::file(name),
         }
     }
 }

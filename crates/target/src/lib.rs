@@ -31,6 +31,7 @@ mod proof;
 mod read;
 mod report;
 mod run_options;
+mod seal;
 mod segments;
 mod session;
 mod source_map;
@@ -83,6 +84,7 @@ pub use proof::{Culprit, Expected, FieldProgram, FieldValues, Reference, Referen
 pub use read::{NoFiles, Part, ReadError, Reader, bytes_of, folder, sibling};
 pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};
 pub use run_options::{Meaning, RunOptions, Unset};
+pub use seal::{Seal, resealed};
 pub use segments::{
     EXTENSION as SEGMENTS_EXTENSION, ManifestError, SEGMENTS, SegmentError, SegmentPlan, SegmentedInstance,
     load_segments, segments_target,

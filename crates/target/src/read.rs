@@ -40,6 +40,14 @@ pub enum ReadError {
         /// The name found there.
         name: String,
     },
+    /// A manifest is not as it was written.
+    #[error(
+        "`{manifest}` is not as it was written: its `digest` is of another text; compile the model again"
+    )]
+    Changed {
+        /// The file.
+        manifest: String,
+    },
     /// A file of an artifact is from another compilation than the rest.
     #[error(
         "`{name}` is {} `{manifest}` was written with{}: the files are not of one compilation, compile the model again",

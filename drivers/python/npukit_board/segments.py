@@ -57,6 +57,11 @@ class SegmentedModel:
                 raise _fail(file, "sha256", f"names {name!r}, which is no plain name of a file")
             if hashlib.sha256(_bytes(os.path.join(folder, name))).hexdigest() != expected:
                 raise ManifestError(f"{file}: `{name}` is of another compilation: compile again")
+        parts = [part for part in _take(file, manifest, "parts", list) if isinstance(part, dict)]
+        named = [part["manifest"] for part in parts if part.get("on") == "chip" and "manifest" in part]
+        for name in named + [manifest["constants"]] * (manifest.get("constants") is not None):
+            if name not in manifest["sha256"]:
+                raise _fail(file, "sha256", f"has no hash of {name!r}: compile again")
         constants: Values = {}
         if manifest.get("constants") is not None:
             with np.load(os.path.join(folder, _take(file, manifest, "constants", str)), allow_pickle=False) as found:

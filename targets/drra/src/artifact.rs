@@ -122,7 +122,7 @@ pub enum ArtifactError {
 /// A file that is missing or wrong, with its name; tensors that share rows or lie beyond their buffer.
 pub fn read(path: &str, files: &dyn Reader) -> Result<Artifact, TargetError> {
     let folder = Folder { path, files };
-    let manifest: Manifest = serde_json::from_slice(&folder.own()?).map_err(|error| folder.wrong(&error))?;
+    let manifest: Manifest = serde_json::from_str(&folder.own()?).map_err(|error| folder.wrong(&error))?;
     let (fabric_name, fabric) = fabric(&manifest.architecture, &folder)?;
     // Default: what the manifest does not say, here and below, is as in its fabric.
     let revision = manifest.revision.unwrap_or(fabric.options.revision);

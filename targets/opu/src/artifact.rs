@@ -8,7 +8,7 @@ mod error;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use npukit_target::{ArtifactFile, Parts, ReadError};
+use npukit_target::{ArtifactFile, Parts, ReadError, Seal};
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{WORD_BYTES, decode_program, encode_program};
@@ -33,6 +33,8 @@ const FORMAT: &str = "npukit-opu-1";
 #[serde(deny_unknown_fields)]
 struct Manifest {
     format: String,
+    /// Of this file.
+    digest: Seal,
     name: String,
     instance: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -44,7 +46,6 @@ struct Manifest {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     fractions: BTreeMap<String, i32>,
     /// Of the other files.
-    #[serde(default, skip_serializing_if = "Parts::is_empty")]
     sha256: Parts,
     config: Config,
     #[serde(default, rename = "segment", skip_serializing_if = "Vec::is_empty")]
@@ -104,6 +105,7 @@ pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
     let mut files: Vec<_> = files.into_iter().map(|(name, bytes)| ArtifactFile { name, bytes }).collect();
     let manifest = Manifest {
         format: FORMAT.to_owned(),
+        digest: Seal::default(),
         name: name.clone(),
         instance: program.instance.clone(),
         warnings: program.warnings.clone(),
@@ -122,7 +124,7 @@ pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
         file: manifest_name.clone(),
         message: error.to_string(),
     })?;
-    files.insert(0, ArtifactFile { name: manifest_name, bytes: text.into_bytes() });
+    files.insert(0, ArtifactFile { name: manifest_name, bytes: Seal::default().put(&text).into_bytes() });
     Ok(files)
 }
 
@@ -141,6 +143,7 @@ pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Progr
     if read.format != FORMAT {
         return Err(manifest(format!("`format` is `{}`: this npukit reads `{FORMAT}`", read.format)));
     }
+    read.digest.check(file, text)?;
     read.config.check().map_err(|error| manifest(format!("config: {error}")))?;
     let mut resolve = |name: &str| {
         let bytes = resolve(name)?;

@@ -99,12 +99,14 @@ pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Progr
     let sidecar_name = sidecar::file_name(file.strip_suffix(".tmodel").unwrap_or(file));
     let extra = ReadError::optional(resolve(&sidecar_name))?;
     let extra = extra.map(|bytes| sidecar::parse(&sidecar_name, &bytes)).transpose()?;
-    let parts =
-        extra.as_ref().map_or_else(|| Ok(Parts::default()), |extra| sidecar::parts(&sidecar_name, extra))?;
-    parts.check(&sidecar_name, &format!("{}.tmodel", manifest.name), bytes)?;
+    let parts = extra.as_ref().map(|extra| sidecar::parts(&sidecar_name, extra)).transpose()?.flatten();
+    let check = |name: &str, bytes: &[u8]| {
+        parts.as_ref().map_or(Ok(()), |parts| parts.check(&sidecar_name, name, bytes))
+    };
+    check(&format!("{}.tmodel", manifest.name), bytes)?;
     let mut resolve = |name: &str| {
         let bytes = resolve(name)?;
-        parts.check(&sidecar_name, name, &bytes)?;
+        check(name, &bytes)?;
         Ok(bytes)
     };
     let prog = named(file, &manifest.prog.file_name, &mut resolve)?;

@@ -52,7 +52,7 @@ const LADDER: &[Rung<'_>] = &[
     rung(2, "npukit-lower"),
     rung(2, "npukit-import"),
     rung(2, "npukit-trace"),
-    only(2, "npukit-rtl", &[]),
+    only(2, "npukit-rtl", &["npukit-base"]),
     only(2, "npukit-decoders", &["npukit-graph", "npukit-numeric"]),
     rung(3, "npukit-target"),
     rung(4, "npukit-report"),

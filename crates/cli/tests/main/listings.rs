@@ -82,6 +82,10 @@ fn what_does_not_fit_is_named() {
     assert!(other.contains("no program of tcu:ultra96v2") && other.contains("tcu:pynqz1"), "{other}");
     let (_, model) = npu.text(1, &["disasm", DIGITS]);
     assert!(model.contains("is a model") && model.contains("npu compile"), "{model}");
+    for target in ["tcu:pynqz1", "opu", "pccx:extended", "drra"] {
+        let (_, model) = npu.text(1, &["lint", DIGITS, "--target", target]);
+        assert!(model.contains("is a model") && model.contains("npu compile"), "{target}: {model}");
+    }
     let (_, text) = npu.text(1, &["disasm", "p.s", "--target", "tcu:pynqz1"]);
     assert!(text.contains("is text") && text.contains("npu asm"), "{text}");
     npu.write("bad.tprog", vec![0xff; 8 * 150]);

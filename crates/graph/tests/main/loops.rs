@@ -1,7 +1,7 @@
 //! Loop: a graph within an operator, by hand.
 
 use npukit_graph::op::{Binary, BinaryKind, Body, Compare, CompareKind, IsNaN, Loop};
-use npukit_graph::{Graph, OpError, Operator, ValueId, ValueInfo};
+use npukit_graph::{Graph, OpError, Operator, ValueId, ValueInfo, Work};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use crate::support::{f32s, floats, i64s, refuse};
@@ -71,4 +71,32 @@ fn what_is_no_number_is_told_apart() {
     let found = npukit_graph::Op::from(IsNaN).eval(&[&x]).unwrap();
     assert_eq!(found[0].data(), &TensorData::Bool(vec![true, false, false, false]));
     assert!(matches!(refuse(IsNaN, &[&i64s(&[1], &[0])]), OpError::ElementType { .. }));
+}
+
+/// Work is known before a loop begins, where its rounds are: as many times that of one.
+#[test]
+fn rounds_are_counted_before_they_are_computed() {
+    let work = |rounds: i64, op: Loop| {
+        let mut graph = Graph::default();
+        let [rounds, goes, s, x, most] = operands(rounds, true);
+        let mut ids = vec![graph.add_constant("rounds", rounds), graph.add_constant("goes", goes)];
+        ids.push(graph.add_input("s", ValueInfo { shape: s.shape().to_vec(), element: ElementType::F32 }));
+        ids.extend([graph.add_constant("x", x), graph.add_constant("most", most)]);
+        let names = ["sum", "every"];
+        let names = &names[..1 + usize::from(op.stacked.is_some())];
+        graph.outputs = graph.add_node("loop", op.into(), ids, names).unwrap();
+        Work::of(&graph).operations
+    };
+    // The condition of the plain one is computed: nobody knows when it ends.
+    assert_eq!(work(1_000_000_000, summing(None)), work(1, summing(None)));
+    let goes_on = || {
+        let op = summing(None);
+        let mut body = Graph::clone(&op.body.0);
+        body.outputs[0] = body.inputs[1];
+        Loop { body: Body(body.into()), ..op }
+    };
+    let each = work(2, goes_on()) - work(1, goes_on());
+    assert!(each > 0);
+    assert_eq!(work(1_000_000_001, goes_on()) - work(1, goes_on()), 1_000_000_000 * each);
+    assert!(work(1000, summing(Some(1000))) > 1000 * each / 2);
 }

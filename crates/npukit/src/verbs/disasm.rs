@@ -72,9 +72,7 @@ pub fn disasm(request: &Request, context: Context<'_>) -> Result<DisasmReport, E
         return listed(request, &words, &Beside::default());
     }
     let bytes = context.reader.read(path)?;
-    if model::is_known(path) || model::is_model(path, &bytes) {
-        return Err(Error::NotWords { path: path.clone(), what: "a model", todo: COMPILE });
-    }
+    no_model(path, &bytes)?;
     let spec = request.target.as_deref().ok_or(Error::NoTarget)?;
     let instance = resolve(spec, context.reader)?;
     form(&*instance, request)?;
@@ -86,7 +84,19 @@ pub fn disasm(request: &Request, context: Context<'_>) -> Result<DisasmReport, E
     listed(request, &ProgramWords { instance, parts }, &beside)
 }
 
-const COMPILE: &str = "`npu compile` makes an artifact of it, which `npu disasm` takes";
+/// Refuses a model, whose bytes would be taken for words.
+///
+/// # Errors
+///
+/// [`Error::NotWords`].
+pub(super) fn no_model(path: &str, bytes: &[u8]) -> Result<(), Error> {
+    if model::is_known(path) || model::is_model(path, bytes) {
+        return Err(Error::NotWords { path: path.to_owned(), what: "a model", todo: COMPILE });
+    }
+    Ok(())
+}
+
+const COMPILE: &str = "`npu compile` makes an artifact of it, which this command takes";
 const ASSEMBLE: &str = "`npu asm` makes words of it, and `npu asm --listing` shows them beside its lines";
 
 /// The form that is asked for.

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::program::Program;
 use crate::source_map::Beside;
 use crate::targets::{Artifact, load, resolve};
+use crate::verbs::disasm::no_model;
 
 pub use explain::{Explained, Explanations, explain, lints};
 
@@ -72,7 +73,7 @@ impl Report {
 ///
 /// # Errors
 ///
-/// [`Error::Read`] for files that cannot be read; [`Error::Target`] with all of the text or words that are
+/// [`Error::Read`] for files that cannot be read; [`Error::NotWords`] for a model; [`Error::Target`] with all of the text or words that are
 /// not of the instruction set.
 pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
     if let Some(Artifact { target: own, compiled }) = load(path, context.reader)? {
@@ -82,8 +83,9 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
         }
         return Ok(Report::new(path, found, compiled.lint()?, Vec::new()));
     }
-    let instance = resolve(target.ok_or(Error::NoTarget)?, context.reader)?;
     let bytes = context.reader.read(path)?;
+    no_model(path, &bytes)?;
+    let instance = resolve(target.ok_or(Error::NoTarget)?, context.reader)?;
     let linted = match program_text(&bytes) {
         Some(text) => match instance.lint_text(path, text, context.reader) {
             Ok(linted) => Some(linted),

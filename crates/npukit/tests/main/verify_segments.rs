@@ -9,7 +9,7 @@ use npukit::{Compiled, Error, Source};
 use npukit_graph::{Graph, pass};
 use npukit_numeric::npy::{NpyArray, read_npz, write_npz};
 use npukit_numeric::{SplitMix64, Tensor};
-use npukit_target::load_segments;
+use npukit_target::{load_segments, resealed, sha256};
 use npukit_verify::judge;
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn source(target: &str) -> Source {
     Source::model("decoder.onnx", target)
 }
 
-/// The decoder compiled for a target, as files without hashes.
+/// The decoder compiled for a target, as files. Hashes of changed ones are made anew where they are loaded.
 struct Subject {
     target: &'static str,
     graph: Graph,
@@ -41,9 +41,7 @@ impl Subject {
         pass::simplify(&mut graph).unwrap();
         let (_, artifact) = compile(&source(target), files.context()).unwrap();
         let manifest = artifact[0].name.clone();
-        let files =
-            artifact.into_iter().map(|file| (file.name.clone(), without_hashes(&file.name, file.bytes)));
-        let files = files.collect();
+        let files = artifact.into_iter().map(|file| (file.name, file.bytes)).collect();
         let network = npukit_zoo::network("decoder").unwrap();
         let samples = (0..2).map(|seed| vec![("x".to_owned(), network.sample(seed).unwrap())]).collect();
         Self { target, graph, manifest, files, samples }
@@ -51,7 +49,8 @@ impl Subject {
 
     fn load(&self, files: &Files) -> Option<Box<dyn Compiled>> {
         let target = npukit::target(self.target).unwrap();
-        load_segments(&self.manifest, files, &|path, files| target.load(path, files)).ok()
+        let files = hashed(&self.manifest, files);
+        load_segments(&self.manifest, &files, &|path, files| target.load(path, files)).ok()
     }
 
     fn results(&self, program: &dyn Compiled) -> Results {
@@ -154,14 +153,20 @@ fn printed(name: &str, value: &Value) -> Vec<u8> {
     }
 }
 
-/// A file without the hashes of those beside it, which would not belong to it any more.
-fn without_hashes(name: &str, bytes: Vec<u8>) -> Vec<u8> {
-    let Some(mut value) = parsed(name, &bytes) else { return bytes };
-    if let Some(hashes) = value.get_mut("sha256") {
-        // A manifest of segments has to have some.
-        *hashes = json!({});
+/// The files with hashes that are of them as they are: those in the files of segments, then those in the manifest.
+fn hashed(manifest: &str, files: &Files) -> Files {
+    let mut hashed = files.clone();
+    let segments = files.keys().filter(|name| *name != manifest).map(String::as_str);
+    for name in segments.chain([manifest]) {
+        let Some(mut value) = parsed(name, &hashed[name]) else { continue };
+        let Some(hashes) = value.get_mut("sha256").and_then(Value::as_object_mut) else { continue };
+        for (other, hash) in hashes {
+            *hash = sha256(&hashed[other]).into();
+        }
+        let text = String::from_utf8(printed(name, &value)).unwrap();
+        hashed.insert(name.to_owned(), resealed(&text, &[]).into_bytes());
     }
-    printed(name, &value)
+    hashed
 }
 
 /// A part reads another value of the same shape, which there is by then.

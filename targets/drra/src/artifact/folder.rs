@@ -1,6 +1,7 @@
 //! [`Folder`]: a manifest and the files beside it.
 
 use std::fmt::Display;
+use std::string::FromUtf8Error;
 
 use npukit_target::{Reader, TargetError, sibling};
 
@@ -15,13 +16,13 @@ pub(super) struct Folder<'a> {
 }
 
 impl Folder<'_> {
-    /// The manifest's bytes.
+    /// The manifest's text.
     ///
     /// # Errors
     ///
-    /// It cannot be read.
-    pub fn own(&self) -> Result<Vec<u8>, TargetError> {
-        self.files.read(self.path).map_err(TargetError::failed)
+    /// It cannot be read, or is not UTF-8.
+    pub fn own(&self) -> Result<String, TargetError> {
+        text(self.path, self.files.read(self.path).map_err(TargetError::failed)?)
     }
 
     /// Those of a file beside it.
@@ -39,15 +40,19 @@ impl Folder<'_> {
     ///
     /// It cannot be read, or is not UTF-8.
     pub fn text(&self, name: &str) -> Result<String, TargetError> {
-        String::from_utf8(self.bytes(name)?).map_err(|error| {
-            wrong(name, &format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()))
-        })
+        text(name, self.bytes(name)?)
     }
 
     /// What is wrong with the manifest.
     pub fn wrong(&self, reason: &dyn Display) -> TargetError {
         wrong(self.path, reason)
     }
+}
+
+/// The bytes of a file that is text.
+fn text(file: &str, bytes: Vec<u8>) -> Result<String, TargetError> {
+    let at = |error: FromUtf8Error| error.utf8_error().valid_up_to();
+    String::from_utf8(bytes).map_err(|error| wrong(file, &format!("byte {} is not UTF-8 text", at(error))))
 }
 
 /// What is wrong with a file.

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use npukit_target::{ArtifactFile, Checked, Parts, Reader, TargetError};
+use npukit_target::{ArtifactFile, Checked, Parts, Reader, Seal, TargetError};
 use serde::{Deserialize, Serialize};
 
 use super::check;
@@ -55,6 +55,8 @@ pub struct Model {
 #[serde(deny_unknown_fields)]
 struct Manifest {
     format: String,
+    /// Of this file.
+    digest: Seal,
     name: String,
     target: String,
     macs: u64,
@@ -63,7 +65,6 @@ struct Manifest {
     #[serde(default)]
     end_of_call: String,
     /// Of the other files.
-    #[serde(default, skip_serializing_if = "Parts::is_empty")]
     sha256: Parts,
     constants: Constants,
     kernels: Vec<KernelEntry>,
@@ -148,6 +149,7 @@ pub fn write(model: &Model) -> Result<Vec<ArtifactFile>, TargetError> {
     });
     let manifest = Manifest {
         format: FORMAT.to_owned(),
+        digest: Seal::default(),
         name: name.clone(),
         target: target.clone(),
         macs: *macs,
@@ -162,12 +164,18 @@ pub fn write(model: &Model) -> Result<Vec<ArtifactFile>, TargetError> {
         plan,
         calls: calls.collect(),
     };
-    files.insert(0, ArtifactFile { name: of(EXTENSION), bytes: json(&manifest)? });
+    files.insert(0, ArtifactFile { name: of(EXTENSION), bytes: sealed(&manifest)? });
     Ok(files)
 }
 
 fn json(value: &impl Serialize) -> Result<Vec<u8>, TargetError> {
     serde_json::to_vec_pretty(value).map_err(TargetError::failed)
+}
+
+/// The plan as JSON, with its digest.
+fn sealed(manifest: &Manifest) -> Result<Vec<u8>, TargetError> {
+    let text = serde_json::to_string_pretty(manifest).map_err(TargetError::failed)?;
+    Ok(manifest.digest.put(&text).into_bytes())
 }
 
 /// Puts a number in place of each constant, and gives the constants.
@@ -209,11 +217,13 @@ fn give_constants(plan: &mut Plan, constants: &[Arc<[i16]>]) {
 /// [`ArtifactError`](super::ArtifactError), with the file and the place in it.
 pub fn read(path: &str, files: &dyn Reader) -> Result<Model, TargetError> {
     let folder = Folder { path, files };
-    let manifest: Manifest = serde_json::from_slice(&folder.own()?).map_err(|error| folder.wrong(&error))?;
+    let text = folder.own()?;
+    let manifest: Manifest = serde_json::from_str(&text).map_err(|error| folder.wrong(&error))?;
     let Manifest { format, name, target, macs, mut plan, .. } = manifest;
     if format != FORMAT && format != FORMAT_BEFORE {
         return Err(folder.wrong(&format!("`format` is `{format}`: this npukit reads `{FORMAT}`")));
     }
+    manifest.digest.check(path, &text).map_err(TargetError::failed)?;
     let files = Checked { files, manifest: path, parts: &manifest.sha256 };
     let folder = Folder { path, files: &files };
     let architecture = folder.text(&manifest.architecture)?;

@@ -12,7 +12,7 @@ use npukit_drra::internals::lower::{Executable, lower, prepare};
 use npukit_graph::op::{Binary, BinaryKind, MatMul};
 use npukit_graph::{Graph, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_target::{Compiled, ReadError, Target, TargetError, TimeOptions};
+use npukit_target::{Compiled, ReadError, Target, TargetError, TimeOptions, resealed};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -34,13 +34,16 @@ fn files(executable: &Executable) -> Files {
     write(&model).unwrap().into_iter().map(|file| (file.name, file.bytes)).collect()
 }
 
-/// The same without the hashes, as files of earlier versions are: what is changed then is looked at.
-fn unchecked(mut files: Files) -> Files {
-    let plan = files.get_mut("m.plan.json").unwrap();
-    let mut value: Value = serde_json::from_slice(plan).unwrap();
-    assert!(value.as_object_mut().unwrap().remove("sha256").is_some());
-    *plan = serde_json::to_vec_pretty(&value).unwrap();
-    files
+/// The same with a change in one of them, and hashes that are of the changed ones.
+fn changed(files: &Files, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> Files {
+    let mut changed = files.clone();
+    change(changed.get_mut(name).unwrap());
+    // A plan that is no text any more has no hashes.
+    if let Ok(text) = std::str::from_utf8(&changed["m.plan.json"]) {
+        let plan = resealed(text, &[(&files[name], &changed[name])]).into_bytes();
+        changed.insert("m.plan.json".to_owned(), plan);
+    }
+    changed
 }
 
 /// The same from its files.
@@ -103,11 +106,9 @@ fn programs_in_the_later_encoding_are_read_again() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_place() {
-    let whole = unchecked(files(&SMALL));
+    let whole = files(&SMALL);
     let told = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
-        let mut files = whole.clone();
-        change(files.get_mut(name).unwrap());
-        load(&files).err().unwrap().to_string()
+        load(&changed(&whole, name, change)).err().unwrap().to_string()
     };
     let plan = |change: &dyn Fn(&mut Value)| {
         told("m.plan.json", &|bytes| {
@@ -187,24 +188,54 @@ fn files_of_two_compilations_are_refused() {
     }
 }
 
+/// What is said of a changed plan does not depend on what it says.
+#[test]
+fn every_changed_byte_of_a_plan_is_refused() {
+    let files = files(&SMALL);
+    let plan = &files["m.plan.json"];
+    for place in (0..plan.len()).step_by(7) {
+        let mut changed = files.clone();
+        changed.get_mut("m.plan.json").unwrap()[place] ^= 1;
+        assert!(load(&changed).is_err(), "byte {place}");
+    }
+    let without = |key: &str| {
+        let found = changed(&files, "m.plan.json", |bytes| {
+            let mut value: Value = serde_json::from_slice(bytes).unwrap();
+            assert!(value.as_object_mut().unwrap().remove(key).is_some());
+            *bytes = serde_json::to_vec(&value).unwrap();
+        });
+        load(&found).err().unwrap().to_string()
+    };
+    for key in ["digest", "sha256"] {
+        assert!(without(key).contains(&format!("missing field `{key}`")), "{}", without(key));
+    }
+    let empty = changed(&files, "m.plan.json", |bytes| {
+        let mut value: Value = serde_json::from_slice(bytes).unwrap();
+        value["sha256"] = json!({});
+        *bytes = serde_json::to_vec(&value).unwrap();
+    });
+    assert!(load(&empty).err().unwrap().to_string().contains("is no file that"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn damaged_files_are_refused_or_run(file in 0..100_usize, at in 0..1_000_000_usize, byte in 0..256_usize) {
-        let mut files = unchecked(files(&SMALL));
-        let count = files.len();
-        let bytes = files.values_mut().nth(file % count).unwrap();
-        let at = at % bytes.len().max(1);
-        // A flipped bit, another digit, or the end cut off.
-        match byte {
-            0..64 => bytes.truncate(at),
-            64..160 => bytes.iter_mut().skip(at).take(1).for_each(|place| *place ^= 1 << (byte % 8)),
-            _ => {
-                let digit = bytes.iter_mut().skip(at).find(|place| place.is_ascii_digit());
-                digit.into_iter().for_each(|place| *place = b'0' + (byte % 10) as u8);
+        let whole = files(&SMALL);
+        let name = whole.keys().nth(file % whole.len()).unwrap();
+        let files = changed(&whole, name, |bytes| {
+            let at = at % bytes.len().max(1);
+            // A flipped bit, another digit, or the end cut off.
+            match byte {
+                0..64 => bytes.truncate(at),
+                64..160 => bytes.iter_mut().skip(at).take(1).for_each(|place| *place ^= 1 << (byte % 8)),
+                _ => {
+                    let digit = bytes.iter_mut().skip(at).find(|place| place.is_ascii_digit());
+                    digit.into_iter().for_each(|place| *place = b'0' + (byte % 10) as u8);
+                }
             }
-        }
+        });
         if let Ok(loaded) = load(&files) {
             let _ = loaded.time(&TimeOptions::default()).unwrap();
             let _ = loaded.run(&inputs());

@@ -8,15 +8,18 @@ use npukit_opu::internals::artifact::{ArtifactError, read, write};
 use npukit_opu::internals::layout::{Border, Group, Planes};
 use npukit_opu::internals::program::{Binding, HostOp, HostStep, Layer, Patches, Segment};
 use npukit_opu::{Addend, Board, Config, Op, Opu, Pool, Post, Program, Shape};
-use npukit_target::{ArtifactFile, ReadError, Target, Unset};
+use npukit_target::{ArtifactFile, ReadError, Target, Unset, resealed};
 use proptest::prelude::*;
 
-/// The files of a program without the hashes, as those of earlier versions are.
-fn unchecked(program: &Program) -> Vec<ArtifactFile> {
-    let mut files = write(program).unwrap();
-    let mut manifest: toml::Table = std::str::from_utf8(&files[0].bytes).unwrap().parse().unwrap();
-    assert!(manifest.remove("sha256").is_some());
-    files[0].bytes = manifest.to_string().into_bytes();
+/// The files of [`program`] with a change in one of them, and hashes that are of the changed ones.
+fn changed(file: usize, change: impl FnOnce(&mut Vec<u8>)) -> Vec<ArtifactFile> {
+    let mut files = write(&program()).unwrap();
+    let before = files[file].bytes.clone();
+    change(&mut files[file].bytes);
+    // A manifest that is no text any more has no hashes.
+    if let Ok(text) = std::str::from_utf8(&files[0].bytes) {
+        files[0].bytes = resealed(text, &[(&before, &files[file].bytes)]).into_bytes();
+    }
     files
 }
 
@@ -234,9 +237,7 @@ fn every_fault_of_a_program_has_its_place() {
 #[test]
 fn every_fault_of_a_file_has_its_place() {
     let refused = |file: usize, change: &dyn Fn(&mut Vec<u8>)| {
-        let mut files = unchecked(&program());
-        change(&mut files[file].bytes);
-        read_back(&files).unwrap_err().to_string()
+        read_back(&changed(file, change)).unwrap_err().to_string()
     };
     let replaced = |from: &'static str, to: &'static str| {
         refused(0, &move |bytes| {
@@ -260,7 +261,7 @@ fn every_fault_of_a_file_has_its_place() {
             replaced("\"Softmax\"", "\"Maxsoft\""),
             "`op` is `Maxsoft`, which is not a host step of this npukit",
         ),
-        (replaced("double.image", "../../etc/passwd"), "there is no such file"),
+        (replaced("file = \"double.image\"", "file = \"../../etc/passwd\""), "there is no such file"),
     ];
     for (error, message) in cases {
         assert!(error.contains(message), "{error}\n  lacks {message}");
@@ -286,11 +287,39 @@ fn files_of_two_compilations_are_refused() {
     assert!(error.starts_with("`double.words` is not the file"), "{error}");
 }
 
+/// What is said of a changed manifest does not depend on what it says.
+#[test]
+fn every_changed_byte_of_a_manifest_is_refused() {
+    let files = write(&program()).unwrap();
+    for place in 0..files[0].bytes.len() {
+        for bit in [0, 2, 5] {
+            let mut changed = files.clone();
+            changed[0].bytes[place] ^= 1 << bit;
+            assert!(read_back(&changed).is_err(), "byte {place}, bit {bit}");
+        }
+    }
+    let text = String::from_utf8(files[0].bytes.clone()).unwrap();
+    let refused = |text: String| {
+        let bytes = resealed(&text, &[]).into_bytes();
+        let manifest = ArtifactFile { name: files[0].name.clone(), bytes };
+        read_back(&[manifest, files[1].clone(), files[2].clone()]).unwrap_err().to_string()
+    };
+    let mut table: toml::Table = text.parse().unwrap();
+    let hashes = table.insert("sha256".to_owned(), toml::Table::new().into()).unwrap();
+    assert!(refused(table.to_string()).contains("is no file that"), "an empty table");
+    assert!(table.remove("sha256").is_some());
+    assert!(refused(table.to_string()).contains("missing field `sha256`"));
+    table.insert("sha256".to_owned(), hashes);
+    assert!(table.remove("digest").is_some());
+    assert!(refused(table.to_string()).contains("missing field `digest`"));
+}
+
 #[test]
 fn files_stay_in_their_folder() {
-    let mut files = write(&program()).unwrap();
-    let text = String::from_utf8(files[0].bytes.clone()).unwrap();
-    files[0].bytes = text.replace("double.words", "../double.words").into_bytes();
+    let files = changed(0, |bytes| {
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        *bytes = text.replace("double.words", "../double.words").into_bytes();
+    });
     let error = Opu.load("double.opu.toml", &resolve(&files)).err().unwrap().to_string();
     assert!(error.contains("is not a plain file name"), "{error}");
 }
@@ -301,9 +330,10 @@ proptest! {
     /// Any byte of any file may be anything: there is a program or an error, and what is read runs or is at fault.
     #[test]
     fn no_byte_breaks_a_reader(file in 0..3usize, at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        let mut files = unchecked(&program());
-        let place = at.index(files[file].bytes.len());
-        files[file].bytes[place] = byte;
+        let files = changed(file, |bytes| {
+            let place = at.index(bytes.len());
+            bytes[place] = byte;
+        });
         if let Ok(program) = read_back(&files) {
             let x = vec![1; program.inputs.first().map_or(0, Binding::elements)];
             let _ = Board::new(&program, Unset::Poison).and_then(|mut board| board.run(&[x]));

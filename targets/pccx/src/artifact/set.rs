@@ -13,11 +13,10 @@ const MANIFEST: &str = "manifest.toml";
 /// Endings of what says the same as the container: its words and its text.
 const LISTINGS: [&str; 2] = ["memh", "s"];
 
-/// What a manifest says of the other files.
-#[derive(Default, Deserialize)]
+/// What a manifest says of the other files; those of earlier versions say nothing.
+#[derive(Deserialize)]
 struct Hashes {
-    #[serde(default)]
-    sha256: Parts,
+    sha256: Option<Parts>,
 }
 
 /// The name, without an ending, and the program of the container at `path`.
@@ -52,6 +51,7 @@ impl Set<'_> {
         let manifest = format!("{}.{MANIFEST}", self.name);
         let Some(text) = self.beside(&manifest)? else { return Ok(()) };
         let parts = hashes(&text).map_err(|error| TargetError::failed(format!("{manifest}: {error}")))?;
+        let Some(parts) = parts else { return Ok(()) };
         parts.check(&manifest, file, bytes).map_err(TargetError::failed)?;
         for ending in LISTINGS {
             let listing = format!("{}.{ending}", self.name);
@@ -68,8 +68,8 @@ impl Set<'_> {
     }
 }
 
-/// Those in the text of a manifest.
-fn hashes(text: &[u8]) -> Result<Parts, String> {
+/// Those in the text of a manifest, if it has any.
+fn hashes(text: &[u8]) -> Result<Option<Parts>, String> {
     let text = std::str::from_utf8(text)
         .map_err(|error| format!("byte {} is not UTF-8 text", error.valid_up_to()))?;
     toml::from_str(text).map(|Hashes { sha256 }| sha256).map_err(|error| error.to_string())

@@ -87,14 +87,14 @@ pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Value, ArtifactError> {
     serde_json::from_slice(bytes).map_err(|source| ArtifactError::Json { file: file.to_owned(), source })
 }
 
-/// The hashes of the files beside it; of none, when it is older than they are.
-pub(super) fn parts(file: &str, value: &Value) -> Result<Parts, ArtifactError> {
+/// The hashes of the files beside it; none, when it is older than they are.
+pub(super) fn parts(file: &str, value: &Value) -> Result<Option<Parts>, ArtifactError> {
     let keys = Keys::root(file, value)?;
     if !keys.has(SHA256) {
-        return Ok(Parts::default());
+        return Ok(None);
     }
     let parts = Parts::deserialize(keys.required(SHA256)?);
-    Ok(parts.map_err(|error| keys.error(SHA256, error.to_string()))?)
+    Ok(Some(parts.map_err(|error| keys.error(SHA256, error.to_string()))?))
 }
 
 /// Adds what the file says to a program read from its manifest.

@@ -29,10 +29,12 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Whether there is a tiling for each layer of the model, which may be another's where its key is the same.
+    /// Whether there is a tiling for each layer of the model, whose tiles make up the layer. They may be another's where
+    /// its key is the same, and a file may hold anything.
     fn are_of(&self, model: &Model) -> bool {
         let fits = |(tiling, layer): (&Tiling, &Layer)| {
-            tiling.pixels <= layer.pixels.max(1) && tiling.blocks <= layer.blocks.max(1)
+            (1..=layer.pixels.max(1)).contains(&tiling.pixels)
+                && (1..=layer.blocks.max(1)).contains(&tiling.blocks)
         };
         self.tilings.len() == model.layers.len() && self.tilings.iter().zip(&model.layers).all(fits)
     }
@@ -58,7 +60,9 @@ pub fn scheduled(
     }
     let content = || (config, options.strategy, minimise, Content(model));
     let key = options.cache.key("tcu schedule", content);
-    let known = key.and_then(|key| options.cache.find(key)).filter(|known: &Choices| known.are_of(model));
+    let is_asked = |known: &Choices| options.strategy.is_none_or(|asked| asked == known.strategy);
+    let known = key.and_then(|key| options.cache.find(key));
+    let known = known.filter(|known: &Choices| known.are_of(model) && is_asked(known));
     if let Some(known) = known
         && let Ok(again) = schedule::again(model, config, options.strategy, known, minimise)
     {
@@ -131,7 +135,9 @@ mod tests {
         let key = options.cache.key("tcu schedule", content).expect("it keeps");
         assert_eq!(options.cache.find::<Choices>(key), Some(found.choices()));
         let whole = Tiling { pixels: 25, blocks: 2, blocks_outer: true };
-        for tilings in [vec![], vec![Tiling { pixels: 26, ..whole }], vec![whole; 2], vec![whole]] {
+        let (no_pixels, no_blocks) = (Tiling { pixels: 0, ..whole }, Tiling { blocks: 0, ..whole });
+        let larger = Tiling { pixels: 26, ..whole };
+        for tilings in [vec![], vec![larger], vec![no_pixels], vec![no_blocks], vec![whole; 2], vec![whole]] {
             options.cache.keep(key, &Choices { tilings, ..found.choices() });
             let again = scheduled(&model, &config, &options, minimise).expect("it fits");
             assert_eq!(again.ops, found.ops);

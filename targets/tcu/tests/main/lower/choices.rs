@@ -4,11 +4,12 @@ use super::edges::refused;
 use super::sweep::{residual, sum_of_convolutions};
 use super::*;
 use npukit_graph::op::{PRelu, Unary, UnaryKind};
-use npukit_target::Unset;
+use npukit_target::{Cache, Unset, digest};
 use npukit_tcu::internals::lower::{Minimise, Stages};
 use npukit_tcu::internals::op::DataMoveKind;
 use npukit_tcu::internals::program::Usage;
 use npukit_tcu::internals::run::Driver;
+use proptest::strategy::Strategy as _;
 
 fn program(net: &Net, config: &Config) -> Program {
     let (strategy, minimise) = (Some(Strategy::LocalIsolated), Some(Minimise::Estimator));
@@ -450,5 +451,50 @@ fn only_depthwise_convolutions_are_weighted_sums() {
     ] {
         let found = is_sum(group, channels, filters, registers);
         assert_eq!(found, expected, "{group} groups of {channels} channels, {registers} registers");
+    }
+}
+
+/// What is kept of a layer of 30 pixels and two blocks, with anything in it.
+fn kept_choices() -> impl proptest::strategy::Strategy<Value = serde_json::Value> {
+    let tiling = (0..33_u64, 0..4_u64, any::<bool>()).prop_map(|(pixels, blocks, outer)| {
+        serde_json::json!({ "pixels": pixels, "blocks": blocks, "blocks_outer": outer })
+    });
+    let choices = (0..5_usize, any::<bool>(), prop::collection::vec(tiling, 0..3));
+    choices.prop_map(|(strategy, by_next_use, tilings)| {
+        let strategy = Strategy::ALL.get(strategy).map(|strategy| serde_json::to_value(strategy).unwrap());
+        serde_json::json!({ "strategy": strategy, "by_next_use": by_next_use, "tilings": tilings })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is kept of a search, the outputs are those of a program that was compiled without it.
+    #[test]
+    fn what_is_kept_never_changes_outputs(kept in kept_choices()) {
+        let mut net = Net::new();
+        let x = net.input(&[1, 5, 6, 12]);
+        let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [1; 4], group: 1 };
+        let y = net.conv(x, [3, 3], 8, conv);
+        net.graph.outputs = vec![y];
+        let (config, names) = (config(4, 1000, 40), [net.graph.value(y).name.clone()]);
+        let input = [Tensor::from_f32(vec![1, 5, 6, 12], net.numbers(360)).unwrap()];
+        let outputs = |cache: Cache| {
+            let options = Options { cache, ..Options::default() };
+            run(&lower::compile(&net.graph, &config, &options).unwrap().program, &input, &names)
+        };
+        // The process is part of the name: several may run the tests.
+        let folder = format!("kept_choices_{}", std::process::id());
+        let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+        let _ = std::fs::remove_dir_all(&folder);
+        let cache = || Cache::new("test".to_owned(), Some(folder.clone()));
+        let expected = outputs(cache());
+        let content = serde_json::to_vec(&kept).unwrap();
+        let entry = [&digest(&content).to_le_bytes()[..], &content].concat();
+        let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+        prop_assert!(!files.is_empty());
+        files.iter().for_each(|file| std::fs::write(file, &entry).unwrap());
+        compare(&outputs(cache()), &expected, float_bound, &kept.to_string());
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }
