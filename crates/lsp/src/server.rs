@@ -37,7 +37,7 @@ pub enum LspError {
     #[error("the editor does not keep to the protocol: {0}")]
     Protocol(#[from] ProtocolError),
     /// What it sends is not framed as messages are.
-    #[error("the editor does not keep to the protocol: {0}")]
+    #[error(transparent)]
     Frame(#[from] FrameError),
     /// What it sends is no message.
     #[error("a message is none of the protocol: {0}")]

@@ -86,7 +86,7 @@ mod tests {
             ("Content-Length: 18446744073709551615\r\n\r\n{}".to_owned(), "at most 16777216 bytes"),
             ("{}\r\n\r\n".to_owned(), "no line of a header"),
             (framed("{\"a\":"), "a message is none of the protocol"),
-            (framed("[1]"), "a message is none of the protocol"),
+            (framed("7"), "a message is none of the protocol"),
         ] {
             let (count, error) = read(format!("{started}{wrong}").as_bytes());
             assert_eq!(count, 1);
