@@ -39,6 +39,7 @@ fn quoted(text: &str, special: &[char]) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     /// Names that would say something to a tool if they stood in its file as they are.

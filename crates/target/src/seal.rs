@@ -58,6 +58,7 @@ pub fn resealed(text: &str, changes: &[(&[u8], &[u8])]) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     /// A manifest of two lines, of which the second is anything.

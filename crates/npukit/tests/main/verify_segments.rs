@@ -393,7 +393,7 @@ fn the_first_part_that_goes_wrong_is_named() {
     let subject = Subject::new("tcu");
     let found = |files: &Files| {
         let mut all = decoder();
-        all.0.extend(files.clone());
+        all.0.extend(hashed(&subject.manifest, files));
         let request = Request {
             source: Source { path: "decoder.onnx".into(), ..Source::default() },
             artifact: Some(subject.manifest.clone()),
