@@ -23,7 +23,7 @@ pub struct Network {
     pub inputs: Option<Vec<u8>>,
     /// A line for each node, input and output.
     pub text: String,
-    /// Whether all constants are numbers.
+    /// Whether all constants are numbers that machines may have, which saturate others.
     pub is_finite: bool,
 }
 
@@ -183,7 +183,7 @@ impl Builder {
         let dims = shape.iter().map(|&size| size as i64).collect();
         let is_float = element == data_type::FLOAT;
         let is_number =
-            |bytes: &[u8]| bytes.try_into().is_ok_and(|bytes| f32::from_le_bytes(bytes).is_finite());
+            |bytes: &[u8]| bytes.try_into().is_ok_and(|bytes| f32::from_le_bytes(bytes).abs() <= 1e6);
         self.is_finite &= !is_float || bytes.chunks_exact(4).all(is_number);
         let raw_data = Some(bytes);
         let tensor =
