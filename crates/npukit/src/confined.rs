@@ -1,18 +1,18 @@
-//! [`Parts`]: the files of an artifact, which lie in the folder of its manifest: none is read through a link that leaves it.
+//! [`Confined`]: the files of an artifact, which lie in the folder of its manifest: none is read through a link that leaves it.
 
 use std::ops::Range;
 
 use npukit_target::{Part, ReadError, Reader, folder};
 
 /// Gives the files of the artifact whose manifest is at `manifest`.
-pub(crate) struct Parts<'a> {
+pub(crate) struct Confined<'a> {
     /// All files.
     pub reader: &'a dyn Reader,
     /// Where its manifest is.
     pub manifest: &'a str,
 }
 
-impl Parts<'_> {
+impl Confined<'_> {
     /// Refuses a file below the folder that leads out of it. What else is wrong with it, who reads it is told.
     fn check(&self, path: &str) -> Result<(), ReadError> {
         let Some(name) = path.strip_prefix(folder(self.manifest)) else { return Ok(()) };
@@ -27,7 +27,7 @@ impl Parts<'_> {
     }
 }
 
-impl Reader for Parts<'_> {
+impl Reader for Confined<'_> {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         self.check(path)?;
         self.reader.read(path)
@@ -73,13 +73,13 @@ mod tests {
     fn links_that_leave_the_folder_are_refused() {
         for root in ["", "a/"] {
             let manifest = format!("{root}link.toml");
-            let parts = Parts { reader: &Linked, manifest: &manifest };
+            let files = Confined { reader: &Linked, manifest: &manifest };
             let at = |name: &str| format!("{root}{name}");
-            assert_eq!(parts.read(&manifest).unwrap(), manifest.as_bytes());
-            assert_eq!(parts.read(&at("words.bin")).unwrap(), at("words.bin").as_bytes());
-            let refused = parts.read(&at("link.bin")).unwrap_err();
+            assert_eq!(files.read(&manifest).unwrap(), manifest.as_bytes());
+            assert_eq!(files.read(&at("words.bin")).unwrap(), at("words.bin").as_bytes());
+            let refused = files.read(&at("link.bin")).unwrap_err();
             assert!(matches!(&refused, ReadError::Elsewhere { location, .. } if location == "link.bin"));
-            assert_eq!(parts.read_range(&at("link.bin"), 0..4).unwrap_err(), refused);
+            assert_eq!(files.read_range(&at("link.bin"), 0..4).unwrap_err(), refused);
         }
     }
 }

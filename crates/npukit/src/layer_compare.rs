@@ -38,7 +38,7 @@ use crate::samples::{DumpedTensor, Stack};
 pub(crate) use instrumented::{InstrumentedProgram, MachineValues, rounded};
 use magnitudes::Magnitudes;
 pub use part::Figures;
-pub(crate) use part::{Part, Sums, times_power};
+pub(crate) use part::{Part, Sums, changed, times_power};
 
 /// What the machine computed in a layer, beside what float says. Real values, in the model's scale.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

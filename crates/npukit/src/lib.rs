@@ -6,6 +6,7 @@ mod assumed;
 mod batch;
 mod classes;
 mod comparison;
+mod confined;
 mod device_dump;
 mod diagnostics;
 mod doubt;
@@ -27,7 +28,6 @@ mod on_chip;
 #[doc(hidden)] // flags of the command
 pub mod options;
 mod origin;
-mod parts;
 mod program;
 mod quantise;
 mod refusal;

@@ -9,8 +9,8 @@ use npukit_target::{
     segments_target, split_parameters, split_system, with_parameters,
 };
 
+use crate::confined::Confined;
 use crate::error::Error;
-use crate::parts::Parts;
 
 /// All accelerators, a line for each.
 #[rustfmt::skip]
@@ -200,11 +200,11 @@ pub fn is_artifact(path: &str) -> bool {
 /// read.
 pub(crate) fn load(path: &str, reader: &dyn Reader) -> Result<Option<Artifact>, Error> {
     let Some(target) = target_of_artifact(path, reader)? else { return Ok(None) };
-    let parts = Parts { reader, manifest: path };
+    let files = Confined { reader, manifest: path };
     let compiled = if has_extension(path, SEGMENTS_EXTENSION) {
-        load_segments(path, &parts, &|path, files| target.load(path, files))?
+        load_segments(path, &files, &|path, files| target.load(path, files))?
     } else {
-        target.load(path, &parts)?
+        target.load(path, &files)?
     };
     Ok(Some(Artifact { target, compiled }))
 }

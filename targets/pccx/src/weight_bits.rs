@@ -110,6 +110,9 @@ pub fn resolve_without(
     options: &Options,
     samples: Samples<'_>,
 ) -> Result<Choice, ChoiceError> {
+    if kept == 0 {
+        return resolve(config, graph, options, samples);
+    }
     let mut plain = graph.clone();
     plain.outputs.truncate(graph.outputs.len().saturating_sub(kept));
     let mut choice = resolve(config, &plain, options, samples)?;

@@ -112,7 +112,6 @@ impl Part {
         let part = graph.part(&known, &ids);
         let names = |ids: &[ValueId]| ids.iter().map(|&id| graph.value(id).name.clone()).collect::<Vec<_>>();
         let results = names(&ids);
-        // Default: a value without an exponent is at its own scale.
         let exponent = |name: &String| exponent(&origin.exponents, name);
         let exponents: Vec<i32> = results.iter().map(exponent).collect();
         let step = origin.instance.number_format().and_then(|format| format.step());

@@ -153,9 +153,9 @@ impl Constants {
         };
         let fractions = weight_fractions(product, &columns, types.ktype);
         let (bias, bias_shift) = match addends(product, &columns, planes, types, &fractions) {
-            Some(values) => {
-                let fraction = bias_fraction(&values, types, sum_fraction);
-                let bias = self.bias(product, &columns, &values, types.btype, fraction);
+            Some(addends) => {
+                let fraction = bias_fraction(&addends, types, sum_fraction);
+                let bias = self.bias(&addends, filters, types.btype, fraction);
                 (Some(bias), shift(sum_fraction - fraction)?)
             }
             None => (None, 0),
@@ -172,24 +172,15 @@ impl Constants {
         Ok(BlockPlan { columns, filters, bias, bias_shift, loads })
     }
 
-    /// Stores what sums begin with; the model has the bias itself.
-    fn bias(
-        &mut self,
-        product: &Product,
-        columns: &Range<usize>,
-        values: &[f64],
-        btype: DataType,
-        fraction: i32,
-    ) -> usize {
+    /// Stores what sums begin with.
+    fn bias(&mut self, addends: &[[f64; 2]], filters: usize, btype: DataType, fraction: i32) -> usize {
         let at = aligned(&mut self.biases);
         if let Some(exact) = &mut self.exact {
             exact.biases.resize(at / btype.size_bytes() as usize, (0.0, 0.0));
         }
-        let model = product.bias.as_ref().map_or(&[][..], |bias| &bias[columns.clone()]);
-        for k in 0..filters(columns.len()) {
+        for k in 0..filters {
             // Default: filters beyond the last channel, whose results are never read.
-            let [value, exact] =
-                [values.get(k).copied(), model.get(k).copied().map(f64::from)].map(Option::unwrap_or_default);
+            let [value, exact] = addends.get(k).copied().unwrap_or_default();
             let raw = self.raw(btype, value, fraction);
             push(&mut self.biases, btype, raw);
             let exact = exact * 2f64.powi(fraction);
@@ -332,7 +323,7 @@ impl<'a> Rounded<'a> {
         let biases = |(columns, fractions): (Range<usize>, &Vec<i32>)| {
             let addends = addends(product, &columns, planes, types, fractions)?;
             let fraction = bias_fraction(&addends, types, sum_fraction);
-            let real = |value: f64| {
+            let real = |[value, _]: [f64; 2]| {
                 types.btype.to_f64(quantise(types.btype, value, fraction).0) * 2f64.powi(-fraction)
             };
             Some(addends.into_iter().map(real).collect::<Vec<f64>>())
@@ -393,7 +384,8 @@ fn fitting(data_type: DataType, largest: f64) -> i32 {
     fits.log2().floor().clamp(-100.0, 100.0) as i32 - fixed.fraction()
 }
 
-/// What the sums of some channels begin with, if they begin with something.
+/// What the sums of some channels begin with, if they begin with something: on the machine before it is rounded, and in
+/// the model.
 ///
 /// Where one weight scales each channel, and operands can be so large that the sum is 0, rounding scales the addend as it
 /// scales the weight: a sum that cancels, such as the mask `(1 - m) * -10000`, still does.
@@ -403,20 +395,23 @@ fn addends(
     planes: &Planes,
     types: &Types,
     fractions: &[i32],
-) -> Option<Vec<f64>> {
+) -> Option<Vec<[f64; 2]>> {
     let bias = product.bias.as_ref()?;
-    let scaled_by = match (product.parts.as_slice(), fractions) {
-        ([part], &[fraction]) if scales_channels(product, part) => Some((part, fraction)),
+    let scales = match (product.parts.as_slice(), fractions) {
+        ([part], &[fraction]) if scales_channels(product, part) => {
+            Some((part, fraction, largest_operand(part, planes, types)))
+        }
         _ => None,
     };
     let addend = |k: usize| {
         let addend = f64::from(bias[k]);
-        let Some((part, fraction)) = scaled_by else { return addend };
+        let Some((part, fraction, largest)) = scales else { return [addend; 2] };
         let exact = f64::from(product.weight(part, k, k));
         let (raw, is_saturated) = weight(product, part, [k, k], types.ktype, fraction);
         let rounded = types.ktype.to_f64(raw) * 2f64.powi(-fraction);
-        let cancels = addend.abs() <= exact.abs() * largest_operand(part, planes, types);
-        if cancels && !is_saturated && exact != 0.0 { addend * (rounded / exact) } else { addend }
+        let cancels = addend.abs() <= exact.abs() * largest;
+        let factor = if cancels && !is_saturated && exact != 0.0 { rounded / exact } else { 1.0 };
+        [addend * factor, addend]
     };
     Some(columns.clone().map(addend).collect())
 }
@@ -436,12 +431,12 @@ fn largest_operand(part: &Part, planes: &Planes, types: &Types) -> f64 {
 }
 
 /// The fraction length of biases; more than that of the partial sums would be rounded off there.
-fn bias_fraction(values: &[f64], types: &Types, sum_fraction: i32) -> i32 {
+fn bias_fraction(addends: &[[f64; 2]], types: &Types, sum_fraction: i32) -> i32 {
     if types.btype.fixed().is_none() {
         return 0;
     }
     let last_place = fraction_of_raw(types.otype, sum_fraction) - fraction_of_raw(types.btype, 0);
-    let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let largest = addends.iter().fold(0.0, |largest: f64, [value, _]| largest.max(value.abs()));
     fitting(types.btype, largest).min(last_place)
 }
 

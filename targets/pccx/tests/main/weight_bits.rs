@@ -139,8 +139,9 @@ fn layers_that_suffer_are_found_on_samples() {
         "{told:?}"
     );
     // What is not said is 8 for all that lose by 4, where samples show a gain, and only there.
-    let fitting = WeightBits::Steps { wide: steps.clone(), is_auto: false };
-    assert_eq!(choice(&graph, WeightBits::Fitting, &samples).options.weight_bits, fitting);
+    let weight_bits = WeightBits::Steps { wide: steps.clone(), is_auto: false };
+    let fitting = Options { weight_bits, ..options.clone() };
+    assert_eq!(choice(&graph, WeightBits::Fitting, &samples).options, fitting);
     assert_eq!(choice(&graph, WeightBits::Fitting, &[]).options.weight_bits, WeightBits::Bits4);
     assert_eq!(choice(&graph, WeightBits::Auto, &[]).options.weight_bits, WeightBits::Bits8);
 }

@@ -173,13 +173,17 @@ pub(super) fn bounds(
     };
     let worst = worst(&boxes, &known.machine.worst);
     let runs = samples.into_iter().chain(drawn(&boxes, request.random)).chain(worst).collect::<Vec<Sample>>();
-    // What the host does after the program is in no bound.
-    let is_comparable = compiled.report().host_steps.is_empty() && program.has_constants_of_model();
-    let observed = match is_comparable && !runs.is_empty() {
+    let observed = match is_comparable(compiled, &*program) && !runs.is_empty() {
         true => Some(observed(&origin.model.graph, compiled, &runs)?),
         false => None,
     };
     Ok(report(request, &known, program.has_constants_of_model(), observed.as_deref(), runs.len()))
+}
+
+/// Whether bounds are on the distance of a program's outputs to the model's: what the host does after the program is in no
+/// bound.
+pub(super) fn is_comparable(compiled: &dyn Compiled, program: &dyn BoundedProgram) -> bool {
+    compiled.report().host_steps.is_empty() && program.has_constants_of_model()
 }
 
 /// What runs on ranges say.

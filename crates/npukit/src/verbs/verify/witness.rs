@@ -4,13 +4,15 @@
 //! have. So a program is only refuted by an input that was run.
 
 use npukit_graph::{Graph, ValueId, evaluate, rounding_bounds};
-use npukit_numeric::{RoundingModel, Tensor, TensorData};
+use npukit_numeric::{RoundingModel, Tensor};
 use npukit_target::{BoundedProgram, Compiled, Output, Port, RangeTensor, RunOptions};
 use npukit_verify::{Bounding, numbers, samples};
 use serde::Serialize;
 
 use super::ElementReport;
+use super::bounds::is_comparable;
 use crate::inputs::Sample;
+use crate::layer_compare::changed;
 use crate::like::Like;
 use crate::origin::Origin;
 use crate::samples::Stack;
@@ -57,7 +59,7 @@ pub(super) fn find(origin: &Origin, unrounded: &Graph, compiled: &dyn Compiled) 
     let mut all = SCALES.into_iter().flat_map(|scale| SEEDS.map(|seed| (scale, seed)));
     all.find_map(|(scale, seed)| {
         let inputs: Vec<Tensor> =
-            samples(unrounded, seed).into_iter().map(|tensor| on_grid(tensor, scale)).collect();
+            samples(unrounded, seed).iter().map(|tensor| on_grid(tensor, scale)).collect();
         let told = format!("numbers of seed {seed} up to {scale}, in sixteenths");
         beside.judged(&inputs, told)
     })
@@ -81,9 +83,7 @@ impl<'a> Bounds<'a> {
             return Some(Self::Step(origin.instance.number_format()?.step()? as f32));
         }
         let program = compiled.in_bounds(&origin.model.simplified).ok()?;
-        // What the host does after the program is in no bound.
-        let is_whole = compiled.report().host_steps.is_empty() && program.has_constants_of_model();
-        is_whole.then_some(Self::Program(program))
+        is_comparable(compiled, &*program).then_some(Self::Program(program))
     }
 
     /// By output of `graph` how far each element may be from the model's.
@@ -111,12 +111,8 @@ impl<'a> Bounds<'a> {
 }
 
 /// Floats as whole sixteenths; other elements as they are.
-fn on_grid(tensor: Tensor, scale: f32) -> Tensor {
-    let TensorData::F32(values) = tensor.data() else { return tensor };
-    let values = values.iter().map(|x| (x * scale * SIXTEENTHS).round() / SIXTEENTHS).collect();
-    let rounded = Tensor::new(tensor.shape().to_vec(), TensorData::F32(values));
-    let rounded = rounded.ok().and_then(|rounded| rounded.with_element(tensor.element()).ok());
-    rounded.unwrap_or(tensor)
+fn on_grid(tensor: &Tensor, scale: f32) -> Tensor {
+    changed(tensor, |x| (x * scale * SIXTEENTHS).round() / SIXTEENTHS)
 }
 
 /// A program and its model.
