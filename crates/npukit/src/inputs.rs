@@ -4,11 +4,14 @@
 //! arrays into samples, and [`preprocess`] changes their values. [`lend`] takes shapes from them for the model.
 
 mod assign;
+mod exif;
 mod fit;
 mod folder;
 mod jpeg;
 mod lend;
 mod picture;
+mod pixels;
+mod png;
 mod preprocess;
 mod read;
 mod sound;
@@ -287,12 +290,7 @@ mod tests {
 
     #[test]
     fn folders_give_samples_in_the_order_of_names() {
-        let picture = |value: u8| {
-            let mut bytes = Vec::new();
-            let encoder = image::codecs::png::PngEncoder::new(&mut bytes);
-            image::ImageEncoder::write_image(encoder, &[value], 1, 1, image::ExtendedColorType::L8).unwrap();
-            bytes
-        };
+        let picture = |value: u8| png::tests::encoded(::png::ColorType::Grayscale, (1, 1), &[value]);
         let file = |(path, bytes): (&str, Vec<u8>)| (path.to_owned(), bytes);
         let none = || (String::new(), Vec::new());
         let files = [("d/b.PNG", picture(2)), ("d/a.png", picture(1)), ("d/c.txt", vec![]), ("e/f", vec![])];

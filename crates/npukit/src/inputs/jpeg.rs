@@ -1,4 +1,47 @@
-//! [`is_whole`]: whether a JPEG was cut off. Decoders fill up what is missing with grey and say nothing.
+//! JPEG files as [`Pixels`].
+
+use std::io::Cursor;
+
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::errors::DecodeErrors;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
+
+use super::exif;
+use super::pixels::Pixels;
+
+/// How a JPEG begins.
+pub(super) const MAGIC: &[u8] = &[0xff, 0xd8, 0xff];
+
+/// Width, height and channels.
+pub(super) fn sizes(file: &[u8]) -> Result<(usize, usize, usize), DecodeErrors> {
+    let (decoder, color) = decoder(file)?;
+    let (width, height) = decoder.dimensions().ok_or(DecodeErrors::FormatStatic("it has no size"))?;
+    Ok((width, height, color.num_components()))
+}
+
+/// The picture, whose pixels take so much memory as its size says. What is missing at the end of a file is grey: see
+/// [`is_whole`].
+pub(super) fn decode(file: &[u8]) -> Result<Pixels, DecodeErrors> {
+    let (mut decoder, color) = decoder(file)?;
+    let bytes = decoder.decode()?;
+    let is_turned = decoder.exif().is_some_and(|exif| exif::is_turned(exif));
+    Ok(Pixels { channels: color.num_components(), is_deep: false, is_turned, bytes })
+}
+
+/// A decoder that has read the header, and the colors it gives: grey stays grey, all others become RGB.
+fn decoder(file: &[u8]) -> Result<(JpegDecoder<Cursor<&[u8]>>, ColorSpace), DecodeErrors> {
+    let mut decoder = JpegDecoder::new(Cursor::new(file));
+    decoder.decode_headers()?;
+    let color = match decoder.input_colorspace() {
+        Some(ColorSpace::Luma) => ColorSpace::Luma,
+        _ => ColorSpace::RGB,
+    };
+    let options = DecoderOptions::default().jpeg_set_out_colorspace(color).set_strict_mode(false);
+    let mut decoder = JpegDecoder::new_with_options(Cursor::new(file), options);
+    decoder.decode_headers()?;
+    Ok((decoder, color))
+}
 
 /// Whether the segments and scans of a JPEG lead to its end marker.
 pub(super) fn is_whole(bytes: &[u8]) -> bool {

@@ -1,16 +1,15 @@
 //! Pictures as samples: PNG and JPEG files, their pixels 0 to 255.
 
-use std::io::Cursor;
+use std::fmt::Display;
 
-use image::metadata::Orientation;
-use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits};
 use npukit_graph::Operator;
 use npukit_graph::op::Transpose;
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
-use super::jpeg;
+use super::pixels::Pixels;
 use super::read::Media;
 use super::wanted::Wanted;
+use super::{jpeg, png};
 use crate::error::Error;
 
 /// What the pictures of an input are.
@@ -57,9 +56,28 @@ fn to_nchw(tensor: &Tensor) -> Option<Tensor> {
 
 /// Width and height of a picture, and how many channels it has without transparency.
 pub(super) fn sizes(picture: &Media) -> Result<(usize, usize, usize), Error> {
-    let decoder = reader(picture)?.into_decoder().map_err(|error| broken(picture, &error))?;
-    let (width, height) = decoder.dimensions();
-    Ok((width as usize, height as usize, if decoder.color_type().has_color() { 3 } else { 1 }))
+    match Format::of(picture)? {
+        Format::Png => png::sizes(&picture.bytes).map_err(|error| broken(picture, &error)),
+        Format::Jpeg => jpeg::sizes(&picture.bytes).map_err(|error| broken(picture, &error)),
+    }
+}
+
+/// The formats of pictures.
+#[derive(Clone, Copy)]
+enum Format {
+    Png,
+    Jpeg,
+}
+
+impl Format {
+    /// The format that the first bytes of a file say.
+    fn of(picture: &Media) -> Result<Self, Error> {
+        match &picture.bytes {
+            bytes if bytes.starts_with(png::MAGIC) => Ok(Self::Png),
+            bytes if bytes.starts_with(jpeg::MAGIC) => Ok(Self::Jpeg),
+            _ => Err(broken(picture, &"it is neither PNG nor JPEG")),
+        }
+    }
 }
 
 impl Form {
@@ -96,37 +114,29 @@ fn decode(picture: &Media, form: Form, wanted: &Wanted, found: &mut Found) -> Re
             wanted_height: form.height,
         });
     }
-    let at = |error| broken(picture, &error);
-    let mut limits = Limits::default();
-    // The widest pixels, the picture in its own colours beside it, and what a decoder keeps for itself.
-    limits.max_alloc = Some(form.bytes(32).saturating_add(16 << 20));
-    let mut reader = reader(picture)?;
-    let reader_format = reader.format();
-    reader.limits(limits);
-    let mut decoder = reader.into_decoder().map_err(at)?;
-    if reader_format == Some(ImageFormat::Jpeg) && !jpeg::is_whole(&picture.bytes) {
-        let reason = "it is cut off: its end is missing".to_owned();
-        return Err(Error::Media { path: picture.path.clone(), reason });
-    }
-    found.turned += usize::from(decoder.orientation().map_err(at)? != Orientation::NoTransforms);
-    let image = DynamicImage::from_decoder(decoder).map_err(at)?;
-    Ok(found.pixels(image, form.channels))
+    let pixels = match Format::of(picture)? {
+        Format::Jpeg if !jpeg::is_whole(&picture.bytes) => {
+            return Err(broken(picture, &"it is cut off: its end is missing"));
+        }
+        Format::Jpeg => jpeg::decode(&picture.bytes).map_err(|error| broken(picture, &error))?,
+        // The widest pixels, and what a decoder keeps for itself.
+        Format::Png => {
+            let most = usize::try_from(form.bytes(8).saturating_add(16 << 20)).unwrap_or(usize::MAX); // Default: a smaller machine's most.
+            png::decode(&picture.bytes, most).map_err(|error| broken(picture, &error))?
+        }
+    };
+    Ok(found.pixels(pixels, form.channels))
 }
 
 impl Found {
     /// The pixels with so many channels.
-    fn pixels(&mut self, image: DynamicImage, channels: usize) -> Vec<u8> {
-        let colour = image.color();
-        self.deep += usize::from(colour.bytes_per_pixel() > colour.channel_count());
-        self.alpha += usize::from(colour.has_alpha() && channels != 4);
-        self.to_grey += usize::from(colour.has_color() && channels == 1);
-        self.to_colour += usize::from(!colour.has_color() && channels != 1);
-        match channels {
-            1 if colour.has_color() => image.into_rgb8().pixels().map(|pixel| luma(pixel.0)).collect(),
-            1 => image.into_luma8().into_raw(),
-            3 => image.into_rgb8().into_raw(),
-            _ => image.into_rgba8().into_raw(),
-        }
+    fn pixels(&mut self, picture: Pixels, channels: usize) -> Vec<u8> {
+        self.deep += usize::from(picture.is_deep);
+        self.alpha += usize::from(picture.has_alpha() && channels != 4);
+        self.to_grey += usize::from(picture.has_color() && channels == 1);
+        self.to_colour += usize::from(!picture.has_color() && channels != 1);
+        self.turned += usize::from(picture.is_turned);
+        picture.with_channels(channels)
     }
 
     /// What is to be said.
@@ -149,24 +159,8 @@ impl Found {
     }
 }
 
-/// Grey by BT.601, as Pillow, OpenCV and TensorFlow have it; with the rounding of the first.
-fn luma([red, green, blue]: [u8; 3]) -> u8 {
-    let sum = u32::from(red) * 19595 + u32::from(green) * 38470 + u32::from(blue) * 7471 + (1 << 15);
-    (sum >> 16) as u8
-}
-
-fn reader(picture: &Media) -> Result<ImageReader<Cursor<&[u8]>>, Error> {
-    let format = image::guess_format(&picture.bytes).ok();
-    let format = format.filter(|format| matches!(format, ImageFormat::Png | ImageFormat::Jpeg));
-    let format = format.ok_or_else(|| Error::Media {
-        path: picture.path.clone(),
-        reason: "it is neither PNG nor JPEG".to_owned(),
-    })?;
-    Ok(ImageReader::with_format(Cursor::new(&picture.bytes), format))
-}
-
-fn broken(picture: &Media, error: &ImageError) -> Error {
-    Error::Media { path: picture.path.clone(), reason: error.to_string() }
+fn broken(picture: &Media, reason: &dyn Display) -> Error {
+    Error::Media { path: picture.path.clone(), reason: reason.to_string() }
 }
 
 fn no_pictures(pictures: &[Media], wanted: &Wanted) -> Error {
@@ -182,15 +176,14 @@ fn no_pictures(pictures: &[Media], wanted: &Wanted) -> Error {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use image::{ExtendedColorType, ImageEncoder, codecs::png::PngEncoder};
+    use ::png::ColorType;
     use npukit_target::Port;
 
+    use super::png::tests::encoded;
     use super::*;
 
-    fn png(colour: ExtendedColorType, width: u32, height: u32, bytes: &[u8]) -> Media {
-        let mut file = Vec::new();
-        PngEncoder::new(&mut file).write_image(bytes, width, height, colour).unwrap();
-        Media { path: "p.png".to_owned(), bytes: file }
+    fn png(color: ColorType, width: u32, height: u32, bytes: &[u8]) -> Media {
+        Media { path: "p.png".to_owned(), bytes: encoded(color, (width, height), bytes) }
     }
 
     fn wanted(shape: &[usize], channels: usize) -> Wanted {
@@ -207,7 +200,7 @@ mod tests {
 
     #[test]
     fn pixels_have_their_channels_where_the_input_has_them() {
-        let picture = png(ExtendedColorType::Rgb8, 2, 1, &[1, 2, 3, 4, 5, 255]);
+        let picture = png(ColorType::Rgb, 2, 1, &[1, 2, 3, 4, 5, 255]);
         let at = |shape: &[usize], channels| {
             pixels(std::slice::from_ref(&picture), &wanted(shape, channels)).unwrap()
         };
@@ -219,27 +212,38 @@ mod tests {
     #[test]
     fn colours_become_those_of_the_input_and_are_said() {
         let rgb = wanted(&[1, 1, 2, 3], 3);
-        let (values, said) =
-            pixels(&[png(ExtendedColorType::Rgba8, 2, 1, &[1, 2, 3, 9, 4, 5, 6, 0])], &rgb).unwrap();
+        let (values, said) = pixels(&[png(ColorType::Rgba, 2, 1, &[1, 2, 3, 9, 4, 5, 6, 0])], &rgb).unwrap();
         assert_eq!(values, [1, 2, 3, 4, 5, 6]);
         assert_eq!(said, "input `x`: all pictures have transparency, which was left out");
-        let grey = png(ExtendedColorType::L8, 2, 1, &[7, 8]);
-        let (values, said) = pixels(&[grey, png(ExtendedColorType::Rgb8, 2, 1, &[0; 6])], &rgb).unwrap();
+        let grey = png(ColorType::Grayscale, 2, 1, &[7, 8]);
+        let (values, said) = pixels(&[grey, png(ColorType::Rgb, 2, 1, &[0; 6])], &rgb).unwrap();
         assert_eq!(values, [7, 7, 7, 8, 8, 8, 0, 0, 0, 0, 0, 0]);
         assert!(said.contains("1 of 2 pictures are grey"), "{said}");
-        let white = png(ExtendedColorType::Rgb8, 2, 1, &[255; 6]);
+        let white = png(ColorType::Rgb, 2, 1, &[255; 6]);
         let (values, said) = pixels(&[white], &wanted(&[1, 1, 1, 2], 1)).unwrap();
         assert_eq!(values, [255, 255]);
         assert!(said.contains("0.299 red + 0.587 green + 0.114 blue"), "{said}");
-        let primary = png(ExtendedColorType::Rgb8, 3, 1, &[255, 0, 0, 0, 255, 0, 0, 0, 255]);
+        let primary = png(ColorType::Rgb, 3, 1, &[255, 0, 0, 0, 255, 0, 0, 0, 255]);
         assert_eq!(pixels(&[primary], &wanted(&[1, 1, 1, 3], 1)).unwrap().0, [76, 150, 29]);
     }
 
+    /// A JPEG of 8 x 8 pixels, all 90.
+    const GREY: &[u8] = &[
+        0xff, 0xd8, 0xff, 0xe0, 0x00, 0x10, 0x4a, 0x46, 0x49, 0x46, 0x00, 0x01, 0x01, 0x00, 0x00, 0x01, 0x00,
+        0x01, 0x00, 0x00, 0xff, 0xdb, 0x00, 0x43, 0x00, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01,
+        0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01,
+        0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01,
+        0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01,
+        0x01, 0x01, 0x01, 0x01, 0xff, 0xc0, 0x00, 0x0b, 0x08, 0x00, 0x08, 0x00, 0x08, 0x01, 0x01, 0x11, 0x00,
+        0xff, 0xc4, 0x00, 0x14, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x09, 0xff, 0xc4, 0x00, 0x14, 0x10, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xda, 0x00, 0x08, 0x01, 0x01, 0x00,
+        0x00, 0x3f, 0x00, 0x33, 0xdf, 0xff, 0xd9,
+    ];
+
     #[test]
     fn jpeg_is_read_too() {
-        let mut bytes = Vec::new();
-        let encoder = image::codecs::jpeg::JpegEncoder::new_with_quality(&mut bytes, 100);
-        encoder.write_image(&[90; 64], 8, 8, ExtendedColorType::L8).unwrap();
+        let bytes = GREY.to_vec();
         for end in 0..bytes.len() {
             let cut = Media { path: "p.jpg".to_owned(), bytes: bytes[..end].to_vec() };
             assert!(pixels(&[cut], &wanted(&[1, 1, 8, 8], 1)).is_err(), "{end}");
@@ -253,7 +257,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let picture = || png(ExtendedColorType::L8, 3, 2, &[0; 6]);
+        let picture = || png(ColorType::Grayscale, 3, 2, &[0; 6]);
         let refused = |shape: &[usize], channels| pixels(&[picture()], &wanted(shape, channels)).unwrap_err();
         assert!(refused(&[1, 1, 3, 2], 1).contains("3 x 2"), "{}", refused(&[1, 1, 3, 2], 1));
         assert!(refused(&[1, 16, 2, 3], 1).contains("takes no such file"), "{}", refused(&[1, 16, 2, 3], 1));

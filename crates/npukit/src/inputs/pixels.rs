@@ -1,0 +1,49 @@
+//! [`Pixels`]: a decoded picture.
+
+/// A decoded picture: rows of pixels one after the other, the channels of a pixel side by side.
+#[derive(Debug)]
+pub(super) struct Pixels {
+    /// 1 is grey, 2 grey and alpha, 3 RGB, 4 RGBA.
+    pub channels: usize,
+    /// Whether the file has 16 bits a channel.
+    pub is_deep: bool,
+    /// Whether the file says that it is to be turned when shown.
+    pub is_turned: bool,
+    pub bytes: Vec<u8>,
+}
+
+impl Pixels {
+    /// Whether pixels have colors, not only a grey.
+    pub fn has_color(&self) -> bool {
+        self.channels > 2
+    }
+
+    /// Whether pixels have a transparency.
+    pub fn has_alpha(&self) -> bool {
+        self.channels.is_multiple_of(2)
+    }
+
+    /// The same pixels with 1, 3 or 4 channels. Colors become grey by BT.601, grey is taken for each color.
+    pub fn with_channels(self, channels: usize) -> Vec<u8> {
+        if channels == self.channels {
+            return self.bytes;
+        }
+        let pixels = self.bytes.chunks_exact(self.channels).map(|pixel| match *pixel {
+            [grey] => [grey, grey, grey, 255],
+            [grey, alpha] => [grey, grey, grey, alpha],
+            [red, green, blue] => [red, green, blue, 255],
+            [red, green, blue, alpha] => [red, green, blue, alpha],
+            _ => unreachable!("pixels have one to four channels"),
+        });
+        match channels {
+            1 if self.channels > 2 => pixels.map(|[red, green, blue, _]| luma([red, green, blue])).collect(),
+            _ => pixels.flat_map(|pixel| pixel.into_iter().take(channels)).collect(),
+        }
+    }
+}
+
+/// Grey by BT.601, as Pillow, OpenCV and TensorFlow have it; with the rounding of the first.
+fn luma([red, green, blue]: [u8; 3]) -> u8 {
+    let sum = u32::from(red) * 19595 + u32::from(green) * 38470 + u32::from(blue) * 7471 + (1 << 15);
+    (sum >> 16) as u8
+}
