@@ -4,7 +4,8 @@ use npukit_target::Outcome;
 use serde::Serialize;
 
 /// A vector that gave something else.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Failure {
     /// Its file.
     pub file: String,
@@ -17,7 +18,8 @@ pub struct Failure {
 }
 
 /// A vector that was not checked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Skip {
     /// Its file.
     pub file: String,
@@ -28,7 +30,8 @@ pub struct Skip {
 }
 
 /// The vectors of a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct FileReport {
     /// Its path.
     pub file: String,
@@ -45,7 +48,8 @@ pub struct FileReport {
 }
 
 /// What became of every vector.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Vectors that gave what was expected.
     pub passed: usize,

@@ -28,7 +28,8 @@ impl<Shortage> Reject<Shortage> {
 }
 
 /// A node that a target cannot lower.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Problem {
     /// Name of the node.
     pub node: String,

@@ -40,7 +40,8 @@ pub const TOP: usize = 5;
 pub const WORST: usize = 5;
 
 /// How many of the labels were found.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// The output.
@@ -67,7 +68,8 @@ pub struct Report {
 }
 
 /// Accuracy of float beside that of the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Beside {
     /// As [`Report::top1`].
@@ -81,7 +83,8 @@ pub struct Beside {
 }
 
 /// How often a class was predicted for a label.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Confusion {
     /// The label.
@@ -93,7 +96,8 @@ pub struct Confusion {
 }
 
 /// A label that was hardly found, or not at all.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Worst {
     /// The sample, from 0.

@@ -9,14 +9,15 @@ use crate::samples::Stack;
 ///
 /// Numbers that are not finite are `null` in JSON: the largest difference is where either side has one, unless both
 /// have the same infinity.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Comparison {
     /// Largest absolute difference; NaN where an output of either is NaN.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub max_abs_error: f64,
     /// Root of the mean squared difference.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub rms_error: f64,
     /// The largest difference as a share of the range of the float output, from its smallest to its largest element;
     /// of several outputs the largest share. None when no output has a range.

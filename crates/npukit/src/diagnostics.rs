@@ -18,7 +18,8 @@ use crate::targets::targets;
 use crate::verbs::cosim::SimulatorError;
 
 /// One thing that is wrong, and where.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Diagnostic {
     /// What it is: a word that stays the same, of `docs/errors.md` or, for findings in programs, of `npu lint`.

@@ -8,7 +8,8 @@ use crate::inputs::Sample;
 use crate::samples::Stack;
 
 /// How many numbers are NaN or infinite.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NonFinite {
     /// Elements of the inputs.

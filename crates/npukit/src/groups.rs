@@ -12,7 +12,8 @@ use npukit_target::Problem;
 use serde::Serialize;
 
 /// One thing that is wrong, and with which nodes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Group {
     /// Operator of the nodes.

@@ -41,7 +41,8 @@ pub use part::Figures;
 pub(crate) use part::{Part, Sums, changed, times_power};
 
 /// What the machine computed in a layer, beside what float says. Real values, in the model's scale.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LayerError {
     /// Names of its nodes.
@@ -63,7 +64,8 @@ pub struct LayerError {
 }
 
 /// The first layer or input at which the machine and the network in float part ways.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FirstDivergence {
     /// The layer, or the input of the network.
@@ -76,7 +78,8 @@ pub struct FirstDivergence {
 }
 
 /// All layers.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// In the program's order.

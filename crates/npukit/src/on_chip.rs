@@ -4,7 +4,8 @@ use npukit_target::Survey;
 use serde::Serialize;
 
 /// How much of a model its chip does, and in how many programs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OnChip {
     /// Share of the model's multiply-accumulates that the chip does, 0 to 1; of a model that is refused, those of nodes that

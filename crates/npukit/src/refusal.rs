@@ -14,7 +14,8 @@ use crate::rescale;
 use crate::verdict::Verdict;
 
 /// Whether a model can be compiled, and what stands in the way.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// Whether it compiles as it is.

@@ -89,7 +89,8 @@ impl Calibration {
 }
 
 /// How a program did on the samples.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Measured {
     /// Results that did not fit the number format.
@@ -150,7 +151,8 @@ const GOOD_SHARE: f64 = 0.02;
 const GOOD_DB: f64 = 30.0;
 
 /// A layer whose results are stored divided by a power of two.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LayerExponent {
     /// The layer.
@@ -160,7 +162,8 @@ pub struct LayerExponent {
 }
 
 /// What came of a calibration.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// Whether the program is a rescaled one.

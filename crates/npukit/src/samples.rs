@@ -15,7 +15,8 @@ const SHORT: usize = 16;
 const SHOWN: usize = 8;
 
 /// An output over all samples, as `--json` shows it.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OutputReport {
     /// Name in the model.
@@ -35,12 +36,13 @@ pub struct OutputReport {
     /// All elements of the first eight samples, row-major; not for outputs of more than 16 elements a sample. What is not finite is `null` in
     /// JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Vec<Vec<Option<f64>>>>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<Vec<Vec<Option<f64>>>>"))]
     pub values: Option<Vec<Vec<f64>>>,
 }
 
 /// A tensor of `--dump` over all samples, as `--json` shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DumpedTensor {
     /// `machine/`, `float/` or `layer/`, and the name in the model.

@@ -4,7 +4,8 @@ use npukit_target::{Compiled, Phase, Port, TargetError, TimeOptions, TimeReport}
 use serde::Serialize;
 
 /// The time of a run at the board's clock; empty where no clock is known.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Speed {
     /// Of a run, by the cost model that the time report leads with.

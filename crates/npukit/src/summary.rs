@@ -4,7 +4,8 @@ use npukit_numeric::Tensor;
 use serde::Serialize;
 
 /// What the elements of an output are, over all samples. What is not finite is counted apart.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Summary {
     /// The smallest; none when no element is finite.
@@ -23,7 +24,8 @@ pub struct Summary {
 
 /// Elements by size: `counts[i]` of them are from `edges[i]` up to `edges[i + 1]`, where the next ones begin; the last
 /// ones reach their end. Empty when no element is finite.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Histogram {
     /// One more than there are counts, in order.

@@ -29,7 +29,8 @@ use crate::inputs::{InputFile, Preprocess};
 pub(crate) use shown::{Shown, axes};
 
 /// What a tensor is to the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum TensorKind {

@@ -15,7 +15,8 @@ use serde::Serialize;
 use crate::rescale::{Exponents, exponent};
 
 /// A tensor in a fixed-point format.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Used {
     /// The layer that leaves it in memory, or the constant.
@@ -35,7 +36,8 @@ pub struct Used {
 }
 
 /// All tensors that underflow, or use few bits.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// Bits of the number format.

@@ -16,7 +16,8 @@ use crate::weights::{Weight, non_finite_constants};
 
 /// Whether a model fits, and what it would do on the chip. Cycles, and some of the memories, are known of a program that
 /// was compiled for this; of a model that does not fit there is only the share of its nodes that the chip would take.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Verdict {
     /// Whether the chip takes it as it is: that a program fits every memory is known when there is one.
@@ -46,7 +47,8 @@ pub struct Verdict {
 }
 
 /// How full a memory gets.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MemoryFill {
     /// Its name.
@@ -62,7 +64,8 @@ pub struct MemoryFill {
 }
 
 /// How likely values leave the range of the chip's numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Risk {
@@ -77,7 +80,8 @@ pub enum Risk {
 }
 
 /// Whether values may leave the range of the chip's numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SaturationRisk {
     /// How likely.

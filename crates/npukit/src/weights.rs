@@ -13,7 +13,8 @@ use crate::quantise::{self, QuantisedTensor};
 use crate::underflow::Usage;
 
 /// A constant operand of a node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Weight {
     /// Name of the node, the first of those that read it.

@@ -2,7 +2,6 @@
 
 use npukit_target::Area;
 use npukit_trace::MemoryMap;
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -12,14 +11,15 @@ use crate::timeline::Timeline;
 pub const SCHEMA: &str = "npukit.report/1";
 
 /// Runs beside each other, or an exploration.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Version of npukit.
     pub version: String,
     /// What it is of, in a line.
     pub title: String,
     /// What was run; the second is what the first is held against.
-    #[schemars(with = "Vec<Run>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Vec<Run>"))]
     pub runs: Vec<Value>,
     /// What `npu explore --json` prints, in a report of that.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,7 +27,8 @@ pub struct Report {
 }
 
 /// A program on its machine. What is missing was not asked for, or is not known of such a program.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Run {
     /// Target and instance, and what else tells it from another run.
     pub label: String,
@@ -64,7 +65,8 @@ pub struct Run {
 }
 
 /// A format of numbers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Format {
     /// In words.
     pub name: String,
@@ -75,7 +77,8 @@ pub struct Format {
 }
 
 /// Nodes, and who uses whose results.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Network {
     /// Producers first.
     pub nodes: Vec<GraphNode>,
@@ -87,7 +90,8 @@ pub struct Network {
 pub type Edge = [usize; 2];
 
 /// A node of the network.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct GraphNode {
     /// Its name.
     pub name: String,
@@ -104,7 +108,8 @@ pub struct GraphNode {
 }
 
 /// How large the results of a layer are, on the chip and in float, over all samples.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Distribution {
     /// Place of the layer in the comparison of layers.
     pub layer: usize,

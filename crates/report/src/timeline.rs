@@ -5,14 +5,14 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use npukit_trace::{About, Interval, Shown, Sink, Track, Value};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Slices of a track, at most: beyond them, those that are short and close become one.
 const MOST: usize = 4000;
 
 /// What each unit does when.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Timeline {
     /// Of the whole program.
     pub cycles: u64,
@@ -29,7 +29,8 @@ pub struct Timeline {
 }
 
 /// What one unit does, or waits for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Lane {
     /// Its name.
     pub name: String,
@@ -37,7 +38,7 @@ pub struct Lane {
     pub parent: Option<usize>,
     /// Its slices in order.
     #[serde(serialize_with = "flat")]
-    #[schemars(with = "Vec<i64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Vec<i64>"))]
     pub slices: Vec<Slice>,
     /// Cycles in which what begins and ends is one slice.
     #[serde(skip)]
@@ -64,7 +65,8 @@ pub struct Slice {
 }
 
 /// A number that changes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Counter {
     /// Its name.
     pub name: String,
@@ -74,7 +76,7 @@ pub struct Counter {
     pub unit: String,
     /// A cycle and the number from there on, in turn.
     #[serde(serialize_with = "pairs")]
-    #[schemars(with = "Vec<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Vec<f64>"))]
     pub points: Vec<(u64, f64)>,
 }
 

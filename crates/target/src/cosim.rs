@@ -55,7 +55,8 @@ pub struct CosimJudgement {
 }
 
 /// Cycles by the circuit and by the clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CosimCycles {
     /// Those of the circuit.
     pub rtl: u64,
@@ -66,7 +67,8 @@ pub struct CosimCycles {
 }
 
 /// A memory, an output or a kind of event that was compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CosimPart {
     /// What.
     pub what: String,
@@ -77,7 +79,8 @@ pub struct CosimPart {
 }
 
 /// Where circuit and machine part.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CosimDifference {
     /// In a sentence.
     pub message: String,

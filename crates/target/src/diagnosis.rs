@@ -13,7 +13,8 @@ use crate::port::PortError;
 use crate::read::ReadError;
 
 /// Where something is wrong, as far as it is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Place {
     /// The file, as it was named.

@@ -59,7 +59,8 @@ pub trait HostSide: Send + Sync {
 }
 
 /// Registers, and the bits of words.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostMap {
     /// First address of the accelerator's registers.
     pub base: u64,
@@ -70,7 +71,8 @@ pub struct HostMap {
 }
 
 /// A register.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostRegister {
     /// Its page, a part of the accelerator.
     pub page: String,
@@ -85,7 +87,8 @@ pub struct HostRegister {
 }
 
 /// Bits of a word.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostBits {
     /// The word.
     pub word: String,
@@ -109,7 +112,8 @@ pub struct HostStream {
 }
 
 /// A word.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostWord {
     /// In hexadecimal.
     pub word: String,
@@ -118,7 +122,8 @@ pub struct HostWord {
 }
 
 /// What a driver does to run a program.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostRun {
     /// Host memory that it allocates.
     pub places: Vec<HostPlace>,
@@ -131,7 +136,8 @@ pub struct HostRun {
 }
 
 /// A part of host memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostPlace {
     /// What is there.
     pub name: String,
@@ -142,7 +148,8 @@ pub struct HostPlace {
 }
 
 /// A write to a register, or a read of one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostAccess {
     /// The instruction it is for, from 0.
     pub instruction: Option<usize>,
@@ -161,7 +168,8 @@ pub struct HostAccess {
 }
 
 /// When an instruction is complete.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostCompletion {
     /// Its number, from 0.
     pub instruction: usize,
@@ -181,7 +189,8 @@ pub struct HostCompletion {
 }
 
 /// What the device answers to a command.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostAnswer {
     /// The command.
     pub command: String,

@@ -17,7 +17,8 @@ pub use linted::{LINTS_OF_TEXTS, Linted};
 pub use writers::{Overwritten, Writers};
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Runs, but hardly as meant.
@@ -37,7 +38,8 @@ impl Severity {
 }
 
 /// Something wrong with a program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Finding {
     /// What kind it is, as `lost-addition`: the same word in every program. `npu lint --explain` has a paragraph on each.

@@ -11,7 +11,8 @@ use npukit_base::suggestion;
 use serde::Serialize;
 
 /// An option of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct OptionSpec {
     /// Its name, as in `--option KEY=VALUE`.
     pub key: &'static str,
@@ -43,7 +44,8 @@ impl Aliases {
 }
 
 /// What an option may be.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Values {
     /// One of these words.
@@ -65,7 +67,8 @@ pub enum Values {
 }
 
 /// When an option is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
     /// While a model is compiled, whichever verb does it.

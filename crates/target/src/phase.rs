@@ -93,7 +93,8 @@ impl Drop for Phase {
 }
 
 /// How long a phase took.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PhaseTime {
     /// Its name; `other` for what is in no phase.
     pub phase: String,

@@ -6,7 +6,8 @@ use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::Serialize;
 
 /// An input or output of a program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Port {
     /// Name in the model.
     pub name: String,
@@ -17,7 +18,8 @@ pub struct Port {
 }
 
 /// A sample as rows of the array's width, of which the last lanes may only fill the rows up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Vectors {
     /// Number of rows, and scalars of a row.
     pub shape: [usize; 2],

@@ -6,7 +6,8 @@ use npukit_lower::HostStep;
 use serde::Serialize;
 
 /// A step left to the host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostStepReport {
     /// Name of the node.
     pub node: String,
@@ -26,7 +27,8 @@ impl From<&HostStep> for HostStepReport {
 }
 
 /// Use of a memory, in the memory's own addressable unit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MemoryReport {
     /// Highest number in use at once.
     pub maximum: u64,
@@ -39,7 +41,8 @@ pub struct MemoryReport {
 }
 
 /// What a program is.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ProgramReport {
     /// Its name.
     pub name: String,
@@ -64,7 +67,8 @@ pub struct ProgramReport {
 }
 
 /// Results at a layer that did not fit the number format.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Saturation {
     /// Name of the layer, or of the kind of instruction when layers are not known.
     pub layer: String,
@@ -73,7 +77,8 @@ pub struct Saturation {
 }
 
 /// Values that did not fit the number format.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Saturations {
     /// Input values.
     pub inputs: u64,

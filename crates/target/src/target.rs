@@ -34,7 +34,8 @@ use crate::term::Term;
 use crate::vectors::Case;
 
 /// An instance that comes with npukit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Preset {
     /// Name, as in `--target TARGET:NAME`.
     pub name: String,
@@ -46,7 +47,8 @@ pub struct Preset {
 }
 
 /// A clock, bus and memory that an instance may have.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PresetSystem {
     /// Name.
     pub name: String,

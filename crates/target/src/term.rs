@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 /// A word and what it means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Term {
     /// The word, in the singular.
     pub word: &'static str,

@@ -36,7 +36,8 @@ impl Pace {
 }
 
 /// What bounds the time from below, whatever the program does, in cycles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Roofline {
     /// All multipliers at work in every cycle.
     pub compute: u64,
@@ -49,7 +50,8 @@ pub struct Roofline {
 }
 
 /// A side of a roofline.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
     /// The multipliers.
@@ -79,7 +81,8 @@ impl Roofline {
 }
 
 /// Where time goes, by layer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LayerTime {
     /// Names of the nodes.
     pub name: String,
@@ -98,7 +101,8 @@ pub struct LayerTime {
 }
 
 /// Where time goes, by kind of instruction.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KindTime {
     /// Mnemonic, with the variant.
     pub kind: String,
@@ -113,7 +117,8 @@ pub struct KindTime {
 }
 
 /// Where time goes, by unit of the machine. Units work at the same time, so these do not add up.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct UnitTime {
     /// Its name.
     pub unit: String,
@@ -127,7 +132,8 @@ pub struct UnitTime {
 }
 
 /// Cycles in which a unit waited.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Wait {
     /// For what.
     pub on: String,
@@ -147,7 +153,8 @@ pub struct InstructionTime {
 }
 
 /// A flag the hardware raises.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct FlagTime {
     /// Its name, and when it is high.
     pub flag: String,
@@ -162,7 +169,8 @@ pub struct FlagTime {
 }
 
 /// How long a program takes. What a target does not know is the default: zero, empty or none.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TimeReport {
     /// Cycles by cost model.
     pub cycles: BTreeMap<String, u64>,

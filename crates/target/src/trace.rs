@@ -35,7 +35,8 @@ impl TraceFormat {
 }
 
 /// How much a trace has.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TraceReport {
     /// Tracks, counters among them.
     pub tracks: usize,

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Rows of a map, at most. When places beyond them are used, neighbours become one.
@@ -85,7 +84,8 @@ pub enum Writer {
 
 /// Who needs which places of a memory when: rows of places, columns of cycles. A cell tells of the last who wrote one of its
 /// places that is still read in one of its cycles.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MemoryMap {
     /// Name of the memory.
     pub name: String,

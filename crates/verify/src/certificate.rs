@@ -22,7 +22,8 @@ pub const SCHEMA: &str = "npukit.certificate/1";
 /// It is made by [`Certificate::new`] and read by [`Certificate::parse`], so that its digest is that of its content.
 /// The digest finds damage; it is no signature, as everybody can compute it. What a certificate says is known to be so
 /// when the proof was made again ([`Subject::check`], [`Claim::check`]).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Certificate {
@@ -39,7 +40,8 @@ pub struct Certificate {
 }
 
 /// What a proof is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Subject {
     /// Name of the program.
@@ -56,7 +58,8 @@ pub struct Subject {
 }
 
 /// An instance of a target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct InstanceMark {
     /// Its name, as `TARGET:INSTANCE`.
@@ -66,7 +69,8 @@ pub struct InstanceMark {
 }
 
 /// Files that belong together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Files {
     /// The one that names the others.
@@ -76,7 +80,8 @@ pub struct Files {
 }
 
 /// What was proved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// The field: its number of elements.
@@ -94,7 +99,8 @@ pub struct Claim {
 }
 
 /// An output that was compared, and is the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CoveredOutput {
     /// Its name.
@@ -104,7 +110,8 @@ pub struct CoveredOutput {
 }
 
 /// A part of the model that was not compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UncoveredNode {
     /// The node it begins with.

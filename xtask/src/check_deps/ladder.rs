@@ -40,7 +40,6 @@ const TESTING: &[&str] = &[
 
 /// Every other crate. One that is not here may not be in the workspace.
 const LADDER: &[Rung<'_>] = &[
-    only(0, FEATURES, &[]),
     only(0, "npukit-base", &[]),
     only(0, "npukit-needs", &[]),
     only(1, "npukit-shared", &["npukit-needs"]),
@@ -98,14 +97,8 @@ fn problem(edge: &Edge, message: String) -> Problem {
     Problem { place: edge.from.clone(), message: format!("{what} on {}: {message}", edge.to) }
 }
 
-/// The crate without code that every other uses, so that features are the same in every build.
-const FEATURES: &str = "npukit-features";
-
 /// Why the ladder does not have `edge`; nothing when it does.
 fn broken(edge: &Edge) -> Option<String> {
-    if edge.to == FEATURES && edge.kind == Kind::Normal {
-        return None;
-    }
     let (from, to) = match (find(&edge.from), find(&edge.to)) {
         (Some(from), Some(to)) => (from, to),
         (None, _) => return Some(unknown(&edge.from)),
@@ -164,14 +157,6 @@ mod tests {
         ] {
             assert_eq!(messages(from, to, Kind::Normal), [""; 0]);
         }
-    }
-
-    #[test]
-    fn every_crate_may_have_the_features_that_all_have() {
-        for from in ["npukit-base", "npukit-cli", "xtask"] {
-            assert_eq!(messages(from, FEATURES, Kind::Normal), [""; 0]);
-        }
-        assert_ne!(messages(FEATURES, "npukit-base", Kind::Normal), [""; 0]);
     }
 
     #[test]

@@ -3,9 +3,6 @@
 use super::manifests::{dependency_lines, name};
 use super::{Problem, SourceFile};
 
-/// What every crate declares for its features alone, as it does itself.
-const FEATURES: &str = "npukit-features";
-const FEATURES_FOLDER: &str = "crates/features/";
 /// Not of the workspace, and laid out by its own rules.
 const FUZZ_FOLDER: &str = "fuzz/";
 
@@ -13,7 +10,7 @@ const FUZZ_FOLDER: &str = "fuzz/";
 pub fn check(files: &[SourceFile]) -> Vec<Problem> {
     let manifests = files.iter().filter_map(|file| Some((file, file.path.strip_suffix("Cargo.toml")?)));
     manifests
-        .filter(|(_, folder)| !["", FEATURES_FOLDER, FUZZ_FOLDER].contains(folder))
+        .filter(|(_, folder)| !["", FUZZ_FOLDER].contains(folder))
         .flat_map(|(manifest, folder)| unused(manifest, folder, files))
         .collect()
 }
@@ -23,7 +20,7 @@ fn unused(manifest: &SourceFile, folder: &str, files: &[SourceFile]) -> Vec<Prob
     let problem = |(index, section, line): (usize, &str, &str)| {
         let name = name(line);
         let place = if section == "dev-dependencies" { folder.to_owned() } else { format!("{folder}src/") };
-        let is_fine = name == FEATURES || line.contains('#') || is_named(files, &place, name);
+        let is_fine = line.contains('#') || is_named(files, &place, name);
         let message = format!("nothing uses `{name}`: remove the line");
         (!is_fine).then(|| Problem::at_line(&manifest.path, index, message))
     };

@@ -27,7 +27,8 @@ pub(super) struct Beginning {
 }
 
 /// A round of halving.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Round {
     /// The share of the models' products that it compiles.
     pub share: f64,

@@ -20,7 +20,8 @@ pub struct Planned {
 }
 
 /// A machine and what came of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Point {
     /// Its place in the space, from 0.
     pub index: u64,
@@ -65,7 +66,8 @@ pub struct Point {
 }
 
 /// A model on a machine.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ModelPoint {
     /// Its file.
     pub model: String,

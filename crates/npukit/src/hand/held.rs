@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 /// What a range of addresses of a memory holds after a run.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Held {
     /// What it is called: the range as it was asked for, or the output's name.
@@ -23,7 +24,7 @@ pub struct Held {
     /// The memory's own numbers, address by address: the first 4096, where they were not written to a file.
     pub raw: Vec<i64>,
     /// The real values that the memory's format gives them; none for a memory of integers.
-    #[schemars(with = "Option<Vec<Option<f64>>>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<Vec<Option<f64>>>"))]
     pub real: Option<Vec<f64>>,
     /// Numbers in all.
     pub count: usize,

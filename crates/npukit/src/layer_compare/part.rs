@@ -14,20 +14,21 @@ use crate::origin::Origin;
 use crate::rescale::exponent;
 
 /// Errors and ranges of a layer over all samples, in the model's scale.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Figures {
     /// Largest difference to the layer in float on the machine's own operands.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub own_max_abs_error: f64,
     /// Root of the mean square of that difference.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub own_rms_error: f64,
     /// Largest difference to the whole network in float.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub chain_max_abs_error: f64,
     /// Root of the mean square of that difference.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub chain_rms_error: f64,
     /// Mean square of the layer in float on the machine's own operands by that of its own error, in decibels; none
     /// without errors.
@@ -44,16 +45,16 @@ pub struct Figures {
     /// Elements whose own error is larger than rounding explains at their place.
     pub beyond_rounding: u64,
     /// Smallest value on the machine.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub minimum: f64,
     /// Largest value on the machine.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub maximum: f64,
     /// Smallest value of the network in float.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub float_minimum: f64,
     /// Largest value of the network in float.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub float_maximum: f64,
 }
 

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 /// How a tensor is held, and what it loses by that over the samples.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct QuantisedTensor {
     /// The value of the compiled graph.
@@ -15,10 +16,10 @@ pub struct QuantisedTensor {
     /// Integers stand for `integer * 2^-fraction`.
     pub fraction: i32,
     /// Smallest element.
-    #[schemars(with = "Option<f32>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f32>"))]
     pub minimum: f32,
     /// Largest element.
-    #[schemars(with = "Option<f32>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f32>"))]
     pub maximum: f32,
     /// Share of elements beyond the integers, 0 to 1.
     pub saturated: f64,
@@ -27,7 +28,7 @@ pub struct QuantisedTensor {
     /// Bits that its integers take, the sign's with it.
     pub bits_used: u32,
     /// Root of the mean squared error by that of the mean squared element.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub relative_rms_error: f64,
     /// The same as a signal-to-noise ratio; none without errors.
     pub signal_to_noise_db: Option<f64>,
@@ -50,7 +51,8 @@ impl QuantisedTensor {
 }
 
 /// What came of a quantisation.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// How fraction lengths were chosen, as on the command line.
@@ -76,7 +78,8 @@ pub struct Report {
 }
 
 /// A method that was tried.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Candidate {
     /// As on the command line. Behind it `, filled` where values between layers fill their integers, and `, equalised`
@@ -85,6 +88,6 @@ pub struct Candidate {
     /// Root of the mean squared error of the outputs by that of their mean squared elements, over the samples;
     /// the mean of the squares of all outputs. The network is simulated with its tensors
     /// rounded, or run on the machine, where its integers are narrow and that does not take long.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub output_error: f64,
 }

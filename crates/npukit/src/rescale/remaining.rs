@@ -9,7 +9,8 @@ use serde::Serialize;
 use super::{Exponents, exponent};
 
 /// Results of a layer, or elements of an input, that still do not fit.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Remaining {
     /// The layer, or the input.

@@ -55,7 +55,8 @@ impl Layers {
 }
 
 /// The instructions of a layer.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Instructions {
     /// Which program, where there are several.
     #[serde(skip_serializing_if = "String::is_empty")]

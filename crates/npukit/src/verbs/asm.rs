@@ -9,7 +9,8 @@ use crate::error::Error;
 use crate::targets::resolve;
 
 /// What was assembled.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AsmReport {
     /// Target and instance.
@@ -25,7 +26,8 @@ pub struct AsmReport {
 }
 
 /// A text laid out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FormatReport {
     /// Target and instance.

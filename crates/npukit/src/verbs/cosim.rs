@@ -47,7 +47,8 @@ pub struct Request {
 }
 
 /// A circuit beside machine and clock.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// Name of the artifact.

@@ -33,7 +33,8 @@ const LABELS: &[u8] = include_bytes!("../../assets/digits_labels.npy");
 const CALIBRATION: &[u8] = include_bytes!("../../assets/digits_calibration.npy");
 
 /// What the demonstration found.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// Name of the network.
@@ -85,7 +86,8 @@ pub struct Report {
 }
 
 /// What the demonstration found of the embedded language model.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Language {
     /// A text that it continued.

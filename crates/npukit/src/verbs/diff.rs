@@ -11,7 +11,8 @@ use crate::Context;
 use crate::error::Error;
 
 /// What differs between two reports.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Path of the first report.
     pub before: String,
@@ -35,7 +36,8 @@ pub struct Report {
 }
 
 /// A number that differs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Figure {
     /// Where it stands, as `layers[conv_1].cycles`.
     pub place: String,
@@ -50,7 +52,8 @@ pub struct Figure {
 }
 
 /// A text, a truth value or a `null` that differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TextChange {
     /// Where it stands.
     pub place: String,

@@ -27,7 +27,8 @@ pub struct Request {
 }
 
 /// What was disassembled.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DisasmReport {
     /// Target and instance.

@@ -18,7 +18,8 @@ use crate::targets::resolve;
 use crate::verbs::compile::compile;
 
 /// What came of an exploration.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// The models.

@@ -9,7 +9,8 @@ use crate::glossary::TERMS;
 use crate::targets::targets;
 
 /// A word explained.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Entry {
     /// The target whose word it is; none of the field's and npukit's own.
@@ -20,7 +21,8 @@ pub struct Entry {
 }
 
 /// Words explained.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// By the alphabet; of a word, its general meaning before those it has for targets.

@@ -16,7 +16,8 @@ use crate::verbs::disasm::no_model;
 pub use explain::{Explained, Explanations, explain, lints};
 
 /// What is wrong with a program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// Target and instance.

@@ -8,7 +8,8 @@ use crate::error::Error;
 use crate::targets::{resolve, target, targets};
 
 /// An accelerator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TargetReport {
     /// Name, as in `--target NAME`.
@@ -58,7 +59,8 @@ pub fn options(name: &str) -> Result<&'static [OptionSpec], Error> {
 }
 
 /// A parameter of an instance.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Parameter {
     /// Its full name; what follows its last dot is enough where that is no other one's.
     pub name: String,

@@ -140,7 +140,8 @@ const GARBAGE: u64 = 0x6E70_756B;
 const TWICE: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
 
 /// What was run.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// Name of the artifact.

@@ -46,7 +46,8 @@ pub struct Request {
 pub const SEEDS: [u64; 2] = [1, 2];
 
 /// What is known of a program.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// Name of the program.
@@ -89,7 +90,8 @@ pub struct Report {
 }
 
 /// An output of the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OutputReport {
     /// Its name.
@@ -103,7 +105,8 @@ pub struct OutputReport {
 }
 
 /// A part of the model that was not compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Uncovered {
     /// The node it begins with.
@@ -115,7 +118,8 @@ pub struct Uncovered {
 }
 
 /// An element of a tensor of the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ElementReport {
     /// The tensor.
     pub tensor: String,
@@ -124,7 +128,8 @@ pub struct ElementReport {
 }
 
 /// Where the program does something else than the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Counterexample {
     /// The first element of an output that differs.
@@ -148,7 +153,8 @@ pub struct Counterexample {
 }
 
 /// How far the passes before the compiler, which change constants, are from the model.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Preparation {
     /// Samples of numbers from -1 to 1 that both computed.

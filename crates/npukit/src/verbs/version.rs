@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::targets::targets;
 
 /// What is known of a build when it is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Build {
     /// Version of npukit.
     pub version: &'static str,
@@ -27,7 +28,8 @@ pub struct Build {
 }
 
 /// What a build is made of, and the machine it runs on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// The build.
@@ -42,7 +44,8 @@ pub struct Report {
 }
 
 /// An accelerator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Accelerator {
     /// Its name.

@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::Severity;
 
 /// A kind of finding: a row of the table of its target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Lint {
     /// The word that stays the same, as `lost-addition`.
     pub code: &'static str,

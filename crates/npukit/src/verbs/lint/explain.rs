@@ -8,7 +8,8 @@ use crate::error::Error;
 use crate::targets::{target, targets};
 
 /// A kind of finding, explained.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Explained {
     /// The target whose finding it is; none of those that texts of all targets have.
@@ -19,7 +20,8 @@ pub struct Explained {
 }
 
 /// Kinds of findings, explained.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Explanations {
     /// In the order of `npu targets`, those of all texts last.

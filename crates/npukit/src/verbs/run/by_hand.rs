@@ -36,7 +36,8 @@ pub struct Hand {
 }
 
 /// What a program did that a person wrote.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HandReport {
     /// File name of the program, without folder and ending.

@@ -51,7 +51,8 @@ impl Default for Radius {
 }
 
 /// What is known of errors.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// What inputs may be, in words.
@@ -79,7 +80,8 @@ pub struct Report {
 }
 
 /// What is known of an output.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OutputReport {
     /// Its name.
@@ -99,7 +101,8 @@ pub struct OutputReport {
 }
 
 /// A result that may saturate.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SaturationReport {
     /// The instruction; null for inputs.

@@ -14,7 +14,8 @@ use crate::model::ModelOptions;
 use crate::origin::Origin;
 
 /// A certificate, as reports tell of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CertificateReport {
     /// Its file; null of one that is not written yet.
@@ -30,7 +31,8 @@ pub struct CertificateReport {
 }
 
 /// What became of a certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum CertificateStatus {

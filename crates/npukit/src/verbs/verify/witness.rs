@@ -18,7 +18,8 @@ use crate::origin::Origin;
 use crate::samples::Stack;
 
 /// An element of an output on the machine and in the model.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Witness {
     /// What the inputs are, in words.

@@ -6,7 +6,8 @@ use crate::traced::TensorKind;
 use crate::traced::machine::Instructions;
 
 /// How two sides differ.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// The first side: what the second is held against.
@@ -36,7 +37,8 @@ pub struct Report {
 }
 
 /// A side of a comparison.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SideReport {
     /// As it was named.
@@ -48,7 +50,8 @@ pub struct SideReport {
 }
 
 /// Whether rounding explains how a tensor differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Explanation {
@@ -65,7 +68,8 @@ pub enum Explanation {
 }
 
 /// How a tensor differs. Numbers that are not finite are `null` in JSON.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TensorReport {
     /// Name in the model.
@@ -83,10 +87,10 @@ pub struct TensorReport {
     /// Whether the machine's integers were compared, as the other side has nothing else.
     pub is_in_integers: bool,
     /// Largest difference.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub max_abs_error: f64,
     /// Root of the mean squared difference.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub rms_error: f64,
     /// The largest difference as a share of the range of the first side; none without a range.
     pub relative_error: Option<f64>,
@@ -111,7 +115,8 @@ pub struct TensorReport {
 }
 
 /// An element that differs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Difference {
     /// The tensor.
@@ -125,10 +130,10 @@ pub struct Difference {
     /// What the axes are, where that is known: `batch`, `channel`, `row`, `column`.
     pub axes: Option<Vec<String>>,
     /// On the first side.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub before: f64,
     /// On the second.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub after: f64,
     /// The instruction that writes it last, where the program knows.
     pub instruction: Option<usize>,
@@ -137,7 +142,8 @@ pub struct Difference {
 }
 
 /// The first tensor that rounding does not explain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Parting {
     /// The tensor.

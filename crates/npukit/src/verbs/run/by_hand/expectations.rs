@@ -7,7 +7,8 @@ use crate::error::Error;
 use crate::hand::{Found, Memories, Placed};
 
 /// What came of expectations.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Expectations {
     /// How many held.
@@ -17,7 +18,8 @@ pub struct Expectations {
 }
 
 /// An expectation that did not hold.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FailedExpectation {
     /// The file of the text.
