@@ -1,6 +1,6 @@
 """The book of `docs/`: built by MkDocs in strict mode, and everything that its pages say done.
 
-    pip install -r requirements-book.txt ../../target/python/wheels/*.whl
+    pip install -r requirements-book.txt ../../python
     python book.py [--npu COMMAND] [--bless] [--keep FOLDER] [PAGE ...]
 
 - Every page's blocks are executed in their order, in a folder of the page's own: commands of `console` blocks in bash,

@@ -265,6 +265,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder", type=pathlib.Path, help="where the files go")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names, as `mobilenet*`")
+    parser.add_argument("--quick", action="store_true", help="of the networks the first alone, and all cases")
     parser.add_argument("--full", action="store_true", help="networks of their usual size, no cases")
     parser.add_argument("--make", action="store_true", help="make the files, judge nothing")
     add_arguments(parser)
@@ -285,7 +286,7 @@ def main():
         passed, failed = passed + good, failed + (not good)
         print(f"{'ok  ' if good else 'FAIL'} {path.name}: {text}", flush=True)
 
-    for name, make, small, full in NETWORKS:
+    for name, make, small, full in NETWORKS[:1] if options.quick else NETWORKS:
         for size in (full if options.full else [small]) if wanted(name) else []:
             files, inputs, outputs = make_network(options.folder, name, make, size)
             for path in files:

@@ -10,6 +10,7 @@ mod check_defaults;
 mod check_deps;
 mod dist;
 mod files;
+mod judges;
 mod mutants;
 mod new_instruction;
 mod new_target;
@@ -35,6 +36,7 @@ const CHORES: &[Chore] = &[
     Chore { name: "new-instruction", about: new_instruction::ABOUT, run: new_instruction::run },
     Chore { name: "dist", about: dist::ABOUT, run: dist::run },
     Chore { name: "mutants", about: mutants::ABOUT, run: mutants::run },
+    Chore { name: "judges", about: judges::ABOUT, run: judges::run },
     Chore { name: "prove", about: prove::ABOUT, run: prove::run },
 ];
 
