@@ -10,6 +10,8 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 use super::exif;
 use super::pixels::Pixels;
 
+type Decoder<'f> = JpegDecoder<Cursor<&'f [u8]>>;
+
 /// How a JPEG begins.
 pub(super) const MAGIC: &[u8] = &[0xff, 0xd8, 0xff];
 
@@ -30,7 +32,7 @@ pub(super) fn decode(file: &[u8]) -> Result<Pixels, DecodeErrors> {
 }
 
 /// A decoder that has read the header, and the colors it gives: grey stays grey, all others become RGB.
-fn decoder(file: &[u8]) -> Result<(JpegDecoder<Cursor<&[u8]>>, ColorSpace), DecodeErrors> {
+fn decoder(file: &[u8]) -> Result<(Decoder<'_>, ColorSpace), DecodeErrors> {
     let mut decoder = JpegDecoder::new(Cursor::new(file));
     decoder.decode_headers()?;
     let color = match decoder.input_colorspace() {
