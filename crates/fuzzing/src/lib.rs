@@ -14,6 +14,7 @@ mod configurations;
 mod decoders;
 mod instances;
 mod models;
+mod spaces;
 mod vectors;
 mod words;
 
@@ -28,6 +29,7 @@ pub use certificates::certificates;
 pub use configurations::configurations;
 pub use decoders::decoders;
 pub use models::models;
+pub use spaces::spaces;
 pub use vectors::vectors;
 pub use words::words;
 
@@ -35,7 +37,7 @@ pub use words::words;
 pub type Reader = fn(&[u8]);
 
 /// Every function, with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Reader); 9] = [
+pub const TARGETS: [(&str, Reader); 10] = [
     ("models", models),
     ("arrays", arrays),
     ("configurations", configurations),
@@ -45,6 +47,7 @@ pub const TARGETS: [(&str, Reader); 9] = [
     ("vectors", vectors),
     ("decoders", decoders),
     ("certificates", certificates),
+    ("spaces", spaces),
 ];
 
 /// An error must name `file` as its place, itself or in what caused it.

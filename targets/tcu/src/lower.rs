@@ -40,6 +40,7 @@ mod rewrite;
 pub mod schedule;
 pub(crate) mod search;
 mod separate;
+mod spares;
 #[cfg(test)]
 mod symbolic;
 mod tile;

@@ -1,5 +1,7 @@
 //! [`Writers`]: who has written the places of a memory on the chip, and whether anybody has read what they wrote.
 
+use std::ops::Range;
+
 /// The places of a memory that only instructions reach, followed instruction by instruction.
 #[derive(Clone, Debug, Default)]
 pub struct Writers {
@@ -59,16 +61,59 @@ impl Writers {
                 if writer == by {
                     left -= 1;
                 } else {
-                    self.lose(writer, by);
+                    self.lose(writer, by, 1);
                 }
             }
         }
+        self.leave(by, left);
+    }
+
+    /// An instruction has written so many places.
+    fn leave(&mut self, by: usize, left: u64) {
         if left > 0 {
             if by >= self.unread.len() {
                 self.unread.resize(by + 1, 0);
             }
             self.unread[by] = left;
         }
+    }
+
+    /// Places that follow each other are read: the same as [`Writers::read`] of each.
+    pub fn read_run(&mut self, places: Range<u64>) {
+        let places = self.known(places);
+        let mut writers: Vec<Last> = self.places[places].to_vec();
+        writers.dedup();
+        for last in writers {
+            if let Last::Instruction(writer) = last {
+                self.forgive(writer);
+            }
+        }
+    }
+
+    /// An instruction writes places that follow each other: the same as [`Writers::write`] of each. Nothing where a machine
+    /// has not that much memory.
+    pub fn write_run(&mut self, by: usize, places: Range<u64>) {
+        let Ok(end) = usize::try_from(places.end) else { return };
+        if !places.is_empty() && end > self.places.len() {
+            self.places.resize(end, Last::Nobody);
+        }
+        let places = self.known(places);
+        let before = self.places[places.clone()].to_vec();
+        for alike in before.chunk_by(PartialEq::eq) {
+            if let Some(&Last::Instruction(writer)) = alike.first() {
+                self.lose(writer, by, alike.len() as u64);
+            }
+        }
+        self.leave(by, places.len() as u64);
+        self.places[places].fill(Last::Instruction(by));
+    }
+
+    /// Which of the places that were ever written these are.
+    fn known(&self, places: Range<u64>) -> Range<usize> {
+        let all = self.places.len();
+        let place = |place: u64| usize::try_from(place).map_or(all, |place| place.min(all));
+        let (start, end) = (place(places.start), place(places.end));
+        start.min(end)..end
     }
 
     /// What an instruction writes counts as read.
@@ -78,10 +123,10 @@ impl Writers {
         }
     }
 
-    /// A place of a writer is overwritten.
-    fn lose(&mut self, writer: usize, by: usize) {
+    /// Places of a writer are overwritten.
+    fn lose(&mut self, writer: usize, by: usize, places: u64) {
         let Some(left) = self.unread.get_mut(writer).filter(|left| **left > 0) else { return };
-        *left -= 1;
+        *left = left.saturating_sub(places);
         if *left == 0 {
             self.overwritten.push(Overwritten { writer, by });
         }
@@ -133,6 +178,31 @@ mod tests {
         writers.forgive(3);
         writers.write(4, 2..4);
         assert_eq!(writers.overwritten().len(), 1);
+    }
+
+    #[test]
+    fn a_run_is_its_places_one_by_one() {
+        let (mut runs, mut places) = (Writers::default(), Writers::default());
+        let mut state = 1_u64;
+        let mut below = |most: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % most
+        };
+        for by in 0..400 {
+            let first = below(40);
+            let run = first..first + below(12);
+            if below(3) == 0 {
+                runs.read_run(run.clone());
+                run.for_each(|place| _ = places.read(place));
+            } else {
+                runs.write_run(by, run.clone());
+                places.write(by, run);
+            }
+            assert_eq!(runs.overwritten(), places.overwritten());
+            assert!(runs.unread().eq(places.unread()), "{by}");
+        }
+        assert!(runs.overwritten().len() > 50 && runs.unread().count() > 0);
+        runs.read_run(u64::MAX - 1..u64::MAX);
     }
 
     #[test]

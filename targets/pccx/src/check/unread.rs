@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use npukit_target::{Finding, Severity, Writers};
 
 use super::finding;
-use crate::config::WORD_LANES;
+use crate::config::{L2_ENCODABLE, WORD_LANES};
 use crate::lints::{DEAD_CONFIGURATION, UNREAD_RESULT};
 use crate::op::{Banks, Cache, Op, Values};
 use crate::state::words_of;
 
 /// Words that L2 can have; an address beyond is the machine's to refuse.
-const MAX_WORDS: u64 = 1 << 24;
+const MAX_WORDS: u64 = L2_ENCODABLE as u64;
 
 /// Results in L2 that are overwritten before anything reads them, and shapes that are set again before anything takes
 /// them. When `is_all` of what anybody looks at behind the program is `looked_at`, also results that nothing reads at all.
@@ -25,7 +25,7 @@ pub(super) fn unread(ops: &[Op], looked_at: &[Values], is_all: bool) -> Vec<Find
         let read = access.reads.into_iter().chain([updated]).flatten();
         read.for_each(|values| read_all(&mut l2, values));
         if let Some(values) = access.writes {
-            l2.write(index, whole_words(values));
+            l2.write_run(index, whole_words(values));
             // Of a word that is not written whole, other values are left: nobody knows whose they are.
             if !values.count.is_multiple_of(WORD_LANES) {
                 l2.forgive(index);
@@ -61,7 +61,7 @@ fn unread_result(index: usize, reason: String) -> Finding {
 fn read_all(l2: &mut Writers, values: Values) {
     let first = u64::from(values.word);
     let end = first.saturating_add(words_of(values.count)).min(MAX_WORDS);
-    (first..end).for_each(|word| _ = l2.read(word));
+    l2.read_run(first..end);
 }
 
 /// The words that values fill.

@@ -249,7 +249,8 @@ impl Written {
                 part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), aux_addr, lanes)
             }
         };
-        place.iter_mut().zip(moved).for_each(|(place, moved)| *place = moved);
+        let lanes = place.len().min(moved.len());
+        place[..lanes].copy_from_slice(&moved[..lanes]);
     }
 
     fn shape(&mut self, index: usize, cache: Cache, entry: u8) {
@@ -263,7 +264,7 @@ impl Written {
     /// Values are used. Places beyond L2 are the machine's to refuse.
     fn read(&mut self, index: usize, Values { word, count }: Values) {
         let place = part_mut(&mut self.l2, word, count);
-        if let Some(first) = place.iter().position(|written| !written) {
+        if let Some(first) = first_missing(place) {
             place.fill(true);
             let word = u64::from(word) + (first / WORD_LANES) as u64;
             self.missing(index, Missing::L2 { word, lane: first % WORD_LANES });
@@ -277,6 +278,15 @@ impl Written {
     fn missing(&mut self, index: usize, missing: Missing) {
         self.found.push(Unwritten { index: Some(index), host_op: None, missing });
     }
+}
+
+/// The first flag that is not set: a stretch of flags at a time, as programs that were not written by hand read millions.
+fn first_missing(flags: &[bool]) -> Option<usize> {
+    const STRETCH: usize = 64;
+    let stretches = flags.chunks_exact(STRETCH);
+    let set = STRETCH
+        * stretches.take_while(|stretch| stretch.iter().fold(true, |all, &is_set| all & is_set)).count();
+    flags[set..].iter().position(|is_set| !is_set).map(|place| set + place)
 }
 
 /// Which of the flags are of `lanes` values from a word on.

@@ -12,6 +12,7 @@ use npukit_lower::Free;
 use super::memory::{Home, Plan};
 use super::next_use::{Again, NextUse};
 use super::object::{ObjectId, Span, VecRef};
+use super::spares::Spares;
 
 /// Vectors of an object in the arena.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +52,7 @@ pub struct Arena {
     free: Free,
     clock: u64,
     /// By what places are given up; by age when `None`.
-    next_use: Option<NextUse>,
+    spares: Option<Spares>,
     /// What lost its place before DRAM held it.
     evicted: Vec<Placed>,
     /// How often something gave up its place for something else.
@@ -74,7 +75,7 @@ impl Arena {
             asked,
             free,
             clock: 0,
-            next_use: None,
+            spares: None,
             evicted,
             gave_up: 0,
             aggregate: 0,
@@ -84,20 +85,20 @@ impl Arena {
 
     /// The same, in which what is needed last gives up its place first.
     pub fn by_next_use(self, next_use: NextUse) -> Self {
-        Self { next_use: Some(next_use), ..self }
+        Self { spares: Some(Spares::new(next_use)), ..self }
     }
 
     /// What comes next is of `layer`.
     pub fn enter(&mut self, layer: usize) {
-        if let Some(next_use) = &mut self.next_use {
-            next_use.layer = layer;
+        if let Some(spares) = &mut self.spares {
+            spares.enter(layer);
         }
     }
 
     /// The tiles that come next come back to what `again` says.
     pub fn come_back_to(&mut self, again: Again) {
-        if let Some(next_use) = &mut self.next_use {
-            next_use.again = again;
+        if let Some(spares) = &mut self.spares {
+            spares.come_back_to(again);
         }
     }
 
@@ -112,6 +113,9 @@ impl Arena {
             self.evict(object, start, entry);
         }
         self.asked.clear();
+        if let Some(spares) = &mut self.spares {
+            spares.clear();
+        }
         self.free = Free::new(self.range.clone());
     }
 
@@ -159,7 +163,7 @@ impl Arena {
         if needed > self.capacity() {
             return Err(Full { needed });
         }
-        self.clock += 1;
+        self.go_on();
         let missing: Vec<Span> = spans.iter().flat_map(|&span| self.touch(span)).collect();
         self.compact();
         if let Some(placed) = self.place(&missing, false) {
@@ -181,7 +185,7 @@ impl Arena {
         if needed > self.capacity() {
             return Err(Full { needed });
         }
-        self.clock += 1;
+        self.go_on();
         spans.iter().for_each(|&span| self.forget(span));
         if self.place(spans, dirty).is_none() {
             spans.iter().for_each(|&span| self.unplace(span));
@@ -189,6 +193,14 @@ impl Arena {
             self.place(spans, dirty).ok_or(Full { needed })?;
         }
         Ok(())
+    }
+
+    /// What was asked for is so no more.
+    fn go_on(&mut self) {
+        if let Some(spares) = &mut self.spares {
+            spares.go_on_from(self.clock);
+        }
+        self.clock += 1;
     }
 
     /// Marks what is there of a span as needed now; gives the rest.
@@ -202,6 +214,9 @@ impl Arena {
                 missing.push(Span { start: next, end: start, ..span });
             }
             next = entry.end;
+            if let Some(spares) = &mut self.spares {
+                spares.ask((object, start), Some(entry.stamp));
+            }
             entry.stamp = self.clock;
             self.asked.push_back((self.clock, object, start));
         }
@@ -236,7 +251,10 @@ impl Arena {
         for &span in spans {
             let local = self.allocate(span.length())?;
             let entry = Entry { end: span.end, local, stamp: self.clock, dirty };
-            self.entries.insert((span.object, span.start), entry);
+            let before = self.entries.insert((span.object, span.start), entry);
+            if let Some(spares) = &mut self.spares {
+                spares.ask((span.object, span.start), before.map(|before| before.stamp));
+            }
             self.asked.push_back((self.clock, span.object, span.start));
             placed.push(Placed { span, local });
         }
@@ -252,20 +270,14 @@ impl Arena {
                 return Some(local);
             }
             self.gave_up += 1;
-            match &self.next_use {
-                Some(next_use) => {
-                    let least = self.least_needed(next_use)?;
+            match &self.spares {
+                Some(spares) => {
+                    let least = spares.least_needed()?;
                     self.drop_entry(least);
                 }
                 None => self.evict_oldest()?,
             }
         }
-    }
-
-    /// The entry that matters least of those that are not asked for now.
-    fn least_needed(&self, next_use: &NextUse) -> Option<(ObjectId, u32)> {
-        let spare = self.entries.iter().filter(|(_, entry)| entry.stamp < self.clock);
-        spare.max_by_key(|((object, _), entry)| next_use.spare(*object, entry.stamp)).map(|(&key, _)| key)
     }
 
     /// Gives up all that was last asked for longest ago; `None` when that is now.
@@ -294,6 +306,9 @@ impl Arena {
 
     fn drop_entry(&mut self, key: (ObjectId, u32)) {
         let Some(entry) = self.entries.remove(&key) else { return };
+        if let Some(spares) = &mut self.spares {
+            spares.lose(key, entry.stamp);
+        }
         self.evict(key.0, key.1, entry);
         self.free.give(entry.local..entry.local + u64::from(entry.end - key.1));
     }
@@ -500,6 +515,12 @@ mod tests {
         found
     }
 
+    /// The entry that matters least, by a look at each.
+    fn least_needed(arena: &Arena, next_use: &NextUse) -> Option<(ObjectId, u32)> {
+        let spare = arena.entries.iter().filter(|(_, entry)| entry.stamp < arena.clock);
+        spare.max_by_key(|((object, _), entry)| next_use.spare(*object, entry.stamp)).map(|(&key, _)| key)
+    }
+
     /// No two entries have an address, and what none has is free.
     fn check_ranges(arena: &Arena) {
         let entry = |((_, start), entry): (&(ObjectId, u32), &Entry)| {
@@ -515,6 +536,38 @@ mod tests {
             range.end
         });
         assert_eq!((end, &free), (arena.range.end, &arena.free), "{arena:?}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        /// Objects that layers need now and then, in layers that go on and, for another try, back.
+        #[test]
+        fn what_goes_is_what_matters_least(
+            uses in prop::collection::vec(prop::collection::btree_set(0..9_usize, 0..4), 1..7),
+            steps in prop::collection::vec((0..8_u32, 0..6_u32, 1..4_u32, 0..9_usize, prop::bool::ANY), 1..80),
+        ) {
+            let uses: Vec<Vec<usize>> = uses.into_iter().map(|layers| layers.into_iter().collect()).collect();
+            let mut seen = next_use(&uses.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            let mut arena = Arena::new(0..9).by_next_use(seen.clone());
+            for (object, start, length, layer, flag) in steps {
+                match layer {
+                    0 => arena.retire([ObjectId(object)]),
+                    1..4 => {
+                        seen.layer = if flag { seen.layer + layer } else { layer };
+                        arena.enter(seen.layer);
+                    }
+                    4 => {
+                        seen.again = if flag { Again::Constants } else { Again::Variables };
+                        arena.come_back_to(seen.again);
+                    }
+                    5 => arena.reserve(&span(object, start..start + length), flag).expect("fits"),
+                    _ => _ = arena.ensure(&span(object, start..start + length)).expect("fits"),
+                }
+                let spares = arena.spares.as_ref().expect("by next use");
+                prop_assert_eq!(spares.least_needed(), least_needed(&arena, &seen));
+            }
+        }
     }
 
     proptest! {

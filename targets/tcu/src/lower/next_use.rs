@@ -1,6 +1,5 @@
 //! Which objects are needed again, and when: [`NextUse`], by which the arena chooses what gives up its place.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::hir::Model;
@@ -53,15 +52,16 @@ impl NextUse {
         Self { uses: Arc::new(uses), layer: 0, again: Again::Constants }
     }
 
-    /// How little it would matter to lose what was last asked for at `stamp`: what no layer needs any more matters
-    /// least, then what is needed in the farthest layer, then what was asked for longest ago.
-    pub fn spare(&self, object: ObjectId, stamp: u64) -> (usize, Reverse<u64>) {
-        (self.distance(object), Reverse(stamp))
+    /// The next layer behind this one that needs `object`; as many as can be when none does.
+    pub fn after(&self, object: ObjectId) -> usize {
+        let Some(Needs { layers, .. }) = self.uses.get(object.0 as usize) else { return 0 };
+        let later = layers.partition_point(|&layer| layer <= self.layer);
+        layers.get(later).copied().unwrap_or(usize::MAX) // Default: farther than all layers.
     }
 
     /// Layers from this one to the next that needs `object`: 0 when this one comes back to it, as many as can be when
     /// none does.
-    fn distance(&self, object: ObjectId) -> usize {
+    pub fn distance(&self, object: ObjectId) -> usize {
         let Some(Needs { layers, is_constant }) = self.uses.get(object.0 as usize) else { return 0 };
         let later = layers.partition_point(|&layer| layer <= self.layer);
         let is_read = later > 0 && layers[later - 1] == self.layer && (*is_constant || later > 1);
@@ -74,7 +74,17 @@ impl NextUse {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::cmp::Reverse;
+
     use super::*;
+
+    impl NextUse {
+        /// How little it would matter to lose what was last asked for at `stamp`: what no layer needs any more matters
+        /// least, then what is needed in the farthest layer, then what was asked for longest ago.
+        pub fn spare(&self, object: ObjectId, stamp: u64) -> (usize, Reverse<u64>) {
+            (self.distance(object), Reverse(stamp))
+        }
+    }
 
     /// Objects needed in these layers; the odd ones are constants.
     pub fn next_use(layers: &[&[usize]]) -> NextUse {

@@ -1,0 +1,63 @@
+//! [`spaces`]: what `npu explore` reads.
+
+use npukit::explore::{Condition, Journal, Space};
+
+use crate::told;
+
+/// Points that are drawn of a space.
+const DRAWN: usize = 8;
+
+/// `s`: a space; `c`: a condition; `j`: a file of points.
+///
+/// A space has no more points than are drawn of it, a condition reads again as it is written, and of points only whole lines
+/// count, which are written again as they were.
+pub fn spaces(input: &[u8]) {
+    match input.split_first() {
+        Some((b's', bytes)) => text(bytes, space),
+        Some((b'c', bytes)) => text(bytes, condition),
+        Some((b'j', bytes)) => journal(bytes),
+        _ => {}
+    }
+}
+
+fn text(bytes: &[u8], read: fn(&str)) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        read(text);
+    }
+}
+
+fn space(text: &str) {
+    let space = match Space::from_toml(text) {
+        Ok(space) => space,
+        Err(error) => return drop(told(&error)),
+    };
+    match space.points(Some(DRAWN), 1) {
+        Err(error) => _ = told(&error),
+        Ok(points) => {
+            assert!(points.len() <= DRAWN.min(space.size().unwrap_or(DRAWN)), "{} points", points.len());
+        }
+    }
+}
+
+fn condition(text: &str) {
+    let condition = match Condition::parse(text) {
+        Ok(condition) => condition,
+        Err(error) => return drop(told(&error)),
+    };
+    let names = condition.names();
+    let number = |name: &str| names.contains(&name).then(|| (name.len() as u64).into());
+    assert_eq!(condition.holds(&number), condition.holds(&number));
+    assert!(!names.is_empty() || condition.holds(&|_| None).is_some(), "what depends on nothing is known");
+}
+
+fn journal(bytes: &[u8]) {
+    match Journal::read(bytes, &[]) {
+        Err(error) => _ = told(&error),
+        Ok(journal) => {
+            let lines = journal.points.iter().map(Journal::line);
+            let written: String = std::iter::once(Journal::header(&[])).chain(lines).collect();
+            let whole = if journal.bytes == 0 { "" } else { &written };
+            assert_eq!(bytes.get(..journal.bytes), Some(whole.as_bytes()));
+        }
+    }
+}
