@@ -270,6 +270,7 @@ def environment(npu, folder):
     """Variables of a page's commands: the command in the path, no colours, no settings of whoever calls this."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("NPU", "RUST_", "PYTHON"))}
     path = os.pathsep.join([str(npu.parent), str(pathlib.Path(sys.executable).parent), kept.get("PATH", "")])
+    kept |= {key: os.environ[key] for key in ["PYTHONPATH"] if key in os.environ}  # of the package that is tested
     ours = {"PATH": path, "NPU_CACHE": str(folder / "cache"), "NPUKIT": str(ROOT), "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
     return {**kept, **ours, "HOME": str(folder), "TERM": "dumb"}
 
