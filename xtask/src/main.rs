@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to its terminal")]
 
 mod bless;
+mod check_budgets;
 mod check_defaults;
 mod check_deps;
 mod dist;
@@ -31,6 +32,7 @@ struct Chore {
 const CHORES: &[Chore] = &[
     Chore { name: "check-deps", about: check_deps::ABOUT, run: check_deps::run },
     Chore { name: "check-defaults", about: check_defaults::ABOUT, run: check_defaults::run },
+    Chore { name: "check-budgets", about: check_budgets::ABOUT, run: check_budgets::run },
     Chore { name: "bless", about: bless::ABOUT, run: bless::run },
     Chore { name: "new-target", about: new_target::ABOUT, run: new_target::run },
     Chore { name: "new-instruction", about: new_instruction::ABOUT, run: new_instruction::run },
@@ -57,6 +59,10 @@ enum Error {
     Write { path: String, source: std::io::Error },
     #[error("cannot read the answer of `cargo metadata`: {0}")]
     Metadata(#[from] serde_json::Error),
+    #[error("xtask/budgets.toml is no table of numbers: {0}")]
+    Budgets(toml::de::Error),
+    #[error("{path} is not Rust: {error}")]
+    Syntax { path: String, error: syn::Error },
     #[error("a target is called by a new word of small letters and digits, not `{0}`")]
     TargetName(String),
     #[error(

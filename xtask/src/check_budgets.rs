@@ -1,0 +1,155 @@
+//! `cargo xtask check-budgets`: figures of the code that may only fall, held against `xtask/budgets.toml`.
+//!
+//! - [`packages`]: packages, crates in the lock, crates below `npukit-base`, crates that a first run compiles;
+//! - [`lines`]: lines of the product without its tests;
+//! - [`circles`]: circles of imports between files;
+//! - [`contract`]: methods of the traits that an accelerator implements;
+//! - [`top_names`]: names at the top of the targets.
+//!
+//! A figure above its budget is a problem. One below it is printed: `--lower` writes it down as the new budget.
+
+mod circles;
+mod contract;
+mod imports;
+mod lines;
+mod modules;
+mod packages;
+mod top_names;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::source::{SourceFile, source_files};
+use crate::{Count, Error, files, root};
+
+/// One line for the help.
+pub const ABOUT: &str =
+    "Holds figures of the code against xtask/budgets.toml; --lower writes those that fell";
+
+/// A figure of the code.
+#[derive(Debug, PartialEq)]
+struct Figure {
+    /// Its key in the file of budgets.
+    key: &'static str,
+    /// What was counted.
+    value: usize,
+    /// What it is made of, for whom it is too large.
+    parts: Vec<String>,
+}
+
+impl Figure {
+    fn new(key: &'static str, value: usize) -> Self {
+        Self { key, value, parts: Vec::new() }
+    }
+
+    /// As many as there are parts.
+    fn of(key: &'static str, parts: Vec<String>) -> Self {
+        Self { key, value: parts.len(), parts }
+    }
+}
+
+/// Counts everything and compares it with the budgets.
+pub fn run(arguments: &[String]) -> Result<(), Error> {
+    let lowers = match arguments {
+        [] => false,
+        [flag] if flag == "--lower" => true,
+        [argument, ..] => {
+            return Err(Error::Argument { chore: "check-budgets", argument: argument.clone() });
+        }
+    };
+    let text = files::read(&path())?;
+    let budgets: BTreeMap<String, usize> = toml::from_str(&text).map_err(Error::Budgets)?;
+    let figures = figures(&source_files(&root())?)?;
+    if lowers {
+        return files::write(&path(), &lowered(&text, &budgets, &figures));
+    }
+    let problems = problems(&budgets, &figures);
+    problems.iter().for_each(|problem| println!("{problem}"));
+    if problems.is_empty() {
+        println!("{} figures are within their budgets", figures.len());
+        return Ok(());
+    }
+    Err(Error::Found(Count(problems.len())))
+}
+
+fn path() -> PathBuf {
+    root().join("xtask/budgets.toml")
+}
+
+/// Every figure of the workspace.
+fn figures(files: &[SourceFile]) -> Result<Vec<Figure>, Error> {
+    let product = lines::product(files);
+    let mut figures = packages::figures()?;
+    figures.push(lines::figure(&product)?);
+    figures.extend(circles::figures(&product)?);
+    figures.extend(contract::figures(&product)?);
+    figures.push(top_names::figure(files));
+    Ok(figures)
+}
+
+/// What is above its budget, or has none, and budgets of nothing.
+fn problems(budgets: &BTreeMap<String, usize>, figures: &[Figure]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for Figure { key, value, parts } in figures {
+        match budgets.get(*key) {
+            None => problems.push(format!("`{key}` is {value} and has no budget")),
+            Some(budget) if value > budget => {
+                problems.extend(parts.iter().map(|part| format!("  {key}: {part}")));
+                problems.push(format!("`{key}` is {value}, its budget {budget}"));
+            }
+            Some(budget) if value < budget => {
+                println!("note: `{key}` is {value}, below its budget of {budget}")
+            }
+            Some(_) => {}
+        }
+    }
+    let unknown = budgets.keys().filter(|key| figures.iter().all(|figure| figure.key != key.as_str()));
+    problems.extend(unknown.map(|key| format!("nothing is counted for the budget `{key}`")));
+    problems
+}
+
+/// The file of budgets with those lowered that figures are below.
+fn lowered(text: &str, budgets: &BTreeMap<String, usize>, figures: &[Figure]) -> String {
+    let mut text = text.to_owned();
+    for Figure { key, value, .. } in figures {
+        if let Some(budget) = budgets.get(*key).filter(|budget| value < budget) {
+            text = text.replace(&format!("{key} = {budget}\n"), &format!("{key} = {value}\n"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budgets(text: &str) -> BTreeMap<String, usize> {
+        toml::from_str(text).expect("a table of numbers")
+    }
+
+    #[test]
+    fn a_figure_above_its_budget_is_a_problem_with_its_parts() {
+        let figures = [Figure::of("circles", vec!["a b".to_owned(), "c d".to_owned()])];
+        assert_eq!(
+            problems(&budgets("circles = 1"), &figures),
+            ["  circles: a b", "  circles: c d", "`circles` is 2, its budget 1"]
+        );
+        assert_eq!(problems(&budgets("circles = 2"), &figures), [""; 0]);
+    }
+
+    #[test]
+    fn figures_and_budgets_belong_together() {
+        let problems = problems(&budgets("lines = 1"), &[Figure::new("packages", 1)]);
+        assert_eq!(
+            problems,
+            ["`packages` is 1 and has no budget", "nothing is counted for the budget `lines`"]
+        );
+    }
+
+    #[test]
+    fn budgets_only_fall() {
+        let text = "# Why.\na = 5\nb = 5\n";
+        let figures = [Figure::new("a", 3), Figure::new("b", 7)];
+        assert_eq!(lowered(text, &budgets(text), &figures), "# Why.\na = 3\nb = 5\n");
+    }
+}

@@ -1,0 +1,62 @@
+//! How many packages there are, of ours and of others.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Figure;
+use crate::Error;
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Value>,
+    workspace_members: Vec<String>,
+}
+
+/// Packages of the workspace and in its lock; crates that `npukit-base` needs, and those that a first run compiles.
+pub fn figures() -> Result<Vec<Figure>, Error> {
+    let metadata: Metadata = serde_json::from_slice(&cargo("metadata --locked --format-version 1")?)?;
+    let below = |package: &str| {
+        cargo(&format!("tree --locked -p {package} -e normal,build --prefix none --format {{p}}"))
+            .map(|list| packages(&String::from_utf8_lossy(&list)).len())
+    };
+    Ok(vec![
+        Figure::new("packages", metadata.workspace_members.len()),
+        Figure::new("packages_in_lock", metadata.packages.len()),
+        Figure::new("packages_below_base", below("npukit-base")?.saturating_sub(1)),
+        Figure::new("crates_of_first_run", below("npukit-cli")?),
+    ])
+}
+
+/// Packages of a list of cargo's, which has some more than once.
+fn packages(list: &str) -> BTreeSet<&str> {
+    list.lines().map(|line| line.split(" (").next().unwrap_or(line)).filter(|line| !line.is_empty()).collect()
+}
+
+/// What cargo prints.
+fn cargo(command: &str) -> Result<Vec<u8>, Error> {
+    let described = format!("cargo {command}");
+    let output = Command::new(env!("CARGO"))
+        .args(command.split(' '))
+        .current_dir(crate::root())
+        .output()
+        .map_err(|source| Error::Start { command: described.clone(), source })?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Error::Command { command: described, status: output.status, stderr })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_counts_once() {
+        let list = "npukit-base v0.1.0 (/crates/base)\nserde v1.0.228\nserde v1.0.228 (*)\nserde v2.0.0\n\n";
+        assert_eq!(packages(list), ["npukit-base v0.1.0", "serde v1.0.228", "serde v2.0.0"].into());
+    }
+}

@@ -1,0 +1,36 @@
+//! Names at the top of the targets' `src` folders: a reader of one is to find their way in all.
+
+use std::collections::BTreeSet;
+
+use super::Figure;
+use crate::source::SourceFile;
+
+/// Names of files and folders, without `.rs`, at the top of any target's `src`.
+pub fn figure(files: &[SourceFile]) -> Figure {
+    let names: BTreeSet<&str> = files.iter().filter_map(|file| top_name(&file.path)).collect();
+    Figure::of("names_at_top_of_targets", names.into_iter().map(str::to_owned).collect())
+}
+
+/// The name that a file has, or is below, at the top.
+fn top_name(path: &str) -> Option<&str> {
+    let (_, path) = path.strip_prefix("targets/")?.split_once("/src/")?;
+    let name = path.split('/').next()?;
+    Some(name.strip_suffix(".rs").unwrap_or(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_two_targets_or_of_a_file_and_its_folder_counts_once() {
+        let file = |path: &str| SourceFile { path: path.to_owned(), text: String::new() };
+        let paths = [
+            "targets/a/src/op.rs",
+            "targets/a/src/op/add.rs",
+            "targets/b/src/op.rs",
+            "targets/a/tests/main.rs",
+        ];
+        assert_eq!(figure(&paths.map(file)).parts, ["op"]);
+    }
+}
