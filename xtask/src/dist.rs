@@ -1,6 +1,6 @@
 //! `cargo xtask dist [TRIPLE]`: the archive of a release, `npu-VERSION-TRIPLE.tgz` with its checksum beside it.
 //!
-//! It holds the command, its manual pages and completions, the licences and the README. `cargo binstall` finds the archive
+//! It holds the command and what it starts for editors and terminals, its manual pages and completions, the licences and the README. `cargo binstall` finds the archive
 //! by its name, which `crates/cli/Cargo.toml` states a second time; a test compares the two.
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,10 @@ use crate::{Error, root};
 /// One line for the help.
 pub const ABOUT: &str = "Builds the archive of a release, with manual pages, completions and a checksum";
 
-/// The largest command that we release, in bytes.
+/// Packages that the archive has programs of, and these.
+const PROGRAMS: [(&str, &str); 2] = [("npukit-cli", "npu"), ("npukit-interactive", "npu-interactive")];
+
+/// The largest program that we release, in bytes.
 const LARGEST: u64 = 16_000_000;
 
 /// The profile that the archive's command is built by, and its folder.
@@ -41,8 +44,8 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
             return Err(Error::Argument { chore: "dist TRIPLE", argument: argument.clone() });
         }
     };
-    let command = build(triple)?;
-    let folder = stage(&command, triple, triple == host)?;
+    let built = build(triple)?;
+    let folder = stage(&built, triple, triple == host)?;
     let archive = pack(&folder)?;
     println!("{}", archive.display());
     Ok(())
@@ -56,42 +59,38 @@ fn host() -> Result<String, Error> {
         .ok_or_else(|| Error::NoPlace { path: "rustc -vV".to_owned(), line: "host: ".to_owned() })
 }
 
-/// Builds the command for a machine, and refuses one that is too large.
+/// Builds the programs for a machine, and refuses one that is too large. The folder that they are in.
 fn build(triple: &str) -> Result<PathBuf, Error> {
-    output(cargo().args([
-        "build",
-        "--locked",
-        "--profile",
-        PROFILE,
-        "-p",
-        "npukit-cli",
-        "--target",
-        triple,
-    ]))?;
-    let command = target().join(triple).join(PROFILE).join(command_name(triple));
-    let bytes = std::fs::metadata(&command)
-        .map_err(|source| Error::Read { path: command.display().to_string(), source })?;
-    match bytes.len() {
-        bytes if bytes > LARGEST => {
-            Err(Error::Size { path: command.display().to_string(), bytes, largest: LARGEST })
+    let packages = PROGRAMS.iter().flat_map(|(package, _)| ["-p", package]);
+    output(cargo().args(["build", "--locked", "--profile", PROFILE, "--target", triple]).args(packages))?;
+    let folder = target().join(triple).join(PROFILE);
+    for (_, program) in PROGRAMS {
+        let path = folder.join(file_name(program, triple));
+        let bytes = std::fs::metadata(&path)
+            .map_err(|source| Error::Read { path: path.display().to_string(), source })?
+            .len();
+        if bytes > LARGEST {
+            return Err(Error::Size { path: path.display().to_string(), bytes, largest: LARGEST });
         }
-        bytes => {
-            println!("npu has {bytes} bytes, of at most {LARGEST}");
-            Ok(command)
-        }
+        println!("{program} has {bytes} bytes, of at most {LARGEST}");
     }
+    Ok(folder)
 }
 
 /// Lays the files of the archive out. What the command writes of itself is left out where it cannot run.
-fn stage(command: &Path, triple: &str, runs: bool) -> Result<PathBuf, Error> {
+fn stage(built: &Path, triple: &str, runs: bool) -> Result<PathBuf, Error> {
     let folder = target().join("dist").join(stem(triple));
     remove(&folder)?;
     make_folder(&folder)?;
-    copy(command, &folder.join(command_name(triple)))?;
+    for (_, program) in PROGRAMS {
+        let name = file_name(program, triple);
+        copy(&built.join(&name), &folder.join(&name))?;
+    }
     for name in TEXTS {
         copy(&root().join(name), &folder.join(name))?;
     }
     if runs {
+        let command = &built.join(file_name("npu", triple));
         output(Command::new(command).arg("man").arg("-o").arg(folder.join("man")))?;
         make_folder(&folder.join("completions"))?;
         for (shell, name) in COMPLETIONS {
@@ -129,9 +128,9 @@ fn stem(triple: &str) -> String {
     format!("npu-{}-{triple}", env!("CARGO_PKG_VERSION"))
 }
 
-/// What the command is called on a machine.
-fn command_name(triple: &str) -> &'static str {
-    if triple.contains("windows") { "npu.exe" } else { "npu" }
+/// What the file of a program is called on a machine.
+fn file_name(program: &str, triple: &str) -> String {
+    format!("{program}{}", if triple.contains("windows") { ".exe" } else { "" })
 }
 
 fn cargo() -> Command {
@@ -172,18 +171,22 @@ mod tests {
     /// `cargo binstall` asks for the archive that is made here, and looks for the command where it is.
     #[test]
     fn the_archive_is_where_binstall_looks() {
-        let manifest = read(&root().join("crates/cli/Cargo.toml")).unwrap();
-        let (_, metadata) = manifest.split_once("[package.metadata.binstall]\n").unwrap();
-        let value = |key: &str| {
-            let line = metadata.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
-            let text = line.unwrap().trim_matches('"').replace("{ version }", env!("CARGO_PKG_VERSION"));
-            text.replace("{ target }", "x86_64-unknown-linux-gnu").replace("{ bin }{ binary-ext }", "npu")
-        };
-        let stem = stem("x86_64-unknown-linux-gnu");
-        let folder = format!("{{ repo }}/releases/download/v{}", env!("CARGO_PKG_VERSION"));
-        assert_eq!(value("pkg-url"), format!("{folder}/{stem}.tgz"));
-        assert_eq!(value("bin-dir"), format!("{stem}/npu"));
-        assert_eq!(value("pkg-fmt"), "tgz");
+        for (package, program) in PROGRAMS {
+            let folder = package.strip_prefix("npukit-").unwrap();
+            let manifest = read(&root().join(format!("crates/{folder}/Cargo.toml"))).unwrap();
+            let (_, metadata) = manifest.split_once("[package.metadata.binstall]\n").unwrap();
+            let value = |key: &str| {
+                let line = metadata.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
+                let text = line.unwrap().trim_matches('"').replace("{ version }", env!("CARGO_PKG_VERSION"));
+                text.replace("{ target }", "x86_64-unknown-linux-gnu")
+                    .replace("{ bin }{ binary-ext }", program)
+            };
+            let stem = stem("x86_64-unknown-linux-gnu");
+            let folder = format!("{{ repo }}/releases/download/v{}", env!("CARGO_PKG_VERSION"));
+            assert_eq!(value("pkg-url"), format!("{folder}/{stem}.tgz"));
+            assert_eq!(value("bin-dir"), format!("{stem}/{program}"));
+            assert_eq!(value("pkg-fmt"), "tgz");
+        }
     }
 
     /// The workflow and the container build by this chore, for machines whose archives have distinct names.

@@ -49,12 +49,13 @@ use crate::cache;
 use crate::disk::{Disk, settle};
 use crate::failure::Failure;
 use crate::options::CompileOptions;
+use crate::parts::Parts;
 use crate::printable::line;
 use crate::verbosity::is_quiet;
 use crate::watch::Watch;
 
 /// Does what the command line says.
-pub fn run(cli: &Cli, watch: &Watch) -> Result<Answer, Failure> {
+pub fn run(cli: &Cli, parts: Option<&Parts>, watch: &Watch) -> Result<Answer, Failure> {
     let Some(command) = cli.command.as_ref().filter(|_| !cli.version) else {
         return Ok(version::run(cli.verbosity.verbose > 0));
     };
@@ -64,7 +65,7 @@ pub fn run(cli: &Cli, watch: &Watch) -> Result<Answer, Failure> {
         Command::Eval(args) => eval::run(args),
         Command::Time(args) => time::run(args),
         Command::Trace(args) => trace::run(args),
-        Command::Debug(args) => debug::run(args, cli.json, watch),
+        Command::Debug(args) => debug::run(args, cli.json, parts, watch),
         Command::Check(args) => check::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Report(args) => report::run(args),
@@ -76,7 +77,7 @@ pub fn run(cli: &Cli, watch: &Watch) -> Result<Answer, Failure> {
         Command::Disasm(args) => asm::disasm(args),
         Command::Lint(args) => lint::run(args),
         Command::Format(args) => asm::format(args),
-        Command::Lsp(args) => lsp::run(args),
+        Command::Lsp(args) => lsp::run(args, parts),
         Command::Isa(args) => isa::run(args),
         Command::Rtl(args) => rtl::run(args),
         Command::Cosim(args) => cosim::run(args),
@@ -93,6 +94,7 @@ pub fn run(cli: &Cli, watch: &Watch) -> Result<Answer, Failure> {
 
 pub use check::text as refusal;
 pub use completions::answer as complete;
+pub use lsp::Editor;
 pub use verify::text as proof;
 
 /// Files from the disk, and what was found before.

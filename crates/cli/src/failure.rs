@@ -101,7 +101,7 @@ pub enum Failure {
     Print(#[source] io::Error),
     /// An editor went, or does not speak the protocol.
     #[error("the session with the editor failed")]
-    Editor(#[from] npukit_lsp::LspError),
+    Editor(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 codes!(Failure {

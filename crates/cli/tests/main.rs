@@ -31,6 +31,8 @@ mod npu;
 mod observe;
 #[path = "main/onnx.rs"]
 mod onnx;
+#[path = "main/parts.rs"]
+mod parts;
 #[path = "main/places.rs"]
 mod places;
 #[path = "main/python.rs"]

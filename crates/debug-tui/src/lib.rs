@@ -30,4 +30,4 @@ pub use app::App;
 pub use draw::draw;
 pub use keys::{KEYS, Key};
 pub use look::Look;
-pub use terminal::{restore, run};
+pub use terminal::run;

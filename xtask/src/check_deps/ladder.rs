@@ -68,9 +68,10 @@ const LADDER: &[Rung<'_>] = &[
     rung(6, "npukit-fuzzing"),
     rung(6, "npukit-board-sim"),
     rung(6, "npukit-judge"),
-    only(6, "npukit-cli", &["npukit", "npukit-debug", "npukit-debug-dap", "npukit-debug-tui", "npukit-lsp"]),
+    only(6, "npukit-cli", &["npukit", "npukit-debug", "npukit-debug-dap"]),
     only(6, "npukit-python", &["npukit"]),
     only(6, "xtask", &[]),
+    only(7, "npukit-interactive", &["npukit-cli", "npukit-debug-tui", "npukit-lsp", "npukit-target"]),
 ];
 
 /// Every edge the ladder does not have.

@@ -1,14 +1,11 @@
 //! `npu debug`: a program under a debugger: by a script, for an editor, on a terminal, or line by line.
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
-#[cfg(unix)]
-use std::thread;
 
 use npukit::verbs::debug::{Opened, Report, Request, open};
 use npukit::{InputFile, MemFile, Source};
 use npukit_debug::{Debugger, Fault, Outcome, Script, parse};
 use npukit_debug_dap::{Launch, serve};
-use npukit_debug_tui::Look;
 
 use super::{calibration_with, context, input_files, meaning, model_options, preprocess, remarks, strictly};
 use crate::answer::Answer;
@@ -16,9 +13,10 @@ use crate::args::DebugArgs;
 use crate::colour;
 use crate::disk::settle;
 use crate::failure::Failure;
+use crate::parts::{Parts, Terminal, hand_over, missing, program};
 use crate::watch::Watch;
 
-pub fn run(args: &DebugArgs, in_json: bool, watch: &Watch) -> Result<Answer, Failure> {
+pub fn run(args: &DebugArgs, in_json: bool, parts: Option<&Parts>, watch: &Watch) -> Result<Answer, Failure> {
     if args.dap && in_json {
         return Err(Failure::Debugger {
             reason: "`--dap` writes the protocol alone: not with `--json`".to_owned(),
@@ -28,8 +26,16 @@ pub fn run(args: &DebugArgs, in_json: bool, watch: &Watch) -> Result<Answer, Fai
         return served(args);
     }
     let path = args.path.as_deref().unwrap_or_default(); // Default: with --dap the path comes later.
+    let on_terminal = args.script.is_none() && !in_json && has_terminal(args);
+    if on_terminal
+        && parts.is_none()
+        && let Some(program) = program()
+    {
+        watch.end();
+        return hand_over(program);
+    }
     settle(path);
-    let (debugger, notes) = opened(&request(args, path)?)?;
+    let (debugger, mut notes) = opened(&request(args, path)?)?;
     match &args.script {
         Some(script) => scripted(debugger, notes, script),
         None if in_json => {
@@ -38,7 +44,13 @@ pub fn run(args: &DebugArgs, in_json: bool, watch: &Watch) -> Result<Answer, Fai
         None => {
             // The screen is the debugger's from now on.
             watch.end();
-            if has_terminal(args) { on_terminal(debugger, &notes) } else { by_lines(debugger, &notes) }
+            match parts.filter(|_| on_terminal) {
+                Some(parts) => on_screen(parts, debugger, &notes),
+                None => {
+                    notes.extend(on_terminal.then(missing));
+                    by_lines(debugger, &notes)
+                }
+            }
         }
     }
 }
@@ -51,34 +63,12 @@ fn has_terminal(args: &DebugArgs) -> bool {
 }
 
 /// Shows it on the terminal, until its user leaves.
-fn on_terminal(debugger: Debugger, notes: &[String]) -> Result<Answer, Failure> {
+fn on_screen(parts: &Parts, debugger: Debugger, notes: &[String]) -> Result<Answer, Failure> {
     let has_unicode = supports_unicode::on(supports_unicode::Stream::Stdout);
-    let look = Look { has_colours: colour::is_on(&io::stdout()), has_unicode };
-    restored_at_signals()
-        .and_then(|()| npukit_debug_tui::run(debugger, notes, look))
+    let terminal = Terminal { has_colors: colour::is_on(&io::stdout()), has_unicode };
+    (parts.screen)(debugger, notes, terminal)
         .map_err(|error| Failure::Debugger { reason: format!("the terminal is lost: {error}") })?;
     Ok(nothing().with_data(true))
-}
-
-/// Gives the terminal back, from now on, when a signal ends the process.
-#[cfg(unix)]
-fn restored_at_signals() -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-    use signal_hook::low_level::emulate_default_handler;
-    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
-    let end = move || {
-        if let Some(signal) = signals.forever().next() {
-            npukit_debug_tui::restore();
-            // It ends the process, so that nobody is left to tell.
-            let _ = emulate_default_handler(signal);
-        }
-    };
-    thread::Builder::new().name("signals of the terminal".to_owned()).spawn(end).map(drop)
-}
-
-#[cfg(not(unix))]
-fn restored_at_signals() -> io::Result<()> {
-    Ok(())
 }
 
 /// Does what is written line by line on standard input, until it ends: on a terminal what a person types.

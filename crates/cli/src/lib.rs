@@ -1,0 +1,212 @@
+//! The `npu` command: arguments, files, printing, exit status. What it does is in the `npukit` crate.
+//!
+//! Status 0 is success, 1 means that an input or the result is at fault, 2 that the command line is, or the settings that
+//! complete it.
+
+mod answer;
+mod args;
+mod cache;
+mod candidates;
+mod colour;
+mod commands;
+mod disk;
+mod endings;
+mod examples;
+mod failure;
+mod log;
+mod observe;
+mod options;
+mod parts;
+mod printable;
+mod progress;
+mod settings;
+mod standard_input;
+mod table;
+mod timings;
+mod usage;
+mod verbosity;
+mod verilator;
+mod watch;
+
+use std::borrow::Cow;
+use std::env;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Command, FromArgMatches};
+use serde_json::Value;
+
+use answer::Answer;
+use args::{Cli, command};
+use colour::paint;
+use failure::Failure;
+use printable::{json, printable};
+use settings::Settings;
+use table::Screen;
+
+/// An input or the result is at fault.
+const AT_FAULT: u8 = 1;
+/// The command line is at fault.
+const USAGE: u8 = 2;
+
+pub use commands::Editor;
+pub use parts::{Parts, Terminal};
+
+/// Does what the arguments of this process say. Where `parts` are absent, the program that has them is started when needed.
+pub fn main(parts: Option<&Parts>) -> ExitCode {
+    commands::complete();
+    colour::set(colour::of(env::args_os()));
+    let mut command = usage::uncoloured(command(), env::args_os());
+    let matches = match parse(&mut command) {
+        Ok(matches) => matches,
+        Err(error) => return usage(&error),
+    };
+    if let Err(error) = standard_input::check(&mut command, &matches) {
+        return usage(&error);
+    }
+    let json = matches.get_flag("json");
+    let matches = match completed(matches) {
+        Ok(matches) => matches,
+        Err(failure) => return fail(json, failure),
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    if let Err(error) = cli.verbosity.settle(&mut command) {
+        return usage(&error);
+    }
+    Screen::set(cli.width);
+    cache::set(cli.no_cache);
+    colour::set(cli.color);
+    let watch = observe::watch(&cli);
+    let result = commands::run(&cli, parts, &watch);
+    watch.end();
+    match result {
+        Ok(answer) => finish(&cli, verb(&cli, &matches), observe::timed(&cli, answer, &watch)),
+        Err(failure) => fail(json, failure),
+    }
+}
+
+/// What the command line says. A verb is required, unless the version is asked for.
+fn parse(command: &mut Command) -> Result<ArgMatches, clap::Error> {
+    let matches = command.try_get_matches_from_mut(env::args_os())?;
+    if matches.subcommand().is_some() || matches.get_flag("version") {
+        return Ok(matches);
+    }
+    command.clone().subcommand_required(true).try_get_matches_from(env::args_os())
+}
+
+/// What the command line says, and where it is silent what the settings do. The version needs none.
+fn completed(matches: ArgMatches) -> Result<ArgMatches, Failure> {
+    if matches.get_flag("version") {
+        return Ok(matches);
+    }
+    Settings::read(&command())?.complete(command(), matches)
+}
+
+/// What answers.
+fn verb<'a>(cli: &Cli, matches: &'a ArgMatches) -> Option<&'a str> {
+    if cli.version { Some("version") } else { matches.subcommand_name() }
+}
+
+/// Help is no error.
+fn usage(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && usage::wants_json(env::args_os()) {
+        // The error goes to standard error in any case.
+        let _ = print(&json(&with_schema(usage::json(error), Some("error"))));
+    }
+    // Nobody is left to tell when the terminal is gone.
+    let _ = usage::print(error);
+    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+}
+
+fn finish(cli: &Cli, verb: Option<&str>, answer: Answer) -> ExitCode {
+    // Where a file is, there is no room for a report.
+    let has_room = !disk::is_taken();
+    let has_colours = if has_room { colour::is_on(&io::stdout()) } else { colour::is_on(&io::stderr()) };
+    let text = match (cli.json, answer.is_data) {
+        (true, _) => json(&with_schema(answer.json, verb)),
+        // Data is for who reads the pipe.
+        (false, true) if !io::stdout().is_terminal() => answer.text,
+        (false, true) => printable(&answer.text).into_owned(),
+        (false, false) => paint(&answer.text, has_colours),
+    };
+    if !(cli.verbosity.quiet && answer.success) {
+        // Notes are lost when standard error is gone; the status still tells.
+        let _ = io::stderr().lock().write_all(printable(&answer.notes).as_bytes());
+    }
+    let printed = if has_room { print(&text) } else { io::stderr().lock().write_all(text.as_bytes()) };
+    match (printed, answer.success) {
+        (Err(error), _) => complain(&Failure::Print(error)),
+        (Ok(()), true) => ExitCode::SUCCESS,
+        (Ok(()), false) => ExitCode::from(AT_FAULT),
+    }
+}
+
+fn fail(in_json: bool, failure: Failure) -> ExitCode {
+    if in_json && !disk::is_taken() {
+        // The error goes to standard error in any case.
+        let _ = print(&json(&with_schema(failure.json(), Some("error"))));
+    }
+    complain(&failure)
+}
+
+/// The same with what it is: `schema`, the verb and the version of its report, which rises when a key changes its meaning
+/// or goes.
+fn with_schema(mut report: Value, verb: Option<&str>) -> Value {
+    debug_assert!(report.is_object() && verb.is_some(), "a report is an object, of a verb");
+    if let (Some(fields), Some(verb)) = (report.as_object_mut(), verb) {
+        fields.insert("schema".to_owned(), format!("npukit.{verb}/1").into());
+    }
+    report
+}
+
+/// Writes to standard output; a reader that has gone away is no error.
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+fn complain(failure: &Failure) -> ExitCode {
+    // Colours are control characters: where there are others, it is said without.
+    let plain = rendered(failure, miette::GraphicalTheme::none());
+    let text = match printable(&plain) {
+        Cow::Borrowed(_) => rendered(failure, theme()),
+        Cow::Owned(escaped) => escaped,
+    };
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+    ExitCode::from(if failure.is_usage() { USAGE } else { AT_FAULT })
+}
+
+fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
+    if let Some(report) = failure.refusal() {
+        return commands::refusal(report);
+    }
+    // The message stands below what it is about.
+    let mut text = failure.proof().map(|report| commands::proof(report) + "\n").unwrap_or_default(); // Default: no proof.
+    // A command that is to be copied stays on its line.
+    let wraps = !matches!(failure, Failure::Verb(npukit::Error::ForeignModel { .. }));
+    let handler = miette::GraphicalReportHandler::new_themed(theme).with_wrap_lines(wraps);
+    let handler = match Screen::current().width {
+        Some(width) => handler.with_width(width),
+        None => handler,
+    };
+    if handler.render_report(&mut text, failure).is_err() {
+        text = format!("{failure}\n");
+    }
+    text
+}
+
+/// Lines on a terminal, colours where they are wanted, plain text elsewhere.
+fn theme() -> miette::GraphicalTheme {
+    let out = io::stderr();
+    match (colour::is_on(&out), out.is_terminal()) {
+        (true, _) => miette::GraphicalTheme::unicode(),
+        (false, true) => miette::GraphicalTheme::unicode_nocolor(),
+        (false, false) => miette::GraphicalTheme::none(),
+    }
+}

@@ -1,0 +1,16 @@
+//! What the command does where the program with the parts for editors and terminals is not beside it.
+
+use std::process::{Command, Stdio};
+
+use crate::npu::{Npu, text};
+
+#[test]
+fn an_editor_is_told_how_to_get_its_server() {
+    let npu = Npu::new();
+    let alone = npu.path("npu");
+    std::fs::copy(env!("CARGO_BIN_EXE_npu"), &alone).unwrap();
+    let output = Command::new(alone).arg("lsp").stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let told = text(&output.stderr);
+    assert!(told.contains("cargo build --release -p npukit-interactive"), "{told}");
+}

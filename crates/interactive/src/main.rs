@@ -1,0 +1,45 @@
+//! `npu` with what serves editors (`npu lsp`) and terminals (`npu debug`): a program beside `npu`, which starts it for these
+//! verbs, so that who builds `npu` alone needs none of what it depends on.
+
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use npukit_cli::{Editor, Parts, Terminal};
+use npukit_debug_tui::Look;
+use npukit_lsp::{Workshop, stdio};
+use npukit_target::{Instance, Reader};
+
+fn main() -> ExitCode {
+    npukit_cli::main(Some(&Parts {
+        lsp: |editor| Ok(stdio(&OnDisk(editor))?),
+        screen: |debugger, notes, Terminal { has_colors, has_unicode }| {
+            npukit_debug_tui::run(debugger, notes, Look { has_colours: has_colors, has_unicode })
+        },
+    }))
+}
+
+/// What the command knows, for the language server.
+struct OnDisk<'a>(&'a Editor);
+
+impl Workshop for OnDisk<'_> {
+    fn instance(&self, spec: &str) -> Result<Box<dyn Instance>, String> {
+        self.0.instance(spec)
+    }
+
+    fn of_folder(&self, path: &str) -> Option<String> {
+        self.0.target_of_folder(path)
+    }
+
+    fn fallback(&self) -> Option<String> {
+        self.0.fallback()
+    }
+
+    fn instances(&self) -> Vec<(String, String)> {
+        self.0.instances()
+    }
+
+    fn files(&self) -> &dyn Reader {
+        self.0.files()
+    }
+}
