@@ -38,6 +38,7 @@
 
 mod description;
 mod error;
+mod safetensors;
 mod text;
 mod weights;
 

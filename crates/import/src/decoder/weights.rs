@@ -1,13 +1,12 @@
-//! The safetensors file: [`model`] gives a configuration its tensors.
+//! Weights: [`model`] gives a configuration the tensors of a safetensors file.
 
 use std::collections::BTreeSet;
 
 use npukit_graph::decoder::{DecoderConfig, DecoderError, DecoderModel};
 use npukit_numeric::{ElementType, Tensor};
-use safetensors::tensor::TensorView;
-use safetensors::{Dtype, SafeTensors};
 
 use super::DecoderFileError;
+use super::safetensors::{SafeTensors, View};
 use crate::elements::from_raw;
 
 /// The decoder of `config` with the tensors of the file `path`, which holds `bytes`.
@@ -16,16 +15,13 @@ pub(super) fn model(
     path: &str,
     bytes: &[u8],
 ) -> Result<DecoderModel, DecoderFileError> {
-    let format = |error: safetensors::SafeTensorError| DecoderFileError::Format {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    };
-    let file = SafeTensors::deserialize(bytes).map_err(format)?;
-    let mut unused: BTreeSet<&str> = file.names().into_iter().collect();
+    let format = |reason| DecoderFileError::Format { path: path.to_owned(), reason };
+    let file = SafeTensors::read(bytes).map_err(format)?;
+    let mut unused: BTreeSet<&str> = file.names().collect();
     let model = DecoderModel::new(config, |name, expected| {
         unused.remove(name);
-        let view = file.tensor(name).map_err(|_| missing(&file, path, name, expected))?;
-        tensor(path, name, expected, &view)
+        let view = file.tensor(name).ok_or_else(|| missing(&file, path, name, expected))?;
+        tensor(path, name, expected, view)
     })?;
     if !unused.is_empty() {
         let names = listed(unused);
@@ -35,7 +31,7 @@ pub(super) fn model(
 }
 
 fn missing(file: &SafeTensors<'_>, path: &str, name: &str, expected: &[usize]) -> DecoderFileError {
-    let known = listed(file.names().into_iter().collect());
+    let known = listed(file.names().collect());
     let (path, name, expected) = (path.to_owned(), name.to_owned(), expected.to_vec());
     DecoderFileError::Missing { path, name, expected, known }
 }
@@ -49,31 +45,23 @@ fn listed(names: BTreeSet<&str>) -> String {
 }
 
 /// The elements in `f32`, which has every number of the narrower types.
-fn tensor(
-    path: &str,
-    name: &str,
-    expected: &[usize],
-    view: &TensorView<'_>,
-) -> Result<Tensor, DecoderFileError> {
-    let element = match view.dtype() {
-        Dtype::F32 => ElementType::F32,
-        Dtype::F16 => ElementType::F16,
-        Dtype::BF16 => ElementType::BF16,
+fn tensor(path: &str, name: &str, expected: &[usize], view: &View<'_>) -> Result<Tensor, DecoderFileError> {
+    let element = match view.dtype.as_str() {
+        "F32" => ElementType::F32,
+        "F16" => ElementType::F16,
+        "BF16" => ElementType::BF16,
         other => {
-            let (path, name, found) = (path.to_owned(), name.to_owned(), format!("{other:?}"));
+            let (path, name, found) = (path.to_owned(), name.to_owned(), other.to_owned());
             return Err(DecoderFileError::Elements { path, name, found });
         }
     };
-    let wrong = DecoderError::Shape {
-        name: name.to_owned(),
-        found: view.shape().to_vec(),
-        expected: expected.to_vec(),
-    };
+    let wrong =
+        DecoderError::Shape { name: name.to_owned(), found: view.shape.clone(), expected: expected.to_vec() };
     // Shapes that agree are as safe as the configuration, which is checked.
-    if view.shape() != expected {
+    if view.shape != expected {
         return Err(wrong.into());
     }
-    let tensor = from_raw(element, expected.to_vec(), view.data());
+    let tensor = from_raw(element, expected.to_vec(), view.data);
     let single = tensor.ok().and_then(|tensor| tensor.with_element(ElementType::F32).ok());
     Ok(single.ok_or(wrong)?)
 }

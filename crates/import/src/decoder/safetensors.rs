@@ -1,0 +1,188 @@
+//! [`SafeTensors`]: the tensors of a safetensors file by their names, where they lie in its bytes.
+//!
+//! Source: the description of the format by Hugging Face. Eight bytes have the length of the header, the lowest first. The
+//! header is a JSON object: for each tensor its `dtype`, its `shape`, and with `data_offsets` where its elements begin and end
+//! in the bytes behind the header, which they fill without gaps; `__metadata__` has texts about the file.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What is not a tensor in a header.
+const METADATA: &str = "__metadata__";
+
+/// Sizes of elements in bytes; of others the size is not known.
+#[rustfmt::skip] // A table.
+const BYTES: &[(&str, usize)] = &[
+    ("BOOL", 1), ("U8", 1), ("I8", 1), ("F8_E4M3", 1), ("F8_E5M2", 1),
+    ("U16", 2), ("I16", 2), ("F16", 2), ("BF16", 2),
+    ("U32", 4), ("I32", 4), ("F32", 4),
+    ("U64", 8), ("I64", 8), ("F64", 8),
+];
+
+/// The tensors of a file.
+pub struct SafeTensors<'a> {
+    tensors: BTreeMap<String, View<'a>>,
+}
+
+/// A tensor.
+pub struct View<'a> {
+    /// The type of its elements, as the file names it.
+    pub dtype: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its elements, row by row, the lowest byte first.
+    pub data: &'a [u8],
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    dtype: String,
+    shape: Vec<usize>,
+    data_offsets: [usize; 2],
+}
+
+impl<'a> SafeTensors<'a> {
+    /// Those of a file.
+    ///
+    /// # Errors
+    ///
+    /// Why bytes are no such file.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, String> {
+        let (length, rest) =
+            bytes.split_first_chunk().ok_or("it is shorter than the length of its header")?;
+        let length = u64::from_le_bytes(*length);
+        let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
+        let (header, data) =
+            split.ok_or_else(|| format!("its header of {length} bytes is longer than the file"))?;
+        let header: BTreeMap<String, Value> =
+            serde_json::from_slice(header).map_err(|error| error.to_string())?;
+        let mut tensors = BTreeMap::new();
+        let mut places = Vec::new();
+        for (name, value) in header.into_iter().filter(|(name, _)| name != METADATA) {
+            let entry: Entry =
+                serde_json::from_value(value).map_err(|error| format!("tensor `{name}`: {error}"))?;
+            let view = entry.view(data).map_err(|reason| format!("tensor `{name}`: {reason}"))?;
+            places.push(entry.data_offsets);
+            tensors.insert(name, view);
+        }
+        places.sort_unstable();
+        let end = places.iter().try_fold(0, |end, &[from, to]| (from == end).then_some(to));
+        match end {
+            Some(end) if end == data.len() => Ok(Self { tensors }),
+            _ => Err("its tensors overlap, or leave gaps".to_owned()),
+        }
+    }
+
+    /// Names of all tensors, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
+    /// The tensor called `name`, if there is one.
+    pub fn tensor(&self, name: &str) -> Option<&View<'a>> {
+        self.tensors.get(name)
+    }
+}
+
+impl Entry {
+    /// The tensor in the bytes behind the header.
+    fn view<'a>(&self, data: &'a [u8]) -> Result<View<'a>, String> {
+        let [from, to] = self.data_offsets;
+        let found = data.get(from..to).ok_or_else(|| {
+            format!("its bytes {from} to {to} are not in the {} behind the header", data.len())
+        })?;
+        let element = BYTES.iter().find(|(name, _)| *name == self.dtype).map(|&(_, bytes)| bytes);
+        let need = element.map(|bytes| self.shape.iter().try_fold(bytes, |all, &size| all.checked_mul(size)));
+        if need.is_some_and(|need| need != Some(found.len())) {
+            let (shape, dtype, have) = (&self.shape, &self.dtype, found.len());
+            return Err(format!("shape {shape:?} of {dtype} is not what {have} bytes have"));
+        }
+        Ok(View { dtype: self.dtype.clone(), shape: self.shape.clone(), data: found })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use ::safetensors::{Dtype, tensor::TensorView};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn file(header: &str, data: &[u8]) -> Vec<u8> {
+        [&(header.len() as u64).to_le_bytes(), header.as_bytes(), data].concat()
+    }
+
+    fn fault(bytes: &[u8]) -> String {
+        SafeTensors::read(bytes).err().unwrap()
+    }
+
+    #[test]
+    fn what_the_reference_writes_is_read() {
+        let data: Vec<u8> = (0..24).collect();
+        let views = [
+            ("b", TensorView::new(Dtype::F32, vec![2, 3], &data).unwrap()),
+            ("a", TensorView::new(Dtype::BF16, vec![4], &data[..8]).unwrap()),
+            ("none", TensorView::new(Dtype::I64, vec![0, 5], &[]).unwrap()),
+        ];
+        let bytes = ::safetensors::serialize(views, None).unwrap();
+        let found = SafeTensors::read(&bytes).unwrap();
+        assert_eq!(found.names().collect::<Vec<_>>(), ["a", "b", "none"]);
+        let b = found.tensor("b").unwrap();
+        assert_eq!((b.dtype.as_str(), b.shape.as_slice(), b.data), ("F32", &[2, 3][..], &data[..]));
+        assert_eq!(found.tensor("a").unwrap().data, &data[..8]);
+        assert!(found.tensor("c").is_none());
+    }
+
+    #[test]
+    fn faults_say_what_is_wrong() {
+        let tensor =
+            |offsets: &str| format!(r#"{{"a":{{"dtype":"F32","shape":[1],"data_offsets":{offsets}}}}}"#);
+        let four = [0; 4];
+        assert_eq!(fault(b"short"), "it is shorter than the length of its header");
+        assert_eq!(
+            fault(&u64::MAX.to_le_bytes()),
+            format!("its header of {} bytes is longer than the file", u64::MAX)
+        );
+        assert!(fault(&file("[]", &[])).contains("expected a map"), "{}", fault(&file("[]", &[])));
+        assert_eq!(
+            fault(&file(&tensor("[2,6]"), &four)),
+            "tensor `a`: its bytes 2 to 6 are not in the 4 behind the header"
+        );
+        assert_eq!(
+            fault(&file(&tensor("[3,1]"), &four)),
+            "tensor `a`: its bytes 3 to 1 are not in the 4 behind the header"
+        );
+        assert_eq!(
+            fault(&file(&tensor("[0,2]"), &four)),
+            "tensor `a`: shape [1] of F32 is not what 2 bytes have"
+        );
+        assert_eq!(fault(&file(&tensor("[1,5]"), &[0; 5])), "its tensors overlap, or leave gaps");
+        assert_eq!(fault(&file(&tensor("[0,4]"), &[0; 5])), "its tensors overlap, or leave gaps");
+    }
+
+    proptest! {
+        /// The reference takes what we take, and sees the same in it.
+        #[test]
+        fn damaged_files_are_read_as_the_reference_reads_them_or_not(at in 0_usize..200, byte: u8) {
+            let data: Vec<u8> = (0..24).collect();
+            let views = [
+                ("b", TensorView::new(Dtype::F32, vec![2, 2], &data[..16]).unwrap()),
+                ("a", TensorView::new(Dtype::BF16, vec![4], &data[16..]).unwrap()),
+            ];
+            let mut bytes = ::safetensors::serialize(views, None).unwrap();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            if let Ok(found) = SafeTensors::read(&bytes)
+                && let Ok(reference) = ::safetensors::SafeTensors::deserialize(&bytes)
+            {
+                for (name, view) in reference.tensors() {
+                    let own = found.tensor(&name).unwrap();
+                    prop_assert_eq!((own.shape.as_slice(), own.data), (view.shape(), view.data()));
+                }
+            }
+        }
+    }
+}
