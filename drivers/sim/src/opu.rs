@@ -3,7 +3,7 @@
 //! How a host starts the machine is not described; here it is a page of registers at 2^32: a write to [`BEGIN`] is the address
 //! of the first word, [`STATUS`] is 0 while it runs, 1 behind `end` and 2 after a fault.
 
-use npukit_opu::{Config, Machine, Op, decode};
+use npukit_opu::{Config, Machine, Op, Validity, decode};
 use npukit_target::Unset;
 
 use crate::MakeBoard;
@@ -20,6 +20,7 @@ const GARBAGE: u64 = 0x6F70_7500;
 
 struct Board {
     machine: Machine,
+    validity: Validity,
     status: u32,
 }
 
@@ -27,8 +28,9 @@ struct Board {
 pub fn maker(instance: &str) -> Result<MakeBoard, String> {
     let config = Config::preset(instance).ok_or_else(|| format!("opu has no instance `{instance}`"))?;
     Ok(Box::new(move || {
-        let machine = Machine::with_memory(config.types, Unset::Garbage(GARBAGE));
-        Ok(Box::new(Board { machine, status: ENDED }))
+        let (types, validity) = (config.types, config.validity);
+        let machine = Machine::with_memory(types, Unset::Garbage(GARBAGE)).with_validity(validity);
+        Ok(Box::new(Board { machine, validity, status: ENDED }))
     }))
 }
 
@@ -78,7 +80,7 @@ impl Board {
             let mut word = [0; 4];
             self.machine.read(u64::from(first) + 4 * index, &mut word).ok()?;
             words.push(u32::from_le_bytes(word));
-            if decode(u32::from_le_bytes(word)) == Ok(Op::End) {
+            if decode(u32::from_le_bytes(word), self.validity) == Ok(Op::End) {
                 return Some(words);
             }
         }

@@ -17,7 +17,7 @@ use crate::fabric::{Direction, Fabric, Options, Resource};
 use crate::op::{ActMode, DpuMode, Op, ResourceOp, Transfer};
 use crate::program::At;
 
-pub(crate) use finding::{findings, findings_with};
+pub(crate) use finding::{findings, findings_with, told};
 pub(crate) use lint::lints_of_text;
 pub use lint::{Lint, lints};
 pub(crate) use memory::memory;
@@ -99,6 +99,17 @@ pub enum Refusal {
         /// As written.
         target: u8,
     },
+}
+
+impl Refusal {
+    /// What of the seed's text it is that the released fabric ignores; none of what no fabric has, or no other way.
+    const fn ignored(&self) -> Option<&'static str> {
+        match self {
+            Self::EventWait => Some("`wait` for events"),
+            Self::DynamicAddress => Some("`init_addr` from a register (init_addr_sd=d)"),
+            _ => None,
+        }
+    }
 }
 
 /// Every instruction that a fabric refuses; `ops` are those of its cells, in its order.

@@ -44,7 +44,7 @@ const FABRICS: Presets<Fabric> = Presets {
     extension: "json",
     read: |text| Ok((from_json(text)?, misspelt(text))),
     others: ", or its short form as `1x1:[swb,iosram_both,rf,rf,rf,dpu]`; to any of these add `+ext` for the modes of \
-             the extension, `+seed` for what the seed's text says to the letter, `+text` for what the specification \
+             the extension, `+seed` for what the seed's text says to the letter (`drra:seed` is `3x1+seed`), `+text` for what the specification \
              makes of it, `+later` for the later encoding or `+f11` for 11 \
              fraction bits (released with `+later` only)",
 };
@@ -53,6 +53,8 @@ const FABRICS: Presets<Fabric> = Presets {
 pub(crate) const EXTENDED: &str = "+ext";
 /// What they end in that do what the seed's text says.
 pub(crate) const SEED: &str = "+seed";
+/// What is named as the fabric that does.
+const SEED_PRESET: &str = "seed";
 /// What they end in that do what the specification makes of the seed's text.
 const TEXT: &str = "+text";
 /// What they end in whose words are in the later encoding.
@@ -167,8 +169,8 @@ fn systems(fabric: &Fabric) -> Vec<PresetSystem> {
 ///
 /// A short form or a number of fraction bits that cannot be.
 fn named(name: &str) -> Result<Option<Fabric>, String> {
-    let is_revision = |ending: &&str| [SEED, TEXT, LATER].contains(ending);
-    let revisions: Vec<&str> = endings(name).filter(is_revision).collect();
+    let own = (plain(name) == SEED_PRESET).then_some(SEED);
+    let revisions: Vec<&str> = own.into_iter().chain(endings(name).filter(is_revision)).collect();
     if let [first, second, ..] = revisions[..] {
         return Err(format!("`{first}` and `{second}` are two revisions: leave one of them out"));
     }
@@ -188,6 +190,30 @@ fn named(name: &str) -> Result<Option<Fabric>, String> {
         return from_short(name).map(Some).map_err(|error| error.to_string());
     }
     Ok(preset(name))
+}
+
+/// What has an instruction of the seed's text that a fabric of this name ignores, in words.
+pub(crate) fn fabric_of_the_seed(name: &str) -> String {
+    // A system and parameters stand behind it; commas of the short form are within brackets.
+    let list = name.rfind(']').unwrap_or(0); // Default: it is not the short form.
+    let end = name[list..].find(['@', ',']).map_or(name.len(), |at| list + at);
+    let (name, behind) = name.split_at(end);
+    let kept: String = endings(name).filter(|ending| !is_revision(ending)).collect();
+    let name = format!("{}{kept}{SEED}", plain(name));
+    match named(&name) {
+        Ok(Some(_)) => format!("`drra:{name}{behind}`"),
+        _ => "a fabric whose file has `\"revision\": \"seed\"`".to_owned(),
+    }
+}
+
+/// Whether an ending names a revision.
+fn is_revision(ending: &&str) -> bool {
+    [SEED, TEXT, LATER].contains(ending)
+}
+
+/// A name without its endings.
+fn plain(name: &str) -> &str {
+    name.split_once('+').map_or(name, |(plain, _)| plain)
 }
 
 /// The endings of a name, with their `+`.

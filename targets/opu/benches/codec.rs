@@ -1,7 +1,7 @@
 //! Words to instructions and back, a million of each.
 
 use divan::{Bencher, black_box, counter::ItemsCount};
-use npukit_opu::{Addend, Op, Pool, Post, Shape, decode, encode};
+use npukit_opu::{Addend, Op, Pool, Post, Shape, Validity, decode, encode};
 
 fn main() {
     divan::main();
@@ -34,14 +34,20 @@ fn program() -> Vec<Op> {
 fn encode_a_million(bencher: Bencher<'_, '_>) {
     let ops = program();
     bencher.counter(ItemsCount::new(COUNT)).bench_local(|| {
-        ops.iter().map(|op| encode(black_box(op)).expect("legal")).fold(0, |sum, word| sum ^ word)
+        ops.iter()
+            .map(|op| encode(black_box(op), Validity::Corrected).expect("legal"))
+            .fold(0, |sum, word| sum ^ word)
     });
 }
 
 #[divan::bench]
 fn decode_a_million(bencher: Bencher<'_, '_>) {
-    let words: Vec<u32> = program().iter().map(|op| encode(op).expect("legal")).collect();
+    let words: Vec<u32> =
+        program().iter().map(|op| encode(op, Validity::Corrected).expect("legal")).collect();
     bencher.counter(ItemsCount::new(COUNT)).bench_local(|| {
-        words.iter().filter(|&&word| decode(black_box(word)).expect("legal") == Op::End).count()
+        words
+            .iter()
+            .filter(|&&word| decode(black_box(word), Validity::Corrected).expect("legal") == Op::End)
+            .count()
     });
 }

@@ -104,7 +104,7 @@ impl<'a, S: Source, V: Values<Memory = ElementMemory<S>>> AnyRun<'a, V> {
                 return Ok(());
             }
             let fault = |source| AnyRunError::Fault { place: program.place(index), source: Box::new(source) };
-            let effects = op.effects(&self.state.registers, &config.types).map_err(fault)?;
+            let effects = op.effects(&self.state.registers, &config.types, config.validity).map_err(fault)?;
             execute(&mut self.state, &mut self.memory, numerics, op).map_err(fault)?;
             let written = effects.memory.extent().filter(|_| effects.memory.direction == Direction::Write);
             if written.is_some_and(|extent| extent.first < end && extent.end > program.address.into()) {
@@ -153,10 +153,10 @@ pub(crate) fn loaded<S: Source>(
     for (index, segment) in program.segments.iter().enumerate() {
         put(format!("segment {index}"), segment.address, &segment.bytes)?;
     }
-    let mut words = Vec::new();
+    let (mut words, validity) = (Vec::new(), program.config.validity);
     for (index, op) in program.instructions.iter().enumerate() {
-        let word =
-            encode(op).map_err(|source| AnyRunError::Encode { place: program.place(index), source })?;
+        let word = encode(op, validity)
+            .map_err(|source| AnyRunError::Encode { place: program.place(index), source })?;
         words.extend(word.to_le_bytes());
     }
     put("the program".to_owned(), program.address, &words)?;

@@ -12,7 +12,7 @@ use npukit_target::{ArtifactFile, Parts, ReadError, Seal};
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{WORD_BYTES, decode_program, encode_program};
-use crate::config::Config;
+use crate::config::{Config, Validity};
 use crate::layout::MEMORY_BYTES;
 use crate::op::Op;
 use crate::program::{Binding, HostStep, Layer, Program, Segment};
@@ -92,7 +92,7 @@ pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
     let (manifest_name, words_name, image_name) =
         (format!("{name}.{EXTENSION}"), format!("{name}.words"), format!("{name}.image"));
     check(&manifest_name, program)?;
-    let words = encode_program(&program.instructions)
+    let words = encode_program(&program.instructions, program.config.validity)
         .map_err(|source| ArtifactError::Program { file: words_name.clone(), source })?;
     let mut image = Vec::new();
     let mut segments = Vec::new();
@@ -150,7 +150,7 @@ pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Progr
         read.sha256.check(file, name, &bytes)?;
         Ok(bytes)
     };
-    let instructions = instructions(&read.program, &mut resolve)?;
+    let instructions = instructions(&read.program, read.config.validity, &mut resolve)?;
     let segments = segments(file, &read.segments, &mut resolve)?;
     let program = Program {
         name: read.name,
@@ -171,10 +171,15 @@ pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Progr
     Ok(program)
 }
 
-fn instructions(words: &Words, resolve: &mut Resolve<'_>) -> Result<Vec<Op>, ArtifactError> {
+fn instructions(
+    words: &Words,
+    validity: Validity,
+    resolve: &mut Resolve<'_>,
+) -> Result<Vec<Op>, ArtifactError> {
     let bytes = resolve(&words.file)?;
     let file = || words.file.clone();
-    let ops = decode_program(&bytes).map_err(|source| ArtifactError::Program { file: file(), source })?;
+    let ops =
+        decode_program(&bytes, validity).map_err(|source| ArtifactError::Program { file: file(), source })?;
     if ops.len() != words.words {
         return Err(ArtifactError::WordCount { file: file(), expected: words.words, actual: ops.len() });
     }

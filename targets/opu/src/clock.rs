@@ -137,7 +137,7 @@ impl Clock {
     pub fn push(&mut self, op: &Op, watch: &mut impl FnMut(Slice)) -> Result<(), FaultKind> {
         op.check()?;
         self.registers.set(op);
-        let effects = op.effects(&self.registers, self.costs.types())?;
+        let effects = op.effects(&self.registers, self.costs.types(), self.costs.validity())?;
         let work =
             Work { engine: Engine::of(op.class()), effects, cost: self.costs.of(op, &self.registers)? };
         let instruction = self.instructions;

@@ -5,6 +5,7 @@
 use npukit_isa::{FieldError, NoInstruction};
 use thiserror::Error;
 
+use crate::config::Validity;
 use crate::fault::FaultKind;
 use crate::op::Op;
 
@@ -27,23 +28,23 @@ pub enum EncodeError {
     },
 }
 
-/// The word of an instruction.
+/// The word of an instruction, with the fields of that reading.
 ///
 /// # Errors
 ///
 /// An instruction that is always at fault, or an operand that does not fit its field.
-pub fn encode(op: &Op) -> Result<u32, EncodeError> {
+pub fn encode(op: &Op, validity: Validity) -> Result<u32, EncodeError> {
     op.check().map_err(|kind| EncodeError::Fault { mnemonic: op.mnemonic(), kind })?;
-    Ok(op.to_word()?.low_u64() as u32)
+    Ok(op.to_word(validity)?.low_u64() as u32)
 }
 
-/// The instruction of a word. It passes [`Op::check`].
+/// The instruction of a word, by the fields of that reading. It passes [`Op::check`].
 ///
 /// # Errors
 ///
 /// The faults of decoding (specification, 2.3).
-pub fn decode(word: u32) -> Result<Op, FaultKind> {
-    let op = Op::from_word(word.into()).map_err(fault)?;
+pub fn decode(word: u32, validity: Validity) -> Result<Op, FaultKind> {
+    let op = Op::from_word(word.into(), validity).map_err(fault)?;
     op.check()?;
     Ok(op)
 }
@@ -51,7 +52,8 @@ pub fn decode(word: u32) -> Result<Op, FaultKind> {
 /// The bits of a word that no field of its instruction has, and that are set; all of them but the opcode where that
 /// has no meaning.
 pub fn reserved_bits(word: u32) -> u32 {
-    Op::reserved_bits(word.into()).low_u64() as u32
+    // All readings have fields in the same bits.
+    Op::reserved_bits(word.into(), Validity::Corrected).low_u64() as u32
 }
 
 /// The fault of the machine that reads a word without meaning.
@@ -125,11 +127,11 @@ pub fn words(bytes: &[u8]) -> Result<Vec<u32>, ProgramError> {
 ///
 /// [`ProgramError::Truncated`] when the last word is cut short; [`ProgramError::Word`] for the first that
 /// cannot be executed.
-pub fn decode_program(bytes: &[u8]) -> Result<Vec<Op>, ProgramError> {
+pub fn decode_program(bytes: &[u8], validity: Validity) -> Result<Vec<Op>, ProgramError> {
     let decoded = words(bytes)?
         .into_iter()
         .enumerate()
-        .map(|(index, word)| decode(word).map_err(|kind| ProgramError::Word { index, word, kind }));
+        .map(|(index, word)| decode(word, validity).map_err(|kind| ProgramError::Word { index, word, kind }));
     decoded.collect()
 }
 
@@ -138,10 +140,10 @@ pub fn decode_program(bytes: &[u8]) -> Result<Vec<Op>, ProgramError> {
 /// # Errors
 ///
 /// [`ProgramError::Encode`] for the first instruction that does not fit its word.
-pub fn encode_program(ops: &[Op]) -> Result<Vec<u8>, ProgramError> {
+pub fn encode_program(ops: &[Op], validity: Validity) -> Result<Vec<u8>, ProgramError> {
     let mut bytes = Vec::with_capacity(ops.len() * WORD_BYTES);
     for (index, op) in ops.iter().enumerate() {
-        let word = encode(op).map_err(|source| ProgramError::Encode { index, source })?;
+        let word = encode(op, validity).map_err(|source| ProgramError::Encode { index, source })?;
         bytes.extend(word.to_le_bytes());
     }
     Ok(bytes)

@@ -27,7 +27,7 @@ pub struct Config {
     /// What there is to know of it, in a line.
     #[serde(default)]
     pub summary: String,
-    /// Which text says when an instruction is valid.
+    /// How far the draft's letter counts.
     #[serde(default, skip_serializing_if = "Validity::is_corrected")]
     pub validity: Validity,
     /// Element types of the buffers.

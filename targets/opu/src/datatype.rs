@@ -188,8 +188,10 @@ mod tests {
 
     #[test]
     fn other_names_are_refused() {
-        for name in ["", "int", "int1", "int33", "int+8", "fx8", "fx8_65", "fx8_m65", "fx8_-1", "fp8", "Int8"]
-        {
+        for name in [
+            "", "int", "int1", "int33", "int+8", "fx8", "fx8_65", "fx8_m65", "fx8_-1", "fp8", "uint8",
+            "tf32", "Int8",
+        ] {
             assert!(name.parse::<DataType>().is_err(), "{name}");
         }
     }

@@ -38,7 +38,7 @@ pub struct Numerics<'a> {
     pub types: &'a Types,
     /// Which code computes.
     pub arithmetic: Arithmetic,
-    /// Which text says when an instruction is valid.
+    /// How far the draft's letter counts.
     pub validity: Validity,
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn execute<V: Values>(
     op: &Op,
 ) -> Result<(), FaultKind> {
     op.check()?;
-    let access = op.effects(&state.registers, numerics.types)?.memory;
+    let access = op.effects(&state.registers, numerics.types, numerics.validity)?.memory;
     match *op {
         Op::End => Ok(()),
         configuration!() => {
@@ -141,7 +141,7 @@ fn load_ifm<V: Values>(
     Ok(())
 }
 
-/// `ld.ker`: slices, densely packed.
+/// `ld.ker`: slices, densely packed, or with the strides that the draft prints.
 ///
 /// Source: specification, section 4.2.
 fn load_ker<V: Values>(

@@ -319,7 +319,7 @@ fn bounds_rule(axis: Axis, validity: Validity) -> &'static str {
     match (validity, axis) {
         (Validity::Corrected, Axis::Row) => "corrected condition: h + (ofm_h - 1) * stride_h < ifm_h",
         (Validity::Corrected, Axis::Column) => "corrected condition: w + (ofm_w - 1) * stride_w < ifm_w",
-        (Validity::Draft, _) => {
+        (Validity::Draft | Validity::Seed, _) => {
             "the draft's condition allows it, and its formula reads ifm[h + stride_h * i, w + stride_w * j, l]"
         }
     }
@@ -342,7 +342,7 @@ fn draft_rule(instruction: &str, axis: Axis) -> &'static str {
 /// The opcodes that have a meaning: `0 to 8 and 16 to 26`.
 fn opcodes() -> String {
     let mut ranges: Vec<std::ops::RangeInclusive<u64>> = Vec::new();
-    let rows = Op::rows();
+    let rows = Op::rows(Validity::Corrected);
     for opcode in rows.iter().filter_map(|row| row.patterns.first()).map(|pattern| pattern.value) {
         match ranges.last_mut() {
             Some(range) if opcode <= range.end() + 1 => *range = *range.start()..=opcode,
@@ -417,7 +417,7 @@ impl FaultKind {
                 "load a larger ifm tile, or make the ofm tile or the tap's offset smaller".to_owned()
             }
             Self::ConvDraft { .. } => {
-                "make the tile, the step or the offset smaller, or take the corrected condition: an instance without `+draft`"
+                "make the tile, the step or the offset smaller, or take the corrected condition: an instance without `+draft` and `+seed`"
                     .to_owned()
             }
             Self::PoolBounds { .. } => "make the window smaller, or the ofm tile larger".to_owned(),

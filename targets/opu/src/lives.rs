@@ -75,11 +75,11 @@ fn executed(program: &Program) -> Executed<'_> {
 impl Executed<'_> {
     /// Every instruction with the registers of its moment and its effects.
     fn steps(&self) -> impl Iterator<Item = (usize, &Op, Registers, Effects)> {
-        let mut registers = Registers::default();
+        let (mut registers, config) = (Registers::default(), &self.program.config);
         self.instructions.iter().enumerate().filter_map(move |(index, op)| {
             registers.set(op);
             // Those that were executed have effects.
-            let effects = op.effects(&registers, &self.program.config.types).ok()?;
+            let effects = op.effects(&registers, &config.types, config.validity).ok()?;
             Some((index, op, registers, effects))
         })
     }

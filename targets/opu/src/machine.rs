@@ -69,7 +69,7 @@ impl Machine {
         Self { memory: Memory::new(unset), ..Self::new(types) }
     }
 
-    /// The same machine, in which another text says when an instruction is valid.
+    /// The same machine, in which the draft's letter counts as far as that.
     #[must_use]
     pub fn with_validity(self, validity: Validity) -> Self {
         Self { validity, ..self }
@@ -191,7 +191,9 @@ impl Machine {
     /// Takes what `op` would read now, and nobody has written, as written: zeros. Without effect where a register that
     /// it needs is undefined.
     pub fn settle(&mut self, op: &Op) {
-        let Ok(Effects { memory, .. }) = op.effects(&self.state.registers, &self.types) else { return };
+        let Ok(Effects { memory, .. }) = op.effects(&self.state.registers, &self.types, self.validity) else {
+            return;
+        };
         for run in memory.runs() {
             let mut at = run.first;
             while let Some(unwritten) = self.memory.unwritten(at, (run.end - at) as usize) {
@@ -213,7 +215,7 @@ impl Machine {
         }
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         self.write(address, &bytes)?;
-        Ok(Loaded { address, ops: words.iter().map(|&word| decode(word)).collect() })
+        Ok(Loaded { address, ops: words.iter().map(|&word| decode(word, self.validity)).collect() })
     }
 
     /// Executes a loaded program from its first word up to `end`; gives the index of that. `before` is called with
@@ -274,7 +276,10 @@ impl Loaded {
     /// Decodes again what `op`, just done, may have overwritten.
     fn refresh(&mut self, machine: &Machine, op: &Op) {
         // An instruction that was executed has all registers it needs.
-        let Ok(Effects { memory, .. }) = op.effects(machine.registers(), &machine.types) else { return };
+        let Ok(Effects { memory, .. }) = op.effects(machine.registers(), &machine.types, machine.validity)
+        else {
+            return;
+        };
         let Some(written) = memory.extent().filter(|_| memory.direction == Direction::Write) else { return };
         let first = written.first.max(self.address);
         if written.end <= first {
@@ -288,7 +293,7 @@ impl Loaded {
             }
             let mut word = [0; WORD_BYTES];
             machine.memory.read(self.address + index * WORD_BYTES as u64, &mut word);
-            *op = decode(u32::from_le_bytes(word));
+            *op = decode(u32::from_le_bytes(word), machine.validity);
         }
     }
 }

@@ -61,9 +61,15 @@ impl Memory {
         Some(address + self.bytes.unwritten_from(line(address), bytes)? as u64)
     }
 
-    /// Makes `bytes` bytes from `address` on 0 again; both are multiples of 64.
+    /// Makes `bytes` bytes from `address` on 0 again.
     pub fn clear(&mut self, address: u64, bytes: u64) {
-        self.bytes.clear(address / LINE as u64, bytes as usize / LINE);
+        let (line, end) = (LINE as u64, address + bytes);
+        let first = address.next_multiple_of(line).min(end);
+        let last = (end / line * line).max(first);
+        let zeros = [0; LINE];
+        self.write(address, &zeros[..(first - address) as usize]);
+        self.bytes.clear(first / line, ((last - first) / line) as usize);
+        self.write(last, &zeros[..(end - last) as usize]);
     }
 }
 
@@ -84,6 +90,19 @@ mod tests {
         let unwritten = |address, bytes| memory.unwritten(address, bytes);
         assert_eq!((unwritten(100, 100), unwritten(99, 5), unwritten(100, 101)), (None, Some(99), Some(200)));
         assert_eq!((unwritten(256, 64), unwritten(300, 21)), (None, Some(320)));
+        let cleared = |address: u64, bytes: u64| {
+            let mut memory = Memory::default();
+            memory.write(0, &[1; 512]);
+            memory.clear(address, bytes);
+            let mut held = [1; 512];
+            memory.read(0, &mut held);
+            (0..512).filter(|&byte| held[byte as usize] == 0).eq(address..address + bytes)
+        };
+        for (address, bytes) in
+            [(0, 512), (64, 128), (70, 192), (70, 3), (100, 28), (128, 5), (60, 8), (9, 0)]
+        {
+            assert!(cleared(address, bytes), "{address} {bytes}");
+        }
         let read = |unset| {
             let mut bytes = [0; 64];
             Memory::new(unset).read(1 << 20, &mut bytes);

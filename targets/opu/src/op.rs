@@ -14,7 +14,7 @@ pub use effects::{Access, Direction, Effects, Extent};
 pub use operands::{Activation, Addend, Order, Pool, Post, Shape};
 
 use crate::codec::WORD_BYTES;
-use crate::config::Types;
+use crate::config::{Types, Validity};
 use crate::fault::{Buffer, FaultKind};
 use crate::layout::SLOT;
 use crate::state::Registers;
@@ -126,8 +126,23 @@ const CONV: [BitRange; 3] = [BitRange::new(6, 4), BitRange::new(10, 4), BitRange
 /// Operands of `@shape.ifm` and `@shape.ofm`.
 const SHAPE: [BitRange; 3] = [BitRange::new(6, 7), BitRange::new(13, 7), BitRange::new(20, 7)];
 
+/// The fields of `@post` (`SOURCES.md`, S20).
+struct PostBits {
+    act: BitRange,
+    order: BitRange,
+    res: BitRange,
+}
+
+impl PostBits {
+    /// Those of the published parser; of the draft's appendix where the letter of it counts.
+    const fn of(validity: Validity) -> Self {
+        let [act, order, res] = if validity.is_seed() { [9, 6, 8] } else { [6, 8, 10] };
+        Self { act: BitRange::new(act, 2), order: BitRange::new(order, 2), res: BitRange::new(res, 1) }
+    }
+}
+
 instructions! {
-    for Op, words of WORD_BYTES, opcode in OPCODE;
+    for Op on validity: Validity, words of WORD_BYTES, opcode in OPCODE;
 
     0 => "end" { Self::End } "Stops." {
     } .with_form("end", Vec::new());
@@ -138,7 +153,7 @@ instructions! {
     } .with_form("ld.ifm {addr}", Vec::new());
 
     2 => "ld.ker" { Self::LoadKer { addr } }
-    "Loads the ker buffer: ker_n slices of ofm_c x ifm_c, densely packed." {
+    "Loads the ker buffer: ker_n slices of ofm_c x ifm_c." {
         addr: ADDR => all(ADDR), ADDRESS;
     } .with_form("ld.ker {addr}", Vec::new());
 
@@ -228,9 +243,9 @@ instructions! {
 
     25 => "@post" { Self::Post(Post { act, order, res }) }
     "Sets what `store` does, in order; windows come from `@pool`." {
-        act: BitRange::new(6, 2) => Number::between(0, 2), "activation: none, ReLU, leaky ReLU with slope 1/8";
-        order: BitRange::new(8, 2) => Number::between(0, 2), "act-res-pool, res-act-pool, act-pool-res";
-        res: BitRange::new(10, 1) => Number::between(0, 1), "whether the ifm buffer is added";
+        act: PostBits::of(validity).act => Number::between(0, 2), "activation: none, ReLU, leaky ReLU with slope 1/8";
+        order: PostBits::of(validity).order => Number::between(0, 2), "act-res-pool, res-act-pool, act-pool-res";
+        res: PostBits::of(validity).res => Number::between(0, 1), "whether the ifm buffer is added";
     } .with_forms(Post::ALL.map(form));
 
     26 => "@pool" { Self::Pool(Pool { h, w, stride_h: i, stride_w: j }) }
@@ -323,13 +338,18 @@ impl Op {
         }
     }
 
-    /// What it reads and writes, with these registers.
+    /// What it reads and writes, with these registers; `validity` says with whose strides.
     ///
     /// # Errors
     ///
     /// [`FaultKind::UndefinedRegister`] for the first register that it needs to know that.
     #[inline]
-    pub fn effects(&self, registers: &Registers, types: &Types) -> Result<Effects, FaultKind> {
+    pub fn effects(
+        &self,
+        registers: &Registers,
+        types: &Types,
+        validity: Validity,
+    ) -> Result<Effects, FaultKind> {
         let itype = types.itype.size_bytes();
         Ok(match *self {
             Self::End | configuration!() => Effects::NONE,
@@ -339,9 +359,13 @@ impl Op {
             }
             Self::LoadKer { addr } => {
                 let (n, ofm_c, ifm_c) = (registers.slices()?, registers.ofm_c()?, registers.ifm_c()?);
-                let elements = u64::from(n) * u64::from(ofm_c) * u64::from(ifm_c);
-                let base = unit(registers.ker_address()?, addr);
-                Effects::load(Access::dense(base, elements, types.ktype.size_bytes()), Buffer::Ker)
+                let (base, size) = (unit(registers.ker_address()?, addr), types.ktype.size_bytes());
+                let access = if validity.is_seed() {
+                    Access::printed_kernel(base, [n, ofm_c, ifm_c], size)
+                } else {
+                    Access::dense(base, u64::from(n) * u64::from(ofm_c) * u64::from(ifm_c), size)
+                };
+                Effects::load(access, Buffer::Ker)
             }
             Self::LoadBias { addr } => {
                 let elements = registers.ofm_c()?.into();
@@ -368,6 +392,7 @@ impl Op {
                 let map = registers.ofm_memory("ofm_mem_h")?;
                 let plane = Shape { h: map.h, w: map.w, c: SLOT };
                 let memory = Access::tile(unit(map.addr, addr), plane, map.w, itype).written().border(p);
+                let memory = if validity.is_seed() { memory.with_pitch(map.w, itype) } else { memory };
                 Effects { memory, ..Effects::NONE }
             }
         })

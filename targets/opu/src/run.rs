@@ -72,7 +72,8 @@ impl<'a> Board<'a> {
             written.map_err(|source| access(format!("segment {index}"), source))?;
         }
         let word = |(index, op)| {
-            encode(op).map_err(|source| RunError::Encode { place: program.place(index), source })
+            encode(op, program.config.validity)
+                .map_err(|source| RunError::Encode { place: program.place(index), source })
         };
         let words = program.instructions.iter().enumerate().map(word).collect::<Result<Vec<u32>, _>>()?;
         let loaded = machine.load(program.address.into(), &words);

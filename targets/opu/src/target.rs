@@ -42,7 +42,7 @@ const PRESETS: Presets<Config> = Presets {
     with_parameters: settable::from_tree,
     extension: "toml",
     read: |text| Ok((Config::from_toml(text)?, Vec::new())),
-    others: "; `+draft` behind a name holds programs to the draft's own conditions",
+    others: "; `+draft` behind a name holds programs to the draft's own conditions, `+seed` also to its words and strides",
 };
 
 impl Target for Opu {

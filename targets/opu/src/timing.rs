@@ -1,7 +1,7 @@
 //! What instructions cost: [`Costs`], the functions of the specification's section 8.3 over the parameters
 //! of [`Timing`]. When they start is the business of [`crate::clock`].
 
-use crate::config::{Config, StoreReads, Timing, Types};
+use crate::config::{Config, StoreReads, Timing, Types, Validity};
 use crate::fault::FaultKind;
 use crate::layout::SLOT;
 use crate::op::{Op, Pool, Shape, configuration};
@@ -25,17 +25,23 @@ pub struct Cost {
 pub struct Costs {
     timing: Timing,
     types: Types,
+    validity: Validity,
 }
 
 impl Costs {
     /// Those of `config`.
     pub fn new(config: &Config) -> Self {
-        Self { timing: config.timing.clone(), types: config.types }
+        Self { timing: config.timing.clone(), types: config.types, validity: config.validity }
     }
 
     /// The parameters.
     pub const fn timing(&self) -> &Timing {
         &self.timing
+    }
+
+    /// How far the draft's letter counts.
+    pub(crate) const fn validity(&self) -> Validity {
+        self.validity
     }
 
     /// The element types.

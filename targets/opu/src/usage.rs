@@ -117,7 +117,7 @@ impl Walk {
     fn done(mut self, program: &Program) -> Result<BTreeMap<String, MemoryReport>, FaultKind> {
         for op in &program.instructions {
             self.registers.set(op);
-            let effects = op.effects(&self.registers, &program.config.types)?;
+            let effects = op.effects(&self.registers, &program.config.types, program.config.validity)?;
             self.memory(&effects);
             self.buffers(op)?;
         }

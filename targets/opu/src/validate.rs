@@ -59,7 +59,8 @@ pub fn words_of_text(words: &[u32], config: &Config) -> Vec<Finding> {
 }
 
 fn of_words(words: &[u32], mut walk: Walk<'_>) -> Vec<Finding> {
-    walk.run(words.iter().map(|&word| decode(word)));
+    let validity = walk.config.validity;
+    walk.run(words.iter().map(|&word| decode(word, validity)));
     for (index, &word) in words.iter().enumerate().take(walk.executed) {
         let bits = reserved_bits(word);
         if bits != 0 {
@@ -67,7 +68,7 @@ fn of_words(words: &[u32], mut walk: Walk<'_>) -> Vec<Finding> {
             walk.note(Some(index), RESERVED_BITS, Severity::Warning, message);
         }
     }
-    walk.finish(words.iter().map(|&word| decode(word) == Ok(Op::End)))
+    walk.finish(words.iter().map(|&word| decode(word, validity) == Ok(Op::End)))
 }
 
 /// A walk through a program.
@@ -137,7 +138,7 @@ impl<'a> Walk<'a> {
         let Config { types, validity, .. } = self.config;
         let numerics = Numerics { types, arithmetic: Arithmetic::Absent, validity: *validity };
         step(&mut self.state, &mut Memory::default(), numerics, op)?;
-        let effects = op.effects(&self.state.registers, types)?;
+        let effects = op.effects(&self.state.registers, types, *validity)?;
         for Idle { instruction, lint, message } in self.unused.step(index, op, &effects) {
             self.note(Some(instruction), lint, Severity::Warning, message);
         }

@@ -24,5 +24,7 @@ mod lower;
 mod machine;
 #[path = "main/mutations.rs"]
 mod mutations;
+#[path = "main/seed.rs"]
+mod seed;
 #[path = "main/suite.rs"]
 mod suite;

@@ -1,8 +1,8 @@
 //! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::op`].
 
-use npukit_isa::{ByteOrder, IsaSpec};
+use npukit_isa::{ByteOrder, InstructionSpec, IsaSpec};
 
-use crate::config::Config;
+use crate::config::{Config, Reading};
 use crate::op::Op;
 
 /// The instruction set of `config`. Source: specification 2.1 to 2.4.
@@ -11,13 +11,112 @@ pub fn isa(config: &Config) -> IsaSpec {
         true => "pccx v002 with extensions, 64-bit instructions",
         false => "pccx v002, 64-bit instructions",
     };
-    IsaSpec {
-        name: name.to_owned(),
-        doc: DOC.to_owned(),
-        byte_order: ByteOrder::Little,
-        instructions: Op::rows(config.extensions),
+    let mut instructions = Op::rows(config.extensions);
+    instructions.iter_mut().for_each(|row| note(row, config));
+    IsaSpec { name: name.to_owned(), doc: DOC.to_owned(), byte_order: ByteOrder::Little, instructions }
+}
+
+/// What is said of an instruction, on the instances that it holds for.
+struct Note {
+    instruction: &'static str,
+    of: fn(&Config) -> bool,
+    says: &'static str,
+}
+
+fn by_documents(config: &Config) -> bool {
+    config.reading == Reading::Documents
+}
+
+fn by_page(config: &Config) -> bool {
+    config.reading == Reading::Seed
+}
+
+const fn always(_: &Config) -> bool {
+    true
+}
+
+const fn strict(config: &Config) -> bool {
+    config.strict
+}
+
+const fn lenient(config: &Config) -> bool {
+    !config.strict
+}
+
+const fn masked(config: &Config) -> bool {
+    config.lane_mask
+}
+
+const fn with_mul(config: &Config) -> bool {
+    config.extensions
+}
+
+const fn without_mul(config: &Config) -> bool {
+    !config.extensions
+}
+
+#[rustfmt::skip] // A table.
+const NOTES: &[Note] = &[
+    Note { instruction: "GEMV", of: by_documents, says: SUMS },
+    Note { instruction: "GEMM", of: by_documents, says: SUMS },
+    Note { instruction: "GEMV", of: by_page, says: BLOCKS },
+    Note { instruction: "GEMM", of: by_page, says: BLOCKS },
+    Note { instruction: "GEMV", of: masked, says: "parallel_lane is a mask of lanes here." },
+    Note { instruction: "MEMCPY", of: strict, says: "From host to host it has a word, which the machine refuses." },
+    Note { instruction: "MEMCPY", of: lenient, says: "All but from host to L2 is taken as from L2 to the host, as the circuits do." },
+    Note { instruction: "MEMCPY", of: by_documents, says: "Weights stream past L2; with `+seed` it loads them, too (`--option weights=memcpy`)." },
+    Note { instruction: "MEMCPY", of: by_page, says: "It loads weights, too (`--option weights=memcpy`): slot b of a product's fmap entry, from 2 on, says in which pair of words of L2 they begin." },
+    Note { instruction: "MEMCPY", of: always, says: "A cache of keys and values is the host's: they go there, and come back as weights of 4 bits." },
+    Note { instruction: "MEMSET", of: by_documents, says: "It writes shapes; slot a of a weight entry is ignored, and with `+seed` it is a factor of all rows (`--option scales=memset`)." },
+    Note { instruction: "MEMSET", of: by_page, says: "Slot a of a weight entry, where it is not 0, is a BF16 factor of all rows, which w_scale multiplies by (`--option scales=memset`)." },
+    Note { instruction: "CVO", of: by_documents, says: "The reciprocal of 0 is 0, with `+seed` infinite." },
+    Note { instruction: "CVO", of: by_page, says: "The reciprocal of 0 is infinite." },
+    Note { instruction: "CVO", of: without_mul, says: "No function multiplies two vectors: compiled norms take sums of squares from the host, and rotations are the host's unless `--option rotations=npu`; `pccx:extended` has MUL (`--option isa=ext`)." },
+    Note { instruction: "CVO", of: with_mul, says: "With MUL compiled norms are the machine's (`--option isa=ext`); rotations take sines and cosines from the host unless `--option rotations=npu`." },
+];
+
+const SUMS: &str = "w_scale multiplies sums, with `+seed` each block of 32 before it is added; T is ignored but with `+seed`.";
+const BLOCKS: &str = "w_scale multiplies each block of 32 before it is added, by the row's scale or by T, where that is not 0.";
+
+/// Adds to a row what the instance makes of it where the row does not say it.
+fn note(row: &mut InstructionSpec, config: &Config) {
+    for note in NOTES.iter().filter(|note| note.instruction == row.name && (note.of)(config)) {
+        let space = if row.doc.is_empty() { "" } else { " " };
+        row.doc += &format!("{space}{}", note.says);
     }
 }
 
 const DOC: &str = "Addresses count L2 words of 128 bits, eight BF16 values each. Entries are those of the two \
                    constant banks, 64 each. Operands with a name may stand in any order.";
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn doc(instance: &str, instruction: &str) -> String {
+        let spec = isa(&Config::preset(instance).unwrap());
+        spec.instructions.into_iter().find(|row| row.name == instruction).unwrap().doc
+    }
+
+    #[test]
+    fn rows_say_what_needs_which_option() {
+        for (instruction, reference, seed) in [
+            ("GEMV", "T is ignored but with `+seed`", "by T, where that is not 0"),
+            ("GEMM", "multiplies sums", "each block of 32"),
+            ("MEMCPY", "Weights stream past L2", "It loads weights, too"),
+            ("MEMSET", "slot a of a weight entry is ignored", "is a BF16 factor of all rows"),
+            ("CVO", "The reciprocal of 0 is 0", "The reciprocal of 0 is infinite"),
+        ] {
+            let [ours, page] = ["reference", "reference+seed"].map(|instance| doc(instance, instruction));
+            assert!(ours.contains(reference) && !page.contains(reference), "{instruction}: {ours}");
+            assert!(page.contains(seed) && !ours.contains(seed), "{instruction}: {page}");
+        }
+        assert!(
+            doc("reference", "MEMCPY").contains("From host to host it has a word, which the machine refuses")
+        );
+        assert!(doc("upstream", "MEMCPY").contains("as from L2 to the host"));
+        assert!(doc("reference", "CVO").contains("take sums of squares from the host"));
+        assert!(doc("extended", "CVO").contains("norms are the machine's"));
+    }
+}

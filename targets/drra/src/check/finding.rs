@@ -9,13 +9,17 @@ use crate::lints::REFUSED;
 use crate::program::{At, Program, ProgramError};
 
 /// Everything that the fabric refuses, does otherwise than the program says, or that is probably a mistake, in the
-/// order of the program's cells.
+/// order of the program's cells. `elsewhere` names the fabric that has what this one ignores.
 ///
 /// # Errors
 ///
 /// Words that are not instructions.
-pub(crate) fn findings(fabric: &Fabric, program: &Program) -> Result<Vec<Finding>, ProgramError> {
-    findings_with(fabric, program, Vec::new())
+pub(crate) fn findings(
+    fabric: &Fabric,
+    program: &Program,
+    elsewhere: &str,
+) -> Result<Vec<Finding>, ProgramError> {
+    findings_with(fabric, program, Vec::new(), elsewhere)
 }
 
 /// The same with what else is known: of the text that the program comes from, of its memories.
@@ -27,22 +31,36 @@ pub(crate) fn findings_with(
     fabric: &Fabric,
     program: &Program,
     others: Vec<(At, Lint)>,
+    elsewhere: &str,
 ) -> Result<Vec<Finding>, ProgramError> {
     let ops = program.decode(fabric)?;
     let revision = fabric.options.revision;
     let refused = refusals(fabric, &ops).into_iter();
-    let refused = refused.map(|(at, refusal)| (at, REFUSED, Severity::Error, refusal.to_string()));
+    let refused = refused.map(|(at, refusal)| {
+        let ignored = refusal.ignored().filter(|_| revision.is_released());
+        let message = ignored.map_or_else(|| refusal.to_string(), |what| ignores(what, elsewhere));
+        (at, REFUSED, Severity::Error, message)
+    });
     let cells = fabric.places().zip(&fabric.cells).zip(&ops);
     let idle = cells.flat_map(|((place, cell), ops)| {
         let idle = idle(cell, fabric.options, ops).into_iter();
         idle.map(move |(pc, lint)| (At { place, pc }, lint))
     });
     let lints = lints(fabric, &ops).into_iter().chain(idle).chain(others);
-    let lints = lints.map(|(at, lint)| (at, lint.kind(), lint.severity(revision), lint.to_string()));
+    let lints = lints.map(|(at, lint)| (at, lint.kind(), lint.severity(revision), told(&lint, elsewhere)));
     let mut all: Vec<_> = refused.chain(lints).collect();
     all.sort_by_key(|(at, ..)| *at);
     let finding = |(at, kind, severity, message): (At, _, _, String)| {
         Finding::new(kind, severity, Some(program.index(at)), format!("{at}: {message}"))
     };
     Ok(all.into_iter().map(finding).collect())
+}
+
+/// What a lint says, and which fabric has what this one ignores.
+pub(crate) fn told(lint: &Lint, elsewhere: &str) -> String {
+    if lint.is_ignored() { ignores(&lint.to_string(), elsewhere) } else { lint.to_string() }
+}
+
+fn ignores(what: &str, elsewhere: &str) -> String {
+    format!("{what}: the released fabric ignores it; use {elsewhere}")
 }

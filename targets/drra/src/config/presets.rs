@@ -7,6 +7,7 @@ use crate::fabric::Fabric;
 #[rustfmt::skip] // A table.
 pub const PRESETS: &[(&str, &str, &str)] = &[
     ("3x1", "the released fabric (bfe6cc6): 3 rows, 1 column: input memory, three register files and a dpu, output memory; with `+f11`, `+ext` or `+seed` behind no released hardware", include_str!("../../configs/3x1.json")),
+    ("seed", "3x1 by the seed's text to the letter, as `3x1+seed`; no released hardware", include_str!("../../configs/seed.json")),
     ("3x2", "3 rows, 2 columns of the same; a column starts a cycle after the one before", include_str!("../../configs/3x2.json")),
     ("3x4", "3 rows, 4 columns of the same", include_str!("../../configs/3x4.json")),
     ("1x1", "a single cell with both buffers, three register files and a dpu", include_str!("../../configs/1x1.json")),
@@ -30,7 +31,8 @@ mod tests {
         for (name, _, text) in PRESETS {
             let found = from_json(text);
             let lists = if *name == "1x1" { "[swb,iosram_both,rf,rf,rf,dpu]" } else { COLUMN };
-            let short = from_short(&format!("{name}: {lists}"));
+            let size = if *name == "seed" { "3x1" } else { name };
+            let short = from_short(&format!("{size}: {lists}"));
             let slots = |fabric: &Fabric| -> Vec<_> {
                 let all = fabric.cells.iter().flat_map(|cell| &cell.resources);
                 all.map(|resource| (resource.component, resource.slot, resource.rows)).collect()

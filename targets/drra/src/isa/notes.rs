@@ -4,17 +4,119 @@ use npukit_isa::InstructionSpec;
 
 use crate::revision::Revision;
 
+/// What is said of an instruction at some components, on the fabrics of some revisions.
+struct Note {
+    instruction: &'static str,
+    /// How the names of the components begin.
+    at: &'static str,
+    of: fn(Revision) -> bool,
+    says: &'static str,
+}
+
+const fn always(_: Revision) -> bool {
+    true
+}
+
+const fn released(revision: Revision) -> bool {
+    revision.is_released()
+}
+
+const fn not_seed(revision: Revision) -> bool {
+    !revision.is_seed()
+}
+
+#[rustfmt::skip] // A table.
+const NOTES: &[Note] = &[
+    Note { instruction: "wait", at: "sequencer", of: not_seed,
+        says: "`mode=events` is refused; with `+seed` it waits until the ports of the slots are done." },
+    Note { instruction: "act", at: "sequencer", of: not_seed,
+        says: "Of mode port_index `param` is a mask of ports, with `+seed` the number of one; of mode map it is a register from 1 to 12, with `+seed` any." },
+    Note { instruction: "calc", at: "sequencer", of: always,
+        says: "`lls` saturates, so that 1 << 15 is 32767; `lrs` keeps the sign: -5 >> 3 is -1." },
+    Note { instruction: "calc", at: "sequencer", of: released,
+        says: "`mul`, `div` and `mod` give 0 in the released fabric; with `+text` or `+seed` they compute." },
+    Note { instruction: "calc", at: "sequencer", of: not_seed,
+        says: "`eq` to `le`, `and`, `or` and `not` write 1 or 0 to a scalar register, with `+seed` to a flag register." },
+    Note { instruction: "brn", at: "sequencer", of: released,
+        says: "The released fabric ignores it: the next instruction follows. With `+seed` it branches by a flag, with `+text` by a register." },
+    Note { instruction: "dpu", at: "dpu", of: not_seed,
+        says: "Sources agree on `idle`, `add`, `mult` and `mac`; the other 25 modes that have names need `+ext` or `+seed`, and what they compute is npukit's own choice (targets/drra/README.md). Modes 6, 15 and 31 are refused; with `+seed` they give 0." },
+    Note { instruction: "dpu", at: "dpu", of: Revision::is_seed,
+        says: "Sources agree on `idle`, `add`, `mult` and `mac`; what the other 25 modes that have names compute is npukit's own choice (targets/drra/README.md). Modes 6, 15 and 31 give 0." },
+    Note { instruction: "route", at: "swb", of: not_seed,
+        says: "The diagonals NW 0, NE 2, SW 6 and SE 8 are refused; with `+seed` they are wired." },
+    Note { instruction: "dsu", at: "", of: not_seed,
+        says: "`option` is ignored, as a port has one configuration; with `+seed` it has four. `init_addr_sd=d` is refused; with `+ext` or `+seed` the address comes from a scalar register." },
+    Note { instruction: "dsu", at: "rf", of: released,
+        says: "The released fabric ignores `init_addr` of a rf, which begins at 0; with `+text` or `+seed` it is added." },
+    Note { instruction: "dsu", at: "iosram", of: released,
+        says: "The released fabric has one `init_addr` for all lanes of a port." },
+    Note { instruction: "rep", at: "", of: not_seed,
+        says: "`iter=0`, the default, is refused where no `repx` adds to it; with `+seed` it is a single time." },
+    Note { instruction: "rep", at: "dpu", of: released,
+        says: "The released dpu keeps 7 bits of `iter`, 6 of `step` and 6 of `delay`, and ignores the others." },
+    Note { instruction: "repx", at: "rf", of: released, says: NEXT_LEVEL },
+    Note { instruction: "repx", at: "iosram", of: released, says: NEXT_LEVEL },
+    Note { instruction: "repx", at: "dpu", of: released,
+        says: "The released dpu takes the fields for the bits from 7 of `iter` and 6 of `delay` on; with `+text` or `+seed` they extend the fields of `rep`." },
+    Note { instruction: "trans", at: "iosram", of: released,
+        says: "Ports of the released memories have one lane: `trans` is ignored there, and with `+seed` it counts." },
+];
+
+const NEXT_LEVEL: &str = "The released fabric takes it for one more level of repetition; with `+text` or `+seed` it extends the `rep` \
+                          before it.";
+
 /// Adds to a row what the components of a revision do.
 pub(super) fn note(row: &mut InstructionSpec, revision: Revision) {
-    let note = match row.name.as_str() {
-        "calc" => "`lls` saturates, so that 1 << 15 is 32767; `lrs` keeps the sign: -5 >> 3 is -1.",
-        "brn" if revision.is_released() => {
-            "The released components ignore it: the next instruction follows. Fabrics with `+text` or `+seed` branch."
+    // Default: a row without a component is of none.
+    let component = row.context.as_deref().unwrap_or_default();
+    let is_meant =
+        |note: &&Note| note.instruction == row.name && component.starts_with(note.at) && (note.of)(revision);
+    let says: Vec<&str> = NOTES.iter().filter(is_meant).map(|note| note.says).collect();
+    if !says.is_empty() {
+        row.doc = says.join(" ");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use crate::fabric::Options;
+    use crate::isa::Isa;
+    use crate::revision::Revision;
+
+    fn doc(revision: Revision, name: &str, component: &str) -> String {
+        let spec = Isa::of_fabric(Options::of(revision), "drra");
+        let mut rows = spec.instructions.into_iter();
+        rows.find(|row| row.name == name && row.context.as_deref() == Some(component)).unwrap().doc
+    }
+
+    #[test]
+    fn rows_say_what_the_fabric_ignores() {
+        for (name, component, says) in [
+            ("brn", "sequencer", "ignores it"),
+            ("wait", "sequencer", "`mode=events` is refused"),
+            ("act", "sequencer", "a mask of ports"),
+            ("calc", "sequencer", "`mul`, `div` and `mod` give 0"),
+            ("dpu", "dpu", "need `+ext` or `+seed`"),
+            ("route", "swb", "are refused"),
+            ("dsu", "rf", "ignores `init_addr`"),
+            ("dsu", "iosram_top", "for all lanes"),
+            ("rep", "rf", "`iter=0`"),
+            ("rep", "dpu", "keeps 7 bits"),
+            ("repx", "rf", "one more level"),
+            ("repx", "iosram_btm", "one more level"),
+            ("repx", "dpu", "from 7 of `iter`"),
+            ("trans", "iosram_top", "is ignored there"),
+        ] {
+            let [ours, seed] =
+                [Revision::Released, Revision::Seed].map(|revision| doc(revision, name, component));
+            assert!(ours.contains(says), "{name}: {ours}");
+            assert!(!seed.contains(says), "{name}: {seed}");
         }
-        "dsu" if !revision.is_seed() => {
-            "`option` is ignored, as a port has one configuration; with `+seed` it has four."
+        for revision in [Revision::Released, Revision::Text, Revision::Seed, Revision::Later] {
+            assert!(doc(revision, "calc", "sequencer").contains("-5 >> 3 is -1"));
         }
-        _ => return,
-    };
-    note.clone_into(&mut row.doc);
+        assert!(doc(Revision::Seed, "dpu", "dpu").contains("npukit's own choice"));
+    }
 }

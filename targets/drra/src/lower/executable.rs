@@ -262,7 +262,7 @@ impl Ready {
         pasm: String,
         compiled: kernel::Kernel,
     ) -> Result<Self, ExecuteError> {
-        let findings = findings(fabric, &compiled.program);
+        let findings = findings(fabric, &compiled.program, "a fabric with `+seed`");
         let findings =
             findings.map_err(|error| CallError::Load(error.into()).of_step(&kernel.kind.name()))?;
         Ok(Self { kernel, pasm, compiled, findings })

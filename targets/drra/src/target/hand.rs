@@ -1,13 +1,15 @@
 //! [`Written`]: a program that a person wrote, in assembly, in PASM or in words, and the fabric that it runs on.
 
+use miette::Diagnostic;
+use npukit_base::Coded;
 use npukit_target::{
     Bench, BenchMemory, BenchOptions, Compiled, HandProgram, Limits, ProgramText, Ran, Remark, Session,
     Stopped, TargetError, Unset,
 };
 
-use super::meant;
 use super::program::DrraProgram;
 use super::session::DrraSession;
+use super::{fabric_of_the_seed, meant};
 use crate::artifact::Artifact;
 use crate::binary::Image;
 use crate::check::findings;
@@ -36,16 +38,34 @@ impl Written {
     }
 }
 
+impl Written {
+    /// The same error below the first line of the text that the fabric computes otherwise, if there is a text.
+    fn below_its_line(&self, error: TargetError) -> TargetError {
+        let TargetError::Differs(findings) = &error else { return error };
+        let placed = findings.iter().find_map(|finding| Some((finding, finding.place(&self.text)?)));
+        let Some((finding, place)) = placed else { return error };
+        let message = match findings.len() - 1 {
+            0 => finding.message.clone(),
+            more => format!("{} (and {more} more: `npu lint` lists them)", finding.message),
+        };
+        let help = Diagnostic::help(&error).map(|help| help.to_string());
+        let fault = self.text.fault(place, Coded::code(&error), message);
+        TargetError::text(fault.with_label("the fabric does something else").with_help(help))
+    }
+}
+
 impl HandProgram for Written {
     fn text(&self) -> &ProgramText {
         &self.text
     }
 
     fn bench(&self, options: &BenchOptions) -> Result<Box<dyn Bench>, TargetError> {
-        let Artifact { fabric, program, .. } = &self.artifact;
-        let findings = || findings(fabric, program).map_err(TargetError::failed);
+        let Artifact { fabric, fabric_name, program, .. } = &self.artifact;
+        let elsewhere = || fabric_of_the_seed(fabric_name);
+        let findings = || findings(fabric, program, &elsewhere()).map_err(TargetError::failed);
         let mut fabric = fabric.clone();
-        fabric.options.revision = meant(fabric.options.revision, options.meaning, findings)?;
+        let revision = meant(fabric.options.revision, options.meaning, findings);
+        fabric.options.revision = revision.map_err(|error| self.below_its_line(error))?;
         let mut machine = Machine::new(&fabric, program).map_err(TargetError::failed)?;
         match options.unset {
             Unset::Poison => machine.unset(Unset::Poison),

@@ -13,10 +13,10 @@ use npukit_target::{
 };
 use serde_json::{Value, json};
 
-use super::EXTENDED;
 use super::hand::Written;
 use super::model::host_step;
 use super::options::chosen;
+use super::{EXTENDED, fabric_of_the_seed};
 use crate::agu::Widths;
 use crate::artifact::Model;
 use crate::asm::{self, Listing, Source};
@@ -235,7 +235,8 @@ impl Instance for DrraInstance {
         let text = std::str::from_utf8(bytes).map_err(|error| TargetError::in_file(name, error))?;
         let program = read_program(text).map_err(|error| TargetError::in_file(name, error))?;
         let program = self.fabric.decoded(&program).map_err(|error| TargetError::in_file(name, error))?;
-        findings_with(&self.fabric, &program, memory(&self.fabric, &program, &Experiment::default()))
+        let of_memory = memory(&self.fabric, &program, &Experiment::default());
+        findings_with(&self.fabric, &program, of_memory, &fabric_of_the_seed(&self.name))
             .map_err(|error| TargetError::in_file(name, error))
     }
 
@@ -288,7 +289,9 @@ impl DrraInstance {
             source.map_err(TargetError::text)?;
         let steps = default_steps.into_iter().map(|at| (at, check::Lint::DefaultStep));
         let others = steps.chain(memory(&self.fabric, &program, &experiment)).collect();
-        let findings = findings_with(&self.fabric, &program, others).map_err(TargetError::failed)?;
+        let elsewhere = fabric_of_the_seed(&self.name);
+        let findings =
+            findings_with(&self.fabric, &program, others, &elsewhere).map_err(TargetError::failed)?;
         // The order of places is that of the program: cell after cell.
         let places = places.into_values().collect();
         let text = ProgramText { sources, places, experiment, warnings: Vec::new() };
@@ -304,8 +307,9 @@ impl DrraInstance {
         let Separated { text, experiment, sources } = separated;
         let kernel = kernel::compile(&self.fabric, name, &text, 0).map_err(TargetError::text)?;
         let of_memory = memory(&self.fabric, &kernel.program, &experiment);
-        let mut findings =
-            findings_with(&self.fabric, &kernel.program, of_memory).map_err(TargetError::failed)?;
+        let elsewhere = fabric_of_the_seed(&self.name);
+        let mut findings = findings_with(&self.fabric, &kernel.program, of_memory, &elsewhere)
+            .map_err(TargetError::failed)?;
         // Words do not say which of their values are defaults.
         let steps = kernel.warnings.iter().filter(|(_, mistake)| mistake.kind == Some(DEFAULT_STEP));
         let of_text = |(_, mistake): &(_, Mistake)| {
@@ -320,8 +324,9 @@ impl DrraInstance {
         let ops = kernel.program.decode(&self.fabric).map_err(TargetError::failed)?;
         let in_time = lints(&self.fabric, &ops).into_iter();
         let in_time = in_time.filter(|(_, lint)| lint.is_after_scheduling() && is_left(lint.kind()));
-        let in_time =
-            in_time.map(|(at, lint)| Mistake::new(lint.kind(), format!("{at}: {lint}")).to_string());
+        let in_time = in_time.map(|(at, lint)| {
+            Mistake::new(lint.kind(), format!("{at}: {}", check::told(&lint, &elsewhere))).to_string()
+        });
         let of_comments =
             linted.findings.iter().filter(|finding| !LINTS.iter().any(|lint| lint.code == finding.code));
         let of_comments = of_comments.map(|finding| finding.message.clone());

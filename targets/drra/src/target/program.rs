@@ -14,9 +14,9 @@ use npukit_trace::{MemoryMap, Recorder};
 
 use super::instance::DrraInstance;
 use super::maps::{Shown, maps};
-use super::meant;
 use super::options::chosen;
 use super::session::DrraSession;
+use super::{fabric_of_the_seed, meant};
 use crate::activity::{Counts, Lives, Table, Timeline, Tracks, port_names};
 use crate::artifact::{Artifact, Binding};
 use crate::binary::{Image, read_image};
@@ -192,8 +192,9 @@ impl Compiled for DrraProgram {
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
-        let Artifact { fabric, program, .. } = &self.artifact;
-        findings_with(fabric, program, memory(fabric, program, &Experiment::default()))
+        let Artifact { fabric, fabric_name, program, .. } = &self.artifact;
+        let of_memory = memory(fabric, program, &Experiment::default());
+        findings_with(fabric, program, of_memory, &fabric_of_the_seed(fabric_name))
             .map_err(TargetError::failed)
     }
 

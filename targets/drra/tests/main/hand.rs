@@ -1,7 +1,7 @@
 //! Programs that a person wrote, on the bench: memories by name, and reads of what nobody wrote.
 
 use npukit_drra::Drra;
-use npukit_target::{Bench, BenchOptions, Config, Limits, Meaning, NoFiles, Target, Unset};
+use npukit_target::{Bench, BenchOptions, Config, Limits, Meaning, NoFiles, Target, TargetError, Unset};
 
 /// Copies eight words of file 1 to file 2, one in four cycles, and those to file 3, one in each cycle, for which it
 /// waits. The last word of the first copy is there in cycle 39.
@@ -158,4 +158,74 @@ fn limits_stop_a_run() {
     let limits = Limits { cycles: Some(50), ..Limits::default() };
     let stopped = one.run(limits).err().unwrap();
     assert!(stopped.error.to_string().contains("50"), "{}", stopped.error);
+}
+
+/// A first program by the seed's text, and what its statement that the released fabric ignores begins with.
+const OF_THE_SEED: [(&str, &str); 4] = [
+    (
+        "cell (row=1, col=0)\ncalc(mode=eq, operand1=0, operand2=0, result=3)\n\
+         brn(reg=3, target_true=2, target_false=1)\nhalt()\ncalc(mode=add, operand2=7, result=1)\nhalt()\n",
+        "brn(",
+    ),
+    ("cell (row=1, col=0)\nwait(mode=events, cycle=2)\nhalt()\n", "wait("),
+    (
+        "cell (row=1, col=0)\ndsu(slot=1, port=word_read, init_addr=3)\nrep(slot=1, port=word_read, iter=2)\n\
+         act(ports=2, param=1)\nwait(cycle=3)\nhalt()\n",
+        "dsu(",
+    ),
+    (
+        "cell (row=1, col=0)\ncalc(mode=add, operand2=9, result=2)\n\
+         dsu(slot=1, port=word_read, init_addr_sd=d, init_addr=2)\nrep(slot=1, port=word_read, iter=2)\n\
+         act(ports=2, param=1)\nwait(cycle=3)\nhalt()\n",
+        "dsu(",
+    ),
+];
+
+fn agreed(fabric: &str, text: &str) -> Result<Box<dyn Bench>, TargetError> {
+    let instance = Drra.instance(Config::Preset(fabric)).unwrap();
+    let program = instance.hand_program("k.s", text.as_bytes(), &NoFiles).unwrap();
+    program.bench(&BenchOptions { meaning: Meaning::Agreed, unset: Unset::Zero })
+}
+
+#[test]
+fn what_the_released_fabric_ignores_is_refused_at_its_place_with_where_it_runs() {
+    for (text, begins) in OF_THE_SEED {
+        for (fabric, elsewhere) in [
+            ("3x1", "`drra:3x1+seed`"),
+            ("3x4+f11", "`drra:3x4+f11+seed`"),
+            ("3x1,cols=2", "`drra:3x1+seed,cols=2`"),
+            ("1x1:[swb,rf,iosram_both,dpu]", "`drra:1x1:[swb,rf,iosram_both,dpu]+seed`"),
+        ] {
+            let text = &text.replace("row=1", if fabric.starts_with("1x1") { "row=0" } else { "row=1" });
+            let Err(TargetError::Text(fault)) = agreed(fabric, text) else { panic!("{fabric}: {text}") };
+            let message = fault.to_string();
+            let expected = format!("the released fabric ignores it; use {elsewhere}");
+            assert!(message.contains(&expected), "{fabric}: {message}");
+            let label = fault.labels().unwrap().next().unwrap();
+            assert_eq!(label.offset(), text.find(begins).unwrap(), "{message}");
+            let written = &text[label.offset()..label.offset() + label.len()];
+            assert!(written.ends_with(')') && !written.contains('\n'), "{written}");
+        }
+        for fabric in ["seed", "3x1+seed"] {
+            agreed(fabric, text)
+                .unwrap()
+                .run(Limits::default())
+                .unwrap_or_else(|stopped| panic!("{}", stopped.error));
+        }
+    }
+}
+
+/// The flag is set, so that the branch goes to the addition: 0 + 7.
+#[test]
+fn the_fabric_of_the_seed_branches_by_flags() {
+    let (text, _) = OF_THE_SEED[0];
+    let register = |fabric: &str, meaning| {
+        let instance = Drra.instance(Config::Preset(fabric)).unwrap();
+        let program = instance.hand_program("k.s", text.as_bytes(), &NoFiles).unwrap();
+        let mut bench = program.bench(&BenchOptions { meaning, unset: Unset::Zero }).unwrap();
+        bench.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
+        bench.read(memory(&*bench, "reg.1.0"), 1, 1).unwrap()
+    };
+    assert_eq!(register("seed", Meaning::Agreed), [7]);
+    assert_eq!(register("3x1", Meaning::Hardware), [0]);
 }

@@ -15,10 +15,11 @@ const PRESETS: [(&str, &str); 8] = [
 ];
 
 impl Config {
-    /// The embedded instance of that name, or `None`; with `+draft` behind it the validity is the draft's.
+    /// The embedded instance of that name, or `None`; with `+draft` or `+seed` behind it the draft's letter counts.
     pub fn preset(name: &str) -> Option<Self> {
-        if let Some((name, Validity::SUFFIX)) = name.rsplit_once('+') {
-            return Some(Self { validity: Validity::Draft, ..Self::preset(name)? });
+        if let Some((name, suffix)) = name.rsplit_once('+') {
+            let (config, validity) = (Self::preset(name)?, Validity::of_suffix(suffix)?);
+            return Some(Self { validity: config.validity.max(validity), ..config });
         }
         let (_, text) = PRESETS.iter().find(|(preset, _)| *preset == name)?;
         Self::from_toml(text).ok()

@@ -8,6 +8,7 @@ use npukit_target::{Case, Outcome};
 use serde::Deserialize;
 
 use crate::codec::{decode, encode};
+use crate::config::Validity;
 use crate::isa::isa;
 
 #[derive(Deserialize)]
@@ -42,14 +43,14 @@ fn check(entry: &Entry) -> Outcome {
 
 /// The entry as we make it: the word from the text, the text and fields from the word.
 fn got(entry: &Entry) -> Result<String, String> {
-    let (isa, chain) = (isa(), |error: &dyn std::error::Error| error.to_string());
+    let (isa, chain) = (isa(Validity::Corrected), |error: &dyn std::error::Error| error.to_string());
     let bytes = assemble(&isa, "entry", &entry.asm)
         .map_err(|e| e.errors.iter().map(|e| chain(e)).collect::<String>())?
         .bytes;
     let word: [u8; 4] = bytes.as_slice().try_into().map_err(|_| format!("{} bytes", bytes.len()))?;
     let word = u32::from_le_bytes(word);
-    let op = decode(word).map_err(|kind| kind.to_string())?;
-    let again = encode(&op).map_err(|error| error.to_string())?;
+    let op = decode(word, Validity::Corrected).map_err(|kind| kind.to_string())?;
+    let again = encode(&op, Validity::Corrected).map_err(|error| error.to_string())?;
     let decoded = isa.decode(&bytes, 0, None, Mode::Strict).map_err(|error| error.to_string())?;
     let row = isa.instructions.get(decoded.instruction).ok_or("no such row")?;
     let value = |kind: &FieldKind, value: u64| match kind {

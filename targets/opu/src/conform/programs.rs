@@ -10,7 +10,7 @@ use npukit_target::{Case, Outcome};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::config::Types;
+use crate::config::{Types, Validity};
 use crate::exec::Arithmetic;
 use crate::fault::{Buffer, FaultKind};
 use crate::isa::isa;
@@ -229,7 +229,7 @@ fn check_case(case: &CaseFile, arithmetic: Arithmetic) -> Result<(), Difference>
 
 /// The text of a program gives its words.
 fn check_text(program: &Words) -> Result<(), Difference> {
-    let bytes = assemble(&isa(), "program", &program.asm.join("\n")).map_err(wrong)?.bytes;
+    let bytes = assemble(&isa(Validity::Corrected), "program", &program.asm.join("\n")).map_err(wrong)?.bytes;
     let words = bytes.chunks(4).map(|word| word.iter().rev().map(|byte| format!("{byte:02x}")).collect());
     same("words", &program.words, &words.collect())
 }
@@ -256,7 +256,10 @@ impl Recorder {
             self.note(index, &op, buffer.name(), array);
         }
         // An instruction whose registers are undefined is at fault, and fills none.
-        let filled = op.effects(machine.registers(), machine.types()).ok().and_then(|effects| effects.writes);
+        let filled = op
+            .effects(machine.registers(), machine.types(), Validity::Corrected)
+            .ok()
+            .and_then(|effects| effects.writes);
         self.pending = filled.map(|buffer| Pending { index, op: *op, buffer });
         // The array goes to memory and is nowhere else.
         if let (Op::Store { .. }, Ok(array)) = (op, machine.store_result()) {

@@ -69,7 +69,7 @@ pub(super) fn conv<V: Values>(
         return Err(FaultKind::KerIndex { n, ker_n });
     }
     let bounds = Bounds { first: [h, w], stride, results: shape, size: ifm_shape };
-    if validity == Validity::Draft {
+    if !validity.is_corrected() {
         bounds.as_written(addend)?;
     }
     bounds.all_read(validity)?;

@@ -100,7 +100,7 @@ impl Values for Elements {
         let mut row = vec![0; slots.saturating_sub(1) * slot + used];
         for y in 0..access.rows {
             memory.read(access.base + u64::from(y) * access.pitch, &mut row);
-            row.chunks(slot).for_each(|slot| bytes.extend_from_slice(&slot[..used]));
+            (0..slots).for_each(|index| bytes.extend_from_slice(&row[index * slot..][..used]));
         }
         Self::from_bytes(data_type, &bytes)
     }

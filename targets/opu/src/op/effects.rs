@@ -100,6 +100,19 @@ impl Access {
         }
     }
 
+    /// Reads slices, outputs and inputs `[n, ofm_c, ifm_c]` of a kernel with the strides that the draft prints:
+    /// ofm_c * ifm_c, ofm_c and 1, in elements of `size` bytes.
+    pub const fn printed_kernel(base: u64, [n, ofm_c, ifm_c]: [u32; 3], size: u32) -> Self {
+        let (slot, used) = ((ofm_c * size) as u64, (ifm_c * size) as u64);
+        let pitch = ofm_c as u64 * used;
+        Self { direction: Direction::Read, base, rows: n, slots: ofm_c, pitch, slot, used, border: None }
+    }
+
+    /// The same slots in rows that are `elements` elements of `size` bytes apart.
+    pub const fn with_pitch(self, elements: u32, size: u32) -> Self {
+        Self { pitch: elements as u64 * size as u64, ..self }
+    }
+
     /// The same bytes, written.
     pub const fn written(self) -> Self {
         Self { direction: Direction::Write, ..self }
@@ -115,7 +128,7 @@ impl Access {
         if self.rows == 0 || self.border == Some(0) {
             return None;
         }
-        // Rows begin at least a slot apart, so that the last one ends last, even when they overlap.
+        // Rows begin one after the other, so that the last one ends last, even when they overlap.
         let last = u64::from(self.rows - 1) * self.pitch + u64::from(self.slots - 1) * self.slot;
         Some(Extent { first: self.base, end: self.base + last + self.used })
     }

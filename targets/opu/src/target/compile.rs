@@ -12,11 +12,17 @@ use super::instance::OpuInstance;
 use super::options::chosen;
 use super::program::{Made, OpuProgram};
 use crate::codec::encode_program;
+use crate::config::Validity;
 use crate::isa::isa;
 use crate::lints::CONV_BOUNDS;
 use crate::lower::{self, LowerError, Lowered, backend, print};
 use crate::program::Program;
+use crate::state::Registers;
 use crate::validate;
+
+const PRINTED: &str = "with the strides that the draft prints it touches other bytes than the layer needs";
+const UNPRINTED: &str = "compile for the instance without `+seed`; by hand, `ld.ker` wants as many input as output \
+                         channels, and `pad` planes of one row";
 
 /// Stages that print.
 pub(super) const STAGES: [&str; 3] = ["layers", "plan", "asm"];
@@ -82,6 +88,7 @@ impl OpuInstance {
         let mut program = backend::program(&lowered, name, self.name.clone(), &self.config);
         program.fractions =
             options.quantisation.as_ref().map(|found| fractions(graph, found)).unwrap_or_default(); // Default: floats have none.
+        self.as_printed(&program)?;
         sound(&program)?;
         let made = Made::Compiled { saturated_constants: lowered.constants.saturated };
         Ok(OpuProgram { program, made })
@@ -99,14 +106,38 @@ impl OpuInstance {
             "layers" => Ok(print::layers(&lowered)),
             "plan" => Ok(print::plan(&lowered)),
             "asm" => {
-                let words = encode_program(&lowered.ops).map_err(TargetError::failed)?;
-                Ok(npukit_asm::disassemble(&isa(), &words).to_string())
+                let words =
+                    encode_program(&lowered.ops, self.config.validity).map_err(TargetError::failed)?;
+                Ok(npukit_asm::disassemble(&isa(self.config.validity), &words).to_string())
             }
             _ => {
                 let reason = format!("the stages are graph, {}", STAGES.join(", "));
                 Err(TargetError::option("emit", stage, reason))
             }
         }
+    }
+
+    /// Refuses a program that reads or clears other bytes with the draft's printed strides than those it was made for.
+    fn as_printed(&self, program: &Program) -> Result<(), TargetError> {
+        if !self.config.validity.is_seed() {
+            return Ok(());
+        }
+        let (mut registers, layers, types) =
+            (Registers::default(), program.layer_of_each(), &self.config.types);
+        let mut problems: Vec<Problem> = Vec::new();
+        for (op, &layer) in program.instructions.iter().zip(&layers) {
+            registers.set(op);
+            let [meant, printed] = [Validity::Corrected, Validity::Seed].map(|validity| {
+                let effects = op.effects(&registers, types, validity).into_iter();
+                effects.flat_map(|effects| effects.memory.runs()).flat_map(|run| run.first..run.end)
+            });
+            let layer = program.layers.get(layer).map_or("(no layer)", |layer| &layer.name);
+            let is_told = |told: &Problem| told.node == layer && told.op == op.mnemonic();
+            if !problems.iter().any(is_told) && !meant.eq(printed) {
+                problems.push(Problem::new(layer, op.mnemonic(), PRINTED, UNPRINTED));
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(TargetError::Refused(problems)) }
     }
 
     fn lowered(&self, graph: &Graph, options: &CompileOptions) -> Result<Lowered, TargetError> {
@@ -155,7 +186,7 @@ fn beyond(program: &Program, finding: &Finding) -> Problem {
     // Default: an instruction of no layer has a place all the same.
     let layer = finding.layer.as_deref().unwrap_or("(no layer)");
     let hint =
-        "the compiler places taps by the corrected condition: compile for the instance without `+draft`";
+        "the compiler places taps by the corrected condition: compile for the instance without `+draft` and `+seed`";
     Problem::new(layer, op.map_or("-", |op| op.mnemonic()), finding.message.clone(), hint)
 }
 

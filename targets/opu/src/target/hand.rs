@@ -51,7 +51,7 @@ impl Written {
     fn instructions(&self) -> Result<Vec<Op>, TargetError> {
         let mut ops = Vec::new();
         for (index, &word) in self.words.iter().enumerate() {
-            let op = decode(word).map_err(|fault| {
+            let op = decode(word, self.config.validity).map_err(|fault| {
                 self.text.stopped(Stopped { instruction: Some(index), error: faulty(&fault) })
             })?;
             ops.push(op);

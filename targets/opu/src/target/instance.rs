@@ -64,7 +64,7 @@ impl Instance for OpuInstance {
     }
 
     fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(isa())
+        Ok(isa(self.config.validity))
     }
 
     fn quantisation(&self) -> Option<Scheme> {
@@ -92,7 +92,8 @@ impl Instance for OpuInstance {
     }
 
     fn language(&self, name: &str) -> Option<Box<dyn Language>> {
-        (!name.ends_with(WORDS)).then(|| Box::new(SpecLanguage::new(isa())) as Box<dyn Language>)
+        (!name.ends_with(WORDS))
+            .then(|| Box::new(SpecLanguage::new(isa(self.config.validity))) as Box<dyn Language>)
     }
 
     fn lints(&self) -> &'static [&'static Lint] {
@@ -136,7 +137,7 @@ impl Instance for OpuInstance {
     }
 
     fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
-        npukit_asm::list(&isa(), name, text, &bytes_of(files)).map_err(TargetError::text)
+        npukit_asm::list(&isa(self.config.validity), name, text, &bytes_of(files)).map_err(TargetError::text)
     }
 
     fn format(&self, _name: &str, text: &str) -> Result<String, TargetError> {
@@ -155,7 +156,7 @@ impl Instance for OpuInstance {
         if form != LISTING {
             return Err(TargetError::option("format", form, format!("the only form is {LISTING}")));
         }
-        let own = npukit_asm::disassemble_as(&isa(), bytes, None, Words::Value);
+        let own = npukit_asm::disassemble_as(&isa(self.config.validity), bytes, None, Words::Value);
         let problems = own.problems.iter().map(ToString::to_string).collect();
         let (text, instructions, lines) = (own.to_string(), own.lines.len(), own.listing());
         Ok(Disassembled { text, instructions, problems, lines })
@@ -164,7 +165,8 @@ impl Instance for OpuInstance {
 
 impl OpuInstance {
     fn assembly(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembly, TargetError> {
-        npukit_asm::assemble_with(&isa(), name, text, &bytes_of(files)).map_err(TargetError::text)
+        npukit_asm::assemble_with(&isa(self.config.validity), name, text, &bytes_of(files))
+            .map_err(TargetError::text)
     }
 
     /// The words of a text, and what is wrong with it.

@@ -49,7 +49,7 @@ impl Debugged {
             .map(|op| {
                 now.set(op);
                 // Default: an instruction with an undefined register stops the machine, and uses nothing.
-                (op.effects(&now, &config.types).unwrap_or(Effects::NONE), now)
+                (op.effects(&now, &config.types, config.validity).unwrap_or(Effects::NONE), now)
             })
             .unzip();
         Self {
@@ -197,8 +197,9 @@ impl Session for OpuSession {
     }
 
     fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {
-        let bytes = encode_program(&self.program.ops).map_err(TargetError::failed)?;
-        let lines = npukit_asm::disassemble_as(&isa(), &bytes, None, Words::Value).listing();
+        let validity = self.program.config.validity;
+        let bytes = encode_program(&self.program.ops, validity).map_err(TargetError::failed)?;
+        let lines = npukit_asm::disassemble_as(&isa(validity), &bytes, None, Words::Value).listing();
         Ok(instruction_lines(lines))
     }
 

@@ -19,7 +19,7 @@ struct Stepped {
 ///
 /// Words that are not instructions.
 pub(super) fn stepper(config: &Config, words: &[u8]) -> Result<Stepper, TargetError> {
-    let mut ops = decode_program(words).map_err(TargetError::failed)?;
+    let mut ops = decode_program(words, config.validity).map_err(TargetError::failed)?;
     if let Some(end) = ops.iter().position(|op| *op == Op::End) {
         ops.truncate(end + 1);
     }

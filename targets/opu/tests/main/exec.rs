@@ -146,7 +146,7 @@ fn written(machine: &Machine, op: &Op, within: std::ops::Range<u64>) -> Vec<u64>
 
 /// The bytes of memory that an instruction says it touches.
 fn memory(machine: &Machine, op: &Op) -> Access {
-    op.effects(machine.registers(), machine.types()).unwrap().memory
+    op.effects(machine.registers(), machine.types(), Validity::Corrected).unwrap().memory
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn nothing_is_touched_without_registers_or_by_other_instructions() {
         Op::Store { addr: 0 },
         Op::Pad { addr: 0, p: 1 },
     ] {
-        let fault = op.effects(&reset, machine.types()).unwrap_err();
+        let fault = op.effects(&reset, machine.types(), Validity::Corrected).unwrap_err();
         assert_eq!(fault.name(), "undefined-register");
     }
     for op in [Op::End, Op::ShapeKer { n: 1 }, Op::Conv { addend: Addend::Zero, h: 0, w: 0, n: 0 }] {

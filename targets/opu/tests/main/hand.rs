@@ -6,9 +6,9 @@ use npukit_target::{
     Stopped, Target, TargetError, TimeOptions, Unset,
 };
 
-const SPARE: BenchOptions = BenchOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
+pub const SPARE: BenchOptions = BenchOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
 const STRICT: BenchOptions = BenchOptions { meaning: Meaning::Agreed, unset: Unset::Poison };
-const NO_LIMITS: Limits = Limits { instructions: None, cycles: None };
+pub const NO_LIMITS: Limits = Limits { instructions: None, cycles: None };
 
 /// One pixel of 16 channels from bank 0, doubled.
 const DOUBLE: &str = "\
@@ -42,12 +42,12 @@ fn place(bench: &dyn Bench, name: &str) -> usize {
     memories.iter().position(|memory| memory.name == name).unwrap_or_else(|| panic!("{name}"))
 }
 
-fn fill(bench: &mut dyn Bench, name: &str, address: u64, numbers: &[i64]) {
+pub fn fill(bench: &mut dyn Bench, name: &str, address: u64, numbers: &[i64]) {
     let memory = place(bench, name);
     bench.write(memory, address, numbers).unwrap();
 }
 
-fn held(bench: &dyn Bench, name: &str, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
+pub fn held(bench: &dyn Bench, name: &str, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
     bench.read(place(bench, name), address, count)
 }
 
@@ -264,7 +264,7 @@ fn bounds(ifm: [u32; 2], ofm: [u32; 2], stride: [u32; 2], conv: &str) -> [Option
          @mem.bias 2\n@stride [1,1]\n@shift 0, 0\nld.ifm 0\nld.ker 0\nld.bias 0\nconv ifm:[0,0], ker:0\n\
          @stride [{sh},{sw}]\n{conv}, ker:0\nend\n"
     );
-    ["reference", "reference+draft"].map(|preset| {
+    let [corrected, draft, seed] = ["reference", "reference+draft", "reference+seed"].map(|preset| {
         let program = on(preset, "p.s", text.as_bytes()).unwrap();
         let mut bench = program.bench(&SPARE).unwrap();
         let found = bench.run(NO_LIMITS).err().map(|stopped| {
@@ -282,13 +282,15 @@ fn bounds(ifm: [u32; 2], ofm: [u32; 2], stride: [u32; 2], conv: &str) -> [Option
             }
             // The assembler of the draft refuses the text.
             (Some(_), Err(error)) => {
-                assert_eq!(preset, "reference+draft");
+                assert_ne!(preset, "reference");
                 assert_eq!(pointed(&error).1, text.rfind(&format!("{conv}, ker")).unwrap());
             }
             (None, Err(error)) => panic!("{error}"),
         }
         found
-    })
+    });
+    assert_eq!(seed, draft);
+    [corrected, draft]
 }
 
 /// S10: the sizes say which text is met, and each error says by which rule.
@@ -348,6 +350,7 @@ fn the_draft_keeps_biases_of_another_shape() {
     };
     assert!(run("reference", 4, 2).unwrap_err().contains("`@shape.ofm` changed its shape"));
     assert_eq!(run("reference+draft", 4, 2).unwrap(), [7, 8, 0, 0]);
+    assert_eq!(run("reference+seed", 4, 2).unwrap(), [7, 8, 0, 0]);
     assert!(run("reference+draft", 2, 4).unwrap_err().contains("it has 2 values for 4 channels"));
     assert_eq!(run("reference", 4, 4), run("reference+draft", 4, 4));
 }

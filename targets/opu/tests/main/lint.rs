@@ -4,7 +4,7 @@ use npukit_numeric::Tensor;
 use npukit_opu::internals::op::Order;
 use npukit_opu::internals::program::Segment;
 use npukit_opu::internals::validate::{program as lint, words};
-use npukit_opu::{Activation, Board, Op, Opu, Pool, Post, Program, RunError, Shape, encode};
+use npukit_opu::{Activation, Board, Op, Opu, Pool, Post, Program, RunError, Shape, Validity, encode};
 use npukit_target::{Config, Finding, NoFiles, RunOptions, Severity, Target, TargetError, Unset};
 
 use crate::artifact::program;
@@ -52,7 +52,7 @@ fn faults_are_known_before_anything_runs() {
         assert_eq!((source.kind.name(), finding.severity), (code, Severity::Error));
         assert_eq!(finding.layer.as_deref(), DOUBLE);
     }
-    let endless = [Op::ShapeKer { n: 1 }].map(|op| encode(&op).unwrap());
+    let endless = [Op::ShapeKer { n: 1 }].map(|op| encode(&op, Validity::Corrected).unwrap());
     let config = program().config;
     assert_eq!(found(&words(&endless, &config)), [("missing-end", Some(1), None)]);
     assert_eq!(found(&words(&[9], &config)), [("reserved-opcode", Some(0), None)]);
@@ -145,7 +145,7 @@ fn the_order_of_stores_is_told() {
 fn words_are_linted_without_an_artifact() {
     let program = program();
     let instance = Opu.instance(Config::Default).unwrap();
-    let mut bytes = npukit_opu::encode_program(&program.instructions).unwrap();
+    let mut bytes = npukit_opu::encode_program(&program.instructions, Validity::Corrected).unwrap();
     assert_eq!(instance.lint("double.words", &bytes).unwrap(), []);
     // Bit 31 of `@stride` is reserved; a word behind `end` is no instruction.
     bytes[6 * 4 + 3] |= 0x80;

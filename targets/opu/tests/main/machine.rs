@@ -6,7 +6,7 @@ use npukit_opu::internals::machine::Loaded;
 use npukit_opu::internals::state::Elements;
 use npukit_opu::{
     AccessError, Addend, Arithmetic, Buffer, Clock, Config, DataType, FaultKind, Machine, Op, Pool, Post,
-    Shape, Types, encode,
+    Shape, Types, Validity, encode,
 };
 use proptest::prelude::*;
 
@@ -167,7 +167,8 @@ fn partial_sums_survive_a_new_kernel_and_a_store() {
 fn words_written_over_are_fetched_as_they_are_then() {
     // The store writes zeros, which are `end`, over the four words behind it that have no meaning.
     let mut machine = loaded();
-    let [store, harmless] = [Op::Store { addr: 16 }, Op::ShapeKer { n: 1 }].map(|op| encode(&op).unwrap());
+    let [store, harmless] =
+        [Op::Store { addr: 16 }, Op::ShapeKer { n: 1 }].map(|op| encode(&op, Validity::Corrected).unwrap());
     let words = [&[store][..], &[harmless; 15], &[0x3F; 4]].concat();
     let mut program = machine.load(1024 - 64, &words).unwrap();
     assert_eq!(machine.run(&mut program, &mut |_, _, _| ()).unwrap(), 16);
@@ -255,12 +256,14 @@ fn transfers_end_with_the_memory() {
 #[test]
 fn signed_fields_and_numbers_of_channels_keep_to_their_bits() {
     for (ifm, fits) in [(-129, false), (-128, true), (127, true), (128, false), (255, false)] {
-        assert_eq!(encode(&Op::Shift { ifm, bias: 0 }).is_ok(), fits, "{ifm}");
-        assert_eq!(encode(&Op::Shift { ifm: 0, bias: ifm }).is_ok(), fits, "{ifm}");
+        assert_eq!(encode(&Op::Shift { ifm, bias: 0 }, Validity::Corrected).is_ok(), fits, "{ifm}");
+        assert_eq!(encode(&Op::Shift { ifm: 0, bias: ifm }, Validity::Corrected).is_ok(), fits, "{ifm}");
     }
     // 2^40 channels are said in a word, and do not become another number in the message.
-    let word = encode(&Op::ShapeIfm(Shape { h: 2, w: 2, c: 16 })).unwrap() & !(127 << 20) | 40 << 20;
-    let fault = npukit_opu::decode(word).unwrap_err();
+    let word = encode(&Op::ShapeIfm(Shape { h: 2, w: 2, c: 16 }), Validity::Corrected).unwrap()
+        & !(127 << 20)
+        | 40 << 20;
+    let fault = npukit_opu::decode(word, Validity::Corrected).unwrap_err();
     assert!(fault.to_string().contains("1099511627776"), "{fault}");
 }
 
@@ -350,7 +353,7 @@ fn every_word_leaves_the_machine_standing() {
         let opcode = [1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18, 19, 22, 23, 24, 25, 26][seed as usize % 17];
         // Low fields are small, so that some are legal.
         let word = word & 0x0FF1_C7C0 | opcode;
-        if let Ok(op) = npukit_opu::decode(word) {
+        if let Ok(op) = npukit_opu::decode(word, Validity::Corrected) {
             let _ = machine.step(&op);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit_graph::Graph;
 use npukit_opu::internals::program::Program;
-use npukit_opu::{Addend, DataType, Op, decode, encode};
+use npukit_opu::{Addend, DataType, Op, Validity, decode, encode};
 use npukit_target::{Compiled, RunResult};
 use npukit_testing::Random;
 use npukit_verify::prove;
@@ -24,8 +24,8 @@ fn mutated(program: &Program, kind: &str, random: &mut Random) -> Option<(String
     let other = if random.below(2) == 0 { (at + 1).min(last - 1) } else { other };
     let told = match kind {
         "bit" => {
-            let word = encode(&ops[at]).unwrap() ^ 1 << random.below(32);
-            let (before, after) = (ops[at], decode(word).ok()?);
+            let word = encode(&ops[at], Validity::Corrected).unwrap() ^ 1 << random.below(32);
+            let (before, after) = (ops[at], decode(word, Validity::Corrected).ok()?);
             ops[at] = after;
             format!("{at}: {after:?} for {before:?}")
         }

@@ -87,7 +87,7 @@ fn done(config: &Config, program: &[Op]) -> Vec<Done> {
     for (index, op) in program.iter().enumerate() {
         registers.set(op);
         let Some(slice) = slices.next_if(|slice| slice.instruction == index) else { continue };
-        let effects = op.effects(&registers, costs.types()).unwrap();
+        let effects = op.effects(&registers, costs.types(), costs.validity()).unwrap();
         let bytes = effects.memory.runs().flat_map(|run| run.first..run.end).collect();
         let read = slice.start + costs.of(op, &registers).unwrap().reads;
         done.push(Done { op: *op, effects, bytes, slice, read });

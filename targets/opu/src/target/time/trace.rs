@@ -113,7 +113,9 @@ fn uses(program: &Program) -> BTreeMap<usize, usize> {
     for (index, op) in program.instructions.iter().enumerate() {
         registers.set(op);
         // The clock tells of an instruction whose registers are not set.
-        let Ok(effects) = op.effects(&registers, &program.config.types) else { continue };
+        let Ok(effects) = op.effects(&registers, &program.config.types, program.config.validity) else {
+            continue;
+        };
         for &buffer in effects.reads {
             if let Some(load) = loaded.get_mut(buffer as usize).and_then(Option::take) {
                 uses.insert(load, index);

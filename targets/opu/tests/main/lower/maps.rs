@@ -72,7 +72,7 @@ fn ran(program: &Program, input: &Tensor, maps: &[Picture], timing: &Timing) -> 
             }
         }
         let Some(op) = program.instructions.get(index) else { continue };
-        if let Ok(effects) = op.effects(&state.registers, types)
+        if let Ok(effects) = op.effects(&state.registers, types, Validity::Corrected)
             && let Some(buffer) = effects.writes.filter(|buffer| !effects.reads.contains(buffer))
         {
             fills[buffer as usize] += 1;
