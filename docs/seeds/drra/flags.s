@@ -1,6 +1,9 @@
-# Comparisons write flags, and so does logic; 12 is compared with 12 and 11.
+# Comparisons write flags, and so does logic; 12 is compared with 12 and 11. What becomes 0 was 1 before.
 cell (row=1, col=0)
 calc(mode=add, operand2=12, result=1)
+calc(mode=eq, operand1=1, operand2=12, result=3)
+calc(mode=eq, operand1=1, operand2=12, result=6)
+calc(mode=eq, operand1=1, operand2=12, result=8)
 calc(mode=eq, operand1=1, operand2=12, result=2)
 calc(mode=ne, operand1=1, operand2=12, result=3)
 calc(mode=gt, operand1=1, operand2=11, result=4)

@@ -1,4 +1,4 @@
-# 1 * 5 + 2 * 6 + 3 * 7 + 4 * 8, begun anew by a reset, whose pattern begins with an evt.
+# 1 * 5 and + 2 * 6; then 3 * 7 and + 4 * 8, begun anew by the second of two resets, two cycles apart.
 .data rf.1.0.1[0:4], 1, 2, 3, 4
 .data rf.1.0.2[0:4], 5, 6, 7, 8
 cell (row=1, col=0)
@@ -13,8 +13,9 @@ rep(slot=2, port=word_read, iter=4)
 dsu(slot=3, port=word_write)
 rep(slot=3, port=word_write, iter=4)
 evt(slot=4, port=rst)
+rep(slot=4, port=rst, iter=2, step=0, delay=1)
 act(ports=0b10000000100010, param=1)
 act(ports=0b1, param=3)
 wait(cycle=6)
 halt()
-.expect rf.1.0.3[0:4], 5, 17, 38, 70
+.expect rf.1.0.3[0:4], 5, 17, 21, 53

@@ -16,4 +16,3 @@ act(ports=0b100010, param=1)
 act(ports=0b1, param=3)
 wait(cycle=6)
 halt()
-.expect rf.1.0.3[0:4], -4, -6, -3, 3

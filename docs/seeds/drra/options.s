@@ -1,4 +1,4 @@
-# Two options of one port: 0 begins at word 0, 2 at word 8; the first act takes option 0, the second option 2.
+# Four options of one port, which begin at words 0, 4, 8 and 12; four acts, three cycles apart, take one each, for two words.
 .data rf.1.0.1[0:16], 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
 .data rf.1.0.2[0:16], 100
 cell (row=1, col=0)
@@ -8,16 +8,24 @@ swb(slot=0, channel=3, source=4, target=3)
 dpu(slot=4, mode=add)
 dsu(slot=1, port=word_read, option=0)
 rep(slot=1, port=word_read, iter=2)
+dsu(slot=1, port=word_read, option=1, init_addr=4)
+rep(slot=1, port=word_read, iter=2)
 dsu(slot=1, port=word_read, option=2, init_addr=8)
 rep(slot=1, port=word_read, iter=2)
+dsu(slot=1, port=word_read, option=3, init_addr=12)
+rep(slot=1, port=word_read, iter=2)
 dsu(slot=2, port=word_read)
-rep(slot=2, port=word_read, iter=6)
+rep(slot=2, port=word_read, iter=10)
 dsu(slot=3, port=word_write)
-rep(slot=3, port=word_write, iter=6)
+rep(slot=3, port=word_write, iter=10)
 act(ports=0b100010, param=1)
 act(ports=0b1, param=3)
+wait(cycle=0)
+act(ports=0b10, param=1)
+wait(cycle=1)
+act(ports=0b10, param=1)
 wait(cycle=1)
 act(ports=0b10, param=1)
 wait(cycle=6)
 halt()
-.expect rf.1.0.3[0:6], 101, 102, 100, 100, 109, 110
+.expect rf.1.0.3[0:11], 101, 102, 100, 105, 106, 100, 109, 110, 100, 113, 0

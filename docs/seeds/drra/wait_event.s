@@ -1,4 +1,5 @@
-# A word is read 20 times from slot 1; the wait ends when that slot is done, and the register is set behind it.
+# A word is read 20 times from slot 1, in cycles 3 to 22; the wait, issued in cycle 3, ends with that. The register is set in
+# cycle 23, and halt is the 25th.
 .data rf.1.0.1[0:4], 1, 2, 3, 4
 cell (row=1, col=0)
 dsu(slot=1, port=word_read)

@@ -53,6 +53,9 @@ fn text(report: &Report, view: &View) -> String {
         text += &format!("{}\n", viewed(&COMPILE, of(Table::Compile).map(compiled), view));
     }
     text.extend(report.failures.iter().map(|failure| format!("FAILED {failure}\n")));
+    if report.rows.iter().any(|row| row.published.is_some()) {
+        text += "published figures are quoted from the sources that --json names, not computed\n";
+    }
     if report.debug_build {
         text += "this is a build for debugging: its simulator and compiler are slow\n";
     }

@@ -13,6 +13,9 @@ use npukit_shared::{needs, shared};
 
 use super::npu::text;
 
+#[path = "seeds/mutations.rs"]
+mod mutations;
+
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// What commands name.
 const FOLDERS: [&str; 5] = ["crates", "docs", "examples", "targets", "tests"];
@@ -48,6 +51,43 @@ struct Row {
     holds: String,
 }
 
+/// A command, and files of the folder that it runs in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Run {
+    command: String,
+    files: Vec<(String, Vec<u8>)>,
+}
+
+/// What a command ends with and prints, runs of blanks as one.
+#[derive(Debug)]
+struct Outcome {
+    status: Option<i32>,
+    printed: String,
+}
+
+impl Row {
+    /// The command as it is written.
+    fn run(&self) -> Option<Run> {
+        Some(Run { command: self.command.clone()?, files: Vec::new() })
+    }
+
+    /// Why an outcome does not show the statement.
+    fn lacks(&self, outcome: &Outcome) -> Option<String> {
+        if outcome.status != Some(self.status) {
+            return Some(format!("ends with {:?}: {}", outcome.status, outcome.printed));
+        }
+        let wanted = self.prints.iter().find(|wanted| !outcome.has(wanted))?;
+        Some(format!("does not print `{wanted}`"))
+    }
+}
+
+impl Outcome {
+    /// Whether a line has all words of `wanted`.
+    fn has(&self, wanted: &str) -> bool {
+        self.printed.lines().any(|line| is_in(line, wanted))
+    }
+}
+
 /// Line numbers, as `3, 7-9`.
 fn ranges(text: &str) -> Vec<RangeInclusive<usize>> {
     let number = |text: &str| text.trim().parse().unwrap_or_else(|_| panic!("`{text}` is no line number"));
@@ -80,6 +120,7 @@ fn row(line: &str) -> Row {
     let prints = quoted(prints);
     let command = quoted(command).into_iter().next();
     assert_eq!(command.is_none(), prints.is_empty(), "{id}: a command prints something");
+    assert!(prints.iter().all(|wanted| !wanted.is_empty()), "{id}: `` stands for nothing");
     Row { id: id.clone(), lines: ranges(lines), command, prints, status, holds: holds.clone() }
 }
 
@@ -117,46 +158,58 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// What a command ends with and prints, runs of blanks as one.
-fn shell(command: &str) -> (Option<i32>, String) {
+fn shell(run: &Run) -> Outcome {
     let folder = folder();
+    for (name, bytes) in &run.files {
+        fs::write(folder.path().join(name), bytes).unwrap();
+    }
     let npu = PathBuf::from(env!("CARGO_BIN_EXE_npu"));
     let path = std::env::var("PATH").unwrap();
     let path = format!("{}:{path}", npu.parent().unwrap().display());
     let mut shell = Command::new("sh");
-    shell.args(["-c", command]).current_dir(folder.path()).env("PATH", path);
+    shell.args(["-c", &run.command]).current_dir(folder.path()).env("PATH", path);
     shell.env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").env_remove("NPU_TARGET").env_remove("RUST_LOG");
     let output = shell.output().unwrap();
     let printed = text(&output.stdout) + &text(&output.stderr);
-    (output.status.code(), printed.lines().map(|line| spaced(line) + "\n").collect())
+    let printed = printed.lines().map(|line| spaced(line) + "\n").collect();
+    Outcome { status: output.status.code(), printed }
 }
 
 fn spaced(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a line has all words of `wanted`, in their order.
+/// Whether a line has all words of `wanted`, in their order, the first from the beginning of a word or number on.
 fn is_in(line: &str, wanted: &str) -> bool {
-    let mut rest = line;
-    wanted.split(GAP).map(spaced).all(|part| {
-        let found = rest.find(&part);
-        rest = found.map_or("", |at| &rest[at + part.len()..]);
-        found.is_some()
+    let begins = |at: usize| {
+        let before = line[..at].chars().next_back();
+        let is_inside = before.is_some_and(char::is_alphanumeric);
+        !(is_inside && wanted.starts_with(char::is_alphanumeric))
+    };
+    let mut parts = wanted.split(GAP).map(spaced);
+    let first = parts.next().unwrap_or_default();
+    let rest: Vec<String> = parts.collect();
+    line.match_indices(&first).filter(|(at, _)| begins(*at)).any(|(at, _)| {
+        let mut behind = &line[at + first.len()..];
+        rest.iter().all(|part| {
+            let found = behind.find(part.as_str());
+            behind = found.map_or("", |at| &behind[at + part.len()..]);
+            found.is_some()
+        })
     })
 }
 
-/// What each command of the document ends with and prints; a few at a time.
-fn outcomes(seeds: &[Seed]) -> BTreeMap<&str, (Option<i32>, String)> {
-    let rows = seeds.iter().flat_map(|seed| &seed.rows);
-    let commands: BTreeSet<&str> = rows.filter_map(|row| row.command.as_deref()).collect();
-    let (waiting, done) = (Mutex::new(commands.into_iter()), Mutex::new(BTreeMap::new()));
+/// What each command ends with and prints; a few at a time.
+fn outcomes(runs: impl IntoIterator<Item = Run>) -> BTreeMap<Run, Outcome> {
+    let runs: BTreeSet<Run> = runs.into_iter().collect();
+    let (waiting, done) = (Mutex::new(runs.into_iter()), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
                 loop {
-                    let Some(command) = waiting.lock().unwrap().next() else { break };
-                    let outcome = shell(command);
-                    done.lock().unwrap().insert(command, outcome);
+                    let Some(run) = waiting.lock().unwrap().next() else { break };
+                    let outcome = shell(&run);
+                    done.lock().unwrap().insert(run, outcome);
                 }
             });
         }
@@ -167,18 +220,14 @@ fn outcomes(seeds: &[Seed]) -> BTreeMap<&str, (Option<i32>, String)> {
 #[test]
 fn every_statement_of_the_seeds_is_shown_by_its_command() {
     let seeds = seeds();
-    let outcomes = outcomes(&seeds);
-    let mut failures = Vec::new();
-    for row in seeds.iter().flat_map(|seed| &seed.rows) {
-        let Some(command) = &row.command else { continue };
-        let (status, printed) = &outcomes[command.as_str()];
-        if *status != Some(row.status) {
-            failures.push(format!("{}: {command}: ends with {status:?}: {printed}", row.id));
-            continue;
-        }
-        let missing = row.prints.iter().filter(|wanted| !printed.lines().any(|line| is_in(line, wanted)));
-        failures.extend(missing.map(|wanted| format!("{}: {command}: does not print `{wanted}`", row.id)));
-    }
+    let rows = || seeds.iter().flat_map(|seed| &seed.rows);
+    let outcomes = outcomes(rows().filter_map(Row::run));
+    let failure = |row: &Row| {
+        let run = row.run()?;
+        let lack = row.lacks(&outcomes[&run])?;
+        Some(format!("{}: {}: {lack}", row.id, run.command))
+    };
+    let failures: Vec<String> = rows().filter_map(failure).collect();
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
