@@ -171,8 +171,7 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
         BUSES.end()
     );
     // Of these vectors no bus has whole words: then the array is at fault, and not its bus.
-    let is_ragged =
-        LANES.contains(&config.array_size) && !vector_bits.is_multiple_of((*BUSES.start()).into());
+    let is_ragged = !vector_bits.is_multiple_of((*BUSES.start()).into());
     let overlap = config.overlap;
     let queue = |key: &str, depth: usize| {
         let legal = format!("0, or {} to {}", QUEUES.start(), QUEUES.end());
