@@ -87,22 +87,24 @@ def verilator(arguments):
 class Circuit:
     """An instance of the circuit, built below `target/rtl`."""
 
-    def __init__(self, npu, name, architecture, axi_bits=128, sources=SOURCES, waves=False, **more):
+    def __init__(self, npu, name, architecture, axi_bits=128, sources=SOURCES, bench=SOURCES / "sim", waves=False, optimised=True, **more):
         self.architecture, self.axi_bits = architecture, axi_bits
         self.bits, _, self.slot = FORMATS[architecture["data_type"]]
         self.lanes = architecture["array_size"]
-        self.instruction_bytes = Layout(architecture).instruction_bytes
+        self.layout = Layout(architecture)
+        self.instruction_bytes = self.layout.instruction_bytes
         self.harness = ROOT / "target/rtl" / name / "harness"
         # Verilator makes the folder, and none above it.
         self.harness.parent.parent.mkdir(parents=True, exist_ok=True)
         given = parameters(npu, architecture, axi_bits) | more
         # The compiler's precompiled headers are named as GCC has them, which the wheel does not know.
-        make = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1"
+        level = "-O1" if optimised else "-O0"
+        make = f"CFG_CXXFLAGS_PCH_I=-include OPT_FAST={level} OPT_SLOW=-O0 OPT_GLOBAL={level}"
         built = verilator(
             ["--cc", "--exe", "--build", "-j", "2", "-O3", "--top-module", "tcu_bench", "-o", "harness"]
             + ["--Mdir", self.harness.parent, "-MAKEFLAGS", make, *(["--trace-fst"] if waves else [])]
             + overrides(given)
-            + [*files(sources), SOURCES / "sim/tcu_bench.sv", SOURCES / "sim/harness.cpp"]
+            + [*files(sources), *sorted(bench.glob("*.sv")), bench / "harness.cpp"]
         )
         if built.returncode:
             raise RuntimeError(f"{name}: the circuit is not built\n{built.stdout[-4000:]}{built.stderr[-4000:]}")

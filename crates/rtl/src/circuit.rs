@@ -69,8 +69,8 @@ impl Parameter {
 pub struct Bench {
     /// Name of the module.
     pub module: &'static str,
-    /// Its source.
-    pub source: Source,
+    /// Its source, and those of modules within it that the circuit has not.
+    pub modules: &'static [Source],
     /// The program, in C++.
     pub harness: Source,
     /// What it includes.
@@ -80,9 +80,9 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Module and program.
+    /// Modules and program.
     pub fn sources(&self) -> impl Iterator<Item = Source> {
-        [self.source, self.harness].into_iter().chain(self.headers.iter().copied())
+        self.modules.iter().copied().chain([self.harness]).chain(self.headers.iter().copied())
     }
 }
 
@@ -159,7 +159,7 @@ pub(crate) mod tests {
             buses: vec!["in"],
             bench: Bench {
                 module: "unit_bench",
-                source: Source { name: "unit_bench.sv", text: "module unit_bench; endmodule\n" },
+                modules: &[Source { name: "unit_bench.sv", text: "module unit_bench; endmodule\n" }],
                 harness: Source { name: "harness.cpp", text: "int main() {}\n" },
                 headers: &[],
                 parameters: vec![Parameter::integer("STREAM", 32)],

@@ -3,6 +3,9 @@
 use crate::circuit::{Circuit, File, Source};
 use crate::escape::{comment, tcl, yaml};
 
+/// The oldest Yosys that was tried and reads circuits; what it has to know is tried first, by arrays of words in a module.
+const YOSYS: &str = "0.44";
+
 impl Circuit {
     /// `NAME.f`, `NAME.core`, `NAME.ys` and, for a board whose FPGA is known, `NAME.tcl`.
     pub(crate) fn lists(&self) -> Vec<File> {
@@ -44,7 +47,12 @@ impl Circuit {
                 )
             })
             .collect();
-        let (source, harness, top) = (bench.source.name, bench.harness.name, self.top());
+        let (harness, top) = (bench.harness.name, self.top());
+        let modules: String = bench
+            .modules
+            .iter()
+            .map(|source| format!("      - {}: {{file_type: systemVerilogSource}}\n", source.name))
+            .collect();
         let header = |header: &Source| {
             format!("      - {}: {{file_type: cppSource, is_include_file: true}}\n", header.name)
         };
@@ -59,8 +67,7 @@ filesets:
 {files}    file_type: systemVerilogSource
   simulation:
     files:
-      - {source}: {{file_type: systemVerilogSource}}
-{headers}      - {harness}: {{file_type: cppSource}}
+{modules}{headers}      - {harness}: {{file_type: cppSource}}
 targets:
   default: &default
     filesets: [rtl]
@@ -91,7 +98,7 @@ parameters:
     }
 
     fn yosys_script(&self) -> String {
-        let name = &self.name;
+        let Self { name, module, .. } = self;
         let (instance, top, names) = (comment(&self.instance), self.top(), self.names().join(" "));
         let synthesis = self.family.map_or_else(
             || format!("synth -top {top}"),
@@ -99,6 +106,11 @@ parameters:
         );
         format!(
             "# Synthesis of {instance} by Yosys, in the folder of this file: yosys {name}.ys\n\
+             log -nolog -stderr Needs Yosys {YOSYS} or later: an older one ends here with a syntax error.\n\
+             read_verilog -sv <<EOT\n\
+             module {module}_needs_newer_yosys; logic [1:0][1:0] words; endmodule\n\
+             EOT\n\
+             delete {module}_needs_newer_yosys\n\
              read_verilog -sv {names}\n\
              hierarchy -check -top {top}\n\
              {synthesis}\n\
@@ -171,6 +183,7 @@ mod tests {
         let list = text(&circuit, ".f").unwrap_or_default();
         assert!(list.ends_with("\nunit_pkg.sv\nunit.sv\ntop_small_depth_8.sv\n"), "{list}");
         let script = text(&circuit, ".ys").unwrap_or_default();
+        assert!(script.contains("log -nolog -stderr Needs Yosys 0.44 or later"), "{script}");
         assert!(script.contains("read_verilog -sv unit_pkg.sv unit.sv top_small_depth_8.sv\n"), "{script}");
         assert!(script.contains("synth_xilinx -family xc7 -noiopad -top top_small_depth_8\n"), "{script}");
         let core = text(&circuit, ".core").unwrap_or_default();

@@ -14,10 +14,10 @@
 // AXI stream, performance samples go out on another. `bus_error` stays high after a response that was
 // not OKAY. The reset is synchronous and active high; it leaves memories and weights as they are.
 //
-// The defaults compute what the specification says in the cycles of the released circuit. Its defects
-// are parameters: LOSES_ADDITIONS (see tcu_accumulators), MOVES_WRITES (a change of a bank's offset
-// moves writes whose addresses are still to be made), and CROSSES_BY_A_BEAT (see tcu_burst_splitter),
-// which is on because without it such bursts take longer. LOOKUP_TABLES is an extension that the released design
+// The defaults compute what the specification says in the cycles of the released circuit, but for bursts
+// that this would let cross 4 KiB. Its defects are parameters: LOSES_ADDITIONS (see tcu_accumulators),
+// MOVES_WRITES (a change of a bank's offset moves writes whose addresses are still to be made), and
+// CROSSES_BY_A_BEAT (see tcu_burst_splitter). LOOKUP_TABLES is an extension that the released design
 // does not have (see tcu_lookup), of LOOKUP_DEPTH vectors a table.
 //
 // The last five are limits of the released circuit that a unit may be without: LOCAL_QUEUE_DEPTH runs wait
@@ -48,7 +48,7 @@ module tcu #(
     parameter logic [15:0] TIMEOUT = 16'd100,
     parameter bit LOSES_ADDITIONS = 1'b0,
     parameter bit MOVES_WRITES = 1'b0,
-    parameter bit CROSSES_BY_A_BEAT = 1'b1,
+    parameter bit CROSSES_BY_A_BEAT = 1'b0,
     parameter int unsigned LOCAL_QUEUE_DEPTH = 0,
     parameter bit OVERLAPPED_DRAM = 1'b0,
     parameter bit DOUBLE_WEIGHTS = 1'b0,

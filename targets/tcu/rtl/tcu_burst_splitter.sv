@@ -1,13 +1,12 @@
 // Splits bursts where they cross a boundary of 4 KiB.
 //
 // `beats` is a number of beats less one. The released circuit leaves a burst whole whose last beat
-// begins on the boundary, which AXI forbids: CROSSES_BY_A_BEAT keeps that, and with it the released
-// circuit's time.
+// begins on the boundary, which AXI forbids: only CROSSES_BY_A_BEAT does that.
 //
 // Source: the specification's 9.1, locks and the 4 KiB check, and its notes on the latter.
 module tcu_burst_splitter #(
     parameter int unsigned BEAT_BYTES = 16,
-    parameter bit CROSSES_BY_A_BEAT = 1'b1
+    parameter bit CROSSES_BY_A_BEAT = 1'b0
 ) (
     input  logic        clock,
     input  logic        reset,

@@ -15,7 +15,7 @@ module tcu_dram_port #(
     parameter int unsigned AXI_BITS = 128,
     parameter int unsigned RUNS = 1,
     parameter int unsigned REMEMBERED = 2,
-    parameter bit CROSSES_BY_A_BEAT = 1'b1,
+    parameter bit CROSSES_BY_A_BEAT = 1'b0,
     parameter bit MOVES_WRITES = 1'b0,
     localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
 ) (

@@ -7,12 +7,12 @@
 package tcu_float;
 
   localparam logic [31:0] ONE = 32'h3f800000;
-  localparam logic [31:0] NAN = 32'h7fc00000;
-  localparam logic [30:0] INFINITY = 31'h7f800000;
+  localparam logic [31:0] QUIET_NAN = 32'h7fc00000;
+  localparam logic [30:0] INFINITE = 31'h7f800000;
 
   // Of a number without its sign.
   function automatic logic is_nan(input logic [30:0] x);
-    is_nan = x > INFINITY;
+    is_nan = x > INFINITE;
   endfunction
 
   // The fraction with the bit before its point.
@@ -49,16 +49,16 @@ package tcu_float;
     cut = {bits[47] ? field[7:0] : 8'd0, bits[46:24]};
     // A carry out of the fraction is the next exponent.
     if (bits[23] && (bits[24] || bits[22:0] != '0)) cut = cut + 31'd1;
-    if (field >= 12'sd255) cut = INFINITY;
+    if (field >= 12'sd255) cut = INFINITE;
     rounded = {sign, cut};
   endfunction
 
   function automatic logic [31:0] multiply(input logic [31:0] a, input logic [31:0] b);
     logic sign;
     sign = a[31] ^ b[31];
-    if (is_nan(a[30:0]) || is_nan(b[30:0])) multiply = NAN;
-    else if (a[30:0] == INFINITY || b[30:0] == INFINITY)
-      multiply = a[30:0] == '0 || b[30:0] == '0 ? NAN : {sign, INFINITY};
+    if (is_nan(a[30:0]) || is_nan(b[30:0])) multiply = QUIET_NAN;
+    else if (a[30:0] == INFINITE || b[30:0] == INFINITE)
+      multiply = a[30:0] == '0 || b[30:0] == '0 ? QUIET_NAN : {sign, INFINITE};
     else multiply = rounded(sign, exponent(a[30:23]) + exponent(b[30:23]) - 12'sd126, 48'(significand(a[30:0])) * 48'(significand(b[30:0])));
   endfunction
 
@@ -76,8 +76,8 @@ package tcu_float;
       aligned[0] = aligned[0] || aligned << shift != {1'b0, significand(little[30:0]), 23'd0};
     end
     total = big[31] == little[31] ? total + aligned : total - aligned;
-    if (is_nan(a[30:0]) || is_nan(b[30:0])) add = NAN;
-    else if (big[30:0] == INFINITY) add = little[30:0] == INFINITY && big[31] != little[31] ? NAN : big;
+    if (is_nan(a[30:0]) || is_nan(b[30:0])) add = QUIET_NAN;
+    else if (big[30:0] == INFINITE) add = little[30:0] == INFINITE && big[31] != little[31] ? QUIET_NAN : big;
     else if (total == '0) add = {a[31] && b[31], 31'd0};
     else add = rounded(big[31], exponent(big[30:23]) + 12'sd1, total);
   endfunction

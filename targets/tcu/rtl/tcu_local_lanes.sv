@@ -157,23 +157,13 @@ module tcu_local_lanes #(
       assign is_first[slot] = first == SLOT_BITS'(slot);
       assign enters = run_valid[lane] && run_ready[lane] && last == SLOT_BITS'(slot);
 
-      for (genvar place = 0; place < PLACES; place++) begin : gen_place
-        if (OTHERS[place]) begin : gen_blocker
-          always_ff @(posedge clock) begin
-            if (reset) blockers[place] <= 1'b0;
-            else blockers[place] <= enters ? meets[place] : blockers[place] && !over[place];
-          end
-        end else begin : gen_own
-          assign blockers[place] = 1'b0;
-        end
-
-        if (SHARING[place]) begin : gen_older
-          always_ff @(posedge clock) begin
-            if (reset) older[place] <= 1'b0;
-            else older[place] <= enters ? held[place] && !over[place] : older[place] && !over[place];
-          end
-        end else begin : gen_apart
-          assign older[place] = 1'b0;
+      always_ff @(posedge clock) begin
+        if (reset) begin
+          blockers <= '0;
+          older    <= '0;
+        end else begin
+          blockers <= OTHERS & (enters ? meets : blockers & ~over);
+          older    <= SHARING & (enters ? held : older) & ~over;
         end
       end
 

@@ -7,7 +7,7 @@
 module tcu_read_master #(
     parameter int unsigned WORD_BITS = 128,
     parameter int unsigned REMEMBERED = 2,
-    parameter bit CROSSES_BY_A_BEAT = 1'b1
+    parameter bit CROSSES_BY_A_BEAT = 1'b0
 ) (
     input logic clock,
     input logic reset,

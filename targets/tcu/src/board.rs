@@ -20,7 +20,7 @@ pub fn memory(config: &Config, system: &System, mhz: Option<f64>) -> ClockParams
     let read_latency = system.dram_latency_cycles.map_or_else(|| published_latency(clock), stated);
     let write_response_latency = system.dram_write_latency_cycles.map_or(read_latency, stated);
     let axi_bits = system.axi_width_bits.unwrap_or_else(|| widest_bus(config));
-    ClockParams { read_latency, write_response_latency, axi_bits }
+    ClockParams { read_latency, write_response_latency, axi_bits, crosses_by_a_beat: false }
 }
 
 /// The published latency, in cycles of a clock.
@@ -66,7 +66,8 @@ mod tests {
     fn a_system_says_what_it_likes() {
         let config = Config::preset("zcu104").unwrap();
         let at = |system: &System, mhz| {
-            let ClockParams { read_latency, write_response_latency, axi_bits } = memory(&config, system, mhz);
+            let ClockParams { read_latency, write_response_latency, axi_bits, .. } =
+                memory(&config, system, mhz);
             (read_latency, write_response_latency, axi_bits)
         };
         let bus = System { axi_width_bits: Some(512), ..System::default() };

@@ -57,9 +57,13 @@ const SOURCES: &[Source] = &sources![
     "tcu_write_master.sv",
 ];
 
-const BENCH: Source = Source { name: "tcu_bench.sv", text: include_str!("../rtl/sim/tcu_bench.sv") };
+const BENCH: &[Source] = &[
+    Source { name: "tcu_bench.sv", text: include_str!("../rtl/sim/tcu_bench.sv") },
+    Source { name: "tcu_axi_checker.sv", text: include_str!("../rtl/sim/tcu_axi_checker.sv") },
+];
 const HARNESS: Source = Source { name: "harness.cpp", text: include_str!("../rtl/sim/harness.cpp") };
 const HEADERS: &[Source] = &[
+    Source { name: "axi.h", text: include_str!("../rtl/sim/axi.h") },
     Source { name: "bank.h", text: include_str!("../rtl/sim/bank.h") },
     Source { name: "files.h", text: include_str!("../rtl/sim/files.h") },
 ];
@@ -127,7 +131,7 @@ pub fn circuit(
         buses: vec!["m_axi_dram0", "m_axi_dram1", "instruction", "sample"],
         bench: Bench {
             module: "tcu_bench",
-            source: BENCH,
+            modules: BENCH,
             harness: HARNESS,
             headers: HEADERS,
             parameters: vec![Parameter::integer("INSTRUCTION_AXI_BITS", stream_bits(config, bus))],
@@ -166,14 +170,20 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
         BUSES.start(),
         BUSES.end()
     );
-    let lanes = format!("{} to {}", LANES.start(), LANES.end());
+    // Of these vectors no bus has whole words: then the array is at fault, and not its bus.
+    let is_ragged = !vector_bits.is_multiple_of((*BUSES.start()).into());
     let overlap = config.overlap;
     let queue = |key: &str, depth: usize| {
         let legal = format!("0, or {} to {}", QUEUES.start(), QUEUES.end());
         Limit::unless(depth == 0 || QUEUES.contains(&depth), key, depth, &legal)
     };
     vec![
-        Limit::unless(LANES.contains(&config.array_size), "array_size", config.array_size, &lanes),
+        Limit::unless(
+            LANES.contains(&config.array_size) && !is_ragged,
+            "array_size",
+            config.array_size,
+            &lanes(config.data_type, is_ragged),
+        ),
         on_chip("local_depth", config.local_depth),
         on_chip("accumulator_depth", config.accumulator_depth),
         dram("dram0_depth", config.dram0_depth),
@@ -211,7 +221,7 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             config.reading.name(),
             Reading::Released.name(),
         ),
-        Limit::unless(carries, "axi_width_bits", bus, &legal),
+        Limit::unless(carries || is_ragged, "axi_width_bits", bus, &legal),
         queue("local_queue_depth", overlap.local_queue_depth),
         queue("outstanding_bursts", overlap.outstanding_bursts),
         Limit::unless(
@@ -221,6 +231,21 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             "0 with the defects of the released circuit",
         ),
     ]
+}
+
+/// The sizes that an array may have; with the words of the bus, where these are why.
+fn lanes(data_type: DataType, is_ragged: bool) -> String {
+    let (least, most) = (LANES.start(), LANES.end());
+    if !is_ragged {
+        return format!("{least} to {most}");
+    }
+    let narrowest = BUSES.start();
+    let step = (*narrowest as usize / (8 * data_type.size_bytes())).max(1);
+    format!(
+        "{} to {most} in steps of {step} with {}, as a vector is whole words of a bus of {narrowest} bits or more",
+        step.max(*least),
+        data_type.name()
+    )
 }
 
 fn parameters(config: &Config, bus: u32, defects: Defects) -> Vec<Parameter> {
@@ -245,6 +270,7 @@ fn parameters(config: &Config, bus: u32, defects: Defects) -> Vec<Parameter> {
         Parameter::integer("SAMPLE_BLOCK_SIZE", config.sample_block_size.max(1).into()),
         Parameter::sized("LOSES_ADDITIONS", released, 1),
         Parameter::sized("MOVES_WRITES", released, 1),
+        Parameter::sized("CROSSES_BY_A_BEAT", released, 1),
         Parameter::integer("LOCAL_QUEUE_DEPTH", config.overlap.local_queue_depth as u64),
         Parameter::sized("OVERLAPPED_DRAM", config.overlap.overlapped_dram.into(), 1),
         Parameter::sized("DOUBLE_WEIGHTS", config.overlap.double_weights.into(), 1),
@@ -390,6 +416,32 @@ mod tests {
         let keys: Vec<&str> = told.limits().iter().map(|limit| &limit.parameter[..]).collect();
         assert_eq!(keys, ["array_size", "local_depth", "lookup_tables", "lookup_depth", "axi_width_bits"]);
         assert_eq!(told.limits()[2].to_string(), "`lookup_tables` is 2: a circuit takes 0 with FLOAT32");
+    }
+
+    #[test]
+    fn an_array_whose_vectors_no_bus_carries_is_told_by_its_size() {
+        for (data_type, array_size, legal) in [
+            (DataType::Fp16Bp8, 3, "2 to 64 in steps of 2 with FP16BP8"),
+            (DataType::Fp8Bp4, 6, "4 to 64 in steps of 4 with FP8BP4"),
+        ] {
+            let told = of("cmoda7", |config| Config { data_type, array_size, ..config }).unwrap_err();
+            let [limit] = told.limits() else { panic!("{told}") };
+            assert_eq!((&limit.parameter[..], &limit.value[..]), ("array_size", &array_size.to_string()[..]));
+            assert!(limit.legal.starts_with(legal), "{told}");
+        }
+        // With 32 bits a scalar, any size will do.
+        for array_size in 2..=64 {
+            of("cmoda7", |config| Config { data_type: DataType::Fp18Bp10, array_size, ..config }).unwrap();
+        }
+    }
+
+    #[test]
+    fn only_the_released_circuit_has_bursts_across_4_kib() {
+        let Board { config, system, .. } = Board::preset("pynqz1").unwrap();
+        for (defects, crosses) in [(Defects::Mended, 0), (Defects::Released, 1)] {
+            let parameters = circuit("pynqz1", &config, &system, defects).unwrap().parameters;
+            assert!(parameters.contains(&Parameter::sized("CROSSES_BY_A_BEAT", crosses, 1)), "{defects:?}");
+        }
     }
 
     #[test]

@@ -73,12 +73,21 @@ pub struct ClockParams {
     pub write_response_latency: u64,
     /// Width of the data bus of each bank, in bits.
     pub axi_bits: u32,
+    /// Whether bursts stay whole whose last beat begins on a boundary of 4 KiB, as in the released circuit: AXI forbids
+    /// it, and our circuit splits them.
+    pub crosses_by_a_beat: bool,
 }
 
 impl ClockParams {
-    /// Equal latencies, in cycles, and a bus of 128 bits.
+    /// Equal latencies, in cycles, and a bus of 128 bits, with the bursts of the released circuit.
     pub const fn with_latency(latency: u64) -> Self {
-        Self { read_latency: latency, write_response_latency: latency, axi_bits: 128 }
+        let (read_latency, write_response_latency) = (latency, latency);
+        Self { read_latency, write_response_latency, axi_bits: 128, crosses_by_a_beat: true }
+    }
+
+    /// The same memory behind the released circuit.
+    pub(crate) const fn as_released(self) -> Self {
+        Self { crosses_by_a_beat: true, ..self }
     }
 }
 

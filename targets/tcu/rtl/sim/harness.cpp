@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "Vtcu_bench.h"
+#include "axi.h"
 #include "bank.h"
 #include "files.h"
 #include "verilated.h"
@@ -108,11 +109,13 @@ class Run {
 
   void restart() {
     top_.reset = 1;
+    const Wires none[2] = {};
     for (int i = 0; i < 3; ++i) {
       top_.clock = 0;
       top_.eval();
       top_.clock = 1;
       top_.eval();
+      if (top_.axi_broken) break_off("in reset", none);
     }
     top_.reset = 0;
   }
@@ -137,6 +140,13 @@ class Run {
     top_.clock = 1;
     top_.eval();
     dump(1);
+    if (top_.axi_broken) break_off("in cycle " + std::to_string(cycle_), wires);
+  }
+
+  // Ends the simulation, as a rule of AXI is broken.
+  [[noreturn]] void break_off(const std::string& when, const Wires* wires) const {
+    bool second = (top_.axi_broken & ((1 << RULE_COUNT) - 1)) == 0;
+    throw std::runtime_error(broken_rule(top_.axi_broken >> (second ? RULE_COUNT : 0), second, when, wires[second]));
   }
 
 #define BANK_WIRES(B)                                                     \
@@ -274,6 +284,10 @@ class Run {
 namespace {
 
 bool run(const Options& options) {
+  if (uint64_t seed = options.number("random-start", 0)) {
+    Verilated::randReset(2);
+    Verilated::randSeed(static_cast<int>(seed));
+  }
   auto run = std::make_unique<Run>(options);
   bool accepted = (*run)();
   run->write(options.text("out"));

@@ -1,7 +1,8 @@
 // The unit with what the harness sees beside its ports: when things happen, and what memories hold.
 //
 // `holds` is high while the decoder has an instruction; `accepts`, `accumulator_writes`, `local_writes`, `weights_shift` are high in the cycle of each such
-// event; `peek_` shows a vector of local memory and of the accumulators. All parameters are tcu's.
+// event; `peek_` shows a vector of local memory and of the accumulators; `axi_broken` the rules of AXI that are broken on
+// each bank's bus (see tcu_axi_checker). All parameters are tcu's.
 module tcu_bench #(
     parameter int unsigned ARRAY_SIZE = 8,
     parameter int unsigned SCALAR_BITS = 16,
@@ -23,7 +24,7 @@ module tcu_bench #(
     parameter logic [15:0] TIMEOUT = 16'd100,
     parameter bit LOSES_ADDITIONS = 1'b0,
     parameter bit MOVES_WRITES = 1'b0,
-    parameter bit CROSSES_BY_A_BEAT = 1'b1,
+    parameter bit CROSSES_BY_A_BEAT = 1'b0,
     parameter int unsigned LOCAL_QUEUE_DEPTH = 0,
     parameter bit OVERLAPPED_DRAM = 1'b0,
     parameter bit DOUBLE_WEIGHTS = 1'b0,
@@ -94,6 +95,7 @@ module tcu_bench #(
     input  logic                m_axi_dram1_rlast,
     input  logic                m_axi_dram1_rvalid,
     output logic                m_axi_dram1_rready,
+    output logic [1:0][10:0]       axi_broken,
     output logic                   holds,
     output logic                   accepts,
     output logic                   accumulator_writes,
@@ -164,6 +166,87 @@ module tcu_bench #(
       .m_axi_dram1_rid('0),
       .sample_tkeep(),
       .*
+  );
+
+  // Bursts under way of a bank: those remembered, and one more. Bursts read are remembered whole, and each has a part for
+  // every 4 KiB that it touches.
+  localparam int unsigned REMEMBERED = OUTSTANDING_BURSTS > 0 ? OUTSTANDING_BURSTS : 2;
+  localparam int unsigned LONGEST_BYTES = 256 * AXI_BITS / 8;
+  localparam int unsigned PARTS = (LONGEST_BYTES > 4096 ? LONGEST_BYTES / 4096 : 1) + 1;
+  localparam int unsigned MOST_READS = REMEMBERED * PARTS + 1;
+
+  tcu_axi_checker #(
+      .DATA_BITS  (AXI_BITS),
+      .MOST_READS (MOST_READS),
+      .MOST_WRITES(REMEMBERED + 1),
+      .MAY_CROSS  (CROSSES_BY_A_BEAT)
+  ) checker0 (
+      .clock,
+      .reset,
+      .awvalid(unit.m_axi_dram0_awvalid),
+      .awready(unit.m_axi_dram0_awready),
+      .awaddr (unit.m_axi_dram0_awaddr),
+      .awlen  (unit.m_axi_dram0_awlen),
+      .awsize (unit.m_axi_dram0_awsize),
+      .awburst(unit.m_axi_dram0_awburst),
+      .awcache(unit.m_axi_dram0_awcache),
+      .wvalid (unit.m_axi_dram0_wvalid),
+      .wready (unit.m_axi_dram0_wready),
+      .wdata  (unit.m_axi_dram0_wdata),
+      .wlast  (unit.m_axi_dram0_wlast),
+      .bvalid (unit.m_axi_dram0_bvalid),
+      .bready (unit.m_axi_dram0_bready),
+      .bresp  (unit.m_axi_dram0_bresp),
+      .arvalid(unit.m_axi_dram0_arvalid),
+      .arready(unit.m_axi_dram0_arready),
+      .araddr (unit.m_axi_dram0_araddr),
+      .arlen  (unit.m_axi_dram0_arlen),
+      .arsize (unit.m_axi_dram0_arsize),
+      .arburst(unit.m_axi_dram0_arburst),
+      .arcache(unit.m_axi_dram0_arcache),
+      .rvalid (unit.m_axi_dram0_rvalid),
+      .rready (unit.m_axi_dram0_rready),
+      .rdata  (unit.m_axi_dram0_rdata),
+      .rresp  (unit.m_axi_dram0_rresp),
+      .rlast  (unit.m_axi_dram0_rlast),
+      .broken (axi_broken[0])
+  );
+
+  tcu_axi_checker #(
+      .DATA_BITS  (AXI_BITS),
+      .MOST_READS (MOST_READS),
+      .MOST_WRITES(REMEMBERED + 1),
+      .MAY_CROSS  (CROSSES_BY_A_BEAT)
+  ) checker1 (
+      .clock,
+      .reset,
+      .awvalid(unit.m_axi_dram1_awvalid),
+      .awready(unit.m_axi_dram1_awready),
+      .awaddr (unit.m_axi_dram1_awaddr),
+      .awlen  (unit.m_axi_dram1_awlen),
+      .awsize (unit.m_axi_dram1_awsize),
+      .awburst(unit.m_axi_dram1_awburst),
+      .awcache(unit.m_axi_dram1_awcache),
+      .wvalid (unit.m_axi_dram1_wvalid),
+      .wready (unit.m_axi_dram1_wready),
+      .wdata  (unit.m_axi_dram1_wdata),
+      .wlast  (unit.m_axi_dram1_wlast),
+      .bvalid (unit.m_axi_dram1_bvalid),
+      .bready (unit.m_axi_dram1_bready),
+      .bresp  (unit.m_axi_dram1_bresp),
+      .arvalid(unit.m_axi_dram1_arvalid),
+      .arready(unit.m_axi_dram1_arready),
+      .araddr (unit.m_axi_dram1_araddr),
+      .arlen  (unit.m_axi_dram1_arlen),
+      .arsize (unit.m_axi_dram1_arsize),
+      .arburst(unit.m_axi_dram1_arburst),
+      .arcache(unit.m_axi_dram1_arcache),
+      .rvalid (unit.m_axi_dram1_rvalid),
+      .rready (unit.m_axi_dram1_rready),
+      .rdata  (unit.m_axi_dram1_rdata),
+      .rresp  (unit.m_axi_dram1_rresp),
+      .rlast  (unit.m_axi_dram1_rlast),
+      .broken (axi_broken[1])
   );
 
   assign holds = unit.valid;

@@ -160,8 +160,10 @@ impl Bank {
     /// Beats of the part of a burst that starts `done` beats into it.
     fn part(&self, burst: Burst, done: u64) -> u64 {
         let reach = (burst.beats - 1) * self.bytes_per_beat;
-        // As in hardware: a burst whose last beat begins on the boundary is left whole.
-        let whole = reach <= BOUNDARY && burst.address % BOUNDARY + reach <= BOUNDARY + 1;
+        // As in the released circuit: a burst whose last beat begins on the boundary is left whole.
+        let whole = self.params.crosses_by_a_beat
+            && reach <= BOUNDARY
+            && burst.address % BOUNDARY + reach <= BOUNDARY + 1;
         if whole {
             return burst.beats;
         }

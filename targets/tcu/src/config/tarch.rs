@@ -65,6 +65,18 @@ const KEYS: [Key; 18] = [
     Key { name: "outstanding_bursts",   min: 0, max: 16,        default: Some(0), get: |c| c.overlap.outstanding_bursts as u64, set: |c, v| c.overlap.outstanding_bursts = v as usize },
 ];
 
+/// First and last value of a parameter in the page's table, where we take others, too.
+///
+/// Source: the page on architectural parameters, 3.1.
+#[rustfmt::skip] // A table.
+const TABLE: [(&str, u64, u64); 5] = [
+    ("array_size",        2, 256),
+    ("dram0_depth",       2, 1 << 32),
+    ("dram1_depth",       2, 1 << 32),
+    ("local_depth",       2, 1 << 16),
+    ("accumulator_depth", 2, 1 << 16),
+];
+
 /// What is wrong with a `.tarch` file or a [`Config`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
@@ -130,7 +142,26 @@ pub enum ConfigError {
         /// From 1.
         column: usize,
     },
-    /// The bus of a system does not carry vectors of the architecture.
+    /// Vectors are no whole words of the bus of a system.
+    #[error(
+        "`array_size` is {array_size}: on `{key}.axi_width_bits` of {axi_bits} it must be a multiple of {step} with \
+         {}, as a vector is whole words; or give a bus of {widest} bits", .data_type.name()
+    )]
+    Words {
+        /// Where the system is.
+        key: String,
+        /// The array.
+        array_size: usize,
+        /// Its numbers.
+        data_type: DataType,
+        /// The bus.
+        axi_bits: u32,
+        /// Scalars of a word of the bus.
+        step: u64,
+        /// The widest bus that carries the vectors.
+        widest: u64,
+    },
+    /// The bus of a system carries no vectors of the architecture.
     #[error("`{key}.axi_width_bits`: {source}")]
     Bus {
         /// Where the system is.
@@ -177,6 +208,15 @@ pub enum ConfigWarning {
         /// The key.
         key: String,
     },
+    /// A value that the page's table of parameters has not.
+    Outside {
+        /// The key.
+        key: &'static str,
+        /// The value.
+        value: u64,
+        /// The table's first and last.
+        table: (u64, u64),
+    },
 }
 
 impl std::fmt::Display for ConfigWarning {
@@ -191,6 +231,9 @@ impl std::fmt::Display for ConfigWarning {
                     "`{key}` is not a key of an architecture and is ignored{}",
                     suggestion(key, known_keys())
                 )
+            }
+            Self::Outside { key, value, table: (first, last) } => {
+                write!(f, "`{key}` is {value}: the page's table of parameters has {first} to {last}")
             }
         }
     }
@@ -269,6 +312,16 @@ impl Config {
         }
         errors.extend(self.overlap.without_queues().map(|key| ConfigError::NoQueues { key }));
         if errors.is_empty() { Ok(()) } else { Err(ConfigErrors(errors)) }
+    }
+
+    /// The parameters that the page's table has not: programs for them are made and run, and nobody has seen such hardware.
+    pub fn outside_table(&self) -> Vec<ConfigWarning> {
+        let outside = |&(name, first, last): &(&'static str, u64, u64)| {
+            let value = KEYS.iter().find(|key| key.name == name).map(|key| (key.get)(self))?;
+            let is_outside = !(first..=last).contains(&value);
+            is_outside.then_some(ConfigWarning::Outside { key: name, value, table: (first, last) })
+        };
+        TABLE.iter().filter_map(outside).collect()
     }
 
     /// Every key to be set; illegal as it stands.

@@ -126,6 +126,6 @@ pub fn lost(config: &Config, ops: &[Op], memory: ClockParams) -> Result<Vec<Lost
     if hazards(ops).is_empty() {
         return Ok(Vec::new());
     }
-    let Timeline { lost, .. } = Clock::new(config, memory)?.run(ops);
+    let Timeline { lost, .. } = Clock::new(config, memory.as_released())?.run(ops);
     Ok(lost)
 }

@@ -25,7 +25,7 @@ impl Minimise {
     pub fn waits(self, config: &Config) -> Waits {
         match self {
             Self::Estimator => Waits::default(),
-            Self::Clock(ClockParams { read_latency, write_response_latency, axi_bits }) => {
+            Self::Clock(ClockParams { read_latency, write_response_latency, axi_bits, .. }) => {
                 let beats = (config.vector_bits() / u64::from(axi_bits.max(1))).max(1);
                 Waits { read: read_latency, write: write_response_latency, beats }
             }

@@ -196,6 +196,26 @@ fn a_burst_may_end_a_byte_behind_4_kib() {
     }
 }
 
+/// Only the released circuit leaves a burst whole whose last beat begins on the boundary.
+#[test]
+fn our_bursts_end_at_4_kib() {
+    // Vectors of 16 bytes, a beat each.
+    let config = Config::preset("pynqz1").unwrap();
+    let bursts = |crosses_by_a_beat: bool, address: u64, size: u64, kind: DataMoveKind| {
+        let params = ClockParams { crosses_by_a_beat, ..ClockParams::with_latency(18) };
+        let op = Op::DataMove { kind, local: AT, other: Strided { address, stride_log2: 0 }, size };
+        let [traffic, _] = Clock::new(&config, params).unwrap().run(&[op]).traffic;
+        traffic.read_bursts + traffic.write_bursts
+    };
+    for kind in [DataMoveKind::Dram0ToLocal, DataMoveKind::LocalToDram0] {
+        for (address, size, whole, split) in [(255, 2, 1, 2), (254, 2, 1, 1), (255, 3, 2, 2), (1, 256, 1, 2)]
+        {
+            assert_eq!(bursts(true, address, size, kind), whole, "{kind:?} {size} from {address}");
+            assert_eq!(bursts(false, address, size, kind), split, "{kind:?} {size} from {address}");
+        }
+    }
+}
+
 /// How many bursts `beats` beats of `bytes` bytes from byte `from` on are. The converter makes parts of at most 256
 /// beats, of whole vectors; of those the splitter leaves whole what it takes to end within 4 KiB, and a burst whose
 /// last beat begins just there, or a byte behind (specification, 9.1).

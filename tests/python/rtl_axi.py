@@ -1,0 +1,134 @@
+"""The AXI checker of the TCU's simulation finds every rule that is broken, and none is by the circuit.
+
+    python rtl_axi.py [--npu COMMAND] [--only WORD ...]
+
+A circuit, or the memory that answers it, is built with a defect each; a run has to end with the rule that the defect
+breaks. `--only` chooses defects by words of their rules.
+"""
+
+import argparse
+import shutil
+import sys
+
+from circuit import ROOT, SOURCES, Circuit
+from npu import add_arguments, default_command
+
+ARCHITECTURE = {
+    "data_type": "FP32BP16",
+    "array_size": 2,
+    "dram0_depth": 4096,
+    "dram1_depth": 4096,
+    "local_depth": 512,
+    "accumulator_depth": 64,
+    "simd_registers_depth": 1,
+    "stride0_depth": 8,
+    "stride1_depth": 8,
+    "number_of_threads": 1,
+    "thread_queue_depth": 8,
+}
+
+AXI_BITS = 64
+# Vectors of 4 KiB.
+PAGE = 512
+
+RESET, CROSSES, SHAPE = "VALID is high in a reset", "crosses 4 KiB", "not of whole aligned words"
+MASTER, MEMORY = "the master changes or takes back", "memory changes or takes back"
+READS, WRITES = "more bursts read are under way", "more bursts written are under way"
+RLAST, WLAST, RESPONSE = "RLAST is not", "WLAST is not", "a response to no burst"
+
+# The rule that is broken, the file, what is there, what is there instead.
+DEFECTS = [
+    (RESET, "tcu_read_master.sv", "arvalid = taken_valid[0]", "arvalid = taken_valid[0] || reset"),
+    # Found only where registers hold anything before the reset.
+    (RESET, "tcu_queue.sv", "if (reset)", "if (1'b0)"),
+    (CROSSES, "tcu_burst_splitter.sv", "CROSSES_BY_A_BEAT && ", ""),
+    (CROSSES, "tcu_burst_splitter.sv", "/ 13'(BEAT_BYTES)", "/ 13'(BEAT_BYTES) + 13'd1"),
+    (SHAPE, "tcu.sv", "m_axi_dram0_arburst = 2'b01", "m_axi_dram0_arburst = 2'b10"),
+    (SHAPE, "tcu.sv", "m_axi_dram1_awsize = 3'($clog2(AXI_BITS / 8))", "m_axi_dram1_awsize = 3'd1"),
+    (SHAPE, "tcu_burst_splitter.sv", "burst_address + done_bytes", "burst_address + done_bytes + 32'd4"),
+    (MASTER, "tcu_read_master.sv", "arvalid = taken_valid[0]", "arvalid = taken_valid[0] && !rvalid"),
+    (MASTER, "tcu_write_master.sv", "wlast = index == known_beats", "wlast = index == known_beats && wready"),
+    (MASTER, "tcu_write_master.sv", "awvalid = taken_valid[0]", "awvalid = taken_valid[0] && !bvalid"),
+    (MEMORY, "bank.h", "if (!reading_) reading_", "reading_"),
+    (MEMORY, "bank.h", "if (!responding_) responding_", "responding_"),
+    (READS, "tcu_read_master.sv", "{part_first, 1'b1}", "2'b01"),
+    (RLAST, "bank.h", "reads_.front().beats == 1;", "reads_.front().beats <= 2;"),
+    (RLAST, "bank.h", "reads_.front().beats == 1;", "false;"),
+    (WRITES, "tcu_write_master.sv", "3'b111", "3'b011"),
+    (WLAST, "tcu_write_master.sv", "wlast = index == known_beats", "wlast = index == 8'd1"),
+    (WLAST, "tcu_write_master.sv", ".in_data  (awlen)", ".in_data  (awlen + 1'b1)"),
+    (RESPONSE, "bank.h", "responses_.push_back(cycle", "responses_.push_back(cycle + 1), responses_.push_back(cycle"),
+]
+
+
+def program(circuit):
+    """Transfers of both banks, there and back: over pages, short ones, and vector by vector."""
+    layout = circuit.layout
+    move = lambda kind, local, other, size: layout.encode(2, kind, local, other, size - 1)
+    strided = 1 << layout.second
+    own = []
+    for read in (0, 2):
+        own += [move(read, 0, PAGE - 56, 100), move(read, 100, PAGE - 1, 2), move(read, 0, 7 | strided, 30)]
+        own += [move(read + 1, 0, PAGE - 26, 300), move(read + 1, 9, 2 * PAGE - 1, 2), move(read + 1, 0, 600 | strided, 30)]
+        own += [move(read, i, i, 1) for i in range(12)] + [move(read + 1, i, 2 * i, 1) for i in range(12)]
+    return b"".join(own)
+
+
+def runs(circuit):
+    """With memory that is quick or slow, that waits or not, from registers that hold anything or nothing."""
+    own = program(circuit)
+    for seed in range(1, 7):
+        options = {"latency": (1, 30)[seed % 2], "random_start": seed if seed > 2 else 0}
+        options |= {"stalls": seed, "stall_percent": 60} if seed != 1 else {}
+        circuit.run(own, dump_vectors=0, max_cycles=20_000, **options)
+
+
+def breach(npu, name, sources, bench):
+    """What the checker says of a circuit: nothing where all is well."""
+    circuit = Circuit(npu, name, ARCHITECTURE, AXI_BITS, sources=sources, bench=bench, optimised=False)
+    try:
+        runs(circuit)
+    except RuntimeError as error:
+        return str(error).strip()
+    return ""
+
+
+def seeded(npu, file, old, new):
+    """The same of sources with a defect in one of them."""
+    # One place for all: the makefile of the build before names it. All files are new ones to make.
+    sources = ROOT / "target/rtl/axi.sources"
+    bench = sources / "sim"
+    shutil.rmtree(sources, ignore_errors=True)
+    shutil.copytree(SOURCES, sources, copy_function=shutil.copyfile)
+    path = next(path for path in (sources / file, bench / file) if path.exists())
+    text = path.read_text()
+    if old not in text:
+        raise RuntimeError(f"{file} has no `{old}`: the defect has no place")
+    path.write_text(text.replace(old, new, 1))
+    return breach(npu, "axi", sources, bench)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_arguments(parser)
+    parser.add_argument("--only", nargs="+", default=[])
+    options = parser.parse_args()
+    npu = options.npu or default_command()
+    failed = 0
+    # What a run before has built may be of other files.
+    shutil.rmtree(ROOT / "target/rtl/axi", ignore_errors=True)
+    found = breach(npu, "axi.whole", SOURCES, SOURCES / "sim")
+    failed += found != ""
+    print(f"circuit: {found or 'no rule is broken'}", flush=True)
+    chosen = [defect for defect in DEFECTS if all(word in defect[0] for word in options.only)]
+    for rule, file, old, new in chosen:
+        found = seeded(npu, file, old, new)
+        seen = rule in found and "AXI on the bus of DRAM" in found
+        failed += not seen
+        print(f"{file} with `{new}` for `{old}`: {found if seen else f'NOT FOUND, {rule}: {found}'}", flush=True)
+    print(f"{len(chosen)} defects, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
