@@ -6,6 +6,7 @@ mod text;
 
 use npukit_numeric::NumberFormat;
 
+use crate::cosim::{CosimJudge, CosimOptions};
 use crate::error::TargetError;
 use crate::program::Compiled;
 use crate::run_options::{Meaning, Unset};
@@ -167,6 +168,20 @@ pub trait Bench: Send {
     ///
     /// What the machine stops at; a limit that is reached.
     fn run(&mut self, limits: Limits) -> Result<Ran, Stopped>;
+
+    /// Runs the program from memories as they are on the machine's circuit and on the machine, whose memories then hold what
+    /// has come of it; `judge` has the circuit's run. None for a machine without a circuit.
+    ///
+    /// # Errors
+    ///
+    /// An instance of which there is no circuit, programs that cannot be compared, and what the machine stops at.
+    fn cosim(
+        &mut self,
+        _options: &CosimOptions,
+        _judge: &mut CosimJudge<'_>,
+    ) -> Option<Result<(), TargetError>> {
+        None
+    }
 
     /// The machine as it is, at the first instruction of the program, under a debugger.
     ///

@@ -233,7 +233,7 @@ module tcu_accumulators #(
 
   logic alus_ready, alus_idle, loads_first;
 
-  // A lookup waits for tables that are being loaded before it.
+  // A lookup waits for tables that are being loaded before it; clock/tables.rs is the same in time.
   assign loads_first = op == tcu_pkg::SIMD_LOOKUP && access_pending && access_loads;
   assign needs_input = op != 5'(tcu_pkg::SIMD_ZERO) && input_named;
   assign input_there = read_selected && read_to_alus && fetched_valid;
@@ -322,7 +322,8 @@ module tcu_accumulators #(
   // While this command's access is not in place, the one pending there is of an earlier command.
   logic is_late;
 
-  assign is_late = part_valid[PORT_A] && access_pending && access_writes && access_address == write_address;
+  assign is_late = part_valid[PORT_A] && access_pending && access_writes && !access_loads &&
+      access_address == write_address;
   assign waits = held || (is_late && !LOSES_ADDITIONS);
 
   assign b_valid = part_valid[PORT_B] && !waits;

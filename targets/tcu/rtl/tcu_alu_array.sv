@@ -26,7 +26,7 @@ module tcu_alu_array #(
     input logic [   INDEX_BITS-1:0] load_index,
     input logic [  VECTOR_BITS-1:0] load_data,
 
-    // Nothing is computed; an operation may start.
+    // Nothing is looked up; an operation may start.
     output logic idle,
     output logic ready,
 
@@ -84,7 +84,7 @@ module tcu_alu_array #(
   assign looks_up = busy && op == tcu_pkg::SIMD_LOOKUP && TABLES > 0;
   assign ends = busy && (!looks_up || found);
   assign ready = !looks_up || found;
-  assign idle = !busy;
+  assign idle = !looks_up;
   assign result = looks_up ? difference : out;
 
   if (TABLES > 0) begin : gen_lookup

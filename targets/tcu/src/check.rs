@@ -95,8 +95,8 @@ fn external(config: &Config, read: bool, write: bool, address: u64) -> Result<()
     }
 }
 
-/// The forms that hang the hardware (specification 4.1): the unit reads exactly when a source is
-/// the input. The right source counts for unary operations too, a slip of the hardware.
+/// The forms that hang the released hardware (specification 4.1): its unit reads exactly when a source is the input. By
+/// the page it reads when the flag says so; a source that is the input has no value without it.
 fn simd_form(config: &Config, read: bool, sub: SimdSub) -> Result<(), FaultKind> {
     let SimdSub { op, left, right, destination } = sub;
     if op == SimdOp::Lookup && config.lookup_tables == 0 {
@@ -107,9 +107,8 @@ fn simd_form(config: &Config, read: bool, sub: SimdSub) -> Result<(), FaultKind>
     if highest > config.simd_registers_depth as u64 {
         return Err(FaultKind::NoRegister { register: highest, depth: config.simd_registers_depth });
     }
-    let takes_input = op != SimdOp::Zero && (left == 0 || right == 0);
-    match (read, takes_input) {
-        (true, false) => Err(FaultKind::ReadUnused { op }),
+    match (read, sub.takes_input(config.reading)) {
+        (true, false) if config.reading == Reading::Released => Err(FaultKind::ReadUnused { op }),
         (false, true) => Err(FaultKind::InputMissing { op, left, right }),
         _ => Ok(()),
     }

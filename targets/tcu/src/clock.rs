@@ -18,7 +18,7 @@
 //! [`crate::hazard`]).
 //!
 //! `queue` has the queues; each unit is a module of its own: `machine` with the decoder and port A, `router`,
-//! `array`, `accumulator` with its `lock`, `alu`, `host`, `dram`, and `sampler`, which looks at the others. What they did and
+//! `array`, `accumulator` with its `lock` and `tables`, `alu`, `host`, `dram`, and `sampler`, which looks at the others. What they did and
 //! waited for is in `slice` and `stall`.
 //!
 //! Of the configuration registers the timeout, the tracepoint, the program counter and the sample interval
@@ -42,6 +42,7 @@ mod signal;
 mod slice;
 mod stall;
 mod steady;
+mod tables;
 mod timeline;
 mod unit;
 mod watch;

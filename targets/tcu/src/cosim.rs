@@ -3,6 +3,8 @@
 
 mod compare;
 mod seen;
+mod start;
+mod windows;
 
 use npukit_rtl::{Circuit, Defects, Run};
 use npukit_target::{Cosim, CosimJudgement, CosimOptions, OUTSIDE, Phase, TargetError};
@@ -15,21 +17,38 @@ use crate::configuration::Register;
 use crate::fault::Memory;
 use crate::hazard::hazards;
 use crate::machine::Machine;
-use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::op::Op;
 use crate::program::Program;
-use crate::run::{self, RunOutcome, place};
+use crate::run::{RunOutcome, place};
 use crate::samples::Sample;
+
+pub(crate) use start::Start;
+use windows::touched;
 
 /// Why a program cannot be compared with a circuit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CosimError {
-    /// It changes where a bank of DRAM begins.
+    /// The window on a bank goes farther than a simulation.
     #[error(
-        "instruction {instruction} moves the window on a bank of DRAM, which is not compared with a circuit"
+        "the program reaches byte {bytes} of {bank} by its offset, and a simulation has {most} bytes of a bank: take \
+         smaller offsets"
     )]
-    Window {
-        /// The instruction.
-        instruction: usize,
+    Far {
+        /// The bank.
+        bank: Memory,
+        /// What it reaches.
+        bytes: u64,
+        /// What there is.
+        most: u64,
+    },
+    /// What the text says of memories on the chip has no place in DRAM, from which it would come.
+    #[error(
+        "the memories on the chip hold {vectors} vectors before the program, for which neither bank of DRAM has room behind \
+         what the program uses: take an instance with a larger `dram1_depth`"
+    )]
+    NoRoom {
+        /// The vectors.
+        vectors: u64,
     },
     /// It never ends.
     #[error("instruction {instruction} is never accepted: the program hangs the hardware")]
@@ -75,7 +94,7 @@ pub enum CosimError {
 /// A program with what must come of it.
 pub struct Beside<'p> {
     program: &'p Program,
-    /// Those before the program, which do what its driver does.
+    /// Those before the program, which do what its driver does, or fill memories.
     before: usize,
     ops: Vec<Op>,
     /// After the program.
@@ -96,7 +115,7 @@ impl<'p> Beside<'p> {
     /// # Errors
     ///
     /// [`CosimError`]; latencies that the memory of a simulation cannot have; inputs that do not fit and what the
-    /// machine faults on ([`run::RunError`]).
+    /// machine faults on ([`crate::run::RunError`]).
     pub fn new(
         program: &'p Program,
         circuit: Circuit,
@@ -104,20 +123,32 @@ impl<'p> Beside<'p> {
         memory: ClockParams,
         options: &CosimOptions,
     ) -> Result<Self, TargetError> {
+        let start = Start::of_driver(program, inputs).map_err(TargetError::failed)?;
+        Self::from_start(program, circuit, start, memory, options)
+    }
+
+    /// The program from `start` on.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::new`].
+    pub(crate) fn from_start(
+        program: &'p Program,
+        circuit: Circuit,
+        start: Start,
+        memory: ClockParams,
+        options: &CosimOptions,
+    ) -> Result<Self, TargetError> {
         let memory = with_latencies(memory, options)?;
-        let ops = with_driver(program);
+        let Start { mut machine, before, held, note } = start;
+        let ops = [before, program.instructions.clone()].concat();
         let before = ops.len() - program.instructions.len();
-        if let Some(instruction) = ops.iter().position(moves_window) {
-            let instruction = instruction.saturating_sub(before);
-            return Err(TargetError::failed(CosimError::Window { instruction }));
-        }
         fits_tables(program, &ops, before).map_err(TargetError::failed)?;
         let mut samples = Vec::new();
         let clock = Clock::new(&program.config, memory).map_err(TargetError::failed)?;
         let timeline = clock.run_sampling(&ops, &mut |sample| samples.push(sample));
         refuse(&timeline, &ops, before, options).map_err(TargetError::failed)?;
-        let mut machine = run::loaded(program, inputs).map_err(TargetError::failed)?;
-        let run = simulation(program, &ops, &machine, memory, options)?;
+        let run = simulation(program, (&ops, held), &machine, memory, options)?;
         let lost = if options.defects == Defects::Released { &timeline.lost[..] } else { &[] };
         let phase = Phase::detail("run instructions", ops.len());
         machine.run_losing(&ops, lost).map_err(|mut fault| {
@@ -126,9 +157,8 @@ impl<'p> Beside<'p> {
         })?;
         drop(phase);
         let loses = options.defects == Defects::Mended && !timeline.lost.is_empty();
-        let looks_up = ops.iter().any(is_of_tables);
-        let is_timed = options.stalls.is_none() && !loses && !looks_up;
-        let notes = notes(before, options.stalls.is_some(), loses, looks_up);
+        let is_timed = options.stalls.is_none() && !loses;
+        let notes = notes(note, options.stalls.is_some(), loses, ops.iter().any(moves_window));
         Ok(Self { program, before, ops, machine, timeline, samples, is_timed, notes, circuit, run })
     }
 
@@ -178,25 +208,9 @@ fn with_latencies(memory: ClockParams, options: &CosimOptions) -> Result<ClockPa
 /// Cycles that a memory of a simulation may take to answer.
 const MOST_LATENCY: u64 = 65_535;
 
-/// The instructions, behind those by which a driver copies constants to local memory.
-///
-/// Source: specification, 6.4.
-fn with_driver(program: &Program) -> Vec<Op> {
-    let vectors = (program.constants.len() / program.config.array_size.max(1)) as u64;
-    let at = Strided { address: 0, stride_log2: 0 };
-    let copies = program.load_consts_to_local && vectors > 0;
-    let copy = Op::DataMove { kind: DataMoveKind::Dram1ToLocal, local: at, other: at, size: vectors };
-    copies.then_some(copy).into_iter().chain(program.instructions.iter().copied()).collect()
-}
-
 fn moves_window(op: &Op) -> bool {
     let offsets = [Register::Dram0Offset as u8, Register::Dram1Offset as u8];
     matches!(op, Op::Configure { register, .. } if offsets.contains(register))
-}
-
-/// Whether it is of the lookup tables, of which the clock knows no time.
-fn is_of_tables(op: &Op) -> bool {
-    matches!(op, Op::LoadLut { .. } | Op::Simd { sub: SimdSub { op: SimdOp::Lookup, .. }, .. })
 }
 
 /// Whether the circuit holds all lookup tables that are loaded.
@@ -223,31 +237,27 @@ fn refuse(timeline: &Timeline, ops: &[Op], before: usize, options: &CosimOptions
     if options.stalls.is_some() && !hazards(ops).is_empty() { Err(CosimError::Stalled) } else { Ok(()) }
 }
 
-fn notes(before: usize, stalls: bool, loses: bool, looks_up: bool) -> Vec<String> {
-    let copied = "the first instruction is the driver's, which copies the constants to local memory; cycles are with it";
+fn notes(before: Option<&str>, stalls: bool, loses: bool, moves: bool) -> Vec<String> {
     let stalled = "memory and streams wait at random: cycles are not compared";
     let waits = "the clock times the released circuit, which loses additions of this program: cycles are not compared";
-    let tables =
-        "lookup tables are no part of the released circuit, which the clock times: cycles are not compared";
-    [(before > 0, copied), (stalls, stalled), (loses, waits), (looks_up, tables)]
-        .into_iter()
-        .filter(|(holds, _)| *holds)
-        .map(|(_, note)| note.to_owned())
-        .collect()
+    let moved = "vectors of DRAM count from the start of their bank, wherever its window is";
+    let told = [(stalls, stalled), (loses, waits), (moves, moved)].into_iter();
+    let told = told.filter(|(holds, _)| *holds).map(|(_, note)| note);
+    before.into_iter().chain(told).map(str::to_owned).collect()
 }
 
 /// What the simulator reads, and how it is called.
 fn simulation(
     program: &Program,
-    ops: &[Op],
+    (ops, held): (&[Op], [u64; 2]),
     machine: &Machine,
     memory: ClockParams,
     options: &CosimOptions,
 ) -> Result<Run, TargetError> {
     let config = &program.config;
-    let extents = [Memory::Dram0, Memory::Dram1].map(|bank| extent(program, ops, bank));
+    let extents = touched(config, ops, held).map_err(TargetError::failed)?;
     let [dram0, dram1] = [(Memory::Dram0, extents[0]), (Memory::Dram1, extents[1])].map(|(bank, vectors)| {
-        let raw = machine.read(bank, 0, vectors).map_err(TargetError::failed)?;
+        let raw = machine.bank(bank, vectors).map_err(TargetError::failed)?;
         Ok::<_, TargetError>(seen::bank_bytes(config.data_type, &raw))
     });
     let words = encode_program(config, ops).map_err(TargetError::failed)?;
@@ -259,6 +269,8 @@ fn simulation(
     for (name, value) in sizes(config, memory) {
         run.option(name, value);
     }
+    run.option("dram0-vectors", config.dram0_depth.max(extents[0]));
+    run.option("dram1-vectors", config.dram1_depth.max(extents[1]));
     run.option("dump-vectors", extents[0].max(extents[1]));
     run.option("dump-written", 1);
     for (name, file) in
@@ -273,7 +285,7 @@ fn simulation(
     Ok(run)
 }
 
-fn sizes(config: &Config, memory: ClockParams) -> [(&'static str, u64); 14] {
+fn sizes(config: &Config, memory: ClockParams) -> [(&'static str, u64); 15] {
     let (scalar_bits, _) = scalar(config.data_type);
     [
         ("instruction-bytes", config.layout().instruction_bytes() as u64),
@@ -283,8 +295,9 @@ fn sizes(config: &Config, memory: ClockParams) -> [(&'static str, u64); 14] {
         ("axi-bytes", u64::from(memory.axi_bits) / 8),
         ("stream-bytes", stream_bits(config, memory.axi_bits) / 8),
         ("array-size", config.array_size as u64),
-        ("dram0-vectors", config.dram0_depth),
-        ("dram1-vectors", config.dram1_depth),
+        ("registers", config.simd_registers_depth as u64),
+        ("tables", tables(config)),
+        ("table-vectors", if config.has_lookup() { table_vectors(config) } else { 0 }),
         ("local-vectors", config.local_depth),
         ("accumulator-vectors", config.accumulator_depth),
         ("latency", memory.read_latency),
@@ -293,29 +306,7 @@ fn sizes(config: &Config, memory: ClockParams) -> [(&'static str, u64); 14] {
     ]
 }
 
-/// The vectors of a bank up to the last that inputs, constants or instructions touch.
-fn extent(program: &Program, ops: &[Op], bank: Memory) -> u64 {
-    let lanes = program.config.array_size.max(1);
-    let end = |base: u64, size: u64, stride: u32| match size {
-        0 => 0,
-        _ => base.saturating_add(((size - 1).saturating_mul(1 << stride.min(32))).saturating_add(1)),
-    };
-    let moved = ops.iter().flat_map(|op| {
-        let flow = op.flow();
-        let places =
-            [flow.source, flow.target].into_iter().flatten().filter(move |place| place.memory == bank);
-        places.map(move |place| end(place.run.address, flow.size, place.run.stride_log2))
-    });
-    let (depth, held) = match bank {
-        Memory::Dram0 => {
-            let bindings = program.inputs.iter().chain(&program.outputs);
-            let pieces = bindings.flat_map(|binding| &binding.pieces);
-            (
-                program.config.dram0_depth,
-                pieces.map(|piece| end(piece.base, piece.size, 0)).max().unwrap_or(0),
-            )
-        }
-        _ => (program.config.dram1_depth, (program.constants.len() / lanes) as u64),
-    };
-    moved.fold(held, u64::max).min(depth)
+/// Lookup tables of an instance, that of keys among them.
+const fn tables(config: &Config) -> u64 {
+    if config.has_lookup() { config.lookup_tables as u64 + 1 } else { 0 }
 }

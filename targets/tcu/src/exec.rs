@@ -229,7 +229,8 @@ fn operate<A: Arithmetic>(state: &mut State<A>, read: Option<u64>, sub: SimdSub)
     }
     let input = read.map_or(&[][..], |address| accumulators.vector(address));
     let left = operand(sub.left, input, registers, *lanes);
-    let right = operand(sub.right, input, registers, *lanes);
+    // That of an operation with one source may name an input that is not there.
+    let right = if sub.op.arity() == 1 { left } else { operand(sub.right, input, registers, *lanes) };
     A::operate(sub.op, left, right, output, ledger);
 }
 

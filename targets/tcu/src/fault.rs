@@ -62,7 +62,7 @@ pub enum FaultKind {
     },
     /// A source is the input, and the read flag is missing: nothing arrives.
     #[error(
-        "SIMD {op:?} takes the input (left {left}, right {right}) without the read flag: the hardware hangs"
+        "SIMD {op:?} takes the input (left {left}, right {right}) without the read flag: nothing arrives, and the hardware hangs"
     )]
     InputMissing {
         /// Operation.
@@ -164,9 +164,12 @@ impl FaultKind {
                 )
             }
             Self::SizeZero => "leave the instruction out".to_owned(),
-            Self::ReadUnused { .. } => "drop the read flag, or make a source the input (0)".to_owned(),
+            Self::ReadUnused { .. } => "drop the read flag, or make a source the input (0); on an instance whose name ends in `+seed` \
+                                        what is read need not be taken, as the page of the instruction set says"
+                .to_owned(),
             Self::InputMissing { .. } => {
-                "set the read flag, or name registers; a unary operation on a register needs right = left"
+                "set the read flag, or name registers; a unary operation on a register needs right = left, but where the name of the \
+                 instance ends in `+seed`"
                     .to_owned()
             }
             Self::NoOpMoves => "use Move to copy, or drop the flags; on an instance whose name ends in `+seed` it moves what \

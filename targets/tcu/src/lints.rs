@@ -21,7 +21,8 @@ npukit_target::lints! {
          is what makes the accumulators send one. With only one of the two, as in `simd out = relu(input), write acc[0]`, the \
          unit waits for a vector that nobody sends, or a vector waits that nobody takes, and the machine stands still until it \
          is reset. The right source counts for operations with one operand, too, and a SIMD NoOp may have no flag. Set the \
-         read flag, or name registers; for an operation with one operand name the same register twice.";
+         read flag, or name registers; for an operation with one operand name the same register twice. On an instance whose name \
+         ends in `+seed` only a source that counts and is the input without the read flag is an error.";
     LOST_ADDITION = "lost-addition", asm [Error]: "hardware loses a write to the accumulators";
         "An addition reads the old sum through the second port of the accumulators as soon as its command arrives, when the \
          write before it may still be on its way. Two additions to one vector with nothing between them therefore lose the \
@@ -44,8 +45,8 @@ npukit_target::lints! {
          accumulate.";
     SIMD_WAIT = "simd-wait", [Warning]: "accumulators are read too soon after a SIMD, by the page of the instruction set";
         "The page of the instruction set asks for two instructions between a SIMD that writes and a DataMove that reads the \
-         accumulators. The released circuits need none, as measured, so that only instances whose name ends in `+seed` have this \
-         check. Put NoOps between.";
+         accumulators. The released circuits need none, as measured: their accumulators run commands in order. So only \
+         instances whose name ends in `+seed` have this check. Put NoOps between.";
     STRIDE = "stride", [Warning]: "a stride has a code that the instance does not have";
         "The instance states how many stride codes an operand has (`stride0_depth`, `stride1_depth`); a code stands for a \
          distance of vectors, a power of two. Circuits are built for those codes only. Use a smaller stride, or move vector by \

@@ -98,6 +98,8 @@ trait Core {
     fn step(&mut self, config: &Config, op: &Op) -> Result<(), FaultKind>;
     fn read(&self, memory: Memory, base: u64, scalars: usize) -> Vec<i32>;
     fn write(&mut self, memory: Memory, base: u64, raw: &[i32]);
+    fn bank(&self, memory: Memory, scalars: usize) -> Vec<i32>;
+    fn table(&self, table: u64) -> Vec<i32>;
     fn saturations(&self) -> Saturations;
     fn replace_saturations(&mut self, with: Saturations) -> Saturations;
     fn configuration(&self) -> &Configuration;
@@ -126,6 +128,17 @@ impl<F: Number> Core for State<F> {
     }
     fn write(&mut self, memory: Memory, base: u64, raw: &[i32]) {
         exec::write_raw(self, memory, base, raw);
+    }
+    fn bank(&self, memory: Memory, scalars: usize) -> Vec<i32> {
+        let mut values = vec![F::Raw::default(); scalars];
+        // A copy shares all that is there.
+        let mut bank = if memory == Memory::Dram1 { self.dram1.clone() } else { self.dram0.clone() };
+        bank.set_origin(0);
+        bank.read(0, &mut values);
+        exec::raw_of::<F>(&values)
+    }
+    fn table(&self, table: u64) -> Vec<i32> {
+        exec::raw_of::<F>(self.tables.entries(table))
     }
     fn saturations(&self) -> Saturations {
         self.ledger
@@ -340,6 +353,24 @@ impl Machine {
             }
             _ => Err(AccessError::TooMuch { vectors, lanes, limit: Self::READ_LIMIT }),
         }
+    }
+
+    /// The first `vectors` vectors of a bank of DRAM, wherever the window on it begins.
+    ///
+    /// # Errors
+    ///
+    /// [`AccessError::TooMuch`] above 2^28 scalars.
+    pub(crate) fn bank(&self, bank: Memory, vectors: u64) -> Result<Vec<i32>, AccessError> {
+        let lanes = self.config.array_size;
+        match vectors.checked_mul(lanes as u64) {
+            Some(scalars) if scalars <= Self::READ_LIMIT => Ok(self.core.bank(bank, scalars as usize)),
+            _ => Err(AccessError::TooMuch { vectors, lanes, limit: Self::READ_LIMIT }),
+        }
+    }
+
+    /// The raw scalars of a lookup table; nothing of one that was never loaded.
+    pub(crate) fn table(&self, table: u64) -> Vec<i32> {
+        self.core.table(table)
     }
 
     /// Writes whole vectors from `base` on.

@@ -91,7 +91,7 @@ pub enum Op {
     Configure {
         /// Register number.
         register: u8,
-        /// 28-bit value.
+        /// Value: of 28 bits in released hardware, of 32 by the page.
         value: u32,
     },
     /// An opcode, DataMove kind or SIMD operation without meaning: hardware consumes it in one
@@ -107,11 +107,11 @@ pub enum Op {
 instructions! {
     for Op on format: &Format, words of format.instruction_bytes, opcode in format.opcode;
 
-    0, if !format.has_threads() => "NoOp" { Self::NoOp } "Does nothing." {
+    0, if !format.has_threads() => "NoOp" { Self::NoOp } "Does nothing. It has no flags and no operands." {
     }
     .with_form("noop", Vec::new());
 
-    0, if format.has_threads() => "Wait" { Self::Wait { thread: waits_for } } "Waits for the other thread." {
+    0, if format.has_threads() => "Wait" { Self::Wait { thread: waits_for } } "Waits for the other thread: not at all here, as threads run in the order of the program." {
         waits_for: format.wait => format.threads(), "the thread waited for";
     }
     .with_form(&format.syntax("wait", " {waits_for}"), Vec::new());
@@ -268,20 +268,17 @@ instructions! {
     4 => "SIMD" {
         Self::Simd { read, write, accumulate, write_address, read_address, sub: SimdSub { op, left, right, destination } }
     } "Takes one vector through the ALUs: destination = op(left, right)." {
-        write_address: format.write_address => below(format.config.accumulator_depth), "where the output is written";
-        read_address: format.read_address => below(format.config.accumulator_depth), "where the input is read";
+        write_address: format.write_address => below(format.config.accumulator_depth), "where the output is written; ignored without `write`";
+        read_address: format.read_address => below(format.config.accumulator_depth), "where the input is read; ignored without `read`";
         destination: format.destination => Registers { none: "out", format }, "`out`, or a register beside it";
-        right: format.right => Registers { none: "in", format }, "second source; ignored by unary operations";
-        left: format.left => Registers { none: "in", format }, "first source";
+        right: format.right => Registers { none: "in", format }, right_meaning(format);
+        left: format.left => Registers { none: "in", format }, "first source; ignored by `noop` and `zero`";
         op: format.simd_op => Operations { format }, "operation";
         read: format.flag(0) => Choice(&["noread", "read"]), "reads the input from the accumulators";
         write: format.flag(1) => Choice(&["nowrite", "write"]), "writes the output to the accumulators";
-        accumulate: format.flag(2) => Flag(".acc"), "adds instead of overwriting";
+        accumulate: format.flag(2) => Flag(".acc"), "adds instead of overwriting; ignored without `write`";
     }
-    .with_doc("A source `in` needs a `read`, and a `read` needs a source `in`: hardware hangs otherwise, also for the \
-               ignored right source of a unary operation. `move(r1)` sets both sources to r1. `not`, `and` and `or` \
-               take truth values and give them: all but 0 is true, and true is 1. In fixed point `abs` of the least \
-               number is that number.")
+    .with_doc(&simd_doc(format))
     .with_forms(read_out(format))
     .with_form(&simd(format, ""), vec![of_arity(0), zero("left"), zero("right")])
     .with_form(&simd(format, "({left})"), vec![of_arity(1), When::Same("right".to_owned(), "left".to_owned())])
@@ -298,8 +295,8 @@ instructions! {
     .with_forms(loadlut(format));
 
     0xF, if !format.has_threads() => "Configure" { Self::Configure { register, value } } "Writes a configuration register." {
-        register: format.register => RegisterNumbers, "register; others are ignored";
-        value: format.value => decimal(format.value.max()), "value, in released hardware of 28 bits and with `+seed` of 32; of DRAM offsets, in units of 64 KiB";
+        register: format.register => RegisterNumbers, "register; numbers without a name are ignored";
+        value: format.value => decimal(format.value.max()), value_meaning(format);
     }
     .with_form("configure {register}, {value}", Vec::new());
 
@@ -342,11 +339,55 @@ impl Op {
                 let (source, target) = (read.then(|| at(read_address)), write.then(|| at(write_address)));
                 Flow { path: Path::Alus(sub), size: 1, source, target, adds: accumulate }
             }
-            Self::LoadLut { local, size, .. } => {
-                Flow { path: Path::Tables, size, source: Some(Memory::Local.at(local)), ..Flow::NONE }
+            Self::LoadLut { local, table, size } => {
+                Flow { path: Path::Tables(table), size, source: Some(Memory::Local.at(local)), ..Flow::NONE }
             }
         }
     }
+}
+
+/// What is said of the right source of a SIMD.
+const fn right_meaning(format: &Format) -> &'static str {
+    match format.config.reading {
+        Reading::Released => {
+            "second source; of operations with one source the hardware waits for it and ignores its value"
+        }
+        Reading::Seed => "second source; ignored by operations with one source or none",
+    }
+}
+
+/// What is said of the value of a Configure.
+const fn value_meaning(format: &Format) -> &'static str {
+    match format.config.reading {
+        Reading::Released => {
+            "value; of DRAM offsets, of which 16 bits count, in units of 64 KiB; registers ignore the bits that they do not have"
+        }
+        Reading::Seed => {
+            "value, from operand 1 on; of DRAM offsets in units of 64 KiB; registers ignore the bits that they do not have"
+        }
+    }
+}
+
+/// What is said of a SIMD beside its fields.
+fn simd_doc(format: &Format) -> String {
+    let flags = match format.config.reading {
+        Reading::Released => {
+            "A source `in` needs a `read`, and a `read` needs a source `in`: hardware hangs otherwise, also for the ignored \
+             right source of a unary operation. `move(r1)` sets both sources to r1. `noop` does nothing; with a flag the \
+             hardware hangs. The accumulators run their commands in order: a DataMove from them needs no wait behind a \
+             `write`."
+        }
+        Reading::Seed => {
+            "`read` takes a vector from the accumulators to the ALUs whatever the sources are; a source `in` needs it. `noop` \
+             with `write` puts the last row that the array has computed into the accumulators, with `read` a vector of theirs \
+             into local memory; it ignores sources and destination. The page asks for two instructions between a `write` and \
+             a DataMove from the accumulators; the released circuits were measured to need none."
+        }
+    };
+    format!(
+        "{flags} `not`, `and` and `or` take truth values and give them: all but 0 is true, and true is 1. In fixed point \
+         `abs` of the least number is that number: it wraps, where sums, differences and products saturate."
+    )
 }
 
 /// The forms of a LoadLUT. The page's has no size.

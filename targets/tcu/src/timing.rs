@@ -90,7 +90,7 @@ impl Estimator {
         let (cycles, energy) = match flow.path {
             Path::Decoder if matches!(op, Op::NoOp | Op::Wait { .. }) => (1, 0),
             // Upstream's estimator knows no others.
-            Path::Decoder | Path::Tables => (0, 0),
+            Path::Decoder | Path::Tables(_) => (0, 0),
             Path::Array => {
                 let filling = match self.previous {
                     Path::Array => 0,

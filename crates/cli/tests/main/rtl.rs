@@ -104,14 +104,14 @@ fn digits_are_equal_on_the_circuit_in_bits_and_cycles() {
     assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"]);
 }
 
-/// The clock times the released circuit, which has no lookup tables.
 #[needs(NPUKIT_VERILATOR)]
 #[test]
-fn lookups_are_equal_on_the_circuit_in_bits() {
+fn lookups_are_equal_on_the_circuit() {
     let npu = Npu::new();
     let arguments = [SOFTMAX, "--target", "tcu:cmoda7+lut"];
     let report = cosim_json(&npu, 0, &arguments);
-    assert_eq!((&report["equal"], &report["cycles"]["compared"]), (&Value::Bool(true), &Value::Bool(false)));
+    assert_eq!((&report["equal"], &report["cycles"]["compared"]), (&Value::Bool(true), &Value::Bool(true)));
+    assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"]);
     // All numbers are compared, memory waiting or not.
     let report = cosim_json(&npu, 0, &[&arguments[..], &["--stalls", "3"]].concat());
     assert_eq!(report["equal"], true);
@@ -152,6 +152,143 @@ fn segments_are_compared_one_by_one_on_what_the_machine_gives_before() {
     let (difference, told) = (&report["difference"], report["difference"]["message"].as_str().unwrap());
     assert_eq!(difference["segment"], 0, "products are rounded in the first: {difference}");
     assert!(told.starts_with("segment 0, instruction"), "{told}");
+}
+
+/// How many numbers differ in each part of a report.
+fn different(report: &Value) -> std::collections::BTreeMap<&str, u64> {
+    let parts = report["compared"].as_array().unwrap().iter();
+    parts.map(|part| (part["what"].as_str().unwrap(), part["different"].as_u64().unwrap())).collect()
+}
+
+#[needs(NPUKIT_VERILATOR)]
+#[test]
+fn programs_of_a_person_are_equal_on_the_circuit() {
+    let npu = Npu::new();
+    npu.write("p.s", HAND);
+    let arguments = ["p.s", "--target", "tcu:pynqz1+lut"];
+    let report = cosim_json(&npu, 0, &arguments);
+    assert_eq!(report["equal"], true);
+    let parts = different(&report);
+    for what in [&KINDS[..], &["dram0", "dram1", "local", "accumulators"]].concat() {
+        assert_eq!(parts[what], 0, "{what}");
+    }
+    assert_eq!((&report["cycles"]["compared"], &report["samples"]), (&Value::Bool(true), &1.into()));
+    let report = cosim_json(&npu, 0, &[&arguments[..], &["--stalls", "5"]].concat());
+    assert_eq!(report["equal"], true);
+    // The same in words, on memories of zeros: nothing is fetched before, and cycles are those of `npu time`.
+    npu.text(0, &["asm", "p.s", "--target", "tcu:pynqz1+lut", "-o", "p.tprog"]);
+    let words = ["p.tprog", "--target", "tcu:pynqz1+lut"];
+    let report = cosim_json(&npu, 0, &words);
+    let timed = npu.json(0, &[&["time"], &words[..]].concat());
+    assert_eq!(report["cycles"]["rtl"], timed["cycles"]["model"]);
+}
+
+/// Each kind of number differs on a circuit that is changed there.
+#[needs(NPUKIT_VERILATOR)]
+#[test]
+fn whatever_a_circuit_does_otherwise_is_found_out() {
+    let npu = Npu::new();
+    npu.write("p.s", HAND);
+    let arguments = ["p.s", "--target", "tcu:pynqz1+lut", "--rtl", "mine"];
+    changed(&npu, &CHANGES);
+    let report = cosim_json(&npu, 1, &arguments);
+    for (what, different) in different(&report).into_iter().filter(|(what, _)| KINDS.contains(what)) {
+        assert!(different > 0, "{what}: {}", report["compared"]);
+    }
+    let told = report["difference"]["message"].as_str().unwrap();
+    assert!(told.contains("p.s, line "), "{told}");
+    // Samples at an interval of 0 alone, and an offset.
+    changed(&npu, &OTHER_CHANGES);
+    let report = cosim_json(&npu, 1, &arguments);
+    let parts = different(&report);
+    for what in ["performance samples", "configuration registers", "dram0", "local"] {
+        assert!(parts[what] > 0, "{what}: {parts:?}");
+    }
+    assert_eq!((parts["flags"], parts["cache codes of bursts"], parts["cycles"]), (0, 0, 0));
+}
+
+#[test]
+fn a_machine_without_a_circuit_says_so_of_a_program_of_a_person_too() {
+    let npu = Npu::new();
+    npu.write("p.s", "@shape.ofm [1,1,2]\n");
+    let (_, told) = npu.text(2, &["cosim", "p.s", "--target", "opu"]);
+    assert!(told.contains("has no `cosim`"), "{told}");
+    npu.write("far.s", "configure dram0_offset, 0xffff\ndatamove local[0] <- dram0[0], 1\n");
+    let (_, told) = npu.text(1, &["cosim", "far.s", "--target", "tcu:cmoda7"]);
+    assert!(told.contains("134217728"), "{told}");
+}
+
+/// What is compared beside memories, events and traffic.
+const KINDS: [&str; 6] = [
+    "registers",
+    "lookup tables",
+    "configuration registers",
+    "cache codes of bursts",
+    "flags",
+    "performance samples",
+];
+
+/// A program that changes all that is compared.
+const HAND: &str = "
+.data local[0], -1.0, 0, 1, 2, 3, 4, 5, 6
+.data local[1], 10.0, 20, 30, 40, 50, 60, 70, 80
+.data local[2], 5.0, 6, 7, 8, 9, 10, 11, 12
+.data dram0[0], 0.5, -0.75, 1.5, 2.5, 0, 1, -3, 4
+.data dram0[4096], 1.25, 0.5, 2, 0, -1, 0.25, 9, 3 ; a window that begins at 64 KiB
+.data acc[3], 1.0, 1, 1, 1, 1, 1, 1, 1
+.data weights[0:9], 0.5
+.data r1, 3.0, 3, 3, 3, 3, 3, 3, 3
+    configure sample_interval, 3
+    configure timeout, 4
+    configure tracepoint, 9
+    configure dram0_cache, 0x5
+    configure dram1_cache, 0xa
+    simd out = move(r1), write acc[2]
+    loadlut local[0], table 0, 1
+    loadlut local[1], table 1, 1
+    loadlut local[2], table 2, 1
+    datamove local[8] <- dram0[0], 1
+    configure dram0_offset, 1
+    datamove local[9] <- dram0[0], 1
+    configure dram0_cache, 0x3
+    datamove dram0[4] <- local[9], 1
+    datamove acc[0] <- local[8], 2
+    simd out = lookup(in), read acc[0], write acc[4]
+    simd r1 = lookup(in), read acc[1], write acc[5]
+    simd out = move(r2), write acc[6]
+    loadlut local[2], table 1, 1
+    simd r1 = lookup(r1)
+    matmul local[8], acc[8], 2
+    datamove dram1[7] <- local[8], 1
+    configure sample_interval, 0
+    datamove local[20] <- acc[0], 9
+";
+
+/// Files of the circuit, lines of them, and what takes their places.
+const CHANGES: [(&str, &str, &str); 5] = [
+    ("tcu_configuration.sv", "waited >= longest", "waited > longest"),
+    ("tcu_configuration.sv", "dram_cache[0] <= value[3:0]", "dram_cache[0] <= value[4:1]"),
+    ("tcu_sampler.sv", "interval - 1'b1 :", "interval :"),
+    ("tcu_lookup.sv", "(load_data)", "(~load_data)"),
+    ("tcu_alu_array.sv", "(i)) registers[i] <= result;", "(i)) registers[i] <= ~result;"),
+];
+
+const OTHER_CHANGES: [(&str, &str, &str); 2] = [
+    ("tcu_sampler.sv", "interval != '0 && remaining", "remaining"),
+    ("tcu_configuration.sv", "dram_offset[0] <= value[15:0]", "dram_offset[0] <= value[16:1]"),
+];
+
+/// Writes a circuit that is changed.
+fn changed(npu: &Npu, changes: &[(&str, &str, &str)]) {
+    let _older = std::fs::remove_dir_all(npu.path("mine"));
+    npu.text(0, &["rtl", "tcu:pynqz1+lut", "-o", "mine"]);
+    for (file, line, other) in changes {
+        let path = format!("mine/{file}");
+        let text = std::fs::read_to_string(npu.path(&path)).unwrap();
+        let changed = text.replacen(line, other, 1);
+        assert_ne!(text, changed, "{file} has the line that is changed: {line}");
+        npu.write(&path, changed);
+    }
 }
 
 /// Writes a circuit whose halves go to odd numbers instead of even ones.

@@ -1,5 +1,6 @@
 //! `npu cosim`: a program on the circuit of its machine, in a simulator, beside the machine and its clock.
 
+mod by_hand;
 mod own;
 mod simulator;
 mod vcd;
@@ -89,8 +90,8 @@ pub struct Report {
 ///
 /// # Errors
 ///
-/// Those of [`run`](super::run::run) for program and inputs; [`Error::NotByHand`] for a program that a person wrote;
-/// [`Error::Target`] for a target without a circuit, an instance of which there is none, and programs that cannot be
+/// Those of [`run`](super::run::run) for program and inputs, or of [`run_by_hand`](super::run::run_by_hand) for a program
+/// that a person wrote, but for its expectations; [`Error::Target`] for a target without a circuit, an instance of which there is none, and programs that cannot be
 /// compared; [`Error::Simulator`] when there is no simulator, and for what goes wrong in it; [`Error::OwnCircuit`] and
 /// [`Error::Read`] for a folder that is no circuit.
 pub fn cosim(
@@ -98,18 +99,19 @@ pub fn cosim(
     simulator: &dyn Simulator,
     context: Context<'_>,
 ) -> Result<(Report, Option<Vec<u8>>), Error> {
-    if request.source.is_by_hand(context)? {
-        let (path, option) = (request.source.path.clone(), "`npu cosim`".to_owned());
-        return Err(Error::NotByHand { path, option });
-    }
     let own = request.rtl.as_deref().map(|folder| own::files(folder, context.reader)).transpose()?;
     // Default: the circuit is ours.
     let own = own.unwrap_or_default();
+    let mut done = Done::new(request, &own, simulator);
+    if request.source.is_by_hand(context)? {
+        let (program, notes) = done.run_by_hand(context)?;
+        let report = done.report(&program, simulator.name()?, notes);
+        return Ok((report, done.waves));
+    }
     let program = request.source.program_for(&request.inputs, context)?;
     let origin = program.origin.as_ref();
     let Samples { samples, notes } =
         samples(&*program.compiled, origin, &request.inputs, &request.preprocess, context)?;
-    let mut done = Done::new(request, &own, simulator);
     for sample in &samples {
         done.run(&*program.compiled, sample)?;
         if done.difference().is_some() {
@@ -150,14 +152,19 @@ impl<'r> Done<'r> {
         }
     }
 
-    /// All segments on a sample, up to the first that differs.
-    fn run(&mut self, compiled: &dyn Compiled, sample: &Sample) -> Result<(), Error> {
-        let options = CosimOptions {
+    /// How programs are to be run.
+    fn options(&self) -> CosimOptions {
+        CosimOptions {
             defects: defects(self.request.is_released),
             latency: self.request.latency,
             response_latency: self.request.response_latency,
             stalls: self.request.stalls,
-        };
+        }
+    }
+
+    /// All segments on a sample, up to the first that differs.
+    fn run(&mut self, compiled: &dyn Compiled, sample: &Sample) -> Result<(), Error> {
+        let options = self.options();
         self.samples += 1;
         self.judgements.clear();
         let mut failed = None;

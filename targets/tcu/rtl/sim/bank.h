@@ -30,6 +30,7 @@ struct Wires {
   bool ar_valid, ar_ready, r_valid, r_ready, r_last, aw_valid, aw_ready, w_valid, w_ready, w_last, b_valid, b_ready;
   uint32_t ar_address, aw_address;
   uint32_t ar_beats, aw_beats;
+  uint32_t ar_cache, aw_cache;
   const uint8_t* w_data;
 };
 

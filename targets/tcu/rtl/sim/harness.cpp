@@ -96,6 +96,8 @@ class Run {
     }
     write_memory(folder + "/local", options_.number("local-vectors"), top_.peek_local);
     write_memory(folder + "/accumulators", options_.number("accumulator-vectors"), top_.peek_accumulators);
+    write_memory(folder + "/registers", options_.number("registers", 0), top_.peek_register);
+    write_memory(folder + "/tables", options_.number("table-vectors", 0), top_.peek_tables, options_.number("tables", 1));
     write_file(folder + "/samples", samples_.data(), 8 * samples_.size());
     std::string text = json();
     write_file(folder + "/run.json", text.data(), text.size());
@@ -165,10 +167,12 @@ class Run {
     wires.ar_valid = top_.m_axi_dram##B##_arvalid;                        \
     wires.ar_address = top_.m_axi_dram##B##_araddr;                       \
     wires.ar_beats = top_.m_axi_dram##B##_arlen + 1;                      \
+    wires.ar_cache = top_.m_axi_dram##B##_arcache;                        \
     wires.r_ready = top_.m_axi_dram##B##_rready;                          \
     wires.aw_valid = top_.m_axi_dram##B##_awvalid;                        \
     wires.aw_address = top_.m_axi_dram##B##_awaddr;                       \
     wires.aw_beats = top_.m_axi_dram##B##_awlen + 1;                      \
+    wires.aw_cache = top_.m_axi_dram##B##_awcache;                        \
     wires.w_valid = top_.m_axi_dram##B##_wvalid;                          \
     wires.w_last = top_.m_axi_dram##B##_wlast;                            \
     wires.w_data = bytes_of(top_.m_axi_dram##B##_wdata);                  \
@@ -205,7 +209,15 @@ class Run {
     if (top_.weights_shift) last_weights_ = cycle_;
     if (top_.holds && top_.timeout && timeouts_++ == 0) first_timeout_ = cycle_;
     if (top_.holds && top_.tracepoint && tracepoints_++ == 0) first_tracepoint_ = cycle_;
-    if (top_.sample_tvalid && top_.sample_tready) samples_.push_back(top_.sample_tdata);
+    for (int bank = 0; bank < 2; ++bank) {
+      if (wires[bank].ar_valid && wires[bank].ar_ready) caches_[bank][0] |= 1U << wires[bank].ar_cache;
+      if (wires[bank].aw_valid && wires[bank].aw_ready) caches_[bank][1] |= 1U << wires[bank].aw_cache;
+    }
+    if (top_.sample_tvalid && top_.sample_tready) {
+      if (top_.sample_tlast) block_ends_.push_back(samples_.size());
+      samples_.push_back(top_.sample_tdata);
+      sampled_.push_back(cycle_);
+    }
     if (top_.accepts || top_.accumulator_writes || top_.local_writes || top_.weights_shift || happened)
       happened_ = cycle_;
   }
@@ -216,10 +228,10 @@ class Run {
 #endif
   }
 
-  // Vectors as the circuit shows them, scalar by scalar in whole bytes.
+  // Vectors as the circuit shows them, one or more beside each other, scalar by scalar in whole bytes.
   template <typename Port>
-  void write_memory(const std::string& path, uint64_t vectors, Port& port) {
-    uint64_t lanes = options_.number("array-size"), bytes = options_.number("scalar-bytes");
+  void write_memory(const std::string& path, uint64_t vectors, Port& port, uint64_t beside = 1) {
+    uint64_t lanes = beside * options_.number("array-size"), bytes = options_.number("scalar-bytes");
     uint64_t bits = options_.number("scalar-bits", 8 * bytes);
     Bytes out;
     for (uint64_t vector = 0; vector < vectors; ++vector) {
@@ -236,6 +248,12 @@ class Run {
       value |= static_cast<uint64_t>(from[(first + i) / 8] >> ((first + i) % 8) & 1) << i;
     if (bits < 64 && (value >> (bits - 1) & 1)) value |= ~UINT64_C(0) << bits;
     for (uint64_t i = 0; i < bytes; ++i) out.push_back(static_cast<uint8_t>(value >> (8 * i)));
+  }
+
+  static std::string list(const std::vector<uint64_t>& numbers) {
+    std::string text = "[";
+    for (size_t i = 0; i < numbers.size(); ++i) text += (i ? ", " : "") + std::to_string(numbers[i]);
+    return text + "]";
   }
 
   std::string json() const {
@@ -257,9 +275,18 @@ class Run {
       for (int i = 0; i < 4; ++i) text += (i ? ", " : "") + std::to_string(banks_[bank]->counts[i]);
       text += "]";
     }
-    text += "],\n \"accept\": [";
-    for (size_t i = 0; i < accepts_.size(); ++i) text += (i ? ", " : "") + std::to_string(accepts_[i]);
-    return text + "]}\n";
+    std::vector<uint64_t> configuration;
+    for (int i = 0; i < 8; ++i) {
+      uint32_t value = 0;
+      std::memcpy(&value, bytes_of(top_.peek_configuration) + 4 * i, 4);
+      configuration.push_back(value);
+    }
+    // A sample is there a cycle after the one that it shows.
+    auto is_held = [&](uint64_t cycle) { return !accepts_.empty() && cycle <= accepts_.back() + 1; };
+    text += "],\n " + pair("sampled", std::count_if(sampled_.begin(), sampled_.end(), is_held)) +
+            ", \"block_ends\": " + list(block_ends_) + ",\n \"configuration\": " + list(configuration) +
+            ", \"caches\": [" + list(caches_[0]) + ", " + list(caches_[1]) + "]";
+    return text + ",\n \"accept\": " + list(accepts_) + "}\n";
   }
 
   const Options& options_;
@@ -274,6 +301,10 @@ class Run {
   uint64_t cycle_ = 0, happened_ = 0, streamed_ = 0;
   bool streaming_ = false;
   std::vector<uint64_t> accepts_, samples_;
+  // When samples were handed over, and which of them ended a block.
+  std::vector<uint64_t> sampled_, block_ends_;
+  // For each bank the cache codes of bursts read and of bursts written, a bit for each code.
+  std::vector<uint64_t> caches_[2] = {{0, 0}, {0, 0}};
   uint64_t last_accumulator_write_ = 0, last_local_write_ = 0, last_weights_ = 0;
   // Cycles in which a flag was high while the decoder had an instruction, and the first of them.
   uint64_t timeouts_ = 0, first_timeout_ = 0, tracepoints_ = 0, first_tracepoint_ = 0;

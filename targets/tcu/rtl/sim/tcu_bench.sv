@@ -1,8 +1,9 @@
 // The unit with what the harness sees beside its ports: when things happen, and what memories hold.
 //
 // `holds` is high while the decoder has an instruction; `accepts`, `accumulator_writes`, `local_writes`, `weights_shift` are high in the cycle of each such
-// event; `peek_` shows a vector of local memory and of the accumulators; `axi_broken` the rules of AXI that are broken on
-// each bank's bus (see tcu_axi_checker). All parameters are tcu's.
+// event; `peek_` shows a vector of local memory, of the accumulators, of the lookup tables side by side, the register after that
+// many, and what the configuration registers hold, in the order of their numbers; `axi_broken` the rules of AXI that are
+// broken on each bank's bus (see tcu_axi_checker). All parameters are tcu's.
 module tcu_bench #(
     parameter int unsigned ARRAY_SIZE = 8,
     parameter int unsigned SCALAR_BITS = 16,
@@ -103,7 +104,10 @@ module tcu_bench #(
     output logic                   weights_shift,
     input  logic [           31:0] peek_address,
     output logic [VECTOR_BITS-1:0] peek_local,
-    output logic [VECTOR_BITS-1:0] peek_accumulators
+    output logic [VECTOR_BITS-1:0] peek_accumulators,
+    output logic [VECTOR_BITS-1:0] peek_register,
+    output logic [LOOKUP_TABLES:0][VECTOR_BITS-1:0] peek_tables,
+    output logic [7:0][31:0]       peek_configuration
 );
 
   tcu #(
@@ -261,12 +265,43 @@ module tcu_bench #(
     assign peek_local = unit.gen_ports.local_memory.ram.memory[peek_address[$clog2(LOCAL_DEPTH)-1:0]];
   end
 
+  logic [SIMD_REGISTERS_DEPTH:0][VECTOR_BITS-1:0] registers;
+
   if (PIPELINED_SIMD) begin : gen_pipeline
     assign peek_accumulators =
         unit.gen_pipeline.accumulators.ram.memory[peek_address[$clog2(ACCUMULATOR_DEPTH)-1:0]];
+    assign registers = unit.gen_pipeline.accumulators.registers;
   end else begin : gen_stage
     assign peek_accumulators =
         unit.gen_stage.accumulators.ram.memory[peek_address[$clog2(ACCUMULATOR_DEPTH)-1:0]];
+    assign registers = unit.gen_stage.accumulators.alus.registers;
   end
+
+  always_comb begin
+    peek_register = '0;
+    for (int unsigned i = 1; i <= SIMD_REGISTERS_DEPTH; i++) if (peek_address + 1 == i) peek_register = registers[i];
+  end
+
+  if (LOOKUP_TABLES > 0) begin : gen_tables
+    for (genvar t = 0; t <= LOOKUP_TABLES; t++) begin : gen_table
+      assign peek_tables[t] =
+          unit.gen_stage.accumulators.alus.gen_lookup.lookup.gen_table[t].ram.memory[peek_address[$clog2(
+              LOOKUP_DEPTH > 1 ? LOOKUP_DEPTH : 2
+          )-1:0]];
+    end
+  end else begin : gen_no_tables
+    assign peek_tables = '0;
+  end
+
+  assign peek_configuration = {
+    32'(unit.configuration.sample_interval),
+    32'(unit.configuration.program_counter),
+    32'(unit.configuration.traced),
+    32'(unit.configuration.longest),
+    32'(unit.configuration.dram_cache[1]),
+    32'(unit.configuration.dram_offset[1]),
+    32'(unit.configuration.dram_cache[0]),
+    32'(unit.configuration.dram_offset[0])
+  };
 
 endmodule

@@ -4,11 +4,13 @@
 //! with two ports, to the ALUs and to the selectors of their data. A command occupies the stage
 //! until all of these have taken their part.
 
-use super::alu::needs_input;
+use super::alu::waits_for_input;
 use super::lock::{Lock, Write};
 use super::queue::{Cycle, NEVER, Pass, Queue, ReadPort, Slot};
 use super::stall::{Stall, StallMeter};
+use super::tables::Tables;
 use super::watch::Watch;
+use crate::config::{Config, Reading};
 use crate::op::{SimdOp, SimdSub};
 
 /// Cycles from the start of an operation until the ALUs offer its result.
@@ -58,8 +60,12 @@ pub(super) struct Accumulator {
     read: Cycle,
     /// When the ALUs started the last operation.
     started: Cycle,
+    /// When they offer its result.
+    offered: Cycle,
+    tables: Tables,
     /// Where commands follow each other without a pause.
     pipeline: Option<Pipeline>,
+    reading: Reading,
     /// Vectors read, written and computed.
     pub(super) accesses: u64,
     pub(super) operations: u64,
@@ -69,9 +75,9 @@ pub(super) struct Accumulator {
 }
 
 impl Accumulator {
-    pub(super) fn new(queue_depth: usize, is_pipelined: bool) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
         Self {
-            commands: Pass::new(queue_depth),
+            commands: Pass::new(2 * config.array_size),
             vectors: Queue::default(),
             stage: 0,
             input_select: Slot::default(),
@@ -87,7 +93,10 @@ impl Accumulator {
             reads_early: false,
             read: 0,
             started: 0,
-            pipeline: is_pipelined.then(Pipeline::default),
+            offered: 0,
+            tables: Tables::new(config.array_size as u64),
+            pipeline: config.overlap.pipelined_simd.then(Pipeline::default),
+            reading: config.reading,
             accesses: 0,
             operations: 0,
             stalls: StallMeter::default(),
@@ -119,6 +128,7 @@ impl Accumulator {
         self.commands.times(&mut visit);
         self.output_select.times(&mut visit);
         self.alu_select.times(&mut visit);
+        self.tables.times(&mut visit);
         self.times(visit);
     }
 
@@ -232,6 +242,35 @@ impl Accumulator {
         self.accesses += 1;
     }
 
+    /// The lookup tables.
+    pub(super) const fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Commands to load so many vectors of a lookup table follow.
+    pub(super) const fn begin_table(&mut self, table: u64, vectors: u64) {
+        self.tables.begin(table, vectors);
+    }
+
+    /// A command to load a vector of a lookup table: as [`Self::take`].
+    pub(super) fn take_entries(&mut self, queued: Cycle) -> (Cycle, Cycle) {
+        let (expanded, taken) = self.take(queued, Write::default());
+        (expanded, taken.max(self.tables.free()))
+    }
+
+    /// The entries of the last command to load a table come; the memory is not written.
+    pub(super) const fn load(&mut self, at: Cycle) {
+        self.tables.load(at);
+        if self.pipeline.is_some() {
+            self.stage = at;
+            return;
+        }
+        self.input_select.leave(at);
+        self.port_a_control.leave(at);
+        self.adder_select.leave(at);
+        self.port_a.write(at);
+    }
+
     /// A command to give a vector to the outside: when it left the instruction, and from when on the
     /// datum is there.
     pub(super) fn give(&mut self, queued: Cycle, address: u64) -> (Cycle, Cycle) {
@@ -296,7 +335,7 @@ impl Accumulator {
         let Some(pipeline) = &mut self.pipeline else { return };
         let moves = sub.op == SimdOp::NoOp && (flags.read || flags.write.is_some());
         // Nothing is moved that a router was not told of, and nothing comes that was not read.
-        let hangs = moves || (needs_input(sub) && !flags.read);
+        let hangs = moves || (!flags.read && waits_for_input(sub, false, self.reading));
         let read = pipeline.read(stage, flags.read.then_some(flags.from));
         let mut done = read + 1;
         let mut left = read;
@@ -335,13 +374,15 @@ impl Accumulator {
 
     /// The ALUs start, with a datum read if they need one: when; their input, if it was read, leaves.
     fn compute(&mut self, stage: Cycle, input: Option<Cycle>, sub: SimdSub) -> Cycle {
-        let needed = needs_input(sub);
-        let started = match (needed, input) {
+        let needed = waits_for_input(sub, input.is_some(), self.reading);
+        let from = match (needed, input) {
             (true, Some(read)) => stage.max(read),
             (true, None) => NEVER,
             (false, _) => stage,
         };
+        let (started, searched) = self.tables.operate(sub.op, from);
         self.started = started;
+        self.offered = started + searched + ALU_LATENCY;
         if input.is_some() {
             let taken = if needed { started } else { NEVER };
             self.output_select.leave(taken);
@@ -355,33 +396,33 @@ impl Accumulator {
         let select = self.output_select.enter(stage);
         let started = self.compute(stage, Some(select.max(read)), sub);
         let sink = self.alu_select.enter(stage);
-        self.drop_result(started, sink);
+        self.drop_result(sink);
         control.max(select).max(started).max(sink)
     }
 
     /// The result goes nowhere.
-    fn drop_result(&mut self, started: Cycle, sink: Cycle) {
-        let left = (started + ALU_LATENCY).max(sink);
+    fn drop_result(&mut self, sink: Cycle) {
+        let left = self.offered.max(sink);
         self.alu_select.leave(left);
     }
 
     fn compute_only(&mut self, stage: Cycle, write: Option<Write>, sub: SimdSub) -> Cycle {
         let started = self.compute(stage, None, sub);
         if let Some(write) = write {
-            return self.write_result(stage, started, write).max(started);
+            return self.write_result(stage, write).max(started);
         }
         let sink = self.alu_select.enter(stage);
-        self.drop_result(started, sink);
+        self.drop_result(sink);
         started.max(sink)
     }
 
-    /// Writes what the ALUs started to compute at `started`: when the stage has handed it on.
-    fn write_result(&mut self, stage: Cycle, started: Cycle, write: Write) -> Cycle {
+    /// Writes what the ALUs compute: when the stage has handed it on.
+    fn write_result(&mut self, stage: Cycle, write: Write) -> Cycle {
         let (control, ready) = self.prepare_write(stage, write);
         let source = self.alu_select.enter(stage);
         let select = self.input_select.enter(stage);
         let ready = ready.max(source).max(select);
-        let written = ready.max(started + ALU_LATENCY);
+        let written = ready.max(self.offered);
         self.stalls.add(Stall::AccumulatorForAlu, ready, written);
         self.alu_select.leave(written);
         self.write(written, write);
@@ -390,21 +431,21 @@ impl Accumulator {
 
     /// The read half is left out, and with it the computation.
     fn write_uncomputed(&mut self, stage: Cycle, write: Write) -> Cycle {
-        self.started = NEVER;
-        self.write_result(stage + 1, NEVER, write)
+        (self.started, self.offered) = (NEVER, NEVER + ALU_LATENCY);
+        self.write_result(stage + 1, write)
     }
 
     /// First the read half, then, one cycle later, the write half.
     fn read_and_write(&mut self, stage: Cycle, write: Write, sub: SimdSub) -> Cycle {
         // Neither source is the input, so nothing would take what the read half gives.
-        if sub.left != 0 && sub.right != 0 {
+        if self.reading == Reading::Released && sub.left != 0 && sub.right != 0 {
             return self.write_uncomputed(stage, write);
         }
         let (control, read) = self.fetch(stage);
         let select = self.output_select.enter(stage);
         let started = self.compute(stage, Some(select.max(read)), sub);
         let half = control.max(select).max(started);
-        self.write_result(half + 1, started, write)
+        self.write_result(half + 1, write)
     }
 }
 

@@ -3,10 +3,13 @@
 //! They take an operation a cycle and have its result two cycles later. The queue of two after them never
 //! fills: an operation comes to the stage when the result before the last one has left.
 
-use crate::op::{SimdOp, SimdSub};
+use crate::config::Reading;
+use crate::op::SimdSub;
 
-/// Whether the ALUs wait for a datum. Hardware means to except unary operations on a register, but
-/// its test for them is never true.
-pub(super) fn needs_input(sub: SimdSub) -> bool {
-    !matches!(sub.op, SimdOp::NoOp | SimdOp::Zero) && (sub.left == 0 || sub.right == 0)
+/// Whether the ALUs wait for a datum: where a source is the input, and by the page for whatever is read.
+pub(super) const fn waits_for_input(sub: SimdSub, is_read: bool, reading: Reading) -> bool {
+    match reading {
+        Reading::Released => sub.takes_input(reading),
+        Reading::Seed => is_read || sub.takes_input(reading),
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::alu::needs_input;
 use super::unit::Unit;
 use crate::config::Reading;
 use crate::op::{Op, SimdOp};
@@ -35,8 +34,10 @@ fn stuck_form(op: &Op, reading: Reading) -> Option<StuckForm> {
     let Op::Simd { read, write, sub, .. } = *op else { return None };
     match sub.op {
         SimdOp::NoOp => (reading == Reading::Released && (read || write)).then_some(StuckForm::NoOpMoves),
-        _ if read && !needs_input(sub) => Some(StuckForm::InputUnused),
-        _ if !read && needs_input(sub) => Some(StuckForm::InputMissing),
+        _ if reading == Reading::Released && read && !sub.takes_input(reading) => {
+            Some(StuckForm::InputUnused)
+        }
+        _ if !read && sub.takes_input(reading) => Some(StuckForm::InputMissing),
         _ => None,
     }
 }

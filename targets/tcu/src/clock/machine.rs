@@ -28,6 +28,9 @@ pub(super) const FIRST: Cycle = 2;
 /// comes at most three cycles after it.
 const BEHIND: Cycle = 8;
 
+/// Vectors of keys from which on a lookup is left to the plain way.
+const MOST_KEYS: u64 = 1 << 20;
+
 /// Strides from this exponent of two on are left to the plain way.
 const LONGEST_STRIDE: u32 = 32;
 
@@ -128,7 +131,7 @@ impl Machine {
             size_mask: config.local_depth.clamp(1, 1 << 32).next_power_of_two() - 1,
             router: Router::new(2 * n),
             array: Array::new(n, overlap),
-            accumulator: Accumulator::new(2 * n, overlap.pipelined_simd),
+            accumulator: Accumulator::new(config),
             port_a: ReadPort::default(),
             local_from: FIRST,
             lanes: overlap.has_queues().then(|| Lanes::new(overlap)),
@@ -169,8 +172,10 @@ impl Machine {
                 let from = flow.source.map_or(0, |from| from.run.address);
                 self.simd(Flags { read: flow.source.is_some(), from, write }, sub)
             }
-            // Extensions of the emulator, unknown to the hardware, cost a cycle like what has no meaning.
-            (Path::Decoder | Path::Tables | Path::Array, _) => self.nothing(),
+            (Path::Tables(table), _) => {
+                self.load_table(table, flow.source.map_or(Strided::default(), |from| from.run), size)
+            }
+            (Path::Decoder | Path::Array, _) => self.nothing(),
         };
         if accept.at >= NEVER {
             return Err(Stuck { from: self.head, unit: accept.unit });
@@ -361,16 +366,15 @@ impl Machine {
                 }
             },
             Op::Simd { read, write, sub: SimdSub { op: SimdOp::NoOp, .. }, .. } if read || write => None,
+            // How long lookups take is another matter after it.
+            Op::LoadLut { .. } => None,
             Op::Simd { read, write, accumulate, write_address, sub, .. } => {
                 let SimdSub { op, left, right, destination } = sub;
                 let sub = u32::from_le_bytes([op as u8, left, right, destination]);
-                pack(
-                    8,
-                    accumulate,
-                    read,
-                    write.then_some(write_address),
-                    u64::from(sub) << 1 | u64::from(write),
-                )
+                let keys = if op == SimdOp::Lookup { self.accumulator.tables().keys() } else { 0 };
+                let rest = u64::from(sub) << 1 | u64::from(write);
+                let write = write.then_some(write_address);
+                if keys < MOST_KEYS { pack(8, accumulate, read, write, rest | keys << 33) } else { None }
             }
             _ => pack(9, false, false, None, 0),
         }
@@ -713,6 +717,32 @@ impl Machine {
         self.spans.set(Unit::Accumulator, first_written, written);
         self.accumulator.commands.leave(last);
         self.router.finish(written, written);
+        let read = self.rid_of_local(queued, read);
+        Accept::new(read, Unit::LocalA).and(routed.queued, Unit::Router).and(commands, Unit::Accumulator)
+    }
+
+    /// From local memory to a lookup table.
+    fn load_table(&mut self, table: u64, from: Strided, size: u64) -> Accept {
+        let queued = self.queue_local(from, size, false);
+        let routed = self.router.route(self.head, true, To::Accumulators);
+        let commands = self.accumulator.commands.enter(self.head);
+        self.accumulator.begin_table(table, size);
+        let (mut read, mut last, mut loaded, mut first) = (self.local_from, commands, routed.source, None);
+        for _ in 0..size {
+            read = self.read_local();
+            let (expanded, taken) = self.accumulator.take_entries(commands);
+            let taken = taken.max(routed.target);
+            loaded = taken.max(self.port_a.datum()).max(routed.source);
+            self.stalls.add(Stall::AccumulatorForLocal, taken, loaded);
+            self.accumulator.load(loaded);
+            self.port_a.leave(loaded);
+            last = expanded;
+            first.get_or_insert(read);
+        }
+        // Default: an instruction has a vector at least.
+        self.spans.set(Unit::LocalA, first.unwrap_or(read), read);
+        self.accumulator.commands.leave(last);
+        self.router.finish(loaded, loaded);
         let read = self.rid_of_local(queued, read);
         Accept::new(read, Unit::LocalA).and(routed.queued, Unit::Router).and(commands, Unit::Accumulator)
     }

@@ -61,14 +61,16 @@ impl Layout {
         ((self.operands_bits() + HEADER_BITS) / 8) as usize
     }
 
-    /// Bits of a Configure's value: what the operands leave beside the register number, of which the released hardware
-    /// takes 28 and the page's registers 32.
-    pub fn configure_value_bits(&self, reading: Reading) -> u32 {
-        let most = match reading {
-            Reading::Released => 28,
-            Reading::Seed => 32,
+    /// The first bit of a Configure's value, and how many it has.
+    ///
+    /// Released hardware takes the 28 bits behind the number of the register, in whichever operands they lie. On the page
+    /// the value is operand 1; it has the 32 bits of the registers, and ends where the operands do.
+    pub fn configure_value(&self, reading: Reading) -> (u32, u32) {
+        let (first, most) = match reading {
+            Reading::Released => (4, 28),
+            Reading::Seed => (self.operand0_bits, 32),
         };
-        self.operands_bits().saturating_sub(4).min(most)
+        (first, self.operands_bits().saturating_sub(first).min(most))
     }
 }
 

@@ -4,7 +4,9 @@ use npukit_rtl::Seen;
 use npukit_target::{CosimCycles, CosimDifference, CosimJudgement, CosimPart};
 
 use super::seen::{self, Report};
-use super::{Beside, CosimError};
+use super::windows::Windows;
+use super::{Beside, CosimError, tables};
+use crate::configuration::Register;
 use crate::fault::Memory;
 use crate::op::Op;
 use crate::samples::{Port, Sample};
@@ -49,7 +51,8 @@ impl Beside<'_> {
         let memories = MEMORIES.iter().map(|&(memory, file)| self.memory(memory, file, seen));
         let memories = memories.collect::<Result<Vec<_>, _>>()?;
         let outputs = self.outputs(&memories[0]);
-        let events = self.events(&report, &seen::samples(seen)?);
+        let mut events = self.states(seen, &report)?;
+        events.extend(self.events(&report, &seen::samples(seen)?));
         let mut candidates: Vec<(usize, CosimDifference)> = Vec::new();
         for memory in &memories {
             candidates.extend(self.first_of_memory(memory, &report));
@@ -80,7 +83,9 @@ impl Beside<'_> {
         };
         let lanes = config.array_size.max(1);
         let vectors = (rtl.len() / lanes) as u64;
-        let raw = self.machine.read(memory, 0, vectors).map_err(|error| fault(error.to_string()))?;
+        let raw =
+            if is_dram { self.machine.bank(memory, vectors) } else { self.machine.read(memory, 0, vectors) };
+        let raw = raw.map_err(|error| fault(error.to_string()))?;
         let model: Vec<i64> = if is_dram {
             seen::slots(config, &seen::bank_bytes(config.data_type, &raw))
         } else {
@@ -109,6 +114,58 @@ impl Beside<'_> {
             }
         };
         self.program.outputs.iter().map(part).collect()
+    }
+
+    /// What is held beside memories in the end: registers of the ALUs, lookup tables, configuration registers; and the cache
+    /// bits of all bursts.
+    fn states(&self, seen: &Seen, report: &Report) -> Result<Vec<Pairs>, CosimError> {
+        let config = &self.program.config;
+        let numbers = |raw: Vec<i32>| raw.into_iter().map(i64::from).collect::<Vec<_>>();
+        let read = |file| Ok::<_, CosimError>(numbers(seen::on_chip(config, seen::file(seen, file)?)));
+        let registers = (1..=config.simd_registers_depth).map(|register| register as u8);
+        let model: Vec<i64> =
+            registers.flat_map(|register| numbers(self.machine.register(register))).collect();
+        let mut states = vec![Pairs::new(REGISTERS, None, &read("registers")?, &model)];
+        if config.has_lookup() {
+            let held = read("tables")?;
+            let (rtl, model): (Vec<_>, Vec<_>) = self.table_numbers(&held).into_iter().unzip();
+            states.push(Pairs::new(TABLES, None, &rtl, &model));
+        }
+        let signed = |values: &[u64]| values.iter().map(|&value| value as i64).collect::<Vec<_>>();
+        let configuration =
+            Register::ALL.map(|register| u64::from(self.machine.configuration().get(register)));
+        states.push(Pairs::new(CONFIGURATION, None, &signed(&report.configuration), &signed(&configuration)));
+        let caches = signed(report.caches.as_flattened());
+        states.push(Pairs::new(CACHES, None, &caches, &signed(self.caches().as_flattened())));
+        Ok(states)
+    }
+
+    /// Of all tables that the machine has loaded, what the circuit has, in vectors of all tables side by side, and the
+    /// machine.
+    fn table_numbers(&self, held: &[i64]) -> Vec<(i64, i64)> {
+        let config = &self.program.config;
+        let (lanes, tables) = (config.array_size.max(1), tables(config) as usize);
+        let of_table = |table: usize| {
+            let at = move |entry: usize| ((entry / lanes) * tables + table) * lanes + entry % lanes;
+            let entries = self.machine.table(table as u64).into_iter().enumerate();
+            // Default: a number that the circuit lacks is none of the machine's.
+            entries
+                .map(move |(entry, own)| (held.get(at(entry)).copied().unwrap_or(i64::MAX), i64::from(own)))
+        };
+        (0..tables).flat_map(of_table).collect()
+    }
+
+    /// The cache codes of bursts read and written of each bank, a bit for each code.
+    fn caches(&self) -> [[u64; 2]; 2] {
+        let (mut codes, mut windows) = ([[0; 2]; 2], Windows::new(&self.program.config));
+        for op in &self.ops {
+            windows.follow(op);
+            let Some(bank) = op.flow().bank() else { continue };
+            let register = [Register::Dram0Cache, Register::Dram1Cache][bank];
+            let writes = usize::from(!op.is_read_of_dram());
+            codes[bank][writes] |= 1 << (windows.configuration().get(register) & 0xF);
+        }
+        codes
     }
 
     /// What happened when, as far as cycles are compared; what crossed the buses in any case.
@@ -145,9 +202,18 @@ impl Beside<'_> {
                 .map(|signal| [signal.cycles, signal.first.map_or(0, |(_, cycle)| cycle)]); // Default: as the simulator.
             let raised = [&report.timeout, &report.tracepoint].map(|flag| [flag.cycles, flag.first]);
             events.push(pairs(FLAGS, raised.as_flattened(), [timeout, tracepoint].as_flattened()));
-            // Those after the last instruction show queues that run empty, which the clock does not follow.
-            let while_held = &samples[..samples.len().min(self.samples.len())];
-            events.push(pairs(SAMPLES, &settled(while_held), &settled(&self.samples)));
+            // Those after the last instruction show queues that run empty, which the clock does not follow; where none is to
+            // be taken there are none.
+            let samples_end = self.machine.configuration().get(Register::SampleInterval) == 0;
+            let sampled = if samples_end { samples.len() } else { report.sampled.min(samples.len()) };
+            events.push(pairs(SAMPLES, &settled(&samples[..sampled]), &settled(&self.samples)));
+        }
+        // Blocks have as many words as they have, whenever these come.
+        let block = u64::from(self.program.config.sample_block_size.max(1));
+        let ends: Vec<u64> =
+            (0..samples.len() as u64).filter(|place| (place + 1).is_multiple_of(block)).collect();
+        if !samples.is_empty() {
+            events.push(pairs(BLOCKS, &report.block_ends, &ends));
         }
         events
     }
@@ -179,12 +245,24 @@ impl Beside<'_> {
         let &(place, rtl, model) = pairs.different.first()?;
         let is_acceptance = pairs.what == ACCEPTANCE;
         let op = is_acceptance.then_some(place);
-        let named =
-            names(&pairs.what).get(place).map_or_else(|| pairs.what.clone(), |name| (*name).to_owned());
-        let found = format!("{named}: the circuit has {rtl}, the clock {model}");
+        let of_clock = pairs.what != REGISTERS && pairs.what != TABLES && pairs.what != CONFIGURATION;
+        let whose = if of_clock { "clock" } else { "machine" };
+        let found = format!("{}: the circuit has {rtl}, the {whose} {model}", self.named(&pairs.what, place));
         let difference = CosimDifference { rtl, model, ..self.told(&pairs.what, found, op, report) };
         // Sums stand behind all that says where.
         Some((op.unwrap_or(usize::MAX), difference)) // Default: behind all instructions.
+    }
+
+    /// What a number of a kind is.
+    fn named(&self, what: &str, place: usize) -> String {
+        let lanes = self.program.config.array_size.max(1);
+        if what == REGISTERS {
+            return format!("register r{}, lane {}", place / lanes + 1, place % lanes);
+        }
+        if what == CONFIGURATION {
+            return Register::ALL.get(place).map_or(what, |register| register.name()).to_owned();
+        }
+        names(what).get(place).map_or_else(|| what.to_owned(), |name| (*name).to_owned())
     }
 
     /// What is found, with the instruction that it is of.
@@ -210,12 +288,19 @@ impl Beside<'_> {
     fn last_writers(&self, memory: Memory, vectors: usize) -> Vec<Option<usize>> {
         let mut writers = vec![None; vectors];
         let written = |op: &Op| Some((op.flow().written(memory)?, op.flow().size));
+        let lanes = self.program.config.array_size.max(1) as u64;
+        let mut windows = Windows::new(&self.program.config);
         for (index, op) in self.ops.iter().enumerate() {
+            windows.follow(op);
             let Some((run, size)) = written(op) else { continue };
+            let origin = windows.origin(memory);
             for vector in 0..size {
-                let place = usize::try_from(run.at(vector)).ok().and_then(|place| writers.get_mut(place));
-                if let Some(writer) = place {
-                    *writer = Some(index);
+                // Of two vectors of the bank where its window begins within one.
+                let first = run.at(vector) + origin / lanes;
+                for place in first..=first + u64::from(!origin.is_multiple_of(lanes)) {
+                    if let Some(writer) = usize::try_from(place).ok().and_then(|at| writers.get_mut(at)) {
+                        *writer = Some(index);
+                    }
                 }
             }
         }
@@ -241,6 +326,11 @@ const LAST: &str = "cycles of last events";
 const TOTAL: &str = "cycles";
 const FLAGS: &str = "flags";
 const SAMPLES: &str = "performance samples";
+const BLOCKS: &str = "ends of blocks of samples";
+const REGISTERS: &str = "registers";
+const TABLES: &str = "lookup tables";
+const CONFIGURATION: &str = "configuration registers";
+const CACHES: &str = "cache codes of bursts";
 
 /// The words, without ready of local memory's ports where these are not valid: the circuit says there whether the queue of
 /// what was read is full, the clock from when on a read found room.
@@ -270,6 +360,12 @@ fn names(what: &str) -> &'static [&'static str] {
             "cycle of the last beat written",
             "cycle of the last shift of the weights",
             "cycle of the last response to a write",
+        ],
+        CACHES => &[
+            "cache codes of reads of DRAM0",
+            "cache codes of writes to DRAM0",
+            "cache codes of reads of DRAM1",
+            "cache codes of writes to DRAM1",
         ],
         FLAGS => &[
             "cycles with the timeout flag",

@@ -9,7 +9,8 @@ use crate::config::{Config, DataType};
 use crate::samples::{self, Sample};
 
 /// Its files.
-pub(super) const FILES: [&str; 6] = ["run.json", "dram0", "dram1", "local", "accumulators", "samples"];
+pub(super) const FILES: [&str; 8] =
+    ["run.json", "dram0", "dram1", "local", "accumulators", "registers", "tables", "samples"];
 
 /// What a run on the circuit was, by `rtl/sim/harness.cpp`.
 #[derive(Clone, Debug, Deserialize)]
@@ -24,6 +25,14 @@ pub(super) struct Report {
     pub bus_error: u64,
     pub timeout: Flag,
     pub tracepoint: Flag,
+    /// What the configuration registers hold in the end, in the order of their numbers.
+    pub configuration: [u64; 8],
+    /// For each bank: the cache codes of bursts read and of bursts written, a bit for each code.
+    pub caches: [[u64; 2]; 2],
+    /// Samples up to the last instruction accepted.
+    pub sampled: usize,
+    /// The samples that end a block, from 0.
+    pub block_ends: Vec<u64>,
 }
 
 /// When a flag was high while the decoder had an instruction.

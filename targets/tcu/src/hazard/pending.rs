@@ -125,7 +125,7 @@ impl Pending {
                 self.load_weights(if flow.source.is_some() { flow.size } else { 0 });
                 None
             }
-            Path::Decoder | Path::Tables => None,
+            Path::Decoder | Path::Tables(_) => None,
         }
     }
 

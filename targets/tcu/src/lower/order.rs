@@ -46,7 +46,7 @@ impl Kind {
             (Path::Alus(_), _) => Self::Alus,
             (Path::Copy, Op::DataMove { kind: DataMoveKind::AccumulatorToLocal, .. }) => Self::Save,
             (Path::Copy, _) => flow.bank().map_or(Self::Bring, |bank| Self::BANKS[bank]),
-            (Path::Decoder | Path::Tables, _) => return None,
+            (Path::Decoder | Path::Tables(_), _) => return None,
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::op::{DataMoveKind, Flow, Op, Path, Place};
 /// The instructions of a layer in an order that keeps the accumulators busier.
 pub fn overlap(ops: Vec<Op>, config: &Config) -> Vec<Op> {
     let any = |wanted: fn(Path) -> bool| ops.iter().any(|op| wanted(op.flow().path));
-    if any(|path| matches!(path, Path::Decoder | Path::Tables))
+    if any(|path| matches!(path, Path::Decoder | Path::Tables(_)))
         || !any(|path| path == Path::Array)
         || !any(|path| matches!(path, Path::Alus(_)))
     {

@@ -60,7 +60,7 @@ impl Symbolic {
                 self.registers.insert(destination, result);
                 result
             }
-            Path::Copy | Path::Decoder | Path::Tables => digest(&("copy", input)),
+            Path::Copy | Path::Decoder | Path::Tables(_) => digest(&("copy", input)),
         }
     }
 

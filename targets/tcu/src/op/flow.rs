@@ -21,8 +21,8 @@ pub enum Path {
     Alus(SimdSub),
     /// From one memory to another.
     Copy,
-    /// Into a lookup table, an extension of the emulator that the published hardware does not have.
-    Tables,
+    /// Into the lookup table of this number, an extension that the released hardware does not have.
+    Tables(u64),
 }
 
 /// Where vectors lie.
@@ -98,7 +98,7 @@ impl Flow {
     /// Vectors as reports and the estimator count them: those of lookup tables are not among them.
     pub const fn vectors(&self) -> u64 {
         match self.path {
-            Path::Decoder | Path::Tables => 0,
+            Path::Decoder | Path::Tables(_) => 0,
             Path::Array | Path::Weights | Path::Alus(_) | Path::Copy => self.size,
         }
     }

@@ -55,6 +55,7 @@ impl Format {
         let header = operand2 + layout.operand2_bits;
         let register = layout.simd_operand_bits;
         let opcode_bits = 4 - layout.tid_bits.min(4);
+        let (value, value_bits) = layout.configure_value(config.reading);
         Self {
             config: config.clone(),
             instruction_bytes: layout.instruction_bytes(),
@@ -77,7 +78,7 @@ impl Format {
             table: BitRange::new(operand1, layout.table_bits),
             wait: BitRange::new(0, layout.tid_bits),
             register: BitRange::new(0, 4),
-            value: BitRange::new(4, layout.configure_value_bits(config.reading)),
+            value: BitRange::new(value, value_bits),
             operands: Word::ones(header),
             flags: BitRange::new(header, 4),
             opcode: BitRange::new(header + 4, opcode_bits),

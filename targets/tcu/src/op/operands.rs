@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use npukit_isa::codes;
 
+use crate::config::Reading;
 use crate::fault::Memory;
 
 /// A strided run of vectors: element `i` is at `address + (i << stride_log2)`.
@@ -189,4 +190,16 @@ pub struct SimdSub {
     pub right: u8,
     /// 0 is the output only, `k` is register `k` and the output.
     pub destination: u8,
+}
+
+impl SimdSub {
+    /// Whether a source that counts is the input. Of an operation with one source the right one counts for the released
+    /// hardware, whose test for such operations is never true; on the page it is ignored.
+    pub const fn takes_input(self, reading: Reading) -> bool {
+        let right_counts = match reading {
+            Reading::Released => self.op.arity() > 0,
+            Reading::Seed => self.op.arity() > 1,
+        };
+        (self.op.arity() > 0 && self.left == 0) || (right_counts && self.right == 0)
+    }
 }

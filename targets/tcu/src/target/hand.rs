@@ -2,14 +2,15 @@
 
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Bench, BenchMemory, BenchOptions, Compiled, Halt, HandProgram, Limits, ProgramText, Ran, Remark, Session,
-    Stopped, TargetError, Unset, number_of, real_of, step_through,
+    Bench, BenchMemory, BenchOptions, Compiled, CosimJudge, CosimOptions, Halt, HandProgram, Limits,
+    ProgramText, Ran, Remark, Session, Stopped, TargetError, Unset, number_of, real_of, step_through,
 };
 
 use super::program::TcuProgram;
 use super::session::{Debugged, TcuSession};
 use crate::clock::{Clock, ClockParams, Meter};
 use crate::config::{Config, System};
+use crate::cosim::{Beside, Start};
 use crate::fault::FaultKind;
 use crate::hazard::{Losing, LostWrite};
 use crate::machine::{Machine, Part};
@@ -73,15 +74,18 @@ impl HandProgram for Written {
         let program = self.program();
         let lost = program.lost(options.meaning).map_err(|error| self.with_lines(error))?;
         let machine = Machine::with_unset(config, options.unset).map_err(TargetError::failed)?;
+        let parts = Part::all(config);
         Ok(Box::new(OnBench {
+            filled: vec![0; parts.len()],
             name: name.clone(),
             target: format!("tcu:{}", self.board),
             machine: machine.watching_reads(),
-            parts: Part::all(config),
+            parts,
             ops: instructions.clone(),
             lost,
             memory: program.board_memory(),
             is_strict: options.unset == Unset::Poison,
+            program,
         }))
     }
 
@@ -95,6 +99,8 @@ struct OnBench {
     target: String,
     machine: Machine,
     parts: Vec<Part>,
+    /// Of each part, the end of what has been written to it.
+    filled: Vec<u64>,
     ops: Vec<Op>,
     /// Writes that hardware loses, when that is what is meant.
     lost: Vec<LostWrite>,
@@ -102,9 +108,25 @@ struct OnBench {
     memory: ClockParams,
     /// Whether it stops at what nobody has written.
     is_strict: bool,
+    /// The same, for its circuit.
+    program: TcuProgram,
 }
 
 impl OnBench {
+    /// What [`Bench::cosim`] does.
+    fn on_circuit(&mut self, options: &CosimOptions, judge: &mut CosimJudge<'_>) -> Result<(), TargetError> {
+        let circuit = self.program.circuit(options.defects)?;
+        let end = |part| {
+            self.parts.iter().zip(&self.filled).find(|&(own, _)| *own == part).map_or(0, |(_, &end)| end)
+        };
+        let start = Start::of_parts(&self.machine, end, &self.ops)?;
+        let beside = Beside::from_start(self.program.program(), circuit, start, self.memory, options)?;
+        // Whether there is more to be seen matters to who has more programs.
+        let _one = judge(&beside);
+        self.machine = beside.into_outcome().machine;
+        Ok(())
+    }
+
     fn format(&self) -> NumberFormat {
         self.machine.config().data_type.format()
     }
@@ -130,7 +152,10 @@ impl Bench for OnBench {
     }
 
     fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
-        put(&mut self.machine, self.parts[memory], address, numbers)
+        put(&mut self.machine, self.parts[memory], address, numbers)?;
+        let end = address + (numbers.len() / self.memories()[memory].lanes.max(1)) as u64;
+        self.filled[memory] = self.filled[memory].max(end);
+        Ok(())
     }
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
@@ -165,6 +190,14 @@ impl Bench for OnBench {
         })?;
         ran.remarks.extend(saturated.remark(machine.config()));
         Ok(ran)
+    }
+
+    fn cosim(
+        &mut self,
+        options: &CosimOptions,
+        judge: &mut CosimJudge<'_>,
+    ) -> Option<Result<(), TargetError>> {
+        Some(self.on_circuit(options, judge))
     }
 
     fn session(self: Box<Self>) -> Result<Box<dyn Session>, TargetError> {

@@ -22,6 +22,7 @@ use std::sync::OnceLock;
 use npukit_graph::Graph;
 use npukit_graph::rescale::Scales;
 use npukit_numeric::Tensor;
+use npukit_rtl::{Circuit, Defects};
 use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, CosimJudge, CosimOptions, Driven, DriverData, FieldProgram,
     Finding, HostStepReport, Inputs, Instance, Layer, Meaning, MemoryReport, Output, Pace, Port, PortPlace,
@@ -118,6 +119,16 @@ impl TcuProgram {
     fn system(&self) -> &System {
         // Default: nothing is known of it.
         self.program.system.as_ref().unwrap_or(&System::OPEN)
+    }
+
+    /// The program itself.
+    pub(super) const fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The circuit of its instance.
+    pub(super) fn circuit(&self, defects: Defects) -> Result<Circuit, TargetError> {
+        self.instance().circuit(defects)
     }
 
     /// The instance that it is for.
@@ -299,8 +310,7 @@ impl Compiled for TcuProgram {
         options: &CosimOptions,
         judge: &mut CosimJudge<'_>,
     ) -> Result<ControlFlow<(), Vec<Output>>, TargetError> {
-        let instance = self.instance();
-        let circuit = instance.circuit(options.defects)?;
+        let circuit = self.circuit(options.defects)?;
         let (inputs, saturated) = self.packed(inputs)?;
         let beside = Beside::new(&self.program, circuit, &inputs, self.board_memory(), options)?;
         if judge(&beside).is_break() {

@@ -1,8 +1,10 @@
 //! Programs that a person wrote, on their machine.
 
+use std::ops::ControlFlow;
+
 use npukit_target::{
-    Bench, BenchMemory, BenchOptions, Config as Source, HandProgram, Limits, Meaning, NoFiles, Target,
-    TargetError, Unset,
+    Bench, BenchMemory, BenchOptions, Config as Source, CosimOptions, HandProgram, Limits, Meaning, NoFiles,
+    Target, TargetError, Unset,
 };
 use npukit_tcu::Tcu;
 
@@ -56,6 +58,54 @@ fn every_memory_is_filled_and_read() {
     assert_eq!((bench.number(0, 0.5), bench.real(0, -256)), (Some(128), Some(-1.0)));
     let tracepoint = place(&*bench, "tracepoint");
     assert_eq!((bench.read(tracepoint, 0, 1).unwrap(), bench.real(tracepoint, 1)), (vec![0xFFFF_FFFF], None));
+}
+
+/// Before the first instruction the circuit's machine holds what was filled: all of it at once, up to the last vectors.
+#[test]
+fn memories_on_the_chip_are_filled_for_the_circuit_by_instructions() {
+    let program =
+        written("matmul.zeroes acc[1], 1\nsimd out = move(r1), write acc[2]\nconfigure dram1_offset, 1\n");
+    let mut bench = program.bench(&SPARE).unwrap();
+    let filled =
+        [("dram1", 7), ("local", 4095), ("local", 0), ("acc", 4090), ("acc", 0), ("weights", 0), ("r1", 0)];
+    let numbers = |at: usize| (0..4).map(|lane| (at * 10 + lane) as i64 - 20).collect::<Vec<i64>>();
+    for (at, (name, address)) in filled.into_iter().enumerate() {
+        let memory = place(&*bench, name);
+        bench.write(memory, address, &numbers(at)).unwrap();
+    }
+    let mut told = Vec::new();
+    let ran = bench.cosim(&CosimOptions::default(), &mut |cosim| {
+        told.push(cosim.run().files["dram1.in"].len());
+        ControlFlow::Continue(())
+    });
+    ran.unwrap().unwrap();
+    // Behind the eight vectors of DRAM1: five rows, a register, all of the accumulators that are filled, all of local memory.
+    assert_eq!(told, [(8 + 5 + 1 + 4091 + 4096) * 8]);
+    let held = |name: &str, address| bench.read(place(&*bench, name), address, 1).unwrap();
+    for (at, (name, address)) in filled.into_iter().enumerate().skip(1) {
+        assert_eq!(held(name, address), numbers(at), "{name} {address}");
+    }
+    assert_eq!((held("acc", 1), held("acc", 2)), (numbers(5), numbers(6)));
+    assert_eq!((held("local", 1), held("acc", 3)), (vec![0; 4], vec![0; 4]));
+    // The program's own instructions are counted.
+    assert_eq!(held("program_counter", 0), [3]);
+}
+
+#[test]
+fn what_has_no_room_before_a_program_is_refused() {
+    let program = written("datamove local[0] <- dram1[32767], 1\n");
+    let mut bench = program.bench(&SPARE).unwrap();
+    let (local, dram0) = (place(&*bench, "local"), place(&*bench, "dram0"));
+    bench.write(local, 4095, &[1; 4]).unwrap();
+    bench.write(dram0, 0, &[1; 4]).unwrap();
+    let error = bench.cosim(&CosimOptions::default(), &mut |_| panic!("nothing runs")).unwrap().unwrap_err();
+    let mut told = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(error) = cause {
+        told += &error.to_string();
+        cause = error.source();
+    }
+    assert!(told.contains("hold 4096 vectors"), "{told}");
 }
 
 #[test]

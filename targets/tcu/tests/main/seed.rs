@@ -48,6 +48,77 @@ fn held(bench: &dyn Bench, memory: &str, address: u64) -> Vec<i64> {
     bench.read(place(bench, memory), address, 1).unwrap()
 }
 
+/// Bit 16 is the first of operand 1 on pynqz1, bit 24 that on ultra96v2: words by hand, the low byte first.
+#[test]
+fn the_value_of_a_configure_is_operand_1_by_the_page() {
+    let word = |name: &str, text: &str| {
+        let bytes = npukit_asm::assemble(&isa(&config(name)), "p.s", text).unwrap().bytes;
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let timeout = "configure timeout, 0x1234\n";
+    assert_eq!(word("pynqz1", timeout), "48230100000000f0");
+    assert_eq!(word("pynqz1+seed", timeout), "08003412000000f0");
+    assert_eq!(word("ultra96v2+seed", timeout), "0800003412000000f0");
+    let all = "configure tracepoint, 0xffffffff\n";
+    assert_eq!(word("pynqz1+seed", all), "0900ffffffff00f0");
+    // Register and value read back; what is neither is reserved.
+    for name in ["pynqz1", "pynqz1+seed"] {
+        let assembled = instance(name).assemble("p.s", timeout, &NoFiles).unwrap();
+        let listing = instance(name).disassemble(&assembled.bytes, "npukit").unwrap();
+        assert_eq!(
+            (listing.text.as_str(), listing.problems.len()),
+            ("configure timeout, 4660\n", 0),
+            "{name}"
+        );
+    }
+    let stray = [0x18, 0, 0x34, 0x12, 0, 0, 0, 0xf0];
+    assert!(decode_program(&config("pynqz1+seed"), &stray).unwrap_err().to_string().contains("reserved"));
+}
+
+/// The forms that hang the released hardware for what they read.
+const READS: &str = "simd r1 = move(r1), read acc[0]
+simd out = zero, read acc[0], write acc[1]
+simd out = max(r1, r1), read acc[0], write.acc acc[2]
+";
+
+#[test]
+fn what_is_read_need_not_be_taken_by_the_page() {
+    let (released, seed) = (config("cmoda7"), config("cmoda7+seed"));
+    let reads = ops(&seed, READS);
+    for op in &reads {
+        assert!(matches!(Machine::new(&released).unwrap().step(op), Err(FaultKind::ReadUnused { .. })));
+        assert_eq!(Machine::new(&seed).unwrap().step(op), Ok(()));
+    }
+    let run = |config: &Config| clock(config).run(&reads.repeat(30));
+    assert!(matches!(run(&released).hang.unwrap().stuck, Some((0, StuckForm::InputUnused))));
+    // As long as with the input as the source.
+    let taken = ops(&seed, &READS.replace("(r1", "(in").replace("zero", "move(in)"));
+    let timed = run(&seed);
+    assert_eq!((timed.hang, timed.total), (None, clock(&released).run(&taken.repeat(30)).total));
+    assert_eq!(validate(&seed, &reads), []);
+}
+
+#[test]
+fn right_sources_of_unary_operations_are_ignored_by_the_page() {
+    let (released, seed) = (config("cmoda7"), config("cmoda7+seed"));
+    let unary = ops(&seed, "simd r1 = abs(r1, in)\nsimd out = not(r1, in), write acc[3]\n");
+    for op in &unary {
+        assert!(matches!(Machine::new(&released).unwrap().step(op), Err(FaultKind::InputMissing { .. })));
+        assert_eq!(Machine::new(&seed).unwrap().step(op), Ok(()));
+    }
+    assert!(matches!(
+        clock(&released).run(&unary.repeat(30)).hang.unwrap().stuck,
+        Some((0, StuckForm::InputMissing))
+    ));
+    assert_eq!(clock(&seed).run(&unary.repeat(30)).hang, None);
+    let (bench, _) =
+        ran("cmoda7+seed", "simd out = abs(r1, in), write acc[3]\n", &[("r1", &[-256, 512, -3, 0])]);
+    assert_eq!(held(&*bench, "acc", 3), [256, 512, 3, 0]);
+    // A left source is none that is ignored.
+    let missing = ops(&seed, "simd out = abs(in, r1), write acc[3]");
+    assert!(matches!(Machine::new(&seed).unwrap().step(&missing[0]), Err(FaultKind::InputMissing { .. })));
+}
+
 const MOVES: &str = "matmul local[0], acc[0], 2
 simd out = noop, write acc[4]
 simd out = noop, write.acc acc[4]

@@ -31,7 +31,7 @@ impl Debugged {
                 all.extend(weights.into_iter().flat_map(|run| [Accessed::read(run), Accessed::write(run)]));
             }
             Path::Alus(sub) => all.extend(self.registers(sub)),
-            Path::Decoder | Path::Copy | Path::Tables => {}
+            Path::Decoder | Path::Copy | Path::Tables(_) => {}
         }
         if let Op::Configure { register, .. } = *op {
             all.extend(self.configured(register));
@@ -122,7 +122,7 @@ impl Debugged {
                 flow.source.map(copied).into_iter().collect()
             }
             Path::Alus(sub) => self.of_alus(flow, sub, lane),
-            Path::Decoder | Path::Weights | Path::Tables => Vec::new(),
+            Path::Decoder | Path::Weights | Path::Tables(_) => Vec::new(),
         }
     }
 
