@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn doc(instance: &str, instruction: &str) -> String {
-        let spec = isa(&Config::preset(instance).unwrap());
+        let spec = isa(&Config::named(instance).unwrap());
         spec.instructions.into_iter().find(|row| row.name == instruction).unwrap().doc
     }
 
