@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn doc(instance: &str, instruction: &str) -> String {
-        let spec = isa(&Config::preset(instance).unwrap());
+        let spec = isa(&Config::named(instance).unwrap());
         spec.instructions.into_iter().find(|row| row.name == instruction).unwrap().doc
     }
 
@@ -103,7 +103,7 @@ mod tests {
     fn rows_say_what_needs_which_option() {
         for (instruction, reference, seed) in [
             ("GEMV", "T is ignored but with `+seed`", "by T, where that is not 0"),
-            ("GEMM", "multiplies sums", "each block of 32"),
+            ("GEMM", "multiplies sums", "by the row's scale or by T"),
             ("MEMCPY", "Weights stream past L2", "It loads weights, too"),
             ("MEMSET", "slot a of a weight entry is ignored", "is a BF16 factor of all rows"),
             ("CVO", "The reciprocal of 0 is 0", "The reciprocal of 0 is infinite"),
