@@ -2,15 +2,16 @@
 
     python rtl_axi.py [--npu COMMAND] [--only WORD ...]
 
-A circuit, or the memory that answers it, is built with a defect each; a run has to end with the rule that the defect
+First `formal/axi_cases.cpp` drives the checker alone: what is legal, and each breach. Then a circuit, or the memory that answers it, is built with a defect each; a run has to end with the rule that the defect
 breaks. `--only` chooses defects by words of their rules.
 """
 
 import argparse
 import shutil
+import subprocess
 import sys
 
-from circuit import ROOT, SOURCES, Circuit
+from circuit import ROOT, SOURCES, Circuit, verilator
 from npu import add_arguments, default_command
 
 ARCHITECTURE = {
@@ -36,29 +37,55 @@ MASTER, MEMORY = "the master changes or takes back", "memory changes or takes ba
 READS, WRITES = "more bursts read are under way", "more bursts written are under way"
 RLAST, WLAST, RESPONSE = "RLAST is not", "WLAST is not", "a response to no burst"
 
-# The rule that is broken, the file, what is there, what is there instead.
+# The rule that is broken; of each change the file, what is there, what is there instead.
 DEFECTS = [
-    (RESET, "tcu_read_master.sv", "arvalid = taken_valid[0]", "arvalid = taken_valid[0] || reset"),
+    (RESET, ("tcu_read_master.sv", "arvalid = taken_valid[0]", "arvalid = taken_valid[0] || reset")),
     # Found only where registers hold anything before the reset.
-    (RESET, "tcu_queue.sv", "if (reset)", "if (1'b0)"),
-    (CROSSES, "tcu_burst_splitter.sv", "CROSSES_BY_A_BEAT && ", ""),
-    (CROSSES, "tcu_burst_splitter.sv", "/ 13'(BEAT_BYTES)", "/ 13'(BEAT_BYTES) + 13'd1"),
-    (SHAPE, "tcu.sv", "m_axi_dram0_arburst = 2'b01", "m_axi_dram0_arburst = 2'b10"),
-    (SHAPE, "tcu.sv", "m_axi_dram1_awsize = 3'($clog2(AXI_BITS / 8))", "m_axi_dram1_awsize = 3'd1"),
-    (SHAPE, "tcu_burst_splitter.sv", "burst_address + done_bytes", "burst_address + done_bytes + 32'd4"),
-    (MASTER, "tcu_read_master.sv", "arvalid = taken_valid[0]", "arvalid = taken_valid[0] && !rvalid"),
-    (MASTER, "tcu_write_master.sv", "wlast = index == known_beats", "wlast = index == known_beats && wready"),
-    (MASTER, "tcu_write_master.sv", "awvalid = taken_valid[0]", "awvalid = taken_valid[0] && !bvalid"),
-    (MEMORY, "bank.h", "if (!reading_) reading_", "reading_"),
-    (MEMORY, "bank.h", "if (!responding_) responding_", "responding_"),
-    (READS, "tcu_read_master.sv", "{part_first, 1'b1}", "2'b01"),
-    (RLAST, "bank.h", "reads_.front().beats == 1;", "reads_.front().beats <= 2;"),
-    (RLAST, "bank.h", "reads_.front().beats == 1;", "false;"),
-    (WRITES, "tcu_write_master.sv", "3'b111", "3'b011"),
-    (WLAST, "tcu_write_master.sv", "wlast = index == known_beats", "wlast = index == 8'd1"),
-    (WLAST, "tcu_write_master.sv", ".in_data  (awlen)", ".in_data  (awlen + 1'b1)"),
-    (RESPONSE, "bank.h", "responses_.push_back(cycle", "responses_.push_back(cycle + 1), responses_.push_back(cycle"),
+    (RESET, ("tcu_queue.sv", "if (reset)", "if (1'b0)")),
+    (CROSSES, ("tcu_burst_splitter.sv", "CROSSES_BY_A_BEAT && ", "")),
+    (CROSSES, ("tcu_burst_splitter.sv", "/ 13'(BEAT_BYTES)", "/ 13'(BEAT_BYTES) + 13'd1")),
+    (SHAPE, ("tcu.sv", "m_axi_dram0_arburst = 2'b01", "m_axi_dram0_arburst = 2'b10")),
+    (SHAPE, ("tcu.sv", "m_axi_dram1_awsize = 3'($clog2(AXI_BITS / 8))", "m_axi_dram1_awsize = 3'd1")),
+    (SHAPE, ("tcu_burst_splitter.sv", "burst_address + done_bytes", "burst_address + done_bytes + 32'd4")),
+    (MASTER, ("tcu_read_master.sv", "arvalid = taken_valid[0]", "arvalid = taken_valid[0] && !rvalid")),
+    (MASTER, ("tcu_write_master.sv", "wlast = index == known_beats", "wlast = index == known_beats && wready")),
+    (MASTER, ("tcu_write_master.sv", "awvalid = taken_valid[0]", "awvalid = taken_valid[0] && !bvalid")),
+    # The circuit takes every word and response at once: first it has to wait now and then.
+    (
+        MEMORY,
+        ("tcu_read_master.sv", "rready = known && data_ready", "rready = known && data_ready && arready"),
+        ("bank.h", "if (!reading_) reading_", "reading_"),
+    ),
+    (
+        MEMORY,
+        ("tcu_write_master.sv", "bready = awaited", "bready = awaited && awready"),
+        ("bank.h", "if (!responding_) responding_", "responding_"),
+    ),
+    (READS, ("tcu_read_master.sv", "{part_first, 1'b1}", "2'b01")),
+    (RLAST, ("bank.h", "reads_.front().beats == 1;", "reads_.front().beats <= 2;")),
+    (RLAST, ("bank.h", "reads_.front().beats == 1;", "false;")),
+    (WRITES, ("tcu_write_master.sv", "3'b111", "3'b011")),
+    (WLAST, ("tcu_write_master.sv", "wlast = index == known_beats", "wlast = index == 8'd1")),
+    (WLAST, ("tcu_write_master.sv", ".in_data  (awlen)", ".in_data  (awlen + 1'b1)")),
+    (RESPONSE, ("bank.h", "responses_.push_back(cycle", "responses_.push_back(cycle + 1), responses_.push_back(cycle")),
 ]
+
+
+def cases():
+    """Whether the checker alone sees each breach, and none in what is legal."""
+    make = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"
+    folder = ROOT / "target/rtl/axi.cases"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    built = verilator(
+        ["--cc", "--exe", "--build", "-O3", "--top-module", "tcu_axi_checker", "-o", "cases", "--Mdir", folder]
+        + ["-MAKEFLAGS", make, "-GDATA_BITS=64", "-GMOST_READS=5", "-GMOST_WRITES=3"]
+        + [SOURCES / "sim/tcu_axi_checker.sv", SOURCES / "formal/axi_cases.cpp"]
+    )
+    if built.returncode:
+        raise RuntimeError(f"the checker is not built\n{built.stdout[-2000:]}{built.stderr[-2000:]}")
+    ran = subprocess.run([folder / "cases"], capture_output=True, text=True)
+    print(ran.stdout.strip(), flush=True)
+    return ran.returncode == 0
 
 
 def program(circuit):
@@ -68,8 +95,8 @@ def program(circuit):
     strided = 1 << layout.second
     own = []
     for read in (0, 2):
-        own += [move(read, 0, PAGE - 56, 100), move(read, 100, PAGE - 1, 2), move(read, 0, 7 | strided, 30)]
-        own += [move(read + 1, 0, PAGE - 26, 300), move(read + 1, 9, 2 * PAGE - 1, 2), move(read + 1, 0, 600 | strided, 30)]
+        own += [move(read, 0, 7 | strided, 30), move(read, 0, PAGE - 56, 100), move(read, 100, PAGE - 1, 2)]
+        own += [move(read + 1, 0, 600 | strided, 30), move(read + 1, 0, PAGE - 26, 300), move(read + 1, 9, 2 * PAGE - 1, 2)]
         own += [move(read, i, i, 1) for i in range(12)] + [move(read + 1, i, 2 * i, 1) for i in range(12)]
     return b"".join(own)
 
@@ -93,19 +120,22 @@ def breach(npu, name, sources, bench):
     return ""
 
 
-def seeded(npu, file, old, new):
-    """The same of sources with a defect in one of them."""
-    # One place for all: the makefile of the build before names it. All files are new ones to make.
+def seeded(npu, changes):
+    """The same of sources with these changes."""
+    texts = {path.relative_to(SOURCES): path.read_text() for path in [*SOURCES.glob("*.sv"), *SOURCES.glob("sim/*")]}
+    for file, old, new in changes:
+        name = next(name for name in texts if name.name == file)
+        if old not in texts[name]:
+            raise RuntimeError(f"{file} has no `{old}`: the defect has no place")
+        texts[name] = texts[name].replace(old, new, 1)
+    # One place for all, where what stays as it was is not compiled again.
     sources = ROOT / "target/rtl/axi.sources"
-    bench = sources / "sim"
-    shutil.rmtree(sources, ignore_errors=True)
-    shutil.copytree(SOURCES, sources, copy_function=shutil.copyfile)
-    path = next(path for path in (sources / file, bench / file) if path.exists())
-    text = path.read_text()
-    if old not in text:
-        raise RuntimeError(f"{file} has no `{old}`: the defect has no place")
-    path.write_text(text.replace(old, new, 1))
-    return breach(npu, "axi", sources, bench)
+    for name, text in texts.items():
+        place = sources / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if not place.exists() or place.read_text() != text:
+            place.write_text(text)
+    return breach(npu, "axi", sources, sources / "sim")
 
 
 def main():
@@ -114,19 +144,21 @@ def main():
     parser.add_argument("--only", nargs="+", default=[])
     options = parser.parse_args()
     npu = options.npu or default_command()
-    failed = 0
+    failed = not cases()
     # What a run before has built may be of other files.
-    shutil.rmtree(ROOT / "target/rtl/axi", ignore_errors=True)
+    for name in ("axi", "axi.sources"):
+        shutil.rmtree(ROOT / "target/rtl" / name, ignore_errors=True)
     found = breach(npu, "axi.whole", SOURCES, SOURCES / "sim")
     failed += found != ""
     print(f"circuit: {found or 'no rule is broken'}", flush=True)
     chosen = [defect for defect in DEFECTS if all(word in defect[0] for word in options.only)]
-    for rule, file, old, new in chosen:
-        found = seeded(npu, file, old, new)
+    for rule, *changes in chosen:
+        found = seeded(npu, changes)
         seen = rule in found and "AXI on the bus of DRAM" in found
         failed += not seen
-        print(f"{file} with `{new}` for `{old}`: {found if seen else f'NOT FOUND, {rule}: {found}'}", flush=True)
-    print(f"{len(chosen)} defects, {failed} failed")
+        defect = ", ".join(f"{file} with `{new}` for `{old}`" for file, old, new in changes)
+        print(f"{defect}: {found if seen else f'NOT FOUND, {rule}: {found}'}", flush=True)
+    print(f"{len(chosen)} defects, {int(failed)} failed")
     return 1 if failed else 0
 
 

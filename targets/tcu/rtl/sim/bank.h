@@ -27,7 +27,7 @@ class Stalls {
 
 // The wires of a bank.
 struct Wires {
-  bool ar_valid, ar_ready, r_valid, r_ready, r_last, aw_valid, aw_ready, w_valid, w_ready, w_last, b_valid, b_ready;
+  bool ar_valid, ar_ready, r_valid, r_ready, r_last, aw_valid, aw_ready, w_valid, w_ready, b_valid, b_ready;
   uint32_t ar_address, aw_address;
   uint32_t ar_beats, aw_beats;
   uint32_t ar_cache, aw_cache;
@@ -92,7 +92,6 @@ class Bank {
       ++counts[3];
       last_write = cycle;
       words_.insert(words_.end(), wires.w_data, wires.w_data + beat_bytes_);
-      lasts_.push_back(wires.w_last);
     }
     store(cycle);
   }
@@ -108,16 +107,15 @@ class Bank {
     uint32_t beats;
   };
 
-  // Beats whose address is known go to memory. Data may come before their address.
+  // Beats whose address is known go to memory. Data may come before their address. That WLAST is with the last of a burst is
+  // the checker's to see.
   void store(uint64_t cycle) {
-    while (!writes_.empty() && !lasts_.empty()) {
+    while (!writes_.empty() && !words_.empty()) {
       Burst& burst = writes_.front();
       bool is_last = burst.beats == 1;
-      if (lasts_.front() != is_last) throw std::runtime_error("WLAST is not with the last beat of a burst");
       std::copy_n(words_.begin(), beat_bytes_, place(burst.address));
       written_ = std::max(written_, burst.address + beat_bytes_);
       words_.erase(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(beat_bytes_));
-      lasts_.pop_front();
       burst.address += beat_bytes_;
       --burst.beats;
       if (is_last) {
@@ -138,7 +136,6 @@ class Bank {
   std::unique_ptr<uint8_t, void (*)(void*)> memory_;
   std::deque<Burst> reads_, writes_;
   std::deque<uint8_t> words_;
-  std::deque<bool> lasts_;
   std::deque<uint64_t> responses_;
   bool reading_ = false, responding_ = false;
 };

@@ -174,7 +174,6 @@ class Run {
     wires.aw_beats = top_.m_axi_dram##B##_awlen + 1;                      \
     wires.aw_cache = top_.m_axi_dram##B##_awcache;                        \
     wires.w_valid = top_.m_axi_dram##B##_wvalid;                          \
-    wires.w_last = top_.m_axi_dram##B##_wlast;                            \
     wires.w_data = bytes_of(top_.m_axi_dram##B##_wdata);                  \
     wires.b_ready = top_.m_axi_dram##B##_bready;                          \
   }

@@ -109,6 +109,18 @@ fn files_are_written_as_upstream_orders_them() {
 }
 
 #[test]
+fn what_the_pages_table_has_not_is_warned_of() {
+    let told = |name: &str| Tcu.instance(Source::Preset(name)).unwrap().warnings();
+    assert_eq!(told("cmoda7,array_size=256,local_depth=65536"), Vec::<String>::new());
+    let wanted = [
+        "`array_size` is 257: the page's table of parameters has 2 to 256",
+        "`local_depth` is 131072: the page's table of parameters has 2 to 65536",
+    ];
+    assert_eq!(told("cmoda7,array_size=257,local_depth=131072"), wanted);
+    assert_eq!(told("cmoda7,array_size=1,local_depth=1").len(), 2);
+}
+
+#[test]
 fn old_files_are_read_and_strange_keys_warned_of() {
     let short = PYNQZ1.replace("\"number_of_threads\": 1,", "\"colour\": [1, {}],");
     let short = short.replace(",\n  \"thread_queue_depth\": 8", "");
