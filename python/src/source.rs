@@ -18,6 +18,7 @@ pub struct Reading {
     values: BTreeMap<String, String>,
     outputs: Vec<String>,
     resize_half_pixel: Option<bool>,
+    unlimited: bool,
 }
 
 /// What is done to the values of samples.
@@ -50,8 +51,8 @@ pub struct Compilation<'py> {
 
 impl From<Reading> for ModelOptions {
     fn from(reading: Reading) -> Self {
-        let Reading { batch, sizes, shapes, values, outputs, resize_half_pixel } = reading;
-        Self { batch, sizes, input_shapes: shapes, values, outputs, resize_half_pixel }
+        let Reading { batch, sizes, shapes, values, outputs, resize_half_pixel, unlimited } = reading;
+        Self { batch, sizes, input_shapes: shapes, values, outputs, resize_half_pixel, unlimited }
     }
 }
 

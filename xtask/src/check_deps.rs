@@ -4,7 +4,8 @@
 //! - [`manifests`]: dependencies are declared once, at the root, each with what it saves;
 //! - [`names`]: shared crates name no accelerator and none of its options, targets do not name each other;
 //! - [`unused`]: a crate that is declared is used;
-//! - [`sources`]: `unsafe` only in `crates/numeric/src/simd`, no path of somebody's machine.
+//! - [`sources`]: `unsafe` only in `crates/numeric/src/simd`, no path of somebody's machine;
+//! - [`writers`]: who writes files for other programs escapes names by a function of that format.
 
 mod ladder;
 mod manifests;
@@ -12,6 +13,7 @@ mod metadata;
 mod names;
 mod sources;
 mod unused;
+mod writers;
 
 use std::fmt;
 
@@ -20,7 +22,7 @@ use crate::{Count, Error, root};
 
 /// One line for the help.
 pub const ABOUT: &str =
-    "Checks the dependency ladder, the manifests, names, `unsafe` and stray absolute paths";
+    "Checks the dependency ladder, the manifests, names, `unsafe`, stray absolute paths and names in written files";
 
 /// A broken rule, at its place.
 #[derive(Debug, PartialEq)]
@@ -58,6 +60,7 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     problems.extend(unused::check(&files));
     problems.extend(names::check(&files));
     problems.extend(sources::check(&files));
+    problems.extend(writers::check(&files));
     summarise(&problems, edges.len(), files.len())
 }
 

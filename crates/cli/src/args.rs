@@ -170,6 +170,11 @@ pub struct ModelArgs {
     /// How Resize at opset 10 is read: `asymmetric` with a warning when not given
     #[arg(long, value_enum, hide_short_help = true)]
     pub resize: Option<Resize>,
+    /// Take a model that takes far more time or memory than its size suggests, too
+    ///
+    /// It is evaluated all the same, and constants that its operators make are made, however large.
+    #[arg(long, hide_short_help = true)]
+    pub no_limit: bool,
 }
 
 /// How Resize at opset 10 is read.
@@ -533,9 +538,6 @@ pub struct EvalArgs {
     /// `.npz` file for the outputs
     #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT, value_parser = named(ARRAYS))]
     pub output: Option<PathBuf>,
-    /// Evaluate a model that takes far more time or memory than its size suggests, too
-    #[arg(long, help_heading = MODEL)]
-    pub no_limit: bool,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub accuracy: AccuracyArgs,
@@ -1122,9 +1124,6 @@ pub struct TraceArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
-    /// Evaluate a model that takes far more time or memory than its size suggests, too
-    #[arg(long, help_heading = MODEL, hide_short_help = true)]
-    pub no_limit: bool,
     /// Arrays, pictures, sounds, or folders of these
     ///
     /// As for `npu run`. Several samples follow each other along the first axis, in the arrays that are written too.

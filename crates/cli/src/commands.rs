@@ -110,6 +110,7 @@ fn model_options(args: &ModelArgs) -> ModelOptions {
         values: args.values.iter().cloned().collect(),
         outputs: args.outputs.clone(),
         resize_half_pixel: args.resize.map(|resize| resize == Resize::HalfPixel),
+        unlimited: args.no_limit,
     }
 }
 

@@ -77,10 +77,8 @@ impl Set {
     fn changed(&self, path: &str, changed: &str, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
         let given = if path == changed { bytes.to_vec() } else { self.read(path)? };
         match std::str::from_utf8(&given) {
-            Ok(text) if path == self.files[0].0 => {
-                Ok(resealed(text, &[(&self.read(changed)?, bytes)]).into_bytes())
-            }
-            _ => Ok(given),
+            Ok(text) => Ok(resealed(text, &[(&self.read(changed)?, bytes)]).into_bytes()),
+            Err(_) => Ok(given),
         }
     }
 

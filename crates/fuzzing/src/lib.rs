@@ -13,6 +13,8 @@ mod certificates;
 mod configurations;
 mod decoders;
 mod instances;
+mod kept;
+mod messages;
 mod models;
 mod spaces;
 mod vectors;
@@ -28,6 +30,8 @@ pub use assembly::assembly;
 pub use certificates::certificates;
 pub use configurations::configurations;
 pub use decoders::decoders;
+pub use kept::kept;
+pub use messages::messages;
 pub use models::models;
 pub use spaces::spaces;
 pub use vectors::vectors;
@@ -37,7 +41,7 @@ pub use words::words;
 pub type Reader = fn(&[u8]);
 
 /// Every function, with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Reader); 10] = [
+pub const TARGETS: [(&str, Reader); 12] = [
     ("models", models),
     ("arrays", arrays),
     ("configurations", configurations),
@@ -48,6 +52,8 @@ pub const TARGETS: [(&str, Reader); 10] = [
     ("decoders", decoders),
     ("certificates", certificates),
     ("spaces", spaces),
+    ("kept", kept),
+    ("messages", messages),
 ];
 
 /// An error must name `file` as its place, itself or in what caused it.

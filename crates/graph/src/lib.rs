@@ -52,4 +52,4 @@ pub use op::{Op, OpError, Operator};
 pub use pass::Affine;
 pub use qdq_scales::QdqScales;
 pub use rounding::rounding_bounds;
-pub use work::Work;
+pub use work::{Work, bytes_of_constants};

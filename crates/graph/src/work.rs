@@ -95,12 +95,35 @@ fn taps(window: &Window, x: &[usize], y: &[usize]) -> u64 {
     positions.saturating_mul(elements(&[images, channels]))
 }
 
+/// Bytes of all results that depend on constants alone, and the node that makes most of them.
+///
+/// Passes compute such results and keep them; these are the sizes before they do.
+pub fn bytes_of_constants(graph: &Graph) -> (u64, Option<NodeId>) {
+    let mut is_constant: Vec<bool> = graph.values.iter().map(|value| value.constant.is_some()).collect();
+    let (mut sum, mut most, mut largest) = (0u64, 0, None);
+    for (id, node) in graph.node_ids().zip(&graph.nodes) {
+        if !node.inputs.iter().all(|input| is_constant[input.0 as usize]) {
+            continue;
+        }
+        node.outputs.iter().for_each(|output| is_constant[output.0 as usize] = true);
+        let made = node.outputs.iter().fold(0u64, |sum, &id| sum.saturating_add(bytes(graph, id)));
+        sum = sum.saturating_add(made);
+        if made > most {
+            (most, largest) = (made, Some(id));
+        }
+    }
+    (sum, largest)
+}
+
+/// Bytes of a value as it is held.
+fn bytes(graph: &Graph, id: ValueId) -> u64 {
+    let element = graph.value(id).info.element.storage().element();
+    elements(graph.shape(id)).saturating_mul(element.bits() as u64 / 8)
+}
+
 /// Most bytes of results alive at a time, when each goes after its last use.
 fn peak_bytes(graph: &Graph) -> u64 {
-    let bytes = |id: ValueId| {
-        let element = graph.value(id).info.element.storage().element();
-        elements(graph.shape(id)).saturating_mul(element.bits() as u64 / 8)
-    };
+    let bytes = |id| bytes(graph, id);
     let last_use = last_uses(graph);
     let mut given = vec![false; graph.values.len()];
     graph.inputs.iter().for_each(|input| given[input.0 as usize] = true);

@@ -24,5 +24,5 @@ mod workshop;
 
 pub use document::Document;
 pub use lines::Lines;
-pub use server::{LspError, serve, stdio};
+pub use server::{LspError, messages, serve, stdio};
 pub use workshop::Workshop;

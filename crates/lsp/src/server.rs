@@ -5,6 +5,8 @@ mod requests;
 mod streams;
 mod worker;
 
+pub use streams::messages;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

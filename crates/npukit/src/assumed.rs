@@ -7,10 +7,11 @@ mod normalization;
 
 use std::collections::BTreeMap;
 
-use npukit_graph::{Graph, ValueId, ValueInfo};
+use npukit_graph::{Graph, Value, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::to_element;
 
+use self::normalization::Readers;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::made_up;
@@ -70,7 +71,11 @@ impl AssumedRanges {
                 return Err(Error::UnknownName { what: "input", name: name.clone(), known });
             }
         }
-        let assumed = |&id: &ValueId| Some((graph.value(id).name.clone(), assumed(graph, id, given)?));
+        let readers = Readers::of(graph);
+        let assumed = |&id: &ValueId| {
+            let value = graph.value(id);
+            Some((value.name.clone(), assumed(&readers, id, value, given)?))
+        };
         Ok(Self(graph.inputs.iter().filter_map(assumed).collect()))
     }
 
@@ -110,8 +115,7 @@ impl AssumedRanges {
 }
 
 /// The range of one input.
-fn assumed(graph: &Graph, id: ValueId, given: &[GivenRange]) -> Option<Assumed> {
-    let value = graph.value(id);
+fn assumed(readers: &Readers<'_>, id: ValueId, value: &Value, given: &[GivenRange]) -> Option<Assumed> {
     // A later declaration replaces an earlier one, and one with a name those without.
     let named = given.iter().rev().find(|range| range.input.as_ref() == Some(&value.name));
     let declared = named.or_else(|| given.iter().rev().find(|range| range.input.is_none()));
@@ -119,11 +123,11 @@ fn assumed(graph: &Graph, id: ValueId, given: &[GivenRange]) -> Option<Assumed> 
         return Some(Assumed { range: declared.range, reason: "as declared" });
     }
     if value.info.element.is_float() {
-        return normalization::range(graph, id);
+        return normalization::range(readers, id);
     }
     // Only integers that become real numbers have a size; others are indices.
     let (first, last) = value.info.element.integer_range().filter(|_| value.info.element.bits() == 8)?;
-    let becomes_real = normalization::becomes_real(graph, id);
+    let becomes_real = normalization::becomes_real(readers, id);
     let range = [first as f64, last as f64];
     becomes_real.then_some(Assumed { range, reason: "its element type" })
 }

@@ -629,6 +629,24 @@ pub enum Error {
         /// Most of them for a model of the size.
         limit: u64,
     },
+    /// The operators of a model make constants that take far more memory than its size suggests.
+    #[error(
+        "the operators of `{model}` make constants of {bytes} bytes, most of them node `{largest}`: more than the \
+         {limit} that fit its size"
+    )]
+    #[diagnostic(help(
+        "store them in the model, as constant folding does before it is exported, or give --no-limit, which makes them"
+    ))]
+    Constants {
+        /// The model.
+        model: String,
+        /// Bytes of what the operators make of constants alone.
+        bytes: u64,
+        /// Most of them for a model of the size.
+        limit: u64,
+        /// The node that makes most of them.
+        largest: String,
+    },
     /// The target failed.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -715,6 +733,7 @@ codes!(Error {
     Eval = "not-evaluated": "the float evaluator cannot compute a model";
     Operations = "too-many-operations": "evaluating takes far more time than the model's size suggests";
     Memory = "too-much-memory": "evaluating takes far more memory than the model's size suggests";
+    Constants = "too-large-constants": "operators make constants that take far more memory than the model's size suggests";
     KeptDiffers = "kept-differs": "a program that keeps its layers' results computes something else: a fault of ours";
     Write = "not-streamed": "something that is written as it comes cannot be";
     Output = "invalid-output": "an output cannot be written as an array";
@@ -809,7 +828,8 @@ impl Error {
             | Self::Eval(_)
             | Self::UnfitArtifact { .. }
             | Self::Operations { .. }
-            | Self::Memory { .. } => Kind::Model,
+            | Self::Memory { .. }
+            | Self::Constants { .. } => Kind::Model,
             Self::Array(_)
             | Self::UnknownInput { .. }
             | Self::NotFinite { .. }

@@ -1,6 +1,7 @@
-//! [`check`]: whether evaluating a model is in proportion to the model and its inputs.
+//! [`check`]: whether evaluating a model is in proportion to the model and its inputs. [`check_constants`]: whether its
+//! constants are.
 
-use npukit_graph::{Graph, Work};
+use npukit_graph::{Graph, Work, bytes_of_constants};
 
 use crate::error::Error;
 
@@ -34,6 +35,26 @@ pub(crate) fn check(model: &str, graph: &Graph) -> Result<(), Error> {
     Ok(())
 }
 
+/// Bytes that the results of operators on constants may take: what masks and positions of a network take.
+const CONSTANT_BYTES: u64 = 1 << 25;
+/// Bytes of them for each byte of the file: weights of half a byte that are unpacked, cast and turned.
+const CONSTANT_BYTES_PER_BYTE: u64 = 1 << 6;
+
+/// Refuses a graph, called `model`, whose operators make constants out of proportion to its files of `file_bytes`: looked at
+/// before any is made.
+///
+/// # Errors
+///
+/// [`Error::Constants`] with what they take, the limit and the node that makes most of them.
+pub(crate) fn check_constants(model: &str, graph: &Graph, file_bytes: u64) -> Result<(), Error> {
+    let (bytes, largest) = bytes_of_constants(graph);
+    let limit = CONSTANT_BYTES.saturating_add(CONSTANT_BYTES_PER_BYTE.saturating_mul(file_bytes));
+    tracing::debug!(bytes, limit, "constants that operators make");
+    let Some(largest) = largest.filter(|_| bytes > limit) else { return Ok(()) };
+    let largest = graph.node(largest).name.clone();
+    Err(Error::Constants { model: model.to_owned(), bytes, limit, largest })
+}
+
 /// Elements of the constants and inputs.
 fn held(graph: &Graph) -> u64 {
     let constants = graph.values.iter().filter(|value| value.constant.is_some());
@@ -47,7 +68,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use npukit_graph::op::{MatMul, Tile};
     use npukit_graph::{Op, ValueId, ValueInfo};
-    use npukit_numeric::ElementType;
+    use npukit_numeric::{ElementType, Tensor};
 
     use super::*;
 
@@ -72,6 +93,25 @@ mod tests {
         // Each product, the operands and the result; the repetition with its operand and result.
         assert_eq!(operations, (1 << 39) + 3 * (1 << 26) + (1 << 26) + 1);
         assert_eq!(costliest, "square");
+    }
+
+    #[test]
+    fn constants_out_of_proportion_are_refused() {
+        let made = |size: usize| {
+            let mut graph = Graph::default();
+            let one = graph.add_constant("one", Tensor::from_f32(vec![1, 1], vec![0.5]).unwrap());
+            let op: Op = Tile { repeats: vec![size, size] }.into();
+            let wide = graph.add_node("fill", op, vec![one], &["w"]).unwrap()[0];
+            graph.outputs.push(wide);
+            graph
+        };
+        assert!(check_constants("m", &made(2_800), 155).is_ok());
+        assert!(check_constants("m", &made(10_000), 10_000_000).is_ok(), "a large file has large constants");
+        let Err(Error::Constants { bytes, limit, largest, .. }) = check_constants("m", &made(10_000), 155)
+        else {
+            panic!("400 MB of one element");
+        };
+        assert_eq!((bytes, limit, largest.as_str()), (400_000_000, (1 << 25) + 155 * 64, "fill"));
     }
 
     #[test]

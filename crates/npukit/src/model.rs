@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use npukit_graph::quantise::{lift, lift_saturating};
 use npukit_graph::{Graph, ValueId, pass};
@@ -9,6 +10,7 @@ use npukit_import::{Foreign, Format, ImportError, Imported, Options, Remark, Sta
 use npukit_target::{Phase, Port, ReadError, Reader};
 
 use crate::error::Error;
+use crate::eval_limits;
 use crate::inputs::{self, InputFile};
 use crate::remarks::Remarks;
 use crate::targets::{artifact_extensions, has_extension};
@@ -29,6 +31,8 @@ pub struct ModelOptions {
     /// Reads Resize at opset 10 with half-pixel centres or, as the standard says, asymmetric; the
     /// latter, with a warning, when none.
     pub resize_half_pixel: Option<bool>,
+    /// Computes constants that take far more memory than the size of the model suggests, too.
+    pub unlimited: bool,
 }
 
 impl ModelOptions {
@@ -46,6 +50,7 @@ impl ModelOptions {
             self.resize_half_pixel
                 .map(|is_half| format!("--resize {}", if is_half { "half-pixel" } else { "asymmetric" })),
         );
+        told.extend(self.unlimited.then(|| "--no-limit".to_owned()));
         told
     }
 }
@@ -160,6 +165,7 @@ fn parse_with(
         .filter(|end| end.is_empty() || end.starts_with('.'))
         .map_or_else(|| file_name.to_owned(), |end| format!("stdin{end}"));
     let stem = file_name.strip_suffix(&format!(".{}", format.extension())).unwrap_or(&file_name);
+    let unlimited = options.unlimited;
     let options = Options {
         batch: options.batch,
         samples: like.shapes.clone(),
@@ -170,16 +176,21 @@ fn parse_with(
         outputs: options.outputs.clone(),
         resize_half_pixel: options.resize_half_pixel,
     };
+    let file_bytes = AtomicU64::new(bytes.len() as u64);
     let beside = |location: &str, range: Range<u64>| {
         let part = reader.beside(path, location).and_then(|file| reader.read_range(&file, range));
-        let npukit_target::Part { bytes, file_bytes } = part.map_err(|error| error.to_string())?;
-        Ok(npukit_import::onnx::Part { bytes, file_bytes })
+        let part = part.map_err(|error| error.to_string())?;
+        file_bytes.fetch_add(part.bytes.len() as u64, Ordering::Relaxed);
+        Ok(npukit_import::onnx::Part { bytes: part.bytes, file_bytes: part.file_bytes })
     };
     let phase = Phase::begin("import");
     let imported = npukit_import::read(bytes, stem, format, &options, &beside);
     let Imported { graph, remarks, defaults, states } =
         imported.map_err(|error| import_error(path, error))?;
     drop(phase);
+    if !unlimited {
+        eval_limits::check_constants(stem, &graph, file_bytes.into_inner())?;
+    }
     let simplified = optimised(&graph, path)?;
     let is_unused = remarks.iter().any(|remark| matches!(remark, Remark::UnusedBatch { .. }));
     let batch = options.batch.filter(|_| !is_unused);

@@ -9,6 +9,8 @@ mod assembly;
 mod bounds;
 #[path = "main/certificates.rs"]
 mod certificates;
+#[path = "main/damage.rs"]
+mod damage;
 #[path = "main/diff.rs"]
 mod diff;
 #[path = "main/edges.rs"]

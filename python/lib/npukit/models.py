@@ -143,13 +143,15 @@ def load(
     values: Mapping[str, Any] | None = None,
     outputs: Sequence[str] = (),
     resize_half_pixel: bool | None = None,
+    unlimited: bool = False,
     files: Mapping[str, bytes] | None = None,
 ) -> Model:
     """Reads a network: a `.onnx`, `.pb` or `.tflite` file, or the bytes of an ONNX file.
 
     `shapes` are those of inputs, by name, instead of the model's; `batch` and `sizes` those of dimensions that it
     leaves open; `values` makes inputs constants; `outputs` names the values that are wanted; `files` are files that
-    the model refers to, by name, where they are not on the disk.
+    the model refers to, by name, where they are not on the disk; `unlimited` makes constants of a model that take far more
+    memory than its size suggests.
     """
     held = {name: bytes(content) for name, content in (files or {}).items()}
     if isinstance(model, (bytes, bytearray, memoryview)):
@@ -164,6 +166,7 @@ def load(
         "values": {name: str(value) for name, value in (values or {}).items()},
         "outputs": list(outputs),
         "resize_half_pixel": resize_half_pixel,
+        "unlimited": unlimited,
     }
     return Model(_npukit.Model(name, held, reading), held, reading)
 

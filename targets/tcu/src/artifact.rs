@@ -99,9 +99,8 @@ pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Progr
     let sidecar_name = sidecar::file_name(file.strip_suffix(".tmodel").unwrap_or(file));
     let extra = ReadError::optional(resolve(&sidecar_name))?;
     let extra = extra.map(|bytes| sidecar::parse(&sidecar_name, &bytes)).transpose()?;
-    let parts = extra.as_ref().map(|extra| sidecar::parts(&sidecar_name, extra)).transpose()?.flatten();
     let check = |name: &str, bytes: &[u8]| {
-        parts.as_ref().map_or(Ok(()), |parts| parts.check(&sidecar_name, name, bytes))
+        extra.as_ref().map_or(Ok(()), |(_, parts)| parts.check(&sidecar_name, name, bytes))
     };
     check(&format!("{}.tmodel", manifest.name), bytes)?;
     let mut resolve = |name: &str| {
@@ -130,7 +129,7 @@ pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Progr
         memory: crate::program::MemoryUse::default(),
         system: None,
     };
-    if let Some(extra) = extra {
+    if let Some((extra, _)) = extra {
         sidecar::apply(&sidecar_name, &extra, &mut program)?;
     }
     Ok(program)

@@ -19,7 +19,7 @@ pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
         inputs: input_files(&args.inputs),
         preprocess: preprocess(&args.preprocess),
         stateful: stateful(&args.state),
-        unlimited: args.no_limit,
+        unlimited: args.reading.no_limit,
         accuracy: accuracy_options(&args.accuracy),
     };
     let (report, npz) = eval(&request, context())?;

@@ -25,7 +25,7 @@ pub fn run(args: &TraceArgs) -> Result<Answer, Failure> {
         model: args.of.clone(),
         inputs: input_files(&args.inputs),
         preprocess,
-        unlimited: args.no_limit,
+        unlimited: args.reading.no_limit,
     };
     let mut staged = Staged::new(&args.output)?;
     let report = trace(&request, staged.writer(), context())?;

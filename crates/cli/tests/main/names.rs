@@ -225,3 +225,112 @@ fn models_of_any_name_become_artifacts() {
     npu.text(0, &["compile", "--target", "tcu", "-o", "out", "--", "-o.onnx"]);
     npu.text(0, &["run", "--target", "tcu", "--input", "x.npy", "--", "--json.onnx"]);
 }
+
+/// Names that would say something to who reads a file, if they stood in it as they are.
+const FORGED: [&str; 3] = [
+    "a\nforged\n#",
+    "\"';$(touch x)`touch x`;[touch x],",
+    "]]></title></script><forged/>&amp;{{data}}\u{1b}\u{202e}\u{ffff}",
+];
+
+/// The tags of a page or figure, each with how many attributes it has; anything that is not well-formed is told.
+fn tags(text: &str) -> Vec<(String, usize)> {
+    let mut tags = Vec::new();
+    for part in text.split('<').skip(1) {
+        let (tag, rest) = part.split_once('>').unwrap_or_else(|| panic!("no end: {part:?}"));
+        let name = tag.split([' ', '/']).find(|word| !word.is_empty()).unwrap_or_default();
+        let quotes = tag.matches('"').count();
+        assert!(quotes.is_multiple_of(2) && !rest.contains('>') || name == "style", "{part:?}");
+        tags.push((name.to_owned(), quotes / 2));
+    }
+    tags
+}
+
+/// What a page has but for its data and scripts, which hold no names as markup.
+fn markup(page: &str) -> String {
+    let mut parts = page.split("<script");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let first = first.split("<style").next().unwrap_or_default().to_owned()
+        + first.rsplit("</style>").next().unwrap_or_default();
+    parts.fold(first, |all, part| all + part.split_once("</script>").map_or("", |(_, rest)| rest))
+}
+
+/// Records of a CSV file with their fields. Source: RFC 4180, 2.
+fn records(text: &str) -> Vec<Vec<String>> {
+    let (mut records, mut fields, mut field, mut is_quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' if is_quoted && chars.next_if_eq(&'"').is_some() => field.push('"'),
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => fields.push(std::mem::take(&mut field)),
+            '\n' if !is_quoted => {
+                fields.push(std::mem::take(&mut field));
+                records.push(std::mem::take(&mut fields));
+            }
+            c => field.push(c),
+        }
+    }
+    records
+}
+
+/// What is written of a model of these names: its figures, its page and the table of its instructions.
+fn written(name: &str) -> (Npu, Vec<String>, Vec<Vec<String>>) {
+    let named = |what: &str| format!("{what}{name}");
+    let [graph, input, weights, hidden, output] = ["g", "x", "w", "h", "y"].map(named);
+    let [product, follower] = ["p", "f"].map(named);
+    let (graph, input, weights, hidden, output) = (&graph, &input, &weights, &hidden, &output);
+    let nodes = [product.as_str(), follower.as_str()];
+    let npu = folder(&Model { graph, input, weights, hidden, output, nodes, ..Model::default() });
+    npu.text(0, &["report", "m.onnx", "--target", "tcu", "--svg", "s", "-o", "p.html"]);
+    npu.text(0, &["time", "m.onnx", "--target", "tcu", "--by-instruction", "t.csv"]);
+    let text = |name: &str| std::fs::read_to_string(npu.path(name)).unwrap();
+    let files = vec![text("s/roofline.svg"), text("s/timeline.svg"), markup(&text("p.html"))];
+    let table = records(&text("t.csv"));
+    (npu, files, table)
+}
+
+#[test]
+fn names_are_nothing_else_in_figures_pages_and_tables() {
+    let (_, plain, table) = written("");
+    for name in FORGED {
+        let (_npu, files, hostile) = written(name);
+        for (file, plain) in files.iter().zip(&plain) {
+            assert_eq!(tags(file), tags(plain), "{name:?}");
+            assert!(is_plain(file) && !file.contains("<forged"), "{name:?}");
+        }
+        // The names of layers are made of those of nodes; the rest is as it was.
+        let others = |records: &[Vec<String>]| {
+            records.iter().map(|record| [&record[..1], &record[2..]].concat()).collect::<Vec<_>>()
+        };
+        assert_eq!(others(&hostile), others(&table), "{name:?}");
+        assert!(hostile.iter().any(|record| record[1].contains(name)), "{name:?}: {hostile:?}");
+    }
+}
+
+#[test]
+fn names_are_nothing_else_in_circuits() {
+    let architecture = "{\"data_type\":\"FP16BP8\",\"array_size\":4,\"dram0_depth\":4096,\"dram1_depth\":32768,\
+        \"local_depth\":4096,\"accumulator_depth\":4096,\"simd_registers_depth\":1,\"stride0_depth\":8,\
+        \"stride1_depth\":8,\"number_of_threads\":1,\"thread_queue_depth\":8}";
+    for name in FORGED.map(|name| name.replace('/', "|").replace('\0', "")) {
+        let npu = Npu::new();
+        npu.write(&format!("{name}.tarch"), architecture);
+        npu.text(0, &["rtl", &format!("tcu:./{name}.tarch"), "-o", "r"]);
+        let mut kinds = std::collections::BTreeSet::new();
+        for entry in std::fs::read_dir(npu.path("r")).unwrap() {
+            let path = entry.unwrap().path();
+            let file = path.file_name().unwrap().to_str().unwrap().to_owned();
+            assert!(file.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)), "{file:?}");
+            let text = std::fs::read_to_string(&path).unwrap();
+            let says = |line: &str| {
+                !["//", "#", "description:"].iter().any(|start| line.trim_start().starts_with(start))
+            };
+            // Names of modules and files are made of the letters alone.
+            let wrong = text.lines().find(|line| says(line) && line.contains("touch x"));
+            assert!(is_plain(&text) && wrong.is_none(), "{file}: {wrong:?}");
+            kinds.insert(path.extension().unwrap().to_str().unwrap().to_owned());
+        }
+        assert!(["f", "core", "ys", "sv"].iter().all(|kind| kinds.contains(*kind)), "{kinds:?}");
+    }
+}

@@ -28,7 +28,7 @@ pub fn stdio() -> io::Result<(Connection, Streams)> {
     // Nobody waits for it: it may hang on an editor that says nothing.
     let _ = thread::Builder::new().name("lsp-reader".to_owned()).spawn(move || {
         // Who is told that no more comes finds the reason there.
-        if let Err(error) = reading(&mut io::stdin().lock(), &read) {
+        if let Err(error) = messages(&mut io::stdin().lock(), &read) {
             let _ = failed.send(error);
         }
         drop(read);
@@ -39,8 +39,12 @@ pub fn stdio() -> io::Result<(Connection, Streams)> {
     Ok((Connection { sender, receiver }, Streams { failure, writer }))
 }
 
-/// Hands on what is read, until there is no more, the editor says so, or nobody takes it.
-fn reading(input: &mut dyn io::BufRead, read: &Sender<Message>) -> Result<(), LspError> {
+/// Hands on the messages that are read, until there are no more, the editor says so, or nobody takes them.
+///
+/// # Errors
+///
+/// [`LspError::Frame`] and [`LspError::Message`] for bytes that are no messages.
+pub fn messages(input: &mut dyn io::BufRead, read: &Sender<Message>) -> Result<(), LspError> {
     while let Some(bytes) = frame(input)? {
         let message: Message = serde_json::from_slice(&bytes).map_err(LspError::Message)?;
         let is_exit = matches!(&message, Message::Notification(said) if said.method == "exit");
@@ -72,7 +76,7 @@ mod tests {
     /// Methods that were read, and what went wrong then.
     fn read(mut input: &[u8]) -> (usize, Option<String>) {
         let (sender, receiver) = unbounded();
-        let ended = reading(&mut input, &sender);
+        let ended = messages(&mut input, &sender);
         (receiver.try_iter().count(), ended.err().map(|error| error.to_string()))
     }
 

@@ -4,13 +4,36 @@
 //! Networks are trained with `y` near 0 and of a size near 1, so that scale and offset show the size of `x`.
 
 use npukit_graph::op::{BatchNormalization, Binary, BinaryKind};
-use npukit_graph::{Graph, Node, Op, ValueId};
+use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 
 use super::{Assumed, IMAGE};
 
+/// A graph, and the nodes that read each of its values: looked up once for all inputs.
+pub(super) struct Readers<'a> {
+    graph: &'a Graph,
+    readers: Vec<Vec<NodeId>>,
+}
+
+impl<'a> Readers<'a> {
+    pub(super) fn of(graph: &'a Graph) -> Self {
+        Self { graph, readers: graph.consumers() }
+    }
+
+    fn all(&self, id: ValueId) -> impl Iterator<Item = &'a Node> {
+        self.readers[id.0 as usize].iter().map(|&id| self.graph.node(id))
+    }
+
+    /// The node that alone reads a value, once or several times.
+    fn only(&self, id: ValueId) -> Option<&'a Node> {
+        let ids = &self.readers[id.0 as usize];
+        let first = ids.first().filter(|&first| ids.last() == Some(first))?;
+        Some(self.graph.node(*first))
+    }
+}
+
 /// The range that the normalization of an input shows; `None` where it has none, or it is not a usual one.
-pub(super) fn range(graph: &Graph, input: ValueId) -> Option<Assumed> {
-    let affine = followed(graph, input)?;
+pub(super) fn range(readers: &Readers<'_>, input: ValueId) -> Option<Assumed> {
+    let affine = followed(readers, input)?;
     let (range, reason) = match affine.only_scale() {
         Some(scale) => (scaled(scale)?, "its values are divided by a constant"),
         None => (standardized(&affine)?, "its values are standardized"),
@@ -19,13 +42,13 @@ pub(super) fn range(graph: &Graph, input: ValueId) -> Option<Assumed> {
 }
 
 /// Whether an integer input becomes real numbers at once.
-pub(super) fn becomes_real(graph: &Graph, input: ValueId) -> bool {
-    let to_real = |node: &&Node| match &node.op {
+pub(super) fn becomes_real(readers: &Readers<'_>, input: ValueId) -> bool {
+    let to_real = |node: &Node| match &node.op {
         Op::Cast(cast) => cast.to.is_float(),
         op => matches!(op, Op::DequantizeLinear(_)),
     };
-    let mut readers = graph.nodes.iter().filter(|node| node.inputs.contains(&input)).peekable();
-    readers.peek().is_some() && readers.all(|node| to_real(&node))
+    let mut readers = readers.all(input).peekable();
+    readers.peek().is_some() && readers.all(to_real)
 }
 
 /// `y = scale * x + offset`, for each channel or for all.
@@ -68,10 +91,11 @@ impl Affine {
 const CHANNELS: usize = 64;
 
 /// The affine function that an input goes through first; `None` where there is none.
-fn followed(graph: &Graph, input: ValueId) -> Option<Affine> {
+fn followed(readers: &Readers<'_>, input: ValueId) -> Option<Affine> {
+    let graph = readers.graph;
     let mut affine = Affine { channels: vec![[1.0, 0.0]], is_shifted: false };
     let (mut at, mut steps) = (input, 0);
-    while let Some(node) = only_reader(graph, at) {
+    while let Some(node) = readers.only(at) {
         match &node.op {
             Op::Transpose(_) | Op::Reshape(_) | Op::Cast(_) => {}
             Op::Binary(Binary { kind }) => {
@@ -88,11 +112,6 @@ fn followed(graph: &Graph, input: ValueId) -> Option<Affine> {
     }
     let is_usual = |[scale, offset]: &[f64; 2]| *scale != 0.0 && scale.is_finite() && offset.is_finite();
     (steps > 0 && affine.channels.iter().all(is_usual)).then_some(affine)
-}
-
-fn only_reader(graph: &Graph, id: ValueId) -> Option<&Node> {
-    let mut readers = graph.nodes.iter().filter(|node| node.inputs.contains(&id));
-    readers.next().filter(|_| readers.next().is_none())
 }
 
 fn take_binary(graph: &Graph, node: &Node, at: ValueId, kind: BinaryKind, affine: &mut Affine) -> Option<()> {
@@ -187,7 +206,7 @@ mod tests {
 
     fn found(steps: &[(BinaryKind, &[f32])]) -> Option<[f64; 2]> {
         let (graph, input) = graph(steps);
-        range(&graph, input).map(|assumed| assumed.range)
+        range(&Readers::of(&graph), input).map(|assumed| assumed.range)
     }
 
     #[test]

@@ -131,9 +131,7 @@ fn an_artifact_with_another_byte_is_refused() {
 #[test]
 fn an_artifact_without_hashes_is_known_by_the_certificate() {
     let mut files = Memory::with_digits();
-    let mut sidecar: serde_json::Value = serde_json::from_slice(&files.0[SIDECAR]).unwrap();
-    sidecar.as_object_mut().unwrap().remove("sha256").unwrap();
-    files.0.insert(SIDECAR.to_owned(), serde_json::to_vec(&sidecar).unwrap());
+    assert!(files.0.remove(SIDECAR).is_some());
     let certificate = made(&of_artifact(), &files);
     let mut other = files.clone();
     // The highest byte of a weight: its sign.

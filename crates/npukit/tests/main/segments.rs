@@ -8,6 +8,7 @@ use npukit::verbs::time::time;
 use npukit::verbs::zoo::zoo;
 use npukit::{Error, InputFile, Source};
 use npukit_numeric::npy::{NpyArray, write_npy};
+use npukit_target::resealed;
 
 use crate::memory::Memory;
 
@@ -121,12 +122,30 @@ fn a_manifest_that_is_not_whole_is_refused() {
     ] {
         let changed = text.replacen(from, to, 1);
         assert_ne!(changed, text, "{from}");
-        files.0.insert(manifest.clone(), changed.into_bytes());
+        files.0.insert(manifest.clone(), resealed(&changed, &[]).into_bytes());
         let error = run(&request(Source::artifact(&manifest)), files.context()).unwrap_err();
         let chain = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
         let all = chain.map(ToString::to_string).collect::<Vec<_>>().join(": ");
         assert!(all.contains(told), "{from}: {all}");
     }
+}
+
+#[test]
+fn every_changed_byte_of_a_manifest_is_refused() {
+    let mut files = decoder();
+    let (_, artifact) = compile(&source("tcu"), files.context()).unwrap();
+    let manifest = artifact[0].name.clone();
+    files.0.extend(artifact.into_iter().map(|file| (file.name, file.bytes)));
+    for place in (0..files.0[&manifest].len()).step_by(101) {
+        files.0.get_mut(&manifest).unwrap()[place] ^= 1;
+        assert!(run(&request(Source::artifact(&manifest)), files.context()).is_err(), "byte {place}");
+        files.0.get_mut(&manifest).unwrap()[place] ^= 1;
+    }
+    let text = String::from_utf8(files.0[&manifest].clone()).unwrap();
+    let without = text.replacen("\"digest\"", "\"later\"", 1);
+    files.0.insert(manifest.clone(), without.into_bytes());
+    let error = run(&request(Source::artifact(&manifest)), files.context()).unwrap_err();
+    assert!(error.to_string().contains("missing field `digest`"), "{error}");
 }
 
 #[test]

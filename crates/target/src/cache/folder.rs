@@ -31,6 +31,11 @@ impl Folder {
     /// The entry of `key`, if it is there and as it was written. It counts as new from now on.
     pub fn find(&self, key: CacheKey) -> Option<Vec<u8>> {
         let path = self.path(key);
+        let facts = fs::metadata(&path).ok()?;
+        // A pipe would never end, and nobody keeps more than the folder holds.
+        if !facts.is_file() || facts.len() > MOST.bytes {
+            return None;
+        }
         let bytes = fs::read(&path).ok()?;
         let (sum, content) = bytes.split_first_chunk()?;
         if u64::from_le_bytes(*sum) != digest(&content) {
@@ -110,6 +115,18 @@ mod tests {
             fs::write(folder.path(CacheKey(1)), damaged).expect("it can be written");
             assert_eq!(folder.find(CacheKey(1)), None);
         }
+    }
+
+    #[test]
+    fn what_is_no_entry_is_not_read() {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = Folder::new(place.path().to_owned());
+        fs::create_dir(folder.path(CacheKey(1))).expect("it can be made");
+        assert_eq!(folder.find(CacheKey(1)), None, "a folder");
+        folder.keep(CacheKey(2), b"abc").expect("it can be written");
+        let file = File::options().write(true).open(folder.path(CacheKey(2))).expect("it is there");
+        file.set_len(MOST.bytes + 1).expect("it can be longer");
+        assert_eq!(folder.find(CacheKey(2)), None, "more than a folder holds");
     }
 
     /// What was asked for last stays, and what is not ours.

@@ -16,6 +16,7 @@ use crate::error::TargetError;
 use crate::parts::{Checked, Parts};
 use crate::program::{ArtifactFile, Compiled};
 use crate::read::{Reader, sibling};
+use crate::seal::Seal;
 
 /// What names of manifests end in, without the dot.
 pub const EXTENSION: &str = "segments.json";
@@ -27,6 +28,8 @@ const MOST_BYTES: u64 = 4 << 30;
 #[derive(Serialize, Deserialize)]
 struct Manifest {
     format: String,
+    /// Of this file.
+    digest: Seal,
     name: String,
     target: String,
     /// Multiply-accumulates of the model, and those that the machine does.
@@ -98,6 +101,7 @@ pub(super) fn write(program: &SegmentedProgram) -> Result<Vec<ArtifactFile>, Tar
     let end = |end: &End| Written::of(&end.name, &end.info, None);
     let manifest = Manifest {
         format: FORMAT.to_owned(),
+        digest: Seal::default(),
         name: program.name.clone(),
         target: program.target.clone(),
         macs: program.macs,
@@ -108,8 +112,8 @@ pub(super) fn write(program: &SegmentedProgram) -> Result<Vec<ArtifactFile>, Tar
         constants: name,
         sha256: Parts::of(&files),
     };
-    let mut bytes = serde_json::to_vec_pretty(&manifest).map_err(TargetError::failed)?;
-    bytes.push(b'\n');
+    let text = serde_json::to_string_pretty(&manifest).map_err(TargetError::failed)? + "\n";
+    let bytes = Seal::default().put(&text).into_bytes();
     files.insert(0, ArtifactFile { name: format!("{}.{EXTENSION}", program.name), bytes });
     Ok(files)
 }
@@ -258,10 +262,13 @@ fn read(path: &str, files: &dyn Reader) -> Result<Manifest, TargetError> {
         let (file, place) = (path.to_owned(), Box::new(Place::told(&told)));
         TargetError::failed(ManifestError { file, reason: told, place })
     })?;
-    match &manifest.format[..] {
-        FORMAT => Ok(manifest),
-        other => Err(wrong(path, format!("`format` is `{other}`, this npukit reads `{FORMAT}`"))),
+    if manifest.format != FORMAT {
+        let reason = format!("`format` is `{}`, this npukit reads `{FORMAT}`", manifest.format);
+        return Err(wrong(path, reason));
     }
+    // What is JSON is UTF-8.
+    manifest.digest.check(path, &String::from_utf8_lossy(&bytes)).map_err(TargetError::failed)?;
+    Ok(manifest)
 }
 
 fn wrong(file: &str, reason: String) -> TargetError {

@@ -1,6 +1,6 @@
 //! A container among the files that it was written with: [`read_set`].
 
-use npukit_target::{Parts, ReadError, Reader, TargetError, sibling};
+use npukit_target::{Parts, ReadError, Reader, Seal, TargetError, sibling};
 use serde::Deserialize;
 
 use super::read;
@@ -13,16 +13,17 @@ const MANIFEST: &str = "manifest.toml";
 /// Endings of what says the same as the container: its words and its text.
 const LISTINGS: [&str; 2] = ["memh", "s"];
 
-/// What a manifest says of the other files; those of earlier versions say nothing.
+/// What a manifest says of itself and of the other files.
 #[derive(Deserialize)]
 struct Hashes {
-    sha256: Option<Parts>,
+    digest: Seal,
+    sha256: Parts,
 }
 
 /// The name, without an ending, and the program of the container at `path`.
 ///
 /// It stands for itself. With a manifest beside it it is one of a set: then it is the one that was written with that,
-/// and so are words and text that lie there too.
+/// and so are words and text that lie there too, and no byte of the manifest has changed.
 ///
 /// # Errors
 ///
@@ -50,8 +51,11 @@ impl Set<'_> {
     fn check(&self, file: &str, bytes: &[u8]) -> Result<(), TargetError> {
         let manifest = format!("{}.{MANIFEST}", self.name);
         let Some(text) = self.beside(&manifest)? else { return Ok(()) };
-        let parts = hashes(&text).map_err(|error| TargetError::failed(format!("{manifest}: {error}")))?;
-        let Some(parts) = parts else { return Ok(()) };
+        let wrong = |error| TargetError::failed(format!("{manifest}: {error}"));
+        let text = text_of(&text).map_err(wrong)?;
+        let Hashes { digest, sha256: parts } =
+            toml::from_str(text).map_err(|error: toml::de::Error| wrong(error.to_string()))?;
+        digest.check(&manifest, text).map_err(TargetError::failed)?;
         parts.check(&manifest, file, bytes).map_err(TargetError::failed)?;
         for ending in LISTINGS {
             let listing = format!("{}.{ending}", self.name);
@@ -68,9 +72,6 @@ impl Set<'_> {
     }
 }
 
-/// Those in the text of a manifest, if it has any.
-fn hashes(text: &[u8]) -> Result<Option<Parts>, String> {
-    let text = std::str::from_utf8(text)
-        .map_err(|error| format!("byte {} is not UTF-8 text", error.valid_up_to()))?;
-    toml::from_str(text).map(|Hashes { sha256 }| sha256).map_err(|error| error.to_string())
+fn text_of(bytes: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(bytes).map_err(|error| format!("byte {} is not UTF-8 text", error.valid_up_to()))
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use npukit_asm::{AsmErrors, Words, assemble, disassemble_as};
-use npukit_target::Parts;
+use npukit_target::{Parts, Seal};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -19,6 +19,9 @@ use crate::weights::WeightImage;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Manifest {
+    /// Of this text as it was written, which [`read_set`](super::read_set) checks.
+    #[serde(default)]
+    digest: Seal,
     /// Whether it uses CVO's extensions.
     extensions: bool,
     /// Which text it goes by where two say different things.
@@ -101,6 +104,7 @@ pub fn assembly(program: &Program) -> Result<String, EncodeErrors> {
 pub fn manifest(program: &Program, sha256: Parts) -> Result<String, ProgramError> {
     program.check()?;
     let manifest = Manifest {
+        digest: Seal::default(),
         extensions: program.extensions,
         reading: program.reading,
         bindings: program.bindings.clone(),
@@ -109,7 +113,9 @@ pub fn manifest(program: &Program, sha256: Parts) -> Result<String, ProgramError
         window: program.windows.clone(),
         host: program.host_ops.clone(),
     };
-    Ok(toml::to_string(&manifest).expect("numbers are small, and every value comes before the tables"))
+    let text =
+        toml::to_string(&manifest).expect("numbers are small, and every value comes before the tables");
+    Ok(Seal::default().put(&text))
 }
 
 /// The program of an assembly text, a manifest and the weights that it lists.

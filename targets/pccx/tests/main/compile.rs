@@ -316,11 +316,23 @@ fn files_of_two_compilations_are_refused() {
         assert_eq!(load(mixed).is_ok(), at > 0, "{}", ours[at].name);
     }
     assert!(load(ours[..1].to_vec()).is_ok());
-    for damaged in ["= 1", "sha256 = 3", "[sha256]\n\"small_onnx_reference.pcp\" = 4"] {
+    let text = String::from_utf8(ours[3].bytes.clone()).unwrap();
+    let without = |key: &str| {
+        let mut table: toml::Table = text.parse().unwrap();
+        assert!(table.remove(key).is_some());
+        table.to_string()
+    };
+    let no_hashes = "[sha256]\n\"small_onnx_reference.pcp\" = 4";
+    for damaged in ["= 1", "sha256 = 3", no_hashes, &without("digest"), &without("sha256")] {
         let mut files = ours.clone();
         files[3].bytes = damaged.into();
         let error = load(files).err().unwrap().to_string();
         assert!(error.starts_with("small_onnx_reference.manifest.toml: "), "{error}");
+    }
+    for place in (0..text.len()).step_by(17) {
+        let mut files = ours.clone();
+        files[3].bytes[place] ^= 1;
+        assert!(load(files).is_err(), "byte {place}");
     }
 }
 

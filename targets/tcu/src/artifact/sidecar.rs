@@ -1,10 +1,10 @@
 //! `<name>.npukit.json`: what a `.tmodel` cannot say. Drivers ignore it.
 //!
-//! It must agree with the manifest beside it, and has the hashes of all three files of drivers: one left over from
-//! another compilation is refused, and so are they. It has them because upstream's Python driver refuses a `.tmodel`
+//! It must agree with the manifest beside it, and has the hashes of all three files of drivers and a digest of itself: one
+//! left over from another compilation is refused, one with a changed byte, and so are they. It has them because upstream's Python driver refuses a `.tmodel`
 //! with a key that it does not know.
 
-use npukit_target::Parts;
+use npukit_target::{Parts, Seal};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -15,6 +15,8 @@ use crate::program::{Binding, HostStep, Layer, Layout, MemoryUse, Program, Usage
 
 /// The version of the format, in the key `version`.
 const VERSION: u64 = 1;
+/// The key of the digest of the file itself.
+const DIGEST: &str = "digest";
 /// The key of the hashes.
 const SHA256: &str = "sha256";
 /// The key of the exponent of an input or output: what is stored is the value divided by two to that power.
@@ -32,6 +34,7 @@ pub(super) fn file_name(name: &str) -> String {
 #[derive(Serialize)]
 struct Written<'a> {
     version: u64,
+    digest: Seal,
     sha256: Parts,
     inputs: Vec<Value>,
     outputs: Vec<Value>,
@@ -48,6 +51,7 @@ pub(super) fn to_json(program: &Program, sha256: Parts) -> Result<String, Artifa
     let steps = program.host_steps.iter().map(serde_json::to_value);
     let written = Written {
         version: VERSION,
+        digest: Seal::default(),
         sha256,
         inputs: program.inputs.iter().filter_map(layout_to_json).collect(),
         outputs: program.outputs.iter().filter_map(layout_to_json).collect(),
@@ -56,7 +60,8 @@ pub(super) fn to_json(program: &Program, sha256: Parts) -> Result<String, Artifa
         memory: memory_to_json(&program.memory),
         system: program.system.as_ref(),
     };
-    serde_json::to_string(&written).map_err(json)
+    let text = serde_json::to_string(&written).map_err(json)?;
+    Ok(Seal::default().put(&text))
 }
 
 fn layout_to_json(binding: &Binding) -> Option<Value> {
@@ -82,19 +87,18 @@ fn memory_to_json(memory: &MemoryUse) -> Value {
     })
 }
 
-/// The file as JSON.
-pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Value, ArtifactError> {
-    serde_json::from_slice(bytes).map_err(|source| ArtifactError::Json { file: file.to_owned(), source })
-}
-
-/// The hashes of the files beside it; none, when it is older than they are.
-pub(super) fn parts(file: &str, value: &Value) -> Result<Option<Parts>, ArtifactError> {
-    let keys = Keys::root(file, value)?;
-    if !keys.has(SHA256) {
-        return Ok(None);
-    }
-    let parts = Parts::deserialize(keys.required(SHA256)?);
-    Ok(Some(parts.map_err(|error| keys.error(SHA256, error.to_string()))?))
+/// The file as JSON, none of whose bytes has changed, and the hashes of the files beside it.
+pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<(Value, Parts), ArtifactError> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|source| ArtifactError::Json { file: file.to_owned(), source })?;
+    let keys = Keys::root(file, &value)?;
+    let (digest, parts) =
+        (Seal::deserialize(keys.required(DIGEST)?), Parts::deserialize(keys.required(SHA256)?));
+    let digest = digest.map_err(|error| keys.error(DIGEST, error.to_string()))?;
+    let parts = parts.map_err(|error| keys.error(SHA256, error.to_string()))?;
+    // What is JSON is UTF-8.
+    digest.check(file, &String::from_utf8_lossy(bytes))?;
+    Ok((value, parts))
 }
 
 /// Adds what the file says to a program read from its manifest.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use npukit_graph::op::{GeluForm, LogSoftmax, Softmax, UnaryKind};
-use npukit_target::ReadError;
+use npukit_target::{ReadError, resealed};
 use npukit_tcu::internals::artifact::{ArtifactError, read, write};
 use npukit_tcu::internals::op::{DataMoveKind, Strided};
 use npukit_tcu::internals::program::{
@@ -26,13 +26,27 @@ fn files_of(program: &Program) -> Files {
     write(program).unwrap().into_iter().map(|file| (file.name, file.bytes)).collect()
 }
 
-/// The same without the hashes, as files of earlier versions are: what is changed then is looked at.
-fn unchecked(mut files: Files) -> Files {
-    let sidecar = files.get_mut("net_pynqz1.npukit.json").unwrap();
-    let mut value: serde_json::Value = serde_json::from_slice(sidecar).unwrap();
-    assert!(value.as_object_mut().unwrap().remove("sha256").is_some());
-    *sidecar = serde_json::to_vec(&value).unwrap();
+const SIDECAR: &str = "net_pynqz1.npukit.json";
+
+/// The files with a change in one of them, and hashes that are of the changed ones: what is changed then is looked at.
+fn changed(mut files: Files, file: &str, change: impl FnOnce(&mut Vec<u8>)) -> Files {
+    let before = files[file].clone();
+    change(files.get_mut(file).unwrap());
+    // A file that is no text any more has no hashes.
+    if let Ok(text) = String::from_utf8(files[SIDECAR].clone()) {
+        let after = files[file].clone();
+        files.insert(SIDECAR.to_owned(), resealed(&text, &[(&before, &after)]).into_bytes());
+    }
     files
+}
+
+/// As [`changed`], by text that stands there.
+fn replaced(files: Files, file: &str, from: &str, to: &str) -> Files {
+    changed(files, file, |bytes| {
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        assert!(text.contains(from), "{from} in {text}");
+        *bytes = text.replacen(from, to, 1).into_bytes();
+    })
 }
 
 /// A program with something in every part.
@@ -239,10 +253,8 @@ fn the_manifest_has_the_keys_of_upstream_alone() {
 
 #[test]
 fn unknown_keys_are_ignored() {
-    let mut files = unchecked(files_of(&sample()));
-    let manifest = String::from_utf8(files["net_pynqz1.tmodel"].clone()).unwrap();
-    let manifest = manifest.replacen("{\"name\"", "{\"later\":[1,{}],\"name\"", 1);
-    files.insert("net_pynqz1.tmodel".into(), manifest.into_bytes());
+    let (from, to) = ("{\"name\"", "{\"later\":[1,{}],\"name\"");
+    let files = replaced(files_of(&sample()), "net_pynqz1.tmodel", from, to);
     assert_eq!(read_from(&files, "net_pynqz1.tmodel").unwrap(), sample());
 }
 
@@ -254,13 +266,38 @@ fn our_own_file_must_agree_with_the_manifest() {
         ("\"output\":\"y\"", "\"output\":\"z\""),
         ("\"perm\":[0,2,3,1]", "\"perm\":[0,2,3,3]"),
     ] {
-        let mut files = files_of(&sample());
-        let text = String::from_utf8(files["net_pynqz1.npukit.json"].clone()).unwrap();
-        assert!(text.contains(from), "{from} in {text}");
-        files.insert("net_pynqz1.npukit.json".into(), text.replacen(from, to, 1).into_bytes());
+        let files = replaced(files_of(&sample()), SIDECAR, from, to);
         let error = read_from(&files, "net_pynqz1.tmodel").unwrap_err().to_string();
         assert!(error.contains("does not agree with the .tmodel"), "{error}");
     }
+}
+
+/// What is said of a changed file does not depend on what it says.
+#[test]
+fn every_changed_byte_of_our_own_file_is_refused() {
+    let files = files_of(&sample());
+    for place in 0..files[SIDECAR].len() {
+        for bit in [0, 2, 5] {
+            let mut other = files.clone();
+            other.get_mut(SIDECAR).unwrap()[place] ^= 1 << bit;
+            assert!(read_from(&other, "net_pynqz1.tmodel").is_err(), "byte {place}, bit {bit}");
+        }
+    }
+    for key in ["digest", "sha256"] {
+        let other = changed(files.clone(), SIDECAR, |bytes| {
+            let mut value: serde_json::Value = serde_json::from_slice(bytes).unwrap();
+            assert!(value.as_object_mut().unwrap().remove(key).is_some());
+            *bytes = serde_json::to_vec(&value).unwrap();
+        });
+        let error = read_from(&other, "net_pynqz1.tmodel").unwrap_err().to_string();
+        assert!(error.starts_with(SIDECAR) && error.contains(key), "{error}");
+    }
+    let empty = changed(files, SIDECAR, |bytes| {
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        *bytes = text.replacen("\"sha256\":{", "\"sha256\":{},\"other\":{", 1).into_bytes();
+    });
+    let error = read_from(&empty, "net_pynqz1.tmodel").unwrap_err().to_string();
+    assert!(error.contains("is no file that"), "{error}");
 }
 
 #[test]
@@ -306,11 +343,7 @@ fn host_steps_come_back() {
         ("\"LogSoftmax\"", "\"Gelu\"", "host_steps[0].approximate"),
         ("\"axis_end\":2", "\"axis_end\":3", "host_steps[0].axis_end"),
     ] {
-        let mut files = files_of(&sample());
-        let sidecar = files.get_mut("net_pynqz1.npukit.json").unwrap();
-        let text = String::from_utf8(sidecar.clone()).unwrap();
-        assert!(text.contains(from), "{text}");
-        *sidecar = text.replace(from, to).into_bytes();
+        let files = replaced(files_of(&sample()), SIDECAR, from, to);
         let error = read_from(&files, "net_pynqz1.tmodel").unwrap_err().to_string();
         assert!(error.contains(key), "{error}");
     }
@@ -338,11 +371,12 @@ proptest! {
     /// Truncated or changed in a byte: an error that names the file, or another program.
     #[test]
     fn damage_never_panics((file, place, byte, cut) in damage(), checked in any::<bool>()) {
-        let files = files_of(&sample());
-        let mut files = if checked { files } else { unchecked(files) };
-        let bytes = files.get_mut(file).unwrap();
-        let place = place % bytes.len();
-        if cut { bytes.truncate(place) } else { bytes[place] = byte }
+        let mut files = files_of(&sample());
+        let change = |bytes: &mut Vec<u8>| {
+            let place = place % bytes.len();
+            if cut { bytes.truncate(place) } else { bytes[place] = byte }
+        };
+        if checked { change(files.get_mut(file).unwrap()) } else { files = changed(files, file, change) }
         match read_from(&files, "net_pynqz1.tmodel") {
             // An address beyond its memory can be read, but not written.
             Ok(program) => drop(write(&program)),
@@ -360,8 +394,7 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..200),
         file in prop::sample::select(vec!["net_pynqz1.tmodel", "net_pynqz1.tprog", "net_pynqz1.tdata"]),
     ) {
-        let mut files = unchecked(files_of(&sample()));
-        files.insert(file.to_owned(), bytes);
+        let files = changed(files_of(&sample()), file, |content| *content = bytes);
         let _ = read_from(&files, "net_pynqz1.tmodel");
     }
 }

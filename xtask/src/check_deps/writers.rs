@@ -1,0 +1,222 @@
+//! Rules of files that others read: whoever writes one puts no name in that did not pass the escape function of its format.
+//!
+//! [`WRITERS`] has a row for each such source. All that its macros put into a text must be escaped there, have a number's
+//! precision, or be in the row's list of what is no name. A source with a word of such a format and without a row is found.
+
+mod macros;
+
+use super::{Problem, SourceFile};
+use macros::{Binding, Macro, bindings, macros};
+
+/// A source that writes files of a format.
+struct Writer {
+    path: &'static str,
+    /// The functions that escape a name for the format.
+    escapes: &'static [&'static str],
+    /// What every text of the format has: others of the source are no such texts. Empty where all are.
+    markup: &'static str,
+    /// What is put in as it is: numbers, words of ours, identifiers, and what was put together before.
+    plain: &'static [&'static str],
+}
+
+#[rustfmt::skip] // A table.
+const WRITERS: &[Writer] = &[
+    // Lists of files, FuseSoC, Yosys, TCL. Names of circuits, modules, files and buses are identifiers.
+    Writer { path: "crates/rtl/src/lists.rs", escapes: &["comment", "yaml", "tcl"], markup: "", plain: &[
+        "self.name", "ending", "self.top()", "self.names().join(\"\\n\")", "file", "p.name", "p.value", "header.name",
+        "module", "name", "files", "source", "headers", "harness", "top", "bench", "names", "values", "version", "family",
+        "synthesis", "part", "buses", "bus", "clock", "self.names().join(\" \")", "names.join(\", \")", "bench.module",
+        "env!(\"CARGO_PKG_VERSION\")",
+    ] },
+    // SystemVerilog. Names of modules, ports and parameters are identifiers.
+    Writer { path: "crates/rtl/src/top.rs", escapes: &["comment"], markup: "", plain: &[
+        "port.declaration()", "name", "value", "port.name", "module", "top", "ports.join(\",\\n\")",
+        "parameters.join(\",\\n\")", "connections.join(\",\\n\")",
+    ] },
+    // SVG.
+    Writer { path: "crates/report/src/figure.rs", escapes: &["escaped"], markup: "<", plain: &[
+        "width", "height", "STYLE", "anchor", "top", "bottom", "left", "right", "side", "turned",
+    ] },
+    Writer { path: "crates/report/src/figure/roofline.rs", escapes: &["escaped"], markup: "<", plain: &["right", "colour"] },
+    Writer { path: "crates/report/src/figure/scatter.rs", escapes: &["escaped"], markup: "<", plain: &[
+        "line.join(\" \")", "class",
+    ] },
+    Writer { path: "crates/report/src/figure/timeline.rs", escapes: &["escaped"], markup: "<", plain: &[
+        "EDGE", "colour", "path",
+    ] },
+    // HTML: the page is put together of parts, of which the title is escaped and data are JSON.
+    Writer { path: "crates/report/src/page.rs", escapes: &["escaped"], markup: "<", plain: &[] },
+    // CSV.
+    Writer { path: "crates/npukit/src/verbs/time.rs", escapes: &["quoted"], markup: ",", plain: &[
+        "index", "kind", "cycles",
+    ] },
+    Writer { path: "crates/npukit/src/explore/table.rs", escapes: &["quoted"], markup: "", plain: &[] },
+];
+
+/// Words that are in no source but in one that writes such a format.
+const WORDS: &[&str] =
+    &["<svg", "<title", "<html", "read_verilog", "create_project", "CAPI=2", "endmodule", "fn csv("];
+
+/// Sources that have such a word and write no such file.
+const NO_WRITERS: &[&str] = &[
+    "crates/import/src/foreign.rs", // It looks for pages that somebody took for a model.
+    "crates/npukit/src/verbs/explore.rs", // It hands on what `table.rs` writes.
+];
+
+/// Checks the sources that write, and looks for others.
+pub fn check(files: &[SourceFile]) -> Vec<Problem> {
+    let sources = files.iter().filter(|file| is_source(&file.path));
+    sources
+        .flat_map(|file| match WRITERS.iter().find(|writer| writer.path == file.path) {
+            Some(writer) => unescaped(writer, file),
+            None => unknown(file).into_iter().collect(),
+        })
+        .collect()
+}
+
+fn is_source(path: &str) -> bool {
+    let mut parts = path.split('/');
+    path.ends_with(".rs") && matches!([parts.next(), parts.nth(1)], [Some("crates" | "targets"), Some("src")])
+}
+
+/// What of a source is no test.
+fn code(text: &str) -> &str {
+    text.split("#[cfg(test)]").next().unwrap_or(text)
+}
+
+/// A source that writes a format without a row in the table.
+fn unknown(file: &SourceFile) -> Option<Problem> {
+    if NO_WRITERS.contains(&&*file.path) {
+        return None;
+    }
+    let is_code = |line: &&str| !line.trim_start().starts_with("//");
+    let found = code(&file.text).lines().enumerate().find_map(|(index, line)| {
+        let word = WORDS.iter().find(|word| is_code(&line) && line.contains(**word))?;
+        Some((index, *word))
+    });
+    let (index, word) = found?;
+    let message = format!(
+        "it has `{word}`, as who writes a file for other programs: escape what it puts in by a function of that format, \
+         and give it a row in xtask/src/check_deps/writers.rs"
+    );
+    Some(Problem::at_line(&file.path, index, message))
+}
+
+/// What a writer puts into its files as it is and the table does not have.
+fn unescaped(writer: &Writer, file: &SourceFile) -> Vec<Problem> {
+    let code = code(&file.text);
+    let known = bindings(code);
+    let texts = macros(code).into_iter().filter(|found| found.format.contains(writer.markup));
+    // What goes into an escape function as a whole may have anything in it.
+    let outer =
+        texts.filter(|found| !writer.escapes.iter().any(|name| is_argument(&code[..found.start], name)));
+    outer
+        .flat_map(|found| {
+            let seen: Vec<_> = known.iter().filter(|name| name.is_seen_from(found.start, code)).collect();
+            let wrong = found.put_in().into_iter().filter(|(value, spec)| !is_fine(writer, &seen, &found, value, spec));
+            let line = code[..found.start].matches('\n').count();
+            let problem = |(value, _): (String, String)| {
+                let message = format!(
+                    "`{value}` goes into a file as it is: pass it through {}, or give it a place in the list of \
+                     xtask/src/check_deps/writers.rs when it is no name",
+                    writer.escapes.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+                );
+                Problem::at_line(&file.path, line, message)
+            };
+            wrong.map(problem).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Whether what follows is the first argument of the function.
+fn is_argument(before: &str, function: &str) -> bool {
+    let before = before.trim_end().trim_end_matches('&').trim_end();
+    before.strip_suffix('(').is_some_and(|before| before.ends_with(function))
+}
+
+/// Whether a value may be put in: by its precision it is a number, or it is escaped there or where it gets its name.
+fn is_fine(writer: &Writer, known: &[&Binding], found: &Macro, value: &str, spec: &str) -> bool {
+    let is_safe = |value: &str| {
+        let value = value.trim().trim_start_matches(['&', '*']);
+        let is_escaped = |name: &&&str| value.strip_prefix(**name).is_some_and(|rest| rest.starts_with('('));
+        writer.plain.contains(&value) || writer.escapes.iter().any(|name| is_escaped(&name))
+    };
+    let named = found.named(value);
+    let mut bound = known.iter().filter(|binding| binding.name == value).peekable();
+    spec.contains('.')
+        || is_safe(named.unwrap_or(value))
+        || (named.is_none() && bound.peek().is_some() && bound.all(|binding| is_safe(&binding.value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(path: &str, text: &str) -> Vec<String> {
+        let file = SourceFile { path: path.to_owned(), text: text.to_owned() };
+        check(&[file]).iter().map(ToString::to_string).collect()
+    }
+
+    const FIGURE: &str = "crates/report/src/figure.rs";
+
+    #[test]
+    fn names_that_are_not_escaped_are_found() {
+        for text in [
+            "fn a(name: &str) -> String { format!(\"<text>{name}</text>\") }",
+            "fn a(name: &str) -> String { format!(\"<text>{}</text>\", name) }",
+            "fn a(b: &B) -> String {\n    let name = b.name;\n    format!(\"<text>{name}</text>\")\n}",
+            "fn a(b: &B) -> String { let (x, name) = (escaped(b.x), b.y); format!(\"<text>{name}{x}</text>\") }",
+            "fn a(b: &B) { write!(out, \"<text>{name}</text>\", name = b.name) }",
+            "fn a(b: &B) { write!(out, \"<text>{}{}</text>\", escaped(b.a), b.b.replace('\"', \"'\")) }",
+            // Escaped in one place and not in the other.
+            "fn a() { let name = escaped(x); } fn b() { let name = x; format!(\"<b>{name}\") }",
+            "fn a() { let name = escaped(x); let name = x; format!(\"<b>{name}\") }",
+            "fn a() { format!(\"<b>{0}{0:?}\", name) }",
+        ] {
+            assert!(!problems(FIGURE, text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn escaped_names_and_numbers_are_fine() {
+        for text in [
+            "fn a(name: &str) -> String { format!(\"<text>{}</text>\", escaped(name)) }",
+            "fn a(name: &str) -> String { let name = escaped(name); format!(\"<text>{name} {{x}}</text>\") }",
+            "fn a(b: &B) { let (x, name) = (1, escaped(b.y)); format!(\"<text x=\\\"{x:.1}\\\">{name}</text>\") }",
+            "fn a(b: &B) { write!(out, \"<text>{name}</text>\", name = escaped(b.name)) }",
+            "fn a(b: &B) { format!(\"<text>{}</text>\", escaped(&format!(\"<{}>\", b.name))) }",
+            "fn a(b: &B) -> String { format!(\"{} points\", b.name) }",
+            "fn a() {}\n#[cfg(test)]\nmod tests { fn a(b: &B) -> String { format!(\"<b>{}\", b.name) } }",
+        ] {
+            assert_eq!(problems(FIGURE, text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn writers_without_a_row_are_found() {
+        let text = "fn a(name: &str) -> String { format!(\"read_verilog {name}\") }";
+        assert_eq!(problems("targets/new/src/script.rs", text).len(), 1);
+        assert_eq!(problems("targets/new/src/script.rs", &format!("#[cfg(test)]\n{text}")), [""; 0]);
+        assert_eq!(problems("targets/new/tests/script.rs", text), [""; 0]);
+    }
+
+    /// Each writer of ours with one escape function taken away.
+    #[test]
+    fn every_writer_is_looked_at() {
+        let files = crate::source::source_files(&crate::root()).unwrap_or_default();
+        assert_eq!(check(&files).iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
+        for writer in WRITERS {
+            let file = files.iter().find(|file| file.path == writer.path);
+            let text = file.map(|file| code(&file.text)).unwrap_or_default();
+            assert!(!text.is_empty(), "there is no {}", writer.path);
+            // These put nothing in by a macro: a test of theirs tries names.
+            if ["crates/report/src/page.rs", "crates/npukit/src/explore/table.rs"].contains(&writer.path) {
+                continue;
+            }
+            let without = writer.escapes.iter().fold(text.to_owned(), |text, name| {
+                text.replace(&format!(" {name}("), " other(").replace(&format!("({name}("), "(other(")
+            });
+            assert!(!problems(writer.path, &without).is_empty(), "{}", writer.path);
+        }
+    }
+}
