@@ -21,8 +21,7 @@ use crate::source::{SourceFile, source_files};
 use crate::{Count, Error, root};
 
 /// One line for the help.
-pub const ABOUT: &str =
-    "Checks the dependency ladder, the manifests, names, `unsafe`, stray absolute paths and names in written files";
+pub const ABOUT: &str = "Checks the dependency ladder, the manifests, names, `unsafe`, stray absolute paths and names in written files";
 
 /// A broken rule, at its place.
 #[derive(Debug, PartialEq)]

@@ -185,8 +185,7 @@ fn beyond(program: &Program, finding: &Finding) -> Problem {
     let op = finding.instruction.and_then(|index| program.instructions.get(index));
     // Default: an instruction of no layer has a place all the same.
     let layer = finding.layer.as_deref().unwrap_or("(no layer)");
-    let hint =
-        "the compiler places taps by the corrected condition: compile for the instance without `+draft` and `+seed`";
+    let hint = "the compiler places taps by the corrected condition: compile for the instance without `+draft` and `+seed`";
     Problem::new(layer, op.map_or("-", |op| op.mnemonic()), finding.message.clone(), hint)
 }
 
