@@ -94,7 +94,6 @@ pub fn run(cli: &Cli, parts: Option<&Parts>, watch: &Watch) -> Result<Answer, Fa
 
 pub use check::text as refusal;
 pub use completions::answer as complete;
-pub use lsp::Editor;
 pub use verify::text as proof;
 
 /// Files from the disk, and what was found before.

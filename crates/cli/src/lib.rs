@@ -10,6 +10,7 @@ mod candidates;
 mod colour;
 mod commands;
 mod disk;
+mod editor;
 mod endings;
 mod examples;
 mod failure;
@@ -49,7 +50,7 @@ const AT_FAULT: u8 = 1;
 /// The command line is at fault.
 const USAGE: u8 = 2;
 
-pub use commands::Editor;
+pub use editor::Editor;
 pub use parts::{Parts, Terminal};
 
 /// Does what the arguments of this process say. Where `parts` are absent, the program that has them is started when needed.

@@ -9,7 +9,7 @@ use std::process::Command;
 use npukit_debug::Debugger;
 
 use crate::answer::Answer;
-use crate::commands::Editor;
+use crate::editor::Editor;
 use crate::failure::Failure;
 
 /// The program with the parts, which lies beside `npu`.

@@ -23,7 +23,7 @@ struct Writer {
 const WRITERS: &[Writer] = &[
     // Lists of files, FuseSoC, Yosys, TCL. Names of circuits, modules, files and buses are identifiers.
     Writer { path: "crates/rtl/src/lists.rs", escapes: &["comment", "yaml", "tcl"], markup: "", plain: &[
-        "self.name", "ending", "self.top()", "self.names().join(\"\\n\")", "file", "p.name", "p.value", "header.name",
+        "self.name", "source.name", "modules", "YOSYS", "ending", "self.top()", "self.names().join(\"\\n\")", "file", "p.name", "p.value", "header.name",
         "module", "name", "files", "source", "headers", "harness", "top", "bench", "names", "values", "version", "family",
         "synthesis", "part", "buses", "bus", "clock", "self.names().join(\" \")", "names.join(\", \")", "bench.module",
         "env!(\"CARGO_PKG_VERSION\")",
