@@ -79,7 +79,7 @@ fn each_v_logs_more_and_the_answer_stays() {
     };
     let (info, debug, trace) = (log(&["-v"]), log(&["-vv"]), log(&["-v", "-vv"]));
     for (text, least) in [
-        ("INFO npu::disk::read: file read path=", 1),
+        ("INFO npukit_cli::disk::read: file read path=", 1),
         ("INFO npukit::phase: import seconds=0.", 1),
         ("INFO npukit::model: graph optimised ", 1),
         ("DEBUG npukit::phase: time instructions seconds=", 2),
