@@ -81,7 +81,7 @@ const MANIFESTS: [(&str, &str, &str); 7] = [
 /// The artifact of a model with its inputs, and the name of the file that is loaded.
 fn artifact(model: &str, target: &str) -> (Memory, String) {
     let mut files = if model == "decoder" { segments::decoder() } else { mlp() };
-    let mut source = Source::model(&format!("{model}.onnx"), target);
+    let mut source = Source::model(format!("{model}.onnx"), target);
     source.calibration.inputs = vec![InputFile::parse("x.npy")];
     let (_, artifact) = compile(&source, files.context()).unwrap();
     let manifest = artifact[0].name.clone();
