@@ -9,6 +9,7 @@ use npukit::{ArtifactFile, Compiled, Error, ModelOptions, Source};
 use npukit_graph::{Graph, pass};
 use npukit_numeric::{SplitMix64, Tensor};
 use npukit_shared::{needs, shared};
+use npukit_target::resealed;
 use npukit_verify::{Proof, judge, prove};
 
 use crate::memory::Memory;
@@ -39,8 +40,7 @@ impl Subject {
         pass::simplify(&mut graph).unwrap();
         let (_, artifact) = compile(&source, files.context()).unwrap();
         let manifest = artifact[0].name.clone();
-        let files = artifact.into_iter().map(|ArtifactFile { name, bytes }| (name, bytes));
-        let files = files.map(|(name, bytes)| (name.clone(), without_hashes(&name, bytes))).collect();
+        let files = artifact.into_iter().map(|ArtifactFile { name, bytes }| (name, bytes)).collect();
         let network = npukit_zoo::network(network).unwrap();
         let input = graph.value(graph.inputs[0]).name.clone();
         let sample = |seed| vec![(input.clone(), network.sample(seed).unwrap())];
@@ -49,8 +49,16 @@ impl Subject {
         Self { target, graph, manifest, files, samples }
     }
 
+    /// What the artifact is with these files in place of its own, as if they had been written so.
     fn load(&self, files: &BTreeMap<String, Vec<u8>>) -> Option<Box<dyn Compiled>> {
-        npukit::target(&self.target).unwrap().load(&self.manifest, files).ok()
+        let changes: Vec<(&[u8], &[u8])> =
+            self.files.iter().map(|(name, bytes)| (&bytes[..], &files[name][..])).collect();
+        let sealed = files.iter().map(|(name, bytes)| match std::str::from_utf8(bytes) {
+            Ok(text) if name.ends_with(".json") => (name.clone(), resealed(text, &changes).into_bytes()),
+            _ => (name.clone(), bytes.clone()),
+        });
+        let files: BTreeMap<String, Vec<u8>> = sealed.collect();
+        npukit::target(&self.target).unwrap().load(&self.manifest, &files).ok()
     }
 
     fn results(&self, program: &dyn Compiled) -> Results {
@@ -73,16 +81,6 @@ impl Subject {
     fn file(&self, ending: &str) -> String {
         self.files.keys().find(|name| name.ends_with(ending)).unwrap().clone()
     }
-}
-
-/// A sidecar without the hashes of the files beside it: it would not belong to those that are changed.
-fn without_hashes(name: &str, bytes: Vec<u8>) -> Vec<u8> {
-    if !name.ends_with(".json") {
-        return bytes;
-    }
-    let mut sidecar: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
-    sidecar.as_object_mut().unwrap().remove("sha256").unwrap();
-    serde_json::to_vec(&sidecar).unwrap()
 }
 
 /// A change of a program: of a bit of an instruction, of two instructions, of a constant.
