@@ -43,10 +43,8 @@ fn is_searched(path: &str) -> bool {
 
 /// The defaults of a file that have no reason beside them, each as `path:line: code`.
 fn silent_defaults(file: &SourceFile) -> Vec<String> {
-    let lines: Vec<&str> = file.text.lines().collect();
-    // Tests inside a file are its last item.
-    let end = lines.iter().position(|line| line.trim() == "#[cfg(test)]").unwrap_or(lines.len());
-    let silent = (0..end).filter(|&index| {
+    let lines: Vec<&str> = file.code().lines().collect();
+    let silent = (0..lines.len()).filter(|&index| {
         is_default(code(lines[index])) && !has_reason(&lines, index) && !writes_text(&lines, index)
     });
     silent.map(|index| format!("{}:{}: {}", file.path, index + 1, lines[index].trim())).collect()

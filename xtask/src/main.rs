@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to its terminal")]
 
 mod bless;
+mod cargo;
 mod check_budgets;
 mod check_defaults;
 mod check_deps;

@@ -11,6 +11,20 @@ pub struct SourceFile {
     pub text: String,
 }
 
+impl SourceFile {
+    /// The text before its tests, which are the last item of a file.
+    pub fn code(&self) -> &str {
+        let mut end = 0;
+        for line in self.text.split_inclusive('\n') {
+            if line.trim() == "#[cfg(test)]" {
+                break;
+            }
+            end += line.len();
+        }
+        &self.text[..end]
+    }
+}
+
 /// Folders that hold nothing of ours; what cargo builds is in folders marked by [`CACHE`].
 const FOREIGN: &[&str] = &[".git", ".venv", "__pycache__"];
 

@@ -1,13 +1,13 @@
 //! How many packages there are, of ours and of others.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::Figure;
 use crate::Error;
+use crate::cargo::cargo;
 
 #[derive(Deserialize)]
 struct Metadata {
@@ -33,21 +33,6 @@ pub fn figures() -> Result<Vec<Figure>, Error> {
 /// Packages of a list of cargo's, which has some more than once.
 fn packages(list: &str) -> BTreeSet<&str> {
     list.lines().map(|line| line.split(" (").next().unwrap_or(line)).filter(|line| !line.is_empty()).collect()
-}
-
-/// What cargo prints.
-fn cargo(command: &str) -> Result<Vec<u8>, Error> {
-    let described = format!("cargo {command}");
-    let output = Command::new(env!("CARGO"))
-        .args(command.split(' '))
-        .current_dir(crate::root())
-        .output()
-        .map_err(|source| Error::Start { command: described.clone(), source })?;
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(Error::Command { command: described, status: output.status, stderr })
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Asks cargo which of our crates depends on which: a list of [`Edge`]s.
 
-use std::process::Command;
-
 use serde::Deserialize;
 
 use crate::Error;
+use crate::cargo::cargo;
 
 /// What a dependency is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,21 +48,7 @@ struct Dependency {
 
 /// Every edge between crates of this workspace.
 pub fn edges() -> Result<Vec<Edge>, Error> {
-    Ok(parse(&cargo_metadata()?)?)
-}
-
-fn cargo_metadata() -> Result<Vec<u8>, Error> {
-    let command = "cargo metadata --format-version 1 --no-deps";
-    let output = Command::new(env!("CARGO"))
-        .args(command.split(' ').skip(1))
-        .current_dir(crate::root())
-        .output()
-        .map_err(|source| Error::Start { command: command.to_owned(), source })?;
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(Error::Command { command: command.to_owned(), status: output.status, stderr })
+    Ok(parse(&cargo("metadata --format-version 1 --no-deps")?)?)
 }
 
 fn parse(json: &[u8]) -> Result<Vec<Edge>, serde_json::Error> {

@@ -79,18 +79,13 @@ fn is_source(path: &str) -> bool {
     path.ends_with(".rs") && matches!([parts.next(), parts.nth(1)], [Some("crates" | "targets"), Some("src")])
 }
 
-/// What of a source is no test.
-fn code(text: &str) -> &str {
-    text.split("#[cfg(test)]").next().unwrap_or(text)
-}
-
 /// A source that writes a format without a row in the table.
 fn unknown(file: &SourceFile) -> Option<Problem> {
     if NO_WRITERS.contains(&&*file.path) {
         return None;
     }
     let is_code = |line: &&str| !line.trim_start().starts_with("//");
-    let found = code(&file.text).lines().enumerate().find_map(|(index, line)| {
+    let found = file.code().lines().enumerate().find_map(|(index, line)| {
         let word = WORDS.iter().find(|word| is_code(&line) && line.contains(**word))?;
         Some((index, *word))
     });
@@ -104,7 +99,7 @@ fn unknown(file: &SourceFile) -> Option<Problem> {
 
 /// What a writer puts into its files as it is and the table does not have.
 fn unescaped(writer: &Writer, file: &SourceFile) -> Vec<Problem> {
-    let code = code(&file.text);
+    let code = file.code();
     let known = bindings(code);
     let texts = macros(code).into_iter().filter(|found| found.format.contains(writer.markup));
     // What goes into an escape function as a whole may have anything in it.
@@ -207,7 +202,7 @@ mod tests {
         assert_eq!(check(&files).iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
         for writer in WRITERS {
             let file = files.iter().find(|file| file.path == writer.path);
-            let text = file.map(|file| code(&file.text)).unwrap_or_default();
+            let text = file.map(|file| file.code()).unwrap_or_default();
             assert!(!text.is_empty(), "there is no {}", writer.path);
             // These put nothing in by a macro: a test of theirs tries names.
             if ["crates/report/src/page.rs", "crates/npukit/src/explore/table.rs"].contains(&writer.path) {
