@@ -213,6 +213,14 @@ impl InstructionSpec {
         Self { name: name.to_owned(), meaning: meaning.to_owned(), size_bytes, ..Self::default() }
     }
 
+    /// Adds a sentence to what the line leaves out.
+    pub fn add_doc(&mut self, sentence: &str) {
+        if !self.doc.is_empty() {
+            self.doc.push(' ');
+        }
+        self.doc.push_str(sentence);
+    }
+
     /// Adds what the one line leaves out.
     #[must_use]
     pub fn with_doc(mut self, doc: &str) -> Self {

@@ -31,13 +31,14 @@ impl Seal {
         blank.replacen(&Self::default().0, &digest, 1)
     }
 
-    /// Checks that this is the digest of `text`, the bytes of the manifest called `manifest`.
+    /// Checks that this is the digest of the `bytes` of the manifest called `manifest`.
     ///
     /// # Errors
     ///
     /// [`ReadError::Changed`].
-    pub fn check(&self, manifest: &str, text: &str) -> Result<(), ReadError> {
-        if self.0.len() == DIGITS && self.put(text) == text {
+    pub fn check(&self, manifest: &str, bytes: impl AsRef<[u8]>) -> Result<(), ReadError> {
+        let text = std::str::from_utf8(bytes.as_ref());
+        if self.0.len() == DIGITS && text.is_ok_and(|text| self.put(text) == text) {
             return Ok(());
         }
         Err(ReadError::Changed { manifest: manifest.to_owned() })
@@ -81,7 +82,7 @@ mod tests {
                 let error = Seal(read.unwrap().to_owned()).check("m", &changed);
                 assert_eq!(error, Err(ReadError::Changed { manifest: "m".to_owned() }), "{place}");
             }
-            assert!(seal.check("m", &format!("{text} ")).is_err());
+            assert!(seal.check("m", format!("{text} ")).is_err());
         }
     }
 

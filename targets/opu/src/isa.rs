@@ -17,9 +17,7 @@ pub fn isa(validity: Validity) -> IsaSpec {
 fn note(row: &mut InstructionSpec, validity: Validity) {
     let found = READINGS.iter().find(|reading| reading.instructions.contains(&row.name.as_str()));
     let Some(&Reading { from, letter, mended, .. }) = found else { return };
-    let note = if validity >= from { letter } else { mended };
-    let space = if row.doc.is_empty() { "" } else { " " };
-    row.doc += &format!("{space}{note}");
+    row.add_doc(if validity >= from { letter } else { mended });
 }
 
 /// What instructions mean by the draft's letter, and otherwise.

@@ -80,10 +80,9 @@ const BLOCKS: &str = "w_scale multiplies each block of 32 before it is added, by
 
 /// Adds to a row what the instance makes of it where the row does not say it.
 fn note(row: &mut InstructionSpec, config: &Config) {
-    for note in NOTES.iter().filter(|note| note.instruction == row.name && (note.of)(config)) {
-        let space = if row.doc.is_empty() { "" } else { " " };
-        row.doc += &format!("{space}{}", note.says);
-    }
+    let name = row.name.clone();
+    let meant = NOTES.iter().filter(|note| note.instruction == name && (note.of)(config));
+    meant.for_each(|note| row.add_doc(note.says));
 }
 
 const DOC: &str = "Addresses count L2 words of 128 bits, eight BF16 values each. Entries are those of the two \

@@ -240,10 +240,10 @@ fn lanes(data_type: DataType, is_ragged: bool) -> String {
         return format!("{least} to {most}");
     }
     let narrowest = BUSES.start();
-    let step = (*narrowest as usize / (8 * data_type.size_bytes())).max(1);
+    let step = data_type.scalars_of_word(*narrowest);
     format!(
         "{} to {most} in steps of {step} with {}, as a vector is whole words of a bus of {narrowest} bits or more",
-        step.max(*least),
+        step.max(*least as u64),
         data_type.name()
     )
 }

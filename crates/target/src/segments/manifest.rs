@@ -266,8 +266,7 @@ fn read(path: &str, files: &dyn Reader) -> Result<Manifest, TargetError> {
         let reason = format!("`format` is `{}`, this npukit reads `{FORMAT}`", manifest.format);
         return Err(wrong(path, reason));
     }
-    // What is JSON is UTF-8.
-    manifest.digest.check(path, &String::from_utf8_lossy(&bytes)).map_err(TargetError::failed)?;
+    manifest.digest.check(path, &bytes).map_err(TargetError::failed)?;
     Ok(manifest)
 }
 

@@ -69,13 +69,10 @@ const NEXT_LEVEL: &str = "The released fabric takes it for one more level of rep
 /// Adds to a row what the components of a revision do.
 pub(super) fn note(row: &mut InstructionSpec, revision: Revision) {
     // Default: a row without a component is of none.
-    let component = row.context.as_deref().unwrap_or_default();
+    let (name, component) = (row.name.clone(), row.context.clone().unwrap_or_default());
     let is_meant =
-        |note: &&Note| note.instruction == row.name && component.starts_with(note.at) && (note.of)(revision);
-    let says: Vec<&str> = NOTES.iter().filter(is_meant).map(|note| note.says).collect();
-    if !says.is_empty() {
-        row.doc = says.join(" ");
-    }
+        |note: &&Note| note.instruction == name && component.starts_with(note.at) && (note.of)(revision);
+    NOTES.iter().filter(is_meant).for_each(|note| row.add_doc(note.says));
 }
 
 #[cfg(test)]

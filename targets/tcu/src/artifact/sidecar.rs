@@ -96,8 +96,7 @@ pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<(Value, Parts), Artifact
         (Seal::deserialize(keys.required(DIGEST)?), Parts::deserialize(keys.required(SHA256)?));
     let digest = digest.map_err(|error| keys.error(DIGEST, error.to_string()))?;
     let parts = parts.map_err(|error| keys.error(SHA256, error.to_string()))?;
-    // What is JSON is UTF-8.
-    digest.check(file, &String::from_utf8_lossy(bytes))?;
+    digest.check(file, bytes)?;
     Ok((value, parts))
 }
 

@@ -124,7 +124,7 @@ impl Board {
         let Config { array_size, data_type, .. } = self.config;
         match source {
             ClockError::Beats { vector_bits, axi_bits } if !vector_bits.is_multiple_of(axi_bits.into()) => {
-                let step = (u64::from(axi_bits) / (8 * data_type.size_bytes() as u64)).max(1);
+                let step = data_type.scalars_of_word(axi_bits);
                 let widest = 1 << vector_bits.trailing_zeros();
                 ConfigError::Words { key, array_size, data_type, axi_bits, step, widest }
             }

@@ -2,6 +2,7 @@
 
 use npukit_target::TargetError;
 
+use crate::check::depth;
 use crate::config::Config;
 use crate::configuration::Register;
 use crate::fault::Memory;
@@ -113,11 +114,7 @@ impl Image {
         }
         let local = local.max(accumulators);
         for (memory, vectors) in [(Memory::Accumulators, accumulators), (Memory::Local, local)] {
-            self.push(
-                filled,
-                Part::Memory(memory),
-                vectors.min(Part::Memory(memory).depth(filled.config())),
-            )?;
+            self.push(filled, Part::Memory(memory), vectors.min(depth(filled.config(), memory)))?;
         }
         Ok(())
     }
@@ -141,7 +138,7 @@ impl Image {
         if vectors == 0 {
             return Ok(Vec::new());
         }
-        let depths = [config.dram0_depth, config.dram1_depth];
+        let depths = BANKS.map(|(memory, _)| depth(config, memory));
         let has_room = |&bank: &usize| base[bank].saturating_add(vectors) <= depths[bank];
         let bank = [1, 0].into_iter().find(has_room).ok_or(CosimError::NoRoom { vectors })?;
         self.place = Some((bank, base[bank]));

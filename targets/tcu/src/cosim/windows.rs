@@ -1,5 +1,6 @@
 //! The windows on the banks of DRAM: where an instruction's vectors lie in a bank, whose offset a program may change.
 
+use crate::check::depth;
 use crate::config::Config;
 use crate::configuration::Configuration;
 use crate::fault::Memory;
@@ -54,9 +55,9 @@ pub(super) fn touched(config: &Config, ops: &[Op], held: [u64; 2]) -> Result<[u6
         let flow = op.flow();
         for place in flow.places().into_iter().flatten() {
             let Some(bank) = place.memory.bank() else { continue };
-            let depth = if bank == 0 { config.dram0_depth } else { config.dram1_depth };
             let span = (flow.size.saturating_sub(1)).saturating_mul(1 << place.run.stride_log2.min(32));
-            let end = place.run.address.saturating_add(span).saturating_add(1).min(depth);
+            let end =
+                place.run.address.saturating_add(span).saturating_add(1).min(depth(config, place.memory));
             let origin = windows.origin(place.memory);
             let reached = origin.saturating_add(end.saturating_mul(lanes)).div_ceil(lanes);
             let bytes = reached.saturating_mul(config.vector_bits() / 8);

@@ -153,7 +153,8 @@ impl Bench for OnBench {
 
     fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
         put(&mut self.machine, self.parts[memory], address, numbers)?;
-        let end = address + (numbers.len() / self.memories()[memory].lanes.max(1)) as u64;
+        let lanes = self.parts[memory].memory(self.machine.config()).lanes.max(1);
+        let end = address + (numbers.len() / lanes) as u64;
         self.filled[memory] = self.filled[memory].max(end);
         Ok(())
     }
