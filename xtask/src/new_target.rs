@@ -16,8 +16,10 @@ pub const ABOUT: &str = "Writes a working target of three instructions, and the 
 const SKELETON: &str = "xtask/skeleton";
 
 /// The line before which a manifest takes the new target, and the one after which the list does.
-const LINES: [(&str, &str); 2] =
-    [("crates/npukit/Cargo.toml", "rayon.workspace = true\n"), ("crates/npukit/src/targets.rs", "\n];\n")];
+const LINES: [(&str, &str); 2] = [
+    ("crates/npukit/Cargo.toml", "rayon.workspace = true\n"),
+    ("crates/npukit/src/targets/list.rs", "\n];\n"),
+];
 
 /// Makes the target that the only argument names.
 ///
@@ -111,7 +113,10 @@ mod tests {
     fn a_new_target_passes_the_suite() {
         let copy = Copy::new("new-target").unwrap();
         let written = make(&copy.root, "fifth").unwrap();
-        assert_eq!(written, ["targets/fifth", "crates/npukit/Cargo.toml", "crates/npukit/src/targets.rs"]);
+        assert_eq!(
+            written,
+            ["targets/fifth", "crates/npukit/Cargo.toml", "crates/npukit/src/targets/list.rs"]
+        );
         for (path, _) in LINES {
             let [before, after] = [&root(), &copy.root].map(|root| read(&root.join(path)).unwrap());
             let new: Vec<&str> = after.lines().filter(|line| line.contains("fifth")).collect();

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::classes::{class_axis, may_be_positions, positions, score_axis};
 use crate::error::Error;
 use crate::inputs::InputFile;
-use crate::samples::Stack;
+use crate::stack::Stack;
 use crate::targets::has_extension;
 
 /// How accuracy is asked for.

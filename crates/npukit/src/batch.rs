@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::error::Error;
 use crate::inputs::Sample;
-use crate::samples::Stack;
+use crate::stack::Stack;
 use crate::stateful::States;
 
 /// All samples on the machine, over the host's cores.

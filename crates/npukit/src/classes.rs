@@ -2,7 +2,7 @@
 
 use npukit_numeric::{ElementType, Tensor};
 
-use crate::samples::Stack;
+use crate::stack::Stack;
 
 /// Positions whose largest class is the same in both, and all positions; none when the output does not look like
 /// classes. NaN agrees with nothing.

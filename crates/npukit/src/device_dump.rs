@@ -7,7 +7,7 @@ use npukit_target::Reader;
 
 use crate::error::Error;
 use crate::inputs::InputFile;
-use crate::samples::Stack;
+use crate::stack::Stack;
 use crate::targets::has_extension;
 
 /// What came of it.

@@ -3,8 +3,8 @@
 use npukit_base::counted;
 use npukit_target::Saturations;
 
-use crate::comparison::Comparison;
 use crate::origin::Origin;
+use crate::report::comparison::Comparison;
 
 /// Signal-to-noise ratio of outputs, in decibels, below which a class or a value may be another one.
 const RELIABLE_DB: f64 = 20.0;

@@ -1,7 +1,9 @@
 //! [`Error`]: why a verb failed, and whose fault it is.
 
+mod diagnostics;
+mod kind;
+
 use std::collections::BTreeSet;
-use std::iter::successors;
 
 use npukit_base::{closest, codes, counted};
 use npukit_graph::EvalError;
@@ -12,16 +14,17 @@ use npukit_import::{Dimension, OpenInput, open_dimensions};
 use npukit_numeric::npy::NpyError;
 use npukit_target::{PortError, ReadError, TargetError};
 use npukit_verify::CertificateError;
-use serde_json::{Value, json};
 
-use crate::diagnostics::Diagnostic;
 use crate::explore::{JournalError, SpaceError};
 use crate::hand::{EXTENSIONS, HandError};
-use crate::inputs::PREPROCESSING;
-use crate::refusal;
+use crate::report::{check, verify};
 use crate::targets::default_target;
 use crate::verbs::cosim::SimulatorError;
-use crate::verbs::verify;
+pub use diagnostics::{codes, described};
+pub use kind::Kind;
+
+/// The options that change values of inputs, in sentences.
+pub(crate) const PREPROCESSING: &str = "`--scale`, `--mean` or `--std`";
 
 /// Why a verb failed.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -340,7 +343,7 @@ pub enum Error {
     #[error("the model is not supported: {} of {}", counted(report.problems.len() as u64, "problem"), counted(report.groups.len() as u64, "kind"))]
     Refused {
         /// What `npu check` says.
-        report: Box<refusal::Report>,
+        report: Box<check::Report>,
     },
     /// Sizes that neither the model nor the options nor inputs say.
     #[error("`{path}` leaves sizes of its inputs open: {}", open_dimensions(inputs))]
@@ -773,130 +776,4 @@ impl From<HandError> for Error {
     fn from(error: HandError) -> Self {
         Self::Hand(Box::new(error))
     }
-}
-
-/// Whose concern an error is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kind {
-    /// What was asked for is not legal.
-    Usage,
-    /// A file cannot be read or written.
-    File,
-    /// The model.
-    Model,
-    /// The model, which is read and not taken by the target.
-    Refused,
-    /// What the network is to compute on.
-    Input,
-    /// A program that is not proved.
-    NotProved,
-    /// The program or its target.
-    Program,
-}
-
-impl Kind {
-    /// Its name, as `refused`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Usage => "usage",
-            Self::File => "file",
-            Self::Model => "model",
-            Self::Refused => "refused",
-            Self::Input => "input",
-            Self::NotProved => "not-proved",
-            Self::Program => "program",
-        }
-    }
-}
-
-impl Error {
-    /// Whose concern it is.
-    pub fn kind(&self) -> Kind {
-        match self {
-            error if error.is_usage() => Kind::Usage,
-            Self::Read(_) | Self::Write(_) => Kind::File,
-            Self::Refused { .. } => Kind::Refused,
-            Self::NotProved { .. } => Kind::NotProved,
-            Self::UnknownFile { .. }
-            | Self::ForeignModel { .. }
-            | Self::NotModel { .. }
-            | Self::Import { .. }
-            | Self::OpenDimensions { .. }
-            | Self::Description { .. }
-            | Self::Simplify { .. }
-            | Self::Eval(_)
-            | Self::UnfitArtifact { .. }
-            | Self::Operations { .. }
-            | Self::Memory { .. }
-            | Self::Constants { .. } => Kind::Model,
-            Self::Array(_)
-            | Self::UnknownInput { .. }
-            | Self::NotFinite { .. }
-            | Self::NoMedia { .. }
-            | Self::Media { .. }
-            | Self::PictureSize { .. }
-            | Self::SoundLength { .. }
-            | Self::NotForMedia { .. }
-            | Self::Labels { .. }
-            | Self::State { .. }
-            | Self::Prompt { .. }
-            | Self::Port(_) => Kind::Input,
-            _ => Kind::Program,
-        }
-    }
-
-    /// Everything that there is to say of it, as `--json` prints it.
-    pub fn json(&self) -> Value {
-        let report = match self {
-            // A report is a map of strings to lists and texts: it always serialises.
-            Self::Refused { report } => serde_json::to_value(report).ok(),
-            _ => None,
-        };
-        let mut answer = described(self, &self.diagnostics());
-        if let (Some(Value::Object(report)), Some(answer)) = (report, answer.as_object_mut()) {
-            answer.extend(report);
-        }
-        if let (Self::NotProved { report }, Some(answer)) = (self, answer.as_object_mut()) {
-            // As above.
-            answer.insert("verification".to_owned(), serde_json::to_value(report).unwrap_or_default());
-        }
-        answer
-    }
-
-    /// Whether the command line is at fault (exit status 2), rather than an input (1).
-    pub fn is_usage(&self) -> bool {
-        match self {
-            Self::UnknownTarget { .. }
-            | Self::NoTarget
-            | Self::NeedlessTarget { .. }
-            | Self::NeedlessOption { .. }
-            | Self::NeedlessLike { .. }
-            | Self::NotComparable { .. }
-            | Self::UnfitOption { .. }
-            | Self::NotByHand { .. }
-            | Self::OnlyByHand { .. }
-            | Self::HandInput { .. }
-            | Self::NoBest { .. }
-            | Self::UnknownDump { .. }
-            | Self::Hand(_)
-            | Self::NoCalibration
-            | Self::Preprocess { .. }
-            | Self::NothingToPrepare
-            | Self::TraceRange { .. }
-            | Self::UnknownName { .. }
-            | Self::UnknownTerm { .. }
-            | Self::UnknownFinding { .. } => true,
-            Self::Port(error) => error.is_usage(),
-            Self::Target(TargetError::Option { .. } | TargetError::Unsupported { .. }) => true,
-            _ => false,
-        }
-    }
-}
-
-/// An error, its causes and what is wrong, as `--json` prints them.
-pub fn described(error: &dyn std::error::Error, diagnostics: &[Diagnostic]) -> Value {
-    let causes: Vec<String> =
-        successors(error.source(), |cause| (*cause).source()).map(ToString::to_string).collect();
-    json!({ "error": error.to_string(), "causes": causes, "diagnostics": diagnostics })
 }

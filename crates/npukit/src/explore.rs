@@ -13,6 +13,7 @@
 //! | `journal` | points as lines of a file, of which an exploration goes on |
 
 mod condition;
+mod error;
 mod front;
 mod halving;
 mod journal;
@@ -34,18 +35,19 @@ use crate::error::Error;
 use crate::inputs::{self, InputFile, Preprocess, Sample, wanted};
 use crate::model::{self, Model, ModelOptions};
 use crate::rescale::Calibration;
-use crate::samples::Stack;
 use crate::source::Source;
 use crate::speed::{batch, samples_per_second};
+use crate::stack::Stack;
 use crate::targets::resolve;
 pub use condition::{Condition, ConditionError};
+pub use error::{JournalError, SpaceError};
 use front::Front;
 use halving::{Beginning, beginnings};
 pub use halving::{Halved, Round};
-pub use journal::{Journal, JournalError};
+pub use journal::Journal;
 pub use point::{METRICS, Metric, ModelPoint, Planned, Point};
 pub(crate) use scatter::scatter;
-pub use space::{Choice, Space, SpaceError};
+pub use space::{Choice, Space};
 pub(crate) use table::csv;
 
 /// What to explore.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::inputs::Sample;
-use crate::samples::Stack;
+use crate::stack::Stack;
 
 /// How many numbers are NaN or infinite.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

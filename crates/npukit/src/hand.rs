@@ -1,6 +1,7 @@
 //! Programs that a person wrote: their memories, filled and read. [`Memories`] finds them by name, [`values`] reads files of
 //! numbers and [`written`] writes them, [`Held`] is what a range of addresses holds.
 
+mod error;
 mod held;
 mod layout;
 mod memories;
@@ -8,9 +9,10 @@ mod request;
 mod values;
 mod written;
 
+pub(crate) use error::EXTENSIONS;
+pub use error::HandError;
 pub use held::Held;
-pub use memories::HandError;
 pub(crate) use memories::{Found, Memories, Placed};
 pub use request::{DumpRequest, MemFile};
 pub(crate) use values::{of_values, read};
-pub(crate) use written::{EXTENSIONS, written};
+pub(crate) use written::written;

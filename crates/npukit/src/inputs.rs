@@ -9,11 +9,13 @@ mod fit;
 mod folder;
 mod jpeg;
 mod lend;
+mod media;
 mod picture;
 mod pixels;
 mod png;
 mod preprocess;
 mod read;
+mod sample;
 mod sound;
 pub(crate) mod wanted;
 
@@ -27,9 +29,10 @@ use crate::made_up;
 use crate::stateful::States;
 use assign::assign;
 pub(crate) use lend::{names, shapes};
-pub(crate) use preprocess::OPTIONS as PREPROCESSING;
+use media::Given;
 pub use preprocess::Preprocess;
-use read::{Given, Offer, joined};
+use read::{Offer, joined};
+pub(crate) use sample::Sample;
 use wanted::Wanted;
 
 /// A file of inputs, as `NAME=FILE` or `FILE` on the command line, or an array that somebody has already.
@@ -66,9 +69,6 @@ impl InputFile {
 
 /// Reads text files as input values.
 pub(crate) type ReadText<'a> = dyn Fn(&str, &[u8]) -> Result<Tensor, TargetError> + 'a;
-
-/// One sample: a tensor for each input, by name, in the order of the ports.
-pub(crate) type Sample = Vec<(String, Tensor)>;
 
 /// Samples, and how files were understood that are not as the inputs.
 #[derive(Debug, Default)]

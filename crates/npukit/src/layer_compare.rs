@@ -29,12 +29,13 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::batch::tensors;
-use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::origin::Origin;
+use crate::report::comparison::Comparison;
 use crate::rescale::exponent;
-use crate::samples::{DumpedTensor, Stack};
+use crate::samples::DumpedTensor;
+use crate::stack::Stack;
 pub(crate) use instrumented::{InstrumentedProgram, MachineValues, rounded};
 use magnitudes::Magnitudes;
 pub use part::Figures;

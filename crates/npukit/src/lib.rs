@@ -8,7 +8,6 @@ mod classes;
 mod comparison;
 mod confined;
 mod device_dump;
-mod diagnostics;
 mod doubt;
 mod error;
 mod eval_limits;
@@ -24,19 +23,19 @@ mod like;
 mod made_up;
 mod max_error;
 mod model;
-mod on_chip;
 #[doc(hidden)] // flags of the command
 pub mod options;
 mod origin;
 mod program;
 mod quantise;
-mod refusal;
 mod remarks;
+pub mod report;
 mod rescale;
 mod samples;
 mod source;
 mod source_map;
 mod speed;
+mod stack;
 mod stateful;
 mod summary;
 mod targets;
@@ -50,10 +49,9 @@ mod weights;
 
 pub use accuracy::Options as AccuracyOptions;
 pub use assumed::GivenRange;
-pub use diagnostics::{Diagnostic, codes as error_codes};
-#[doc(hidden)] // errors of the command
-pub use error::described;
 pub use error::{Error, Kind as ErrorKind};
+#[doc(hidden)] // errors of the command
+pub use error::{codes as error_codes, described};
 pub use hand::{DumpRequest, HandError, Held, MemFile};
 pub use inputs::{InputFile, Preprocess};
 pub use max_error::MaxError;
@@ -79,6 +77,7 @@ pub use npukit_target::{
 pub use program::Program;
 #[doc(hidden)] // an argument of the command
 pub use quantise::method as quantise_method;
+pub use report::diagnostic::Diagnostic;
 pub use rescale::{Calibration, Mode as RescaleMode, OwnInputs};
 pub use samples::Outputs;
 pub use source::{Ports, Source};
@@ -88,35 +87,6 @@ pub use targets::{
     artifact_target, cost_model_name, default_target, is_artifact, resolve, strict, target, target_in,
     target_with, targets,
 };
-
-/// What reports are made of.
-pub mod report {
-    pub use crate::accuracy::{Beside, Confusion, Report as AccuracyReport, Worst};
-    pub use crate::comparison::Comparison;
-    pub use crate::finite::NonFinite;
-    pub use crate::layer_compare::{Figures, FirstDivergence, LayerError, Report as LayerCompareReport};
-    pub use crate::on_chip::OnChip;
-    pub use crate::quantise::{
-        Candidate as QuantisationCandidate, QuantisedTensor, Report as QuantisationReport,
-    };
-    pub use crate::rescale::{LayerExponent, Measured, Remaining, Report as RescaleReport};
-    pub use crate::samples::{DumpedTensor, OutputReport};
-    pub use crate::speed::Speed;
-    pub use crate::summary::{Histogram, Summary};
-    pub use crate::traced::TensorKind;
-    pub use crate::traced::machine::Instructions;
-    pub use crate::underflow::{Report as UnderflowReport, Used};
-    pub use crate::verdict::{MemoryFill, Risk, SaturationRisk, Verdict};
-    pub use crate::waves::Waves;
-    pub use crate::weights::Weight;
-    #[doc(inline)]
-    pub use npukit_target::{
-        Bound, CosimCycles, CosimDifference, CosimPart, Finding, FlagTime, HostAccess, HostAnswer, HostBits,
-        HostCompletion, HostPlace, HostRegister, HostStepReport, HostWord, InstructionTime, KindTime,
-        LayerTime, Lint, MemoryReport, PhaseTime, Place, Preset, Problem, ProgramReport, Roofline,
-        Saturation, Saturations, Severity, TimeReport, TraceReport, UnitTime, Wait,
-    };
-}
 
 /// Where files come from. How far long work is, a subscriber of `tracing` gets to know: see [`Phase`].
 #[derive(Clone, Copy)]

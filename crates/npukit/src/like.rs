@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::inputs::Sample;
 use crate::inputs::wanted::{self, Wanted};
 use crate::model::{self, Model};
-use crate::samples::Stack;
+use crate::stack::Stack;
 
 /// What a model lends to the inputs and outputs of an artifact.
 pub(crate) struct Like {

@@ -1,6 +1,6 @@
 //! [`MaxError`]: the largest difference to float that counts as a success, `--max-error`.
 
-use crate::comparison::Comparison;
+use crate::report::comparison::Comparison;
 
 /// The largest difference to float that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq)]

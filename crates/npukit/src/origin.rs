@@ -19,9 +19,10 @@ use crate::groups::causes;
 use crate::inputs::Sample;
 use crate::model::Model;
 use crate::quantise::{self, Job, Quantised, Typical};
-use crate::refusal::Report;
 use crate::remarks::Remarks;
-use crate::rescale::{self, Exponents, Remaining};
+use crate::report::check::Report;
+use crate::report::rescale::{Remaining, Report as RescaleReport};
+use crate::rescale::{self, Exponents};
 use crate::weights::{self, Weight};
 
 /// What a program was made from.
@@ -33,7 +34,7 @@ pub(crate) struct Origin {
     /// Of the compiled graph's values.
     pub exponents: Exponents,
     /// What came of the calibration, if there was one.
-    pub rescaling: Option<rescale::Report>,
+    pub rescaling: Option<RescaleReport>,
     /// What came of the quantisation, for a target that asks for one.
     pub quantisation: Option<quantise::Report>,
     /// Whether its values have scales that the model itself states.

@@ -4,7 +4,6 @@
 //! instance lowers. Without samples it makes up some, and says so.
 
 mod choice;
-pub(crate) mod report;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,8 +23,8 @@ use crate::assumed::AssumedRanges;
 use crate::batch::tensors;
 use crate::error::Error;
 use crate::inputs::Sample;
+pub use crate::report::quantise::{Candidate, QuantisedTensor, Report};
 use choice::{Basis, Choice, METHODS, Machine, Search};
-pub use report::{Candidate, QuantisedTensor, Report};
 
 /// What a method is called on the command line.
 pub fn method_name(method: Method) -> String {

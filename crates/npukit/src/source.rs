@@ -19,7 +19,7 @@ use crate::origin::Origin;
 use crate::program::Program;
 use crate::quantise;
 use crate::quantise::{SampleOrigin, Typical};
-use crate::refusal::Report;
+use crate::report::check::Report;
 use crate::rescale::{self, Calibration, Chosen, Mode, OWN_SAMPLES, OwnInputs, Trial};
 use crate::targets::{Artifact, instance_of, is_artifact, load, resolve, target, target_of_artifact};
 use crate::verbs::disasm::other_instance;

@@ -1,6 +1,8 @@
 //! The list of accelerators, and how one is named: `tcu`, `tcu:PRESET`, `tcu:path/to/file.tarch`; with `@SYSTEM` behind
 //! the last two, one of the systems they have, and behind all of it parameters as `,array_size=8`.
 
+mod list;
+
 use std::path::Path;
 
 use npukit_base::closest;
@@ -11,25 +13,7 @@ use npukit_target::{
 
 use crate::confined::Confined;
 use crate::error::Error;
-
-/// All accelerators, a line for each.
-#[rustfmt::skip]
-static TARGETS: &[&dyn Target] = &[
-    &npukit_tcu::Tcu,
-    &npukit_opu::Opu,
-    &npukit_pccx::Pccx,
-    &npukit_drra::Drra,
-];
-
-/// All accelerators.
-pub fn targets() -> &'static [&'static dyn Target] {
-    TARGETS
-}
-
-/// The target a name stands for when none is given.
-pub fn default_target() -> &'static dyn Target {
-    targets()[0]
-}
+pub use list::{default_target, targets};
 
 /// The accelerator called `name`.
 ///

@@ -17,7 +17,7 @@ use crate::inputs::wanted::{self, Wanted};
 use crate::inputs::{self, InputFile, Preprocess, Sample, Samples};
 use crate::made_up;
 use crate::origin::Origin;
-use crate::samples::Stack;
+use crate::stack::Stack;
 use crate::verdict::worst;
 
 /// Test vectors of a program.

@@ -4,6 +4,7 @@
 use npukit_target::sha256;
 use serde_json::{Value, json};
 
+use super::error::JournalError;
 use super::point::Point;
 
 /// What is in the file of an exploration.
@@ -13,31 +14,6 @@ pub struct Journal {
     pub points: Vec<Point>,
     /// Bytes of the lines that are whole; what follows is cut off before more is written.
     pub bytes: usize,
-}
-
-/// Why an exploration cannot go on from a file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum JournalError {
-    /// It is another file.
-    #[error("it is no file of an exploration: its first line is not as they begin")]
-    Foreign,
-    /// Something that the points follow from is not as it was.
-    #[error("it is of another exploration: {what} is not as it was, {was} then and {is} now")]
-    Other {
-        /// What it is.
-        what: String,
-        /// Its hash in the file.
-        was: String,
-        /// Its hash now.
-        is: String,
-    },
-    /// A line is damaged, and others follow it.
-    #[error("line {line} is damaged, and others follow it")]
-    Damaged {
-        /// The line, from 1.
-        line: usize,
-    },
 }
 
 /// What the first line names the form.

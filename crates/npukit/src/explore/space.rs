@@ -21,7 +21,8 @@ use npukit_numeric::SplitMix64;
 use serde_json::Value;
 use toml::Value as Toml;
 
-use super::condition::{Condition, ConditionError};
+use super::condition::Condition;
+use super::error::SpaceError;
 use super::point::{METRICS, Metric, Planned};
 use crate::error::Error;
 use crate::targets::target_with;
@@ -55,44 +56,6 @@ pub struct Choice {
 pub struct Objective {
     /// The figure.
     pub metric: Metric,
-}
-
-/// Why there is no space, or nothing in it.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SpaceError {
-    /// The text is not TOML.
-    #[error("{0}")]
-    Toml(String),
-    /// A key that means nothing, or a value that it cannot have.
-    #[error("`{key}`: {reason}")]
-    Key {
-        /// The key.
-        key: String,
-        /// What is wrong, and what is legal.
-        reason: String,
-    },
-    /// A condition that is none.
-    #[error(transparent)]
-    Condition(#[from] ConditionError),
-    /// A condition of which no point is left.
-    #[error("no machine is left of {points}: after `{condition}` there is none")]
-    Empty {
-        /// The condition.
-        condition: String,
-        /// Points of the space.
-        points: usize,
-    },
-    /// More points than are taken.
-    #[error(
-        "the space has {points} points, and at most {most} are taken: say how many to sample, or choose fewer"
-    )]
-    TooMany {
-        /// As a power of ten where it is more than a number holds.
-        points: String,
-        /// The most.
-        most: usize,
-    },
 }
 
 /// Points of a space at most: each is some kilobytes.

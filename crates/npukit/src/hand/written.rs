@@ -8,9 +8,6 @@ use super::held::Held;
 use crate::error::Error;
 use crate::targets::has_extension;
 
-/// Endings of the files that memories are written to.
-pub(crate) const EXTENSIONS: &str = ".npy, .npz, .csv or .hex";
-
 /// The file at `path`, by its ending: real values where the memory has them and `raw` does not ask for its integers;
 /// `.hex` always has the bits. An address is a row.
 pub(crate) fn written(

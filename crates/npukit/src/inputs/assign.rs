@@ -3,7 +3,8 @@
 use npukit_numeric::npy::member_names;
 use npukit_target::PortError;
 
-use super::read::{Given, Offer};
+use super::media::Given;
+use super::read::Offer;
 
 /// What there is for each of the inputs called `names`: named ones first, the others in order. A single array is for
 /// the only input whatever it is called.

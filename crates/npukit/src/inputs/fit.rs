@@ -7,9 +7,9 @@ use npukit_graph::op::Transpose;
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_target::{Port, PortError};
 
-use super::preprocess::{OPTIONS, Preprocess};
+use super::preprocess::Preprocess;
 use super::wanted::Wanted;
-use crate::error::Error;
+use crate::error::{Error, PREPROCESSING};
 use npukit_target::to_element;
 
 /// Samples for an input, one after the other along the first axis.
@@ -108,7 +108,8 @@ fn real(
         if real as i128 == i128::from(value) { Ok(real) } else { Err(misfit()) }
     };
     let values = values.iter().enumerate().map(real).collect::<Result<Vec<f32>, _>>()?;
-    let options = if preprocess.is_nothing() { format!(": {OPTIONS} changes them") } else { String::new() };
+    let options =
+        if preprocess.is_nothing() { format!(": {PREPROCESSING} changes them") } else { String::new() };
     let element = tensor.element();
     notes.push(format!("input `{name}` is given as {element} and taken as the same real numbers{options}"));
     // Default: never taken, the shape is that of as many elements.
@@ -139,7 +140,7 @@ fn prepare(
 ) -> Result<Tensor, Error> {
     if let Some(element) = wanted.element.filter(|element| !element.is_float() && !preprocess.is_nothing()) {
         notes.push(format!(
-            "input `{}` of {element} stays as it is given, without {OPTIONS}",
+            "input `{}` of {element} stays as it is given, without {PREPROCESSING}",
             wanted.port.name
         ));
         return Ok(found.tensor);

@@ -3,7 +3,7 @@
 use npukit_base::counted;
 use npukit_target::{ReadError, Reader};
 
-use super::read::{Given, Media, media, one};
+use super::media::{Given, Media, media, one};
 use crate::error::Error;
 
 /// The pictures or else the sounds in a folder, in the natural order of their names; none of what is no folder.

@@ -7,7 +7,8 @@ use npukit_import::{Dimension, OpenInput};
 use npukit_target::Reader;
 
 use super::assign::assign;
-use super::read::{Given, Offer};
+use super::media::Given;
+use super::read::Offer;
 use super::{InputFile, offers, picture, sound};
 use crate::error::Error;
 

@@ -6,8 +6,8 @@ use npukit_graph::Operator;
 use npukit_graph::op::Transpose;
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
+use super::media::Media;
 use super::pixels::Pixels;
-use super::read::Media;
 use super::wanted::Wanted;
 use super::{jpeg, png};
 use crate::error::Error;

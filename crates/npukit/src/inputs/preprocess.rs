@@ -16,9 +16,6 @@ pub struct Preprocess {
     pub std: Vec<f64>,
 }
 
-/// The options, in sentences.
-pub(crate) const OPTIONS: &str = "`--scale`, `--mean` or `--std`";
-
 impl Preprocess {
     /// Whether values stay as they are.
     pub fn is_nothing(&self) -> bool {

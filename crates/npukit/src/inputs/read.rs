@@ -2,9 +2,10 @@
 
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::{read_npy, read_npz};
-use npukit_target::{ReadError, Reader};
+use npukit_target::Reader;
 
 use super::folder::of_folder;
+use super::media::{Given, Media, media, one};
 use super::{InputFile, ReadText};
 use crate::error::Error;
 use crate::targets::has_extension;
@@ -19,32 +20,10 @@ pub(super) struct Offer {
     pub given: Given,
 }
 
-/// What is in a file, or in several that belong together.
-#[derive(Debug)]
-pub(super) enum Given {
-    /// An array of samples.
-    Array(Tensor),
-    /// Samples as a tool of the target writes them, rows of vectors where it has such.
-    Rows(Tensor),
-    /// Pictures, each a sample.
-    Pictures(Vec<Media>),
-    /// Sounds, each a sample.
-    Sounds(Vec<Media>),
-}
-
-/// A file that is decoded for its input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Media {
-    pub path: String,
-    pub bytes: Vec<u8>,
-}
-
 /// Standard input.
 const NAMELESS: &str = "-";
 /// Endings of texts that targets read: tables, and images of memories in digits.
 const TEXTS: [&str; 2] = ["csv", "bin"];
-const PICTURES: [&str; 3] = ["png", "jpg", "jpeg"];
-const SOUNDS: [&str; 1] = ["wav"];
 
 /// What is in a file or in a folder of pictures or sounds; what of the folder was left out goes to `notes`.
 pub(super) fn read(
@@ -109,37 +88,6 @@ fn members(name: Option<&str>, arrays: Vec<(String, Tensor)>) -> Vec<Offer> {
         given: Given::Array(tensor),
     };
     arrays.into_iter().map(offer).collect()
-}
-
-/// What is decoded for its input.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Pictures,
-    Sounds,
-}
-
-impl Kind {
-    pub fn given(self, media: Vec<Media>) -> Given {
-        match self {
-            Self::Pictures => Given::Pictures(media),
-            Self::Sounds => Given::Sounds(media),
-        }
-    }
-}
-
-/// What files that end like this one are; none for other files.
-pub(super) fn media(path: &str) -> Option<Kind> {
-    let path = path.to_ascii_lowercase();
-    let ends = |endings: &[&str]| endings.iter().any(|ending| has_extension(&path, ending));
-    match (ends(&PICTURES), ends(&SOUNDS)) {
-        (true, _) => Some(Kind::Pictures),
-        (_, true) => Some(Kind::Sounds),
-        _ => None,
-    }
-}
-
-pub(super) fn one(path: &str, reader: &dyn Reader) -> Result<Media, ReadError> {
-    Ok(Media { path: path.to_owned(), bytes: reader.read(path)? })
 }
 
 /// Pictures or sounds that follow each other for the same input, as one.

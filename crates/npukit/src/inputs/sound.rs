@@ -5,7 +5,7 @@ use std::io::Cursor;
 use hound::{SampleFormat, WavReader, WavSpec};
 use npukit_numeric::Tensor;
 
-use super::read::Media;
+use super::media::Media;
 use super::wanted::Wanted;
 use crate::error::Error;
 

@@ -1,43 +1,11 @@
 //! [`Remaining`]: where a program saturates on the samples, and why no power of two helped.
 
-use npukit_base::counted;
 use npukit_graph::rescale::{Ranges, Scales};
 use npukit_graph::{Graph, Operator, ValueId};
 use npukit_target::{Layer, Saturation};
-use serde::Serialize;
 
 use super::{Exponents, exponent};
-
-/// Results of a layer, or elements of an input, that still do not fit.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Remaining {
-    /// The layer, or the input.
-    pub layer: String,
-    /// Whether it is an input.
-    pub is_input: bool,
-    /// Results that saturate, over all samples; of inputs, those of all.
-    pub count: u64,
-    /// The values of the compiled graph that the layer ends in.
-    pub values: Vec<String>,
-    /// The largest magnitude of them in float, as it would be stored; none when it is not known.
-    pub magnitude: Option<f64>,
-    /// Why, in a sentence.
-    pub reason: String,
-}
-
-impl Remaining {
-    /// The same as a sentence.
-    pub(crate) fn warning(&self) -> String {
-        let Self { layer, count, reason, .. } = self;
-        let verb = if *count == 1 { "saturates" } else { "saturate" };
-        if self.is_input {
-            return format!("{} of inputs still {verb}: {reason}", counted(*count, "element"));
-        }
-        format!("{} of layer `{layer}` still {verb}: {reason}", counted(*count, "result"))
-    }
-}
+use crate::report::rescale::Remaining;
 
 /// A compiled graph and what is known of it.
 pub(super) struct Look<'a> {

@@ -19,8 +19,8 @@ use crate::like::Like;
 use crate::model::{self, Model};
 use crate::origin::Origin;
 use crate::program::Program;
-use crate::samples::Stack;
 use crate::source::Source;
+use crate::stack::Stack;
 
 /// A program, and samples for it.
 pub(crate) struct Machine {

@@ -8,12 +8,12 @@ use crate::Context;
 use crate::batch::machine;
 use crate::error::Error;
 pub use crate::groups::Group;
-use crate::on_chip::OnChip;
 use crate::origin::Origin;
-pub use crate::refusal::Report;
 use crate::remarks::Remarks;
+pub use crate::report::check::Report;
+use crate::report::on_chip::OnChip;
+use crate::report::verdict::{SaturationRisk, Verdict};
 use crate::source::Source;
-use crate::verdict::{SaturationRisk, Verdict};
 use crate::weights::{self, Weight};
 
 /// Checks a model without making its program, unless there are samples to judge numbers by. What stands in its way is a

@@ -12,15 +12,16 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::hashed::Hashed;
 use crate::inputs::{InputFile, Preprocess};
-use crate::on_chip::OnChip;
 use crate::program::Program;
 use crate::remarks::Remarks;
+use crate::report::on_chip::OnChip;
+use crate::report::rescale::Report as RescalingReport;
 use crate::source::Source;
 use crate::speed::{Speed, batch, timed};
 use crate::test_vectors::TestVectors;
 use crate::verbs::verify::{self, Certificate, Certified, certified};
 use crate::weights::{self, Weight};
-use crate::{Context, quantise, rescale};
+use crate::{Context, quantise};
 
 /// What to compile, and what to write beside it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,7 +79,7 @@ pub struct Report {
     pub weights: Vec<Weight>,
     /// What came of the calibration, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rescaling: Option<rescale::Report>,
+    pub rescaling: Option<RescalingReport>,
     /// What came of the quantisation, for a target that takes integers only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<quantise::Report>,

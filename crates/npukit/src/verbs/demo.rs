@@ -10,14 +10,16 @@ use serde::Serialize;
 
 use super::generate;
 use crate::batch::{float, machine};
-use crate::comparison::{Comparison, compare};
+use crate::comparison::compare;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::model::{self, Model, ModelOptions};
 use crate::origin::Origin;
 use crate::quantise::Typical;
-use crate::samples::{Stack, argmax};
+use crate::report::comparison::Comparison;
+use crate::samples::argmax;
 use crate::speed::{Speed, timed};
+use crate::stack::Stack;
 use crate::targets::{default_target, resolve};
 use crate::{Context, quantise};
 

@@ -6,9 +6,9 @@ use npukit_target::{Finding, Instance, Linted, program_text};
 use serde::Serialize;
 
 use crate::Context;
-use crate::diagnostics::Diagnostic;
 use crate::error::Error;
 use crate::program::Program;
+use crate::report::diagnostic::Diagnostic;
 use crate::source_map::Beside;
 use crate::targets::{Artifact, load, resolve};
 use crate::verbs::disasm::no_model;

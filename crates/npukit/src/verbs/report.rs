@@ -17,8 +17,8 @@ use crate::inputs::{InputFile, Preprocess};
 use crate::layer_compare;
 use crate::origin::Origin;
 use crate::program::Program;
+use crate::report::verdict::SaturationRisk;
 use crate::source::Source;
-use crate::verdict::SaturationRisk;
 
 /// What to report of.
 #[derive(Clone, Debug, Default, PartialEq)]

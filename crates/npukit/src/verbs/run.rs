@@ -16,7 +16,6 @@ use serde::Serialize;
 
 use crate::accuracy::{self, Labels};
 use crate::batch::{in_model_shape, machine_by, machine_calls};
-use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::finite::NonFinite;
 use crate::inputs::{self, InputFile, Preprocess, Sample, Samples, wanted};
@@ -24,18 +23,21 @@ use crate::layer_compare::{self, Requested, Run, compare_layers};
 use crate::like::Like;
 use crate::max_error::MaxError;
 use crate::model::{self, ModelOptions};
-use crate::on_chip::OnChip;
 use crate::origin::Origin;
 use crate::program::Program;
 use crate::remarks::Remarks;
-use crate::samples::{DumpedTensor, OutputReport, Outputs, Stack, reports};
+use crate::report::comparison::Comparison;
+use crate::report::on_chip::OnChip;
+use crate::report::rescale::Report as RescalingReport;
+use crate::samples::{DumpedTensor, OutputReport, Outputs, reports};
 use crate::source::Source;
 use crate::speed::{Speed, batch, timed};
+use crate::stack::Stack;
 use crate::stateful::{Stateful, States};
 use crate::targets::is_artifact;
 use crate::underflow;
 use crate::waves::Waves;
-use crate::{Context, device_dump, doubt, quantise, rescale};
+use crate::{Context, device_dump, doubt, quantise};
 use float_reference::FloatReference;
 
 pub(crate) use by_hand::filled_by_hand;
@@ -175,7 +177,7 @@ pub struct Report {
     pub underflow: Option<underflow::Report>,
     /// What came of the calibration, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rescaling: Option<rescale::Report>,
+    pub rescaling: Option<RescalingReport>,
     /// What came of the quantisation, for a target that takes integers only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<quantise::Report>,

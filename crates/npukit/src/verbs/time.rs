@@ -13,10 +13,10 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::error::Error;
-use crate::on_chip::OnChip;
 use crate::options;
 use crate::program::Program;
 use crate::remarks::Remarks;
+use crate::report::on_chip::OnChip;
 use crate::source::Source;
 use crate::speed::{Speed, batch, timed};
 use crate::targets::cost_model_name;

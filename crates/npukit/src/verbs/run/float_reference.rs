@@ -7,15 +7,16 @@ use rayon::prelude::*;
 
 use super::Request;
 use crate::batch::{float, float_stacks, tensors};
-use crate::comparison::{Comparison, compare};
+use crate::comparison::compare;
 use crate::error::Error;
 use crate::finite::NonFinite;
 use crate::inputs::{InputFile, Sample};
 use crate::layer_compare;
 use crate::max_error::{MaxError, NO_INFORMATION};
 use crate::origin::Origin;
-use crate::samples::Stack;
+use crate::report::comparison::Comparison;
 use crate::source::Source;
+use crate::stack::Stack;
 use crate::underflow::{self, Usage, Watch};
 use crate::weights;
 

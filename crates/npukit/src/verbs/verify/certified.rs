@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use npukit_target::{ArtifactFile, ProgramReport};
 use npukit_verify::{Certificate, Claim, CoveredOutput, Files, Subject, UncoveredNode};
-use serde::Serialize;
 
 use super::pair::Pair;
 use super::{Report, Request};
@@ -12,37 +11,7 @@ use crate::Context;
 use crate::error::Error;
 use crate::model::ModelOptions;
 use crate::origin::Origin;
-
-/// A certificate, as reports tell of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct CertificateReport {
-    /// Its file; null of one that is not written yet.
-    pub file: Option<String>,
-    /// What became of it.
-    pub status: CertificateStatus,
-    /// Its digest.
-    pub digest: String,
-    /// Version of npukit that made it.
-    pub npukit: String,
-    /// Its seeds.
-    pub seeds: Vec<u64>,
-}
-
-/// What became of a certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum CertificateStatus {
-    /// It was made of this proof.
-    Made,
-    /// It is of these files, and the proof with its seeds shows what it says.
-    Holds,
-    /// It is of these files, and the proof with its seeds, and those that were added, fails.
-    Refuted,
-}
+use crate::report::verify::{CertificateReport, CertificateStatus};
 
 /// As [`verify`](super::verify), with the certificate of a program that is proved; of one that is not there is none. A
 /// certificate that the request names is not looked at.

@@ -7,32 +7,14 @@ use npukit_graph::{Graph, ValueId, evaluate, rounding_bounds};
 use npukit_numeric::{RoundingModel, Tensor};
 use npukit_target::{BoundedProgram, Compiled, Output, Port, RangeTensor, RunOptions};
 use npukit_verify::{Bounding, numbers, samples};
-use serde::Serialize;
 
-use super::ElementReport;
 use super::bounds::is_comparable;
 use crate::inputs::Sample;
 use crate::layer_compare::changed;
 use crate::like::Like;
 use crate::origin::Origin;
-use crate::samples::Stack;
-
-/// An element of an output on the machine and in the model.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Witness {
-    /// What the inputs are, in words.
-    pub inputs: String,
-    /// The element that is off by most beyond its bound.
-    pub element: ElementReport,
-    /// On the machine.
-    pub machine: f64,
-    /// In the model, in floats.
-    pub model: f64,
-    /// The largest difference that roundings explain.
-    pub bound: f64,
-}
+use crate::report::verify::{ElementReport, Witness};
+use crate::stack::Stack;
 
 /// Grids of floats as inputs: by how much numbers from -1 to 1 are multiplied before they are whole sixteenths, which machines
 /// with at least four fraction bits have exactly.

@@ -5,21 +5,14 @@ use std::collections::{BTreeMap, HashSet};
 use npukit_numeric::TensorData;
 use npukit_target::Writer;
 
-use super::{Request, SideReport, sides};
+use super::Request;
+use super::sides::{self, OpenedSide};
 use crate::Context;
 use crate::error::Error;
 use crate::traced::machine::{Instructions, Layers, Machine};
 use crate::traced::open::Named;
 use crate::traced::stored::named;
 use crate::traced::{Held, Line, Side, TensorKind, Values};
-
-/// A side with what it is.
-pub(super) struct OpenedSide {
-    pub side: Side,
-    pub report: SideReport,
-    /// The model that it is made of, where it says so.
-    pub model: Option<String>,
-}
 
 /// A tensor that both sides have.
 pub(super) struct Pair {

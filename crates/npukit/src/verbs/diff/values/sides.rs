@@ -1,6 +1,5 @@
 //! [`open`]: both sides, of which one may take names and shapes from the other.
 
-use super::opened::OpenedSide;
 use super::{Request, SideReport};
 use crate::Context;
 use crate::error::Error;
@@ -11,6 +10,14 @@ use crate::traced::machine::Machine;
 use crate::traced::open::{self, Named};
 use crate::traced::stored::Stored;
 use crate::traced::{Given, Side};
+
+/// A side with what it is.
+pub(super) struct OpenedSide {
+    pub side: Side,
+    pub report: SideReport,
+    /// The model that it is made of, where it says so.
+    pub model: Option<String>,
+}
 
 /// A side, and what there is to say of it.
 type Found = (Side, Vec<String>);

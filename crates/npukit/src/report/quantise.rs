@@ -36,7 +36,7 @@ pub struct QuantisedTensor {
 
 impl QuantisedTensor {
     /// What its user should know of: nothing is left of a tensor that is not zero.
-    pub(super) fn warning(&self) -> Option<String> {
+    pub(crate) fn warning(&self) -> Option<String> {
         let vanishes = self.bits_used == 0 && self.underflowed > 0.0;
         vanishes.then(|| {
             let Self { name, minimum, maximum, bits, fraction, .. } = self;

@@ -1,4 +1,4 @@
-//! [`Diagnostic`]: one thing that is wrong, for programs; [`Error::diagnostics`] lists those of an error.
+//! Everything that is wrong by an error, for programs: [`Error::diagnostics`] and [`Error::json`].
 
 use std::error::Error as StdError;
 use std::iter::successors;
@@ -8,80 +8,35 @@ use npukit_import::decoder::DecoderFileError;
 use npukit_import::onnx::{ImportError, NodeProblem};
 use npukit_numeric::npy::NpyError;
 use npukit_target::{
-    Diagnosis, ErrorKind, Fault, Finding, ManifestError, OptionError, Place, PortError, Problem, ReadError,
-    SegmentError, Severity, TargetError,
+    Diagnosis, ErrorKind, Fault, ManifestError, OptionError, Place, PortError, ReadError, SegmentError,
+    TargetError,
 };
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::error::Error;
+use super::Error;
+use crate::report::diagnostic::{Diagnostic, causes, chain};
 use crate::targets::targets;
 use crate::verbs::cosim::SimulatorError;
 
-/// One thing that is wrong, and where.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Diagnostic {
-    /// What it is: a word that stays the same, of `docs/errors.md` or, for findings in programs, of `npu lint`.
-    pub code: String,
-    /// How bad it is.
-    pub severity: Severity,
-    /// What is wrong, with the numbers.
-    pub message: String,
-    /// What to do about it.
-    pub help: Option<String>,
-    /// Where it is, as far as that is known.
-    #[serde(flatten)]
-    pub place: Place,
-}
-
-impl Diagnostic {
-    /// An error somewhere.
-    pub fn error(code: &str, message: impl Into<String>) -> Self {
-        let (code, message) = (code.to_owned(), message.into());
-        Self { code, severity: Severity::Error, message, help: None, place: Place::default() }
-    }
-
-    /// All that is to say of an error that is one thing.
-    pub fn of(code: &str, error: &(dyn miette::Diagnostic + 'static)) -> Self {
-        let help = error.help().map(|help| help.to_string());
-        Self::error(code, chain(error)).with_help(help)
-    }
-
-    /// The same with what to do about it.
-    #[must_use]
-    pub fn with_help(self, help: Option<String>) -> Self {
-        Self { help, ..self }
-    }
-
-    /// The same at a place.
-    #[must_use]
-    pub fn at(self, place: Place) -> Self {
-        Self { place, ..self }
-    }
-}
-
-impl From<&Problem> for Diagnostic {
-    fn from(problem: &Problem) -> Self {
-        let Problem { node, op, reason, hint } = problem;
-        let place = Place::node(node);
-        Self::error(NODE, format!("{op}: {reason}")).with_help(Some(hint.clone())).at(place)
-    }
-}
-
-impl From<&Finding> for Diagnostic {
-    fn from(finding: &Finding) -> Self {
-        let Finding { code, severity, instruction, line, layer, message, .. } = finding;
-        let mut place = Place::of_instruction(*instruction, layer.as_deref());
-        place.line = *line;
-        Self { severity: *severity, ..Self::error(code, message) }.at(place)
-    }
-}
-
-/// The code of a node that cannot be compiled, too.
-const NODE: &str = <NodeProblem as Coded>::CODES[0].name;
-
 impl Error {
+    /// Everything that there is to say of it, as `--json` prints it.
+    pub fn json(&self) -> Value {
+        let report = match self {
+            // A report is a map of strings to lists and texts: it always serialises.
+            Self::Refused { report } => serde_json::to_value(report).ok(),
+            _ => None,
+        };
+        let mut answer = described(self, &self.diagnostics());
+        if let (Some(Value::Object(report)), Some(answer)) = (report, answer.as_object_mut()) {
+            answer.extend(report);
+        }
+        if let (Self::NotProved { report }, Some(answer)) = (self, answer.as_object_mut()) {
+            // As above.
+            answer.insert("verification".to_owned(), serde_json::to_value(report).unwrap_or_default());
+        }
+        answer
+    }
+
     /// Everything that is wrong, an entry for each fault; never empty.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let several = match self {
@@ -245,16 +200,11 @@ static OWN: &[ErrorKind] = &[
     ErrorKind::of::<SegmentError>(),
 ];
 
-/// An error and its causes.
-fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    successors(Some(error), |error| (*error).source())
-}
-
-/// An error and its causes as a sentence.
-fn chain(error: &(dyn StdError + 'static)) -> String {
-    let mut texts: Vec<String> = causes(error).map(ToString::to_string).collect();
-    texts.dedup();
-    texts.join(": ")
+/// An error, its causes and what is wrong, as `--json` prints them.
+pub fn described(error: &dyn std::error::Error, diagnostics: &[Diagnostic]) -> Value {
+    let causes: Vec<String> =
+        successors(error.source(), |cause| (*cause).source()).map(ToString::to_string).collect();
+    json!({ "error": error.to_string(), "causes": causes, "diagnostics": diagnostics })
 }
 
 /// Every code that a diagnostic may have, those of findings in programs left out.

@@ -6,12 +6,11 @@ use npukit_graph::Graph;
 use npukit_target::{HostStepReport, Problem};
 use serde::Serialize;
 
-use crate::diagnostics::Diagnostic;
+use super::diagnostic::Diagnostic;
+use super::on_chip::OnChip;
+use super::verdict::Verdict;
+use super::{quantise, rescale};
 use crate::groups::{Group, groups};
-use crate::on_chip::OnChip;
-use crate::quantise::report::Report as QuantisationReport;
-use crate::rescale;
-use crate::verdict::Verdict;
 
 /// Whether a model can be compiled, and what stands in the way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -40,7 +39,7 @@ pub struct Report {
     pub rescaling: Option<rescale::Report>,
     /// What came of the quantisation, for a target that takes integers only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantisation: Option<QuantisationReport>,
+    pub quantisation: Option<quantise::Report>,
     /// What was taken for granted.
     pub notes: Vec<String>,
     /// What its user should know of.

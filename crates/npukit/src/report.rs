@@ -1,0 +1,35 @@
+//! What reports are made of: data without what computes it, below [`Error`](crate::Error), which carries some of them.
+
+pub(crate) mod bounds;
+pub(crate) mod check;
+pub(crate) mod comparison;
+pub(crate) mod diagnostic;
+pub(crate) mod on_chip;
+pub(crate) mod quantise;
+pub(crate) mod rescale;
+pub(crate) mod verdict;
+pub(crate) mod verify;
+
+pub use crate::accuracy::{Beside, Confusion, Report as AccuracyReport, Worst};
+pub use crate::finite::NonFinite;
+pub use crate::layer_compare::{Figures, FirstDivergence, LayerError, Report as LayerCompareReport};
+pub use crate::samples::{DumpedTensor, OutputReport};
+pub use crate::speed::Speed;
+pub use crate::summary::{Histogram, Summary};
+pub use crate::traced::TensorKind;
+pub use crate::traced::machine::Instructions;
+pub use crate::underflow::{Report as UnderflowReport, Used};
+pub use crate::waves::Waves;
+pub use crate::weights::Weight;
+pub use comparison::Comparison;
+#[doc(inline)]
+pub use npukit_target::{
+    Bound, CosimCycles, CosimDifference, CosimPart, Finding, FlagTime, HostAccess, HostAnswer, HostBits,
+    HostCompletion, HostPlace, HostRegister, HostStepReport, HostWord, InstructionTime, KindTime, LayerTime,
+    Lint, MemoryReport, PhaseTime, Place, Preset, Problem, ProgramReport, Roofline, Saturation, Saturations,
+    Severity, TimeReport, TraceReport, UnitTime, Wait,
+};
+pub use on_chip::OnChip;
+pub use quantise::{Candidate as QuantisationCandidate, QuantisedTensor, Report as QuantisationReport};
+pub use rescale::{LayerExponent, Measured, Remaining, Report as RescaleReport};
+pub use verdict::{MemoryFill, Risk, SaturationRisk, Verdict};
