@@ -10,6 +10,7 @@ mod cargo;
 mod check_budgets;
 mod check_defaults;
 mod check_deps;
+mod check_shape;
 mod dist;
 mod files;
 mod judges;
@@ -34,6 +35,7 @@ const CHORES: &[Chore] = &[
     Chore { name: "check-deps", about: check_deps::ABOUT, run: check_deps::run },
     Chore { name: "check-defaults", about: check_defaults::ABOUT, run: check_defaults::run },
     Chore { name: "check-budgets", about: check_budgets::ABOUT, run: check_budgets::run },
+    Chore { name: "check-shape", about: check_shape::ABOUT, run: check_shape::run },
     Chore { name: "bless", about: bless::ABOUT, run: bless::run },
     Chore { name: "new-target", about: new_target::ABOUT, run: new_target::run },
     Chore { name: "new-instruction", about: new_instruction::ABOUT, run: new_instruction::run },

@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use clap::Command;
-
 use npukit::verbs::list;
 use npukit::{Instance, Reader};
 
-use crate::args::command;
 use crate::disk::Disk;
 use crate::settings;
 
@@ -16,14 +14,16 @@ use crate::settings;
 /// above it.
 pub struct Editor {
     fallback: Option<String>,
-    /// All verbs, which know what a file may set; it takes a while to make them.
+    /// Makes all verbs, which know what a file may set.
+    verbs: fn() -> Command,
+    /// They, once made: it takes a while.
     command: OnceLock<Command>,
 }
 
 impl Editor {
-    /// One whose texts are for `fallback`, where nothing else says what they are for.
-    pub fn new(fallback: Option<String>) -> Self {
-        Self { fallback, command: OnceLock::new() }
+    /// One whose texts are for `fallback`, where nothing else says what they are for; `verbs` makes the command line.
+    pub fn new(fallback: Option<String>, verbs: fn() -> Command) -> Self {
+        Self { fallback, verbs, command: OnceLock::new() }
     }
 
     /// The instance that a name stands for, as `NAME:PRESET`.
@@ -45,7 +45,7 @@ impl Editor {
     pub fn target_of_folder(&self, path: &str) -> Option<String> {
         let folder = Path::new(path).parent().map(PathBuf::from)?;
         // Default: what is wrong with such a file, every other verb says.
-        settings::target_of_folder(&folder, self.command.get_or_init(command)).ok().flatten()
+        settings::target_of_folder(&folder, self.command.get_or_init(self.verbs)).ok().flatten()
     }
 
     /// The instance of `--target`.

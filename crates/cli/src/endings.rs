@@ -31,7 +31,7 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-    use crate::args::Cli;
+    use crate::cli::Cli;
 
     #[test]
     fn a_name_says_what_the_file_holds() {

@@ -183,7 +183,7 @@ fn text(lines: impl Iterator<Item = String>) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::args::command;
+    use crate::cli::command;
 
     #[test]
     fn every_verb_has_examples() {

@@ -1,8 +1,7 @@
 //! [`Failure`]: why a command did not get to its answer.
 
-use std::fmt;
-use std::io;
 use std::path::PathBuf;
+use std::{fmt, io};
 
 use npukit::report::Place;
 use npukit::verbs::check::Report;

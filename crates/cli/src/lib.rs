@@ -7,6 +7,7 @@ mod answer;
 mod args;
 mod cache;
 mod candidates;
+mod cli;
 mod colour;
 mod commands;
 mod disk;
@@ -20,9 +21,11 @@ mod options;
 mod parts;
 mod printable;
 mod progress;
+mod requests;
 mod settings;
 mod standard_input;
 mod table;
+mod text;
 mod timings;
 mod usage;
 mod verbosity;
@@ -34,14 +37,13 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::{ArgMatches, Command, FromArgMatches};
-use serde_json::Value;
-
 use answer::Answer;
-use args::{Cli, command};
+use clap::{ArgMatches, Command, FromArgMatches};
+use cli::{Cli, command};
 use colour::paint;
 use failure::Failure;
 use printable::{json, printable};
+use serde_json::Value;
 use settings::Settings;
 use table::Screen;
 
@@ -55,7 +57,7 @@ pub use parts::{Parts, Terminal};
 
 /// Does what the arguments of this process say. Where `parts` are absent, the program that has them is started when needed.
 pub fn main(parts: Option<&Parts>) -> ExitCode {
-    commands::complete();
+    commands::complete(command);
     colour::set(colour::of(env::args_os()));
     let mut command = usage::uncoloured(command(), env::args_os());
     let matches = match parse(&mut command) {

@@ -8,7 +8,7 @@ use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::{fmt, registry};
 
 use crate::answer::Answer;
-use crate::args::{Cli, Command};
+use crate::cli::{Cli, Command};
 use crate::log::{self, Log};
 use crate::printable::line;
 use crate::timings;

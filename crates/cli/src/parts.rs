@@ -1,10 +1,9 @@
 //! [`Parts`]: what serves editors and terminals. `npu` is built without them, and starts [`PROGRAM`] where they are needed.
 
-use std::env;
 use std::error::Error;
-use std::io;
 use std::path::PathBuf;
 use std::process::Command;
+use std::{env, io};
 
 use npukit_debug::Debugger;
 

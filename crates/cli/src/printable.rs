@@ -1,11 +1,10 @@
 //! Text for a terminal: [`printable`], a [`line`](line()) of it, and [`json`] that is.
 
+use npukit::is_printable;
 use serde_json::Value;
 
-use npukit::is_printable;
-pub use npukit::{on_a_line, printable};
-
 use crate::table::{Screen, folded};
+pub use npukit::{on_a_line, printable};
 
 /// A text that is a line, whatever the names in it hold; over several where the screen has no room.
 pub fn line(text: &str) -> String {

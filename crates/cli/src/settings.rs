@@ -11,13 +11,13 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
+use file::File;
 use npukit::Target;
 use npukit::options::{Stage, declared};
 
 use crate::disk::Disk;
 use crate::failure::Failure;
 use crate::options::ANY;
-use file::File;
 
 /// The target of commands that are given none.
 const VARIABLE: &str = "NPU_TARGET";

@@ -40,7 +40,7 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-    use crate::args::Cli;
+    use crate::cli::Cli;
 
     fn told(line: &str) -> Option<String> {
         let mut command = Cli::command();

@@ -12,16 +12,16 @@ mod number;
 mod screen;
 mod view;
 
+use column::Kind;
+use elide::width;
+use fit::{Fit, Need, fit};
+
+use crate::printable::on_a_line;
 pub use column::{Cell, Column, Row};
 pub use fold::folded;
 pub use number::{counted, percent, thousands};
 pub use screen::Screen;
 pub use view::{TableArgs, View};
-
-use crate::printable::on_a_line;
-use column::Kind;
-use elide::width;
-use fit::{Fit, Need, fit};
 
 /// A table with a line of headings; ends in a newline.
 pub fn table<R: Into<Row>>(columns: &[Column<'_>], rows: impl IntoIterator<Item = R>) -> String {

@@ -86,7 +86,7 @@ mod tests {
             &["npu", "eval", "m.onnx", "-o", "\u{1b}[1m.csv"],
         ] {
             let arguments = || line.iter().map(OsString::from);
-            let command = uncoloured(crate::args::command(), arguments());
+            let command = uncoloured(crate::cli::command(), arguments());
             let text = escaped(&command.try_get_matches_from(arguments()).unwrap_err());
             assert!(matches!(printable(&text), Cow::Borrowed(_)), "{text:?}");
             assert!(text.contains("\\u{"), "{text}");

@@ -2,13 +2,12 @@
 //!
 //! What was built is kept below the cache's folder under the hash of sources, arguments and version; the oldest go.
 
-use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf, absolute};
 use std::process::{Command, Output};
 use std::time::{Instant, SystemTime};
+use std::{env, io};
 
 use npukit::verbs::cosim::{Simulated, Simulator, SimulatorError};
 use npukit::{Build, Phase, Run, Seen, sha256};

@@ -19,6 +19,7 @@ mod dequantize_linear;
 mod det;
 mod dft;
 mod error;
+mod form;
 mod gather;
 mod gather_elements;
 mod gather_nd;
@@ -130,6 +131,7 @@ macro_rules! operators {
 
         /// An operator with its attributes.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(remote = "Self")]
         #[allow(missing_docs, reason = "each variant is documented at its type")]
         pub enum Op {
             $($name($name)),*

@@ -1,4 +1,5 @@
-//! Circles of imports: files that cannot be read one after the other.
+//! Imports between files: circles, whose files cannot be read one after the other, and those that run upwards between the parts
+//! of a target.
 //!
 //! What a file uses of the folder of its own name is part of it and makes no circle.
 
@@ -9,13 +10,15 @@ use super::imports::imports;
 use super::lines::ProductFile;
 use super::modules::{Crate, crates, place};
 use crate::Error;
+use crate::check_shape::{PARTS, part};
 
 /// The crate that every command goes through.
 const FACADE: &str = "crates/npukit/src/";
 
-/// Circles in all crates, files of the largest, and files of the facade in any.
+/// Circles in all crates, files of the largest, files of the facade in any, and imports that run upwards in targets.
 pub fn figures(product: &[ProductFile<'_>]) -> Result<Vec<Figure>, Error> {
-    let circles = circles(&graph(product)?);
+    let graph = graph(product)?;
+    let circles = circles(&graph);
     let paths =
         |circle: &Vec<usize>| circle.iter().map(|&file| product[file].path.to_owned()).collect::<Vec<_>>();
     let largest = circles.iter().max_by_key(|circle| circle.len()).map(paths);
@@ -25,6 +28,7 @@ pub fn figures(product: &[ProductFile<'_>]) -> Result<Vec<Figure>, Error> {
         Figure::of("circles_of_imports", circles.iter().map(|circle| paths(circle).join(" ")).collect()),
         Figure::of("files_in_largest_circle", largest.unwrap_or_default()),
         Figure::of("files_of_facade_in_circles", of_facade.map(str::to_owned).collect()),
+        Figure::of("imports_upwards_in_targets", upwards(product, &graph)),
     ])
 }
 
@@ -46,6 +50,19 @@ fn graph(product: &[ProductFile<'_>]) -> Result<Vec<BTreeSet<usize>>, Error> {
         graph.push(used);
     }
     Ok(graph)
+}
+
+/// Imports of a target's file from a part that is above its own.
+fn upwards(product: &[ProductFile<'_>], graph: &[BTreeSet<usize>]) -> Vec<String> {
+    let height = |path: &str| {
+        let (_, name) = part(path)?;
+        PARTS.iter().rev().position(|part| part.name == name)
+    };
+    let edges =
+        graph.iter().enumerate().flat_map(|(file, used)| used.iter().map(move |&other| (file, other)));
+    let paths = edges.map(|(file, other)| (product[file].path, product[other].path));
+    let upwards = paths.filter(|(file, other)| height(file) < height(other));
+    upwards.map(|(file, other)| format!("{file} uses {other}")).collect()
 }
 
 /// Sets of more than one file from each of which a way leads to each other, in the order of their first files.
@@ -101,6 +118,22 @@ mod tests {
                 [circle]
             );
         }
+    }
+
+    #[test]
+    fn a_target_is_used_from_above() {
+        let files = [
+            ("../targets/a/src/config.rs", "use crate::isa::B;\npub struct A;"),
+            ("../targets/a/src/isa.rs", "use crate::config::A;\npub struct B;"),
+            ("../targets/a/src/lib.rs", "mod config;\nmod isa;"),
+        ];
+        let file = |&(path, text): &(&str, &str)| SourceFile {
+            path: path.trim_start_matches("../").to_owned(),
+            text: text.to_owned(),
+        };
+        let files: Vec<SourceFile> = files.iter().map(file).collect();
+        let parts = figures(&product(&files)).expect("Rust").remove(3).parts;
+        assert_eq!(parts, ["targets/a/src/config.rs uses targets/a/src/isa.rs"]);
     }
 
     #[test]

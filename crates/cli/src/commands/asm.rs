@@ -2,17 +2,95 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
+use clap_complete::ArgValueCandidates;
 use npukit::MAP;
 use npukit::verbs::asm as verbs;
 use npukit::verbs::disasm::Request;
 use serde_json::json;
 
-use super::{context, needed, remarks, strictly};
 use crate::answer::Answer;
-use crate::args::{AsmArgs, DisasmArgs, FormatArgs};
+use crate::args::{OUTPUT, StrictArgs, TARGET};
+use crate::candidates::targets;
 use crate::disk::{overwrite, settle, write_all};
 use crate::failure::Failure;
+use crate::requests::{context, needed, strictly};
 use crate::table::{counted, thousands};
+use crate::text::remarks;
+
+/// `npu asm`
+#[derive(Debug, Args)]
+pub struct AsmArgs {
+    /// Source file
+    pub file: String,
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
+    /// `,NAME=VALUE` a parameter of its own. Without the option
+    /// `NPU_TARGET` or npu.toml says it.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub strict: StrictArgs,
+    /// File for the words
+    #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
+    pub output: PathBuf,
+    /// File for the source map instead of OUT.map
+    ///
+    /// It says where each word comes from in the text, which it has with it. `npu run`, `npu lint` and `npu disasm` of words
+    /// with a map beside them tell lines and show them. Words on standard output have none unless it is named.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, conflicts_with = "no_map")]
+    pub map: Option<PathBuf>,
+    /// Write no source map
+    #[arg(long, help_heading = OUTPUT)]
+    pub no_map: bool,
+    /// File for a listing: each line with the address and the bytes of what it becomes, then the symbols
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub listing: Option<PathBuf>,
+}
+
+/// `npu disasm`
+#[derive(Debug, Args)]
+pub struct DisasmArgs {
+    /// A file of words, or an artifact's manifest
+    #[arg(value_name = "PROGRAM_OR_ARTIFACT")]
+    pub path: String,
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them; an artifact knows its own. `@SYSTEM` behind a preset or a file is one of its systems,
+    /// `,NAME=VALUE` a parameter of its own.
+    /// Without the option `NPU_TARGET` or npu.toml says it.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
+    /// Form of the listing: `npukit` (the default, it assembles again) or `upstream`
+    #[arg(long, value_name = "FORM", help_heading = OUTPUT)]
+    pub format: Option<String>,
+    /// Instructions alone, without addresses, words and layers
+    ///
+    /// Those stand in comments, so that the listing assembles to the same words with and without them.
+    #[arg(long, help_heading = OUTPUT)]
+    pub plain: bool,
+    /// File for the listing instead of standard output
+    #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
+    pub output: Option<PathBuf>,
+}
+
+/// `npu format`
+#[derive(Debug, Args)]
+pub struct FormatArgs {
+    /// Source file
+    pub file: String,
+    /// A target whose programs have a layout, as in other commands
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
+    /// Print nothing, and fail if the file is laid out otherwise
+    #[arg(long, help_heading = OUTPUT, conflicts_with = "output")]
+    pub check: bool,
+    /// File for the text instead of standard output; may be the source file
+    #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
+    pub output: Option<PathBuf>,
+}
 
 pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
     let target = strictly(&args.target, &args.strict)?;

@@ -3,15 +3,62 @@
 mod accuracy;
 mod alone;
 
+use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCandidates;
 use npukit::verbs::bench::{LayerRow, Report, Request, Row, Table, bench_with};
 
-use super::context;
-use super::layers::frames;
 use crate::answer::Answer;
-use crate::args::{BenchArgs, BenchTable};
+use crate::candidates::targets;
 use crate::colour::Mark;
 use crate::failure::Failure;
-use crate::table::{self, Cell, Column, View, thousands, viewed};
+use crate::requests::context;
+use crate::table::{self, Cell, Column, TableArgs, View, thousands, viewed};
+use crate::text::layers::frames;
+
+/// `npu bench`
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Only this table
+    #[arg(value_enum)]
+    pub table: Option<BenchTable>,
+    /// Only these networks and instances, as `resnet20v2` or `zcu104`
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// How often the host's time is taken; the median counts
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: u32,
+    /// What weights and inputs follow from
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Folder of the networks of MLPerf Tiny (`*.tflite`), for `npu bench accuracy`
+    #[arg(long, value_name = "DIR")]
+    pub models: Option<String>,
+    /// Accelerators of `npu bench accuracy`; the default instance of each when not given
+    #[arg(long, value_name = "TARGET", num_args = 1.., add = ArgValueCandidates::new(targets))]
+    pub targets: Vec<String>,
+    /// Seeded inputs of each network, for `npu bench accuracy`
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub samples: u32,
+    /// Do this task of the compiler alone, and print its seconds and its memory: what `npu bench compile` starts
+    #[arg(long, value_name = "TASK", hide = true)]
+    pub alone: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub view: TableArgs,
+}
+
+/// A table of `npu bench`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BenchTable {
+    /// How good compiled programs are
+    Programs,
+    /// How fast the simulator is
+    Speed,
+    /// How fast the compiler is, with the memory it takes
+    Compile,
+    /// How accurate the trained networks of a folder are on the machines
+    Accuracy,
+}
 
 pub fn run(args: &BenchArgs) -> Result<Answer, Failure> {
     let table = match args.table {

@@ -1,16 +1,45 @@
 //! `npu check`, and [`text`]: what it says, also where another command is refused for it.
 
+use clap::Args;
 use npukit::report::{MemoryFill, Risk, SaturationRisk, Verdict};
 use npukit::verbs::check::{Group, Report, check, check_program};
 
-use super::comparison::{quantisation, rescaling};
-use super::layers::{host_steps, latency, listing, on_chip};
-use super::{context, model_source, remarks};
 use crate::answer::Answer;
-use crate::args::CheckArgs;
+use crate::args::{CalibrationArgs, ModelSourceArgs, OUTPUT, PreprocessArgs};
 use crate::failure::Failure;
+use crate::options::CompileOptions;
 use crate::printable::line;
+use crate::requests::{context, model_source};
 use crate::table::{counted, facts, percent, thousands};
+use crate::text::comparison::{quantisation, rescaling};
+use crate::text::layers::{host_steps, latency, listing, on_chip};
+use crate::text::remarks;
+use crate::verbosity::TimingsArgs;
+
+/// `npu check`
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub source: ModelSourceArgs,
+    /// Compile the model: memories, cycles and latency are those of a program
+    ///
+    /// `--calibrate` does so too, and measures values on its samples.
+    #[arg(long, help_heading = OUTPUT)]
+    pub compile: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+}
 
 pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
     let source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess)?;

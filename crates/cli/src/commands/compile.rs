@@ -2,18 +2,66 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
+use clap_complete::ArgValueCandidates;
 use npukit::Preprocess;
 use npukit::verbs::compile::{Report, Request, compile_with, emit};
 use serde_json::json;
 
-use super::comparison::{quantisation, rescaling};
-use super::layers::{choices, cycles, host_steps, latency, on_chip};
-use super::{context, input_files, model_source, preprocess, remarks, verify};
+use super::verify;
 use crate::answer::Answer;
-use crate::args::CompileArgs;
+use crate::args::{CalibrationArgs, ModelSourceArgs, OUTPUT, PreprocessArgs};
+use crate::candidates::stages;
 use crate::disk::write_all;
 use crate::failure::Failure;
+use crate::options::CompileOptions;
+use crate::requests::{context, input_files, model_source, preprocess};
 use crate::table::{Column, facts, table, thousands};
+use crate::text::comparison::{quantisation, rescaling};
+use crate::text::layers::{choices, cycles, host_steps, latency, on_chip};
+use crate::text::remarks;
+use crate::verbosity::TimingsArgs;
+
+/// `npu compile`
+#[derive(Debug, Args)]
+pub struct CompileArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub source: ModelSourceArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    /// Folder for the files
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT, required_unless_present = "emit")]
+    pub output: Option<PathBuf>,
+    /// Print what the compiler has after a stage
+    ///
+    /// Stages are `graph` and those of the target; an unknown name is answered with the list.
+    #[arg(long, value_name = "STAGE", help_heading = OUTPUT, conflicts_with_all = ["output", "timings"])]
+    #[arg(add = ArgValueCandidates::new(stages))]
+    pub emit: Option<String>,
+    /// Write test vectors beside the program: samples and their bit-exact results
+    ///
+    /// The samples are those of the files, or one made up where no file is given. They and what the machine makes of them
+    /// bit for bit are written as `.npy` and in the format of the target's drivers.
+    #[arg(long, value_name = "[NAME=]FILE", help_heading = OUTPUT, num_args = 0.., conflicts_with = "emit")]
+    pub test_vectors: Option<Vec<String>>,
+    /// Prove the program, and write a certificate beside it
+    ///
+    /// As `npu verify` does, of the program as its files hold it. The certificate is `NAME.certificate.json`, which `npu
+    /// verify --certificate` checks. Where the program is not proved, nothing is written and the exit status is 1.
+    #[arg(long, help_heading = OUTPUT, conflicts_with = "emit")]
+    pub verify: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+}
 
 pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
     let mut source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess)?;

@@ -3,12 +3,31 @@
 //! The script calls `npu` with [`VARIABLE`] set, so what it offers is what this command knows: its flags, the targets
 //! and the reference networks.
 
+use clap::{Args, Command, ValueEnum};
 use clap_complete::CompleteEnv;
 use clap_complete::env::{EnvCompleter, Fish, Zsh};
 
 use crate::answer::Answer;
-use crate::args::{CompletionsArgs, Shell, command};
 use crate::failure::Failure;
+
+/// `npu completions`
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell; its start file evaluates the script, as `source <(npu completions bash)`
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// A shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// GNU Bash
+    Bash,
+    /// The Z shell
+    Zsh,
+    /// fish
+    Fish,
+}
 
 /// What the script sets when it asks.
 const VARIABLE: &str = "NPU_COMPLETE";
@@ -34,6 +53,6 @@ fn registration(shell: &dyn EnvCompleter) -> Result<String, Failure> {
 }
 
 /// Answers a shell that asks, and ends the process then.
-pub fn answer() {
+pub fn answer(command: fn() -> Command) {
     CompleteEnv::with_factory(command).var(VARIABLE).complete();
 }

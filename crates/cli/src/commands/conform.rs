@@ -1,13 +1,29 @@
 //! `npu conform`
 
+use clap::Args;
+use clap_complete::ArgValueCandidates;
 use npukit::verbs::conform::{Report, conform};
 
-use super::context;
 use crate::answer::Answer;
-use crate::args::ConformArgs;
+use crate::candidates::target_names;
 use crate::colour::Mark;
 use crate::failure::Failure;
-use crate::table::{Cell, Column, Row, View, viewed};
+use crate::requests::context;
+use crate::table::{Cell, Column, Row, TableArgs, View, viewed};
+
+/// `npu conform`
+#[derive(Debug, Args)]
+pub struct ConformArgs {
+    /// A target of `npu targets`
+    #[arg(add = ArgValueCandidates::new(target_names))]
+    pub target: String,
+    /// Files, and folders that are searched
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub view: TableArgs,
+}
 
 pub fn run(args: &ConformArgs) -> Result<Answer, Failure> {
     let view = args.view.view(&FILES)?;

@@ -1,17 +1,71 @@
 //! `npu cosim`
 
+use std::path::PathBuf;
+
+use clap::Args;
 use npukit::report::{CosimCycles, CosimPart};
 use npukit::verbs::cosim::{Report, Request, cosim};
 
-use super::{calibration_with, context, input_files, preprocess, remarks, source};
 use crate::answer::Answer;
-use crate::args::CosimArgs;
+use crate::args::{CalibrationArgs, INPUTS, OUTPUT, PreprocessArgs, SourceArgs, TARGET};
 use crate::colour::Mark;
 use crate::disk::{check_apart, write_all};
+use crate::endings::named;
 use crate::failure::Failure;
+use crate::options::CompileOptions;
 use crate::printable::line;
+use crate::requests::{calibration_with, context, input_files, preprocess, source};
 use crate::table::{Cell, Column, Row, facts, table, thousands};
+use crate::text::remarks;
+use crate::verbosity::TimingsArgs;
 use crate::verilator::Verilator;
+
+/// `npu cosim`
+#[derive(Debug, Args)]
+pub struct CosimArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub source: SourceArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    /// Arrays, pictures, sounds, or folders of these; a sample is made up where none is given
+    ///
+    /// As for `npu run`. All samples are run, each from a reset, up to the first that differs.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    /// Take the circuit as it was released, with its defects, and a machine that has them, too
+    #[arg(long, help_heading = TARGET)]
+    pub released: bool,
+    /// Cycles from the address of a read to its data; those of the board when not given
+    #[arg(long, value_name = "N", help_heading = TARGET, value_parser = clap::value_parser!(u64).range(1..=65535))]
+    pub latency: Option<u64>,
+    /// Cycles from written data to the response; as for reads when not given
+    #[arg(long, value_name = "N", help_heading = TARGET, value_parser = clap::value_parser!(u64).range(1..=65535))]
+    pub response_latency: Option<u64>,
+    /// Let memory and streams wait at random, by this seed
+    ///
+    /// Values are compared, and cycles are not: the clock knows memory that answers in a constant time.
+    #[arg(long, value_name = "SEED", help_heading = TARGET)]
+    pub stalls: Option<u64>,
+    /// Circuit to take instead: a folder as `npu rtl` writes it
+    ///
+    /// Its list of files, `NAME.f`, says what is read. A bench in it (`*_bench.sv`, `harness.cpp`) counts, too.
+    #[arg(long, value_name = "DIR", help_heading = TARGET)]
+    pub rtl: Option<String>,
+    /// Write waveforms around the first difference, or of the beginning where there is none
+    #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT, value_parser = named(&["fst"]))]
+    pub waves: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+}
 
 pub fn run(args: &CosimArgs) -> Result<Answer, Failure> {
     let preprocessing = preprocess(&args.preprocess);
@@ -27,7 +81,7 @@ pub fn run(args: &CosimArgs) -> Result<Answer, Failure> {
         rtl: args.rtl.clone(),
         waves: args.waves.is_some(),
     };
-    check_apart(args.waves.iter().map(std::path::PathBuf::as_path))?;
+    check_apart(args.waves.iter().map(PathBuf::as_path))?;
     let (report, waves) = cosim(&request, &Verilator, context())?;
     let mut end = String::new();
     if let (Some(path), Some(waves)) = (&args.waves, &waves) {

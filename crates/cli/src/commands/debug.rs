@@ -2,19 +2,86 @@
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 
+use clap::Args;
+use clap_complete::ArgValueCandidates;
 use npukit::verbs::debug::{Opened, Report, Request, open};
 use npukit::{InputFile, MemFile, Source};
 use npukit_debug::{Debugger, Fault, Outcome, Script, parse};
 use npukit_debug_dap::{Launch, serve};
 
-use super::{calibration_with, context, input_files, meaning, model_options, preprocess, remarks, strictly};
 use crate::answer::Answer;
-use crate::args::DebugArgs;
+use crate::args::values::mem_file;
+use crate::args::{
+    CalibrationArgs, INPUTS, MODEL, MeaningArgs, ModelArgs, OUTPUT, PreprocessArgs, StrictArgs, TARGET,
+};
+use crate::candidates::targets;
 use crate::colour;
 use crate::disk::settle;
 use crate::failure::Failure;
+use crate::options::CompileOptions;
 use crate::parts::{Parts, Terminal, hand_over, missing, program};
+use crate::requests::{calibration_with, context, input_files, meaning, model_options, preprocess, strictly};
+use crate::text::remarks;
 use crate::watch::Watch;
+
+/// `npu debug`
+#[derive(Debug, Args)]
+pub struct DebugArgs {
+    /// Program in text or words, artifact's manifest, or model
+    ///
+    /// A model is compiled. Without --script and --dap it is shown on the terminal; where there is none, commands are read
+    /// from standard input, a line each. Not with --dap, where whoever connects names it.
+    #[arg(value_name = "PROGRAM", required_unless_present = "dap", conflicts_with = "dap")]
+    pub path: Option<String>,
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them; an artifact knows its own.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub strict: StrictArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub meaning: MeaningArgs,
+    /// Model of an artifact, which is computed in float beside the program
+    ///
+    /// Of a model that is compiled here it is that model.
+    #[arg(long = "model", value_name = "MODEL", help_heading = MODEL)]
+    pub of: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub reading: ModelArgs,
+    /// Arrays, pictures or sounds, of which the first sample counts; zeros without
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    /// Fill a memory of a program in text or words
+    ///
+    /// As for `npu run`.
+    #[arg(long, value_name = "NAME[@A]=FILE", help_heading = INPUTS, value_parser = mem_file)]
+    pub mem: Vec<MemFile>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    /// Do what a file of commands says, and fail where it expects something else
+    ///
+    /// A command a line, `# ` before comments; lines behind one that begin with `> ` are what it is to print. `docs/debug.md`
+    /// has all commands.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, conflicts_with = "dap")]
+    pub script: Option<String>,
+    /// Speak the Debug Adapter Protocol on standard input and output, for an editor
+    #[arg(long, help_heading = OUTPUT)]
+    pub dap: bool,
+    /// Read commands a line each on a terminal, too
+    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["dap", "script"])]
+    pub plain: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+}
 
 pub fn run(args: &DebugArgs, in_json: bool, parts: Option<&Parts>, watch: &Watch) -> Result<Answer, Failure> {
     if args.dap && in_json {

@@ -1,15 +1,31 @@
 //! `npu demo`
 
+use clap::Args;
+use clap_complete::ArgValueCandidates;
 use npukit::verbs::demo::{Language, Report, demo};
 
-use super::comparison::quantisation;
 use super::generate;
-use super::layers::{choices, cycles, decibels, latency, layers, saturations, share_of_range};
-use super::{context, remarks};
 use crate::answer::Answer;
-use crate::args::DemoArgs;
+use crate::args::TARGET;
+use crate::candidates::targets;
 use crate::failure::Failure;
+use crate::requests::context;
 use crate::table::{View, counted, facts, percent, thousands};
+use crate::text::comparison::quantisation;
+use crate::text::layers::{choices, cycles, decibels, latency, layers, saturations, share_of_range};
+use crate::text::remarks;
+
+/// `npu demo`
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
+    /// `,NAME=VALUE` a parameter of its own. Without the option
+    /// `NPU_TARGET` or npu.toml says it.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
+}
 
 pub fn run(args: &DemoArgs) -> Result<Answer, Failure> {
     let report = demo(args.target.as_deref(), context())?;

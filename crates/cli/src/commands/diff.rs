@@ -1,15 +1,83 @@
 //! `npu diff` of reports; `values` has that of tensors.
 
+pub(super) mod values;
+
+use clap::{Arg, Args, ValueHint};
 use npukit::verbs::diff::values::Request;
 use npukit::verbs::diff::{Figure, Report, TextChange, diff};
 
-use super::{context, values};
 use crate::answer::Answer;
-use crate::args::DiffArgs;
+use crate::args::values::percentage;
+use crate::args::{CalibrationArgs, INPUTS, MODEL, ModelArgs, PreprocessArgs};
 use crate::colour::Mark;
 use crate::failure::Failure;
+use crate::options::CompileOptions;
 use crate::printable::line;
-use crate::table::{Cell, Column, Row, View, percent, thousands, viewed};
+use crate::requests::context;
+use crate::table::{Cell, Column, Row, TableArgs, View, percent, thousands, viewed};
+
+/// `npu diff`
+#[derive(Debug, Args)]
+#[command(mut_args(of_values))]
+pub struct DiffArgs {
+    /// A report, or something that has values
+    ///
+    /// A report is what a command has printed with --json (`.json`); two of one command are compared figure by figure.
+    /// Values have: a model in float (`m.onnx`), a model compiled for a target (`m.onnx@TARGET`), an artifact
+    /// (`m.tmodel`), arrays by tensor name (`.npz`, of `npu trace` or of a board; `y=FILE.npy`), and a memory of a board as
+    /// its bytes (`dram0=board.bin`). Two of these are compared tensor by tensor, in the order of layers.
+    #[arg(value_name = "A", value_hint = ValueHint::FilePath)]
+    pub before: String,
+    /// Another: the second is held against the first
+    #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
+    pub after: String,
+    /// How much worse a figure may become, in percent of the first
+    ///
+    /// The exit status is 1 where one becomes worse.
+    /// Fewer is better for cycles, times, bytes, errors and what saturates; more is better for accuracy, utilisation
+    /// and signal to noise. What is neither, as the number of layers, is shown and not judged.
+    ///
+    /// Of values: how far a tensor may differ, in percent of its range. Without it the exit status is 1 where a tensor
+    /// saturates or differs by more than rounding explains, and where arrays or a memory differ from the other side at all.
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    pub threshold: Option<f64>,
+    /// Inputs of the sides that compute, as for `npu run`
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    /// Model that an artifact was compiled from
+    ///
+    /// It says what the artifact's layers end in. Needless where the other side is the model.
+    #[arg(long = "model", value_name = "MODEL", help_heading = MODEL)]
+    pub of: Option<String>,
+    /// Program whose memory `MEMORY=FILE` is
+    ///
+    /// An artifact, or MODEL@TARGET. Needless where the other side is the program.
+    #[arg(long, value_name = "ARTIFACT", help_heading = INPUTS)]
+    pub program: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub reading: ModelArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub view: TableArgs,
+}
+
+/// What is of values alone, and in the long help only but for what most need.
+fn of_values(arg: Arg) -> Arg {
+    const SHOWN: [&str; 9] =
+        ["before", "after", "threshold", "inputs", "of", "program", "columns", "sort", "rows"];
+    let is_shown = SHOWN.contains(&arg.get_id().as_str());
+    arg.hide_short_help(!is_shown)
+}
 
 pub fn run(args: &DiffArgs) -> Result<Answer, Failure> {
     if Request::is_of_values(&args.before, &args.after) {

@@ -1,16 +1,48 @@
 //! `npu eval`
 
+use std::path::PathBuf;
+
+use clap::Args;
 use npukit::verbs::eval::{Request, eval};
 
-use super::outputs::outputs;
-use super::{accuracy, accuracy_options, stateful};
-use super::{context, input_files, model_options, preprocess, remarks};
 use crate::answer::Answer;
-use crate::args::EvalArgs;
+use crate::args::{AccuracyArgs, INPUTS, ModelArgs, OUTPUT, PreprocessArgs, StateArgs};
 use crate::disk::write_all;
+use crate::endings::{ARRAYS, named};
 use crate::failure::Failure;
 use crate::printable::line;
+use crate::requests::{accuracy_options, context, input_files, model_options, preprocess, stateful};
 use crate::table::facts;
+use crate::text::outputs::outputs;
+use crate::text::{accuracy, remarks};
+
+/// `npu eval`
+#[derive(Debug, Args)]
+pub struct EvalArgs {
+    /// `.onnx` file, frozen TensorFlow graph (`.pb`) or `.tflite` file
+    pub model: String,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub reading: ModelArgs,
+    /// Arrays, pictures, sounds, or folders of these
+    ///
+    /// Files end in `.npy`, `.npz`, `.png`, `.jpg` or `.wav`. Several samples follow each other along the first axis,
+    /// each picture and each sound is one.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub state: StateArgs,
+    /// `.npz` file for the outputs
+    #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT, value_parser = named(ARRAYS))]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub accuracy: AccuracyArgs,
+}
 
 pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
     let request = Request {

@@ -2,16 +2,85 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
 use npukit::explore::{Condition, Journal, Point, Round};
 use npukit::verbs::explore::{Report, Request, Resume, Space, explore, files, inputs, journal};
 use npukit::{Context, Error};
 
-use super::{calibration, context, input_files, model_options, preprocess, remarks};
 use crate::answer::Answer;
-use crate::args::ExploreArgs;
+use crate::args::{CalibrationArgs, INPUTS, ModelArgs, OUTPUT, PreprocessArgs};
 use crate::disk::{Appended, write_all};
+use crate::endings::named;
 use crate::failure::Failure;
+use crate::requests::{calibration, context, input_files, model_options, preprocess};
 use crate::table::{Cell, Column, Row, counted, facts, percent, table, thousands};
+use crate::text::remarks;
+
+/// `npu explore`
+#[derive(Debug, Args)]
+pub struct ExploreArgs {
+    /// `.onnx` files, frozen TensorFlow graphs (`.pb`) or `.tflite` files
+    ///
+    /// A point is a machine for all of them.
+    #[arg(value_name = "MODEL", required = true)]
+    pub models: Vec<String>,
+    /// What may be chosen: targets, parameters, options, conditions and objectives
+    #[arg(long, value_name = "SPACE.toml")]
+    pub space: String,
+    /// So many points of the space, by chance, instead of all
+    #[arg(long, value_name = "N")]
+    pub sample: Option<usize>,
+    /// What the chance follows from
+    #[arg(long, default_value_t = 0, hide_short_help = true)]
+    pub seed: u64,
+    /// Compile points too of which a bound tells that others beat them
+    #[arg(long)]
+    pub exhaustive: bool,
+    /// Compile the first layers for all points, and all layers for those that did best
+    ///
+    /// Three rounds compile an eighth, a quarter and a half of the products, and after each the better half of the points
+    /// goes on. Nothing proves that those left behind are worse; they are told apart.
+    #[arg(long)]
+    pub halve: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub reading: ModelArgs,
+    /// Samples on which each program runs, beside float
+    ///
+    /// As for `npu run`. Without them nothing is known of errors and accuracy.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    /// Every point: `.csv`, or `.jsonl` for a line of JSON each
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT, value_parser = named(&["csv", "jsonl"]))]
+    pub output: Option<PathBuf>,
+    /// A file to which each point is added as it is known, and from which an exploration goes on
+    ///
+    /// It may be ended at any moment: started again with the same file it does nothing twice, and loses nothing.
+    // An input, too: it grows, and never takes the place of another.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub resume: Option<String>,
+    /// A picture of the points by the first two objectives
+    #[arg(long, value_name = "FILE.svg", help_heading = OUTPUT, value_parser = named(&["svg"]))]
+    pub svg: Option<PathBuf>,
+    /// A page for a browser with all points, to choose among them
+    #[arg(long, value_name = "FILE.html", help_heading = OUTPUT, value_parser = named(&["html", "htm"]))]
+    pub html: Option<PathBuf>,
+    /// The best point by a figure, as `latency`
+    #[arg(long, value_name = "FIGURE", help_heading = OUTPUT)]
+    pub best: Option<String>,
+    /// What the best point must be, as `bram <= 140 and argmax_agree >= 0.99`
+    #[arg(long = "where", value_name = "CONDITION", help_heading = OUTPUT, requires = "best")]
+    pub condition: Option<String>,
+    /// Folder for the architecture file of the best point and for its programs
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT, requires = "best")]
+    pub write: Option<PathBuf>,
+}
 
 pub fn run(args: &ExploreArgs) -> Result<Answer, Failure> {
     let context = context();

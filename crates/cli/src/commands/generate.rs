@@ -3,15 +3,61 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use clap::Args;
+use clap_complete::ArgValueCandidates;
 use npukit::verbs::generate::{Accuracy, Report, Request, accuracy, generate};
 
-use super::{context, remarks, time};
+use super::time;
 use crate::answer::Answer;
-use crate::args::GenerateArgs;
+use crate::args::{ACCURACY, MODEL, OUTPUT, TARGET};
+use crate::candidates::targets;
 use crate::disk::write_all;
 use crate::failure::Failure;
+use crate::options::key_and_value;
 use crate::printable::printable;
+use crate::requests::context;
 use crate::table::{View, facts, percent, thousands};
+use crate::text::remarks;
+
+/// `npu generate`
+#[derive(Debug, Args)]
+pub struct GenerateArgs {
+    /// Text to continue, as `123+456=`
+    #[arg(required_unless_present = "accuracy", conflicts_with = "accuracy")]
+    pub prompt: Option<String>,
+    /// Description of the model, else the embedded adder
+    ///
+    /// A `.toml` file with its weights beside it.
+    #[arg(long, value_name = "MODEL.toml", help_heading = MODEL)]
+    pub model: Option<String>,
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE, else float
+    ///
+    /// `npu targets` lists them. `NPU_TARGET` and npu.toml do not count here.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
+    /// Option of the target's own; `npu targets TARGET --options` lists them
+    ///
+    /// May be given several times.
+    #[arg(long = "option", value_name = "KEY=VALUE", help_heading = TARGET, value_parser = key_and_value)]
+    pub options: Vec<(String, String)>,
+    /// Most tokens to generate, as far as the model has room; 256 when not given
+    #[arg(long, value_name = "N", help_heading = OUTPUT)]
+    pub tokens: Option<usize>,
+    /// Tell where the time of the last token goes
+    #[arg(long, help_heading = OUTPUT, conflicts_with = "accuracy")]
+    pub profile: bool,
+    /// Folder for the files of the last token's program
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT, conflicts_with = "accuracy")]
+    pub output: Option<PathBuf>,
+    /// Ask about held-out texts instead, and tell how many answers are exactly right
+    #[arg(long, help_heading = ACCURACY)]
+    pub accuracy: bool,
+    /// Held-out texts, else those of the embedded model
+    ///
+    /// Lines of a prompt, a tab and the answer.
+    #[arg(long, value_name = "FILE", help_heading = ACCURACY, requires = "accuracy")]
+    pub held_out: Option<String>,
+}
 
 /// Tokens go to standard output as they come, unless the answer is for programs.
 pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {

@@ -1,10 +1,20 @@
 //! `npu glossary`
 
+use clap::Args;
+use clap_complete::ArgValueCandidates;
 use npukit::verbs::glossary::{Entry, glossary};
 
 use crate::answer::Answer;
-use crate::args::GlossaryArgs;
+use crate::candidates::terms;
 use crate::failure::Failure;
+
+/// `npu glossary`
+#[derive(Debug, Args)]
+pub struct GlossaryArgs {
+    /// A term, as `saturation` or `systolic array`; all of them when not given
+    #[arg(value_name = "WORD", add = ArgValueCandidates::new(terms))]
+    pub words: Vec<String>,
+}
 
 /// Characters in a line.
 const WIDTH: usize = 80;

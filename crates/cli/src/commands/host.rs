@@ -1,14 +1,64 @@
 //! `npu host`
 
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCandidates;
 use npukit::report::{HostAccess, HostAnswer, HostBits, HostCompletion, HostPlace, HostRegister, HostWord};
 use npukit::verbs::host::{Question, Report, host};
 
-use super::{context, remarks};
 use crate::answer::Answer;
-use crate::args::{HostArgs, HostQuestion};
+use crate::args::{MODEL, OUTPUT, TARGET};
+use crate::candidates::targets;
 use crate::disk::write_all;
 use crate::failure::Failure;
+use crate::requests::context;
 use crate::table::{Column, counted, facts, table, thousands};
+use crate::text::remarks;
+
+/// `npu host`
+#[derive(Debug, Args)]
+pub struct HostArgs {
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    #[arg(add = ArgValueCandidates::new(targets))]
+    pub target: String,
+    /// What is asked
+    #[arg(value_enum)]
+    pub what: HostQuestion,
+    /// Commands in text or words, words of status, or a program
+    #[arg(required_if_eq_any([("what", "commands"), ("what", "status"), ("what", "accesses"), ("what", "answers")]))]
+    pub file: Option<String>,
+    /// Description of the language model that answers, else the embedded adder
+    #[arg(long, value_name = "MODEL.toml", help_heading = MODEL)]
+    pub model: Option<String>,
+    /// First address of the driver's memory
+    #[arg(long, value_name = "ADDRESS", help_heading = TARGET, value_parser = address, default_value = "0x10000000")]
+    pub base: u64,
+    /// File for the other form: words of a text, text of words, status of answers
+    #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
+    pub output: Option<PathBuf>,
+}
+
+/// What is asked of the host's side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HostQuestion {
+    /// Registers, and the bits of words
+    Map,
+    /// A stream of commands: text to words, and words to text
+    Commands,
+    /// Words of status
+    Status,
+    /// What a driver writes and reads to run a program in text or words, and what tells that it is complete
+    Accesses,
+    /// What the device answers to commands
+    Answers,
+}
+
+fn address(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix("0x");
+    let value = digits.map_or_else(|| text.parse().ok(), |digits| u64::from_str_radix(digits, 16).ok());
+    value.ok_or_else(|| "must be an address, as 0x10000000".to_owned())
+}
 
 pub fn run(args: &HostArgs) -> Result<Answer, Failure> {
     // Default: the command line asks for a file wherever one is needed.

@@ -1,11 +1,44 @@
 //! `npu isa`
 
+use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCandidates;
 use npukit::verbs::isa::isa;
 
-use super::{context, remarks};
 use crate::answer::Answer;
-use crate::args::{IsaArgs, PageFormat};
+use crate::args::OUTPUT;
+use crate::candidates::{instructions, targets};
 use crate::failure::Failure;
+use crate::requests::context;
+use crate::text::remarks;
+
+/// `npu isa`
+#[derive(Debug, Args)]
+pub struct IsaArgs {
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
+    /// `,NAME=VALUE` a parameter of its own.
+    #[arg(add = ArgValueCandidates::new(targets))]
+    pub target: String,
+    /// Only this one
+    #[arg(add = ArgValueCandidates::new(instructions))]
+    pub instruction: Option<String>,
+    /// Form of the page
+    #[arg(long, help_heading = OUTPUT, value_enum, default_value_t)]
+    pub format: PageFormat,
+}
+
+/// Form of a reference page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PageFormat {
+    /// For a terminal
+    #[default]
+    Text,
+    /// For a book
+    Markdown,
+    /// For programs
+    Json,
+}
 
 pub fn run(args: &IsaArgs) -> Result<Answer, Failure> {
     let page = isa(&args.target, args.instruction.as_deref(), context())?;

@@ -1,14 +1,37 @@
 //! `npu lint`
 
+use clap::Args;
+use clap_complete::ArgValueCandidates;
 use npukit::report::{Finding, Lint};
 use npukit::verbs::lint::{Explained, Report, explain, lint};
 
-use super::{context, remarks, strictly};
 use crate::answer::Answer;
-use crate::args::LintArgs;
+use crate::args::{StrictArgs, TARGET};
+use crate::candidates::{lints, targets};
 use crate::disk::settle;
 use crate::failure::Failure;
 use crate::printable::line;
+use crate::requests::{context, strictly};
+use crate::text::remarks;
+
+/// `npu lint`
+#[derive(Debug, Args)]
+pub struct LintArgs {
+    /// An artifact's manifest, a file of words, or assembly text
+    #[arg(value_name = "PROGRAM_OR_ARTIFACT", required_unless_present = "explain")]
+    pub path: Option<String>,
+    /// Say what a finding means, of every target or of the given one
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["path", "strict_draft"], add = ArgValueCandidates::new(lints))]
+    pub explain: Option<String>,
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them; an artifact knows its own. Without the option `NPU_TARGET` or npu.toml says it.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub strict: StrictArgs,
+}
 
 /// Characters in a line of an explanation.
 const WIDTH: usize = 80;

@@ -2,19 +2,30 @@
 
 use std::path::PathBuf;
 
-use clap::{Command, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::args::{Cli, ManArgs};
+use crate::args::OUTPUT;
 use crate::disk::write_all;
 use crate::examples;
 use crate::failure::Failure;
 
-pub fn run(args: &ManArgs) -> Result<Answer, Failure> {
-    let pages = pages(&args.date)?;
+/// `npu man`
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Folder for the pages
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
+    pub output: PathBuf,
+    /// Date that the pages bear, none when not given
+    #[arg(long, value_name = "YYYY-MM-DD", help_heading = OUTPUT, default_value = "", hide_default_value = true)]
+    pub date: String,
+}
+
+pub fn run(args: &ManArgs, command: Command) -> Result<Answer, Failure> {
+    let pages = pages(command, &args.date)?;
     let paths: Vec<PathBuf> = pages.iter().map(|(name, _)| args.output.join(name)).collect();
     let files: Vec<(PathBuf, &[u8])> =
         paths.iter().cloned().zip(pages.iter().map(|(_, page)| page.as_slice())).collect();
@@ -25,8 +36,8 @@ pub fn run(args: &ManArgs) -> Result<Answer, Failure> {
 }
 
 /// File names and pages, the command's own first.
-fn pages(date: &str) -> Result<Vec<(String, Vec<u8>)>, Failure> {
-    let mut command = Cli::command().disable_help_subcommand(true);
+fn pages(command: Command, date: &str) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+    let mut command = command.disable_help_subcommand(true);
     command.build();
     let verbs = command.get_subcommands().map(|verb| {
         let name = format!("npu-{}", verb.get_name());

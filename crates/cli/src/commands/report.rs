@@ -2,15 +2,62 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
 use npukit::verbs::report::{Reported, Request, report};
 use npukit::verbs::time;
 
-use super::{calibration_with, context, input_files, meaning, preprocess, remarks, source};
 use crate::answer::Answer;
-use crate::args::ReportArgs;
+use crate::args::{CalibrationArgs, INPUTS, MeaningArgs, OUTPUT, PreprocessArgs, SourceArgs};
 use crate::disk::write_all;
+use crate::endings::named;
 use crate::failure::Failure;
+use crate::options::{CompileOptions, TimeOptions};
+use crate::requests::{calibration_with, context, input_files, meaning, preprocess, source};
 use crate::table::facts;
+use crate::text::remarks;
+use crate::verbosity::TimingsArgs;
+
+/// `npu report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub source: SourceArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    /// Samples to run, each layer beside float
+    ///
+    /// As for `npu run`. Without them nothing is known of values.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub meaning: MeaningArgs,
+    /// The page: one file, which opens without a network
+    #[arg(short, long, value_name = "FILE.html", help_heading = OUTPUT, value_parser = named(&["html", "htm"]))]
+    pub output: Option<PathBuf>,
+    /// A page, or what `npu report --json` printed, to stand beside this one
+    ///
+    /// Of another target, another strategy or another version.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub against: Option<String>,
+    /// Folder for figures: `roofline.svg`, `timeline.svg`
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    pub svg: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub options: TimeOptions,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
+}
 
 pub fn run(args: &ReportArgs) -> Result<Answer, Failure> {
     let preprocess = preprocess(&args.preprocess);

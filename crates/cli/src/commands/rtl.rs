@@ -2,14 +2,37 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
+use clap_complete::ArgValueCandidates;
 use npukit::verbs::rtl::rtl;
 
-use super::{context, remarks};
 use crate::answer::Answer;
-use crate::args::RtlArgs;
+use crate::args::{OUTPUT, TARGET};
+use crate::candidates::targets;
 use crate::disk::write_all;
 use crate::failure::Failure;
+use crate::requests::context;
 use crate::table::facts;
+use crate::text::remarks;
+
+/// `npu rtl`
+#[derive(Debug, Args)]
+pub struct RtlArgs {
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
+    /// `,NAME=VALUE` a parameter of its own.
+    #[arg(add = ArgValueCandidates::new(targets))]
+    pub target: String,
+    /// Folder for the files
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
+    pub output: PathBuf,
+    /// Write the circuit as it was released, with its defects
+    ///
+    /// Without the option it computes what the instructions say everywhere.
+    #[arg(long, help_heading = TARGET)]
+    pub released: bool,
+}
 
 pub fn run(args: &RtlArgs) -> Result<Answer, Failure> {
     let (mut report, files) = rtl(&args.target, args.released, context())?;

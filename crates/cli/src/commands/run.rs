@@ -1,23 +1,143 @@
 //! `npu run`
 
+pub(super) mod by_hand;
+
 use std::path::PathBuf;
 
+use clap::{Arg, Args};
+use npukit::MaxError;
 use npukit::report::Waves;
 use npukit::verbs::run::{Report, Request, run as run_verb};
 
-use super::by_hand;
-use super::comparison::{COMPARED, layer_comparison, quantisation, rescaling};
-use super::layers::{choices, comparison, host_steps, latency, on_chip, saturations, underflow};
-use super::outputs::outputs;
-use super::{accuracy, accuracy_options, stateful};
-use super::{calibration_with, context, input_files, meaning, preprocess, remarks, source};
 use crate::answer::Answer;
-use crate::args::RunArgs;
+use crate::args::{
+    ACCURACY, AccuracyArgs, CalibrationArgs, HandArgs, INPUTS, MODEL, MeaningArgs, OUTPUT, PreprocessArgs,
+    SourceArgs, StateArgs, TARGET,
+};
 use crate::disk::{check_apart, write_all};
-use crate::endings::{self, ARRAYS};
+use crate::endings::{self, ARRAYS, named};
 use crate::failure::Failure;
+use crate::options::CompileOptions;
 use crate::printable::line;
-use crate::table::{View, counted, facts, thousands};
+use crate::requests::{
+    accuracy_options, calibration_with, context, input_files, meaning, preprocess, source, stateful,
+};
+use crate::table::{TableArgs, View, counted, facts, thousands};
+use crate::text::comparison::{COMPARED, layer_comparison, quantisation, rescaling};
+use crate::text::layers::{choices, comparison, host_steps, latency, on_chip, saturations, underflow};
+use crate::text::outputs::outputs;
+use crate::text::{accuracy, remarks};
+use crate::verbosity::TimingsArgs;
+
+/// `npu run`
+#[derive(Debug, Args)]
+#[command(mut_args(of_comparison))]
+pub struct RunArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub source: SourceArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    /// Arrays, pictures, sounds, or folders of these
+    ///
+    /// Files end in `.npy`, `.npz`, `.csv` (as the target's tools write it), `.png`, `.jpg` or `.wav`. Several samples
+    /// follow each other along the first axis, each picture and each sound is one.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub state: StateArgs,
+    /// Model of an artifact, for names and shapes
+    ///
+    /// The inputs and outputs of the artifact take those of the model it was compiled from.
+    #[arg(long, value_name = "MODEL", help_heading = MODEL)]
+    pub like: Option<String>,
+    /// Compare every layer with float
+    ///
+    /// Tells where the two part ways, too. A layer's own error is the machine's result against the layer in float on the
+    /// machine's own operands; the chain's is against the whole network in float. They part ways at the first layer that
+    /// saturates, or where an element's own error is larger than rounding explains: half a step for each constant and
+    /// each product, carried through the layer's operators. Lookups and the like have no such bound: they part by
+    /// saturation alone. What is suggested was tried on these inputs.
+    ///
+    /// With a file, an `.npy` or `.npz`, compare its arrays with the outputs bit for bit instead: what a driver read from a
+    /// board. Whole numbers are the machine's integers. The exit status is 1 where they differ.
+    #[arg(long, value_name = "[NAME=]FILE", help_heading = ACCURACY, num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub compare: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub meaning: MeaningArgs,
+    /// Largest error that passes, as `0.05` or `5%`
+    ///
+    /// It is the largest difference to float; a percentage is one of the output's range.
+    /// The exit status is 1 where an output differs by more, and where outputs tell nothing of the network's: they
+    /// differ from float by as much as float's own outputs do from their mean.
+    #[arg(long, value_name = "ERROR", help_heading = ACCURACY, value_parser = max_error)]
+    pub max_error: Option<MaxError>,
+    /// Fail where outputs are unreliable
+    ///
+    /// The exit status is 1 where inputs saturate or the signal-to-noise ratio of the outputs is below 20 dB, as with
+    /// --max-error and --min-accuracy. Without these options that is a warning.
+    #[arg(long, help_heading = ACCURACY)]
+    pub strict: bool,
+    /// Stop at a read of memory that nobody has written
+    #[arg(long, help_heading = TARGET)]
+    pub check: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub accuracy: AccuracyArgs,
+    /// `.npz` file for the outputs
+    #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT, value_parser = named(ARRAYS))]
+    pub output: Option<PathBuf>,
+    /// Write the machine's integers
+    #[arg(long, help_heading = OUTPUT, requires = "output", hide_short_help = true)]
+    pub raw: bool,
+    /// `.npz` file for every tensor of a model, or a memory
+    ///
+    /// `machine/NAME` is what the machine has for the value NAME: inputs, results of layers, outputs.
+    /// With --compare, `float/NAME` is the whole network in float, and `layer/NAME` the layer in
+    /// float on the machine's operands. All are real values in the model's scale.
+    ///
+    /// Of a program in text or words, `NAME[A:B]` is shown of the memory NAME after the run, as `acc[0:4]`; with `=FILE`
+    /// behind it, it is written: `.npy`, `.npz`, `.csv` or `.hex`.
+    #[arg(long, value_name = "DUMP", help_heading = OUTPUT)]
+    pub dump: Vec<String>,
+    /// Waveforms of what each unit does when, for GTKWave and Surfer
+    ///
+    /// Beside them are how GTKWave (`.gtkw`) and Surfer (`.sucl`) show them: `gtkwave x.gtkw`,
+    /// `surfer x.fst --command-file x.sucl`.
+    #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT, value_parser = named(&["fst"]), hide_short_help = true)]
+    pub waves: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub hand: HandArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub view: TableArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
+}
+
+/// What is of the table of `--compare` alone.
+fn of_comparison(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "columns" | "sort" | "rows" => arg.requires("compare").hide_short_help(true),
+        _ => arg,
+    }
+}
+
+fn max_error(text: &str) -> Result<MaxError, String> {
+    MaxError::parse(text)
+        .ok_or_else(|| "give a number from 0, as `0.05`, or a share of the range, as `5%`".to_owned())
+}
 
 pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
     let view = args.view.view(&COMPARED)?;

@@ -1,15 +1,28 @@
 //! `npu targets`
 
+use clap::Args;
+use clap_complete::ArgValueCandidates;
 use npukit::options::OptionSpec;
 use npukit::verbs::list::{Parameter, TargetReport, list, list_one, options, parameters_of};
 use serde_json::{Value, json};
 
-use super::context;
 use crate::answer::Answer;
-use crate::args::TargetsArgs;
+use crate::candidates::target_names;
 use crate::failure::Failure;
 use crate::printable::line;
+use crate::requests::context;
 use crate::table::{Column, table};
+
+/// `npu targets`
+#[derive(Debug, Args)]
+pub struct TargetsArgs {
+    /// Only this one; of an instance, the parameters that may be set behind its name
+    #[arg(value_name = "TARGET", add = ArgValueCandidates::new(target_names))]
+    pub target: Option<String>,
+    /// List its options instead of its instances
+    #[arg(long, requires = "target")]
+    pub options: bool,
+}
 
 pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
     let Some(name) = &args.target else {

@@ -2,18 +2,77 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
 use npukit::report::{FlagTime, KindTime, TraceReport, UnitTime};
 use npukit::verbs::time::{Report, Request, Sinks, time_with};
 
-use super::layers::{LAYERS, above, bottleneck, cycles, host_steps, latency, layers, on_chip};
-use super::{calibration, context, meaning, preprocess, source};
 use crate::answer::Answer;
-use crate::args::TimeArgs;
+use crate::args::{CalibrationArgs, INPUTS, MeaningArgs, OUTPUT, PreprocessArgs, SourceArgs};
 use crate::disk::{Staged, check_apart, commit};
 use crate::failure::Failure;
+use crate::options::{CompileOptions, TimeOptions};
 use crate::printable::line;
-use crate::table::{Cell, Column, Row, View, facts, percent, table, thousands};
-use crate::verbosity::is_quiet;
+use crate::requests::{calibration, context, meaning, preprocess, source};
+use crate::table::{Cell, Column, Row, TableArgs, View, facts, percent, table, thousands};
+use crate::text::layers::{LAYERS, above, bottleneck, cycles, host_steps, latency, layers, on_chip};
+use crate::verbosity::{TimingsArgs, is_quiet};
+
+/// `npu time`
+#[derive(Debug, Args)]
+#[command(mut_arg("rows", |arg| arg.visible_alias("top")))]
+pub struct TimeArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub source: SourceArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub meaning: MeaningArgs,
+    /// Report from a file of performance samples instead
+    ///
+    /// They are the words of the hardware's sampling unit, ours or a board's.
+    #[arg(long, value_name = "FILE", help_heading = INPUTS)]
+    pub from_samples: Option<String>,
+    /// Write the hardware's performance samples
+    ///
+    /// They are 64-bit words, as its driver finds them.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub samples: Option<PathBuf>,
+    /// Write what each unit does when, for Perfetto
+    ///
+    /// <https://ui.perfetto.dev> opens it. The trace is protobuf, which is small, when the name ends in .pftrace or .perfetto-trace; waveforms when it ends in .fst; of the format of the
+    /// target's own tools when it ends as theirs do; else Chrome's JSON.
+    #[arg(long, value_name = "OUT.pftrace", help_heading = OUTPUT)]
+    pub trace: Option<PathBuf>,
+    /// Layers to trace: a name, a pattern or A..B
+    ///
+    /// A pattern has a `*`; A and B are the first and the last layer.
+    #[arg(long, value_name = "LAYER", help_heading = OUTPUT, requires = "trace")]
+    pub trace_range: Option<String>,
+    /// Write what every part does in each cycle
+    #[arg(long, value_name = "OUT.txt", help_heading = OUTPUT)]
+    pub cycles: Option<PathBuf>,
+    /// Write the cycles of each instruction
+    #[arg(long, value_name = "OUT.csv", help_heading = OUTPUT)]
+    pub by_instruction: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub options: TimeOptions,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub view: TableArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
+}
 
 pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
     let view = args.view.view(&LAYERS)?;

@@ -1,15 +1,70 @@
 //! `npu trace`
 
+use std::path::PathBuf;
+
+use clap::Args;
+use clap_complete::ArgValueCandidates;
 use npukit::Source;
 use npukit::report::TensorKind;
 use npukit::verbs::trace::{Report, Request, TracedTensor, trace};
 
-use super::{calibration_with, context, input_files, model_options, preprocess, remarks, strictly};
 use crate::answer::Answer;
-use crate::args::TraceArgs;
+use crate::args::{CalibrationArgs, INPUTS, MODEL, ModelArgs, OUTPUT, PreprocessArgs, StrictArgs, TARGET};
+use crate::candidates::targets;
 use crate::disk::{Staged, commit, settle};
+use crate::endings::{ARRAYS, named};
 use crate::failure::Failure;
+use crate::options::CompileOptions;
+use crate::requests::{calibration_with, context, input_files, model_options, preprocess, strictly};
 use crate::table::{Column, facts, table};
+use crate::text::remarks;
+
+/// `npu trace`
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// Model (`.onnx`, `.pb`, `.tflite`), or an artifact's manifest
+    ///
+    /// Of a model without --target the values are those of float, all that lie between its nodes; with it those that the
+    /// machine has: inputs as it rounds them, results of layers, outputs.
+    #[arg(value_name = "MODEL_OR_ARTIFACT")]
+    pub path: String,
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE, else float
+    ///
+    /// `npu targets` lists them; an artifact knows its own. `NPU_TARGET` and npu.toml do not count here.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub strict: StrictArgs,
+    /// Model of an artifact, which says what its layers end in
+    ///
+    /// It is compiled for the artifact's own instance, with the same options, and must give the artifact's outputs bit for
+    /// bit; without it only inputs and outputs of an artifact are known.
+    #[arg(long = "model", value_name = "MODEL", help_heading = MODEL)]
+    pub of: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub reading: ModelArgs,
+    /// Arrays, pictures, sounds, or folders of these
+    ///
+    /// As for `npu run`. Several samples follow each other along the first axis, in the arrays that are written too.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
+    pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    /// `.npz` file: an array for each tensor, by its name in the model
+    ///
+    /// Real values in the model's scale and its order of axes.
+    #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT, value_parser = named(ARRAYS))]
+    pub output: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+}
 
 pub fn run(args: &TraceArgs) -> Result<Answer, Failure> {
     settle(&args.path);

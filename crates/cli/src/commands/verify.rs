@@ -1,7 +1,9 @@
 //! `npu verify`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
+use npukit::verbs::verify::bounds::Radius;
 use npukit::verbs::verify::bounds::{
     OutputReport as OutputBounds, Report as BoundsReport, Request as BoundsRequest,
 };
@@ -10,13 +12,98 @@ use npukit::verbs::verify::{
     verify,
 };
 
-use super::{context, input_files, model_source, preprocess, remarks};
 use crate::answer::Answer;
-use crate::args::{BoundsArgs, VerifyArgs};
+use crate::args::{CalibrationArgs, INPUTS, ModelSourceArgs, OUTPUT, PreprocessArgs, TARGET};
 use crate::disk::{settle, write_all};
 use crate::failure::Failure;
+use crate::options::CompileOptions;
 use crate::printable::line;
+use crate::requests::{context, input_files, model_source, preprocess};
 use crate::table::{Column, counted, facts, table};
+use crate::text::remarks;
+use crate::verbosity::TimingsArgs;
+
+/// `npu verify`
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub source: ModelSourceArgs,
+    /// Manifest of an artifact of the model, which is proved as it is
+    ///
+    /// It knows its target; the model is not compiled.
+    #[arg(long, value_name = "ARTIFACT", help_heading = TARGET, conflicts_with = "target")]
+    pub artifact: Option<String>,
+    /// Certificate to check, by making its proof again
+    ///
+    /// Model and program have to be the files that it names by their hashes, and the proof is made with its own seeds,
+    /// and those of `--seed`. The exit status is 0 only when all that it says is so.
+    #[arg(long, value_name = "FILE", help_heading = INPUTS, conflicts_with = "output")]
+    pub certificate: Option<String>,
+    /// Write a certificate of the proof
+    ///
+    /// It has the hashes of model and program, seeds, field, what is covered and what is assumed. A program that is not
+    /// proved has none.
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
+    pub output: Option<PathBuf>,
+    /// Number that the inputs of a run are made of; 1 and 2 when not given
+    #[arg(long = "seed", value_name = "N", help_heading = INPUTS, hide_short_help = true)]
+    pub seeds: Vec<u64>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub bounds: BoundsArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+}
+
+/// What `npu verify` says of errors.
+#[derive(Debug, Args)]
+pub struct BoundsArgs {
+    /// Bounds errors and saturation for all inputs of their ranges, too
+    #[arg(long, help_heading = INPUTS)]
+    pub bounds: bool,
+    /// Samples that inputs are about
+    ///
+    /// As for `npu run`. Each has a range of its own, of itself alone where `--radius` does not say more. They are run as
+    /// well, to be compared with the bounds.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1.., requires = "bounds")]
+    pub inputs: Vec<String>,
+    /// Each number is at most so far from a sample's; `half` is half a step of the machine's numbers
+    ///
+    /// With `half` inputs are those that the machine cannot tell from a sample: it rounds them to the same numbers.
+    #[arg(long, value_name = "R|half", help_heading = INPUTS, requires = "inputs", value_parser = radius)]
+    pub radius: Option<Radius>,
+    /// One range for all samples: each number is anywhere between the least and the largest that it is in them
+    #[arg(long, help_heading = INPUTS, requires = "inputs")]
+    pub hull: bool,
+    /// Bounds errors also for results that are rounded by half a step whichever way, not as the machine does
+    ///
+    /// Then a bound does not depend on luck with the numbers of a sample.
+    #[arg(long, help_heading = INPUTS, requires = "bounds")]
+    pub any_rounding: bool,
+    /// Inputs to draw from the ranges and to run, to be compared with the bounds
+    #[arg(long, value_name = "N", help_heading = INPUTS, requires = "bounds", default_value_t = 100, hide_short_help = true)]
+    pub random: usize,
+}
+
+/// A distance: no less than 0, and finite.
+fn radius(text: &str) -> Result<Radius, String> {
+    if text == "half" {
+        return Ok(Radius::Half);
+    }
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    number.map(Radius::Of).ok_or_else(|| "a radius is a number, 0 or more, or `half`".to_owned())
+}
 
 pub fn run(args: &VerifyArgs) -> Result<Answer, Failure> {
     let mut source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess)?;

@@ -1,13 +1,33 @@
 //! `npu zoo`
 
+use std::path::PathBuf;
+
+use clap::Args;
+use clap_complete::ArgValueCandidates;
 use npukit::verbs::zoo::{Entry, list, zoo};
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::args::ZooArgs;
+use crate::args::OUTPUT;
+use crate::candidates::networks;
 use crate::disk::write_all;
+use crate::endings::named;
 use crate::failure::Failure;
 use crate::table::{Column, table, thousands};
+
+/// `npu zoo`
+#[derive(Debug, Args)]
+pub struct ZooArgs {
+    /// The network to write
+    #[arg(requires = "output", add = ArgValueCandidates::new(networks))]
+    pub network: Option<String>,
+    /// `.onnx` file
+    #[arg(short, long, value_name = "OUT.onnx", help_heading = OUTPUT, value_parser = named(&["onnx"]), requires = "network")]
+    pub output: Option<PathBuf>,
+    /// What the weights follow from
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
 
 pub fn run(args: &ZooArgs) -> Result<Answer, Failure> {
     let (Some(name), Some(path)) = (&args.network, &args.output) else {

@@ -1,9 +1,8 @@
 //! Where a path leads: [`Place`]; and whether two lead to the same file: [`Identity`].
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::{fs, io};
 
 use super::standard::is_standard;
 use crate::failure::Failure;

@@ -66,7 +66,7 @@ fn padding_of_all_kinds() {
     assert_eq!(padded(-1, 3, PadMode::Wrap), [1.0, 2.0, 1.0, 2.0, 1.0]);
     assert_eq!(padded(-1, 2, PadMode::Edge), [1.0, 2.0, 2.0, 2.0]);
     assert_eq!(padded(-1, 1, PadMode::Reflect), [1.0, 2.0, 1.0]);
-    assert_eq!(padded(-2, -1, PadMode::Constant(9.0)), []);
+    assert_eq!(padded(-2, -1, PadMode::Constant(9.0)), [0.0; 0]);
     assert!(matches!(
         refuse(pad(3, 0, PadMode::Reflect), &[&x]),
         OpError::Padding { size: 3, before: 3, .. }

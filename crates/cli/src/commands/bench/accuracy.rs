@@ -2,10 +2,10 @@
 
 use npukit::verbs::bench::accuracy::{Report, Request, Row, accuracy};
 
-use super::super::context;
 use crate::answer::Answer;
-use crate::args::BenchArgs;
+use crate::commands::bench::BenchArgs;
 use crate::failure::Failure;
+use crate::requests::context;
 use crate::table::{Column, View, thousands, viewed};
 
 pub fn run(args: &BenchArgs) -> Result<Answer, Failure> {

@@ -1,8 +1,7 @@
 //! A task of `npu bench compile` in a process of its own, of which the system knows how much memory it took.
 
-use std::env;
-use std::fs;
 use std::process::Command;
+use std::{env, fs};
 
 use npukit::Error;
 use npukit::verbs::bench::{Request, Taken, Task, task};

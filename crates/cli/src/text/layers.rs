@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use npukit::cost_model_name;
-use npukit::report::{Comparison, Speed};
-use npukit::report::{HostStepReport, LayerTime, OnChip, Roofline, Saturation, UnderflowReport};
+use npukit::report::{
+    Comparison, HostStepReport, LayerTime, OnChip, Roofline, Saturation, Speed, UnderflowReport,
+};
 
 use crate::colour::Mark;
 use crate::printable::line;

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use npukit::verbs::run::{Expectations, Hand, HandReport, Request, run_by_hand};
 use npukit::{DumpRequest, Held, Limits};
 
-use super::layers::latency;
-use super::run::waves;
-use super::{context, remarks};
+use super::waves;
 use crate::answer::Answer;
-use crate::args::RunArgs;
+use crate::commands::run::RunArgs;
 use crate::disk::{check_apart, write_all};
 use crate::failure::Failure;
 use crate::printable::line;
+use crate::requests::context;
 use crate::table::{Column, counted, facts, table, thousands};
+use crate::text::layers::latency;
+use crate::text::remarks;
 use crate::verbosity::is_quiet;
 
 /// Addresses of a memory that are shown.

@@ -6,14 +6,15 @@ use npukit::verbs::diff::values::{
     Difference, Explanation, Parting, Report, Request, SideReport, TensorReport, diff_values,
 };
 
-use super::{calibration_with, context, input_files, model_options, preprocess, remarks};
 use crate::answer::Answer;
-use crate::args::DiffArgs;
 use crate::colour::Mark;
+use crate::commands::diff::DiffArgs;
 use crate::disk::settle;
 use crate::failure::Failure;
 use crate::printable::line;
+use crate::requests::{calibration_with, context, input_files, model_options, preprocess};
 use crate::table::{Cell, Column, Row, View, facts, percent, thousands, viewed};
+use crate::text::remarks;
 
 pub fn run(args: &DiffArgs) -> Result<Answer, Failure> {
     let view = args.view.view(&TENSORS)?;

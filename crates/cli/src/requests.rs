@@ -1,0 +1,124 @@
+//! Arguments as what the library takes: sources, inputs, options of numbers.
+
+use npukit::{
+    AccuracyOptions, Calibration, Context, InputFile, Meaning, ModelOptions, OwnInputs, Preprocess,
+    RescaleMode, Source, Stateful,
+};
+
+use crate::args::{
+    AccuracyArgs, CalibrationArgs, MeaningArgs, ModelArgs, ModelSourceArgs, PreprocessArgs, Rescale, Resize,
+    SourceArgs, StateArgs, StrictArgs,
+};
+use crate::cache;
+use crate::disk::{Disk, settle};
+use crate::failure::Failure;
+use crate::options::CompileOptions;
+
+/// Files from the disk, and what was found before.
+pub fn context() -> Context<'static> {
+    Context::new(&Disk).with_cache(cache::current())
+}
+
+pub fn model_options(args: &ModelArgs) -> ModelOptions {
+    ModelOptions {
+        batch: args.batch.map(|batch| batch as usize),
+        sizes: args.sizes.iter().cloned().collect(),
+        input_shapes: args.input_shapes.iter().cloned().collect(),
+        values: args.values.iter().cloned().collect(),
+        outputs: args.outputs.clone(),
+        resize_half_pixel: args.resize.map(|resize| resize == Resize::HalfPixel),
+        unlimited: args.no_limit,
+    }
+}
+
+pub fn stateful(args: &StateArgs) -> Stateful {
+    Stateful { enabled: args.stateful || !args.pairs.is_empty(), pairs: args.pairs.clone() }
+}
+
+pub fn preprocess(args: &PreprocessArgs) -> Preprocess {
+    Preprocess { scale: args.scale, mean: args.mean.clone(), std: args.std.clone() }
+}
+
+/// How scales are chosen by a verb that runs inputs: these serve where no others are given.
+pub fn calibration_with(args: &CalibrationArgs, inputs: &[String], preprocess: &Preprocess) -> Calibration {
+    // One set of options: for the inputs, and for those to calibrate by where there are any.
+    let is_used = !args.calibrate.is_empty();
+    let own = OwnInputs { files: input_files(inputs), preprocess: preprocess.clone() };
+    let preprocess = if is_used { preprocess.clone() } else { Preprocess::default() };
+    Calibration { own: Some(own), ..calibration(args, preprocess) }
+}
+
+pub fn calibration(args: &CalibrationArgs, preprocess: Preprocess) -> Calibration {
+    let mode = match args.rescale {
+        Rescale::Auto => RescaleMode::Auto,
+        Rescale::Always => RescaleMode::Always,
+        Rescale::Never => RescaleMode::Never,
+    };
+    let (inputs, ranges) = (input_files(&args.calibrate), args.range.clone());
+    Calibration { inputs, ranges, preprocess, mode, method: args.quantise, own: None }
+}
+
+pub fn source(
+    args: &SourceArgs,
+    lowering: &CompileOptions,
+    calibration: Calibration,
+) -> Result<Source, Failure> {
+    settle(&args.path);
+    Ok(Source {
+        path: args.path.clone(),
+        target: strictly(&args.target, &args.strict)?,
+        options: lowering.0.clone(),
+        model: model_options(&args.model),
+        calibration,
+    })
+}
+
+pub fn model_source(
+    args: &ModelSourceArgs,
+    lowering: &CompileOptions,
+    calibrating: &CalibrationArgs,
+    preprocessing: &PreprocessArgs,
+) -> Result<Source, Failure> {
+    Ok(Source {
+        path: args.model.clone(),
+        target: strictly(&args.target, &args.strict)?,
+        options: lowering.0.clone(),
+        model: model_options(&args.reading),
+        calibration: calibration(calibrating, preprocess(preprocessing)),
+    })
+}
+
+/// The target, held to the letter of its document where that is asked for.
+pub fn strictly(target: &Option<String>, strict: &StrictArgs) -> Result<Option<String>, npukit::Error> {
+    match target {
+        Some(spec) if strict.strict_draft => npukit::strict(spec).map(Some),
+        None if strict.strict_draft => Err(npukit::Error::NoTarget),
+        _ => Ok(target.clone()),
+    }
+}
+
+/// The target of a command that cannot do without.
+pub fn needed(target: &Option<String>) -> Result<&str, npukit::Error> {
+    target.as_deref().ok_or(npukit::Error::NoTarget)
+}
+
+pub fn accuracy_options(args: &AccuracyArgs) -> Option<AccuracyOptions> {
+    let labels = InputFile::parse(args.labels.as_deref()?);
+    let mut options = AccuracyOptions::new(labels);
+    options.top = args.top as usize;
+    options.worst = args.worst as usize;
+    options.minimum = args.min_accuracy;
+    Some(options)
+}
+
+pub fn meaning(args: &MeaningArgs) -> Meaning {
+    match (args.sequential, args.hardware) {
+        (true, _) => Meaning::Sequential,
+        (_, true) => Meaning::Hardware,
+        _ => Meaning::Agreed,
+    }
+}
+
+pub fn input_files(texts: &[String]) -> Vec<InputFile> {
+    texts.iter().map(|text| InputFile::parse(text)).collect()
+}
