@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use npukit_asm::assemble;
-use npukit_sim::Fault;
+use npukit_target::sim::Fault;
 use npukit_target::{Case, Outcome};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};

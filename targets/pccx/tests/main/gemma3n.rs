@@ -82,7 +82,7 @@ fn a_gate_at_its_cutoff_opens_or_not() {
 fn no_machine_of_bf16_knows_on_which_side_that_gate_is() {
     let layer = layers(&golden("numpy_layer_9.json")).unwrap().remove(0);
     let (mut open, mut step) = ([0; 64], 0);
-    let mut next = npukit_sim::garbage(3);
+    let mut next = npukit_target::sim::garbage(3);
     layer
         .streams(|graph, inputs| {
             step += 1;

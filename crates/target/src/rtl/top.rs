@@ -1,7 +1,7 @@
 //! The top: the module of a circuit with its parameters fixed, for tools that begin with a module.
 
-use crate::circuit::{Circuit, File};
-use crate::escape::comment;
+use crate::rtl::circuit::{Circuit, File};
+use crate::rtl::escape::comment;
 
 impl Circuit {
     /// `top_NAME.sv`.
@@ -28,7 +28,7 @@ impl Circuit {
 
 #[cfg(test)]
 mod tests {
-    use crate::circuit::tests::example;
+    use crate::rtl::circuit::tests::example;
 
     #[test]
     fn a_top_fixes_parameters_and_has_all_ports() {

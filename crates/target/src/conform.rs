@@ -6,8 +6,12 @@
 
 mod report;
 
-use npukit_target::{Case, Outcome, Phase, ReadError, Reader, Target};
 use rayon::prelude::*;
+
+use crate::phase::Phase;
+use crate::read::{ReadError, Reader};
+use crate::target::Target;
+use crate::vectors::{Case, Outcome};
 
 pub use report::{Failure, FileReport, Report, Skip};
 

@@ -1,6 +1,6 @@
 //! [`Circuit`]: the sources of an accelerator with the parameters of an instance.
 
-use crate::port::Port;
+use crate::rtl::port::Port;
 
 /// Whether a circuit computes what instructions say everywhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,7 +141,7 @@ pub fn identifier(text: &str) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::port::stream;
+    use crate::rtl::port::stream;
 
     /// A circuit of two sources.
     pub(crate) fn example() -> Circuit {

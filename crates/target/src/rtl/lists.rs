@@ -1,7 +1,7 @@
 //! Lists of a circuit's files for tools: a plain one, FuseSoC's, and scripts for Yosys and Vivado.
 
-use crate::circuit::{Circuit, File, Source};
-use crate::escape::{comment, tcl, yaml};
+use crate::rtl::circuit::{Circuit, File, Source};
+use crate::rtl::escape::{comment, tcl, yaml};
 
 /// The oldest Yosys that was tried and reads circuits; what it has to know is tried first, by arrays of words in a module.
 const YOSYS: &str = "0.44";
@@ -169,9 +169,9 @@ ipx::save_core $core
 
 #[cfg(test)]
 mod tests {
-    use crate::circuit::Circuit;
-    use crate::circuit::tests::example;
-    use crate::escape::tests::NAMES;
+    use crate::rtl::circuit::Circuit;
+    use crate::rtl::circuit::tests::example;
+    use crate::rtl::escape::tests::NAMES;
 
     fn text(circuit: &Circuit, ending: &str) -> Option<String> {
         circuit.lists().into_iter().find(|file| file.name.ends_with(ending)).map(|file| file.text)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::circuit::{Circuit, File, Parameter};
+use crate::rtl::circuit::{Circuit, File, Parameter};
 
 /// A simulator to build with Verilator in a folder of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub type Seen = BTreeMap<&'static str, Vec<u8>>;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::circuit::tests::example;
+    use crate::rtl::circuit::tests::example;
 
     #[test]
     fn a_build_has_sources_bench_and_parameters() {

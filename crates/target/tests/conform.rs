@@ -1,7 +1,7 @@
 //! Tests of the search and the sums, with a target made up for them.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use npukit_conform::run;
+use npukit_target::conform::run;
 use npukit_target::{Case, Config, Instance, Outcome, Preset, ReadError, Reader, Target, TargetError};
 
 /// Knows files that begin with `v`: a `p`, `f` or `s` for each vector.

@@ -1,6 +1,6 @@
 //! The run loop: [`run`].
 
-use crate::fault::Fault;
+use crate::sim::fault::Fault;
 
 /// Instructions between two reports of progress.
 const REPORT_EVERY: usize = 1024;

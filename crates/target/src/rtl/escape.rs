@@ -2,7 +2,7 @@
 //!
 //! Names come from files and options and hold any character. [`comment`] is for what follows `//` or `#`, in
 //! SystemVerilog, lists of files, and scripts for Yosys and Vivado; [`yaml`] for FuseSoC; [`tcl`] for a word of TCL.
-//! Names of files and modules are an [`identifier`](crate::identifier).
+//! Names of files and modules are an [`identifier`](crate::rtl::identifier).
 
 use std::borrow::Cow;
 

@@ -1,7 +1,8 @@
 //! [`Report`]: what became of every vector.
 
-use npukit_target::Outcome;
 use serde::Serialize;
+
+use crate::vectors::Outcome;
 
 /// A vector that gave something else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
