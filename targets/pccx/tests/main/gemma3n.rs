@@ -1,7 +1,7 @@
 //! Gemma 3N on the machine: small layers against float, one of the size of E4B run and all of them timed.
 
-use npukit_decoders::gemma3n::{Gemma3n, Gemma3nConfig};
 use npukit_graph::{Graph, Op, Operator, evaluate};
+use npukit_models::gemma3n::{Gemma3n, Gemma3nConfig};
 use npukit_numeric::{Tensor, TensorData};
 use npukit_pccx::internals::clock::run_with_host;
 use npukit_pccx::internals::conform::numpy::{Apart, layers};
