@@ -57,16 +57,14 @@ const LADDER: &[Rung<'_>] = &[
     only(TARGETS, "npukit-testing", TESTING),
     rung(TARGETS, "npukit-skeleton"),
     rung(5, "npukit"),
-    only(5, "npukit-debug-dap", &["npukit-base", "npukit-debug", "npukit-target"]),
-    only(5, "npukit-debug-tui", &["npukit-debug", "npukit-target"]),
-    only(5, "npukit-lsp", &["npukit-base", "npukit-isa", "npukit-asm", "npukit-target"]),
+    only(5, "npukit-editor", &["npukit-base", "npukit-isa", "npukit-asm", "npukit-target", "npukit-debug"]),
     rung(6, "npukit-fuzzing"),
     rung(6, "npukit-board-sim"),
     rung(6, "npukit-judge"),
-    only(6, "npukit-cli", &["npukit", "npukit-debug", "npukit-debug-dap"]),
+    only(6, "npukit-cli", &["npukit", "npukit-debug"]),
     only(6, "npukit-python", &["npukit"]),
     only(6, "xtask", &[]),
-    only(7, "npukit-interactive", &["npukit-cli", "npukit-debug-tui", "npukit-lsp", "npukit-target"]),
+    only(7, "npukit-interactive", &["npukit-cli", "npukit-debug", "npukit-editor", "npukit-target"]),
 ];
 
 /// Every edge the ladder does not have.
