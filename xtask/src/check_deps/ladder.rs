@@ -60,7 +60,6 @@ const LADDER: &[Rung<'_>] = &[
     only(5, "npukit-editor", &["npukit-base", "npukit-isa", "npukit-asm", "npukit-target", "npukit-debug"]),
     rung(6, "npukit-fuzzing"),
     rung(6, "npukit-board-sim"),
-    rung(6, "npukit-judge"),
     only(6, "npukit-cli", &["npukit", "npukit-debug"]),
     only(6, "npukit-python", &["npukit"]),
     only(6, "xtask", &[]),

@@ -30,7 +30,7 @@ const SMALL: (&str, &str) = (
 );
 
 /// The reference device of pccx with an L2 in which hardly anything stays.
-const DEVICE: (&str, &str) = ("small.toml", include_str!("../../../targets/pccx/configs/reference.toml"));
+const DEVICE: (&str, &str) = ("small.toml", include_str!("../../../../targets/pccx/configs/reference.toml"));
 /// What its file says of it, and what this one does.
 const L2: (&str, &str) = ("l2_words = 114688", "l2_words = 56");
 
