@@ -62,7 +62,7 @@ const fn subject(
 }
 
 fn digits() -> Vec<u8> {
-    include_bytes!("../../../crates/npukit/assets/digits.onnx").to_vec()
+    include_bytes!("../../assets/digits.onnx").to_vec()
 }
 
 /// All subjects; the target is before the first hyphen of a name.
