@@ -11,15 +11,18 @@
 //! | `run` | long ways in pieces, between which keys are looked at |
 //! | `panes` | which memory is shown, from which address, in which form |
 //! | `draw` | all of it on the screen |
+//! | `pane` | lines of text in a frame |
 //! | `look` | colours, and what stands for them where there are none |
-//! | `terminal` | the loop around a terminal |
+//! | `terminal`, `backend` | the loop around a terminal; what is drawn, as orders to it |
 
 mod app;
+mod backend;
 mod command_line;
 mod draw;
 mod keys;
 mod look;
 mod output;
+mod pane;
 mod panes;
 mod run;
 mod terminal;

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use npukit_debug::{Answer, Command, Debugger, PointKind, Stop, parse};
 use npukit_target::{AddressRun, Moment, Session, TargetError};
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::tui::command_line::CommandLine;
 use crate::tui::keys::{Action, is_control};
@@ -127,7 +127,9 @@ impl App {
 
     /// Goes a piece of a long way.
     fn go(&mut self) {
-        let Some(mut running) = self.running.take() else { return };
+        let Some(mut running) = self.running.take() else {
+            return;
+        };
         let (answer, is_there) = running.go(&mut self.debugger);
         if !is_there {
             self.running = Some(running);

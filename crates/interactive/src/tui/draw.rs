@@ -6,13 +6,14 @@ mod memory;
 mod step;
 
 use npukit_debug::Stop;
-use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+use ratatui_core::layout::{Constraint, Layout, Rect};
+use ratatui_core::style::Style;
+use ratatui_core::terminal::Frame;
+use ratatui_core::text::{Line, Span};
 
 use crate::tui::App;
 use crate::tui::output::Kind;
+use crate::tui::pane::Pane;
 
 /// Columns from which on panes stand beside each other.
 const WIDE: u16 = 100;
@@ -26,7 +27,7 @@ const HINTS: &str =
 pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
     let rows = Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]);
     let [bar, middle, line] = rows.areas(frame.area());
-    frame.render_widget(Paragraph::new(status(app)).style(app.look.bar()), bar);
+    frame.render_widget(Pane::bar(status(app), app.look.bar()), bar);
     let places = if middle.width >= WIDE { wide(middle) } else { narrow(middle) };
     listing::draw(app, frame, places.listing);
     memory::draw(app, frame, places.memory);
@@ -95,23 +96,23 @@ fn output(app: &App, frame: &mut Frame<'_>, area: Rect) {
         Kind::Failure => Line::styled(text.clone(), look.stops()),
     };
     let lines: Vec<Line<'_>> = lines.iter().map(line).collect();
-    frame.render_widget(Paragraph::new(lines).block(look.pane("output".to_owned())), area);
+    frame.render_widget(Pane::new(lines).framed(look.frame("output")), area);
 }
 
 fn command_line(app: &App, frame: &mut Frame<'_>, area: Rect) {
     if app.running.is_some() {
-        frame.render_widget(Paragraph::new("running; Esc stops it"), area);
+        frame.render_widget(Pane::bar("running; Esc stops it", Style::new()), area);
         return;
     }
     if !app.line.is_open {
-        frame.render_widget(Paragraph::new(HINTS).style(app.look.quiet()), area);
+        frame.render_widget(Pane::bar(HINTS, app.look.quiet()), area);
         return;
     }
     // The end of a long line is seen.
     let before = 2 + Span::raw(app.line.before()).width();
     let hidden = before.saturating_sub(usize::from(area.width.saturating_sub(1)));
-    let skipped = u16::try_from(hidden).unwrap_or(u16::MAX); // Default: no line is so long.
-    frame.render_widget(Paragraph::new(format!("> {}", app.line.text())).scroll((0, skipped)), area);
+    let typed = Pane::bar(format!("> {}", app.line.text()), Style::new());
+    frame.render_widget(typed.skipping(hidden), area);
     let column = u16::try_from(before - hidden).unwrap_or(0); // Default: it is less than the width.
     frame.set_cursor_position((area.x + column, area.y));
 }

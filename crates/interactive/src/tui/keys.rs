@@ -1,6 +1,6 @@
 //! [`KEYS`]: which key does what. `docs/debug.md` has them, too; a test holds the one to the other.
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// What keys ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

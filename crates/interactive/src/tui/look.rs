@@ -1,8 +1,9 @@
 //! [`Look`]: what a terminal can show, and the styles made of it.
 
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::symbols::border;
-use ratatui::widgets::Block;
+use ratatui_core::style::{Color, Modifier, Style};
+use ratatui_core::symbols::border;
+
+use crate::tui::pane::Border;
 
 /// What a terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,10 +31,10 @@ impl Look {
         if self.has_colours { Style::new().fg(color) } else { Style::new().add_modifier(without) }
     }
 
-    /// A pane.
-    pub(crate) fn pane(self, title: String) -> Block<'static> {
+    /// The frame of a pane.
+    pub(crate) fn frame(self, title: &str) -> Border {
         let set = if self.has_unicode { border::PLAIN } else { ASCII };
-        Block::bordered().border_set(set).border_style(self.quiet()).title(format!(" {title} "))
+        Border { title: format!(" {title} "), set, style: self.quiet() }
     }
 
     /// Frames, and what is less looked at.

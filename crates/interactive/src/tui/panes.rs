@@ -85,7 +85,9 @@ impl Panes {
     /// Shows further addresses of the selected memory, or earlier ones.
     pub fn page(&mut self, is_down: bool) {
         let selected = self.view().and_then(|(view, ..)| view.shown.get(self.selected)).cloned();
-        let Some(Shown { memory, columns, .. }) = selected else { return };
+        let Some(Shown { memory, columns, .. }) = selected else {
+            return;
+        };
         let (first, by) = (self.first[memory], self.shown[memory]);
         let next = if is_down { first.saturating_add(by) } else { first.saturating_sub(by) };
         if next < self.depths[memory] {

@@ -1,16 +1,20 @@
 //! [`run`]: the loop around a terminal.
 
 use std::io;
+use std::panic;
 #[cfg(unix)]
 use std::thread;
 use std::time::Duration;
 
+use crossterm::cursor::Show;
+use crossterm::event::{self, Event, KeyEventKind};
+use crossterm::execute;
+use crossterm::style::force_color_output;
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use npukit_debug::Debugger;
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::cursor::Show;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use ratatui::crossterm::execute;
+use ratatui_core::terminal::Terminal;
 
+use crate::tui::backend::Crossterm;
 use crate::tui::{App, Look, draw};
 
 /// How often it is looked whether the clock has answered.
@@ -25,12 +29,31 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// A terminal that cannot be drawn on, or has gone.
 pub fn run(debugger: Debugger, notes: &[String], look: Look) -> io::Result<()> {
     // Whoever calls knows whether there are to be colours, which is not for the environment to say again.
-    ratatui::crossterm::style::force_color_output(look.has_colours);
+    force_color_output(look.has_colours);
     restored_at_signals()?;
-    let mut terminal = ratatui::try_init()?;
+    restored_at_panics();
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnterAlternateScreen)?;
+    let mut terminal = Terminal::new(Crossterm::new())?;
     let done = shown(&mut terminal, &mut App::new(debugger, notes, look));
-    ratatui::try_restore()?;
+    leave()?;
     done
+}
+
+/// Gives the terminal back, from now on, before a panic is told.
+fn restored_at_panics() {
+    let told = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        // Nobody is left to tell when the terminal is gone.
+        let _ = leave();
+        told(panic);
+    }));
+}
+
+/// Gives the terminal back: its keys first, as that has more effects.
+fn leave() -> io::Result<()> {
+    disable_raw_mode()?;
+    execute!(io::stdout(), LeaveAlternateScreen)
 }
 
 /// Gives the terminal back, from now on, when a signal ends the process.
@@ -57,12 +80,12 @@ fn restored_at_signals() -> io::Result<()> {
 /// Makes the terminal what it was before [`run`].
 fn restore() {
     // Nobody is left to tell when the terminal is gone.
-    let _ = ratatui::try_restore();
+    let _ = leave();
     // Which a terminal does when it is dropped.
     let _ = execute!(io::stdout(), Show);
 }
 
-fn shown(terminal: &mut DefaultTerminal, app: &mut App) -> io::Result<()> {
+fn shown(terminal: &mut Terminal<Crossterm>, app: &mut App) -> io::Result<()> {
     loop {
         terminal.draw(|frame| draw(app, frame))?;
         if app.is_busy() && !event::poll(Duration::ZERO)? {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crossterm::event::KeyCode;
 use npukit::verbs::debug::{Opened, Request, open};
 use npukit::{Context, InputFile, Source};
 use npukit_debug::Debugger;
 use npukit_target::View;
-use ratatui::crossterm::event::KeyCode;
 
 use crate::screen::{PLAIN, Screen};
 

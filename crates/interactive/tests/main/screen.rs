@@ -1,11 +1,11 @@
 //! [`Screen`]: a terminal of the test's own around an [`App`].
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use npukit_debug::Debugger;
 use npukit_interactive::tui::{App, Look, draw};
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::style::Style;
+use ratatui_core::backend::TestBackend;
+use ratatui_core::style::Style;
+use ratatui_core::terminal::Terminal;
 
 pub const PLAIN: Look = Look { has_colours: false, has_unicode: true };
 pub const COLOURED: Look = Look { has_colours: true, has_unicode: true };

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use crossterm::event::KeyCode;
 use npukit_debug::Debugger;
 use npukit_interactive::tui::{KEYS, Look};
 use npukit_target::Session;
-use ratatui::crossterm::event::KeyCode;
-use ratatui::style::{Color, Modifier, Style};
+use ratatui_core::style::{Color, Modifier, Style};
 
 use crate::screen::{COLOURED, PLAIN, Screen};
 use crate::toy::{Op, Toy};

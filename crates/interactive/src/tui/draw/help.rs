@@ -1,10 +1,10 @@
 //! The keys, before all else.
 
-use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{Clear, Paragraph, Wrap};
+use ratatui_core::layout::{Constraint, Layout};
+use ratatui_core::terminal::Frame;
+use ratatui_core::text::{Line, Span};
 
+use crate::tui::pane::Pane;
 use crate::tui::{App, KEYS};
 
 /// Columns for the keys.
@@ -33,10 +33,13 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>) {
     }));
     lines.push(Line::raw("`help` on the command line lists the commands. Any key goes back."));
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX); // Default: there are few keys.
+    let [area] = Layout::vertical([Constraint::Max(height)])
+        .flex(ratatui_core::layout::Flex::Center)
+        .areas(frame.area());
     let [area] =
-        Layout::vertical([Constraint::Max(height)]).flex(ratatui::layout::Flex::Center).areas(frame.area());
-    let [area] = Layout::horizontal([Constraint::Max(WIDTH)]).flex(ratatui::layout::Flex::Center).areas(area);
-    frame.render_widget(Clear, area);
-    let text = Paragraph::new(lines).wrap(Wrap { trim: false });
-    frame.render_widget(text.block(look.pane("keys".to_owned())), area);
+        Layout::horizontal([Constraint::Max(WIDTH)]).flex(ratatui_core::layout::Flex::Center).areas(area);
+    for place in area.positions() {
+        frame.buffer_mut()[place].reset();
+    }
+    frame.render_widget(Pane::new(lines).wrapping().framed(look.frame("keys")), area);
 }

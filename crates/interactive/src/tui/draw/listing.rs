@@ -1,13 +1,13 @@
 //! The program: instructions with the next step's, breakpoints, layers and lines of the text.
 
 use npukit_debug::PointKind;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
+use ratatui_core::terminal::Frame;
+use ratatui_core::text::{Line, Span};
 
 use crate::tui::App;
+use crate::tui::pane::Pane;
 
 /// Draws it around the cursor.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
@@ -22,7 +22,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     lines.extend(around(app, height));
     let here = debugger.line_here();
     let title = here.map_or_else(|| "program".to_owned(), |here| format!("{}:{}", here.file, here.line));
-    frame.render_widget(Paragraph::new(lines).block(app.look.pane(title)), area);
+    frame.render_widget(Pane::new(lines).framed(app.look.frame(&title)), area);
 }
 
 /// So many lines around the cursor.

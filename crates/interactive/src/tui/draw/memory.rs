@@ -4,22 +4,24 @@ mod numbers;
 
 use npukit_debug::Scale;
 use npukit_target::{BenchMemory, Shown};
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+use ratatui_core::layout::Rect;
+use ratatui_core::terminal::Frame;
+use ratatui_core::text::{Line, Span};
 
 use crate::tui::App;
+use crate::tui::pane::Pane;
 use numbers::rows;
 
 /// Draws the memories of the view.
 pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
-    let Some((view, number, count)) = app.panes.view() else { return };
+    let Some((view, number, count)) = app.panes.view() else {
+        return;
+    };
     let shown = view.shown.clone();
     let scale = Scale::ALL.iter().find(|(_, scale)| *scale == app.panes.scale).map_or("", |(name, _)| name);
     let follows = if app.panes.follows { ", follows" } else { "" };
-    let block = app.look.pane(format!("{} ({number} of {count}), {scale}{follows}", view.name));
-    let inner = block.inner(area);
+    let border = app.look.frame(&format!("{} ({number} of {count}), {scale}{follows}", view.name));
+    let inner = border.inner(area);
     let (width, height) = (usize::from(inner.width), usize::from(inner.height));
     let selected = app.panes.selected();
     let least: Vec<usize> = shown.iter().map(|shown| if is_line(app, shown) { 1 } else { 3 }).collect();
@@ -35,7 +37,7 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
         }
         lines.extend(part);
     }
-    frame.render_widget(Paragraph::new(lines).block(block), area);
+    frame.render_widget(Pane::new(lines).framed(border), area);
 }
 
 /// Whether a memory has all of its numbers behind its name.

@@ -1,12 +1,12 @@
 //! What the next step uses, and what the clock says of it.
 
 use npukit_target::{Accessed, Moment};
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui_core::layout::Rect;
+use ratatui_core::terminal::Frame;
+use ratatui_core::text::{Line, Span};
 
 use crate::tui::App;
+use crate::tui::pane::Pane;
 
 /// Draws what the next step reads and writes, and what the last has told.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
@@ -26,14 +26,13 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         lines.push(Line::styled(told, look.stops()));
     }
     let title = if position < debugger.steps() { "next step" } else { "no next step" };
-    frame.render_widget(Paragraph::new(lines).block(look.pane(title.to_owned())), area);
+    frame.render_widget(Pane::new(lines).framed(look.frame(title)), area);
 }
 
 /// Draws when the clock has the next step, and which units wait for what.
 pub(super) fn draw_clock(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let lines: Vec<Line<'_>> = if app.awaits_clock() { vec![Line::raw("...")] } else { clock(app) };
-    let text = Paragraph::new(lines).wrap(Wrap { trim: false });
-    frame.render_widget(text.block(app.look.pane("clock".to_owned())), area);
+    frame.render_widget(Pane::new(lines).wrapping().framed(app.look.frame("clock")), area);
 }
 
 fn clock(app: &App) -> Vec<Line<'static>> {

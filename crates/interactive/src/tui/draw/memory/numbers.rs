@@ -2,8 +2,8 @@
 
 use npukit_debug::{Range, Scale};
 use npukit_target::{Accessed, AddressRun, Shown};
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui_core::style::Style;
+use ratatui_core::text::{Line, Span};
 
 use crate::tui::App;
 
@@ -155,14 +155,18 @@ fn styles(app: &App, range: &Range, lanes: usize) -> Vec<Style> {
         let style = if is_write { look.written() } else { look.read() };
         paint(run, &|_| style);
     }
-    let Some(before) = &app.before else { return styles };
+    let Some(before) = &app.before else {
+        return styles;
+    };
     // Default: what could not be read before is new where it was written.
     let now = debugger.read(run).unwrap_or_default();
     let old = before.read(run.memory, run.first, run.count).unwrap_or_default();
     let differs = |place: usize| now.get(place) != old.get(place);
     let written = before.accesses(position - 1).into_iter().filter(|accessed| accessed.is_write);
     for Accessed { run, .. } in written {
-        paint(run, &|place| if differs(place) { look.changed() } else { look.rewritten() });
+        paint(run, &|place| {
+            if differs(place) { look.changed() } else { look.rewritten() }
+        });
     }
     // Also where nobody says that it writes.
     let is_known = |place: &usize| old.get(*place).is_some() && differs(*place);
