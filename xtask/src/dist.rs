@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 
 use crate::files::{make_folder, remove, write};
 use crate::{Error, root};
@@ -111,7 +111,7 @@ fn pack(folder: &Path) -> Result<PathBuf, Error> {
     output(Command::new("tar").current_dir(parent).arg("-czf").arg(name).arg(inner))?;
     let content = std::fs::read(&archive);
     let content = content.map_err(|source| Error::Read { path: archive.display().to_string(), source })?;
-    let sum: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
+    let sum: String = Hash::hash(&content).iter().map(|byte| format!("{byte:02x}")).collect();
     write(&with_ending(&archive, ".sha256"), &format!("{sum}  {}\n", name.display()))?;
     Ok(archive)
 }

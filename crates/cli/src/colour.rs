@@ -3,7 +3,6 @@
 //! What stands out begins with a control character: those of names are escaped, so that a name gives no orders.
 
 use std::ffi::OsString;
-use std::io;
 
 use anstream::AutoStream;
 use anstream::stream::RawStream;
@@ -48,8 +47,6 @@ pub fn set(choice: ColorChoice) {
         ColorChoice::Never => anstream::ColorChoice::Never,
     };
     choice.write_global();
-    // What shows progress.
-    console::set_colors_enabled_stderr(is_on(&io::stderr()));
 }
 
 /// What `--color` is among arguments that are yet to be parsed: errors of the parser have colours, too.

@@ -1,10 +1,12 @@
-//! What is logged, and to where: [`filter`] and [`Log`].
+//! What is logged: [`levels`] says of what, and [`write`] how.
 
 use std::ffi::OsStr;
-use std::io;
+use std::fmt::{self, Write as _};
+use std::io::{self, Write as _};
 
+use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
-use tracing_subscriber::filter::Targets;
+use tracing::{Event, Level};
 
 use crate::printable::printable;
 use crate::watch::Watch;
@@ -14,25 +16,56 @@ pub const VARIABLE: &str = "RUST_LOG";
 /// What the names of all our modules begin with.
 const OURS: &str = "npu";
 
+/// Of which modules what is logged: the longest beginning of a module's name counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Levels(Vec<(String, LevelFilter)>);
+
+impl Levels {
+    /// Whether an event is logged.
+    pub fn has(&self, target: &str, level: Level) -> bool {
+        let known = self.0.iter().filter(|(module, _)| target.starts_with(module.as_str()));
+        // Of two of one module the last counts.
+        known.max_by_key(|(module, _)| module.len()).is_some_and(|(_, filter)| level <= *filter)
+    }
+
+    /// What a text says; else what is wrong with it.
+    fn parsed(text: &str) -> Result<Self, String> {
+        text.split(',').map(directive).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// A module and its level: one without the other counts for all modules, or logs all of the module.
+fn directive(text: &str) -> Result<(String, LevelFilter), String> {
+    let wrong = |level: &str| format!("`{level}` is no level");
+    match text.split_once('=') {
+        Some((_, level)) if level.contains('=') => Err(format!("`{text}` has more than one `=`")),
+        Some((module, level)) => Ok((module.to_owned(), level.parse().map_err(|_| wrong(level))?)),
+        None => Ok(match text.parse() {
+            Ok(level) => (String::new(), level),
+            Err(_) => (text.to_owned(), LevelFilter::TRACE),
+        }),
+    }
+}
+
 /// What is logged: as often as `-v` says, else as the variable does; none for nothing.
 ///
 /// Errors: what is wrong with the variable, and what is legal.
-pub fn filter(verbose: u8, variable: Option<&OsStr>) -> Result<Option<Targets>, String> {
+pub fn levels(verbose: u8, variable: Option<&OsStr>) -> Result<Option<Levels>, String> {
     let level = match (verbose, variable) {
         (0, None) => return Ok(None),
-        (0, Some(text)) => return parsed(text).map(Some),
+        (0, Some(text)) => return of_variable(text).map(Some),
         (1, _) => LevelFilter::INFO,
         (2, _) => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    Ok(Some(Targets::new().with_target(OURS, level)))
+    Ok(Some(Levels(vec![(OURS.to_owned(), level)])))
 }
 
-fn parsed(text: &OsStr) -> Result<Targets, String> {
+fn of_variable(text: &OsStr) -> Result<Levels, String> {
     let shown = text.to_string_lossy();
-    let reason = match text.to_str().map(str::parse) {
-        Some(Ok(targets)) => return Ok(targets),
-        Some(Err(error)) => format!("{error}"),
+    let reason = match text.to_str().map(Levels::parsed) {
+        Some(Ok(levels)) => return Ok(levels),
+        Some(Err(error)) => error,
         None => "it is not UTF-8 text".to_owned(),
     };
     Err(format!(
@@ -41,31 +74,36 @@ fn parsed(text: &OsStr) -> Result<Targets, String> {
     ))
 }
 
-/// Standard error, beside the progress.
-pub struct Log(pub Watch);
+/// Writes an event in a line on standard error, beside the progress.
+pub fn write(watch: &Watch, event: &Event<'_>) -> io::Result<()> {
+    let metadata = event.metadata();
+    let mut fields = Fields(String::new());
+    event.record(&mut fields);
+    let text = format!("{:>5} {}:{}\n", metadata.level().as_str(), metadata.target(), fields.0);
+    // Names of inputs may hold what a terminal obeys.
+    watch.beside(|| io::stderr().lock().write_all(printable(&text).as_bytes()))
+}
 
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Names of inputs may hold what a terminal obeys.
-        let text = String::from_utf8_lossy(bytes);
-        self.0.beside(|| io::stderr().lock().write_all(printable(&text).as_bytes()))?;
-        Ok(bytes.len())
-    }
+/// Message and values of an event, each behind a space.
+struct Fields(String);
 
-    fn flush(&mut self) -> io::Result<()> {
-        io::stderr().lock().flush()
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // Writing to a String cannot fail.
+        let _ = match field.name() {
+            "message" => write!(self.0, " {value:?}"),
+            name => write!(self.0, " {name}={value:?}"),
+        };
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tracing::Level;
-
     use super::*;
 
     fn logs(verbose: u8, variable: Option<&str>, target: &str, level: Level) -> bool {
-        let found = filter(verbose, variable.map(OsStr::new));
-        found.ok().flatten().is_some_and(|targets| targets.would_enable(target, &level))
+        let found = levels(verbose, variable.map(OsStr::new));
+        found.ok().flatten().is_some_and(|levels| levels.has(target, level))
     }
 
     #[test]
@@ -90,9 +128,25 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_module_counts_and_of_equal_ones_the_last() {
+        let variable = Some("npukit_graph::pass=trace,warn,npukit_graph=off,npukit_asm,other=1,other=2");
+        for (target, level) in [
+            ("npukit_graph::pass::x", Some(Level::TRACE)),
+            ("npukit_graph::op", None),
+            ("npukit_import", Some(Level::WARN)),
+            ("npukit_asm::text", Some(Level::TRACE)),
+            ("other", Some(Level::WARN)),
+        ] {
+            let all = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
+            let last = all.into_iter().rfind(|&level| logs(0, variable, target, level));
+            assert_eq!(last, level, "{target}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_with_the_variable_is_told_with_what_is_legal() {
         for text in ["npukit=loud", "info,a=b=c"] {
-            let message = filter(0, Some(OsStr::new(text))).err();
+            let message = levels(0, Some(OsStr::new(text))).err();
             assert!(
                 message.is_some_and(|message| message.contains(text) && message.contains("debug")),
                 "{text}"

@@ -2,14 +2,14 @@
 
 use std::env;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::layer::{Layer, SubscriberExt};
-use tracing_subscriber::{fmt, registry};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 
 use crate::answer::Answer;
 use crate::cli::{Cli, Command};
-use crate::log::{self, Log};
+use crate::log::{self, Levels};
 use crate::printable::line;
 use crate::timings;
 use crate::verbosity::Verbosity;
@@ -18,27 +18,72 @@ use crate::watch::Watch;
 /// Listens from now on.
 pub fn watch(cli: &Cli) -> Watch {
     let watch = Watch::new(!cli.verbosity.quiet && cli.command.as_ref().is_none_or(draws));
-    let writer = watch.clone();
-    let log = filter(cli.verbosity).map(|filter| {
-        let events = filter_fn(move |metadata| metadata.is_event());
-        let log = fmt::layer().without_time().with_ansi(false).with_writer(move || Log(writer.clone()));
-        log.with_filter(filter).with_filter(events)
-    });
-    let phases =
-        watch.is_looked_at(wants_timings(cli)).then(|| watch.clone().with_filter(filter_fn(Watch::wants)));
-    if log.is_some() || phases.is_some() {
+    let levels = levels(cli.verbosity);
+    let has_phases = watch.is_looked_at(wants_timings(cli));
+    if levels.is_some() || has_phases {
+        let observer = Observer { levels, has_phases, watch: watch.clone(), spans: AtomicU64::new(1) };
         // Nobody else listens in this process.
-        let _ = tracing::subscriber::set_global_default(registry().with(log).with(phases));
+        let _ = tracing::subscriber::set_global_default(observer);
     }
     watch
 }
 
+/// Gives events to the log and phases to the watch.
+struct Observer {
+    /// What is logged; none for nothing.
+    levels: Option<Levels>,
+    /// Whether anybody looks at phases.
+    has_phases: bool,
+    watch: Watch,
+    /// The number of the next span.
+    spans: AtomicU64,
+}
+
+impl Subscriber for Observer {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        match metadata.is_span() {
+            true => self.has_phases && Watch::wants(metadata),
+            false => {
+                let levels = self.levels.as_ref();
+                levels.is_some_and(|levels| levels.has(metadata.target(), *metadata.level()))
+            }
+        }
+    }
+
+    fn new_span(&self, attributes: &Attributes<'_>) -> Id {
+        let id = Id::from_u64(self.spans.fetch_add(1, Ordering::Relaxed));
+        self.watch.begin(attributes, &id);
+        id
+    }
+
+    fn record(&self, id: &Id, values: &Record<'_>) {
+        self.watch.record(id, values);
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        // When standard error is gone there is no log, either.
+        let _ = log::write(&self.watch, event);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+
+    /// A phase has its span for itself, so that it is done now.
+    fn try_close(&self, id: Id) -> bool {
+        self.watch.close(&id);
+        true
+    }
+}
+
 /// What is logged; nothing, with a warning, when the variable that says it is not legal.
-fn filter(verbosity: Verbosity) -> Option<tracing_subscriber::filter::Targets> {
+fn levels(verbosity: Verbosity) -> Option<Levels> {
     if verbosity.quiet {
         return None;
     }
-    log::filter(verbosity.verbose, env::var_os(log::VARIABLE).as_deref()).unwrap_or_else(|warning| {
+    log::levels(verbosity.verbose, env::var_os(log::VARIABLE).as_deref()).unwrap_or_else(|warning| {
         // When standard error is gone there is no log, either.
         let _ = io::stderr().lock().write_all(line(&format!("warning: {warning}")).as_bytes());
         None

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{env, io};
 
-use npukit_debug::Debugger;
+use npukit_debug::{Debugger, Open};
 
 use crate::answer::Answer;
 use crate::editor::Editor;
@@ -19,6 +19,8 @@ const PROGRAM: &str = "npu-interactive";
 pub struct Parts {
     /// Serves an editor on standard input and output, until it ends.
     pub lsp: fn(&Editor) -> Result<(), Box<dyn Error + Send + Sync>>,
+    /// Debugs for an editor, by the Debug Adapter Protocol on standard input and output, until it ends.
+    pub dap: fn(&Open<'_>) -> io::Result<()>,
     /// Debugs on the terminal until its user leaves. The texts are what was taken for granted.
     pub screen: fn(Debugger, &[String], Terminal) -> io::Result<()>,
 }

@@ -1,19 +1,36 @@
 //! [`Bar`]: how far a command is, in a line on a terminal.
 
-use std::fmt;
-use std::io::{self, IsTerminal};
-use std::time::Duration;
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-use indicatif::style::ProgressTracker;
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use terminal_size::{Width, terminal_size_of};
+use unicode_width::UnicodeWidthChar;
 
 /// A line on standard error that goes when it is dropped.
 pub struct Bar {
-    bar: ProgressBar,
-    /// For a phase whose length is known.
-    counting: ProgressStyle,
-    /// For one whose length is not.
-    waiting: ProgressStyle,
+    shared: Arc<Shared>,
+    /// Shows that time goes on.
+    ticker: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    line: Mutex<Line>,
+    ended: Condvar,
+}
+
+/// What the line says.
+struct Line {
+    begin: Instant,
+    what: String,
+    counted: Option<Counted>,
+    ticks: usize,
+    /// When it was drawn last.
+    drawn: Option<Instant>,
+    /// Characters that stand on the terminal.
+    width: usize,
+    has_ended: bool,
 }
 
 /// How far a phase is.
@@ -29,6 +46,15 @@ pub struct Counted {
 
 /// How often the line shows that time goes on.
 const TICK: Duration = Duration::from_millis(100);
+/// Least time between two lines.
+const PAUSE: Duration = Duration::from_millis(50);
+/// What turns.
+const SPINNER: [char; 29] = [
+    '⠁', '⠁', '⠉', '⠙', '⠚', '⠒', '⠂', '⠂', '⠒', '⠲', '⠴', '⠤', '⠄', '⠄', '⠤', '⠠', '⠠', '⠤', '⠦', '⠖', '⠒',
+    '⠐', '⠐', '⠒', '⠓', '⠋', '⠉', '⠈', '⠈',
+];
+/// Characters of the bar.
+const BAR: usize = 30;
 
 impl Bar {
     /// A line; none where standard error is no terminal.
@@ -36,54 +62,134 @@ impl Bar {
         if !io::stderr().is_terminal() {
             return None;
         }
-        let style = |template| ProgressStyle::with_template(template).ok();
-        let counting =
-            style("{spinner} {elapsed} {prefix} [{bar:30}] {pos}/{len} {left}")?.progress_chars("=> ");
-        let waiting = style("{spinner} {elapsed} {prefix}")?;
-        let bar =
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(waiting.clone());
-        bar.enable_steady_tick(TICK);
-        Some(Self { bar, counting, waiting })
+        let shared = Arc::new(Shared { line: Mutex::new(Line::new()), ended: Condvar::new() });
+        let ticking = Arc::clone(&shared);
+        // Without the thread the line shows less often that time goes on.
+        let ticker = thread::Builder::new().name("progress".to_owned()).spawn(move || ticking.tick()).ok();
+        Some(Self { shared, ticker })
     }
 
     /// Shows what is done, and how far it is.
     pub fn show(&self, what: &str, counted: Option<Counted>) {
-        match counted {
-            Some(counted) => {
-                let style = self.counting.clone().with_key("left", shown(counted.left()));
-                self.bar.set_style(style);
-                self.bar.update(|state| {
-                    state.set_len(counted.total);
-                    state.set_pos(counted.done.min(counted.total));
-                });
-            }
-            None => self.bar.set_style(self.waiting.clone()),
+        let mut line = self.shared.line();
+        what.clone_into(&mut line.what);
+        line.counted = counted;
+        if line.drawn.is_none_or(|drawn| drawn.elapsed() >= PAUSE) {
+            line.draw();
         }
-        // This alone draws, so that nobody sees half of it.
-        self.bar.set_prefix(what.to_owned());
     }
 
     /// Does what writes to standard error, with the line out of the way.
     pub fn beside<T>(&self, write: impl FnOnce() -> T) -> T {
-        self.bar.suspend(write)
+        let mut line = self.shared.line();
+        line.clear();
+        let done = write();
+        line.draw();
+        done
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        let mut line = self.shared.line();
+        line.has_ended = true;
+        line.clear();
+        drop(line);
+        self.shared.ended.notify_all();
+        // It has nothing to tell.
+        let _ = self.ticker.take().map(JoinHandle::join);
     }
 }
 
-/// What a key of a template is replaced by.
-fn shown(text: String) -> impl ProgressTracker + 'static {
-    move |_: &ProgressState, out: &mut dyn fmt::Write| {
-        // Where the line cannot take it, it goes without.
-        let _ = out.write_str(&text);
+impl Shared {
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Draws now and then, until the line ends.
+    fn tick(&self) {
+        let mut line = self.line();
+        while !line.has_ended {
+            let waited = self.ended.wait_timeout(line, TICK);
+            line = waited.unwrap_or_else(PoisonError::into_inner).0;
+            line.ticks += 1;
+            line.draw();
+        }
+    }
+}
+
+impl Line {
+    /// One that is not yet drawn.
+    fn new() -> Self {
+        let (begin, what) = (Instant::now(), String::new());
+        Self { begin, what, counted: None, ticks: 0, drawn: None, width: 0, has_ended: false }
+    }
+
+    /// Writes the line over the one that stands there. One that cannot be written is not missed.
+    fn draw(&mut self) {
+        if self.has_ended || self.what.is_empty() {
+            return;
+        }
+        let room = terminal_size_of(io::stderr()).map_or(usize::MAX, |(Width(width), _)| width.into());
+        let (text, width) = fitting(&self.text(), room.saturating_sub(1));
+        let rest = " ".repeat(self.width.saturating_sub(width));
+        let _ = write!(io::stderr().lock(), "\r{text}{rest}");
+        self.width = width.max(self.width);
+        self.drawn = Some(Instant::now());
+    }
+
+    /// Takes it away.
+    fn clear(&mut self) {
+        if self.width > 0 {
+            let _ = write!(io::stderr().lock(), "\r{}\r", " ".repeat(self.width));
+            self.width = 0;
+        }
+    }
+
+    fn text(&self) -> String {
+        let spinner = SPINNER[self.ticks % SPINNER.len()];
+        let elapsed = rounded(self.begin.elapsed());
+        let text = format!("{spinner} {elapsed} {}", self.what);
+        match self.counted {
+            Some(counted) => format!("{text} {}", counted.text()),
+            None => text,
+        }
+    }
+}
+
+/// What of a text there is room for, and how wide it is.
+fn fitting(text: &str, room: usize) -> (String, usize) {
+    let mut width = 0;
+    let fits = |c: &char| {
+        let wider = width + c.width().unwrap_or(0); // Default: control characters take none.
+        let fits = wider <= room;
+        width = if fits { wider } else { width };
+        fits
+    };
+    let text = text.chars().take_while(fits).collect();
+    (text, width)
+}
+
+/// A duration in the largest unit of which it has one and a half.
+fn rounded(duration: Duration) -> String {
+    const UNITS: [(u64, &str); 3] = [(24 * 60 * 60, "d"), (60 * 60, "h"), (60, "m")];
+    let seconds = (duration.as_millis() as u64 + 500) / 1000;
+    let unit = UNITS.into_iter().find(|(unit, _)| seconds >= unit + unit / 2);
+    unit.map_or(format!("{seconds}s"), |(unit, name)| format!("{}{name}", (seconds + unit / 2) / unit))
 }
 
 impl Counted {
+    /// A bar, numbers, and how long the rest takes.
+    fn text(self) -> String {
+        let Self { done, total, .. } = self;
+        let done = done.min(total);
+        let part = if total == 0 { 1.0 } else { done as f64 / total as f64 };
+        let full = ((part * BAR as f64) as usize).min(BAR);
+        let head = if part > 0.0 && full < BAR { ">" } else { "" };
+        let left = self.left();
+        format!("[{:BAR$}] {done}/{total} {left}", "=".repeat(full) + head)
+    }
+
     /// How long the rest takes if it goes on like this; nothing where that is not known.
     fn left(self) -> String {
         let rest = self.total.saturating_sub(self.done);
@@ -91,7 +197,7 @@ impl Counted {
             return String::new();
         }
         let left = self.elapsed.mul_f64(rest as f64 / self.done as f64);
-        format!("{:#} left", HumanDuration(left.max(Duration::from_secs(1))))
+        format!("{} left", rounded(left.max(Duration::from_secs(1))))
     }
 }
 
@@ -108,5 +214,26 @@ mod tests {
         for (done, total) in [(0, 10), (10, 10), (11, 10), (0, 0)] {
             assert_eq!(left(1, done, total), "", "{done} of {total}");
         }
+    }
+
+    #[test]
+    fn durations_are_rounded() {
+        let told = [0.4, 1.5, 89.4, 89.6, 151.0, 5399.0, 5400.0, 129_600.0];
+        let told = told.map(|seconds| rounded(Duration::from_secs_f64(seconds)));
+        assert_eq!(told, ["0s", "2s", "89s", "2m", "3m", "90m", "2h", "2d"]);
+    }
+
+    #[test]
+    fn the_bar_grows() {
+        let shown = |done, total| Counted { elapsed: Duration::from_secs(8), done, total }.text();
+        assert_eq!(shown(0, 4), format!("[{}] 0/4 ", " ".repeat(30)));
+        assert_eq!(shown(1, 4), format!("[=======>{}] 1/4 24s left", " ".repeat(22)));
+        assert_eq!(shown(5, 4), format!("[{}] 4/4 ", "=".repeat(30)));
+    }
+
+    #[test]
+    fn a_line_is_no_wider_than_its_room() {
+        assert_eq!(fitting("a層層b", 4), ("a層".to_owned(), 3));
+        assert_eq!(fitting("abc", 9), ("abc".to_owned(), 3));
     }
 }

@@ -7,11 +7,9 @@ use std::time::Instant;
 
 use npukit::PHASES;
 use npukit::report::PhaseTime;
+use tracing::Metadata;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Metadata, Subscriber};
-use tracing_subscriber::Layer;
-use tracing_subscriber::layer::Context;
 
 use crate::disk::is_taken;
 use crate::progress::{Bar, Counted};
@@ -105,13 +103,8 @@ impl Watch {
         self.state().timings.report(self.begin.elapsed())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<S: Subscriber> Layer<S> for Watch {
-    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
+    /// A phase begins.
+    pub fn begin(&self, attributes: &Attributes<'_>, id: &Id) {
         if thread::current().id() != self.thread {
             // What several cores do at once has no place in a line of phases.
             return;
@@ -125,7 +118,8 @@ impl<S: Subscriber> Layer<S> for Watch {
         state.draw();
     }
 
-    fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
+    /// A phase tells of itself.
+    pub fn record(&self, id: &Id, values: &Record<'_>) {
         let mut state = self.state();
         if let Some(open) = state.open.iter_mut().find(|open| open.id == *id) {
             values.record(&mut open.steps);
@@ -133,13 +127,18 @@ impl<S: Subscriber> Layer<S> for Watch {
         }
     }
 
-    fn on_close(&self, id: Id, _: Context<'_, S>) {
+    /// A phase is done.
+    pub fn close(&self, id: &Id) {
         let mut state = self.state();
-        if let Some(at) = state.open.iter().position(|open| open.id == id) {
+        if let Some(at) = state.open.iter().position(|open| open.id == *id) {
             let Open { begin, place, .. } = state.open.remove(at);
             state.timings.add(place, begin.elapsed());
             state.draw();
         }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `engine` | position, copies, listing, lines of the text |
 //! | `interrupt` | how another thread stops a program that runs |
+//! | `launch` | what an editor asks to be debugged |
 //! | `points`, `travel` | breakpoints and watchpoints; steps, layers, runs between them |
 //! | `who` | who wrote a number, from what |
 //! | `place` | ranges of memories by name |
@@ -19,6 +20,7 @@ mod answer;
 mod command;
 mod engine;
 mod interrupt;
+mod launch;
 mod place;
 mod points;
 mod script;
@@ -29,6 +31,7 @@ pub use answer::{Answer, number_text};
 pub use command::{COMMANDS, Command, Fault, Help, Scale, parse};
 pub use engine::{Debugger, Line};
 pub use interrupt::Interrupt;
+pub use launch::{Launch, Open};
 pub use place::Range;
 pub use points::{Condition, Hit, On, Order, Point, PointKind, Undecided, Watch};
 pub use script::{Outcome, Script, ScriptError};

@@ -5,7 +5,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lsp_server::{Connection, Message};
-use npukit_lsp::Workshop;
+use npukit_editor::lsp::Workshop;
 use npukit_target::{Instance, NoFiles, Reader};
 
 use crate::told;
@@ -50,11 +50,11 @@ fn session(mut bytes: &[u8]) {
     let panics = PANICS.load(Ordering::Relaxed);
     let (editor, server) = Connection::memory();
     let Connection { sender, receiver } = editor;
-    if let Err(error) = npukit_lsp::messages(&mut bytes, &sender) {
+    if let Err(error) = npukit_editor::lsp::messages(&mut bytes, &sender) {
         told(&error);
     }
     drop(sender);
-    if let Err(error) = npukit_lsp::serve(&server, &World) {
+    if let Err(error) = npukit_editor::lsp::serve(&server, &World) {
         told(&error);
     }
     assert_eq!(PANICS.load(Ordering::Relaxed), panics, "the server failed");

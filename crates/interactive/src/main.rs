@@ -1,20 +1,23 @@
-//! `npu` with what serves editors (`npu lsp`) and terminals (`npu debug`): a program beside `npu`, which starts it for these
-//! verbs, so that who builds `npu` alone needs none of what it depends on.
+//! `npu` with what serves editors (`npu lsp`, `npu debug --dap`) and terminals (`npu debug`): a program beside `npu`, which
+//! starts it for these verbs, so that who builds `npu` alone needs none of what it depends on.
 
 #![forbid(unsafe_code)]
 
+use std::io::{self, BufReader};
 use std::process::ExitCode;
 
 use npukit_cli::{Editor, Parts, Terminal};
-use npukit_debug_tui::Look;
-use npukit_lsp::{Workshop, stdio};
+use npukit_editor::dap;
+use npukit_editor::lsp::{Workshop, stdio};
+use npukit_interactive::tui::{self, Look};
 use npukit_target::{Instance, Reader};
 
 fn main() -> ExitCode {
     npukit_cli::main(Some(&Parts {
         lsp: |editor| Ok(stdio(&OnDisk(editor))?),
+        dap: |open| dap::serve(BufReader::new(io::stdin()), &mut io::stdout().lock(), open),
         screen: |debugger, notes, Terminal { has_colors, has_unicode }| {
-            npukit_debug_tui::run(debugger, notes, Look { has_colours: has_colors, has_unicode })
+            tui::run(debugger, notes, Look { has_colours: has_colors, has_unicode })
         },
     }))
 }

@@ -109,7 +109,7 @@ impl AssumedRanges {
     fn tensor(&self, name: &str, info: &ValueInfo, seed: u64) -> Option<Tensor> {
         let ValueInfo { shape, element } = info;
         let Some(assumed) = self.0.get(name) else { return made_up::typical(name, shape, *element, seed) };
-        let noise = npukit_zoo::stand_in(name, shape, seed)?;
+        let noise = npukit_models::zoo::stand_in(name, shape, seed)?;
         to_element(name, &spread(&noise, assumed.range, !element.is_float())?, *element).ok()
     }
 }

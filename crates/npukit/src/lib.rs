@@ -65,7 +65,7 @@ pub use npukit_graph::quantise::Method as QuantiseMethod;
 #[doc(inline)]
 pub use npukit_numeric::{ElementType, Tensor, TensorData};
 #[doc(inline)]
-pub use npukit_rtl::{Build, File, Run, Seen};
+pub use npukit_target::rtl::{Build, File, Run, Seen};
 #[doc(hidden)] // by which the command names what it keeps
 pub use npukit_target::sha256;
 #[doc(inline)]

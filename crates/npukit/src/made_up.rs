@@ -8,7 +8,7 @@ use npukit_target::as_element;
 /// Integers are positions in tables: the first is in all of them. About half of the truth values are true, as a mask that
 /// hides everything leaves nothing to be seen.
 pub(crate) fn typical(name: &str, shape: &[usize], element: ElementType, seed: u64) -> Option<Tensor> {
-    let tensor = npukit_zoo::stand_in(name, shape, seed)?;
+    let tensor = npukit_models::zoo::stand_in(name, shape, seed)?;
     let tensor = match element {
         _ if element.is_float() => tensor,
         ElementType::Bool => signs(&tensor)?,

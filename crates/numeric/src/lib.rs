@@ -4,7 +4,7 @@
 //! [`Number`] is a format known to the compiler, for the fast paths; [`array_product`] is the
 //! systolic array's, [`pointwise`] that of bytes; [`Saturations`] count what did not fit; [`Tensor`] is a shape and its
 //! elements, of an [`ElementType`]; [`Element`] is one of a prime field; [`SmallFloat`] the floats of at most 16 bits; [`SplitMix64`] makes numbers that look random; [`quantised`] makes
-//! integers of real numbers; [`any_float`] reads and writes floats in texts, [`npy`] tensors and writes them as NumPy's files.
+//! integers of real numbers; [`Sha256`] is the hash by which files and memories are compared; [`any_float`] reads and writes floats in texts, [`npy`] tensors and writes them as NumPy's files.
 
 mod affine;
 pub mod any_float;
@@ -17,6 +17,7 @@ pub mod npy;
 mod number;
 mod quantised;
 mod saturation;
+mod sha256;
 mod simd;
 mod small_float;
 mod split_mix;
@@ -30,6 +31,7 @@ pub use format::{FixedFormat, NumberFormat};
 pub use number::{Fixed, Float, Number};
 pub use quantised::{Quantised, Ties, quantised};
 pub use saturation::{Excess, Saturations};
+pub use sha256::Sha256;
 pub use simd::{
     ArrayWeights, BLOCK, BlockRow, PANEL, Panel, Path, Pixels, Pointwise, Rows, WEIGHT_BLOCK_BYTES,
     array_product, array_product_on, block_product, block_product_on, float_product, float_product_on,

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use npukit_rtl::{Circuit, Defects, Run, Seen};
+use crate::rtl::{Circuit, Defects, Run, Seen};
 use serde::Serialize;
 
 use crate::error::TargetError;

@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
+use crate::rtl::Unbuildable;
 use npukit_base::{codes, counted};
 use npukit_lower::{Problem, list};
-use npukit_rtl::Unbuildable;
 
 use miette::Diagnostic;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use sha2::{Digest, Sha256};
+use npukit_numeric::Sha256;
 
 use crate::read::{Part, ReadError, Reader};
 
@@ -11,7 +11,7 @@ const CHUNK_BYTES: u64 = 16 << 20;
 
 /// The SHA-256 of `bytes`, 64 hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
-    hexadecimal(Sha256::digest(bytes).as_slice())
+    hexadecimal(&Sha256::digest(bytes))
 }
 
 /// The SHA-256 of the file at `path`, of which no more than 16 MiB are held at a time.
@@ -20,13 +20,13 @@ pub fn sha256(bytes: &[u8]) -> String {
 ///
 /// Those of [`Reader::read_range`].
 pub fn sha256_of_file(files: &dyn Reader, path: &str) -> Result<String, ReadError> {
-    let (mut hasher, mut start) = (Sha256::new(), 0u64);
+    let (mut hasher, mut start) = (Sha256::default(), 0u64);
     loop {
         let Part { bytes, file_bytes } = files.read_range(path, start..start.saturating_add(CHUNK_BYTES))?;
         hasher.update(&bytes);
         start = start.saturating_add(bytes.len() as u64);
         if bytes.is_empty() || start >= file_bytes {
-            return Ok(hexadecimal(hasher.finalize().as_slice()));
+            return Ok(hexadecimal(&hasher.finish()));
         }
     }
 }

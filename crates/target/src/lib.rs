@@ -4,12 +4,16 @@
 //! [`Compiled`] is a program for an instance. Each part is optional: a default method answers
 //! [`TargetError::Unsupported`], so a new target compiles with `name` and `instance` alone and
 //! gains verbs one by one. Nothing here touches a file: bytes come in through [`Reader`].
+//!
+//! Three modules are what machines share: [`sim`] memories, faults and the run loop, [`rtl`] circuits, [`conform`] the golden
+//! vectors of any target.
 
 mod area;
 mod benchmark;
 mod bounds;
 mod breakdown;
 mod cache;
+pub mod conform;
 mod convert;
 mod cosim;
 mod diagnosis;
@@ -30,10 +34,12 @@ mod program;
 mod proof;
 mod read;
 mod report;
+pub mod rtl;
 mod run_options;
 mod seal;
 mod segments;
 mod session;
+pub mod sim;
 mod source_map;
 mod stepper;
 mod survey;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::rtl::{Circuit, Defects};
 use npukit_asm::ListingLine;
 use npukit_asm::analysis::Language;
 use npukit_graph::Graph;
@@ -12,7 +13,6 @@ use npukit_graph::rescale::Scales;
 use npukit_isa::IsaSpec;
 use npukit_lower::Problem;
 use npukit_numeric::{NumberFormat, Tensor};
-use npukit_rtl::{Circuit, Defects};
 
 use serde::Serialize;
 

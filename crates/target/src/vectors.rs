@@ -1,6 +1,6 @@
 //! [`Case`]: one golden vector, ready to be checked.
 //!
-//! A target turns a file whose format it knows into cases; `npukit-conform` runs them.
+//! A target turns a file whose format it knows into cases; [`conform`](crate::conform) runs them.
 
 use std::fmt;
 

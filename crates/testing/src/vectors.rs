@@ -10,7 +10,7 @@ impl Suite {
     /// as many as there ought to be. A file of a new instruction need not be listed.
     pub fn vectors(&self) {
         let folder = self.golden().to_string_lossy().into_owned();
-        let report = npukit_conform::run(self.target, std::slice::from_ref(&folder), &Disk);
+        let report = npukit_target::conform::run(self.target, std::slice::from_ref(&folder), &Disk);
         let report = report.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(report.failures, [], "vectors fail");
         assert_eq!(report.unrecognised, [""; 0], "files that the target does not know");

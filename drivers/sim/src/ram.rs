@@ -25,7 +25,7 @@ impl Ram {
 
     fn page(&mut self, number: u64) -> &mut Vec<u8> {
         self.pages.entry(number).or_insert_with(|| {
-            let mut next = npukit_sim::garbage(SEED ^ number);
+            let mut next = npukit_target::sim::garbage(SEED ^ number);
             let words = std::iter::repeat_with(|| next().to_le_bytes());
             words.take(PAGE / 8).flatten().collect()
         })

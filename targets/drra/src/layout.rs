@@ -136,26 +136,27 @@ mod tests {
 
     #[test]
     fn an_operation_and_an_instruction_have_a_line_each() {
-        insta::assert_snapshot!(format("x", UGLY).unwrap(), @r#"
-        # head
-        epoch {
-          rop<a> (row=0, col=0, slot=1, port=2) {
-            dsu
-            rep (iter=4, step=-1)
-          } # after
-
-          # before
-          cop (row=0, col=1) {}
-          cstr("a  < 3")
-        }
-        if (reg=1) {
-          epoch {}
-        } else if (reg=2) {
-          epoch {}
-        } else {
-          epoch {}
-        }
-        "#);
+        let expected = [
+            "# head",
+            "epoch {",
+            "  rop<a> (row=0, col=0, slot=1, port=2) {",
+            "    dsu",
+            "    rep (iter=4, step=-1)",
+            "  } # after",
+            "",
+            "  # before",
+            "  cop (row=0, col=1) {}",
+            r#"  cstr("a  < 3")"#,
+            "}",
+            "if (reg=1) {",
+            "  epoch {}",
+            "} else if (reg=2) {",
+            "  epoch {}",
+            "} else {",
+            "  epoch {}",
+            "}",
+        ];
+        assert_eq!(format("x", UGLY).unwrap().lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -13,8 +13,8 @@ mod shadow;
 mod transfer;
 mod words;
 
-use npukit_sim::garbage;
 use npukit_target::Unset;
+use npukit_target::sim::garbage;
 use thiserror::Error;
 
 use crate::binary::Image;

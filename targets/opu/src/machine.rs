@@ -1,7 +1,7 @@
 //! The functional machine: [`Machine`]. Values as the specification has them, bit by bit; no notion of time.
 
-use npukit_sim::Fault;
 use npukit_target::Unset;
+use npukit_target::sim::Fault;
 use thiserror::Error;
 
 use crate::codec::{WORD_BYTES, decode};

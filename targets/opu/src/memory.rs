@@ -1,7 +1,7 @@
 //! The machine's memory: [`Memory`], 2^32 bytes of which only what was written exists.
 
-use npukit_sim::{Paged, garbage};
 use npukit_target::Unset;
+use npukit_target::sim::{Paged, garbage};
 
 use crate::layout::MEMORY_BYTES;
 

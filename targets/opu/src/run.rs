@@ -1,6 +1,6 @@
 //! Runs a [`Program`] on the functional machine: [`Board`] is what a driver has, without the board.
 
-use npukit_sim::Fault;
+use npukit_target::sim::Fault;
 use npukit_target::{Phase, Unset};
 
 use crate::codec::{EncodeError, encode};

@@ -297,7 +297,7 @@ impl Arithmetic for Bits {
     fn window(scalars: usize, seed: Option<u64>) -> Vec<u8> {
         let mut content = vec![0; 2 * scalars];
         if let Some(seed) = seed {
-            let mut next = npukit_sim::garbage(seed);
+            let mut next = npukit_target::sim::garbage(seed);
             content.fill_with(|| next() as u8);
         }
         content

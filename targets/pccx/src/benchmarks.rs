@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use npukit_decoders::gemma3n::Gemma3nConfig;
+use npukit_models::gemma3n::Gemma3nConfig;
 use npukit_numeric::BLOCK;
 use npukit_target::{Bar, Benchmark, Figure, Measure};
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use npukit_sim::Fault;
 use npukit_target::Unset;
+use npukit_target::sim::Fault;
 use thiserror::Error;
 
 use crate::arithmetic::{Arithmetic, Bits};
@@ -224,7 +224,7 @@ impl<A: Arithmetic> Machine<A> {
     ///
     /// The first [`Fault`], with the index of its instruction.
     pub fn run(&mut self, ops: &[Op], progress: &mut dyn FnMut(usize)) -> Result<(), Fault<FaultKind>> {
-        npukit_sim::run(ops, progress, |_, op| self.step(op))
+        npukit_target::sim::run(ops, progress, |_, op| self.step(op))
     }
 
     fn in_range(&self, address: u32, values: usize) -> Result<(), AccessError> {

@@ -9,8 +9,8 @@ use npukit_graph::op::Window;
 use npukit_graph::quantise::rows::RowsError;
 use npukit_graph::{EvalError, ValueId};
 use npukit_numeric::Tensor;
-use npukit_sim::Fault;
 use npukit_target::Phase;
+use npukit_target::sim::Fault;
 use thiserror::Error;
 
 use crate::arithmetic::{Arithmetic, Bits, Rows};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use npukit_sim::Flat;
+use npukit_target::sim::Flat;
 use thiserror::Error;
 
 use crate::arithmetic::{Arithmetic, Bits};
@@ -15,7 +15,7 @@ use crate::op::{Cache, Shape};
 /// An instance that cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("L2 cannot be simulated: {0}; choose a smaller `l2_words`")]
-pub struct MachineError(#[from] npukit_sim::TooLarge);
+pub struct MachineError(#[from] npukit_target::sim::TooLarge);
 
 /// The state of an instance, with numbers of an arithmetic.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ impl<A: Arithmetic> State<A> {
     /// Fills whatever an instruction can read with numbers that follow from `seed`: what lies there when nobody
     /// has reset or written anything.
     pub fn fill(&mut self, seed: u64) {
-        let mut next = npukit_sim::garbage(seed);
+        let mut next = npukit_target::sim::garbage(seed);
         self.l2.fill_with(|| A::garbage(next()));
         for entry in self.fmap.iter_mut().chain(&mut self.weight) {
             let [x, y, z] = [0, 16, 32].map(|shift| (next() >> shift) as u16);

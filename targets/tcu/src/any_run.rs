@@ -61,7 +61,7 @@ impl<'a, A: Arithmetic> AnyRun<'a, A> {
     /// An instruction that cannot be executed.
     pub fn finish(&mut self, mut observe: impl FnMut(&mut State<A>, usize)) -> Result<(), RunError> {
         let Self { program, state } = self;
-        npukit_sim::run(&program.instructions, &mut |_| (), |i, op| {
+        npukit_target::sim::run(&program.instructions, &mut |_| (), |i, op| {
             check(&program.config, op)?;
             observe(state, i);
             exec::step(state, &program.config, op)

@@ -1,6 +1,6 @@
 //! The unit as a circuit: its sources in `rtl/`, and the parameters and ports that an instance gives them.
 
-use npukit_rtl::{
+use npukit_target::rtl::{
     Bench, Circuit, Defects, Limit, Parameter, Port, Source, Unbuildable, axi4_master, identifier, stream,
 };
 
@@ -319,7 +319,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::fs;
 
-    use npukit_rtl::Direction;
+    use npukit_target::rtl::Direction;
 
     use super::*;
     use crate::config::Board;

@@ -6,7 +6,7 @@ mod seen;
 mod start;
 mod windows;
 
-use npukit_rtl::{Circuit, Defects, Run};
+use npukit_target::rtl::{Circuit, Defects, Run};
 use npukit_target::{Cosim, CosimJudgement, CosimOptions, OUTSIDE, Phase, TargetError};
 
 use crate::circuit::{scalar, stream_bits, table_vectors};
@@ -185,7 +185,7 @@ impl Cosim for Beside<'_> {
         &self.run
     }
 
-    fn compare(&self, seen: &npukit_rtl::Seen) -> Result<CosimJudgement, TargetError> {
+    fn compare(&self, seen: &npukit_target::rtl::Seen) -> Result<CosimJudgement, TargetError> {
         self.judged(seen).map_err(TargetError::failed)
     }
 }

@@ -3,8 +3,8 @@
 mod parts;
 
 use npukit_numeric::{Fixed, Float, Number, Saturations};
-use npukit_sim::Fault;
 use npukit_target::Unset;
+use npukit_target::sim::Fault;
 use thiserror::Error;
 
 pub(crate) use parts::Part;
@@ -256,7 +256,7 @@ impl Machine {
     ///
     /// The first [`Fault`], with the index of its instruction.
     pub fn run(&mut self, ops: &[Op], progress: &mut dyn FnMut(usize)) -> Result<(), Fault<FaultKind>> {
-        npukit_sim::run(ops, progress, |_, op| self.step(op))
+        npukit_target::sim::run(ops, progress, |_, op| self.step(op))
     }
 
     /// As [`Machine::run`], as hardware does that loses the writes `lost`, which are in the order of the program.
@@ -266,7 +266,7 @@ impl Machine {
     /// Those of [`Machine::run`].
     pub fn run_losing(&mut self, ops: &[Op], lost: &[LostWrite]) -> Result<(), Fault<FaultKind>> {
         let mut losing = Losing::new(lost);
-        npukit_sim::run(ops, &mut |_| (), |i, op| {
+        npukit_target::sim::run(ops, &mut |_| (), |i, op| {
             losing.before(self, i);
             self.step(op)
         })
@@ -289,7 +289,7 @@ impl Machine {
     ) -> Result<(), Fault<FaultKind>> {
         let mut losing = Losing::new(lost);
         let mut total = self.core.replace_saturations(Saturations::default());
-        let result = npukit_sim::run(ops, progress, |i, op| {
+        let result = npukit_target::sim::run(ops, progress, |i, op| {
             losing.before(self, i);
             let result = self.step(op);
             if !self.core.saturations().is_empty() {

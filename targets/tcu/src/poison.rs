@@ -2,7 +2,7 @@
 //!
 //! [`fill`] and [`poison`] prepare a [`State`] after its reset; [`check`] is asked before each instruction.
 
-use npukit_sim::garbage;
+use npukit_target::sim::garbage;
 
 use crate::arithmetic::{Arithmetic, Weights};
 use crate::fault::{FaultKind, Memory};

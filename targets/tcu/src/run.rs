@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use npukit_numeric::Saturations;
-use npukit_sim::Fault;
+use npukit_target::sim::Fault;
 use npukit_target::{OUTSIDE, Phase, Unset};
 
 use crate::fault::{FaultKind, Memory};

@@ -3,7 +3,7 @@
 //! Generic over the number format, so that memories hold scalars of their own size and the
 //! compiler sees the arithmetic. Everything is zero at the start.
 
-use npukit_sim::{Flat, Paged, TooLarge};
+use npukit_target::sim::{Flat, Paged, TooLarge};
 use thiserror::Error;
 
 use crate::arithmetic::{Arithmetic, Weights};

@@ -1,7 +1,7 @@
 //! [`Machine`]: state and meaning, for one run after the other.
 
-use npukit_sim::Fault;
 use npukit_target::Unset;
+use npukit_target::sim::Fault;
 
 use crate::config::Config;
 use crate::exec::step;
@@ -41,7 +41,7 @@ impl Machine {
     /// The first instruction that cannot be executed.
     pub fn run(&mut self, ops: &[Op]) -> Result<(), Fault<FaultKind>> {
         let ops = ops.split(|op| *op == Op::End).next().unwrap_or(ops);
-        npukit_sim::run(ops, &mut |_| (), |_, op| self.step(op))
+        npukit_target::sim::run(ops, &mut |_| (), |_, op| self.step(op))
     }
 
     /// Reads numbers.

@@ -1,8 +1,8 @@
 //! What the machine holds: [`State`]; and why it stops: [`FaultKind`].
 
 use npukit_numeric::FixedFormat;
-use npukit_sim::{Flat, garbage};
 use npukit_target::Unset;
+use npukit_target::sim::{Flat, garbage};
 use thiserror::Error;
 
 /// The format of every number.

@@ -35,7 +35,6 @@ const TESTING: &[&str] = &[
     "npukit-graph",
     "npukit-asm",
     "npukit-target",
-    "npukit-conform",
 ];
 
 /// Every other crate. One that is not here may not be in the workspace.
@@ -47,31 +46,24 @@ const LADDER: &[Rung<'_>] = &[
     only(1, "npukit-numeric", &["npukit-base"]),
     only(1, "npukit-graph", &["npukit-base", "npukit-numeric"]),
     rung(2, "npukit-asm"),
-    rung(2, "npukit-sim"),
     rung(2, "npukit-lower"),
     rung(2, "npukit-import"),
     rung(2, "npukit-trace"),
-    only(2, "npukit-rtl", &["npukit-base"]),
-    only(2, "npukit-decoders", &["npukit-graph", "npukit-numeric"]),
     rung(3, "npukit-target"),
+    only(3, "npukit-models", &["npukit-numeric", "npukit-graph", "npukit-import"]),
     rung(4, "npukit-report"),
     rung(4, "npukit-verify"),
     rung(4, "npukit-debug"),
-    rung(4, "npukit-conform"),
-    rung(4, "npukit-zoo"),
     only(TARGETS, "npukit-testing", TESTING),
     rung(TARGETS, "npukit-skeleton"),
     rung(5, "npukit"),
-    only(5, "npukit-debug-dap", &["npukit-base", "npukit-debug", "npukit-target"]),
-    only(5, "npukit-debug-tui", &["npukit-debug", "npukit-target"]),
-    only(5, "npukit-lsp", &["npukit-base", "npukit-isa", "npukit-asm", "npukit-target"]),
+    only(5, "npukit-editor", &["npukit-base", "npukit-isa", "npukit-asm", "npukit-target", "npukit-debug"]),
     rung(6, "npukit-fuzzing"),
     rung(6, "npukit-board-sim"),
-    rung(6, "npukit-judge"),
-    only(6, "npukit-cli", &["npukit", "npukit-debug", "npukit-debug-dap"]),
+    only(6, "npukit-cli", &["npukit", "npukit-debug"]),
     only(6, "npukit-python", &["npukit"]),
     only(6, "xtask", &[]),
-    only(7, "npukit-interactive", &["npukit-cli", "npukit-debug-tui", "npukit-lsp", "npukit-target"]),
+    only(7, "npukit-interactive", &["npukit-cli", "npukit-debug", "npukit-editor", "npukit-target"]),
 ];
 
 /// Every edge the ladder does not have.
@@ -165,11 +157,11 @@ mod tests {
         for (from, to) in [
             ("npukit-base", "npukit-numeric"),
             ("npukit-isa", "npukit-numeric"),
-            ("npukit-asm", "npukit-sim"),
+            ("npukit-asm", "npukit-lower"),
             ("npukit-target", "npukit-tcu"),
             ("npukit-tcu", "npukit-opu"),
-            ("npukit-conform", "npukit-tcu"),
-            ("npukit-conform", "npukit-testing"),
+            ("npukit-verify", "npukit-tcu"),
+            ("npukit-verify", "npukit-testing"),
             ("npukit-cli", "npukit-graph"),
             ("xtask", "npukit-base"),
         ] {
@@ -180,9 +172,9 @@ mod tests {
 
     #[test]
     fn tests_may_use_their_own_line_and_it_is_said() {
-        assert_eq!(messages("npukit-conform", "npukit-tcu", Kind::Dev), [""; 0]);
-        let notes = notes(&[edge("npukit-conform", "npukit-tcu", Kind::Dev)]);
-        assert_eq!(notes, ["tests of npukit-conform use npukit-tcu, which its code may not"]);
+        assert_eq!(messages("npukit-verify", "npukit-tcu", Kind::Dev), [""; 0]);
+        let notes = notes(&[edge("npukit-verify", "npukit-tcu", Kind::Dev)]);
+        assert_eq!(notes, ["tests of npukit-verify use npukit-tcu, which its code may not"]);
         let higher = messages("npukit-graph", "npukit-import", Kind::Dev);
         let told =
             "npukit-graph: dev-dependency on npukit-import: it is on line 2, and must be on a line at most 1";

@@ -75,11 +75,11 @@ mod tests {
 
     #[test]
     fn keeps_edges_of_the_workspace_with_their_kind() -> Result<(), serde_json::Error> {
-        let json = br#"{"packages": [{"name": "npukit-sim", "dependencies": [
+        let json = br#"{"packages": [{"name": "npukit-lower", "dependencies": [
             {"name": "npukit-base", "kind": null, "path": "crates/base"},
             {"name": "serde", "kind": null},
             {"name": "npukit-isa", "kind": "dev", "path": "crates/isa"}]}]}"#;
-        let edge = |to: &str, kind| Edge { from: "npukit-sim".into(), to: to.into(), kind };
+        let edge = |to: &str, kind| Edge { from: "npukit-lower".into(), to: to.into(), kind };
         assert_eq!(parse(json)?, [edge("npukit-base", Kind::Normal), edge("npukit-isa", Kind::Dev)]);
         Ok(())
     }

@@ -70,7 +70,7 @@ mod tests {
     fn the_keyword_has_one_home() {
         for rest in [" { f() }", " fn f() {}", " impl Send for X {}", "", "(no_mangle)"] {
             let line = keyword(rest);
-            assert_eq!(messages("crates/sim/src/lib.rs", &line).len(), 1, "{line}");
+            assert_eq!(messages("crates/lower/src/lib.rs", &line).len(), 1, "{line}");
             assert_eq!(messages("crates/numeric/src/simd/avx2.rs", &line), [""; 0]);
             assert_eq!(messages("crates/numeric/src/simd.rs", &line), [""; 0]);
         }
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn talking_about_it_is_allowed() {
         for line in ["#![deny(unsafe_code)]", "// an unsafe { block", "let not_unsafe = 1;"] {
-            assert_eq!(messages("crates/sim/src/lib.rs", line), [""; 0]);
+            assert_eq!(messages("crates/lower/src/lib.rs", line), [""; 0]);
         }
         assert_eq!(messages("README.md", &keyword(" { }")), [""; 0]);
     }

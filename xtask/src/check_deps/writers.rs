@@ -22,14 +22,14 @@ struct Writer {
 #[rustfmt::skip] // A table.
 const WRITERS: &[Writer] = &[
     // Lists of files, FuseSoC, Yosys, TCL. Names of circuits, modules, files and buses are identifiers.
-    Writer { path: "crates/rtl/src/lists.rs", escapes: &["comment", "yaml", "tcl"], markup: "", plain: &[
+    Writer { path: "crates/target/src/rtl/lists.rs", escapes: &["comment", "yaml", "tcl"], markup: "", plain: &[
         "self.name", "source.name", "modules", "YOSYS", "ending", "self.top()", "self.names().join(\"\\n\")", "file", "p.name", "p.value", "header.name",
         "module", "name", "files", "source", "headers", "harness", "top", "bench", "names", "values", "version", "family",
         "synthesis", "part", "buses", "bus", "clock", "self.names().join(\" \")", "names.join(\", \")", "bench.module",
         "env!(\"CARGO_PKG_VERSION\")",
     ] },
     // SystemVerilog. Names of modules, ports and parameters are identifiers.
-    Writer { path: "crates/rtl/src/top.rs", escapes: &["comment"], markup: "", plain: &[
+    Writer { path: "crates/target/src/rtl/top.rs", escapes: &["comment"], markup: "", plain: &[
         "port.declaration()", "name", "value", "port.name", "module", "top", "ports.join(\",\\n\")",
         "parameters.join(\",\\n\")", "connections.join(\",\\n\")",
     ] },

@@ -50,16 +50,16 @@ pub enum Wanted {
     Check,
     /// Its test binaries.
     Tests,
-    /// Its command.
-    Command,
+    /// An example of this name.
+    Example(&'static str),
 }
 
 impl Wanted {
-    fn arguments(self) -> &'static [&'static str] {
+    fn arguments(self) -> Vec<&'static str> {
         match self {
-            Self::Check => &["check", "--quiet"],
-            Self::Tests => &["test", "--no-run", "--quiet"],
-            Self::Command => &["build", "--quiet", "--keep-going"],
+            Self::Check => vec!["check", "--quiet"],
+            Self::Tests => vec!["test", "--no-run", "--quiet"],
+            Self::Example(name) => vec!["build", "--quiet", "--keep-going", "--example", name],
         }
     }
 }

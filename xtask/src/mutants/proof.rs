@@ -1,7 +1,7 @@
 //! `--proof`: defects of the compilers, judged by `npu verify`.
 //!
 //! The seeded [`defects`] and, unless `--seeded` is given, all mutants of the files that compile ([`COMPILING`]) are woven
-//! into one build of the judge (`xtask/judge`). A process of it with a mutant on compiles the subjects that come past
+//! into one build of the judge (`crates/npukit/examples/judge`). A process of it with a mutant on compiles the subjects that come past
 //! the mutant; another one, without, proves what is not as it was, and runs it. Outcomes are kept in
 //! `target/mutants/proof.json`.
 
@@ -127,7 +127,7 @@ fn woven(folder: &Path, mutants: &[Mutant], viable: &mut BTreeSet<usize>) -> Res
             viable.retain(|number| !lost.contains(number));
             added.extend(own);
         }
-        match build::build(&tree.folder, &folder.join("build"), "npukit-judge", &added, Wanted::Command)? {
+        match build::build(&tree.folder, &folder.join("build"), "npukit", &added, Wanted::Example("judge"))? {
             Build::Binaries(binaries) => {
                 let lost = || Error::NoJudge;
                 return binaries.into_iter().find(|path| path.ends_with("judge")).ok_or_else(lost);

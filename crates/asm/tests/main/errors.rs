@@ -16,93 +16,94 @@ fn rendered(text: &str) -> String {
 #[test]
 fn every_fault_of_a_file_is_drawn() {
     let text = "copy [3], 4\n  cpoy [3]\ncopy.ad [3]\ncopy [12], 17\nmode of\n.word 123\nwide";
-    insta::assert_snapshot!(rendered(text), @r"
-      × 7 errors in toy.s
-
-    Error: asm::mnemonic
-
-      × there is no instruction `cpoy`
-       ╭─[toy.s:2:3]
-     1 │ copy [3], 4
-     2 │   cpoy [3]
-       ·   ──┬─
-       ·     ╰── not a mnemonic
-     3 │ copy.ad [3]
-       ╰────
-      help: did you mean `copy`?
-
-    Error: asm::syntax
-
-      × expected `add` or `round`, found `ad`
-       ╭─[toy.s:3:6]
-     2 │   cpoy [3]
-     3 │ copy.ad [3]
-       ·      ─┬
-       ·       ╰── here
-     4 │ copy [12], 17
-       ╰────
-      help: did you mean `add`?
-
-    Error: asm::range
-
-      × 12 does not fit: legal are 0 to 11
-       ╭─[toy.s:4:7]
-     3 │ copy.ad [3]
-     4 │ copy [12], 17
-       ·       ─┬
-       ·        ╰── must be 0 to 11
-     5 │ mode of
-       ╰────
-      help: field `to` of Copy: target
-
-    Error: asm::range
-
-      × 17 does not fit: legal are 1 to 16
-       ╭─[toy.s:4:12]
-     3 │ copy.ad [3]
-     4 │ copy [12], 17
-       ·            ─┬
-       ·             ╰── must be 1 to 16
-     5 │ mode of
-       ╰────
-      help: field `size` of Copy: words
-
-    Error: asm::syntax
-
-      × expected `off`, `on` or a number for `mode` (0 to 15), found `of`
-       ╭─[toy.s:5:6]
-     4 │ copy [12], 17
-     5 │ mode of
-       ·      ─┬
-       ·       ╰── here
-     6 │ .word 123
-       ╰────
-      help: did you mean `off`?
-
-    Error: asm::word
-
-      × `.word` needs 2 or 4 bytes in hexadecimal, not `123`
-       ╭─[toy.s:6:7]
-     5 │ mode of
-     6 │ .word 123
-       ·       ─┬─
-       ·        ╰── here
-     7 │ wide
-       ╰────
-      help: the bytes of one instruction in file order, as `.word 0500070000000010`
-
-    Error: asm::syntax
-
-      × expected a number for `value` (0 to 16777215), found the end of the line
-       ╭─[toy.s:7:1]
-     6 │ .word 123
-     7 │ wide
-       · ──┬─
-       ·   ╰── here
-       ╰────
-      help: write
-            wide <value>
-    ");
+    let expected = [
+        "  × 7 errors in toy.s",
+        "",
+        "Error: asm::mnemonic",
+        "",
+        "  × there is no instruction `cpoy`",
+        "   ╭─[toy.s:2:3]",
+        " 1 │ copy [3], 4",
+        " 2 │   cpoy [3]",
+        "   ·   ──┬─",
+        "   ·     ╰── not a mnemonic",
+        " 3 │ copy.ad [3]",
+        "   ╰────",
+        "  help: did you mean `copy`?",
+        "",
+        "Error: asm::syntax",
+        "",
+        "  × expected `add` or `round`, found `ad`",
+        "   ╭─[toy.s:3:6]",
+        " 2 │   cpoy [3]",
+        " 3 │ copy.ad [3]",
+        "   ·      ─┬",
+        "   ·       ╰── here",
+        " 4 │ copy [12], 17",
+        "   ╰────",
+        "  help: did you mean `add`?",
+        "",
+        "Error: asm::range",
+        "",
+        "  × 12 does not fit: legal are 0 to 11",
+        "   ╭─[toy.s:4:7]",
+        " 3 │ copy.ad [3]",
+        " 4 │ copy [12], 17",
+        "   ·       ─┬",
+        "   ·        ╰── must be 0 to 11",
+        " 5 │ mode of",
+        "   ╰────",
+        "  help: field `to` of Copy: target",
+        "",
+        "Error: asm::range",
+        "",
+        "  × 17 does not fit: legal are 1 to 16",
+        "   ╭─[toy.s:4:12]",
+        " 3 │ copy.ad [3]",
+        " 4 │ copy [12], 17",
+        "   ·            ─┬",
+        "   ·             ╰── must be 1 to 16",
+        " 5 │ mode of",
+        "   ╰────",
+        "  help: field `size` of Copy: words",
+        "",
+        "Error: asm::syntax",
+        "",
+        "  × expected `off`, `on` or a number for `mode` (0 to 15), found `of`",
+        "   ╭─[toy.s:5:6]",
+        " 4 │ copy [12], 17",
+        " 5 │ mode of",
+        "   ·      ─┬",
+        "   ·       ╰── here",
+        " 6 │ .word 123",
+        "   ╰────",
+        "  help: did you mean `off`?",
+        "",
+        "Error: asm::word",
+        "",
+        "  × `.word` needs 2 or 4 bytes in hexadecimal, not `123`",
+        "   ╭─[toy.s:6:7]",
+        " 5 │ mode of",
+        " 6 │ .word 123",
+        "   ·       ─┬─",
+        "   ·        ╰── here",
+        " 7 │ wide",
+        "   ╰────",
+        "  help: the bytes of one instruction in file order, as `.word 0500070000000010`",
+        "",
+        "Error: asm::syntax",
+        "",
+        "  × expected a number for `value` (0 to 16777215), found the end of the line",
+        "   ╭─[toy.s:7:1]",
+        " 6 │ .word 123",
+        " 7 │ wide",
+        "   · ──┬─",
+        "   ·   ╰── here",
+        "   ╰────",
+        "  help: write",
+        "        wide <value>",
+    ];
+    assert_eq!(rendered(text).lines().collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -15,32 +15,33 @@ fn a_text_has_one_layout() {
                 here:wide 0x10\nlonger_label: mode on\nalone:\n.equ  a,5\nb=a\n.MACRO m x,y = 2 ; two\nwide \\x\n\
                 .if \\y>1\nmode on//on\n .else\nmode off\n.endif\n.endm\n\n\n.rept 2\n m 1 ,y=( 2 )\n.endr\n\
                 datamove a<-b\nmode [1 , 2]\n\n\n";
-    insta::assert_snapshot!(laid_out(text), @r"
-    ; head
-
-        copy [3], 16    ;first
-        COPY.add[11], 1 # second
-        ; inner
-    here: wide 0x10
-    longer_label: mode on
-    alone:
-    .equ a, 5
-    b=a
-    .MACRO m x, y = 2 ; two
-            wide \x
-        .if \y>1
-                mode on //on
-        .else
-                mode off
-        .endif
-    .endm
-
-    .rept 2
-            m 1, y=(2)
-    .endr
-        datamove a <- b
-        mode [1,2]
-    ");
+    let expected = [
+        "; head",
+        "",
+        "    copy [3], 16    ;first",
+        "    COPY.add[11], 1 # second",
+        "    ; inner",
+        "here: wide 0x10",
+        "longer_label: mode on",
+        "alone:",
+        ".equ a, 5",
+        "b=a",
+        ".MACRO m x, y = 2 ; two",
+        r"        wide \x",
+        r"    .if \y>1",
+        "            mode on //on",
+        "    .else",
+        "            mode off",
+        "    .endif",
+        ".endm",
+        "",
+        ".rept 2",
+        "        m 1, y=(2)",
+        ".endr",
+        "    datamove a <- b",
+        "    mode [1,2]",
+    ];
+    assert_eq!(laid_out(text).lines().collect::<Vec<_>>(), expected);
 }
 
 /// A line that is a whole, or a block of them.

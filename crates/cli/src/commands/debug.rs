@@ -1,13 +1,12 @@
 //! `npu debug`: a program under a debugger: by a script, for an editor, on a terminal, or line by line.
 
-use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use npukit::verbs::debug::{Opened, Report, Request, open};
 use npukit::{InputFile, MemFile, Source};
-use npukit_debug::{Debugger, Fault, Outcome, Script, parse};
-use npukit_debug_dap::{Launch, serve};
+use npukit_debug::{Debugger, Fault, Launch, Outcome, Script, parse};
 
 use crate::answer::Answer;
 use crate::args::values::mem_file;
@@ -90,7 +89,7 @@ pub fn run(args: &DebugArgs, in_json: bool, parts: Option<&Parts>, watch: &Watch
         });
     }
     if args.dap {
-        return served(args);
+        return served(args, parts);
     }
     let path = args.path.as_deref().unwrap_or_default(); // Default: with --dap the path comes later.
     let on_terminal = args.script.is_none() && !in_json && has_terminal(args);
@@ -184,14 +183,17 @@ fn nothing() -> Answer {
 }
 
 /// Serves an editor on standard input and output.
-fn served(args: &DebugArgs) -> Result<Answer, Failure> {
+fn served(args: &DebugArgs, parts: Option<&Parts>) -> Result<Answer, Failure> {
+    let Some(parts) = parts else {
+        return hand_over(program().ok_or_else(|| Failure::Editor(missing().into()))?);
+    };
     let opens = |launch: &Launch| {
         let request = launched(args, launch)?;
         opened(&request).map_err(|error| {
             error.diagnostics().iter().map(|found| found.message.clone()).collect::<Vec<_>>().join("; ")
         })
     };
-    serve(BufReader::new(io::stdin()), &mut io::stdout().lock(), &opens)
+    (parts.dap)(&opens)
         .map_err(|error| Failure::Debugger { reason: format!("the editor is lost: {error}") })?;
     Ok(nothing().with_data(true))
 }

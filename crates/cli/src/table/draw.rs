@@ -1,10 +1,8 @@
 //! Rows and columns that fit, as text.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
 use super::column::{Column, Kind, Row};
-use super::elide::elide;
-use super::fit::Fit;
+use super::elide::{elide, width};
+use super::fit::{Fit, GAP};
 use super::fold::lines;
 use super::screen::Screen;
 use super::texts;
@@ -19,60 +17,76 @@ struct Kept<'a> {
     room: usize,
 }
 
+/// A column as it is drawn.
+struct Drawn {
+    /// Lines of its cells, the heading first.
+    cells: Vec<Vec<String>>,
+    width: usize,
+    is_figures: bool,
+}
+
 /// The columns of `fit`, in its widths.
 pub fn draw(columns: &[Column<'_>], rows: &[Row], fit: &Fit, screen: Screen) -> String {
     let kept = fit.kept.iter().zip(&fit.widths);
     let kept: Vec<_> =
         kept.filter_map(|(&place, &room)| Some(Kept { place, column: *columns.get(place)?, room })).collect();
-    let headings = headings(&kept);
-    let mut marks = vec![None; height(&headings)];
-    let mut table = headed(headings, &kept);
-    let mut texts: Vec<_> = kept.iter().map(|kept| cells(kept, rows, screen).into_iter()).collect();
-    for row in rows {
-        let cells: Vec<String> = texts.iter_mut().filter_map(Iterator::next).collect();
-        marks.extend(vec![row.mark; height(&cells)]);
-        table.add_row(cells);
-    }
-    table.lines().zip(marks).map(|(line, mark)| marked(&line, mark)).collect()
+    let cells = kept.iter().zip(headings(&kept));
+    let drawn: Vec<Drawn> =
+        cells.map(|(kept, heading)| kept.drawn(heading, cells_of(kept, rows, screen))).collect();
+    let marks = std::iter::once(None).chain(rows.iter().map(|row| row.mark));
+    marks.enumerate().flat_map(|(row, mark)| drawn_row(&drawn, row, mark)).collect()
 }
 
 /// Headings that end on the same line.
-fn headings(kept: &[Kept<'_>]) -> Vec<String> {
+fn headings(kept: &[Kept<'_>]) -> Vec<Vec<String>> {
     let folded: Vec<_> = kept.iter().map(|kept| lines(kept.column.heading, kept.room)).collect();
     let height = folded.iter().map(Vec::len).max().unwrap_or(1); // Default: nothing takes no second line.
-    folded.iter().map(|heading| "\n".repeat(height - heading.len()) + &heading.join("\n")).collect()
+    let above = |heading: &Vec<String>| vec![String::new(); height - heading.len()];
+    folded.iter().map(|heading| [above(heading), heading.clone()].concat()).collect()
 }
 
-/// How many lines cells beside each other take.
-fn height(cells: &[String]) -> usize {
-    cells.iter().map(|cell| cell.split('\n').count()).max().unwrap_or(1) // Default: an empty row is a line.
-}
-
-/// A table without rows.
-fn headed(headings: Vec<String>, kept: &[Kept<'_>]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(headings);
-    for (found, kept) in table.column_iter_mut().zip(kept) {
-        let is_figures = kept.column.kind == Kind::Figures;
-        found.set_cell_alignment(if is_figures { CellAlignment::Right } else { CellAlignment::Left });
+/// The cells of a column in its room.
+fn cells_of(kept: &Kept<'_>, rows: &[Row], screen: Screen) -> Vec<Vec<String>> {
+    let texts = texts(rows, kept.place);
+    let one = |text: &str| text.split('\n').map(str::to_owned).collect();
+    match kept.column.kind {
+        Kind::Names => {
+            let names = elide(&texts.collect::<Vec<_>>(), kept.room, screen.ellipsis());
+            names.iter().map(|name| one(name)).collect()
+        }
+        Kind::Texts => texts.map(|text| lines(text, kept.room)).collect(),
+        Kind::Figures | Kind::Bars => texts.map(one).collect(),
     }
-    table
+}
+
+impl Kept<'_> {
+    fn drawn(&self, heading: Vec<String>, cells: Vec<Vec<String>>) -> Drawn {
+        let cells = [vec![heading], cells].concat();
+        let width = cells.iter().flatten().map(|line| width(line)).max().unwrap_or(0); // Default: there are no lines.
+        Drawn { cells, width: width.max(1), is_figures: self.column.kind == Kind::Figures }
+    }
+}
+
+impl Drawn {
+    /// A line of a cell over the whole width; spaces where the cell has fewer.
+    fn line(&self, row: usize, line: usize) -> String {
+        let text = self.cells.get(row).and_then(|lines| lines.get(line)).map_or("", String::as_str); // Default: spaces.
+        let space = " ".repeat(self.width - width(text));
+        if self.is_figures { space + text } else { format!("{text}{space}") }
+    }
+}
+
+/// The lines of a row, which stand out if it does.
+fn drawn_row(drawn: &[Drawn], row: usize, mark: Option<Mark>) -> Vec<String> {
+    let height = drawn.iter().filter_map(|column| column.cells.get(row)).map(Vec::len).max();
+    let text = |line: usize| {
+        let cells: Vec<String> = drawn.iter().map(|column| column.line(row, line)).collect();
+        marked(&cells.join(&" ".repeat(GAP)), mark)
+    };
+    (0..height.unwrap_or(0)).map(text).collect() // Default: without columns there is nothing.
 }
 
 /// A line of the table, which stands out if it is to.
 fn marked(line: &str, mark: Option<Mark>) -> String {
-    // The first column's left padding is of no use without borders.
-    let line = line.strip_prefix(' ').unwrap_or(line).trim_end();
-    mark.map(Mark::sign).into_iter().chain(line.chars()).chain(['\n']).collect()
-}
-
-/// The texts of a column in its room.
-fn cells(kept: &Kept<'_>, rows: &[Row], screen: Screen) -> Vec<String> {
-    let texts = texts(rows, kept.place);
-    match kept.column.kind {
-        Kind::Names => elide(&texts.collect::<Vec<_>>(), kept.room, screen.ellipsis()),
-        Kind::Texts => texts.map(|text| lines(text, kept.room).join("\n")).collect(),
-        Kind::Figures | Kind::Bars => texts.map(str::to_owned).collect(),
-    }
+    mark.map(Mark::sign).into_iter().chain(line.trim_end().chars()).chain(['\n']).collect()
 }

@@ -9,8 +9,10 @@ fn an_editor_is_told_how_to_get_its_server() {
     let npu = Npu::new();
     let alone = npu.path("npu");
     std::fs::copy(env!("CARGO_BIN_EXE_npu"), &alone).unwrap();
-    let output = Command::new(alone).arg("lsp").stdin(Stdio::null()).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let told = text(&output.stderr);
-    assert!(told.contains("cargo build --release -p npukit-interactive"), "{told}");
+    for line in [&["lsp"][..], &["debug", "--dap"]] {
+        let output = Command::new(&alone).args(line).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let told = text(&output.stderr);
+        assert!(told.contains("cargo build --release -p npukit-interactive"), "{told}");
+    }
 }

@@ -2,6 +2,9 @@
 //!
 //! `NPUKIT_BLESS=1` writes them. Every JSON answer that a test of this binary sees is [`check`]ed against them.
 
+#[path = "schemas/validator.rs"]
+mod validator;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -15,6 +18,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::npu::{DIGITS, GOLDEN, IMAGES, Npu, PERCEPTRON};
+use validator::Validator;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema");
 
@@ -259,31 +263,19 @@ fn strict(mut schema: Value) -> Value {
 }
 
 /// The strict schemas, by the text of the key `schema`.
-struct Checker {
-    schemas: boon::Schemas,
-    by_name: BTreeMap<String, boon::SchemaIndex>,
-}
-
-fn checker() -> &'static Checker {
-    static CHECKER: OnceLock<Checker> = OnceLock::new();
-    CHECKER.get_or_init(|| {
-        let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
-        let compile = |&(verb, forms): &(&str, &[Form])| {
-            let place = format!("https://npukit.invalid/npukit.{verb}.1.json");
-            compiler.add_resource(&place, strict(schema(verb, forms))).unwrap();
-            (format!("npukit.{verb}/1"), compiler.compile(&place, &mut schemas).unwrap())
-        };
-        let by_name = VERBS.iter().map(compile).collect();
-        Checker { schemas, by_name }
-    })
+fn validators() -> &'static BTreeMap<String, Validator> {
+    static VALIDATORS: OnceLock<BTreeMap<String, Validator>> = OnceLock::new();
+    let validator = |&(verb, forms): &(&str, &[Form])| {
+        (format!("npukit.{verb}/1"), Validator::new(strict(schema(verb, forms))))
+    };
+    VALIDATORS.get_or_init(|| VERBS.iter().map(validator).collect())
 }
 
 /// Whether a report is as its schema says; gives the name of the schema.
 pub fn check(report: &Value) -> Result<&str, String> {
-    let Checker { schemas, by_name } = checker();
     let name = report["schema"].as_str().ok_or("no key `schema`")?;
-    let index = by_name.get(name).ok_or(format!("there is no schema `{name}`"))?;
-    schemas.validate(report, *index).map_err(|error| format!("{error:#}"))?;
+    let validator = validators().get(name).ok_or(format!("there is no schema `{name}`"))?;
+    validator.check(report).map_err(|told| format!("{name}: {told}"))?;
     Ok(name)
 }
 

@@ -277,8 +277,8 @@ mod tests {
     fn every_network_is_there() {
         for (_, benchmark) in benchmarks() {
             let name = benchmark.network;
-            let is_decoder = name == npukit_decoders::gemma3n::Gemma3nConfig::e4b().name;
-            assert!(npukit_zoo::network(name).is_some() || is_decoder, "{name}");
+            let is_decoder = name == npukit_models::gemma3n::Gemma3nConfig::e4b().name;
+            assert!(npukit_models::zoo::network(name).is_some() || is_decoder, "{name}");
         }
     }
 

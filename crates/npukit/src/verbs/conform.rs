@@ -1,6 +1,6 @@
 //! `npu conform`: golden vectors against a target.
 
-pub use npukit_conform::{Failure, FileReport, Report, Skip};
+pub use npukit_target::conform::{Failure, FileReport, Report, Skip};
 
 use crate::Context;
 use crate::error::Error;
@@ -13,5 +13,5 @@ use crate::targets::target;
 /// [`Error::UnknownTarget`] for `name`; [`Error::Read`] when one of `paths` cannot be read. Vectors that fail
 /// are in the report.
 pub fn conform(name: &str, paths: &[String], context: Context<'_>) -> Result<Report, Error> {
-    Ok(npukit_conform::run(target(name)?, paths, context.reader)?)
+    Ok(npukit_target::conform::run(target(name)?, paths, context.reader)?)
 }

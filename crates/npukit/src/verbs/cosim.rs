@@ -7,7 +7,7 @@ mod vcd;
 
 use std::ops::ControlFlow;
 
-use npukit_rtl::{Build, Run};
+use npukit_target::rtl::{Build, Run};
 use npukit_target::{
     Compiled, Cosim, CosimCycles, CosimDifference, CosimJudgement, CosimOptions, CosimPart, Phase,
 };
@@ -125,7 +125,7 @@ pub fn cosim(
 /// The samples that were run.
 struct Done<'r> {
     request: &'r Request,
-    own: &'r [npukit_rtl::File],
+    own: &'r [npukit_target::rtl::File],
     simulator: &'r dyn Simulator,
     samples: usize,
     /// Of the last sample, a judgement for each segment.
@@ -137,7 +137,7 @@ struct Done<'r> {
 }
 
 impl<'r> Done<'r> {
-    fn new(request: &'r Request, own: &'r [npukit_rtl::File], simulator: &'r dyn Simulator) -> Self {
+    fn new(request: &'r Request, own: &'r [npukit_target::rtl::File], simulator: &'r dyn Simulator) -> Self {
         let (judgements, circuit) = (Vec::new(), String::new());
         Self {
             request,
@@ -274,7 +274,7 @@ const AROUND: u64 = 512;
 /// Waveforms around a cycle, or of the beginning: the same run again, in a simulator that writes them.
 fn waves(
     cosim: &dyn Cosim,
-    own: &[npukit_rtl::File],
+    own: &[npukit_target::rtl::File],
     around: Option<u64>,
     simulator: &dyn Simulator,
 ) -> Result<Vec<u8>, Error> {

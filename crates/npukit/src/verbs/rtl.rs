@@ -1,6 +1,6 @@
 //! `npu rtl`: an accelerator as a circuit, in files for tools.
 
-use npukit_rtl::{Defects, File};
+use npukit_target::rtl::{Defects, File};
 use serde::Serialize;
 
 use crate::Context;

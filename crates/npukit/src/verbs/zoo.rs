@@ -1,6 +1,6 @@
 //! `npu zoo`: the reference networks, as a list and as files.
 
-use npukit_zoo::{Counts, Network, networks};
+use npukit_models::zoo::{Counts, Network, networks};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -60,7 +60,7 @@ pub fn zoo(name: &str, seed: u64) -> Result<(Report, Vec<u8>), Error> {
 
 /// The network called `name`.
 pub(crate) fn network(name: &str) -> Result<&'static Network, Error> {
-    npukit_zoo::network(name).ok_or_else(|| Error::UnknownName {
+    npukit_models::zoo::network(name).ok_or_else(|| Error::UnknownName {
         what: "network",
         name: name.to_owned(),
         known: networks().iter().map(|network| network.name.to_owned()).collect(),

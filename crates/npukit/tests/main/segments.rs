@@ -16,7 +16,7 @@ use crate::memory::Memory;
 pub fn decoder() -> Memory {
     let mut files = Memory::default();
     files.0.insert("decoder.onnx".into(), zoo("decoder", 1).unwrap().1);
-    let sample = npukit_zoo::network("decoder").unwrap().sample(7).unwrap();
+    let sample = npukit_models::zoo::network("decoder").unwrap().sample(7).unwrap();
     files.0.insert("x.npy".into(), write_npy(NpyArray::from(&sample)));
     files
 }

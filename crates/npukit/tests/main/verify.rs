@@ -41,7 +41,7 @@ impl Subject {
         let (_, artifact) = compile(&source, files.context()).unwrap();
         let manifest = artifact[0].name.clone();
         let files = artifact.into_iter().map(|ArtifactFile { name, bytes }| (name, bytes)).collect();
-        let network = npukit_zoo::network(network).unwrap();
+        let network = npukit_models::zoo::network(network).unwrap();
         let input = graph.value(graph.inputs[0]).name.clone();
         let sample = |seed| vec![(input.clone(), network.sample(seed).unwrap())];
         let samples = (0..3).map(sample).collect();

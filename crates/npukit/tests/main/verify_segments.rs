@@ -42,7 +42,7 @@ impl Subject {
         let (_, artifact) = compile(&source(target), files.context()).unwrap();
         let manifest = artifact[0].name.clone();
         let files = artifact.into_iter().map(|file| (file.name, file.bytes)).collect();
-        let network = npukit_zoo::network("decoder").unwrap();
+        let network = npukit_models::zoo::network("decoder").unwrap();
         let samples = (0..2).map(|seed| vec![("x".to_owned(), network.sample(seed).unwrap())]).collect();
         Self { target, graph, manifest, files, samples }
     }

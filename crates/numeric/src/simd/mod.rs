@@ -5,7 +5,7 @@
 //! `portable` that of all others, and `literal` the judge of both. [`pointwise`] is another way in, with
 //! its own literal and portable code, and `bytes` for processors with dot products of bytes;
 //! [`block_product`] one more, for 4-bit weights and 8-bit activations in blocks; [`float_product`] another, for matrices
-//! of floats as they are; [`small_products`] the last, for elements of the prime field and small integers.
+//! of floats as they are; [`small_products`] for elements of the prime field and small integers; [`sha256_blocks`] for hashes.
 
 mod blocks;
 #[cfg(target_arch = "x86_64")]
@@ -24,6 +24,7 @@ mod path;
 mod pointwise;
 mod portable;
 mod product;
+mod sha256;
 mod small;
 #[cfg(target_arch = "x86_64")]
 mod vector;
@@ -39,6 +40,7 @@ pub use floats::{PANEL, Panel, float_product, float_product_on};
 pub use path::Path;
 pub use pointwise::{Pixels, Pointwise, pointwise, pointwise_on};
 pub use product::{Rows, array_product, array_product_on, fp16bp8_product};
+pub use sha256::sha256_blocks;
 pub use small::{SMALL_LANES, Small, small_products};
 pub use weights::ArrayWeights;
 

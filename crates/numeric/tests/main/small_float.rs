@@ -1,7 +1,6 @@
 //! Conversions of small floats, compared with `ml_dtypes` by digests that `tests/small_floats.py` prints.
 
-use npukit_numeric::{ElementType, Rounding, SmallFloat, encode_power_of_two};
-use sha2::{Digest, Sha256};
+use npukit_numeric::{ElementType, Rounding, Sha256, SmallFloat, encode_power_of_two};
 
 /// Name, format, digest of all codes' values, digest of the codes of many floats.
 #[rustfmt::skip]
@@ -20,7 +19,7 @@ const GOLDEN: [(&str, SmallFloat, &str, &str); 10] = [
 
 fn digest(bytes: impl Iterator<Item = u8>) -> String {
     let bytes: Vec<u8> = bytes.collect();
-    Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(&bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[test]

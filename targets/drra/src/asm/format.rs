@@ -57,21 +57,22 @@ mod tests {
             "# head\n.macro  ld a,b = 2 # two\nrep( slot=\\a ,iter=\\b)\nhalt( ) dsu(slot=1)\n.endm\n\n\n
             cell (row=0,col=0) halt()\nld 1 , b=3\n.equ n,2\nrep(slot=1, iter=n *2)\n.include \"x#y.s\"";
         let laid_out = format(text);
-        insta::assert_snapshot!(laid_out, @r#"
-        # head
-        .macro ld a, b = 2 # two
-          rep(slot=\a, iter=\b)
-          halt()
-          dsu(slot=1)
-        .endm
-
-        cell (row=0, col=0)
-        halt()
-        ld 1, b=3
-        .equ n, 2
-        rep(slot=1, iter=n *2)
-        .include "x#y.s"
-        "#);
+        let expected = [
+            "# head",
+            ".macro ld a, b = 2 # two",
+            r"  rep(slot=\a, iter=\b)",
+            "  halt()",
+            "  dsu(slot=1)",
+            ".endm",
+            "",
+            "cell (row=0, col=0)",
+            "halt()",
+            "ld 1, b=3",
+            ".equ n, 2",
+            "rep(slot=1, iter=n *2)",
+            r#".include "x#y.s""#,
+        ];
+        assert_eq!(laid_out.lines().collect::<Vec<_>>(), expected);
         assert_eq!(format(&laid_out), laid_out);
     }
 }

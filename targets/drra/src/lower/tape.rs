@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use npukit_numeric::Products;
-use npukit_sim::garbage;
 use npukit_target::Unset;
+use npukit_target::sim::garbage;
 
 use super::calls::Call;
 use super::driver::{Called, Fill, Kernels};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use npukit_sim::garbage;
 use npukit_target::Unset;
+use npukit_target::sim::garbage;
 
 use crate::exec::word::Word;
 use crate::fabric::Row;

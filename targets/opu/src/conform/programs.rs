@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use npukit_asm::assemble;
-use npukit_sim::Fault;
-use npukit_target::{Case, Outcome};
+use npukit_target::sim::Fault;
+use npukit_target::{Case, Outcome, sha256};
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
 use crate::config::{Types, Validity};
 use crate::exec::Arithmetic;
@@ -303,8 +302,4 @@ fn check_divergent(case: &DivergentCase, arithmetic: Arithmetic) -> Result<(), D
     let (mut machine, mut program) = machine(case.types, arithmetic, &case.program, &case.memory_init)?;
     machine.run(&mut program, &mut |_, _, _| ()).map_err(|fault| ("`end`".to_owned(), fault.to_string()))?;
     case.conformant.memory.iter().try_for_each(|region| region.check(&machine))
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

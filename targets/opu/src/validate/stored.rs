@@ -1,6 +1,6 @@
 //! [`Stored`]: which bytes were written, by whom, and whether anybody has read them since.
 
-use npukit_sim::Paged;
+use npukit_target::sim::Paged;
 
 /// Bytes of a line, a bit each in its masks.
 const LINE: u64 = 64;

@@ -4,10 +4,10 @@
 use npukit_graph::quantise::{Kind, Quantisation, Scheme};
 use npukit_graph::{ValueId, pass};
 use npukit_import::onnx;
+use npukit_models::zoo::Network;
 use npukit_opu::internals::lower::{Options, compile};
 use npukit_opu::{Clock, Config, Opu};
 use npukit_target::{Measure, Target};
-use npukit_zoo::Network;
 
 /// Cycles of a network's program.
 fn cycles(network: &Network, preset: &str) -> u64 {
@@ -26,7 +26,7 @@ fn cycles(network: &Network, preset: &str) -> u64 {
 fn check(networks: &[&str]) {
     let mut figures = 0;
     for benchmark in Opu.benchmarks().iter().filter(|benchmark| networks.contains(&benchmark.network)) {
-        let network = npukit_zoo::network(benchmark.network).unwrap();
+        let network = npukit_models::zoo::network(benchmark.network).unwrap();
         for figure in benchmark.figures.iter().filter(|figure| figure.measure.is_of_program()) {
             let cycles = cycles(network, benchmark.preset);
             let least = network.counts().padded_macs as f64 / 1024.0;

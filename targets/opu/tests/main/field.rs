@@ -29,7 +29,7 @@ impl Reader for Files {
 
 /// A network of the zoo as the compiler takes it.
 pub fn network(name: &str) -> Graph {
-    let network = npukit_zoo::network(name).unwrap();
+    let network = npukit_models::zoo::network(name).unwrap();
     let mut graph = onnx::read(&network.onnx(0), network.name, &onnx::Options::default()).unwrap().graph;
     pass::simplify(&mut graph).unwrap();
     graph

@@ -1,4 +1,4 @@
-//! [`Host`] as two sections of a container: its description in CBOR, and the elements of its constants.
+//! [`Host`] as two sections of a container: its description in JSON, and the elements of its constants.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,6 +16,9 @@ use crate::program::Extra;
 pub const HOST: [u8; 4] = *b"HGRF";
 /// Tag of the constants' elements, little-endian.
 pub const TENSORS: [u8; 4] = *b"HTNS";
+/// What is wrong with a description that is not JSON.
+const BEFORE_JSON: &str =
+    "it is not in JSON, as this version writes it: compile the model again with this version";
 
 /// Why sections are not a host's part.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -116,8 +119,7 @@ impl Host {
             warnings: self.warnings.clone(),
             words: self.words,
         };
-        let mut bytes = Vec::new();
-        ciborium::into_writer(&description, &mut bytes).expect("writing to memory cannot fail");
+        let bytes = serde_json::to_vec(&description).expect("keys are texts, and no float is a bare one");
         [Extra { tag: HOST, bytes }, Extra { tag: TENSORS, bytes: tensors }]
     }
 
@@ -125,15 +127,14 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// [`HostError`] for sections that are not what [`Host::sections`] writes: a description that is not CBOR
+    /// [`HostError`] for sections that are not what [`Host::sections`] writes: a description that is not JSON
     /// or names what is not there, constants outside their section, a graph that is not valid.
     pub fn read(extras: &[Extra]) -> Result<Option<Self>, HostError> {
         let section = |tag| extras.iter().find(|extra| extra.tag == tag).map(|extra| &extra.bytes[..]);
         let Some(bytes) = section(HOST) else { return Ok(None) };
         // Default: without the section there is no constant, and a slot that has one is refused.
         let tensors = section(TENSORS).unwrap_or_default();
-        let description: Description =
-            ciborium::from_reader(bytes).map_err(|error| HostError::Description(error.to_string()))?;
+        let description = description(bytes)?;
         let ids = |numbers: Vec<u32>| numbers.into_iter().map(ValueId).collect::<Vec<_>>();
         let mut total = 0;
         let value = |slot: Slot| {
@@ -165,6 +166,14 @@ impl Host {
         let Description { layers, choices, warnings, words, .. } = description;
         Ok(Some(Self { graph, layers, choices, warnings, words }))
     }
+}
+
+/// What the section says. It was CBOR in early versions, whose maps begin otherwise.
+fn description(bytes: &[u8]) -> Result<Description, HostError> {
+    if !bytes.starts_with(b"{") {
+        return Err(HostError::Description(BEFORE_JSON.to_owned()));
+    }
+    serde_json::from_slice(bytes).map_err(|error| HostError::Description(error.to_string()))
 }
 
 /// Slots are filled by steps as well as by nodes, so that rules of order are not those of a whole graph.

@@ -2,7 +2,7 @@
 //! that is asked for here is that of the runtime which sends them (`SOURCES.md`).
 
 use npukit_graph::decoder::likeliest;
-use npukit_sim::garbage;
+use npukit_target::sim::garbage;
 use npukit_target::{Generator, HostAnswer};
 use thiserror::Error;
 

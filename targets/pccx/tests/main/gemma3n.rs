@@ -1,7 +1,7 @@
 //! Gemma 3N on the machine: small layers against float, one of the size of E4B run and all of them timed.
 
-use npukit_decoders::gemma3n::{Gemma3n, Gemma3nConfig};
 use npukit_graph::{Graph, Op, Operator, evaluate};
+use npukit_models::gemma3n::{Gemma3n, Gemma3nConfig};
 use npukit_numeric::{Tensor, TensorData};
 use npukit_pccx::internals::clock::run_with_host;
 use npukit_pccx::internals::conform::numpy::{Apart, layers};
@@ -82,7 +82,7 @@ fn a_gate_at_its_cutoff_opens_or_not() {
 fn no_machine_of_bf16_knows_on_which_side_that_gate_is() {
     let layer = layers(&golden("numpy_layer_9.json")).unwrap().remove(0);
     let (mut open, mut step) = ([0; 64], 0);
-    let mut next = npukit_sim::garbage(3);
+    let mut next = npukit_target::sim::garbage(3);
     layer
         .streams(|graph, inputs| {
             step += 1;

@@ -1,8 +1,7 @@
 //! Runs programs on the functional machine and hashes what they leave behind.
 
-use sha2::{Digest, Sha256};
+use npukit_target::sha256 as hash;
 
-use super::hex;
 use crate::artifact::raw_to_bytes;
 use crate::config::Config;
 use crate::fault::Memory;
@@ -27,5 +26,5 @@ pub(super) fn run(machine: &mut Machine, ops: &[Op]) -> Result<(), String> {
 /// SHA-256 of the first `vectors` vectors of a memory, scalars as bytes of DRAM.
 pub(super) fn sha256(machine: &Machine, memory: Memory, vectors: u64) -> Result<String, String> {
     let raw = machine.read(memory, 0, vectors).map_err(|error| error.to_string())?;
-    Ok(hex(&Sha256::digest(raw_to_bytes(machine.config().data_type, &raw))))
+    Ok(hash(&raw_to_bytes(machine.config().data_type, &raw)))
 }

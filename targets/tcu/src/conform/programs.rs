@@ -5,10 +5,9 @@
 
 use std::sync::Arc;
 
-use npukit_target::{Case, Outcome, Reader, folder, sibling};
-use sha2::{Digest, Sha256};
+use npukit_target::{Case, Outcome, Reader, folder, sha256, sibling};
 
-use super::{Golden, execute, hex};
+use super::{Golden, execute};
 use crate::artifact::{self, raw_to_bytes};
 use crate::codec::encode_program;
 use crate::fault::Memory;
@@ -63,9 +62,9 @@ fn files_case(keys: &Keys<'_>, program: &Arc<Program>) -> Result<Case, KeyError>
             prog.len(),
             program.instructions.len(),
             program.config.layout().instruction_bytes(),
-            hex(&Sha256::digest(&prog)),
+            sha256(&prog),
             consts.len(),
-            hex(&Sha256::digest(&consts)),
+            sha256(&consts),
             program.load_consts_to_local,
         );
         Outcome::compare(&expected, &got)
@@ -120,7 +119,7 @@ fn inputs(golden: &Golden<'_>, program: &Program, first_hash: &str) -> Result<Ar
 }
 
 fn input_sha256(program: &Program, raw: &[i32]) -> String {
-    hex(&Sha256::digest(raw_to_bytes(program.config.data_type, raw)))
+    sha256(&raw_to_bytes(program.config.data_type, raw))
 }
 
 /// The raw inputs in every CSV file in the folder of `path` that fits the program's only input, cut into runs.

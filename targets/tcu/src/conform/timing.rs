@@ -6,11 +6,10 @@
 
 use std::sync::Arc;
 
-use npukit_target::{Case, Outcome, folder};
-use sha2::{Digest, Sha256};
+use npukit_target::{Case, Outcome, folder, sha256};
 
 use super::programs::{csv_inputs, estimator_text, load, outputs};
-use super::{Golden, cycles, hex};
+use super::{Golden, cycles};
 use crate::clock::ClockParams;
 use crate::keys::{KeyError, Keys};
 use crate::op::Op;
@@ -79,7 +78,7 @@ fn programs(golden: &Golden<'_>) -> Vec<Arc<Published>> {
         Some(Arc::new(Published {
             manifest_path: path.clone(),
             prog_bytes: prog.len(),
-            prog_sha256: hex(&Sha256::digest(&prog)),
+            prog_sha256: sha256(&prog),
             inputs: csv_inputs(path, golden.files, &program),
             program,
         }))

@@ -1,6 +1,6 @@
 //! The comparison: memories number by number, events cycle by cycle, and the first instruction that differs.
 
-use npukit_rtl::Seen;
+use npukit_target::rtl::Seen;
 use npukit_target::{CosimCycles, CosimDifference, CosimJudgement, CosimPart};
 
 use super::seen::{self, Report};

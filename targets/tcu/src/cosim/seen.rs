@@ -1,6 +1,6 @@
 //! What the simulator writes: `run.json` and memories.
 
-use npukit_rtl::Seen;
+use npukit_target::rtl::Seen;
 use serde::Deserialize;
 
 use super::CosimError;

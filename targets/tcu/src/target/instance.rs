@@ -10,7 +10,7 @@ use npukit_graph::rescale::Border;
 use npukit_isa::IsaSpec;
 use npukit_isa::program::At;
 use npukit_numeric::NumberFormat;
-use npukit_rtl::{Circuit, Defects};
+use npukit_target::rtl::{Circuit, Defects};
 use npukit_target::{
     Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, HostStepReport, Instance,
     Lint, Linted, MemoryReport, Problem, ProgramText, Reader, Severity, Stage, Stepper, Stopped, Survey,

@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 use npukit_graph::Graph;
 use npukit_graph::rescale::Scales;
 use npukit_numeric::Tensor;
-use npukit_rtl::{Circuit, Defects};
+use npukit_target::rtl::{Circuit, Defects};
 use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, CosimJudge, CosimOptions, Driven, DriverData, FieldProgram,
     Finding, HostStepReport, Inputs, Instance, Layer, Meaning, MemoryReport, Output, Pace, Port, PortPlace,

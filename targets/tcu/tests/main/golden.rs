@@ -5,7 +5,6 @@ use std::path::Path;
 use npukit_tcu::internals::artifact::raw_to_bytes;
 use npukit_tcu::{DataType, Machine, Memory};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 /// The file `name`.
 pub fn golden(name: &str) -> Value {
@@ -39,5 +38,5 @@ pub fn hex_bytes(digits: &str) -> Vec<u8> {
 pub fn hash(machine: &Machine, memory: Memory, vectors: u64) -> String {
     let raw = machine.read(memory, 0, vectors).unwrap();
     let bytes = raw_to_bytes(DataType::Fp16Bp8, &raw);
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    npukit_target::sha256(&bytes)
 }

@@ -2,7 +2,7 @@
 //! registers, layers; and the validator that sees them coming.
 
 use npukit_numeric::{NumberFormat, Saturations};
-use npukit_sim::Fault;
+use npukit_target::sim::Fault;
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::internals::program::Layer;
 use npukit_tcu::{

@@ -257,7 +257,8 @@ impl Case<'_> {
                 None => self.network.range,
             };
             let sample = |place: usize| {
-                let noise = npukit_zoo::stand_in(&value.name, &value.info.shape, seed + place as u64)?;
+                let noise =
+                    npukit_models::zoo::stand_in(&value.name, &value.info.shape, seed + place as u64)?;
                 to_element(&value.name, &spread(&noise, range, !element.is_float())?, element).ok()
             };
             let samples: Option<Vec<Tensor>> = (0..count).map(sample).collect();

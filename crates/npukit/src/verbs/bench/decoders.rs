@@ -1,8 +1,8 @@
 //! Language models among the networks: seeded weights that layers share, more than files of the zoo would hold.
 
-use npukit_decoders::gemma3n::{Gemma3n, Gemma3nConfig};
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderError;
+use npukit_models::gemma3n::{Gemma3n, Gemma3nConfig};
 
 /// Tokens before the one that is computed.
 const CACHE: usize = 31;

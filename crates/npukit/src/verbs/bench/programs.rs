@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use npukit_graph::Graph;
 use npukit_graph::quantise::Method;
+use npukit_models::zoo::Network;
 use npukit_target::{
     Benchmark, CompileOptions, Compiled, Config, Figure, Instance, Measure, TargetError, TimeOptions,
     TimeReport, split_system,
 };
-use npukit_zoo::Network;
 
 use super::decoders;
 use super::speed::{host_milliseconds, speedup};
@@ -37,7 +37,7 @@ pub(super) fn figures(
         Some(graph) => decoder(&*instance, benchmark.network, &graph.map_err(TargetError::failed)?)?,
         None => of_the_zoo(instance, benchmark, request, context)?,
     };
-    let network = npukit_zoo::network(benchmark.network);
+    let network = npukit_models::zoo::network(benchmark.network);
     let program = Program { compiled: &*compiled, network, seed: request.seed, compile_seconds };
     let is_task = |figure: &Figure| table_of(figure) == Table::Compile;
     let wanted = benchmark.figures.iter().filter(|figure| is_of_table(request, figure) && !is_task(figure));
@@ -167,7 +167,7 @@ impl Program<'_> {
     fn samples(&self, count: usize) -> Vec<Sample> {
         let sample = |index| {
             let sample = self.network?.sample(self.seed.wrapping_add(index))?;
-            Some(vec![(npukit_zoo::INPUT.to_owned(), sample)])
+            Some(vec![(npukit_models::zoo::INPUT.to_owned(), sample)])
         };
         (1..=count as u64).filter_map(sample).collect()
     }

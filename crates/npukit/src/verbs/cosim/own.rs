@@ -1,7 +1,7 @@
 //! A person's own circuit: the files that the list of a folder names, and a bench where it has one.
 
-use npukit_rtl::File;
 use npukit_target::Reader;
+use npukit_target::rtl::File;
 
 use crate::error::Error;
 

@@ -1,7 +1,7 @@
 //! [`Simulator`]: who builds and runs simulators of circuits. Libraries start no processes; the command implements this.
 
 use npukit_base::codes;
-use npukit_rtl::{Build, Run, Seen};
+use npukit_target::rtl::{Build, Run, Seen};
 
 /// Builds and runs simulators of circuits.
 pub trait Simulator {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use npukit_decoders::gemma3n::Cache;
 use npukit_graph::eval::evaluate_all;
 use npukit_graph::{Graph, Node, Op, ValueId};
+use npukit_models::gemma3n::Cache;
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_target::{Case, Outcome, Unset};
 

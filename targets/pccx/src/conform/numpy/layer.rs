@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit_decoders::gemma3n::{AttentionInput, Cache, Gate, Gemma3nConfig, Layer, TopK};
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderError;
+use npukit_models::gemma3n::{AttentionInput, Cache, Gate, Gemma3nConfig, Layer, TopK};
 use npukit_numeric::{ElementType, Tensor};
 use serde::Deserialize;
 

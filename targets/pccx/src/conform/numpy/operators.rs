@@ -1,8 +1,8 @@
 //! Single operators.
 
-use npukit_decoders::gemma3n::{Gate, Gemma3nConfig, TopK};
 use npukit_graph::op::{GeluForm, RmsNormalization, RotaryEmbedding, Softmax, Unary, UnaryKind};
 use npukit_graph::{Op, Operator};
+use npukit_models::gemma3n::{Gate, Gemma3nConfig, TopK};
 use npukit_target::Case;
 use serde::Deserialize;
 

@@ -23,7 +23,7 @@ fn below(random: &mut SplitMix64, count: usize) -> usize {
 }
 
 fn inputs(graph: &Graph, seed: u64) -> Vec<Tensor> {
-    let mut next = npukit_sim::garbage(seed);
+    let mut next = npukit_target::sim::garbage(seed);
     let mut input = |&id: &npukit_graph::ValueId| {
         let shape = graph.shape(id).to_vec();
         let count: usize = shape.iter().product();

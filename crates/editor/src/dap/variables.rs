@@ -1,0 +1,167 @@
+//! What an editor shows of a program: scopes and variables, bytes of memories, the listing.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use npukit_debug::{Debugger, Line, Scale};
+use npukit_target::{AddressRun, BenchMemory};
+use serde_json::{Value, json};
+
+use crate::dap::adapter::{number, reference, source, text};
+use crate::dap::points::instruction;
+
+/// Memories with more than an address.
+const MEMORIES: usize = 1;
+/// Those with one.
+const REGISTERS: usize = 2;
+/// What the next step reads and writes.
+const STEP: usize = 3;
+/// Where tensors lie.
+const TENSORS: usize = 4;
+/// A memory by its place, from here on.
+const MEMORY: usize = 1000;
+/// Variables that are given where nobody says how many.
+const SHOWN: usize = 256;
+/// Bytes, and instructions, that are given at most.
+const MOST: usize = 1 << 16;
+
+fn is_register(memory: &BenchMemory) -> bool {
+    memory.depth <= 1
+}
+
+/// `scopes`
+pub(crate) fn scopes(debugger: &Debugger) -> Value {
+    let session = debugger.session();
+    let registers = session.memories().iter().filter(|memory| is_register(memory)).count();
+    let memories = session.memories().len() - registers;
+    let accesses = session.accesses(debugger.position()).len();
+    let scope = |name: &str, reference: usize, count: usize| json!({ "name": name, "variablesReference": reference, "namedVariables": count, "expensive": false });
+    let all = [
+        scope("Memories", MEMORIES, memories),
+        scope("Registers", REGISTERS, registers),
+        scope("Next step", STEP, accesses),
+        scope("Tensors", TENSORS, session.placed().len()),
+    ];
+    json!({ "scopes": all })
+}
+
+/// `variables`
+pub(crate) fn variables(debugger: &Debugger, arguments: &Value) -> Result<Value, String> {
+    let session = debugger.session();
+    let all = match number(arguments, "variablesReference")? {
+        MEMORIES => named(debugger, |memory| !is_register(memory)),
+        REGISTERS => named(debugger, is_register),
+        STEP => {
+            let accesses = session.accesses(debugger.position());
+            let one = |accessed: npukit_target::Accessed| {
+                let name = debugger.run_text(accessed.run, None);
+                let value = if accessed.is_write { "writes" } else { "reads" };
+                json!({ "name": name, "value": value, "evaluateName": name, "variablesReference": 0 })
+            };
+            accesses.into_iter().map(one).collect()
+        }
+        TENSORS => {
+            let one = |placed: &npukit_target::Placed| {
+                let at = debugger.run_text(placed.run, None);
+                json!({ "name": placed.name, "value": at, "type": placed.kind.name(), "evaluateName": at, "variablesReference": 0 })
+            };
+            session.placed().iter().map(one).collect()
+        }
+        other => {
+            let memory = other.checked_sub(MEMORY).filter(|&place| place < session.memories().len());
+            addresses(debugger, memory.ok_or("there are no such variables")?, arguments)?
+        }
+    };
+    Ok(json!({ "variables": all }))
+}
+
+/// Memories as variables.
+fn named(debugger: &Debugger, is_meant: impl Fn(&BenchMemory) -> bool) -> Vec<Value> {
+    let memories = debugger.session().memories().iter().enumerate().filter(|(_, memory)| is_meant(memory));
+    let one = |(place, memory): (usize, &BenchMemory)| {
+        if is_register(memory) {
+            return row(debugger, place, 0);
+        }
+        let value = format!("{} x {}, {} bits", memory.depth, memory.lanes, memory.bits);
+        json!({
+            "name": memory.name, "value": value, "evaluateName": memory.name, "memoryReference": memory.name,
+            "variablesReference": MEMORY + place, "indexedVariables": memory.depth,
+        })
+    };
+    memories.map(one).collect()
+}
+
+/// Addresses of a memory as variables.
+fn addresses(debugger: &Debugger, memory: usize, arguments: &Value) -> Result<Vec<Value>, String> {
+    let depth = debugger.session().memories()[memory].depth;
+    // Default: from the first on, as many as fit a screen.
+    let start = number(arguments, "start").unwrap_or(0) as u64;
+    let count = number(arguments, "count").ok().filter(|&count| count > 0).unwrap_or(SHOWN); // Default: as above.
+    let end = start.saturating_add(count.min(MOST) as u64).min(depth);
+    Ok((start..end).map(|address| row(debugger, memory, address)).collect())
+}
+
+/// An address of a memory as a variable.
+fn row(debugger: &Debugger, memory: usize, address: u64) -> Value {
+    let name = debugger.run_text(AddressRun::dense(memory, address, 1), None);
+    let range =
+        npukit_debug::Range { text: name.clone(), memory, start: address, end: address + 1, lane: None };
+    // Default: what cannot be read says why.
+    let value = debugger.numbers(&range, Scale::Real).map_or_else(|told| told, |numbers| numbers.join(" "));
+    json!({ "name": name, "value": value, "evaluateName": name, "memoryReference": name, "variablesReference": 0 })
+}
+
+/// `readMemory`: numbers as they are in memory, in whole bytes each, the lowest first.
+pub(crate) fn read_memory(debugger: &Debugger, arguments: &Value) -> Result<Value, String> {
+    let name = text(arguments, "memoryReference")?;
+    let command = npukit_debug::parse(&format!("show {name}"), debugger).map_err(|fault| fault.message)?;
+    let Some(npukit_debug::Command::Show(range, _)) = command else {
+        return Err("this is no memory".to_owned());
+    };
+    let memory = &debugger.session().memories()[range.memory];
+    let size = (memory.bits.div_ceil(8) as usize).max(1);
+    let bytes_of_address = (size * memory.lanes.max(1)) as u64;
+    let offset = arguments.get("offset").and_then(Value::as_i64).map_or(0, |offset| offset); // Default: none is given.
+    let count = number(arguments, "count")?.min(MOST);
+    let first =
+        (range.start * bytes_of_address).checked_add_signed(offset).ok_or("this is before the memory")?;
+    let last = first.saturating_add(count as u64).min(memory.depth.saturating_mul(bytes_of_address));
+    let (start, end) = (first / bytes_of_address, last.div_ceil(bytes_of_address));
+    let mut bytes = Vec::new();
+    if start < end {
+        for number in debugger.read(AddressRun::dense(range.memory, start, end - start))? {
+            bytes.extend(&memory.pattern(number).to_le_bytes()[..size]);
+        }
+    }
+    let skip = (first - start * bytes_of_address) as usize;
+    let bytes: Vec<u8> = bytes.into_iter().skip(skip).take(last.saturating_sub(first) as usize).collect();
+    let unreadable = count - bytes.len();
+    let address = format!("{first:#x}");
+    Ok(json!({ "address": address, "unreadableBytes": unreadable, "data": STANDARD.encode(bytes) }))
+}
+
+/// `disassemble`
+pub(crate) fn disassemble(debugger: &Debugger, arguments: &Value) -> Result<Value, String> {
+    let first = instruction(arguments, "memoryReference")? as i64;
+    // Default: neither is given.
+    let offsets =
+        ["offset", "instructionOffset"].map(|name| arguments.get(name).and_then(Value::as_i64).unwrap_or(0));
+    let first = offsets.into_iter().fold(first, i64::saturating_add);
+    let count = number(arguments, "instructionCount")?.min(MOST) as i64;
+    let listing = debugger.listing()?;
+    let one = |place: i64| {
+        let listed = usize::try_from(place).ok().and_then(|place| Some((place, listing.get(place)?)));
+        let Some((place, line)) = listed else {
+            // Addresses before the first are none: the protocol wants a line for them all the same.
+            return json!({ "address": format!("{:#x}", place.max(0)), "instruction": "", "presentationHint": "invalid" });
+        };
+        let mut shown = json!({ "address": reference(place), "instruction": line.text.trim() });
+        if let Some(word) = &line.word {
+            shown["instructionBytes"] = word.bits.clone().into();
+        }
+        if let Some(Line { file, line, column }) = debugger.line(place) {
+            (shown["line"], shown["column"], shown["location"]) = (line.into(), column.into(), source(&file));
+        }
+        shown
+    };
+    Ok(json!({ "instructions": (first..first.saturating_add(count)).map(one).collect::<Vec<_>>() }))
+}

@@ -1,0 +1,61 @@
+//! What the next step uses, and what the clock says of it.
+
+use npukit_target::{Accessed, Moment};
+use ratatui_core::layout::Rect;
+use ratatui_core::terminal::Frame;
+use ratatui_core::text::{Line, Span};
+
+use crate::tui::App;
+use crate::tui::pane::Pane;
+
+/// Draws what the next step reads and writes, and what the last has told.
+pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let (debugger, session, look) = (&app.debugger, app.debugger.session(), app.look);
+    let position = debugger.position();
+    let one = |Accessed { run, is_write }: Accessed| {
+        let (word, style) = if is_write { ("writes ", look.written()) } else { ("reads  ", look.read()) };
+        Line::from(vec![word.into(), Span::styled(debugger.run_text(run, None), style)])
+    };
+    let mut lines: Vec<Line<'_>> = session.accesses(position).into_iter().map(one).collect();
+    if let Some(step) = position.checked_sub(1) {
+        let remarks = debugger.remarks(step).iter();
+        lines.extend(remarks.map(|remark| Line::styled(format!("remark: {remark}"), look.stops())));
+    }
+    if session.saturations() > 0 {
+        let told = format!("{} did not fit so far", counted(session.saturations(), "result"));
+        lines.push(Line::styled(told, look.stops()));
+    }
+    let title = if position < debugger.steps() { "next step" } else { "no next step" };
+    frame.render_widget(Pane::new(lines).framed(look.frame(title)), area);
+}
+
+/// Draws when the clock has the next step, and which units wait for what.
+pub(super) fn draw_clock(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let lines: Vec<Line<'_>> = if app.awaits_clock() { vec![Line::raw("...")] } else { clock(app) };
+    frame.render_widget(Pane::new(lines).wrapping().framed(app.look.frame("clock")), area);
+}
+
+fn clock(app: &App) -> Vec<Line<'static>> {
+    let moments = match app.debugger.moments() {
+        Ok(moments) => moments,
+        Err(told) => return vec![Line::raw(told.to_owned())],
+    };
+    let Some(Moment { start, end, waits }) = moments.get(app.debugger.position()) else {
+        let end = moments.last().map_or(0, |moment| moment.end);
+        return vec![Line::raw(format!("end, after cycle {end}"))];
+    };
+    let last = end.saturating_sub(1);
+    let cycles = if last > *start { format!("cycles {start} to {last}") } else { format!("cycle {start}") };
+    let mut lines = vec![Line::raw(cycles)];
+    lines.extend(waits.iter().map(|(unit, on, cycles)| {
+        Line::from(vec![
+            Span::styled(unit.clone(), app.look.name()),
+            format!(" waits {cycles} on {on}").into(),
+        ])
+    }));
+    lines
+}
+
+fn counted(count: u64, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,128 @@
+//! [`KEYS`]: which key does what. `docs/debug.md` has them, too; a test holds the one to the other.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// What keys ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Step,
+    Back,
+    Next,
+    Previous,
+    Continue,
+    Reverse,
+    Start,
+    End,
+    Up,
+    Down,
+    Here,
+    ToCursor,
+    Break,
+    NextView,
+    PreviousView,
+    NextMemory,
+    PreviousMemory,
+    PageUp,
+    PageDown,
+    Scale,
+    Follow,
+    Earlier,
+    Later,
+    Type,
+    Help,
+    Leave,
+}
+
+/// A key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// As keyboards and documents have it.
+    pub text: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+    codes: &'static [KeyCode],
+    action: Action,
+}
+
+const fn key(text: &'static str, codes: &'static [KeyCode], action: Action, meaning: &'static str) -> Key {
+    Key { text, meaning, codes, action }
+}
+
+use KeyCode::{BackTab, Char, Down, End, Enter, F, Home, Left, PageDown, PageUp, Right, Tab, Up};
+
+/// All keys, while no command is typed.
+#[rustfmt::skip] // A table.
+pub const KEYS: &[Key] = &[
+    key("s, Right", &[Char('s'), Right], Action::Step, "does the next step"),
+    key("b, Left", &[Char('b'), Left], Action::Back, "takes the last step back"),
+    key("n", &[Char('n')], Action::Next, "goes on to where the next layer begins"),
+    key("p", &[Char('p')], Action::Previous, "goes back to where this layer begins, or the one before it"),
+    key("c", &[Char('c')], Action::Continue, "goes on to the next point, or the end; Esc stops it"),
+    key("r", &[Char('r')], Action::Reverse, "goes back to the last point, or the start"),
+    key("Home", &[Home], Action::Start, "goes to the start"),
+    key("End", &[End], Action::End, "goes to the end; Esc stops it"),
+    key("k, Up", &[Char('k'), Up], Action::Up, "moves the cursor of the listing up"),
+    key("j, Down", &[Char('j'), Down], Action::Down, "moves the cursor of the listing down"),
+    key(".", &[Char('.')], Action::Here, "moves the cursor to the next step"),
+    key("g", &[Char('g')], Action::ToCursor, "goes to the instruction at the cursor, past all points"),
+    key("Space", &[Char(' ')], Action::Break, "sets a breakpoint at the cursor, or takes it away"),
+    key("Tab", &[Tab], Action::NextView, "shows the next memories"),
+    key("Shift-Tab", &[BackTab], Action::PreviousView, "shows the memories before"),
+    key("]", &[Char(']')], Action::NextMemory, "selects the next memory of those that are shown"),
+    key("[", &[Char('[')], Action::PreviousMemory, "selects the memory before"),
+    key("PageDown", &[PageDown], Action::PageDown, "shows further addresses of the selected memory"),
+    key("PageUp", &[PageUp], Action::PageUp, "shows earlier addresses"),
+    key("x", &[Char('x')], Action::Scale, "shows numbers as real, raw, hex, float, error"),
+    key("f", &[Char('f')], Action::Follow, "shows what each step writes, or stays"),
+    key("-", &[Char('-')], Action::Earlier, "shows earlier output"),
+    key("+", &[Char('+')], Action::Later, "shows later output"),
+    key(":, Enter", &[Char(':'), Enter], Action::Type, "begins a command; Up and Down bring back those before, Esc leaves it"),
+    key("?, h, F1", &[Char('?'), Char('h'), F(1)], Action::Help, "shows the keys"),
+    key("q, Ctrl-C", &[Char('q')], Action::Leave, "leaves"),
+];
+
+/// Whether a key is held with Control.
+pub(crate) fn is_control(key: KeyEvent, letter: char) -> bool {
+    key.modifiers.contains(KeyModifiers::CONTROL) && key.code == Char(letter)
+}
+
+impl Action {
+    /// What a key asks for while no command is typed.
+    pub fn of(key: KeyEvent) -> Option<Self> {
+        if is_control(key, 'c') {
+            return Some(Self::Leave);
+        }
+        if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
+            return None;
+        }
+        KEYS.iter().find(|row| row.codes.contains(&key.code)).map(|row| row.action)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_does_two_things() {
+        let mut seen = Vec::new();
+        for code in KEYS.iter().flat_map(|row| row.codes) {
+            assert!(!seen.contains(code), "{code:?}");
+            seen.push(*code);
+        }
+    }
+
+    /// The book has a row for each key, and no other.
+    #[test]
+    fn the_book_has_the_keys() {
+        let page = include_str!("../../../../docs/debug.md");
+        let row = |row: &Key| {
+            let keys: Vec<String> = row.text.split(", ").map(|key| format!("`{key}`")).collect();
+            format!("| {} | {} |", keys.join(", "), row.meaning)
+        };
+        let begin = page.find("| key | does |").expect("a table of keys");
+        let rows: Vec<&str> =
+            page[begin..].lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+        assert_eq!(rows, KEYS.iter().map(row).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,74 @@
+//! Residual networks with the normalisation last (He and others, "Deep residual learning", 2015).
+
+use super::{BEFORE_MEAN, IMAGENET, IMAGENET_CLASSES};
+use crate::zoo::builder::{Builder, Conv, Value, Window};
+use crate::zoo::network::Network;
+
+/// ResNet-18.
+pub(super) const RESNET18: Network =
+    Network { name: "resnet18", summary: "ResNet-18", input: IMAGENET, build: build_18 };
+
+/// ResNet-50, with the stride in a block's first convolution, as published.
+pub(super) const RESNET50: Network =
+    Network { name: "resnet50", summary: "ResNet-50", input: IMAGENET, build: build_50 };
+
+const EPSILON: f32 = 1e-5;
+
+fn build_18(net: &mut Builder, x: Value) -> Vec<Value> {
+    residual(net, &x, [2; 4], block)
+}
+
+fn build_50(net: &mut Builder, x: Value) -> Vec<Value> {
+    residual(net, &x, [3, 4, 6, 3], bottleneck)
+}
+
+/// A block: of values, those of a deviation, with this number of filters and this stride.
+type Block = fn(&mut Builder, &Value, f64, usize, usize) -> Value;
+
+/// A network of four stages, with this number of blocks each.
+fn residual(net: &mut Builder, x: &Value, stages: [usize; 4], block: Block) -> Vec<Value> {
+    let x = normalised(net, x, 1.0, 64, Window::centred(7, 2));
+    let x = net.relu(&x);
+    let mut x = net.max_pool(&x, Window::centred(3, 2));
+    let widths = [(64, 1, 1.0), (128, 2, 1.0), (256, 2, 1.0), (512, 2, BEFORE_MEAN)];
+    for (blocks, (filters, stride, deviation)) in stages.into_iter().zip(widths) {
+        x = block(net, &x, deviation, filters, stride);
+        x = (1..blocks).fold(x, |x, _| block(net, &x, deviation, filters, 1));
+    }
+    let x = net.global_average_pool(&x);
+    let x = net.flatten(&x);
+    vec![net.dense(&x, IMAGENET_CLASSES)]
+}
+
+/// Adds values of a deviation to others of the same.
+fn block(net: &mut Builder, x: &Value, deviation: f64, filters: usize, stride: usize) -> Value {
+    let y = normalised(net, x, 1.0, filters, Window::centred(3, stride));
+    let y = net.relu(&y);
+    let y = normalised(net, &y, deviation, filters, Window::centred(3, 1));
+    added(net, x, &y, deviation, stride)
+}
+
+/// The same by way of a quarter of the channels.
+fn bottleneck(net: &mut Builder, x: &Value, deviation: f64, filters: usize, stride: usize) -> Value {
+    let y = normalised(net, x, 1.0, filters, Window::valid(1, stride));
+    let y = net.relu(&y);
+    let y = normalised(net, &y, 1.0, filters, Window::centred(3, 1));
+    let y = net.relu(&y);
+    let y = normalised(net, &y, deviation, 4 * filters, Window::valid(1, 1));
+    added(net, x, &y, deviation, stride)
+}
+
+/// `y` and the shortcut, which projects where the shapes differ.
+fn added(net: &mut Builder, x: &Value, y: &Value, deviation: f64, stride: usize) -> Value {
+    let filters = y.size(1);
+    let projects = x.size(1) != filters;
+    let shortcut =
+        if projects { normalised(net, x, deviation, filters, Window::valid(1, stride)) } else { x.clone() };
+    let sum = net.add(&shortcut, y);
+    net.relu(&sum)
+}
+
+fn normalised(net: &mut Builder, x: &Value, deviation: f64, filters: usize, window: Window) -> Value {
+    let x = net.conv(x, Conv::new(filters, window).without_bias());
+    net.batch_norm_to(deviation, &x, EPSILON)
+}

@@ -1,0 +1,235 @@
+//! Lists of a circuit's files for tools: a plain one, FuseSoC's, and scripts for Yosys and Vivado.
+
+use crate::rtl::circuit::{Circuit, File, Source};
+use crate::rtl::escape::{comment, tcl, yaml};
+
+/// The oldest Yosys that was tried and reads circuits; what it has to know is tried first, by arrays of words in a module.
+const YOSYS: &str = "0.44";
+
+impl Circuit {
+    /// `NAME.f`, `NAME.core`, `NAME.ys` and, for a board whose FPGA is known, `NAME.tcl`.
+    pub(crate) fn lists(&self) -> Vec<File> {
+        let file = |ending: &str, text: String| File { name: format!("{}.{ending}", self.name), text };
+        let mut lists = vec![
+            file("f", self.file_list()),
+            file("core", self.fusesoc_core()),
+            file("ys", self.yosys_script()),
+        ];
+        lists.extend(self.part.map(|part| file("tcl", self.vivado_script(part))));
+        lists
+    }
+
+    /// The names of the sources in order, the top last.
+    fn names(&self) -> Vec<String> {
+        let sources = self.sources.iter().map(|source| source.name.to_owned());
+        sources.chain([format!("{}.sv", self.top())]).collect()
+    }
+
+    fn file_list(&self) -> String {
+        format!(
+            "// {}: `-F` reads names relative to this file.\n{}\n",
+            comment(&self.instance),
+            self.names().join("\n")
+        )
+    }
+
+    fn fusesoc_core(&self) -> String {
+        let Self { instance, summary, module, name, bench, .. } = self;
+        let files: String = self.names().iter().map(|file| format!("      - {file}\n")).collect();
+        let parameters = [self.parameters.clone(), bench.parameters.clone()].concat();
+        let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name).collect();
+        let values: String = parameters
+            .iter()
+            .map(|p| {
+                format!(
+                    "  {}:\n    datatype: int\n    paramtype: vlogparam\n    default: {}\n",
+                    p.name, p.value
+                )
+            })
+            .collect();
+        let (harness, top) = (bench.harness.name, self.top());
+        let modules: String = bench
+            .modules
+            .iter()
+            .map(|source| format!("      - {}: {{file_type: systemVerilogSource}}\n", source.name))
+            .collect();
+        let header = |header: &Source| {
+            format!("      - {}: {{file_type: cppSource, is_include_file: true}}\n", header.name)
+        };
+        let headers: String = bench.headers.iter().map(header).collect();
+        format!(
+            "CAPI=2:
+name: npukit:{module}:{name}:{version}
+description: {description}
+filesets:
+  rtl:
+    files:
+{files}    file_type: systemVerilogSource
+  simulation:
+    files:
+{modules}{headers}      - {harness}: {{file_type: cppSource}}
+targets:
+  default: &default
+    filesets: [rtl]
+    toplevel: {top}
+  lint:
+    <<: *default
+    flow: lint
+    flow_options:
+      tool: verilator
+      verilator_options: [-Wall]
+  sim:
+    filesets: [rtl, simulation]
+    toplevel: {bench}
+    parameters: [{names}]
+    flow: sim
+    flow_options:
+      tool: verilator
+      mode: cc
+      # Parameters come as numbers of 32 bits, whatever width they have.
+      verilator_options: [--exe, -O3, -Wno-WIDTH]
+parameters:
+{values}",
+            version = env!("CARGO_PKG_VERSION"),
+            description = yaml(&format!("{instance}: {summary}")),
+            bench = bench.module,
+            names = names.join(", "),
+        )
+    }
+
+    fn yosys_script(&self) -> String {
+        let Self { name, module, .. } = self;
+        let (instance, top, names) = (comment(&self.instance), self.top(), self.names().join(" "));
+        let synthesis = self.family.map_or_else(
+            || format!("synth -top {top}"),
+            |family| format!("synth_xilinx -family {family} -noiopad -top {top}"),
+        );
+        format!(
+            "# Synthesis of {instance} by Yosys, in the folder of this file: yosys {name}.ys\n\
+             log -nolog -stderr Needs Yosys {YOSYS} or later: an older one ends here with a syntax error.\n\
+             read_verilog -sv <<EOT\n\
+             module {module}_needs_newer_yosys; logic [1:0][1:0] words; endmodule\n\
+             EOT\n\
+             delete {module}_needs_newer_yosys\n\
+             read_verilog -sv {names}\n\
+             hierarchy -check -top {top}\n\
+             {synthesis}\n\
+             check -mapped\n\
+             tee -o {name}.stat stat\n\
+             write_json {name}.json\n"
+        )
+    }
+
+    /// Packages the top as a block for Vivado's designs.
+    fn vivado_script(&self, part: &str) -> String {
+        let Self { name, module, .. } = self;
+        let (instance, top) = (comment(&self.instance), self.top());
+        let (displayed, description) = (tcl(&self.instance), tcl(&self.summary));
+        let names: String = self.names().iter().map(|file| format!("  {file} \\\n")).collect();
+        let buses: String = self
+            .buses
+            .iter()
+            .map(|bus| format!("ipx::associate_bus_interfaces -busif {bus} -clock clock $core\n"))
+            .collect();
+        let period = self.clock_mhz.filter(|mhz| *mhz > 0.0);
+        let clock = period.map_or_else(String::new, |mhz| {
+            format!("set_property value {:.0} [ipx::add_bus_parameter FREQ_HZ $clock]\n", mhz * 1e6)
+        });
+        format!(
+            "# Packages {instance} as a block for designs in Vivado, in the folder of this file:
+#   vivado -mode batch -source {name}.tcl
+#
+# Nobody has run this script in Vivado yet: npukit is built and tested where there is none. It follows the
+# documented commands of the packager; what it is told to do otherwise, please report.
+set sources [list \\
+{names}]
+create_project -force -part {part} {name} vivado
+add_files $sources
+set_property file_type SystemVerilog [get_files *.sv]
+set_property top {top} [current_fileset]
+update_compile_order -fileset sources_1
+ipx::package_project -root_dir vivado/{top} -vendor npukit -library {module} -taxonomy /UserIP -import_files -force
+set core [ipx::current_core]
+set_property name {top} $core
+set_property display_name {displayed} $core
+set_property description {description} $core
+ipx::infer_bus_interface clock xilinx.com:signal:clock_rtl:1.0 $core
+ipx::infer_bus_interface reset xilinx.com:signal:reset_rtl:1.0 $core
+set clock [ipx::get_bus_interfaces clock -of_objects $core]
+{clock}set reset [ipx::get_bus_interfaces reset -of_objects $core]
+set_property value ACTIVE_HIGH [ipx::add_bus_parameter POLARITY $reset]
+{buses}ipx::create_xgui_files $core
+ipx::update_checksums $core
+ipx::check_integrity $core
+ipx::save_core $core
+"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rtl::circuit::Circuit;
+    use crate::rtl::circuit::tests::example;
+    use crate::rtl::escape::tests::NAMES;
+
+    fn text(circuit: &Circuit, ending: &str) -> Option<String> {
+        circuit.lists().into_iter().find(|file| file.name.ends_with(ending)).map(|file| file.text)
+    }
+
+    #[test]
+    fn lists_name_the_sources_in_order() {
+        let circuit = example();
+        let list = text(&circuit, ".f").unwrap_or_default();
+        assert!(list.ends_with("\nunit_pkg.sv\nunit.sv\ntop_small_depth_8.sv\n"), "{list}");
+        let script = text(&circuit, ".ys").unwrap_or_default();
+        assert!(script.contains("log -nolog -stderr Needs Yosys 0.44 or later"), "{script}");
+        assert!(script.contains("read_verilog -sv unit_pkg.sv unit.sv top_small_depth_8.sv\n"), "{script}");
+        assert!(script.contains("synth_xilinx -family xc7 -noiopad -top top_small_depth_8\n"), "{script}");
+        let core = text(&circuit, ".core").unwrap_or_default();
+        assert!(core.starts_with("CAPI=2:\nname: npukit:unit:small_depth_8:"), "{core}");
+        assert!(core.contains("parameters: [DEPTH, LOSES, STREAM]"), "{core}");
+    }
+
+    #[test]
+    fn a_block_is_packaged_for_a_known_board_only() {
+        let circuit = example();
+        let script = text(&circuit, ".tcl").unwrap_or_default();
+        assert!(script.contains("Nobody has run this script in Vivado"), "{script}");
+        assert!(script.contains("-part xc7z020clg400-1 "), "{script}");
+        assert!(
+            script.contains("set_property value 50000000 [ipx::add_bus_parameter FREQ_HZ $clock]\n"),
+            "{script}"
+        );
+        let unknown = Circuit { part: None, family: None, clock_mhz: None, ..circuit };
+        assert_eq!(text(&unknown, ".tcl"), None);
+        assert!(text(&unknown, ".ys").unwrap_or_default().contains("\nsynth -top "));
+    }
+
+    /// Lines of all files of a circuit, but for those that hold its name or summary on purpose.
+    fn lines(circuit: &Circuit, is_told: impl Fn(&str) -> bool) -> Vec<String> {
+        let lines = circuit
+            .files()
+            .into_iter()
+            .flat_map(|file| file.text.split('\n').map(str::to_owned).collect::<Vec<_>>());
+        lines.filter(|line| !is_told(line)).collect()
+    }
+
+    #[test]
+    fn names_say_nothing_to_tools() {
+        let plain = example();
+        // Comments, and the words that are quoted: the tests of `escape` look at these.
+        let is_told = |line: &str| {
+            let line = line.trim_start();
+            ["//", "#", "description: \"", "set_property display_name \"", "set_property description \""]
+                .iter()
+                .any(|start| line.starts_with(start))
+        };
+        let wanted = lines(&plain, is_told);
+        for name in NAMES {
+            let circuit =
+                Circuit { instance: format!("unit:{name}"), summary: name.to_owned(), ..plain.clone() };
+            assert_eq!(lines(&circuit, is_told), wanted, "{name:?}");
+        }
+    }
+}
