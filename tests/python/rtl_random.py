@@ -4,8 +4,9 @@ Every program is one that the machine accepts. The circuit without the released 
 one after the other (`--sequential`), the circuit with them against what the released hardware computes (`--hardware`),
 cycles included; with random stalls of stream and memories values alone. All programs of an instance are one start of its
 simulator. With `--overlap` instances are without some of the limits of the released circuit; `--keep` writes down how long
-the circuit takes for each program, which the clock's tests read without a simulator. `rtl_random.py --npu COMMAND [--float] [--overlap
-[--keep FILE]] [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand programs is `--instances 40
+the circuit takes for each program, which the clock's tests read without a simulator. With `--packed` vectors are no whole
+words of the bus; `--lanes` gives the sizes of the arrays, in turn. `rtl_random.py --npu COMMAND [--float] [--overlap
+[--keep FILE]] [--packed] [--lanes N ...] [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand programs is `--instances 40
 --programs 250 --alternate`.
 """
 
@@ -158,25 +159,29 @@ class Writer:
         return b"".join(run)
 
 
-def instance(chance, data_type=None):
-    """A random architecture and a bus for it, of a data type if one is given."""
+def instance(chance, data_type=None, size=None, packed=False):
+    """A random architecture and a bus for it, of a data type and a size if these are given.
+
+    Vectors are whole words of the bus, or, if they are `packed`, none of them.
+    """
     kind = chance.choice(["FP16BP8"] * 3 + ["FP8BP4", "FP18BP10", "FP32BP16"])
     kind = data_type or kind
     lanes = chance.choice([2, 2, 3, 4, 4, 6, 8, 8, 12, 16])
-    bits = lanes * FORMATS[kind][2] * 8
-    buses = [bus for bus in (32, 64, 128, 256, 512) if bits % bus == 0]
+    lanes = size or lanes
+    buses = buses_of(lanes, kind, packed)
     while not buses:
         lanes += 1
-        bits = lanes * FORMATS[kind][2] * 8
-        buses = [bus for bus in (32, 64, 128, 256, 512) if bits % bus == 0]
+        buses = buses_of(lanes, kind, packed)
+    # What is as wide as that is dumped as fast as the others.
+    deepest = 5 if lanes > 32 else 0
     depth = lambda low, high: chance.choice([1 << chance.randrange(low, high), chance.randrange(1 << low, 1 << high)])
     architecture = {
         "data_type": kind,
         "array_size": lanes,
         "dram0_depth": chance.choice([1024, 1 << 16, 3000, 1 << 20]),
         "dram1_depth": chance.choice([1024, 1 << 16, 3000]),
-        "local_depth": depth(6, 13),
-        "accumulator_depth": depth(5, 12),
+        "local_depth": depth(6, 13 - deepest),
+        "accumulator_depth": depth(5, 12 - deepest),
         "simd_registers_depth": chance.choice([1, 1, 0, 2, 3, 7]),
         "stride0_depth": chance.choice([1, 2, 8, 8]),
         "stride1_depth": chance.choice([1, 2, 5, 8]),
@@ -188,6 +193,14 @@ def instance(chance, data_type=None):
     registers = architecture["simd_registers_depth"]
     architecture["lookup_tables"] = chance.choice([0, 0, chance.randrange(1, registers + 1)]) if registers else 0
     return architecture, bus
+
+
+def buses_of(lanes, data_type, packed):
+    """The buses whose words vectors are a whole number of; if they are `packed`, those of which they are not."""
+    bits = lanes * FORMATS[data_type][2] * 8
+    if packed:
+        return [bus for bus in (16, 32, 64, 128, 256, 512, 1024) if bits % bus]
+    return [bus for bus in (32, 64, 128, 256, 512) if bits % bus == 0]
 
 
 def overlap(chance):
@@ -298,7 +311,9 @@ class Instance:
     def __init__(self, npu, number, options):
         self.npu, self.number, self.options = npu, number, options
         self.chance = random.Random(options.seed * 1000 + number)
-        self.architecture, self.bus = instance(self.chance, "FLOAT32" if options.float else None)
+        size = options.lanes[number % len(options.lanes)] if options.lanes else None
+        kind = "FLOAT32" if options.float else None
+        self.architecture, self.bus = instance(self.chance, kind, size, options.packed)
         # The released circuit has no lookup tables.
         self.loses = [number % 2] if options.alternate else [0, 1]
         if options.float:
@@ -375,6 +390,8 @@ def main():
     parser.add_argument("--instances", type=int, default=4)
     parser.add_argument("--overlap", action="store_true", help="without some of the limits of the released circuit")
     parser.add_argument("--float", action="store_true", help="numbers of single precision")
+    parser.add_argument("--packed", action="store_true", help="vectors are no whole words of the bus")
+    parser.add_argument("--lanes", nargs="+", type=int, help="sizes of the arrays, in turn")
     parser.add_argument("--keep", type=pathlib.Path, help="file for what the circuit takes for each program")
     parser.add_argument("--first", type=int, default=0, help="number of the first instance")
     parser.add_argument("--programs", type=int, default=20, help="programs of an instance")

@@ -10,7 +10,7 @@
 //     FP18BP10            18            10           4
 //     FP32BP16            32            16           4
 //
-// FLOAT32 has no circuit. Every vector must be a whole number of bus words. Instructions come on an
+// Vectors lie behind each other in a bank; where they are no whole words of its bus, they share words. Instructions come on an
 // AXI stream, performance samples go out on another. `bus_error` stays high after a response that was
 // not OKAY. The reset is synchronous and active high; it leaves memories and weights as they are.
 //
@@ -171,18 +171,18 @@ module tcu #(
       + tcu_pkg::whole_bytes(tcu_pkg::address1_bits(L, A, D) + $clog2(STRIDE1_DEPTH))
       + tcu_pkg::whole_bytes(tcu_pkg::value2_bits(L, A, D, $clog2(SIMD_REGISTERS_DEPTH + 1), LOOKUP_TABLES)) + 8;
 
-  if (ARRAY_SIZE < 2 || ARRAY_SIZE > 64) begin : gen_array_size
-    $error("ARRAY_SIZE %0d: must be 2 to 64", ARRAY_SIZE);
+  if (ARRAY_SIZE < 2 || ARRAY_SIZE > 256) begin : gen_array_size
+    $error("ARRAY_SIZE %0d: must be 2 to 256", ARRAY_SIZE);
   end
   if (SCALAR_BITS > 8 * SLOT_BYTES
       || (BINARY_POINT == 0 ? SCALAR_BITS != 32 : BINARY_POINT < 2 || BINARY_POINT >= SCALAR_BITS)) begin : gen_format
     $error("scalars of %0d bits with %0d fraction bits in %0d bytes", SCALAR_BITS, BINARY_POINT, SLOT_BYTES);
   end
-  if (AXI_BITS < 32 || AXI_BITS > 1024 || (AXI_BITS & (AXI_BITS - 1)) != 0) begin : gen_bus
-    $error("AXI_BITS %0d: must be a power of two, 32 to 1024", AXI_BITS);
+  if (AXI_BITS < 8 || AXI_BITS > 1024 || (AXI_BITS & (AXI_BITS - 1)) != 0) begin : gen_bus
+    $error("AXI_BITS %0d: must be a power of two, 8 to 1024", AXI_BITS);
   end
-  if (STORED_BITS % AXI_BITS != 0 || STORED_BITS / AXI_BITS > 256) begin : gen_beats
-    $error("a vector of %0d bits on a bus of %0d bits: must be 1 to 256 whole beats", STORED_BITS, AXI_BITS);
+  if (STORED_BITS + (STORED_BITS % AXI_BITS != 0 ? AXI_BITS - 8 : 0) > 256 * AXI_BITS) begin : gen_beats
+    $error("a vector of %0d bits on a bus of %0d bits: must be in 256 words", STORED_BITS, AXI_BITS);
   end
   if (LOCAL_DEPTH < 2 || ACCUMULATOR_DEPTH < 2 || DRAM0_DEPTH < 2 || DRAM1_DEPTH < 2 || D > 32) begin : gen_depth
     $error("depths must be 2 or more, those of DRAM at most 2^32");
@@ -640,6 +640,7 @@ module tcu #(
       .wvalid      (m_axi_dram0_wvalid),
       .wready      (m_axi_dram0_wready),
       .wdata       (m_axi_dram0_wdata),
+      .wstrb       (m_axi_dram0_wstrb),
       .wlast       (m_axi_dram0_wlast),
       .bvalid      (m_axi_dram0_bvalid),
       .bready      (m_axi_dram0_bready),
@@ -662,7 +663,6 @@ module tcu #(
   assign m_axi_dram0_awlock = 1'b0;
   assign m_axi_dram0_awprot = '0;
   assign m_axi_dram0_awqos = '0;
-  assign m_axi_dram0_wstrb = '1;
   assign m_axi_dram0_arid = '0;
   assign m_axi_dram0_arsize = 3'($clog2(AXI_BITS / 8));
   assign m_axi_dram0_arburst = 2'b01;
@@ -710,6 +710,7 @@ module tcu #(
       .wvalid      (m_axi_dram1_wvalid),
       .wready      (m_axi_dram1_wready),
       .wdata       (m_axi_dram1_wdata),
+      .wstrb       (m_axi_dram1_wstrb),
       .wlast       (m_axi_dram1_wlast),
       .bvalid      (m_axi_dram1_bvalid),
       .bready      (m_axi_dram1_bready),
@@ -732,7 +733,6 @@ module tcu #(
   assign m_axi_dram1_awlock = 1'b0;
   assign m_axi_dram1_awprot = '0;
   assign m_axi_dram1_awqos = '0;
-  assign m_axi_dram1_wstrb = '1;
   assign m_axi_dram1_arid = '0;
   assign m_axi_dram1_arsize = 3'($clog2(AXI_BITS / 8));
   assign m_axi_dram1_arburst = 2'b01;

@@ -86,4 +86,19 @@ package tcu_pkg;
                          (tables > 0 ? 5 : 4) + 3 * register_bits);
   endfunction
 
+  // Vectors of the longest burst, of 256 words, wherever in a word the first one begins.
+  function automatic integer longest_burst(input integer vector_bytes, input integer word_bytes);
+    longest_burst = (256 * word_bytes - (vector_bytes % word_bytes == 0 ? 0 : word_bytes - 1)) / vector_bytes;
+  endfunction
+
+  // Bits of numbers of vectors: those that are left of a request, and of the longest burst.
+  function automatic integer count_bits(input integer size_bits, input integer longest);
+    count_bits = larger(larger(size_bits, 8), $clog2(longest + 1)) + 1;
+  endfunction
+
+  // Bits of the bytes of a word before a vector.
+  function automatic integer skip_bits(input integer word_bytes);
+    skip_bits = word_bytes > 1 ? $clog2(word_bytes) : 1;
+  endfunction
+
 endpackage

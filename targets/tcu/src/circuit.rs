@@ -6,6 +6,7 @@ use npukit_rtl::{
 
 use crate::board;
 use crate::config::{Config, DataType, Reading, System};
+use crate::packing::Packing;
 
 /// Embeds files of `rtl/`.
 macro_rules! sources {
@@ -42,6 +43,7 @@ const SOURCES: &[Source] = &sources![
     "tcu_lock.sv",
     "tcu_lookup.sv",
     "tcu_memory_port.sv",
+    "tcu_packer.sv",
     "tcu_processing_element.sv",
     "tcu_queue.sv",
     "tcu_ram.sv",
@@ -51,6 +53,7 @@ const SOURCES: &[Source] = &sources![
     "tcu_sampler.sv",
     "tcu_selector.sv",
     "tcu_systolic_array.sv",
+    "tcu_unpacker.sv",
     "tcu_vector_to_words.sv",
     "tcu_weights.sv",
     "tcu_words_to_vector.sv",
@@ -69,9 +72,9 @@ const HEADERS: &[Source] = &[
 ];
 
 /// Widths of the data bus that the circuit has masters for, in bits.
-const BUSES: std::ops::RangeInclusive<u32> = 32..=1024;
+const BUSES: std::ops::RangeInclusive<u32> = 8..=1024;
 /// Sizes of the array.
-const LANES: std::ops::RangeInclusive<usize> = 2..=64;
+const LANES: std::ops::RangeInclusive<usize> = 2..=256;
 /// Places of the queues that an instance may have and the released circuit has not.
 const QUEUES: std::ops::RangeInclusive<usize> = 2..=16;
 /// Bits of the identifiers on the buses of the released circuit.
@@ -159,19 +162,14 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             format!("2 to {most}: addresses on the bus have 32 bits, and a vector has {vector_bytes} bytes");
         Limit::unless((2..=most).contains(&depth), key, depth, &legal)
     };
-    let vector_bits = config.vector_bits();
-    let bits = u64::from(bus);
-    let carries = bus.is_power_of_two()
-        && BUSES.contains(&bus)
-        && vector_bits.is_multiple_of(bits)
-        && (1..=256).contains(&(vector_bits / bits));
+    let packing = Packing::new(config, bus);
+    let carries = bus.is_power_of_two() && BUSES.contains(&bus) && packing.longest() > 0;
     let legal = format!(
-        "a power of two from {} to {} of which a vector of {vector_bits} bits is 1 to 256 whole words",
+        "a power of two from {} to {} of which 256 words hold a vector of {} bits",
         BUSES.start(),
-        BUSES.end()
+        BUSES.end(),
+        config.vector_bits()
     );
-    // Of these vectors no bus has whole words: then the array is at fault, and not its bus.
-    let is_ragged = !vector_bits.is_multiple_of((*BUSES.start()).into());
     let overlap = config.overlap;
     let queue = |key: &str, depth: usize| {
         let legal = format!("0, or {} to {}", QUEUES.start(), QUEUES.end());
@@ -179,10 +177,10 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
     };
     vec![
         Limit::unless(
-            LANES.contains(&config.array_size) && !is_ragged,
+            LANES.contains(&config.array_size),
             "array_size",
             config.array_size,
-            &lanes(config.data_type, is_ragged),
+            &format!("{} to {}", LANES.start(), LANES.end()),
         ),
         on_chip("local_depth", config.local_depth),
         on_chip("accumulator_depth", config.accumulator_depth),
@@ -221,7 +219,16 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             config.reading.name(),
             Reading::Released.name(),
         ),
-        Limit::unless(carries || is_ragged, "axi_width_bits", bus, &legal),
+        Limit::unless(carries, "axi_width_bits", bus, &legal),
+        Limit::unless(
+            packing.is_whole() || !carries || defects == Defects::Mended,
+            "axi_width_bits",
+            bus,
+            &format!(
+                "a divisor of {} with the defects of the released circuit, whose vectors are whole words",
+                config.vector_bits()
+            ),
+        ),
         queue("local_queue_depth", overlap.local_queue_depth),
         queue("outstanding_bursts", overlap.outstanding_bursts),
         Limit::unless(
@@ -231,21 +238,6 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             "0 with the defects of the released circuit",
         ),
     ]
-}
-
-/// The sizes that an array may have; with the words of the bus, where these are why.
-fn lanes(data_type: DataType, is_ragged: bool) -> String {
-    let (least, most) = (LANES.start(), LANES.end());
-    if !is_ragged {
-        return format!("{least} to {most}");
-    }
-    let narrowest = BUSES.start();
-    let step = data_type.scalars_of_word(*narrowest);
-    format!(
-        "{} to {most} in steps of {step} with {}, as a vector is whole words of a bus of {narrowest} bits or more",
-        step.max(*least as u64),
-        data_type.name()
-    )
 }
 
 fn parameters(config: &Config, bus: u32, defects: Defects) -> Vec<Parameter> {

@@ -63,6 +63,7 @@ use crate::config::Config;
 use crate::configuration::Register;
 use crate::hazard::{LostWrite, MovedWrites, first_written, offset_changed};
 use crate::op::Op;
+use crate::packing::Packing;
 use crate::samples::Sample;
 
 /// What the clock needs to know of the memory.
@@ -101,8 +102,8 @@ pub enum ClockError {
         /// Its width.
         axi_bits: u32,
     },
-    /// Vectors are not a whole number of beats.
-    #[error("a vector of {vector_bits} bits on a bus of {axi_bits} bits: must be 1 to 256 whole beats")]
+    /// Vectors are too long for a burst.
+    #[error("a vector of {vector_bits} bits on a bus of {axi_bits} bits: a burst has 256 words, take a wider bus")]
     Beats {
         /// Bits of a vector in DRAM.
         vector_bits: u64,
@@ -122,16 +123,15 @@ impl Clock {
     ///
     /// # Errors
     ///
-    /// When vectors do not fill whole beats of the bus, which the hardware does not support.
+    /// A bus that there is not, or of which a burst does not hold a vector.
     pub fn new(config: &Config, params: ClockParams) -> Result<Self, ClockError> {
         let axi_bits = params.axi_bits;
         if !axi_bits.is_power_of_two() || !(8..=1024).contains(&axi_bits) {
             return Err(ClockError::Bus { axi_bits });
         }
-        let vector_bits = config.vector_bits();
-        let beats = vector_bits / u64::from(axi_bits);
-        if !vector_bits.is_multiple_of(u64::from(axi_bits)) || !(1..=256).contains(&beats) {
-            return Err(ClockError::Beats { vector_bits, axi_bits });
+        let packing = Packing::new(config, axi_bits);
+        if packing.longest() == 0 {
+            return Err(ClockError::Beats { vector_bits: config.vector_bits(), axi_bits });
         }
         let longest = LONGEST_LATENCY;
         let params = ClockParams {
@@ -139,7 +139,7 @@ impl Clock {
             write_response_latency: params.write_response_latency.min(longest),
             ..params
         };
-        Ok(Self { machine: Machine::new(config, params, beats) })
+        Ok(Self { machine: Machine::new(config, params, packing) })
     }
 
     /// A run that starts at reset, of which only the time is asked.
@@ -260,8 +260,8 @@ impl Meter {
 
     /// Cycles of a vector that is read on the bus, and until the first one is there.
     pub const fn reads(&self) -> (u64, u64) {
-        let (_, (params, beats, _), _) = self.machine.design();
-        (beats, params.read_latency)
+        let (_, (params, packing), _) = self.machine.design();
+        (packing.beats(), params.read_latency)
     }
 
     /// Whether an instruction was never accepted.

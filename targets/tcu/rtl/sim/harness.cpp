@@ -175,6 +175,7 @@ class Run {
     wires.aw_cache = top_.m_axi_dram##B##_awcache;                        \
     wires.w_valid = top_.m_axi_dram##B##_wvalid;                          \
     wires.w_data = bytes_of(top_.m_axi_dram##B##_wdata);                  \
+    wires.w_strobes = bytes_of(top_.m_axi_dram##B##_wstrb);               \
     wires.b_ready = top_.m_axi_dram##B##_bready;                          \
   }
   BANK_WIRES(0)

@@ -25,6 +25,7 @@ module tcu_axi_checker #(
     input logic                 wvalid,
     input logic                 wready,
     input logic [DATA_BITS-1:0] wdata,
+    input logic [DATA_BITS/8-1:0] wstrb,
     input logic                 wlast,
     input logic                 bvalid,
     input logic                 bready,
@@ -54,7 +55,7 @@ module tcu_axi_checker #(
   // The channels: addresses and data written, addresses read, responses, data read.
   logic [4:0] valid, ready, waited, changed;
   logic [48:0] aw, ar, aw_before, ar_before;
-  logic [DATA_BITS:0] w, w_before;
+  logic [DATA_BITS+BYTES:0] w, w_before;
   logic [DATA_BITS+2:0] r, r_before;
   logic [1:0] b_before;
   logic aw_takes, w_takes, ar_takes, b_takes, r_takes;
@@ -64,7 +65,7 @@ module tcu_axi_checker #(
   assign {r_takes, b_takes, ar_takes, w_takes, aw_takes} = valid & ready;
   assign aw = {awaddr, awlen, awsize, awburst, awcache};
   assign ar = {araddr, arlen, arsize, arburst, arcache};
-  assign w = {wlast, wdata};
+  assign w = {wlast, wstrb, wdata};
   assign r = {rlast, rresp, rdata};
 
   // What is offered and was not taken is offered again, unchanged.
@@ -159,7 +160,7 @@ module tcu_axi_checker #(
       !reset && changed[2:0] != '0,
       !reset && ((awvalid && is_odd(awaddr, awsize, awburst)) || (arvalid && is_odd(araddr, arsize, arburst))),
       !reset && ((awvalid && crosses(awaddr[11:0], awlen)) || (arvalid && crosses(araddr[11:0], arlen))),
-      (^valid[2:0]) === 1'bx || (awvalid && (^aw) === 1'bx) || (arvalid && (^ar) === 1'bx) || (wvalid && wlast === 1'bx),
+      (^valid[2:0]) === 1'bx || (awvalid && (^aw) === 1'bx) || (arvalid && (^ar) === 1'bx) || (wvalid && (^{wlast, wstrb}) === 1'bx),
       reset && was_reset && valid[2:0] != '0
     };
     was_reset <= reset;

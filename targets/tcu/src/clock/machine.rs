@@ -19,6 +19,7 @@ use crate::config::{Config, Overlap, Reading};
 use crate::configuration::{Configuration, Register};
 use crate::fault::Memory;
 use crate::op::{DataMoveKind, Flow, Op, Path, SimdOp, SimdSub, Strided};
+use crate::packing::Packing;
 use crate::samples::Port;
 
 /// The first cycle in which the decoder has an instruction.
@@ -67,8 +68,8 @@ pub(super) struct Machine {
     is_literal: bool,
 }
 
-/// The latency of the array; the memory, beats of a vector and bytes of a beat; whose word counts.
-pub(super) type Design = (Cycle, (ClockParams, u64, u64), Reading);
+/// The latency of the array; the memory, and how vectors lie in its words; whose word counts.
+pub(super) type Design = (Cycle, (ClockParams, Packing), Reading);
 
 /// How long the decoder held an instruction, and for whom.
 #[derive(Clone, Copy, Debug)]
@@ -123,9 +124,9 @@ impl Accept {
 }
 
 impl Machine {
-    pub(super) fn new(config: &Config, params: ClockParams, beats_per_vector: u64) -> Self {
+    pub(super) fn new(config: &Config, params: ClockParams, packing: Packing) -> Self {
         let (n, overlap) = (config.array_size, config.overlap);
-        let bank = || Bank::new(params, beats_per_vector, overlap);
+        let bank = || Bank::new(params, packing, overlap);
         Self {
             head: FIRST,
             size_mask: config.local_depth.clamp(1, 1 << 32).next_power_of_two() - 1,
