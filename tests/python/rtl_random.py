@@ -4,9 +4,10 @@ Every program is one that the machine accepts. The circuit without the released 
 one after the other (`--sequential`), the circuit with them against what the released hardware computes (`--hardware`),
 cycles included; with random stalls of stream and memories values alone. All programs of an instance are one start of its
 simulator. With `--overlap` instances are without some of the limits of the released circuit; `--keep` writes down how long
-the circuit takes for each program, which the clock's tests read without a simulator. With `--packed` vectors are no whole
+the circuit takes for each program, which the clock's tests read without a simulator. With `--page` instances go by the page of
+the instruction set (`+seed`), and programs have what only it knows. With `--packed` vectors are no whole
 words of the bus; `--lanes` gives the sizes of the arrays, in turn. `rtl_random.py --npu COMMAND [--float] [--overlap
-[--keep FILE]] [--packed] [--lanes N ...] [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand programs is `--instances 40
+[--keep FILE]] [--page] [--packed] [--lanes N ...] [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand programs is `--instances 40
 --programs 250 --alternate`.
 """
 
@@ -28,6 +29,8 @@ DRAM_DUMPED = 256
 MEMORIES = ("dram0", "dram1", "local", "acc")
 SWITCHES = ("overlapped_dram", "double_weights", "pipelined_simd")
 NAMES = {"acc": "accumulators"}
+# Operations with one source and with none; the others have two.
+UNARY, ZERO = (2, 3, 6, 7, 11, 16), 1
 
 
 class Writer:
@@ -35,6 +38,7 @@ class Writer:
 
     def __init__(self, architecture, chance):
         self.architecture, self.chance, self.layout = architecture, chance, Layout(architecture)
+        self.is_page = architecture.get("reading") == "seed"
         # What reaches the accumulators, vector by vector: kind (add, overwrite, read) and address.
         self.commands = []
 
@@ -106,7 +110,9 @@ class Writer:
     def operation(self, op, left, right, to):
         width = self.layout.register
         writes = self.chance.random() < 0.7
-        reads = op != 1 and (left == 0 or right == 0)
+        reads = op != ZERO and (left == 0 or right == 0)
+        if self.is_page:
+            reads = op != ZERO and (left == 0 or (op not in UNARY and right == 0)) or self.chance.random() < 0.2
         adds = writes and self.chance.random() < 0.3
         addresses = [self.chance.randrange(min(self.architecture["accumulator_depth"], 8)) for _ in range(2)]
         # One that neither reads nor writes does not use the port that the others pass one by one: it parts none.
@@ -115,13 +121,25 @@ class Writer:
         sub = op << 3 * width | left << 2 * width | right << width | to
         return self.layout.encode(4, int(reads) | writes << 1 | adds << 2, *addresses, sub)
 
+    def noop(self):
+        """A SIMD NoOp that moves a vector out of the accumulators, the array's last one into them, or both."""
+        depth = min(self.architecture["accumulator_depth"], self.architecture["local_depth"], 8)
+        to, read = (self.chance.randrange(depth) for _ in range(2))
+        flags = self.chance.choice([1, 2, 3, 6, 7])
+        self.commands += [("read", read)] * (flags & 1)
+        self.commands += [("add" if flags & 4 else "overwrite", to)] * (flags >> 1 & 1)
+        return self.layout.encode(4, flags, to, read)
+
     def tables(self):
         """All lookup tables, the index first, of the same size."""
         filled = min(DRAM_DUMPED, self.architecture["local_depth"])
         size = self.size(6, filled, self.architecture["accumulator_depth"])
+        if self.is_page:
+            size = max(self.architecture["lookup_depth"], 1)
         tables = range(self.architecture["lookup_tables"] + 1)
         place = lambda: self.chance.randrange(filled - size + 1)
-        return [self.layout.encode(5, 0, place(), table, size - 1) for table in tables]
+        said = 0 if self.is_page else size - 1
+        return [self.layout.encode(5, 0, place(), table, said) for table in tables]
 
     def lookup(self):
         registers, tables = self.architecture["simd_registers_depth"], self.architecture["lookup_tables"]
@@ -131,6 +149,10 @@ class Writer:
     def configure(self):
         # What changes no value: cache bits, timeout, tracepoint, program counter, unassigned registers.
         register = self.chance.choice([1, 5, 8, 9, 10, 2, 15])
+        if self.is_page:
+            value, first = self.chance.randrange(1 << 32), self.layout.operands[1]
+            third = value >> first & (1 << self.layout.operands[2]) - 1
+            return self.layout.encode(0xF, 0, register, value & (1 << first) - 1, third)
         value = self.chance.randrange(1 << 10) << 4 | register
         masks = [(1 << width) - 1 for width in self.layout.operands]
         parts, low = [], 0
@@ -144,6 +166,7 @@ class Writer:
         kinds = [self.matmul] * 5 + [self.move] * 8 + [self.load] * 2 + [self.simd] * 6 + [nothing]
         # Two threads leave three bits for the opcode: Configure cannot be said.
         kinds += [self.configure] if self.architecture["number_of_threads"] == 1 else []
+        kinds += [self.noop] * 4 if self.is_page else []
         run = []
         if self.architecture["lookup_tables"]:
             # Tables are there before the first lookup, out of a local memory that is full, and change now and then.
@@ -320,6 +343,10 @@ class Instance:
             self.architecture["lookup_tables"] = 0
         if options.overlap:
             self.architecture |= {"lookup_tables": 0} | overlap(random.Random(self.chance.random()))
+        if options.page:
+            depth = random.Random(self.chance.random()).choice([0, 1, 3])
+            self.architecture |= {"reading": "seed", "lookup_depth": depth}
+            self.loses = [0]
         # A pipeline loses no additions: there is no circuit with that defect.
         self.is_pipelined = self.architecture.get("pipelined_simd", 0) > 0
         if self.architecture["lookup_tables"] or self.is_pipelined:
@@ -390,6 +417,7 @@ def main():
     parser.add_argument("--instances", type=int, default=4)
     parser.add_argument("--overlap", action="store_true", help="without some of the limits of the released circuit")
     parser.add_argument("--float", action="store_true", help="numbers of single precision")
+    parser.add_argument("--page", action="store_true", help="instances by the page of the instruction set")
     parser.add_argument("--packed", action="store_true", help="vectors are no whole words of the bus")
     parser.add_argument("--lanes", nargs="+", type=int, help="sizes of the arrays, in turn")
     parser.add_argument("--keep", type=pathlib.Path, help="file for what the circuit takes for each program")

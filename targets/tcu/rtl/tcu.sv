@@ -20,7 +20,11 @@
 // CROSSES_BY_A_BEAT (see tcu_burst_splitter). LOOKUP_TABLES is an extension that the released design
 // does not have (see tcu_lookup), of LOOKUP_DEPTH vectors a table.
 //
-// The last five are limits of the released circuit that a unit may be without: LOCAL_QUEUE_DEPTH runs wait
+// What the page of the instruction set says otherwise than the released circuit does are parameters, too: VALUE_IN_OPERAND1,
+// NOOP_MOVES and FIXED_TABLES (see tcu_decoder), READS_BY_FLAG (see tcu_accumulators), INVALID_SAMPLES (see tcu_sampler), and
+// offsets of OFFSET_BITS in addresses of AXI_ADDRESS_BITS.
+//
+// LOCAL_QUEUE_DEPTH and the four behind it are limits of the released circuit that a unit may be without: LOCAL_QUEUE_DEPTH runs wait
 // in front of local memory on the array's side, and two each on the others, so that the decoder goes on;
 // with it OVERLAPPED_DRAM has transfers of both banks under way together, and DOUBLE_WEIGHTS loads weights
 // beside those at work; PIPELINED_SIMD has the accumulators take a command a cycle; OUTSTANDING_BURSTS of a bank are remembered in each direction.
@@ -53,7 +57,14 @@ module tcu #(
     parameter bit OVERLAPPED_DRAM = 1'b0,
     parameter bit DOUBLE_WEIGHTS = 1'b0,
     parameter bit PIPELINED_SIMD = 1'b0,
-    parameter int unsigned OUTSTANDING_BURSTS = 0
+    parameter int unsigned OUTSTANDING_BURSTS = 0,
+    parameter bit VALUE_IN_OPERAND1 = 1'b0,
+    parameter int unsigned OFFSET_BITS = 16,
+    parameter int unsigned AXI_ADDRESS_BITS = 32,
+    parameter bit READS_BY_FLAG = 1'b0,
+    parameter bit NOOP_MOVES = 1'b0,
+    parameter bit FIXED_TABLES = 1'b0,
+    parameter bit INVALID_SAMPLES = 1'b0
 ) (
     input logic clock,
     input logic reset,
@@ -75,7 +86,7 @@ module tcu #(
     output logic        sample_tlast,
 
     output logic [AXI_ID_BITS-1:0] m_axi_dram0_awid,
-    output logic [           31:0] m_axi_dram0_awaddr,
+    output logic [AXI_ADDRESS_BITS-1:0] m_axi_dram0_awaddr,
     output logic [            7:0] m_axi_dram0_awlen,
     output logic [            2:0] m_axi_dram0_awsize,
     output logic [            1:0] m_axi_dram0_awburst,
@@ -95,7 +106,7 @@ module tcu #(
     input  logic                   m_axi_dram0_bvalid,
     output logic                   m_axi_dram0_bready,
     output logic [AXI_ID_BITS-1:0] m_axi_dram0_arid,
-    output logic [           31:0] m_axi_dram0_araddr,
+    output logic [AXI_ADDRESS_BITS-1:0] m_axi_dram0_araddr,
     output logic [            7:0] m_axi_dram0_arlen,
     output logic [            2:0] m_axi_dram0_arsize,
     output logic [            1:0] m_axi_dram0_arburst,
@@ -113,7 +124,7 @@ module tcu #(
     output logic                   m_axi_dram0_rready,
 
     output logic [AXI_ID_BITS-1:0] m_axi_dram1_awid,
-    output logic [           31:0] m_axi_dram1_awaddr,
+    output logic [AXI_ADDRESS_BITS-1:0] m_axi_dram1_awaddr,
     output logic [            7:0] m_axi_dram1_awlen,
     output logic [            2:0] m_axi_dram1_awsize,
     output logic [            1:0] m_axi_dram1_awburst,
@@ -133,7 +144,7 @@ module tcu #(
     input  logic                   m_axi_dram1_bvalid,
     output logic                   m_axi_dram1_bready,
     output logic [AXI_ID_BITS-1:0] m_axi_dram1_arid,
-    output logic [           31:0] m_axi_dram1_araddr,
+    output logic [AXI_ADDRESS_BITS-1:0] m_axi_dram1_araddr,
     output logic [            7:0] m_axi_dram1_arlen,
     output logic [            2:0] m_axi_dram1_arsize,
     output logic [            1:0] m_axi_dram1_arburst,
@@ -191,6 +202,11 @@ module tcu #(
     $error("%0d registers, %0d threads: must be 0 to 16 and 1 or 2", SIMD_REGISTERS_DEPTH, NUMBER_OF_THREADS);
   end
 
+  if (OFFSET_BITS < 1 || OFFSET_BITS > 32 || AXI_ADDRESS_BITS < 32 || AXI_ADDRESS_BITS > 64
+      || OFFSET_BITS + 16 > AXI_ADDRESS_BITS) begin : gen_addresses
+    $error("offsets of %0d bits in addresses of %0d bits: must be 1 to 32, and 32 to 64, at least 16 more", OFFSET_BITS,
+           AXI_ADDRESS_BITS);
+  end
   if (LOOKUP_TABLES > SIMD_REGISTERS_DEPTH
       || (LOOKUP_TABLES > 0 && (LOOKUP_DEPTH < 1 || LOOKUP_DEPTH > ACCUMULATOR_DEPTH))) begin : gen_lookup
     $error("%0d lookup tables of %0d vectors: must be no more tables than registers, nor vectors than accumulators",
@@ -256,7 +272,8 @@ module tcu #(
   logic [STRIDE0_BITS-1:0] local_stride;
   logic [STRIDE1_BITS-1:0] other_stride;
   logic [REGISTER_BITS-1:0] simd_left, simd_right, simd_destination;
-  logic [27:0] configure_value;
+  logic [31:0] configure_value;
+  logic array_repeats, stops_samples;
   logic [1:0] route_kind;
   logic [4:0] simd_op;
   logic [3:0] configure_number;
@@ -268,11 +285,15 @@ module tcu #(
       .DRAM1_DEPTH         (DRAM1_DEPTH),
       .SIMD_REGISTERS_DEPTH(SIMD_REGISTERS_DEPTH),
       .LOOKUP_TABLES       (LOOKUP_TABLES),
+      .LOOKUP_DEPTH        (LOOKUP_DEPTH),
       .STRIDE0_DEPTH       (STRIDE0_DEPTH),
       .STRIDE1_DEPTH       (STRIDE1_DEPTH),
       .NUMBER_OF_THREADS   (NUMBER_OF_THREADS),
       .QUEUED              (LOCAL_QUEUE_DEPTH > 0),
-      .DOUBLE_WEIGHTS      (DOUBLE_WEIGHTS)
+      .DOUBLE_WEIGHTS      (DOUBLE_WEIGHTS),
+      .VALUE_IN_OPERAND1   (VALUE_IN_OPERAND1),
+      .NOOP_MOVES          (NOOP_MOVES),
+      .FIXED_TABLES        (FIXED_TABLES)
   ) decoder (
       .instruction_valid(valid),
       .instruction_ready(ready),
@@ -280,13 +301,14 @@ module tcu #(
   );
 
   // Registers and samples.
-  logic [1:0][15:0] dram_offset;
+  logic [1:0][OFFSET_BITS-1:0] dram_offset;
   logic [1:0][3:0] dram_cache;
   logic [15:0] sample_interval;
   logic [31:0] program_counter;
 
   tcu_configuration #(
-      .TIMEOUT(TIMEOUT)
+      .TIMEOUT    (TIMEOUT),
+      .OFFSET_BITS(OFFSET_BITS)
   ) configuration (
       .clock,
       .reset,
@@ -298,6 +320,7 @@ module tcu #(
       .dram_offset,
       .dram_cache,
       .sample_interval,
+      .stops_samples,
       .program_counter,
       .timeout,
       .tracepoint
@@ -308,11 +331,13 @@ module tcu #(
   logic [1:0] dram_step_valid, dram_step_ready, local_access_ready;
 
   tcu_sampler #(
-      .BLOCK(SAMPLE_BLOCK_SIZE)
+      .BLOCK          (SAMPLE_BLOCK_SIZE),
+      .INVALID_SAMPLES(INVALID_SAMPLES)
   ) sampler (
       .clock,
       .reset,
       .interval  (sample_interval),
+      .stops     (stops_samples),
       .program_counter,
       .handshakes({
         ready,
@@ -489,7 +514,8 @@ module tcu #(
       .BINARY_POINT(BINARY_POINT),
       .SIZE_BITS   (L),
       .DOUBLE_WEIGHTS(DOUBLE_WEIGHTS),
-      .ROWS_AHEAD  (PIPELINED_SIMD)
+      .ROWS_AHEAD  (PIPELINED_SIMD),
+      .NOOP_MOVES  (NOOP_MOVES)
   ) array (
       .clock,
       .reset,
@@ -497,6 +523,7 @@ module tcu #(
       .run_ready (array_ready),
       .run_load  (array_load),
       .run_zeroes(zeroes),
+      .run_repeats(array_repeats),
       .run_size  (size),
       .step_valid(array_step_valid),
       .step_ready(array_step_ready),
@@ -526,7 +553,8 @@ module tcu #(
         .REGISTERS      (SIMD_REGISTERS_DEPTH),
         .REGISTER_BITS  (REGISTER_BITS),
         .STRIDE_BITS    (STRIDE1_BITS),
-        .SIZE_BITS      (L)
+        .SIZE_BITS      (L),
+        .READS_BY_FLAG  (READS_BY_FLAG)
     ) accumulators (
         .clock,
         .reset,
@@ -566,7 +594,8 @@ module tcu #(
         .REGISTER_BITS  (REGISTER_BITS),
         .STRIDE_BITS    (STRIDE1_BITS),
         .SIZE_BITS      (L),
-        .LOSES_ADDITIONS(LOSES_ADDITIONS)
+        .LOSES_ADDITIONS(LOSES_ADDITIONS),
+        .READS_BY_FLAG  (READS_BY_FLAG)
     ) accumulators (
         .clock,
         .reset,
@@ -608,6 +637,8 @@ module tcu #(
       .STRIDE_BITS      (STRIDE1_BITS),
       .SIZE_BITS        (L),
       .AXI_BITS         (AXI_BITS),
+      .AXI_ADDRESS_BITS (AXI_ADDRESS_BITS),
+      .OFFSET_BITS      (OFFSET_BITS),
       .RUNS             (RUNS),
       .REMEMBERED       (OUTSTANDING_BURSTS > 0 ? OUTSTANDING_BURSTS : 2),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT),
@@ -678,6 +709,8 @@ module tcu #(
       .STRIDE_BITS      (STRIDE1_BITS),
       .SIZE_BITS        (L),
       .AXI_BITS         (AXI_BITS),
+      .AXI_ADDRESS_BITS (AXI_ADDRESS_BITS),
+      .OFFSET_BITS      (OFFSET_BITS),
       .RUNS             (RUNS),
       .REMEMBERED       (OUTSTANDING_BURSTS > 0 ? OUTSTANDING_BURSTS : 2),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT),

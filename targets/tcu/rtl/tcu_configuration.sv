@@ -1,11 +1,12 @@
 // The configuration registers, the program counter, and the flags that follow from them.
 //
-// `timeout` is high from the cycle on in which the decoder has held an instruction for as many cycles
+// `stops_samples` is high in the cycle after the interval of samples was set to 0. `timeout` is high from the cycle on in which the decoder has held an instruction for as many cycles
 // as the register says; `tracepoint` while the program counter is at the register's value.
 //
 // Source: the specification's 9.8.
 module tcu_configuration #(
-    parameter logic [15:0] TIMEOUT = 16'd100
+    parameter logic [15:0] TIMEOUT = 16'd100,
+    parameter int unsigned OFFSET_BITS = 16
 ) (
     input  logic             clock,
     input  logic             reset,
@@ -13,10 +14,11 @@ module tcu_configuration #(
     input  logic             accepts,
     input  logic             configures,
     input  logic [3:0]        number,
-    input  logic [27:0]      value,
-    output logic [1:0][15:0] dram_offset,
+    input  logic [31:0]      value,
+    output logic [1:0][OFFSET_BITS-1:0] dram_offset,
     output logic [1:0][ 3:0] dram_cache,
     output logic [15:0]      sample_interval,
+    output logic             stops_samples,
     output logic [31:0]      program_counter,
     output logic             timeout,
     output logic             tracepoint
@@ -37,19 +39,21 @@ module tcu_configuration #(
       traced          <= '1;
       program_counter <= '0;
       waited          <= '0;
+      stops_samples   <= 1'b0;
     end else begin
+      stops_samples <= accepts && configures && number == tcu_pkg::REGISTER_SAMPLE_INTERVAL && value[15:0] == '0;
       if (!holds || accepts) waited <= '0;
       else if (waited != '1) waited <= waited + 1'b1;
       if (accepts) program_counter <= program_counter + 1'b1;
       if (accepts && configures) begin
         case (number)
-          tcu_pkg::REGISTER_DRAM0_OFFSET:    dram_offset[0] <= value[15:0];
+          tcu_pkg::REGISTER_DRAM0_OFFSET:    dram_offset[0] <= value[OFFSET_BITS-1:0];
           tcu_pkg::REGISTER_DRAM0_CACHE:     dram_cache[0] <= value[3:0];
-          tcu_pkg::REGISTER_DRAM1_OFFSET:    dram_offset[1] <= value[15:0];
+          tcu_pkg::REGISTER_DRAM1_OFFSET:    dram_offset[1] <= value[OFFSET_BITS-1:0];
           tcu_pkg::REGISTER_DRAM1_CACHE:     dram_cache[1] <= value[3:0];
           tcu_pkg::REGISTER_TIMEOUT:         longest <= value[15:0];
-          tcu_pkg::REGISTER_TRACEPOINT:      traced <= 32'(value);
-          tcu_pkg::REGISTER_PROGRAM_COUNTER: program_counter <= 32'(value);
+          tcu_pkg::REGISTER_TRACEPOINT:      traced <= value;
+          tcu_pkg::REGISTER_PROGRAM_COUNTER: program_counter <= value;
           tcu_pkg::REGISTER_SAMPLE_INTERVAL: sample_interval <= value[15:0];
           default:                  ;
         endcase

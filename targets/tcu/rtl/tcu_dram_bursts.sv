@@ -10,6 +10,8 @@ module tcu_dram_bursts #(
     parameter int unsigned ADDRESS_BITS = 20,
     parameter int unsigned SIZE_BITS = 13,
     parameter int unsigned WORD_BITS = 128,
+    parameter int unsigned OFFSET_BITS = 16,
+    parameter int unsigned BUS_ADDRESS_BITS = 32,
     parameter int unsigned VECTOR_BYTES = 16,
 
     localparam int unsigned WORD_BYTES = WORD_BITS / 8,
@@ -25,13 +27,13 @@ module tcu_dram_bursts #(
     input  logic                    request_write,
     input  logic [ADDRESS_BITS-1:0] request_address,
     input  logic [   SIZE_BITS-1:0] request_size,
-    input  logic [            15:0] request_offset,
+    input  logic [ OFFSET_BITS-1:0] request_offset,
 
     output logic        read_valid,
     input  logic        read_ready,
     output logic        write_valid,
     input  logic        write_ready,
-    output logic [31:0] address,
+    output logic [BUS_ADDRESS_BITS-1:0] address,
     output logic [ 7:0] beats,
     output logic [COUNT_BITS-1:0] vectors,
     output logic [ SKIP_BITS-1:0] skipped,
@@ -50,7 +52,7 @@ module tcu_dram_bursts #(
 
   logic [SIZE_BITS-1:0] done;
   logic [COUNT_BITS-1:0] left;
-  logic [31:0] first;
+  logic [BUS_ADDRESS_BITS-1:0] first;
   logic burst_valid, burst_ready, is_last_burst, is_last_word, is_free;
   logic [1:0] part_valid, part_ready;
   logic [7:0] word_index, under_way;
@@ -58,9 +60,10 @@ module tcu_dram_bursts #(
   assign left = COUNT_BITS'(request_size) - COUNT_BITS'(done) + 1'b1;
   assign is_last_burst = left <= COUNT_BITS'(LONGEST);
   assign vectors = is_last_burst ? left : COUNT_BITS'(LONGEST);
-  assign first = {request_offset, 16'b0} + (32'(request_address) + 32'(done)) * VECTOR_BYTES;
+  assign first = BUS_ADDRESS_BITS'({request_offset, 16'b0})
+      + (BUS_ADDRESS_BITS'(request_address) + BUS_ADDRESS_BITS'(done)) * BUS_ADDRESS_BITS'(VECTOR_BYTES);
   assign skipped = IS_WHOLE ? '0 : first[SKIP_BITS-1:0];
-  assign address = first - 32'(skipped);
+  assign address = first - BUS_ADDRESS_BITS'(skipped);
   assign beats = 8'((32'(skipped) + 32'(vectors) * VECTOR_BYTES - 1) / WORD_BYTES);
 
   // A burst read is one address; a burst written is an address and words.

@@ -14,6 +14,8 @@ module tcu_dram_port #(
     parameter int unsigned STRIDE_BITS = 3,
     parameter int unsigned SIZE_BITS = 13,
     parameter int unsigned AXI_BITS = 128,
+    parameter int unsigned AXI_ADDRESS_BITS = 32,
+    parameter int unsigned OFFSET_BITS = 16,
     parameter int unsigned RUNS = 1,
     parameter int unsigned REMEMBERED = 2,
     parameter bit CROSSES_BY_A_BEAT = 1'b0,
@@ -23,8 +25,8 @@ module tcu_dram_port #(
     input logic clock,
     input logic reset,
 
-    input logic [15:0] offset,
-    input logic [ 3:0] cache,
+    input logic [OFFSET_BITS-1:0] offset,
+    input logic [            3:0] cache,
 
     input  logic                    run_valid,
     output logic                    run_ready,
@@ -45,7 +47,7 @@ module tcu_dram_port #(
 
     output logic                  awvalid,
     input  logic                  awready,
-    output logic [          31:0] awaddr,
+    output logic [AXI_ADDRESS_BITS-1:0] awaddr,
     output logic [           7:0] awlen,
     output logic [           3:0] awcache,
     output logic                  wvalid,
@@ -58,7 +60,7 @@ module tcu_dram_port #(
     input  logic [           1:0] bresp,
     output logic                  arvalid,
     input  logic                  arready,
-    output logic [          31:0] araddr,
+    output logic [AXI_ADDRESS_BITS-1:0] araddr,
     output logic [           7:0] arlen,
     output logic [           3:0] arcache,
     input  logic                  rvalid,
@@ -84,14 +86,14 @@ module tcu_dram_port #(
   logic request_valid, request_ready, request_write;
   logic [ADDRESS_BITS-1:0] request_address;
   logic [SIZE_BITS-1:0] request_size;
-  logic [15:0] taken_offset;
+  logic [OFFSET_BITS-1:0] taken_offset;
   logic [3:0] request_cache;
 
   tcu_dram_requests #(
       .ADDRESS_BITS(ADDRESS_BITS),
       .STRIDE_BITS (STRIDE_BITS),
       .SIZE_BITS   (SIZE_BITS),
-      .WINDOW_BITS (20),
+      .WINDOW_BITS (OFFSET_BITS + 4),
       .RUNS        (RUNS)
   ) requests (
       .clock,
@@ -115,7 +117,7 @@ module tcu_dram_port #(
 
   // Bursts.
   logic read_burst_valid, read_burst_ready, write_burst_valid, write_burst_ready, responds;
-  logic [31:0] burst_address;
+  logic [AXI_ADDRESS_BITS-1:0] burst_address;
   logic [7:0] burst_beats;
   logic [COUNT_BITS-1:0] burst_vectors;
   logic [SKIP_BITS-1:0] burst_skipped;
@@ -127,6 +129,8 @@ module tcu_dram_port #(
       .ADDRESS_BITS(ADDRESS_BITS),
       .SIZE_BITS   (SIZE_BITS),
       .WORD_BITS   (AXI_BITS),
+      .OFFSET_BITS (OFFSET_BITS),
+      .BUS_ADDRESS_BITS(AXI_ADDRESS_BITS),
       .VECTOR_BYTES(STORED_BYTES)
   ) bursts (
       .clock,
@@ -157,6 +161,7 @@ module tcu_dram_port #(
 
   tcu_read_master #(
       .WORD_BITS        (AXI_BITS),
+      .ADDRESS_BITS     (AXI_ADDRESS_BITS),
       .REMEMBERED       (REMEMBERED),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT)
   ) reads (
@@ -182,6 +187,7 @@ module tcu_dram_port #(
 
   tcu_write_master #(
       .WORD_BITS        (AXI_BITS),
+      .ADDRESS_BITS     (AXI_ADDRESS_BITS),
       .REMEMBERED       (REMEMBERED),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT)
   ) writes (

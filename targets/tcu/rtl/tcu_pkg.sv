@@ -38,6 +38,12 @@ package tcu_pkg;
   // Only with lookup tables, for which the field has a bit more.
   localparam logic [4:0] SIMD_LOOKUP    = 5'h10;
 
+  // Whether an operation has a right source beside its left one.
+  function automatic logic has_two_sources(input logic [4:0] op);
+    has_two_sources = op == 5'(SIMD_AND) || op == 5'(SIMD_OR) || (op >= 5'(SIMD_ADD) && op <= 5'(SIMD_MULTIPLY))
+        || (op >= 5'(SIMD_GREATER) && op <= 5'(SIMD_MAX));
+  endfunction
+
   // What an instruction asks of the router between local memory, array and accumulators.
   localparam logic [1:0] ROUTE_PRODUCT  = 2'd0;  // local memory to the array, the array to the accumulators
   localparam logic [1:0] ROUTE_WEIGHTS  = 2'd1;  // local memory to the array

@@ -103,7 +103,9 @@ pub enum ClockError {
         axi_bits: u32,
     },
     /// Vectors are too long for a burst.
-    #[error("a vector of {vector_bits} bits on a bus of {axi_bits} bits: a burst has 256 words, take a wider bus")]
+    #[error(
+        "a vector of {vector_bits} bits on a bus of {axi_bits} bits: a burst has 256 words, take a wider bus"
+    )]
     Beats {
         /// Bits of a vector in DRAM.
         vector_bits: u64,
@@ -201,8 +203,8 @@ impl Clock {
     /// As [`Self::run`]; gives `sink` the sampling unit's words, first those of the interval given and,
     /// when the program configures another one, then of that. After the program, samples go on until
     /// there are whole blocks of `block`, with whose last word the hardware asserts TLAST; after a hang they end. By the
-    /// page, what is missing to a block while the interval is 0 are invalid samples, and so is a first block without any
-    /// other.
+    /// page, what is missing to a block when the interval becomes 0 are invalid samples, one a cycle, and so is a first block
+    /// without any other.
     pub fn run_sampled(
         &self,
         ops: &[Op],
@@ -223,15 +225,18 @@ impl Clock {
         timeline
     }
 
-    /// As [`Self::run`]; gives `sink` the words of the intervals that the program sets, while the decoder has instructions.
-    pub fn run_sampling(&self, ops: &[Op], sink: &mut dyn FnMut(Sample)) -> Timeline {
+    /// As [`Self::run`]; gives `sink` the words of the intervals that the program sets, while the decoder has instructions; by the
+    /// page with the invalid samples that complete a block of `block`.
+    pub fn run_sampling(&self, ops: &[Op], block: u32, sink: &mut dyn FnMut(Sample)) -> Timeline {
         let mut run = Run::new(self.machine.clone());
         let is_interval = |op: &Op| matches!(op, Op::Configure { register, .. } if *register == Register::SampleInterval as u8);
         // What units do is kept until it is sampled.
         if ops.iter().any(is_interval) {
             run.machine.watch();
         }
-        run.sample(ops, &mut Sampler::new(sink, 1));
+        let mut sampler = Sampler::new(sink, block.max(1).into());
+        run.sample(ops, &mut sampler);
+        sampler.end(&run.machine);
         run.finish(ops)
     }
 }
@@ -303,7 +308,7 @@ impl Run {
             let Some(held) = self.advance(index, op) else { return false };
             sampler.held(&mut self.machine, held);
             self.machine.obey(op);
-            sampler.obeyed(&self.machine, held.until);
+            sampler.obeyed(&self.machine, op, held.until);
         }
         true
     }

@@ -8,6 +8,7 @@
 // Source: the AXI4 protocol: handshakes and reset (A3.1, A3.2), bursts (A3.4), order of transfers (A5.3).
 module tcu_axi_checker #(
     parameter int unsigned DATA_BITS = 128,
+    parameter int unsigned ADDRESS_BITS = 32,
     parameter int unsigned MOST_READS = 7,
     parameter int unsigned MOST_WRITES = 3,
     parameter bit MAY_CROSS = 1'b0
@@ -17,7 +18,7 @@ module tcu_axi_checker #(
 
     input logic                 awvalid,
     input logic                 awready,
-    input logic [         31:0] awaddr,
+    input logic [ADDRESS_BITS-1:0] awaddr,
     input logic [          7:0] awlen,
     input logic [          2:0] awsize,
     input logic [          1:0] awburst,
@@ -32,7 +33,7 @@ module tcu_axi_checker #(
     input logic [          1:0] bresp,
     input logic                 arvalid,
     input logic                 arready,
-    input logic [         31:0] araddr,
+    input logic [ADDRESS_BITS-1:0] araddr,
     input logic [          7:0] arlen,
     input logic [          2:0] arsize,
     input logic [          1:0] arburst,
@@ -54,7 +55,7 @@ module tcu_axi_checker #(
 
   // The channels: addresses and data written, addresses read, responses, data read.
   logic [4:0] valid, ready, waited, changed;
-  logic [48:0] aw, ar, aw_before, ar_before;
+  logic [ADDRESS_BITS+16:0] aw, ar, aw_before, ar_before;
   logic [DATA_BITS+BYTES:0] w, w_before;
   logic [DATA_BITS+2:0] r, r_before;
   logic [1:0] b_before;
@@ -82,8 +83,8 @@ module tcu_axi_checker #(
   endfunction
 
   // A burst of something else than whole words of incrementing addresses.
-  function automatic logic is_odd(input logic [31:0] address, input logic [2:0] size, input logic [1:0] burst);
-    is_odd = size != 3'($clog2(BYTES)) || burst != 2'b01 || address % BYTES != 0;
+  function automatic logic is_odd(input logic [ADDRESS_BITS-1:0] address, input logic [2:0] size, input logic [1:0] burst);
+    is_odd = size != 3'($clog2(BYTES)) || burst != 2'b01 || address % ADDRESS_BITS'(BYTES) != '0;
   endfunction
 
   logic was_reset = 1'b0;

@@ -31,6 +31,13 @@ module tcu_bench #(
     parameter bit DOUBLE_WEIGHTS = 1'b0,
     parameter bit PIPELINED_SIMD = 1'b0,
     parameter int unsigned OUTSTANDING_BURSTS = 0,
+    parameter bit VALUE_IN_OPERAND1 = 1'b0,
+    parameter int unsigned OFFSET_BITS = 16,
+    parameter int unsigned AXI_ADDRESS_BITS = 32,
+    parameter bit READS_BY_FLAG = 1'b0,
+    parameter bit NOOP_MOVES = 1'b0,
+    parameter bit FIXED_TABLES = 1'b0,
+    parameter bit INVALID_SAMPLES = 1'b0,
     localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
 ) (
     input logic clock,
@@ -51,7 +58,7 @@ module tcu_bench #(
     output logic [63:0] sample_tdata,
     output logic        sample_tlast,
 
-    output logic [        31:0] m_axi_dram0_awaddr,
+    output logic [AXI_ADDRESS_BITS-1:0] m_axi_dram0_awaddr,
     output logic [         7:0] m_axi_dram0_awlen,
     output logic [         3:0] m_axi_dram0_awcache,
     output logic                m_axi_dram0_awvalid,
@@ -64,7 +71,7 @@ module tcu_bench #(
     input  logic [         1:0] m_axi_dram0_bresp,
     input  logic                m_axi_dram0_bvalid,
     output logic                m_axi_dram0_bready,
-    output logic [        31:0] m_axi_dram0_araddr,
+    output logic [AXI_ADDRESS_BITS-1:0] m_axi_dram0_araddr,
     output logic [         7:0] m_axi_dram0_arlen,
     output logic [         3:0] m_axi_dram0_arcache,
     output logic                m_axi_dram0_arvalid,
@@ -75,7 +82,7 @@ module tcu_bench #(
     input  logic                m_axi_dram0_rvalid,
     output logic                m_axi_dram0_rready,
 
-    output logic [        31:0] m_axi_dram1_awaddr,
+    output logic [AXI_ADDRESS_BITS-1:0] m_axi_dram1_awaddr,
     output logic [         7:0] m_axi_dram1_awlen,
     output logic [         3:0] m_axi_dram1_awcache,
     output logic                m_axi_dram1_awvalid,
@@ -88,7 +95,7 @@ module tcu_bench #(
     input  logic [         1:0] m_axi_dram1_bresp,
     input  logic                m_axi_dram1_bvalid,
     output logic                m_axi_dram1_bready,
-    output logic [        31:0] m_axi_dram1_araddr,
+    output logic [AXI_ADDRESS_BITS-1:0] m_axi_dram1_araddr,
     output logic [         7:0] m_axi_dram1_arlen,
     output logic [         3:0] m_axi_dram1_arcache,
     output logic                m_axi_dram1_arvalid,
@@ -138,7 +145,14 @@ module tcu_bench #(
       .OVERLAPPED_DRAM     (OVERLAPPED_DRAM),
       .DOUBLE_WEIGHTS      (DOUBLE_WEIGHTS),
       .PIPELINED_SIMD      (PIPELINED_SIMD),
-      .OUTSTANDING_BURSTS  (OUTSTANDING_BURSTS)
+      .OUTSTANDING_BURSTS  (OUTSTANDING_BURSTS),
+      .VALUE_IN_OPERAND1   (VALUE_IN_OPERAND1),
+      .OFFSET_BITS         (OFFSET_BITS),
+      .AXI_ADDRESS_BITS    (AXI_ADDRESS_BITS),
+      .READS_BY_FLAG       (READS_BY_FLAG),
+      .NOOP_MOVES          (NOOP_MOVES),
+      .FIXED_TABLES        (FIXED_TABLES),
+      .INVALID_SAMPLES     (INVALID_SAMPLES)
   ) unit (
       .m_axi_dram0_awid(),
       .m_axi_dram0_awsize(),
@@ -181,6 +195,7 @@ module tcu_bench #(
 
   tcu_axi_checker #(
       .DATA_BITS  (AXI_BITS),
+      .ADDRESS_BITS(AXI_ADDRESS_BITS),
       .MOST_READS (MOST_READS),
       .MOST_WRITES(REMEMBERED + 1),
       .MAY_CROSS  (CROSSES_BY_A_BEAT)
@@ -219,6 +234,7 @@ module tcu_bench #(
 
   tcu_axi_checker #(
       .DATA_BITS  (AXI_BITS),
+      .ADDRESS_BITS(AXI_ADDRESS_BITS),
       .MOST_READS (MOST_READS),
       .MOST_WRITES(REMEMBERED + 1),
       .MAY_CROSS  (CROSSES_BY_A_BEAT)
