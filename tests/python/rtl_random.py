@@ -362,6 +362,8 @@ class Instance:
                 MOVES_WRITES=loses,
                 CROSSES_BY_A_BEAT=loses,
                 INSTRUCTION_AXI_BITS=1024,
+                # Large ones take longer to build than to run.
+                optimised=self.architecture["array_size"] <= 32,
             )
             for loses in self.loses
         }

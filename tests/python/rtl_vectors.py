@@ -242,9 +242,9 @@ def run_offsets(document, npu):
 PAGE = {
     "data_type": "FP16BP8",
     "array_size": 2,
-    "dram0_depth": 1024,
+    "dram0_depth": 1 << 20,
     "dram1_depth": 1024,
-    "local_depth": 64,
+    "local_depth": 512,
     "accumulator_depth": 64,
     "simd_registers_depth": 1,
     "stride0_depth": 8,

@@ -320,11 +320,20 @@ module tcu #(
       .dram_offset,
       .dram_cache,
       .sample_interval,
-      .stops_samples,
       .program_counter,
       .timeout,
       .tracepoint
   );
+
+  // High in the cycle after the interval of samples was set to 0.
+  if (INVALID_SAMPLES) begin : gen_stops
+    always_ff @(posedge clock) begin
+      stops_samples <= !reset && valid && ready && configures && configure_number == tcu_pkg::REGISTER_SAMPLE_INTERVAL
+          && configure_value[15:0] == '0;
+    end
+  end else begin : gen_no_stops
+    assign stops_samples = 1'b0;
+  end
 
   logic array_step_valid, array_step_ready, accumulator_step_valid, accumulator_step_ready;
   logic router_offered, router_taken;

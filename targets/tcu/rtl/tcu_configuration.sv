@@ -1,6 +1,6 @@
 // The configuration registers, the program counter, and the flags that follow from them.
 //
-// `stops_samples` is high in the cycle after the interval of samples was set to 0. `timeout` is high from the cycle on in which the decoder has held an instruction for as many cycles
+// `timeout` is high from the cycle on in which the decoder has held an instruction for as many cycles
 // as the register says; `tracepoint` while the program counter is at the register's value.
 //
 // Source: the specification's 9.8.
@@ -18,7 +18,6 @@ module tcu_configuration #(
     output logic [1:0][OFFSET_BITS-1:0] dram_offset,
     output logic [1:0][ 3:0] dram_cache,
     output logic [15:0]      sample_interval,
-    output logic             stops_samples,
     output logic [31:0]      program_counter,
     output logic             timeout,
     output logic             tracepoint
@@ -39,9 +38,7 @@ module tcu_configuration #(
       traced          <= '1;
       program_counter <= '0;
       waited          <= '0;
-      stops_samples   <= 1'b0;
     end else begin
-      stops_samples <= accepts && configures && number == tcu_pkg::REGISTER_SAMPLE_INTERVAL && value[15:0] == '0;
       if (!holds || accepts) waited <= '0;
       else if (waited != '1) waited <= waited + 1'b1;
       if (accepts) program_counter <= program_counter + 1'b1;

@@ -64,7 +64,12 @@ module tcu_dram_bursts #(
       + (BUS_ADDRESS_BITS'(request_address) + BUS_ADDRESS_BITS'(done)) * BUS_ADDRESS_BITS'(VECTOR_BYTES);
   assign skipped = IS_WHOLE ? '0 : first[SKIP_BITS-1:0];
   assign address = first - BUS_ADDRESS_BITS'(skipped);
-  assign beats = 8'((32'(skipped) + 32'(vectors) * VECTOR_BYTES - 1) / WORD_BYTES);
+
+  if (IS_WHOLE) begin : gen_whole
+    assign beats = 8'(vectors * COUNT_BITS'(VECTOR_BYTES / WORD_BYTES) - 1'b1);
+  end else begin : gen_packed
+    assign beats = 8'((32'(skipped) + 32'(vectors) * VECTOR_BYTES - 1) / WORD_BYTES);
+  end
 
   // A burst read is one address; a burst written is an address and words.
   assign burst_valid = request_valid && request_write;

@@ -175,6 +175,7 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
         };
         Limit::unless((2..=most).contains(&depth), key, depth, &legal)
     };
+    let has_size = LANES.contains(&config.array_size);
     let packing = Packing::new(config, bus);
     let carries = bus.is_power_of_two() && BUSES.contains(&bus) && packing.longest() > 0;
     let legal = format!(
@@ -190,7 +191,7 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
     };
     vec![
         Limit::unless(
-            LANES.contains(&config.array_size),
+            has_size,
             "array_size",
             config.array_size,
             &format!("{} to {}", LANES.start(), LANES.end()),
@@ -232,7 +233,8 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             config.reading.name(),
             "released with the defects of the released circuit",
         ),
-        Limit::unless(carries, "axi_width_bits", bus, &legal),
+        // An array that cannot be has no bus that could be wrong.
+        Limit::unless(carries || !has_size, "axi_width_bits", bus, &legal),
         Limit::unless(
             packing.is_whole() || !carries || defects == Defects::Mended,
             "axi_width_bits",
