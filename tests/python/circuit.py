@@ -68,7 +68,8 @@ def parameters(npu, architecture, axi_bits):
 def overrides(given):
     """Parameters as Verilator takes them, which wants numbers as wide as the parameters."""
     sized = {"DRAM0_DEPTH": "64'd", "DRAM1_DEPTH": "64'd"}
-    names = "LOSES_ADDITIONS MOVES_WRITES CROSSES_BY_A_BEAT OVERLAPPED_DRAM DOUBLE_WEIGHTS PIPELINED_SIMD"
+    names = "LOSES_ADDITIONS MOVES_WRITES CROSSES_BY_A_BEAT OVERLAPPED_DRAM DOUBLE_WEIGHTS PIPELINED_SIMD VALUE_IN_OPERAND1 "
+    names += "READS_BY_FLAG NOOP_MOVES FIXED_TABLES INVALID_SAMPLES"
     flags = dict.fromkeys(names.split(), "1'd")
     return [f"-G{key}={(sized | flags).get(key, '')}{value}" for key, value in given.items()]
 

@@ -52,6 +52,11 @@ INSTANCES = [
     ({"array_size": 2, "data_type": "FP18BP10", "number_of_threads": 2, "simd_registers_depth": 3}, 32, {}),
     ({"array_size": 16, "data_type": "FP32BP16", "local_depth": 20480, "dram0_depth": 1 << 26}, 512, {}),
     ({"array_size": 64, "data_type": "FP8BP4", "simd_registers_depth": 16}, 512, {"SAMPLE_BLOCK_SIZE": 1}),
+    ({"array_size": 65, "dram0_depth": 1 << 16, "dram1_depth": 1 << 16}, 128, {}),
+    ({"array_size": 3}, 128, {}),
+    ({"array_size": 3, "data_type": "FP8BP4", "local_depth": 100}, 1024, {}),
+    ({"array_size": 5, "data_type": "FP8BP4"}, 8, {}),
+    (OVERLAP | {"array_size": 12}, 128, {}),
     (OVERLAP, 128, {}),
     (OVERLAP | {"array_size": 6, "local_depth": 100, "local_queue_depth": 3, "overlapped_dram": 0}, 32, {}),
     ({"local_queue_depth": 2}, 128, {}),
@@ -59,6 +64,20 @@ INSTANCES = [
     ({"pipelined_simd": 1, "simd_registers_depth": 0}, 128, {}),
     ({"array_size": 4, "simd_registers_depth": 5}, 64, {"LOOKUP_TABLES": 3, "LOOKUP_DEPTH": 256}),
     ({"array_size": 2, "local_depth": 4, "accumulator_depth": 4, "dram0_depth": 4, "dram1_depth": 4}, 32, {}),
+]
+
+
+# A unit by the page of the instruction set.
+SEED = {"reading": "seed"}
+INSTANCES += [
+    (SEED | {"simd_registers_depth": 3, "lookup_tables": 2}, 128, {}),
+    (SEED | OVERLAP | {"array_size": 4, "dram0_depth": 1 << 31}, 64, {"SAMPLE_BLOCK_SIZE": 1}),
+]
+
+# The largest arrays, which take minutes.
+LARGE = [
+    ({"array_size": 128, "dram0_depth": 1 << 16, "dram1_depth": 1 << 16}, 512, {}),
+    ({"array_size": 256, "data_type": "FP32BP16", "dram0_depth": 1 << 16, "dram1_depth": 1 << 16}, 32, {}),
 ]
 
 
@@ -119,10 +138,12 @@ def macros():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
+    parser.add_argument("--large", action="store_true", help="the largest arrays, too, which take minutes")
     options = parser.parse_args()
     npu = options.npu or default_command()
     failed = 0
-    for different, bus, more in INSTANCES:
+    instances = INSTANCES + LARGE * options.large
+    for different, bus, more in instances:
         given = parameters(npu, BASE | different, bus) | more
         named = f"{different} bus {bus} {more}"
         seen = verilator(["--lint-only", "-Wall", "--top-module", "tcu", *overrides(given), *files()])
@@ -139,7 +160,7 @@ def main():
     for difference in fusesoc(npu, "cmoda7+overlap"):
         failed += 1
         print(f"FuseSoC, {difference}")
-    print(f"{len(INSTANCES)} instances and one by FuseSoC, {failed} with warnings")
+    print(f"{len(instances)} instances and one by FuseSoC, {failed} with warnings")
     return 1 if failed else 0
 
 

@@ -4,8 +4,10 @@ Every program is one that the machine accepts. The circuit without the released 
 one after the other (`--sequential`), the circuit with them against what the released hardware computes (`--hardware`),
 cycles included; with random stalls of stream and memories values alone. All programs of an instance are one start of its
 simulator. With `--overlap` instances are without some of the limits of the released circuit; `--keep` writes down how long
-the circuit takes for each program, which the clock's tests read without a simulator. `rtl_random.py --npu COMMAND [--float] [--overlap
-[--keep FILE]] [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand programs is `--instances 40
+the circuit takes for each program, which the clock's tests read without a simulator. With `--page` instances go by the page of
+the instruction set (`+seed`), and programs have what only it knows. With `--packed` vectors are no whole
+words of the bus; `--lanes` gives the sizes of the arrays, in turn. `rtl_random.py --npu COMMAND [--float] [--overlap
+[--keep FILE]] [--page] [--packed] [--lanes N ...] [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand programs is `--instances 40
 --programs 250 --alternate`.
 """
 
@@ -27,6 +29,8 @@ DRAM_DUMPED = 256
 MEMORIES = ("dram0", "dram1", "local", "acc")
 SWITCHES = ("overlapped_dram", "double_weights", "pipelined_simd")
 NAMES = {"acc": "accumulators"}
+# Operations with one source and with none; the others have two.
+UNARY, ZERO = (2, 3, 6, 7, 11, 16), 1
 
 
 class Writer:
@@ -34,6 +38,7 @@ class Writer:
 
     def __init__(self, architecture, chance):
         self.architecture, self.chance, self.layout = architecture, chance, Layout(architecture)
+        self.is_page = architecture.get("reading") == "seed"
         # What reaches the accumulators, vector by vector: kind (add, overwrite, read) and address.
         self.commands = []
 
@@ -105,7 +110,9 @@ class Writer:
     def operation(self, op, left, right, to):
         width = self.layout.register
         writes = self.chance.random() < 0.7
-        reads = op != 1 and (left == 0 or right == 0)
+        reads = op != ZERO and (left == 0 or right == 0)
+        if self.is_page:
+            reads = op != ZERO and (left == 0 or (op not in UNARY and right == 0)) or self.chance.random() < 0.2
         adds = writes and self.chance.random() < 0.3
         addresses = [self.chance.randrange(min(self.architecture["accumulator_depth"], 8)) for _ in range(2)]
         # One that neither reads nor writes does not use the port that the others pass one by one: it parts none.
@@ -114,13 +121,25 @@ class Writer:
         sub = op << 3 * width | left << 2 * width | right << width | to
         return self.layout.encode(4, int(reads) | writes << 1 | adds << 2, *addresses, sub)
 
+    def noop(self):
+        """A SIMD NoOp that moves a vector out of the accumulators, the array's last one into them, or both."""
+        depth = min(self.architecture["accumulator_depth"], self.architecture["local_depth"], 8)
+        to, read = (self.chance.randrange(depth) for _ in range(2))
+        flags = self.chance.choice([1, 2, 3, 6, 7])
+        self.commands += [("read", read)] * (flags & 1)
+        self.commands += [("add" if flags & 4 else "overwrite", to)] * (flags >> 1 & 1)
+        return self.layout.encode(4, flags, to, read)
+
     def tables(self):
         """All lookup tables, the index first, of the same size."""
         filled = min(DRAM_DUMPED, self.architecture["local_depth"])
         size = self.size(6, filled, self.architecture["accumulator_depth"])
+        if self.is_page:
+            size = max(self.architecture["lookup_depth"], 1)
         tables = range(self.architecture["lookup_tables"] + 1)
         place = lambda: self.chance.randrange(filled - size + 1)
-        return [self.layout.encode(5, 0, place(), table, size - 1) for table in tables]
+        said = 0 if self.is_page else size - 1
+        return [self.layout.encode(5, 0, place(), table, said) for table in tables]
 
     def lookup(self):
         registers, tables = self.architecture["simd_registers_depth"], self.architecture["lookup_tables"]
@@ -130,6 +149,10 @@ class Writer:
     def configure(self):
         # What changes no value: cache bits, timeout, tracepoint, program counter, unassigned registers.
         register = self.chance.choice([1, 5, 8, 9, 10, 2, 15])
+        if self.is_page:
+            value, first = self.chance.randrange(1 << 32), self.layout.operands[1]
+            third = value >> first & (1 << self.layout.operands[2]) - 1
+            return self.layout.encode(0xF, 0, register, value & (1 << first) - 1, third)
         value = self.chance.randrange(1 << 10) << 4 | register
         masks = [(1 << width) - 1 for width in self.layout.operands]
         parts, low = [], 0
@@ -143,6 +166,7 @@ class Writer:
         kinds = [self.matmul] * 5 + [self.move] * 8 + [self.load] * 2 + [self.simd] * 6 + [nothing]
         # Two threads leave three bits for the opcode: Configure cannot be said.
         kinds += [self.configure] if self.architecture["number_of_threads"] == 1 else []
+        kinds += [self.noop] * 4 if self.is_page else []
         run = []
         if self.architecture["lookup_tables"]:
             # Tables are there before the first lookup, out of a local memory that is full, and change now and then.
@@ -158,25 +182,29 @@ class Writer:
         return b"".join(run)
 
 
-def instance(chance, data_type=None):
-    """A random architecture and a bus for it, of a data type if one is given."""
+def instance(chance, data_type=None, size=None, packed=False):
+    """A random architecture and a bus for it, of a data type and a size if these are given.
+
+    Vectors are whole words of the bus, or, if they are `packed`, none of them.
+    """
     kind = chance.choice(["FP16BP8"] * 3 + ["FP8BP4", "FP18BP10", "FP32BP16"])
     kind = data_type or kind
     lanes = chance.choice([2, 2, 3, 4, 4, 6, 8, 8, 12, 16])
-    bits = lanes * FORMATS[kind][2] * 8
-    buses = [bus for bus in (32, 64, 128, 256, 512) if bits % bus == 0]
+    lanes = size or lanes
+    buses = buses_of(lanes, kind, packed)
     while not buses:
         lanes += 1
-        bits = lanes * FORMATS[kind][2] * 8
-        buses = [bus for bus in (32, 64, 128, 256, 512) if bits % bus == 0]
+        buses = buses_of(lanes, kind, packed)
+    # What is as wide as that is dumped as fast as the others.
+    deepest = 5 if lanes > 32 else 0
     depth = lambda low, high: chance.choice([1 << chance.randrange(low, high), chance.randrange(1 << low, 1 << high)])
     architecture = {
         "data_type": kind,
         "array_size": lanes,
         "dram0_depth": chance.choice([1024, 1 << 16, 3000, 1 << 20]),
         "dram1_depth": chance.choice([1024, 1 << 16, 3000]),
-        "local_depth": depth(6, 13),
-        "accumulator_depth": depth(5, 12),
+        "local_depth": depth(6, 13 - deepest),
+        "accumulator_depth": depth(5, 12 - deepest),
         "simd_registers_depth": chance.choice([1, 1, 0, 2, 3, 7]),
         "stride0_depth": chance.choice([1, 2, 8, 8]),
         "stride1_depth": chance.choice([1, 2, 5, 8]),
@@ -188,6 +216,14 @@ def instance(chance, data_type=None):
     registers = architecture["simd_registers_depth"]
     architecture["lookup_tables"] = chance.choice([0, 0, chance.randrange(1, registers + 1)]) if registers else 0
     return architecture, bus
+
+
+def buses_of(lanes, data_type, packed):
+    """The buses whose words vectors are a whole number of; if they are `packed`, those of which they are not."""
+    bits = lanes * FORMATS[data_type][2] * 8
+    if packed:
+        return [bus for bus in (16, 32, 64, 128, 256, 512, 1024) if bits % bus]
+    return [bus for bus in (32, 64, 128, 256, 512) if bits % bus == 0]
 
 
 def overlap(chance):
@@ -298,13 +334,19 @@ class Instance:
     def __init__(self, npu, number, options):
         self.npu, self.number, self.options = npu, number, options
         self.chance = random.Random(options.seed * 1000 + number)
-        self.architecture, self.bus = instance(self.chance, "FLOAT32" if options.float else None)
+        size = options.lanes[number % len(options.lanes)] if options.lanes else None
+        kind = "FLOAT32" if options.float else None
+        self.architecture, self.bus = instance(self.chance, kind, size, options.packed)
         # The released circuit has no lookup tables.
         self.loses = [number % 2] if options.alternate else [0, 1]
         if options.float:
             self.architecture["lookup_tables"] = 0
         if options.overlap:
             self.architecture |= {"lookup_tables": 0} | overlap(random.Random(self.chance.random()))
+        if options.page:
+            depth = random.Random(self.chance.random()).choice([0, 1, 3])
+            self.architecture |= {"reading": "seed", "lookup_depth": depth}
+            self.loses = [0]
         # A pipeline loses no additions: there is no circuit with that defect.
         self.is_pipelined = self.architecture.get("pipelined_simd", 0) > 0
         if self.architecture["lookup_tables"] or self.is_pipelined:
@@ -320,6 +362,8 @@ class Instance:
                 MOVES_WRITES=loses,
                 CROSSES_BY_A_BEAT=loses,
                 INSTRUCTION_AXI_BITS=1024,
+                # Large ones take longer to build than to run.
+                optimised=self.architecture["array_size"] <= 32,
             )
             for loses in self.loses
         }
@@ -375,6 +419,9 @@ def main():
     parser.add_argument("--instances", type=int, default=4)
     parser.add_argument("--overlap", action="store_true", help="without some of the limits of the released circuit")
     parser.add_argument("--float", action="store_true", help="numbers of single precision")
+    parser.add_argument("--page", action="store_true", help="instances by the page of the instruction set")
+    parser.add_argument("--packed", action="store_true", help="vectors are no whole words of the bus")
+    parser.add_argument("--lanes", nargs="+", type=int, help="sizes of the arrays, in turn")
     parser.add_argument("--keep", type=pathlib.Path, help="file for what the circuit takes for each program")
     parser.add_argument("--first", type=int, default=0, help="number of the first instance")
     parser.add_argument("--programs", type=int, default=20, help="programs of an instance")

@@ -3,7 +3,9 @@
     python rtl_vectors.py [--npu COMMAND] [--only PART ...] [--stalls SEED] [--programs FOLDER]
 
 The vectors are those of `tests/golden/tcu`; published networks (part `programs`) lie in another folder. `--only` chooses
-among sequences, hazards and cycles, of N=8 or with `_n32_b4` behind, samples, offsets and programs. `--stalls` makes
+among sequences, hazards and cycles, of N=8 or with `_n32_b4` behind, samples, offsets, page, defects and programs. Part
+`page` holds a circuit by the page of the instruction set against the machine, part `defects` one with a parameter of it left as
+in the released circuit, which has to be found. `--stalls` makes
 memories and stream wait at random, where values alone are compared.
 """
 
@@ -236,6 +238,96 @@ def run_offsets(document, npu):
     return results
 
 
+# An instance by the page, and what its circuit has for it.
+PAGE = {
+    "data_type": "FP16BP8",
+    "array_size": 2,
+    "dram0_depth": 1 << 20,
+    "dram1_depth": 1024,
+    "local_depth": 512,
+    "accumulator_depth": 64,
+    "simd_registers_depth": 1,
+    "stride0_depth": 8,
+    "stride1_depth": 8,
+    "number_of_threads": 1,
+    "thread_queue_depth": 8,
+    "lookup_tables": 1,
+    "lookup_depth": 2,
+    "sample_block_size": 4,
+    "reading": "seed",
+}
+PAGES = {
+    "VALUE_IN_OPERAND1": 0,
+    "OFFSET_BITS": 16,
+    "READS_BY_FLAG": 0,
+    "NOOP_MOVES": 0,
+    "FIXED_TABLES": 0,
+    "INVALID_SAMPLES": 0,
+}
+# Vectors 0 to 7 of DRAM0 in a window at 128 TiB and 4 GiB; what comes of it is written to vectors 16 and up of DRAM1.
+WINDOW = 0x8001_0000 << 16
+PAGES_PROGRAM = """
+configure sample_interval, 3
+configure dram0_offset, 0x80010000
+configure timeout, 0x1234
+datamove local[0] <- dram0[0], 8
+loadweights local[0], 3
+matmul local[3], acc[0], 2
+simd out = noop, write acc[4]
+simd out = noop, write.acc acc[5]
+simd local[20] = noop, read acc[1]
+configure sample_interval, 0
+loadlut local[0], table 0
+loadlut local[2], table 1
+simd r1 = zero, read acc[0]
+simd out = increment(r1, in), write acc[6]
+simd out = lookup(in), read acc[0], write acc[7]
+datamove local[24] <- acc[0], 8
+datamove dram1[16] <- local[20], 1
+datamove dram1[17] <- local[24], 8
+"""
+
+
+def run_page(npu, defect=None):
+    """A program of what only the page knows: vectors by hand and of the machine."""
+    parameter = {defect: PAGES[defect]} if defect else {}
+    circuit = Circuit(npu, f"page{defect or ''}", PAGE, 64, INSTRUCTION_AXI_BITS=256, **parameter)
+    texts = [text for text in PAGES_PROGRAM.splitlines() if text]
+    code = assembled(npu, PAGE, set(texts))
+    given = fill(5, 0, 3, 8 * circuit.lanes)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "instance.tarch").write_text(json.dumps(PAGE | {"system": {"axi_width_bits": 64, "dram_latency_cycles": 9}}))
+        (folder / "p.tprog").write_bytes(b"".join(code[text] for text in texts))
+        np.save(folder / "given.npy", np.frombuffer(given, "<i2").reshape(8, -1).astype(np.int64))
+        # The machine has banks of the page's size, of which nobody has as much memory: its window is that of offset 0.
+        own = "".join("configure dram0_offset, 0\n" if "dram0_offset" in text else f"{text}\n" for text in texts)
+        (folder / "p.s").write_text(own)
+        command = [npu, "run", folder / "p.s", "--target", f"tcu:{folder / 'instance.tarch'}", "--json"]
+        command += ["--mem", f"dram0={folder / 'given.npy'}", "--dump", f"dram1[0:32]={folder / 'dram1.hex'}"]
+        ran = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
+        rows = [[int(word, 16) for word in row.split()] for row in (folder / "dram1.hex").read_text().splitlines()]
+        cycles = json.loads(ran.stdout)["cycles"]
+    try:
+        seen = circuit.run(b"".join(code[text] for text in texts), [given, b""], latency=9, dram0_origin=WINDOW)
+    except RuntimeError as error:
+        return [str(error).strip()]
+    found = []
+    wanted = (np.array(rows) & 0xFFFF).astype("<u2").tobytes()
+    if seen["dram1"][: len(wanted)] != wanted:
+        found.append("DRAM1 differs")
+    if seen["total"] != cycles:
+        found.append(f"{seen['total']} cycles, not {cycles}")
+    # dram0_offset, dram1_offset, timeout, tracepoint; words that end blocks, and how many are invalid.
+    held = [seen["configuration"][i] for i in (0, 2, 4, 5)]
+    if held != [0x80010000, 0, 0x1234, 0xFFFFFFFF]:
+        found.append(f"registers {held}")
+    invalid = int(np.count_nonzero(seen["samples"] == 0xFFFFFFFF))
+    if len(seen["samples"]) % 4 or invalid == 0 or len(seen["samples"]) != 4 * len(seen["block_ends"]):
+        found.append(f"{len(seen['samples'])} samples, {invalid} of them invalid")
+    return found
+
+
 # Published networks: folder, cycles at each latency, Configure instructions that were measured before them.
 PROGRAMS = {
     "resnet20v2_zcu104": ({1: 652_140, 18: 750_526}, 0),
@@ -318,6 +410,11 @@ def main():
     document = json.loads((GOLDEN / "rtl_sequences.json").read_text())
     if chosen("offsets"):
         failed += report("offsets", run_offsets(document, npu))
+    if chosen("page"):
+        failed += report("page", [("by the page", run_page(npu))])
+    if chosen("defects"):
+        lost = lambda name: [] if run_page(npu, name) else ["is not found"]
+        failed += report("defects", [(f"{name} of the released circuit", lost(name)) for name in PAGES])
     if options.programs and chosen("programs"):
         for name, (cycles, configured) in PROGRAMS.items():
             failed += report(name, run_program(options.programs / name, cycles, configured, npu))

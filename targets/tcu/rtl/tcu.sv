@@ -10,7 +10,7 @@
 //     FP18BP10            18            10           4
 //     FP32BP16            32            16           4
 //
-// FLOAT32 has no circuit. Every vector must be a whole number of bus words. Instructions come on an
+// Vectors lie behind each other in a bank; where they are no whole words of its bus, they share words. Instructions come on an
 // AXI stream, performance samples go out on another. `bus_error` stays high after a response that was
 // not OKAY. The reset is synchronous and active high; it leaves memories and weights as they are.
 //
@@ -20,7 +20,11 @@
 // CROSSES_BY_A_BEAT (see tcu_burst_splitter). LOOKUP_TABLES is an extension that the released design
 // does not have (see tcu_lookup), of LOOKUP_DEPTH vectors a table.
 //
-// The last five are limits of the released circuit that a unit may be without: LOCAL_QUEUE_DEPTH runs wait
+// What the page of the instruction set says otherwise than the released circuit does are parameters, too: VALUE_IN_OPERAND1,
+// NOOP_MOVES and FIXED_TABLES (see tcu_decoder), READS_BY_FLAG (see tcu_accumulators), INVALID_SAMPLES (see tcu_sampler), and
+// offsets of OFFSET_BITS in addresses of AXI_ADDRESS_BITS.
+//
+// LOCAL_QUEUE_DEPTH and the four behind it are limits of the released circuit that a unit may be without: LOCAL_QUEUE_DEPTH runs wait
 // in front of local memory on the array's side, and two each on the others, so that the decoder goes on;
 // with it OVERLAPPED_DRAM has transfers of both banks under way together, and DOUBLE_WEIGHTS loads weights
 // beside those at work; PIPELINED_SIMD has the accumulators take a command a cycle; OUTSTANDING_BURSTS of a bank are remembered in each direction.
@@ -53,7 +57,14 @@ module tcu #(
     parameter bit OVERLAPPED_DRAM = 1'b0,
     parameter bit DOUBLE_WEIGHTS = 1'b0,
     parameter bit PIPELINED_SIMD = 1'b0,
-    parameter int unsigned OUTSTANDING_BURSTS = 0
+    parameter int unsigned OUTSTANDING_BURSTS = 0,
+    parameter bit VALUE_IN_OPERAND1 = 1'b0,
+    parameter int unsigned OFFSET_BITS = 16,
+    parameter int unsigned AXI_ADDRESS_BITS = 32,
+    parameter bit READS_BY_FLAG = 1'b0,
+    parameter bit NOOP_MOVES = 1'b0,
+    parameter bit FIXED_TABLES = 1'b0,
+    parameter bit INVALID_SAMPLES = 1'b0
 ) (
     input logic clock,
     input logic reset,
@@ -75,7 +86,7 @@ module tcu #(
     output logic        sample_tlast,
 
     output logic [AXI_ID_BITS-1:0] m_axi_dram0_awid,
-    output logic [           31:0] m_axi_dram0_awaddr,
+    output logic [AXI_ADDRESS_BITS-1:0] m_axi_dram0_awaddr,
     output logic [            7:0] m_axi_dram0_awlen,
     output logic [            2:0] m_axi_dram0_awsize,
     output logic [            1:0] m_axi_dram0_awburst,
@@ -95,7 +106,7 @@ module tcu #(
     input  logic                   m_axi_dram0_bvalid,
     output logic                   m_axi_dram0_bready,
     output logic [AXI_ID_BITS-1:0] m_axi_dram0_arid,
-    output logic [           31:0] m_axi_dram0_araddr,
+    output logic [AXI_ADDRESS_BITS-1:0] m_axi_dram0_araddr,
     output logic [            7:0] m_axi_dram0_arlen,
     output logic [            2:0] m_axi_dram0_arsize,
     output logic [            1:0] m_axi_dram0_arburst,
@@ -113,7 +124,7 @@ module tcu #(
     output logic                   m_axi_dram0_rready,
 
     output logic [AXI_ID_BITS-1:0] m_axi_dram1_awid,
-    output logic [           31:0] m_axi_dram1_awaddr,
+    output logic [AXI_ADDRESS_BITS-1:0] m_axi_dram1_awaddr,
     output logic [            7:0] m_axi_dram1_awlen,
     output logic [            2:0] m_axi_dram1_awsize,
     output logic [            1:0] m_axi_dram1_awburst,
@@ -133,7 +144,7 @@ module tcu #(
     input  logic                   m_axi_dram1_bvalid,
     output logic                   m_axi_dram1_bready,
     output logic [AXI_ID_BITS-1:0] m_axi_dram1_arid,
-    output logic [           31:0] m_axi_dram1_araddr,
+    output logic [AXI_ADDRESS_BITS-1:0] m_axi_dram1_araddr,
     output logic [            7:0] m_axi_dram1_arlen,
     output logic [            2:0] m_axi_dram1_arsize,
     output logic [            1:0] m_axi_dram1_arburst,
@@ -171,18 +182,18 @@ module tcu #(
       + tcu_pkg::whole_bytes(tcu_pkg::address1_bits(L, A, D) + $clog2(STRIDE1_DEPTH))
       + tcu_pkg::whole_bytes(tcu_pkg::value2_bits(L, A, D, $clog2(SIMD_REGISTERS_DEPTH + 1), LOOKUP_TABLES)) + 8;
 
-  if (ARRAY_SIZE < 2 || ARRAY_SIZE > 64) begin : gen_array_size
-    $error("ARRAY_SIZE %0d: must be 2 to 64", ARRAY_SIZE);
+  if (ARRAY_SIZE < 2 || ARRAY_SIZE > 256) begin : gen_array_size
+    $error("ARRAY_SIZE %0d: must be 2 to 256", ARRAY_SIZE);
   end
   if (SCALAR_BITS > 8 * SLOT_BYTES
       || (BINARY_POINT == 0 ? SCALAR_BITS != 32 : BINARY_POINT < 2 || BINARY_POINT >= SCALAR_BITS)) begin : gen_format
     $error("scalars of %0d bits with %0d fraction bits in %0d bytes", SCALAR_BITS, BINARY_POINT, SLOT_BYTES);
   end
-  if (AXI_BITS < 32 || AXI_BITS > 1024 || (AXI_BITS & (AXI_BITS - 1)) != 0) begin : gen_bus
-    $error("AXI_BITS %0d: must be a power of two, 32 to 1024", AXI_BITS);
+  if (AXI_BITS < 8 || AXI_BITS > 1024 || (AXI_BITS & (AXI_BITS - 1)) != 0) begin : gen_bus
+    $error("AXI_BITS %0d: must be a power of two, 8 to 1024", AXI_BITS);
   end
-  if (STORED_BITS % AXI_BITS != 0 || STORED_BITS / AXI_BITS > 256) begin : gen_beats
-    $error("a vector of %0d bits on a bus of %0d bits: must be 1 to 256 whole beats", STORED_BITS, AXI_BITS);
+  if (STORED_BITS + (STORED_BITS % AXI_BITS != 0 ? AXI_BITS - 8 : 0) > 256 * AXI_BITS) begin : gen_beats
+    $error("a vector of %0d bits on a bus of %0d bits: must be in 256 words", STORED_BITS, AXI_BITS);
   end
   if (LOCAL_DEPTH < 2 || ACCUMULATOR_DEPTH < 2 || DRAM0_DEPTH < 2 || DRAM1_DEPTH < 2 || D > 32) begin : gen_depth
     $error("depths must be 2 or more, those of DRAM at most 2^32");
@@ -191,6 +202,11 @@ module tcu #(
     $error("%0d registers, %0d threads: must be 0 to 16 and 1 or 2", SIMD_REGISTERS_DEPTH, NUMBER_OF_THREADS);
   end
 
+  if (OFFSET_BITS < 1 || OFFSET_BITS > 32 || AXI_ADDRESS_BITS < 32 || AXI_ADDRESS_BITS > 64
+      || OFFSET_BITS + 16 > AXI_ADDRESS_BITS) begin : gen_addresses
+    $error("offsets of %0d bits in addresses of %0d bits: must be 1 to 32, and 32 to 64, at least 16 more", OFFSET_BITS,
+           AXI_ADDRESS_BITS);
+  end
   if (LOOKUP_TABLES > SIMD_REGISTERS_DEPTH
       || (LOOKUP_TABLES > 0 && (LOOKUP_DEPTH < 1 || LOOKUP_DEPTH > ACCUMULATOR_DEPTH))) begin : gen_lookup
     $error("%0d lookup tables of %0d vectors: must be no more tables than registers, nor vectors than accumulators",
@@ -256,7 +272,8 @@ module tcu #(
   logic [STRIDE0_BITS-1:0] local_stride;
   logic [STRIDE1_BITS-1:0] other_stride;
   logic [REGISTER_BITS-1:0] simd_left, simd_right, simd_destination;
-  logic [27:0] configure_value;
+  logic [31:0] configure_value;
+  logic array_repeats, stops_samples;
   logic [1:0] route_kind;
   logic [4:0] simd_op;
   logic [3:0] configure_number;
@@ -268,11 +285,15 @@ module tcu #(
       .DRAM1_DEPTH         (DRAM1_DEPTH),
       .SIMD_REGISTERS_DEPTH(SIMD_REGISTERS_DEPTH),
       .LOOKUP_TABLES       (LOOKUP_TABLES),
+      .LOOKUP_DEPTH        (LOOKUP_DEPTH),
       .STRIDE0_DEPTH       (STRIDE0_DEPTH),
       .STRIDE1_DEPTH       (STRIDE1_DEPTH),
       .NUMBER_OF_THREADS   (NUMBER_OF_THREADS),
       .QUEUED              (LOCAL_QUEUE_DEPTH > 0),
-      .DOUBLE_WEIGHTS      (DOUBLE_WEIGHTS)
+      .DOUBLE_WEIGHTS      (DOUBLE_WEIGHTS),
+      .VALUE_IN_OPERAND1   (VALUE_IN_OPERAND1),
+      .NOOP_MOVES          (NOOP_MOVES),
+      .FIXED_TABLES        (FIXED_TABLES)
   ) decoder (
       .instruction_valid(valid),
       .instruction_ready(ready),
@@ -280,13 +301,14 @@ module tcu #(
   );
 
   // Registers and samples.
-  logic [1:0][15:0] dram_offset;
+  logic [1:0][OFFSET_BITS-1:0] dram_offset;
   logic [1:0][3:0] dram_cache;
   logic [15:0] sample_interval;
   logic [31:0] program_counter;
 
   tcu_configuration #(
-      .TIMEOUT(TIMEOUT)
+      .TIMEOUT    (TIMEOUT),
+      .OFFSET_BITS(OFFSET_BITS)
   ) configuration (
       .clock,
       .reset,
@@ -303,16 +325,28 @@ module tcu #(
       .tracepoint
   );
 
+  // High in the cycle after the interval of samples was set to 0.
+  if (INVALID_SAMPLES) begin : gen_stops
+    always_ff @(posedge clock) begin
+      stops_samples <= !reset && valid && ready && configures && configure_number == tcu_pkg::REGISTER_SAMPLE_INTERVAL
+          && configure_value[15:0] == '0;
+    end
+  end else begin : gen_no_stops
+    assign stops_samples = 1'b0;
+  end
+
   logic array_step_valid, array_step_ready, accumulator_step_valid, accumulator_step_ready;
   logic router_offered, router_taken;
   logic [1:0] dram_step_valid, dram_step_ready, local_access_ready;
 
   tcu_sampler #(
-      .BLOCK(SAMPLE_BLOCK_SIZE)
+      .BLOCK          (SAMPLE_BLOCK_SIZE),
+      .INVALID_SAMPLES(INVALID_SAMPLES)
   ) sampler (
       .clock,
       .reset,
       .interval  (sample_interval),
+      .stops     (stops_samples),
       .program_counter,
       .handshakes({
         ready,
@@ -489,7 +523,8 @@ module tcu #(
       .BINARY_POINT(BINARY_POINT),
       .SIZE_BITS   (L),
       .DOUBLE_WEIGHTS(DOUBLE_WEIGHTS),
-      .ROWS_AHEAD  (PIPELINED_SIMD)
+      .ROWS_AHEAD  (PIPELINED_SIMD),
+      .NOOP_MOVES  (NOOP_MOVES)
   ) array (
       .clock,
       .reset,
@@ -497,6 +532,7 @@ module tcu #(
       .run_ready (array_ready),
       .run_load  (array_load),
       .run_zeroes(zeroes),
+      .run_repeats(array_repeats),
       .run_size  (size),
       .step_valid(array_step_valid),
       .step_ready(array_step_ready),
@@ -526,7 +562,8 @@ module tcu #(
         .REGISTERS      (SIMD_REGISTERS_DEPTH),
         .REGISTER_BITS  (REGISTER_BITS),
         .STRIDE_BITS    (STRIDE1_BITS),
-        .SIZE_BITS      (L)
+        .SIZE_BITS      (L),
+        .READS_BY_FLAG  (READS_BY_FLAG)
     ) accumulators (
         .clock,
         .reset,
@@ -566,7 +603,8 @@ module tcu #(
         .REGISTER_BITS  (REGISTER_BITS),
         .STRIDE_BITS    (STRIDE1_BITS),
         .SIZE_BITS      (L),
-        .LOSES_ADDITIONS(LOSES_ADDITIONS)
+        .LOSES_ADDITIONS(LOSES_ADDITIONS),
+        .READS_BY_FLAG  (READS_BY_FLAG)
     ) accumulators (
         .clock,
         .reset,
@@ -608,6 +646,8 @@ module tcu #(
       .STRIDE_BITS      (STRIDE1_BITS),
       .SIZE_BITS        (L),
       .AXI_BITS         (AXI_BITS),
+      .AXI_ADDRESS_BITS (AXI_ADDRESS_BITS),
+      .OFFSET_BITS      (OFFSET_BITS),
       .RUNS             (RUNS),
       .REMEMBERED       (OUTSTANDING_BURSTS > 0 ? OUTSTANDING_BURSTS : 2),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT),
@@ -640,6 +680,7 @@ module tcu #(
       .wvalid      (m_axi_dram0_wvalid),
       .wready      (m_axi_dram0_wready),
       .wdata       (m_axi_dram0_wdata),
+      .wstrb       (m_axi_dram0_wstrb),
       .wlast       (m_axi_dram0_wlast),
       .bvalid      (m_axi_dram0_bvalid),
       .bready      (m_axi_dram0_bready),
@@ -662,7 +703,6 @@ module tcu #(
   assign m_axi_dram0_awlock = 1'b0;
   assign m_axi_dram0_awprot = '0;
   assign m_axi_dram0_awqos = '0;
-  assign m_axi_dram0_wstrb = '1;
   assign m_axi_dram0_arid = '0;
   assign m_axi_dram0_arsize = 3'($clog2(AXI_BITS / 8));
   assign m_axi_dram0_arburst = 2'b01;
@@ -678,6 +718,8 @@ module tcu #(
       .STRIDE_BITS      (STRIDE1_BITS),
       .SIZE_BITS        (L),
       .AXI_BITS         (AXI_BITS),
+      .AXI_ADDRESS_BITS (AXI_ADDRESS_BITS),
+      .OFFSET_BITS      (OFFSET_BITS),
       .RUNS             (RUNS),
       .REMEMBERED       (OUTSTANDING_BURSTS > 0 ? OUTSTANDING_BURSTS : 2),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT),
@@ -710,6 +752,7 @@ module tcu #(
       .wvalid      (m_axi_dram1_wvalid),
       .wready      (m_axi_dram1_wready),
       .wdata       (m_axi_dram1_wdata),
+      .wstrb       (m_axi_dram1_wstrb),
       .wlast       (m_axi_dram1_wlast),
       .bvalid      (m_axi_dram1_bvalid),
       .bready      (m_axi_dram1_bready),
@@ -732,7 +775,6 @@ module tcu #(
   assign m_axi_dram1_awlock = 1'b0;
   assign m_axi_dram1_awprot = '0;
   assign m_axi_dram1_awqos = '0;
-  assign m_axi_dram1_wstrb = '1;
   assign m_axi_dram1_arid = '0;
   assign m_axi_dram1_arsize = 3'($clog2(AXI_BITS / 8));
   assign m_axi_dram1_arburst = 2'b01;

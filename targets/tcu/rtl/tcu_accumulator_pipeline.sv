@@ -17,6 +17,7 @@ module tcu_accumulator_pipeline #(
     parameter int unsigned REGISTER_BITS = 1,
     parameter int unsigned STRIDE_BITS = 3,
     parameter int unsigned SIZE_BITS = 13,
+    parameter bit READS_BY_FLAG = 1'b0,
     localparam int unsigned ADDRESS_BITS = $clog2(DEPTH),
     localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
 ) (
@@ -136,7 +137,8 @@ module tcu_accumulator_pipeline #(
     issued.writes = writes && (!has_second || is_second);
     issued.gives = !computes && reads && !writes;
     // What needs an input and reads none waits for ever, as in the released circuit.
-    issued.hangs = computes && op != tcu_pkg::SIMD_ZERO && (left == '0 || right == '0) && !reads;
+    issued.hangs = computes && op != tcu_pkg::SIMD_ZERO && !reads
+        && (left == '0 || (right == '0 && (!READS_BY_FLAG || tcu_pkg::has_two_sources({1'b0, op}))));
     issued.address = write_address;
     issued.op = op;
     issued.left = left;

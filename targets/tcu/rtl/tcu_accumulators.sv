@@ -6,7 +6,8 @@
 //
 // The released circuit reads through port B as soon as it can, whatever write of the same vector is
 // still under way, so that the addition is lost: LOSES_ADDITIONS gives that stage. Without it, port B
-// waits for such a write, and in all other cases the time is the same.
+// waits for such a write, and in all other cases the time is the same. With READS_BY_FLAG the ALUs take whatever is read, as
+// the page has it, and the right source of an operation with one source means nothing.
 //
 // Source: the specification's 9.1 and 9.5, and its notes on lost additions.
 module tcu_accumulators #(
@@ -21,6 +22,7 @@ module tcu_accumulators #(
     parameter int unsigned STRIDE_BITS = 3,
     parameter int unsigned SIZE_BITS = 13,
     parameter bit LOSES_ADDITIONS = 1'b0,
+    parameter bit READS_BY_FLAG = 1'b0,
     localparam int unsigned ADDRESS_BITS = $clog2(DEPTH),
     localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
 ) (
@@ -104,7 +106,7 @@ module tcu_accumulators #(
   // The half of a command at the stage: that of a read, then that of a write.
   logic is_second, has_second, half_ready, half_reads, half_writes, computes, input_named, is_operation;
 
-  assign input_named = left == '0 || right == '0;
+  assign input_named = left == '0 || (right == '0 && (!READS_BY_FLAG || tcu_pkg::has_two_sources(op)));
   assign is_operation = is_simd && op != 5'(tcu_pkg::SIMD_NOOP);
   assign has_second = reads && writes;
   assign command_ready = half_ready && (is_second || !has_second);
@@ -116,7 +118,7 @@ module tcu_accumulators #(
   always_comb begin
     half_reads = reads && !is_second;
     computes = is_operation && !is_second;
-    if (has_second && is_operation && !input_named) begin
+    if (has_second && is_operation && !input_named && !READS_BY_FLAG) begin
       half_reads = 1'b0;
       computes   = 1'b0;
     end
@@ -235,7 +237,7 @@ module tcu_accumulators #(
 
   // A lookup waits for tables that are being loaded before it; clock/tables.rs is the same in time.
   assign loads_first = op == tcu_pkg::SIMD_LOOKUP && access_pending && access_loads;
-  assign needs_input = op != 5'(tcu_pkg::SIMD_ZERO) && input_named;
+  assign needs_input = (op != 5'(tcu_pkg::SIMD_ZERO) && input_named) || (READS_BY_FLAG && reads);
   assign input_there = read_selected && read_to_alus && fetched_valid;
   assign part_ready[ALUS] = alus_ready && !loads_first && (!needs_input || input_there);
   assign starts = part_valid[ALUS] && part_ready[ALUS];

@@ -4,7 +4,8 @@
 // ROWS_AHEAD it enters while there is a place for its result. Results wait in a queue when the
 // accumulators do not take them. A row of weights waits until all results are out; with DOUBLE_WEIGHTS
 // weights are loaded beside those at work (see tcu_weights), and the first product after it exchanges
-// them in a step of its own.
+// them in a step of its own. With NOOP_MOVES the result of an instruction that `repeats` is that of the row before, or zeros
+// behind a reset.
 //
 // Source: the specification's 9.1 and 9.4, and its notes on rows and the accumulators' readiness.
 module tcu_array #(
@@ -14,6 +15,7 @@ module tcu_array #(
     parameter int unsigned SIZE_BITS = 13,
     parameter bit DOUBLE_WEIGHTS = 1'b0,
     parameter bit ROWS_AHEAD = 1'b0,
+    parameter bit NOOP_MOVES = 1'b0,
     localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
 ) (
     input logic clock,
@@ -23,6 +25,7 @@ module tcu_array #(
     output logic                 run_ready,
     input  logic                 run_load,
     input  logic                 run_zeroes,
+    input  logic                 run_repeats,
     input  logic [SIZE_BITS-1:0] run_size,
     output logic                 step_valid,
     output logic                 step_ready,
@@ -210,6 +213,69 @@ module tcu_array #(
       .result      (computed)
   );
 
+  // What goes to the results.
+  logic [VECTOR_BITS-1:0] given;
+
+  if (NOOP_MOVES) begin : gen_repeats
+    logic repeats, row_repeats;
+    logic [2:0] unused_handshakes;
+    logic [COUNT_BITS-1:0] unused_runs;
+    logic [1:0] unused_steps;
+    logic [LATENCY-1:0] repeated;
+    logic [VECTOR_BITS-1:0] last;
+
+    // Beside the queues above, with the same handshakes.
+    tcu_queue #(
+        .WIDTH(1),
+        .DEPTH(QUEUE_DEPTH),
+        .FLOW (1'b1),
+        .PIPE (1'b1)
+    ) run_flags (
+        .clock,
+        .reset,
+        .in_valid (run_valid),
+        .in_ready (unused_handshakes[0]),
+        .in_data  (run_repeats),
+        .out_valid(unused_handshakes[1]),
+        .out_ready(step_ready && is_last && !is_exchange_step),
+        .out_data (repeats),
+        .count    (unused_runs)
+    );
+
+    logic unused_step;
+
+    tcu_queue #(
+        .WIDTH(1)
+    ) row_flags (
+        .clock,
+        .reset,
+        .in_valid (step_valid),
+        .in_ready (unused_handshakes[2]),
+        .in_data  (repeats),
+        .out_valid(unused_step),
+        .out_ready(enters),
+        .out_data (row_repeats),
+        .count    (unused_steps)
+    );
+
+    assign given = repeated[LATENCY-1] ? last : computed;
+
+    always_ff @(posedge clock) begin
+      if (reset) begin
+        repeated <= '0;
+        last     <= '0;
+      end else begin
+        repeated <= {repeated[LATENCY-2:0], enters_row && row_repeats};
+        if (computed_valid) last <= given;
+      end
+    end
+  end else begin : gen_no_repeats
+    logic unused;
+
+    assign unused = run_repeats;
+    assign given = computed;
+  end
+
   tcu_queue #(
       .WIDTH(VECTOR_BITS),
       .DEPTH(QUEUE_DEPTH),
@@ -219,7 +285,7 @@ module tcu_array #(
       .reset,
       .in_valid (computed_valid),
       .in_ready (unused_ready),
-      .in_data  (computed),
+      .in_data  (given),
       .out_valid(result_valid),
       .out_ready(result_ready),
       .out_data (result_data),

@@ -6,17 +6,18 @@
 // Source: the specification's 9.1, locks and the 4 KiB check, and its notes on the latter.
 module tcu_burst_splitter #(
     parameter int unsigned BEAT_BYTES = 16,
+    parameter int unsigned ADDRESS_BITS = 32,
     parameter bit CROSSES_BY_A_BEAT = 1'b0
 ) (
     input  logic        clock,
     input  logic        reset,
     input  logic        burst_valid,
     output logic        burst_ready,
-    input  logic [31:0] burst_address,
+    input  logic [ADDRESS_BITS-1:0] burst_address,
     input  logic [ 7:0] burst_beats,
     output logic        part_valid,
     input  logic        part_ready,
-    output logic [31:0] part_address,
+    output logic [ADDRESS_BITS-1:0] part_address,
     output logic [ 7:0] part_beats,
     output logic        part_first,
     output logic        part_last
@@ -30,7 +31,7 @@ module tcu_burst_splitter #(
   logic is_whole;
 
   assign done_bytes = 32'(done) * BEAT_BYTES;
-  assign part_address = burst_address + done_bytes;
+  assign part_address = burst_address + ADDRESS_BITS'(done_bytes);
   assign left = {1'b0, burst_beats} + 1'b1 - done;
   assign room = (13'(BOUNDARY) - 13'(part_address[11:0])) / 13'(BEAT_BYTES);
   assign reach = 32'(burst_address[11:0]) + 32'(burst_beats) * BEAT_BYTES;

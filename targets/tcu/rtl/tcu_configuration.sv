@@ -5,7 +5,8 @@
 //
 // Source: the specification's 9.8.
 module tcu_configuration #(
-    parameter logic [15:0] TIMEOUT = 16'd100
+    parameter logic [15:0] TIMEOUT = 16'd100,
+    parameter int unsigned OFFSET_BITS = 16
 ) (
     input  logic             clock,
     input  logic             reset,
@@ -13,8 +14,8 @@ module tcu_configuration #(
     input  logic             accepts,
     input  logic             configures,
     input  logic [3:0]        number,
-    input  logic [27:0]      value,
-    output logic [1:0][15:0] dram_offset,
+    input  logic [31:0]      value,
+    output logic [1:0][OFFSET_BITS-1:0] dram_offset,
     output logic [1:0][ 3:0] dram_cache,
     output logic [15:0]      sample_interval,
     output logic [31:0]      program_counter,
@@ -43,13 +44,13 @@ module tcu_configuration #(
       if (accepts) program_counter <= program_counter + 1'b1;
       if (accepts && configures) begin
         case (number)
-          tcu_pkg::REGISTER_DRAM0_OFFSET:    dram_offset[0] <= value[15:0];
+          tcu_pkg::REGISTER_DRAM0_OFFSET:    dram_offset[0] <= value[OFFSET_BITS-1:0];
           tcu_pkg::REGISTER_DRAM0_CACHE:     dram_cache[0] <= value[3:0];
-          tcu_pkg::REGISTER_DRAM1_OFFSET:    dram_offset[1] <= value[15:0];
+          tcu_pkg::REGISTER_DRAM1_OFFSET:    dram_offset[1] <= value[OFFSET_BITS-1:0];
           tcu_pkg::REGISTER_DRAM1_CACHE:     dram_cache[1] <= value[3:0];
           tcu_pkg::REGISTER_TIMEOUT:         longest <= value[15:0];
-          tcu_pkg::REGISTER_TRACEPOINT:      traced <= 32'(value);
-          tcu_pkg::REGISTER_PROGRAM_COUNTER: program_counter <= 32'(value);
+          tcu_pkg::REGISTER_TRACEPOINT:      traced <= value;
+          tcu_pkg::REGISTER_PROGRAM_COUNTER: program_counter <= value;
           tcu_pkg::REGISTER_SAMPLE_INTERVAL: sample_interval <= value[15:0];
           default:                  ;
         endcase

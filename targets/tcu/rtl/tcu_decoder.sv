@@ -5,6 +5,11 @@
 // numbers of vectors less one and count modulo the local depth. With two threads a header has three
 // bits of opcode, threads run in program order, and there is no Configure.
 //
+// By the page, and not in the released circuit: with VALUE_IN_OPERAND1 a Configure's value begins where operand 1 does. With
+// NOOP_MOVES a SIMD NoOp that reads moves a vector of the accumulators to local memory, and one that writes puts what the array
+// gave last into the accumulators, as a product of zeros would come; one that does both is handed out twice. With
+// FIXED_TABLES every LoadLUT loads LOOKUP_DEPTH vectors.
+//
 // Source: the specification's 3 (layout), 4 (meaning) and 9.1.
 module tcu_decoder #(
     parameter int unsigned LOCAL_DEPTH = 8192,
@@ -13,11 +18,15 @@ module tcu_decoder #(
     parameter longint unsigned DRAM1_DEPTH = 1048576,
     parameter int unsigned SIMD_REGISTERS_DEPTH = 1,
     parameter int unsigned LOOKUP_TABLES = 0,
+    parameter int unsigned LOOKUP_DEPTH = 128,
     parameter int unsigned STRIDE0_DEPTH = 8,
     parameter int unsigned STRIDE1_DEPTH = 8,
     parameter int unsigned NUMBER_OF_THREADS = 1,
     parameter bit QUEUED = 1'b0,
     parameter bit DOUBLE_WEIGHTS = 1'b0,
+    parameter bit VALUE_IN_OPERAND1 = 1'b0,
+    parameter bit NOOP_MOVES = 1'b0,
+    parameter bit FIXED_TABLES = 1'b0,
 
     // Widths of fields; a field that the layout leaves out is a bit that is 0.
     localparam int unsigned L = $clog2(LOCAL_DEPTH),
@@ -67,6 +76,7 @@ module tcu_decoder #(
     output logic array_valid,
     input  logic array_ready,
     output logic array_load,
+    output logic array_repeats,
     output logic load_valid,
     input  logic load_ready,
 
@@ -95,7 +105,7 @@ module tcu_decoder #(
 
     output logic        configures,
     output logic [3:0]   configure_number,
-    output logic [27:0] configure_value
+    output logic [31:0] configure_value
 );
 
   // The largest operand has 64 bits.
@@ -120,36 +130,44 @@ module tcu_decoder #(
 
   logic is_matmul, is_move, is_load, is_simd, is_dram, is_in, is_out, is_table;
 
+  // A SIMD NoOp that moves: whether it is at its second move, and which one it is at.
+  logic is_noop, moves_twice, is_second, noop_out, noop_in;
+
   always_comb begin
     // While there is no instruction, what the units see is that of a NoOp.
     is_matmul  = instruction_valid && opcode == tcu_pkg::OPCODE_MATMUL;
     is_load    = instruction_valid && opcode == tcu_pkg::OPCODE_LOADWEIGHTS;
-    is_simd    = instruction_valid && opcode == tcu_pkg::OPCODE_SIMD;
+    is_noop    = NOOP_MOVES && opcode == tcu_pkg::OPCODE_SIMD && simd_op == 5'(tcu_pkg::SIMD_NOOP);
+    is_simd    = instruction_valid && opcode == tcu_pkg::OPCODE_SIMD && !is_noop;
     is_move    = instruction_valid && opcode == tcu_pkg::OPCODE_DATAMOVE;
     configures = instruction_valid && opcode == tcu_pkg::OPCODE_CONFIGURE;
     is_table   = instruction_valid && opcode == tcu_pkg::OPCODE_LOADLUT && LOOKUP_TABLES > 0;
     is_dram    = is_move && flags < 4'd4;
     is_in      = is_move && (move == tcu_pkg::MOVE_LOCAL_TO_ACCUMULATOR || move == tcu_pkg::MOVE_LOCAL_ADDED);
-    is_out     = is_move && move == tcu_pkg::MOVE_ACCUMULATOR_TO_LOCAL;
+    moves_twice = is_noop && flags[1:0] == 2'b11;
+    noop_out   = instruction_valid && is_noop && flags[0] && !is_second;
+    noop_in    = instruction_valid && is_noop && flags[1] && (is_second || !flags[0]);
+    is_out     = (is_move && move == tcu_pkg::MOVE_ACCUMULATOR_TO_LOCAL) || noop_out;
   end
 
   // Addresses, strides and sizes.
   assign local_address = L'(field(operand0, 0, ADDRESS0));
-  assign local_stride = STRIDE0_BITS'(field(operand0, ADDRESS0, S0));
+  assign local_stride = is_noop ? '0 : STRIDE0_BITS'(field(operand0, ADDRESS0, S0));
   assign local_descending = is_load;
-  assign other_stride = is_simd || is_table ? '0 : STRIDE1_BITS'(field(operand1, ADDRESS1, S1));
+  assign other_stride = is_simd || is_noop || is_table ? '0 : STRIDE1_BITS'(field(operand1, ADDRESS1, S1));
 
   // A table's vectors count from 0.
   always_comb begin
     if (is_table) accumulator_address = '0;
-    else accumulator_address = A'(is_simd ? operand0 : field(operand1, 0, ADDRESS1));
+    else accumulator_address = A'(is_simd || noop_in ? operand0 : field(operand1, 0, ADDRESS1));
   end
 
   assign accumulator_read_address = A'(operand1);
   assign dram_address = D'(field(operand1, 0, ADDRESS1));
 
   always_comb begin
-    if (is_simd) size = '0;
+    if (is_simd || is_noop) size = '0;
+    else if (is_table && FIXED_TABLES) size = L'(LOOKUP_DEPTH - 1);
     else size = L'(is_load ? operand1 : operand2);
   end
 
@@ -159,14 +177,15 @@ module tcu_decoder #(
 
   assign accumulate_flag = flags[0];
   assign zeroes_flag = is_load ? flags[0] : flags[1];
-  assign zeroes = zeroes_flag && (is_matmul || is_load);
+  assign zeroes = (zeroes_flag && (is_matmul || is_load)) || noop_in;
   // Weights of zeroes are the route of what routes nothing, which the router's handshake shows.
   assign route_zeroes = zeroes || !uses_router;
   assign local_write = {is_dram && !flags[0], is_out};
   assign array_load = is_load;
+  assign array_repeats = noop_in;
 
   always_comb begin
-    if (is_matmul) route_kind = tcu_pkg::ROUTE_PRODUCT;
+    if (is_matmul || noop_in) route_kind = tcu_pkg::ROUTE_PRODUCT;
     else if (is_in || is_table) route_kind = tcu_pkg::ROUTE_MOVE_IN;
     else if (is_out) route_kind = tcu_pkg::ROUTE_MOVE_OUT;
     else route_kind = tcu_pkg::ROUTE_WEIGHTS;
@@ -178,7 +197,7 @@ module tcu_decoder #(
   assign accumulator_writes = is_simd ? flags[1] : !is_out;
 
   always_comb begin
-    if (is_simd) accumulates = flags[2];
+    if (is_simd || noop_in) accumulates = flags[2];
     else if (is_matmul) accumulates = accumulate_flag;
     else accumulates = is_move && move == tcu_pkg::MOVE_LOCAL_ADDED;
   end
@@ -192,17 +211,18 @@ module tcu_decoder #(
   assign host_bank = flags[1];
   assign host_write = flags[0];
   assign configure_number = first_bits[3:0];
-  assign configure_value = first_bits[31:4];
+  assign configure_value = VALUE_IN_OPERAND1 ? 32'(instruction[OPERANDS-1:OPERAND0]) : 32'(first_bits[31:4]);
 
   // Who takes part, the highest bit first: loads of weights beside those at work, DRAM1, DRAM0, the host
   // router, the accumulators, the array, the router, and the lanes of local memory.
   logic [10:0] wanted, part_valid;
+  logic parts_ready;
 
   assign is_load_beside = DOUBLE_WEIGHTS && is_load;
   assign uses_port_a = (is_matmul && !zeroes) || (is_load && !zeroes && !is_load_beside) || is_in || is_out || is_table;
-  assign uses_router = is_matmul || (is_load && !zeroes && !is_load_beside) || is_in || is_out || is_table;
-  assign uses_array = is_matmul || (is_load && !is_load_beside);
-  assign uses_accumulators = is_matmul || is_in || is_out || is_simd || is_table;
+  assign uses_router = is_matmul || noop_in || (is_load && !zeroes && !is_load_beside) || is_in || is_out || is_table;
+  assign uses_array = is_matmul || noop_in || (is_load && !is_load_beside);
+  assign uses_accumulators = is_matmul || noop_in || is_in || is_out || is_simd || is_table;
   assign wanted = {
     is_load_beside,
     is_dram && host_bank,
@@ -223,13 +243,20 @@ module tcu_decoder #(
       .clock,
       .reset,
       .in_valid (instruction_valid),
-      .in_ready (instruction_ready),
+      .in_ready (parts_ready),
       .wanted,
       .out_valid(part_valid),
       .out_ready({
         load_ready, dram_ready, host_ready, accumulator_ready, array_ready, route_ready, local_ready
       })
   );
+
+  assign instruction_ready = parts_ready && (!moves_twice || is_second);
+
+  always_ff @(posedge clock) begin
+    if (reset) is_second <= 1'b0;
+    else if (instruction_valid && parts_ready) is_second <= moves_twice && !is_second;
+  end
 
   assign {load_valid, dram_valid, host_valid, accumulator_valid, array_valid, route_valid, local_valid} = part_valid;
 

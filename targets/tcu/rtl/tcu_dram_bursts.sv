@@ -2,14 +2,22 @@
 //
 // A burst read is handed on when no write is under way; `responds` tells that one is over. A burst
 // written stays until its address and all its words have been handed on. `beats` is a burst's
-// number of beats less one.
+// number of beats less one, `vectors` how many vectors it has; `skipped` are the bytes of its first word before them, none
+// where vectors are whole words. `wants_words` is high while words of a burst written are wanted.
 //
 // Source: the specification's 9.1, AXI side, 9.6, and its notes on requests split at 256 beats.
 module tcu_dram_bursts #(
     parameter int unsigned ADDRESS_BITS = 20,
     parameter int unsigned SIZE_BITS = 13,
     parameter int unsigned WORD_BITS = 128,
-    parameter int unsigned WORDS = 1
+    parameter int unsigned OFFSET_BITS = 16,
+    parameter int unsigned BUS_ADDRESS_BITS = 32,
+    parameter int unsigned VECTOR_BYTES = 16,
+
+    localparam int unsigned WORD_BYTES = WORD_BITS / 8,
+    localparam int unsigned LONGEST = tcu_pkg::longest_burst(VECTOR_BYTES, WORD_BYTES),
+    localparam int unsigned COUNT_BITS = tcu_pkg::count_bits(SIZE_BITS, LONGEST),
+    localparam int unsigned SKIP_BITS = tcu_pkg::skip_bits(WORD_BYTES)
 ) (
     input logic clock,
     input logic reset,
@@ -19,14 +27,17 @@ module tcu_dram_bursts #(
     input  logic                    request_write,
     input  logic [ADDRESS_BITS-1:0] request_address,
     input  logic [   SIZE_BITS-1:0] request_size,
-    input  logic [            15:0] request_offset,
+    input  logic [ OFFSET_BITS-1:0] request_offset,
 
     output logic        read_valid,
     input  logic        read_ready,
     output logic        write_valid,
     input  logic        write_ready,
-    output logic [31:0] address,
+    output logic [BUS_ADDRESS_BITS-1:0] address,
     output logic [ 7:0] beats,
+    output logic [COUNT_BITS-1:0] vectors,
+    output logic [ SKIP_BITS-1:0] skipped,
+    output logic        wants_words,
     input  logic        responds,
 
     input  logic                 in_word_valid,
@@ -37,14 +48,11 @@ module tcu_dram_bursts #(
     output logic [WORD_BITS-1:0] out_word
 );
 
-  localparam int unsigned VECTOR_BYTES = WORDS * WORD_BITS / 8;
-  localparam int unsigned LONGEST = 256 / WORDS;
-
-  // One more bit, for the vectors that are left and for the longest burst.
-  localparam int unsigned COUNT_BITS = (SIZE_BITS > 8 ? SIZE_BITS : 8) + 1;
+  localparam bit IS_WHOLE = VECTOR_BYTES % WORD_BYTES == 0;
 
   logic [SIZE_BITS-1:0] done;
-  logic [COUNT_BITS-1:0] left, vectors;
+  logic [COUNT_BITS-1:0] left;
+  logic [BUS_ADDRESS_BITS-1:0] first;
   logic burst_valid, burst_ready, is_last_burst, is_last_word, is_free;
   logic [1:0] part_valid, part_ready;
   logic [7:0] word_index, under_way;
@@ -52,8 +60,16 @@ module tcu_dram_bursts #(
   assign left = COUNT_BITS'(request_size) - COUNT_BITS'(done) + 1'b1;
   assign is_last_burst = left <= COUNT_BITS'(LONGEST);
   assign vectors = is_last_burst ? left : COUNT_BITS'(LONGEST);
-  assign beats = 8'(vectors * COUNT_BITS'(WORDS) - 1'b1);
-  assign address = {request_offset, 16'b0} + (32'(request_address) + 32'(done)) * VECTOR_BYTES;
+  assign first = BUS_ADDRESS_BITS'({request_offset, 16'b0})
+      + (BUS_ADDRESS_BITS'(request_address) + BUS_ADDRESS_BITS'(done)) * BUS_ADDRESS_BITS'(VECTOR_BYTES);
+  assign skipped = IS_WHOLE ? '0 : first[SKIP_BITS-1:0];
+  assign address = first - BUS_ADDRESS_BITS'(skipped);
+
+  if (IS_WHOLE) begin : gen_whole
+    assign beats = 8'(vectors * COUNT_BITS'(VECTOR_BYTES / WORD_BYTES) - 1'b1);
+  end else begin : gen_packed
+    assign beats = 8'((32'(skipped) + 32'(vectors) * VECTOR_BYTES - 1) / WORD_BYTES);
+  end
 
   // A burst read is one address; a burst written is an address and words.
   assign burst_valid = request_valid && request_write;
@@ -74,6 +90,7 @@ module tcu_dram_bursts #(
       .out_ready(part_ready)
   );
 
+  assign wants_words = part_valid[1];
   assign is_last_word = word_index == beats;
   assign out_word_valid = part_valid[1] && in_word_valid;
   assign in_word_ready = part_valid[1] && out_word_ready;

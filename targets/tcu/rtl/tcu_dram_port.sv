@@ -1,6 +1,7 @@
 // A bank of DRAM: transfers of vectors become bursts of an AXI4 master.
 //
-// A scalar takes SLOT_BYTES in DRAM, of which its low bits are it; the others are written as 0. A
+// A scalar takes SLOT_BYTES in DRAM, of which its low bits are it; the others are written as 0. Vectors lie behind each
+// other, from the bank's offset on: where they are no whole words, words are shared and `wstrb` has the bytes written. A
 // transfer's `size` is its number of vectors less one. `failed` is high in a cycle with a response
 // other than OKAY.
 //
@@ -13,6 +14,8 @@ module tcu_dram_port #(
     parameter int unsigned STRIDE_BITS = 3,
     parameter int unsigned SIZE_BITS = 13,
     parameter int unsigned AXI_BITS = 128,
+    parameter int unsigned AXI_ADDRESS_BITS = 32,
+    parameter int unsigned OFFSET_BITS = 16,
     parameter int unsigned RUNS = 1,
     parameter int unsigned REMEMBERED = 2,
     parameter bit CROSSES_BY_A_BEAT = 1'b0,
@@ -22,8 +25,8 @@ module tcu_dram_port #(
     input logic clock,
     input logic reset,
 
-    input logic [15:0] offset,
-    input logic [ 3:0] cache,
+    input logic [OFFSET_BITS-1:0] offset,
+    input logic [            3:0] cache,
 
     input  logic                    run_valid,
     output logic                    run_ready,
@@ -44,19 +47,20 @@ module tcu_dram_port #(
 
     output logic                  awvalid,
     input  logic                  awready,
-    output logic [          31:0] awaddr,
+    output logic [AXI_ADDRESS_BITS-1:0] awaddr,
     output logic [           7:0] awlen,
     output logic [           3:0] awcache,
     output logic                  wvalid,
     input  logic                  wready,
     output logic [  AXI_BITS-1:0] wdata,
+    output logic [AXI_BITS/8-1:0] wstrb,
     output logic                  wlast,
     input  logic                  bvalid,
     output logic                  bready,
     input  logic [           1:0] bresp,
     output logic                  arvalid,
     input  logic                  arready,
-    output logic [          31:0] araddr,
+    output logic [AXI_ADDRESS_BITS-1:0] araddr,
     output logic [           7:0] arlen,
     output logic [           3:0] arcache,
     input  logic                  rvalid,
@@ -67,7 +71,14 @@ module tcu_dram_port #(
 
   localparam int unsigned SLOT_BITS = 8 * SLOT_BYTES;
   localparam int unsigned STORED_BITS = ARRAY_SIZE * SLOT_BITS;
-  localparam int unsigned WORDS = STORED_BITS / AXI_BITS;
+  localparam int unsigned STORED_BYTES = ARRAY_SIZE * SLOT_BYTES;
+  localparam bit IS_WHOLE = STORED_BITS % AXI_BITS == 0;
+
+  // As the bursts have them.
+  localparam int unsigned WORD_BYTES = AXI_BITS / 8;
+  localparam int unsigned COUNT_BITS =
+      tcu_pkg::count_bits(SIZE_BITS, tcu_pkg::longest_burst(STORED_BYTES, WORD_BYTES));
+  localparam int unsigned SKIP_BITS = tcu_pkg::skip_bits(WORD_BYTES);
 
   assign failed = (bvalid && bready && bresp != '0) || (rvalid && rready && rresp != '0);
 
@@ -75,14 +86,14 @@ module tcu_dram_port #(
   logic request_valid, request_ready, request_write;
   logic [ADDRESS_BITS-1:0] request_address;
   logic [SIZE_BITS-1:0] request_size;
-  logic [15:0] taken_offset;
+  logic [OFFSET_BITS-1:0] taken_offset;
   logic [3:0] request_cache;
 
   tcu_dram_requests #(
       .ADDRESS_BITS(ADDRESS_BITS),
       .STRIDE_BITS (STRIDE_BITS),
       .SIZE_BITS   (SIZE_BITS),
-      .WINDOW_BITS (20),
+      .WINDOW_BITS (OFFSET_BITS + 4),
       .RUNS        (RUNS)
   ) requests (
       .clock,
@@ -106,8 +117,11 @@ module tcu_dram_port #(
 
   // Bursts.
   logic read_burst_valid, read_burst_ready, write_burst_valid, write_burst_ready, responds;
-  logic [31:0] burst_address;
+  logic [AXI_ADDRESS_BITS-1:0] burst_address;
   logic [7:0] burst_beats;
+  logic [COUNT_BITS-1:0] burst_vectors;
+  logic [SKIP_BITS-1:0] burst_skipped;
+  logic wants_words;
   logic stored_word_valid, stored_word_ready, written_valid, written_ready, fetched_valid, fetched_ready;
   logic [AXI_BITS-1:0] stored_word, written, fetched;
 
@@ -115,7 +129,9 @@ module tcu_dram_port #(
       .ADDRESS_BITS(ADDRESS_BITS),
       .SIZE_BITS   (SIZE_BITS),
       .WORD_BITS   (AXI_BITS),
-      .WORDS       (WORDS)
+      .OFFSET_BITS (OFFSET_BITS),
+      .BUS_ADDRESS_BITS(AXI_ADDRESS_BITS),
+      .VECTOR_BYTES(STORED_BYTES)
   ) bursts (
       .clock,
       .reset,
@@ -131,6 +147,9 @@ module tcu_dram_port #(
       .write_ready   (write_burst_ready),
       .address       (burst_address),
       .beats         (burst_beats),
+      .vectors       (burst_vectors),
+      .skipped       (burst_skipped),
+      .wants_words,
       .responds,
       .in_word_valid (stored_word_valid),
       .in_word_ready (stored_word_ready),
@@ -142,6 +161,7 @@ module tcu_dram_port #(
 
   tcu_read_master #(
       .WORD_BITS        (AXI_BITS),
+      .ADDRESS_BITS     (AXI_ADDRESS_BITS),
       .REMEMBERED       (REMEMBERED),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT)
   ) reads (
@@ -167,6 +187,7 @@ module tcu_dram_port #(
 
   tcu_write_master #(
       .WORD_BITS        (AXI_BITS),
+      .ADDRESS_BITS     (AXI_ADDRESS_BITS),
       .REMEMBERED       (REMEMBERED),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT)
   ) writes (
@@ -223,32 +244,132 @@ module tcu_dram_port #(
 
   assign read_data = read_scalars;
 
-  tcu_vector_to_words #(
-      .WORD_BITS(AXI_BITS),
-      .WORDS    (WORDS)
-  ) serialiser (
-      .clock,
-      .reset,
-      .vector_valid(queued_valid),
-      .vector_ready(queued_ready),
-      .vector      (stored),
-      .word_valid  (stored_word_valid),
-      .word_ready  (stored_word_ready),
-      .word        (stored_word)
-  );
+  if (IS_WHOLE) begin : gen_whole
+    localparam int unsigned WORDS = STORED_BITS / AXI_BITS;
 
-  tcu_words_to_vector #(
-      .WORD_BITS(AXI_BITS),
-      .WORDS    (WORDS)
-  ) collector (
-      .clock,
-      .reset,
-      .word_valid  (fetched_valid),
-      .word_ready  (fetched_ready),
-      .word        (fetched),
-      .vector_valid(read_valid),
-      .vector_ready(read_ready),
-      .vector      (loaded)
-  );
+    logic unused;
+    assign unused = ^{burst_vectors, burst_skipped, wants_words};
+    assign wstrb = '1;
+
+    tcu_vector_to_words #(
+        .WORD_BITS(AXI_BITS),
+        .WORDS    (WORDS)
+    ) serialiser (
+        .clock,
+        .reset,
+        .vector_valid(queued_valid),
+        .vector_ready(queued_ready),
+        .vector      (stored),
+        .word_valid  (stored_word_valid),
+        .word_ready  (stored_word_ready),
+        .word        (stored_word)
+    );
+
+    tcu_words_to_vector #(
+        .WORD_BITS(AXI_BITS),
+        .WORDS    (WORDS)
+    ) collector (
+        .clock,
+        .reset,
+        .word_valid  (fetched_valid),
+        .word_ready  (fetched_ready),
+        .word        (fetched),
+        .vector_valid(read_valid),
+        .vector_ready(read_ready),
+        .vector      (loaded)
+    );
+  end else begin : gen_packed
+    localparam int unsigned PLACES = AXI_BITS / SLOT_BITS;
+    localparam int unsigned PLACE_BITS = $clog2(PLACES);
+
+    // Bursts read that are under way: in the master's queue, remembered, and those of a word that wait behind it.
+    localparam int unsigned BURSTS = 2 + REMEMBERED + 4;
+
+    logic [PLACES-1:0] places, given_places;
+    logic [PLACE_BITS-1:0] skipped, read_skipped;
+    logic [PLACE_BITS:0] past, read_past;
+    logic [7:0] read_beats;
+    logic [$clog2(BURSTS+1)-1:0] unused_bursts;
+    logic [1:0] unused_places;
+    logic read_burst_known, read_burst_over, unused_room, unused_places_ready, unused_places_valid;
+
+    assign skipped = PLACE_BITS'(32'(burst_skipped) / SLOT_BYTES);
+    // Of the last word: a whole one has as many as there are.
+    assign past = (PLACE_BITS + 1)'((32'(skipped) + 32'(burst_vectors) * ARRAY_SIZE - 1) % PLACES + 1);
+
+    tcu_packer #(
+        .SLOT_BITS   (SLOT_BITS),
+        .LANES       (ARRAY_SIZE),
+        .PLACES      (PLACES),
+        .VECTORS_BITS(COUNT_BITS)
+    ) packer (
+        .clock,
+        .reset,
+        .burst_valid  (wants_words),
+        .burst_skipped(skipped),
+        .burst_vectors,
+        .vector_valid (queued_valid),
+        .vector_ready (queued_ready),
+        .vector       (stored),
+        .word_valid   (stored_word_valid),
+        .word_ready   (stored_word_ready),
+        .word         (stored_word),
+        .places
+    );
+
+    // As the words in the master, which come and go with them.
+    tcu_queue #(
+        .WIDTH(PLACES)
+    ) strobes (
+        .clock,
+        .reset,
+        .in_valid (written_valid),
+        .in_ready (unused_places_ready),
+        .in_data  (places),
+        .out_valid(unused_places_valid),
+        .out_ready(wvalid && wready),
+        .out_data (given_places),
+        .count    (unused_places)
+    );
+
+    for (genvar i = 0; i < PLACES; i++) begin : gen_strobe
+      assign wstrb[i*SLOT_BYTES+:SLOT_BYTES] = {SLOT_BYTES{given_places[i]}};
+    end
+
+    tcu_queue #(
+        .WIDTH(2 * PLACE_BITS + 9),
+        .DEPTH(BURSTS)
+    ) bursts_read (
+        .clock,
+        .reset,
+        .in_valid (read_burst_valid && read_burst_ready),
+        .in_ready (unused_room),
+        .in_data  ({skipped, past, burst_beats}),
+        .out_valid(read_burst_known),
+        .out_ready(read_burst_over),
+        .out_data ({read_skipped, read_past, read_beats}),
+        .count    (unused_bursts)
+    );
+
+    tcu_unpacker #(
+        .SLOT_BITS(SLOT_BITS),
+        .LANES    (ARRAY_SIZE),
+        .PLACES   (PLACES)
+    ) unpacker (
+        .clock,
+        .reset,
+        .burst_valid  (read_burst_known),
+        .burst_ready  (read_burst_over),
+        .burst_skipped(read_skipped),
+        .burst_end    (read_past),
+        .burst_beats  (read_beats),
+        .word_valid   (fetched_valid),
+        .word_ready   (fetched_ready),
+        .word         (fetched),
+        .vector_valid (read_valid),
+        .vector_ready (read_ready),
+        .vector       (loaded)
+    );
+  end
 
 endmodule

@@ -38,6 +38,12 @@ package tcu_pkg;
   // Only with lookup tables, for which the field has a bit more.
   localparam logic [4:0] SIMD_LOOKUP    = 5'h10;
 
+  // Whether an operation has a right source beside its left one.
+  function automatic logic has_two_sources(input logic [4:0] op);
+    has_two_sources = op == 5'(SIMD_AND) || op == 5'(SIMD_OR) || (op >= 5'(SIMD_ADD) && op <= 5'(SIMD_MULTIPLY))
+        || (op >= 5'(SIMD_GREATER) && op <= 5'(SIMD_MAX));
+  endfunction
+
   // What an instruction asks of the router between local memory, array and accumulators.
   localparam logic [1:0] ROUTE_PRODUCT  = 2'd0;  // local memory to the array, the array to the accumulators
   localparam logic [1:0] ROUTE_WEIGHTS  = 2'd1;  // local memory to the array
@@ -84,6 +90,21 @@ package tcu_pkg;
                                      input integer tables);
     value2_bits = larger(smaller(local_bits, larger(accumulator_bits, dram_bits)),
                          (tables > 0 ? 5 : 4) + 3 * register_bits);
+  endfunction
+
+  // Vectors of the longest burst, of 256 words, wherever in a word the first one begins.
+  function automatic integer longest_burst(input integer vector_bytes, input integer word_bytes);
+    longest_burst = (256 * word_bytes - (vector_bytes % word_bytes == 0 ? 0 : word_bytes - 1)) / vector_bytes;
+  endfunction
+
+  // Bits of numbers of vectors: those that are left of a request, and of the longest burst.
+  function automatic integer count_bits(input integer size_bits, input integer longest);
+    count_bits = larger(larger(size_bits, 8), $clog2(longest + 1)) + 1;
+  endfunction
+
+  // Bits of the bytes of a word before a vector.
+  function automatic integer skip_bits(input integer word_bytes);
+    skip_bits = word_bytes > 1 ? $clog2(word_bytes) : 1;
   endfunction
 
 endpackage

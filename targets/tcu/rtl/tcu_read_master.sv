@@ -6,6 +6,7 @@
 // Source: the specification's 9.1, AXI side, and its notes on bursts under way.
 module tcu_read_master #(
     parameter int unsigned WORD_BITS = 128,
+    parameter int unsigned ADDRESS_BITS = 32,
     parameter int unsigned REMEMBERED = 2,
     parameter bit CROSSES_BY_A_BEAT = 1'b0
 ) (
@@ -14,7 +15,7 @@ module tcu_read_master #(
 
     input  logic        burst_valid,
     output logic        burst_ready,
-    input  logic [31:0] burst_address,
+    input  logic [ADDRESS_BITS-1:0] burst_address,
     input  logic [ 7:0] burst_beats,
     input  logic [ 3:0] burst_cache,
 
@@ -24,7 +25,7 @@ module tcu_read_master #(
 
     output logic                 arvalid,
     input  logic                 arready,
-    output logic [         31:0] araddr,
+    output logic [ADDRESS_BITS-1:0] araddr,
     output logic [          7:0] arlen,
     output logic [          3:0] arcache,
     input  logic                 rvalid,
@@ -33,14 +34,14 @@ module tcu_read_master #(
 );
 
   logic queued_valid, queued_ready, part_valid, part_ready, part_first, unused_last;
-  logic [31:0] queued_address;
+  logic [ADDRESS_BITS-1:0] queued_address;
   logic [ 7:0] queued_beats;
   logic [1:0] unused_bursts, unused_data, unused_words;
   logic [$clog2(REMEMBERED + 1)-1:0] unused_known;
   logic [1:0] taken_valid, taken_ready;
 
   tcu_queue #(
-      .WIDTH(44)
+      .WIDTH(12 + ADDRESS_BITS)
   ) bursts (
       .clock,
       .reset,
@@ -55,6 +56,7 @@ module tcu_read_master #(
 
   tcu_burst_splitter #(
       .BEAT_BYTES       (WORD_BITS / 8),
+      .ADDRESS_BITS     (ADDRESS_BITS),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT)
   ) splitter (
       .clock,

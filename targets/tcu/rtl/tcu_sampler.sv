@@ -4,13 +4,19 @@
 // `handshakes` are valid and ready, from the lowest bit on, of the array, the accumulators, the router,
 // DRAM1, DRAM0, local memory's ports B and A, and the decoder. The last word of each block is marked.
 //
+// With INVALID_SAMPLES the words that are missing to a block when the interval becomes 0 are there, and a block of them where
+// there was no sample before: ones in place of the program counter, zeros in place of the handshakes. A sample that is due
+// meanwhile is dropped.
+//
 // Source: the specification's 9.7.
 module tcu_sampler #(
-    parameter int unsigned BLOCK = 1024
+    parameter int unsigned BLOCK = 1024,
+    parameter bit INVALID_SAMPLES = 1'b0
 ) (
     input  logic        clock,
     input  logic        reset,
     input  logic [15:0] interval,
+    input  logic        stops,
     input  logic [31:0] program_counter,
     input  logic [15:0] handshakes,
     output logic        sample_tvalid,
@@ -23,22 +29,31 @@ module tcu_sampler #(
 
   logic [15:0] remaining;
   logic [PLACE_BITS-1:0] place;
-  logic is_due, is_free;
+  logic is_due, is_free, is_missing, is_invalid, fills, has_begun;
 
   assign is_due = interval != '0 && remaining == '0;
+  // Behind the word that is there.
+  assign is_missing = sample_tvalid ? !sample_tlast : place != '0;
+  assign is_invalid = INVALID_SAMPLES
+      && ((is_missing && (interval == '0 || fills)) || (stops && !has_begun));
   assign is_free = !sample_tvalid || sample_tready;
   assign sample_tlast = place == PLACE_BITS'(BLOCK - 1);
 
   always_ff @(posedge clock) begin
-    if (is_due && is_free) sample_tdata <= {16'b0, handshakes, program_counter};
+    if (is_invalid && is_free) sample_tdata <= {32'b0, 32'hFFFF_FFFF};
+    else if (is_due && is_free) sample_tdata <= {16'b0, handshakes, program_counter};
     if (reset) begin
       remaining     <= '0;
       place         <= '0;
       sample_tvalid <= 1'b0;
+      fills         <= 1'b0;
+      has_begun     <= 1'b0;
     end else begin
+      fills <= is_invalid;
+      if (is_free && (is_due || is_invalid)) has_begun <= 1'b1;
       if (interval == '0) remaining <= '0;
       else remaining <= is_due ? interval - 1'b1 : remaining - 1'b1;
-      if (is_free) sample_tvalid <= is_due;
+      if (is_free) sample_tvalid <= is_due || is_invalid;
       if (sample_tvalid && sample_tready) place <= sample_tlast ? '0 : place + 1'b1;
     end
   end

@@ -8,6 +8,7 @@
 // Source: the specification's 9.1, AXI side, and its notes on writes.
 module tcu_write_master #(
     parameter int unsigned WORD_BITS = 128,
+    parameter int unsigned ADDRESS_BITS = 32,
     parameter int unsigned REMEMBERED = 2,
     parameter bit CROSSES_BY_A_BEAT = 1'b0
 ) (
@@ -16,7 +17,7 @@ module tcu_write_master #(
 
     input  logic        burst_valid,
     output logic        burst_ready,
-    input  logic [31:0] burst_address,
+    input  logic [ADDRESS_BITS-1:0] burst_address,
     input  logic [ 7:0] burst_beats,
     input  logic [ 3:0] burst_cache,
 
@@ -27,7 +28,7 @@ module tcu_write_master #(
 
     output logic                 awvalid,
     input  logic                 awready,
-    output logic [         31:0] awaddr,
+    output logic [ADDRESS_BITS-1:0] awaddr,
     output logic [          7:0] awlen,
     output logic [          3:0] awcache,
     output logic                 wvalid,
@@ -39,14 +40,14 @@ module tcu_write_master #(
 );
 
   logic queued_valid, queued_ready, part_valid, part_ready, part_last, unused_first;
-  logic [31:0] queued_address;
+  logic [ADDRESS_BITS-1:0] queued_address;
   logic [ 7:0] queued_beats;
   logic [1:0] unused_bursts, unused_words;
   logic [$clog2(REMEMBERED + 1)-1:0] unused_known, unused_awaited;
   logic [2:0] taken_valid, taken_ready;
 
   tcu_queue #(
-      .WIDTH(44)
+      .WIDTH(12 + ADDRESS_BITS)
   ) bursts (
       .clock,
       .reset,
@@ -61,6 +62,7 @@ module tcu_write_master #(
 
   tcu_burst_splitter #(
       .BEAT_BYTES       (WORD_BITS / 8),
+      .ADDRESS_BITS     (ADDRESS_BITS),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT)
   ) splitter (
       .clock,

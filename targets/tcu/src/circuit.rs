@@ -6,6 +6,8 @@ use npukit_target::rtl::{
 
 use crate::board;
 use crate::config::{Config, DataType, Reading, System};
+use crate::configuration::Register;
+use crate::packing::Packing;
 
 /// Embeds files of `rtl/`.
 macro_rules! sources {
@@ -42,6 +44,7 @@ const SOURCES: &[Source] = &sources![
     "tcu_lock.sv",
     "tcu_lookup.sv",
     "tcu_memory_port.sv",
+    "tcu_packer.sv",
     "tcu_processing_element.sv",
     "tcu_queue.sv",
     "tcu_ram.sv",
@@ -51,6 +54,7 @@ const SOURCES: &[Source] = &sources![
     "tcu_sampler.sv",
     "tcu_selector.sv",
     "tcu_systolic_array.sv",
+    "tcu_unpacker.sv",
     "tcu_vector_to_words.sv",
     "tcu_weights.sv",
     "tcu_words_to_vector.sv",
@@ -69,9 +73,9 @@ const HEADERS: &[Source] = &[
 ];
 
 /// Widths of the data bus that the circuit has masters for, in bits.
-const BUSES: std::ops::RangeInclusive<u32> = 32..=1024;
+const BUSES: std::ops::RangeInclusive<u32> = 8..=1024;
 /// Sizes of the array.
-const LANES: std::ops::RangeInclusive<usize> = 2..=64;
+const LANES: std::ops::RangeInclusive<usize> = 2..=256;
 /// Places of the queues that an instance may have and the released circuit has not.
 const QUEUES: std::ops::RangeInclusive<usize> = 2..=16;
 /// Bits of the identifiers on the buses of the released circuit.
@@ -80,6 +84,8 @@ const ID_BITS: u64 = 6;
 const MOST_VECTORS: u64 = 1 << 30;
 /// Bytes that addresses of 32 bits reach.
 const MOST_BYTES: u64 = 1 << 32;
+/// Vectors of a bank by the page.
+const MOST_TOLD: u64 = 1 << 32;
 
 /// The FPGA of a preset's board, and the family it is of.
 ///
@@ -127,7 +133,7 @@ pub fn circuit(
         module: "tcu",
         sources: SOURCES.to_vec(),
         parameters: parameters(config, bus, defects),
-        ports: ports(bus.into()),
+        ports: ports(bus.into(), address_bits(config.reading)),
         buses: vec!["m_axi_dram0", "m_axi_dram1", "instruction", "sample"],
         bench: Bench {
             module: "tcu_bench",
@@ -153,25 +159,31 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
         Limit::unless((2..=MOST_VECTORS).contains(&depth), key, depth, &format!("2 to {MOST_VECTORS}"))
     };
     let vector_bytes = (config.vector_bits() / 8).max(1);
-    let most = MOST_BYTES / vector_bytes;
+    // By the page addresses reach as far as vectors can be told apart.
+    let most = match config.reading {
+        Reading::Released => MOST_BYTES / vector_bytes,
+        Reading::Seed => MOST_TOLD,
+    };
     let dram = |key: &str, depth: u64| {
-        let legal =
-            format!("2 to {most}: addresses on the bus have 32 bits, and a vector has {vector_bytes} bytes");
+        let legal = match config.reading {
+            Reading::Released => {
+                format!(
+                    "2 to {most}: addresses on the bus have 32 bits, and a vector has {vector_bytes} bytes"
+                )
+            }
+            Reading::Seed => format!("2 to {most}"),
+        };
         Limit::unless((2..=most).contains(&depth), key, depth, &legal)
     };
-    let vector_bits = config.vector_bits();
-    let bits = u64::from(bus);
-    let carries = bus.is_power_of_two()
-        && BUSES.contains(&bus)
-        && vector_bits.is_multiple_of(bits)
-        && (1..=256).contains(&(vector_bits / bits));
+    let has_size = LANES.contains(&config.array_size);
+    let packing = Packing::new(config, bus);
+    let carries = bus.is_power_of_two() && BUSES.contains(&bus) && packing.longest() > 0;
     let legal = format!(
-        "a power of two from {} to {} of which a vector of {vector_bits} bits is 1 to 256 whole words",
+        "a power of two from {} to {} of which 256 words hold a vector of {} bits",
         BUSES.start(),
-        BUSES.end()
+        BUSES.end(),
+        config.vector_bits()
     );
-    // Of these vectors no bus has whole words: then the array is at fault, and not its bus.
-    let is_ragged = !vector_bits.is_multiple_of((*BUSES.start()).into());
     let overlap = config.overlap;
     let queue = |key: &str, depth: usize| {
         let legal = format!("0, or {} to {}", QUEUES.start(), QUEUES.end());
@@ -179,10 +191,10 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
     };
     vec![
         Limit::unless(
-            LANES.contains(&config.array_size) && !is_ragged,
+            has_size,
             "array_size",
             config.array_size,
-            &lanes(config.data_type, is_ragged),
+            &format!("{} to {}", LANES.start(), LANES.end()),
         ),
         on_chip("local_depth", config.local_depth),
         on_chip("accumulator_depth", config.accumulator_depth),
@@ -216,12 +228,22 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             ),
         ),
         Limit::unless(
-            config.reading == Reading::Released,
+            config.reading == Reading::Released || defects == Defects::Mended,
             "reading",
             config.reading.name(),
-            Reading::Released.name(),
+            "released with the defects of the released circuit",
         ),
-        Limit::unless(carries || is_ragged, "axi_width_bits", bus, &legal),
+        // An array that cannot be has no bus that could be wrong.
+        Limit::unless(carries || !has_size, "axi_width_bits", bus, &legal),
+        Limit::unless(
+            packing.is_whole() || !carries || defects == Defects::Mended,
+            "axi_width_bits",
+            bus,
+            &format!(
+                "a divisor of {} with the defects of the released circuit, whose vectors are whole words",
+                config.vector_bits()
+            ),
+        ),
         queue("local_queue_depth", overlap.local_queue_depth),
         queue("outstanding_bursts", overlap.outstanding_bursts),
         Limit::unless(
@@ -233,23 +255,9 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
     ]
 }
 
-/// The sizes that an array may have; with the words of the bus, where these are why.
-fn lanes(data_type: DataType, is_ragged: bool) -> String {
-    let (least, most) = (LANES.start(), LANES.end());
-    if !is_ragged {
-        return format!("{least} to {most}");
-    }
-    let narrowest = BUSES.start();
-    let step = data_type.scalars_of_word(*narrowest);
-    format!(
-        "{} to {most} in steps of {step} with {}, as a vector is whole words of a bus of {narrowest} bits or more",
-        step.max(*least as u64),
-        data_type.name()
-    )
-}
-
 fn parameters(config: &Config, bus: u32, defects: Defects) -> Vec<Parameter> {
     let released = u64::from(defects == Defects::Released);
+    let seed = u64::from(config.reading == Reading::Seed);
     let (scalar_bits, binary_point) = scalar(config.data_type);
     vec![
         Parameter::integer("ARRAY_SIZE", config.array_size as u64),
@@ -276,14 +284,32 @@ fn parameters(config: &Config, bus: u32, defects: Defects) -> Vec<Parameter> {
         Parameter::sized("DOUBLE_WEIGHTS", config.overlap.double_weights.into(), 1),
         Parameter::sized("PIPELINED_SIMD", config.overlap.pipelined_simd.into(), 1),
         Parameter::integer("OUTSTANDING_BURSTS", config.overlap.outstanding_bursts as u64),
+        Parameter::sized("VALUE_IN_OPERAND1", seed, 1),
+        Parameter::integer("OFFSET_BITS", Register::Dram0Offset.bits(config.reading).into()),
+        Parameter::integer("AXI_ADDRESS_BITS", address_bits(config.reading)),
+        Parameter::sized("READS_BY_FLAG", seed, 1),
+        Parameter::sized("NOOP_MOVES", seed, 1),
+        Parameter::sized("FIXED_TABLES", seed, 1),
+        Parameter::sized("INVALID_SAMPLES", seed, 1),
     ]
 }
 
 /// Keys of a lookup table where the instance does not say how many vectors it has: as many as our compiler uses.
 const KEYS: u64 = 1024;
 
+/// Bits of an address on the buses: as many as the released circuit has, or as an offset of the page wants.
+const fn address_bits(reading: Reading) -> u64 {
+    match reading {
+        Reading::Released => 32,
+        Reading::Seed => 64,
+    }
+}
+
 /// Vectors of a lookup table in the circuit.
 pub(crate) fn table_vectors(config: &Config) -> u64 {
+    if let Some(vectors) = config.lookup_vectors() {
+        return vectors;
+    }
     let lanes = config.array_size.max(1) as u64;
     match config.lookup_depth {
         0 => KEYS.div_ceil(lanes).min(config.accumulator_depth),
@@ -300,15 +326,15 @@ pub(crate) fn scalar(data_type: DataType) -> (u64, u64) {
 }
 
 /// The ports of `tcu` in its order; the stream of instructions is as wide as the buses, as in the released tops.
-fn ports(bus: u64) -> Vec<Port> {
+fn ports(bus: u64, address_bits: u64) -> Vec<Port> {
     let flags = ["timeout", "tracepoint", "bus_error"].map(Port::output);
     [
         vec![Port::input("clock"), Port::input("reset")],
         flags.to_vec(),
         stream("instruction", false, bus),
         stream("sample", true, 64),
-        axi4_master("m_axi_dram0", bus, ID_BITS),
-        axi4_master("m_axi_dram1", bus, ID_BITS),
+        axi4_master("m_axi_dram0", bus, address_bits, ID_BITS),
+        axi4_master("m_axi_dram1", bus, address_bits, ID_BITS),
     ]
     .concat()
 }
@@ -366,8 +392,12 @@ mod tests {
         let defaults: BTreeMap<_, _> = parameters.iter().cloned().collect();
         assert_eq!(defaults["AXI_ID_BITS"], ID_BITS.to_string());
         assert_eq!(defaults["INSTRUCTION_AXI_BITS"], "AXI_BITS");
-        let widths =
-            BTreeMap::from([("AXI_BITS", 128), ("INSTRUCTION_AXI_BITS", 128), ("AXI_ID_BITS", ID_BITS)]);
+        let widths = BTreeMap::from([
+            ("AXI_BITS", 128),
+            ("INSTRUCTION_AXI_BITS", 128),
+            ("AXI_ID_BITS", ID_BITS),
+            ("AXI_ADDRESS_BITS", 32),
+        ]);
         let bits = |range: &str| {
             let high = range.trim().strip_suffix(":0").unwrap().trim();
             let (size, less) =
@@ -406,7 +436,7 @@ mod tests {
     fn what_has_no_circuit_is_told_with_what_has() {
         let told = of("zcu104", |config| Config {
             data_type: DataType::Float32,
-            array_size: 65,
+            array_size: 257,
             local_depth: 1,
             lookup_tables: 2,
             lookup_depth: 1 << 16,
@@ -414,25 +444,52 @@ mod tests {
         });
         let told = told.unwrap_err();
         let keys: Vec<&str> = told.limits().iter().map(|limit| &limit.parameter[..]).collect();
-        assert_eq!(keys, ["array_size", "local_depth", "lookup_tables", "lookup_depth", "axi_width_bits"]);
+        assert_eq!(keys, ["array_size", "local_depth", "lookup_tables", "lookup_depth"]);
         assert_eq!(told.limits()[2].to_string(), "`lookup_tables` is 2: a circuit takes 0 with FLOAT32");
     }
 
     #[test]
-    fn an_array_whose_vectors_no_bus_carries_is_told_by_its_size() {
-        for (data_type, array_size, legal) in [
-            (DataType::Fp16Bp8, 3, "2 to 64 in steps of 2 with FP16BP8"),
-            (DataType::Fp8Bp4, 6, "4 to 64 in steps of 4 with FP8BP4"),
-        ] {
-            let told = of("cmoda7", |config| Config { data_type, array_size, ..config }).unwrap_err();
-            let [limit] = told.limits() else { panic!("{told}") };
-            assert_eq!((&limit.parameter[..], &limit.value[..]), ("array_size", &array_size.to_string()[..]));
-            assert!(limit.legal.starts_with(legal), "{told}");
+    fn every_array_of_the_pages_table_has_a_circuit() {
+        for array_size in 2..=256 {
+            for data_type in DataType::ALL {
+                of("cmoda7", |config| Config { data_type, array_size, ..config }).unwrap();
+            }
         }
-        // With 32 bits a scalar, any size will do.
-        for array_size in 2..=64 {
-            of("cmoda7", |config| Config { data_type: DataType::Fp18Bp10, array_size, ..config }).unwrap();
+    }
+
+    #[test]
+    fn only_a_circuit_without_the_defects_has_vectors_that_share_words() {
+        let config = Config { array_size: 12, ..Config::preset("pynqz1").unwrap() };
+        let on = |bus, defects| {
+            let system = System { axi_width_bits: Some(bus), ..System::default() };
+            circuit("pynqz1", &config, &system, defects)
+        };
+        for bus in [8, 16, 32, 64, 128, 256, 512, 1024] {
+            on(bus, Defects::Mended).unwrap();
         }
+        on(64, Defects::Released).unwrap();
+        let told = on(128, Defects::Released).unwrap_err();
+        assert_eq!(told.limits()[0].parameter, "axi_width_bits");
+        let told = on(2048, Defects::Mended).unwrap_err();
+        assert!(told.to_string().contains("a power of two from 8 to 1024"), "{told}");
+        let wide = Config { array_size: 256, data_type: DataType::Fp32Bp16, ..config.clone() };
+        let system = System { axi_width_bits: Some(16), ..System::default() };
+        let told = circuit("wide", &wide, &system, Defects::Mended).unwrap_err();
+        assert!(told.to_string().contains("of which 256 words hold a vector of 8192 bits"), "{told}");
+    }
+
+    #[test]
+    fn only_a_circuit_without_the_defects_goes_by_the_page() {
+        let Board { config, system, .. } = Board::preset("cmoda7").unwrap();
+        let config = Config { reading: Reading::Seed, dram0_depth: 1 << 32, ..config };
+        let built = circuit("cmoda7+seed", &config, &system, Defects::Mended).unwrap();
+        for (name, value) in [("OFFSET_BITS", 32), ("AXI_ADDRESS_BITS", 64)] {
+            assert!(built.parameters.contains(&Parameter::integer(name, value)), "{name}");
+        }
+        let address = built.ports.iter().find(|port| port.name == "m_axi_dram1_awaddr").unwrap();
+        assert_eq!(address.bits, Some(64));
+        let told = circuit("cmoda7+seed", &config, &system, Defects::Released).unwrap_err();
+        assert_eq!(told.limits()[0].parameter, "reading");
     }
 
     #[test]

@@ -63,6 +63,7 @@ use crate::config::Config;
 use crate::configuration::Register;
 use crate::hazard::{LostWrite, MovedWrites, first_written, offset_changed};
 use crate::op::Op;
+use crate::packing::Packing;
 use crate::samples::Sample;
 
 /// What the clock needs to know of the memory.
@@ -101,8 +102,10 @@ pub enum ClockError {
         /// Its width.
         axi_bits: u32,
     },
-    /// Vectors are not a whole number of beats.
-    #[error("a vector of {vector_bits} bits on a bus of {axi_bits} bits: must be 1 to 256 whole beats")]
+    /// Vectors are too long for a burst.
+    #[error(
+        "a vector of {vector_bits} bits on a bus of {axi_bits} bits: a burst has 256 words, take a wider bus"
+    )]
     Beats {
         /// Bits of a vector in DRAM.
         vector_bits: u64,
@@ -122,16 +125,15 @@ impl Clock {
     ///
     /// # Errors
     ///
-    /// When vectors do not fill whole beats of the bus, which the hardware does not support.
+    /// A bus that there is not, or of which a burst does not hold a vector.
     pub fn new(config: &Config, params: ClockParams) -> Result<Self, ClockError> {
         let axi_bits = params.axi_bits;
         if !axi_bits.is_power_of_two() || !(8..=1024).contains(&axi_bits) {
             return Err(ClockError::Bus { axi_bits });
         }
-        let vector_bits = config.vector_bits();
-        let beats = vector_bits / u64::from(axi_bits);
-        if !vector_bits.is_multiple_of(u64::from(axi_bits)) || !(1..=256).contains(&beats) {
-            return Err(ClockError::Beats { vector_bits, axi_bits });
+        let packing = Packing::new(config, axi_bits);
+        if packing.longest() == 0 {
+            return Err(ClockError::Beats { vector_bits: config.vector_bits(), axi_bits });
         }
         let longest = LONGEST_LATENCY;
         let params = ClockParams {
@@ -139,7 +141,7 @@ impl Clock {
             write_response_latency: params.write_response_latency.min(longest),
             ..params
         };
-        Ok(Self { machine: Machine::new(config, params, beats) })
+        Ok(Self { machine: Machine::new(config, params, packing) })
     }
 
     /// A run that starts at reset, of which only the time is asked.
@@ -201,8 +203,8 @@ impl Clock {
     /// As [`Self::run`]; gives `sink` the sampling unit's words, first those of the interval given and,
     /// when the program configures another one, then of that. After the program, samples go on until
     /// there are whole blocks of `block`, with whose last word the hardware asserts TLAST; after a hang they end. By the
-    /// page, what is missing to a block while the interval is 0 are invalid samples, and so is a first block without any
-    /// other.
+    /// page, what is missing to a block when the interval becomes 0 are invalid samples, one a cycle, and so is a first block
+    /// without any other.
     pub fn run_sampled(
         &self,
         ops: &[Op],
@@ -223,15 +225,18 @@ impl Clock {
         timeline
     }
 
-    /// As [`Self::run`]; gives `sink` the words of the intervals that the program sets, while the decoder has instructions.
-    pub fn run_sampling(&self, ops: &[Op], sink: &mut dyn FnMut(Sample)) -> Timeline {
+    /// As [`Self::run`]; gives `sink` the words of the intervals that the program sets, while the decoder has instructions; by the
+    /// page with the invalid samples that complete a block of `block`.
+    pub fn run_sampling(&self, ops: &[Op], block: u32, sink: &mut dyn FnMut(Sample)) -> Timeline {
         let mut run = Run::new(self.machine.clone());
         let is_interval = |op: &Op| matches!(op, Op::Configure { register, .. } if *register == Register::SampleInterval as u8);
         // What units do is kept until it is sampled.
         if ops.iter().any(is_interval) {
             run.machine.watch();
         }
-        run.sample(ops, &mut Sampler::new(sink, 1));
+        let mut sampler = Sampler::new(sink, block.max(1).into());
+        run.sample(ops, &mut sampler);
+        sampler.end(&run.machine);
         run.finish(ops)
     }
 }
@@ -260,8 +265,8 @@ impl Meter {
 
     /// Cycles of a vector that is read on the bus, and until the first one is there.
     pub const fn reads(&self) -> (u64, u64) {
-        let (_, (params, beats, _), _) = self.machine.design();
-        (beats, params.read_latency)
+        let (_, (params, packing), _) = self.machine.design();
+        (packing.beats(), params.read_latency)
     }
 
     /// Whether an instruction was never accepted.
@@ -303,7 +308,7 @@ impl Run {
             let Some(held) = self.advance(index, op) else { return false };
             sampler.held(&mut self.machine, held);
             self.machine.obey(op);
-            sampler.obeyed(&self.machine, held.until);
+            sampler.obeyed(&self.machine, op, held.until);
         }
         true
     }

@@ -72,11 +72,6 @@ impl DataType {
             Self::Fp18Bp10 | Self::Fp32Bp16 | Self::Float32 => 4,
         }
     }
-
-    /// Scalars of a word of a bus of so many bits, 1 where a scalar is as wide or wider.
-    pub fn scalars_of_word(self, bus_bits: u32) -> u64 {
-        (u64::from(bus_bits) / (8 * self.size_bytes() as u64)).max(1)
-    }
 }
 
 /// Whose word counts where the released hardware does something else than the page of the instruction set says.

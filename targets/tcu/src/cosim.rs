@@ -146,7 +146,8 @@ impl<'p> Beside<'p> {
         fits_tables(program, &ops, before).map_err(TargetError::failed)?;
         let mut samples = Vec::new();
         let clock = Clock::new(&program.config, memory).map_err(TargetError::failed)?;
-        let timeline = clock.run_sampling(&ops, &mut |sample| samples.push(sample));
+        let timeline =
+            clock.run_sampling(&ops, program.config.sample_block_size, &mut |sample| samples.push(sample));
         refuse(&timeline, &ops, before, options).map_err(TargetError::failed)?;
         let run = simulation(program, (&ops, held), &machine, memory, options)?;
         let lost = if options.defects == Defects::Released { &timeline.lost[..] } else { &[] };

@@ -34,6 +34,7 @@ mod lut;
 mod machine;
 mod modular;
 mod op;
+mod packing;
 mod poison;
 mod program;
 mod ranged;

@@ -38,6 +38,8 @@ mod networks;
 mod numerics;
 #[path = "main/overlapped.rs"]
 mod overlapped;
+#[path = "main/packed.rs"]
+mod packed;
 #[path = "main/published.rs"]
 mod published;
 #[path = "main/seed.rs"]

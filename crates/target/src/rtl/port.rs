@@ -53,15 +53,15 @@ fn bus<'s>(prefix: &str, is_source: bool, signals: impl IntoIterator<Item = &'s 
     signals.into_iter().map(port).collect()
 }
 
-/// The master's side of an AXI4 bus of `data_bits`, with addresses of 32 bits.
+/// The master's side of an AXI4 bus of `data_bits`, with addresses of `address_bits`.
 ///
 /// Source: the AXI4 protocol; signals in the order of its channels, without regions and user bits.
-pub fn axi4_master(prefix: &str, data_bits: u64, id_bits: u64) -> Vec<Port> {
+pub fn axi4_master(prefix: &str, data_bits: u64, address_bits: u64, id_bits: u64) -> Vec<Port> {
     let address =
         |[id, address, length, size, burst, lock, cache, protection, quality, valid, ready]: [_; 11]| {
             [
                 (true, Some(id_bits), id),
-                (true, Some(32), address),
+                (true, Some(address_bits), address),
                 (true, Some(8), length),
                 (true, Some(3), size),
                 (true, Some(2), burst),
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_master_has_five_channels() {
-        let ports = axi4_master("m", 128, 6);
+        let ports = axi4_master("m", 128, 32, 6);
         assert_eq!(ports.len(), 11 + 5 + 4 + 11 + 6);
         let inputs: Vec<&str> = ports
             .iter()

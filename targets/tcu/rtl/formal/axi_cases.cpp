@@ -30,6 +30,7 @@ void quiet(Bus& bus) {
   bus.awaddr = bus.araddr = bus.awlen = bus.arlen = bus.awcache = bus.arcache = 0;
   bus.wlast = bus.rlast = bus.bresp = bus.rresp = 0;
   bus.wdata = bus.rdata = 0;
+  bus.wstrb = 0xff;
 }
 
 // A cycle, and nothing is offered in the next.
@@ -85,6 +86,7 @@ const Case CASES[] = {
     {"AW address changes", 1 << 4, [](Bus& bus) { aw(bus, 0, 0); bus.awready = 0; tick(bus); aw(bus, 8, 0); tick(bus); }},
     {"AW cache changes", 1 << 4, [](Bus& bus) { aw(bus, 0, 0); bus.awready = 0; tick(bus); aw(bus, 0, 0); bus.awcache = 1; tick(bus); }},
     {"W data changes", 1 << 4, [](Bus& bus) { w(bus, 1); bus.wready = 0; tick(bus); w(bus, 1); bus.wdata = 1; tick(bus); }},
+    {"W strobes change", 1 << 4, [](Bus& bus) { w(bus, 1); bus.wready = 0; tick(bus); w(bus, 1); bus.wstrb = 1; tick(bus); }},
     {"W last changes", 1 << 4, [](Bus& bus) { w(bus, 0); bus.wready = 0; tick(bus); w(bus, 1); tick(bus); }},
     {"R taken back", 1 << 5, [](Bus& bus) { ar(bus, 0, 0); tick(bus); r(bus, 1); bus.rready = 0; tick(bus); tick(bus); }},
     {"R data changes", 1 << 5, [](Bus& bus) { ar(bus, 0, 0); tick(bus); r(bus, 1); bus.rready = 0; tick(bus); r(bus, 1); bus.rdata = 5; tick(bus); }},

@@ -28,7 +28,7 @@ inline std::string broken_rule(uint32_t broken, int bank, const std::string& whe
   int rule = 0;
   while (rule + 1 < RULE_COUNT && !(broken >> rule & 1)) ++rule;
   std::string text = "AXI on the bus of DRAM" + std::to_string(bank) + " " + when + ": " + RULES[rule];
-  auto burst = [&](const char* name, uint32_t address, uint32_t beats) {
+  auto burst = [&](const char* name, uint64_t address, uint32_t beats) {
     text += std::string("; ") + name + " of " + std::to_string(beats) + " beats at byte " + std::to_string(address);
   };
   if (wires.ar_valid) burst("a read", wires.ar_address, wires.ar_beats);

@@ -28,18 +28,21 @@ class Stalls {
 // The wires of a bank.
 struct Wires {
   bool ar_valid, ar_ready, r_valid, r_ready, r_last, aw_valid, aw_ready, w_valid, w_ready, b_valid, b_ready;
-  uint32_t ar_address, aw_address;
+  uint64_t ar_address, aw_address;
   uint32_t ar_beats, aw_beats;
   uint32_t ar_cache, aw_cache;
   const uint8_t* w_data;
+  // A bit for each byte that is written.
+  const uint8_t* w_strobes;
 };
 
 // A bank of DRAM behind its AXI slave.
 class Bank {
  public:
-  Bank(uint64_t bytes, uint64_t beat_bytes, uint64_t latency, uint64_t response_latency, Stalls& stalls)
-      : size_(bytes), beat_bytes_(beat_bytes), latency_(latency), response_latency_(response_latency), stalls_(stalls),
-        memory_(static_cast<uint8_t*>(std::calloc(bytes, 1)), std::free) {
+  // Addresses on the bus from `origin` on are those of its bytes.
+  Bank(uint64_t bytes, uint64_t origin, uint64_t beat_bytes, uint64_t latency, uint64_t response_latency, Stalls& stalls)
+      : size_(bytes), origin_(origin), room_((bytes + beat_bytes - 1) / beat_bytes * beat_bytes), beat_bytes_(beat_bytes), latency_(latency), response_latency_(response_latency), stalls_(stalls),
+        memory_(static_cast<uint8_t*>(std::calloc(room_, 1)), std::free) {
     if (!memory_) throw std::runtime_error("no memory for " + std::to_string(bytes) + " bytes");
   }
 
@@ -77,7 +80,7 @@ class Bank {
     }
     if (wires.ar_valid && wires.ar_ready) {
       ++counts[0];
-      reads_.push_back({cycle + latency_, wires.ar_address, wires.ar_beats});
+      reads_.push_back({cycle + latency_, wires.ar_address - origin_, wires.ar_beats});
     }
     if (wires.b_valid && wires.b_ready) {
       responding_ = false;
@@ -86,12 +89,13 @@ class Bank {
     }
     if (wires.aw_valid && wires.aw_ready) {
       ++counts[2];
-      writes_.push_back({cycle, wires.aw_address, wires.aw_beats});
+      writes_.push_back({cycle, wires.aw_address - origin_, wires.aw_beats});
     }
     if (wires.w_valid && wires.w_ready) {
       ++counts[3];
       last_write = cycle;
       words_.insert(words_.end(), wires.w_data, wires.w_data + beat_bytes_);
+      for (uint64_t i = 0; i < beat_bytes_; ++i) strobes_.push_back(wires.w_strobes[i / 8] >> (i % 8) & 1);
     }
     store(cycle);
   }
@@ -113,9 +117,12 @@ class Bank {
     while (!writes_.empty() && !words_.empty()) {
       Burst& burst = writes_.front();
       bool is_last = burst.beats == 1;
-      std::copy_n(words_.begin(), beat_bytes_, place(burst.address));
-      written_ = std::max(written_, burst.address + beat_bytes_);
-      words_.erase(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(beat_bytes_));
+      uint8_t* word = place(burst.address);
+      for (uint64_t i = 0; i < beat_bytes_; ++i, words_.pop_front(), strobes_.pop_front()) {
+        if (!strobes_.front()) continue;
+        word[i] = words_.front();
+        written_ = std::max(written_, burst.address + i + 1);
+      }
       burst.address += beat_bytes_;
       --burst.beats;
       if (is_last) {
@@ -126,16 +133,18 @@ class Bank {
   }
 
   uint8_t* place(uint64_t address) {
-    if (address + beat_bytes_ > size_)
+    if (address > room_ || address + beat_bytes_ > room_)
       throw std::runtime_error("a beat at byte " + std::to_string(address) + " of a bank of " + std::to_string(size_));
     return memory_.get() + address;
   }
 
-  uint64_t size_, beat_bytes_, latency_, response_latency_, written_ = 0;
+  // Bytes of the bank, where it begins on the bus, and the bytes of its words.
+  uint64_t size_, origin_, room_, beat_bytes_, latency_, response_latency_, written_ = 0;
   Stalls& stalls_;
   std::unique_ptr<uint8_t, void (*)(void*)> memory_;
   std::deque<Burst> reads_, writes_;
   std::deque<uint8_t> words_;
+  std::deque<bool> strobes_;
   std::deque<uint64_t> responses_;
   bool reading_ = false, responding_ = false;
 };

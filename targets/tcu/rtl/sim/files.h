@@ -20,7 +20,7 @@ inline const char* const USAGE =
     "        [--dram0 FILE] [--dram1 FILE] [--latency N] [--response-latency N] [--stalls SEED]\n"
     "        [--stall-percent N] [--sample-ready-percent N] [--max-cycles N] [--dump-vectors N]\n"
     "        [--stream-bytes N] [--dump-written 1] [--waves FILE] [--waves-from CYCLE] [--random-start SEED]\n"
-    "        [--registers N] [--tables N --table-vectors N]\n"
+    "        [--registers N] [--tables N --table-vectors N] [--dram0-origin BYTE] [--dram1-origin BYTE]\n"
     "harness OPTIONS --runs FILE\n"
     "\n"
     "The second form makes a run of each line of FILE, whose options stand for those before.\n"
@@ -29,7 +29,8 @@ inline const char* const USAGE =
     "accumulators, registers of the ALUs (from 1 on), lookup tables (vectors of all of them side by side), samples\n"
     "and run.json. Scalars of memories on the chip are sign-extended to --scalar-bytes. Ends with 0 when all instructions\n"
     "were accepted and nothing happens any more, 1 when an instruction is never accepted, 2 for what went wrong before, a\n"
-    "broken rule of AXI too. With --random-start registers and memories hold anything before the reset.\n";
+    "broken rule of AXI too. A bank begins at its origin on its bus, or at 0.\n"
+    "With --random-start registers and memories hold anything before the reset.\n";
 
 // The options, all of the form --name value.
 class Options {

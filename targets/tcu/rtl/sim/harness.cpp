@@ -55,7 +55,7 @@ class Run {
     for (int bank = 0; bank < 2; ++bank) {
       std::string name = "dram" + std::to_string(bank);
       uint64_t bytes = options.number(name + "-vectors") * options.number("vector-bytes");
-      banks_.push_back(std::make_unique<Bank>(bytes, axi_bytes_, latency_, response_latency_, stalls_));
+      banks_.push_back(std::make_unique<Bank>(bytes, options.number(name + "-origin", 0), axi_bytes_, latency_, response_latency_, stalls_));
       if (!options.text(name).empty()) banks_.back()->load(read_file(options.text(name)));
     }
     if (latency_ < 1 || response_latency_ < 1) throw std::runtime_error("latencies are 1 or more");
@@ -175,6 +175,7 @@ class Run {
     wires.aw_cache = top_.m_axi_dram##B##_awcache;                        \
     wires.w_valid = top_.m_axi_dram##B##_wvalid;                          \
     wires.w_data = bytes_of(top_.m_axi_dram##B##_wdata);                  \
+    wires.w_strobes = bytes_of(top_.m_axi_dram##B##_wstrb);               \
     wires.b_ready = top_.m_axi_dram##B##_bready;                          \
   }
   BANK_WIRES(0)

@@ -8,6 +8,7 @@
 // Source: the AXI4 protocol: handshakes and reset (A3.1, A3.2), bursts (A3.4), order of transfers (A5.3).
 module tcu_axi_checker #(
     parameter int unsigned DATA_BITS = 128,
+    parameter int unsigned ADDRESS_BITS = 32,
     parameter int unsigned MOST_READS = 7,
     parameter int unsigned MOST_WRITES = 3,
     parameter bit MAY_CROSS = 1'b0
@@ -17,7 +18,7 @@ module tcu_axi_checker #(
 
     input logic                 awvalid,
     input logic                 awready,
-    input logic [         31:0] awaddr,
+    input logic [ADDRESS_BITS-1:0] awaddr,
     input logic [          7:0] awlen,
     input logic [          2:0] awsize,
     input logic [          1:0] awburst,
@@ -25,13 +26,14 @@ module tcu_axi_checker #(
     input logic                 wvalid,
     input logic                 wready,
     input logic [DATA_BITS-1:0] wdata,
+    input logic [DATA_BITS/8-1:0] wstrb,
     input logic                 wlast,
     input logic                 bvalid,
     input logic                 bready,
     input logic [          1:0] bresp,
     input logic                 arvalid,
     input logic                 arready,
-    input logic [         31:0] araddr,
+    input logic [ADDRESS_BITS-1:0] araddr,
     input logic [          7:0] arlen,
     input logic [          2:0] arsize,
     input logic [          1:0] arburst,
@@ -53,8 +55,8 @@ module tcu_axi_checker #(
 
   // The channels: addresses and data written, addresses read, responses, data read.
   logic [4:0] valid, ready, waited, changed;
-  logic [48:0] aw, ar, aw_before, ar_before;
-  logic [DATA_BITS:0] w, w_before;
+  logic [ADDRESS_BITS+16:0] aw, ar, aw_before, ar_before;
+  logic [DATA_BITS+BYTES:0] w, w_before;
   logic [DATA_BITS+2:0] r, r_before;
   logic [1:0] b_before;
   logic aw_takes, w_takes, ar_takes, b_takes, r_takes;
@@ -64,7 +66,7 @@ module tcu_axi_checker #(
   assign {r_takes, b_takes, ar_takes, w_takes, aw_takes} = valid & ready;
   assign aw = {awaddr, awlen, awsize, awburst, awcache};
   assign ar = {araddr, arlen, arsize, arburst, arcache};
-  assign w = {wlast, wdata};
+  assign w = {wlast, wstrb, wdata};
   assign r = {rlast, rresp, rdata};
 
   // What is offered and was not taken is offered again, unchanged.
@@ -81,8 +83,8 @@ module tcu_axi_checker #(
   endfunction
 
   // A burst of something else than whole words of incrementing addresses.
-  function automatic logic is_odd(input logic [31:0] address, input logic [2:0] size, input logic [1:0] burst);
-    is_odd = size != 3'($clog2(BYTES)) || burst != 2'b01 || address % BYTES != 0;
+  function automatic logic is_odd(input logic [ADDRESS_BITS-1:0] address, input logic [2:0] size, input logic [1:0] burst);
+    is_odd = size != 3'($clog2(BYTES)) || burst != 2'b01 || address % ADDRESS_BITS'(BYTES) != '0;
   endfunction
 
   logic was_reset = 1'b0;
@@ -159,7 +161,7 @@ module tcu_axi_checker #(
       !reset && changed[2:0] != '0,
       !reset && ((awvalid && is_odd(awaddr, awsize, awburst)) || (arvalid && is_odd(araddr, arsize, arburst))),
       !reset && ((awvalid && crosses(awaddr[11:0], awlen)) || (arvalid && crosses(araddr[11:0], arlen))),
-      (^valid[2:0]) === 1'bx || (awvalid && (^aw) === 1'bx) || (arvalid && (^ar) === 1'bx) || (wvalid && wlast === 1'bx),
+      (^valid[2:0]) === 1'bx || (awvalid && (^aw) === 1'bx) || (arvalid && (^ar) === 1'bx) || (wvalid && (^{wlast, wstrb}) === 1'bx),
       reset && was_reset && valid[2:0] != '0
     };
     was_reset <= reset;

@@ -1,6 +1,6 @@
 //! A DRAM bank with its converter and AXI port: [`Bank`].
 //!
-//! Requests are split at 256 beats and at 4 KiB. The splitter remembers two bursts of each direction,
+//! Requests are split at 256 beats and at 4 KiB, words that vectors begin or end within are shared. The splitter remembers two bursts of each direction,
 //! and sends the address of a third before it has room for it, so three are under way. Reads wait
 //! for the responses of all writes before them.
 
@@ -12,6 +12,7 @@ use super::queue::{Cycle, Pass, Queue};
 use super::stall::StallMeter;
 use super::watch::Watch;
 use crate::config::Overlap;
+use crate::packing::{Packing, Words};
 use reads::Reads;
 use writes::Writes;
 
@@ -19,8 +20,6 @@ use writes::Writes;
 const BOUNDARY: u64 = 4096;
 /// Bursts of each direction that the released splitter remembers.
 const REMEMBERED: usize = 2;
-/// Beats of the longest burst.
-const LONGEST: u64 = 256;
 
 /// Where the vectors of a transfer lie.
 #[derive(Clone, Copy, Debug)]
@@ -47,8 +46,7 @@ pub(super) struct Taken {
 #[derive(Clone, Debug)]
 pub(super) struct Bank {
     params: ClockParams,
-    beats_per_vector: u64,
-    bytes_per_beat: u64,
+    packing: Packing,
     /// Instructions, while their requests are made.
     instruction: Pass,
     requests: Queue,
@@ -63,12 +61,11 @@ pub(super) struct Bank {
 
 impl Bank {
     /// With the queues that the overlap of its instance gives it.
-    pub(super) fn new(params: ClockParams, beats_per_vector: u64, overlap: Overlap) -> Self {
+    pub(super) fn new(params: ClockParams, packing: Packing, overlap: Overlap) -> Self {
         let remembered = if overlap.outstanding_bursts > 0 { overlap.outstanding_bursts } else { REMEMBERED };
         Self {
             params,
-            beats_per_vector,
-            bytes_per_beat: u64::from(params.axi_bits / 8),
+            packing,
             instruction: Pass::new(overlap.shared_depth().max(1)),
             requests: Queue::default(),
             converter: 0,
@@ -88,14 +85,14 @@ impl Bank {
         self.writes.times(visit);
     }
 
-    /// The memory, beats of a vector, and bytes of a beat: all that its time depends on beside instructions.
-    pub(super) const fn shape(&self) -> (ClockParams, u64, u64) {
-        (self.params, self.beats_per_vector, self.bytes_per_beat)
+    /// The memory, and how vectors lie in its words: all that its time depends on beside instructions.
+    pub(super) const fn shape(&self) -> (ClockParams, Packing) {
+        (self.params, self.packing)
     }
 
     /// Where in a page a vector begins, in bytes.
     pub(super) const fn page_offset(&self, address: u64) -> u64 {
-        address.wrapping_mul(self.beats_per_vector * self.bytes_per_beat) % BOUNDARY
+        address.wrapping_mul(self.packing.vector_bytes) % BOUNDARY
     }
 
     /// The handshake by which requests reach it.
@@ -139,18 +136,20 @@ impl Bank {
     /// The bursts the converter makes of a span.
     fn bursts(&self, span: Span) -> impl Iterator<Item = Burst> + use<> {
         let strided = span.stride_log2 != 0;
-        let longest = if strided { 1 } else { (LONGEST / self.beats_per_vector).max(1) };
-        let (size, beats) = (span.size, self.beats_per_vector);
-        let bytes = beats * self.bytes_per_beat;
+        let longest = if strided { 1 } else { self.packing.longest().max(1) };
+        let (size, packing) = (span.size, self.packing);
         (0..size.div_ceil(longest)).map(move |i| {
             let first = i * longest;
             let vectors = longest.min(size - first);
             // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
             let offset = first.checked_shl(span.stride_log2).unwrap_or(0);
+            let Words { address, skipped, count: beats } =
+                packing.words(span.address.wrapping_add(offset), vectors);
             Burst {
-                address: span.address.wrapping_add(offset).wrapping_mul(bytes),
+                address,
+                skipped,
                 vectors,
-                beats: vectors * beats,
+                beats,
                 opens: strided || i == 0,
                 closes: strided || first + vectors == size,
             }
@@ -159,7 +158,8 @@ impl Bank {
 
     /// Beats of the part of a burst that starts `done` beats into it.
     fn part(&self, burst: Burst, done: u64) -> u64 {
-        let reach = (burst.beats - 1) * self.bytes_per_beat;
+        let bytes = self.packing.word_bytes;
+        let reach = (burst.beats - 1) * bytes;
         // As in the released circuit: a burst whose last beat begins on the boundary is left whole.
         let whole = self.params.crosses_by_a_beat
             && reach <= BOUNDARY
@@ -167,15 +167,17 @@ impl Bank {
         if whole {
             return burst.beats;
         }
-        let at = burst.address.wrapping_add(done * self.bytes_per_beat) % BOUNDARY;
-        ((BOUNDARY - at) / self.bytes_per_beat).max(1).min(burst.beats - done)
+        let at = burst.address.wrapping_add(done * bytes) % BOUNDARY;
+        ((BOUNDARY - at) / bytes).max(1).min(burst.beats - done)
     }
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Burst {
-    /// First byte.
+    /// First byte of the first word.
     address: u64,
+    /// Bytes of that word before the first vector.
+    skipped: u64,
     vectors: u64,
     beats: u64,
     /// Takes a place in the queue of requests; gives it up.

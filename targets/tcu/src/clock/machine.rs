@@ -19,6 +19,7 @@ use crate::config::{Config, Overlap, Reading};
 use crate::configuration::{Configuration, Register};
 use crate::fault::Memory;
 use crate::op::{DataMoveKind, Flow, Op, Path, SimdOp, SimdSub, Strided};
+use crate::packing::Packing;
 use crate::samples::Port;
 
 /// The first cycle in which the decoder has an instruction.
@@ -67,8 +68,8 @@ pub(super) struct Machine {
     is_literal: bool,
 }
 
-/// The latency of the array; the memory, beats of a vector and bytes of a beat; whose word counts.
-pub(super) type Design = (Cycle, (ClockParams, u64, u64), Reading);
+/// The latency of the array; the memory, and how vectors lie in its words; whose word counts.
+pub(super) type Design = (Cycle, (ClockParams, Packing), Reading);
 
 /// How long the decoder held an instruction, and for whom.
 #[derive(Clone, Copy, Debug)]
@@ -123,9 +124,9 @@ impl Accept {
 }
 
 impl Machine {
-    pub(super) fn new(config: &Config, params: ClockParams, beats_per_vector: u64) -> Self {
+    pub(super) fn new(config: &Config, params: ClockParams, packing: Packing) -> Self {
         let (n, overlap) = (config.array_size, config.overlap);
-        let bank = || Bank::new(params, beats_per_vector, overlap);
+        let bank = || Bank::new(params, packing, overlap);
         Self {
             head: FIRST,
             size_mask: config.local_depth.clamp(1, 1 << 32).next_power_of_two() - 1,
@@ -165,7 +166,8 @@ impl Machine {
             (Path::Alus(SimdSub { op: SimdOp::NoOp, .. }), _)
                 if self.configuration.reading() == Reading::Seed =>
             {
-                self.external(&flow)
+                let to = if let Op::Simd { write_address, .. } = *op { write_address } else { 0 };
+                self.external(&flow, Strided { address: to, stride_log2: 0 })
             }
             (Path::Alus(sub), to) => {
                 let write = to.map(|to| Write { address: to.run.address, accumulate: flow.adds });
@@ -634,12 +636,19 @@ impl Machine {
     }
 
     /// A SIMD NoOp as the page has it: the accumulators give a vector to local memory as in a move, the array gives them one
-    /// as in a product of zeros.
-    fn external(&mut self, flow: &Flow) -> Accept {
-        let out = flow.source.map(|from| self.move_out(from.run, None, 1));
-        let into = flow.target.map(|to| self.mat_mul(flow.adds, None, to.run, 1));
-        let taken = [out, into].into_iter().flatten();
-        taken.fold(self.nothing(), |accept, part| accept.and(part.at, part.unit))
+    /// as in a product of zeros, which the decoder hands out when it is rid of the move.
+    fn external(&mut self, flow: &Flow, local: Strided) -> Accept {
+        let head = self.head;
+        let mut accept = self.nothing();
+        if let Some(from) = flow.source {
+            accept = self.move_out(from.run, local, 1);
+            self.head = accept.at.min(NEVER) + 1;
+        }
+        if let Some(to) = flow.target {
+            accept = self.mat_mul(flow.adds, None, to.run, 1);
+        }
+        self.head = head;
+        accept
     }
 
     /// What the decoder alone is done with in the cycle it comes.
@@ -655,7 +664,7 @@ impl Machine {
             (_, Memory::Dram0) => self.store(0, Unit::Dram0Write, span(to.run), from.run),
             (Memory::Dram1, _) => self.fetch(1, Unit::Dram1Read, span(from.run), to.run),
             (_, Memory::Dram1) => self.store(1, Unit::Dram1Write, span(to.run), from.run),
-            (Memory::Accumulators, _) => self.move_out(from.run, Some(to.run), size),
+            (Memory::Accumulators, _) => self.move_out(from.run, to.run, size),
             (Memory::Local, _) => self.move_in(from.run, to.run, size, flow.adds),
         }
     }
@@ -748,8 +757,8 @@ impl Machine {
     }
 
     /// From the accumulators to local memory.
-    fn move_out(&mut self, from: Strided, to: Option<Strided>, size: u64) -> Accept {
-        let queued = to.and_then(|run| self.queue_local(run, size, true));
+    fn move_out(&mut self, from: Strided, to: Strided, size: u64) -> Accept {
+        let queued = self.queue_local(to, size, true);
         let routed = self.router.route(self.head, false, To::Local);
         let commands = self.accumulator.commands.enter(self.head);
         let (mut written, mut last, mut first) = (self.local_from, commands, None);

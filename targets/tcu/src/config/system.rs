@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Config, ConfigError, ConfigErrors, ConfigWarning};
 use crate::board::memory;
-use crate::clock::{Clock, ClockError};
+use crate::clock::Clock;
 
 /// What is around the array on a board. What a file leaves open is taken as for the published boards (`src/board.rs`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ impl Board {
     /// # Errors
     ///
     /// Those of [`Config::from_json`]; [`ConfigError::System`] for a key or value of a system that is not legal;
-    /// [`ConfigError::Words`] and [`ConfigError::Bus`] for a bus that does not carry the vectors.
+    /// [`ConfigError::Bus`] for a bus that does not carry the vectors.
     pub fn from_json(text: &str) -> Result<(Self, Vec<ConfigWarning>), ConfigErrors> {
         let (config, warnings) = Config::from_json(text)?;
         let Keys { system, systems } = serde_json::from_str(text).map_err(ConfigError::system)?;
@@ -108,29 +108,17 @@ impl Board {
         Ok(Self { system, ..self })
     }
 
-    /// Whether every bus that is stated carries whole vectors.
+    /// Whether every bus that is stated carries the vectors.
     fn check_buses(&self) -> Result<(), ConfigError> {
         let named = self.systems.iter().map(|(name, system)| (format!("systems.{}", name.as_str()), system));
         let own = ("system".to_owned(), &self.system);
         for (key, system) in std::iter::once(own).chain(named).filter(|(_, s)| s.axi_width_bits.is_some()) {
             let clock = Clock::new(&self.config, memory(&self.config, system, None));
-            clock.map_err(|source| self.bus_error(key, source))?;
+            clock.map_err(|source| ConfigError::Bus { key, source })?;
         }
         Ok(())
     }
 
-    /// That a bus does not carry the vectors, by the parameter that is at fault.
-    fn bus_error(&self, key: String, source: ClockError) -> ConfigError {
-        let Config { array_size, data_type, .. } = self.config;
-        match source {
-            ClockError::Beats { vector_bits, axi_bits } if !vector_bits.is_multiple_of(axi_bits.into()) => {
-                let step = data_type.scalars_of_word(axi_bits);
-                let widest = 1 << vector_bits.trailing_zeros();
-                ConfigError::Words { key, array_size, data_type, axi_bits, step, widest }
-            }
-            source => ConfigError::Bus { key, source },
-        }
-    }
 }
 
 impl System {

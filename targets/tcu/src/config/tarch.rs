@@ -142,25 +142,6 @@ pub enum ConfigError {
         /// From 1.
         column: usize,
     },
-    /// Vectors are no whole words of the bus of a system.
-    #[error(
-        "`array_size` is {array_size}: on `{key}.axi_width_bits` of {axi_bits} it must be a multiple of {step} with \
-         {}, as a vector is whole words; or give a bus of {widest} bits", .data_type.name()
-    )]
-    Words {
-        /// Where the system is.
-        key: String,
-        /// The array.
-        array_size: usize,
-        /// Its numbers.
-        data_type: DataType,
-        /// The bus.
-        axi_bits: u32,
-        /// Scalars of a word of the bus.
-        step: u64,
-        /// The widest bus that carries the vectors.
-        widest: u64,
-    },
     /// The bus of a system carries no vectors of the architecture.
     #[error("`{key}.axi_width_bits`: {source}")]
     Bus {

@@ -3,6 +3,7 @@
 use crate::clock::{Clock, ClockParams, Meter};
 use crate::config::Config;
 use crate::op::{DataMoveKind, Op};
+use crate::packing::Packing;
 
 /// Whose cycles the compiler minimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,8 +27,8 @@ impl Minimise {
         match self {
             Self::Estimator => Waits::default(),
             Self::Clock(ClockParams { read_latency, write_response_latency, axi_bits, .. }) => {
-                let beats = (config.vector_bits() / u64::from(axi_bits.max(1))).max(1);
-                Waits { read: read_latency, write: write_response_latency, beats }
+                let packing = Packing::new(config, axi_bits);
+                Waits { read: read_latency, write: write_response_latency, beats: packing.beats() }
             }
         }
     }

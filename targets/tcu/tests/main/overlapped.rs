@@ -18,10 +18,10 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(digit).collect()
 }
 
-#[test]
-fn the_clock_takes_the_cycles_of_the_circuit() {
-    let instances: Vec<Value> = serde_json::from_str(MEASURED).unwrap();
-    let mut overlaps = Vec::new();
+/// Holds the clock against what was measured; gives the instances and their buses.
+pub fn measured(text: &str, crosses_by_a_beat: bool) -> Vec<(Config, u32)> {
+    let instances: Vec<Value> = serde_json::from_str(text).unwrap();
+    let mut configs = Vec::new();
     for instance in &instances {
         let (config, warnings) = Config::from_json(&instance["architecture"].to_string()).unwrap();
         assert_eq!(warnings, []);
@@ -32,14 +32,21 @@ fn the_clock_takes_the_cycles_of_the_circuit() {
                 read_latency: number(&program["latency"]),
                 write_response_latency: number(&program["response_latency"]),
                 axi_bits,
-                crosses_by_a_beat: true,
+                crosses_by_a_beat,
             };
             let timeline = Clock::new(&config, params).unwrap().run(&ops);
             let accept: Vec<u64> = program["accept"].as_array().unwrap().iter().map(number).collect();
             assert_eq!((timeline.accept, timeline.total), (accept, number(&program["total"])), "{program}");
         }
-        overlaps.push(config.overlap);
+        configs.push((config, axi_bits));
     }
+    configs
+}
+
+#[test]
+fn the_clock_takes_the_cycles_of_the_circuit() {
+    let overlaps: Vec<Overlap> =
+        measured(MEASURED, true).into_iter().map(|(config, _)| config.overlap).collect();
     let all = |overlap: &Overlap| {
         overlap.has_queues() && overlap.overlapped_dram && overlap.double_weights && overlap.pipelined_simd
     };

@@ -4,6 +4,7 @@ use super::super::host::PortB;
 use super::super::queue::{Cycle, NEVER, Pass, Queue};
 use super::super::stall::Stall;
 use super::{Bank, Burst, Span, Taken};
+use crate::packing::Packing;
 
 /// Queues of the read channels, and the last events.
 #[derive(Clone, Debug)]
@@ -86,14 +87,19 @@ impl Bank {
         // The bus stands still from then on, or from a cycle later: room comes with a beat before the last one.
         let idle = (asked + 1).max(self.reads.beat);
         self.stalls.add(Stall::ReadsUnderWay, idle, known);
-        let (mut done, mut left_in_vector) = (0, self.beats_per_vector);
+        // Bytes of the vector that is put together; what comes before the first one counts for none.
+        let (mut done, mut held) = (0, 0);
+        let mut skipped = burst.skipped;
+        let mut missing = burst.vectors * self.packing.vector_bytes;
         loop {
             let part = self.part(burst, done);
             self.reads.bursts += 1;
             let mut earliest = (sent + self.params.read_latency).max(known);
             self.stalls.add(Stall::Latency, known.max(idle).max(self.reads.beat + 1), earliest);
             for _ in 0..part {
-                self.read_beat(earliest, &mut left_in_vector, port);
+                let own = (self.packing.word_bytes - skipped).min(missing);
+                (skipped, missing, held) = (0, missing - own, held + own);
+                self.read_beat(earliest, &mut held, port);
                 earliest = 0;
             }
             done += part;
@@ -109,26 +115,29 @@ impl Bank {
         self.reads.bookkeeping.leave(self.reads.beat);
     }
 
-    /// A beat that is on the bus from `earliest` on; the last of a vector takes it to local memory.
-    fn read_beat(&mut self, earliest: Cycle, left_in_vector: &mut u64, port: &mut impl PortB) {
+    /// A beat that is on the bus from `earliest` on, with which so many bytes of vectors are `held`; those that are whole go to
+    /// local memory, one a cycle.
+    fn read_beat(&mut self, earliest: Cycle, held: &mut u64, port: &mut impl PortB) {
+        let Packing { vector_bytes, word_bytes } = self.packing;
         let reads = &mut self.reads;
         reads.beats += 1;
         reads.beat = reads.data.enter(earliest);
         let moved = reads.words.enter(reads.beat + 1);
         reads.data.leave(moved);
         reads.first_beat = reads.first_beat.min(reads.beat);
-        *left_in_vector -= 1;
-        if self.beats_per_vector == 1 {
+        if vector_bytes == word_bytes {
             reads.vector = port.write(moved + 1);
             reads.words.leave(reads.vector);
-            *left_in_vector = 1;
+            *held = 0;
             return;
         }
         reads.word = (moved + 1).max(reads.word + 1).max(reads.vector);
         reads.words.leave(reads.word);
-        if *left_in_vector == 0 {
-            reads.vector = port.write(reads.word + 1);
-            *left_in_vector = self.beats_per_vector;
+        let mut whole = reads.word + 1;
+        while *held >= vector_bytes {
+            reads.vector = port.write(whole);
+            *held -= vector_bytes;
+            whole = reads.vector + 1;
         }
     }
 }

@@ -90,10 +90,14 @@ impl Bank {
         let mut address = asked.max(self.writes.splitter);
         let (mut left_in_part, mut done, mut known) = (0, 0, 0);
         let mut responds = 0;
-        for _ in 0..burst.vectors {
+        // Bytes of the word that is put together, and from when on the next vector can be put there.
+        let (mut held, mut free) = (burst.skipped, if self.packing.is_whole() { 0 } else { at });
+        for vector in 0..burst.vectors {
             port.read();
-            let word = self.serialise(port);
-            for _ in 0..self.beats_per_vector {
+            let word = self.serialise(free, port);
+            (held, free) = (held + self.packing.vector_bytes, word);
+            while held >= self.packing.word_bytes || (held > 0 && vector + 1 == burst.vectors) {
+                held = held.saturating_sub(self.packing.word_bytes);
                 if left_in_part == 0 {
                     left_in_part = self.part(burst, done);
                     known = self.writes.data_bookkeeping.enter(address);
@@ -116,11 +120,11 @@ impl Bank {
         self.writes.splitter = address;
     }
 
-    /// The vector read last goes to the converter: from when on its first word is there.
-    fn serialise(&mut self, port: &mut impl PortB) -> Cycle {
+    /// The vector read last goes to the converter, not before `free`: from when on its first word is there.
+    fn serialise(&mut self, free: Cycle, port: &mut impl PortB) -> Cycle {
         let vector = self.writes.vectors.enter(port.datum());
         port.pass(vector);
-        let taken = (vector + 1).max(self.writes.word);
+        let taken = (vector + 1).max(self.writes.word).max(free);
         self.writes.vectors.leave(taken);
         taken + 1
     }

@@ -12,6 +12,7 @@ use super::breakdown::{spent, work};
 use super::settings::{CostModel, Settings};
 use super::timeline::TimeError;
 use crate::clock::{ClockParams, Signal, Timeline, Unit};
+use crate::packing::Packing;
 use crate::program::Program;
 use crate::samples::{self, Port, Samples};
 use crate::timing::{Estimate, Estimator, estimate};
@@ -114,8 +115,8 @@ impl TcuProgram {
     fn report_of(&self, settings: &Settings, measured: Measured, timeline: Option<Timeline>) -> TimeReport {
         let Program { config, instructions, .. } = &self.program;
         let Estimate { cycles: estimated, undrained, .. } = estimate(config, instructions);
-        let beats =
-            if measured.cost_model == CostModel::Estimator { None } else { self.beats(settings.memory) };
+        let is_clock = measured.cost_model != CostModel::Estimator;
+        let beats = is_clock.then(|| self.beats(settings.memory));
         let (work, spent) = (work(&self.program), spent(&self.program, &measured.cycles, beats));
         let multipliers = (config.array_size as u64).saturating_pow(2);
         let breakdown = Breakdown::new(&work, &spent, multipliers);
@@ -147,8 +148,8 @@ impl TcuProgram {
     }
 
     /// Beats of a vector on the bus of a bank.
-    fn beats(&self, memory: ClockParams) -> Option<u64> {
-        self.program.config.vector_bits().checked_div(memory.axi_bits.into())
+    fn beats(&self, memory: ClockParams) -> u64 {
+        Packing::new(&self.program.config, memory.axi_bits).beats()
     }
 
     /// Rows given to the array.
