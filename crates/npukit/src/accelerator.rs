@@ -49,7 +49,7 @@
 //! assert_eq!(instance.assemble("a.s", "1 2 3", &NoFiles)?.bytes, [1, 2, 3]);
 //! let error = instance.assemble("a.s", "1 x", &NoFiles).unwrap_err();
 //! assert_eq!(error.to_string(), "a.s: `x`: invalid digit found in string");
-//! assert!(matches!(instance.stepper(&[1]), Err(TargetError::Unsupported { .. })));
+//! assert!(matches!(instance.hand_program("a.s", b"1", &NoFiles), Err(TargetError::Unsupported { .. })));
 //! # Ok::<(), TargetError>(())
 //! ```
 //!

@@ -19,6 +19,7 @@ mod hand;
 mod hash;
 mod host;
 mod lint;
+mod machine;
 mod name;
 mod options;
 pub mod parameters;
@@ -33,9 +34,7 @@ mod report;
 mod run_options;
 mod seal;
 mod segments;
-mod session;
 mod source_map;
-mod stepper;
 mod survey;
 mod system;
 mod target;
@@ -57,16 +56,18 @@ pub use cosim::{Cosim, CosimCycles, CosimDifference, CosimJudge, CosimJudgement,
 pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
 pub use error::TargetError;
 pub use generator::{Generator, GeneratorOptions, Step};
-pub use hand::{
-    Bench, BenchMemory, BenchOptions, Executed, Halt, HandProgram, Limits, ProgramText, Ran, Remark, Stopped,
-    execute, number_of, program_text, real_of, step_through,
-};
+pub use hand::{HandOptions, HandProgram, ProgramText, program_text};
 pub use hash::{sha256, sha256_of_file};
 pub use host::{
     HostAccess, HostAnswer, HostBits, HostCompletion, HostMap, HostPlace, HostRegister, HostRun, HostSide,
     HostStream, HostWord,
 };
 pub use lint::{Finding, LINTS_OF_TEXTS, Lint, Linted, Overwritten, Severity, Writers, text_target};
+pub use machine::{
+    Accessed, AddressRun, Executed, Halt, Limits, Machine, MachineMemory, MachineOptions, Moment, Operand,
+    Outline, Placed, PlacedKind, Ran, Remark, Saturated, Scalar, StepLayers, Stopped, execute,
+    instruction_lines, number_of, read_operands, real_of, run_steps, step_float,
+};
 pub use name::{artifact_stem, instance_name};
 pub use npukit_asm::{ListedWord, ListingLine};
 pub use npukit_lower::Problem;
@@ -89,12 +90,7 @@ pub use segments::{
     EXTENSION as SEGMENTS_EXTENSION, ManifestError, SEGMENTS, SegmentError, SegmentPlan, SegmentedInstance,
     load_segments, segments_target,
 };
-pub use session::{
-    Accessed, AddressRun, Moment, Operand, Outline, Placed, PlacedKind, Scalar, Session, SessionOptions,
-    StepLayers, instruction_lines, read_operands, step_float,
-};
 pub use source_map::{MapError, read_source_map, write_source_map};
-pub use stepper::{Machine, MemoryInfo, Stepper};
 pub use survey::Survey;
 pub use system::{NamedSystems, SystemFigure, SystemName, split_system, system_of, with_system};
 pub use target::{

@@ -12,11 +12,11 @@ use crate::bounds::BoundedProgram;
 use crate::cosim::{CosimJudge, CosimOptions};
 use crate::error::TargetError;
 use crate::lint::Finding;
+use crate::machine::{Machine, MachineOptions};
 use crate::port::Port;
 use crate::proof::FieldProgram;
 use crate::report::{ProgramReport, Saturations};
 use crate::run_options::RunOptions;
-use crate::session::{Session, SessionOptions};
 use crate::target::Instance;
 use crate::time::{Pace, TimeOptions, TimeReport};
 use crate::trace::{TraceFormat, write_trace};
@@ -212,17 +212,17 @@ pub trait Compiled: Send + Sync {
         Ok(Driven { result: self.run(inputs)?, data: Vec::new() })
     }
 
-    /// The program on its machine under a debugger, before its first step.
+    /// The program on its machine, its inputs in place, before its first step.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no debugger for such programs; those of [`Self::run_with`] for
+    /// [`TargetError::Unsupported`] when the target's machine takes no steps of such programs; those of [`Self::run_with`] for
     /// inputs.
-    fn session(
+    fn machine(
         &self,
         _inputs: &Inputs,
-        _options: &SessionOptions<'_>,
-    ) -> Result<Box<dyn Session>, TargetError> {
+        _options: &MachineOptions<'_>,
+    ) -> Result<Box<dyn Machine>, TargetError> {
         Err(self.unsupported("debug"))
     }
 

@@ -12,7 +12,7 @@
 //! | `cut` | a graph cut by a plan, and put together again from segments that an instance has prepared |
 //! | `instance` | the instance that compiles by a plan |
 //! | `program` | the program: segments and host steps in order |
-//! | `session` | the program under a debugger |
+//! | `machine` | the program on its machines, step by step |
 //! | `field` | the program over a prime field, and the model that it is compared with |
 //! | `time` | the times of the segments, added up |
 //! | `manifest` | the file that says the order, and what the host does; the whole artifact, both ways |
@@ -20,10 +20,10 @@
 mod cut;
 mod field;
 mod instance;
+mod machine;
 mod manifest;
 mod plan;
 mod program;
-mod session;
 mod time;
 
 use npukit_base::codes;

@@ -28,7 +28,6 @@ use crate::lint::{Finding, Lint, Linted};
 use crate::options::OptionSpec;
 use crate::program::Compiled;
 use crate::read::Reader;
-use crate::stepper::Stepper;
 use crate::survey::Survey;
 use crate::term::Term;
 use crate::vectors::Case;
@@ -527,16 +526,6 @@ pub trait Instance: Send + Sync {
     /// What software on the host writes and reads beside instructions; none where nothing is described.
     fn host(&self) -> Option<Box<dyn HostSide + '_>> {
         None
-    }
-
-    /// The machine after a reset, at the first instruction of a program of words.
-    ///
-    /// # Errors
-    ///
-    /// [`TargetError::Unsupported`] when the target's machine does not execute instructions one by one; words
-    /// that are not instructions; an instance that cannot be simulated.
-    fn stepper(&self, _words: &[u8]) -> Result<Stepper, TargetError> {
-        Err(self.unsupported("step"))
     }
 
     /// The error of a part that is not there.

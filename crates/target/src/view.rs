@@ -1,7 +1,7 @@
 //! [`View`]: memories of a machine that a person looks at together. A target says which with one list,
-//! [`Session::views`](crate::Session::views).
+//! [`Machine::views`](crate::Machine::views).
 
-use crate::hand::BenchMemory;
+use crate::machine::MachineMemory;
 
 /// Addresses in a row of a memory with one number at each, when its target does not say.
 const COLUMNS: usize = 8;
@@ -18,7 +18,7 @@ pub struct View {
 /// How a memory is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Its place in [`Session::memories`](crate::Session::memories).
+    /// Its place in [`Machine::memories`](crate::Machine::memories).
     pub memory: usize,
     /// What it is, and what goes on in it, in a few words; empty where its name says all.
     pub about: String,
@@ -59,7 +59,7 @@ impl View {
     }
 
     /// A view for each memory of several addresses, and one for those of one address.
-    pub fn of_each(memories: &[BenchMemory]) -> Vec<Self> {
+    pub fn of_each(memories: &[MachineMemory]) -> Vec<Self> {
         let named = memories.iter().enumerate().map(|(place, memory)| {
             let name = if memory.depth == 1 { "registers" } else { &memory.name };
             (name.to_owned(), Shown::new(place, ""))
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn memories_of_one_address_are_one_view() {
-        let memory = |name: &str, depth| BenchMemory {
+        let memory = |name: &str, depth| MachineMemory {
             name: name.to_owned(),
             depth,
             lanes: 1,

@@ -2,11 +2,11 @@
 
 mod hand;
 mod instance;
+mod machine;
 mod maps;
 mod model;
 mod options;
 mod program;
-mod session;
 mod trace;
 
 use npukit_target::{

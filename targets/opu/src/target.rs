@@ -5,10 +5,9 @@ mod compile;
 mod field;
 mod hand;
 mod instance;
+mod machine;
 mod options;
 mod program;
-mod session;
-mod stepper;
 mod time;
 
 use npukit_target::{

@@ -6,9 +6,9 @@
 mod area;
 mod arithmetic;
 mod artifact;
-mod bench;
 mod benchmarks;
 mod bf16;
+mod by_hand;
 mod check;
 mod clock;
 mod codec;

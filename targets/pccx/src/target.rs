@@ -2,9 +2,8 @@
 
 mod hand;
 mod instance;
+mod machine;
 mod program;
-mod session;
-mod stepper;
 
 use npukit_target::{
     Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Lint, Named, OptionSpec, Preset,
@@ -20,7 +19,6 @@ use crate::terms::TERMS;
 use crate::{artifact, conform, diagnose};
 use instance::PccxInstance;
 use program::PccxProgram;
-pub(crate) use session::{Debugged, PccxSession};
 
 /// pccx: a 4-bit accelerator for language models.
 #[derive(Clone, Copy, Debug)]

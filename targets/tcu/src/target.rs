@@ -2,10 +2,9 @@
 
 mod hand;
 mod instance;
+mod machine;
 mod options;
 mod program;
-mod session;
-mod stepper;
 
 use npukit_target::{
     Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Lint, Named, OptionSpec, Preset,

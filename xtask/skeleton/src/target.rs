@@ -2,6 +2,7 @@
 
 mod hand;
 mod instance;
+mod machine;
 mod program;
 
 use npukit_target::{

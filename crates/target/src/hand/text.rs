@@ -5,9 +5,9 @@ use std::error::Error;
 use npukit_asm::{Assembly, Experiment, Place, SourceFault, Sources};
 use npukit_base::is_utf16;
 
-use super::{Remark, Stopped};
 use crate::diagnosis::failure;
 use crate::error::TargetError;
+use crate::machine::{Remark, Stopped};
 
 /// Where the instructions of a program stand; empty for words, of which nobody knows.
 #[derive(Clone, Debug, Default, PartialEq)]

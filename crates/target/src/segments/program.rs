@@ -9,18 +9,18 @@ use npukit_numeric::{ElementType, Tensor};
 use npukit_trace::Recorder;
 
 use super::field::SegmentedField;
-use super::session::SegmentedSession;
+use super::machine::SegmentedMachine;
 use super::{SegmentError, manifest};
 use crate::convert::{as_element, to_element};
 use crate::cosim::{CosimJudge, CosimOptions};
 use crate::error::TargetError;
 use crate::lint::Finding;
+use crate::machine::{Machine, MachineOptions};
 use crate::port::Port;
 use crate::program::{ArtifactFile, Compiled, Inputs, Layer, Output, ProgramPart, ProgramWords, RunResult};
 use crate::proof::FieldProgram;
 use crate::report::{HostStepReport, MemoryReport, ProgramReport, Saturations};
 use crate::run_options::RunOptions;
-use crate::session::{Session, SessionOptions};
 use crate::time::{TimeOptions, TimeReport};
 
 /// A part of a program in segments.
@@ -355,12 +355,12 @@ impl Compiled for SegmentedProgram {
         Ok(ControlFlow::Continue(self.ends(&values)?))
     }
 
-    fn session(
+    fn machine(
         &self,
         inputs: &Inputs,
-        options: &SessionOptions<'_>,
-    ) -> Result<Box<dyn Session>, TargetError> {
-        Ok(Box::new(SegmentedSession::new(self, inputs, options)?))
+        options: &MachineOptions<'_>,
+    ) -> Result<Box<dyn Machine>, TargetError> {
+        Ok(Box::new(SegmentedMachine::new(self, inputs, options)?))
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {

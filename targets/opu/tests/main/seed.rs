@@ -71,11 +71,11 @@ fn loaded(preset: &str, inputs: u32, outputs: u32, slices: u32) -> Vec<i64> {
         "@shape.ifm [1,1,{inputs}]\n@shape.ofm [1,1,{outputs}]\n@shape.ker {slices}\n@mem.ker 2\nld.ker 1\nend\n"
     );
     let program = on(preset, "p.s", text.as_bytes()).unwrap();
-    let mut bench = program.bench(&SPARE).unwrap();
+    let mut machine = program.machine(&SPARE).unwrap();
     let bank: Vec<i64> = (0..64 + 8192).map(|element| element % 101).collect();
-    fill(&mut *bench, "weights.2", 0, &bank);
-    bench.run(NO_LIMITS).unwrap();
-    held(&*bench, "ker", 0, (slices * outputs).into()).unwrap()
+    fill(&mut *machine, "weights.2", 0, &bank);
+    machine.run(NO_LIMITS).unwrap();
+    held(&*machine, "ker", 0, (slices * outputs).into()).unwrap()
 }
 
 #[test]
@@ -107,10 +107,10 @@ fn pads_have_the_printed_stride_or_whole_rows() {
     let cleared = |preset: &str| -> Vec<usize> {
         let text = "@mem.ofm 0, [3,3]\npad 1, 1\nend\n";
         let program = on(preset, "p.s", text.as_bytes()).unwrap();
-        let mut bench = program.bench(&SPARE).unwrap();
-        fill(&mut *bench, "memory", 0, &[7; 1024]);
-        bench.run(NO_LIMITS).unwrap();
-        let bytes = held(&*bench, "memory", 0, 1024).unwrap();
+        let mut machine = program.machine(&SPARE).unwrap();
+        fill(&mut *machine, "memory", 0, &[7; 1024]);
+        machine.run(NO_LIMITS).unwrap();
+        let bytes = held(&*machine, "memory", 0, 1024).unwrap();
         (0..1024).filter(|&byte| bytes[byte] == 0).collect()
     };
     // Rows of three slots of 64 bytes begin 3 bytes apart: 0 to 191, then 3 to 66 and 131 to 194, then 6 to 197.

@@ -3,7 +3,7 @@
 use npukit_graph::op::UnaryKind;
 use npukit_pccx::{Config, Pccx, Reading};
 use npukit_target::{
-    ArtifactFile, BenchOptions, CompileOptions, Config as Source, Limits, NoFiles, ReadError, Target,
+    ArtifactFile, CompileOptions, Config as Source, HandOptions, Limits, NoFiles, ReadError, Target,
 };
 
 use crate::net::Net;
@@ -12,13 +12,13 @@ use crate::net::Net;
 fn run(instance: &str, text: &str, fill: &[(&str, u64, Vec<i64>)]) -> Result<Vec<i64>, String> {
     let instance = Pccx.instance(Source::Preset(instance)).unwrap();
     let program = instance.hand_program("p.s", text.as_bytes(), &NoFiles).unwrap();
-    let mut bench = program.bench(&BenchOptions::default()).unwrap();
+    let mut machine = program.machine(&HandOptions::default()).unwrap();
     for (name, address, numbers) in fill {
-        let memory = bench.memories().iter().position(|memory| memory.name == *name).unwrap();
-        bench.write(memory, *address, numbers).unwrap();
+        let memory = machine.memories().iter().position(|memory| memory.name == *name).unwrap();
+        machine.write(memory, *address, numbers).unwrap();
     }
-    bench.run(Limits::default()).map_err(|stopped| stopped.error.to_string())?;
-    Ok(bench.read(0, 0x200, 1).unwrap())
+    machine.run(Limits::default()).map_err(|stopped| stopped.error.to_string())?;
+    Ok(machine.read(0, 0x200, 1).unwrap())
 }
 
 const DOCUMENTS: &str = "reference";
