@@ -1,5 +1,8 @@
 //! [`SegmentedProgram`]: segments and steps of the host in order.
 
+mod field;
+mod machine;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
@@ -8,20 +11,22 @@ use npukit_graph::{Graph, Node, Operator, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_trace::Recorder;
 
-use super::field::SegmentedField;
-use super::machine::SegmentedMachine;
 use super::{SegmentError, manifest};
-use crate::convert::{as_element, to_element};
-use crate::cosim::{CosimJudge, CosimOptions};
+use crate::config::run_options::RunOptions;
+use crate::contract::convert::{as_element, to_element};
+use crate::contract::cosim::{CosimJudge, CosimOptions};
+use crate::contract::machine::{Machine, MachineOptions};
+use crate::contract::output::{Inputs, Output, RunResult};
+use crate::contract::port::Port;
+use crate::contract::program::{Compiled, Layer, ProgramPart, ProgramWords};
+use crate::contract::proof::FieldProgram;
 use crate::error::TargetError;
+use crate::files::parts::ArtifactFile;
 use crate::lint::Finding;
-use crate::machine::{Machine, MachineOptions};
-use crate::port::Port;
-use crate::program::{ArtifactFile, Compiled, Inputs, Layer, Output, ProgramPart, ProgramWords, RunResult};
-use crate::proof::FieldProgram;
+use crate::report::time::{TimeOptions, TimeReport};
 use crate::report::{HostStepReport, MemoryReport, ProgramReport, Saturations};
-use crate::run_options::RunOptions;
-use crate::time::{TimeOptions, TimeReport};
+use field::SegmentedField;
+use machine::SegmentedMachine;
 
 /// A part of a program in segments.
 pub(super) enum Part {

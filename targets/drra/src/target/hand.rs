@@ -35,7 +35,7 @@ impl Written {
     /// The same error below the first line of the text that the fabric computes otherwise, if there is a text.
     fn below_its_line(&self, error: TargetError) -> TargetError {
         let TargetError::Differs(findings) = &error else { return error };
-        let placed = findings.iter().find_map(|finding| Some((finding, finding.place(&self.text)?)));
+        let placed = findings.iter().find_map(|finding| Some((finding, self.text.place(finding)?)));
         let Some((finding, place)) = placed else { return error };
         let message = match findings.len() - 1 {
             0 => finding.message.clone(),

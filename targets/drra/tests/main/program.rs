@@ -83,7 +83,7 @@ fn every_cycle_can_be_read() {
 fn a_trace_has_a_track_for_each_port() {
     let program = load(&manifest()).unwrap();
     let mut bytes = Vec::new();
-    program.trace(&TimeOptions::default(), &mut bytes).unwrap();
+    npukit_target::chrome_trace(&*program, &TimeOptions::default(), &mut bytes).unwrap();
     let trace: Value = serde_json::from_slice(&bytes).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
     let tracks = events.iter().filter(|event| event["name"] == "thread_name").count();

@@ -338,7 +338,7 @@ impl Compiled for PccxProgram {
         out: &mut dyn Write,
     ) -> Result<(), TargetError> {
         if !self.own_traces().contains(&extension) {
-            return self.trace(options, out);
+            return Err(self.unsupported("time --trace in that format"));
         }
         let timeline = self.timeline(options)?;
         let container = report::lab_container(&self.config, &self.executable.program.code, &timeline);
