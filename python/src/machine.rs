@@ -1,21 +1,20 @@
-//! [`Machine`]: a program of words, instruction by instruction, with open memories.
+//! [`Machine`]: a program of words, step by step, with open memories.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use npukit::{Error, Stepper};
-use pyo3::exceptions::PyRuntimeError;
+use npukit::{Error, HandError, MachineMemory, Memories};
 use pyo3::prelude::*;
 
 use crate::arrays::shaped;
 use crate::context::Files;
 use crate::errors::raised;
 
-/// Instructions between two looks at signals.
+/// Steps between two looks at signals.
 const BETWEEN_SIGNALS: u64 = 4096;
 
-/// A machine with a program, between two of its instructions.
+/// A machine with a program, between two of its steps.
 #[pyclass(frozen, module = "npukit._npukit")]
-pub struct Machine(Mutex<Stepper>);
+pub struct Machine(Mutex<Memories>);
 
 #[pymethods]
 impl Machine {
@@ -23,17 +22,19 @@ impl Machine {
     #[new]
     fn new(py: Python<'_>, target: &str, words: &[u8]) -> PyResult<Self> {
         let files = Files::of_disk();
-        let stepper = npukit::resolve(target, &files).and_then(|instance| Ok(instance.stepper(words)?));
-        Ok(Self(Mutex::new(stepper.map_err(|error| raised(py, &error))?)))
+        let memories = npukit::resolve(target, &files)
+            .and_then(|instance| Ok(Memories::of_program(&*instance, "words", words, &files)?));
+        Ok(Self(Mutex::new(memories.map_err(|error| raised(py, &error))?)))
     }
 
-    /// Index of the instruction that is executed next; none at the end.
+    /// Index of the step that comes next; none at the end.
     #[getter]
     fn next(&self) -> Option<usize> {
-        self.stepper().next()
+        let machine = &self.memories().machine;
+        Some(machine.position()).filter(|&position| position < machine.steps())
     }
 
-    /// Executes `count` instructions, all that are left without it; gives how many it were.
+    /// Takes `count` steps, all that are left without it; gives how many it were.
     #[pyo3(signature = (count = None))]
     fn step(&self, py: Python<'_>, count: Option<u64>) -> PyResult<u64> {
         let mut done = 0;
@@ -53,13 +54,14 @@ impl Machine {
     }
 
     /// Name, addresses and numbers at each address of every memory.
-    #[getter]
-    fn memories(&self) -> Vec<(&'static str, u64, usize)> {
-        let memories = self.stepper().memories();
-        memories.into_iter().map(|memory| (memory.name, memory.depth, memory.lanes)).collect()
+    #[getter(memories)]
+    fn sizes(&self) -> Vec<(String, u64, usize)> {
+        let size = |memory: &MachineMemory| (memory.name.clone(), memory.depth, memory.lanes);
+        self.memories().all().iter().map(size).collect()
     }
 
-    /// The machine's integers at `count` addresses from `address` on, a row for each.
+    /// The machine's integers at `count` addresses from `address` on, a row for each: of 32 bits where the memory's are
+    /// among those, else of 64.
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -67,35 +69,38 @@ impl Machine {
         address: u64,
         count: u64,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let stepper = self.stepper();
-        let values =
-            stepper.read(memory, address, count).map_err(|error| raised(py, &Error::Target(error)))?;
-        let lanes = stepper.memories().iter().find(|known| known.name == memory).map(|memory| memory.lanes);
-        let lanes = lanes.ok_or_else(|| PyRuntimeError::new_err("a memory that was read is not listed"))?;
-        let rows = values.len() / lanes.max(1);
-        shaped(py, values, &[rows, lanes])
+        let memories = self.memories();
+        let fault = |error: HandError| raised(py, &Error::from(error));
+        let numbers = memories.read(memory, address, count).map_err(fault)?;
+        let memory = memories.named(memory).map_err(fault)?;
+        let shape = [numbers.len() / memory.lanes.max(1), memory.lanes];
+        let narrow = |&number: &i64| i32::try_from(number).ok();
+        match memory.range().1 <= i32::MAX.into() {
+            true => shaped(py, numbers.iter().filter_map(narrow).collect(), &shape),
+            false => shaped(py, numbers, &shape),
+        }
     }
 
     /// Writes the machine's integers from `address` on, whole addresses of them.
-    fn write(&self, py: Python<'_>, memory: &str, address: u64, values: Vec<i32>) -> PyResult<()> {
-        let written = self.stepper().write(memory, address, &values);
-        written.map_err(|error| raised(py, &Error::Target(error)))
+    fn write(&self, py: Python<'_>, memory: &str, address: u64, values: Vec<i64>) -> PyResult<()> {
+        let written = self.memories().write(memory, address, &values);
+        written.map_err(|error| raised(py, &Error::from(error)))
     }
 }
 
 impl Machine {
-    fn stepper(&self) -> MutexGuard<'_, Stepper> {
+    fn memories(&self) -> MutexGuard<'_, Memories> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Executes up to `count` instructions.
+    /// Takes up to `count` steps.
     fn some_steps(&self, count: u64) -> Result<u64, Error> {
-        let mut stepper = self.stepper();
+        let machine = &mut self.memories().machine;
         for done in 0..count {
-            if stepper.next().is_none() {
+            if machine.position() >= machine.steps() {
                 return Ok(done);
             }
-            stepper.step()?;
+            machine.step()?;
         }
         Ok(count)
     }

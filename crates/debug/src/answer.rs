@@ -5,7 +5,7 @@ mod tree;
 
 use std::fmt::Write as _;
 
-use npukit_target::{Accessed, AddressRun, BenchMemory, Moment, Placed};
+use npukit_target::{Accessed, AddressRun, MachineMemory, Moment, Placed};
 
 use crate::command::{COMMANDS, Command, Help, Scale};
 use crate::place::Range;
@@ -132,9 +132,9 @@ impl Debugger {
             Command::Where => Answer::of(self.place()),
             Command::List(around) => self.list(*around).into(),
             Command::Layers => Answer::of(self.layers()),
-            Command::Memories => Answer::of(self.session().memories().iter().map(memory).collect()),
+            Command::Memories => Answer::of(self.machine().memories().iter().map(memory).collect()),
             Command::Tensors => {
-                Answer::of(self.session().placed().iter().map(|placed| self.tensor(placed)).collect())
+                Answer::of(self.machine().placed().iter().map(|placed| self.tensor(placed)).collect())
             }
             Command::Show(range, scale) => self.show(range, *scale).into(),
             Command::Accesses(step) => Answer::of(self.accesses(step.unwrap_or(self.position()))), // Default: the next step.
@@ -177,15 +177,15 @@ impl Debugger {
         if step >= self.steps() {
             return format!(
                 "end, after {}",
-                npukit_base::counted(self.steps() as u64, self.session().step_name())
+                npukit_base::counted(self.steps() as u64, self.machine().step_name())
             );
         }
-        let layer = self.session().layer(step).and_then(|place| self.session().layers().get(place));
+        let layer = self.machine().layer(step).and_then(|place| self.machine().layers().get(place));
         // Default: a step of no layer.
         let layer = layer.map(|name| format!(", layer `{name}`")).unwrap_or_default();
         let text = self.step_text(step);
         let colon = if text.is_empty() { "" } else { ": " };
-        format!("{} {step}{layer}{colon}{text}", self.session().step_name())
+        format!("{} {step}{layer}{colon}{text}", self.machine().step_name())
     }
 
     /// Where it stands, and why.
@@ -205,9 +205,9 @@ impl Debugger {
     /// Errors: why there is none.
     fn list(&self, around: usize) -> Result<String, String> {
         let listing = self.listing().map_err(str::to_owned)?;
-        let session = self.session();
+        let machine = self.machine();
         let position = self.position();
-        let issued = session.issued(position.min(self.steps().saturating_sub(1)));
+        let issued = machine.issued(position.min(self.steps().saturating_sub(1)));
         let middle = issued.first().copied().unwrap_or(position); // Default: a step in which nothing begins.
         let (first, last) = (
             middle.saturating_sub(around),
@@ -230,10 +230,10 @@ impl Debugger {
     }
 
     fn layers(&self) -> String {
-        let session = self.session();
-        let mut begins: Vec<Option<usize>> = vec![None; session.layers().len()];
+        let machine = self.machine();
+        let mut begins: Vec<Option<usize>> = vec![None; machine.layers().len()];
         for step in 0..self.steps() {
-            if let Some(begin) = session.layer(step).and_then(|layer| begins.get_mut(layer)) {
+            if let Some(begin) = machine.layer(step).and_then(|layer| begins.get_mut(layer)) {
                 begin.get_or_insert(step);
             }
         }
@@ -241,12 +241,12 @@ impl Debugger {
             Some(step) => format!("{step:>8}  {name}\n"),
             None => format!("{:>8}  {name}\n", "-"),
         };
-        session.layers().iter().zip(begins).map(line).collect()
+        machine.layers().iter().zip(begins).map(line).collect()
     }
 
     /// A range as commands name it.
     pub fn run_text(&self, run: AddressRun, lane: Option<usize>) -> String {
-        let memory = &self.session().memories()[run.memory];
+        let memory = &self.machine().memories()[run.memory];
         // Default: all numbers of an address have no lane.
         let lane = lane.map(|lane| format!(".{lane}")).unwrap_or_default();
         let AddressRun { first, count, stride, .. } = run;
@@ -266,7 +266,7 @@ impl Debugger {
         let line = |Accessed { run, is_write }: Accessed| {
             format!("{} {}\n", if is_write { "writes" } else { "reads " }, self.run_text(run, None))
         };
-        self.session().accesses(step).into_iter().map(line).collect()
+        self.machine().accesses(step).into_iter().map(line).collect()
     }
 
     /// What the last step has written, as it is now.
@@ -274,7 +274,7 @@ impl Debugger {
         let Some(step) = self.position().checked_sub(1) else { return Ok(String::new()) };
         let mut text = String::new();
         for Accessed { run, .. } in
-            self.session().accesses(step).into_iter().filter(|accessed| accessed.is_write)
+            self.machine().accesses(step).into_iter().filter(|accessed| accessed.is_write)
         {
             for place in 0..run.count.min(SHOWN as u64) {
                 let address = run.at(place);
@@ -303,7 +303,7 @@ impl Debugger {
     ///
     /// Those of [`Self::numbers`].
     pub fn show(&self, range: &Range, scale: Scale) -> Result<String, String> {
-        let memory = &self.session().memories()[range.memory];
+        let memory = &self.machine().memories()[range.memory];
         let shown = Range { end: range.end.min(range.start + SHOWN as u64), ..range.clone() };
         let numbers = self.numbers(&shown, scale)?;
         let lanes = if range.lane.is_some() { 1 } else { memory.lanes.max(1) };
@@ -324,9 +324,9 @@ impl Debugger {
     ///
     /// Memory that cannot be read now, and more than is read at once; floats where nobody computes them.
     pub fn numbers(&self, range: &Range, scale: Scale) -> Result<Vec<String>, String> {
-        let memory = &self.session().memories()[range.memory];
+        let memory = &self.machine().memories()[range.memory];
         let raw = self.raw(range)?;
-        let real = |number: i64| self.session().real(range.memory, number);
+        let real = |number: i64| self.machine().real(range.memory, number);
         Ok(match scale {
             Scale::Real => raw.iter().map(|&number| number_text(number, real(number))).collect(),
             Scale::Raw => raw.iter().map(ToString::to_string).collect(),
@@ -341,7 +341,7 @@ impl Debugger {
 
     /// The machine's numbers of a range.
     pub(crate) fn raw(&self, range: &Range) -> Result<Vec<i64>, String> {
-        let lanes = self.session().memories()[range.memory].lanes;
+        let lanes = self.machine().memories()[range.memory].lanes;
         if let Some(told) = range.too_much(lanes) {
             return Err(told);
         }
@@ -350,8 +350,8 @@ impl Debugger {
 
     /// What the numbers of a range would be in float.
     pub(crate) fn floats(&self, range: &Range) -> Result<Vec<f64>, String> {
-        let lanes = self.session().memories()[range.memory].lanes;
-        let floats = self.session().floats(range.memory, range.start, range.end - range.start);
+        let lanes = self.machine().memories()[range.memory].lanes;
+        let floats = self.machine().floats(range.memory, range.start, range.end - range.start);
         let floats = floats
             .ok_or("nothing computes in float beside the program: `--model` does, where the target can")?;
         Ok(range.chosen(&floats, lanes))
@@ -360,7 +360,7 @@ impl Debugger {
     /// How far the machine's numbers are from those in float.
     pub(crate) fn errors(&self, range: &Range, raw: &[i64]) -> Result<Vec<f64>, String> {
         // Default: in a memory of integers a number is its own value.
-        let real = |&number: &i64| self.session().real(range.memory, number).unwrap_or(number as f64);
+        let real = |&number: &i64| self.machine().real(range.memory, number).unwrap_or(number as f64);
         Ok(raw.iter().zip(self.floats(range)?).map(|(number, float)| real(number) - float).collect())
     }
 
@@ -388,8 +388,8 @@ fn real_text(real: f64) -> String {
     if f64::from(real as f32) == real { (real as f32).to_string() } else { real.to_string() }
 }
 
-fn memory(memory: &BenchMemory) -> String {
-    let BenchMemory { name, depth, lanes, bits, is_signed } = memory;
+fn memory(memory: &MachineMemory) -> String {
+    let MachineMemory { name, depth, lanes, bits, is_signed } = memory;
     let sign = if *is_signed { "signed" } else { "unsigned" };
     format!("{name:<16} {depth} x {lanes}, {bits} bits, {sign}\n")
 }

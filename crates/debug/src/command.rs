@@ -241,13 +241,13 @@ impl<'a> Reader<'a> {
     }
 
     fn range_of(&self, word: Word<'_>) -> Result<Range, Fault> {
-        let memories = self.of.session().memories();
+        let memories = self.of.machine().memories();
         Range::parse(word.text, memories).map_err(|(message, help)| Fault { span: word.span, message, help })
     }
 
     fn layer(&mut self) -> Result<usize, Fault> {
         let word = self.needed("the name of a layer")?;
-        let layers = self.of.session().layers();
+        let layers = self.of.machine().layers();
         let found = layers.iter().position(|name| name == word.text);
         found.ok_or_else(|| {
             let names: Vec<&str> = layers.iter().map(String::as_str).collect();
@@ -292,10 +292,10 @@ impl<'a> Reader<'a> {
 
     fn goto(&mut self) -> Result<Command, Fault> {
         let word = self.needed("where to")?;
-        let session = self.of.session();
-        let steps = session.steps();
+        let machine = self.of.machine();
+        let steps = machine.steps();
         let first = |instructions: Vec<usize>| {
-            let first = instructions.iter().filter_map(|&one| session.steps_of(one).first().copied()).min();
+            let first = instructions.iter().filter_map(|&one| machine.steps_of(one).first().copied()).min();
             // Default: what is never executed is not reached.
             first.unwrap_or(steps)
         };
@@ -309,7 +309,7 @@ impl<'a> Reader<'a> {
             "line" => Command::Goto(first(self.line()?)),
             "layer" => {
                 let layer = self.layer()?;
-                let step = (0..steps).find(|&step| session.layer(step) == Some(layer));
+                let step = (0..steps).find(|&step| machine.layer(step) == Some(layer));
                 // Default: a layer without steps is not reached.
                 Command::Goto(step.unwrap_or(steps))
             }
@@ -431,7 +431,7 @@ impl<'a> Reader<'a> {
             "hits" => Expectation::Hits(self.expected("a number")?),
             "layer" => {
                 let layer = self.layer()?;
-                Expectation::Layer(self.of.session().layers()[layer].clone())
+                Expectation::Layer(self.of.machine().layers()[layer].clone())
             }
             "text" => Expectation::Text(self.words.rest().to_owned()),
             "stop" => {
@@ -475,7 +475,7 @@ impl<'a> Reader<'a> {
                 None => values.push(self.value(word)?),
             }
         }
-        let lanes = self.of.session().memories()[range.memory].lanes;
+        let lanes = self.of.machine().memories()[range.memory].lanes;
         let count = (range.end - range.start) as usize * if range.lane.is_some() { 1 } else { lanes };
         if values.len() != 1 && values.len() != count {
             let message =

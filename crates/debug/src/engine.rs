@@ -1,16 +1,16 @@
-//! [`Debugger`]: a session that goes to any step, forwards or backwards.
+//! [`Debugger`]: a machine that goes to any step, forwards or backwards.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
 use npukit_asm::{ListingLine, MemoryRange, StatementKind};
-use npukit_target::{AddressRun, Moment, ProgramText, Session, TargetError};
+use npukit_target::{AddressRun, Machine, Moment, ProgramText, TargetError};
 
 use crate::interrupt::Interrupt;
 use crate::points::Points;
 use crate::travel::Stop;
 
-/// Copies of the session that are kept at most, beside the one at the start. A step back does at most so much of the
+/// Copies of the machine that are kept at most, beside the one at the start. A step back does at most so much of the
 /// program again.
 const COPIES: usize = 48;
 
@@ -27,9 +27,9 @@ pub struct Line {
 
 /// A program under a debugger.
 pub struct Debugger {
-    pub(crate) now: Box<dyn Session>,
+    pub(crate) now: Box<dyn Machine>,
     /// By their steps; the one at the start is always there.
-    copies: BTreeMap<usize, Box<dyn Session>>,
+    copies: BTreeMap<usize, Box<dyn Machine>>,
     /// Steps from copy to copy.
     spacing: usize,
     /// Where its instructions stand, for a program that a person wrote.
@@ -53,12 +53,12 @@ pub struct Debugger {
 }
 
 impl Debugger {
-    /// A debugger of a session before its first step; `text` says where the instructions stand, if somebody wrote them.
-    pub fn new(session: Box<dyn Session>, text: ProgramText) -> Self {
-        let spacing = session.steps().div_ceil(COPIES).max(1);
-        let copies = BTreeMap::from([(session.position(), session.fork())]);
+    /// A debugger of a machine before its first step; `text` says where the instructions stand, if somebody wrote them.
+    pub fn new(machine: Box<dyn Machine>, text: ProgramText) -> Self {
+        let spacing = machine.steps().div_ceil(COPIES).max(1);
+        let copies = BTreeMap::from([(machine.position(), machine.fork())]);
         Self {
-            now: session,
+            now: machine,
             copies,
             spacing,
             text,
@@ -76,7 +76,7 @@ impl Debugger {
     }
 
     /// The machine as it is.
-    pub fn session(&self) -> &dyn Session {
+    pub fn machine(&self) -> &dyn Machine {
         &*self.now
     }
 
@@ -190,7 +190,7 @@ impl Debugger {
         moments.as_ref().map(Vec::as_slice).map_err(String::as_str)
     }
 
-    /// Takes what the clock says of a copy of the session, from whoever has asked it meanwhile.
+    /// Takes what the clock says of a copy of the machine, from whoever has asked it meanwhile.
     pub fn know_moments(&mut self, moments: Result<Vec<Moment>, TargetError>) {
         // Who has asked here, too, knows it already.
         let _ = self.moments.set(moments.map_err(|error| chain(&error)));
@@ -229,7 +229,7 @@ impl Debugger {
     }
 
     /// The last copy that is at most at `position`.
-    pub(crate) fn copy_before(&self, position: usize) -> &dyn Session {
+    pub(crate) fn copy_before(&self, position: usize) -> &dyn Machine {
         let (_, first) = self.copies.iter().next().expect("the copy at the start is always there");
         // Default: there is none before the start.
         self.copies.range(..=position).next_back().map_or(&**first, |(_, copy)| &**copy)
@@ -257,19 +257,19 @@ impl Debugger {
         Ok(())
     }
 
-    /// A session of its own where `position` steps are done, which is at most where this one has been.
+    /// A machine of its own where `position` steps are done, which is at most where this one has been.
     ///
     /// # Errors
     ///
     /// What the machine faults on before that.
-    pub fn at(&self, position: usize) -> Result<Box<dyn Session>, String> {
+    pub fn at(&self, position: usize) -> Result<Box<dyn Machine>, String> {
         let copy = self.copy_before(position);
         let nearer = self.position() <= position && self.position() >= copy.position();
-        let mut session = if nearer { self.now.fork() } else { copy.fork() };
-        while session.position() < position {
-            session.step().map_err(|error| chain(&error))?;
+        let mut machine = if nearer { self.now.fork() } else { copy.fork() };
+        while machine.position() < position {
+            machine.step().map_err(|error| chain(&error))?;
         }
-        Ok(session)
+        Ok(machine)
     }
 
     /// The numbers of addresses, lane by lane.
@@ -283,13 +283,13 @@ impl Debugger {
 }
 
 /// The numbers of addresses.
-pub(crate) fn read(session: &dyn Session, run: AddressRun) -> Result<Vec<i64>, String> {
+pub(crate) fn read(machine: &dyn Machine, run: AddressRun) -> Result<Vec<i64>, String> {
     if run.stride == 1 || run.count <= 1 {
-        return session.read(run.memory, run.first, run.count).map_err(|error| chain(&error));
+        return machine.read(run.memory, run.first, run.count).map_err(|error| chain(&error));
     }
     let mut all = Vec::new();
     for place in 0..run.count {
-        all.extend(session.read(run.memory, run.at(place), 1).map_err(|error| chain(&error))?);
+        all.extend(machine.read(run.memory, run.at(place), 1).map_err(|error| chain(&error))?);
     }
     Ok(all)
 }

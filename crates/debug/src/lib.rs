@@ -1,6 +1,6 @@
-//! The debugger's engine: a program on any machine ([`npukit_target::Session`]) forwards and backwards.
+//! The debugger's engine: a program on any machine ([`npukit_target::Machine`]) forwards and backwards.
 //!
-//! A [`Debugger`] keeps copies of the session on its way and does the same again from the nearest one, which is how it goes
+//! A [`Debugger`] keeps copies of the machine on its way and does the same again from the nearest one, which is how it goes
 //! backwards. [`Command`] is the language in which people ask, [`Script`] a file of commands with what they are to print.
 //!
 //! | module | is |

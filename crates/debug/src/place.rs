@@ -2,7 +2,7 @@
 
 use npukit_asm::MemoryRange;
 use npukit_base::help_for;
-use npukit_target::{AddressRun, BenchMemory};
+use npukit_target::{AddressRun, MachineMemory};
 
 /// Numbers that are read at once at most.
 const MOST: u128 = 1 << 24;
@@ -12,7 +12,7 @@ const MOST: u128 = 1 << 24;
 pub struct Range {
     /// As it was written.
     pub text: String,
-    /// Place of the memory among the session's.
+    /// Place of the memory among the machine's.
     pub memory: usize,
     /// First address.
     pub start: u64,
@@ -24,7 +24,7 @@ pub struct Range {
 
 impl Range {
     /// What `text` names of the memories; else what is wrong, and what would be right.
-    pub(crate) fn parse(text: &str, memories: &[BenchMemory]) -> Result<Self, (String, Option<String>)> {
+    pub(crate) fn parse(text: &str, memories: &[MachineMemory]) -> Result<Self, (String, Option<String>)> {
         let (range, lane) = split_lane(text);
         let form = || {
             (
@@ -38,7 +38,7 @@ impl Range {
             let names: Vec<&str> = memories.iter().map(|memory| memory.name.as_str()).collect();
             (format!("there is no memory `{}`", found.memory), Some(help_for(&found.memory, &names)))
         })?;
-        let BenchMemory { depth, lanes, name, .. } = &memories[memory];
+        let MachineMemory { depth, lanes, name, .. } = &memories[memory];
         let end = match found.end {
             Some(end) => end,
             None if found.is_one => found.start.saturating_add(1),
@@ -105,8 +105,8 @@ fn split_lane(text: &str) -> (&str, Option<&str>) {
 mod tests {
     use super::*;
 
-    fn memories() -> Vec<BenchMemory> {
-        let memory = |name: &str, depth, lanes| BenchMemory {
+    fn memories() -> Vec<MachineMemory> {
+        let memory = |name: &str, depth, lanes| MachineMemory {
             name: name.into(),
             depth,
             lanes,

@@ -1,6 +1,6 @@
 //! [`Point`]s at which a program stops, and which steps they are hit by; [`Undecided`] where that cannot be known.
 
-use npukit_target::{Accessed, AddressRun, Session};
+use npukit_target::{Accessed, AddressRun, Machine};
 
 use crate::Debugger;
 use crate::engine::read;
@@ -184,32 +184,32 @@ impl Points {
 
 impl Watch {
     /// Whether a step does with the range what is watched, whatever the values are.
-    pub(crate) fn may_hit(&self, session: &dyn Session, step: usize) -> bool {
+    pub(crate) fn may_hit(&self, machine: &dyn Machine, step: usize) -> bool {
         let Range { memory, start, end, .. } = self.range;
-        self.meant(session, step).any(|run| run.meets(memory, start, end))
+        self.meant(machine, step).any(|run| run.meets(memory, start, end))
     }
 
     /// What a step reads or writes, whichever is watched.
-    fn meant(&self, session: &dyn Session, step: usize) -> impl Iterator<Item = AddressRun> {
+    fn meant(&self, machine: &dyn Machine, step: usize) -> impl Iterator<Item = AddressRun> {
         let on = self.on;
         let is_meant = move |accessed: &Accessed| match on {
             On::Read => !accessed.is_write,
             On::Write | On::Saturation => accessed.is_write,
             On::Access => true,
         };
-        session.accesses(step).into_iter().filter(is_meant).map(|accessed| accessed.run)
+        machine.accesses(step).into_iter().filter(is_meant).map(|accessed| accessed.run)
     }
 
-    /// Whether it is hit by the step that `session` has just done, before which `saturated` results had not fitted.
+    /// Whether it is hit by the step that `machine` has just done, before which `saturated` results had not fitted.
     ///
     /// Errors: why its numbers cannot be read.
-    fn is_hit(&self, session: &dyn Session, step: usize, saturated: u64) -> Result<bool, String> {
-        if self.on == On::Saturation && session.saturations() <= saturated {
+    fn is_hit(&self, machine: &dyn Machine, step: usize, saturated: u64) -> Result<bool, String> {
+        if self.on == On::Saturation && machine.saturations() <= saturated {
             return Ok(false);
         }
-        let Some(condition) = &self.condition else { return Ok(self.may_hit(session, step)) };
-        for run in self.meant(session, step).filter_map(|run| self.range.of(run)) {
-            if condition.holds(session, &self.range, run)? {
+        let Some(condition) = &self.condition else { return Ok(self.may_hit(machine, step)) };
+        for run in self.meant(machine, step).filter_map(|run| self.range.of(run)) {
+            if condition.holds(machine, &self.range, run)? {
                 return Ok(true);
             }
         }
@@ -221,11 +221,11 @@ impl Condition {
     /// Whether one of the numbers of a range at some of its addresses is as it is to be.
     ///
     /// Errors: why they cannot be read.
-    fn holds(&self, session: &dyn Session, range: &Range, run: AddressRun) -> Result<bool, String> {
-        let numbers = read(session, run)?;
-        let lanes = session.memories()[range.memory].lanes;
+    fn holds(&self, machine: &dyn Machine, range: &Range, run: AddressRun) -> Result<bool, String> {
+        let numbers = read(machine, run)?;
+        let lanes = machine.memories()[range.memory].lanes;
         Ok(range.chosen(&numbers, lanes).into_iter().any(|number| {
-            let real = session.real(range.memory, number).filter(|_| !self.is_raw);
+            let real = machine.real(range.memory, number).filter(|_| !self.is_raw);
             // Default: in a memory of integers a number is its own value.
             self.order.holds(real.unwrap_or(number as f64), self.value)
         }))
@@ -267,13 +267,13 @@ impl Debugger {
         self.points.all.iter().find(|point| stops(&point.kind)).map(|point| point.id)
     }
 
-    /// The watchpoints that `session` has hit by its last step.
-    pub(crate) fn watchpoints(&self, session: &dyn Session, saturated: u64) -> Result<Vec<u32>, Undecided> {
-        let Some(step) = session.position().checked_sub(1) else { return Ok(Vec::new()) };
+    /// The watchpoints that `machine` has hit by its last step.
+    pub(crate) fn watchpoints(&self, machine: &dyn Machine, saturated: u64) -> Result<Vec<u32>, Undecided> {
+        let Some(step) = machine.position().checked_sub(1) else { return Ok(Vec::new()) };
         let mut hit = Vec::new();
         for (id, watch) in self.points.watches() {
             let undecided = |reason| Undecided { id, step, range: watch.range.text.clone(), reason };
-            if watch.is_hit(session, step, saturated).map_err(undecided)? {
+            if watch.is_hit(machine, step, saturated).map_err(undecided)? {
                 hit.push(id);
             }
         }
@@ -294,14 +294,14 @@ impl Debugger {
             }
             return Ok(hits);
         }
-        let mut session = self.copy_before(0).fork();
-        while session.position() < session.steps() {
+        let mut machine = self.copy_before(0).fork();
+        while machine.position() < machine.steps() {
             if self.interrupt.is_asked() {
                 return Err(Stop::Interrupted);
             }
-            let (step, saturated) = (session.position(), session.saturations());
-            session.step().map_err(|error| Stop::Fault(crate::engine::chain(&error)))?;
-            let hit = self.watchpoints(&*session, saturated).map_err(Stop::Undecided)?;
+            let (step, saturated) = (machine.position(), machine.saturations());
+            machine.step().map_err(|error| Stop::Fault(crate::engine::chain(&error)))?;
+            let hit = self.watchpoints(&*machine, saturated).map_err(Stop::Undecided)?;
             hits.extend(hit.into_iter().map(|id| Hit { id, step }));
         }
         Ok(hits)

@@ -194,14 +194,14 @@ impl Debugger {
                 (start..end).rev().find_map(|step| Some((step, watch(step).or_else(|| point(step))?)));
             return Ok(found);
         }
-        let (mut session, mut found) = (self.at(start).map_err(Stop::Fault)?, None);
-        while session.position() < end {
+        let (mut machine, mut found) = (self.at(start).map_err(Stop::Fault)?, None);
+        while machine.position() < end {
             if self.interrupt.is_asked() {
                 return Err(Stop::Interrupted);
             }
-            let (step, saturated) = (session.position(), session.saturations());
-            session.step().map_err(|error| Stop::Fault(crate::engine::chain(&error)))?;
-            let hit = match self.watchpoints(&*session, saturated) {
+            let (step, saturated) = (machine.position(), machine.saturations());
+            machine.step().map_err(|error| Stop::Fault(crate::engine::chain(&error)))?;
+            let hit = match self.watchpoints(&*machine, saturated) {
                 Ok(hit) => hit.first().map(|&id| Stop::Watchpoint(id, step)),
                 Err(undecided) => Some(Stop::Undecided(undecided)),
             };

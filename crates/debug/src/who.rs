@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use npukit_target::{AddressRun, Placed, Scalar, Session};
+use npukit_target::{AddressRun, Machine, Placed, Scalar};
 
 use crate::Debugger;
 use crate::engine::{chain, read};
@@ -52,7 +52,7 @@ type Kind = (&'static str, usize, Option<usize>, usize);
 /// The search.
 struct Search<'a> {
     debugger: &'a Debugger,
-    session: &'a dyn Session,
+    machine: &'a dyn Machine,
     seen: HashSet<(AddressRun, Option<usize>, Option<usize>)>,
     nodes: usize,
 }
@@ -64,7 +64,7 @@ impl Debugger {
     ///
     /// Memory that cannot be read.
     pub fn who(&self, range: &Range, depth: usize) -> Result<Vec<Node>, String> {
-        let mut search = Search { debugger: self, session: &*self.now, seen: HashSet::new(), nodes: 0 };
+        let mut search = Search { debugger: self, machine: &*self.now, seen: HashSet::new(), nodes: 0 };
         let mut nodes = search.nodes("", range.run(), range.lane, self.position(), depth);
         self.evaluate(&mut nodes)?;
         Ok(nodes)
@@ -74,16 +74,16 @@ impl Debugger {
     fn evaluate(&self, nodes: &mut [Node]) -> Result<(), String> {
         let mut moments = BTreeSet::new();
         nodes.iter().for_each(|node| node.moments(&mut moments));
-        let mut session: Option<Box<dyn Session>> = None;
+        let mut machine: Option<Box<dyn Machine>> = None;
         for at in moments {
             let copy = self.copy_before(at).position();
-            let here = session.take().filter(|session| session.position() >= copy);
+            let here = machine.take().filter(|machine| machine.position() >= copy);
             let mut here = here.map_or_else(|| self.at(at), Ok)?;
             while here.position() < at {
                 here.step().map_err(|error| chain(&error))?;
             }
             nodes.iter_mut().for_each(|node| node.evaluate(&*here));
-            session = Some(here);
+            machine = Some(here);
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Search<'_> {
         let mut found: Vec<(Kind, Vec<u64>)> = Vec::new();
         let lanes = match lane {
             Some(lane) => lane..lane + 1,
-            None => 0..self.session.memories()[run.memory].lanes.min(LANES),
+            None => 0..self.machine.memories()[run.memory].lanes.min(LANES),
         };
         let numbers = (0..run.count).flat_map(|place| lanes.clone().map(move |lane| (run.at(place), lane)));
         let (mut gathered, mut is_cut) = (0, false);
@@ -156,7 +156,7 @@ impl Search<'_> {
                 break;
             }
             let scalar = Scalar { memory: run.memory, address, lane: number };
-            for operand in self.session.operands(step, scalar) {
+            for operand in self.machine.operands(step, scalar) {
                 let lane = operand.lane.filter(|_| lane.is_some());
                 let count = operand.run.count.min(ADDRESSES);
                 is_cut |= count < operand.run.count;
@@ -188,7 +188,7 @@ impl Search<'_> {
     fn placed(&self, run: AddressRun) -> Option<String> {
         let (start, end) = (run.first, run.first + run.count);
         let found =
-            self.session.placed().iter().find(|Placed { run: of, .. }| of.meets(run.memory, start, end));
+            self.machine.placed().iter().find(|Placed { run: of, .. }| of.meets(run.memory, start, end));
         let filled = || self.debugger.filled(run);
         found
             .map(|Placed { name, kind, .. }| match kind.name() {
@@ -200,9 +200,9 @@ impl Search<'_> {
 }
 
 /// The numbers of the first addresses that can be read: a buffer may be smaller than its memory.
-fn readable(session: &dyn Session, mut run: AddressRun) -> Vec<i64> {
+fn readable(machine: &dyn Machine, mut run: AddressRun) -> Vec<i64> {
     loop {
-        match read(session, run) {
+        match read(machine, run) {
             Ok(numbers) => return numbers,
             Err(_) if run.count > 1 => run.count /= 2,
             Err(_) => return Vec::new(),
@@ -229,13 +229,13 @@ impl Node {
         self.from.iter().for_each(|node| node.moments(moments));
     }
 
-    /// Takes the values of what is looked at where `session` stands.
-    fn evaluate(&mut self, session: &dyn Session) {
-        self.from.iter_mut().for_each(|node| node.evaluate(session));
-        if self.at != session.position() {
+    /// Takes the values of what is looked at where `machine` stands.
+    fn evaluate(&mut self, machine: &dyn Machine) {
+        self.from.iter_mut().for_each(|node| node.evaluate(machine));
+        if self.at != machine.position() {
             return;
         }
-        let lanes = session.memories()[self.run.memory].lanes;
+        let lanes = machine.memories()[self.run.memory].lanes;
         let range = Range {
             text: String::new(),
             memory: self.run.memory,
@@ -243,10 +243,10 @@ impl Node {
             end: self.run.first + self.run.count,
             lane: self.lane,
         };
-        let numbers = range.chosen(&readable(session, self.run), lanes);
+        let numbers = range.chosen(&readable(machine, self.run), lanes);
         self.count = numbers.len();
         self.values = numbers.into_iter().take(VALUES).collect();
-        let floats = session.floats(self.run.memory, self.run.first, self.run.count);
+        let floats = machine.floats(self.run.memory, self.run.first, self.run.count);
         // Default: without a model there are no floats.
         let floats = floats.map(|floats| range.chosen(&floats, lanes)).unwrap_or_default();
         self.floats = floats.into_iter().take(VALUES).collect();

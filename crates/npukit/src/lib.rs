@@ -52,7 +52,7 @@ pub use assumed::GivenRange;
 pub use error::{Error, Kind as ErrorKind};
 #[doc(hidden)] // errors of the command
 pub use error::{codes as error_codes, described};
-pub use hand::{DumpRequest, HandError, Held, MemFile};
+pub use hand::{DumpRequest, HandError, Held, MemFile, Memories};
 pub use inputs::{InputFile, Preprocess};
 pub use max_error::MaxError;
 pub use model::ModelOptions;
@@ -70,9 +70,9 @@ pub use npukit_target::rtl::{Build, File, Run, Seen};
 pub use npukit_target::sha256;
 #[doc(inline)]
 pub use npukit_target::{
-    ArtifactFile, Assembled, Cache, Compiled, Disassembled, Instance, Limits, Meaning, MemoryInfo, NoFiles,
-    Output, PHASES, Part, Phase, Port, ProgramText, ReadError, Reader, RunOptions, RunResult, Session,
-    Stepper, Target, TargetError, Term, TimeOptions, Unset,
+    ArtifactFile, Assembled, Cache, Compiled, Disassembled, Instance, Limits, Machine, MachineMemory,
+    Meaning, NoFiles, Output, PHASES, Part, Phase, Port, ProgramText, ReadError, Reader, RunOptions,
+    RunResult, Target, TargetError, Term, TimeOptions, Unset,
 };
 pub use program::Program;
 #[doc(hidden)] // an argument of the command

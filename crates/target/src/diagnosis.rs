@@ -8,9 +8,9 @@ use npukit_isa::program::ProgramErrors;
 use npukit_numeric::npy::NpyError;
 use serde::Serialize;
 
-use crate::options::OptionError;
-use crate::port::PortError;
-use crate::read::ReadError;
+use crate::config::options::OptionError;
+use crate::contract::port::PortError;
+use crate::files::read::ReadError;
 
 /// Where something is wrong, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

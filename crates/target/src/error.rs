@@ -8,8 +8,8 @@ use npukit_lower::{Problem, list};
 
 use miette::Diagnostic;
 
+use crate::config::options::OptionError;
 use crate::lint::Finding;
-use crate::options::OptionError;
 
 /// Why a target could not do what was asked.
 #[derive(Debug, thiserror::Error, Diagnostic)]

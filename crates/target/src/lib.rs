@@ -8,110 +8,79 @@
 //! Three modules are what machines share: [`sim`] memories, faults and the run loop, [`rtl`] circuits, [`conform`] the golden
 //! vectors of any target.
 
-mod area;
-mod benchmark;
-mod bounds;
-mod breakdown;
-mod cache;
+mod config;
 pub mod conform;
-mod convert;
-mod cosim;
+mod contract;
 mod diagnosis;
 mod error;
-mod generator;
-mod hand;
-mod hash;
-mod host;
+mod files;
 mod lint;
-mod name;
-mod options;
-pub mod parameters;
-mod parts;
 mod phase;
-mod port;
-pub mod presets;
-mod program;
-mod proof;
-mod read;
 mod report;
 pub mod rtl;
-mod run_options;
-mod seal;
 mod segments;
-mod session;
 pub mod sim;
-mod source_map;
-mod stepper;
-mod survey;
-mod system;
-mod target;
-mod term;
-mod time;
-mod trace;
-mod vectors;
-mod view;
 
-pub use area::{Area, block_rams, ultra_rams};
-pub use benchmark::{Bar, Benchmark, Figure, Measure};
-pub use bounds::{
+pub use config::compile_options::{CompileOptions, Measures, TypicalInputs};
+pub use config::name::{artifact_stem, instance_name};
+pub use config::options::{Aliases, Chosen, OptionError, OptionSpec, Stage, Values};
+pub use config::parameters::{Setting, leaves, split_parameters, with_parameters};
+pub use config::preset::{Config, Preset, PresetSystem};
+pub use config::presets::{Named, Presets};
+pub use config::run_options::{Meaning, RunOptions, Unset};
+pub use config::system::{NamedSystems, SystemFigure, SystemName, split_system, system_of, with_system};
+pub use config::{parameters, presets};
+pub use contract::bounds::{
     BoundedProgram, BoundedRun, BoundedTensor, Excesses, PossibleSaturation, RangeTensor, terms_of_bounds,
 };
-pub use breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
-pub use cache::{Cache, CacheKey, digest};
-pub use convert::{as_element, to_element};
-pub use cosim::{Cosim, CosimCycles, CosimDifference, CosimJudge, CosimJudgement, CosimOptions, CosimPart};
-pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
-pub use error::TargetError;
-pub use generator::{Generator, GeneratorOptions, Step};
-pub use hand::{
-    Bench, BenchMemory, BenchOptions, Executed, Halt, HandProgram, Limits, ProgramText, Ran, Remark, Stopped,
-    execute, number_of, program_text, real_of, step_through,
+pub use contract::convert::{as_element, to_element};
+pub use contract::cosim::{
+    Cosim, CosimCycles, CosimDifference, CosimJudge, CosimJudgement, CosimOptions, CosimPart,
 };
-pub use hash::{sha256, sha256_of_file};
-pub use host::{
+pub use contract::instance::generator::{Generator, GeneratorOptions, Step};
+pub use contract::instance::hand::{HandOptions, HandProgram, ProgramText, program_text};
+pub use contract::instance::host::{
     HostAccess, HostAnswer, HostBits, HostCompletion, HostMap, HostPlace, HostRegister, HostRun, HostSide,
     HostStream, HostWord,
 };
+pub use contract::instance::survey::Survey;
+pub use contract::instance::{Assembled, Disassembled, Instance};
+pub use contract::machine::view::{Shown, View};
+pub use contract::machine::{
+    Accessed, AddressRun, Executed, Halt, Limits, Machine, MachineMemory, MachineOptions, Moment, Operand,
+    Outline, Placed, PlacedKind, Ran, Remark, Saturated, Scalar, StepLayers, Stopped, execute,
+    instruction_lines, number_of, read_operands, real_of, run_steps, step_float,
+};
+pub use contract::output::{Driven, DriverData, Inputs, Output, PortPlace, RunResult};
+pub use contract::port::{Port, PortError, Vectors};
+pub use contract::program::{Compiled, Layer, ProgramPart, ProgramWords, Writer};
+pub use contract::proof::{Culprit, Expected, FieldProgram, FieldValues, Reference, References};
+pub use contract::target::Target;
+pub use contract::vectors::{Case, Outcome};
+pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
+pub use error::TargetError;
+pub use files::cache::{Cache, CacheKey, digest};
+pub use files::hash::{sha256, sha256_of_file};
+pub use files::parts::ArtifactFile;
+pub use files::parts::{Checked, Parts};
+pub use files::read::{NoFiles, Part, ReadError, Reader, bytes_of, folder, sibling};
+pub use files::seal::{Seal, resealed};
+pub use files::source_map::{MapError, read_source_map, write_source_map};
 pub use lint::{Finding, LINTS_OF_TEXTS, Lint, Linted, Overwritten, Severity, Writers, text_target};
-pub use name::{artifact_stem, instance_name};
 pub use npukit_asm::{ListedWord, ListingLine};
 pub use npukit_lower::Problem;
-pub use options::{Aliases, Chosen, OptionError, OptionSpec, Stage, Values};
-pub use parameters::{Setting, leaves, split_parameters, with_parameters};
-pub use parts::{Checked, Parts};
 pub use phase::{PHASES, Phase, PhaseTime};
-pub use port::{Port, PortError, Vectors};
-pub use presets::{Named, Presets};
-pub use program::{
-    ArtifactFile, Compiled, Driven, DriverData, Inputs, Layer, Output, PortPlace, ProgramPart, ProgramWords,
-    RunResult, Writer,
+pub use report::area::{Area, block_rams, ultra_rams};
+pub use report::benchmark::{Bar, Benchmark, Figure, Measure};
+pub use report::breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
+pub use report::term::Term;
+pub use report::time::{
+    Bound, FlagTime, InstructionTime, KindTime, LayerTime, Pace, Roofline, TimeOptions, TimeReport, UnitTime,
+    Wait,
 };
-pub use proof::{Culprit, Expected, FieldProgram, FieldValues, Reference, References};
-pub use read::{NoFiles, Part, ReadError, Reader, bytes_of, folder, sibling};
+pub use report::trace::{TraceFormat, TraceReport, chrome_trace, record, write_trace};
 pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};
-pub use run_options::{Meaning, RunOptions, Unset};
-pub use seal::{Seal, resealed};
 pub use segments::{
     EXTENSION as SEGMENTS_EXTENSION, ManifestError, SEGMENTS, SegmentError, SegmentPlan, SegmentedInstance,
     load_segments, segments_target,
 };
-pub use session::{
-    Accessed, AddressRun, Moment, Operand, Outline, Placed, PlacedKind, Scalar, Session, SessionOptions,
-    StepLayers, instruction_lines, read_operands, step_float,
-};
-pub use source_map::{MapError, read_source_map, write_source_map};
-pub use stepper::{Machine, MemoryInfo, Stepper};
-pub use survey::Survey;
-pub use system::{NamedSystems, SystemFigure, SystemName, split_system, system_of, with_system};
-pub use target::{
-    Assembled, CompileOptions, Config, Disassembled, Instance, Measures, Preset, PresetSystem, Target,
-    TypicalInputs,
-};
-pub use term::Term;
-pub use time::{
-    Bound, FlagTime, InstructionTime, KindTime, LayerTime, Pace, Roofline, TimeOptions, TimeReport, UnitTime,
-    Wait,
-};
-pub use trace::{TraceFormat, TraceReport, record, write_trace};
-pub use vectors::{Case, Outcome};
-pub use view::{Shown, View};

@@ -6,10 +6,7 @@ mod kind;
 mod linted;
 mod writers;
 
-use npukit_asm::Place;
 use serde::Serialize;
-
-use crate::hand::ProgramText;
 
 pub use allow::text_target;
 pub use kind::Lint;
@@ -66,10 +63,5 @@ impl Finding {
     /// Whether hardware would not do what the program says.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
-    }
-
-    /// Where its instruction stands in a text, if it does.
-    pub fn place(&self, text: &ProgramText) -> Option<Place> {
-        text.places.get(self.instruction?).copied()
     }
 }

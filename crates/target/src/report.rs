@@ -1,5 +1,12 @@
 //! What verbs answer with: plain values that serialise to the keys of the command's `--json`.
 
+pub mod area;
+pub mod benchmark;
+pub mod breakdown;
+pub mod term;
+pub mod time;
+pub mod trace;
+
 use std::collections::BTreeMap;
 
 use npukit_lower::HostStep;

@@ -12,18 +12,16 @@
 //! | `cut` | a graph cut by a plan, and put together again from segments that an instance has prepared |
 //! | `instance` | the instance that compiles by a plan |
 //! | `program` | the program: segments and host steps in order |
-//! | `session` | the program under a debugger |
-//! | `field` | the program over a prime field, and the model that it is compared with |
+//! | `program/machine` | the program on its machines, step by step |
+//! | `program/field` | the program over a prime field, and the model that it is compared with |
 //! | `time` | the times of the segments, added up |
 //! | `manifest` | the file that says the order, and what the host does; the whole artifact, both ways |
 
 mod cut;
-mod field;
 mod instance;
 mod manifest;
 mod plan;
 mod program;
-mod session;
 mod time;
 
 use npukit_base::codes;
@@ -34,8 +32,8 @@ pub use instance::SegmentedInstance;
 pub use manifest::{EXTENSION, load_segments, segments_target};
 pub use plan::SegmentPlan;
 
+use crate::config::options::{Aliases, OptionSpec, Stage, Values};
 use crate::diagnosis::{Diagnose, Place, failure};
-use crate::options::{Aliases, OptionSpec, Stage, Values};
 
 /// The option of every target that says whether models are cut into segments.
 ///

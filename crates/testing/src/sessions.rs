@@ -1,11 +1,11 @@
-//! Programs under a debugger: what a session says of a step, held against what the step does.
+//! Programs under a debugger: what a machine says of a step, held against what the step does.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, BenchOptions, Compiled, Instance, NoFiles, Operand, Placed,
-    PlacedKind, Scalar, SegmentPlan, SegmentedInstance, Session, SessionOptions, TargetError,
+    Accessed, AddressRun, Compiled, HandOptions, Instance, Machine, MachineMemory, MachineOptions, NoFiles,
+    Operand, Placed, PlacedKind, Scalar, SegmentPlan, SegmentedInstance, TargetError,
 };
 
 use crate::compiled::Subject;
@@ -40,19 +40,19 @@ impl Suite {
     /// In every program, no number of a memory changes in a step that does not say it writes there.
     pub fn writes(&self) {
         let mut changes = 0;
-        self.each_session(|name, mut session| changes += self.untold_writes(name, &mut *session));
+        self.each_machine(|name, mut machine| changes += self.untold_writes(name, &mut *machine));
         assert!(changes > 0 || !self.is_debugged(), "no number of any memory has changed");
     }
 
-    /// Where a session computes in float beside the machine, outputs are what the graph says.
+    /// Where a machine computes in float beside its numbers, outputs are what the graph says.
     pub fn floats(&self) {
         let mut judged = 0;
         self.each_compiled(|_, subject, compiled| {
-            let Some(mut session) = with_graph(subject, compiled) else { return };
-            while session.position() < session.steps() {
-                session.step().unwrap_or_else(|error| panic!("{}: {error}", subject.name));
+            let Some(mut machine) = with_graph(subject, compiled) else { return };
+            while machine.position() < machine.steps() {
+                machine.step().unwrap_or_else(|error| panic!("{}: {error}", subject.name));
             }
-            judged += judge_floats(subject, compiled, &*session, self.floats);
+            judged += judge_floats(subject, compiled, &*machine, self.floats);
         });
         assert!(judged > 0 || !self.is_debugged(), "no output was compared in float");
     }
@@ -60,8 +60,8 @@ impl Suite {
     /// No number that a step does not name among the operands of a result changes the result; of those named, many do.
     pub fn operands(&self) {
         let mut all = Tried::default();
-        self.each_session(|name, session| {
-            let Tried { told, effective, untold } = untold_operands(name, session);
+        self.each_machine(|name, machine| {
+            let Tried { told, effective, untold } = untold_operands(name, machine);
             all = Tried {
                 told: all.told + told,
                 effective: all.effective + effective,
@@ -81,27 +81,27 @@ impl Suite {
             let instance: Arc<dyn Instance> = Arc::from(instance);
             let subject = Subject::new(&*instance, "divided", &divided_graph());
             let Some(compiled) = divided(&instance, &subject) else { continue };
-            let session = compiled.session(&subject.inputs(), &SessionOptions::default());
-            let mut session = match session {
+            let machine = compiled.machine(&subject.inputs(), &MachineOptions::default());
+            let mut machine = match machine {
                 Err(TargetError::Unsupported { .. }) => continue,
-                session => session.unwrap_or_else(|error| panic!("{}: {error}", subject.name)),
+                machine => machine.unwrap_or_else(|error| panic!("{}: {error}", subject.name)),
             };
-            let begins = session.fork();
-            let names: Vec<String> = (0..session.steps()).filter_map(|step| session.told(step)).collect();
+            let begins = machine.fork();
+            let names: Vec<String> = (0..machine.steps()).filter_map(|step| machine.told(step)).collect();
             assert!(names.iter().any(|told| told == "the host computes `up`"), "{}: {names:?}", subject.name);
             assert!(
                 {
-                    let end = session.steps();
-                    reach(&mut *session, end)
+                    let end = machine.steps();
+                    reach(&mut *machine, end)
                 },
                 "{}",
                 subject.name
             );
             let expected =
                 compiled.run(&subject.inputs()).unwrap_or_else(|error| panic!("{}: {error}", subject.name));
-            let outputs = session.placed().iter().filter(|placed| placed.kind == PlacedKind::Output);
+            let outputs = machine.placed().iter().filter(|placed| placed.kind == PlacedKind::Output);
             let found =
-                outputs.filter_map(|Placed { run, .. }| session.read(run.memory, run.first, run.count).ok());
+                outputs.filter_map(|Placed { run, .. }| machine.read(run.memory, run.first, run.count).ok());
             let found: Vec<i64> = found.flatten().collect();
             for output in expected.outputs {
                 let is_there = output.raw.iter().all(|&raw| found.contains(&raw.into()));
@@ -111,39 +111,41 @@ impl Suite {
         }
     }
 
-    /// Whether the target has a debugger at all.
+    /// Whether the target's machine takes steps of compiled programs.
     fn is_debugged(&self) -> bool {
         let mut found = false;
-        self.each_session(|_, _| found = true);
+        self.each_compiled(|_, subject, compiled| {
+            found |= compiled.machine(&subject.inputs(), &MachineOptions::default()).is_ok();
+        });
         found
     }
 
     /// Runs a program, and looks after each step, of a long one after some that follow each other, for numbers that changed
     /// where it does not write. Gives the changes.
-    fn untold_writes(&self, name: &str, session: &mut dyn Session) -> usize {
-        let mut regions = regions(session);
-        regions.retain(|run| !self.counters.contains(&session.memories()[run.memory].name.as_str()));
-        let first = Random::new(5).below(session.steps().saturating_sub(LOOKED).max(1));
-        reach(session, first);
+    fn untold_writes(&self, name: &str, machine: &mut dyn Machine) -> usize {
+        let mut regions = regions(machine);
+        regions.retain(|run| !self.counters.contains(&machine.memories()[run.memory].name.as_str()));
+        let first = Random::new(5).below(machine.steps().saturating_sub(LOOKED).max(1));
+        reach(machine, first);
         let mut before: Vec<Vec<Option<Vec<i64>>>> =
-            regions.iter().map(|&run| numbers(session, run)).collect();
+            regions.iter().map(|&run| numbers(machine, run)).collect();
         let mut changes = 0;
-        while session.position() < session.steps().min(first + LOOKED) {
-            let step = session.position();
+        while machine.position() < machine.steps().min(first + LOOKED) {
+            let step = machine.position();
             // Programs by hand may stop.
-            if session.step().is_err() {
+            if machine.step().is_err() {
                 break;
             }
-            let writes = session.accesses(step).into_iter().filter(|accessed| accessed.is_write);
+            let writes = machine.accesses(step).into_iter().filter(|accessed| accessed.is_write);
             let writes: Vec<AddressRun> = writes.map(|accessed| accessed.run).collect();
             for (run, before) in regions.iter().zip(&mut before) {
-                let now = numbers(session, *run);
+                let now = numbers(machine, *run);
                 for (address, (was, is)) in (run.first..).zip(before.iter().zip(&now)) {
                     if was == is || is.is_none() {
                         continue;
                     }
                     changes += 1;
-                    let memory = &session.memories()[run.memory].name;
+                    let memory = &machine.memories()[run.memory].name;
                     let is_told = writes
                         .iter()
                         .any(|write| write.memory == run.memory && write.place(address).is_some());
@@ -160,15 +162,15 @@ impl Suite {
 
     /// Calls `each` with every small graph under a debugger, as it was compiled, and its text by hand on memories that hold
     /// something.
-    fn each_session(&self, mut each: impl FnMut(&str, Box<dyn Session>)) {
+    fn each_machine(&self, mut each: impl FnMut(&str, Box<dyn Machine>)) {
         self.each_compiled(|instance, subject, compiled| {
-            match compiled.session(&subject.inputs(), &SessionOptions::default()) {
-                Ok(session) => each(&subject.name, session),
+            match compiled.machine(&subject.inputs(), &MachineOptions::default()) {
+                Ok(machine) => each(&subject.name, machine),
                 Err(TargetError::Unsupported { .. }) => {}
                 Err(error) => panic!("{}: {error}", subject.name),
             }
             let name = format!("{}, by hand", subject.name);
-            self.by_hand(instance, subject, compiled).for_each(|session| each(&name, session));
+            self.by_hand(instance, subject, compiled).for_each(|machine| each(&name, machine));
         });
     }
 
@@ -178,20 +180,20 @@ impl Suite {
         instance: &'a dyn Instance,
         subject: &'a Subject,
         compiled: &dyn Compiled,
-    ) -> impl Iterator<Item = Box<dyn Session>> + 'a {
+    ) -> impl Iterator<Item = Box<dyn Machine>> + 'a {
         self.texts(instance, subject, compiled).into_iter().take(TEXTS).filter_map(|(name, text)| {
             let program = instance.hand_program(&name, text.as_bytes(), &NoFiles).ok()?;
-            let mut bench = program.bench(&BenchOptions::default()).ok()?;
+            let mut machine = program.machine(&HandOptions::default()).ok()?;
             let mut random = Random::new(3);
-            for (place, memory) in bench.memories().iter().enumerate() {
+            for (place, memory) in machine.memories().to_vec().iter().enumerate() {
                 if memory.depth * memory.lanes as u64 <= WHOLE {
                     let count = memory.depth as usize * memory.lanes;
                     let numbers: Vec<i64> = (0..count).map(|_| any(memory, &mut random)).collect();
                     // What nobody may fill stays as it is.
-                    let _ = bench.write(place, 0, &numbers);
+                    let _ = machine.write(place, 0, &numbers);
                 }
             }
-            bench.session().ok()
+            Some(machine)
         })
     }
 }
@@ -209,18 +211,18 @@ fn divided(instance: &Arc<dyn Instance>, subject: &Subject) -> Option<Box<dyn Co
     Some(segmented.compile(&subject.graph, &subject.options).unwrap_or_else(|error| fails(error)))
 }
 
-/// A session with its graph beside it; none where there is no debugger.
-fn with_graph(subject: &Subject, compiled: &dyn Compiled) -> Option<Box<dyn Session>> {
-    let options = SessionOptions { graph: Some(&subject.graph), ..SessionOptions::default() };
-    match compiled.session(&subject.inputs(), &options) {
-        Ok(session) => Some(session),
+/// A machine with its graph beside it; none where there is no debugger.
+fn with_graph(subject: &Subject, compiled: &dyn Compiled) -> Option<Box<dyn Machine>> {
+    let options = MachineOptions { graph: Some(&subject.graph), ..MachineOptions::default() };
+    match compiled.machine(&subject.inputs(), &options) {
+        Ok(machine) => Some(machine),
         Err(TargetError::Unsupported { .. }) => None,
         Err(error) => panic!("{}: {error}", subject.name),
     }
 }
 
 /// A small number that a memory may hold.
-fn any(memory: &BenchMemory, random: &mut Random) -> i64 {
+fn any(memory: &MachineMemory, random: &mut Random) -> i64 {
     let (least, most) = memory.range();
     let span = (most - least).min(1 << 16) as usize;
     let low = least.max(-(span as i128) / 2);
@@ -228,16 +230,16 @@ fn any(memory: &BenchMemory, random: &mut Random) -> i64 {
 }
 
 /// What is looked at of each memory: all of it, or the addresses that the program uses and some around them.
-fn regions(session: &dyn Session) -> Vec<AddressRun> {
+fn regions(machine: &dyn Machine) -> Vec<AddressRun> {
     let mut used: BTreeMap<usize, Vec<(u64, u64)>> = BTreeMap::new();
-    for step in 0..session.steps() {
-        for Accessed { run, .. } in session.accesses(step) {
+    for step in 0..machine.steps() {
+        for Accessed { run, .. } in machine.accesses(step) {
             let (first, last) = (run.first, run.at(run.count.saturating_sub(1)));
             used.entry(run.memory).or_default().push((first.saturating_sub(AROUND), last + AROUND + 1));
         }
     }
     let mut regions = Vec::new();
-    for (place, memory) in session.memories().iter().enumerate() {
+    for (place, memory) in machine.memories().iter().enumerate() {
         if memory.depth * memory.lanes as u64 <= WHOLE {
             regions.push(AddressRun::dense(place, 0, memory.depth));
             continue;
@@ -258,15 +260,15 @@ fn regions(session: &dyn Session) -> Vec<AddressRun> {
 }
 
 /// The numbers at each address of a run; none at those that cannot be read.
-fn numbers(session: &dyn Session, run: AddressRun) -> Vec<Option<Vec<i64>>> {
-    let lanes = session.memories()[run.memory].lanes;
-    match session.read(run.memory, run.first, run.count) {
+fn numbers(machine: &dyn Machine, run: AddressRun) -> Vec<Option<Vec<i64>>> {
+    let lanes = machine.memories()[run.memory].lanes;
+    match machine.read(run.memory, run.first, run.count) {
         Ok(numbers) => numbers.chunks(lanes).map(|numbers| Some(numbers.to_vec())).collect(),
         Err(_) if run.count == 1 => vec![None],
         Err(_) => {
             let half = run.count / 2;
             let parts = [(run.first, half), (run.first + half, run.count - half)];
-            let parts = parts.map(|(first, count)| numbers(session, AddressRun { first, count, ..run }));
+            let parts = parts.map(|(first, count)| numbers(machine, AddressRun { first, count, ..run }));
             parts.into_iter().flatten().collect()
         }
     }
@@ -274,17 +276,17 @@ fn numbers(session: &dyn Session, run: AddressRun) -> Vec<Option<Vec<i64>>> {
 
 /// Whether the values of outputs, which the host leaves as they are, are among the floats where outputs lie, all times the
 /// same power of two. Gives how many were compared.
-fn judge_floats(subject: &Subject, compiled: &dyn Compiled, session: &dyn Session, share: f64) -> usize {
+fn judge_floats(subject: &Subject, compiled: &dyn Compiled, machine: &dyn Machine, share: f64) -> usize {
     let report = compiled.report();
-    let outputs = session.placed().iter().filter(|placed| placed.kind == PlacedKind::Output);
+    let outputs = machine.placed().iter().filter(|placed| placed.kind == PlacedKind::Output);
     let found =
-        outputs.filter_map(|placed| session.floats(placed.run.memory, placed.run.first, placed.run.count));
+        outputs.filter_map(|placed| machine.floats(placed.run.memory, placed.run.first, placed.run.count));
     let mut found: Vec<f64> = found.flatten().filter(|float| !float.is_nan()).collect();
     found.sort_by(f64::total_cmp);
     let mut judged = 0;
     for (id, expected) in subject.graph.outputs.iter().zip(subject.expected()) {
         let name = &subject.graph.value(*id).name;
-        if session.floats_are().is_none() || report.host_steps.iter().any(|step| &step.output == name) {
+        if machine.floats_are().is_none() || report.host_steps.iter().any(|step| &step.output == name) {
             continue;
         }
         let values: Vec<f64> =
@@ -303,34 +305,34 @@ fn judge_floats(subject: &Subject, compiled: &dyn Compiled, session: &dyn Sessio
 }
 
 /// Changes numbers before steps, and sees whether results do; panics where one does with what is no operand of it.
-fn untold_operands(name: &str, mut session: Box<dyn Session>) -> Tried {
-    let start = session.fork();
+fn untold_operands(name: &str, mut machine: Box<dyn Machine>) -> Tried {
+    let start = machine.fork();
     let mut random = Random::new(4);
     let mut tried = Tried::default();
     let computes = |&step: &usize| {
-        let accesses = session.accesses(step);
+        let accesses = machine.accesses(step);
         [false, true].iter().all(|is_write| accesses.iter().any(|accessed| accessed.is_write == *is_write))
     };
-    let computing: Vec<usize> = (0..session.steps()).filter(computes).collect();
+    let computing: Vec<usize> = (0..machine.steps()).filter(computes).collect();
     let mut chosen: Vec<usize> =
         (0..STEPS).filter_map(|_| computing.get(random.below(computing.len().max(1)))).copied().collect();
     chosen.sort_unstable();
     chosen.dedup();
     for step in chosen {
         // Programs by hand may stop.
-        if !reach(&mut *session, step) {
+        if !reach(&mut *machine, step) {
             break;
         }
-        let writes = session.accesses(step).into_iter().filter(|accessed| accessed.is_write);
+        let writes = machine.accesses(step).into_iter().filter(|accessed| accessed.is_write);
         let writes: Vec<AddressRun> = writes.map(|accessed| accessed.run).collect();
-        let result = one_of(&*session, writes[random.below(writes.len())], &mut random);
-        let told = session.operands(step, result);
+        let result = one_of(&*machine, writes[random.below(writes.len())], &mut random);
+        let told = machine.operands(step, result);
         // Behind the last moment in which an operand became what is used, nothing between it and the result is written.
         // Default: operands are what they are before the step.
         let moment = told.iter().map(|operand| operand.since.unwrap_or(step)).max().unwrap_or(step);
         let mut before = start.fork();
         if moment >= step {
-            try_result(name, &*session, (step, result), &told, &mut random, &mut tried);
+            try_result(name, &*machine, (step, result), &told, &mut random, &mut tried);
         } else if reach(&mut *before, moment) {
             try_result(name, &*before, (step, result), &told, &mut random, &mut tried);
         }
@@ -339,9 +341,9 @@ fn untold_operands(name: &str, mut session: Box<dyn Session>) -> Tried {
 }
 
 /// Goes on to a step; whether it gets there.
-fn reach(session: &mut dyn Session, step: usize) -> bool {
-    while session.position() < step {
-        if session.step().is_err() {
+fn reach(machine: &mut dyn Machine, step: usize) -> bool {
+    while machine.position() < step {
+        if machine.step().is_err() {
             return false;
         }
     }
@@ -349,22 +351,22 @@ fn reach(session: &mut dyn Session, step: usize) -> bool {
 }
 
 /// A number of those that a run has.
-fn one_of(session: &dyn Session, run: AddressRun, random: &mut Random) -> Scalar {
+fn one_of(machine: &dyn Machine, run: AddressRun, random: &mut Random) -> Scalar {
     let address = run.at(random.below(run.count.max(1) as usize) as u64);
-    Scalar { memory: run.memory, address, lane: random.below(session.memories()[run.memory].lanes) }
+    Scalar { memory: run.memory, address, lane: random.below(machine.memories()[run.memory].lanes) }
 }
 
-/// Changes numbers where a session stands, and looks at a result that a step writes, which is this one or comes later.
+/// Changes numbers where a machine stands, and looks at a result that a step writes, which is this one or comes later.
 fn try_result(
     name: &str,
-    session: &dyn Session,
+    machine: &dyn Machine,
     (step, result): (usize, Scalar),
     told: &[Operand],
     random: &mut Random,
     tried: &mut Tried,
 ) {
-    let Some(expected) = outcome(session, step, result) else { return };
-    let reads = (session.position()..=step).flat_map(|step| session.accesses(step));
+    let Some(expected) = outcome(machine, step, result) else { return };
+    let reads = (machine.position()..=step).flat_map(|step| machine.accesses(step));
     let reads: Vec<AddressRun> =
         reads.filter(|accessed| !accessed.is_write).map(|accessed| accessed.run).collect();
     for turn in 0..CHANGED {
@@ -372,19 +374,19 @@ fn try_result(
         let operand = told.get(random.below(told.len().max(1))).filter(|_| turn % 2 == 0);
         let changed = match operand {
             Some(&Operand { run, lane, .. }) => {
-                let any = one_of(session, run, random);
+                let any = one_of(machine, run, random);
                 Scalar { lane: lane.unwrap_or(any.lane), ..any } // Default: one of all numbers.
             }
-            None => one_of(session, reads[random.below(reads.len())], random),
+            None => one_of(machine, reads[random.below(reads.len())], random),
         };
-        let number = any(&session.memories()[changed.memory], random);
-        let Some((other, is_told)) = with_change(session, (changed, number), told) else { continue };
+        let number = any(&machine.memories()[changed.memory], random);
+        let Some((other, is_told)) = with_change(machine, (changed, number), told) else { continue };
         let Some(found) = outcome(&*other, step, result) else { continue };
         tried.told += usize::from(is_told);
         tried.untold += usize::from(!is_told);
         tried.effective += usize::from(is_told && found != expected);
         let text = |scalar: Scalar| {
-            let memory = &session.memories()[scalar.memory].name;
+            let memory = &machine.memories()[scalar.memory].name;
             format!("{memory}[{}].{}", scalar.address, scalar.lane)
         };
         assert!(
@@ -396,30 +398,30 @@ fn try_result(
     }
 }
 
-/// The session with a number changed, and whether one of the operands told is another then; none where it cannot be changed.
+/// The machine with a number changed, and whether one of the operands told is another then; none where it cannot be changed.
 fn with_change(
-    session: &dyn Session,
+    machine: &dyn Machine,
     (Scalar { memory, address, lane }, number): (Scalar, i64),
     told: &[Operand],
-) -> Option<(Box<dyn Session>, bool)> {
-    let mut numbers = session.read(memory, address, 1).ok()?;
+) -> Option<(Box<dyn Machine>, bool)> {
+    let mut numbers = machine.read(memory, address, 1).ok()?;
     if std::mem::replace(&mut numbers[lane], number) == number {
         return None;
     }
-    let mut other = session.fork();
+    let mut other = machine.fork();
     other.write(memory, address, &numbers).ok()?;
-    let is_other = told.iter().any(|operand| held(session, operand) != held(&*other, operand));
+    let is_other = told.iter().any(|operand| held(machine, operand) != held(&*other, operand));
     Some((other, is_other))
 }
 
 /// The numbers of an operand.
-fn held(session: &dyn Session, Operand { run, lane, .. }: &Operand) -> Vec<Option<i64>> {
-    let lanes = session.memories()[run.memory].lanes;
+fn held(machine: &dyn Machine, Operand { run, lane, .. }: &Operand) -> Vec<Option<i64>> {
+    let lanes = machine.memories()[run.memory].lanes;
     let wanted = lane.map_or(0..lanes, |lane| lane..lane + 1);
     let mut known: HashMap<u64, Option<Vec<i64>>> = HashMap::new();
     let at = |place| {
         let address = run.at(place);
-        let numbers = known.entry(address).or_insert_with(|| session.read(run.memory, address, 1).ok());
+        let numbers = known.entry(address).or_insert_with(|| machine.read(run.memory, address, 1).ok());
         numbers.clone()
     };
     let all: Vec<Option<Vec<i64>>> = (0..run.count).map(at).collect();
@@ -430,10 +432,10 @@ fn held(session: &dyn Session, Operand { run, lane, .. }: &Operand) -> Vec<Optio
         .collect()
 }
 
-/// A number behind a step; none where the session stops before, or where it cannot be read.
-fn outcome(session: &dyn Session, step: usize, result: Scalar) -> Option<i64> {
-    let mut session = session.fork();
-    reach(&mut *session, step + 1).then_some(())?;
-    let numbers = session.read(result.memory, result.address, 1).ok()?;
+/// A number behind a step; none where the machine stops before, or where it cannot be read.
+fn outcome(machine: &dyn Machine, step: usize, result: Scalar) -> Option<i64> {
+    let mut machine = machine.fork();
+    reach(&mut *machine, step + 1).then_some(())?;
+    let numbers = machine.read(result.memory, result.address, 1).ok()?;
     numbers.get(result.lane).copied()
 }

@@ -1,4 +1,4 @@
-"""Programs by hand: text to words and back, and machines instruction by instruction."""
+"""Programs by hand: text to words and back, and machines step by step."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Memory:
 
     def __setitem__(self, place: int | slice, values: npt.ArrayLike) -> None:
         begin, count = self._range(place)
-        rows = np.broadcast_to(np.asarray(values, dtype=np.int32), (count, self.lanes))
+        rows = np.broadcast_to(np.asarray(values, dtype=np.int64), (count, self.lanes))
         self._native.write(self.name, begin, rows.ravel().tolist())
 
     def _range(self, place: int | slice) -> tuple[int, int]:
@@ -80,7 +80,10 @@ class Memory:
 
 
 class Machine(Mapping[str, Memory]):
-    """A machine with a program, between two of its instructions; its memories by name."""
+    """A machine with a program, between two of its steps; its memories by name.
+
+    A step is an instruction, or a cycle where a machine executes several instructions at a time (drra).
+    """
 
     def __init__(self, target: Target | str, words: bytes):
         self._native = _npukit.Machine(str(target), bytes(words))
@@ -88,15 +91,15 @@ class Machine(Mapping[str, Memory]):
 
     @property
     def next(self) -> int | None:
-        """Index of the instruction that is executed next; None at the end."""
+        """Index of the step that comes next; None at the end."""
         return self._native.next
 
     def step(self, count: int = 1) -> int:
-        """Executes so many instructions, fewer at the end; gives how many it were."""
+        """Takes so many steps, fewer at the end; gives how many it were."""
         return self._native.step(count)
 
     def run(self) -> int:
-        """Executes all that are left; gives how many it were."""
+        """Takes all that are left; gives how many it were."""
         return self._native.step(None)
 
     def __getitem__(self, name: str) -> Memory:

@@ -6,7 +6,7 @@ use npukit_target::{Diagnose, ErrorKind, Place, failure};
 
 use crate::artifact::ArtifactError;
 use crate::artifact::TextError;
-use crate::bench::BenchError;
+use crate::by_hand::HandError;
 use crate::codec::{DecodeErrors, EncodeErrors};
 use crate::config::ConfigError;
 use crate::generate::GenerateError;
@@ -19,7 +19,7 @@ use crate::weight_bits::ChoiceError;
 pub static ERRORS: &[ErrorKind] = &[
     ErrorKind::of_text::<AsmError>(),
     ErrorKind::of::<ArtifactError>(),
-    ErrorKind::of::<BenchError>(),
+    ErrorKind::of::<HandError>(),
     ErrorKind::of::<ChoiceError>(),
     ErrorKind::of::<ConfigError>(),
     ErrorKind::of::<DecodeErrors>(),

@@ -9,7 +9,7 @@ use crate::op::Op;
 use crate::state::{FaultKind, State};
 
 /// A machine after its reset.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Machine {
     state: State,
 }

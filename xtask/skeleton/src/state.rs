@@ -9,7 +9,7 @@ use thiserror::Error;
 pub const FORMAT: FixedFormat = FixedFormat { width: 16, binary_point: 8 };
 
 /// The architectural state.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct State {
     /// Numbers, in [`FORMAT`].
     memory: Flat<i16>,

@@ -241,8 +241,8 @@ fn request(args: &DebugArgs, path: &str) -> Result<Request, Failure> {
 
 /// A debugger of what is asked for, and what was taken for granted.
 fn opened(request: &Request) -> Result<(Debugger, Vec<String>), npukit::Error> {
-    let Opened { session, text, notes } = open(request, context())?;
-    Ok((Debugger::new(session, text), notes))
+    let Opened { machine, text, notes } = open(request, context())?;
+    Ok((Debugger::new(machine, text), notes))
 }
 
 /// Does what a script says.
@@ -254,6 +254,6 @@ fn scripted(mut debugger: Debugger, notes: Vec<String>, path: &str) -> Result<An
     let failed = failures.iter().map(|failure| format!("failed: {failure}\n")).collect::<String>();
     let told = remarks(&notes, &[]);
     let success = failures.is_empty();
-    let report = Report::new(debugger.session(), (text.clone(), passed, failures), notes);
+    let report = Report::new(debugger.machine(), (text.clone(), passed, failures), notes);
     Ok(Answer::new(text + &failed, &report).with_notes(told).with_success(success))
 }

@@ -14,8 +14,8 @@ impl Debugger {
         match expectation {
             Expectation::Step(step) => differs(format!("step {position}"), format!("step {step}")),
             Expectation::Layer(layer) => {
-                let session = self.session();
-                let found = session.layer(position).and_then(|place| session.layers().get(place));
+                let machine = self.machine();
+                let found = machine.layer(position).and_then(|place| machine.layers().get(place));
                 let found = found.map_or_else(|| "no layer".to_owned(), |name| format!("layer `{name}`"));
                 differs(found, format!("layer `{layer}`"))
             }
@@ -45,7 +45,7 @@ impl Debugger {
                 differs(format!("stop {found}"), format!("stop {name}{}", number(*id)))
             }
             Expectation::Saturations(count) => differs(
-                format!("saturations {}", self.session().saturations()),
+                format!("saturations {}", self.machine().saturations()),
                 format!("saturations {count}"),
             ),
             Expectation::Hits(count) => match self.hits {
@@ -86,11 +86,11 @@ impl Debugger {
             // Default: in a memory of integers a number is its own value.
             Scale::Real => raw
                 .iter()
-                .map(|&number| self.session().real(range.memory, number).unwrap_or(number as f64))
+                .map(|&number| self.machine().real(range.memory, number).unwrap_or(number as f64))
                 .collect(),
         };
         let lanes =
-            if range.lane.is_some() { 1 } else { self.session().memories()[range.memory].lanes.max(1) };
+            if range.lane.is_some() { 1 } else { self.machine().memories()[range.memory].lanes.max(1) };
         let wrong = found.iter().enumerate().find_map(|(place, &found)| {
             // Default: one value stands for all.
             let expected = *values.get(place).or(values.first())?;
@@ -102,7 +102,7 @@ impl Debugger {
         Ok(wrong.map(|(place, found, expected)| {
             let address = range.start + (place / lanes) as u64;
             let lane = range.lane.unwrap_or(place % lanes); // Default: all numbers of an address are meant.
-            let name = &self.session().memories()[range.memory].name;
+            let name = &self.machine().memories()[range.memory].name;
             format!("expected {expected}, found {found} in {name}[{address}].{lane} ({scale})")
         }))
     }

@@ -25,7 +25,7 @@ impl Debugger {
         let role = if node.role.is_empty() { String::new() } else { format!("{} ", node.role) };
         let name = self.run_text(node.run, node.lane);
         let more = if node.count > node.values.len() { " ..." } else { "" };
-        let real = |&number: &i64| number_text(number, self.session().real(node.run.memory, number));
+        let real = |&number: &i64| number_text(number, self.machine().real(node.run.memory, number));
         let values: Vec<String> = node.values.iter().map(real).collect();
         let _ = write!(text, "{indent}{role}{name} = {}{more}", values.join(" "));
         if !node.floats.is_empty() {

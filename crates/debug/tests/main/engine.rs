@@ -1,7 +1,7 @@
 //! Ways through a program, judged by a record of all of its states.
 
 use npukit_debug::{Debugger, On, Order, PointKind, Range, Stop, Watch};
-use npukit_target::Session as _;
+use npukit_target::Machine as _;
 
 use super::toy::{DEPTH, Op, Toy};
 
@@ -87,13 +87,13 @@ fn states_are_those_of_a_straight_run() {
             };
             let expected = &states[debugger.position()];
             assert_eq!(
-                debugger.session().read(0, 0, DEPTH).unwrap(),
+                debugger.machine().read(0, 0, DEPTH).unwrap(),
                 expected.m,
                 "step {}",
                 debugger.position()
             );
-            assert_eq!(debugger.session().read(1, 0, 1).unwrap(), [expected.r]);
-            assert_eq!(debugger.session().saturations(), expected.saturations());
+            assert_eq!(debugger.machine().read(1, 0, 1).unwrap(), [expected.r]);
+            assert_eq!(debugger.machine().saturations(), expected.saturations());
         }
     }
 }
@@ -138,7 +138,7 @@ fn points_are_hit_where_all_states_say() {
             match debugger.go_back().clone() {
                 Stop::Watchpoint(1, step) => {
                     assert_eq!(debugger.position(), step);
-                    assert_eq!(debugger.session().read(0, 0, DEPTH).unwrap(), states[step].m);
+                    assert_eq!(debugger.machine().read(0, 0, DEPTH).unwrap(), states[step].m);
                     backward.push(step);
                 }
                 Stop::Breakpoint(2) => breaks += 1,
@@ -169,7 +169,7 @@ fn writers_are_the_last_before() {
             let nodes = debugger.who(&Range { lane: Some(1), ..range(address, address + 1) }, 3).unwrap();
             assert_eq!(nodes.len(), 1);
             assert_eq!(nodes[0].writer, expected, "m[{address}] at {position}");
-            assert_eq!(nodes[0].values, debugger.session().read(0, address, 1).unwrap()[1..]);
+            assert_eq!(nodes[0].values, debugger.machine().read(0, address, 1).unwrap()[1..]);
             if let (Some(step), false) = (expected, nodes[0].is_cut) {
                 let summands = if let Op::Add(_, a, b) = ops[step] { if a == b { 1 } else { 2 } } else { 0 };
                 let found: u64 = nodes[0].from.iter().map(|node| node.run.count).sum();
@@ -233,7 +233,7 @@ fn an_interrupt_stops_a_run() {
         }
     };
     other.join().unwrap();
-    assert_eq!(debugger.session().read(0, 0, DEPTH).unwrap(), states[stop].m);
+    assert_eq!(debugger.machine().read(0, 0, DEPTH).unwrap(), states[stop].m);
 }
 
 #[test]
@@ -244,6 +244,6 @@ fn a_fault_stops_before_its_step() {
     assert_eq!(debugger.position(), 1);
     assert_eq!(*debugger.goto(3), Stop::Fault("a trap".to_owned()));
     assert_eq!(*debugger.back(1), Stop::Start);
-    assert_eq!(debugger.session().read(0, 1, 1).unwrap(), [0, 0]);
+    assert_eq!(debugger.machine().read(0, 1, 1).unwrap(), [0, 0]);
     assert!(debugger.scan().unwrap().is_empty());
 }

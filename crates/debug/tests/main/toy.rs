@@ -7,8 +7,8 @@ use std::sync::Arc;
 use npukit_asm::{ListedWord, ListingLine, Sources};
 use npukit_base::Span;
 use npukit_target::{
-    Accessed, AddressRun, BenchMemory, Moment, Operand, Outline, Placed, PlacedKind, ProgramText, Scalar,
-    Session, StepLayers, TargetError,
+    Accessed, AddressRun, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, ProgramText, Scalar,
+    Machine, StepLayers, TargetError,
 };
 
 pub const DEPTH: u64 = 16;
@@ -52,7 +52,7 @@ pub struct Toy {
 impl Toy {
     /// Before the first of `ops`; address 0 holds an input, 16 and -32.
     pub fn new(ops: &[Op]) -> Self {
-        let memory = |name: &str, depth, lanes| BenchMemory {
+        let memory = |name: &str, depth, lanes| MachineMemory {
             name: name.to_owned(),
             depth,
             lanes,
@@ -97,7 +97,7 @@ impl Toy {
     }
 }
 
-impl Session for Toy {
+impl Machine for Toy {
     fn outline(&self) -> &Outline {
         &self.program.outline
     }
@@ -133,7 +133,7 @@ impl Session for Toy {
         Ok(Vec::new())
     }
 
-    fn fork(&self) -> Box<dyn Session> {
+    fn fork(&self) -> Box<dyn Machine> {
         Box::new(self.clone())
     }
 

@@ -85,7 +85,7 @@ impl<'a> Adapter<'a> {
             "setExceptionBreakpoints" => only(json!({ "breakpoints": [] })),
             "configurationDone" => self.begin(),
             "threads" => {
-                let name = self.program()?.session().name().to_owned();
+                let name = self.program()?.machine().name().to_owned();
                 only(json!({ "threads": [{ "id": THREAD, "name": name }] }))
             }
             // The editor knows already that a program that ran has stopped for it.
@@ -281,8 +281,8 @@ fn capabilities() -> Value {
 
 /// The next step, and its layer around it.
 fn stack(debugger: &Debugger) -> Value {
-    let (session, position) = (debugger.session(), debugger.position());
-    let issued = session.issued(position).first().copied();
+    let (machine, position) = (debugger.machine(), debugger.position());
+    let issued = machine.issued(position).first().copied();
     let mut frame = json!({ "id": 1, "name": debugger.step_line(position), "line": 0, "column": 0 });
     if let Some(Line { file, line, column }) = debugger.line_here() {
         (frame["line"], frame["column"]) = (line.into(), column.into());
@@ -291,7 +291,7 @@ fn stack(debugger: &Debugger) -> Value {
     if let Some(instruction) = issued.filter(|_| position < debugger.steps()) {
         frame["instructionPointerReference"] = reference(instruction).into();
     }
-    let layer = session.layer(position).and_then(|place| session.layers().get(place));
+    let layer = machine.layer(position).and_then(|place| machine.layers().get(place));
     let mut frames = vec![frame];
     frames.extend(layer.map(|name| {
         json!({ "id": 2, "name": format!("layer {name}"), "line": 0, "column": 0, "presentationHint": "label" })

@@ -132,7 +132,7 @@ pub(crate) fn goto_targets(debugger: &Debugger, arguments: &Value) -> Result<Val
     let (file, line) = (file_of(debugger, arguments)?, number(arguments, "line")?);
     let instructions = debugger.instructions_at(Some(&file), line);
     let target = |&instruction: &usize| {
-        let step = debugger.session().steps_of(instruction).first().copied()?;
+        let step = debugger.machine().steps_of(instruction).first().copied()?;
         let label = debugger.step_line(step);
         Some(
             json!({ "id": step, "label": label, "line": line, "instructionPointerReference": reference(instruction) }),

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use npukit_debug::{Debugger, Line, Scale};
-use npukit_target::{AddressRun, BenchMemory};
+use npukit_target::{AddressRun, MachineMemory};
 use serde_json::{Value, json};
 
 use crate::dap::adapter::{number, reference, source, text};
@@ -24,34 +24,34 @@ const SHOWN: usize = 256;
 /// Bytes, and instructions, that are given at most.
 const MOST: usize = 1 << 16;
 
-fn is_register(memory: &BenchMemory) -> bool {
+fn is_register(memory: &MachineMemory) -> bool {
     memory.depth <= 1
 }
 
 /// `scopes`
 pub(crate) fn scopes(debugger: &Debugger) -> Value {
-    let session = debugger.session();
-    let registers = session.memories().iter().filter(|memory| is_register(memory)).count();
-    let memories = session.memories().len() - registers;
-    let accesses = session.accesses(debugger.position()).len();
+    let machine = debugger.machine();
+    let registers = machine.memories().iter().filter(|memory| is_register(memory)).count();
+    let memories = machine.memories().len() - registers;
+    let accesses = machine.accesses(debugger.position()).len();
     let scope = |name: &str, reference: usize, count: usize| json!({ "name": name, "variablesReference": reference, "namedVariables": count, "expensive": false });
     let all = [
         scope("Memories", MEMORIES, memories),
         scope("Registers", REGISTERS, registers),
         scope("Next step", STEP, accesses),
-        scope("Tensors", TENSORS, session.placed().len()),
+        scope("Tensors", TENSORS, machine.placed().len()),
     ];
     json!({ "scopes": all })
 }
 
 /// `variables`
 pub(crate) fn variables(debugger: &Debugger, arguments: &Value) -> Result<Value, String> {
-    let session = debugger.session();
+    let machine = debugger.machine();
     let all = match number(arguments, "variablesReference")? {
         MEMORIES => named(debugger, |memory| !is_register(memory)),
         REGISTERS => named(debugger, is_register),
         STEP => {
-            let accesses = session.accesses(debugger.position());
+            let accesses = machine.accesses(debugger.position());
             let one = |accessed: npukit_target::Accessed| {
                 let name = debugger.run_text(accessed.run, None);
                 let value = if accessed.is_write { "writes" } else { "reads" };
@@ -64,10 +64,10 @@ pub(crate) fn variables(debugger: &Debugger, arguments: &Value) -> Result<Value,
                 let at = debugger.run_text(placed.run, None);
                 json!({ "name": placed.name, "value": at, "type": placed.kind.name(), "evaluateName": at, "variablesReference": 0 })
             };
-            session.placed().iter().map(one).collect()
+            machine.placed().iter().map(one).collect()
         }
         other => {
-            let memory = other.checked_sub(MEMORY).filter(|&place| place < session.memories().len());
+            let memory = other.checked_sub(MEMORY).filter(|&place| place < machine.memories().len());
             addresses(debugger, memory.ok_or("there are no such variables")?, arguments)?
         }
     };
@@ -75,9 +75,9 @@ pub(crate) fn variables(debugger: &Debugger, arguments: &Value) -> Result<Value,
 }
 
 /// Memories as variables.
-fn named(debugger: &Debugger, is_meant: impl Fn(&BenchMemory) -> bool) -> Vec<Value> {
-    let memories = debugger.session().memories().iter().enumerate().filter(|(_, memory)| is_meant(memory));
-    let one = |(place, memory): (usize, &BenchMemory)| {
+fn named(debugger: &Debugger, is_meant: impl Fn(&MachineMemory) -> bool) -> Vec<Value> {
+    let memories = debugger.machine().memories().iter().enumerate().filter(|(_, memory)| is_meant(memory));
+    let one = |(place, memory): (usize, &MachineMemory)| {
         if is_register(memory) {
             return row(debugger, place, 0);
         }
@@ -92,7 +92,7 @@ fn named(debugger: &Debugger, is_meant: impl Fn(&BenchMemory) -> bool) -> Vec<Va
 
 /// Addresses of a memory as variables.
 fn addresses(debugger: &Debugger, memory: usize, arguments: &Value) -> Result<Vec<Value>, String> {
-    let depth = debugger.session().memories()[memory].depth;
+    let depth = debugger.machine().memories()[memory].depth;
     // Default: from the first on, as many as fit a screen.
     let start = number(arguments, "start").unwrap_or(0) as u64;
     let count = number(arguments, "count").ok().filter(|&count| count > 0).unwrap_or(SHOWN); // Default: as above.
@@ -117,7 +117,7 @@ pub(crate) fn read_memory(debugger: &Debugger, arguments: &Value) -> Result<Valu
     let Some(npukit_debug::Command::Show(range, _)) = command else {
         return Err("this is no memory".to_owned());
     };
-    let memory = &debugger.session().memories()[range.memory];
+    let memory = &debugger.machine().memories()[range.memory];
     let size = (memory.bits.div_ceil(8) as usize).max(1);
     let bytes_of_address = (size * memory.lanes.max(1)) as u64;
     let offset = arguments.get("offset").and_then(Value::as_i64).map_or(0, |offset| offset); // Default: none is given.

@@ -6,7 +6,7 @@ use std::thread;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use npukit_debug::{Answer, Command, Debugger, PointKind, Stop, parse};
-use npukit_target::{AddressRun, Moment, Session, TargetError};
+use npukit_target::{AddressRun, Machine, Moment, TargetError};
 
 use crate::tui::command_line::CommandLine;
 use crate::tui::keys::{Action, is_control};
@@ -25,7 +25,7 @@ pub struct App {
     pub(crate) debugger: Debugger,
     pub(crate) look: Look,
     /// The machine before the last step, to tell what it has changed.
-    pub(crate) before: Option<Box<dyn Session>>,
+    pub(crate) before: Option<Box<dyn Machine>>,
     pub(crate) panes: Panes,
     /// The instruction at which the listing's cursor is; none where it goes with the next step.
     pub(crate) cursor: Option<usize>,
@@ -43,8 +43,8 @@ pub struct App {
 impl App {
     /// A debugger as it is, with what was taken for granted.
     pub fn new(debugger: Debugger, notes: &[String], look: Look) -> Self {
-        let panes = Panes::new(debugger.session());
-        let clock = Some(asked(debugger.session().fork()));
+        let panes = Panes::new(debugger.machine());
+        let clock = Some(asked(debugger.machine().fork()));
         let mut app = Self {
             debugger,
             look,
@@ -231,7 +231,7 @@ impl App {
             self.panes.show(range.memory, range.start);
             self.panes.scale = *scale;
         }
-        let (position, before) = (self.debugger.position(), self.debugger.session().fork());
+        let (position, before) = (self.debugger.position(), self.debugger.machine().fork());
         let answer = self.debugger.execute(command);
         self.tell(&answer, is_typed);
         if self.debugger.position() == position + 1 {
@@ -262,14 +262,14 @@ impl App {
 
     fn arrived(&mut self) {
         self.cursor = None;
-        self.panes.refresh(self.debugger.session());
+        self.panes.refresh(self.debugger.machine());
         self.follow();
     }
 
     /// Shows what the last step has written; before the first, what that one will.
     fn follow(&mut self) {
         let step = self.debugger.position().saturating_sub(1);
-        let accesses = self.debugger.session().accesses(step);
+        let accesses = self.debugger.machine().accesses(step);
         let written: Vec<AddressRun> =
             accesses.iter().filter(|accessed| accessed.is_write).map(|accessed| accessed.run).collect();
         self.panes.follow(&written);
@@ -278,7 +278,7 @@ impl App {
     /// The instruction at which the cursor of the listing is.
     pub(crate) fn at_cursor(&self) -> usize {
         let next = self.debugger.position().min(self.debugger.steps().saturating_sub(1));
-        let begins = |step: usize| self.debugger.session().issued(step).first().copied();
+        let begins = |step: usize| self.debugger.machine().issued(step).first().copied();
         // Default: where nothing begins, the cursor is at the last that began; else at the first.
         self.cursor.unwrap_or_else(|| (0..=next).rev().take(LOOKED_BACK).find_map(begins).unwrap_or(0))
     }
@@ -290,7 +290,7 @@ impl App {
     }
 
     fn go_to_cursor(&mut self) {
-        let steps = self.debugger.session().steps_of(self.at_cursor());
+        let steps = self.debugger.machine().steps_of(self.at_cursor());
         let position = self.debugger.position();
         // Where it begins several times, the next time; behind the last one, the first.
         let step = steps.iter().find(|step| **step > position).or(steps.first());
@@ -315,15 +315,15 @@ impl App {
 
     fn turn_scale(&mut self) {
         let scales = npukit_debug::Scale::ALL;
-        let has_floats = self.debugger.session().floats_are().is_some();
+        let has_floats = self.debugger.machine().floats_are().is_some();
         let count = if has_floats { scales.len() } else { scales.len() - OF_FLOATS };
         let place = scales.iter().position(|(_, scale)| *scale == self.panes.scale);
         self.panes.scale = scales[place.map_or(0, |place| (place + 1) % count)].1;
     }
 }
 
-/// Asks the clock of a copy of a session, beside everything else.
-fn asked(copy: Box<dyn Session>) -> Receiver<Result<Vec<Moment>, TargetError>> {
+/// Asks the clock of a copy of a machine, beside everything else.
+fn asked(copy: Box<dyn Machine>) -> Receiver<Result<Vec<Moment>, TargetError>> {
     let (tell, told) = mpsc::channel();
     let ask = move || {
         // Nobody listens any more where the debugger was left.

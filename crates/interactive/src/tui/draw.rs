@@ -69,10 +69,10 @@ fn narrow(area: Rect) -> Places {
 
 /// Program, position, layer, cycle, and why it stands there.
 fn status(app: &App) -> String {
-    let (debugger, session) = (&app.debugger, app.debugger.session());
-    let (position, steps, unit) = (debugger.position(), debugger.steps(), session.step_name());
-    let mut text = format!("{} on {}  {unit} {position} of {steps}", session.name(), session.target());
-    if let Some(layer) = session.layer(position).and_then(|place| session.layers().get(place)) {
+    let (debugger, machine) = (&app.debugger, app.debugger.machine());
+    let (position, steps, unit) = (debugger.position(), debugger.steps(), machine.step_name());
+    let mut text = format!("{} on {}  {unit} {position} of {steps}", machine.name(), machine.target());
+    if let Some(layer) = machine.layer(position).and_then(|place| machine.layers().get(place)) {
         text += &format!("  layer {layer}");
     }
     match debugger.stop() {

@@ -1,7 +1,7 @@
 //! [`Panes`]: which memories are shown, from which address, in which form.
 
 use npukit_debug::Scale;
-use npukit_target::{AddressRun, Session, Shown, View};
+use npukit_target::{AddressRun, Machine, Shown, View};
 
 /// What of the memories is shown.
 #[derive(Debug)]
@@ -24,13 +24,13 @@ pub(crate) struct Panes {
 }
 
 impl Panes {
-    /// The first view of a session.
-    pub fn new(session: &dyn Session) -> Self {
-        let depths: Vec<u64> = session.memories().iter().map(|memory| memory.depth).collect();
+    /// The first view of a machine.
+    pub fn new(machine: &dyn Machine) -> Self {
+        let depths: Vec<u64> = machine.memories().iter().map(|memory| memory.depth).collect();
         let (first, shown) = (vec![0; depths.len()], vec![1; depths.len()]);
         let (view, selected) = (0, 0);
         Self {
-            views: session.views(),
+            views: machine.views(),
             view,
             selected,
             first,
@@ -42,8 +42,8 @@ impl Panes {
     }
 
     /// Takes the views as they are now.
-    pub fn refresh(&mut self, session: &dyn Session) {
-        self.views = session.views();
+    pub fn refresh(&mut self, machine: &dyn Machine) {
+        self.views = machine.views();
         self.turn(0);
     }
 
@@ -113,7 +113,7 @@ impl Panes {
         if !self.follows {
             return;
         }
-        // Default: nothing is shown of a session without memories.
+        // Default: nothing is shown of a machine without memories.
         let here: Vec<Shown> = self.view().map(|(view, ..)| view.shown.clone()).unwrap_or_default();
         let mut is_here = false;
         for shown in &here {

@@ -13,9 +13,9 @@ use crate::screen::{PLAIN, Screen};
 fn opened(target: &str, text: &str) -> Debugger {
     let files = BTreeMap::from([("p.s".to_owned(), text.as_bytes().to_vec())]);
     let source = Source { path: "p.s".to_owned(), target: Some(target.to_owned()), ..Source::default() };
-    let Opened { session, text, .. } =
+    let Opened { machine, text, .. } =
         open(&Request { source, ..Request::default() }, Context::new(&files)).unwrap();
-    Debugger::new(session, text)
+    Debugger::new(machine, text)
 }
 
 fn screen(target: &str, text: &str) -> Screen {
@@ -75,7 +75,7 @@ const ALL: [(&str, &str); 4] = [("tcu:cmoda7", TCU), ("opu", OPU), ("pccx", PCCX
 fn views_have_every_memory_once() {
     for (target, text) in ALL {
         let debugger = opened(target, text);
-        let (memories, views) = (debugger.session().memories(), debugger.session().views());
+        let (memories, views) = (debugger.machine().memories(), debugger.machine().views());
         let mut shown: Vec<usize> =
             views.iter().flat_map(|View { shown, .. }| shown).map(|shown| shown.memory).collect();
         shown.sort_unstable();
@@ -176,8 +176,8 @@ fn a_model_is_shown_with_layers_and_floats() {
     let source =
         Source { path: "m.onnx".to_owned(), target: Some("tcu:pynqz1".to_owned()), ..Source::default() };
     let request = Request { source, inputs: vec![InputFile::parse("x.npy")], ..Request::default() };
-    let Opened { session, text, .. } = open(&request, Context::new(&files)).unwrap();
-    let mut screen = Screen::new(Debugger::new(session, text), (120, 40), PLAIN);
+    let Opened { machine, text, .. } = open(&request, Context::new(&files)).unwrap();
+    let mut screen = Screen::new(Debugger::new(machine, text), (120, 40), PLAIN);
     screen.has("m_onnx_pynqz1 on tcu:pynqz1  instruction 0 of 1193  layer /conv1+/relu1+/pool1");
     screen.keys("nn");
     screen.has("layer /logits");

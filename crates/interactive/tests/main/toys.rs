@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crossterm::event::KeyCode;
 use npukit_debug::Debugger;
 use npukit_interactive::tui::{KEYS, Look};
-use npukit_target::Session;
+use npukit_target::Machine;
 use ratatui_core::style::{Color, Modifier, Style};
 
 use crate::screen::{COLOURED, PLAIN, Screen};
@@ -271,13 +271,13 @@ fn narrow_terminals_show_the_same() {
 
 /// A toy that counts its steps, and whose clock waits until it may answer.
 struct Counted {
-    toy: Box<dyn Session>,
+    toy: Box<dyn Machine>,
     steps: Arc<AtomicUsize>,
     /// Whether the clock may answer.
     may_tell: Arc<AtomicBool>,
 }
 
-impl Session for Counted {
+impl Machine for Counted {
     fn outline(&self) -> &npukit_target::Outline {
         self.toy.outline()
     }
@@ -291,7 +291,7 @@ impl Session for Counted {
         self.steps.fetch_add(1, Ordering::Relaxed);
         self.toy.step()
     }
-    fn fork(&self) -> Box<dyn Session> {
+    fn fork(&self) -> Box<dyn Machine> {
         let (steps, may_tell) = (Arc::clone(&self.steps), Arc::clone(&self.may_tell));
         Box::new(Self { toy: self.toy.fork(), steps, may_tell })
     }

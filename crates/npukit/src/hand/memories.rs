@@ -2,7 +2,7 @@
 
 use npukit_asm::MemoryRange;
 use npukit_base::help_for;
-use npukit_target::{Bench, BenchMemory};
+use npukit_target::{HandOptions, Instance, Machine, MachineMemory, Meaning, Reader, TargetError, Unset};
 
 use super::error::HandError;
 use super::held::Held;
@@ -12,10 +12,21 @@ use super::values::{Kind, Numbers};
 /// Numbers of a range that are read or written at once.
 const MOST: usize = 1 << 26;
 
-/// The memories of a machine.
-pub(crate) struct Memories {
-    pub bench: Box<dyn Bench>,
-    all: Vec<BenchMemory>,
+/// The memories of a machine, by name: letters of either case.
+pub struct Memories {
+    /// The machine.
+    pub machine: Box<dyn Machine>,
+    all: Vec<MachineMemory>,
+}
+
+/// Addresses of a memory.
+fn range(name: &str, address: u64, count: u64) -> MemoryRange {
+    MemoryRange {
+        memory: name.to_owned(),
+        start: address,
+        end: Some(address.saturating_add(count)),
+        is_one: false,
+    }
 }
 
 /// A range of addresses that exists.
@@ -30,12 +41,73 @@ pub(crate) struct Found {
 pub(crate) type Placed = (usize, i64);
 
 impl Memories {
-    pub fn new(bench: Box<dyn Bench>) -> Self {
-        let all = bench.memories();
-        Self { bench, all }
+    /// Those of a machine.
+    pub fn new(machine: Box<dyn Machine>) -> Self {
+        let all = machine.memories().to_vec();
+        Self { machine, all }
     }
 
-    pub fn memory(&self, index: usize) -> &BenchMemory {
+    /// Those of an instance after a reset, with a program in text or words before its first instruction. What nobody has
+    /// written is zero, and instructions follow one another as they stand. `name` is the program's, for errors.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Instance::hand_program`]; an instance that cannot be simulated.
+    pub fn of_program(
+        instance: &dyn Instance,
+        name: &str,
+        program: &[u8],
+        files: &dyn Reader,
+    ) -> Result<Self, TargetError> {
+        let options = HandOptions { meaning: Meaning::Sequential, unset: Unset::Zero };
+        Ok(Self::new(instance.hand_program(name, program, files)?.machine(&options)?))
+    }
+
+    /// All of them, in the machine's order.
+    pub fn all(&self) -> &[MachineMemory] {
+        &self.all
+    }
+
+    /// The numbers at `count` addresses from `address` on.
+    ///
+    /// # Errors
+    ///
+    /// [`HandError::Memory`] for a name that none has, [`HandError::Addresses`] for addresses beyond its end,
+    /// [`HandError::TooMany`] for more than are read at once; memory that cannot be read now.
+    pub fn read(&self, name: &str, address: u64, count: u64) -> Result<Vec<i64>, HandError> {
+        let Found { memory, start, end } = self.find(&range(name, address, count), None)?;
+        Ok(self.machine.read(memory, start, end - start)?)
+    }
+
+    /// Writes numbers from `address` on, whole addresses of them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::read`]; [`HandError::Count`] for numbers that end inside an address, [`HandError::Number`] for one
+    /// that the memory does not hold; memory that is not written from outside.
+    pub fn write(&mut self, name: &str, address: u64, numbers: &[i64]) -> Result<(), HandError> {
+        let lanes = self.named(name)?.lanes.max(1);
+        let found = self.find(&range(name, address, numbers.len().div_ceil(lanes) as u64), None)?;
+        if !numbers.len().is_multiple_of(lanes) {
+            let Found { memory, start, end } = found;
+            let (memory, expected) = (self.memory(memory).name.clone(), (end - start) as usize * lanes);
+            return Err(HandError::Count { memory, given: numbers.len(), start, end, expected });
+        }
+        let raw = Kind::Raw(numbers.iter().map(|&number| number.into()).collect());
+        let numbers = self.converted(found.memory, &raw)?;
+        Ok(self.machine.write(found.memory, found.start, &numbers)?)
+    }
+
+    /// The memory of a name.
+    ///
+    /// # Errors
+    ///
+    /// [`HandError::Memory`] for a name that none has.
+    pub fn named(&self, name: &str) -> Result<&MachineMemory, HandError> {
+        Ok(self.memory(self.place(name)?))
+    }
+
+    pub(crate) fn memory(&self, index: usize) -> &MachineMemory {
         &self.all[index]
     }
 
@@ -48,9 +120,9 @@ impl Memories {
     }
 
     /// The addresses of a range, of which `needed` are needed where it has no end.
-    pub fn find(&self, range: &MemoryRange, needed: Option<u64>) -> Result<Found, HandError> {
+    pub(crate) fn find(&self, range: &MemoryRange, needed: Option<u64>) -> Result<Found, HandError> {
         let memory = self.place(&range.memory)?;
-        let BenchMemory { depth, lanes, name, .. } = self.memory(memory);
+        let MachineMemory { depth, lanes, name, .. } = self.memory(memory);
         let start = range.start;
         let end = match (range.end, needed, range.is_one) {
             (Some(end), ..) => end,
@@ -69,9 +141,13 @@ impl Memories {
     }
 
     /// Where numbers lie in a range, which they fill from its first address on: a single one fills all of it.
-    pub fn placed(&self, range: &MemoryRange, numbers: &Numbers) -> Result<(Found, Vec<Placed>), HandError> {
+    pub(crate) fn placed(
+        &self,
+        range: &MemoryRange,
+        numbers: &Numbers,
+    ) -> Result<(Found, Vec<Placed>), HandError> {
         let memory = self.place(&range.memory)?;
-        let BenchMemory { lanes, name, .. } = self.memory(memory);
+        let MachineMemory { lanes, name, .. } = self.memory(memory);
         let layout = rows(&numbers.shape, *lanes);
         let needed = layout.all_addresses() as u64;
         let found = self.find(range, Some(needed))?;
@@ -114,7 +190,7 @@ impl Memories {
             Kind::Real(all) => all
                 .iter()
                 .map(|&real| {
-                    let number = self.bench.number(memory, real);
+                    let number = self.machine.number(memory, real);
                     number.ok_or_else(|| HandError::NotReal { memory: of.name.clone() })
                 })
                 .collect(),
@@ -122,7 +198,7 @@ impl Memories {
     }
 
     /// Fills a range; what a row leaves of its last address becomes zero.
-    pub fn fill(&mut self, range: &MemoryRange, numbers: &Numbers) -> Result<(), HandError> {
+    pub(crate) fn fill(&mut self, range: &MemoryRange, numbers: &Numbers) -> Result<(), HandError> {
         if numbers.starts.is_empty() {
             return self.fill_one(range, numbers);
         }
@@ -146,15 +222,15 @@ impl Memories {
         for (place, number) in placed {
             all[place] = number;
         }
-        Ok(self.bench.write(found.memory, found.start, &all)?)
+        Ok(self.machine.write(found.memory, found.start, &all)?)
     }
 
     /// What a range holds.
-    pub fn held(&self, name: &str, range: &MemoryRange) -> Result<Held, HandError> {
+    pub(crate) fn held(&self, name: &str, range: &MemoryRange) -> Result<Held, HandError> {
         let Found { memory, start, end } = self.find(range, None)?;
-        let BenchMemory { name: of, lanes, bits, .. } = self.memory(memory);
-        let raw = self.bench.read(memory, start, end - start)?;
-        let real: Option<Vec<f64>> = raw.iter().map(|&number| self.bench.real(memory, number)).collect();
+        let MachineMemory { name: of, lanes, bits, .. } = self.memory(memory);
+        let raw = self.machine.read(memory, start, end - start)?;
+        let real: Option<Vec<f64>> = raw.iter().map(|&number| self.machine.real(memory, number)).collect();
         Ok(Held {
             name: name.to_owned(),
             memory: of.clone(),

@@ -1,7 +1,7 @@
 //! `npu debug`: a program on its machine before its first step, for a debugger.
 
 use npukit_numeric::{ElementType, Tensor};
-use npukit_target::{Compiled, Meaning, ProgramText, Session, SessionOptions};
+use npukit_target::{Compiled, Machine, MachineOptions, Meaning, ProgramText};
 use serde::Serialize;
 
 use super::run::{self, Hand, filled_by_hand};
@@ -55,21 +55,21 @@ pub struct Report {
 }
 
 impl Report {
-    /// Of the program that `session` has.
+    /// Of the program that `machine` has.
     pub fn new(
-        session: &dyn Session,
+        machine: &dyn Machine,
         (printed, passed, failures): (String, usize, Vec<String>),
         notes: Vec<String>,
     ) -> Self {
-        let (name, target) = (session.name().to_owned(), session.target().to_owned());
-        Self { name, target, steps: session.steps(), printed, passed, failures, notes }
+        let (name, target) = (machine.name().to_owned(), machine.target().to_owned());
+        Self { name, target, steps: machine.steps(), printed, passed, failures, notes }
     }
 }
 
 /// A program before its first step.
 pub struct Opened {
     /// The machine.
-    pub session: Box<dyn Session>,
+    pub machine: Box<dyn Machine>,
     /// Where its instructions stand; empty for what no person wrote.
     pub text: ProgramText,
     /// What was taken for granted.
@@ -112,8 +112,8 @@ fn by_hand(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
         hand,
         ..run::Request::default()
     };
-    let (bench, text, notes) = filled_by_hand(&request, context)?;
-    Ok(Opened { session: bench.session()?, text, notes })
+    let (machine, text, notes) = filled_by_hand(&request, context)?;
+    Ok(Opened { machine, text, notes })
 }
 
 /// A model, or an artifact alone.
@@ -124,8 +124,8 @@ fn compiled(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
     let wanted = wanted::of_compiled(compiled, origin.map(|origin| &origin.model));
     let sample = sample(request, compiled, &wanted, &mut notes, context)?;
     let graph = origin.map(|origin| &origin.model.simplified);
-    let session = compiled.session(&sample, &SessionOptions { meaning: request.meaning, graph })?;
-    Ok(Opened { session, text: ProgramText::default(), notes })
+    let machine = compiled.machine(&sample, &MachineOptions { meaning: request.meaning, graph })?;
+    Ok(Opened { machine, text: ProgramText::default(), notes })
 }
 
 /// An artifact beside its model, whose names and shapes inputs have.
@@ -138,9 +138,9 @@ fn beside(request: &Request, path: &str, context: Context<'_>) -> Result<Opened,
     let mut notes = like.notes();
     let sample = sample(request, compiled, &like.inputs(), &mut notes, context)?;
     let origin: Origin = source.prepared(source.beside(compiled, model, context)?, context)?;
-    let options = SessionOptions { meaning: request.meaning, graph: Some(&origin.model.simplified) };
-    let session = compiled.session(&like.packed(sample), &options)?;
-    Ok(Opened { session, text: ProgramText::default(), notes })
+    let options = MachineOptions { meaning: request.meaning, graph: Some(&origin.model.simplified) };
+    let machine = compiled.machine(&like.packed(sample), &options)?;
+    Ok(Opened { machine, text: ProgramText::default(), notes })
 }
 
 /// The first sample; zeros where none is given.

@@ -7,7 +7,7 @@ use npukit_base::suggestion;
 
 use super::allow::{Allow, Lines, allows};
 use super::{Finding, Lint, Severity};
-use crate::hand::ProgramText;
+use crate::contract::instance::hand::ProgramText;
 
 mod table {
     crate::lints! {
@@ -78,7 +78,7 @@ impl Linted {
             let of_code = |index: &usize| {
                 allows.get(*index).is_some_and(|allow| allow.code.as_deref() == Ok(finding.code))
             };
-            let by: Vec<usize> = match finding.place(text) {
+            let by: Vec<usize> = match text.place(finding) {
                 // The instructions of a schedule come from no line: what its text allows counts for all of them.
                 None if text.places.is_empty() => (0..allows.len()).filter(of_code).collect(),
                 None => at.get(&None).into_iter().flatten().copied().filter(of_code).collect(),
@@ -95,7 +95,7 @@ impl Linted {
     }
 
     fn placed(text: ProgramText, lines: &Lines, mut findings: Vec<Finding>) -> Self {
-        let places: Vec<Option<Place>> = findings.iter().map(|finding| finding.place(&text)).collect();
+        let places: Vec<Option<Place>> = findings.iter().map(|finding| text.place(finding)).collect();
         for (finding, place) in findings.iter_mut().zip(&places) {
             finding.line = place.map(|place| lines.line(place.source(), place.span.start) + 1);
         }

@@ -12,12 +12,13 @@ use npukit_numeric::NumberFormat;
 use super::cut::{Cut, joined};
 use super::plan::SegmentPlan;
 use super::program::{Part, SegmentedProgram, distinct, host_steps, together};
+use crate::config::compile_options::{CompileOptions, TypicalInputs};
+use crate::config::name::artifact_stem;
+use crate::contract::instance::Instance;
+use crate::contract::instance::survey::Survey;
+use crate::contract::program::Compiled;
 use crate::error::TargetError;
-use crate::name::artifact_stem;
 use crate::phase::Phase;
-use crate::program::Compiled;
-use crate::survey::Survey;
-use crate::target::{CompileOptions, Instance, TypicalInputs};
 
 /// An instance, and what it takes of one model. Its verbs are those of the instance's compiler; there is nothing to
 /// assemble for it.

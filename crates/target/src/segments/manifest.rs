@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use super::program::{End, Part, SegmentedProgram};
 use super::{ManifestError, SegmentError};
-use crate::convert::to_element;
+use crate::contract::convert::to_element;
+use crate::contract::program::Compiled;
 use crate::diagnosis::Place;
 use crate::error::TargetError;
-use crate::parts::{Checked, Parts};
-use crate::program::{ArtifactFile, Compiled};
-use crate::read::{Reader, sibling};
-use crate::seal::Seal;
+use crate::files::parts::ArtifactFile;
+use crate::files::parts::{Checked, Parts};
+use crate::files::read::{Reader, sibling};
+use crate::files::seal::Seal;
 
 /// What names of manifests end in, without the dot.
 pub const EXTENSION: &str = "segments.json";
@@ -128,7 +129,7 @@ fn chip(compiled: &dyn Compiled, files: &mut Vec<ArtifactFile>) -> Result<Writte
             files.push(file);
         }
     }
-    let names = |ports: Vec<crate::port::Port>| ports.into_iter().map(|port| port.name).collect();
+    let names = |ports: Vec<crate::contract::port::Port>| ports.into_iter().map(|port| port.name).collect();
     Ok(WrittenPart::Chip { manifest, inputs: names(compiled.inputs()), outputs: names(compiled.outputs()) })
 }
 

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use npukit_graph::{Graph, NodeId, ValueId};
 use npukit_lower::{Place, Problem, Segment, Segments};
 
+use crate::config::compile_options::CompileOptions;
+use crate::contract::instance::Instance;
 use crate::error::TargetError;
-use crate::target::{CompileOptions, Instance};
 
 /// A part of a model, by the names of its values: these stay when passes change the graph in between.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,8 @@
 //! [`SegmentedProgram`]: segments and steps of the host in order.
 
+mod field;
+mod machine;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
@@ -8,20 +11,22 @@ use npukit_graph::{Graph, Node, Operator, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_trace::Recorder;
 
-use super::field::SegmentedField;
-use super::session::SegmentedSession;
 use super::{SegmentError, manifest};
-use crate::convert::{as_element, to_element};
-use crate::cosim::{CosimJudge, CosimOptions};
+use crate::config::run_options::RunOptions;
+use crate::contract::convert::{as_element, to_element};
+use crate::contract::cosim::{CosimJudge, CosimOptions};
+use crate::contract::machine::{Machine, MachineOptions};
+use crate::contract::output::{Inputs, Output, RunResult};
+use crate::contract::port::Port;
+use crate::contract::program::{Compiled, Layer, ProgramPart, ProgramWords};
+use crate::contract::proof::FieldProgram;
 use crate::error::TargetError;
+use crate::files::parts::ArtifactFile;
 use crate::lint::Finding;
-use crate::port::Port;
-use crate::program::{ArtifactFile, Compiled, Inputs, Layer, Output, ProgramPart, ProgramWords, RunResult};
-use crate::proof::FieldProgram;
+use crate::report::time::{TimeOptions, TimeReport};
 use crate::report::{HostStepReport, MemoryReport, ProgramReport, Saturations};
-use crate::run_options::RunOptions;
-use crate::session::{Session, SessionOptions};
-use crate::time::{TimeOptions, TimeReport};
+use field::SegmentedField;
+use machine::SegmentedMachine;
 
 /// A part of a program in segments.
 pub(super) enum Part {
@@ -355,12 +360,12 @@ impl Compiled for SegmentedProgram {
         Ok(ControlFlow::Continue(self.ends(&values)?))
     }
 
-    fn session(
+    fn machine(
         &self,
         inputs: &Inputs,
-        options: &SessionOptions<'_>,
-    ) -> Result<Box<dyn Session>, TargetError> {
-        Ok(Box::new(SegmentedSession::new(self, inputs, options)?))
+        options: &MachineOptions<'_>,
+    ) -> Result<Box<dyn Machine>, TargetError> {
+        Ok(Box::new(SegmentedMachine::new(self, inputs, options)?))
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use npukit_base::counted;
 
-use crate::breakdown::share;
-use crate::time::{InstructionTime, KindTime, Roofline, TimeReport, UnitTime};
+use crate::report::breakdown::share;
+use crate::report::time::{InstructionTime, KindTime, Roofline, TimeReport, UnitTime};
 
 /// The time of segments that run one after the other, and of so many steps of the host, which no clock knows.
 pub(super) fn sum(times: Vec<TimeReport>, host_steps: usize) -> TimeReport {
@@ -127,14 +127,15 @@ fn add_units(all: &mut Vec<UnitTime>, more: Vec<UnitTime>) {
         for wait in known.waits.drain(..).chain(unit.waits) {
             *waits.entry(wait.on).or_default() += wait.cycles;
         }
-        known.waits = waits.into_iter().map(|(on, cycles)| crate::time::Wait { on, cycles }).collect();
+        known.waits =
+            waits.into_iter().map(|(on, cycles)| crate::report::time::Wait { on, cycles }).collect();
         known.waits.sort_by_key(|wait| std::cmp::Reverse(wait.cycles));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::time::LayerTime;
+    use crate::report::time::LayerTime;
 
     use super::*;
 

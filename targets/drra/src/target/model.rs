@@ -8,18 +8,18 @@ use std::collections::btree_map::Entry;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, KindTime,
-    Layer, LayerWork, Meaning, MemoryReport, Output, Port, PortError, PortPlace, ProgramPart, ProgramReport,
-    ProgramWords, RunOptions, RunResult, Saturation, Saturations, Session, SessionOptions, Stage,
-    TargetError, TimeOptions, TimeReport, Whole, as_element,
+    Layer, LayerWork, MachineOptions, Meaning, MemoryReport, Output, Port, PortError, PortPlace, ProgramPart,
+    ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Stage, TargetError,
+    TimeOptions, TimeReport, Whole, as_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
 use super::instance::DrraInstance;
+use super::machine::ModelMachine;
 use super::maps::{Needed, Shown, maps};
 use super::meant;
 use super::options::chosen;
 use super::program::{INSTRUCTIONS, clock};
-use super::session::ModelSession;
 use super::trace::record;
 use crate::activity::Lives;
 use crate::artifact::Model;
@@ -297,18 +297,18 @@ impl Compiled for Model {
         Ok(Driven { result, data })
     }
 
-    fn session(
+    fn machine(
         &self,
         inputs: &Inputs,
-        options: &SessionOptions<'_>,
-    ) -> Result<Box<dyn Session>, TargetError> {
+        options: &MachineOptions<'_>,
+    ) -> Result<Box<dyn npukit_target::Machine>, TargetError> {
         let revision = self.executable.fabric.options.revision;
         let revision = meant(revision, options.meaning, || Ok(self.findings()))?;
         let (integers, _) = self.integers(inputs).map_err(TargetError::failed)?;
-        let session = ModelSession::new(self, revision, integers)?;
+        let machine = ModelMachine::new(self, revision, integers)?;
         Ok(Box::new(match options.graph {
-            Some(_) => session.beside(self.reals(inputs).map_err(TargetError::failed)?)?,
-            None => session,
+            Some(_) => machine.beside(self.reals(inputs).map_err(TargetError::failed)?)?,
+            None => machine,
         }))
     }
 

@@ -6,16 +6,16 @@ use std::io::Write;
 use npukit_asm::Experiment;
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_target::{
-    Compiled, Finding, Inputs, MemoryReport, Output, Port, PortError, ProgramPart, ProgramReport,
-    ProgramWords, RunOptions, RunResult, Saturations, Session, SessionOptions, Stage, TargetError,
-    TimeOptions, TimeReport, UnitTime, Whole, share,
+    Compiled, Finding, Inputs, MachineOptions, MemoryReport, Output, Port, PortError, ProgramPart,
+    ProgramReport, ProgramWords, RunOptions, RunResult, Saturations, Stage, TargetError, TimeOptions,
+    TimeReport, UnitTime, Whole, share,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
 use super::instance::DrraInstance;
+use super::machine::DrraMachine;
 use super::maps::{Shown, maps};
 use super::options::chosen;
-use super::session::DrraSession;
 use super::{fabric_of_the_seed, meant};
 use crate::activity::{Counts, Lives, Table, Timeline, Tracks, port_names};
 use crate::artifact::{Artifact, Binding};
@@ -176,11 +176,11 @@ impl Compiled for DrraProgram {
         })
     }
 
-    fn session(
+    fn machine(
         &self,
         inputs: &Inputs,
-        options: &SessionOptions<'_>,
-    ) -> Result<Box<dyn Session>, TargetError> {
+        options: &MachineOptions<'_>,
+    ) -> Result<Box<dyn npukit_target::Machine>, TargetError> {
         let revision = self.artifact.fabric.options.revision;
         let revision = meant(revision, options.meaning, || self.lint())?;
         let (image, _) = self.image(inputs)?;
@@ -188,7 +188,9 @@ impl Compiled for DrraProgram {
         machine.set_input(&image).map_err(TargetError::failed)?;
         let Artifact { name, fabric_name, program, inputs, outputs, .. } = &self.artifact;
         let names = (name.clone(), format!("drra:{fabric_name}"));
-        Ok(Box::new(DrraSession::new(names, machine, program, (inputs, outputs))?))
+        let machine = DrraMachine::new(names, machine, program, (inputs, outputs));
+        machine.recorded()?;
+        Ok(Box::new(machine))
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {

@@ -1,7 +1,7 @@
-//! Programs that a person wrote, on the bench: memories by name, and reads of what nobody wrote.
+//! Programs that a person wrote, on the machine: memories by name, and reads of what nobody wrote.
 
-use npukit_drra::Drra;
-use npukit_target::{Bench, BenchOptions, Config, Limits, Meaning, NoFiles, Target, TargetError, Unset};
+use npukit_drra::DRRA;
+use npukit_target::{Config, HandOptions, Limits, Machine, Meaning, NoFiles, Target, TargetError, Unset};
 
 /// Copies eight words of file 1 to file 2, one in four cycles, and those to file 3, one in each cycle, for which it
 /// waits. The last word of the first copy is there in cycle 39.
@@ -27,36 +27,36 @@ halt()
     )
 }
 
-fn bench(name: &str, file: &str, text: &[u8]) -> Box<dyn Bench> {
-    let instance = Drra.instance(Config::Preset(name)).unwrap();
+fn machine(name: &str, file: &str, text: &[u8]) -> Box<dyn Machine> {
+    let instance = DRRA.instance(Config::Preset(name)).unwrap();
     let program = instance.hand_program(file, text, &NoFiles).unwrap();
-    program.bench(&BenchOptions { meaning: Meaning::Hardware, unset: Unset::Zero }).unwrap()
+    program.machine(&HandOptions { meaning: Meaning::Hardware, unset: Unset::Zero }).unwrap()
 }
 
-fn memory(bench: &dyn Bench, name: &str) -> usize {
-    bench.memories().iter().position(|memory| memory.name == name).unwrap_or_else(|| panic!("{name}"))
+fn memory(machine: &dyn Machine, name: &str) -> usize {
+    machine.memories().iter().position(|memory| memory.name == name).unwrap_or_else(|| panic!("{name}"))
 }
 
 fn remarks(text: &str, fill: bool) -> Vec<(Option<usize>, String)> {
-    let mut bench = bench("3x1", "k.s", text.as_bytes());
+    let mut machine = machine("3x1", "k.s", text.as_bytes());
     if fill {
-        let file = memory(&*bench, "rf.1.0.1");
-        bench.write(file, 0, &[3, -1, 4, 1, -5, 9, 2, -6]).unwrap();
+        let file = memory(&*machine, "rf.1.0.1");
+        machine.write(file, 0, &[3, -1, 4, 1, -5, 9, 2, -6]).unwrap();
     }
-    let ran = bench.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
+    let ran = machine.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
     ran.remarks.into_iter().map(|remark| (remark.instruction, remark.message)).collect()
 }
 
 #[test]
 fn a_program_that_waits_long_enough_has_no_remarks() {
     assert_eq!(remarks(&copy(27), true), []);
-    let mut bench = bench("3x1", "k.s", copy(27).as_bytes());
-    let (from, to) = (memory(&*bench, "rf.1.0.1"), memory(&*bench, "rf.1.0.3"));
+    let mut machine = machine("3x1", "k.s", copy(27).as_bytes());
+    let (from, to) = (memory(&*machine, "rf.1.0.1"), memory(&*machine, "rf.1.0.3"));
     let numbers = [3, -1, 4, 1, -5, 9, 2, -6];
-    bench.write(from, 0, &numbers).unwrap();
-    let ran = bench.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
+    machine.write(from, 0, &numbers).unwrap();
+    let ran = machine.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
     assert_eq!(ran.instructions, 15);
-    assert_eq!(bench.read(to, 0, 8).unwrap(), numbers);
+    assert_eq!(machine.read(to, 0, 8).unwrap(), numbers);
 }
 
 /// What is read before it is written is told, with the `act` that started the read.
@@ -122,13 +122,13 @@ fn pasm_and_words_run_as_assembly() {
 }
 ";
     let words =
-        Drra.instance(Config::Preset("3x1")).unwrap().assemble("k.pasm", pasm, &NoFiles).unwrap().bytes;
+        DRRA.instance(Config::Preset("3x1")).unwrap().assemble("k.pasm", pasm, &NoFiles).unwrap().bytes;
     for (file, text) in [("k.pasm", pasm.as_bytes()), ("instr.bin", &words[..])] {
-        let mut bench = bench("3x1", file, text);
-        let (from, to) = (memory(&*bench, "rf.1.0.1"), memory(&*bench, "rf.1.0.2"));
-        bench.write(from, 0, &[7, 8, 9, -10]).unwrap();
-        bench.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
-        assert_eq!(bench.read(to, 0, 5).unwrap(), [7, 8, 9, -10, 0], "{file}");
+        let mut machine = machine("3x1", file, text);
+        let (from, to) = (memory(&*machine, "rf.1.0.1"), memory(&*machine, "rf.1.0.2"));
+        machine.write(from, 0, &[7, 8, 9, -10]).unwrap();
+        machine.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
+        assert_eq!(machine.read(to, 0, 5).unwrap(), [7, 8, 9, -10, 0], "{file}");
     }
 }
 
@@ -137,14 +137,14 @@ fn pasm_and_words_run_as_assembly() {
 fn flags_are_filled_and_read() {
     let text = "cell (row=1, col=0)\nbrn(reg=4, target_true=2, target_false=1)\nhalt()\ncalc(mode=eq, operand2=0, result=7)\nhalt()\n";
     for (flag, expected) in [(0, 0), (1, 1)] {
-        let mut bench = bench("3x1+seed", "k.s", text.as_bytes());
-        let flags = memory(&*bench, "flag.1.0");
-        bench.write(flags, 4, &[flag]).unwrap();
-        bench.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
-        assert_eq!(bench.read(flags, 7, 1).unwrap(), [expected]);
+        let mut machine = machine("3x1+seed", "k.s", text.as_bytes());
+        let flags = memory(&*machine, "flag.1.0");
+        machine.write(flags, 4, &[flag]).unwrap();
+        machine.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
+        assert_eq!(machine.read(flags, 7, 1).unwrap(), [expected]);
     }
     assert!(
-        !bench("3x1", "k.s", b"cell (row=1, col=0)\nhalt()\n")
+        !machine("3x1", "k.s", b"cell (row=1, col=0)\nhalt()\n")
             .memories()
             .iter()
             .any(|one| one.name.contains("flag"))
@@ -154,7 +154,7 @@ fn flags_are_filled_and_read() {
 /// Limits stop a run, and say so.
 #[test]
 fn limits_stop_a_run() {
-    let mut one = bench("3x1+seed", "k.s", b"cell (row=1, col=0)\nbrn()\n");
+    let mut one = machine("3x1+seed", "k.s", b"cell (row=1, col=0)\nbrn()\n");
     let limits = Limits { cycles: Some(50), ..Limits::default() };
     let stopped = one.run(limits).err().unwrap();
     assert!(stopped.error.to_string().contains("50"), "{}", stopped.error);
@@ -181,10 +181,10 @@ const OF_THE_SEED: [(&str, &str); 4] = [
     ),
 ];
 
-fn agreed(fabric: &str, text: &str) -> Result<Box<dyn Bench>, TargetError> {
-    let instance = Drra.instance(Config::Preset(fabric)).unwrap();
+fn agreed(fabric: &str, text: &str) -> Result<Box<dyn Machine>, TargetError> {
+    let instance = DRRA.instance(Config::Preset(fabric)).unwrap();
     let program = instance.hand_program("k.s", text.as_bytes(), &NoFiles).unwrap();
-    program.bench(&BenchOptions { meaning: Meaning::Agreed, unset: Unset::Zero })
+    program.machine(&HandOptions { meaning: Meaning::Agreed, unset: Unset::Zero })
 }
 
 #[test]
@@ -220,11 +220,11 @@ fn what_the_released_fabric_ignores_is_refused_at_its_place_with_where_it_runs()
 fn the_fabric_of_the_seed_branches_by_flags() {
     let (text, _) = OF_THE_SEED[0];
     let register = |fabric: &str, meaning| {
-        let instance = Drra.instance(Config::Preset(fabric)).unwrap();
+        let instance = DRRA.instance(Config::Preset(fabric)).unwrap();
         let program = instance.hand_program("k.s", text.as_bytes(), &NoFiles).unwrap();
-        let mut bench = program.bench(&BenchOptions { meaning, unset: Unset::Zero }).unwrap();
-        bench.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
-        bench.read(memory(&*bench, "reg.1.0"), 1, 1).unwrap()
+        let mut machine = program.machine(&HandOptions { meaning, unset: Unset::Zero }).unwrap();
+        machine.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));
+        machine.read(memory(&*machine, "reg.1.0"), 1, 1).unwrap()
     };
     assert_eq!(register("seed", Meaning::Agreed), [7]);
     assert_eq!(register("3x1", Meaning::Hardware), [0]);

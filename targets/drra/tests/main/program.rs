@@ -1,6 +1,6 @@
 //! Programs from files: run, timed, traced, and what their manifests may not say.
 
-use npukit_drra::Drra;
+use npukit_drra::DRRA;
 use npukit_numeric::Tensor;
 use npukit_target::{Compiled, ReadError, Target, TargetError, TimeOptions};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn load(manifest: &Value) -> Result<Box<dyn Compiled>, TargetError> {
         "d/zeros.bin" => Ok(b"cell 0 0\n00000000000000000000000000000000\n".to_vec()),
         _ => Err(ReadError::Absent { path: path.to_owned() }),
     };
-    Drra.load("d/copy.drra", &files)
+    DRRA.load("d/copy.drra", &files)
 }
 
 fn told(change: impl FnOnce(&mut Value)) -> String {
@@ -83,7 +83,7 @@ fn every_cycle_can_be_read() {
 fn a_trace_has_a_track_for_each_port() {
     let program = load(&manifest()).unwrap();
     let mut bytes = Vec::new();
-    program.trace(&TimeOptions::default(), &mut bytes).unwrap();
+    npukit_target::chrome_trace(&*program, &TimeOptions::default(), &mut bytes).unwrap();
     let trace: Value = serde_json::from_slice(&bytes).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
     let tracks = events.iter().filter(|event| event["name"] == "thread_name").count();

@@ -7,13 +7,11 @@ use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Lint, Linted,
-    Problem, ProgramText, Reader, Stepper, Survey, TargetError, bytes_of, failure, instance_name,
-    program_text,
+    Problem, ProgramText, Reader, Survey, TargetError, bytes_of, failure, instance_name, program_text,
 };
 
 use super::compile::STAGES;
 use super::hand::Written;
-use super::stepper::stepper;
 use crate::area::area;
 use crate::codec::words;
 use crate::config::{Config, settable};
@@ -142,10 +140,6 @@ impl Instance for OpuInstance {
 
     fn format(&self, _name: &str, text: &str) -> Result<String, TargetError> {
         Ok(npukit_asm::format(text, &Style::COMMON))
-    }
-
-    fn stepper(&self, words: &[u8]) -> Result<Stepper, TargetError> {
-        stepper(&self.config, words)
     }
 
     fn listings(&self) -> &'static [&'static str] {

@@ -4,16 +4,16 @@ use npukit_graph::Graph;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport,
-    Inputs, Layer, OUTSIDE, Output, Placed, PlacedKind, Port, PortError, PortPlace, ProgramPart,
-    ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Session, SessionOptions,
-    StepLayers, TargetError, TimeOptions, TimeReport, Unset, as_element,
+    Inputs, Layer, Machine, MachineOptions, OUTSIDE, Output, Placed, PlacedKind, Port, PortError, PortPlace,
+    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, StepLayers,
+    TargetError, TimeOptions, TimeReport, Unset, as_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
 use super::bounds::OpuBounds;
 use super::field::OpuField;
 use super::instance::OpuInstance;
-use super::session::{Beside, Debugged, OpuSession};
+use super::machine::{Beside, OpuMachine, Stepped};
 use super::time;
 use crate::artifact;
 use crate::codec::encode_program;
@@ -141,24 +141,24 @@ impl OpuProgram {
 
 impl OpuProgram {
     /// What a debugger knows of it.
-    fn debugged(&self) -> Debugged {
+    fn stepped(&self) -> Stepped {
         let Program { name, instance, config, instructions, layers, .. } = &self.program;
         let end = instructions.iter().position(|op| *op == Op::End).map_or(instructions.len(), |end| end + 1);
-        let mut debugged =
-            Debugged::new((name.clone(), format!("opu:{instance}")), config, instructions[..end].to_vec());
+        let mut stepped =
+            Stepped::new((name.clone(), format!("opu:{instance}")), config, instructions[..end].to_vec());
         let names = layers.iter().map(|layer| layer.name.clone()).collect();
-        debugged.outline.layers = StepLayers { names, of: self.program.layer_of_each() };
-        debugged.outline.placed = self.placed(&debugged);
-        debugged
+        stepped.outline.layers = StepLayers { names, of: self.program.layer_of_each() };
+        stepped.outline.placed = self.placed(&stepped);
+        stepped
     }
 
     /// Where inputs, outputs and constants lie, in all parts that see them.
-    fn placed(&self, debugged: &Debugged) -> Vec<Placed> {
+    fn placed(&self, stepped: &Stepped) -> Vec<Placed> {
         let Program { inputs, outputs, segments, config, .. } = &self.program;
         let size = config.types.itype.size_bytes();
         let of = |name: &str, kind, (first, end): (u64, u64)| {
             let name = name.to_owned();
-            debugged
+            stepped
                 .views(first, end)
                 .map(move |run| Placed { name: name.clone(), kind, run })
                 .collect::<Vec<_>>()
@@ -249,22 +249,22 @@ impl Compiled for OpuProgram {
         Ok(Driven { result: self.result(&board, self.saturations(saturated, &layers))?, data })
     }
 
-    fn session(
+    fn machine(
         &self,
         inputs: &Inputs,
-        options: &SessionOptions<'_>,
-    ) -> Result<Box<dyn Session>, TargetError> {
+        options: &MachineOptions<'_>,
+    ) -> Result<Box<dyn Machine>, TargetError> {
         let (maps, _) = self.maps(inputs)?;
         let mut board = Board::new(&self.program, Unset::Zero).map_err(TargetError::failed)?;
         board.set_inputs(&maps).map_err(TargetError::failed)?;
         let (machine, loaded) = board.into_parts();
-        let mut session = OpuSession::new(self.debugged(), machine, loaded, false);
+        let mut stepped = OpuMachine::new(self.stepped(), machine, loaded, false);
         if let Some(graph) = options.graph {
             let maps = self.program.inputs.iter().map(|binding| Self::exact_map(binding, inputs));
             let maps = maps.collect::<Result<Vec<_>, _>>().map_err(TargetError::failed)?;
-            session = session.beside(Beside::new(&self.program, graph, &maps)?);
+            stepped = stepped.beside(Beside::new(&self.program, graph, &maps)?);
         }
-        Ok(Box::new(session))
+        Ok(Box::new(stepped))
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {

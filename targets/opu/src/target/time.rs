@@ -219,7 +219,7 @@ mod tests {
     fn a_trace_has_a_track_for_each_engine() {
         let mut bytes = Vec::new();
         let program = OpuProgram { program: program(), made: Made::Read };
-        program.trace(&TimeOptions::default(), &mut bytes).unwrap();
+        npukit_target::chrome_trace(&program, &TimeOptions::default(), &mut bytes).unwrap();
         let trace: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         let events = trace["traceEvents"].as_array().unwrap();
         let slices: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();

@@ -1,13 +1,13 @@
 //! Programs that a person wrote, on their machine.
 
-use npukit_opu::Opu;
+use npukit_opu::OPU;
 use npukit_target::{
-    Bench, BenchMemory, BenchOptions, Config as Source, Finding, HandProgram, Limits, Meaning, NoFiles,
+    Config as Source, Finding, HandOptions, HandProgram, Limits, Machine, MachineMemory, Meaning, NoFiles,
     Stopped, Target, TargetError, TimeOptions, Unset,
 };
 
-pub const SPARE: BenchOptions = BenchOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
-const STRICT: BenchOptions = BenchOptions { meaning: Meaning::Agreed, unset: Unset::Poison };
+pub const SPARE: HandOptions = HandOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
+const STRICT: HandOptions = HandOptions { meaning: Meaning::Agreed, unset: Unset::Poison };
 pub const NO_LIMITS: Limits = Limits { instructions: None, cycles: None };
 
 /// One pixel of 16 channels from bank 0, doubled.
@@ -30,25 +30,25 @@ end
 ";
 
 pub fn on(preset: &str, name: &str, bytes: &[u8]) -> Result<Box<dyn HandProgram>, TargetError> {
-    Opu.instance(Source::Preset(preset)).unwrap().hand_program(name, bytes, &NoFiles)
+    OPU.instance(Source::Preset(preset)).unwrap().hand_program(name, bytes, &NoFiles)
 }
 
 fn written(text: &str) -> Box<dyn HandProgram> {
     on("reference", "p.s", text.as_bytes()).unwrap()
 }
 
-fn place(bench: &dyn Bench, name: &str) -> usize {
-    let memories = bench.memories();
+fn place(machine: &dyn Machine, name: &str) -> usize {
+    let memories = machine.memories();
     memories.iter().position(|memory| memory.name == name).unwrap_or_else(|| panic!("{name}"))
 }
 
-pub fn fill(bench: &mut dyn Bench, name: &str, address: u64, numbers: &[i64]) {
-    let memory = place(bench, name);
-    bench.write(memory, address, numbers).unwrap();
+pub fn fill(machine: &mut dyn Machine, name: &str, address: u64, numbers: &[i64]) {
+    let memory = place(machine, name);
+    machine.write(memory, address, numbers).unwrap();
 }
 
-pub fn held(bench: &dyn Bench, name: &str, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
-    bench.read(place(bench, name), address, count)
+pub fn held(machine: &dyn Machine, name: &str, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
+    machine.read(place(machine, name), address, count)
 }
 
 /// What an error says, and the byte of the text that it points to.
@@ -57,36 +57,36 @@ pub fn pointed(error: &TargetError) -> (String, usize) {
     (fault.to_string(), fault.labels().unwrap().next().unwrap().offset())
 }
 
-fn stopped(program: &dyn HandProgram, limits: Limits, options: &BenchOptions) -> (String, usize) {
-    let stopped: Stopped = program.bench(options).unwrap().run(limits).unwrap_err();
+fn stopped(program: &dyn HandProgram, limits: Limits, options: &HandOptions) -> (String, usize) {
+    let stopped: Stopped = program.machine(options).unwrap().run(limits).unwrap_err();
     pointed(&program.text().stopped(stopped))
 }
 
 /// A machine with the pixel and the kernel of [`DOUBLE`].
-fn filled(program: &dyn HandProgram, options: &BenchOptions) -> Box<dyn Bench> {
-    let mut bench = program.bench(options).unwrap();
+fn filled(program: &dyn HandProgram, options: &HandOptions) -> Box<dyn Machine> {
+    let mut machine = program.machine(options).unwrap();
     let mut pixel = vec![0; 64];
     (pixel[0], pixel[1]) = (21, -4);
-    fill(&mut *bench, "features.0", 5, &pixel);
+    fill(&mut *machine, "features.0", 5, &pixel);
     let mut kernel = vec![0; 32];
     (kernel[0], kernel[17]) = (1, 1);
-    fill(&mut *bench, "weights.1", 64, &kernel);
-    bench
+    fill(&mut *machine, "weights.1", 64, &kernel);
+    machine
 }
 
 #[test]
 fn banks_buffers_and_registers_have_names() {
     let program = written(DOUBLE);
-    let mut bench = filled(&*program, &STRICT);
-    let ran = bench.run(NO_LIMITS).unwrap();
+    let mut machine = filled(&*program, &STRICT);
+    let ran = machine.run(NO_LIMITS).unwrap();
     assert_eq!((ran.instructions, &ran.remarks[..]), (15, &[][..]));
-    assert_eq!(held(&*bench, "features.3", 7, 1).unwrap()[..3], [42, -8, 0]);
-    assert_eq!(held(&*bench, "ofm", 0, 1).unwrap()[..3], [21 << 9, -4 << 9, 0]);
-    assert_eq!(held(&*bench, "ker", 1, 1).unwrap()[..2], [0, 1]);
-    assert_eq!(held(&*bench, "memory", 0x3000_0000 + 7 * 64, 2).unwrap(), [42, 0xF8]);
-    assert_eq!(held(&*bench, "ifm_shift", 0, 1).unwrap(), [9]);
-    assert_eq!(held(&*bench, "ofm_addr", 0, 1).unwrap(), [0x3000_0000]);
-    let told = |name, address, count| held(&*bench, name, address, count).unwrap_err().to_string();
+    assert_eq!(held(&*machine, "features.3", 7, 1).unwrap()[..3], [42, -8, 0]);
+    assert_eq!(held(&*machine, "ofm", 0, 1).unwrap()[..3], [21 << 9, -4 << 9, 0]);
+    assert_eq!(held(&*machine, "ker", 1, 1).unwrap()[..2], [0, 1]);
+    assert_eq!(held(&*machine, "memory", 0x3000_0000 + 7 * 64, 2).unwrap(), [42, 0xF8]);
+    assert_eq!(held(&*machine, "ifm_shift", 0, 1).unwrap(), [9]);
+    assert_eq!(held(&*machine, "ofm_addr", 0, 1).unwrap(), [0x3000_0000]);
+    let told = |name, address, count| held(&*machine, name, address, count).unwrap_err().to_string();
     assert!(told("ofm", 0, 2).contains("has 1 rows of 2 values now"));
     assert!(told("bias", 0, 1).contains("not valid"));
     assert!(told("bias_addr", 0, 1).contains("the program has no `@mem.bias`"));
@@ -101,10 +101,10 @@ fn memories_have_the_types_of_the_instance() {
         ("fp32", (1 << 20, 32, false), (1 << 26, 32, false), (1 << 26, 32, false)),
         ("fx12", (1 << 21, 12, true), (1 << 28, 8, true), (1 << 26, 24, true)),
     ] {
-        let bench = on(preset, "p.s", b"end").unwrap().bench(&SPARE).unwrap();
-        let memories = bench.memories();
+        let machine = on(preset, "p.s", b"end").unwrap().machine(&SPARE).unwrap();
+        let memories = machine.memories();
         for (name, shape) in [("features.15", features), ("weights.0", weights), ("biases.3", biases)] {
-            let BenchMemory { depth, bits, is_signed, .. } = memories[place(&*bench, name)];
+            let MachineMemory { depth, bits, is_signed, .. } = memories[place(&*machine, name)];
             assert_eq!((depth, bits, is_signed), shape, "{preset} {name}");
         }
         assert_eq!(memories.len(), 1 + 3 * 16 + 4 + 25);
@@ -114,30 +114,31 @@ fn memories_have_the_types_of_the_instance() {
 #[test]
 fn real_values_are_of_the_instances_format() {
     let number = |preset, name, real| {
-        let bench = on(preset, "p.s", b"end").unwrap().bench(&SPARE).unwrap();
-        let memory = place(&*bench, name);
-        let number = bench.number(memory, real);
-        (number, number.and_then(|number| bench.real(memory, number)))
+        let machine = on(preset, "p.s", b"end").unwrap().machine(&SPARE).unwrap();
+        let memory = place(&*machine, name);
+        let number = machine.number(memory, real);
+        (number, number.and_then(|number| machine.real(memory, number)))
     };
     assert_eq!(number("reference", "features.0", 1.0), (None, None));
     assert_eq!(number("fx12", "features.0", -1.5), (Some(-384), Some(-1.5)));
     assert_eq!(number("fp16", "ofm", -1.5), (Some(0xBE00), Some(-1.5)));
     assert_eq!(number("bf16", "biases.0", -1.5), (Some(0xBFC0_0000), Some(-1.5)));
-    let bench = on("fp16", "p.s", b"end").unwrap().bench(&SPARE).unwrap();
-    assert!(bench.real(place(&*bench, "features.0"), 0x7C00).unwrap().is_nan());
+    let machine = on("fp16", "p.s", b"end").unwrap().machine(&SPARE).unwrap();
+    assert!(machine.real(place(&*machine, "features.0"), 0x7C00).unwrap().is_nan());
 }
 
 #[test]
 fn every_number_comes_back_from_every_bank() {
     for preset in ["reference", "int16", "bf16", "fp16", "fp32", "fx12"] {
-        let mut bench = on(preset, "p.s", b"end").unwrap().bench(&SPARE).unwrap();
-        for (index, memory) in bench.memories().into_iter().enumerate().filter(|(_, m)| m.name.contains('.'))
+        let mut machine = on(preset, "p.s", b"end").unwrap().machine(&SPARE).unwrap();
+        for (index, memory) in
+            machine.memories().to_vec().into_iter().enumerate().filter(|(_, m)| m.name.contains('.'))
         {
             let (least, most) = memory.range();
             let ends = [least as i64, most as i64];
             let numbers: Vec<i64> = (0..memory.lanes).map(|lane| ends[lane % 2]).collect();
-            bench.write(index, 3, &numbers).unwrap();
-            assert_eq!(bench.read(index, 3, 1).unwrap(), numbers, "{preset} {}", memory.name);
+            machine.write(index, 3, &numbers).unwrap();
+            assert_eq!(machine.read(index, 3, 1).unwrap(), numbers, "{preset} {}", memory.name);
         }
     }
 }
@@ -145,24 +146,24 @@ fn every_number_comes_back_from_every_bank() {
 #[test]
 fn words_buffers_and_registers_are_not_written_over() {
     let program = written("end\nend");
-    let mut bench = program.bench(&SPARE).unwrap();
+    let mut machine = program.machine(&SPARE).unwrap();
     let mut told = |name: &str, address, numbers: &[i64]| {
-        let memory = place(&*bench, name);
-        bench.write(memory, address, numbers).unwrap_err().to_string()
+        let memory = place(&*machine, name);
+        machine.write(memory, address, numbers).unwrap_err().to_string()
     };
     assert!(told("memory", 0xFFFF_0007, &[1]).contains("the program's own words"));
     assert!(told("ofm", 0, &[1; 64]).contains("`conv`"));
     assert!(told("ker", 0, &[1; 64]).contains("`ld.ker`, from `weights.B`"));
     assert!(told("pool_h", 0, &[1]).contains("by instructions alone: `@pool`"));
-    fill(&mut *bench, "memory", 0xFFFF_0008, &[1]);
+    fill(&mut *machine, "memory", 0xFFFF_0008, &[1]);
 }
 
 #[test]
 fn reads_of_the_unwritten_are_told_with_their_line() {
     let program = written(DOUBLE);
-    let mut bench = program.bench(&SPARE).unwrap();
-    fill(&mut *bench, "memory", 5 * 64, &[1; 15]);
-    let ran = bench.run(NO_LIMITS).unwrap();
+    let mut machine = program.machine(&SPARE).unwrap();
+    fill(&mut *machine, "memory", 5 * 64, &[1; 15]);
+    let ran = machine.run(NO_LIMITS).unwrap();
     let remarks: Vec<String> = ran.remarks.iter().map(|remark| program.text().remark(remark)).collect();
     let [ifm, ker] = &remarks[..] else { panic!("{remarks:?}") };
     assert!(ifm.contains("0x14f was never written, which is `features.0[5]`; it reads as 0"), "{ifm}");
@@ -184,7 +185,7 @@ fn faults_point_to_their_line() {
     let (message, at) = stopped(&*written("@shape.ker 1\n@mem.ker 2"), NO_LIMITS, &SPARE);
     assert!(message.contains("the program of 2 words ends without `end`"), "{message}");
     assert_eq!(at, 13);
-    assert!(written("# nothing").bench(&SPARE).unwrap().run(NO_LIMITS).is_err());
+    assert!(written("# nothing").machine(&SPARE).unwrap().run(NO_LIMITS).is_err());
 }
 
 #[test]
@@ -224,22 +225,22 @@ store 0x3ffc01
 ";
     let program = written(text);
     // Two zero bytes are the lower half of the word 0x9 at 0xFFFF0040.
-    let mut bench = filled(&*program, &SPARE);
-    fill(&mut *bench, "features.0", 5, &[0; 64]);
-    let ran = bench.run(NO_LIMITS).unwrap();
-    assert_eq!((ran.instructions, held(&*bench, "ker_n", 0, 1).unwrap()), (17, vec![3]));
+    let mut machine = filled(&*program, &SPARE);
+    fill(&mut *machine, "features.0", 5, &[0; 64]);
+    let ran = machine.run(NO_LIMITS).unwrap();
+    assert_eq!((ran.instructions, held(&*machine, "ker_n", 0, 1).unwrap()), (17, vec![3]));
     let error = program.compiled().err().unwrap();
     assert!(pointed(&error).0.contains("opcode 9"));
 }
 
 #[test]
 fn words_run_as_text_does() {
-    let instance = Opu.instance(Source::Preset("reference")).unwrap();
+    let instance = OPU.instance(Source::Preset("reference")).unwrap();
     let words = instance.assemble("p.s", DOUBLE, &NoFiles).unwrap().bytes;
     let program = on("reference", "p.words", &words).unwrap();
-    let mut bench = filled(&*program, &SPARE);
-    assert_eq!(bench.run(NO_LIMITS).unwrap().instructions, 15);
-    assert_eq!(held(&*bench, "features.3", 7, 1).unwrap()[..2], [42, -8]);
+    let mut machine = filled(&*program, &SPARE);
+    assert_eq!(machine.run(NO_LIMITS).unwrap().instructions, 15);
+    assert_eq!(held(&*machine, "features.3", 7, 1).unwrap()[..2], [42, -8]);
     let error = on("reference", "p.words", &words[..7]).err().unwrap();
     assert!(error.to_string().contains("p.words"), "{error}");
     assert_eq!(program.compiled().unwrap().report().instructions, 15);
@@ -266,13 +267,13 @@ fn bounds(ifm: [u32; 2], ofm: [u32; 2], stride: [u32; 2], conv: &str) -> [Option
     );
     let [corrected, draft, seed] = ["reference", "reference+draft", "reference+seed"].map(|preset| {
         let program = on(preset, "p.s", text.as_bytes()).unwrap();
-        let mut bench = program.bench(&SPARE).unwrap();
-        let found = bench.run(NO_LIMITS).err().map(|stopped| {
+        let mut machine = program.machine(&SPARE).unwrap();
+        let found = machine.run(NO_LIMITS).err().map(|stopped| {
             let (message, at) = pointed(&program.text().stopped(stopped));
             assert_eq!(at, text.rfind(&format!("{conv}, ker")).unwrap());
             message
         });
-        let linted = Opu.instance(Source::Preset(preset)).unwrap().lint_text("p.s", &text, &NoFiles);
+        let linted = OPU.instance(Source::Preset(preset)).unwrap().lint_text("p.s", &text, &NoFiles);
         match (&found, linted) {
             // The sums are not stored, which is a warning.
             (None, Ok(linted)) => assert!(!linted.findings.iter().any(Finding::is_error)),
@@ -343,10 +344,10 @@ fn the_draft_keeps_biases_of_another_shape() {
              conv.bias ifm:[0,0], ker:0\nend\n"
         );
         let program = on(preset, "p.s", text.as_bytes()).unwrap();
-        let mut bench = program.bench(&SPARE).unwrap();
-        fill(&mut *bench, "biases.2", 0, &[7, 8, 9, 10]);
-        let ran = bench.run(NO_LIMITS).map_err(|stopped| stopped.error.to_string());
-        ran.map(|_| held(&*bench, "ofm", 0, 1).unwrap()[..4].to_vec())
+        let mut machine = program.machine(&SPARE).unwrap();
+        fill(&mut *machine, "biases.2", 0, &[7, 8, 9, 10]);
+        let ran = machine.run(NO_LIMITS).map_err(|stopped| stopped.error.to_string());
+        ran.map(|_| held(&*machine, "ofm", 0, 1).unwrap()[..4].to_vec())
     };
     assert!(run("reference", 4, 2).unwrap_err().contains("`@shape.ofm` changed its shape"));
     assert_eq!(run("reference+draft", 4, 2).unwrap(), [7, 8, 0, 0]);

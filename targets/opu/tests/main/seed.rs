@@ -4,7 +4,7 @@ use npukit_graph::op::{Conv, Relu};
 use npukit_graph::quantise::{Kind, Quantisation, Scheme};
 use npukit_graph::{Graph, Op as Operator, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_opu::{Config, Opu, Validity, decode, isa};
+use npukit_opu::{Config, OPU, Validity, decode, isa};
 use npukit_target::{Assembled, CompileOptions, Compiled, Config as Source, NoFiles, Target, TargetError};
 
 use super::hand::{NO_LIMITS, SPARE, fill, held, on};
@@ -26,7 +26,7 @@ const POST: [(&str, u32, u32); 11] = [
 ];
 
 fn assembled(preset: &str, text: &str) -> Vec<u8> {
-    let instance = Opu.instance(Source::Preset(preset)).unwrap();
+    let instance = OPU.instance(Source::Preset(preset)).unwrap();
     let Assembled { bytes, .. } = instance.assemble("p.s", text, &NoFiles).unwrap();
     bytes
 }
@@ -37,7 +37,7 @@ fn post_has_the_fields_of_the_appendix_or_of_the_published_parser() {
         for (preset, word) in [("reference+seed", seed), ("reference", published), ("int16+draft", published)]
         {
             assert_eq!(assembled(preset, text), word.to_le_bytes(), "{preset} {text}");
-            let instance = Opu.instance(Source::Preset(preset)).unwrap();
+            let instance = OPU.instance(Source::Preset(preset)).unwrap();
             let listing = instance.disassemble(&word.to_le_bytes(), "npukit").unwrap();
             assert_eq!((listing.text.trim_end(), &listing.problems[..]), (text, &[][..]), "{preset}");
         }
@@ -71,11 +71,11 @@ fn loaded(preset: &str, inputs: u32, outputs: u32, slices: u32) -> Vec<i64> {
         "@shape.ifm [1,1,{inputs}]\n@shape.ofm [1,1,{outputs}]\n@shape.ker {slices}\n@mem.ker 2\nld.ker 1\nend\n"
     );
     let program = on(preset, "p.s", text.as_bytes()).unwrap();
-    let mut bench = program.bench(&SPARE).unwrap();
+    let mut machine = program.machine(&SPARE).unwrap();
     let bank: Vec<i64> = (0..64 + 8192).map(|element| element % 101).collect();
-    fill(&mut *bench, "weights.2", 0, &bank);
-    bench.run(NO_LIMITS).unwrap();
-    held(&*bench, "ker", 0, (slices * outputs).into()).unwrap()
+    fill(&mut *machine, "weights.2", 0, &bank);
+    machine.run(NO_LIMITS).unwrap();
+    held(&*machine, "ker", 0, (slices * outputs).into()).unwrap()
 }
 
 #[test]
@@ -107,10 +107,10 @@ fn pads_have_the_printed_stride_or_whole_rows() {
     let cleared = |preset: &str| -> Vec<usize> {
         let text = "@mem.ofm 0, [3,3]\npad 1, 1\nend\n";
         let program = on(preset, "p.s", text.as_bytes()).unwrap();
-        let mut bench = program.bench(&SPARE).unwrap();
-        fill(&mut *bench, "memory", 0, &[7; 1024]);
-        bench.run(NO_LIMITS).unwrap();
-        let bytes = held(&*bench, "memory", 0, 1024).unwrap();
+        let mut machine = program.machine(&SPARE).unwrap();
+        fill(&mut *machine, "memory", 0, &[7; 1024]);
+        machine.run(NO_LIMITS).unwrap();
+        let bytes = held(&*machine, "memory", 0, 1024).unwrap();
         (0..1024).filter(|&byte| bytes[byte] == 0).collect()
     };
     // Rows of three slots of 64 bytes begin 3 bytes apart: 0 to 191, then 3 to 66 and 131 to 194, then 6 to 197.
@@ -136,7 +136,7 @@ fn convolution(preset: &str, [side, outputs]: [usize; 2]) -> Result<Box<dyn Comp
     let values = (0..).map(ValueId).zip(&graph.values).filter(|(_, value)| value.constant.is_none());
     values.for_each(|(id, _)| quantisation.set(id, Kind::Activation, 3));
     let options = CompileOptions { quantisation: Some(quantisation), ..CompileOptions::default() };
-    Opu.instance(Source::Preset(preset)).unwrap().compile(&graph, &options)
+    OPU.instance(Source::Preset(preset)).unwrap().compile(&graph, &options)
 }
 
 #[test]

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::data_mover;
 use super::map::{BASE, COMMAND, KICK, Stream};
-use crate::bench::{BenchError, products, window_name, windows};
+use crate::by_hand::{HandError, products, window_name, windows};
 use crate::check::Orders;
 use crate::clock;
 use crate::codec::{Codec, EncodeError, KICK_MARKER};
@@ -58,7 +58,7 @@ pub fn accesses(config: &Config, ops: &[Op], experiment: &Experiment, base: u64)
             driver.wait();
         }
         if let Some(order) = orders.issue(index, op) {
-            let error = TargetError::failed(BenchError::Order { order, place: None });
+            let error = TargetError::failed(HandError::Order { order, place: None });
             return Err(Stopped { instruction: Some(index), error });
         }
         let failed =

@@ -1,10 +1,11 @@
 //! [`Written`]: a program that a person wrote, in text or words.
 
 use npukit_asm::{Experiment, MemoryRange, StatementKind, Values};
-use npukit_target::{Bench, BenchOptions, Compiled, HandProgram, Linted, ProgramText, TargetError};
+use npukit_target::{Compiled, HandOptions, HandProgram, Linted, Machine, ProgramText, TargetError};
 
+use super::machine::{PccxMachine, Stepped};
 use super::program::PccxProgram;
-use crate::bench::OnBench;
+use crate::by_hand::HandMachine;
 use crate::check::{Filled, hand_findings};
 use crate::config::{Config, WORD_LANES};
 use crate::host::{Host, HostStep};
@@ -31,6 +32,15 @@ impl Written {
         self.text = Linted::new(self.text, found, LINTS).warned(LINTS);
         self
     }
+
+    /// The program with the waits of its host.
+    fn executable(&self) -> Executable {
+        let waits = waits(&self.text.experiment).into_iter();
+        let host_ops = waits.map(|position| HostStep::Wait.encode(position)).collect();
+        let (extensions, code) = (self.config.extensions, self.ops.clone());
+        let program = Program { extensions, code, host_ops, ..Program::default() };
+        Executable { program, host: Host::default() }
+    }
 }
 
 impl HandProgram for Written {
@@ -38,20 +48,17 @@ impl HandProgram for Written {
         &self.text
     }
 
-    fn bench(&self, options: &BenchOptions) -> Result<Box<dyn Bench>, TargetError> {
-        Ok(Box::new(OnBench::new((&self.name, &self.target), &self.config, &self.ops, &self.text, options)?))
+    fn machine(&self, options: &HandOptions) -> Result<Box<dyn Machine>, TargetError> {
+        let machine = HandMachine::new(&self.config, &self.ops, &self.text, options)?;
+        let names = (self.name.clone(), self.target.clone());
+        let program = Stepped::new(names, &self.config, self.executable(), machine.memories().to_vec());
+        Ok(Box::new(PccxMachine::by_hand(program, machine)))
     }
 
     fn compiled(&self) -> Result<Box<dyn Compiled>, TargetError> {
-        let experiment = &self.text.experiment;
-        let host_ops =
-            waits(experiment).into_iter().map(|position| HostStep::Wait.encode(position)).collect();
-        let (extensions, code) = (self.config.extensions, self.ops.clone());
-        let program = Program { extensions, code, host_ops, ..Program::default() };
-        let executable = Executable { program, host: Host::default() };
         let (name, target) = (self.name.clone(), self.target.clone());
-        let program = PccxProgram::new(name, target, executable, self.config.clone());
-        Ok(Box::new(program.by_hand(filled(experiment))))
+        let program = PccxProgram::new(name, target, self.executable(), self.config.clone());
+        Ok(Box::new(program.by_hand(filled(&self.text.experiment))))
     }
 }
 

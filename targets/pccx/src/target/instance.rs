@@ -7,13 +7,12 @@ use npukit_graph::decoder::DecoderModel;
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions,
-    HandProgram, HostSide, Instance, Lint, Linted, Measures, Problem, ProgramText, Reader, Step, Stepper,
-    TargetError, artifact_stem, bytes_of, instance_name, program_text,
+    HandProgram, HostSide, Instance, Lint, Linted, Measures, Problem, ProgramText, Reader, Step, TargetError,
+    artifact_stem, bytes_of, instance_name, program_text,
 };
 
 use super::hand::{Written, filled, waits};
 use super::program::PccxProgram;
-use super::stepper::stepper;
 use crate::area::area;
 use crate::artifact::{assembly, read_memh};
 use crate::check::{text_findings, word_findings};
@@ -246,10 +245,6 @@ impl Instance for PccxInstance {
 
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
         word_findings(&self.config, bytes).map_err(|error| TargetError::in_file(name, error))
-    }
-
-    fn stepper(&self, words: &[u8]) -> Result<Stepper, TargetError> {
-        stepper(&self.config, words)
     }
 
     fn listings(&self) -> &'static [&'static str] {

@@ -7,15 +7,15 @@ use std::sync::OnceLock;
 
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
-    ArtifactFile, Chosen, Compiled, FieldProgram, Finding, HostStepReport, Inputs, Layer, LayerWork, Meaning,
-    MemoryReport, Output, Parts, Port, PortError, ProgramPart, ProgramReport, ProgramWords, RunOptions,
-    RunResult, Saturations, Session, SessionOptions, Stage, TargetError, TimeOptions, TimeReport, Unset,
+    ArtifactFile, Chosen, Compiled, FieldProgram, Finding, HostStepReport, Inputs, Layer, LayerWork,
+    MachineOptions, Meaning, MemoryReport, Output, Parts, Port, PortError, ProgramPart, ProgramReport,
+    ProgramWords, RunOptions, RunResult, Saturations, Stage, TargetError, TimeOptions, TimeReport, Unset,
     to_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
 use super::instance::PccxInstance;
-use super::session::{Beside, PccxSession};
+use super::machine::{Beside, PccxMachine};
 use crate::check::{Filled, findings, hand_findings, program_warnings};
 use crate::clock::{self, Timeline};
 use crate::codec::{Codec, encode_program};
@@ -280,16 +280,16 @@ impl Compiled for PccxProgram {
         options.repeat(|| Ok(self.result(session.run(&tensors).map_err(TargetError::failed)?)))
     }
 
-    fn session(
+    fn machine(
         &self,
         inputs: &Inputs,
-        options: &SessionOptions<'_>,
-    ) -> Result<Box<dyn Session>, TargetError> {
+        options: &MachineOptions<'_>,
+    ) -> Result<Box<dyn npukit_target::Machine>, TargetError> {
         self.agrees(options.meaning)?;
-        let session = PccxSession::of_program(self, inputs)?;
+        let machine = PccxMachine::of_program(self, inputs)?;
         Ok(Box::new(match options.graph {
-            Some(graph) => session.beside(Beside::new(self, graph, inputs)?),
-            None => session,
+            Some(graph) => machine.beside(Beside::new(self, graph, inputs)?),
+            None => machine,
         }))
     }
 
@@ -338,7 +338,7 @@ impl Compiled for PccxProgram {
         out: &mut dyn Write,
     ) -> Result<(), TargetError> {
         if !self.own_traces().contains(&extension) {
-            return self.trace(options, out);
+            return Err(self.unsupported("time --trace in that format"));
         }
         let timeline = self.timeline(options)?;
         let container = report::lab_container(&self.config, &self.executable.program.code, &timeline);

@@ -1,29 +1,29 @@
-//! Programs that a person wrote, on the bench: memories by name, remarks, faults, waits.
+//! Programs that a person wrote, on the machine: memories by name, remarks, faults, waits.
 
-use npukit_pccx::{Pccx, Profile};
+use npukit_pccx::{PCCX, Profile};
 use npukit_target::{
-    Bench, BenchOptions, Config as Source, HandProgram, Limits, Meaning, NoFiles, Ran, Target, TimeOptions,
+    Config as Source, HandOptions, HandProgram, Limits, Machine, Meaning, NoFiles, Ran, Target, TimeOptions,
     Unset,
 };
 
 fn program(instance: &str, text: &str) -> Box<dyn HandProgram> {
-    let instance = Pccx.instance(Source::Preset(instance)).unwrap();
+    let instance = PCCX.instance(Source::Preset(instance)).unwrap();
     instance.hand_program("p.s", text.as_bytes(), &NoFiles).unwrap()
 }
 
-fn bench(program: &dyn HandProgram, meaning: Meaning, unset: Unset) -> Box<dyn Bench> {
-    program.bench(&BenchOptions { meaning, unset }).unwrap()
+fn machine(program: &dyn HandProgram, meaning: Meaning, unset: Unset) -> Box<dyn Machine> {
+    program.machine(&HandOptions { meaning, unset }).unwrap()
 }
 
 /// Runs a text and gives what there was to remark, or why it stopped.
 fn run(text: &str, meaning: Meaning, unset: Unset) -> Result<Ran, (Option<usize>, String)> {
     let program = program("reference", text);
-    let ran = bench(&*program, meaning, unset).run(Limits::default());
+    let ran = machine(&*program, meaning, unset).run(Limits::default());
     ran.map_err(|stopped| (stopped.instruction, stopped.error.to_string()))
 }
 
-fn place(bench: &dyn Bench, name: &str) -> usize {
-    bench.memories().iter().position(|memory| memory.name == name).unwrap()
+fn place(machine: &dyn Machine, name: &str) -> usize {
+    machine.memories().iter().position(|memory| memory.name == name).unwrap()
 }
 
 /// fmap[0] is 64 values, 8 words; weight[0] two rows of them.
@@ -37,8 +37,8 @@ fn memories_have_the_targets_names() {
         "{SHAPES}{LOAD}memcpy l2->host, dst=1, src=0x100, shape=0\ngemv dst=0, src=0x100, size=0, shape=0\n"
     );
     let program = program("reference", &text);
-    let found = bench(&*program, Meaning::Agreed, Unset::Zero).memories();
-    let of = |memory: &npukit_target::BenchMemory| {
+    let found = machine(&*program, Meaning::Agreed, Unset::Zero).memories().to_vec();
+    let of = |memory: &npukit_target::MachineMemory| {
         (memory.name.clone(), memory.depth, memory.lanes, memory.bits, memory.is_signed)
     };
     let all: Vec<_> = found.iter().map(of).collect();
@@ -62,7 +62,7 @@ fn memories_have_the_targets_names() {
 fn what_is_written_is_read() {
     let text = format!("{SHAPES}{LOAD}gemv dst=0, src=0, size=0, shape=0\n");
     let program = program("reference", &text);
-    let mut bench = bench(&*program, Meaning::Agreed, Unset::Zero);
+    let mut machine = machine(&*program, Meaning::Agreed, Unset::Zero);
     for (name, address, numbers) in [
         ("l2", 114_687, (0..8).map(|i| 0x3f80 + i).collect::<Vec<i64>>()),
         ("e_max", 0, vec![0x4000]),
@@ -70,17 +70,17 @@ fn what_is_written_is_read() {
         ("weights.0", 1, (0..64).map(|i| i % 16 - 8).collect()),
         ("scales.0", 0, vec![0x3f00_0000, 0xbf80_0000]),
     ] {
-        let memory = place(&*bench, name);
-        let lanes = bench.memories()[memory].lanes;
-        bench.write(memory, address, &numbers).unwrap();
-        assert_eq!(bench.read(memory, address, (numbers.len() / lanes) as u64).unwrap(), numbers, "{name}");
+        let memory = place(&*machine, name);
+        let lanes = machine.memories()[memory].lanes;
+        machine.write(memory, address, &numbers).unwrap();
+        assert_eq!(machine.read(memory, address, (numbers.len() / lanes) as u64).unwrap(), numbers, "{name}");
     }
-    let constants = place(&*bench, "fmap_shape");
-    assert!(bench.write(constants, 0, &[1, 2, 3]).unwrap_err().to_string().contains("MEMSET"));
-    let real = |name: &str, real| bench.number(place(&*bench, name), real);
+    let constants = place(&*machine, "fmap_shape");
+    assert!(machine.write(constants, 0, &[1, 2, 3]).unwrap_err().to_string().contains("MEMSET"));
+    let real = |name: &str, real| machine.number(place(&*machine, name), real);
     assert_eq!((real("l2", 1.0), real("l2", 3.1)), (Some(0x3f80), Some(0x4046)));
     assert_eq!((real("scales.0", 0.5), real("weights.0", 1.0)), (Some(0x3f00_0000), None));
-    assert_eq!(bench.real(place(&*bench, "l2"), 0x4049), Some(3.140_625));
+    assert_eq!(machine.real(place(&*machine, "l2"), 0x4049), Some(3.140_625));
 }
 
 /// A transfer that nobody waited for is no value yet: the later instruction stops, and both are named.
@@ -108,7 +108,7 @@ fn orders_are_kept_by_waiting() {
 #[test]
 fn waits_are_known_before_a_run() {
     let text = format!("{SHAPES}{LOAD}.wait\ncvo exp, src=0x300, dst=0x400, len=8\n");
-    let instance = Pccx.instance(Source::Default).unwrap();
+    let instance = PCCX.instance(Source::Default).unwrap();
     let cycles = |text: &str| {
         let compiled = program("reference", text).compiled().unwrap();
         compiled.time(&TimeOptions::default()).unwrap().cycles["model"]
@@ -152,7 +152,7 @@ fn reads_of_what_nobody_wrote_are_remarked_once() {
     );
     assert_eq!(run(&text, Meaning::Agreed, Unset::Poison).unwrap_err().0, Some(2));
     let filled = ".data l2[0x107:0x109], 1.0\n.data e_max, 1.0\n.data l2[0x300:0x308], 1.0\n";
-    let instance = Pccx.instance(Source::Default).unwrap();
+    let instance = PCCX.instance(Source::Default).unwrap();
     assert_eq!(instance.lint_text("p.s", &text, &NoFiles).unwrap().findings.len(), 2);
     assert_eq!(instance.lint_text("p.s", &format!("{filled}{text}"), &NoFiles).unwrap().findings, []);
 }
@@ -161,16 +161,20 @@ fn reads_of_what_nobody_wrote_are_remarked_once() {
 fn weights_are_given_or_named() {
     let text = format!("{SHAPES}gemv dst=0, src=0x100, size=0, shape=0, flags=w_scale\n");
     let program = program("reference", &text);
-    let ones = |bench: &mut dyn Bench, name: &str, address, number, count: usize| {
-        bench.write(place(bench, name), address, &vec![number; count]).unwrap();
+    let ones = |machine: &mut dyn Machine, name: &str, address, number, count: usize| {
+        machine.write(place(machine, name), address, &vec![number; count]).unwrap();
     };
-    let mut without = bench(&*program, Meaning::Agreed, Unset::Zero);
+    let mut without = machine(&*program, Meaning::Agreed, Unset::Zero);
     let stopped = without.run(Limits::default()).unwrap_err();
     assert!(stopped.error.to_string().contains("`weights.0` has 2 rows of 64 to fill"), "{}", stopped.error);
-    let mut part = bench(&*program, Meaning::Agreed, Unset::Zero);
-    ones(&mut *part, "l2", 0x100, 0x3f80, 64);
-    ones(&mut *part, "weights.0", 0, 7, 64);
-    assert!(part.run(Limits::default()).unwrap_err().error.to_string().contains("have no scales"));
+    let filled = || {
+        let mut part = machine(&*program, Meaning::Agreed, Unset::Zero);
+        ones(&mut *part, "l2", 0x100, 0x3f80, 64);
+        ones(&mut *part, "weights.0", 0, 7, 64);
+        part
+    };
+    assert!(filled().run(Limits::default()).unwrap_err().error.to_string().contains("have no scales"));
+    let mut part = filled();
     ones(&mut *part, "scales.0", 0, 0x3f00_0000, 1);
     let ran = part.run(Limits::default()).unwrap();
     assert_eq!(
@@ -187,8 +191,8 @@ fn weights_are_given_or_named() {
 fn limits_stop_a_run() {
     let program = program("reference", &format!("{SHAPES}cvo exp, src=0, dst=0, len=2048\nkick\n"));
     let run = |instructions, cycles| {
-        let mut bench = bench(&*program, Meaning::Agreed, Unset::Zero);
-        bench.run(Limits { instructions, cycles }).map_err(|stopped| stopped.instruction)
+        let mut machine = machine(&*program, Meaning::Agreed, Unset::Zero);
+        machine.run(Limits { instructions, cycles }).map_err(|stopped| stopped.instruction)
     };
     let cycles = program.compiled().unwrap().time(&TimeOptions::default()).unwrap().cycles["model"];
     assert_eq!(run(Some(3), None), Err(Some(3)));
@@ -199,15 +203,15 @@ fn limits_stop_a_run() {
 /// Words of MEMSET, MEMCPY from a window and one of EXP, as bytes and as `memh`.
 #[test]
 fn words_run_without_text() {
-    let instance = Pccx.instance(Source::Default).unwrap();
+    let instance = PCCX.instance(Source::Default).unwrap();
     let bytes = instance.assemble("p.s", &format!("{SHAPES}{LOAD}"), &NoFiles).unwrap().bytes;
     let memh = "3000001000100400\n3400000000200400\n2802000003000101 # the transfer\n";
     for (name, bytes) in [("p.bin", &bytes[..]), ("p.memh", memh.as_bytes())] {
         let program = instance.hand_program(name, bytes, &NoFiles).unwrap();
-        let mut bench = program.bench(&BenchOptions::default()).unwrap();
-        bench.write(place(&*bench, "host_to_l2.3"), 2, &[0x4040; 64]).unwrap();
-        assert_eq!(bench.run(Limits::default()).unwrap().instructions, 3, "{name}");
-        assert_eq!(bench.read(0, 0x107, 1).unwrap(), [0x4040; 8], "{name}");
+        let mut machine = program.machine(&HandOptions::default()).unwrap();
+        machine.write(place(&*machine, "host_to_l2.3"), 2, &[0x4040; 64]).unwrap();
+        assert_eq!(machine.run(Limits::default()).unwrap().instructions, 3, "{name}");
+        assert_eq!(machine.read(0, 0x107, 1).unwrap(), [0x4040; 8], "{name}");
     }
     assert!(instance.hand_program("p.bin", &[0, 0xf0, 1], &NoFiles).is_err());
 }
@@ -216,9 +220,9 @@ fn words_run_without_text() {
 #[test]
 fn the_circuits_profile_runs_too() {
     let program = program("upstream", "cvo scale, src=0, dst=0x100, len=8\n");
-    let mut bench = bench(&*program, Meaning::Agreed, Unset::Zero);
+    let mut machine = machine(&*program, Meaning::Agreed, Unset::Zero);
     assert_eq!(npukit_pccx::Config::preset("upstream").unwrap().profile, Profile::Upstream);
-    assert_eq!(bench.run(Limits::default()).unwrap().remarks, []);
+    assert_eq!(machine.run(Limits::default()).unwrap().remarks, []);
 }
 
 /// 2 MiB a transfer, each of a window of its own: no more is opened than a host is taken to have.
@@ -228,6 +232,6 @@ fn windows_are_bounded() {
     for window in 0..600 {
         text += &format!("memcpy l2->host, dst={window}, src=0, shape=0\n");
     }
-    let error = program("reference", &text).bench(&BenchOptions::default()).map(|_| ()).unwrap_err();
+    let error = program("reference", &text).machine(&HandOptions::default()).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("1253376000 bytes"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! [`Part`]s of a [`Machine`] by name, for who fills them before a program and reads them after it.
 
 use npukit_numeric::NumberFormat;
-use npukit_target::BenchMemory;
+use npukit_target::MachineMemory;
 
 use super::{AccessError, Machine};
 use crate::check::depth;
@@ -56,12 +56,12 @@ impl Part {
 
 impl Part {
     /// What there is to know of it.
-    pub fn memory(self, config: &Config) -> BenchMemory {
+    pub fn memory(self, config: &Config) -> MachineMemory {
         let (lanes, bits, is_signed) = match self {
             Self::Configuration(_) => (1, CONFIGURATION_BITS, false),
             _ => (config.array_size, bits(config.data_type.format()), true),
         };
-        BenchMemory { name: self.name(), depth: self.depth(config), lanes, bits, is_signed }
+        MachineMemory { name: self.name(), depth: self.depth(config), lanes, bits, is_signed }
     }
 
     /// What it is looked at with, and what it is.

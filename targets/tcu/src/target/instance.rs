@@ -13,14 +13,13 @@ use npukit_numeric::NumberFormat;
 use npukit_target::rtl::{Circuit, Defects};
 use npukit_target::{
     Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, HostStepReport, Instance,
-    Lint, Linted, MemoryReport, Problem, ProgramText, Reader, Severity, Stage, Stepper, Stopped, Survey,
-    TargetError, artifact_stem, bytes_of, instance_name, program_text,
+    Lint, Linted, MemoryReport, Problem, ProgramText, Reader, Severity, Stage, Stopped, Survey, TargetError,
+    artifact_stem, bytes_of, instance_name, program_text,
 };
 
 use super::hand::Written;
 use super::options::chosen;
 use super::program::TcuProgram;
-use super::stepper::stepper;
 use crate::area::area;
 use crate::board;
 use crate::circuit;
@@ -245,10 +244,6 @@ impl Instance for TcuInstance {
             decode_program_lenient(&self.config, bytes).map_err(|error| TargetError::in_file(name, error))?;
         let problems = validate_around(&self.config, &ops, self.memory(), &Around::default());
         Ok(problems.into_iter().map(|problem| finding(problem, None)).collect())
-    }
-
-    fn stepper(&self, words: &[u8]) -> Result<Stepper, TargetError> {
-        stepper(&self.config, words)
     }
 
     fn listings(&self) -> &'static [&'static str] {

@@ -7,8 +7,8 @@ mod field;
 mod image;
 mod meaning;
 mod placed;
-mod session;
 mod settings;
+mod stepped;
 mod tensors;
 mod time;
 mod timeline;
@@ -25,9 +25,9 @@ use npukit_numeric::Tensor;
 use npukit_target::rtl::{Circuit, Defects};
 use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, CosimJudge, CosimOptions, Driven, DriverData, FieldProgram,
-    Finding, HostStepReport, Inputs, Instance, Layer, Meaning, MemoryReport, Output, Pace, Port, PortPlace,
-    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Session,
-    SessionOptions, TargetError, TimeOptions, TimeReport, Unset, Writer,
+    Finding, HostStepReport, Inputs, Instance, Layer, Machine, MachineOptions, Meaning, MemoryReport, Output,
+    Pace, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation,
+    Saturations, TargetError, TimeOptions, TimeReport, Unset, Writer,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -139,7 +139,7 @@ impl TcuProgram {
         TcuInstance { name, config: config.clone(), system: self.system().clone(), warnings: Vec::new() }
     }
 
-    fn target(&self) -> String {
+    pub(super) fn target(&self) -> String {
         let n = self.program.config.array_size;
         self.board.as_ref().map_or_else(|| format!("tcu:{n}x{n}"), |board| format!("tcu:{board}"))
     }
@@ -284,12 +284,12 @@ impl Compiled for TcuProgram {
         Ok(Driven { result: self.result(finished, saturated_inputs)?, data })
     }
 
-    fn session(
+    fn machine(
         &self,
         inputs: &Inputs,
-        options: &SessionOptions<'_>,
-    ) -> Result<Box<dyn Session>, TargetError> {
-        Ok(Box::new(self.debugged(inputs, options)?))
+        options: &MachineOptions<'_>,
+    ) -> Result<Box<dyn Machine>, TargetError> {
+        Ok(Box::new(self.stepped(inputs, options)?))
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {

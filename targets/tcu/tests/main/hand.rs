@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 
 use npukit_target::{
-    Bench, BenchMemory, BenchOptions, Config as Source, CosimOptions, HandProgram, Limits, Meaning, NoFiles,
-    Target, TargetError, Unset,
+    Config as Source, CosimOptions, HandOptions, HandProgram, Limits, Machine, MachineMemory, Meaning,
+    NoFiles, Target, TargetError, Unset,
 };
-use npukit_tcu::Tcu;
+use npukit_tcu::TCU;
 
-const SPARE: BenchOptions = BenchOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
+const SPARE: HandOptions = HandOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
 const NO_LIMITS: Limits = Limits { instructions: None, cycles: None };
 
 fn written(text: &str) -> Box<dyn HandProgram> {
@@ -16,11 +16,11 @@ fn written(text: &str) -> Box<dyn HandProgram> {
 }
 
 fn words(name: &str, bytes: &[u8]) -> Result<Box<dyn HandProgram>, TargetError> {
-    Tcu.instance(Source::Preset("cmoda7")).unwrap().hand_program(name, bytes, &NoFiles)
+    TCU.instance(Source::Preset("cmoda7")).unwrap().hand_program(name, bytes, &NoFiles)
 }
 
-fn place(bench: &dyn Bench, name: &str) -> usize {
-    bench.memories().iter().position(|memory| memory.name == name).unwrap()
+fn place(machine: &dyn Machine, name: &str) -> usize {
+    machine.memories().iter().position(|memory| memory.name == name).unwrap()
 }
 
 /// What an error says, and the byte of the text that it points to.
@@ -32,8 +32,8 @@ fn pointed(error: &TargetError) -> (String, usize) {
 #[test]
 fn every_memory_is_filled_and_read() {
     let program = written("noop");
-    let mut bench = program.bench(&SPARE).unwrap();
-    let memories = bench.memories();
+    let mut machine = program.machine(&SPARE).unwrap();
+    let memories = machine.memories();
     let shapes: Vec<(&str, u64, usize, u32)> =
         memories.iter().map(|m| (m.name.as_str(), m.depth, m.lanes, m.bits)).take(7).collect();
     let expected = [
@@ -46,18 +46,24 @@ fn every_memory_is_filled_and_read() {
         ("dram0_offset", 1, 1, 32),
     ];
     assert_eq!(shapes, expected);
-    for (index, BenchMemory { name, depth, lanes, .. }) in memories.iter().enumerate() {
+    for (index, MachineMemory { name, depth, lanes, .. }) in memories.iter().enumerate() {
         let numbers: Vec<i64> = (0..*lanes as i64).map(|lane| -5 * lane - 1).collect();
         if *lanes == 1 {
-            assert!(bench.write(index, 0, &numbers).unwrap_err().to_string().contains("configure"), "{name}");
+            assert!(
+                machine.write(index, 0, &numbers).unwrap_err().to_string().contains("configure"),
+                "{name}"
+            );
             continue;
         }
-        bench.write(index, depth - 1, &numbers).unwrap();
-        assert_eq!(bench.read(index, depth - 1, 1).unwrap(), numbers, "{name}");
+        machine.write(index, depth - 1, &numbers).unwrap();
+        assert_eq!(machine.read(index, depth - 1, 1).unwrap(), numbers, "{name}");
     }
-    assert_eq!((bench.number(0, 0.5), bench.real(0, -256)), (Some(128), Some(-1.0)));
-    let tracepoint = place(&*bench, "tracepoint");
-    assert_eq!((bench.read(tracepoint, 0, 1).unwrap(), bench.real(tracepoint, 1)), (vec![0xFFFF_FFFF], None));
+    assert_eq!((machine.number(0, 0.5), machine.real(0, -256)), (Some(128), Some(-1.0)));
+    let tracepoint = place(&*machine, "tracepoint");
+    assert_eq!(
+        (machine.read(tracepoint, 0, 1).unwrap(), machine.real(tracepoint, 1)),
+        (vec![0xFFFF_FFFF], None)
+    );
 }
 
 /// Before the first instruction the circuit's machine holds what was filled: all of it at once, up to the last vectors.
@@ -65,23 +71,23 @@ fn every_memory_is_filled_and_read() {
 fn memories_on_the_chip_are_filled_for_the_circuit_by_instructions() {
     let program =
         written("matmul.zeroes acc[1], 1\nsimd out = move(r1), write acc[2]\nconfigure dram1_offset, 1\n");
-    let mut bench = program.bench(&SPARE).unwrap();
+    let mut machine = program.machine(&SPARE).unwrap();
     let filled =
         [("dram1", 7), ("local", 4095), ("local", 0), ("acc", 4090), ("acc", 0), ("weights", 0), ("r1", 0)];
     let numbers = |at: usize| (0..4).map(|lane| (at * 10 + lane) as i64 - 20).collect::<Vec<i64>>();
     for (at, (name, address)) in filled.into_iter().enumerate() {
-        let memory = place(&*bench, name);
-        bench.write(memory, address, &numbers(at)).unwrap();
+        let memory = place(&*machine, name);
+        machine.write(memory, address, &numbers(at)).unwrap();
     }
     let mut told = Vec::new();
-    let ran = bench.cosim(&CosimOptions::default(), &mut |cosim| {
+    let ran = machine.cosim(&CosimOptions::default(), &mut |cosim| {
         told.push(cosim.run().files["dram1.in"].len());
         ControlFlow::Continue(())
     });
     ran.unwrap().unwrap();
     // Behind the eight vectors of DRAM1: five rows, a register, all of the accumulators that are filled, all of local memory.
     assert_eq!(told, [(8 + 5 + 1 + 4091 + 4096) * 8]);
-    let held = |name: &str, address| bench.read(place(&*bench, name), address, 1).unwrap();
+    let held = |name: &str, address| machine.read(place(&*machine, name), address, 1).unwrap();
     for (at, (name, address)) in filled.into_iter().enumerate().skip(1) {
         assert_eq!(held(name, address), numbers(at), "{name} {address}");
     }
@@ -94,11 +100,12 @@ fn memories_on_the_chip_are_filled_for_the_circuit_by_instructions() {
 #[test]
 fn what_has_no_room_before_a_program_is_refused() {
     let program = written("datamove local[0] <- dram1[32767], 1\n");
-    let mut bench = program.bench(&SPARE).unwrap();
-    let (local, dram0) = (place(&*bench, "local"), place(&*bench, "dram0"));
-    bench.write(local, 4095, &[1; 4]).unwrap();
-    bench.write(dram0, 0, &[1; 4]).unwrap();
-    let error = bench.cosim(&CosimOptions::default(), &mut |_| panic!("nothing runs")).unwrap().unwrap_err();
+    let mut machine = program.machine(&SPARE).unwrap();
+    let (local, dram0) = (place(&*machine, "local"), place(&*machine, "dram0"));
+    machine.write(local, 4095, &[1; 4]).unwrap();
+    machine.write(dram0, 0, &[1; 4]).unwrap();
+    let error =
+        machine.cosim(&CosimOptions::default(), &mut |_| panic!("nothing runs")).unwrap().unwrap_err();
     let mut told = error.to_string();
     let mut cause = std::error::Error::source(&error);
     while let Some(error) = cause {
@@ -111,13 +118,13 @@ fn what_has_no_room_before_a_program_is_refused() {
 #[test]
 fn filled_weights_and_registers_count_as_written() {
     let program = written("matmul.zeroes acc[0], 1\nsimd out = move(r1, r1), write acc[1]\n");
-    let mut bench = program.bench(&SPARE).unwrap();
-    let (weights, register) = (place(&*bench, "weights"), place(&*bench, "r1"));
-    bench.write(weights, 0, &[1, 2, 3, 4]).unwrap();
-    bench.write(register, 0, &[5, 6, 7, 8]).unwrap();
-    let ran = bench.run(NO_LIMITS).unwrap();
+    let mut machine = program.machine(&SPARE).unwrap();
+    let (weights, register) = (place(&*machine, "weights"), place(&*machine, "r1"));
+    machine.write(weights, 0, &[1, 2, 3, 4]).unwrap();
+    machine.write(register, 0, &[5, 6, 7, 8]).unwrap();
+    let ran = machine.run(NO_LIMITS).unwrap();
     assert_eq!((ran.instructions, ran.remarks), (2, vec![]));
-    assert_eq!(bench.read(place(&*bench, "acc"), 0, 2).unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(machine.read(place(&*machine, "acc"), 0, 2).unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
 }
 
 #[test]
@@ -125,14 +132,14 @@ fn reads_of_the_unwritten_are_told_with_their_line() {
     let text =
         "\ndatamove acc[0] <- local[3], 2\nmatmul local[3], acc[8], 1\nsimd out = add(in, r1), read acc[0]\n";
     let program = written(text);
-    let ran = program.bench(&SPARE).unwrap().run(NO_LIMITS).unwrap();
+    let ran = program.machine(&SPARE).unwrap().run(NO_LIMITS).unwrap();
     let remarks: Vec<String> = ran.remarks.iter().map(|remark| program.text().remark(remark)).collect();
     let [local, weights, register] = &remarks[..] else { panic!("{remarks:?}") };
     assert!(local.contains("line 2") && local.contains("vector 3 of the local memory"), "{local}");
     assert!(weights.contains("line 3") && weights.contains("of which 0 have been loaded"), "{weights}");
     assert!(register.contains("line 4") && register.contains("register 1"), "{register}");
-    let strict = BenchOptions { unset: Unset::Poison, ..SPARE };
-    let stopped = program.bench(&strict).unwrap().run(NO_LIMITS).unwrap_err();
+    let strict = HandOptions { unset: Unset::Poison, ..SPARE };
+    let stopped = program.machine(&strict).unwrap().run(NO_LIMITS).unwrap_err();
     assert_eq!(stopped.instruction, Some(0));
 }
 
@@ -140,10 +147,10 @@ fn reads_of_the_unwritten_are_told_with_their_line() {
 fn rows_of_weights_are_known_one_by_one() {
     let rows = |load: &str| {
         let program = written(&format!("{load}\nmatmul local[0], acc[0], 1\n"));
-        let mut bench = program.bench(&SPARE).unwrap();
-        let local = place(&*bench, "local");
-        bench.write(local, 0, &[0; 5 * 4]).unwrap();
-        bench.run(NO_LIMITS).unwrap().remarks.into_iter().map(|remark| remark.message).collect::<String>()
+        let mut machine = program.machine(&SPARE).unwrap();
+        let local = place(&*machine, "local");
+        machine.write(local, 0, &[0; 5 * 4]).unwrap();
+        machine.run(NO_LIMITS).unwrap().remarks.into_iter().map(|remark| remark.message).collect::<String>()
     };
     assert_eq!(rows("loadweights local[0], 5"), "");
     assert_eq!(rows("loadweights local[0], 4\nloadweights.zeroes 1"), "");
@@ -153,7 +160,7 @@ fn rows_of_weights_are_known_one_by_one() {
 #[test]
 fn faults_name_the_instruction_and_its_line() {
     let program = written("noop\ndatamove local[4095] <- dram0[0], 2 ; beyond\n");
-    let stopped = program.bench(&SPARE).unwrap().run(NO_LIMITS).unwrap_err();
+    let stopped = program.machine(&SPARE).unwrap().run(NO_LIMITS).unwrap_err();
     assert_eq!(stopped.instruction, Some(1));
     let (told, at) = pointed(&program.text().stopped(stopped));
     assert!(told.contains("end beyond the local memory"), "{told}");
@@ -163,7 +170,7 @@ fn faults_name_the_instruction_and_its_line() {
 #[test]
 fn limits_are_of_instructions_and_of_cycles() {
     let program = written("datamove local[0] <- dram0[0], 64\nnoop\n");
-    let run = |limits| program.bench(&SPARE).unwrap().run(limits).map(|ran| ran.instructions);
+    let run = |limits| program.machine(&SPARE).unwrap().run(limits).map(|ran| ran.instructions);
     let stopped = run(Limits { instructions: Some(1), ..NO_LIMITS }).unwrap_err();
     assert_eq!(stopped.instruction, Some(1));
     // 64 vectors of a beat, behind a latency of 18 cycles.
@@ -178,11 +185,11 @@ fn limits_are_of_instructions_and_of_cycles() {
 #[test]
 fn clamped_results_are_told() {
     let program = written("simd out = multiply(in, in), read acc[0], write acc[1]\n".repeat(2).as_str());
-    let mut bench = program.bench(&SPARE).unwrap();
-    let acc = place(&*bench, "acc");
-    bench.write(acc, 0, &[100 * 256, 256, 1, -100 * 256]).unwrap();
-    let remarks = bench.run(NO_LIMITS).unwrap().remarks;
-    assert_eq!(bench.read(acc, 1, 1).unwrap(), [32767, 256, 0, 32767]);
+    let mut machine = program.machine(&SPARE).unwrap();
+    let acc = place(&*machine, "acc");
+    machine.write(acc, 0, &[100 * 256, 256, 1, -100 * 256]).unwrap();
+    let remarks = machine.run(NO_LIMITS).unwrap().remarks;
+    assert_eq!(machine.read(acc, 1, 1).unwrap(), [32767, 256, 0, 32767]);
     assert!(
         remarks[0].message.starts_with("2 of its results")
             && remarks[0].message.contains("4 in the whole run")
@@ -192,16 +199,16 @@ fn clamped_results_are_told() {
 
 #[test]
 fn words_run_as_their_text_does() {
-    let instance = Tcu.instance(Source::Preset("cmoda7")).unwrap();
+    let instance = TCU.instance(Source::Preset("cmoda7")).unwrap();
     let text = "datamove local[1] <- dram0[2], 3\nnoop\n";
     let assembled = instance.assemble("p.s", text, &NoFiles).unwrap();
     for name in ["p.tprog", "p.bin"] {
         let program = words(name, &assembled.bytes).unwrap();
-        let mut bench = program.bench(&SPARE).unwrap();
-        let (dram0, local) = (place(&*bench, "dram0"), place(&*bench, "local"));
-        bench.write(dram0, 2, &[7; 12]).unwrap();
-        assert_eq!(bench.run(NO_LIMITS).unwrap().instructions, 2);
-        assert_eq!(bench.read(local, 1, 3).unwrap(), [7; 12]);
+        let mut machine = program.machine(&SPARE).unwrap();
+        let (dram0, local) = (place(&*machine, "dram0"), place(&*machine, "local"));
+        machine.write(dram0, 2, &[7; 12]).unwrap();
+        assert_eq!(machine.run(NO_LIMITS).unwrap().instructions, 2);
+        assert_eq!(machine.read(local, 1, 3).unwrap(), [7; 12]);
         assert_eq!(program.compiled().unwrap().report().instructions, 2);
     }
     let Err(error) = words("p.tprog", &assembled.bytes[1..]) else { panic!("a partial instruction") };
@@ -223,11 +230,11 @@ fn what_the_circuit_loses_is_refused_or_chosen() {
          datamove.acc acc[0x0] <- local[0x2], 1\n",
     );
     let sum = |meaning| {
-        let mut bench = program.bench(&BenchOptions { meaning, ..SPARE })?;
-        let (dram0, acc) = (place(&*bench, "dram0"), place(&*bench, "acc"));
-        bench.write(dram0, 0, &[256, 256, 256, 256, 512, 512, 512, 512, 1024, 1024, 1024, 1024]).unwrap();
-        bench.run(NO_LIMITS).unwrap();
-        Ok::<_, TargetError>(bench.read(acc, 0, 1).unwrap()[0] / 256)
+        let mut machine = program.machine(&HandOptions { meaning, ..SPARE })?;
+        let (dram0, acc) = (place(&*machine, "dram0"), place(&*machine, "acc"));
+        machine.write(dram0, 0, &[256, 256, 256, 256, 512, 512, 512, 512, 1024, 1024, 1024, 1024]).unwrap();
+        machine.run(NO_LIMITS).unwrap();
+        Ok::<_, TargetError>(machine.read(acc, 0, 1).unwrap()[0] / 256)
     };
     assert_eq!((sum(Meaning::Sequential).unwrap(), sum(Meaning::Hardware).unwrap()), (7, 5));
     let error = sum(Meaning::Agreed).unwrap_err();

@@ -1,16 +1,16 @@
 //! What the page of the instruction set says and the released hardware does otherwise, in both readings.
 
 use npukit_target::{
-    Bench, BenchOptions, Config as Source, Instance, Limits, Meaning, NoFiles, Target, TimeOptions, Unset,
+    Config as Source, HandOptions, Instance, Limits, Meaning, NoFiles, Target, TimeOptions, Unset,
 };
 use npukit_tcu::internals::clock::{Clock, ClockParams, StuckForm};
 use npukit_tcu::internals::samples::{self, Sample, SamplesError};
 use npukit_tcu::{
-    Config, FaultKind, Machine, Op, Reading, Tcu, decode_program, encode_program, isa, validate,
+    Config, FaultKind, Machine, Op, Reading, TCU, decode_program, encode_program, isa, validate,
 };
 
 fn instance(name: &str) -> Box<dyn Instance> {
-    Tcu.instance(Source::Preset(name)).unwrap()
+    TCU.instance(Source::Preset(name)).unwrap()
 }
 
 fn config(name: &str) -> Config {
@@ -28,24 +28,24 @@ fn ops(config: &Config, text: &str) -> Vec<Op> {
 }
 
 /// A program on its machine, after it.
-fn ran(name: &str, text: &str, fill: &[(&str, &[i64])]) -> (Box<dyn Bench>, Vec<String>) {
+fn ran(name: &str, text: &str, fill: &[(&str, &[i64])]) -> (Box<dyn npukit_target::Machine>, Vec<String>) {
     let program = instance(name).hand_program("p.s", text.as_bytes(), &NoFiles).unwrap();
-    let options = BenchOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
-    let mut bench = program.bench(&options).unwrap();
+    let options = HandOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
+    let mut machine = program.machine(&options).unwrap();
     for (memory, numbers) in fill {
-        let place = place(&*bench, memory);
-        bench.write(place, 0, numbers).unwrap();
+        let place = place(&*machine, memory);
+        machine.write(place, 0, numbers).unwrap();
     }
-    let ran = bench.run(Limits::default()).unwrap();
-    (bench, ran.remarks.into_iter().map(|remark| remark.message).collect())
+    let ran = machine.run(Limits::default()).unwrap();
+    (machine, ran.remarks.into_iter().map(|remark| remark.message).collect())
 }
 
-fn place(bench: &dyn Bench, name: &str) -> usize {
-    bench.memories().iter().position(|memory| memory.name == name).unwrap()
+fn place(machine: &dyn npukit_target::Machine, name: &str) -> usize {
+    machine.memories().iter().position(|memory| memory.name == name).unwrap()
 }
 
-fn held(bench: &dyn Bench, memory: &str, address: u64) -> Vec<i64> {
-    bench.read(place(bench, memory), address, 1).unwrap()
+fn held(machine: &dyn npukit_target::Machine, memory: &str, address: u64) -> Vec<i64> {
+    machine.read(place(machine, memory), address, 1).unwrap()
 }
 
 /// Bit 16 is the first of operand 1 on pynqz1, bit 24 that on ultra96v2: words by hand, the low byte first.
@@ -111,9 +111,9 @@ fn right_sources_of_unary_operations_are_ignored_by_the_page() {
         Some((0, StuckForm::InputMissing))
     ));
     assert_eq!(clock(&seed).run(&unary.repeat(30)).hang, None);
-    let (bench, _) =
+    let (machine, _) =
         ran("cmoda7+seed", "simd out = abs(r1, in), write acc[3]\n", &[("r1", &[-256, 512, -3, 0])]);
-    assert_eq!(held(&*bench, "acc", 3), [256, 512, 3, 0]);
+    assert_eq!(held(&*machine, "acc", 3), [256, 512, 3, 0]);
     // A left source is none that is ignored.
     let missing = ops(&seed, "simd out = abs(in, r1), write acc[3]");
     assert!(matches!(Machine::new(&seed).unwrap().step(&missing[0]), Err(FaultKind::InputMissing { .. })));
@@ -132,10 +132,10 @@ fn a_noop_triggers_external_reads_and_writes_by_the_page() {
     // Weights of one for the bias and the first input lane only.
     let weights: Vec<i64> = [[256; 4], [256; 4], [0; 4], [0; 4], [0; 4]].concat();
     let local = [2 * 256, 0, 0, 0, 3 * 256, 0, 0, 0];
-    let (bench, remarks) = ran("cmoda7+seed", MOVES, &[("weights", &weights), ("local", &local)]);
+    let (machine, remarks) = ran("cmoda7+seed", MOVES, &[("weights", &weights), ("local", &local)]);
     assert_eq!(remarks, [""; 0]);
     // 1 + 2 and 1 + 3 are the rows; the last one is written, added, and read out before it is written again.
-    let of = |memory, address| held(&*bench, memory, address)[0] / 256;
+    let of = |memory, address| held(&*machine, memory, address)[0] / 256;
     assert_eq!((of("acc", 0), of("acc", 1), of("acc", 4), of("acc", 5)), (3, 4, 8, 4));
     assert_eq!((of("local", 9), of("local", 5)), (3, 8));
 }
@@ -167,10 +167,10 @@ fn what_a_noop_moves_is_checked() {
         .unwrap()
         .step(&ops(&config("cmoda7+seed"), "simd local[16] = noop, read acc[0]")[0]);
     assert!(matches!(fault, Err(FaultKind::OutOfRange { address: 16, depth: 16, .. })), "{fault:?}");
-    let (bench, remarks) =
+    let (machine, remarks) =
         ran("cmoda7+seed", "simd out = noop, write acc[0]\nsimd out = noop, write acc[1]\n", &[]);
     assert_eq!(remarks, ["takes the output of the array, which has multiplied nothing yet; it reads as 0"]);
-    assert_eq!(held(&*bench, "acc", 0), [0; 4]);
+    assert_eq!(held(&*machine, "acc", 0), [0; 4]);
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn invalid_samples_are_left_out_of_reports() {
 fn the_architecture_says_how_large_a_block_is() {
     let blocked = r#"{"data_type": "FP16BP8", "array_size": 4, "dram0_depth": 64, "dram1_depth": 64, "local_depth": 64,
         "accumulator_depth": 64, "simd_registers_depth": 1, "stride0_depth": 1, "stride1_depth": 1, "sample_block_size": 8}"#;
-    let instance = Tcu.instance(Source::File { name: "b.tarch", bytes: blocked.as_bytes() }).unwrap();
+    let instance = TCU.instance(Source::File { name: "b.tarch", bytes: blocked.as_bytes() }).unwrap();
     assert_eq!(instance.warnings(), [""; 0]);
     let program = instance.hand_program("p.s", b"noop\n", &NoFiles).unwrap().compiled().unwrap();
     let mut bytes = Vec::new();

@@ -8,7 +8,7 @@ use npukit_tcu::internals::artifact::write;
 use npukit_tcu::internals::op::{DataMoveKind, SimdOp, SimdSub, Strided};
 use npukit_tcu::internals::program::{Layer, MemoryUse, Program};
 use npukit_tcu::internals::samples::{self, Port, Sample, SamplesError};
-use npukit_tcu::{Config, Op, Tcu};
+use npukit_tcu::{Config, Op, TCU};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -48,14 +48,14 @@ fn program(preset: &str, instructions: Vec<Op>, layers: &[usize]) -> Box<dyn Com
         let absent = || ReadError::Absent { path: name.to_owned() };
         files.get(name).cloned().ok_or_else(absent)
     };
-    Tcu.load(&manifest, &reader).unwrap()
+    TCU.load(&manifest, &reader).unwrap()
 }
 
 /// A published program.
 fn published(path: &str) -> Box<dyn Compiled> {
     let path = shared("golden/tcu/programs").join(path);
     let reader = |path: &str| std::fs::read(path).map_err(|error| ReadError::of(path, &error));
-    Tcu.load(path.to_str().unwrap(), &reader).unwrap()
+    TCU.load(path.to_str().unwrap(), &reader).unwrap()
 }
 
 const RESNET20: &str = "resnet20v2_zcu104/resnet20v2_cifar_onnx_zcu104.tmodel";
@@ -204,7 +204,7 @@ fn a_hang_is_an_error_with_its_reason() {
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
-    assert_eq!(failed(program.trace(&options(&[]), &mut Vec::new())), told);
+    assert_eq!(failed(npukit_target::chrome_trace(&*program, &options(&[]), &mut Vec::new())), told);
     let sampled = failed(program.samples(&options(&[]), &mut Vec::new()));
     assert!(sampled.contains("instruction 19") && sampled.contains("instruction 1 (SIMD)"), "{sampled}");
     assert!(!time(&*program, &[("clock", "estimator")]).cycles.contains_key("model"));
@@ -223,7 +223,7 @@ fn absurd_programs_are_estimated_and_that_is_said() {
     let report = time(&*program, &[("clock", "model")]);
     assert_eq!(report.model, "estimator");
     assert!(report.notes.iter().any(|line| line.contains("327680000 cycles")), "{:?}", report.notes);
-    assert!(program.trace(&options(&[]), &mut Vec::new()).is_err());
+    assert!(npukit_target::chrome_trace(&*program, &options(&[]), &mut Vec::new()).is_err());
 }
 
 #[test]
@@ -308,7 +308,7 @@ proptest! {
         let program = program("zcu104", ops.clone(), &[half, ops.len() - half]);
         let mut trace = Vec::new();
         let clock = [("clock-mhz", &*mhz.to_string())];
-        program.trace(&options(&clock), &mut trace).unwrap();
+        npukit_target::chrome_trace(&*program, &options(&clock), &mut trace).unwrap();
         let tracks = tracks(&trace);
         check_tracks(&tracks, ops.len() as u64);
         prop_assert_eq!(tracks["layers"].len(), if half == 0 { 1 } else { 2 });
@@ -330,7 +330,7 @@ proptest! {
 fn a_published_programs_trace_is_valid() {
     let program = published(SPEECH);
     let mut trace = Vec::new();
-    program.trace(&options(&[]), &mut trace).unwrap();
+    npukit_target::chrome_trace(&*program, &options(&[]), &mut trace).unwrap();
     let tracks = tracks(&trace);
     check_tracks(&tracks, program.report().instructions as u64);
     assert!(tracks["array"].len() > 10_000 && tracks["DRAM1 read"].len() == 58, "{:?}", tracks.keys());
@@ -340,7 +340,7 @@ fn a_published_programs_trace_is_valid() {
 fn slices_carry_their_layers_names() {
     let program = program("zcu104", vec![Op::NoOp, simd(true), simd(true)], &[1, 2]);
     let mut trace = Vec::new();
-    program.trace(&options(&[]), &mut trace).unwrap();
+    npukit_target::chrome_trace(&*program, &options(&[]), &mut trace).unwrap();
     let trace: Value = serde_json::from_slice(&trace).unwrap();
     let slices = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
     let shown: Vec<_> = slices.map(|event| (event["name"].clone(), event["args"]["layer"].clone())).collect();

@@ -14,7 +14,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let debugger = &app.debugger;
     let mut height = usize::from(area.height.saturating_sub(2));
     let mut lines = Vec::new();
-    let told = debugger.session().told(debugger.position());
+    let told = debugger.machine().told(debugger.position());
     if let Some(told) = told.filter(|_| height > 0) {
         height -= 1;
         lines.push(Line::styled(format!(">  {told}"), app.look.next()));
@@ -33,7 +33,7 @@ fn around(app: &App, height: usize) -> Vec<Line<'static>> {
         Err(told) => return vec![Line::styled(told.to_owned(), app.look.stops())],
     };
     let first = cursor.saturating_sub(height / 2).min(count.saturating_sub(height));
-    let mut issued = debugger.session().issued(debugger.position());
+    let mut issued = debugger.machine().issued(debugger.position());
     if debugger.position() >= debugger.steps() {
         issued.clear();
     }
@@ -72,15 +72,15 @@ fn line(app: &App, instruction: usize, is_next: bool) -> Line<'static> {
 
 /// The layer that begins with an instruction.
 fn begun_layer(app: &App, instruction: usize) -> Option<&str> {
-    let session = app.debugger.session();
-    if session.layers().is_empty() {
+    let machine = app.debugger.machine();
+    if machine.layers().is_empty() {
         return None;
     }
     let of = |instruction: usize| {
-        let step = session.steps_of(instruction).first().copied()?;
-        session.layer(step)
+        let step = machine.steps_of(instruction).first().copied()?;
+        machine.layer(step)
     };
     let layer = of(instruction)?;
     let before = instruction.checked_sub(1).and_then(of);
-    (before != Some(layer)).then(|| session.layers().get(layer).map(String::as_str))?
+    (before != Some(layer)).then(|| machine.layers().get(layer).map(String::as_str))?
 }

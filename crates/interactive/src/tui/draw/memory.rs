@@ -3,7 +3,7 @@
 mod numbers;
 
 use npukit_debug::Scale;
-use npukit_target::{BenchMemory, Shown};
+use npukit_target::{MachineMemory, Shown};
 use ratatui_core::layout::Rect;
 use ratatui_core::terminal::Frame;
 use ratatui_core::text::{Line, Span};
@@ -46,8 +46,8 @@ fn is_line(app: &App, shown: &Shown) -> bool {
     memory.depth == 1 && memory.lanes <= shown.columns.max(shown.lanes.len())
 }
 
-fn memory<'a>(app: &'a App, shown: &Shown) -> &'a BenchMemory {
-    &app.debugger.session().memories()[shown.memory]
+fn memory<'a>(app: &'a App, shown: &Shown) -> &'a MachineMemory {
+    &app.debugger.machine().memories()[shown.memory]
 }
 
 /// The first memory that is drawn, so that there is room for the one that is selected.
@@ -62,7 +62,7 @@ fn wanted(app: &App, shown: &Shown, most: usize) -> usize {
     if is_line(app, shown) {
         return 1;
     }
-    let BenchMemory { depth, lanes, .. } = memory(app, shown);
+    let MachineMemory { depth, lanes, .. } = memory(app, shown);
     let rows = if *lanes == 1 { depth.div_ceil(shown.columns.max(1) as u64) } else { *depth };
     // Lanes may take several lines each.
     let lines = rows.saturating_mul(1 + *lanes as u64 / 8);

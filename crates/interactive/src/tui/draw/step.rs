@@ -10,19 +10,19 @@ use crate::tui::pane::Pane;
 
 /// Draws what the next step reads and writes, and what the last has told.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
-    let (debugger, session, look) = (&app.debugger, app.debugger.session(), app.look);
+    let (debugger, machine, look) = (&app.debugger, app.debugger.machine(), app.look);
     let position = debugger.position();
     let one = |Accessed { run, is_write }: Accessed| {
         let (word, style) = if is_write { ("writes ", look.written()) } else { ("reads  ", look.read()) };
         Line::from(vec![word.into(), Span::styled(debugger.run_text(run, None), style)])
     };
-    let mut lines: Vec<Line<'_>> = session.accesses(position).into_iter().map(one).collect();
+    let mut lines: Vec<Line<'_>> = machine.accesses(position).into_iter().map(one).collect();
     if let Some(step) = position.checked_sub(1) {
         let remarks = debugger.remarks(step).iter();
         lines.extend(remarks.map(|remark| Line::styled(format!("remark: {remark}"), look.stops())));
     }
-    if session.saturations() > 0 {
-        let told = format!("{} did not fit so far", counted(session.saturations(), "result"));
+    if machine.saturations() > 0 {
+        let told = format!("{} did not fit so far", counted(machine.saturations(), "result"));
         lines.push(Line::styled(told, look.stops()));
     }
     let title = if position < debugger.steps() { "next step" } else { "no next step" };

@@ -8,7 +8,7 @@ use std::time::Instant;
 use npukit_asm::{Experiment, MemoryRange, Place, SourceFault, Statement, StatementKind, Values};
 use npukit_numeric::npy::{NpyArray, NpyData, member_names, write_npz};
 use npukit_target::{
-    Bench, BenchOptions, Compiled, HandProgram, Instance, Limits, ProgramText, TargetError, TimeOptions,
+    Compiled, HandOptions, HandProgram, Instance, Limits, Machine, ProgramText, TargetError, TimeOptions,
     Unset,
 };
 use serde::Serialize;
@@ -151,7 +151,7 @@ pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandRepor
 }
 
 /// A machine whose memories are filled, the text of its program, and what was taken for granted.
-type Filled = (Box<dyn Bench>, ProgramText, Vec<String>);
+type Filled = (Box<dyn Machine>, ProgramText, Vec<String>);
 
 /// A program that a person wrote on its machine, whose memories are filled, before its first instruction.
 ///
@@ -161,7 +161,7 @@ type Filled = (Box<dyn Bench>, ProgramText, Vec<String>);
 pub(crate) fn filled_by_hand(request: &Request, context: Context<'_>) -> Result<Filled, Error> {
     let written = Written::read(request, context)?;
     let Running { memories, notes, .. } = written.filled(request, context)?;
-    Ok((memories.bench, written.text().clone(), notes))
+    Ok((memories.machine, written.text().clone(), notes))
 }
 
 /// A program that a person wrote, on its instance, and the source map beside it.
@@ -234,8 +234,8 @@ impl<'a> Running<'a> {
         context: Context<'a>,
     ) -> Result<Self, Error> {
         let unset = if request.check { Unset::Poison } else { Unset::Zero };
-        let bench = program.bench(&BenchOptions { meaning: request.meaning, unset })?;
-        Ok(Self { request, text, memories: Memories::new(bench), context, notes: Vec::new() })
+        let machine = program.machine(&HandOptions { meaning: request.meaning, unset })?;
+        Ok(Self { request, text, memories: Memories::new(machine), context, notes: Vec::new() })
     }
 
     fn experiment(&self) -> &'a Experiment {
@@ -325,7 +325,7 @@ impl<'a> Running<'a> {
     }
 
     fn run(&mut self) -> Result<npukit_target::Ran, Error> {
-        let ran = self.memories.bench.run(self.request.hand.limits);
+        let ran = self.memories.machine.run(self.request.hand.limits);
         ran.map_err(|stopped| self.text.stopped(stopped).into())
     }
 

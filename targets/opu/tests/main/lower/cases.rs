@@ -426,7 +426,7 @@ fn problems(graph: &Graph) -> Vec<String> {
 #[test]
 fn a_check_goes_by_the_options_of_a_compilation() {
     let graph = graph(&[1, 6, 6, 4], |g, x| vec![node(g, LeakyRelu { alpha: 0.1 }, &[x], "leaky")]);
-    let instance = npukit_opu::Opu.instance(npukit_target::Config::Preset("reference")).unwrap();
+    let instance = npukit_opu::OPU.instance(npukit_target::Config::Preset("reference")).unwrap();
     let check = |value: &str| {
         let options = [("leaky".to_owned(), value.to_owned())].into();
         instance.check(&graph, &CompileOptions { options, ..CompileOptions::default() })

@@ -18,7 +18,7 @@ const MOST: usize = 1 << 14;
 
 /// The numbers of a memory from its first address on, and how many addresses they are.
 pub(super) fn rows(app: &App, shown: &Shown, (width, height): (usize, usize)) -> (Vec<Line<'static>>, u64) {
-    let memory = &app.debugger.session().memories()[shown.memory];
+    let memory = &app.debugger.machine().memories()[shown.memory];
     let (lanes, columns) = (memory.lanes.max(1), shown.columns.max(1));
     let first = app.panes.first(shown.memory);
     let per_line = if lanes == 1 { columns } else { 1 };
@@ -151,7 +151,7 @@ fn styles(app: &App, range: &Range, lanes: usize) -> Vec<Style> {
             (from..from + lanes).for_each(|place| styles[place] = style(place));
         }
     };
-    for Accessed { run, is_write } in debugger.session().accesses(position) {
+    for Accessed { run, is_write } in debugger.machine().accesses(position) {
         let style = if is_write { look.written() } else { look.read() };
         paint(run, &|_| style);
     }

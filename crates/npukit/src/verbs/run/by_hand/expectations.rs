@@ -71,12 +71,12 @@ impl Expected {
     ///
     /// Memory that cannot be read.
     pub fn wrong(&self, memories: &Memories, tolerance: Option<f64>) -> Result<Option<Wrong>, Error> {
-        let (memory, bench) = (memories.memory(self.range.memory), &*memories.bench);
-        let actual = bench.read(self.range.memory, self.range.start, self.range.end - self.range.start)?;
+        let (memory, machine) = (memories.memory(self.range.memory), &*memories.machine);
+        let actual = machine.read(self.range.memory, self.range.start, self.range.end - self.range.start)?;
         let values = |index: usize| {
             let (at, expected) = self.placed[index];
             let real =
-                || Some((bench.real(self.range.memory, actual[at])?, *self.reals.as_ref()?.get(index)?));
+                || Some((machine.real(self.range.memory, actual[at])?, *self.reals.as_ref()?.get(index)?));
             Compared { found: actual[at], expected, reals: real() }
         };
         let compared = (0..self.placed.len()).map(values).enumerate();

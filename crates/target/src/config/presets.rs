@@ -1,0 +1,224 @@
+//! [`Presets`]: the instances that come with a target, and how any of its instances is found.
+
+use std::error::Error;
+
+use npukit_base::suggestion;
+use serde_json::Value;
+
+use crate::config::name::instance_name;
+use crate::config::parameters::{Setting, changed, split_parameters, with_parameters};
+use crate::config::preset::{Config, Preset, PresetSystem};
+use crate::config::system::{split_system, with_system};
+use crate::error::TargetError;
+
+/// The parameters of a configuration file and what its author should know of, or why there are none.
+pub type Read<C> = Result<(C, Vec<String>), Box<dyn Error + Send + Sync>>;
+
+/// The instances of a target whose parameters are a `C`.
+#[derive(Clone, Copy, Debug)]
+pub struct Presets<C> {
+    /// Short name of the target.
+    pub target: &'static str,
+    /// The instance when none is named.
+    pub default: &'static str,
+    /// The names of those that come with npukit, in the order of a listing.
+    pub names: fn() -> Vec<&'static str>,
+    /// The instance of a name, which may be a variation of those; none when there is none. Errors: a variation
+    /// that cannot be.
+    pub named: fn(&str) -> Result<Option<C>, String>,
+    /// What there is to know of one that comes with npukit, in a line.
+    pub summary: fn(&str, &C) -> String,
+    /// The systems of an instance beside its own.
+    pub systems: fn(&C) -> Vec<PresetSystem>,
+    /// The instance with the system of a name. Errors: it has none of this name, or none that fits.
+    pub with_system: fn(C, &str) -> Result<C, String>,
+    /// Its parameters as the keys of a configuration file: those that may be set, null where it has no value.
+    pub parameters: fn(&C) -> Value,
+    /// The instance with other ones, of a tree as `parameters` makes it. Errors: what is not legal, and what is.
+    pub with_parameters: fn(C, Value) -> Result<C, String>,
+    /// File name extension of configuration files, without the dot.
+    pub extension: &'static str,
+    /// Reads a configuration file.
+    pub read: fn(&str) -> Read<C>,
+    /// What else a user can name, for the message that there is no such instance.
+    pub others: &'static str,
+}
+
+/// Parameters and what they are called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named<C> {
+    /// Name of the preset or of the file, without its ending.
+    pub name: String,
+    /// The parameters.
+    pub config: C,
+    /// What the author of the file should know of; empty for a preset.
+    pub warnings: Vec<String>,
+}
+
+impl<C> Presets<C> {
+    /// Those that come with npukit.
+    ///
+    /// # Panics
+    ///
+    /// When one of the names has no instance.
+    pub fn list(&self) -> Vec<Preset> {
+        let preset = |name: &'static str| {
+            let config = (self.named)(name).ok().flatten().expect("every name of the list has an instance");
+            let systems = (self.systems)(&config);
+            Preset { name: name.to_owned(), summary: (self.summary)(name, &config), systems }
+        };
+        (self.names)().into_iter().map(preset).collect()
+    }
+
+    /// The instance that `source` says.
+    ///
+    /// # Errors
+    ///
+    /// A name that no instance has; a file that is not the configuration of one.
+    pub fn instance(&self, source: Config<'_>) -> Result<Named<C>, TargetError> {
+        match source {
+            Config::Default => self.preset(self.default),
+            Config::Preset(name) => self.preset(name),
+            Config::File { name, bytes } => self.file(name, bytes),
+        }
+    }
+
+    /// The instance called `name`, which may name one of its systems.
+    ///
+    /// # Errors
+    ///
+    /// None is called so; it has no such system.
+    pub fn preset(&self, name: &str) -> Result<Named<C>, TargetError> {
+        let unknown = |reason| TargetError::option("target", &format!("{}:{name}", self.target), reason);
+        let (board, settings) = split_parameters(name);
+        let (instance, system) = split_system(board);
+        let config = (self.named)(instance).map_err(unknown)?.ok_or_else(|| unknown(self.known(instance)))?;
+        let config = self.chosen(config, system, &settings).map_err(unknown)?;
+        Ok(Named { name: name.to_owned(), config, warnings: Vec::new() })
+    }
+
+    /// The instance with the system that is named, if one is, and with these parameters.
+    fn chosen(&self, config: C, system: Option<&str>, settings: &[Setting<'_>]) -> Result<C, String> {
+        let config = match system {
+            Some(system) => (self.with_system)(config, system)?,
+            None => config,
+        };
+        if settings.is_empty() {
+            return Ok(config);
+        }
+        let tree = changed((self.parameters)(&config), settings)?;
+        (self.with_parameters)(config, tree)
+    }
+
+    /// That there is no instance called `name`, which is meant, perhaps, and which there are.
+    fn known(&self, name: &str) -> String {
+        let names = (self.names)();
+        let (meant, all) = (suggestion(name, names.iter().copied()), names.join(", "));
+        format!(
+            "there is no such instance{meant}; there are {all}, or give a .{} file{}",
+            self.extension, self.others
+        )
+    }
+
+    /// The instance of a file, after which it is named.
+    fn file(&self, name: &str, bytes: &[u8]) -> Result<Named<C>, TargetError> {
+        let (board, settings) = split_parameters(name);
+        let (file, system) = split_system(board);
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            TargetError::in_file(file, format!("byte {} is not UTF-8 text", error.valid_up_to()))
+        })?;
+        let (config, warnings) = (self.read)(text).map_err(|error| TargetError::in_file(file, error))?;
+        let config =
+            self.chosen(config, system, &settings).map_err(|error| TargetError::in_file(file, error))?;
+        let warnings = warnings.iter().map(|warning| format!("{file}: {warning}")).collect();
+        let instance = instance_name(file);
+        let name = system.map_or_else(|| instance.to_owned(), |system| with_system(instance, system));
+        let name = with_parameters(&name, &settings).map_err(|error| TargetError::in_file(file, error))?;
+        Ok(Named { name, config, warnings })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    const PRESETS: Presets<u32> = Presets {
+        target: "t",
+        default: "one",
+        names: || vec!["one", "two"],
+        named: |name| match name {
+            "one" => Ok(Some(1)),
+            "two" => Ok(Some(2)),
+            "two+x" => Err("x is a number".to_owned()),
+            _ => Ok(None),
+        },
+        summary: |name, config| format!("{name} is {config}"),
+        systems: |config| {
+            vec![PresetSystem { name: "double".to_owned(), summary: format!("{}", 2 * config) }]
+        },
+        with_system: |config, name| if name == "double" { Ok(2 * config) } else { Err(format!("no {name}")) },
+        parameters: |config| serde_json::json!({ "size": config }),
+        with_parameters: |_, tree| match tree["size"].as_u64() {
+            Some(size @ 1..=9) => Ok(size as u32),
+            _ => Err("`size` is 1 to 9".to_owned()),
+        },
+        extension: "txt",
+        read: |text| Ok((text.parse().map_err(|_| "not a number".to_owned())?, vec!["small".to_owned()])),
+        others: "",
+    };
+
+    fn told(source: Config<'_>) -> String {
+        PRESETS.instance(source).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn instances_are_found_by_name() {
+        let summaries: Vec<String> = PRESETS.list().into_iter().map(|preset| preset.summary).collect();
+        assert_eq!(summaries, ["one is 1", "two is 2"]);
+        let named = |name: &str, config| Named { name: name.to_owned(), config, warnings: Vec::new() };
+        assert_eq!(PRESETS.instance(Config::Default).unwrap(), named("one", 1));
+        assert_eq!(PRESETS.instance(Config::Preset("two")).unwrap(), named("two", 2));
+        let unknown =
+            "option `target=t:six`: there is no such instance; there are one, two, or give a .txt file";
+        assert_eq!(told(Config::Preset("six")), unknown);
+        assert!(
+            told(Config::Preset("tow")).contains("no such instance: `two` is meant, perhaps; there are one")
+        );
+        assert_eq!(told(Config::Preset("two+x")), "option `target=t:two+x`: x is a number");
+    }
+
+    #[test]
+    fn a_system_is_named_after_its_instance() {
+        let found = PRESETS.instance(Config::Preset("two@double")).unwrap();
+        assert_eq!((found.name.as_str(), found.config), ("two@double", 4));
+        assert_eq!(told(Config::Preset("two@half")), "option `target=t:two@half`: no half");
+        let file = |name| Config::File { name, bytes: b"7" };
+        let found = PRESETS.instance(file("boards/mine.txt@double")).unwrap();
+        assert_eq!((found.name.as_str(), found.config), ("mine@double", 14));
+        assert_eq!(found.warnings, ["boards/mine.txt: small"]);
+        assert_eq!(told(file("mine.txt@half")), "mine.txt: no half");
+        assert_eq!(PRESETS.list()[1].systems[0].summary, "4");
+    }
+
+    #[test]
+    fn parameters_follow_all_else() {
+        let found = PRESETS.instance(Config::Preset("two@double,size=3")).unwrap();
+        assert_eq!((found.name.as_str(), found.config), ("two@double,size=3", 3));
+        let file = |name| Config::File { name, bytes: b"7" };
+        let found = PRESETS.instance(file("boards/mine.txt@double,size=5")).unwrap();
+        assert_eq!((found.name.as_str(), found.config), ("mine@double,size=5", 5));
+        assert_eq!(told(Config::Preset("two,size=10")), "option `target=t:two,size=10`: `size` is 1 to 9");
+        assert_eq!(told(file("mine.txt,depth=1")), "mine.txt: there is no parameter `depth`; there are size");
+    }
+
+    #[test]
+    fn instances_are_read_from_files() {
+        let file = |bytes| Config::File { name: "boards/mine.v2.txt", bytes };
+        let found = PRESETS.instance(file(b"7")).unwrap();
+        assert_eq!((found.name.as_str(), found.config), ("mine.v2", 7));
+        assert_eq!(found.warnings, ["boards/mine.v2.txt: small"]);
+        assert_eq!(told(file(b"x")), "boards/mine.v2.txt: not a number");
+        assert_eq!(told(file(b"7\xff")), "boards/mine.v2.txt: byte 1 is not UTF-8 text");
+    }
+}

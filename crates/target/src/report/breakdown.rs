@@ -1,0 +1,230 @@
+//! [`Breakdown`]: what each instruction took, added up by layer and by kind for a
+//! [`TimeReport`](crate::TimeReport); [`Whole`] has the rows of a report that are added up otherwise.
+
+use std::collections::BTreeMap;
+
+use crate::report::time::{InstructionTime, KindTime, LayerTime, Roofline};
+
+/// Name of the instructions that are of no layer, in reports.
+pub const OUTSIDE: &str = "(outside all layers)";
+
+/// What an instruction took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Place of its layer; any other number when it is of none.
+    pub layer: usize,
+    /// Mnemonic, with the variant.
+    pub kind: &'static str,
+    /// Vectors it handles.
+    pub vectors: u64,
+    /// Cycles. Those of all instructions add up to the whole.
+    pub cycles: u64,
+    /// Cycles in which it has the multipliers.
+    pub compute: u64,
+    /// Cycles that its traffic takes at least, in each of two memories that work at the same time.
+    pub memory: [u64; 2],
+}
+
+/// What a layer computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LayerWork<'a> {
+    /// Names of the nodes.
+    pub name: &'a str,
+    /// Multiply-accumulates of the model.
+    pub macs: u64,
+}
+
+/// What the parts of a program are parts of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// Cycles of the whole program.
+    pub cycles: u64,
+    /// Multiply-accumulates of the machine in a cycle.
+    pub multipliers: u64,
+}
+
+impl Whole {
+    /// Share of the multipliers' time in which they did the model's work, 0 to 1.
+    pub fn utilisation(&self, macs: u64, cycles: u64) -> f64 {
+        ratio(macs as f64, self.multipliers as f64 * cycles as f64)
+    }
+
+    /// What bounds the time of `macs` that took `cycles`, when memory takes `memory` of them at least.
+    pub fn roofline(&self, macs: u64, memory: u64, cycles: u64) -> Roofline {
+        Roofline::new(macs.div_ceil(self.multipliers.max(1)), memory, cycles)
+    }
+
+    /// A layer that took `cycles`, of which memory takes `memory` at least.
+    pub fn layer(&self, work: &LayerWork<'_>, instructions: usize, cycles: u64, memory: u64) -> LayerTime {
+        LayerTime {
+            name: work.name.to_owned(),
+            instructions,
+            cycles,
+            share: share(cycles, self.cycles),
+            macs: work.macs,
+            utilisation: self.utilisation(work.macs, cycles),
+            roofline: self.roofline(work.macs, memory, cycles),
+        }
+    }
+
+    /// A kind of instruction.
+    pub fn kind(&self, kind: &str, instructions: usize, vectors: u64, cycles: u64) -> KindTime {
+        let share = share(cycles, self.cycles);
+        KindTime { kind: kind.to_owned(), instructions, vectors, cycles, share }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    instructions: usize,
+    vectors: u64,
+    cycles: u64,
+    compute: u64,
+    memory: [u64; 2],
+}
+
+impl Sum {
+    fn add(&mut self, spent: &Spent) {
+        self.instructions += 1;
+        self.vectors = self.vectors.saturating_add(spent.vectors);
+        self.cycles = self.cycles.saturating_add(spent.cycles);
+        self.compute = self.compute.saturating_add(spent.compute);
+        for (sum, spent) in self.memory.iter_mut().zip(spent.memory) {
+            *sum = sum.saturating_add(spent);
+        }
+    }
+
+    /// Cycles of the busier memory.
+    fn memory(&self) -> u64 {
+        let [first, second] = self.memory;
+        first.max(second)
+    }
+}
+
+/// What the instructions of a program took.
+pub struct Breakdown<'a> {
+    work: &'a [LayerWork<'a>],
+    spent: &'a [Spent],
+    whole: Whole,
+    sum: Sum,
+    /// By layer; the last one is of instructions outside all layers.
+    layers: Vec<Sum>,
+    kinds: BTreeMap<&'static str, Sum>,
+}
+
+impl<'a> Breakdown<'a> {
+    /// By instruction, on a machine of so many multipliers; no layers when they are not known.
+    pub fn new(work: &'a [LayerWork<'a>], spent: &'a [Spent], multipliers: u64) -> Self {
+        let (mut sum, mut kinds) = (Sum::default(), BTreeMap::<_, Sum>::new());
+        let mut layers = vec![Sum::default(); work.len() + 1];
+        for one in spent {
+            sum.add(one);
+            kinds.entry(one.kind).or_default().add(one);
+            if let Some(layer) = layers.get_mut(one.layer.min(work.len())) {
+                layer.add(one);
+            }
+        }
+        let whole = Whole { cycles: sum.cycles, multipliers };
+        Self { work, spent, whole, sum, layers, kinds }
+    }
+
+    /// All cycles.
+    pub const fn cycles(&self) -> u64 {
+        self.whole.cycles
+    }
+
+    /// Multiply-accumulates of all layers; none when they are not known.
+    pub fn macs(&self) -> Option<u64> {
+        (!self.work.is_empty()).then(|| self.work.iter().map(|layer| layer.macs).sum())
+    }
+
+    /// Share of the multipliers' time in which they did the model's work; none when that is not known.
+    pub fn utilisation(&self) -> Option<f64> {
+        self.macs().map(|macs| self.whole.utilisation(macs, self.whole.cycles))
+    }
+
+    /// Of the whole: by the model's work, or by what the multipliers did when that is not known.
+    pub fn roofline(&self) -> Roofline {
+        let Sum { compute, cycles, .. } = self.sum;
+        let memory = self.sum.memory();
+        self.macs().map_or_else(
+            || Roofline::new(compute, memory, cycles),
+            |macs| self.whole.roofline(macs, memory, cycles),
+        )
+    }
+
+    /// By layer, and the instructions of none if there are any; nothing when no layers are known.
+    pub fn layers(&self) -> Vec<LayerTime> {
+        if self.work.is_empty() {
+            return Vec::new();
+        }
+        let outside = LayerWork { name: OUTSIDE, macs: 0 };
+        let rows = self.work.iter().chain([&outside]).zip(&self.layers).enumerate();
+        let is_shown = |place: usize, sum: &Sum| place < self.work.len() || sum.instructions > 0;
+        rows.filter(|(place, (_, sum))| is_shown(*place, sum))
+            .map(|(_, (work, sum))| self.whole.layer(work, sum.instructions, sum.cycles, sum.memory()))
+            .collect()
+    }
+
+    /// By kind of instruction.
+    pub fn kinds(&self) -> Vec<KindTime> {
+        let time =
+            |(kind, sum): (&&str, &Sum)| self.whole.kind(kind, sum.instructions, sum.vectors, sum.cycles);
+        self.kinds.iter().map(time).collect()
+    }
+
+    /// By instruction.
+    pub fn instructions(&self) -> Vec<InstructionTime> {
+        let places: BTreeMap<&str, usize> = self.kinds.keys().copied().zip(0..).collect();
+        let time = |one: &Spent| InstructionTime {
+            layer: (!self.work.is_empty()).then_some(one.layer),
+            kind: places.get(one.kind).copied().unwrap_or_default(),
+            cycles: one.cycles,
+        };
+        self.spent.iter().map(time).collect()
+    }
+}
+
+/// A share of cycles; 0 of nothing.
+pub fn share(part: u64, whole: u64) -> f64 {
+    ratio(part as f64, whole as f64)
+}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPENT: [Spent; 3] = [
+        Spent { layer: 0, kind: "load", vectors: 5, cycles: 10, compute: 0, memory: [5, 2] },
+        Spent { layer: 1, kind: "conv", vectors: 2, cycles: 30, compute: 30, memory: [0, 2] },
+        Spent { layer: 2, kind: "load", vectors: 1, cycles: 10, compute: 0, memory: [1, 1] },
+    ];
+
+    #[test]
+    fn layers_and_kinds_add_up_to_the_whole() {
+        let work = [LayerWork { name: "a", macs: 0 }, LayerWork { name: "b", macs: 400 }];
+        let breakdown = Breakdown::new(&work, &SPENT, 16);
+        assert_eq!((breakdown.cycles(), breakdown.macs()), (50, Some(400)));
+        assert_eq!(breakdown.utilisation(), Some(0.5));
+        let layers = breakdown.layers();
+        let cycles: Vec<_> = layers.iter().map(|layer| (&layer.name[..], layer.cycles)).collect();
+        assert_eq!(cycles, [("a", 10), ("b", 30), (OUTSIDE, 10)]);
+        let kinds = breakdown.kinds();
+        assert_eq!((kinds.len(), kinds[1].instructions, kinds[1].vectors, kinds[1].cycles), (2, 2, 6, 20));
+        assert_eq!(breakdown.instructions()[2], InstructionTime { layer: Some(2), kind: 1, cycles: 10 });
+        assert_eq!((breakdown.roofline().compute, breakdown.roofline().memory), (25, 6));
+    }
+
+    #[test]
+    fn without_layers_the_multipliers_are_what_they_did() {
+        let breakdown = Breakdown::new(&[], &SPENT, 16);
+        assert!(breakdown.layers().is_empty() && breakdown.utilisation().is_none());
+        assert_eq!(breakdown.roofline().compute, 30);
+        assert_eq!(breakdown.instructions()[0].layer, None);
+        assert_eq!(Breakdown::new(&[], &[], 0).cycles(), 0);
+    }
+}

@@ -1,0 +1,158 @@
+//! [`reference`]: the whole model as its parts compute it, as one graph.
+//!
+//! The model is cut by the names of the values that the program's parts read and make, whatever the program holds for them.
+//! Each piece is what its segment may compute for it; the model's own nodes where it is the host's. Put together by these
+//! names, the pieces are the model again: what a name stands for is what it stands for in the model, in all of them. So a
+//! program that reads another value, or makes one of another, differs from it.
+
+use std::collections::HashMap;
+
+use npukit_graph::{Graph, Node, Value, ValueId};
+
+use super::{FieldPart, SegmentedField, Work, ends};
+use crate::contract::proof::Reference;
+use crate::error::TargetError;
+use crate::segments::SegmentError;
+
+/// The piece of the model that a part is to compute.
+///
+/// # Errors
+///
+/// [`SegmentError::Foreign`].
+pub(super) fn cut(graph: &Graph, part: &FieldPart<'_>) -> Result<Graph, SegmentError> {
+    let id = |name: &String| {
+        let foreign = || SegmentError::Foreign { part: part.name(), value: name.clone() };
+        graph.find_value(name).ok_or_else(foreign)
+    };
+    let known = part.inputs.iter().map(id).collect::<Result<_, _>>()?;
+    let results = part.outputs.iter().map(id).collect::<Result<Vec<_>, _>>()?;
+    Ok(graph.part(&known, &results))
+}
+
+/// The reference of this number: segments are all compiled in the same order. None where they have no more orders.
+pub(super) fn reference(
+    field: &SegmentedField<'_>,
+    graph: &Graph,
+    order: usize,
+) -> Option<Result<Reference, TargetError>> {
+    pieces(field, graph, order)
+        .and_then(|pieces| pieces.map(|pieces| put_together(field, graph, pieces)).transpose())
+        .transpose()
+}
+
+/// For each part what it may compute; none where a segment has not so many orders.
+fn pieces(
+    field: &SegmentedField<'_>,
+    graph: &Graph,
+    order: usize,
+) -> Result<Option<Vec<Reference>>, TargetError> {
+    let mut pieces = Vec::new();
+    for part in &field.parts {
+        let piece = cut(graph, part).map_err(TargetError::failed)?;
+        pieces.push(match &part.work {
+            Work::Chip(_, program) => match program.references(&piece).nth(order) {
+                Some(reference) => reference?,
+                None => return Ok(None),
+            },
+            Work::Host(own) => {
+                ends::are_of(graph, own).map_err(TargetError::failed)?;
+                let (graph, unrounded) = (piece.clone(), piece);
+                Reference { order: String::new(), graph, unrounded, parts: Vec::new() }
+            }
+        });
+    }
+    // Without a segment there is one order.
+    let is_one = order == 0 || field.parts.iter().any(|part| matches!(part.work, Work::Chip(..)));
+    Ok(is_one.then_some(pieces))
+}
+
+fn put_together(
+    field: &SegmentedField<'_>,
+    graph: &Graph,
+    pieces: Vec<Reference>,
+) -> Result<Reference, TargetError> {
+    let joined = |piece: fn(&Reference) -> &Graph| {
+        let mut composed = Composed::new(field, graph);
+        for (number, (part, reference)) in field.parts.iter().zip(&pieces).enumerate() {
+            composed.add(number, &part.name(), piece(reference))?;
+        }
+        composed.finished(graph)
+    };
+    let rounded = joined(|piece| &piece.graph).map_err(TargetError::failed)?;
+    let unrounded = joined(|piece| &piece.unrounded).map_err(TargetError::failed)?;
+    // Default: those of the host alone are in no order.
+    let order =
+        pieces.iter().map(|piece| piece.order.clone()).find(|order| !order.is_empty()).unwrap_or_default();
+    Ok(Reference { order, graph: rounded.graph, unrounded: unrounded.graph, parts: rounded.parts })
+}
+
+/// A graph on its way.
+struct Composed {
+    graph: Graph,
+    /// For each of its nodes the part.
+    parts: Vec<usize>,
+    /// What goes from one piece to another, by name.
+    ends: HashMap<String, ValueId>,
+}
+
+impl Composed {
+    fn new(field: &SegmentedField<'_>, whole: &Graph) -> Self {
+        let mut graph = Graph { name: whole.name.clone(), ..Graph::default() };
+        let inputs = whole.inputs.iter().map(|&id| whole.value(id));
+        let input = |value: &Value| (value.name.clone(), graph.add_input(&value.name, value.info.clone()));
+        let ends = inputs.map(input).collect();
+        // So that nothing within a piece has a name of what goes between them.
+        for name in field.parts.iter().flat_map(|part| &part.outputs) {
+            graph.fresh_name(name);
+        }
+        Self { graph, parts: Vec::new(), ends }
+    }
+
+    /// Adds the piece of a part.
+    fn add(&mut self, part: usize, reader: &str, piece: &Graph) -> Result<(), SegmentError> {
+        let mut ids: HashMap<ValueId, ValueId> = HashMap::new();
+        for &id in &piece.inputs {
+            ids.insert(id, self.end(reader, &piece.value(id).name)?);
+        }
+        for &id in &piece.outputs {
+            // One that is read and given out is made already.
+            if let std::collections::hash_map::Entry::Vacant(entry) = ids.entry(id) {
+                let value = piece.value(id).clone();
+                let name = value.name.clone();
+                let id = *entry.insert(self.graph.add_value(value));
+                if self.ends.insert(name.clone(), id).is_some() {
+                    return Err(SegmentError::Twice { value: name });
+                }
+            }
+        }
+        for node in &piece.nodes {
+            let own = node.inputs.iter().chain(&node.outputs);
+            own.for_each(|&id| {
+                ids.entry(id).or_insert_with(|| inner(&mut self.graph, piece.value(id)));
+            });
+            let new = |old: &[ValueId]| old.iter().filter_map(|id| ids.get(id).copied()).collect();
+            let (inputs, outputs) = (new(&node.inputs), new(&node.outputs));
+            self.graph.nodes.push(Node { inputs, outputs, ..node.clone() });
+            self.parts.push(part);
+        }
+        Ok(())
+    }
+
+    fn end(&self, reader: &str, name: &str) -> Result<ValueId, SegmentError> {
+        let missing = || SegmentError::Missing { reader: reader.to_owned(), value: name.to_owned() };
+        self.ends.get(name).copied().ok_or_else(missing)
+    }
+
+    /// With the outputs of the whole.
+    fn finished(mut self, whole: &Graph) -> Result<Self, SegmentError> {
+        let outputs = whole.outputs.iter().map(|&id| self.end(ends::END, &whole.value(id).name));
+        self.graph.outputs = outputs.collect::<Result<_, _>>()?;
+        Ok(self)
+    }
+}
+
+/// A value of one piece alone.
+fn inner(graph: &mut Graph, value: &Value) -> ValueId {
+    let name = graph.fresh_name(&value.name);
+    graph.add_value(Value { name, ..value.clone() })
+}

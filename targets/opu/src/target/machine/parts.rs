@@ -1,0 +1,397 @@
+//! [`Part`]: what of a machine has a name for programs that a person wrote.
+//!
+//! Memory has four views. `memory` is all of it, byte by byte. `features.B`, `weights.B` and `biases.B` are bank B as the
+//! three loads see it: slots of 64 elements of ITYPE, elements of KTYPE, elements of BTYPE, counted from the start of the
+//! bank. Buffers and registers have the names of the document and are read only.
+
+use std::fmt;
+
+use npukit_target::{MachineMemory, TargetError};
+
+use crate::config::Types;
+use crate::datatype::DataType;
+use crate::fault::Buffer;
+use crate::layout::{BANK_BYTES, BANKS, MEMORY_BYTES, SLOT};
+use crate::machine::{Loaded, Machine};
+use crate::op::Shape;
+
+/// Something that is read, and perhaps written, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::target) enum Part {
+    /// All of memory, byte by byte.
+    Bytes,
+    /// A bank of memory.
+    Bank(View, u32),
+    /// A buffer.
+    Buffer(Buffer),
+    /// A register, by its place in [`REGISTERS`].
+    Register(usize),
+}
+
+/// How a bank is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::target) enum View {
+    /// Slots, as `ld.ifm` reads and `store` writes them.
+    Features,
+    /// Elements, as `ld.ker` reads them.
+    Weights,
+    /// Elements, as `ld.bias` reads them.
+    Biases,
+}
+
+/// Registers, with the instruction that sets each and whether it has a sign. Source: draft, table 2.1.
+const REGISTERS: [(&str, &str, bool); 25] = [
+    ("ifm_h", "@shape.ifm", false),
+    ("ifm_w", "@shape.ifm", false),
+    ("ifm_c", "@shape.ifm", false),
+    ("ofm_h", "@shape.ofm", false),
+    ("ofm_w", "@shape.ofm", false),
+    ("ofm_c", "@shape.ofm", false),
+    ("ker_n", "@shape.ker", false),
+    ("stride_h", "@stride", false),
+    ("stride_w", "@stride", false),
+    ("ifm_addr", "@mem.ifm", false),
+    ("ker_addr", "@mem.ker", false),
+    ("bias_addr", "@mem.bias", false),
+    ("ofm_addr", "@mem.ofm", false),
+    ("ifm_mem_w", "@mem.ifm", false),
+    ("ofm_mem_w", "@mem.ofm", false),
+    ("ofm_mem_h", "@mem.ofm", false),
+    ("ifm_shift", "@shift", true),
+    ("bias_shift", "@shift", true),
+    ("post_order", "@post", false),
+    ("add_ifm", "@post", false),
+    ("act", "@post", false),
+    ("pool_h", "@pool", false),
+    ("pool_w", "@pool", false),
+    ("pool_h_stride", "@pool", false),
+    ("pool_w_stride", "@pool", false),
+];
+
+/// Rows of the ker buffer, at most: 36 slices of 64 channels, of 16 inputs each.
+const KER_ROWS: u64 = 36 * 64;
+
+/// Where a number lies in memory, and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::target) struct Place {
+    /// Byte address of the first number.
+    pub address: u64,
+    /// Bytes of a number.
+    size: usize,
+}
+
+impl Place {
+    /// The bytes of a number.
+    pub fn bytes(self, number: i64) -> impl Iterator<Item = u8> {
+        number.to_le_bytes().into_iter().take(self.size)
+    }
+}
+
+impl View {
+    const ALL: [Self; 3] = [Self::Features, Self::Weights, Self::Biases];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Features => "features",
+            Self::Weights => "weights",
+            Self::Biases => "biases",
+        }
+    }
+
+    const fn data_type(self, types: &Types) -> DataType {
+        match self {
+            Self::Features => types.itype,
+            Self::Weights => types.ktype,
+            Self::Biases => types.btype,
+        }
+    }
+
+    /// Elements at an address.
+    const fn lanes(self) -> usize {
+        match self {
+            Self::Features => SLOT as usize,
+            Self::Weights | Self::Biases => 1,
+        }
+    }
+
+    /// Bytes from address to address.
+    fn pitch(self, types: &Types) -> u64 {
+        self.lanes() as u64 * u64::from(self.data_type(types).size_bytes())
+    }
+
+    /// What loads of a buffer see.
+    const fn of(buffer: Buffer) -> Self {
+        match buffer {
+            Buffer::Ker => Self::Weights,
+            Buffer::Bias => Self::Biases,
+            Buffer::Ifm | Buffer::Ofm => Self::Features,
+        }
+    }
+}
+
+impl Part {
+    /// All there are.
+    pub fn all() -> Vec<Self> {
+        let banks =
+            View::ALL.into_iter().flat_map(|view| (0..BANKS as u32).map(move |bank| Self::Bank(view, bank)));
+        let buffers = [Buffer::Ifm, Buffer::Ker, Buffer::Bias, Buffer::Ofm].map(Self::Buffer);
+        let registers = (0..REGISTERS.len()).map(Self::Register);
+        [Self::Bytes].into_iter().chain(banks).chain(buffers).chain(registers).collect()
+    }
+
+    pub fn name(self) -> String {
+        match self {
+            Self::Bytes => "memory".to_owned(),
+            Self::Bank(view, bank) => format!("{}.{bank}", view.name()),
+            Self::Buffer(buffer) => buffer.name().to_owned(),
+            Self::Register(index) => REGISTERS[index].0.to_owned(),
+        }
+    }
+
+    /// What it is looked at with, and what it is.
+    pub const fn view(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Bytes => ("memory", "byte by byte"),
+            Self::Bank(View::Features, _) => ("features", "slots of 64 elements"),
+            Self::Bank(View::Weights, _) => ("weights", "elements"),
+            Self::Bank(View::Biases, _) => ("biases", "elements"),
+            Self::Buffer(Buffer::Ifm) => ("feature maps", "input, a pixel of 64 channels an address"),
+            Self::Buffer(Buffer::Ofm) => ("feature maps", "partial sums, a pixel of 64 channels an address"),
+            Self::Buffer(Buffer::Ker) => ("kernels", "64 output channels an address"),
+            Self::Buffer(Buffer::Bias) => ("kernels", "biases of 64 output channels"),
+            Self::Register(_) => ("registers", ""),
+        }
+    }
+
+    /// The element of memory that a load of a buffer reads at a byte, as a program's text names it.
+    pub fn named(buffer: Buffer, types: &Types, address: u64) -> impl fmt::Display {
+        let view = View::of(buffer);
+        let (bank, byte) = (address / BANK_BYTES, address % BANK_BYTES);
+        format!("`{}.{bank}[{}]`", view.name(), byte / view.pitch(types))
+    }
+
+    pub fn memory(self, types: &Types) -> MachineMemory {
+        let name = self.name();
+        let (bits, is_signed) = match self.data_type(types) {
+            Some(DataType::Fixed(fixed)) => (fixed.width(), true),
+            Some(float) => (8 * float.size_bytes(), false),
+            None => match self {
+                Self::Register(index) => (i32::BITS, REGISTERS[index].2),
+                _ => (u8::BITS, false),
+            },
+        };
+        let (depth, lanes) = match self {
+            Self::Bytes => (MEMORY_BYTES, 1),
+            Self::Bank(view, _) => (BANK_BYTES / view.pitch(types), view.lanes()),
+            Self::Buffer(Buffer::Ifm | Buffer::Ofm) => (Shape::MAX_PIXELS.into(), SLOT as usize),
+            Self::Buffer(Buffer::Ker) => (KER_ROWS, SLOT as usize),
+            Self::Buffer(Buffer::Bias) => (1, SLOT as usize),
+            Self::Register(_) => (1, 1),
+        };
+        MachineMemory { name, depth, lanes, bits, is_signed }
+    }
+
+    /// The type of its numbers; none for bytes and registers.
+    pub fn data_type(self, types: &Types) -> Option<DataType> {
+        match self {
+            Self::Bank(view, _) => Some(view.data_type(types)),
+            Self::Buffer(buffer) => Some(buffer.data_type(types)),
+            Self::Bytes | Self::Register(_) => None,
+        }
+    }
+
+    /// The type of its numbers, when they stand for other than integers.
+    fn real_type(self, types: &Types) -> Option<DataType> {
+        let is_integer = |data_type: DataType| data_type.fixed().is_some_and(|fixed| fixed.fraction() == 0);
+        self.data_type(types).filter(|&data_type| !is_integer(data_type))
+    }
+
+    /// The number that a real value becomes; none for integers.
+    pub fn number(self, types: &Types, real: f64) -> Option<i64> {
+        Some(extended(self.real_type(types)?, self.real_type(types)?.from_f64(real)))
+    }
+
+    /// The real value of a number; none for integers.
+    pub fn real(self, types: &Types, number: i64) -> Option<f64> {
+        let data_type = self.real_type(types)?;
+        // Bits that are no finite number stand for none.
+        Some(data_type.raw(number as u32).map_or(f64::NAN, |raw| data_type.to_f64(raw)))
+    }
+
+    /// Where in memory an address lies; none for what is not in memory.
+    pub fn place(self, types: &Types, address: u64) -> Option<Place> {
+        match self {
+            Self::Bytes => Some(Place { address, size: 1 }),
+            Self::Bank(view, bank) => Some(Place {
+                address: u64::from(bank) * BANK_BYTES + address * view.pitch(types),
+                size: view.data_type(types).size_bytes() as usize,
+            }),
+            Self::Buffer(_) | Self::Register(_) => None,
+        }
+    }
+
+    /// For what is in memory: its first byte, and the bytes from address to address.
+    pub fn bytes(self, types: &Types) -> Option<(u64, u64)> {
+        match self {
+            Self::Bytes => Some((0, 1)),
+            Self::Bank(view, bank) => Some((u64::from(bank) * BANK_BYTES, view.pitch(types))),
+            Self::Buffer(_) | Self::Register(_) => None,
+        }
+    }
+
+    /// Whether it is memory as loads of a buffer see it.
+    pub fn is_for(self, buffer: Buffer) -> bool {
+        matches!(self, Self::Bank(view, _) if view == View::of(buffer))
+    }
+
+    /// Whether it is a register that an instruction of this mnemonic sets.
+    pub fn is_set_by(self, mnemonic: &str) -> bool {
+        matches!(self, Self::Register(index) if REGISTERS[index].1 == mnemonic)
+    }
+
+    /// Why it cannot be filled.
+    pub fn not_writable(self) -> TargetError {
+        let (name, how) = (self.name(), self.written_by());
+        TargetError::failed(format!("`{name}` is written by instructions alone: {how}"))
+    }
+
+    fn written_by(self) -> String {
+        match self {
+            Self::Register(index) => format!("`{}`", REGISTERS[index].1),
+            Self::Buffer(Buffer::Ofm) => "`conv`, `conv.bias` and `conv.acc`; fill `features.B`".to_owned(),
+            Self::Buffer(buffer) => {
+                format!("`ld.{}`, from `{}.B` of its bank B", buffer.name(), View::of(buffer).name())
+            }
+            Self::Bytes | Self::Bank(..) => "none".to_owned(),
+        }
+    }
+
+    /// Writes numbers from `address` on, whole addresses of them.
+    ///
+    /// Errors: registers; the program's own words; a buffer that is not valid, or is smaller now.
+    pub fn write(
+        self,
+        (machine, loaded): (&mut Machine, &Loaded),
+        address: u64,
+        numbers: &[i64],
+    ) -> Result<(), TargetError> {
+        if let Self::Buffer(buffer) = self {
+            rows(machine, buffer, address, (numbers.len() / SLOT as usize) as u64)?;
+            machine.set_rows(buffer, address as usize, SLOT as usize, numbers);
+            return Ok(());
+        }
+        let place = self.place(machine.types(), address).ok_or_else(|| self.not_writable())?;
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| place.bytes(*number)).collect();
+        if loaded.meets(place.address, bytes.len() as u64) {
+            return Err(TargetError::failed(format!(
+                "`{}` from {address} on: the program's own words lie in these bytes, from {:#x} on",
+                self.name(),
+                loaded.address()
+            )));
+        }
+        machine.write(place.address, &bytes).map_err(TargetError::failed)
+    }
+
+    /// The numbers at `count` addresses from `address` on, which it has.
+    ///
+    /// Errors: a register that is undefined; a buffer that is not valid, or is smaller now.
+    pub fn read(self, machine: &Machine, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
+        let types = machine.types();
+        match self {
+            Self::Register(_) if count == 0 => Ok(Vec::new()),
+            Self::Register(index) => {
+                let (name, set_by, _) = REGISTERS[index];
+                let value = machine.registers().named().into_iter().find(|(other, _)| *other == name);
+                let value = value.map(|(_, value)| vec![value]);
+                let reason = || format!("register {name} is undefined: the program has no `{set_by}`");
+                value.ok_or_else(|| TargetError::failed(reason()))
+            }
+            Self::Buffer(buffer) => rows(machine, buffer, address, count),
+            Self::Bytes | Self::Bank(..) => {
+                let lanes = self.memory(types).lanes as u64;
+                let Some(Place { address, size }) = self.place(types, address) else { return Ok(Vec::new()) };
+                let mut bytes = vec![0; (count * lanes) as usize * size];
+                machine.read(address, &mut bytes).map_err(TargetError::failed)?;
+                Ok(bytes.chunks_exact(size).map(|bytes| stored(self.data_type(types), bytes)).collect())
+            }
+        }
+    }
+}
+
+/// The number that bytes hold; one of a byte alone without a type.
+fn stored(data_type: Option<DataType>, bytes: &[u8]) -> i64 {
+    let mut word = [0; 4];
+    word[..bytes.len()].copy_from_slice(bytes);
+    let bits = u32::from_le_bytes(word);
+    match data_type {
+        Some(DataType::Fixed(fixed)) => fixed.sign_extend(bits).into(),
+        _ => bits.into(),
+    }
+}
+
+/// A raw value as a number: the integer of a fixed-point type, the bits of a float.
+fn extended(data_type: DataType, raw: i32) -> i64 {
+    match data_type {
+        DataType::Fixed(_) => raw.into(),
+        // Arrays extend the sign of two bytes, which is none of a number's.
+        float if float.size_bytes() == 2 => (raw.cast_unsigned() & 0xFFFF).into(),
+        _ => raw.cast_unsigned().into(),
+    }
+}
+
+/// Rows of a buffer along its last axis, with zeros behind each.
+fn rows(machine: &Machine, buffer: Buffer, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
+    let array =
+        machine.buffer(buffer).map_err(|fault| TargetError::failed(format!("{fault}; {}", fault.hint())))?;
+    // Default: every buffer has channels.
+    let channels = array.shape.last().copied().unwrap_or(1);
+    let held = (array.elements.len() / channels) as u64;
+    let end = address + count;
+    if end > held {
+        let name = buffer.name();
+        return Err(TargetError::failed(format!(
+            "the {name} buffer has {held} rows of {channels} values now: legal is `{name}[A:B]` with B up to {held}, \
+             not {end}"
+        )));
+    }
+    let lane = |row: u64, lane: usize| match lane < channels {
+        true => extended(array.data_type, array.elements.get(row as usize * channels + lane)),
+        false => 0,
+    };
+    Ok((address..end).flat_map(|row| (0..SLOT as usize).map(move |at| lane(row, at))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{Op, Pool, Post};
+    use crate::state::Registers;
+
+    /// A register of the document has a name here, and the other way round.
+    #[test]
+    fn registers_are_those_of_the_document() {
+        let mut registers = Registers::default();
+        let shape = Shape { h: 1, w: 1, c: 16 };
+        for op in [
+            Op::ShapeIfm(shape),
+            Op::ShapeOfm(shape),
+            Op::ShapeKer { n: 1 },
+            Op::MemIfm { bank: 0, w: 1 },
+            Op::MemKer { bank: 0 },
+            Op::MemBias { bank: 0 },
+            Op::MemOfm { bank: 0, h: 1, w: 1 },
+            Op::Stride { h: 1, w: 1 },
+            Op::Shift { ifm: 0, bias: 0 },
+            Op::Post(Post::default()),
+            Op::Pool(Pool::NONE),
+        ] {
+            let before: Vec<_> = registers.named().into_iter().map(|(name, _)| name).collect();
+            registers.set(&op);
+            for (name, _) in registers.named().into_iter().filter(|(name, _)| !before.contains(name)) {
+                let known = REGISTERS.iter().find(|(other, ..)| *other == name);
+                assert_eq!(known.map(|(_, set_by, _)| *set_by), Some(op.mnemonic()), "{name}");
+            }
+        }
+        assert_eq!(registers.named().len(), REGISTERS.len());
+    }
+}

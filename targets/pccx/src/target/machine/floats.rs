@@ -1,0 +1,106 @@
+//! [`Beside`]: machine and host in float beside the machine, from the model's own weights.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use npukit_graph::Graph;
+use npukit_target::{Inputs, TargetError};
+
+use crate::arithmetic::Arithmetic as _;
+use crate::by_hand::{self, Kind};
+use crate::config::Config;
+use crate::lower::{Executable, Options, Weights, compile};
+use crate::machine::Machine;
+use crate::op::{Banks, Values};
+use crate::program::Program;
+use crate::reals::{RealImage, Reals};
+use crate::runtime::{Kept, Moment, Session};
+use crate::state::words_of;
+use crate::target::program::PccxProgram;
+
+/// What floats beside a program are.
+const EXACT: &str = "the same instructions and steps of the host in float, with the model's own weights, activations that keep \
+                     all of their bits and nothing rounded to BF16; of the functions that the machine has";
+/// The same where no compilation of the model has the program's instructions.
+const ROUNDED: &str = "the same instructions and steps of the host in float, with weights of 4 bits as the program has them: no \
+                       compilation of the model has these instructions";
+
+/// Machine and host in float.
+#[derive(Clone)]
+pub(in crate::target) struct Beside {
+    machine: Box<Machine<Reals>>,
+    kept: Kept<Reals>,
+    /// What its numbers are.
+    pub are: &'static str,
+}
+
+impl Beside {
+    /// Before the first step, the host having its inputs.
+    ///
+    /// Errors: inputs that do not fit; an instance that cannot be simulated.
+    pub fn new(owner: &PccxProgram, graph: &Graph, inputs: &Inputs) -> Result<Self, TargetError> {
+        let tensors = owner.sample(inputs).map_err(TargetError::failed)?;
+        let Executable { program, host } = &owner.executable;
+        // What the program does not reach takes no room.
+        let config = Config { l2_words: reached(program, &owner.config), ..owner.config.clone() };
+        let mut machine = Machine::<Reals>::filled(&config, None).map_err(TargetError::failed)?;
+        let mut session = Session::new(&mut machine, program, host).map_err(TargetError::failed)?;
+        session.begin(tensors.into_iter().map(Arc::new).collect());
+        let (images, are) = match exact(owner, graph) {
+            Some(images) => (images, EXACT),
+            None => (BTreeMap::new(), ROUNDED),
+        };
+        let kept = session.pause().knowing(images);
+        Ok(Self { machine: Box::new(machine), kept, are })
+    }
+
+    /// Does what the machine has done.
+    ///
+    /// Errors: why nothing is known of floats from here on.
+    pub fn happen(&mut self, executable: &Executable, happens: Moment) -> Result<(), String> {
+        let Executable { program, host } = executable;
+        let mut session = Session::resume(&mut self.machine, program, host, std::mem::take(&mut self.kept));
+        let done = session.happen(happens);
+        self.kept = session.pause();
+        done.map_err(|error| error.to_string())
+    }
+
+    /// The numbers at `count` addresses of a memory; none of one that has no floats.
+    pub fn numbers(&self, kind: Kind, address: u64, count: u64) -> Option<Vec<f64>> {
+        by_hand::floats(&self.machine, kind, address, count)
+    }
+}
+
+/// Words of L2 up to the last one that the program uses.
+fn reached(program: &Program, config: &Config) -> u32 {
+    let mut banks = Banks::default();
+    let mut last = 0;
+    for op in &program.code {
+        banks.step(op);
+        let access = op.access(&banks);
+        for Values { word, count } in access.reads.into_iter().chain([access.writes]).flatten() {
+            last = last.max(u64::from(word) + words_of(count));
+        }
+    }
+    // Default: what is beyond 32 bits is beyond L2.
+    u32::try_from(last).unwrap_or(u32::MAX).clamp(1, config.l2_words)
+}
+
+/// By number, the program's images with the model's own weights; none where no compilation of the model has the program.
+fn exact(owner: &PccxProgram, graph: &Graph) -> Option<BTreeMap<u32, Arc<RealImage>>> {
+    let Executable { program, host } = &owner.executable;
+    let options = Options::of_program(&owner.config, host).ok()?;
+    let mut weights = Weights::keeping_exact();
+    let twin = compile(&owner.config, graph, &options, &mut weights).ok()?.program;
+    let is_same = (&twin.code, &twin.images, &twin.bindings, &twin.host_ops)
+        == (&program.code, &program.images, &program.bindings, &program.host_ops);
+    is_same.then(|| {
+        let images = (0..).zip(&program.images).map(|(number, image)| {
+            let codes = weights.exact(image);
+            let exact = codes.map(|codes| Arc::new(RealImage::exact(image, codes)));
+            // Default: rotations and the like are as the program has them.
+            (number, exact.unwrap_or_else(|| Reals::image(image)))
+        });
+        images.collect()
+    })
+}

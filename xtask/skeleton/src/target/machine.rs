@@ -1,0 +1,160 @@
+//! [`SkeletonMachine`]: a program on its machine, an instruction a step.
+
+use std::sync::Arc;
+
+use npukit_asm::{ListingLine, Words};
+use npukit_numeric::NumberFormat;
+use npukit_target::{
+    Accessed, AddressRun, Halt, MachineMemory, Moment, Operand, Outline, Scalar, TargetError, Unset, execute,
+    instruction_lines, number_of, real_of,
+};
+
+use crate::clock;
+use crate::codec::encode_program;
+use crate::config::Config;
+use crate::isa::isa;
+use crate::machine::Machine;
+use crate::op::Op;
+use crate::program::Program;
+use crate::state::{FORMAT, FaultKind};
+
+/// The place of the only memory.
+const MEMORY: usize = 0;
+
+/// What does not change.
+struct Stepped {
+    outline: Outline,
+    config: Config,
+    ops: Vec<Op>,
+}
+
+/// A program between two instructions.
+#[derive(Clone)]
+pub struct SkeletonMachine {
+    program: Arc<Stepped>,
+    machine: Machine,
+    position: usize,
+    /// Whether it stops at memory that nobody has written.
+    is_strict: bool,
+}
+
+impl SkeletonMachine {
+    /// After a reset, before the first instruction.
+    pub fn new(program: &Program, is_strict: bool) -> Self {
+        let Program { name, instance, config, instructions, .. } = program;
+        let (memory, depth) = ("memory".to_owned(), config.memory_words.into());
+        let memory = MachineMemory { name: memory, depth, lanes: 1, bits: FORMAT.width, is_signed: true };
+        let names = (name.clone(), format!("skeleton:{instance}"));
+        let machine = Machine::new(config, Unset::Poison);
+        let outline = Outline::new(names, vec![memory]);
+        let program = Arc::new(Stepped { outline, config: config.clone(), ops: instructions.clone() });
+        Self { program, machine, position: 0, is_strict }
+    }
+}
+
+impl npukit_target::Machine for SkeletonMachine {
+    fn outline(&self) -> &Outline {
+        &self.program.outline
+    }
+
+    fn steps(&self) -> usize {
+        self.program.ops.len()
+    }
+
+    fn position(&self) -> usize {
+        self.position
+    }
+
+    fn step(&mut self) -> Result<Vec<String>, TargetError> {
+        let Some(op) = self.program.ops.get(self.position) else { return Ok(Vec::new()) };
+        let executed = execute(|| attempt(&mut self.machine, op, self.is_strict))?;
+        self.position += 1;
+        Ok(executed.remark.into_iter().collect())
+    }
+
+    fn fork(&self) -> Box<dyn npukit_target::Machine> {
+        Box::new(self.clone())
+    }
+
+    fn read(&self, _memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
+        let number = |address: u64| match self.machine.read(address as u32, 1) {
+            Ok(number) => Ok(number.first().map_or(0, |&number| number.into())),
+            Err(FaultKind::Unwritten { .. }) => Ok(0),
+            Err(fault) => Err(TargetError::failed(fault)),
+        };
+        (address..address + count).map(number).collect()
+    }
+
+    fn write(&mut self, _memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
+        let numbers: Vec<i16> = numbers.iter().map(|&number| number as i16).collect();
+        // Whoever calls has checked the address.
+        self.machine.write(address as u32, &numbers).map_err(TargetError::failed)
+    }
+
+    fn number(&self, _memory: usize, real: f64) -> Option<i64> {
+        Some(number_of(NumberFormat::Fixed(FORMAT), real))
+    }
+
+    fn real(&self, _memory: usize, number: i64) -> Option<f64> {
+        Some(real_of(NumberFormat::Fixed(FORMAT), number))
+    }
+
+    fn accesses(&self, step: usize) -> Vec<Accessed> {
+        let Some(&op) = self.program.ops.get(step) else { return Vec::new() };
+        let (dst, sources, n) = places(op);
+        let run = |first: u32| AddressRun::dense(MEMORY, first.into(), n.into());
+        let reads = sources.into_iter().map(|source| Accessed::read(run(source)));
+        reads.chain(dst.map(|dst| Accessed::write(run(dst)))).collect()
+    }
+
+    fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
+        let Some((Some(dst), sources, n)) = self.program.ops.get(step).map(|&op| places(op)) else {
+            return Vec::new();
+        };
+        let run = AddressRun::dense(MEMORY, dst.into(), n.into());
+        let Some(place) = run.place(scalar.address) else { return Vec::new() };
+        let one = |source: u32| AddressRun::dense(MEMORY, u64::from(source) + place, 1);
+        sources.into_iter().map(|source| Operand::new("operand", one(source), Some(0))).collect()
+    }
+
+    fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {
+        let bytes = encode_program(&self.program.ops).map_err(TargetError::failed)?;
+        Ok(instruction_lines(npukit_asm::disassemble_as(&isa(), &bytes, None, Words::Value).listing()))
+    }
+
+    fn saturations(&self) -> u64 {
+        self.machine.saturated()
+    }
+
+    fn moments(&self) -> Result<Vec<Moment>, TargetError> {
+        let mut end = 0;
+        let costs = clock::run(&self.program.config, &self.program.ops);
+        let moments = costs.iter().map(|cost| {
+            let start = end;
+            end += cost.cycles;
+            Moment { start, end, waits: Vec::new() }
+        });
+        Ok(moments.collect())
+    }
+}
+
+/// Executes an instruction. Where it reads what nobody has written, that becomes 0 unless it `is_strict`.
+fn attempt(machine: &mut Machine, op: &Op, is_strict: bool) -> Result<(), Halt> {
+    match machine.step(op) {
+        Ok(()) => Ok(()),
+        Err(fault @ FaultKind::Unwritten { address }) if !is_strict => {
+            machine.write(address as u32, &[0]).map_err(|fault| Halt::Fault(TargetError::failed(fault)))?;
+            Err(Halt::Unwritten(format!("{fault}; it reads as 0")))
+        }
+        Err(fault) => Err(Halt::Fault(TargetError::failed(fault))),
+    }
+}
+
+/// Where an instruction writes and reads, and how many numbers.
+fn places(op: Op) -> (Option<u32>, Vec<u32>, u32) {
+    match op {
+        Op::End => (None, Vec::new(), 0),
+        Op::Add { dst, left, right, n } => (Some(dst), vec![left, right], n),
+        Op::Relu { dst, src, n } => (Some(dst), vec![src], n),
+    }
+}
