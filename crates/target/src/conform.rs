@@ -9,9 +9,9 @@ mod report;
 use rayon::prelude::*;
 
 use crate::phase::Phase;
-use crate::read::{ReadError, Reader};
-use crate::target::Target;
-use crate::vectors::{Case, Outcome};
+use crate::files::read::{ReadError, Reader};
+use crate::contract::target::Target;
+use crate::contract::vectors::{Case, Outcome};
 
 pub use report::{Failure, FileReport, Report, Skip};
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::vectors::Outcome;
+use crate::contract::vectors::Outcome;
 
 /// A vector that gave something else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
