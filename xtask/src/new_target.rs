@@ -48,7 +48,7 @@ fn make(root: &Path, name: &str) -> Result<Vec<String>, Error> {
     format(&folder)?;
     let lines = [
         format!("npukit-{name} = {{ path = \"../../targets/{name}\" }}\n"),
-        format!("\n    &npukit_{name}::{},", type_name(name)),
+        format!("\n    &npukit_{name}::{},", name.to_uppercase()),
     ];
     let mut written = vec![format!("targets/{name}")];
     for ((path, before), line) in LINES.into_iter().zip(lines) {
@@ -64,7 +64,8 @@ fn make(root: &Path, name: &str) -> Result<Vec<String>, Error> {
 
 /// The text of the skeleton with the name of the target in place of its own.
 fn renamed(text: &str, name: &str) -> String {
-    text.replace("skeleton", name).replace("Skeleton", &type_name(name))
+    let text = text.replace("skeleton", name).replace("Skeleton", &type_name(name));
+    text.replace("SKELETON", &name.to_uppercase())
 }
 
 /// The name of the target's type.

@@ -48,7 +48,7 @@ pub fn choices(specs: &[(&str, &OptionSpec)]) -> BTreeSet<&'static str> {
 
 /// The default instance of each target.
 fn instances() -> impl Iterator<Item = Box<dyn Instance>> {
-    npukit::targets().iter().filter_map(|target| npukit::resolve(target.name(), &Disk).ok())
+    npukit::targets().iter().filter_map(|target| npukit::resolve(target.name, &Disk).ok())
 }
 
 /// The reference networks.

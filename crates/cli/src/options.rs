@@ -118,7 +118,7 @@ fn heading(specs: &[(&'static str, &'static OptionSpec)]) -> &'static str {
 /// Where the first target that has an option stands among all.
 fn position(specs: &[(&'static str, &'static OptionSpec)]) -> Option<usize> {
     let (first, _) = specs.first()?;
-    npukit::targets().iter().position(|target| target.name() == *first)
+    npukit::targets().iter().position(|target| target.name == *first)
 }
 
 /// What an option is; where several targets have it, a line for each.

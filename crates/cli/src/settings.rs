@@ -178,12 +178,12 @@ fn is_settable(arg: &Arg) -> bool {
 }
 
 /// Whether an option is of use to this target and source.
-fn applies(arg: &Arg, target: Option<&dyn Target>, is_artifact: bool, given: &ArgMatches) -> bool {
+fn applies(arg: &Arg, target: Option<&Target>, is_artifact: bool, given: &ArgMatches) -> bool {
     let key = arg.get_long();
     if let Some((_, of_models)) = SETTABLE.iter().find(|(name, _)| key == Some(*name)) {
         return !(*of_models && is_artifact);
     }
-    let spec = target.and_then(|target| target.options().iter().find(|spec| key == Some(spec.key)));
+    let spec = target.and_then(|target| target.options.iter().find(|spec| key == Some(spec.key)));
     spec.is_some_and(|spec| match spec.stage {
         Stage::Compile => !is_artifact,
         Stage::Time => true,
@@ -192,9 +192,9 @@ fn applies(arg: &Arg, target: Option<&dyn Target>, is_artifact: bool, given: &Ar
 }
 
 /// The accelerator that `spec` names.
-fn accelerator(spec: &str) -> Option<&'static dyn Target> {
+fn accelerator(spec: &str) -> Option<&'static Target> {
     let name = spec.split(':').next()?;
-    npukit::targets().iter().copied().find(|target| target.name() == name)
+    npukit::targets().iter().copied().find(|target| target.name == name)
 }
 
 fn text_of(matches: &ArgMatches, id: &str) -> Option<String> {

@@ -26,10 +26,10 @@ struct Task {
 ///
 /// [`ReadError`] when one of `paths`, or a file below it, cannot be read. A case that fails is not an error
 /// but a line of the report.
-pub fn run(target: &dyn Target, paths: &[String], reader: &dyn Reader) -> Result<Report, ReadError> {
+pub fn run(target: &Target, paths: &[String], reader: &dyn Reader) -> Result<Report, ReadError> {
     let mut report = Report::default();
     let mut tasks = Vec::new();
-    for path in find(paths, target.vector_extensions(), reader)? {
+    for path in find(paths, target.vector_extensions, reader)? {
         let bytes = reader.read(&path)?;
         match target.vectors(&path, &bytes, reader) {
             None => report.unrecognised.push(path),

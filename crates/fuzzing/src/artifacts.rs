@@ -89,7 +89,7 @@ impl Set {
 
 fn load(manifest: &str, files: &Read<'_>) -> Result<Box<dyn Compiled>, TargetError> {
     let is_its = |ending: &&str| manifest.ends_with(&format!(".{ending}"));
-    let target = targets().iter().find(|target| target.artifact_extensions().iter().any(is_its));
+    let target = targets().iter().find(|target| target.artifact_extensions.iter().any(is_its));
     let target = target.unwrap_or_else(|| panic!("{manifest} is not a manifest"));
     target.load(manifest, &|path: &str| files(path))
 }

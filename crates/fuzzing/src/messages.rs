@@ -85,10 +85,7 @@ impl Workshop for World {
     }
 
     fn instances(&self) -> Vec<(String, String)> {
-        npukit::targets()
-            .iter()
-            .map(|target| (target.name().to_owned(), target.summary().to_owned()))
-            .collect()
+        npukit::targets().iter().map(|target| (target.name.to_owned(), target.summary.to_owned())).collect()
     }
 
     fn files(&self) -> &dyn Reader {

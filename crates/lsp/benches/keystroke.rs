@@ -12,26 +12,26 @@ const LINES: usize = 10_000;
 const TIMES: usize = 40;
 
 /// A target, the name of a text for it, and its lines by number.
-type Subject = (&'static dyn Target, &'static str, fn(usize) -> String);
+type Subject = (&'static Target, &'static str, fn(usize) -> String);
 
 fn main() {
     let targets: [Subject; 4] = [
-        (&npukit_tcu::Tcu, "a.s", |line| {
+        (&npukit_tcu::TCU, "a.s", |line| {
             format!("    matmul local[{}], acc[{}], 4 ; {line} é\n", line % 999, line % 99)
         }),
-        (&npukit_opu::Opu, "a.s", |line| format!("    @mem.ifm {}, 1 ; {line} é\n", line % 99)),
-        (&npukit_pccx::Pccx, "a.s", |line| {
+        (&npukit_opu::OPU, "a.s", |line| format!("    @mem.ifm {}, 1 ; {line} é\n", line % 99)),
+        (&npukit_pccx::PCCX, "a.s", |line| {
             format!("    memset cache=fmap, idx={}, a={}, b=1, c=8 ; {line} é\n", line % 60, line % 999)
         }),
-        (&npukit_drra::Drra, "a.s", |line| {
+        (&npukit_drra::DRRA, "a.s", |line| {
             format!("rep(slot=1, port=word_read, iter={}) # {line} é\n", line % 60 + 1)
         }),
     ];
     for (target, name, line) in targets {
         let instance = target.instance(Config::Default).expect("the default instance is there");
-        let head = if target.name() == "drra" { "cell (row=1, col=0)\n" } else { "\n" };
+        let head = if target.name == "drra" { "cell (row=1, col=0)\n" } else { "\n" };
         let text: String = std::iter::once(head.to_owned()).chain((0..LINES).map(line)).collect();
-        measure(target.name(), &*instance, name, text);
+        measure(target.name, &*instance, name, text);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an accelerator is made of: the traits [`Target`], [`Instance`] and [`Compiled`], and their values.
+//! What an accelerator is made of: [`Target`], the traits [`Instance`] and [`Compiled`], and their values.
 //!
 //! Every part is optional: what a target does not implement is answered with [`TargetError::Unsupported`]. This one has
 //! an assembler and nothing else:
@@ -7,24 +7,14 @@
 //! use npukit::accelerator::{Assembled, Config, Instance, NoFiles, Preset, Reader, Target, TargetError};
 //!
 //! /// A machine whose instructions are the numbers below 256.
-//! struct Toy;
+//! static TOY: Target = Target::new("toy", "a machine whose instructions are numbers", presets, instance);
 //!
-//! impl Target for Toy {
-//!     fn name(&self) -> &'static str {
-//!         "toy"
-//!     }
-//!     fn summary(&self) -> &'static str {
-//!         "a machine whose instructions are numbers"
-//!     }
-//!     fn presets(&self) -> Vec<Preset> {
-//!         vec![Preset { name: "plain".to_owned(), summary: "the only one".to_owned(), systems: Vec::new() }]
-//!     }
-//!     fn config_extensions(&self) -> &'static [&'static str] {
-//!         &[]
-//!     }
-//!     fn instance(&self, _: Config<'_>) -> Result<Box<dyn Instance>, TargetError> {
-//!         Ok(Box::new(Plain))
-//!     }
+//! fn presets() -> Vec<Preset> {
+//!     vec![Preset { name: "plain".to_owned(), summary: "the only one".to_owned(), systems: Vec::new() }]
+//! }
+//!
+//! fn instance(_: Config<'_>) -> Result<Box<dyn Instance>, TargetError> {
+//!     Ok(Box::new(Plain))
 //! }
 //!
 //! struct Plain;
@@ -45,7 +35,7 @@
 //!     }
 //! }
 //!
-//! let instance = Toy.instance(Config::Default)?;
+//! let instance = TOY.instance(Config::Default)?;
 //! assert_eq!(instance.assemble("a.s", "1 2 3", &NoFiles)?.bytes, [1, 2, 3]);
 //! let error = instance.assemble("a.s", "1 x", &NoFiles).unwrap_err();
 //! assert_eq!(error.to_string(), "a.s: `x`: invalid digit found in string");

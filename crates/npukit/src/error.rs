@@ -105,7 +105,7 @@ pub enum Error {
     #[error("no target is given: a model or a program needs one")]
     #[diagnostic(help(
         "`--target {name}`, for instance, `NPU_TARGET={name}` in the environment or `target = \"{name}\"` in a file npu.toml; `npu targets` lists them",
-        name = default_target().name()
+        name = default_target().name
     ))]
     NoTarget,
     /// A circuit could not be simulated.

@@ -16,7 +16,7 @@ type Given = BTreeMap<String, String>;
 
 /// Every option of every target, with the target's name.
 pub fn declared() -> impl Iterator<Item = (&'static str, &'static OptionSpec)> {
-    targets().iter().flat_map(|target| target.options().iter().map(|spec| (target.name(), spec)))
+    targets().iter().flat_map(|target| target.options.iter().map(|spec| (target.name, spec)))
 }
 
 /// `source` with the options of its compilation, and the options of timing: `given`, and those of `source` that are
@@ -34,7 +34,7 @@ pub(crate) fn for_time(
     context: Context<'_>,
 ) -> Result<(Source, Given), Error> {
     let target = source.accelerator(context)?;
-    let is_of_time = |key: &str| match target.options().iter().find(|spec| spec.is_called(key)) {
+    let is_of_time = |key: &str| match target.options.iter().find(|spec| spec.is_called(key)) {
         Some(spec) => spec.stage != Stage::Compile,
         None => source.is_artifact(),
     };
@@ -45,7 +45,7 @@ pub(crate) fn for_time(
     Ok((Source { options: compile, ..source.clone() }, time))
 }
 
-fn check(target: &dyn Target, stage: Stage, given: &Given) -> Result<(), Error> {
-    let chosen = Chosen::new(target.name(), target.options(), stage, given);
+fn check(target: &Target, stage: Stage, given: &Given) -> Result<(), Error> {
+    let chosen = Chosen::new(target.name, target.options, stage, given);
     chosen.map(|_| ()).map_err(|error| Error::Target(error.into()))
 }

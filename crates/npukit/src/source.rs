@@ -368,7 +368,7 @@ impl Source {
     }
 
     /// The accelerator it is for: that of the artifact, or the one named.
-    pub(crate) fn accelerator(&self, context: Context<'_>) -> Result<&'static dyn Target, Error> {
+    pub(crate) fn accelerator(&self, context: Context<'_>) -> Result<&'static Target, Error> {
         if let Some(target) = target_of_artifact(&self.path, context.reader)? {
             return Ok(target);
         }

@@ -20,29 +20,28 @@ pub use list::{default_target, targets};
 /// # Errors
 ///
 /// [`Error::UnknownTarget`] when there is none of this name.
-pub fn target(name: &str) -> Result<&'static dyn Target, Error> {
-    targets().iter().copied().find(|target| target.name() == name).ok_or_else(|| Error::UnknownTarget {
+pub fn target(name: &str) -> Result<&'static Target, Error> {
+    targets().iter().copied().find(|target| target.name == name).ok_or_else(|| Error::UnknownTarget {
         name: name.to_owned(),
         meant: meant(name),
-        known: targets().iter().map(|target| target.name()).collect::<Vec<_>>().join(", "),
+        known: targets().iter().map(|target| target.name).collect::<Vec<_>>().join(", "),
     })
 }
 
 /// The target, or the instance of one, that a misspelt `name` is meant for; a file is one of the target that reads its kind.
 fn meant(name: &str) -> Option<String> {
-    let reads =
-        |target: &&dyn Target| target.config_extensions().iter().any(|ending| has_extension(name, ending));
+    let reads = |target: &&Target| target.config_extensions.iter().any(|ending| has_extension(name, ending));
     if let Some(target) = targets().iter().copied().find(|target| reads(target)) {
-        return Some(format!("{}:{name}", target.name()));
+        return Some(format!("{}:{name}", target.name));
     }
-    if let Some(near) = closest(name, targets().iter().map(|target| target.name())) {
+    if let Some(near) = closest(name, targets().iter().map(|target| target.name)) {
         return Some(near.to_owned());
     }
     let presets = targets().iter().flat_map(|target| {
         target
             .presets()
             .into_iter()
-            .map(|preset| (preset.name.clone(), format!("{}:{}", target.name(), preset.name)))
+            .map(|preset| (preset.name.clone(), format!("{}:{}", target.name, preset.name)))
     });
     let specs: Vec<(String, String)> = presets.collect();
     let near = closest(name, specs.iter().map(|(preset, _)| preset.as_str()))?;
@@ -80,7 +79,7 @@ pub fn strict(spec: &str) -> Result<String, Error> {
     let (name, instance) = instance_of(spec);
     let target = target(name)?;
     let refused = |reason: String| Error::from(TargetError::option("strict-draft", spec, reason));
-    let Some(suffix) = target.strict() else {
+    let Some(suffix) = target.strict else {
         return Err(refused(format!(
             "{name} has no such instances: its README names the readings that it has"
         )));
@@ -145,17 +144,17 @@ pub fn target_in(folder: &str, spec: &str) -> String {
 }
 
 /// The instance that the name of the target alone stands for.
-fn default_instance(target: &dyn Target) -> Result<String, TargetError> {
+fn default_instance(target: &Target) -> Result<String, TargetError> {
     let name = target.instance(Config::Default)?.name();
     // Default: an instance that is called like its target has no name of its own.
     Ok(instance_of(&name).1.unwrap_or_default().to_owned())
 }
 
 /// Whether what follows the colon is a file.
-fn is_file(target: &dyn Target, instance: &str) -> bool {
+fn is_file(target: &Target, instance: &str) -> bool {
     let path = plain(instance);
     path.contains(['/', '\\'])
-        || target.config_extensions().iter().any(|extension| has_extension(path, extension))
+        || target.config_extensions.iter().any(|extension| has_extension(path, extension))
 }
 
 /// The preset or the file of `instance`, without its system and its parameters.
@@ -198,10 +197,7 @@ pub(crate) fn load(path: &str, reader: &dyn Reader) -> Result<Option<Artifact>, 
 /// # Errors
 ///
 /// [`Error::UnknownTarget`] and [`Error::Target`] for a manifest of segments that does not say it.
-pub(crate) fn target_of_artifact(
-    path: &str,
-    reader: &dyn Reader,
-) -> Result<Option<&'static dyn Target>, Error> {
+pub(crate) fn target_of_artifact(path: &str, reader: &dyn Reader) -> Result<Option<&'static Target>, Error> {
     if has_extension(path, SEGMENTS_EXTENSION) {
         return target(instance_of(&segments_target(path, reader)?).0).map(Some);
     }
@@ -210,13 +206,13 @@ pub(crate) fn target_of_artifact(
 
 /// An artifact that was read.
 pub(crate) struct Artifact {
-    pub target: &'static dyn Target,
+    pub target: &'static Target,
     pub compiled: Box<dyn Compiled>,
 }
 
 /// The target whose artifacts, but for those in segments, end as `path` does.
-pub fn artifact_target(path: &str) -> Option<&'static dyn Target> {
-    let is_its = |target: &&dyn Target| target.artifact_extensions().iter().any(|e| has_extension(path, e));
+pub fn artifact_target(path: &str) -> Option<&'static Target> {
+    let is_its = |target: &&Target| target.artifact_extensions.iter().any(|e| has_extension(path, e));
     targets().iter().copied().find(is_its)
 }
 
@@ -230,14 +226,14 @@ pub fn artifact_target(path: &str) -> Option<&'static dyn Target> {
 /// ```
 pub fn cost_model_name(spec: &str, key: &str) -> String {
     // A report of no target of ours has no names of one.
-    let names = target(instance_of(spec).0).map_or(&[][..], |target| target.cost_model_names());
+    let names = target(instance_of(spec).0).map_or(&[][..], |target| target.cost_model_names);
     let named = names.iter().find(|(model, _)| *model == key);
     named.map_or_else(|| key.replace('_', ", "), |(_, name)| (*name).to_owned())
 }
 
 /// Endings of all artifacts, for messages.
 pub(crate) fn artifact_extensions() -> String {
-    let all = targets().iter().flat_map(|target| target.artifact_extensions());
+    let all = targets().iter().flat_map(|target| target.artifact_extensions);
     let all = all.copied().chain([SEGMENTS_EXTENSION]);
     all.map(|extension| format!(".{extension}")).collect::<Vec<_>>().join(", ")
 }
@@ -296,7 +292,7 @@ mod tests {
 
     #[test]
     fn misspelt_targets_and_instances_are_known() {
-        let [name, ..] = [targets()[0].name()];
+        let [name, ..] = [targets()[0].name];
         let preset = targets()[0].presets().remove(0).name;
         assert_eq!(meant(&name.to_uppercase()).as_deref(), Some(name));
         assert_eq!(meant(&preset), Some(format!("{name}:{preset}")));

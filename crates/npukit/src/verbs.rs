@@ -10,7 +10,7 @@
 //! use npukit::{Context, Source, default_target};
 //!
 //! let files = BTreeMap::from([("mlp.onnx".to_owned(), zoo("mlp", 0)?.1)]);
-//! let report = check(&Source::model("mlp.onnx", default_target().name()), Context::new(&files))?;
+//! let report = check(&Source::model("mlp.onnx", default_target().name), Context::new(&files))?;
 //! assert!(report.supported && report.problems.is_empty());
 //! # Ok::<(), npukit::Error>(())
 //! ```

@@ -48,7 +48,7 @@ impl Suite {
         let folder = self.golden();
         let files = Disk.list(&folder.to_string_lossy()).unwrap_or_else(|error| panic!("{error}"));
         let is_vector = |path: &String| {
-            let endings = self.target.vector_extensions();
+            let endings = self.target.vector_extensions;
             endings.iter().any(|ending| path.rsplit_once('.').is_some_and(|(_, end)| end == *ending))
         };
         for path in files.into_iter().filter(is_vector) {

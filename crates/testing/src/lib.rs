@@ -41,7 +41,7 @@ pub use random::Random;
 #[derive(Clone, Copy)]
 pub struct Suite {
     /// The target.
-    pub target: &'static dyn Target,
+    pub target: &'static Target,
     /// Its folder: `env!("CARGO_MANIFEST_DIR")`.
     pub folder: &'static str,
     /// The files of its vectors, or folders, which end in `/`, with the numbers of vectors passed and skipped. A file
@@ -77,7 +77,7 @@ impl Suite {
     /// The folder of its vectors: `golden` in its own, or, where that is absent, `tests/golden/TARGET`.
     fn golden(&self) -> PathBuf {
         let own = Path::new(self.folder).join("golden");
-        if own.is_dir() { own } else { golden(self.target.name()) }
+        if own.is_dir() { own } else { golden(self.target.name) }
     }
 
     /// The instances that are tried, and which of [`small_graphs`] each refuses.

@@ -42,7 +42,7 @@ pub use machine::Machine;
 pub use op::Op;
 pub use program::Program;
 pub use revision::Revision;
-pub use target::Drra;
+pub use target::DRRA;
 
 npukit_base::internals!(
     artifact, asm, binary, check, component, config, fabric, fault, isa, kernel, lower, machine, op, pasm,

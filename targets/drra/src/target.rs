@@ -1,4 +1,4 @@
-//! [`Drra`], the [`Target`] of this crate.
+//! [`DRRA`], the [`Target`] of this crate.
 
 mod hand;
 mod instance;
@@ -10,8 +10,8 @@ mod program;
 mod trace;
 
 use npukit_target::{
-    Case, Compiled, Config as Source, ErrorKind, Finding, Instance, Lint, Meaning, Named, OptionSpec, Preset,
-    PresetSystem, Presets, Reader, SystemName, Target, TargetError, Term,
+    Compiled, Config as Source, Finding, Instance, Meaning, Named, PresetSystem, Presets, Reader, SystemName,
+    Target, TargetError,
 };
 
 use crate::artifact;
@@ -25,10 +25,6 @@ use crate::terms::TERMS;
 use instance::DrraInstance;
 use options::OPTIONS;
 use program::DrraProgram;
-
-/// KTH's DRRA: a coarse-grained reconfigurable fabric.
-#[derive(Clone, Copy, Debug)]
-pub struct Drra;
 
 /// Its fabrics; when none is named, the one of the published examples.
 const FABRICS: Presets<Fabric> = Presets {
@@ -73,58 +69,29 @@ const CHANGES: [(&str, Change); 4] = [
     (LATER, |fabric| fabric.of_revision(Revision::Later)),
 ];
 
-impl Target for Drra {
-    fn name(&self) -> &'static str {
-        "drra"
-    }
+/// KTH's DRRA: a coarse-grained reconfigurable fabric.
+pub static DRRA: Target = Target {
+    config_extensions: &[FABRICS.extension],
+    errors: diagnose::ERRORS,
+    options: &OPTIONS,
+    terms: TERMS,
+    lints: LINTS,
+    artifact_extensions: &["drra", artifact::model::EXTENSION],
+    load_artifact: Some(load),
+    read_vectors: |_, bytes, _| conform::vectors(bytes),
+    ..Target::new("drra", "KTH's DRRA: a coarse-grained reconfigurable fabric", || FABRICS.list(), instance)
+};
 
-    fn summary(&self) -> &'static str {
-        "KTH's DRRA: a coarse-grained reconfigurable fabric"
-    }
+fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+    let Named { name, config: fabric, warnings } = FABRICS.instance(source)?;
+    Ok(Box::new(DrraInstance { name, fabric, warnings }))
+}
 
-    fn presets(&self) -> Vec<Preset> {
-        FABRICS.list()
+fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
+    if path.ends_with(artifact::model::EXTENSION) {
+        return Ok(Box::new(artifact::model::read(path, files)?));
     }
-
-    fn config_extensions(&self) -> &'static [&'static str] {
-        &[FABRICS.extension]
-    }
-
-    fn errors(&self) -> &'static [ErrorKind] {
-        diagnose::ERRORS
-    }
-
-    fn options(&self) -> &'static [OptionSpec] {
-        &OPTIONS
-    }
-
-    fn lints(&self) -> &'static [&'static Lint] {
-        LINTS
-    }
-
-    fn terms(&self) -> &'static [Term] {
-        TERMS
-    }
-
-    fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        let Named { name, config: fabric, warnings } = FABRICS.instance(source)?;
-        Ok(Box::new(DrraInstance { name, fabric, warnings }))
-    }
-
-    fn artifact_extensions(&self) -> &'static [&'static str] {
-        &["drra", artifact::model::EXTENSION]
-    }
-
-    fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
-        if path.ends_with(artifact::model::EXTENSION) {
-            return Ok(Box::new(artifact::model::read(path, files)?));
-        }
-        Ok(Box::new(DrraProgram::new(artifact::read(path, files)?)))
-    }
-
-    fn vectors(&self, _path: &str, bytes: &[u8], _files: &dyn Reader) -> Option<Vec<Case>> {
-        conform::vectors(bytes)
-    }
+    Ok(Box::new(DrraProgram::new(artifact::read(path, files)?)))
 }
 
 /// The revision that computes, by what is meant. Errors: what the fabric computes otherwise than the text says, when

@@ -52,7 +52,7 @@ pub use op::{Access, Activation, Addend, Class, Effects, Extent, Op, Order, Pool
 pub use program::Program;
 pub use run::{Board, RunError};
 pub use state::Registers;
-pub use target::Opu;
+pub use target::OPU;
 
 npukit_base::internals!(
     artifact, clock, codec, config, exec, layout, lives, lower, machine, memory, op, program, state, validate

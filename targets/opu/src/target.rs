@@ -1,4 +1,4 @@
-//! [`Opu`], the [`Target`] of this crate.
+//! [`OPU`], the [`Target`] of this crate.
 
 mod bounds;
 mod compile;
@@ -11,8 +11,8 @@ mod program;
 mod time;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Lint, Named, OptionSpec, Preset,
-    PresetSystem, Presets, Reader, SystemName, Target, TargetError, Term, sibling,
+    Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, SystemName, Target,
+    TargetError, sibling,
 };
 
 use crate::benchmarks::BENCHMARKS;
@@ -23,10 +23,6 @@ use crate::{artifact, conform, diagnose};
 use instance::OpuInstance;
 use options::OPTIONS;
 use program::{Made, OpuProgram};
-
-/// UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantised networks.
-#[derive(Clone, Copy, Debug)]
-pub struct Opu;
 
 /// Its instances.
 const PRESETS: Presets<Config> = Presets {
@@ -44,67 +40,37 @@ const PRESETS: Presets<Config> = Presets {
     others: "; `+draft` behind a name holds programs to the draft's own conditions, `+seed` also to its words and strides",
 };
 
-impl Target for Opu {
-    fn name(&self) -> &'static str {
-        "opu"
-    }
+/// UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantised networks.
+pub static OPU: Target = Target {
+    config_extensions: &[PRESETS.extension],
+    strict: Some(Validity::SUFFIX),
+    errors: diagnose::ERRORS,
+    options: &OPTIONS,
+    terms: TERMS,
+    lints: LINTS,
+    artifact_extensions: &[artifact::EXTENSION],
+    benchmarks: || BENCHMARKS,
+    load_artifact: Some(load),
+    read_vectors: conform::vectors,
+    ..Target::new(
+        "opu",
+        "UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantised networks",
+        || PRESETS.list(),
+        instance,
+    )
+};
 
-    fn summary(&self) -> &'static str {
-        "UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantised networks"
-    }
+fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+    let Named { name, config, .. } = PRESETS.instance(source)?;
+    Ok(Box::new(OpuInstance { name, config: config.on_its_board() }))
+}
 
-    fn presets(&self) -> Vec<Preset> {
-        PRESETS.list()
-    }
-
-    fn strict(&self) -> Option<&'static str> {
-        Some(Validity::SUFFIX)
-    }
-
-    fn config_extensions(&self) -> &'static [&'static str] {
-        &[PRESETS.extension]
-    }
-
-    fn errors(&self) -> &'static [ErrorKind] {
-        diagnose::ERRORS
-    }
-
-    fn benchmarks(&self) -> &'static [Benchmark] {
-        BENCHMARKS
-    }
-
-    fn options(&self) -> &'static [OptionSpec] {
-        &OPTIONS
-    }
-
-    fn lints(&self) -> &'static [&'static Lint] {
-        LINTS
-    }
-
-    fn terms(&self) -> &'static [Term] {
-        TERMS
-    }
-
-    fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        let Named { name, config, .. } = PRESETS.instance(source)?;
-        Ok(Box::new(OpuInstance { name, config: config.on_its_board() }))
-    }
-
-    fn artifact_extensions(&self) -> &'static [&'static str] {
-        &[artifact::EXTENSION]
-    }
-
-    fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
-        let bytes = files.read(path).map_err(TargetError::failed)?;
-        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        let mut resolve = |name: &str| sibling(path, name).and_then(|path| files.read(&path));
-        let program = artifact::read(file, &bytes, &mut resolve).map_err(TargetError::failed)?;
-        Ok(Box::new(OpuProgram { program, made: Made::Read }))
-    }
-
-    fn vectors(&self, path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>> {
-        conform::vectors(path, bytes, files)
-    }
+fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
+    let bytes = files.read(path).map_err(TargetError::failed)?;
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let mut resolve = |name: &str| sibling(path, name).and_then(|path| files.read(&path));
+    let program = artifact::read(file, &bytes, &mut resolve).map_err(TargetError::failed)?;
+    Ok(Box::new(OpuProgram { program, made: Made::Read }))
 }
 
 /// Its systems beside its own.

@@ -53,7 +53,7 @@ pub use machine::{AccessError, Machine};
 pub use op::Op;
 pub use program::Program;
 pub use state::{MachineError, upstream_words};
-pub use target::Pccx;
+pub use target::PCCX;
 pub use weights::{WeightError, WeightImage};
 
 npukit_base::internals!(

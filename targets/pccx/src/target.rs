@@ -1,4 +1,4 @@
-//! [`Pccx`], the [`Target`] of this crate.
+//! [`PCCX`], the [`Target`] of this crate.
 
 mod hand;
 mod instance;
@@ -6,8 +6,8 @@ mod machine;
 mod program;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Lint, Named, OptionSpec, Preset,
-    PresetSystem, Presets, Reader, SystemName, Target, TargetError, Term,
+    Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, SystemName, Target,
+    TargetError,
 };
 
 use crate::benchmarks::BENCHMARKS;
@@ -19,10 +19,6 @@ use crate::terms::TERMS;
 use crate::{artifact, conform, diagnose};
 use instance::PccxInstance;
 use program::PccxProgram;
-
-/// pccx: a 4-bit accelerator for language models.
-#[derive(Clone, Copy, Debug)]
-pub struct Pccx;
 
 /// Its instances.
 const PRESETS: Presets<Config> = Presets {
@@ -41,74 +37,36 @@ const PRESETS: Presets<Config> = Presets {
              something else",
 };
 
-impl Target for Pccx {
-    fn name(&self) -> &'static str {
-        "pccx"
-    }
+/// pccx: a 4-bit accelerator for language models.
+pub static PCCX: Target = Target {
+    config_extensions: &[PRESETS.extension],
+    errors: diagnose::ERRORS,
+    options: &OPTIONS,
+    cost_model_names: &[("model", "engine model")],
+    terms: TERMS,
+    lints: LINTS,
+    artifact_extensions: &["pcp"],
+    vector_extensions: &["json", "u16le", "pccx"],
+    benchmarks: || &*BENCHMARKS,
+    load_artifact: Some(load),
+    read_vectors: conform::vectors,
+    ..Target::new("pccx", "pccx: a 4-bit accelerator for language models", || PRESETS.list(), instance)
+};
 
-    fn summary(&self) -> &'static str {
-        "pccx: a 4-bit accelerator for language models"
-    }
+fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+    let Named { name, config, .. } = PRESETS.instance(source)?;
+    Ok(Box::new(PccxInstance { name, config: config.on_its_board() }))
+}
 
-    fn presets(&self) -> Vec<Preset> {
-        PRESETS.list()
-    }
-
-    fn config_extensions(&self) -> &'static [&'static str] {
-        &[PRESETS.extension]
-    }
-
-    fn errors(&self) -> &'static [ErrorKind] {
-        diagnose::ERRORS
-    }
-
-    fn options(&self) -> &'static [OptionSpec] {
-        &OPTIONS
-    }
-
-    fn lints(&self) -> &'static [&'static Lint] {
-        LINTS
-    }
-
-    fn cost_model_names(&self) -> &'static [(&'static str, &'static str)] {
-        &[("model", "engine model")]
-    }
-
-    fn terms(&self) -> &'static [Term] {
-        TERMS
-    }
-
-    fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        let Named { name, config, .. } = PRESETS.instance(source)?;
-        Ok(Box::new(PccxInstance { name, config: config.on_its_board() }))
-    }
-
-    fn artifact_extensions(&self) -> &'static [&'static str] {
-        &["pcp"]
-    }
-
-    fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
-        let (name, mut program) = artifact::read_set(path, files)?;
-        let Named { name: instance, config, .. } = PRESETS.preset(program.preset())?;
-        let host = Host::read(&program.extras);
-        let host = host.map_err(|error| TargetError::failed(format!("{path}: {error}")))?;
-        // The host writes its own again.
-        program.extras.retain(|extra| ![HOST, TENSORS].contains(&extra.tag));
-        let executable = Executable { program, host: host.unwrap_or_default() };
-        Ok(Box::new(PccxProgram::new(name, format!("pccx:{instance}"), executable, config)))
-    }
-
-    fn benchmarks(&self) -> &'static [Benchmark] {
-        &*BENCHMARKS
-    }
-
-    fn vector_extensions(&self) -> &'static [&'static str] {
-        &["json", "u16le", "pccx"]
-    }
-
-    fn vectors(&self, path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>> {
-        conform::vectors(path, bytes, files)
-    }
+fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
+    let (name, mut program) = artifact::read_set(path, files)?;
+    let Named { name: instance, config, .. } = PRESETS.preset(program.preset())?;
+    let host = Host::read(&program.extras);
+    let host = host.map_err(|error| TargetError::failed(format!("{path}: {error}")))?;
+    // The host writes its own again.
+    program.extras.retain(|extra| ![HOST, TENSORS].contains(&extra.tag));
+    let executable = Executable { program, host: host.unwrap_or_default() };
+    Ok(Box::new(PccxProgram::new(name, format!("pccx:{instance}"), executable, config)))
 }
 
 /// What there is to know of an instance, in a line.

@@ -153,15 +153,15 @@ const SIMULATED: Figure = Figure {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use npukit_target::{Config, Target};
+    use npukit_target::Config;
 
     use super::*;
-    use crate::Tcu;
+    use crate::TCU;
 
     #[test]
     fn every_row_is_of_an_instance_and_stricter_than_what_is_published() {
         for benchmark in BENCHMARKS {
-            let instance = Tcu.instance(Config::Preset(benchmark.preset)).unwrap();
+            let instance = TCU.instance(Config::Preset(benchmark.preset)).unwrap();
             for (key, _) in benchmark.changes {
                 assert!(instance.config().get(key).is_some(), "{key}");
             }
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn boards_are_measured_as_their_files_say() {
         for benchmark in BENCHMARKS {
-            let system = Tcu.instance(Config::Preset(benchmark.preset)).unwrap().system();
+            let system = TCU.instance(Config::Preset(benchmark.preset)).unwrap().system();
             let states = |key: &str| system.as_ref().is_some_and(|system| system.get(key).is_some());
             for figure in benchmark.figures {
                 match figure.measure {

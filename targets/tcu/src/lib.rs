@@ -55,7 +55,7 @@ pub use machine::{AccessError, LayerSaturations, Machine};
 pub use op::Op;
 pub use program::Program;
 pub use state::MachineError;
-pub use target::Tcu;
+pub use target::TCU;
 pub use timing::{Estimate, estimate, estimate_layers};
 pub use validate::{Problem, Severity, validate, validate_with};
 

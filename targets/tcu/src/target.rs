@@ -1,4 +1,4 @@
-//! [`Tcu`], the [`Target`] of this crate.
+//! [`TCU`], the [`Target`] of this crate.
 
 mod hand;
 mod instance;
@@ -7,8 +7,8 @@ mod options;
 mod program;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Lint, Named, OptionSpec, Preset,
-    PresetSystem, Presets, Reader, SystemName, Target, TargetError, Term, sibling,
+    Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, SystemName, Target,
+    TargetError, sibling,
 };
 
 use crate::benchmarks::BENCHMARKS;
@@ -19,10 +19,6 @@ use crate::{artifact, board, conform, diagnose};
 use instance::TcuInstance;
 use options::OPTIONS;
 use program::TcuProgram;
-
-/// Tensil's tensor compute unit.
-#[derive(Clone, Copy, Debug)]
-pub struct Tcu;
 
 /// Its instances; when none is named, the one every figure of the documentation is for.
 const PRESETS: Presets<Board> = Presets {
@@ -77,72 +73,42 @@ fn named(name: &str) -> Result<Option<Board>, String> {
     Ok(named(plain)?.map(|board| board.changed(|config| config.with_lookup(tables))))
 }
 
-impl Target for Tcu {
-    fn name(&self) -> &'static str {
-        "tcu"
-    }
+/// Tensil's tensor compute unit.
+pub static TCU: Target = Target {
+    config_extensions: &[PRESETS.extension],
+    errors: diagnose::ERRORS,
+    options: &OPTIONS,
+    cost_model_names: &[("model", "hw clock")],
+    terms: TERMS,
+    lints: LINTS,
+    artifact_extensions: &["tmodel"],
+    benchmarks: || BENCHMARKS,
+    load_artifact: Some(load),
+    read_vectors: conform::vectors,
+    ..Target::new(
+        "tcu",
+        "Tensil's tensor compute unit: a systolic array with accumulators and a SIMD unit",
+        || PRESETS.list(),
+        instance,
+    )
+};
 
-    fn summary(&self) -> &'static str {
-        "Tensil's tensor compute unit: a systolic array with accumulators and a SIMD unit"
-    }
+fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+    let Named { name, config: Board { config, system, .. }, mut warnings } = PRESETS.instance(source)?;
+    warnings.extend(config.outside_table().iter().map(ToString::to_string));
+    Ok(Box::new(TcuInstance { name, config, system, warnings }))
+}
 
-    fn presets(&self) -> Vec<Preset> {
-        PRESETS.list()
+fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
+    let bytes = files.read(path).map_err(TargetError::failed)?;
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let mut resolve = |name: &str| sibling(path, name).and_then(|path| files.read(&path));
+    let mut program = artifact::read(file, &bytes, &mut resolve).map_err(TargetError::failed)?;
+    let board = board::preset_of(&program.name, &program.config).map(str::to_owned);
+    if program.system.is_none() {
+        program.system = board.as_deref().and_then(Board::preset).map(|board| board.system);
     }
-
-    fn config_extensions(&self) -> &'static [&'static str] {
-        &[PRESETS.extension]
-    }
-
-    fn errors(&self) -> &'static [ErrorKind] {
-        diagnose::ERRORS
-    }
-
-    fn options(&self) -> &'static [OptionSpec] {
-        &OPTIONS
-    }
-
-    fn terms(&self) -> &'static [Term] {
-        TERMS
-    }
-
-    fn lints(&self) -> &'static [&'static Lint] {
-        LINTS
-    }
-
-    fn cost_model_names(&self) -> &'static [(&'static str, &'static str)] {
-        &[("model", "hw clock")]
-    }
-
-    fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        let Named { name, config: Board { config, system, .. }, mut warnings } = PRESETS.instance(source)?;
-        warnings.extend(config.outside_table().iter().map(ToString::to_string));
-        Ok(Box::new(TcuInstance { name, config, system, warnings }))
-    }
-
-    fn artifact_extensions(&self) -> &'static [&'static str] {
-        &["tmodel"]
-    }
-
-    fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
-        let bytes = files.read(path).map_err(TargetError::failed)?;
-        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        let mut resolve = |name: &str| sibling(path, name).and_then(|path| files.read(&path));
-        let mut program = artifact::read(file, &bytes, &mut resolve).map_err(TargetError::failed)?;
-        let board = board::preset_of(&program.name, &program.config).map(str::to_owned);
-        if program.system.is_none() {
-            program.system = board.as_deref().and_then(Board::preset).map(|board| board.system);
-        }
-        Ok(Box::new(TcuProgram::loaded(program, board)))
-    }
-
-    fn benchmarks(&self) -> &'static [Benchmark] {
-        BENCHMARKS
-    }
-
-    fn vectors(&self, path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>> {
-        conform::vectors(path, bytes, files)
-    }
+    Ok(Box::new(TcuProgram::loaded(program, board)))
 }
 
 /// What there is to know of an instance, in a line.

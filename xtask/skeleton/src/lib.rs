@@ -23,4 +23,4 @@ pub use machine::Machine;
 pub use op::Op;
 pub use program::Program;
 pub use state::FaultKind;
-pub use target::Skeleton;
+pub use target::SKELETON;

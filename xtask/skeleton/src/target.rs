@@ -1,4 +1,4 @@
-//! [`Skeleton`], the [`Target`] of this crate.
+//! [`SKELETON`], the [`Target`] of this crate.
 
 mod hand;
 mod instance;
@@ -6,7 +6,7 @@ mod machine;
 mod program;
 
 use npukit_target::{
-    Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, instance_name,
+    Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, instance_name,
 };
 
 use crate::config::Config;
@@ -14,56 +14,39 @@ use crate::{artifact, conform};
 use instance::SkeletonInstance;
 use program::SkeletonProgram;
 
-/// A machine of three instructions.
-#[derive(Clone, Copy, Debug)]
-pub struct Skeleton;
-
 /// Its short name.
 const TARGET: &str = "skeleton";
 /// The instance when none is named.
 const DEFAULT: &str = "reference";
 
-impl Target for Skeleton {
-    fn name(&self) -> &'static str {
-        TARGET
-    }
+/// A machine of three instructions.
+pub static SKELETON: Target = Target {
+    config_extensions: &["toml"],
+    artifact_extensions: &[artifact::EXTENSION],
+    load_artifact: Some(load),
+    read_vectors: |path, bytes, _| conform::vectors(path, bytes),
+    ..Target::new(TARGET, "Skeleton: a machine of three instructions", presets, instance)
+};
 
-    fn summary(&self) -> &'static str {
-        "Skeleton: a machine of three instructions"
-    }
+fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+    let (name, config) = match source {
+        Source::Default => preset(DEFAULT)?,
+        Source::Preset(name) => preset(name)?,
+        Source::File { name, bytes } => from_file(name, bytes)?,
+    };
+    Ok(Box::new(SkeletonInstance { name, config }))
+}
 
-    fn presets(&self) -> Vec<Preset> {
-        let preset = |name: &str| {
-            let summary = Config::preset(name)?.summary;
-            Some(Preset { name: name.to_owned(), summary, systems: Vec::new() })
-        };
-        Config::presets().filter_map(preset).collect()
-    }
+fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
+    Ok(Box::new(SkeletonProgram(artifact::read(path, files).map_err(TargetError::failed)?)))
+}
 
-    fn config_extensions(&self) -> &'static [&'static str] {
-        &["toml"]
-    }
-
-    fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        let (name, config) = match source {
-            Source::Default => preset(DEFAULT)?,
-            Source::Preset(name) => preset(name)?,
-            Source::File { name, bytes } => from_file(name, bytes)?,
-        };
-        Ok(Box::new(SkeletonInstance { name, config }))
-    }
-
-    fn artifact_extensions(&self) -> &'static [&'static str] {
-        &[artifact::EXTENSION]
-    }
-
-    fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
-        Ok(Box::new(SkeletonProgram(artifact::read(path, files).map_err(TargetError::failed)?)))
-    }
-
-    fn vectors(&self, path: &str, bytes: &[u8], _files: &dyn Reader) -> Option<Vec<Case>> {
-        conform::vectors(path, bytes)
-    }
+fn presets() -> Vec<Preset> {
+    let preset = |name: &str| {
+        let summary = Config::preset(name)?.summary;
+        Some(Preset { name: name.to_owned(), summary, systems: Vec::new() })
+    };
+    Config::presets().filter_map(preset).collect()
 }
 
 fn preset(name: &str) -> Result<(String, Config), TargetError> {

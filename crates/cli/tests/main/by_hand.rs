@@ -44,8 +44,8 @@ fn every_example_does_what_it_says() {
     let npu = Npu::new();
     let mut failures = Vec::new();
     for target in targets() {
-        let programs = examples(target.name());
-        assert!(programs.len() >= LEAST, "{} has {} examples", target.name(), programs.len());
+        let programs = examples(target.name);
+        assert!(programs.len() >= LEAST, "{} has {} examples", target.name, programs.len());
         for path in programs {
             let text = path.to_str().unwrap();
             let options = options(&path);
@@ -71,12 +71,12 @@ fn every_example_does_what_it_says() {
 fn examples_are_laid_out() {
     let npu = Npu::new();
     for target in targets() {
-        for path in examples(target.name()) {
+        for path in examples(target.name) {
             let text = path.to_str().unwrap();
             if text.ends_with(".pasm") {
                 continue;
             }
-            npu.text(0, &["format", text, "--check", "--target", target.name()]);
+            npu.text(0, &["format", text, "--check", "--target", target.name]);
         }
     }
 }

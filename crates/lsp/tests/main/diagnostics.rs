@@ -194,6 +194,6 @@ fn without_a_target_one_is_offered() {
 fn the_default_instance_of_every_target_has_a_language() {
     for target in TARGETS {
         let instance = target.instance(Config::Default).unwrap();
-        assert!(instance.language("a.s").is_some(), "{}", target.name());
+        assert!(instance.language("a.s").is_some(), "{}", target.name);
     }
 }

@@ -68,7 +68,7 @@ fn what_may_stand_is_offered_for_every_target() {
 fn comments_that_programs_read_are_completed() {
     offers("a.s", "; npu: |", &["target", "allow"], &[]);
     offers("a.s", "; npu: target |", &["tcu", "opu", "pccx", "drra"], &[]);
-    let lint = npukit_target::Target::lints(&npukit_tcu::Tcu)[0].code;
+    let lint = npukit_tcu::TCU.lints[0].code;
     offers("a.s", "; npu: target tcu\n    noop ; npu: allow |", &[lint], &["tcu"]);
     assert_eq!(offered("a.s", "; npu: target tcu\n    noop ; mat|"), [""; 0]);
 }

@@ -1,6 +1,6 @@
 //! What is told of a text to who reads it: hover, hints, colours, outline.
 
-use npukit_target::{Config, NoFiles, Target};
+use npukit_target::{Config, NoFiles};
 use serde_json::{Value, json};
 
 use super::editor::{Editor, place};
@@ -17,7 +17,7 @@ fn an_instruction_has_the_bits_of_its_word() {
     let text = TCU.replace(".equ é_x, 1\n", "");
     let mut editor = Editor::with("a.s", &text);
     let told = text_of(&editor.at("textDocument/hover", "a.s", place(&text, "matmul local[rows")));
-    let instance = npukit_tcu::Tcu.instance(Config::Preset("pynqz1")).unwrap();
+    let instance = npukit_tcu::TCU.instance(Config::Preset("pynqz1")).unwrap();
     let bytes = instance.assemble("a.s", &text, &NoFiles).unwrap().bytes;
     let size = bytes.len() / 2;
     let hex: String = bytes[..size].iter().map(|byte| format!("{byte:02x}")).collect();
@@ -56,7 +56,7 @@ fn fields_and_names_say_what_they_are() {
 
 #[test]
 fn an_allowed_finding_is_explained() {
-    let lint = npukit_tcu::Tcu.lints()[0];
+    let lint = npukit_tcu::TCU.lints[0];
     let text = format!("; npu: target tcu\n    noop ; npu: allow {}\n", lint.code);
     let mut editor = Editor::with("a.s", &text);
     let told = text_of(&editor.at("textDocument/hover", "a.s", place(&text, lint.code)));
@@ -104,7 +104,7 @@ fn hints_of_a_fabric_are_the_words_of_its_listing() {
         let mut editor = Editor::with(&name, &text);
         let hints = editor.about("textDocument/inlayHint", &name);
         let listing =
-            npukit_drra::Drra.instance(Config::Default).unwrap().list(&name, &text, &NoFiles).unwrap();
+            npukit_drra::DRRA.instance(Config::Default).unwrap().list(&name, &text, &NoFiles).unwrap();
         for hint in hints.as_array().unwrap() {
             let label = hint["label"].as_str().unwrap().split_whitespace().next().unwrap();
             let line = hint["position"]["line"].as_u64().unwrap() + 1;

@@ -6,8 +6,8 @@ use std::path::Path;
 use npukit_lsp::Workshop;
 use npukit_target::{Config, Instance, Reader, Target};
 
-pub static TARGETS: [&dyn Target; 4] =
-    [&npukit_tcu::Tcu, &npukit_opu::Opu, &npukit_pccx::Pccx, &npukit_drra::Drra];
+pub static TARGETS: [&Target; 4] =
+    [&npukit_tcu::TCU, &npukit_opu::OPU, &npukit_pccx::PCCX, &npukit_drra::DRRA];
 
 /// Files in memory, and what texts of a folder are for.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub struct World {
 impl Workshop for World {
     fn instance(&self, spec: &str) -> Result<Box<dyn Instance>, String> {
         let (name, preset) = spec.split_once(':').map_or((spec, None), |(name, preset)| (name, Some(preset)));
-        let target = TARGETS.iter().find(|target| target.name() == name);
+        let target = TARGETS.iter().find(|target| target.name == name);
         let target = target.ok_or_else(|| format!("there is no target `{name}`"))?;
         let config = preset.map_or(Config::Default, Config::Preset);
         target.instance(config).map_err(|error| error.to_string())
@@ -35,7 +35,7 @@ impl Workshop for World {
     }
 
     fn instances(&self) -> Vec<(String, String)> {
-        TARGETS.iter().map(|target| (target.name().to_owned(), target.summary().to_owned())).collect()
+        TARGETS.iter().map(|target| (target.name.to_owned(), target.summary.to_owned())).collect()
     }
 
     fn files(&self) -> &dyn Reader {
@@ -48,10 +48,10 @@ pub fn examples() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut all = Vec::new();
     for target in TARGETS {
-        for entry in std::fs::read_dir(root.join(target.name())).unwrap() {
+        for entry in std::fs::read_dir(root.join(target.name)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|ending| ending == "s" || ending == "pasm") {
-                let name = format!("{}/{}", target.name(), path.file_name().unwrap().to_str().unwrap());
+                let name = format!("{}/{}", target.name, path.file_name().unwrap().to_str().unwrap());
                 all.push((name, std::fs::read_to_string(path).unwrap()));
             }
         }

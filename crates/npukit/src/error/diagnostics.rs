@@ -187,7 +187,7 @@ fn recognise(error: &(dyn StdError + 'static)) -> Option<Diagnosis> {
 
 /// What errors of targets are recognised by.
 fn kinds() -> impl Iterator<Item = &'static ErrorKind> {
-    OWN.iter().chain(targets().iter().flat_map(|target| target.errors()))
+    OWN.iter().chain(targets().iter().flat_map(|target| target.errors))
 }
 
 /// Those that every target may carry.

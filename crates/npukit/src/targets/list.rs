@@ -4,19 +4,19 @@ use npukit_target::Target;
 
 /// All accelerators, a line for each.
 #[rustfmt::skip]
-static TARGETS: &[&dyn Target] = &[
-    &npukit_tcu::Tcu,
-    &npukit_opu::Opu,
-    &npukit_pccx::Pccx,
-    &npukit_drra::Drra,
+static TARGETS: &[&Target] = &[
+    &npukit_tcu::TCU,
+    &npukit_opu::OPU,
+    &npukit_pccx::PCCX,
+    &npukit_drra::DRRA,
 ];
 
 /// All accelerators.
-pub fn targets() -> &'static [&'static dyn Target] {
+pub fn targets() -> &'static [&'static Target] {
     TARGETS
 }
 
 /// The target a name stands for when none is given.
-pub fn default_target() -> &'static dyn Target {
+pub fn default_target() -> &'static Target {
     targets()[0]
 }

@@ -191,7 +191,7 @@ pub fn bench_with(
 
 /// Every target's benchmarks, with the target's name.
 fn benchmarks() -> impl Iterator<Item = (&'static str, &'static Benchmark)> {
-    targets().iter().flat_map(|target| target.benchmarks().iter().map(|benchmark| (target.name(), benchmark)))
+    targets().iter().flat_map(|target| target.benchmarks().iter().map(|benchmark| (target.name, benchmark)))
 }
 
 /// Names may be networks, presets, or the array kernel.

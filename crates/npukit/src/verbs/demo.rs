@@ -109,7 +109,7 @@ const PROMPT: &str = "123+456=";
 /// networks, or has no room for them.
 pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
-    let target = target.unwrap_or(default_target().name());
+    let target = target.unwrap_or(default_target().name);
     let instance = resolve(target, context.reader)?;
     let model = network(&*instance, context)?;
     let mut origin = Origin::new(instance, model, BTreeMap::new())?;

@@ -66,7 +66,7 @@ pub fn disasm(request: &Request, context: Context<'_>) -> Result<DisasmReport, E
     let path = &request.path;
     if let Some(Artifact { target: own, compiled }) = load(path, context.reader)? {
         let named = request.target.as_deref().map(|spec| instance_of(spec).0);
-        if named.is_some_and(|named| named != own.name()) {
+        if named.is_some_and(|named| named != own.name) {
             return Err(Error::NeedlessTarget { path: path.clone() });
         }
         let words = compiled.words()?;
@@ -151,7 +151,7 @@ fn is_hopeless(listing: Disassembled) -> bool {
 }
 
 /// The presets of a target that read all of the words.
-fn fitting(target: &dyn Target, but: &str, bytes: &[u8]) -> Vec<String> {
+fn fitting(target: &Target, but: &str, bytes: &[u8]) -> Vec<String> {
     let reads = |instance: &dyn Instance| {
         // Default: a target without listings reads nothing.
         let form = instance.listings().first().copied().unwrap_or_default();

@@ -249,7 +249,7 @@ pub fn files(request: &Request, point: &Point, context: Context<'_>) -> Result<V
     if let Some(text) = instance.config_text() {
         let target = crate::targets::target(planned.target.split(':').next().unwrap_or_default())?;
         // Default: a target whose instances have files has an ending for them.
-        let ending = target.config_extensions().first().copied().unwrap_or("txt");
+        let ending = target.config_extensions.first().copied().unwrap_or("txt");
         files.push(ArtifactFile { name: format!("best.{ending}"), bytes: text.into_bytes() });
     }
     for path in &request.models {

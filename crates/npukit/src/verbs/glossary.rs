@@ -33,7 +33,7 @@ pub struct Report {
 pub fn terms() -> impl Iterator<Item = (Option<&'static str>, &'static Term)> {
     let own = TERMS.iter().map(|term| (None, term));
     let of_targets =
-        targets().iter().flat_map(|target| target.terms().iter().map(|term| (Some(target.name()), term)));
+        targets().iter().flat_map(|target| target.terms.iter().map(|term| (Some(target.name), term)));
     let mut all: Vec<_> = own.chain(of_targets).collect();
     all.sort_by_key(|(_, term)| term.word.to_lowercase());
     all.into_iter()
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn every_word_is_documented() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/glossary.md");
-        let of_targets = targets().iter().map(|target| section(target.name(), target.terms()));
+        let of_targets = targets().iter().map(|target| section(target.name, target.terms));
         let page = format!(
             "{HEAD}{}",
             of_targets.fold(section("The field and npukit", TERMS), |all, one| all + &one)
@@ -122,7 +122,7 @@ Words of the field, of npukit and of its targets, as `npu glossary` has them; `n
     /// Each list is sorted, no word is said twice in it, and every meaning is a sentence.
     #[test]
     fn the_tables_are_in_order() {
-        let lists = targets().iter().map(|target| target.terms()).chain([TERMS]);
+        let lists = targets().iter().map(|target| target.terms).chain([TERMS]);
         for list in lists {
             let words: Vec<String> = list.iter().map(|term| term.word.to_lowercase()).collect();
             assert!(words.is_sorted(), "{words:?}");

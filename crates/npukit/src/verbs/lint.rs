@@ -78,8 +78,8 @@ impl Report {
 /// not of the instruction set.
 pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
     if let Some(Artifact { target: own, compiled }) = load(path, context.reader)? {
-        let (found, given) = (compiled.report().target, target.unwrap_or(own.name()));
-        if given.split(':').next() != Some(own.name()) {
+        let (found, given) = (compiled.report().target, target.unwrap_or(own.name));
+        if given.split(':').next() != Some(own.name) {
             return Err(Error::NeedlessTarget { path: path.to_owned() });
         }
         return Ok(Report::new(path, found, compiled.lint()?, Vec::new()));

@@ -55,7 +55,7 @@ pub fn list_one(name: &str) -> Result<TargetReport, Error> {
 ///
 /// None is called so.
 pub fn options(name: &str) -> Result<&'static [OptionSpec], Error> {
-    Ok(target(name)?.options())
+    Ok(target(name)?.options)
 }
 
 /// A parameter of an instance.
@@ -79,10 +79,10 @@ pub fn parameters_of(spec: &str, context: Context<'_>) -> Result<Vec<Parameter>,
     Ok(leaves.into_iter().map(|(name, value)| Parameter { name, value: value.clone() }).collect())
 }
 
-fn report(target: &dyn Target) -> TargetReport {
+fn report(target: &Target) -> TargetReport {
     TargetReport {
-        name: target.name().to_owned(),
-        summary: target.summary().to_owned(),
+        name: target.name.to_owned(),
+        summary: target.summary.to_owned(),
         presets: target.presets(),
     }
 }

@@ -59,7 +59,7 @@ pub fn version(build: Build) -> Report {
     let accelerator = |name, presets| Accelerator { name, presets };
     Report {
         build,
-        targets: targets().iter().map(|target| accelerator(target.name(), target.presets().len())).collect(),
+        targets: targets().iter().map(|target| accelerator(target.name, target.presets().len())).collect(),
         cpu_features: cpu_features(),
         cores: available_parallelism().ok().map(NonZero::get),
     }

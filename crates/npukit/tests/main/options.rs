@@ -81,7 +81,7 @@ fn options_are_taken_at_their_stage_only() {
 
 #[test]
 fn misspelt_options_are_told_with_the_nearest() {
-    for target in targets().iter().map(|target| target.name()) {
+    for target in targets().iter().map(|target| target.name) {
         let reason = option_error(time(target, "spede", "1", false)).reason;
         assert!(reason.starts_with(&format!("there is no such option; those of {target}: ")), "{reason}");
         let other = target != "pccx";

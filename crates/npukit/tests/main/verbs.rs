@@ -114,14 +114,14 @@ fn every_preset_runs_the_network_as_float_does() {
     let mut others = BTreeSet::new();
     for target in targets() {
         for preset in target.presets() {
-            let name = format!("{}:{}", target.name(), preset.name);
+            let name = format!("{}:{}", target.name, preset.name);
             // The circuits' products are connected to nothing.
             if name == "pccx:upstream" {
                 continue;
             }
             let report = match run(&request(digits(&name), "x.npy"), files.context()) {
                 Err(Error::Target(TargetError::Unsupported { .. }) | Error::Refused { .. }) => {
-                    others.insert(target.name());
+                    others.insert(target.name);
                     continue;
                 }
                 result => result.unwrap().0,
@@ -129,7 +129,7 @@ fn every_preset_runs_the_network_as_float_does() {
             let found = report.comparison.unwrap();
             // Measured: 0.108 at most on tcu, 0.539 to 0.540 on opu, whose integers have 8 bits, 2.583 on pccx, whose weights
             // have 4, 2.406 on drra, whose products without fraction bits have operands of 8 bits or less.
-            let most = match target.name() {
+            let most = match target.name {
                 "tcu" => 0.108,
                 "pccx" => 2.583,
                 "drra" => 2.406,
@@ -212,10 +212,10 @@ fn absurdly_long_programs_are_timed_by_the_estimator_alone() {
 fn targets_keep_their_promises() {
     for target in targets() {
         let instance = target.instance(Config::Default).unwrap();
-        assert!(instance.name().starts_with(&format!("{}:", target.name())));
+        assert!(instance.name().starts_with(&format!("{}:", target.name)));
         for preset in target.presets() {
             let instance = target.instance(Config::Preset(&preset.name)).unwrap();
-            assert_eq!(instance.name(), format!("{}:{}", target.name(), preset.name));
+            assert_eq!(instance.name(), format!("{}:{}", target.name, preset.name));
             assert_eq!(instance.isa().unwrap().check(), [], "{}", preset.name);
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use npukit_drra::Drra;
+use npukit_drra::DRRA;
 use npukit_drra::Revision;
 use npukit_drra::internals::artifact::Model;
 use npukit_drra::internals::artifact::model::{read, write};
@@ -12,7 +12,7 @@ use npukit_drra::internals::lower::{Executable, lower, prepare};
 use npukit_graph::op::{Binary, BinaryKind, MatMul};
 use npukit_graph::{Graph, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_target::{Compiled, ReadError, Target, TargetError, TimeOptions, resealed};
+use npukit_target::{Compiled, ReadError, TargetError, TimeOptions, resealed};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn load(files: &Files) -> Result<Box<dyn Compiled>, TargetError> {
         let missing = || ReadError::Absent { path: path.to_owned() };
         files.get(path.strip_prefix("d/").unwrap_or(path)).cloned().ok_or_else(missing)
     };
-    Drra.load("d/m.plan.json", &give)
+    DRRA.load("d/m.plan.json", &give)
 }
 
 fn files(executable: &Executable) -> Files {

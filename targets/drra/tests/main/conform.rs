@@ -1,7 +1,7 @@
 //! Wrong vectors fail. The suite runs the golden ones.
 
-use npukit_drra::Drra;
-use npukit_target::{Outcome, ReadError, Target};
+use npukit_drra::DRRA;
+use npukit_target::{Outcome, ReadError};
 
 use crate::golden;
 
@@ -12,7 +12,7 @@ fn wrong_vectors_fail() {
     let mut fails = |change: &dyn Fn(&mut serde_json::Value)| {
         let before = file.clone();
         change(&mut file);
-        let cases = Drra.vectors("x.json", file.to_string().as_bytes(), &none).unwrap();
+        let cases = DRRA.vectors("x.json", file.to_string().as_bytes(), &none).unwrap();
         file = before;
         cases.into_iter().all(|case| matches!(case.check(), Outcome::Failed { .. }))
     };

@@ -1,7 +1,7 @@
 //! Programs that a person wrote, on the machine: memories by name, and reads of what nobody wrote.
 
-use npukit_drra::Drra;
-use npukit_target::{Config, HandOptions, Limits, Machine, Meaning, NoFiles, Target, TargetError, Unset};
+use npukit_drra::DRRA;
+use npukit_target::{Config, HandOptions, Limits, Machine, Meaning, NoFiles, TargetError, Unset};
 
 /// Copies eight words of file 1 to file 2, one in four cycles, and those to file 3, one in each cycle, for which it
 /// waits. The last word of the first copy is there in cycle 39.
@@ -28,7 +28,7 @@ halt()
 }
 
 fn machine(name: &str, file: &str, text: &[u8]) -> Box<dyn Machine> {
-    let instance = Drra.instance(Config::Preset(name)).unwrap();
+    let instance = DRRA.instance(Config::Preset(name)).unwrap();
     let program = instance.hand_program(file, text, &NoFiles).unwrap();
     program.machine(&HandOptions { meaning: Meaning::Hardware, unset: Unset::Zero }).unwrap()
 }
@@ -122,7 +122,7 @@ fn pasm_and_words_run_as_assembly() {
 }
 ";
     let words =
-        Drra.instance(Config::Preset("3x1")).unwrap().assemble("k.pasm", pasm, &NoFiles).unwrap().bytes;
+        DRRA.instance(Config::Preset("3x1")).unwrap().assemble("k.pasm", pasm, &NoFiles).unwrap().bytes;
     for (file, text) in [("k.pasm", pasm.as_bytes()), ("instr.bin", &words[..])] {
         let mut machine = machine("3x1", file, text);
         let (from, to) = (memory(&*machine, "rf.1.0.1"), memory(&*machine, "rf.1.0.2"));
@@ -182,7 +182,7 @@ const OF_THE_SEED: [(&str, &str); 4] = [
 ];
 
 fn agreed(fabric: &str, text: &str) -> Result<Box<dyn Machine>, TargetError> {
-    let instance = Drra.instance(Config::Preset(fabric)).unwrap();
+    let instance = DRRA.instance(Config::Preset(fabric)).unwrap();
     let program = instance.hand_program("k.s", text.as_bytes(), &NoFiles).unwrap();
     program.machine(&HandOptions { meaning: Meaning::Agreed, unset: Unset::Zero })
 }
@@ -220,7 +220,7 @@ fn what_the_released_fabric_ignores_is_refused_at_its_place_with_where_it_runs()
 fn the_fabric_of_the_seed_branches_by_flags() {
     let (text, _) = OF_THE_SEED[0];
     let register = |fabric: &str, meaning| {
-        let instance = Drra.instance(Config::Preset(fabric)).unwrap();
+        let instance = DRRA.instance(Config::Preset(fabric)).unwrap();
         let program = instance.hand_program("k.s", text.as_bytes(), &NoFiles).unwrap();
         let mut machine = program.machine(&HandOptions { meaning, unset: Unset::Zero }).unwrap();
         machine.run(Limits::default()).unwrap_or_else(|stopped| panic!("{}", stopped.error));

@@ -1,7 +1,7 @@
 //! Every operator with real numbers, quantised by samples: against the evaluator, on fabrics without fraction bits, with
 //! 11 of them, and with the modes of the extension.
 
-use npukit_drra::Drra;
+use npukit_drra::DRRA;
 use npukit_drra::internals::config::preset;
 use npukit_drra::internals::fabric::Fabric;
 use npukit_drra::internals::lower::{Executable, integer, lower, prepare, scheme};
@@ -9,7 +9,7 @@ use npukit_graph::op::*;
 use npukit_graph::quantise::{Distributions, Kind, Method, Quantisation, quantise};
 use npukit_graph::{Graph, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_target::{Config, Target};
+use npukit_target::Config;
 
 use crate::artifact::reloaded;
 use crate::run::checked;
@@ -435,7 +435,7 @@ fn what_the_driver_moves() {
 #[test]
 fn names_of_fabrics_say_what_their_dpus_do() {
     let config =
-        |name: &str| Drra.instance(Config::Preset(name)).map(|instance| (instance.name(), instance.config()));
+        |name: &str| DRRA.instance(Config::Preset(name)).map(|instance| (instance.name(), instance.config()));
     let (name, told) = config("3x1+f11+ext").unwrap();
     assert_eq!(
         (&name[..], &told["fraction_bits"], &told["extensions"]),
@@ -445,7 +445,7 @@ fn names_of_fabrics_say_what_their_dpus_do() {
     for name in ["3x1+f16", "3x1+f", "9x9+f11"] {
         assert!(config(name).is_err(), "{name}");
     }
-    let wider = |name| Drra.instance(Config::Preset(name)).unwrap().wider();
+    let wider = |name| DRRA.instance(Config::Preset(name)).unwrap().wider();
     let names: Vec<String> = wider("3x1+f11").iter().map(|instance| instance.name()).collect();
     assert_eq!(names, ["drra:3x1+f11+ext"]);
     assert!(wider("3x1+ext").is_empty());

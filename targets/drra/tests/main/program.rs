@@ -1,8 +1,8 @@
 //! Programs from files: run, timed, traced, and what their manifests may not say.
 
-use npukit_drra::Drra;
+use npukit_drra::DRRA;
 use npukit_numeric::Tensor;
-use npukit_target::{Compiled, ReadError, Target, TargetError, TimeOptions};
+use npukit_target::{Compiled, ReadError, TargetError, TimeOptions};
 use serde_json::{Value, json};
 
 /// Copies two rows of the input to the output.
@@ -26,7 +26,7 @@ fn load(manifest: &Value) -> Result<Box<dyn Compiled>, TargetError> {
         "d/zeros.bin" => Ok(b"cell 0 0\n00000000000000000000000000000000\n".to_vec()),
         _ => Err(ReadError::Absent { path: path.to_owned() }),
     };
-    Drra.load("d/copy.drra", &files)
+    DRRA.load("d/copy.drra", &files)
 }
 
 fn told(change: impl FnOnce(&mut Value)) -> String {

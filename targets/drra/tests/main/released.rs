@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use npukit_drra::internals::config::preset;
 use npukit_drra::internals::machine::Machine;
-use npukit_drra::{Drra, Fabric, Program, Revision};
+use npukit_drra::{DRRA, Fabric, Program, Revision};
 use npukit_graph::op::{Dft, MatMul};
 use npukit_graph::{Graph, ValueInfo};
 use npukit_numeric::ElementType;
 use npukit_target::{
-    CompileOptions, Config, Finding, Instance, Meaning, NoFiles, RunOptions, Target, TargetError, Unset,
+    CompileOptions, Config, Finding, Instance, Meaning, NoFiles, RunOptions, TargetError, Unset,
 };
 use serde_json::{Value, json};
 
 use crate::golden;
 
 fn instance(name: &str) -> Box<dyn Instance> {
-    Drra.instance(Config::Preset(name)).unwrap()
+    DRRA.instance(Config::Preset(name)).unwrap()
 }
 
 /// The words of a kernel or program of the golden vectors, as a file has them.
@@ -122,7 +122,7 @@ fn run(kernel: &Value, fabric: &str, options: RunOptions) -> Result<Vec<i32>, Ta
             _ => image.clone().into_bytes(),
         })
     };
-    let result = Drra.load("d/k.drra", &files)?.run_with(&Vec::new()[..], &options)?;
+    let result = DRRA.load("d/k.drra", &files)?.run_with(&Vec::new()[..], &options)?;
     Ok(result.outputs[0].raw.clone())
 }
 

@@ -8,8 +8,8 @@ use npukit_drra::internals::isa::{Isa, range};
 use npukit_drra::internals::kernel::compile;
 use npukit_drra::internals::machine::{Machine, MemoryKind, Run};
 use npukit_drra::internals::seed::{DsuOption, Event, Events, LogicOperands};
-use npukit_drra::{Drra, Fabric, Program, Revision};
-use npukit_target::{Config, Instance, Target};
+use npukit_drra::{DRRA, Fabric, Program, Revision};
+use npukit_target::{Config, Instance};
 
 const CELL: &str = "1x1: [swb,rf,rf,rf,dpu]";
 
@@ -347,7 +347,7 @@ fn every_mode_of_the_dpu_is_taken() {
 }
 
 fn instance(name: &str) -> Box<dyn Instance> {
-    Drra.instance(Config::Preset(name)).unwrap()
+    DRRA.instance(Config::Preset(name)).unwrap()
 }
 
 /// Endings combine in any order.
@@ -360,7 +360,7 @@ fn endings_combine() {
         assert_eq!(config["fraction_bits"], 11, "{name}");
         assert_eq!(config["seed"]["event"], "slot", "{name}");
     }
-    let Err(error) = Drra.instance(Config::Preset("3x1+seed+ext+later")) else { panic!("two revisions") };
+    let Err(error) = DRRA.instance(Config::Preset("3x1+seed+ext+later")) else { panic!("two revisions") };
     let told = format!("{error:?} {error}");
     assert!(told.contains("`+seed` and `+later` are two revisions"), "{told}");
 }

@@ -1,10 +1,10 @@
 //! What every target passes.
 
-use npukit_drra::Drra;
+use npukit_drra::DRRA;
 use npukit_testing::{Suite, Text, suite};
 
 const SUITE: Suite = Suite {
-    target: &Drra,
+    target: &DRRA,
     folder: env!("CARGO_MANIFEST_DIR"),
     vectors: &[
         ("agu_patterns.json", 113, 0),

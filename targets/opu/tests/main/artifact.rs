@@ -7,8 +7,8 @@ use npukit_numeric::Tensor;
 use npukit_opu::internals::artifact::{ArtifactError, read, write};
 use npukit_opu::internals::layout::{Border, Group, Planes};
 use npukit_opu::internals::program::{Binding, HostOp, HostStep, Layer, Patches, Segment};
-use npukit_opu::{Addend, Board, Config, Op, Opu, Pool, Post, Program, Shape};
-use npukit_target::{ArtifactFile, ReadError, Target, Unset, resealed};
+use npukit_opu::{Addend, Board, Config, OPU, Op, Pool, Post, Program, Shape};
+use npukit_target::{ArtifactFile, ReadError, Unset, resealed};
 use proptest::prelude::*;
 
 /// The files of [`program`] with a change in one of them, and hashes that are of the changed ones.
@@ -100,7 +100,7 @@ fn a_program_comes_back_and_runs() {
     assert_eq!(names, ["double.opu.toml", "double.words", "double.image"]);
     assert_eq!(read_back(&files).unwrap(), program);
 
-    let compiled = Opu.load("double.opu.toml", &resolve(&files)).unwrap();
+    let compiled = OPU.load("double.opu.toml", &resolve(&files)).unwrap();
     let values: Vec<f32> = (0..96).map(|i| i as f32 / 8.0 - 4.0).collect();
     let x = Tensor::from_f32(vec![1, 16, 2, 3], values.clone()).unwrap();
     let result = compiled.run(&[("x".to_owned(), x)]).unwrap();
@@ -136,7 +136,7 @@ fn the_example_is_up_to_date() {
 
 #[test]
 fn what_does_not_fit_is_counted_by_layer() {
-    let compiled = Opu.load("double.opu.toml", &resolve(&write(&program()).unwrap())).unwrap();
+    let compiled = OPU.load("double.opu.toml", &resolve(&write(&program()).unwrap())).unwrap();
     let x =
         Tensor::from_f32(vec![1, 16, 2, 3], [vec![15.0; 6], vec![99.0; 2], vec![0.5; 88]].concat()).unwrap();
     let saturations = compiled.run(&[("x".to_owned(), x)]).unwrap().saturations;
@@ -281,7 +281,7 @@ fn files_of_two_compilations_are_refused() {
         let mut mixed = ours.clone();
         mixed[part] = theirs[part].clone();
         assert_ne!(ours[part], mixed[part]);
-        let error = Opu.load("double.opu.toml", &resolve(&mixed)).err().unwrap().to_string();
+        let error = OPU.load("double.opu.toml", &resolve(&mixed)).err().unwrap().to_string();
         let name = &ours[part].name;
         assert!(error.starts_with(&format!("`{name}` is not the file that `double.opu.toml`")), "{error}");
     }
@@ -322,7 +322,7 @@ fn files_stay_in_their_folder() {
         let text = String::from_utf8(bytes.clone()).unwrap();
         *bytes = text.replace("double.words", "../double.words").into_bytes();
     });
-    let error = Opu.load("double.opu.toml", &resolve(&files)).err().unwrap().to_string();
+    let error = OPU.load("double.opu.toml", &resolve(&files)).err().unwrap().to_string();
     assert!(error.contains("is not a plain file name"), "{error}");
 }
 

@@ -5,8 +5,8 @@ use npukit_graph::quantise::{Kind, Quantisation, Scheme};
 use npukit_graph::{ValueId, pass};
 use npukit_import::onnx;
 use npukit_opu::internals::lower::{Options, compile};
-use npukit_opu::{Clock, Config, Opu};
-use npukit_target::{Measure, Target};
+use npukit_opu::{Clock, Config, OPU};
+use npukit_target::Measure;
 use npukit_zoo::Network;
 
 /// Cycles of a network's program.
@@ -25,7 +25,7 @@ fn cycles(network: &Network, preset: &str) -> u64 {
 /// Every figure of these networks that is of a program.
 fn check(networks: &[&str]) {
     let mut figures = 0;
-    for benchmark in Opu.benchmarks().iter().filter(|benchmark| networks.contains(&benchmark.network)) {
+    for benchmark in OPU.benchmarks().iter().filter(|benchmark| networks.contains(&benchmark.network)) {
         let network = npukit_zoo::network(benchmark.network).unwrap();
         for figure in benchmark.figures.iter().filter(|figure| figure.measure.is_of_program()) {
             let cycles = cycles(network, benchmark.preset);

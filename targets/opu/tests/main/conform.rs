@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use npukit_opu::Opu;
-use npukit_target::{Case, Outcome, ReadError, Reader, Target};
+use npukit_opu::OPU;
+use npukit_target::{Case, Outcome, ReadError, Reader};
 
 use npukit_testing::{needs, shared};
 
@@ -46,7 +46,7 @@ fn a_wrong_vector_fails() {
         let text = std::fs::read_to_string(&path).unwrap();
         let wrong = text.replacen(from, to, 1);
         assert_ne!(text, wrong);
-        let cases = Opu.vectors(&path.to_string_lossy(), wrong.as_bytes(), &Disk).unwrap();
+        let cases = OPU.vectors(&path.to_string_lossy(), wrong.as_bytes(), &Disk).unwrap();
         cases.into_iter().map(Case::check).filter(|outcome| matches!(outcome, Outcome::Failed { .. })).count()
     };
     for (name, from, to) in [
@@ -62,9 +62,9 @@ fn a_wrong_vector_fails() {
 
 #[test]
 fn a_file_of_a_known_format_with_wrong_content_fails() {
-    let mut cases = Opu.vectors("v.json", br#"{"format":"opu-case-1"}"#, &Disk).unwrap();
+    let mut cases = OPU.vectors("v.json", br#"{"format":"opu-case-1"}"#, &Disk).unwrap();
     let outcome = cases.remove(0).check();
     assert!(matches!(&outcome, Outcome::Failed { got, .. } if got.contains("v.json")), "{outcome:?}");
-    assert!(Opu.vectors("v.json", b"{}", &Disk).is_none());
-    assert!(Opu.vectors("v.json", b"[1,", &Disk).is_none());
+    assert!(OPU.vectors("v.json", b"{}", &Disk).is_none());
+    assert!(OPU.vectors("v.json", b"[1,", &Disk).is_none());
 }

@@ -8,10 +8,10 @@ use npukit_graph::quantise::{Kind, Quantisation, Scheme};
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, pass};
 use npukit_import::onnx;
 use npukit_numeric::{ElementType, Tensor};
-use npukit_opu::Opu;
+use npukit_opu::OPU;
 use npukit_opu::internals::artifact;
 use npukit_opu::internals::program::Program;
-use npukit_target::{CompileOptions, Compiled, Config, ReadError, Reader, Target};
+use npukit_target::{CompileOptions, Compiled, Config, ReadError, Reader};
 use npukit_testing::{Random, small_graphs};
 use npukit_verify::{Proof, judge};
 
@@ -37,7 +37,7 @@ pub fn network(name: &str) -> Graph {
 
 /// A program whose values have 3 or 4 bits of fraction, one as the next one has not.
 fn compiled_for(graph: &Graph, instance: &str) -> Box<dyn Compiled> {
-    let instance = Opu.instance(Config::Preset(instance)).unwrap();
+    let instance = OPU.instance(Config::Preset(instance)).unwrap();
     let mut quantisation = Quantisation::new(instance.quantisation().unwrap_or_else(Scheme::default));
     for (index, _) in graph.values.iter().enumerate().filter(|(_, value)| value.constant.is_none()) {
         quantisation.set(ValueId(index as u32), Kind::Activation, 3 + index as i32 % 2);
@@ -65,7 +65,7 @@ pub fn loaded(program: &Program) -> Option<Box<dyn Compiled>> {
     let files = artifact::write(program).ok()?;
     let name = files[0].name.clone();
     let files = Files(files.into_iter().map(|file| (file.name, file.bytes)).collect());
-    Opu.load(&name, &files).ok()
+    OPU.load(&name, &files).ok()
 }
 
 /// A sample of numbers up to `size`.
@@ -95,11 +95,11 @@ fn programs_of_the_compiler_are_proved() {
         let compiled = compiled(&graph);
         assert!(is_proved(&graph, &*compiled), "{name}");
         let (manifest, files) = files(&*compiled);
-        assert!(is_proved(&graph, &*Opu.load(&manifest, &files).unwrap()), "{name}, from its files");
+        assert!(is_proved(&graph, &*OPU.load(&manifest, &files).unwrap()), "{name}, from its files");
     }
     let mut proved = 0;
     for (name, graph) in small_graphs() {
-        let instance = Opu.instance(Config::Preset("reference")).unwrap();
+        let instance = OPU.instance(Config::Preset("reference")).unwrap();
         if !instance.check(&graph, &CompileOptions::default()).unwrap().is_empty() {
             continue;
         }

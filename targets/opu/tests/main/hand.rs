@@ -1,9 +1,9 @@
 //! Programs that a person wrote, on their machine.
 
-use npukit_opu::Opu;
+use npukit_opu::OPU;
 use npukit_target::{
     Config as Source, Finding, HandOptions, HandProgram, Limits, Machine, MachineMemory, Meaning, NoFiles,
-    Stopped, Target, TargetError, TimeOptions, Unset,
+    Stopped, TargetError, TimeOptions, Unset,
 };
 
 pub const SPARE: HandOptions = HandOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
@@ -30,7 +30,7 @@ end
 ";
 
 pub fn on(preset: &str, name: &str, bytes: &[u8]) -> Result<Box<dyn HandProgram>, TargetError> {
-    Opu.instance(Source::Preset(preset)).unwrap().hand_program(name, bytes, &NoFiles)
+    OPU.instance(Source::Preset(preset)).unwrap().hand_program(name, bytes, &NoFiles)
 }
 
 fn written(text: &str) -> Box<dyn HandProgram> {
@@ -235,7 +235,7 @@ store 0x3ffc01
 
 #[test]
 fn words_run_as_text_does() {
-    let instance = Opu.instance(Source::Preset("reference")).unwrap();
+    let instance = OPU.instance(Source::Preset("reference")).unwrap();
     let words = instance.assemble("p.s", DOUBLE, &NoFiles).unwrap().bytes;
     let program = on("reference", "p.words", &words).unwrap();
     let mut machine = filled(&*program, &SPARE);
@@ -273,7 +273,7 @@ fn bounds(ifm: [u32; 2], ofm: [u32; 2], stride: [u32; 2], conv: &str) -> [Option
             assert_eq!(at, text.rfind(&format!("{conv}, ker")).unwrap());
             message
         });
-        let linted = Opu.instance(Source::Preset(preset)).unwrap().lint_text("p.s", &text, &NoFiles);
+        let linted = OPU.instance(Source::Preset(preset)).unwrap().lint_text("p.s", &text, &NoFiles);
         match (&found, linted) {
             // The sums are not stored, which is a warning.
             (None, Ok(linted)) => assert!(!linted.findings.iter().any(Finding::is_error)),

@@ -4,8 +4,8 @@ use npukit_numeric::Tensor;
 use npukit_opu::internals::op::Order;
 use npukit_opu::internals::program::Segment;
 use npukit_opu::internals::validate::{program as lint, words};
-use npukit_opu::{Activation, Board, Op, Opu, Pool, Post, Program, RunError, Shape, Validity, encode};
-use npukit_target::{Config, Finding, NoFiles, RunOptions, Severity, Target, TargetError, Unset};
+use npukit_opu::{Activation, Board, OPU, Op, Pool, Post, Program, RunError, Shape, Validity, encode};
+use npukit_target::{Config, Finding, NoFiles, RunOptions, Severity, TargetError, Unset};
 
 use crate::artifact::program;
 
@@ -93,7 +93,7 @@ fn a_program_that_changes_its_constants_does_not_run_twice() {
     assert_eq!(found(&lint(&spoiling)), [("overwritten-constant", Some(13), DOUBLE)]);
     let compiled = |program: &Program| {
         let files = npukit_opu::internals::artifact::write(program).unwrap();
-        Opu.load("double.opu.toml", &crate::artifact::resolve(&files)).unwrap()
+        OPU.load("double.opu.toml", &crate::artifact::resolve(&files)).unwrap()
     };
     let x = Tensor::from_f32(vec![1, 16, 2, 3], (0..96).map(|i| i as f32 / 8.0 - 4.0).collect()).unwrap();
     let run = |program: &Program, times| {
@@ -144,7 +144,7 @@ fn the_order_of_stores_is_told() {
 #[test]
 fn words_are_linted_without_an_artifact() {
     let program = program();
-    let instance = Opu.instance(Config::Default).unwrap();
+    let instance = OPU.instance(Config::Default).unwrap();
     let mut bytes = npukit_opu::encode_program(&program.instructions, Validity::Corrected).unwrap();
     assert_eq!(instance.lint("double.words", &bytes).unwrap(), []);
     // Bit 31 of `@stride` is reserved; a word behind `end` is no instruction.
@@ -158,7 +158,7 @@ fn words_are_linted_without_an_artifact() {
 
 /// Code and line of each finding of a text.
 fn of_text(text: &str) -> Vec<(&'static str, Option<usize>)> {
-    let instance = Opu.instance(Config::Default).unwrap();
+    let instance = OPU.instance(Config::Default).unwrap();
     let linted = instance.lint_text("p.s", text, &NoFiles).unwrap();
     linted.findings.iter().map(|finding| (finding.code, finding.line)).collect()
 }

@@ -4,8 +4,8 @@ use npukit_graph::op::{Conv, Relu};
 use npukit_graph::quantise::{Kind, Quantisation, Scheme};
 use npukit_graph::{Graph, Op as Operator, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_opu::{Config, Opu, Validity, decode, isa};
-use npukit_target::{Assembled, CompileOptions, Compiled, Config as Source, NoFiles, Target, TargetError};
+use npukit_opu::{Config, OPU, Validity, decode, isa};
+use npukit_target::{Assembled, CompileOptions, Compiled, Config as Source, NoFiles, TargetError};
 
 use super::hand::{NO_LIMITS, SPARE, fill, held, on};
 
@@ -26,7 +26,7 @@ const POST: [(&str, u32, u32); 11] = [
 ];
 
 fn assembled(preset: &str, text: &str) -> Vec<u8> {
-    let instance = Opu.instance(Source::Preset(preset)).unwrap();
+    let instance = OPU.instance(Source::Preset(preset)).unwrap();
     let Assembled { bytes, .. } = instance.assemble("p.s", text, &NoFiles).unwrap();
     bytes
 }
@@ -37,7 +37,7 @@ fn post_has_the_fields_of_the_appendix_or_of_the_published_parser() {
         for (preset, word) in [("reference+seed", seed), ("reference", published), ("int16+draft", published)]
         {
             assert_eq!(assembled(preset, text), word.to_le_bytes(), "{preset} {text}");
-            let instance = Opu.instance(Source::Preset(preset)).unwrap();
+            let instance = OPU.instance(Source::Preset(preset)).unwrap();
             let listing = instance.disassemble(&word.to_le_bytes(), "npukit").unwrap();
             assert_eq!((listing.text.trim_end(), &listing.problems[..]), (text, &[][..]), "{preset}");
         }
@@ -136,7 +136,7 @@ fn convolution(preset: &str, [side, outputs]: [usize; 2]) -> Result<Box<dyn Comp
     let values = (0..).map(ValueId).zip(&graph.values).filter(|(_, value)| value.constant.is_none());
     values.for_each(|(id, _)| quantisation.set(id, Kind::Activation, 3));
     let options = CompileOptions { quantisation: Some(quantisation), ..CompileOptions::default() };
-    Opu.instance(Source::Preset(preset)).unwrap().compile(&graph, &options)
+    OPU.instance(Source::Preset(preset)).unwrap().compile(&graph, &options)
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! What every target passes.
 
-use npukit_opu::Opu;
+use npukit_opu::OPU;
 use npukit_testing::{Suite, Text, suite};
 
 const REFUSED: &[&str] = &["transposed convolution"];
 
 const SUITE: Suite = Suite {
-    target: &Opu,
+    target: &OPU,
     folder: env!("CARGO_MANIFEST_DIR"),
     vectors: &[
         ("encoding.json", 99, 0),

@@ -4,12 +4,12 @@ use npukit_pccx::internals::check::{Unfenced, program_warnings, unfenced, word_f
 use npukit_pccx::internals::op::{Banks, Cache, Cvo, CvoFunc, Device, Memcpy, Memset, Op, Shape};
 use npukit_pccx::internals::program::HostOp;
 use npukit_pccx::internals::usage::{Conflict, Use, Words};
-use npukit_pccx::{Config, Pccx, Program};
-use npukit_target::{Config as Source, Target};
+use npukit_pccx::{Config, PCCX, Program};
+use npukit_target::Config as Source;
 use proptest::prelude::*;
 
 fn assemble(text: &str) -> Vec<String> {
-    Pccx.instance(Source::Default)
+    PCCX.instance(Source::Default)
         .unwrap()
         .assemble("test.s", text, &npukit_target::NoFiles)
         .unwrap()
@@ -158,7 +158,7 @@ fn words_meet_where_both_are() {
 fn what_hardware_does_not_take_is_named_from_its_limit_on() {
     let words = |mask: bool, text: &str| {
         let config = Config { lane_mask: mask, ..Config::preset("reference").unwrap() };
-        let bytes = Pccx
+        let bytes = PCCX
             .instance(Source::Default)
             .unwrap()
             .assemble("test.s", text, &npukit_target::NoFiles)

@@ -14,9 +14,9 @@ use npukit_pccx::internals::generate::Decoder;
 use npukit_pccx::internals::host::Host;
 use npukit_pccx::internals::lower::{Isa, Norms, Options, Weights, compile};
 use npukit_pccx::internals::op::{CvoFunc, Op};
-use npukit_pccx::{Config, Pccx, Reading};
+use npukit_pccx::{Config, PCCX, Reading};
 use npukit_target::{
-    ArtifactFile, CompileOptions, Compiled, Config as Source, ReadError, Reader, Target, TimeOptions,
+    ArtifactFile, CompileOptions, Compiled, Config as Source, ReadError, Reader, TimeOptions,
 };
 
 use crate::twice::run_compiled;
@@ -278,7 +278,7 @@ fn compiled(target: &str) -> (Box<dyn Compiled>, Vec<(String, Tensor)>) {
         (value.name.clone(), tensor)
     };
     let inputs = graph.inputs.iter().map(input).collect();
-    let instance = Pccx.instance(Source::Preset(target)).unwrap();
+    let instance = PCCX.instance(Source::Preset(target)).unwrap();
     let options = CompileOptions { model_name: "m/small.onnx".to_owned(), ..CompileOptions::default() };
     (instance.compile(&graph, &options).unwrap(), inputs)
 }
@@ -289,7 +289,7 @@ fn programs_are_read_and_run_again() {
         let (program, inputs) = compiled(target);
         let files = Files(program.files().unwrap());
         let name = format!("small_onnx_{target}.pcp");
-        let again = Pccx.load(&name, &files).unwrap();
+        let again = PCCX.load(&name, &files).unwrap();
         assert_eq!(again.report(), program.report());
         assert_eq!((again.inputs(), again.outputs()), (program.inputs(), program.outputs()));
         assert_eq!(run_compiled(&*again, &inputs), run_compiled(&*program, &inputs));
@@ -304,7 +304,7 @@ fn programs_are_read_and_run_again() {
 #[test]
 fn files_of_two_compilations_are_refused() {
     let (ours, theirs) = (compiled("reference").0.files().unwrap(), compiled("extended").0.files().unwrap());
-    let load = |files: Vec<ArtifactFile>| Pccx.load("small_onnx_reference.pcp", &Files(files));
+    let load = |files: Vec<ArtifactFile>| PCCX.load("small_onnx_reference.pcp", &Files(files));
     for at in 0..ours.len() {
         let mut mixed = ours.clone();
         assert_ne!(mixed[at].bytes, theirs[at].bytes, "{}", ours[at].name);
@@ -344,13 +344,13 @@ fn what_was_read_is_written_again() {
     let x = graph.add_input("x", info);
     let c = graph.add_constant("c", Tensor::from_f32(vec![1], vec![0.5]).unwrap());
     graph.outputs = vec![x, c, x];
-    let instance = Pccx.instance(Source::Preset("reference")).unwrap();
+    let instance = PCCX.instance(Source::Preset("reference")).unwrap();
     let options = CompileOptions { model_name: "small.onnx".to_owned(), ..CompileOptions::default() };
     let inputs = vec![("x".to_owned(), Tensor::new(vec![2], TensorData::I64(vec![3, 4])).unwrap())];
     let nothing = (instance.compile(&graph, &options).unwrap(), inputs);
     for (program, inputs) in [nothing, compiled("reference")] {
         let files = program.files().unwrap();
-        let again = Pccx.load("small_onnx_reference.pcp", &Files(files.clone())).unwrap();
+        let again = PCCX.load("small_onnx_reference.pcp", &Files(files.clone())).unwrap();
         assert_eq!(again.files().unwrap(), files);
         assert_eq!(run_compiled(&*again, &inputs), run_compiled(&*program, &inputs));
     }
@@ -384,7 +384,7 @@ fn slots_and_constants_are_no_larger_than_their_file() {
 #[test]
 fn stages_print() {
     let graph = small(|_| ()).extend(5, 2).unwrap();
-    let instance = Pccx.instance(Source::Preset("reference")).unwrap();
+    let instance = PCCX.instance(Source::Preset("reference")).unwrap();
     let emit = |stage| instance.emit(&graph, &CompileOptions::default(), stage);
     let layers = emit("layers").unwrap();
     assert!(layers.contains("layers.0.query_flat: machine\n"), "{layers}");
@@ -411,7 +411,7 @@ fn damaged_programs_are_refused() {
     let bytes = program.files().unwrap().remove(0).bytes;
     let load = |bytes: Vec<u8>| {
         let files = Files(vec![ArtifactFile { name: "small.pcp".to_owned(), bytes }]);
-        Pccx.load("small.pcp", &files)
+        PCCX.load("small.pcp", &files)
     };
     let step = (bytes.len() / 97).max(1);
     for end in (0..bytes.len()).step_by(step) {

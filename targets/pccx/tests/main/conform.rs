@@ -1,7 +1,7 @@
 //! The golden vectors: copies are up to date, wrong ones fail. The suite runs them.
 
-use npukit_pccx::Pccx;
-use npukit_target::{Outcome, ReadError, Target};
+use npukit_pccx::PCCX;
+use npukit_target::{Outcome, ReadError};
 use npukit_testing::{needs, shared_bytes};
 
 fn no_files(path: &str) -> Result<Vec<u8>, ReadError> {
@@ -33,7 +33,7 @@ fn copies_are_those_of_the_shared_folder() {
 #[test]
 fn wrong_vectors_fail_and_unknown_files_are_none() {
     let failed = |name: &str, bytes: &[u8]| {
-        let cases = Pccx.vectors(name, bytes, &no_files).unwrap();
+        let cases = PCCX.vectors(name, bytes, &no_files).unwrap();
         cases.into_iter().any(|case| matches!(case.check(), Outcome::Failed { .. }))
     };
     assert!(failed("ref_cvo_exp.u16le", &[0, 0, 0x81, 0x3F]), "e^0 is 1");
@@ -52,6 +52,6 @@ fn wrong_vectors_fail_and_unknown_files_are_none() {
     assert!(kick(12, "0000") && kick(13, "0001"));
     for (name, bytes) in [("load_words.json", &b"{}"[..]), ("loads.json", br#"{"rows": []}"#), ("a.bin", b"")]
     {
-        assert!(Pccx.vectors(name, bytes, &no_files).is_none(), "{name}");
+        assert!(PCCX.vectors(name, bytes, &no_files).is_none(), "{name}");
     }
 }

@@ -7,8 +7,7 @@ use npukit_pccx::internals::clock::run_with_host;
 use npukit_pccx::internals::conform::numpy::{Apart, layers};
 use npukit_pccx::internals::lower::{Activations, Isa, Kv, Norms, Options, Weights, compile};
 use npukit_pccx::internals::report::limits;
-use npukit_pccx::{Config, Pccx};
-use npukit_target::Target;
+use npukit_pccx::{Config, PCCX};
 
 use crate::conform::golden;
 use crate::twice;
@@ -166,7 +165,7 @@ fn e4b_is_as_fast_as_its_bound() {
         assert_eq!(bound.what, "weight ports of GEMV");
         // Measured: 1.03 % below the published bound, and 0.10 % below that of the model's weights, since attention
         // brings keys and values besides.
-        let ours = Pccx
+        let ours = PCCX
             .benchmarks()
             .iter()
             .map(|benchmark| 1e3 / (0.95 * benchmark.figures[0].bar.value().unwrap()));

@@ -1,13 +1,12 @@
 //! Programs that a person wrote, on the machine: memories by name, remarks, faults, waits.
 
-use npukit_pccx::{Pccx, Profile};
+use npukit_pccx::{PCCX, Profile};
 use npukit_target::{
-    Config as Source, HandOptions, HandProgram, Limits, Machine, Meaning, NoFiles, Ran, Target, TimeOptions,
-    Unset,
+    Config as Source, HandOptions, HandProgram, Limits, Machine, Meaning, NoFiles, Ran, TimeOptions, Unset,
 };
 
 fn program(instance: &str, text: &str) -> Box<dyn HandProgram> {
-    let instance = Pccx.instance(Source::Preset(instance)).unwrap();
+    let instance = PCCX.instance(Source::Preset(instance)).unwrap();
     instance.hand_program("p.s", text.as_bytes(), &NoFiles).unwrap()
 }
 
@@ -108,7 +107,7 @@ fn orders_are_kept_by_waiting() {
 #[test]
 fn waits_are_known_before_a_run() {
     let text = format!("{SHAPES}{LOAD}.wait\ncvo exp, src=0x300, dst=0x400, len=8\n");
-    let instance = Pccx.instance(Source::Default).unwrap();
+    let instance = PCCX.instance(Source::Default).unwrap();
     let cycles = |text: &str| {
         let compiled = program("reference", text).compiled().unwrap();
         compiled.time(&TimeOptions::default()).unwrap().cycles["model"]
@@ -152,7 +151,7 @@ fn reads_of_what_nobody_wrote_are_remarked_once() {
     );
     assert_eq!(run(&text, Meaning::Agreed, Unset::Poison).unwrap_err().0, Some(2));
     let filled = ".data l2[0x107:0x109], 1.0\n.data e_max, 1.0\n.data l2[0x300:0x308], 1.0\n";
-    let instance = Pccx.instance(Source::Default).unwrap();
+    let instance = PCCX.instance(Source::Default).unwrap();
     assert_eq!(instance.lint_text("p.s", &text, &NoFiles).unwrap().findings.len(), 2);
     assert_eq!(instance.lint_text("p.s", &format!("{filled}{text}"), &NoFiles).unwrap().findings, []);
 }
@@ -203,7 +202,7 @@ fn limits_stop_a_run() {
 /// Words of MEMSET, MEMCPY from a window and one of EXP, as bytes and as `memh`.
 #[test]
 fn words_run_without_text() {
-    let instance = Pccx.instance(Source::Default).unwrap();
+    let instance = PCCX.instance(Source::Default).unwrap();
     let bytes = instance.assemble("p.s", &format!("{SHAPES}{LOAD}"), &NoFiles).unwrap().bytes;
     let memh = "3000001000100400\n3400000000200400\n2802000003000101 # the transfer\n";
     for (name, bytes) in [("p.bin", &bytes[..]), ("p.memh", memh.as_bytes())] {

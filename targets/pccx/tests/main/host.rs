@@ -1,13 +1,12 @@
 //! The host's side: commands as text and words, the registers, what a driver does, what a device answers.
 
-use npukit_pccx::Pccx;
+use npukit_pccx::PCCX;
 use npukit_target::{
-    Config as Source, Generator, HostAnswer, HostRun, HostStream, Instance, NoFiles, Step, Target,
-    TargetError,
+    Config as Source, Generator, HostAnswer, HostRun, HostStream, Instance, NoFiles, Step, TargetError,
 };
 
 fn instance() -> Box<dyn Instance> {
-    Pccx.instance(Source::Default).unwrap()
+    PCCX.instance(Source::Default).unwrap()
 }
 
 fn commands(bytes: &[u8]) -> Result<HostStream, TargetError> {

@@ -2,12 +2,12 @@
 
 use npukit_pccx::internals::codec::{INSTRUCTION_BYTES, KICK_MARKER};
 use npukit_pccx::internals::op::{Cvo, CvoFunc, Device, Mac, Memcpy};
-use npukit_pccx::{Codec, Config, Op, Pccx, isa};
-use npukit_target::{Config as Source, Instance, Target};
+use npukit_pccx::{Codec, Config, Op, PCCX, isa};
+use npukit_target::{Config as Source, Instance};
 use proptest::prelude::*;
 
 fn instance(preset: &str) -> Box<dyn Instance> {
-    Pccx.instance(Source::Preset(preset)).unwrap()
+    PCCX.instance(Source::Preset(preset)).unwrap()
 }
 
 fn codec(extensions: bool, strict: bool) -> Codec {

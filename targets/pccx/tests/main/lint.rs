@@ -1,11 +1,11 @@
 //! What programs in text write and nobody uses, and what they allow.
 
-use npukit_pccx::Pccx;
-use npukit_target::{Config, NoFiles, Target};
+use npukit_pccx::PCCX;
+use npukit_target::{Config, NoFiles};
 
 /// Code and line of each finding.
 fn found(text: &str) -> Vec<(&'static str, Option<usize>)> {
-    let instance = Pccx.instance(Config::Default).unwrap();
+    let instance = PCCX.instance(Config::Default).unwrap();
     let linted = instance.lint_text("p.s", text, &NoFiles).unwrap();
     linted.findings.iter().map(|finding| (finding.code, finding.line)).collect()
 }

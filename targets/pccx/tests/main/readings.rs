@@ -1,16 +1,16 @@
 //! Where the page of the instruction set and the documents of the machine differ: both, on instances of both.
 
 use npukit_graph::op::UnaryKind;
-use npukit_pccx::{Config, Pccx, Reading};
+use npukit_pccx::{Config, PCCX, Reading};
 use npukit_target::{
-    ArtifactFile, CompileOptions, Config as Source, HandOptions, Limits, NoFiles, ReadError, Target,
+    ArtifactFile, CompileOptions, Config as Source, HandOptions, Limits, NoFiles, ReadError,
 };
 
 use crate::net::Net;
 
 /// Runs a text on an instance, with memories filled, and gives the first words of L2 at 0x200; or why it stopped.
 fn run(instance: &str, text: &str, fill: &[(&str, u64, Vec<i64>)]) -> Result<Vec<i64>, String> {
-    let instance = Pccx.instance(Source::Preset(instance)).unwrap();
+    let instance = PCCX.instance(Source::Preset(instance)).unwrap();
     let program = instance.hand_program("p.s", text.as_bytes(), &NoFiles).unwrap();
     let mut machine = program.machine(&HandOptions::default()).unwrap();
     for (name, address, numbers) in fill {
@@ -26,10 +26,10 @@ const SEED: &str = "reference+seed";
 
 #[test]
 fn instances_are_named_by_their_reading() {
-    let name = |name| Pccx.instance(Source::Preset(name)).unwrap().name();
+    let name = |name| PCCX.instance(Source::Preset(name)).unwrap().name();
     assert_eq!([name("extended+seed"), name(SEED)], ["pccx:extended+seed", "pccx:reference+seed"]);
     assert_eq!(Config::preset(DOCUMENTS).unwrap().reading, Reading::Documents);
-    let error = Pccx.instance(Source::Preset("nowhere+seed")).err().unwrap().to_string();
+    let error = PCCX.instance(Source::Preset("nowhere+seed")).err().unwrap().to_string();
     assert!(error.contains("add `+seed`"), "{error}");
 }
 
@@ -133,7 +133,7 @@ fn artifacts_keep_it() {
     let x = net.input(&[1, 32]);
     net.graph.outputs = vec![net.unary(UnaryKind::Exp, x)];
     for name in [DOCUMENTS, SEED, "extended+seed"] {
-        let instance = Pccx.instance(Source::Preset(name)).unwrap();
+        let instance = PCCX.instance(Source::Preset(name)).unwrap();
         let program = instance.compile(&net.graph, &CompileOptions::default()).unwrap();
         assert_eq!(program.report().warnings, Vec::<String>::new());
         let files: Vec<ArtifactFile> = program.files().unwrap();
@@ -143,7 +143,7 @@ fn artifacts_keep_it() {
         let read = |path: &str| files.iter().find(|file| file.name == path).map(|file| file.bytes.clone());
         let read = |path: &str| read(path).ok_or_else(|| ReadError::Absent { path: path.to_owned() });
         let container = &files[0].name;
-        let again = Pccx.load(container, &read).unwrap();
+        let again = PCCX.load(container, &read).unwrap();
         assert_eq!(again.report().target, format!("pccx:{name}"));
     }
 }

@@ -1,13 +1,13 @@
 //! What every target passes.
 
-use npukit_pccx::Pccx;
+use npukit_pccx::PCCX;
 use npukit_testing::{Suite, Text, suite};
 
 /// What the machine has no form of is the host's.
 const REFUSED: &[&str] = &[];
 
 const SUITE: Suite = Suite {
-    target: &Pccx,
+    target: &PCCX,
     folder: env!("CARGO_MANIFEST_DIR"),
     vectors: &[
         ("decode_uops.json", 359, 0),

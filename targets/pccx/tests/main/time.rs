@@ -6,8 +6,8 @@ use npukit_pccx::internals::lab;
 use npukit_pccx::internals::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Memset, Op, Shape};
 use npukit_pccx::internals::report::{lab_container, limits, report};
 use npukit_pccx::internals::trace::Container;
-use npukit_pccx::{Config, Pccx, Program};
-use npukit_target::{ReadError, Target, TimeOptions};
+use npukit_pccx::{Config, PCCX, Program};
+use npukit_target::{ReadError, TimeOptions};
 
 /// (N, K) of the products of a layer (specification 5.1), and how many there are of each.
 const LAYER: [(u16, u16, usize); 8] = [
@@ -108,7 +108,7 @@ fn traces_of_the_laboratory_are_written_by_their_extension() {
         "two.pcp" => Ok(bytes.clone()),
         path => Err(ReadError::Absent { path: path.to_owned() }),
     };
-    let compiled = Pccx.load("two.pcp", &files).unwrap();
+    let compiled = PCCX.load("two.pcp", &files).unwrap();
     let trace_as = |extension| {
         let mut trace = Vec::new();
         compiled.trace_as(extension, &TimeOptions::default(), &mut trace).unwrap();

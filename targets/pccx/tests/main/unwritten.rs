@@ -10,10 +10,9 @@ use npukit_pccx::internals::lower::{Executable, Options, Weights, compile};
 use npukit_pccx::internals::op::{
     Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape,
 };
-use npukit_pccx::{Codec, Config, Machine, Pccx, Program, decode_program};
+use npukit_pccx::{Codec, Config, Machine, PCCX, Program, decode_program};
 use npukit_target::{
-    Compiled, Config as Source, Meaning, ReadError, RunOptions, Severity, Target, TargetError, TimeOptions,
-    Unset,
+    Compiled, Config as Source, Meaning, ReadError, RunOptions, Severity, TargetError, TimeOptions, Unset,
 };
 use proptest::prelude::*;
 
@@ -21,7 +20,7 @@ use crate::net::Net;
 use crate::twice::run_compiled;
 
 fn words(text: &str) -> Vec<u8> {
-    Pccx.instance(Source::Preset("extended"))
+    PCCX.instance(Source::Preset("extended"))
         .unwrap()
         .assemble("test.s", text, &npukit_target::NoFiles)
         .unwrap()
@@ -122,7 +121,7 @@ fn load(program: &Program, host: &Host) -> Box<dyn Compiled> {
         "a.pcp" => Ok(bytes.clone()),
         path => Err(ReadError::Absent { path: path.to_owned() }),
     };
-    Pccx.load("a.pcp", &files).unwrap()
+    PCCX.load("a.pcp", &files).unwrap()
 }
 
 /// What differs on hardware is refused unless one asks for the sequence; poison is a fault with its place.
@@ -210,7 +209,7 @@ fn lint_of_words_has_a_code_for_everything() {
             ("reserved-cvo-func", error, Some(3)),
         ]
     );
-    let instance = Pccx.instance(Source::Default).unwrap();
+    let instance = PCCX.instance(Source::Default).unwrap();
     assert_eq!(instance.lint("a.bin", &bytes).unwrap().len(), 4);
     let short = instance.lint("a.bin", &bytes[..5]).unwrap_err().to_string();
     assert!(short.contains("a.bin: 5 bytes are left of an instruction"), "{short}");

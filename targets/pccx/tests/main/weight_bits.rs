@@ -8,8 +8,8 @@ use npukit_numeric::Tensor;
 use npukit_pccx::internals::clock::run_with_host;
 use npukit_pccx::internals::lower::{Activations, Options, Scales, WeightBits, WeightPath, Weights, compile};
 use npukit_pccx::internals::weight_bits::{Choice, Samples, resolve};
-use npukit_pccx::{Config, Op, Pccx, Reading};
-use npukit_target::{CompileOptions, Config as Source, Target, TypicalInputs};
+use npukit_pccx::{Config, Op, PCCX, Reading};
+use npukit_target::{CompileOptions, Config as Source, TypicalInputs};
 
 use crate::compile::Files;
 use crate::net::{BY_ROWS, Net, PRODUCT, ROUNDED_TWICE, instances, run_with};
@@ -173,7 +173,7 @@ fn integers_of_8_bits_are_kept_without_samples() {
 #[test]
 fn programs_of_both_are_read_again() {
     let (graph, samples) = one_layer_suffers();
-    let instance = Pccx.instance(Source::Preset("reference")).unwrap();
+    let instance = PCCX.instance(Source::Preset("reference")).unwrap();
     let samples = TypicalInputs { tensors: samples.into(), made_up: false };
     let options = BTreeMap::from([("weight_bits".to_owned(), "auto".to_owned())]);
     let options =
@@ -181,7 +181,7 @@ fn programs_of_both_are_read_again() {
     let program = instance.compile(&graph, &options).unwrap();
     assert_eq!(program.report().choices["weight_bits"], "auto");
     let files = program.files().unwrap();
-    let again = Pccx.load("small_onnx_reference.pcp", &Files(files)).unwrap();
+    let again = PCCX.load("small_onnx_reference.pcp", &Files(files)).unwrap();
     let inputs = vec![("x0".to_owned(), options.samples.tensors[0][0].clone())];
     assert_eq!(run_compiled(&*again, &inputs), run_compiled(&*program, &inputs));
     assert_eq!(again.report(), program.report());

@@ -1,8 +1,8 @@
 //! `.tarch` files.
 
-use npukit_target::{Config as Source, Target};
+use npukit_target::Config as Source;
 use npukit_tcu::internals::config::{Board, ConfigErrors, ConfigWarning, System};
-use npukit_tcu::{Config, DataType, Overlap, Reading, Tcu};
+use npukit_tcu::{Config, DataType, Overlap, Reading, TCU};
 use proptest::prelude::*;
 
 /// As upstream has it: the eleven keys.
@@ -110,7 +110,7 @@ fn files_are_written_as_upstream_orders_them() {
 
 #[test]
 fn what_the_pages_table_has_not_is_warned_of() {
-    let told = |name: &str| Tcu.instance(Source::Preset(name)).unwrap().warnings();
+    let told = |name: &str| TCU.instance(Source::Preset(name)).unwrap().warnings();
     assert_eq!(told("cmoda7,array_size=256,local_depth=65536"), Vec::<String>::new());
     let wanted = [
         "`array_size` is 257: the page's table of parameters has 2 to 256",
@@ -201,7 +201,7 @@ proptest! {
 fn endings_of_names_change_an_instance() {
     let plain = Config::preset("pynqz1").unwrap();
     let named = |name: &str| {
-        let instance = Tcu.instance(Source::Preset(name)).unwrap();
+        let instance = TCU.instance(Source::Preset(name)).unwrap();
         assert_eq!(instance.name(), format!("tcu:{name}"));
         Config::from_value(&instance.config()).unwrap().0
     };
@@ -218,7 +218,7 @@ fn endings_of_names_change_an_instance() {
         ("pynq+lut", "there is no such instance"),
         ("pynqz1+seeds", "add `+lut`"),
     ] {
-        let Err(error) = Tcu.instance(Source::Preset(name)) else { panic!("{name}") };
+        let Err(error) = TCU.instance(Source::Preset(name)) else { panic!("{name}") };
         assert!(error.to_string().contains(expected), "{name}: {error}");
     }
 }
@@ -226,7 +226,7 @@ fn endings_of_names_change_an_instance() {
 #[test]
 fn limits_of_the_released_unit_are_gone_by_name_and_by_key() {
     let named = |name: &str| {
-        let instance = Tcu.instance(Source::Preset(name)).unwrap();
+        let instance = TCU.instance(Source::Preset(name)).unwrap();
         Config::from_json(&instance.config_text().unwrap()).unwrap().0
     };
     let plain = Config::preset("pynqz1").unwrap();

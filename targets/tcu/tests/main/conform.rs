@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use npukit_target::{Outcome, ReadError, Reader, Target};
-use npukit_tcu::Tcu;
+use npukit_target::{Outcome, ReadError, Reader};
+use npukit_tcu::TCU;
 use serde_json::{Map, Value};
 
 use npukit_testing::{golden, needs, shared, shared_bytes};
@@ -35,7 +35,7 @@ impl Reader for Disk {
 fn check(path: &Path) -> (usize, usize, usize) {
     let path = path.to_string_lossy();
     let bytes = Disk.read(&path).unwrap();
-    let cases = Tcu.vectors(&path, &bytes, &Disk).unwrap_or_else(|| panic!("{path} is not recognised"));
+    let cases = TCU.vectors(&path, &bytes, &Disk).unwrap_or_else(|| panic!("{path} is not recognised"));
     let (mut passed, mut inexact, mut skipped) = (0, 0, 0);
     for case in cases {
         let name = case.name.clone();
@@ -143,7 +143,7 @@ fn a_wrong_vector_fails() {
     let text = std::fs::read_to_string(golden("tcu").join("encoding.json")).unwrap();
     let wrong = text.replacen("\"0500070000000010\"", "\"0500070000000011\"", 1);
     assert_ne!(text, wrong);
-    let cases = Tcu.vectors("encoding.json", wrong.as_bytes(), &Disk).unwrap();
+    let cases = TCU.vectors("encoding.json", wrong.as_bytes(), &Disk).unwrap();
     let failed = cases.into_iter().filter_map(|case| match case.check() {
         Outcome::Failed { got, .. } => Some(got),
         _ => None,
@@ -156,7 +156,7 @@ fn measurements_pass_within_two_cycles_and_say_so() {
     let text = std::fs::read_to_string(golden("tcu").join("rtl_sequences.json")).unwrap();
     let outcome = |total: &str| {
         let changed = text.replacen("\"total\":586", total, 1);
-        let cases = Tcu.vectors("sequences.json", changed.as_bytes(), &Disk).unwrap();
+        let cases = TCU.vectors("sequences.json", changed.as_bytes(), &Disk).unwrap();
         let mut first = cases.into_iter().filter(|case| case.name == "p8_000 cycles at latency 1");
         first.next().unwrap().check()
     };
@@ -172,9 +172,9 @@ fn measurements_pass_within_two_cycles_and_say_so() {
 #[test]
 fn a_file_of_a_known_format_with_wrong_content_fails() {
     let text = br#"{"architectures":{},"vectors":[{"id":0,"arch":"x"}]}"#;
-    let mut cases = Tcu.vectors("v.json", text, &Disk).unwrap();
+    let mut cases = TCU.vectors("v.json", text, &Disk).unwrap();
     let outcome = cases.remove(0).check();
     assert!(matches!(&outcome, Outcome::Failed { got, .. } if got.contains("v.json")), "{outcome:?}");
-    assert!(Tcu.vectors("v.json", b"{}", &Disk).is_none());
-    assert!(Tcu.vectors("v.json", b"[1,", &Disk).is_none());
+    assert!(TCU.vectors("v.json", b"{}", &Disk).is_none());
+    assert!(TCU.vectors("v.json", b"[1,", &Disk).is_none());
 }

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use npukit_target::{
     Config as Source, CosimOptions, HandOptions, HandProgram, Limits, Machine, MachineMemory, Meaning,
-    NoFiles, Target, TargetError, Unset,
+    NoFiles, TargetError, Unset,
 };
-use npukit_tcu::Tcu;
+use npukit_tcu::TCU;
 
 const SPARE: HandOptions = HandOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
 const NO_LIMITS: Limits = Limits { instructions: None, cycles: None };
@@ -16,7 +16,7 @@ fn written(text: &str) -> Box<dyn HandProgram> {
 }
 
 fn words(name: &str, bytes: &[u8]) -> Result<Box<dyn HandProgram>, TargetError> {
-    Tcu.instance(Source::Preset("cmoda7")).unwrap().hand_program(name, bytes, &NoFiles)
+    TCU.instance(Source::Preset("cmoda7")).unwrap().hand_program(name, bytes, &NoFiles)
 }
 
 fn place(machine: &dyn Machine, name: &str) -> usize {
@@ -33,7 +33,7 @@ fn pointed(error: &TargetError) -> (String, usize) {
 fn every_memory_is_filled_and_read() {
     let program = written("noop");
     let mut machine = program.machine(&SPARE).unwrap();
-    let memories = machine.memories();
+    let memories = machine.memories().to_vec();
     let shapes: Vec<(&str, u64, usize, u32)> =
         memories.iter().map(|m| (m.name.as_str(), m.depth, m.lanes, m.bits)).take(7).collect();
     let expected = [
@@ -199,7 +199,7 @@ fn clamped_results_are_told() {
 
 #[test]
 fn words_run_as_their_text_does() {
-    let instance = Tcu.instance(Source::Preset("cmoda7")).unwrap();
+    let instance = TCU.instance(Source::Preset("cmoda7")).unwrap();
     let text = "datamove local[1] <- dram0[2], 3\nnoop\n";
     let assembled = instance.assemble("p.s", text, &NoFiles).unwrap();
     for name in ["p.tprog", "p.bin"] {

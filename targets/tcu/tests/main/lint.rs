@@ -1,11 +1,11 @@
 //! What is found wrong with programs in text, each finding with a program that has it and one that has not.
 
-use npukit_target::{Config, NoFiles, Target};
-use npukit_tcu::Tcu;
+use npukit_target::{Config, NoFiles};
+use npukit_tcu::TCU;
 
 /// Code and line of each finding.
 fn found(text: &str) -> Vec<(&'static str, Option<usize>)> {
-    let instance = Tcu.instance(Config::Preset("cmoda7")).unwrap();
+    let instance = TCU.instance(Config::Preset("cmoda7")).unwrap();
     let linted = instance.lint_text("p.s", text, &NoFiles).unwrap();
     linted.findings.iter().map(|finding| (finding.code, finding.line)).collect()
 }
@@ -130,7 +130,7 @@ fn a_text_allows_findings() {
 
 #[test]
 fn the_assembler_tells_what_hardware_does_otherwise() {
-    let instance = Tcu.instance(Config::Preset("cmoda7")).unwrap();
+    let instance = TCU.instance(Config::Preset("cmoda7")).unwrap();
     let told = |text: &str| instance.assemble("p.s", text, &NoFiles).unwrap().warnings;
     let lost = "matmul.zeroes.acc acc[4], 1\nmatmul.zeroes.acc acc[4], 1";
     let warnings = told(lost);

@@ -5,14 +5,14 @@ use std::num::NonZeroU32;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    Compiled, Config as Source, Meaning, ReadError, Reader, RunOptions, Severity, Target, TargetError,
-    TimeOptions, Unset,
+    Compiled, Config as Source, Meaning, ReadError, Reader, RunOptions, Severity, TargetError, TimeOptions,
+    Unset,
 };
 use npukit_tcu::internals::artifact;
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::internals::program::{Binding, Layer, Layout, MemoryUse, Piece, Program};
 use npukit_tcu::internals::run::{Driver, RunError};
-use npukit_tcu::{Config, FaultKind, Machine, Memory, Tcu};
+use npukit_tcu::{Config, FaultKind, Machine, Memory, TCU};
 
 struct Files(HashMap<String, Vec<u8>>);
 
@@ -74,7 +74,7 @@ fn loaded(program: &Program) -> Box<dyn Compiled> {
     let files = artifact::write(program).unwrap().into_iter().map(|file| (file.name, file.bytes));
     let files = Files(files.collect());
     let manifest = files.0.keys().find(|name| name.ends_with(".tmodel")).unwrap().clone();
-    Tcu.load(&manifest, &files).unwrap()
+    TCU.load(&manifest, &files).unwrap()
 }
 
 fn run(program: &Program, meaning: Meaning, unset: Unset) -> Result<f32, TargetError> {
@@ -123,7 +123,7 @@ datamove acc[0x0] <- local[0x0], 1
 datamove.acc acc[0x0] <- local[0x1], 1
 datamove.acc acc[0x0] <- local[0x2], 1
 ";
-    let instance = Tcu.instance(Source::Preset("zcu104")).unwrap();
+    let instance = TCU.instance(Source::Preset("zcu104")).unwrap();
     let assembled = instance.assemble("p.s", text, &npukit_target::NoFiles).unwrap();
     assert_eq!(
         assembled.warnings,

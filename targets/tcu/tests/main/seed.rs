@@ -1,16 +1,14 @@
 //! What the page of the instruction set says and the released hardware does otherwise, in both readings.
 
-use npukit_target::{
-    Config as Source, HandOptions, Instance, Limits, Meaning, NoFiles, Target, TimeOptions, Unset,
-};
+use npukit_target::{Config as Source, HandOptions, Instance, Limits, Meaning, NoFiles, TimeOptions, Unset};
 use npukit_tcu::internals::clock::{Clock, ClockParams, StuckForm};
 use npukit_tcu::internals::samples::{self, Sample, SamplesError};
 use npukit_tcu::{
-    Config, FaultKind, Machine, Op, Reading, Tcu, decode_program, encode_program, isa, validate,
+    Config, FaultKind, Machine, Op, Reading, TCU, decode_program, encode_program, isa, validate,
 };
 
 fn instance(name: &str) -> Box<dyn Instance> {
-    Tcu.instance(Source::Preset(name)).unwrap()
+    TCU.instance(Source::Preset(name)).unwrap()
 }
 
 fn config(name: &str) -> Config {
@@ -276,7 +274,7 @@ fn invalid_samples_are_left_out_of_reports() {
 fn the_architecture_says_how_large_a_block_is() {
     let blocked = r#"{"data_type": "FP16BP8", "array_size": 4, "dram0_depth": 64, "dram1_depth": 64, "local_depth": 64,
         "accumulator_depth": 64, "simd_registers_depth": 1, "stride0_depth": 1, "stride1_depth": 1, "sample_block_size": 8}"#;
-    let instance = Tcu.instance(Source::File { name: "b.tarch", bytes: blocked.as_bytes() }).unwrap();
+    let instance = TCU.instance(Source::File { name: "b.tarch", bytes: blocked.as_bytes() }).unwrap();
     assert_eq!(instance.warnings(), [""; 0]);
     let program = instance.hand_program("p.s", b"noop\n", &NoFiles).unwrap().compiled().unwrap();
     let mut bytes = Vec::new();

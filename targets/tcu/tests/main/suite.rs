@@ -1,10 +1,10 @@
 //! What every target passes.
 
-use npukit_tcu::Tcu;
+use npukit_tcu::TCU;
 use npukit_testing::{Suite, Text, suite};
 
 const SUITE: Suite = Suite {
-    target: &Tcu,
+    target: &TCU,
     folder: env!("CARGO_MANIFEST_DIR"),
     vectors: &[
         ("cycles.json", 280, 0),

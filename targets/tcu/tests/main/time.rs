@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Compiled, Meaning, ReadError, Target, TargetError, TimeOptions, TimeReport};
+use npukit_target::{Compiled, Meaning, ReadError, TargetError, TimeOptions, TimeReport};
 use npukit_tcu::internals::artifact::write;
 use npukit_tcu::internals::op::{DataMoveKind, SimdOp, SimdSub, Strided};
 use npukit_tcu::internals::program::{Layer, MemoryUse, Program};
 use npukit_tcu::internals::samples::{self, Port, Sample, SamplesError};
-use npukit_tcu::{Config, Op, Tcu};
+use npukit_tcu::{Config, Op, TCU};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -48,14 +48,14 @@ fn program(preset: &str, instructions: Vec<Op>, layers: &[usize]) -> Box<dyn Com
         let absent = || ReadError::Absent { path: name.to_owned() };
         files.get(name).cloned().ok_or_else(absent)
     };
-    Tcu.load(&manifest, &reader).unwrap()
+    TCU.load(&manifest, &reader).unwrap()
 }
 
 /// A published program.
 fn published(path: &str) -> Box<dyn Compiled> {
     let path = shared("golden/tcu/programs").join(path);
     let reader = |path: &str| std::fs::read(path).map_err(|error| ReadError::of(path, &error));
-    Tcu.load(path.to_str().unwrap(), &reader).unwrap()
+    TCU.load(path.to_str().unwrap(), &reader).unwrap()
 }
 
 const RESNET20: &str = "resnet20v2_zcu104/resnet20v2_cifar_onnx_zcu104.tmodel";

@@ -1,6 +1,6 @@
 //! What every target passes.
 
-use npukit_skeleton::Skeleton;
+use npukit_skeleton::SKELETON;
 use npukit_testing::{Suite, Text, suite};
 
 /// The machine only adds and clips.
@@ -8,7 +8,7 @@ const REFUSED: &[&str] =
     &["dense", "perceptron", "convolution", "pools", "softmax", "transposed convolution"];
 
 const SUITE: Suite = Suite {
-    target: &Skeleton,
+    target: &SKELETON,
     folder: env!("CARGO_MANIFEST_DIR"),
     vectors: &[("program.json", 3, 0)],
     inexact: 0,

@@ -12,7 +12,7 @@ pub fn run(args: &BenchArgs) -> Result<Answer, Failure> {
     let view = args.view.view(&COLUMNS)?;
     let Some(folder) = args.models.clone() else { return Err(Failure::NoModels) };
     let targets = match &args.targets[..] {
-        [] => npukit::targets().iter().map(|target| target.name().to_owned()).collect(),
+        [] => npukit::targets().iter().map(|target| target.name.to_owned()).collect(),
         given => given.to_vec(),
     };
     let request = Request { folder, targets, only: args.only.clone(), samples: args.samples as usize };

@@ -39,9 +39,9 @@ const MOST_NEAR: usize = 3;
 pub fn lints(only: Option<&str>) -> Result<Vec<Explained>, Error> {
     // Default: the instance of a target plays no part.
     let only = only.map(|spec| target(spec.split(':').next().unwrap_or(spec))).transpose()?;
-    let is_meant = |name: &str| only.is_none_or(|only| only.name() == name);
-    let own = targets().iter().filter(|target| is_meant(target.name()));
-    let own = own.flat_map(|of| of.lints().iter().map(|lint| (Some(of.name()), *lint)));
+    let is_meant = |name: &str| only.is_none_or(|only| only.name == name);
+    let own = targets().iter().filter(|target| is_meant(target.name));
+    let own = own.flat_map(|of| of.lints.iter().map(|lint| (Some(of.name), *lint)));
     let all = own.chain(LINTS_OF_TEXTS.iter().map(|lint| (None, *lint)));
     Ok(all.map(|(target, lint)| Explained { target, lint: *lint }).collect())
 }
@@ -90,10 +90,10 @@ mod tests {
     fn the_tables_are_in_order() {
         for target in targets() {
             let instance = target.instance(Config::Default).unwrap();
-            assert_eq!(instance.lints(), target.lints(), "{}", target.name());
-            assert!(!target.lints().is_empty());
+            assert_eq!(instance.lints(), target.lints, "{}", target.name);
+            assert!(!target.lints.is_empty());
         }
-        for table in targets().iter().map(|target| target.lints()).chain([LINTS_OF_TEXTS]) {
+        for table in targets().iter().map(|target| target.lints).chain([LINTS_OF_TEXTS]) {
             let codes: Vec<&str> = table.iter().map(|lint| lint.code).collect();
             assert!(codes.is_sorted(), "{codes:?}");
             assert_eq!(codes.iter().collect::<BTreeSet<_>>().len(), codes.len());
@@ -119,7 +119,7 @@ mod tests {
             let rows: String = lints.iter().map(row).collect();
             format!("\n## {name}\n\n| code | at worst | means |\n|---|---|---|\n{rows}")
         };
-        let of_targets = targets().iter().map(|target| (target.name(), target.lints()));
+        let of_targets = targets().iter().map(|target| (target.name, target.lints));
         let page = of_targets.chain([("Comments of all texts", LINTS_OF_TEXTS)]).map(section);
         let page = format!("{HEAD}{}", page.collect::<String>());
         if std::env::var("NPUKIT_BLESS").is_ok_and(|bless| bless == "1") {

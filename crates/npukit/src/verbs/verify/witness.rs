@@ -194,7 +194,7 @@ mod tests {
         let model = include_bytes!("../../../../../tests/filetests/models/perceptron.onnx").to_vec();
         let files = BTreeMap::from([("m.onnx".to_owned(), model)]);
         let mut refuted = Vec::new();
-        for target in crate::targets().iter().map(|target| target.name()) {
+        for target in crate::targets().iter().map(|target| target.name) {
             let program = Source::model("m.onnx", target).program(Context::new(&files)).unwrap();
             let Program { compiled, origin, .. } = program;
             let mut origin = origin.unwrap();

@@ -9,7 +9,7 @@ use npukit_graph::quantise::Kind;
 use npukit_graph::{Graph, Op as Operator, ValueId};
 use npukit_numeric::Tensor;
 use npukit_opu::{Clock, Config, Op};
-use npukit_target::{CompileOptions, Target};
+use npukit_target::CompileOptions;
 
 use super::runner::{check_quantised, conv};
 use super::{check, graph, image, quantised};
@@ -426,7 +426,7 @@ fn problems(graph: &Graph) -> Vec<String> {
 #[test]
 fn a_check_goes_by_the_options_of_a_compilation() {
     let graph = graph(&[1, 6, 6, 4], |g, x| vec![node(g, LeakyRelu { alpha: 0.1 }, &[x], "leaky")]);
-    let instance = npukit_opu::Opu.instance(npukit_target::Config::Preset("reference")).unwrap();
+    let instance = npukit_opu::OPU.instance(npukit_target::Config::Preset("reference")).unwrap();
     let check = |value: &str| {
         let options = [("leaky".to_owned(), value.to_owned())].into();
         instance.check(&graph, &CompileOptions { options, ..CompileOptions::default() })
