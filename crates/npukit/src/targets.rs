@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn misspelt_targets_and_instances_are_known() {
-        let [name, ..] = [targets()[0].name()];
+        let [name, ..] = [targets()[0].name];
         let preset = targets()[0].presets().remove(0).name;
         assert_eq!(meant(&name.to_uppercase()).as_deref(), Some(name));
         assert_eq!(meant(&preset), Some(format!("{name}:{preset}")));

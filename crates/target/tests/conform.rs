@@ -2,41 +2,24 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use npukit_target::conform::run;
-use npukit_target::{Case, Config, Instance, Outcome, Preset, ReadError, Reader, Target, TargetError};
+use npukit_target::{Case, Outcome, ReadError, Reader, Target, TargetError};
 
 /// Knows files that begin with `v`: a `p`, `f` or `s` for each vector.
-struct Toy;
-
-impl Target for Toy {
-    fn name(&self) -> &'static str {
-        "toy"
-    }
-
-    fn summary(&self) -> &'static str {
-        "for this test"
-    }
-
-    fn presets(&self) -> Vec<Preset> {
-        Vec::new()
-    }
-
-    fn config_extensions(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn instance(&self, _: Config<'_>) -> Result<Box<dyn Instance>, TargetError> {
+static TOY: Target = Target {
+    read_vectors: vectors,
+    ..Target::new("toy", "for this test", Vec::new, |_| {
         Err(TargetError::Unsupported { target: "toy".into(), verb: "anything" })
-    }
+    })
+};
 
-    fn vectors(&self, _: &str, bytes: &[u8], _: &dyn Reader) -> Option<Vec<Case>> {
-        let letters = bytes.strip_prefix(b"v")?.to_vec();
-        let case = |(i, letter): (usize, u8)| match letter {
-            b'p' => Case::new(i.to_string(), || Outcome::compare(&1, &1)),
-            b's' => Case::skipped(i.to_string(), "later"),
-            _ => Case::new(i.to_string(), || Outcome::compare(&1, &2)),
-        };
-        Some(letters.into_iter().enumerate().map(case).collect())
-    }
+fn vectors(_: &str, bytes: &[u8], _: &dyn Reader) -> Option<Vec<Case>> {
+    let letters = bytes.strip_prefix(b"v")?.to_vec();
+    let case = |(i, letter): (usize, u8)| match letter {
+        b'p' => Case::new(i.to_string(), || Outcome::compare(&1, &1)),
+        b's' => Case::skipped(i.to_string(), "later"),
+        _ => Case::new(i.to_string(), || Outcome::compare(&1, &2)),
+    };
+    Some(letters.into_iter().enumerate().map(case).collect())
 }
 
 struct Files;
@@ -61,7 +44,7 @@ impl Reader for Files {
 
 #[test]
 fn a_folder_is_searched_and_summed_up() {
-    let report = run(&Toy, &["d".into(), "d/a.json".into()], &Files).unwrap();
+    let report = run(&TOY, &["d".into(), "d/a.json".into()], &Files).unwrap();
     assert_eq!(report.closing_line(), "3 passed, 1 failed, 1 skipped");
     assert!(!report.is_success());
     assert_eq!(report.unrecognised, ["d/c.json"]);
@@ -74,11 +57,11 @@ fn a_folder_is_searched_and_summed_up() {
 
 #[test]
 fn a_path_that_is_not_there_is_an_error() {
-    assert!(run(&Toy, &["nowhere".into()], &Files).is_err());
+    assert!(run(&TOY, &["nowhere".into()], &Files).is_err());
 }
 
 #[test]
 fn checking_nothing_is_no_success() {
-    let report = run(&Toy, &["d/c.json".into()], &Files).unwrap();
+    let report = run(&TOY, &["d/c.json".into()], &Files).unwrap();
     assert!(!report.is_success());
 }

@@ -80,7 +80,7 @@ const fn efficiency(bar_percent: f64) -> Figure {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use npukit_target::{Config, Target};
+    use npukit_target::Config;
 
     use super::*;
     use crate::OPU;

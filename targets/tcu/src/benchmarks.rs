@@ -153,7 +153,7 @@ const SIMULATED: Figure = Figure {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use npukit_target::{Config, Target};
+    use npukit_target::Config;
 
     use super::*;
     use crate::TCU;

@@ -1,6 +1,6 @@
 //! What is told of a text to who reads it: hover, hints, colours, outline.
 
-use npukit_target::{Config, NoFiles, Target};
+use npukit_target::{Config, NoFiles};
 use serde_json::{Value, json};
 
 use super::editor::{Editor, place};

@@ -12,7 +12,7 @@ use npukit_drra::internals::lower::{Executable, lower, prepare};
 use npukit_graph::op::{Binary, BinaryKind, MatMul};
 use npukit_graph::{Graph, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_target::{Compiled, ReadError, Target, TargetError, TimeOptions, resealed};
+use npukit_target::{Compiled, ReadError, TargetError, TimeOptions, resealed};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Wrong vectors fail. The suite runs the golden ones.
 
 use npukit_drra::DRRA;
-use npukit_target::{Outcome, ReadError, Target};
+use npukit_target::{Outcome, ReadError};
 
 use crate::golden;
 

@@ -1,7 +1,7 @@
 //! Programs that a person wrote, on the machine: memories by name, and reads of what nobody wrote.
 
 use npukit_drra::DRRA;
-use npukit_target::{Config, HandOptions, Limits, Machine, Meaning, NoFiles, Target, TargetError, Unset};
+use npukit_target::{Config, HandOptions, Limits, Machine, Meaning, NoFiles, TargetError, Unset};
 
 /// Copies eight words of file 1 to file 2, one in four cycles, and those to file 3, one in each cycle, for which it
 /// waits. The last word of the first copy is there in cycle 39.

@@ -1,7 +1,7 @@
 //! What cells never execute or start, and what texts allow.
 
 use npukit_drra::DRRA;
-use npukit_target::{Config, NoFiles, Target};
+use npukit_target::{Config, NoFiles};
 
 /// Code and line of each finding.
 fn found(name: &str, text: &str) -> Vec<(&'static str, Option<usize>)> {

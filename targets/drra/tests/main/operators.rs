@@ -9,7 +9,7 @@ use npukit_graph::op::*;
 use npukit_graph::quantise::{Distributions, Kind, Method, Quantisation, quantise};
 use npukit_graph::{Graph, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_target::{Config, Target};
+use npukit_target::Config;
 
 use crate::artifact::reloaded;
 use crate::run::checked;

@@ -2,7 +2,7 @@
 
 use npukit_drra::DRRA;
 use npukit_numeric::Tensor;
-use npukit_target::{Compiled, ReadError, Target, TargetError, TimeOptions};
+use npukit_target::{Compiled, ReadError, TargetError, TimeOptions};
 use serde_json::{Value, json};
 
 /// Copies two rows of the input to the output.

@@ -9,7 +9,7 @@ use npukit_graph::op::{Dft, MatMul};
 use npukit_graph::{Graph, ValueInfo};
 use npukit_numeric::ElementType;
 use npukit_target::{
-    CompileOptions, Config, Finding, Instance, Meaning, NoFiles, RunOptions, Target, TargetError, Unset,
+    CompileOptions, Config, Finding, Instance, Meaning, NoFiles, RunOptions, TargetError, Unset,
 };
 use serde_json::{Value, json};
 

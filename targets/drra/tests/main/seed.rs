@@ -9,7 +9,7 @@ use npukit_drra::internals::kernel::compile;
 use npukit_drra::internals::machine::{Machine, MemoryKind, Run};
 use npukit_drra::internals::seed::{DsuOption, Event, Events, LogicOperands};
 use npukit_drra::{DRRA, Fabric, Program, Revision};
-use npukit_target::{Config, Instance, Target};
+use npukit_target::{Config, Instance};
 
 const CELL: &str = "1x1: [swb,rf,rf,rf,dpu]";
 

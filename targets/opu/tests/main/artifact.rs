@@ -8,7 +8,7 @@ use npukit_opu::internals::artifact::{ArtifactError, read, write};
 use npukit_opu::internals::layout::{Border, Group, Planes};
 use npukit_opu::internals::program::{Binding, HostOp, HostStep, Layer, Patches, Segment};
 use npukit_opu::{Addend, Board, Config, OPU, Op, Pool, Post, Program, Shape};
-use npukit_target::{ArtifactFile, ReadError, Target, Unset, resealed};
+use npukit_target::{ArtifactFile, ReadError, Unset, resealed};
 use proptest::prelude::*;
 
 /// The files of [`program`] with a change in one of them, and hashes that are of the changed ones.

@@ -7,7 +7,7 @@ use npukit_import::onnx;
 use npukit_models::zoo::Network;
 use npukit_opu::internals::lower::{Options, compile};
 use npukit_opu::{Clock, Config, OPU};
-use npukit_target::{Measure, Target};
+use npukit_target::Measure;
 
 /// Cycles of a network's program.
 fn cycles(network: &Network, preset: &str) -> u64 {

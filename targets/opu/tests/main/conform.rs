@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use npukit_opu::OPU;
-use npukit_target::{Case, Outcome, ReadError, Reader, Target};
+use npukit_target::{Case, Outcome, ReadError, Reader};
 
 use npukit_testing::{needs, shared};
 

@@ -11,7 +11,7 @@ use npukit_numeric::{ElementType, Tensor};
 use npukit_opu::OPU;
 use npukit_opu::internals::artifact;
 use npukit_opu::internals::program::Program;
-use npukit_target::{CompileOptions, Compiled, Config, ReadError, Reader, Target};
+use npukit_target::{CompileOptions, Compiled, Config, ReadError, Reader};
 use npukit_testing::{Random, small_graphs};
 use npukit_verify::{Proof, judge};
 

@@ -3,7 +3,7 @@
 use npukit_opu::OPU;
 use npukit_target::{
     Config as Source, Finding, HandOptions, HandProgram, Limits, Machine, MachineMemory, Meaning, NoFiles,
-    Stopped, Target, TargetError, TimeOptions, Unset,
+    Stopped, TargetError, TimeOptions, Unset,
 };
 
 pub const SPARE: HandOptions = HandOptions { meaning: Meaning::Agreed, unset: Unset::Zero };

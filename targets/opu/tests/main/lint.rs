@@ -5,7 +5,7 @@ use npukit_opu::internals::op::Order;
 use npukit_opu::internals::program::Segment;
 use npukit_opu::internals::validate::{program as lint, words};
 use npukit_opu::{Activation, Board, OPU, Op, Pool, Post, Program, RunError, Shape, Validity, encode};
-use npukit_target::{Config, Finding, NoFiles, RunOptions, Severity, Target, TargetError, Unset};
+use npukit_target::{Config, Finding, NoFiles, RunOptions, Severity, TargetError, Unset};
 
 use crate::artifact::program;
 

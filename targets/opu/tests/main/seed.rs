@@ -5,7 +5,7 @@ use npukit_graph::quantise::{Kind, Quantisation, Scheme};
 use npukit_graph::{Graph, Op as Operator, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_opu::{Config, OPU, Validity, decode, isa};
-use npukit_target::{Assembled, CompileOptions, Compiled, Config as Source, NoFiles, Target, TargetError};
+use npukit_target::{Assembled, CompileOptions, Compiled, Config as Source, NoFiles, TargetError};
 
 use super::hand::{NO_LIMITS, SPARE, fill, held, on};
 

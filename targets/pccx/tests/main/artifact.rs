@@ -9,7 +9,7 @@ use npukit_pccx::internals::fault::Direction;
 use npukit_pccx::internals::op::{Cache, Cvo, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
 use npukit_pccx::internals::program::{Extra, HostOp, Program, Window};
 use npukit_pccx::{Codec, Config, Machine, PCCX, WeightImage, decode_program};
-use npukit_target::{ArtifactFile, Config as Source, Parts, Target};
+use npukit_target::{ArtifactFile, Config as Source, Parts};
 use proptest::prelude::*;
 
 /// Three values from the host times two rows of weights, and back.

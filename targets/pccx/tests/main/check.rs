@@ -5,7 +5,7 @@ use npukit_pccx::internals::op::{Banks, Cache, Cvo, CvoFunc, Device, Memcpy, Mem
 use npukit_pccx::internals::program::HostOp;
 use npukit_pccx::internals::usage::{Conflict, Use, Words};
 use npukit_pccx::{Config, PCCX, Program};
-use npukit_target::{Config as Source, Target};
+use npukit_target::Config as Source;
 use proptest::prelude::*;
 
 fn assemble(text: &str) -> Vec<String> {

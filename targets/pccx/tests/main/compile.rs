@@ -16,7 +16,7 @@ use npukit_pccx::internals::lower::{Isa, Norms, Options, Weights, compile};
 use npukit_pccx::internals::op::{CvoFunc, Op};
 use npukit_pccx::{Config, PCCX, Reading};
 use npukit_target::{
-    ArtifactFile, CompileOptions, Compiled, Config as Source, ReadError, Reader, Target, TimeOptions,
+    ArtifactFile, CompileOptions, Compiled, Config as Source, ReadError, Reader, TimeOptions,
 };
 
 use crate::twice::run_compiled;

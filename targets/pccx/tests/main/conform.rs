@@ -1,7 +1,7 @@
 //! The golden vectors: copies are up to date, wrong ones fail. The suite runs them.
 
 use npukit_pccx::PCCX;
-use npukit_target::{Outcome, ReadError, Target};
+use npukit_target::{Outcome, ReadError};
 use npukit_testing::{needs, shared_bytes};
 
 fn no_files(path: &str) -> Result<Vec<u8>, ReadError> {

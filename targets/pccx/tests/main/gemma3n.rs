@@ -8,7 +8,6 @@ use npukit_pccx::internals::conform::numpy::{Apart, layers};
 use npukit_pccx::internals::lower::{Activations, Isa, Kv, Norms, Options, Weights, compile};
 use npukit_pccx::internals::report::limits;
 use npukit_pccx::{Config, PCCX};
-use npukit_target::Target;
 
 use crate::conform::golden;
 use crate::twice;

@@ -2,8 +2,7 @@
 
 use npukit_pccx::{PCCX, Profile};
 use npukit_target::{
-    Config as Source, HandOptions, HandProgram, Limits, Machine, Meaning, NoFiles, Ran, Target, TimeOptions,
-    Unset,
+    Config as Source, HandOptions, HandProgram, Limits, Machine, Meaning, NoFiles, Ran, TimeOptions, Unset,
 };
 
 fn program(instance: &str, text: &str) -> Box<dyn HandProgram> {

@@ -2,8 +2,7 @@
 
 use npukit_pccx::PCCX;
 use npukit_target::{
-    Config as Source, Generator, HostAnswer, HostRun, HostStream, Instance, NoFiles, Step, Target,
-    TargetError,
+    Config as Source, Generator, HostAnswer, HostRun, HostStream, Instance, NoFiles, Step, TargetError,
 };
 
 fn instance() -> Box<dyn Instance> {

@@ -3,7 +3,7 @@
 use npukit_pccx::internals::codec::{INSTRUCTION_BYTES, KICK_MARKER};
 use npukit_pccx::internals::op::{Cvo, CvoFunc, Device, Mac, Memcpy};
 use npukit_pccx::{Codec, Config, Op, PCCX, isa};
-use npukit_target::{Config as Source, Instance, Target};
+use npukit_target::{Config as Source, Instance};
 use proptest::prelude::*;
 
 fn instance(preset: &str) -> Box<dyn Instance> {

@@ -1,7 +1,7 @@
 //! What programs in text write and nobody uses, and what they allow.
 
 use npukit_pccx::PCCX;
-use npukit_target::{Config, NoFiles, Target};
+use npukit_target::{Config, NoFiles};
 
 /// Code and line of each finding.
 fn found(text: &str) -> Vec<(&'static str, Option<usize>)> {

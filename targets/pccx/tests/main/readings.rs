@@ -3,7 +3,7 @@
 use npukit_graph::op::UnaryKind;
 use npukit_pccx::{Config, PCCX, Reading};
 use npukit_target::{
-    ArtifactFile, CompileOptions, Config as Source, HandOptions, Limits, NoFiles, ReadError, Target,
+    ArtifactFile, CompileOptions, Config as Source, HandOptions, Limits, NoFiles, ReadError,
 };
 
 use crate::net::Net;

@@ -7,7 +7,7 @@ use npukit_pccx::internals::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Memse
 use npukit_pccx::internals::report::{lab_container, limits, report};
 use npukit_pccx::internals::trace::Container;
 use npukit_pccx::{Config, PCCX, Program};
-use npukit_target::{ReadError, Target, TimeOptions};
+use npukit_target::{ReadError, TimeOptions};
 
 /// (N, K) of the products of a layer (specification 5.1), and how many there are of each.
 const LAYER: [(u16, u16, usize); 8] = [

@@ -12,8 +12,7 @@ use npukit_pccx::internals::op::{
 };
 use npukit_pccx::{Codec, Config, Machine, PCCX, Program, decode_program};
 use npukit_target::{
-    Compiled, Config as Source, Meaning, ReadError, RunOptions, Severity, Target, TargetError, TimeOptions,
-    Unset,
+    Compiled, Config as Source, Meaning, ReadError, RunOptions, Severity, TargetError, TimeOptions, Unset,
 };
 use proptest::prelude::*;
 

@@ -9,7 +9,7 @@ use npukit_pccx::internals::clock::run_with_host;
 use npukit_pccx::internals::lower::{Activations, Options, Scales, WeightBits, WeightPath, Weights, compile};
 use npukit_pccx::internals::weight_bits::{Choice, Samples, resolve};
 use npukit_pccx::{Config, Op, PCCX, Reading};
-use npukit_target::{CompileOptions, Config as Source, Target, TypicalInputs};
+use npukit_target::{CompileOptions, Config as Source, TypicalInputs};
 
 use crate::compile::Files;
 use crate::net::{BY_ROWS, Net, PRODUCT, ROUNDED_TWICE, instances, run_with};

@@ -1,6 +1,6 @@
 //! `.tarch` files.
 
-use npukit_target::{Config as Source, Target};
+use npukit_target::Config as Source;
 use npukit_tcu::internals::config::{Board, ConfigErrors, ConfigWarning, System};
 use npukit_tcu::{Config, DataType, Overlap, Reading, TCU};
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use npukit_target::{Outcome, ReadError, Reader, Target};
+use npukit_target::{Outcome, ReadError, Reader};
 use npukit_tcu::TCU;
 use serde_json::{Map, Value};
 

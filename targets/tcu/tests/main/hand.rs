@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use npukit_target::{
     Config as Source, CosimOptions, HandOptions, HandProgram, Limits, Machine, MachineMemory, Meaning,
-    NoFiles, Target, TargetError, Unset,
+    NoFiles, TargetError, Unset,
 };
 use npukit_tcu::TCU;
 
@@ -33,7 +33,7 @@ fn pointed(error: &TargetError) -> (String, usize) {
 fn every_memory_is_filled_and_read() {
     let program = written("noop");
     let mut machine = program.machine(&SPARE).unwrap();
-    let memories = machine.memories();
+    let memories = machine.memories().to_vec();
     let shapes: Vec<(&str, u64, usize, u32)> =
         memories.iter().map(|m| (m.name.as_str(), m.depth, m.lanes, m.bits)).take(7).collect();
     let expected = [

@@ -1,6 +1,6 @@
 //! What is found wrong with programs in text, each finding with a program that has it and one that has not.
 
-use npukit_target::{Config, NoFiles, Target};
+use npukit_target::{Config, NoFiles};
 use npukit_tcu::TCU;
 
 /// Code and line of each finding.

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    Compiled, Config as Source, Meaning, ReadError, Reader, RunOptions, Severity, Target, TargetError,
-    TimeOptions, Unset,
+    Compiled, Config as Source, Meaning, ReadError, Reader, RunOptions, Severity, TargetError, TimeOptions,
+    Unset,
 };
 use npukit_tcu::internals::artifact;
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};

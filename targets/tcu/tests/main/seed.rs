@@ -1,8 +1,6 @@
 //! What the page of the instruction set says and the released hardware does otherwise, in both readings.
 
-use npukit_target::{
-    Config as Source, HandOptions, Instance, Limits, Meaning, NoFiles, Target, TimeOptions, Unset,
-};
+use npukit_target::{Config as Source, HandOptions, Instance, Limits, Meaning, NoFiles, TimeOptions, Unset};
 use npukit_tcu::internals::clock::{Clock, ClockParams, StuckForm};
 use npukit_tcu::internals::samples::{self, Sample, SamplesError};
 use npukit_tcu::{

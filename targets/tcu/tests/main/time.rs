@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Compiled, Meaning, ReadError, Target, TargetError, TimeOptions, TimeReport};
+use npukit_target::{Compiled, Meaning, ReadError, TargetError, TimeOptions, TimeReport};
 use npukit_tcu::internals::artifact::write;
 use npukit_tcu::internals::op::{DataMoveKind, SimdOp, SimdSub, Strided};
 use npukit_tcu::internals::program::{Layer, MemoryUse, Program};

@@ -9,7 +9,7 @@ use npukit_graph::quantise::Kind;
 use npukit_graph::{Graph, Op as Operator, ValueId};
 use npukit_numeric::Tensor;
 use npukit_opu::{Clock, Config, Op};
-use npukit_target::{CompileOptions, Target};
+use npukit_target::CompileOptions;
 
 use super::runner::{check_quantised, conv};
 use super::{check, graph, image, quantised};
