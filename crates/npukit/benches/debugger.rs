@@ -20,9 +20,9 @@ fn debugger() -> Option<Debugger> {
     let path = format!("{root}/golden/tcu/programs/resnet20v2_zcu104/resnet20v2_cifar_onnx_zcu104.tmodel");
     let reader = |path: &str| std::fs::read(path).map_err(|error| ReadError::of(path, &error));
     let source = Source { path, ..Source::default() };
-    let Opened { session, text, .. } =
+    let Opened { machine, text, .. } =
         open(&Request { source, ..Request::default() }, Context::new(&reader)).ok()?;
-    Some(Debugger::new(session, text))
+    Some(Debugger::new(machine, text))
 }
 
 /// The program behind its last step.
@@ -36,7 +36,7 @@ fn at_end() -> Option<Debugger> {
 /// With a watchpoint on the first accumulators.
 fn watching(condition: Option<Condition>) -> Option<Debugger> {
     let mut debugger = debugger()?;
-    let memory = debugger.session().memories().iter().position(|memory| memory.name == "acc")?;
+    let memory = debugger.machine().memories().iter().position(|memory| memory.name == "acc")?;
     let range = Range { text: "acc[0:64]".to_owned(), memory, start: 0, end: 64, lane: None };
     debugger.add_point(PointKind::Watch(Watch { range, on: On::Write, condition }));
     Some(debugger)

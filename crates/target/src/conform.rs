@@ -8,10 +8,10 @@ mod report;
 
 use rayon::prelude::*;
 
-use crate::phase::Phase;
-use crate::files::read::{ReadError, Reader};
 use crate::contract::target::Target;
 use crate::contract::vectors::{Case, Outcome};
+use crate::files::read::{ReadError, Reader};
+use crate::phase::Phase;
 
 pub use report::{Failure, FileReport, Report, Skip};
 

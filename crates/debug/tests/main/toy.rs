@@ -7,8 +7,8 @@ use std::sync::Arc;
 use npukit_asm::{ListedWord, ListingLine, Sources};
 use npukit_base::Span;
 use npukit_target::{
-    Accessed, AddressRun, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, ProgramText, Scalar,
-    Machine, StepLayers, TargetError,
+    Accessed, AddressRun, Machine, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, ProgramText,
+    Scalar, StepLayers, TargetError,
 };
 
 pub const DEPTH: u64 = 16;

@@ -37,7 +37,7 @@ impl TargetReport {
 
 /// All accelerators.
 pub fn list() -> Vec<TargetReport> {
-    targets().iter().map(|target| report(*target)).collect()
+    targets().iter().map(|target| report(target)).collect()
 }
 
 /// The accelerator called `name`.
