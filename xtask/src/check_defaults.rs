@@ -106,8 +106,8 @@ mod tests {
     #[test]
     fn defaults_without_a_reason_are_found_with_their_line() {
         let text = "fn f() {\n    let x = y.get(1).copied().unwrap_or(0);\n}\n";
-        let line = "targets/tcu/src/exec/simd.rs:2: let x = y.get(1).copied().unwrap_or(0);";
-        assert_eq!(found("targets/tcu/src/exec/simd.rs", text), [line]);
+        let line = "targets/tcu/src/machine/exec/simd.rs:2: let x = y.get(1).copied().unwrap_or(0);";
+        assert_eq!(found("targets/tcu/src/machine/exec/simd.rs", text), [line]);
         for code in [
             "x.unwrap_or_default();",
             "let _ = f();",
@@ -153,8 +153,8 @@ mod tests {
     #[test]
     fn only_what_makes_runs_and_times_programs_is_searched() {
         for path in [
-            "targets/pccx/src/exec.rs",
-            "targets/drra/src/schedule/search.rs",
+            "targets/pccx/src/machine/exec.rs",
+            "targets/drra/src/isa/pasm/schedule/search.rs",
             "crates/numeric/src/npy.rs",
             "crates/lower/src/place.rs",
         ] {
@@ -162,10 +162,10 @@ mod tests {
         }
         for path in [
             "targets/pccx/tests/main/exec.rs",
-            "targets/pccx/src/artifact.rs",
+            "targets/pccx/src/program/artifact.rs",
             "targets/pccx/src/lowering.rs",
             "xtask/src/lower/x.rs",
-            "targets/pccx/src/exec/README.md",
+            "targets/pccx/src/machine/exec/README.md",
         ] {
             assert_eq!(found(path, "x.unwrap_or(0)"), [""; 0], "{path}");
         }

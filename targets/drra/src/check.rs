@@ -1,20 +1,21 @@
 //! What an instruction may not do on a fabric ([`refusals`]), and what it may but should not ([`lints`]).
 //!
 //! Refusals are found before a program runs, all at once. What depends on values or time is a
-//! [`Fault`](crate::fault::Fault) of the run.
+//! [`Fault`](crate::machine::fault::Fault) of the run.
 
 mod circuit;
 mod finding;
 mod idle;
 mod lint;
+pub(crate) mod lints;
 mod memory;
 mod timing;
 
 use thiserror::Error;
 
-use crate::component::Component;
-use crate::fabric::{Direction, Fabric, Options, Resource};
-use crate::op::{ActMode, DpuMode, Op, ResourceOp, Transfer};
+use crate::config::component::Component;
+use crate::config::fabric::{Direction, Fabric, Options, Resource};
+use crate::isa::op::{ActMode, DpuMode, Op, ResourceOp, Transfer};
 use crate::program::At;
 
 pub(crate) use finding::{findings, findings_with, told};

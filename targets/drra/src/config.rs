@@ -1,13 +1,17 @@
 //! Fabrics from files and by name: architecture JSON (`json`, `elaborated`), the short form of the golden vectors
 //! (`short`), and the presets.
 
+pub(crate) mod component;
 mod elaborated;
 pub mod error;
+pub(crate) mod fabric;
 mod grid;
 mod json;
 mod keys;
 mod parameters;
 mod presets;
+pub(crate) mod revision;
+pub(crate) mod seed;
 pub mod settable;
 mod short;
 mod system;

@@ -1,4 +1,4 @@
-//! The instruction sets of all components, as tables: [`Isa`]. Their rows stand in [`crate::op`].
+//! The instruction sets of all components, as tables: [`Isa`]. Their rows stand in [`crate::isa::op`].
 //!
 //! A word alone does not say what it is: a resource instruction means what the component in its slot makes
 //! of it. So rows belong to a [`Component`], and decoding takes the cell it is for. [`Isa::spec`] makes the
@@ -6,9 +6,15 @@
 //!
 //! Source: specification 2, `drra-isa.json`.
 
+pub(crate) mod asm;
+pub(crate) mod language;
+pub(crate) mod layout;
 mod letter;
 mod notes;
+pub(crate) mod op;
+pub(crate) mod pasm;
 mod recode;
+pub(crate) mod token;
 
 use std::sync::LazyLock;
 
@@ -17,9 +23,9 @@ use npukit_isa::{ByteOrder, Field, FieldKind, InstructionSpec, IsaSpec, Pattern,
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::component::Component;
-use crate::fabric::Options;
-use crate::op::{Format, Op, ResourceOp};
+use crate::config::component::Component;
+use crate::config::fabric::Options;
+use crate::isa::op::{Format, Op, ResourceOp};
 
 pub use recode::{RecodeError, recode};
 

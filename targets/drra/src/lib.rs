@@ -4,47 +4,39 @@
 //! cell; `isa.rs` says what a word means to the component it goes to, `op.rs` has the typed form. Here time is part of
 //! the meaning: the machine that computes is the machine that counts cycles.
 
-mod activity;
-mod agu;
-mod artifact;
-mod asm;
-mod binary;
 mod check;
-mod component;
+mod clock;
 mod config;
-mod conform;
-mod diagnose;
-mod epoch;
-mod exec;
-mod fabric;
-mod fault;
 mod isa;
-mod kernel;
-mod language;
-mod layout;
-mod lints;
 mod lower;
 mod machine;
-mod op;
-mod pasm;
 mod program;
-mod revision;
-mod schedule;
-mod seed;
-mod state;
 mod target;
-mod terms;
-mod token;
+mod vectors;
 
-pub use component::Component;
-pub use fabric::Fabric;
+pub use config::component::Component;
+pub use config::fabric::Fabric;
+pub use config::revision::Revision;
+pub use isa::op::Op;
 pub use machine::Machine;
-pub use op::Op;
 pub use program::Program;
-pub use revision::Revision;
 pub use target::DRRA;
 
 npukit_base::internals!(
-    artifact, asm, binary, check, component, config, fabric, fault, isa, kernel, lower, machine, op, pasm,
-    schedule, seed
+    artifact = program::artifact,
+    asm = isa::asm,
+    binary = program::binary,
+    check = check,
+    component = config::component,
+    config = config,
+    fabric = config::fabric,
+    fault = machine::fault,
+    isa = isa,
+    kernel = isa::pasm::kernel,
+    lower = lower,
+    machine = machine,
+    op = isa::op,
+    pasm = isa::pasm,
+    schedule = isa::pasm::schedule,
+    seed = config::seed
 );

@@ -38,7 +38,7 @@ use npukit_graph::{Graph, Node, Operator, ValueId, pass};
 use npukit_lower::{Problem, Refusals, Reject};
 use npukit_numeric::ElementType;
 
-use crate::fabric::{Fabric, ROW_WORDS};
+use crate::config::fabric::{Fabric, ROW_WORDS};
 use calls::TooLong;
 use column::columns;
 pub use driver::{Ran, Runner};

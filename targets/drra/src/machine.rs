@@ -5,11 +5,15 @@
 //! in which nothing can happen are passed over, and so are cycles. Where cells only go on as they do, each computes many
 //! cycles at once, unless somebody watches.
 
+pub(crate) mod agu;
 mod bench;
 mod buffer;
 mod coast;
+pub(crate) mod exec;
+pub(crate) mod fault;
 mod observer;
 mod shadow;
+pub(crate) mod state;
 mod transfer;
 mod words;
 
@@ -17,16 +21,16 @@ use npukit_target::Unset;
 use npukit_target::sim::garbage;
 use thiserror::Error;
 
-use crate::binary::Image;
 use crate::check::{Refusal, refusals};
-use crate::exec::sequencer::{Notice, execute};
-use crate::exec::swb;
-use crate::exec::word::Word;
-use crate::fabric::{DIRECTIONS, Direction, Fabric};
-use crate::fault::{Fault, FaultKind};
-use crate::op::Op;
+use crate::config::fabric::{DIRECTIONS, Direction, Fabric};
+use crate::isa::op::Op;
+use crate::machine::exec::sequencer::{Notice, execute};
+use crate::machine::exec::swb;
+use crate::machine::exec::word::Word;
+use crate::machine::fault::{Fault, FaultKind};
+use crate::machine::state::{CellState, Dpu};
+use crate::program::binary::Image;
 use crate::program::{At, Program, ProgramError};
-use crate::state::{CellState, Dpu};
 
 pub use bench::{Memory, MemoryKind};
 pub use buffer::Buffer;
@@ -490,7 +494,7 @@ fn put_words<W: Word>(cell: &mut CellState<W>) {
 fn compute<W: Word>(cell: &mut CellState<W>) -> bool {
     let mut changed = false;
     for dpu in &mut cell.dpus {
-        let reset_line = cell.sequencer.raised & crate::state::bit(dpu.slot, crate::exec::dpu::RESET) != 0;
+        let reset_line = cell.sequencer.raised & state::bit(dpu.slot, exec::dpu::RESET) != 0;
         changed |= dpu.step(&cell.ports, &cell.swb, &cell.words, reset_line);
     }
     for rf in &mut cell.rfs {

@@ -1,12 +1,15 @@
-//! [`Program`]: the words of each cell. Its forms in files are in [`crate::asm`] and [`crate::binary`].
+//! [`Program`]: the words of each cell. Its forms in files are in [`crate::isa::asm`] and [`crate::program::binary`].
+
+pub(crate) mod artifact;
+pub(crate) mod binary;
 
 use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::fabric::{Fabric, Place};
+use crate::config::fabric::{Fabric, Place};
+use crate::isa::op::{ModeError, Op};
 use crate::isa::{DecodeError, Isa};
-use crate::op::{ModeError, Op};
 
 /// A program: words by cell. Cells that are not listed halt at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

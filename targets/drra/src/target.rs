@@ -1,5 +1,6 @@
 //! [`DRRA`], the [`Target`] of this crate.
 
+pub(crate) mod diagnose;
 mod hand;
 mod instance;
 mod machine;
@@ -7,6 +8,7 @@ mod maps;
 mod model;
 mod options;
 mod program;
+pub(crate) mod terms;
 mod trace;
 
 use npukit_target::{
@@ -14,14 +16,14 @@ use npukit_target::{
     Target, TargetError,
 };
 
-use crate::artifact;
 use crate::config::{PRESETS, System, from_json, from_short, misspelt, preset, settable};
-use crate::conform;
-use crate::diagnose;
-use crate::fabric::{Fabric, Options};
-use crate::lints::LINTS;
-use crate::revision::Revision;
-use crate::terms::TERMS;
+use crate::program::artifact;
+use crate::vectors;
+
+use crate::check::lints::LINTS;
+use crate::config::fabric::{Fabric, Options};
+use crate::config::revision::Revision;
+use crate::target::terms::TERMS;
 use instance::DrraInstance;
 use options::OPTIONS;
 use program::DrraProgram;
@@ -78,7 +80,7 @@ pub static DRRA: Target = Target {
     lints: LINTS,
     artifact_extensions: &["drra", artifact::model::EXTENSION],
     load_artifact: Some(load),
-    read_vectors: |_, bytes, _| conform::vectors(bytes),
+    read_vectors: |_, bytes, _| vectors::vectors(bytes),
     ..Target::new("drra", "KTH's DRRA: a coarse-grained reconfigurable fabric", || FABRICS.list(), instance)
 };
 

@@ -1,5 +1,5 @@
 //! Cycles as the hardware takes them: [`Clock`] is handed a program's instructions and says when each engine
-//! works on them. Source: specification, 8.2; what instructions cost is in [`crate::timing`].
+//! works on them. Source: specification, 8.2; what instructions cost is in [`crate::clock::timing`].
 //!
 //! The front end fetches words in order, sets registers, and hands the other instructions with the
 //! registers of that moment to the engine they concern, each of which takes them in order. Nothing is
@@ -26,11 +26,11 @@ use hazards::{Hazards, Progress};
 use task::{Sequence, Task};
 pub use totals::Totals;
 
+use crate::clock::timing::{Cost, Costs};
 use crate::config::{Config, Port};
-use crate::fault::FaultKind;
-use crate::op::{Effects, Op};
-use crate::state::Registers;
-use crate::timing::{Cost, Costs};
+use crate::isa::fault::FaultKind;
+use crate::isa::op::{Effects, Op};
+use crate::machine::state::Registers;
 
 /// A point in time, in cycles since the first word is fetched.
 pub type Cycle = u64;
@@ -261,3 +261,4 @@ const fn place_of(engine: Engine) -> Option<usize> {
 
 #[cfg(test)]
 mod tests;
+pub(crate) mod timing;

@@ -1,6 +1,8 @@
 //! Instances of the machine: [`Config`], read from TOML. The embedded ones are in `presets`, the
 //! parameters of the cycle model in [`Timing`].
 
+pub(crate) mod area;
+pub(crate) mod datatype;
 mod presets;
 pub mod settable;
 mod system;
@@ -11,7 +13,7 @@ use npukit_target::NamedSystems;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::datatype::DataType;
+use crate::config::datatype::DataType;
 
 pub use system::System;
 pub use timing::{Port, StoreReads, Timing};

@@ -1,10 +1,14 @@
-//! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::op`].
+//! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::isa::op`].
 //! Source: specification, 2.
+
+pub(crate) mod codec;
+pub(crate) mod fault;
+pub(crate) mod op;
 
 use npukit_isa::{ByteOrder, InstructionSpec, IsaSpec};
 
 use crate::config::Validity;
-use crate::op::Op;
+use crate::isa::op::Op;
 
 /// The instruction set; instances differ by the letter of the draft alone.
 pub fn isa(validity: Validity) -> IsaSpec {

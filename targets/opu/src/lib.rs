@@ -3,57 +3,44 @@
 //! [`Config`] is an instance; [`Op`] an instruction; [`Program`] what the compiler makes and drivers load;
 //! [`Machine`] runs it; [`Clock`] says how long instructions take.
 
-mod any_run;
-mod area;
-mod artifact;
-mod benchmarks;
+mod check;
 mod clock;
-mod codec;
 mod config;
-mod conform;
-mod datatype;
-mod diagnose;
-mod element_memory;
-mod exact;
-mod exec;
-mod fault;
-mod field;
 mod isa;
-mod layout;
-mod lints;
-mod lives;
 mod lower;
 mod machine;
-mod memory;
-mod op;
 mod program;
-mod ranged;
-mod real;
-mod run;
-mod state;
 mod target;
-mod tensor;
-mod terms;
-mod timing;
-mod usage;
-mod validate;
-mod value;
+mod vectors;
 
 pub use clock::Clock;
-pub use codec::{decode, decode_program, encode, encode_program};
+pub use config::datatype::DataType;
 pub use config::{Config, Timing, Types, Validity};
-pub use datatype::DataType;
-pub use exec::{Arithmetic, Numerics};
-pub use fault::{Buffer, FaultKind};
+pub use isa::codec::{decode, decode_program, encode, encode_program};
+pub use isa::fault::{Buffer, FaultKind};
 pub use isa::isa;
-pub use layout::{Border, LayoutError, Planes};
+pub use isa::op::{Access, Activation, Addend, Class, Effects, Extent, Op, Order, Pool, Post, Shape};
+pub use machine::exec::{Arithmetic, Numerics};
+pub use machine::state::Registers;
 pub use machine::{AccessError, Machine};
-pub use op::{Access, Activation, Addend, Class, Effects, Extent, Op, Order, Pool, Post, Shape};
 pub use program::Program;
-pub use run::{Board, RunError};
-pub use state::Registers;
+pub use program::layout::{Border, LayoutError, Planes};
+pub use program::run::{Board, RunError};
 pub use target::OPU;
 
 npukit_base::internals!(
-    artifact, clock, codec, config, exec, layout, lives, lower, machine, memory, op, program, state, validate
+    artifact = program::artifact,
+    clock = clock,
+    codec = isa::codec,
+    config = config,
+    exec = machine::exec,
+    layout = program::layout,
+    lives = program::lives,
+    lower = lower,
+    machine = machine,
+    memory = machine::memory,
+    op = isa::op,
+    program = program,
+    state = machine::state,
+    validate = check
 );

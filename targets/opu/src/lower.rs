@@ -32,7 +32,7 @@ use npukit_target::Phase;
 pub use error::LowerError;
 
 use crate::config::{Config, StoreReads, Timing};
-use crate::op::Op;
+use crate::isa::op::Op;
 use constants::{BlockPlan, Constants};
 use layers::{Builder, Model};
 use memory::Plan;

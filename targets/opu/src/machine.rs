@@ -1,18 +1,26 @@
 //! The functional machine: [`Machine`]. Values as the specification has them, bit by bit; no notion of time.
 
+pub(crate) mod any_run;
+pub(crate) mod arith;
+pub(crate) mod exact;
+pub(crate) mod exec;
+pub(crate) mod memory;
+pub(crate) mod state;
+pub(crate) mod value;
+
 use npukit_target::Unset;
 use npukit_target::sim::Fault;
 use thiserror::Error;
 
-use crate::codec::{WORD_BYTES, decode};
 use crate::config::{Types, Validity};
-use crate::exec::{self, Arithmetic, Numerics, store_result};
-use crate::fault::{Buffer, FaultKind};
-use crate::layout::MEMORY_BYTES;
-use crate::memory::Memory;
-use crate::op::{Direction, Effects, Op};
+use crate::isa::codec::{WORD_BYTES, decode};
+use crate::isa::fault::{Buffer, FaultKind};
+use crate::isa::op::{Direction, Effects, Op};
+use crate::machine::exec::{Arithmetic, Numerics, store_result};
+use crate::machine::memory::Memory;
+use crate::machine::state::{Array, Registers, State};
 use crate::program::Program;
-use crate::state::{Array, Registers, State};
+use crate::program::layout::MEMORY_BYTES;
 
 /// What cannot be put into memory.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

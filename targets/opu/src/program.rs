@@ -1,14 +1,21 @@
 //! [`Program`]: a program before it is written to files and after it was read from them.
 
+pub(crate) mod artifact;
+pub(crate) mod layout;
+pub(crate) mod lives;
+pub(crate) mod run;
+pub(crate) mod tensor;
+pub(crate) mod usage;
+
 use std::collections::BTreeMap;
 
 pub use npukit_lower::{HostOp, HostStep};
 use serde::{Deserialize, Serialize};
 
-use crate::codec::WORD_BYTES;
 use crate::config::Config;
-use crate::layout::Planes;
-use crate::op::Op;
+use crate::isa::codec::WORD_BYTES;
+use crate::isa::op::Op;
+use crate::program::layout::Planes;
 
 /// A program: instructions, what memory holds before they run, and what its parts mean.
 #[derive(Clone, Debug, PartialEq)]

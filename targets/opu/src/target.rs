@@ -1,13 +1,16 @@
 //! [`OPU`], the [`Target`] of this crate.
 
+pub(crate) mod benchmarks;
 mod bounds;
 mod compile;
+pub(crate) mod diagnose;
 mod field;
 mod hand;
 mod instance;
 mod machine;
 mod options;
 mod program;
+pub(crate) mod terms;
 mod time;
 
 use npukit_target::{
@@ -15,11 +18,12 @@ use npukit_target::{
     TargetError, sibling,
 };
 
-use crate::benchmarks::BENCHMARKS;
+use crate::check::lints::LINTS;
 use crate::config::{Config, System, Validity, settable};
-use crate::lints::LINTS;
-use crate::terms::TERMS;
-use crate::{artifact, conform, diagnose};
+use crate::program::artifact;
+use crate::target::benchmarks::BENCHMARKS;
+use crate::target::terms::TERMS;
+use crate::vectors;
 use instance::OpuInstance;
 use options::OPTIONS;
 use program::{Made, OpuProgram};
@@ -51,7 +55,7 @@ pub static OPU: Target = Target {
     artifact_extensions: &[artifact::EXTENSION],
     benchmarks: || BENCHMARKS,
     load_artifact: Some(load),
-    read_vectors: conform::vectors,
+    read_vectors: vectors::vectors,
     ..Target::new(
         "opu",
         "UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantised networks",

@@ -1,6 +1,7 @@
 //! What hardware would not do as a program says, though the machine does: [`findings`] of a program,
 //! [`word_findings`] of words, and [`program_warnings`] as sentences. `SOURCES.md` has the orders that are checked.
 
+pub(crate) mod lints;
 mod unfenced;
 mod unread;
 mod unwritten;
@@ -12,14 +13,14 @@ use unread::unread;
 pub(crate) use unwritten::Written;
 pub use unwritten::{Filled, Missing, Unwritten, unwritten, unwritten_in_words};
 
-use crate::codec::{Codec, DecodeError, INSTRUCTION_BYTES};
-use crate::config::{Config, Profile};
-use crate::host::Host;
-use crate::lints::{
+use crate::check::lints::{
     HOST_TO_HOST, IGNORED_FLAG, LONG_FUNCTION, RESERVED_BITS, RESERVED_CVO_FUNC, RESERVED_DEST_CACHE,
     RESERVED_OPCODE, TOO_MANY_LANES, UNFENCED_ACCESS,
 };
-use crate::op::{Cvo, CvoFunc, Device, Mac, Memcpy, Op};
+use crate::config::{Config, Profile};
+use crate::host::Host;
+use crate::isa::codec::{Codec, DecodeError, INSTRUCTION_BYTES};
+use crate::isa::op::{Cvo, CvoFunc, Device, Mac, Memcpy, Op};
 use crate::program::Program;
 
 /// Elements that the unit of special functions takes in one instruction (specification 4.6.1).

@@ -6,7 +6,12 @@
 //! is not `async`. Weights come ahead of their instruction as far as the ports' memories hold them. All ports
 //! share external memory.
 
+pub(crate) mod lab;
 mod memory;
+pub(crate) mod record;
+pub(crate) mod report;
+pub(crate) mod timing;
+pub(crate) mod trace;
 
 use std::collections::VecDeque;
 
@@ -14,10 +19,10 @@ use memory::ExternalMemory;
 
 use npukit_target::Phase;
 
+use crate::clock::timing::{Bound, Cost, cost};
 use crate::config::Config;
-use crate::op::{Access, Banks, Engine, Op};
-use crate::timing::{Bound, Cost, cost};
-use crate::usage::Use;
+use crate::isa::op::{Access, Banks, Engine, Op};
+use crate::isa::usage::Use;
 
 /// Words that the host may push before the first is issued.
 const COMMANDS: usize = 8;
@@ -211,7 +216,7 @@ impl Clock<'_> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::op::{Cache, Cvo, CvoFlags, Device, Mac, MacFlags, Memcpy, Memset, Shape};
+    use crate::isa::op::{Cache, Cvo, CvoFlags, Device, Mac, MacFlags, Memcpy, Memset, Shape};
 
     fn set(dest_cache: Cache, dest_addr: u8, shape: Shape) -> Op {
         Op::Memset(Memset { dest_cache, dest_addr, shape })

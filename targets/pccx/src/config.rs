@@ -2,6 +2,7 @@
 //!
 //! The instances that come with npukit are in `configs/`.
 
+pub(crate) mod area;
 mod presets;
 pub mod settable;
 mod system;

@@ -2,9 +2,10 @@
 //!
 //! A [`Host`] is a graph of which the host computes every node, and tensors ("slots", one for each value
 //! of the graph) that go to L2 and come from it through windows. [`HostStep`] is the typed form of a
-//! [`HostOp`](crate::program::HostOp); [`runtime`](crate::runtime) performs it.
+//! [`HostOp`](crate::program::HostOp); [`runtime`](crate::program::runtime) performs it.
 
 mod patches;
+pub(crate) mod protocol;
 mod section;
 mod step;
 

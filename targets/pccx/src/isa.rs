@@ -1,9 +1,16 @@
-//! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::op`].
+//! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::isa::op`].
+
+pub(crate) mod codec;
+pub(crate) mod fault;
+pub(crate) mod listing;
+pub(crate) mod op;
+pub(crate) mod uop;
+pub(crate) mod usage;
 
 use npukit_isa::{ByteOrder, InstructionSpec, IsaSpec};
 
 use crate::config::{Config, Reading};
-use crate::op::Op;
+use crate::isa::op::Op;
 
 /// The instruction set of `config`. Source: specification 2.1 to 2.4.
 pub fn isa(config: &Config) -> IsaSpec {

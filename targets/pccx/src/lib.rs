@@ -3,77 +3,47 @@
 //! [`Config`] is an instance; [`Op`] an instruction; [`Machine`] executes them; [`WeightImage`] is what
 //! its engines multiply by.
 
-mod area;
-mod arithmetic;
-mod artifact;
-mod benchmarks;
-mod bf16;
-mod by_hand;
 mod check;
 mod clock;
-mod codec;
 mod config;
-mod conform;
-mod diagnose;
-mod exec;
-mod fault;
-mod generate;
 mod host;
-mod host_cmd;
 mod isa;
-mod lab;
-mod lints;
-mod listing;
 mod lower;
 mod machine;
-mod modular;
-mod op;
 mod program;
-mod reals;
-mod record;
-mod report;
-mod runtime;
-mod state;
 mod target;
-mod terms;
-mod timing;
-mod trace;
-mod uop;
-mod upstream;
-mod usage;
-mod weight_bits;
-mod weights;
+mod vectors;
 
-pub use codec::{Codec, decode_program, encode_program};
 pub use config::{Config, Profile, Reading};
-pub use exec::{Quantised, evaluate, quantise};
-pub use fault::{Direction, FaultKind};
+pub use isa::codec::{Codec, decode_program, encode_program};
+pub use isa::fault::{Direction, FaultKind};
 pub use isa::isa;
+pub use isa::op::Op;
+pub use machine::exec::{Quantised, evaluate, quantise};
+pub use machine::state::{MachineError, upstream_words};
 pub use machine::{AccessError, Machine};
-pub use op::Op;
 pub use program::Program;
-pub use state::{MachineError, upstream_words};
+pub use program::weights::{WeightError, WeightImage};
 pub use target::PCCX;
-pub use weights::{WeightError, WeightImage};
 
 npukit_base::internals!(
-    artifact,
-    bf16,
-    check,
-    clock,
-    codec,
-    config,
-    conform,
-    fault,
-    generate,
-    host,
-    lab,
-    lower,
-    op,
-    program,
-    report,
-    runtime,
-    trace,
-    usage,
-    weight_bits
+    artifact = program::artifact,
+    bf16 = machine::bf16,
+    check = check,
+    clock = clock,
+    codec = isa::codec,
+    config = config,
+    conform = vectors,
+    fault = isa::fault,
+    generate = program::generate,
+    host = host,
+    lab = clock::lab,
+    lower = lower,
+    op = isa::op,
+    program = program,
+    report = clock::report,
+    runtime = program::runtime,
+    trace = clock::trace,
+    usage = isa::usage,
+    weight_bits = lower::weight_bits
 );

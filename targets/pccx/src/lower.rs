@@ -21,6 +21,7 @@ mod options;
 mod plan;
 mod reason;
 mod reference;
+pub(crate) mod weight_bits;
 
 use npukit_base::counted;
 use npukit_graph::quantise::rows::RowsError;
@@ -36,7 +37,7 @@ pub use options::{
 use crate::config::Config;
 use crate::host::{Host, Layer, PATCHES_HELP, SQUARES_HELP};
 use crate::program::Program;
-use crate::weights::WeightError;
+use crate::program::weights::WeightError;
 use emit::Lowering;
 use layers::{Layers, Step, operator};
 use ops::{Bits, Work};
@@ -386,7 +387,7 @@ mod tests {
     use npukit_numeric::ElementType;
 
     use super::*;
-    use crate::op::{Cache, Cvo, Mac, Memset, Op, Shape};
+    use crate::isa::op::{Cache, Cvo, Mac, Memset, Op, Shape};
 
     /// Nothing that the compiler makes is wrong, so these are programs it would not make.
     #[test]

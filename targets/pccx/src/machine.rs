@@ -1,5 +1,11 @@
 //! The reference machine: [`Machine`]. Values bit by bit; no notion of time, and so none of `async`.
 
+pub(crate) mod arith;
+pub(crate) mod bf16;
+pub(crate) mod exec;
+pub(crate) mod state;
+pub(crate) mod upstream;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -7,12 +13,12 @@ use npukit_target::Unset;
 use npukit_target::sim::Fault;
 use thiserror::Error;
 
-use crate::arithmetic::{Arithmetic, Bits};
 use crate::config::{Config, WINDOW_UNITS, WORD_BYTES};
-use crate::exec;
-use crate::fault::{Direction, FaultKind};
-use crate::op::{Cache, Op, Shape};
-use crate::state::{MachineError, State};
+use crate::machine::arith::{Arithmetic, Bits};
+
+use crate::isa::fault::{Direction, FaultKind};
+use crate::isa::op::{Cache, Op, Shape};
+use crate::machine::state::{MachineError, State};
 
 /// A read, write or binding from outside that the machine cannot serve.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -229,7 +235,7 @@ impl<A: Arithmetic> Machine<A> {
 
     fn in_range(&self, address: u32, values: usize) -> Result<(), AccessError> {
         let l2_words = self.config.l2_words;
-        let words = crate::state::words_of(values);
+        let words = state::words_of(values);
         if u64::from(address) + words <= u64::from(l2_words) {
             return Ok(());
         }

@@ -1,4 +1,9 @@
-//! A whole program in memory: [`Program`], which [`crate::artifact`] reads and writes.
+//! A whole program in memory: [`Program`], which [`crate::program::artifact`] reads and writes.
+
+pub(crate) mod artifact;
+pub(crate) mod generate;
+pub(crate) mod runtime;
+pub(crate) mod weights;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::config::{Config, Reading, WINDOW_UNITS, WORD_BYTES};
-use crate::fault::Direction;
+use crate::isa::fault::Direction;
+use crate::isa::op::{Banks, Op};
 use crate::machine::{AccessError, Machine};
-use crate::op::{Banks, Op};
-use crate::weights::WeightImage;
+use crate::program::weights::WeightImage;
 
 /// A place of the host's memory that MEMCPY reaches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,22 +1,27 @@
 //! [`PCCX`], the [`Target`] of this crate.
 
+pub(crate) mod benchmarks;
+pub(crate) mod by_hand;
+pub(crate) mod diagnose;
 mod hand;
 mod instance;
 mod machine;
 mod program;
+pub(crate) mod terms;
 
 use npukit_target::{
     Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, SystemName, Target,
     TargetError,
 };
 
-use crate::benchmarks::BENCHMARKS;
+use crate::check::lints::LINTS;
 use crate::config::{Config, Profile, System, settable};
 use crate::host::{HOST, Host, TENSORS};
-use crate::lints::LINTS;
 use crate::lower::{Executable, OPTIONS};
-use crate::terms::TERMS;
-use crate::{artifact, conform, diagnose};
+use crate::program::artifact;
+use crate::target::benchmarks::BENCHMARKS;
+use crate::target::terms::TERMS;
+use crate::vectors;
 use instance::PccxInstance;
 use program::PccxProgram;
 
@@ -49,7 +54,7 @@ pub static PCCX: Target = Target {
     vector_extensions: &["json", "u16le", "pccx"],
     benchmarks: || &*BENCHMARKS,
     load_artifact: Some(load),
-    read_vectors: conform::vectors,
+    read_vectors: vectors::vectors,
     ..Target::new("pccx", "pccx: a 4-bit accelerator for language models", || PRESETS.list(), instance)
 };
 

@@ -1,11 +1,15 @@
 //! What can be said against one instruction without running it: [`check`].
 //!
 //! The machine asks before it executes, so the functions in `exec` may rely on ranges and forms;
-//! [`mod@crate::validate`] asks for a whole program.
+//! [`mod@crate::check::validate`] asks for a whole program.
+
+pub(crate) mod dataflow;
+pub(crate) mod lints;
+pub(crate) mod validate;
 
 use crate::config::{Config, Reading};
-use crate::fault::{FaultKind, Memory};
-use crate::op::{Op, Path, Place, SimdOp, SimdSub, Strided};
+use crate::isa::fault::{FaultKind, Memory};
+use crate::isa::op::{Op, Path, Place, SimdOp, SimdSub, Strided};
 
 /// Checks ranges, registers and SIMD forms of `op` on the instance `config`.
 ///

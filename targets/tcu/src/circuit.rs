@@ -1,13 +1,15 @@
 //! The unit as a circuit: its sources in `rtl/`, and the parameters and ports that an instance gives them.
 
+pub(crate) mod cosim;
+
 use npukit_target::rtl::{
     Bench, Circuit, Defects, Limit, Parameter, Port, Source, Unbuildable, axi4_master, identifier, stream,
 };
 
-use crate::board;
+use crate::config::board;
+use crate::config::packing::Packing;
 use crate::config::{Config, DataType, Reading, System};
-use crate::configuration::Register;
-use crate::packing::Packing;
+use crate::machine::configuration::Register;
 
 /// Embeds files of `rtl/`.
 macro_rules! sources {

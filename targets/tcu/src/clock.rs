@@ -15,7 +15,7 @@
 //! memory may now and then let a single instruction be accepted earlier: reads of a port depend on who read before.
 //!
 //! When additions read the accumulators is known, and with it which additions are lost ([`Timeline::lost`],
-//! [`crate::hazard`]).
+//! [`crate::clock::hazard`]).
 //!
 //! `queue` has the queues; each unit is a module of its own: `machine` with the decoder and port A, `router`,
 //! `array`, `accumulator` with its `lock` and `tables`, `alu`, `host`, `dram`, and `sampler`, which looks at the others. What they did and
@@ -30,6 +30,7 @@ mod alu;
 mod array;
 mod dram;
 mod hang;
+pub(crate) mod hazard;
 mod host;
 mod lanes;
 mod lock;
@@ -38,12 +39,14 @@ mod queue;
 mod recurring;
 mod router;
 mod sampler;
+pub(crate) mod samples;
 mod signal;
 mod slice;
 mod stall;
 mod steady;
 mod tables;
 mod timeline;
+pub(crate) mod timing;
 mod unit;
 mod watch;
 
@@ -59,12 +62,12 @@ pub use unit::Unit;
 
 use npukit_target::Phase;
 
+use crate::clock::hazard::{LostWrite, MovedWrites, first_written, offset_changed};
+use crate::clock::samples::Sample;
 use crate::config::Config;
-use crate::configuration::Register;
-use crate::hazard::{LostWrite, MovedWrites, first_written, offset_changed};
-use crate::op::Op;
-use crate::packing::Packing;
-use crate::samples::Sample;
+use crate::config::packing::Packing;
+use crate::isa::op::Op;
+use crate::machine::configuration::Register;
 
 /// What the clock needs to know of the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,8 +3,12 @@
 //! [`Config`] is the instance, [`Board`] the instance with clock, bus and memory. Reading, writing and checks are in
 //! [`tarch`], the embedded boards in `presets`, the widths of an instruction in [`Layout`].
 
+pub(crate) mod area;
+pub(crate) mod board;
+pub(crate) mod keys;
 mod layout;
 mod overlapping;
+pub(crate) mod packing;
 mod presets;
 pub mod settable;
 mod system;

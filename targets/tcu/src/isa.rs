@@ -1,9 +1,14 @@
-//! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::op`].
+//! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::isa::op`].
+
+pub(crate) mod codec;
+pub(crate) mod fault;
+pub(crate) mod listing;
+pub(crate) mod op;
 
 use npukit_isa::{ByteOrder, Field, FieldKind, InstructionSpec, IsaSpec};
 
 use crate::config::Config;
-use crate::op::{Format, Op};
+use crate::isa::op::{Format, Op};
 
 /// The instruction set of `config`, which passes [`Config::check`].
 ///

@@ -4,68 +4,37 @@
 //! |---|---|---|
 //! | rewrite | `rewrite` | graph → graph that takes fewer cycles |
 //! | layers | [`mod@layers`] | graph nodes → chains that stay in the accumulators |
-//! | HIR | [`hir`], built by `ops` (one file per operator family) | chain → steps on grids of vectors |
+//! | HIR | [`layers::hir`], built by `layers::ops` (one file per operator family) | chain → steps on grids of vectors |
 //! | plan | [`memory`] | objects → addresses in DRAM0, DRAM1 and local memory |
-//! | schedule | [`schedule`] | steps → tiles that fit, the cheapest tiling by the clock of those that `search` names |
-//! | separation | `separate` | instructions → instructions of which hardware loses none |
-//! | LIR | [`lir`] | runs of vectors → instructions |
-//! | whole | `whole` | instructions of all layers → the same with reads of DRAM ahead, for units that overlap |
+//! | schedule | [`schedule`] | steps → tiles that fit, the cheapest tiling by the clock of those that `schedule::search` names |
+//! | tile | `tile` | a tile of a layer → runs of vectors |
+//! | issue | `issue` | runs of vectors → instructions, in the order in which units wait least, and of which hardware loses none |
 //! | program | [`backend`] | everything → [`Program`] |
 
-mod ahead;
-mod alike;
-mod arena;
 pub mod backend;
-mod blocks;
-mod choices;
-pub mod cost;
 pub mod error;
-mod formula;
-pub mod hir;
-mod kept;
-mod late;
+mod issue;
 pub mod layers;
-pub mod lir;
-mod lookup;
-mod lookup_table;
 pub mod memory;
-mod next_use;
-pub mod object;
-mod ops;
-mod order;
-mod overlap;
-mod product;
-mod residents;
 mod rewrite;
 pub mod schedule;
-pub(crate) mod search;
-mod separate;
-mod spares;
-#[cfg(test)]
-mod symbolic;
 mod tile;
-mod timed;
-mod traffic;
-mod unread;
-pub mod view;
-mod whole;
-mod windows;
 
 use npukit_graph::Graph;
 use npukit_graph::rescale::{Border, Scales};
 pub use npukit_lower::Problem;
 use npukit_target::{Cache, Phase};
 
-pub use cost::Minimise;
 pub use error::{LowerError, Memory};
+pub use layers::ops::mean_factors;
 pub use memory::Strategy;
-pub use object::converted;
-pub use ops::mean_factors;
+pub use memory::object::converted;
 pub use rewrite::{ADDENDS_OF_MEANS, lines};
 pub use schedule::Effort;
+pub use schedule::cost::Minimise;
 
-use crate::board;
 use crate::clock::ClockParams;
+use crate::config::board;
 use crate::config::{Config, System};
 use crate::program::{Binding, Program, Usage};
 
@@ -141,9 +110,9 @@ pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Comp
     let phase = Phase::begin("lower");
     let border = Border::take_off(graph, &options.scales);
     let graph = &border.graph;
-    let model = hir::build(graph, config, options)?;
+    let model = layers::hir::build(graph, config, options)?;
     drop(phase);
-    let scheduled = choices::scheduled(&model, config, options, minimise(config, options))?;
+    let scheduled = schedule::choices::scheduled(&model, config, options, minimise(config, options))?;
     let strategy = scheduled.plan.strategy;
     let clocked = scheduled.clocked.map(|memory| (memory, scheduled.cycles));
     let saturated_constants = model.objects.saturated_constants();
@@ -179,10 +148,12 @@ pub fn taken_apart(graph: &Graph, config: &Config) -> Graph {
 
 /// The names of the values of `graph` that `layer` saves whole. The rewrite keeps them, and adds its own after
 /// them.
-fn saved_values(layer: &hir::Layer, model: &hir::Model, border: &Border) -> Vec<String> {
+fn saved_values(layer: &layers::hir::Layer, model: &layers::hir::Model, border: &Border) -> Vec<String> {
     let Border { graph, renamed, .. } = border;
     let saved = layer.steps.iter().filter_map(|step| match step {
-        hir::Step::Save { object, .. } | hir::Step::Keep { object } => model.objects.get(*object).value,
+        layers::hir::Step::Save { object, .. } | layers::hir::Step::Keep { object } => {
+            model.objects.get(*object).value
+        }
         _ => None,
     });
     let known = saved.filter_map(|id| graph.values.get(id.0 as usize));
@@ -207,7 +178,7 @@ fn scale_ports(program: &mut Program, border: &Border) {
 ///
 /// A graph without problems here can still fail [`compile`] for want of memory.
 pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
-    match hir::build(graph, config, &Options::default()) {
+    match layers::hir::build(graph, config, &Options::default()) {
         Err(LowerError::Unsupported { problems }) => problems,
         _ => Vec::new(),
     }
@@ -218,8 +189,12 @@ pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
 /// # Errors
 ///
 /// Every node that cannot be lowered; the memory that is too small wherever objects live.
-pub fn survey(graph: &Graph, config: &Config, options: &Options) -> Result<(hir::Model, Usage), LowerError> {
-    let model = hir::build(&Border::take_off(graph, &options.scales).graph, config, options)?;
+pub fn survey(
+    graph: &Graph,
+    config: &Config,
+    options: &Options,
+) -> Result<(layers::hir::Model, Usage), LowerError> {
+    let model = layers::hir::build(&Border::take_off(graph, &options.scales).graph, config, options)?;
     let plan = memory::Plan::possible(&model, config, options.strategy)?;
     Ok((model, plan.dram1))
 }
@@ -230,8 +205,8 @@ pub fn survey(graph: &Graph, config: &Config, options: &Options) -> Result<(hir:
 ///
 /// As [`compile`].
 pub fn stages(graph: &Graph, config: &Config, options: &Options) -> Result<Stages, LowerError> {
-    let model = hir::build(&Border::take_off(graph, &options.scales).graph, config, options)?;
-    let scheduled = choices::scheduled(&model, config, options, minimise(config, options))?;
+    let model = layers::hir::build(&Border::take_off(graph, &options.scales).graph, config, options)?;
+    let scheduled = schedule::choices::scheduled(&model, config, options, minimise(config, options))?;
     Ok(Stages {
         layers: model.print_layers(),
         hir: model.print_steps(),

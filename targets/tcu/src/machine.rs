@@ -1,6 +1,15 @@
 //! The functional machine: [`Machine`]. Values as in hardware, bit by bit; no notion of time.
 
+pub(crate) mod any_run;
+pub(crate) mod arith;
+pub(crate) mod columns;
+pub(crate) mod configuration;
+pub(crate) mod exec;
+pub(crate) mod lanes;
+pub(crate) mod lut;
 mod parts;
+pub(crate) mod poison;
+pub(crate) mod state;
 
 use npukit_numeric::{Fixed, Float, Number, Saturations};
 use npukit_target::Unset;
@@ -11,14 +20,14 @@ pub(crate) use parts::Part;
 
 use crate::check::{check, depth};
 use crate::config::{Config, DataType};
-use crate::configuration::Configuration;
-use crate::exec;
-use crate::fault::{FaultKind, Memory};
-use crate::hazard::{Losing, LostWrite};
-use crate::op::Op;
-use crate::poison;
+use crate::machine::configuration::Configuration;
+
+use crate::clock::hazard::{Losing, LostWrite};
+use crate::isa::fault::{FaultKind, Memory};
+use crate::isa::op::Op;
+
+use crate::machine::state::{MachineError, State};
 use crate::program::Layer;
-use crate::state::{MachineError, State};
 
 /// A read or write from outside that a memory cannot serve.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -1,10 +1,14 @@
 //! A compiled program, before it is written to files and after it was read from them.
 
+pub(crate) mod artifact;
+pub(crate) mod csv;
+pub(crate) mod run;
+
 pub use npukit_lower::{HostOp, HostStep};
 use npukit_target::OUTSIDE;
 
 use crate::config::{Config, System};
-use crate::op::Op;
+use crate::isa::op::Op;
 
 /// A run of DRAM0 vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +160,7 @@ impl Program {
 
     /// Where an instruction is, for messages: its index, its bytes, its kind, and its layer if known.
     pub fn place(&self, instruction: usize) -> String {
-        let kind = self.instructions.get(instruction).map_or("no instruction", crate::timing::kind);
+        let kind = self.instructions.get(instruction).map_or("no instruction", crate::clock::timing::kind);
         let offset = instruction * self.config.layout().instruction_bytes();
         let layer = self
             .layers

@@ -1,21 +1,26 @@
 //! [`TCU`], the [`Target`] of this crate.
 
+pub(crate) mod benchmarks;
+pub(crate) mod diagnose;
 mod hand;
 mod instance;
 mod machine;
 mod options;
 mod program;
+pub(crate) mod terms;
 
 use npukit_target::{
     Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, SystemName, Target,
     TargetError, sibling,
 };
 
-use crate::benchmarks::BENCHMARKS;
+use crate::check::lints::LINTS;
+use crate::config::board;
 use crate::config::{Board, Config, Overlap, Reading, System, settable};
-use crate::lints::LINTS;
-use crate::terms::TERMS;
-use crate::{artifact, board, conform, diagnose};
+use crate::program::artifact;
+use crate::target::benchmarks::BENCHMARKS;
+use crate::target::terms::TERMS;
+use crate::vectors;
 use instance::TcuInstance;
 use options::OPTIONS;
 use program::TcuProgram;
@@ -84,7 +89,7 @@ pub static TCU: Target = Target {
     artifact_extensions: &["tmodel"],
     benchmarks: || BENCHMARKS,
     load_artifact: Some(load),
-    read_vectors: conform::vectors,
+    read_vectors: vectors::vectors,
     ..Target::new(
         "tcu",
         "Tensil's tensor compute unit: a systolic array with accumulators and a SIMD unit",

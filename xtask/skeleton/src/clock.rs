@@ -1,8 +1,10 @@
 //! When instructions run: [`run`]. One after the other, each from the end of the one before it.
 
+pub(crate) mod timing;
+
+use crate::clock::timing::{Cost, cost};
 use crate::config::Config;
-use crate::op::Op;
-use crate::timing::{Cost, cost};
+use crate::isa::op::Op;
 
 /// What each instruction of a program takes, up to its `end`.
 pub fn run(config: &Config, ops: &[Op]) -> Vec<Cost> {

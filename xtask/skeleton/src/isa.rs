@@ -1,8 +1,11 @@
-//! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::op`].
+//! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::isa::op`].
+
+pub(crate) mod codec;
+pub(crate) mod op;
 
 use npukit_isa::{ByteOrder, IsaSpec};
 
-use crate::op::Op;
+use crate::isa::op::Op;
 
 /// The instruction set; it is the same for all instances.
 pub fn isa() -> IsaSpec {

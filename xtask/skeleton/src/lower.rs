@@ -6,7 +6,7 @@ use npukit_graph::{Graph, Node, Op as Operator, Operator as _, ValueId};
 use npukit_target::Problem;
 
 use crate::config::Config;
-use crate::op::{MOST, Op};
+use crate::isa::op::{MOST, Op};
 use crate::program::{Binding, Layer, Program};
 
 /// Why a node cannot be lowered.

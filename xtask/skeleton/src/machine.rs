@@ -1,12 +1,15 @@
 //! [`Machine`]: state and meaning, for one run after the other.
 
+pub(crate) mod exec;
+pub(crate) mod state;
+
 use npukit_target::Unset;
 use npukit_target::sim::Fault;
 
 use crate::config::Config;
-use crate::exec::step;
-use crate::op::Op;
-use crate::state::{FaultKind, State};
+use crate::isa::op::Op;
+use crate::machine::exec::step;
+use crate::machine::state::{FaultKind, State};
 
 /// A machine after its reset.
 #[derive(Clone, Debug)]

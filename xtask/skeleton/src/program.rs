@@ -1,9 +1,11 @@
 //! [`Program`]: instructions, and where a driver puts inputs and finds outputs.
 
+pub(crate) mod artifact;
+
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
-use crate::op::Op;
+use crate::isa::op::Op;
 
 /// A program for an instance.
 #[derive(Clone, Debug, PartialEq)]

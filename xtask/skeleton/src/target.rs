@@ -10,7 +10,8 @@ use npukit_target::{
 };
 
 use crate::config::Config;
-use crate::{artifact, conform};
+use crate::program::artifact;
+use crate::vectors;
 use instance::SkeletonInstance;
 use program::SkeletonProgram;
 
@@ -24,7 +25,7 @@ pub static SKELETON: Target = Target {
     config_extensions: &["toml"],
     artifact_extensions: &[artifact::EXTENSION],
     load_artifact: Some(load),
-    read_vectors: |path, bytes, _| conform::vectors(path, bytes),
+    read_vectors: |path, bytes, _| vectors::vectors(path, bytes),
     ..Target::new(TARGET, "Skeleton: a machine of three instructions", presets, instance)
 };
 

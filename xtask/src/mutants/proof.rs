@@ -32,9 +32,9 @@ const COMPILING: [(&str, &[&str]); 6] = [
         &[
             "targets/drra/src/lower.rs",
             "targets/drra/src/lower/**",
-            "targets/drra/src/schedule.rs",
-            "targets/drra/src/schedule/**",
-            "targets/drra/src/layout.rs",
+            "targets/drra/src/isa/pasm/schedule.rs",
+            "targets/drra/src/isa/pasm/schedule/**",
+            "targets/drra/src/isa/layout.rs",
         ],
     ),
 ];

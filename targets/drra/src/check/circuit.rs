@@ -1,10 +1,10 @@
 //! [`of_circuit`]: what the released circuit makes of an instruction that the seed's text says otherwise.
 
 use super::lint::Lint;
-use crate::component::Component;
-use crate::fabric::Cell;
-use crate::op::{Op, ResourceOp};
-use crate::revision::{Repx, Revision};
+use crate::config::component::Component;
+use crate::config::fabric::Cell;
+use crate::config::revision::{Repx, Revision};
+use crate::isa::op::{Op, ResourceOp};
 
 /// Everything that is so, whenever the instruction is executed.
 pub(super) fn of_circuit(cell: &Cell, op: Op) -> Vec<Lint> {

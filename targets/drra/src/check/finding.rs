@@ -4,8 +4,8 @@ use npukit_target::{Finding, Severity};
 
 use super::idle::idle;
 use super::{Lint, lints, refusals};
-use crate::fabric::Fabric;
-use crate::lints::REFUSED;
+use crate::check::lints::REFUSED;
+use crate::config::fabric::Fabric;
 use crate::program::{At, Program, ProgramError};
 
 /// Everything that the fabric refuses, does otherwise than the program says, or that is probably a mistake, in the

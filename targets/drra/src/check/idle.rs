@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::lint::Lint;
 use super::timing::{MAX_INSTRUCTIONS, without_memory};
-use crate::exec::sequencer::execute;
-use crate::fabric::{Cell, Options};
-use crate::op::{Op, ResourceOp};
-use crate::state::CellState;
+use crate::config::fabric::{Cell, Options};
+use crate::isa::op::{Op, ResourceOp};
+use crate::machine::exec::sequencer::execute;
+use crate::machine::state::CellState;
 
 /// What a cell's program has in vain, by instruction. What a sequencer does does not depend on data: it is followed to its
 /// `halt`. Where that is not found, or something faults before it, nothing is certain.

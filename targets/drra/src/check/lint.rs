@@ -7,15 +7,15 @@ use thiserror::Error;
 
 use super::circuit::of_circuit;
 use super::timing::lints_in_time;
-use crate::agu::Widths;
-use crate::component::Component;
-use crate::fabric::{Cell, Fabric};
-use crate::fault::FaultKind;
-use crate::lints::*;
+use crate::check::lints::*;
+use crate::config::component::Component;
+use crate::config::fabric::{Cell, Fabric};
+use crate::config::revision::Revision;
+use crate::isa::op::{ActMode, DpuMode, Op, ResourceOp, Transfer};
 use crate::machine::WarningKind;
-use crate::op::{ActMode, DpuMode, Op, ResourceOp, Transfer};
+use crate::machine::agu::Widths;
+use crate::machine::fault::FaultKind;
 use crate::program::At;
-use crate::revision::Revision;
 
 /// A legal instruction that is probably a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

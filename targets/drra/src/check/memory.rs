@@ -6,14 +6,14 @@ use std::ops::Range;
 use npukit_asm::{Experiment, MemoryRange};
 
 use super::lint::Lint;
-use crate::component::Component;
-use crate::exec::{iosram, rf};
-use crate::fabric::{Fabric, ROW_WORDS};
-use crate::fault::{Fault, FaultKind};
+use crate::config::component::Component;
+use crate::config::fabric::{Fabric, ROW_WORDS};
+use crate::isa::op::{Op, ResourceOp};
+use crate::machine::exec::{iosram, rf};
+use crate::machine::fault::{Fault, FaultKind};
 use crate::machine::{
     How, Machine, Memory, MemoryKind, Observer, Touch, UnwrittenRead, Warning, WarningKind,
 };
-use crate::op::{Op, ResourceOp};
 use crate::program::{At, Program};
 
 /// Cycles after which nothing is said of a program: some tenths of a second.
@@ -185,9 +185,9 @@ impl Observer for Writers<'_> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::asm::assemble;
     use crate::config::preset;
-    use crate::revision::Revision;
+    use crate::config::revision::Revision;
+    use crate::isa::asm::assemble;
 
     fn found(text: &str) -> Vec<String> {
         let mut fabric = preset("3x1").unwrap();

@@ -7,13 +7,13 @@
 use std::collections::BTreeSet;
 
 use super::lint::Lint;
-use crate::agu::Walk;
-use crate::exec::sequencer::{Notice, execute};
-use crate::fabric::{Cell, Options, Resource};
-use crate::fault::FaultKind;
-use crate::op::Op;
-use crate::revision::Revision;
-use crate::state::CellState;
+use crate::config::fabric::{Cell, Options, Resource};
+use crate::config::revision::Revision;
+use crate::isa::op::Op;
+use crate::machine::agu::Walk;
+use crate::machine::exec::sequencer::{Notice, execute};
+use crate::machine::fault::FaultKind;
+use crate::machine::state::CellState;
 
 /// Instructions that a cell is followed for; longer programs rarely differ after that.
 pub(super) const MAX_INSTRUCTIONS: usize = 1 << 16;

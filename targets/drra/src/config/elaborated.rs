@@ -13,8 +13,8 @@ use super::json::{CELL_KINDS, cell, check_buffers, check_size, parse, unknown};
 use super::parameters::Parameters;
 use super::short::MAX_SIDE;
 use super::system::{System, Systems};
-use crate::component::Component;
-use crate::fabric::{Cell, Fabric, Place, Resource};
+use crate::config::component::Component;
+use crate::config::fabric::{Cell, Fabric, Place, Resource};
 
 type Numbers = BTreeMap<String, i64>;
 
@@ -189,7 +189,7 @@ fn cell_json(cell: &Cell) -> Value {
 fn resource_json(resource: &Resource) -> Value {
     let component = resource.component;
     let parameters = match component {
-        Component::Rf => json!({ "RF_DEPTH": resource.rows * crate::fabric::ROW_WORDS }),
+        Component::Rf => json!({ "RF_DEPTH": resource.rows * crate::config::fabric::ROW_WORDS }),
         Component::Dpu => json!({ "FRACTIONAL_BITWIDTH": resource.fraction_bits }),
         component if component.is_iosram() => json!({ "SRAM_ADDR_WIDTH": resource.rows.max(1).ilog2() }),
         _ => json!({}),

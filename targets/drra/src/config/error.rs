@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::fabric::Place;
+use crate::config::fabric::Place;
 
 /// What is wrong with an architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

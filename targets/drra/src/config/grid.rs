@@ -7,10 +7,10 @@ use serde::Deserialize;
 use super::error::ConfigError;
 use super::parameters::Parameters;
 use super::system::Systems;
-use crate::fabric::{Cell, Fabric, Options, Place};
+use crate::config::fabric::{Cell, Fabric, Options, Place};
+use crate::config::revision::Revision;
+use crate::config::seed::Choices;
 use crate::isa::Encoding;
-use crate::revision::Revision;
-use crate::seed::Choices;
 
 /// Rows of the buffers.
 #[derive(Debug, Default, Deserialize)]

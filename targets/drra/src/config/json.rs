@@ -14,8 +14,8 @@ use super::grid::{Elaborated, FileOptions, Interface};
 use super::parameters::Parameters;
 use super::short::MAX_SIDE;
 use super::system::{System, Systems};
-use crate::component::Component;
-use crate::fabric::{Cell, Fabric, Place, Resource, SLOTS};
+use crate::config::component::Component;
+use crate::config::fabric::{Cell, Fabric, Place, Resource, SLOTS};
 
 /// An architecture file.
 #[derive(Debug, Deserialize)]

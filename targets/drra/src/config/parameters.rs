@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::error::ConfigError;
-use crate::component::Component;
+use crate::config::component::Component;
 
 /// Numbers by name, each with who gave it.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Fabrics that come with npukit: the architecture files of `configs/`, embedded.
 
 use super::json::from_json;
-use crate::fabric::Fabric;
+use crate::config::fabric::Fabric;
 
 /// Name, what it is, and the file.
 #[rustfmt::skip] // A table.

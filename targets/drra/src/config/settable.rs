@@ -9,8 +9,8 @@ use super::grid::Elaborated;
 use super::parameters::Parameters;
 use super::short::MAX_SIDE;
 use super::system::System;
-use crate::component::Component;
-use crate::fabric::{Cell, Fabric, Options, Resource};
+use crate::config::component::Component;
+use crate::config::fabric::{Cell, Fabric, Options, Resource};
 
 /// What may be set; none where parts of a kind differ.
 #[derive(Deserialize)]

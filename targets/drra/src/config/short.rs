@@ -7,7 +7,7 @@ use super::error::ConfigError;
 use super::grid::Elaborated;
 use super::json::cell;
 use super::parameters::Parameters;
-use crate::fabric::{Fabric, Options};
+use crate::config::fabric::{Fabric, Options};
 
 /// Rows and columns that any fabric may have.
 pub(super) const MAX_SIDE: usize = 256;
@@ -62,8 +62,8 @@ fn kinds_of(text: &str) -> Option<Vec<(&str, Vec<&str>)>> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::component::Component;
-    use crate::fabric::Place;
+    use crate::config::component::Component;
+    use crate::config::fabric::Place;
 
     #[test]
     fn rows_have_their_kinds() {

@@ -3,7 +3,7 @@
 use npukit_target::{NamedSystems, SystemFigure, system_of};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::fabric::Fabric;
+use crate::config::fabric::Fabric;
 
 /// What is around a fabric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use npukit_isa::InstructionSpec;
 
-use crate::revision::Revision;
+use crate::config::revision::Revision;
 
 /// What is said of an instruction at some components, on the fabrics of some revisions.
 struct Note {
@@ -78,9 +78,9 @@ pub(super) fn note(row: &mut InstructionSpec, revision: Revision) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::fabric::Options;
+    use crate::config::fabric::Options;
+    use crate::config::revision::Revision;
     use crate::isa::Isa;
-    use crate::revision::Revision;
 
     fn doc(revision: Revision, name: &str, component: &str) -> String {
         let spec = Isa::of_fabric(Options::of(revision), "drra");

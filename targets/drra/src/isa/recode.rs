@@ -9,7 +9,7 @@ use npukit_isa::{Field, FieldKind, Radix};
 use thiserror::Error;
 
 use super::{DecodeError, Encoding, Instruction, Isa};
-use crate::fabric::{Cell, Fabric};
+use crate::config::fabric::{Cell, Fabric};
 use crate::program::{At, Program};
 
 /// Why a program has no words in an encoding.

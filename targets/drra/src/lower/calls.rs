@@ -6,8 +6,8 @@ use super::column::Column;
 use super::gather::Gather;
 use super::kernels::{Bases, Kernel, Kind, Nest, Operands, Stream, Work};
 use super::plan::Task;
-use crate::fabric::{Fabric, ROW_WORDS};
-use crate::revision::Revision;
+use crate::config::fabric::{Fabric, ROW_WORDS};
+use crate::config::revision::Revision;
 
 /// Words of a register file.
 const FILE_WORDS: usize = 64;
@@ -257,9 +257,9 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::config::preset;
+    use crate::isa::op::DpuMode;
     use crate::lower::column::columns;
     use crate::lower::plan::{Place, Source};
-    use crate::op::DpuMode;
 
     const MAC: Work = Work::plain(DpuMode::Mac);
 

@@ -1,8 +1,8 @@
 //! [`Column`]: an input memory, a cell that computes and an output memory below each other.
 
-use crate::component::Component;
-use crate::fabric::{Cell, Fabric, Place, Resource};
-use crate::revision::Revision;
+use crate::config::component::Component;
+use crate::config::fabric::{Cell, Fabric, Place, Resource};
+use crate::config::revision::Revision;
 
 /// The parts of a column that kernels use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,12 +14,12 @@ use super::executable::{CallError, Executable, ExecuteError, MAX_ELEMENTS};
 use super::gather::{Gather, offset};
 use super::kernels::Bases;
 use super::plan::{Place, Plan, Source, Step, Task};
-use crate::exec::word::Word;
-use crate::fabric::{Fabric, ROW_WORDS, Row};
-use crate::fault::Fault;
+use crate::config::fabric::{Fabric, ROW_WORDS, Row};
+use crate::config::revision::Revision;
+use crate::isa::op::DpuMode;
+use crate::machine::exec::word::Word;
+use crate::machine::fault::Fault;
 use crate::machine::{Buffer, LoadError, Machine, Run};
-use crate::op::DpuMode;
-use crate::revision::Revision;
 
 /// What a run was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,13 +11,13 @@ use super::fit::unfit;
 use super::kernels::Kernel;
 use super::plan::Plan;
 use crate::check::findings;
-use crate::fabric::{Fabric, ROW_WORDS};
-use crate::fault::Fault;
-use crate::kernel;
+use crate::config::fabric::{Fabric, ROW_WORDS};
+use crate::config::revision::Revision;
+use crate::isa::pasm::PasmErrors;
+use crate::isa::pasm::kernel;
 use crate::lower::kernels::Kind;
+use crate::machine::fault::Fault;
 use crate::machine::{LoadError, Machine, Observer};
-use crate::pasm::PasmErrors;
-use crate::revision::Revision;
 
 /// Elements that a value may have.
 pub const MAX_ELEMENTS: usize = 1 << 28;
@@ -336,9 +336,9 @@ mod tests {
 
     use super::*;
     use crate::config::preset;
+    use crate::isa::op::DpuMode;
     use crate::lower::kernels::{Nest, Operands, Stream, Work};
     use crate::lower::{lower, prepare};
-    use crate::op::DpuMode;
 
     /// A kernel that does nothing leaves words that nobody wrote, whichever it is.
     #[test]

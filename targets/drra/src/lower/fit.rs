@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::component::Component;
-use crate::fabric::{Cell, Fabric};
-use crate::op::{ActMode, Op, ResourceOp};
+use crate::config::component::Component;
+use crate::config::fabric::{Cell, Fabric};
+use crate::isa::op::{ActMode, Op, ResourceOp};
 use crate::program::Program;
 
 /// Words that each cell of a shipped fabric can be loaded with.
@@ -72,9 +72,9 @@ fn of_port(
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::asm::assemble;
     use crate::config::preset;
-    use crate::revision::Revision;
+    use crate::config::revision::Revision;
+    use crate::isa::asm::assemble;
 
     /// Of a program for the cell that computes.
     fn reasons(fabric: &Fabric, text: &str) -> Vec<String> {

@@ -14,8 +14,8 @@ use npukit_numeric::{Quantised, Ties, quantised};
 
 use super::column::Column;
 use super::kernels::Work;
-use crate::fabric::Fabric;
-use crate::op::DpuMode;
+use crate::config::fabric::Fabric;
+use crate::isa::op::DpuMode;
 
 /// Bits of a word.
 const BITS: u32 = 16;

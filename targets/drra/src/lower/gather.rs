@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Source;
-use crate::exec::word::Word;
+use crate::machine::exec::word::Word;
 
 /// Sizes of axes and the distance of neighbours in memory, the outermost axis first.
 pub type Axes = Vec<(usize, usize)>;

@@ -12,7 +12,7 @@ pub use stream::{Operands, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::column::Column;
-use crate::op::DpuMode;
+use crate::isa::op::DpuMode;
 
 /// What a dpu does in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -109,8 +109,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::config::preset;
+    use crate::config::revision::Revision;
     use crate::lower::column::columns;
-    use crate::revision::Revision;
 
     /// The body of each operation, by its name.
     fn operations(revision: Revision, kind: Kind) -> std::collections::BTreeMap<String, String> {

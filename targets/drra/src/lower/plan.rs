@@ -203,7 +203,7 @@ impl Task {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::DpuMode;
+    use crate::isa::op::DpuMode;
 
     #[test]
     fn the_work_of_a_task_is_its_products() {

@@ -10,7 +10,7 @@ use npukit_numeric::Tensor;
 use super::column::columns;
 use super::format::Format;
 use super::integer;
-use crate::fabric::Fabric;
+use crate::config::fabric::Fabric;
 
 /// What became of a constant of a node.
 #[derive(Clone, Debug)]

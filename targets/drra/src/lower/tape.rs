@@ -15,12 +15,12 @@ use npukit_target::sim::garbage;
 use super::calls::Call;
 use super::driver::{Called, Fill, Kernels};
 use super::executable::{CallError, Executable, ExecuteError};
-use crate::exec::field::FieldWord;
-use crate::exec::traced::{Made, Operation, Record, Traced};
-use crate::exec::word::Word;
-use crate::fabric::ROW_WORDS;
+use crate::config::fabric::ROW_WORDS;
+use crate::config::revision::Revision;
+use crate::machine::exec::field::FieldWord;
+use crate::machine::exec::traced::{Made, Operation, Record, Traced};
+use crate::machine::exec::word::Word;
 use crate::machine::{Buffer, LoadError, Machine, Run};
-use crate::revision::Revision;
 use writer::Writer;
 
 /// What a kernel computes: after the word 0, each word after those that it is made of.

@@ -3,10 +3,10 @@
 use npukit_target::Unset;
 
 use super::{Machine, Shadow, UnwrittenRead};
-use crate::exec::word::Word;
-use crate::fabric::{Place, ROW_WORDS, Row};
-use crate::fault::FaultKind;
-use crate::state::Bulk;
+use crate::config::fabric::{Place, ROW_WORDS, Row};
+use crate::machine::exec::word::Word;
+use crate::machine::fault::FaultKind;
+use crate::machine::state::Bulk;
 
 /// A memory that can be filled and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use npukit_target::Unset;
 use npukit_target::sim::garbage;
 
-use crate::exec::word::Word;
-use crate::fabric::Row;
-use crate::fault::FaultKind;
+use crate::config::fabric::Row;
+use crate::machine::exec::word::Word;
+use crate::machine::fault::FaultKind;
 
 /// The input or the output buffer. Every column sees the same rows.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ impl<W: Word> Buffer<W> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::binary::Image;
+    use crate::program::binary::Image;
 
     #[test]
     fn rows_that_nobody_wrote_hold_what_was_asked_for() {

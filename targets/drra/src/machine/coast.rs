@@ -1,9 +1,9 @@
 //! Cycles in which cells only go on as they do: [`Machine::coast`].
 
 use super::{Machine, compute, put_words};
-use crate::exec::word::Word;
+use crate::machine::exec::word::Word;
+use crate::machine::state::CellState;
 use crate::machine::transfer::ROW_PORTS;
-use crate::state::CellState;
 
 /// Ports of the switch box, which says what the next cycle's words are.
 const SWITCHES: u64 = 0b11;
@@ -49,8 +49,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use npukit_target::Unset;
 
-    use crate::fault::Fault;
     use crate::lower::example::executable;
+    use crate::machine::fault::Fault;
     use crate::machine::{DEFAULT_LIMIT, Machine, Observer, Run};
 
     /// Listens, so that every cycle is computed by itself.

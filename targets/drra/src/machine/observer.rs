@@ -1,7 +1,7 @@
 //! [`Observer`]: what follows the events of a run.
 
-use crate::op::Op;
-use crate::state::Ports;
+use crate::isa::op::Op;
+use crate::machine::state::Ports;
 
 /// An access to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

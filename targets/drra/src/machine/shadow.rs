@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Machine;
-use crate::exec::word::Word;
-use crate::exec::{iosram, rf};
-use crate::fabric::{Place, ROW_WORDS};
-use crate::fault::{Fault, FaultKind};
+use crate::config::fabric::{Place, ROW_WORDS};
+use crate::machine::exec::word::Word;
+use crate::machine::exec::{iosram, rf};
+use crate::machine::fault::{Fault, FaultKind};
+use crate::machine::state::{Bulk, CellState, Iosram, NO_SLOT, Rf};
 use crate::program::At;
-use crate::state::{Bulk, CellState, Iosram, NO_SLOT, Rf};
 
 /// Every word of a row.
 const ALL: u16 = u16::MAX;

@@ -2,12 +2,12 @@
 
 use super::observer::{Access, Observer};
 use super::{Fault, Machine, WarningKind};
-use crate::exec::word::Word;
-use crate::exec::{iosram, rf};
-use crate::fabric::Row;
-use crate::fault::FaultKind;
+use crate::config::fabric::Row;
+use crate::machine::exec::word::Word;
+use crate::machine::exec::{iosram, rf};
+use crate::machine::fault::FaultKind;
+use crate::machine::state::{Bulk, CellState};
 use crate::program::At;
-use crate::state::{Bulk, CellState};
 
 /// Rows on their way.
 #[derive(Clone, Debug, Default)]

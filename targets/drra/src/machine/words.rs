@@ -4,10 +4,10 @@
 use super::Machine;
 use super::observer::{How, Observer, Touch};
 use super::shadow::outgoing;
-use crate::exec::word::Word;
-use crate::exec::{iosram, rf};
-use crate::fabric::ROW_WORDS;
-use crate::state::{Bulk, CellState};
+use crate::config::fabric::ROW_WORDS;
+use crate::machine::exec::word::Word;
+use crate::machine::exec::{iosram, rf};
+use crate::machine::state::{Bulk, CellState};
 
 impl<W: Word> Machine<W> {
     /// A word of a memory of a cell, by the memory's first slot; none where it has none.
@@ -107,8 +107,8 @@ mod tests {
 
     use super::super::Machine;
     use super::*;
-    use crate::activity::{Life, Lives, Store};
-    use crate::fabric::Row;
+    use crate::clock::{Life, Lives, Store};
+    use crate::config::fabric::Row;
     use crate::lower::Executable;
     use crate::lower::calls::Call;
     use crate::lower::example::executable;

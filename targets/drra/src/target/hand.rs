@@ -7,12 +7,12 @@ use npukit_target::{Compiled, HandOptions, HandProgram, ProgramText, TargetError
 use super::machine::DrraMachine;
 use super::program::DrraProgram;
 use super::{fabric_of_the_seed, meant};
-use crate::artifact::Artifact;
-use crate::binary::Image;
 use crate::check::findings;
-use crate::fabric::Fabric;
+use crate::config::fabric::Fabric;
 use crate::machine::Machine;
 use crate::program::Program;
+use crate::program::artifact::Artifact;
+use crate::program::binary::Image;
 
 /// A program without tensors.
 pub(super) struct Written {

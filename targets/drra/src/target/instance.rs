@@ -17,25 +17,25 @@ use super::hand::Written;
 use super::model::host_step;
 use super::options::chosen;
 use super::{EXTENDED, fabric_of_the_seed};
-use crate::agu::Widths;
-use crate::artifact::Model;
-use crate::asm::{self, Listing, Source};
-use crate::binary::{read_program, write_program, write_program_hex};
+use crate::check::lints::{DEFAULT_STEP, LINTS};
 use crate::check::{self, findings_with, lints, memory};
-use crate::component::Component;
+use crate::config::component::Component;
+use crate::config::fabric::{Cell, Fabric};
+use crate::config::revision::{Repx, Revision};
 use crate::config::{settable, to_json};
-use crate::epoch::{EpochReport, Mistake};
-use crate::fabric::{Cell, Fabric};
 use crate::isa::Isa;
-use crate::kernel;
-use crate::language::{AssemblyLanguage, PasmLanguage};
-use crate::lints::{DEFAULT_STEP, LINTS};
+use crate::isa::asm::{self, Listing, Source};
+use crate::isa::language::{AssemblyLanguage, PasmLanguage};
+use crate::isa::pasm;
+use crate::isa::pasm::epoch::{EpochReport, Mistake};
+use crate::isa::pasm::kernel;
 use crate::lower::column::columns;
 use crate::lower::plan::Step;
 use crate::lower::{self, Executable};
-use crate::pasm;
+use crate::machine::agu::Widths;
 use crate::program::Program;
-use crate::revision::{Repx, Revision};
+use crate::program::artifact::Model;
+use crate::program::binary::{read_program, write_program, write_program_hex};
 
 /// A fabric with its name.
 pub(super) struct DrraInstance {

@@ -17,11 +17,11 @@ use npukit_target::{
     Stopped, TargetError, View, instruction_lines, read_operands, run_steps,
 };
 
-use crate::artifact::Binding;
-use crate::asm::{Listing, disassemble};
-use crate::exec::real::RealWord;
+use crate::isa::asm::{Listing, disassemble};
+use crate::machine::exec::real::RealWord;
 use crate::machine::{Machine, Memory, MemoryKind};
 use crate::program::Program;
+use crate::program::artifact::Binding;
 pub(super) use model::ModelMachine;
 use recorded::{Begin, Flow, Recorded};
 

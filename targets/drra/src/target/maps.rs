@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use npukit_trace::{Mapping, MemoryMap, Writer};
 
-use crate::activity::{Life, Store};
-use crate::fabric::{Fabric, ROW_WORDS};
+use crate::clock::{Life, Store};
+use crate::config::fabric::{Fabric, ROW_WORDS};
 
 /// Maps, at most. The memories beyond them share the last one.
 const MOST_MAPS: usize = 32;

@@ -21,14 +21,14 @@ use super::meant;
 use super::options::chosen;
 use super::program::{INSTRUCTIONS, clock};
 use super::trace::record;
-use crate::activity::Lives;
-use crate::artifact::Model;
-use crate::artifact::model::write;
-use crate::asm::{Listing, disassemble};
+use crate::clock::Lives;
+use crate::isa::asm::{Listing, disassemble};
 use crate::lower::calls::Call;
 use crate::lower::executable::{Ready, StepCalls};
 use crate::lower::plan::{Plan, Step, Task, Value};
 use crate::lower::{Executable, Ran, Runner, fits, integer};
+use crate::program::artifact::Model;
+use crate::program::artifact::model::write;
 use field::ModelField;
 
 /// The cost model there is: the fabric is simulated cycle by cycle.

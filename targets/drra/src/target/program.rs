@@ -17,16 +17,16 @@ use super::machine::DrraMachine;
 use super::maps::{Shown, maps};
 use super::options::chosen;
 use super::{fabric_of_the_seed, meant};
-use crate::activity::{Counts, Lives, Table, Timeline, Tracks, port_names};
-use crate::artifact::{Artifact, Binding};
-use crate::binary::{Image, read_image};
 use crate::check::{findings_with, lints, memory};
-use crate::component::Component;
-use crate::exec::saturate;
-use crate::fabric::Fabric;
-use crate::fabric::{ROW_WORDS, Row};
+use crate::clock::{Counts, Lives, Table, Timeline, Tracks, port_names};
+use crate::config::component::Component;
+use crate::config::fabric::Fabric;
+use crate::config::fabric::{ROW_WORDS, Row};
+use crate::config::revision::Revision;
+use crate::machine::exec::saturate;
 use crate::machine::{DEFAULT_LIMIT, Machine, Observer, Run};
-use crate::revision::Revision;
+use crate::program::artifact::{Artifact, Binding};
+use crate::program::binary::{Image, read_image};
 
 /// The memory of a cell's instructions, in reports.
 pub(super) const INSTRUCTIONS: &str = "instructions of a cell";
@@ -266,8 +266,9 @@ fn report(artifact: &Artifact, counts: &Counts<'_>, run: &Run, clock: Option<(f6
         let busy = *counts.ports.get(&(port.cell, port.number))?;
         Some(UnitTime { unit: port.text, busy, share: share(busy, run.cycles), waits: Vec::new() })
     });
-    let has_dpu =
-        |cell: &&crate::fabric::Cell| cell.resources.iter().any(|part| part.component == Component::Dpu);
+    let has_dpu = |cell: &&crate::config::fabric::Cell| {
+        cell.resources.iter().any(|part| part.component == Component::Dpu)
+    };
     let dpus = fabric.cells.iter().filter(has_dpu).count() as u64;
     let notes = run.warnings.iter().map(ToString::to_string);
     let more = (run.more_warnings > 0).then(|| format!("and {} other warnings", run.more_warnings));
@@ -295,8 +296,8 @@ fn report(artifact: &Artifact, counts: &Counts<'_>, run: &Run, clock: Option<(f6
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::asm::assemble;
     use crate::config::preset;
+    use crate::isa::asm::assemble;
 
     /// Eight words of file 1, which nobody wrote, go to file 2 and from there to file 3, where nobody reads them.
     const COPY: &str = "cell (row=1, col=0)

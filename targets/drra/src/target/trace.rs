@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use npukit_target::TargetError;
 use npukit_trace::{Measures, Recorder, Slice, Value};
 
-use crate::activity::{Played, Timeline, Tracks};
-use crate::fabric::ROW_WORDS;
+use crate::clock::{Played, Timeline, Tracks};
+use crate::config::fabric::ROW_WORDS;
 use crate::lower::Executable;
 use crate::lower::calls::{Call, Load};
 

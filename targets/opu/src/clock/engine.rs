@@ -1,6 +1,6 @@
 //! [`Engine`]: a part of the machine that works for itself, and [`Cause`]: what it may wait for.
 
-use crate::op::Class;
+use crate::isa::op::Class;
 
 /// A part of the machine that works on one instruction at a time, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,8 +9,8 @@ use super::engine::{Cause, Engine};
 use super::region::Region;
 use super::task::{Dep, Deps, Sequence};
 use crate::config::Timing;
-use crate::fault::Buffer;
-use crate::op::{Access, Direction, Effects};
+use crate::isa::fault::Buffer;
+use crate::isa::op::{Access, Direction, Effects};
 
 /// The last tasks that work with a generation, by the place of their engine.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,6 +1,6 @@
 //! [`Region`]: the bytes that a transfer touches, so that memory keeps the order of the program.
 
-use crate::op::Access;
+use crate::isa::op::Access;
 
 /// Rows of bytes at a regular distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::Cycle;
 use super::engine::{Cause, Engine};
-use crate::timing::Cost;
+use crate::clock::timing::Cost;
 
 /// The place of a task among those of its engine; the first one is 1, so that 0 is none.
 pub(super) type Sequence = u64;

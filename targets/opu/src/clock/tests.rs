@@ -6,7 +6,7 @@ mod properties;
 mod published;
 
 use super::*;
-use crate::op::{Addend, Pool, Post, Shape};
+use crate::isa::op::{Addend, Pool, Post, Shape};
 
 /// No latencies and one cycle a word, so that times can be worked out by hand: with the registers of
 /// [`setup`] `ld.ifm` takes 100 cycles, `ld.ker` 64, `ld.bias` 2, `conv` 400, `store` 100.

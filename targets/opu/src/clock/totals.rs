@@ -2,7 +2,7 @@
 
 use super::Slice;
 use super::engine::{Cause, Engine};
-use crate::timing::Cost;
+use crate::clock::timing::Cost;
 
 /// What a program took. All but the words are cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::limits::lanes;
 use super::map::PlaneId;
 use super::memory::PROGRAM;
 use crate::config::Config;
-use crate::layout::{Border, Group, Planes};
+use crate::program::layout::{Border, Group, Planes};
 use crate::program::{Binding, Layer, Program, Segment};
 
 /// The program `name` for `config`, which is called `instance`.

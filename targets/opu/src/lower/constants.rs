@@ -14,7 +14,7 @@ use super::map::Planes;
 use super::product::{Part, Product, Term, Weights};
 use super::tile::{self, Load};
 use crate::config::Types;
-use crate::datatype::DataType;
+use crate::config::datatype::DataType;
 
 /// Data are loaded from multiples of this number of bytes.
 pub const ALIGNMENT: usize = 64;

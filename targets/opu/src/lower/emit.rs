@@ -9,7 +9,7 @@ use super::map::{PlaneId, Planes};
 use super::memory::{BANK, Plan};
 use super::tile::Tiling;
 use super::windows::{Stored, Tile};
-use crate::op::{Addend, Op, Pool, Post, Shape};
+use crate::isa::op::{Addend, Op, Pool, Post, Shape};
 
 /// Writes instructions, and leaves out those that would change nothing.
 #[derive(Clone)]
@@ -216,7 +216,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::config::Types;
-    use crate::fault::Buffer;
+    use crate::isa::fault::Buffer;
     use crate::machine::Machine;
 
     const SET: [Op; 7] = [

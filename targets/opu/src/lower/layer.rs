@@ -8,7 +8,7 @@ use super::limits::{POOL, STRIDE};
 use super::map::{PlaneId, Planes, View};
 use super::product::Product;
 use super::windows::Windows;
-use crate::op::{Activation, Order};
+use crate::isa::op::{Activation, Order};
 
 /// Windows of max pooling, for rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use super::limits::MAP;
 use super::map::{Planes, View};
 use super::ops;
 use super::product::Product;
-use crate::datatype::DataType;
+use crate::config::datatype::DataType;
 
 /// A layer while it grows.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use super::memory::Plan;
 use super::tile::{self, Costs, Tiling};
 use crate::clock::{Clock, Cycle};
 use crate::config::Config;
-use crate::op::Op;
+use crate::isa::op::Op;
 
 /// Tilings that the clock is asked about.
 const CANDIDATES: usize = 64;

@@ -11,13 +11,13 @@ use npukit_target::{
 use super::compile::lower_error;
 use super::field::FieldError;
 use super::field::references::quantisation_of;
-use crate::any_run::AnyRun;
+use crate::isa::op::Op as Instruction;
 use crate::lower::constants::Exact;
 use crate::lower::{self, Lowered, backend};
-use crate::op::Op as Instruction;
+use crate::machine::any_run::AnyRun;
+use crate::machine::arith::interval::{ExactConstants, RangedConstants, RangedElements, grid};
+use crate::machine::state::State;
 use crate::program::{Binding, Program};
-use crate::ranged::{ExactConstants, RangedConstants, RangedElements, grid};
-use crate::state::State;
 
 /// A program, and what the model has for its constants.
 pub(super) struct OpuBounds<'a> {

@@ -11,14 +11,14 @@ use npukit_target::{
 use super::instance::OpuInstance;
 use super::options::chosen;
 use super::program::{Made, OpuProgram};
-use crate::codec::encode_program;
+use crate::check;
+use crate::check::lints::CONV_BOUNDS;
 use crate::config::Validity;
+use crate::isa::codec::encode_program;
 use crate::isa::isa;
-use crate::lints::CONV_BOUNDS;
 use crate::lower::{self, LowerError, Lowered, backend, print};
+use crate::machine::state::Registers;
 use crate::program::Program;
-use crate::state::Registers;
-use crate::validate;
 
 const PRINTED: &str = "with the strides that the draft prints it touches other bytes than the layer needs";
 const UNPRINTED: &str = "compile for the instance without `+seed`; by hand, `ld.ker` wants as many input as output \
@@ -168,7 +168,7 @@ fn approximates(options: &CompileOptions) -> Result<bool, TargetError> {
 /// The last stage: nothing leaves that a machine would not run, or would not run twice.
 fn sound(program: &Program) -> Result<(), TargetError> {
     let _phase = Phase::begin("check program");
-    let errors: Vec<Finding> = validate::program(program).into_iter().filter(Finding::is_error).collect();
+    let errors: Vec<Finding> = check::program(program).into_iter().filter(Finding::is_error).collect();
     if !program.config.validity.is_corrected()
         && errors.iter().any(|finding| finding.code == CONV_BOUNDS.code)
     {

@@ -9,10 +9,10 @@ use npukit_graph::{Graph, Op};
 use npukit_numeric::Element;
 use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, References, TargetError};
 
-use crate::any_run::AnyRun;
-use crate::field::{FieldElements, FieldImages};
+use crate::machine::any_run::AnyRun;
+use crate::machine::arith::field::{FieldElements, FieldImages};
+use crate::machine::state::State;
 use crate::program::{Binding, Program};
-use crate::state::State;
 
 /// A program on the machine of the field.
 pub(super) struct OpuField<'a> {

@@ -4,12 +4,12 @@ use npukit_target::{Compiled, HandOptions, HandProgram, ProgramText, Stopped, Ta
 
 use super::machine::{OpuMachine, Stepped, faulty};
 use super::program::{Made, OpuProgram};
-use crate::codec::{WORD_BYTES, decode};
 use crate::config::Config;
-use crate::layout::MEMORY_BYTES;
+use crate::isa::codec::{WORD_BYTES, decode};
+use crate::isa::op::Op;
 use crate::machine::Machine;
-use crate::op::Op;
 use crate::program::Program;
+use crate::program::layout::MEMORY_BYTES;
 
 /// A program without tensors.
 pub(super) struct Written {

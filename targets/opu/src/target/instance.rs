@@ -12,12 +12,12 @@ use npukit_target::{
 
 use super::compile::STAGES;
 use super::hand::Written;
-use crate::area::area;
-use crate::codec::words;
+use crate::check;
+use crate::check::lints::{CONV_BOUNDS, LINTS};
+use crate::config::area::area;
 use crate::config::{Config, settable};
+use crate::isa::codec::words;
 use crate::isa::isa;
-use crate::lints::{CONV_BOUNDS, LINTS};
-use crate::validate;
 
 /// An instance with its name.
 pub(super) struct OpuInstance {
@@ -106,7 +106,7 @@ impl Instance for OpuInstance {
 
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
         let words = words(bytes).map_err(|error| TargetError::in_file(name, error))?;
-        Ok(validate::words(&words, &self.config))
+        Ok(check::words(&words, &self.config))
     }
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
@@ -166,7 +166,7 @@ impl OpuInstance {
     /// The words of a text, and what is wrong with it.
     fn linted(&self, mut assembly: Assembly) -> Result<(Vec<u8>, Linted), TargetError> {
         let bytes = std::mem::take(&mut assembly.bytes);
-        let findings = validate::words_of_text(&words(&bytes).map_err(TargetError::failed)?, &self.config);
+        let findings = check::words_of_text(&words(&bytes).map_err(TargetError::failed)?, &self.config);
         Ok((bytes, Linted::new(assembly.into(), findings, LINTS)))
     }
 
@@ -175,7 +175,7 @@ impl OpuInstance {
         if self.config.validity.is_corrected() {
             return Ok(());
         }
-        let found = validate::words(&words(&assembly.bytes).map_err(TargetError::failed)?, &self.config);
+        let found = check::words(&words(&assembly.bytes).map_err(TargetError::failed)?, &self.config);
         let beyond = found.iter().find(|finding| finding.code == CONV_BOUNDS.code);
         let place = beyond.and_then(|finding| assembly.lines.get(finding.instruction?));
         match (beyond, place) {

@@ -15,13 +15,13 @@ use npukit_target::{
 pub(super) use floats::Beside;
 
 use crate::clock::Clock;
-use crate::codec::encode_program;
 use crate::config::{Config, Types};
-use crate::fault::FaultKind;
+use crate::isa::codec::encode_program;
+use crate::isa::fault::FaultKind;
 use crate::isa::isa;
+use crate::isa::op::{Direction, Effects, Op};
+use crate::machine::state::Registers;
 use crate::machine::{Loaded, Machine};
-use crate::op::{Direction, Effects, Op};
-use crate::state::Registers;
 use parts::Part;
 
 /// Bytes and elements in a row.

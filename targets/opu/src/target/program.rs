@@ -15,15 +15,15 @@ use super::field::OpuField;
 use super::instance::OpuInstance;
 use super::machine::{Beside, OpuMachine, Stepped};
 use super::time;
-use crate::artifact;
-use crate::codec::encode_program;
+use crate::check;
 use crate::config::Types;
-use crate::op::Op;
+use crate::isa::codec::encode_program;
+use crate::isa::op::Op;
+use crate::program::artifact;
+use crate::program::run::Board;
+use crate::program::tensor::Packed;
+use crate::program::usage::usage;
 use crate::program::{Binding, Program};
-use crate::run::Board;
-use crate::tensor::Packed;
-use crate::usage::usage;
-use crate::validate;
 
 /// A program and what the compiler had to say.
 pub(crate) struct OpuProgram {
@@ -281,8 +281,8 @@ impl Compiled for OpuProgram {
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
         Ok(match self.made {
-            Made::ByHand => validate::instructions(&self.program),
-            Made::Compiled { .. } | Made::Read => validate::program(&self.program),
+            Made::ByHand => check::instructions(&self.program),
+            Made::Compiled { .. } | Made::Read => check::program(&self.program),
         })
     }
 

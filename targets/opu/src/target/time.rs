@@ -10,7 +10,7 @@ use npukit_target::{
 
 use crate::clock::{Clock, Engine, Slice, Totals};
 use crate::config::{Config, Port, Timing};
-use crate::op::Op;
+use crate::isa::op::Op;
 use crate::program::Program;
 pub(super) use maps::maps;
 use profile::Profile;
@@ -133,7 +133,7 @@ mod tests {
 
     use super::super::program::{Made, OpuProgram};
     use super::*;
-    use crate::op::{Addend, Pool, Post, Shape};
+    use crate::isa::op::{Addend, Pool, Post, Shape};
     use crate::program::Layer;
 
     const TILE: Shape = Shape { h: 10, w: 10, c: 64 };

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::op::{Banks, Engine, Op};
-use crate::usage::{Conflict, Use, Words};
+use crate::isa::op::{Banks, Engine, Op};
+use crate::isa::usage::{Conflict, Use, Words};
 
 /// An instruction whose result depends on an asynchronous one that may still be under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

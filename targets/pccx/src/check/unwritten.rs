@@ -8,13 +8,15 @@ use std::fmt;
 
 use npukit_target::Lint;
 
+use crate::check::lints::{
+    UNWRITTEN_L2, UNWRITTEN_MAXIMUM, UNWRITTEN_SHAPE, UNWRITTEN_SLOT, UNWRITTEN_WEIGHTS,
+};
 use crate::config::{CONSTANT_ENTRIES, WORD_LANES};
-use crate::fault::Direction;
 use crate::host::Host;
-use crate::lints::{UNWRITTEN_L2, UNWRITTEN_MAXIMUM, UNWRITTEN_SHAPE, UNWRITTEN_SLOT, UNWRITTEN_WEIGHTS};
-use crate::op::{Access, Banks, Cache, Device, Memcpy, Op, Values};
+use crate::isa::fault::Direction;
+use crate::isa::op::{Access, Banks, Cache, Device, Memcpy, Op, Values};
+use crate::machine::state::words_of;
 use crate::program::Program;
-use crate::state::words_of;
 
 /// A use of what nothing before it has written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use npukit_graph::ValueId;
 
 use super::memory::Region;
-use crate::bf16::bf;
 use crate::config::{CONSTANT_ENTRIES, Reading, WINDOW_UNITS, WORD_BYTES, WORD_LANES};
-use crate::fault::{Direction, SHAPE_LIMIT};
 use crate::host::HostStep;
-use crate::op::{Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
+use crate::isa::fault::{Direction, SHAPE_LIMIT};
+use crate::isa::op::{Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
+use crate::machine::bf16::bf;
+use crate::program::weights::WeightImage;
 use crate::program::{HostOp, Program, Window};
-use crate::weights::WeightImage;
 
 /// Most elements of a CVO on hardware (specification 4.6.1).
 const CVO_LENGTH: usize = 2048;
@@ -334,7 +334,7 @@ impl Code {
 /// A word of one value, as the host sends it.
 pub fn word(value: f32) -> Vec<f32> {
     let mut lanes = vec![0.0; WORD_LANES];
-    lanes[0] = crate::bf16::val(bf(value));
+    lanes[0] = crate::machine::bf16::val(bf(value));
     lanes
 }
 

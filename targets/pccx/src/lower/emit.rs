@@ -14,8 +14,8 @@ use super::options::{Options, WeightPath};
 use super::plan::Plan;
 use super::{LowerError, Weights};
 use crate::config::{Config, WORD_LANES};
-use crate::op::{CvoFlags, CvoFunc};
-use crate::weights::WeightImage;
+use crate::isa::op::{CvoFlags, CvoFunc};
+use crate::program::weights::WeightImage;
 
 /// Where the host has a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

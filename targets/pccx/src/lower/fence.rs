@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::op::{Banks, Engine, Op};
+use crate::isa::op::{Banks, Engine, Op};
+use crate::isa::usage::{Use, Words};
 use crate::program::HostOp;
-use crate::usage::{Use, Words};
 
 /// Takes `async` off instructions whose L2 words a later one touches before anything else waits for them: a
 /// synchronous instruction of their engine, or the host (specification 3.5).
@@ -116,7 +116,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::op::{Cvo, Device, Memcpy, Memset, Shape};
+    use crate::isa::op::{Cvo, Device, Memcpy, Memset, Shape};
 
     /// Eight words, from the host.
     fn load(word: u32) -> Op {

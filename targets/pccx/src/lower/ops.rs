@@ -29,7 +29,7 @@ use super::layers::{Layers, Step};
 use super::options::{Isa, Norms, Options, Rotations};
 use super::reason::HostReason;
 use crate::config::WORD_LANES;
-use crate::op::CvoFunc;
+use crate::isa::op::CvoFunc;
 pub use live::Live;
 use movement::{Run, movement};
 

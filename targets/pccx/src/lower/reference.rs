@@ -17,9 +17,9 @@ use super::LowerError;
 use super::layers::{Layers, Step};
 use super::ops::{Weights, Work};
 use super::options::Options;
-use crate::bf16::{bf, val};
 use crate::config::Config;
-use crate::op::CvoFunc;
+use crate::isa::op::CvoFunc;
+use crate::machine::bf16::{bf, val};
 
 /// What becomes of constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,14 +5,14 @@ use npukit_target::{Compiled, HandOptions, HandProgram, Linted, Machine, Program
 
 use super::machine::{PccxMachine, Stepped};
 use super::program::PccxProgram;
-use crate::by_hand::HandMachine;
+use crate::check::lints::LINTS;
 use crate::check::{Filled, hand_findings};
 use crate::config::{Config, WORD_LANES};
 use crate::host::{Host, HostStep};
-use crate::lints::LINTS;
+use crate::isa::op::{Op, Values as Words};
 use crate::lower::Executable;
-use crate::op::{Op, Values as Words};
 use crate::program::Program;
+use crate::target::by_hand::HandMachine;
 
 /// A program without a host's part but waits.
 pub(super) struct Written {

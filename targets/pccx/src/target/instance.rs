@@ -13,19 +13,19 @@ use npukit_target::{
 
 use super::hand::{Written, filled, waits};
 use super::program::PccxProgram;
-use crate::area::area;
-use crate::artifact::{assembly, read_memh};
+use crate::check::lints::LINTS;
 use crate::check::{text_findings, word_findings};
-use crate::codec::{Codec, INSTRUCTION_BYTES, decode_program};
+use crate::config::area::area;
 use crate::config::{Config, settable};
-use crate::generate::Decoder;
-use crate::host_cmd::Side;
+use crate::host::protocol::Side;
+use crate::isa::codec::{Codec, INSTRUCTION_BYTES, decode_program};
 use crate::isa::isa;
-use crate::lints::LINTS;
-use crate::listing;
+use crate::isa::listing;
+use crate::isa::op::Op;
+use crate::lower::weight_bits::{Choice, Samples, resolve_without};
 use crate::lower::{self, Executable, Options, WeightBits, Weights, compile};
-use crate::op::Op;
-use crate::weight_bits::{Choice, Samples, resolve_without};
+use crate::program::artifact::{assembly, read_memh};
+use crate::program::generate::Decoder;
 
 /// An instance with its name.
 pub(super) struct PccxInstance {

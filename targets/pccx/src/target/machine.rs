@@ -14,19 +14,19 @@ use npukit_target::{
 pub(super) use floats::Beside;
 
 use super::program::PccxProgram;
-use crate::arithmetic::Bits;
-use crate::by_hand::{HandMachine, Kind, memories_of, numbers, put};
 use crate::clock;
-use crate::codec::{Codec, encode_program};
 use crate::config::Config;
-use crate::fault::Direction;
 use crate::host::HostStep;
+use crate::isa::codec::{Codec, encode_program};
+use crate::isa::fault::Direction;
 use crate::isa::isa;
+use crate::isa::op::{Access, Banks, Cache, Device, Memcpy, Op, Shape, Values};
 use crate::lower::Executable;
 use crate::machine::Machine;
-use crate::op::{Access, Banks, Cache, Device, Memcpy, Op, Shape, Values};
-use crate::runtime::{self, Kept, Moment as Happens};
-use crate::state::words_of;
+use crate::machine::arith::Bits;
+use crate::machine::state::words_of;
+use crate::program::runtime::{self, Kept, Moment as Happens};
+use crate::target::by_hand::{HandMachine, Kind, memories_of, numbers, put};
 
 /// What an instruction uses, with the constant banks of its moment.
 #[derive(Clone, Copy, Debug)]

@@ -17,18 +17,19 @@ use npukit_trace::{MemoryMap, Recorder};
 use super::instance::PccxInstance;
 use super::machine::{Beside, PccxMachine};
 use crate::check::{Filled, findings, hand_findings, program_warnings};
+use crate::clock::record::{memory_map, record};
+use crate::clock::report;
+use crate::clock::timing::cost;
 use crate::clock::{self, Timeline};
-use crate::codec::{Codec, encode_program};
 use crate::config::Config;
 use crate::host::Host;
+use crate::isa::codec::{Codec, encode_program};
+use crate::isa::op::Banks;
 use crate::lower::{Executable, OPTIONS};
 use crate::machine::Machine;
-use crate::op::Banks;
 use crate::program::HostOp;
-use crate::record::{memory_map, record};
-use crate::runtime;
-use crate::timing::cost;
-use crate::{artifact, report};
+use crate::program::artifact;
+use crate::program::runtime;
 
 /// A program and the instance it runs on.
 pub(super) struct PccxProgram {
@@ -86,7 +87,7 @@ impl PccxProgram {
     fn result(&self, results: Vec<Tensor>) -> RunResult {
         let outputs = self.host().graph.outputs.iter().zip(results).map(|(&id, values)| {
             // What the machine has of a real number: the BF16 pattern.
-            let bits = |&value: &f64| i32::from(crate::bf16::bf(value as f32));
+            let bits = |&value: &f64| i32::from(crate::machine::bf16::bf(value as f32));
             let raw = values.reals().iter().map(bits).collect();
             Output { name: self.host().graph.value(id).name.clone(), values, raw }
         });

@@ -11,7 +11,7 @@ use super::stall::{Stall, StallMeter};
 use super::tables::Tables;
 use super::watch::Watch;
 use crate::config::{Config, Reading};
-use crate::op::{SimdOp, SimdSub};
+use crate::isa::op::{SimdOp, SimdSub};
 
 /// Cycles from the start of an operation until the ALUs offer its result.
 const ALU_LATENCY: Cycle = 2;

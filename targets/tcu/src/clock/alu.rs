@@ -4,7 +4,7 @@
 //! fills: an operation comes to the stage when the result before the last one has left.
 
 use crate::config::Reading;
-use crate::op::SimdSub;
+use crate::isa::op::SimdSub;
 
 /// Whether the ALUs wait for a datum: where a source is the input, and by the page for whatever is read.
 pub(super) const fn waits_for_input(sub: SimdSub, is_read: bool, reading: Reading) -> bool {

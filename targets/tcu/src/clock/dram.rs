@@ -12,7 +12,7 @@ use super::queue::{Cycle, Pass, Queue};
 use super::stall::StallMeter;
 use super::watch::Watch;
 use crate::config::Overlap;
-use crate::packing::{Packing, Words};
+use crate::config::packing::{Packing, Words};
 use reads::Reads;
 use writes::Writes;
 

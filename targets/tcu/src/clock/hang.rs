@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::unit::Unit;
 use crate::config::Reading;
-use crate::op::{Op, SimdOp};
+use crate::isa::op::{Op, SimdOp};
 
 /// A SIMD form that the hardware never completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

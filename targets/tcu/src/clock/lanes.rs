@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use super::host::PortB;
 use super::queue::{Cycle, NEVER};
 use crate::config::Overlap;
-use crate::op::Strided;
+use crate::isa::op::Strided;
 
 /// Whom a run serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,12 +15,12 @@ use super::steady::{Kept, Steady};
 use super::timeline::{Busy, LastEvents, Timeline, Traffic};
 use super::unit::Unit;
 use super::watch::Watch;
+use crate::clock::samples::Port;
+use crate::config::packing::Packing;
 use crate::config::{Config, Overlap, Reading};
-use crate::configuration::{Configuration, Register};
-use crate::fault::Memory;
-use crate::op::{DataMoveKind, Flow, Op, Path, SimdOp, SimdSub, Strided};
-use crate::packing::Packing;
-use crate::samples::Port;
+use crate::isa::fault::Memory;
+use crate::isa::op::{DataMoveKind, Flow, Op, Path, SimdOp, SimdSub, Strided};
+use crate::machine::configuration::{Configuration, Register};
 
 /// The first cycle in which the decoder has an instruction.
 pub(super) const FIRST: Cycle = 2;

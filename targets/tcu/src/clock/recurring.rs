@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::machine::{Design, Machine};
 use super::queue::Cycle;
-use crate::op::Op;
+use crate::isa::op::Op;
 
 /// Words of the states that a thread keeps of a design, at most.
 const MOST_WORDS: usize = 8 << 20;
@@ -146,8 +146,8 @@ mod tests {
     use crate::clock::{Clock, ClockParams, Meter};
     use crate::config::Config;
     use crate::lower::Minimise;
+    use crate::lower::schedule::search::tests as search;
     use crate::lower::schedule::{Effort, cheapest};
-    use crate::lower::search::tests as search;
 
     /// When each piece of the instructions ends, one by one and by what is known.
     fn both(clock: &Clock, pieces: &[&[Op]]) -> [Vec<u64>; 2] {

@@ -2,10 +2,10 @@
 
 use super::machine::{Held, Machine};
 use super::queue::{Cycle, NEVER};
+use crate::clock::samples::{Port, Sample};
 use crate::config::Reading;
-use crate::configuration::Register;
-use crate::op::Op;
-use crate::samples::{Port, Sample};
+use crate::isa::op::Op;
+use crate::machine::configuration::Register;
 
 /// Counts cycles to the next sample.
 pub(super) struct Sampler<'a> {

@@ -127,10 +127,10 @@ pub(super) mod tests {
     use crate::clock::machine::Machine;
     use crate::clock::{Clock, ClockParams};
     use crate::config::Config;
+    use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
     use crate::lower::Minimise;
+    use crate::lower::schedule::search::tests as search;
     use crate::lower::schedule::{Effort, cheapest};
-    use crate::lower::search::tests as search;
-    use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 
     fn run() -> impl Strategy<Value = Strided> {
         (0..40_u64, 0..3_u32).prop_map(|(address, stride_log2)| Strided { address, stride_log2 })

@@ -6,7 +6,7 @@
 //! way, and a lookup begins when the tables before it are loaded.
 
 use super::queue::Cycle;
-use crate::op::SimdOp;
+use crate::isa::op::SimdOp;
 
 /// When tables are loaded and searched.
 #[derive(Clone, Copy, Debug)]

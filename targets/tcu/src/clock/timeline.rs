@@ -5,7 +5,7 @@ use super::machine::{FIRST, Held};
 use super::signal::Signal;
 use super::stall::Stalls;
 use super::unit::Unit;
-use crate::hazard::{LostWrite, MovedWrites};
+use crate::clock::hazard::{LostWrite, MovedWrites};
 
 /// The cycles of the last events of each kind; 0 when there was none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

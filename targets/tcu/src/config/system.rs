@@ -6,8 +6,8 @@ use npukit_target::{NamedSystems, SystemFigure, system_of};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Config, ConfigError, ConfigErrors, ConfigWarning};
-use crate::board::memory;
 use crate::clock::Clock;
+use crate::config::board::memory;
 
 /// What is around the array on a board. What a file leaves open is taken as for the published boards (`src/board.rs`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use npukit_base::{closest, suggestion};
 
 use super::{Config, DataType, Overlap, Reading};
 use crate::clock::ClockError;
-use crate::keys::shown;
+use crate::config::keys::shown;
 
 /// Largest depth of a memory in vectors: addresses of 62 bits leave room for any sum of two.
 pub const MAX_DEPTH: u64 = 1 << 62;

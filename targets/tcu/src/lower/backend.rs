@@ -1,6 +1,6 @@
 //! The last stage: scheduled layers and the constants become a [`Program`].
 
-use super::hir::{Model, Port};
+use super::layers::hir::{Model, Port};
 use super::memory::{Home, Plan};
 use super::schedule::Scheduled;
 use crate::config::Config;

@@ -2,7 +2,7 @@
 
 use npukit_lower::{Problem, list};
 
-use crate::hazard::Hazard;
+use crate::clock::hazard::Hazard;
 
 /// A memory of the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,12 @@
 //! where it is, as long as their other operands are in memory already. A value that has other readers,
 //! or that the host wants, is saved on the way.
 
+pub(super) mod dead_stores;
+pub(super) mod fused_add;
+pub mod hir;
 mod limits;
+pub(super) mod lookup_table;
+pub(super) mod ops;
 mod ports;
 
 use std::collections::{HashMap, HashSet};
@@ -16,11 +21,11 @@ pub use limits::no_floats;
 
 use super::Order;
 use super::error::LowerError;
-use super::hir::{Layer, Lookup, Model, Port, Step};
-use super::lookup_table::Scaled;
-use super::object::{ObjectKind, Objects, VecRef};
-use super::ops;
-use super::view::{View, natural_channels};
+use super::layers::hir::{Layer, Lookup, Model, Port, Step};
+use super::layers::lookup_table::Scaled;
+use super::memory::object::{ObjectKind, Objects, VecRef};
+
+use super::memory::view::{View, natural_channels};
 use crate::config::Config;
 use crate::program::HostStep;
 

@@ -1,5 +1,12 @@
 //! The plan: which memory each object lives in, and where.
 
+pub(super) mod arena;
+pub(super) mod next_use;
+pub mod object;
+pub(super) mod residency;
+pub(super) mod spares;
+pub mod view;
+
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::ops::Range;
@@ -9,9 +16,9 @@ use npukit_lower::{Lifetime, Uses, place};
 use serde::{Deserialize, Serialize};
 
 use super::error::{LowerError, Memory};
-use super::hir::{ChannelOperand, Layer, Model, Operand, Step};
-use super::object::{ObjectId, ObjectKind, VecRef};
-use super::residents::residents;
+use super::layers::hir::{ChannelOperand, Layer, Model, Operand, Step};
+use super::memory::object::{ObjectId, ObjectKind, VecRef};
+use super::memory::residency::residents;
 use crate::config::Config;
 use crate::program::Usage;
 

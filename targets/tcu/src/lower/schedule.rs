@@ -3,29 +3,36 @@
 //! For every layer the search names the tilings that cost least by the published estimator and the waits for memory, which
 //! is quick; the clock decides between the best of them.
 
+pub(super) mod choices;
+pub mod cost;
+pub(super) mod layer_key;
+pub(crate) mod search;
+pub(super) mod timed;
+pub(super) mod traffic;
+
 use std::fmt::Write;
 use std::ops::Range;
 
 use npukit_lower::Problem;
 use npukit_target::Phase;
 
-use super::arena::Arena;
-use super::choices::Choices;
-use super::cost::Minimise;
 use super::error::{LowerError, Memory};
-use super::hir::{Layer, Model};
+use super::issue::global_prefetch::Whole;
+use super::issue::separate::separate;
+use super::layers::hir::{Layer, Model};
+use super::memory::arena::Arena;
+use super::memory::next_use::NextUse;
 use super::memory::{Plan, Strategy};
-use super::next_use::NextUse;
-use super::search::{Attempt, Known, MAX_INSTRUCTIONS, Search, Tiling};
-use super::separate::separate;
+use super::schedule::choices::Choices;
+use super::schedule::cost::Minimise;
+use super::schedule::search::{Attempt, Known, MAX_INSTRUCTIONS, Search, Tiling};
+use super::schedule::timed::{Timed, Timing, timed};
 use super::tile::{Context, State, TileError};
-use super::timed::{Timed, Timing, timed};
-use super::whole::Whole;
+use crate::clock::hazard::{Hazard, Pending, hazards};
 use crate::clock::{ClockParams, Meter};
 use crate::config::Config;
-use crate::hazard::{Hazard, Pending, hazards};
-use crate::listing::listing;
-use crate::op::Op;
+use crate::isa::listing::listing;
+use crate::isa::op::Op;
 use crate::program::Usage;
 
 /// A scheduled model.

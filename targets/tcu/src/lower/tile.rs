@@ -1,15 +1,20 @@
 //! One tile of a layer, written out as instructions.
 
+pub(super) mod alu_expr;
+pub(super) mod lookup;
+pub(super) mod product;
+pub(super) mod windows;
+
 use std::ops::Range;
 
-use super::arena::{Arena, Full, Placed};
-use super::cost::Waits;
-use super::hir::{ChannelOperand, Layer, Model, Operand, Step};
-use super::lir::{Lir, TO_REGISTER, ZERO_TO_REGISTER, with_register};
+use super::issue::lir::{Lir, TO_REGISTER, ZERO_TO_REGISTER, with_register};
+use super::layers::hir::{ChannelOperand, Layer, Model, Operand, Step};
+use super::memory::arena::{Arena, Full, Placed};
+use super::memory::object::{ObjectId, ObjectKind, Span, VecRef, spans};
 use super::memory::{Home, Plan};
-use super::object::{ObjectId, ObjectKind, Span, VecRef, spans};
+use super::schedule::cost::Waits;
 use crate::config::Config;
-use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 
 /// Why a tile does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -478,7 +483,7 @@ mod tests {
         Arena, ChannelOperand, Layer, ObjectId, Operand, SimdOp, State, Step, VecRef, Waits, needed,
     };
     use crate::config::Config;
-    use crate::lower::hir::{Formula, Operation, Windows};
+    use crate::lower::layers::hir::{Formula, Operation, Windows};
 
     /// What tiles need, where they may begin, and where they do, of 100 accumulators.
     #[test]

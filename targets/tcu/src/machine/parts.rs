@@ -6,8 +6,8 @@ use npukit_target::MachineMemory;
 use super::{AccessError, Machine};
 use crate::check::depth;
 use crate::config::Config;
-use crate::configuration::Register;
-use crate::fault::Memory;
+use crate::isa::fault::Memory;
+use crate::machine::configuration::Register;
 
 /// A part of the machine that holds numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

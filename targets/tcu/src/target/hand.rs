@@ -5,8 +5,8 @@ use npukit_target::{Compiled, HandOptions, HandProgram, Machine, ProgramText, Ta
 use super::machine::{Stepped, TcuMachine};
 use super::program::TcuProgram;
 use crate::config::{Config, System};
+use crate::isa::op::Op;
 use crate::machine;
-use crate::op::Op;
 use crate::program::{MemoryUse, Program};
 
 /// A program without tensors.

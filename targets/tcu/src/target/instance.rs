@@ -20,20 +20,20 @@ use npukit_target::{
 use super::hand::Written;
 use super::options::chosen;
 use super::program::TcuProgram;
-use crate::area::area;
-use crate::board;
+use crate::check::dataflow::Around;
+use crate::check::lints::{LINTS, LOST_ADDITION, MOVED_WRITES};
+use crate::check::validate::{self, validate_around};
 use crate::circuit;
 use crate::clock::ClockParams;
-use crate::codec::{DecodeErrors, decode_program, decode_program_lenient, encode_program};
+use crate::config::area::area;
+use crate::config::board;
 use crate::config::{Config, DataType, System, settable};
-use crate::dataflow::Around;
+use crate::isa::codec::{DecodeErrors, decode_program, decode_program_lenient, encode_program};
 use crate::isa::isa;
-use crate::lints::{LINTS, LOST_ADDITION, MOVED_WRITES};
-use crate::listing::listing;
+use crate::isa::listing::listing;
+use crate::isa::op::Op;
 use crate::lower::{self, Effort, LowerError, Minimise, Order};
-use crate::op::Op;
 use crate::program::Usage;
-use crate::validate::{self, validate_around};
 
 /// An architecture with its name.
 pub(super) struct TcuInstance {

@@ -12,16 +12,16 @@ use npukit_target::{
 };
 
 use super::program::TcuProgram;
+use crate::circuit::cosim::{Beside, Start};
+use crate::clock::hazard::{Losing, LostWrite};
+use crate::clock::timing::estimate;
 use crate::clock::{Clock, ClockParams, Happening, Meter, Waiting};
-use crate::codec::encode_program;
 use crate::config::Config;
-use crate::cosim::{Beside, Start};
-use crate::fault::{FaultKind, Memory};
-use crate::hazard::{Losing, LostWrite};
+use crate::isa::codec::encode_program;
+use crate::isa::fault::{FaultKind, Memory};
 use crate::isa::isa;
+use crate::isa::op::Op;
 use crate::machine::{Machine, Part};
-use crate::op::Op;
-use crate::timing::estimate;
 
 /// A program that is stepped: what does not change.
 pub(super) struct Stepped {

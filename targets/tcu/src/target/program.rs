@@ -36,13 +36,14 @@ use bounds::TcuBounds;
 use field::TcuField;
 use meaning::Differences;
 
+use crate::circuit::cosim::Beside;
 use crate::clock::ClockParams;
-use crate::codec::encode_program;
 use crate::config::{Config, DataType, System};
-use crate::cosim::Beside;
+use crate::isa::codec::encode_program;
+use crate::lower;
+use crate::program::run::{Driver, RunOutcome};
 use crate::program::{Binding, MemoryUse, Program, Usage};
-use crate::run::{Driver, RunOutcome};
-use crate::{artifact, csv, lower};
+use crate::program::{artifact, csv};
 
 /// A program and where it came from.
 pub(super) struct TcuProgram {

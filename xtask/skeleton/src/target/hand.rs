@@ -5,9 +5,9 @@ use npukit_target::{Compiled, HandOptions, HandProgram, Machine, ProgramText, Ta
 
 use super::machine::SkeletonMachine;
 use super::program::SkeletonProgram;
-use crate::codec::{DecodeError, decode_program};
 use crate::config::Config;
-use crate::op::Op;
+use crate::isa::codec::{DecodeError, decode_program};
+use crate::isa::op::Op;
 use crate::program::Program;
 
 /// Instructions up to the first `end`.

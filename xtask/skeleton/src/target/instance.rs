@@ -12,12 +12,12 @@ use npukit_target::{
 use super::TARGET;
 use super::hand::Written;
 use super::program::SkeletonProgram;
-use crate::codec::encode_program;
 use crate::config::Config;
+use crate::isa::codec::encode_program;
 use crate::isa::isa;
 use crate::lower::{self, CompileError};
+use crate::machine::state::FORMAT;
 use crate::program::Program;
-use crate::state::FORMAT;
 
 /// An instance with its name.
 pub struct SkeletonInstance {

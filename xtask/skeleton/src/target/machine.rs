@@ -10,13 +10,13 @@ use npukit_target::{
 };
 
 use crate::clock;
-use crate::codec::encode_program;
 use crate::config::Config;
+use crate::isa::codec::encode_program;
 use crate::isa::isa;
+use crate::isa::op::Op;
 use crate::machine::Machine;
-use crate::op::Op;
+use crate::machine::state::{FORMAT, FaultKind};
 use crate::program::Program;
-use crate::state::{FORMAT, FaultKind};
 
 /// The place of the only memory.
 const MEMORY: usize = 0;

@@ -11,12 +11,12 @@ use npukit_target::{
 
 use super::TARGET;
 use super::instance::SkeletonInstance;
-use crate::artifact;
 use crate::clock;
-use crate::codec::encode_program;
+use crate::isa::codec::encode_program;
 use crate::machine::Machine;
+use crate::machine::state::FORMAT;
+use crate::program::artifact;
 use crate::program::{Binding, Program};
-use crate::state::FORMAT;
 
 /// A program as the command has it.
 pub struct SkeletonProgram(pub Program);

@@ -2,9 +2,9 @@
 
 use super::writer::{self, Writer, addresses, events};
 use super::{Bases, Work};
-use crate::component::Component;
-use crate::epoch::Rep;
-use crate::fabric::{Direction, ROW_WORDS};
+use crate::config::component::Component;
+use crate::config::fabric::{Direction, ROW_WORDS};
+use crate::isa::pasm::epoch::Rep;
 use crate::lower::column::Column;
 
 /// Levels that resets and counts may take.

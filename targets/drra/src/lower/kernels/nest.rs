@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::column::{accumulation, configure, results};
 use super::writer::{Rep, Writer, addresses};
 use super::{Bases, Work};
-use crate::fabric::ROW_WORDS;
+use crate::config::fabric::ROW_WORDS;
 use crate::lower::column::Column;
 
 /// A level of a loop: how often, and the step of the address.

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::column::{accumulation, configure, results};
 use super::writer::{Writer, addresses};
 use super::{Bases, Work};
-use crate::component::Component;
-use crate::epoch::Rep;
-use crate::fabric::ROW_WORDS;
+use crate::config::component::Component;
+use crate::config::fabric::ROW_WORDS;
+use crate::config::revision::Revision;
+use crate::isa::pasm::epoch::Rep;
 use crate::lower::column::Column;
-use crate::revision::Revision;
 
 /// A kernel for words that stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! [`Writer`]: PASM text, operation by operation.
 
-use crate::fabric::Place;
+use crate::config::fabric::Place;
 
 /// A level: how often, step of the address, idle cycles between.
 pub(super) type Rep = (usize, i64, usize);
@@ -47,7 +47,7 @@ impl Writer {
     }
 
     pub fn finish(self) -> String {
-        crate::pasm::layout_of(&format!("{}\n\n{}}}\n", self.operations, self.constraints))
+        crate::isa::pasm::layout_of(&format!("{}\n\n{}}}\n", self.operations, self.constraints))
     }
 }
 

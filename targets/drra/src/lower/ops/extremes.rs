@@ -8,11 +8,11 @@ use npukit_lower::Reject;
 
 use super::scale::{repeated, singles};
 use super::{operand, result};
+use crate::isa::op::DpuMode;
 use crate::lower::Lowering;
 use crate::lower::gather::{Gather, Tail};
 use crate::lower::kernels::Work;
 use crate::lower::plan::{Place, Source, Task};
-use crate::op::DpuMode;
 
 /// The constants next to words that have a bit to spare.
 pub(super) const SPARE_BIT: std::ops::RangeInclusive<i16> = i16::MIN / 2..=i16::MAX / 2;

@@ -8,13 +8,13 @@ use super::pointwise::FUNCTION_BITS;
 use super::reduce::over;
 use super::scale::{repeated, singles};
 use super::{operand, result};
+use crate::isa::op::DpuMode;
 use crate::lower::Lowering;
 use crate::lower::format::{addend, addend_fraction, largest_fraction};
 use crate::lower::gather::{Gather, Tail};
 use crate::lower::kernels::Work;
 use crate::lower::plan::Source;
 use crate::lower::rounded::{Rounding, real};
-use crate::op::DpuMode;
 
 /// A factor and an addend for each channel: sums of two products.
 ///

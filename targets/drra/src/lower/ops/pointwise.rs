@@ -8,13 +8,13 @@ use super::extremes::{Extreme, SPARE_BIT, magnitude};
 use super::root::root;
 use super::scale::{repeated, singles};
 use super::{operand, result};
+use crate::isa::op::DpuMode;
 use crate::lower::Lowering;
 use crate::lower::format::{integer, largest_fraction};
 use crate::lower::gather::{Gather, Tail, broadcast};
 use crate::lower::kernels::Work;
 use crate::lower::plan::{Source, Task};
 use crate::lower::rounded::{Rounding, real};
-use crate::op::DpuMode;
 
 /// Fraction bits of the modes that compute functions, Q4.11.
 pub(super) const FUNCTION_BITS: i32 = 11;

@@ -9,12 +9,12 @@ use super::dense::dots;
 use super::pointwise::FUNCTION_BITS;
 use super::scale::singles;
 use super::{operand, result};
+use crate::isa::op::DpuMode;
 use crate::lower::Lowering;
 use crate::lower::gather::Gather;
 use crate::lower::kernels::Work;
 use crate::lower::plan::{Place, Source, Task};
 use crate::lower::rounded::{Rounding, real};
-use crate::op::DpuMode;
 
 /// Steps: ten until the first guess is near roots of a thousandth of the largest, four from there.
 const STEPS: usize = 14;

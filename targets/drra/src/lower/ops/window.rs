@@ -9,13 +9,13 @@ use super::extremes::Extreme;
 use super::layout::padded;
 use super::scale::repeated;
 use super::{operand, result};
+use crate::isa::op::DpuMode;
 use crate::lower::Lowering;
 use crate::lower::format::{Products, integer, largest_fraction};
 use crate::lower::gather::{Axes, Gather, Tail, strides};
 use crate::lower::kernels::{Nest, Work};
 use crate::lower::plan::{Place, Source, Task};
 use crate::lower::rounded::{Rounding, real};
-use crate::op::DpuMode;
 
 /// An image with its padding.
 struct Image {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{Place, Step, Tape};
-use crate::exec::traced::{Made, Operation, Record, Traced};
 use crate::machine::Run;
+use crate::machine::exec::traced::{Made, Operation, Record, Traced};
 
 /// Writes the tape of a record.
 pub(super) struct Writer<'a> {

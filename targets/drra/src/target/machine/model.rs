@@ -11,21 +11,21 @@ use npukit_target::{
 
 use super::recorded::{Begin, Flow, Recorded, leaves};
 use super::{Part, memory, parts};
-use crate::artifact::Model;
-use crate::asm::{Listing, disassemble};
-use crate::exec::real::RealWord;
-use crate::exec::traced::{Record, Traced};
-use crate::exec::word::Word;
-use crate::fabric::Fabric;
+use crate::config::fabric::Fabric;
+use crate::config::revision::Revision;
+use crate::isa::asm::{Listing, disassemble};
+use crate::isa::op::DpuMode;
 use crate::lower::calls::Call;
 use crate::lower::driver::{Driver, put};
 use crate::lower::executable::{CallError, ExecuteError};
 use crate::lower::gather::offset;
 use crate::lower::plan::{Source, Step, Task, Value};
 use crate::lower::{Executable, Ready};
+use crate::machine::exec::real::RealWord;
+use crate::machine::exec::traced::{Record, Traced};
+use crate::machine::exec::word::Word;
 use crate::machine::{Machine, MemoryKind};
-use crate::op::DpuMode;
-use crate::revision::Revision;
+use crate::program::artifact::Model;
 
 /// Steps in which an instruction begins that are told, at most.
 const MOST_STEPS: usize = 1 << 12;

@@ -9,11 +9,11 @@ use std::collections::{HashMap, HashSet};
 use npukit_target::{Accessed, AddressRun, Operand, Scalar, TargetError};
 
 use super::{DPU_LANES, Part};
-use crate::exec::traced::{Operation, Record, Traced};
-use crate::exec::word::Word as _;
-use crate::fabric::{Fabric, Place, ROW_WORDS};
+use crate::config::fabric::{Fabric, Place, ROW_WORDS};
+use crate::isa::op::Op;
+use crate::machine::exec::traced::{Operation, Record, Traced};
+use crate::machine::exec::word::Word as _;
 use crate::machine::{Access, DEFAULT_LIMIT, How, Machine, MemoryKind, Observer, Touch};
-use crate::op::Op;
 use crate::program::{At, Program};
 
 /// Reads, writes and instructions of a run that are kept at most.

@@ -3,9 +3,9 @@
 use npukit_target::{Limits, Ran, Remark, Stopped, TargetError};
 
 use super::DrraMachine;
-use crate::fault::Fault;
+use crate::isa::op::Op;
+use crate::machine::fault::Fault;
 use crate::machine::{DEFAULT_LIMIT, Observer, UnwrittenRead};
-use crate::op::Op;
 
 impl DrraMachine {
     /// Runs the program from its first cycle to its end.

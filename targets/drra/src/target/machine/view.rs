@@ -3,7 +3,7 @@
 use npukit_target::Shown;
 
 use super::{DrraMachine, Part};
-use crate::fabric::{Place, ROW_WORDS};
+use crate::config::fabric::{Place, ROW_WORDS};
 use crate::machine::{Memory, MemoryKind};
 
 /// Numbers of a dpu, by name.

@@ -11,12 +11,12 @@ use npukit_graph::field::{FieldTensor, Images};
 use npukit_numeric::Element;
 use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, Reference, References, TargetError};
 
-use crate::artifact::Model;
-use crate::exec::field::FieldWord;
+use crate::config::revision::Revision;
 use crate::lower::plan::{Plan, Value};
 use crate::lower::tape::Tapes;
 use crate::lower::{Ran, Runner, prepare, rounded::rounded};
-use crate::revision::Revision;
+use crate::machine::exec::field::FieldWord;
+use crate::program::artifact::Model;
 use images::FabricImages;
 
 /// A model and the revision that computes it.

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::Timing;
-use crate::fault::Buffer;
-use crate::op::{Access, Direction};
+use crate::isa::fault::Buffer;
+use crate::isa::op::{Access, Direction};
 
 /// Programs of small tiles that need not make sense, but have all registers defined.
 fn programs() -> impl Strategy<Value = Vec<Op>> {

@@ -5,10 +5,10 @@ use npukit_graph::{NodeId, op};
 use npukit_lower::Reject;
 
 use super::elementwise::copy;
+use crate::isa::op::Activation;
 use crate::lower::layer::{Post, Step};
 use crate::lower::layers::{Builder, Chain, Lowered, identity};
 use crate::lower::product::Product;
-use crate::op::Activation;
 
 /// What a clipping is on the machine.
 #[derive(Clone, Copy, Debug, PartialEq)]

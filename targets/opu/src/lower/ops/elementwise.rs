@@ -4,10 +4,10 @@ use npukit_graph::op::{Binary, BinaryKind};
 use npukit_graph::{Affine, NodeId, Op, Operator, ValueId};
 use npukit_lower::Reject;
 
+use crate::isa::op::Activation;
 use crate::lower::layer::Step;
 use crate::lower::layers::{Builder, Chain, Lowered, identity};
 use crate::lower::product::Product;
-use crate::op::Activation;
 
 /// The slope that the machine has.
 const SLOPE: f32 = 0.125;

@@ -9,9 +9,9 @@ use npukit_numeric::Element;
 use npukit_target::{Culprit, FieldValues, TargetError};
 
 use super::OpuField;
-use crate::any_run::{Step, addresses, map_addresses};
-use crate::field::FieldImages;
-use crate::op::{Addend, Op};
+use crate::isa::op::{Addend, Op};
+use crate::machine::any_run::{Step, addresses, map_addresses};
+use crate::machine::arith::field::FieldImages;
 use crate::program::Program;
 
 /// Powers of two that tell elements apart: the next one is the first again.
@@ -102,7 +102,7 @@ impl<'a> Trail<'a> {
                 self.ofm = earliest(before, self.ifm);
             }
             Op::Store { .. } => {
-                let reads_ifm = step.effects.reads.contains(&crate::fault::Buffer::Ifm);
+                let reads_ifm = step.effects.reads.contains(&crate::isa::fault::Buffer::Ifm);
                 let source = earliest(self.ofm, self.ifm.filter(|_| reads_ifm));
                 for address in addresses(&step.effects.memory, itype) {
                     let Ok(value) = step.memory.read(address, itype) else { continue };

@@ -6,16 +6,16 @@ use npukit_graph::Graph;
 use npukit_target::TargetError;
 
 use super::parts::Part;
-use crate::any_run::loaded;
 use crate::config::{Config, Types};
-use crate::exec::{Arithmetic, Numerics, Values, execute};
-use crate::fault::Buffer;
-use crate::layout::SLOT;
-use crate::op::{Direction, Effects, Extent, Op};
+use crate::isa::fault::Buffer;
+use crate::isa::op::{Direction, Effects, Extent, Op};
+use crate::machine::any_run::loaded;
+use crate::machine::arith::float::{RealConstants, RealElements, RealMemory};
+use crate::machine::arith::interval::RangedConstants;
+use crate::machine::exec::{Arithmetic, Numerics, Values, execute};
+use crate::machine::state::{Array, State};
 use crate::program::Program;
-use crate::ranged::RangedConstants;
-use crate::real::{RealConstants, RealElements, RealMemory};
-use crate::state::{Array, State};
+use crate::program::layout::SLOT;
 use crate::target::bounds::{constants_of, same_functions};
 
 /// What floats beside a program are.

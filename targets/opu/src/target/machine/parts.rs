@@ -9,11 +9,11 @@ use std::fmt;
 use npukit_target::{MachineMemory, TargetError};
 
 use crate::config::Types;
-use crate::datatype::DataType;
-use crate::fault::Buffer;
-use crate::layout::{BANK_BYTES, BANKS, MEMORY_BYTES, SLOT};
+use crate::config::datatype::DataType;
+use crate::isa::fault::Buffer;
+use crate::isa::op::Shape;
 use crate::machine::{Loaded, Machine};
-use crate::op::Shape;
+use crate::program::layout::{BANK_BYTES, BANKS, MEMORY_BYTES, SLOT};
 
 /// Something that is read, and perhaps written, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -364,8 +364,8 @@ fn rows(machine: &Machine, buffer: Buffer, address: u64, count: u64) -> Result<V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::{Op, Pool, Post};
-    use crate::state::Registers;
+    use crate::isa::op::{Op, Pool, Post};
+    use crate::machine::state::Registers;
 
     /// A register of the document has a name here, and the other way round.
     #[test]

@@ -6,8 +6,8 @@ use npukit_trace::{MemoryMap, Moments};
 use super::profile::Profile;
 use super::run;
 use crate::config::Timing;
-use crate::lives;
 use crate::program::Program;
+use crate::program::lives;
 
 /// The maps of a program whose `time` was reported: none where that is not of this program.
 pub(in crate::target) fn maps(program: &Program, time: &TimeReport) -> Vec<MemoryMap> {

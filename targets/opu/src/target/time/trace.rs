@@ -8,9 +8,9 @@ use npukit_trace::{Flow, Measures, Recorder, Slice as Shown, Track, Value, Wait}
 use super::profile::Profile;
 use super::run;
 use crate::clock::{Engine, Slice};
-use crate::op::{Class, Op};
+use crate::isa::op::{Class, Op};
+use crate::machine::state::Registers;
 use crate::program::Program;
-use crate::state::Registers;
 
 /// Tells what each engine does when: a track for each, and the layers as the front end comes to them.
 ///

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use npukit_graph::ValueId;
 
 use super::{Missing, Unwritten, Written, part, part_mut};
-use crate::fault::Direction;
 use crate::host::{Host, HostStep};
+use crate::isa::fault::Direction;
 use crate::program::Program;
 
 /// Steps through a program and its host's operations.

@@ -14,12 +14,12 @@ pub use find::{Attention, Context, Unfit, find, number};
 
 use crate::config::WORD_LANES;
 use crate::host::{HostStep, Tokens};
+use crate::isa::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
 use crate::lower::layers::Layers;
 use crate::lower::memory::Region;
-use crate::op::{CvoFlags, CvoFunc, MacFlags};
-use crate::weights::WeightImage;
+use crate::program::weights::WeightImage;
 
 /// Most chances in L2 at a time: a quarter of the published one.
 const MAX_CHANCES: usize = 114_688 * WORD_LANES / 4;

@@ -6,12 +6,12 @@ use npukit_graph::{Node, ValueId};
 
 use super::attention::number;
 use super::{Found, Work};
+use crate::isa::op::{CvoFlags, CvoFunc};
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
 use crate::lower::layers::Layers;
 use crate::lower::options::{Gelu, Isa, Options};
 use crate::lower::reason::HostReason;
-use crate::op::{CvoFlags, CvoFunc};
 
 impl Layers {
     /// A function of each value.

@@ -6,10 +6,10 @@ use npukit_graph::ValueId;
 use super::product::MAX_ROWS;
 use crate::config::WORD_LANES;
 use crate::host::{HostStep, Tokens};
+use crate::isa::op::MacFlags;
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
 use crate::lower::layers::Layers;
-use crate::op::MacFlags;
 
 /// As many products of a matrix `[rows, k]` with another `[k, n]`.
 #[derive(Clone, Copy, Debug)]

@@ -6,13 +6,13 @@ use super::attention::number;
 use super::{Found, Work};
 use crate::config::WORD_LANES;
 use crate::host::HostStep;
+use crate::isa::op::{CvoFlags, CvoFunc};
 use crate::lower::LowerError;
 use crate::lower::code::word;
 use crate::lower::emit::Lowering;
 use crate::lower::layers::Layers;
 use crate::lower::memory::Region;
 use crate::lower::reason::HostReason;
-use crate::op::{CvoFlags, CvoFunc};
 
 /// How a norm is computed.
 #[derive(Clone, Debug)]

@@ -17,13 +17,13 @@ pub use weights::{Weights, dequantised_with};
 
 use super::Found;
 use crate::config::WORD_LANES;
+use crate::isa::op::{CvoFlags, MacFlags};
 use crate::lower::LowerError;
 use crate::lower::code::Code;
 use crate::lower::emit::Lowering;
 use crate::lower::layers::Layers;
 use crate::lower::memory::Region;
 use crate::lower::reason::HostReason;
-use crate::op::{CvoFlags, MacFlags};
 
 use super::Work;
 

@@ -7,17 +7,17 @@ use npukit_graph::{NodeId, Op, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
 use super::{Found, Work};
-use crate::bf16::{bf, val};
 use crate::config::WORD_LANES;
 use crate::host::HostStep;
+use crate::isa::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
 use crate::lower::layers::{Layers, Step};
 use crate::lower::memory::Region;
 use crate::lower::options::{Isa, Options, Rotations};
 use crate::lower::reason::HostReason;
-use crate::op::{CvoFlags, CvoFunc, MacFlags};
-use crate::weights::WeightImage;
+use crate::machine::bf16::{bf, val};
+use crate::program::weights::WeightImage;
 
 /// Most features of a head that is rotated: the matrix that turns it has as many rows and columns.
 pub const MAX_FEATURES: usize = 1024;

@@ -7,7 +7,7 @@ use npukit_numeric::Tensor;
 use super::{Builder, Constants, ReferenceError};
 use crate::config::WORD_LANES;
 use crate::lower::ops::{Attention, Convolution, Live, Norm, Product, Rotary, nearest, value_of};
-use crate::modular::KEPT;
+use crate::machine::arith::field::KEPT;
 
 /// Whether a code of 4 bits is the nearest to a weight; the last ones also stand for what is beyond them.
 fn is_nearest(code: f32, weight: f32, scale: f32) -> bool {

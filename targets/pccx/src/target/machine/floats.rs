@@ -6,16 +6,16 @@ use std::sync::Arc;
 use npukit_graph::Graph;
 use npukit_target::{Inputs, TargetError};
 
-use crate::arithmetic::Arithmetic as _;
-use crate::by_hand::{self, Kind};
 use crate::config::Config;
+use crate::isa::op::{Banks, Values};
 use crate::lower::{Executable, Options, Weights, compile};
 use crate::machine::Machine;
-use crate::op::{Banks, Values};
+use crate::machine::arith::Arithmetic as _;
+use crate::machine::arith::float::{RealImage, Reals};
+use crate::machine::state::words_of;
 use crate::program::Program;
-use crate::reals::{RealImage, Reals};
-use crate::runtime::{Kept, Moment, Session};
-use crate::state::words_of;
+use crate::program::runtime::{Kept, Moment, Session};
+use crate::target::by_hand::{self, Kind};
 use crate::target::program::PccxProgram;
 
 /// What floats beside a program are.

@@ -7,11 +7,11 @@ use npukit_graph::field::{FieldTensor, Images, Operand, constant_elements};
 use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, Reference, References, TargetError};
 
 use super::PccxProgram;
-use crate::arithmetic::Arithmetic;
 use crate::lower::{Constants, Options, reference};
 use crate::machine::Machine;
-use crate::modular::{Laws, Modular};
-use crate::runtime::{Observer, Session};
+use crate::machine::arith::Arithmetic;
+use crate::machine::arith::field::{Laws, Modular};
+use crate::program::runtime::{Observer, Session};
 
 mod assumptions;
 mod culprit;

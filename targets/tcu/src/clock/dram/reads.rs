@@ -4,7 +4,7 @@ use super::super::host::PortB;
 use super::super::queue::{Cycle, NEVER, Pass, Queue};
 use super::super::stall::Stall;
 use super::{Bank, Burst, Span, Taken};
-use crate::packing::Packing;
+use crate::config::packing::Packing;
 
 /// Queues of the read channels, and the last events.
 #[derive(Clone, Debug)]

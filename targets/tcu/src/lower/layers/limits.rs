@@ -5,8 +5,8 @@ use npukit_graph::{NodeId, Op, ValueId};
 use npukit_numeric::ElementType;
 
 use super::{Builder, ConstantsShortage, Reject};
-use crate::lower::ops;
-use crate::lower::view::natural_channels;
+use crate::lower::layers::ops;
+use crate::lower::memory::view::natural_channels;
 
 /// The most vectors a tensor may take.
 const MAX_VECTORS: u64 = 1 << 24;

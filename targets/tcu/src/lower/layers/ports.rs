@@ -3,10 +3,10 @@
 use npukit_graph::{NodeId, Op, ValueId};
 
 use super::Builder;
-use crate::lower::hir::{Layer, Port, Step};
-use crate::lower::object::{ObjectId, ObjectKind, VecRef};
-use crate::lower::ops;
-use crate::lower::view::View;
+use crate::lower::layers::hir::{Layer, Port, Step};
+use crate::lower::layers::ops;
+use crate::lower::memory::object::{ObjectId, ObjectKind, VecRef};
+use crate::lower::memory::view::View;
 use crate::program::Layout;
 
 /// How an input is packed: its axes permuted, then read as `shape`.

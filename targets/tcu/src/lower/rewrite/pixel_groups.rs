@@ -19,7 +19,7 @@ use npukit_graph::{Graph, Node, Op, Operator, ValueId};
 use super::parts::{Parts, replace_nodes};
 use super::{floats, is_dense};
 use crate::config::Config;
-use crate::lower::view::natural_channels;
+use crate::lower::memory::view::natural_channels;
 use convolution::Grouped;
 
 /// Group sizes tried.

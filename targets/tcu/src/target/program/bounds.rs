@@ -6,14 +6,14 @@ use npukit_target::{BoundedProgram, BoundedRun, BoundedTensor, Excesses, RangeTe
 
 use super::TcuProgram;
 use super::placed::named;
-use crate::any_run::AnyRun;
-use crate::board;
+use crate::config::board;
 use crate::config::{Config, DataType};
+use crate::isa::op::Op;
 use crate::lower::{self, Minimise, Order};
-use crate::op::Op;
+use crate::machine::any_run::AnyRun;
+use crate::machine::arith::interval::Ranged;
+use crate::machine::state::State;
 use crate::program::{Binding, Program};
-use crate::ranged::Ranged;
-use crate::state::State;
 
 /// A program, its format, and what its constants are on both sides.
 pub(super) struct TcuBounds<'a> {

@@ -2,9 +2,9 @@
 
 use npukit_target::{LayerWork, Spent};
 
-use crate::op::{Flow, Op, Path};
+use crate::clock::timing::kind;
+use crate::isa::op::{Flow, Op, Path};
 use crate::program::Program;
-use crate::timing::kind;
 
 /// The layers of a program.
 pub(super) fn work(program: &Program) -> Vec<LayerWork<'_>> {

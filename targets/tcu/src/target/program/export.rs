@@ -6,10 +6,10 @@ use npukit_target::{TargetError, TimeOptions};
 
 use super::TcuProgram;
 use super::settings::Settings;
+use crate::clock::samples::{DRIVER_SHIFT, Sample};
 use crate::config::Overlap;
-use crate::configuration::Register;
-use crate::op::Op;
-use crate::samples::{DRIVER_SHIFT, Sample};
+use crate::isa::op::Op;
+use crate::machine::configuration::Register;
 
 impl TcuProgram {
     /// Writes the words of the sampling unit as the C driver finds them in its buffer: it has set the

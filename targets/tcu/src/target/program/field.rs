@@ -11,8 +11,8 @@ use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, References, Ta
 
 use super::TcuProgram;
 use super::placed::{named, unfit};
-use crate::any_run::AnyRun;
-use crate::modular::{self, Modular};
+use crate::machine::any_run::AnyRun;
+use crate::machine::arith::field::{self, Modular};
 use crate::program::Binding;
 use images::ConvertedImages;
 
@@ -42,7 +42,7 @@ impl<'a> TcuField<'a> {
     }
 
     fn start(&self, inputs: &FieldValues, seed: u64) -> Result<AnyRun<'_, Modular>, TargetError> {
-        modular::start(&self.owner.program, &self.packed(inputs)?, seed).map_err(TargetError::failed)
+        field::start(&self.owner.program, &self.packed(inputs)?, seed).map_err(TargetError::failed)
     }
 
     /// An output in the model's shape, before the host's steps.

@@ -3,13 +3,13 @@
 use npukit_target::{Instance, Output, TargetError, Writer};
 
 use super::TcuProgram;
-use crate::artifact::{raw_from_bytes, raw_to_bytes};
-use crate::codec::encode_program;
-use crate::configuration::Register;
-use crate::fault::Memory;
-use crate::op::Op;
+use crate::isa::codec::encode_program;
+use crate::isa::fault::Memory;
+use crate::isa::op::Op;
+use crate::machine::configuration::Register;
+use crate::program::artifact::{raw_from_bytes, raw_to_bytes};
+use crate::program::run::RunError;
 use crate::program::{Binding, Piece};
-use crate::run::RunError;
 
 /// The memory that drivers share with the unit, as `npu run --mem` calls it.
 const DRAM0: &str = "dram0";

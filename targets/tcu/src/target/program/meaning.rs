@@ -3,13 +3,13 @@
 use npukit_target::{Finding, Meaning, Phase, TargetError};
 
 use super::TcuProgram;
-use crate::board;
+use crate::check::dataflow::Around;
+use crate::check::validate::validate_around;
 use crate::clock::ClockParams;
-use crate::dataflow::Around;
-use crate::hazard::{Judged, LostWrite, MovedWrites, judge, lost, moved_writes};
+use crate::clock::hazard::{Judged, LostWrite, MovedWrites, judge, lost, moved_writes};
+use crate::config::board;
 use crate::program::Program;
 use crate::target::instance::{HARDWARE_DIFFERS, finding};
-use crate::validate::validate_around;
 
 impl TcuProgram {
     /// The memory of the board the program is for.

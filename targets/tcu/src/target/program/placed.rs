@@ -3,7 +3,7 @@
 use npukit_target::TargetError;
 
 use super::TcuProgram;
-use crate::modular::UnfitModel;
+use crate::machine::arith::field::UnfitModel;
 use crate::program::Binding;
 
 impl TcuProgram {

@@ -2,8 +2,8 @@
 
 use npukit_target::{Chosen, Meaning, Stage, TargetError, TimeOptions};
 
-use crate::board;
 use crate::clock::{Clock, ClockError, ClockParams};
+use crate::config::board;
 use crate::config::{Config, System};
 use crate::target::options::chosen;
 

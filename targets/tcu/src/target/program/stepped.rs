@@ -7,10 +7,10 @@ use npukit_target::{AddressRun, Inputs, MachineOptions, Placed, PlacedKind, Step
 use super::TcuProgram;
 use super::bounds::in_floats;
 use crate::config::{Config, DataType};
-use crate::fault::Memory;
+use crate::isa::fault::Memory;
 use crate::machine::Machine;
+use crate::program::run::loaded;
 use crate::program::{Binding, Program};
-use crate::run::loaded;
 use crate::target::machine::{Stepped, TcuMachine, place_of};
 
 /// What floats beside a program are, with the model's own constants.

@@ -6,10 +6,10 @@ use npukit_target::{
 };
 
 use super::{TcuProgram, counts};
-use crate::artifact::{Packed, quantise, raw_to_bytes};
-use crate::csv;
 use crate::program::Binding;
-use crate::run::RunOutcome;
+use crate::program::artifact::{Packed, quantise, raw_to_bytes};
+use crate::program::csv;
+use crate::program::run::RunOutcome;
 
 impl TcuProgram {
     /// Scalars of a vector.

@@ -11,11 +11,11 @@ use super::TcuProgram;
 use super::breakdown::{spent, work};
 use super::settings::{CostModel, Settings};
 use super::timeline::TimeError;
+use crate::clock::samples::{self, Port, Samples};
+use crate::clock::timing::{Estimate, Estimator, estimate};
 use crate::clock::{ClockParams, Signal, Timeline, Unit};
-use crate::packing::Packing;
+use crate::config::packing::Packing;
 use crate::program::Program;
-use crate::samples::{self, Port, Samples};
-use crate::timing::{Estimate, Estimator, estimate};
 
 /// The estimator's total as upstream prints it.
 const ESTIMATOR_UNDRAINED: &str = "estimator_undrained";

@@ -2,9 +2,9 @@
 
 use super::TcuProgram;
 use super::settings::Settings;
+use crate::clock::timing::estimate;
 use crate::clock::{Clock, ClockError, Hang, Timeline};
 use crate::program::Program;
-use crate::timing::estimate;
 
 /// The longest program the clock is asked about, in the estimator's cycles: it looks at every vector,
 /// and a few damaged bytes can ask for 2^60.

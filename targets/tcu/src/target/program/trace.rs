@@ -4,11 +4,11 @@ use npukit_target::{TargetError, TimeOptions};
 use npukit_trace::{Flow, Found, Lives, Measures, MemoryMap, Moments, Recorder, Slice, Track, Wait};
 
 use super::TcuProgram;
+use crate::clock::timing::kind;
 use crate::clock::{Happening, Slice as Work, Timeline, Unit, Waiting};
-use crate::fault::Memory;
-use crate::op::{Op, Place};
+use crate::isa::fault::Memory;
+use crate::isa::op::{Op, Place};
 use crate::program::Program;
-use crate::timing::kind;
 
 impl TcuProgram {
     /// Tells what each unit does when: a track for each, on which there is a slice for each instruction the unit

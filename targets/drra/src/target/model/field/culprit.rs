@@ -5,15 +5,15 @@
 use npukit_numeric::Element;
 use npukit_target::Culprit;
 
-use crate::exec::iosram::OUTPUT_BUFFER;
-use crate::fabric::{Place, ROW_WORDS};
+use crate::config::fabric::{Place, ROW_WORDS};
+use crate::isa::op::{Op, ResourceOp};
 use crate::lower::Executable;
 use crate::lower::calls::Call;
 use crate::lower::column::Column;
 use crate::lower::gather::offset;
 use crate::lower::plan::{Step, Task};
 use crate::machine::Observer;
-use crate::op::{Op, ResourceOp};
+use crate::machine::exec::iosram::OUTPUT_BUFFER;
 use crate::program::At;
 
 /// The call that wrote an element of a step's result, and the instruction that had the row of the output buffer written;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use npukit_numeric::BLOCK;
 
 use crate::config::WORD_LANES;
+use crate::isa::op::{CvoFlags, MacFlags};
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
 use crate::lower::memory::Region;
-use crate::op::{CvoFlags, MacFlags};
-use crate::weights::WeightImage;
+use crate::program::weights::WeightImage;
 
 impl Lowering<'_> {
     /// Rows from word `source` on, times the weights of the images of each pass. With activations of 16 bits, what 8 bits

@@ -8,9 +8,9 @@ use npukit_numeric::Tensor;
 
 use super::split::{Codes, split, split_by, value_of};
 use super::{Bits, MAX_ROWS, Product};
-use crate::bf16::{bf, val};
 use crate::lower::LowerError;
-use crate::weights::WeightImage;
+use crate::machine::bf16::{bf, val};
+use crate::program::weights::WeightImage;
 
 /// Constants as weights, by name: of graphs that share them each is quantised once.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::host::HostStep;
-use crate::op::{CvoFunc, Op};
+use crate::isa::op::{CvoFunc, Op};
 use crate::program::Program;
 
 /// In sentences, of what the program uses.

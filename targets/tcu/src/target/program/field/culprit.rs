@@ -9,11 +9,11 @@ use npukit_numeric::Element;
 use npukit_target::{Culprit, FieldValues, TargetError};
 
 use super::TcuField;
-use crate::fault::Memory;
-use crate::modular::Modular;
-use crate::op::{Flow, Op, Path};
+use crate::isa::fault::Memory;
+use crate::isa::op::{Flow, Op, Path};
+use crate::machine::arith::field::Modular;
+use crate::machine::state::State;
 use crate::program::Program;
-use crate::state::State;
 
 /// A scalar of a memory, before instruction `before`.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use npukit_graph::op::{Reduce, ReduceKind};
 use npukit_numeric::{Element, NumberFormat};
 
 use crate::lower::{converted, mean_factors};
-use crate::modular::image;
+use crate::machine::arith::field::image;
 
 /// Constants as the compiler converts them.
 pub(super) struct ConvertedImages {

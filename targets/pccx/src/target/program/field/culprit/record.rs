@@ -6,13 +6,13 @@ use npukit_graph::ValueId;
 use npukit_numeric::Element;
 
 use super::flow::{Flow, Memory, Place, Reach, of_instruction, of_step};
-use crate::arithmetic::Arithmetic;
 use crate::config::WORD_LANES;
 use crate::host::{Host, HostStep};
-use crate::modular::Modular;
-use crate::op::Banks;
+use crate::isa::op::Banks;
+use crate::machine::arith::Arithmetic;
+use crate::machine::arith::field::Modular;
 use crate::program::Program;
-use crate::runtime::{Moment, Session};
+use crate::program::runtime::{Moment, Session};
 
 /// An operand, with its scalars that are no values of the graph by their places in it.
 #[derive(Clone, Debug)]

@@ -11,11 +11,11 @@ use npukit_verify::{judge, prove};
 
 use super::super::PccxField;
 use super::{PccxProgram, block, perceptron, ways};
-use crate::codec::Codec;
+use crate::isa::codec::Codec;
+use crate::isa::op::Op;
 use crate::machine::Machine;
-use crate::op::Op;
-use crate::runtime::Session;
-use crate::weights::WeightImage;
+use crate::program::runtime::Session;
+use crate::program::weights::WeightImage;
 
 /// A number below `count`; 0 where there is none.
 fn below(random: &mut SplitMix64, count: usize) -> usize {

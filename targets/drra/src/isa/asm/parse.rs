@@ -1,0 +1,528 @@
+//! [`assemble`]: text to words.
+
+use std::collections::BTreeMap;
+
+use npukit_asm::{
+    AsmError, AsmErrors, Expansion, Experiment, Files, Place as SourcePlace, Sources, expand, source_span,
+};
+use npukit_base::{Span, closest};
+use npukit_isa::{Field, InstructionSpec};
+
+use super::COMMENTS;
+use crate::config::component::Component;
+use crate::config::fabric::{Cell, Fabric, Place};
+use crate::isa::token::{NoToken, Token, TokenKind, tokens};
+use crate::isa::{Instruction, Isa, bits_of, range as legal_range};
+use crate::program::{At, Program};
+
+/// A program and where its instructions come from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Source {
+    /// The words.
+    pub program: Program,
+    /// The text of each instruction.
+    pub places: BTreeMap<At, SourcePlace>,
+    /// What the text says of the memories around a run.
+    pub experiment: Experiment,
+    /// The file and those that it includes.
+    pub sources: Sources,
+    /// Those that are `repx` and leave `step` to its default of 1, which adds 128 to the step.
+    pub default_steps: Vec<At>,
+}
+
+/// Assembles a `text` that includes no files, for a fabric; `name` is the file's, for messages.
+///
+/// # Errors
+///
+/// Every fault of the file, the first 100 of them with their places.
+pub fn assemble(fabric: &Fabric, name: &str, text: &str) -> Result<Source, AsmErrors> {
+    assemble_with(fabric, name, text, &|_| Err("files are not read here".to_owned()))
+}
+
+/// Assembles `text` for a fabric; `name` is the file's, for messages, and `files` gives those that it includes.
+///
+/// # Errors
+///
+/// Every fault of the files, the first 100 of them with their places.
+pub fn assemble_with(
+    fabric: &Fabric,
+    name: &str,
+    text: &str,
+    files: &Files<'_>,
+) -> Result<Source, AsmErrors> {
+    let expansion = expand(name, text, COMMENTS, files);
+    let parsed = expansion.checked(name, text, parse(fabric, &expansion.text))?;
+    Ok(parsed.source(expansion))
+}
+
+/// As [`assemble_with`], and what each line became, as text.
+///
+/// # Errors
+///
+/// Those of [`assemble_with`].
+pub fn list(fabric: &Fabric, name: &str, text: &str, files: &Files<'_>) -> Result<String, AsmErrors> {
+    let expansion = expand(name, text, COMMENTS, files);
+    let parsed = expansion.checked(name, text, parse(fabric, &expansion.text))?;
+    let word = |(at, span): (&At, &Span)| {
+        let word = parsed.program.cells.get(&at.place).and_then(|words| words.get(at.pc));
+        let address = format!("{},{} {:04x}", at.place.row, at.place.col, at.pc);
+        (span.start, address, word.map_or_else(String::new, |word| format!("{word:08x}")))
+    };
+    let mut words: Vec<_> = parsed.spans.iter().map(word).collect();
+    words.sort_unstable();
+    Ok(expansion.list(&words))
+}
+
+/// A program and the bytes of the text that its instructions come from.
+#[derive(Default)]
+struct Parsed {
+    program: Program,
+    spans: BTreeMap<At, Span>,
+    default_steps: Vec<At>,
+}
+
+impl Parsed {
+    fn source(self, expansion: Expansion) -> Source {
+        let Self { program, spans, default_steps } = self;
+        let places = spans.iter().map(|(at, span)| (*at, expansion.place(*span))).collect();
+        Source {
+            program,
+            places,
+            experiment: expansion.experiment,
+            sources: expansion.sources,
+            default_steps,
+        }
+    }
+}
+
+/// A statement as it was heard, for editors; spans are of the text without directives.
+pub(crate) struct Heard {
+    pub name: String,
+    pub name_span: Span,
+    pub span: Span,
+    /// Whose instruction it is.
+    pub component: Option<Component>,
+    /// None where it is none, or wrong.
+    pub instruction: Option<Instruction>,
+    /// Where its word lies.
+    pub at: Option<At>,
+    pub word: Option<u32>,
+    /// Key, its place, value as written, its number, its place.
+    pub arguments: Vec<(String, Span, String, Option<i64>, Span)>,
+}
+
+impl Heard {
+    fn of(call: &Call<'_>, cell: Option<&Cell>) -> Self {
+        let argument = |(key, span, value): &(&str, Span, Token<'_>)| {
+            let number = match value.kind {
+                TokenKind::Integer(number) => Some(number),
+                _ => None,
+            };
+            ((*key).to_owned(), *span, value.text.to_owned(), number, value.span)
+        };
+        Self {
+            name: call.name.to_owned(),
+            name_span: call.name_span,
+            span: call.span,
+            component: cell.and_then(|cell| component(cell, call).ok()),
+            instruction: None,
+            at: None,
+            word: None,
+            arguments: call.arguments.iter().map(argument).collect(),
+        }
+    }
+}
+
+/// All statements of a text without directives, and what is wrong with it.
+pub(crate) fn heard(fabric: &Fabric, text: &str) -> (Vec<Heard>, Vec<AsmError>) {
+    let mut all = Some(Vec::new());
+    let errors = parse_heard(fabric, text, &mut all).err().unwrap_or_default(); // Default: nothing is wrong.
+    (all.unwrap_or_default(), errors) // Default: it was put there.
+}
+
+/// Assembles a text without directives.
+fn parse(fabric: &Fabric, text: &str) -> Result<Parsed, Vec<AsmError>> {
+    parse_heard(fabric, text, &mut None)
+}
+
+fn parse_heard(fabric: &Fabric, text: &str, all: &mut Option<Vec<Heard>>) -> Result<Parsed, Vec<AsmError>> {
+    let (tokens, mut errors) = read(text);
+    let mut parser = Parser { rest: &tokens, last: Span::default() };
+    let (mut source, mut cell, mut before) = (Parsed::default(), None, None);
+    while let Some(first) = parser.rest.first().cloned() {
+        let found = parser.call().and_then(|call| {
+            let mut heard = all.is_some().then(|| Heard::of(&call, cell.map(|(_, cell)| cell)));
+            let found = statement(fabric, &call, &mut cell, &mut source);
+            if let (Some(heard), Ok(found)) = (&mut heard, &found)
+                && let Some((place, _)) = cell
+                && call.name != "cell"
+            {
+                let words = source.program.cells.get(&place).map_or(&[][..], Vec::as_slice);
+                heard.at = words.len().checked_sub(1).map(|pc| At { place, pc });
+                (heard.word, heard.instruction) = (words.last().copied(), found.clone());
+            }
+            all.as_mut().into_iter().for_each(|all| all.extend(heard.take()));
+            let found = found?;
+            Ok(found.map(|instruction| (instruction, call.span)))
+        });
+        let (found, error) = match found {
+            Ok(found) => (found, None),
+            Err(error) => {
+                parser.recover(text, first);
+                (None, Some(error))
+            }
+        };
+        errors.extend(no_times(fabric, before.as_ref(), found.as_ref()).err().into_iter().chain(error));
+        before = found;
+    }
+    errors.extend(no_times(fabric, before.as_ref(), None).err());
+    if errors.is_empty() { Ok(source) } else { Err(errors) }
+}
+
+/// One instruction in text, at a component that is already known: `rep(slot=1, iter=32)`.
+///
+/// # Errors
+///
+/// The first fault, with its place in `text`.
+pub fn instruction(component: Component, text: &str) -> Result<Instruction, AsmError> {
+    let (tokens, errors) = read(text);
+    errors.into_iter().next().map_or(Ok(()), Err)?;
+    let mut parser = Parser { rest: &tokens, last: Span::default() };
+    let call = parser.call()?;
+    match parser.rest.first() {
+        Some(token) => Err(syntax("the end of the line", text_of(token), token.span, String::new())),
+        None => resolve(Isa::get(), component, &call).map(|(instruction, _)| instruction),
+    }
+}
+
+/// The tokens of a text without its comments, and what is not a token.
+fn read(text: &str) -> (Vec<Token<'_>>, Vec<AsmError>) {
+    let (mut tokens, errors) = tokens(text);
+    tokens.retain(|token| token.kind != TokenKind::Comment);
+    let error = |NoToken { found, fault, span }: NoToken| {
+        syntax("a token", format!("`{found}`"), span, fault.to_owned())
+    };
+    (tokens, errors.into_iter().map(error).collect())
+}
+
+/// `name(key=value, ...)`
+struct Call<'a> {
+    name: &'a str,
+    name_span: Span,
+    arguments: Vec<(&'a str, Span, Token<'a>)>,
+    span: Span,
+}
+
+impl<'a> Call<'a> {
+    fn argument(&self, key: &str) -> Option<&(&'a str, Span, Token<'a>)> {
+        self.arguments.iter().find(|(name, _, _)| *name == key)
+    }
+
+    /// A number that must be there.
+    fn number(&self, key: &str) -> Result<i64, AsmError> {
+        match self.argument(key) {
+            Some((_, _, Token { kind: TokenKind::Integer(value), .. })) => Ok(*value),
+            Some((_, _, other)) => Err(syntax("a number", text_of(other), other.span, String::new())),
+            None => {
+                let expected = format!("`{key}=` in `{}`", self.name);
+                Err(syntax(&expected, "none".to_owned(), self.span, String::new()))
+            }
+        }
+    }
+}
+
+struct Parser<'a> {
+    rest: &'a [Token<'a>],
+    last: Span,
+}
+
+impl<'a> Parser<'a> {
+    fn next(&mut self) -> Option<Token<'a>> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        self.last = first.span;
+        Some(first.clone())
+    }
+
+    fn fail<T>(&self, expected: &str, found: Option<Token<'_>>) -> Result<T, AsmError> {
+        let (text, span) = found
+            .map_or(("the end of the text".to_owned(), self.last), |token| (text_of(&token), token.span));
+        Err(syntax(
+            expected,
+            text,
+            span,
+            "instructions look like `rep(slot=1, port=word_read, iter=32)`".to_owned(),
+        ))
+    }
+
+    fn identifier(&mut self, expected: &str) -> Result<(&'a str, Span), AsmError> {
+        match self.next() {
+            Some(Token { kind: TokenKind::Identifier, text, span }) => Ok((text, span)),
+            other => self.fail(expected, other),
+        }
+    }
+
+    fn mark(&mut self, mark: &str) -> Result<(), AsmError> {
+        match self.next() {
+            Some(token) if token.is(mark) => Ok(()),
+            other => self.fail(&format!("`{mark}`"), other),
+        }
+    }
+
+    fn call(&mut self) -> Result<Call<'a>, AsmError> {
+        let (name, name_span) = self.identifier("an instruction")?;
+        let mut arguments = Vec::new();
+        self.mark("(")?;
+        if self.rest.first().is_some_and(|token| token.is(")")) {
+            self.mark(")")?;
+            return Ok(Call { name, name_span, arguments, span: name_span.to(self.last) });
+        }
+        loop {
+            let (key, span) = self.identifier("a field")?;
+            self.mark("=")?;
+            let value = match self.next() {
+                Some(token @ Token { kind: TokenKind::Integer(_) | TokenKind::Identifier, .. }) => token,
+                other => return self.fail("a value", other),
+            };
+            arguments.push((key, span, value));
+            match self.next() {
+                Some(token) if token.is(",") => {}
+                Some(token) if token.is(")") => break,
+                other => return self.fail("`,` or `)`", other),
+            }
+        }
+        Ok(Call { name, name_span, arguments, span: name_span.to(self.last) })
+    }
+
+    /// Goes on in the line after the one where a faulty statement began.
+    fn recover(&mut self, text: &str, first: Token<'_>) {
+        let after = text.get(first.span.end..).and_then(|rest| rest.find('\n'));
+        let end = after.map_or(text.len(), |size| first.span.end + size);
+        let skip = self.rest.iter().take_while(|token| token.span.start < end).count();
+        self.rest = &self.rest[skip..];
+    }
+}
+
+/// Refuses a `rep` that repeats nothing, nor does the instruction after it add to it (specification 4.5).
+fn no_times(
+    fabric: &Fabric,
+    rep: Option<&(Instruction, Span)>,
+    next: Option<&(Instruction, Span)>,
+) -> Result<(), AsmError> {
+    match rep {
+        Some((rep, span)) if rep.repeats_nothing(fabric, next.map(|(next, _)| next)) => {
+            let help = "field `iter` of rep: how often; `repx` behind it adds multiples of 256".to_owned();
+            Err(range("iter=0", "1 to 255".to_owned(), *span, help))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Takes in a header or an instruction, which it gives.
+fn statement<'a>(
+    fabric: &'a Fabric,
+    call: &Call<'_>,
+    current: &mut Option<(Place, &'a Cell)>,
+    source: &mut Parsed,
+) -> Result<Option<Instruction>, AsmError> {
+    if call.name == "cell" {
+        *current = Some(header(fabric, call, source)?);
+        return Ok(None);
+    }
+    let Some((place, cell)) = *current else {
+        let help = "programs begin with `cell (row=0, col=0)`".to_owned();
+        return Err(syntax("a cell", format!("`{}`", call.name), call.name_span, help));
+    };
+    let (word, found, default_step) = match call.name {
+        "word" => (word(call)?, None, false),
+        _ => {
+            let isa = Isa::read_by(fabric.options);
+            let (instruction, default_step) = resolve(isa, component(cell, call)?, call)?;
+            (Isa::get().encode(&instruction), Some(instruction), default_step)
+        }
+    };
+    let words = source.program.cells.entry(place).or_default();
+    let at = At { place, pc: words.len() };
+    words.push(word);
+    source.spans.insert(at, call.span);
+    source.default_steps.extend(default_step.then_some(at));
+    Ok(found)
+}
+
+/// `word(bits=0x70000000)`: a word that is not an instruction.
+fn word(call: &Call<'_>) -> Result<u32, AsmError> {
+    let bits = call.number("bits")?;
+    let legal = || range(&bits.to_string(), "0 to 0xffffffff".to_owned(), call.span, "32 bits".to_owned());
+    u32::try_from(bits).map_err(|_| legal())
+}
+
+/// `cell (row=R, col=C)`
+fn header<'a>(
+    fabric: &'a Fabric,
+    call: &Call<'_>,
+    source: &mut Parsed,
+) -> Result<(Place, &'a Cell), AsmError> {
+    let side = |key: &str, size: usize| {
+        let value = call.number(key)?;
+        let place = usize::try_from(value).ok().filter(|place| *place < size);
+        let span = call.argument(key).map_or(call.span, |(_, _, value)| value.span);
+        place.ok_or_else(|| {
+            range(&value.to_string(), format!("0 to {}", size - 1), span, format!("`{key}` of the fabric"))
+        })
+    };
+    let place = Place { row: side("row", fabric.rows)?, col: side("col", fabric.cols)? };
+    if let Some((key, span, _)) = call.arguments.iter().find(|(key, _, _)| !["row", "col"].contains(key)) {
+        return Err(syntax("`row` or `col`", format!("`{key}`"), *span, String::new()));
+    }
+    if source.program.cells.insert(place, Vec::new()).is_some() {
+        let found = format!("cell {place} again");
+        return Err(syntax("another cell", found, call.span, String::new()));
+    }
+    let missing = || syntax("a cell of the fabric", format!("cell {place}"), call.span, String::new());
+    Ok((place, fabric.cell(place).ok_or_else(missing)?))
+}
+
+/// Whose instruction it is.
+fn component(cell: &Cell, call: &Call<'_>) -> Result<Component, AsmError> {
+    let isa = Isa::get();
+    let is_of = |component| isa.rows(component).iter().any(|row| row.name == call.name);
+    if is_of(Component::Sequencer) {
+        return Ok(Component::Sequencer);
+    }
+    if !Component::ALL.into_iter().any(is_of) {
+        let mut known: Vec<&str> =
+            Component::ALL.iter().flat_map(|&of| isa.rows(of)).map(|row| row.name.as_str()).collect();
+        known.sort_unstable();
+        known.dedup();
+        return Err(mnemonic(call, &known));
+    }
+    let slot = call.number("slot")?;
+    let span = call.argument("slot").map_or(call.span, |(_, _, value)| value.span);
+    let found = u8::try_from(slot).ok().and_then(|slot| cell.component_at(slot));
+    let full = || {
+        let parts = cell.resources.iter().map(|part| {
+            let last = part.slot + part.component.slots() - 1;
+            let name = part.component.name();
+            if last == part.slot { format!("{last} {name}") } else { format!("{}-{last} {name}", part.slot) }
+        });
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    found.ok_or_else(|| {
+        range(&slot.to_string(), full(), span, format!("`slot`: cell `{}` has nothing there", cell.name))
+    })
+}
+
+/// The instruction, and whether it is a `repx` without `step`.
+fn resolve(
+    isa: &'static Isa,
+    component: Component,
+    call: &Call<'_>,
+) -> Result<(Instruction, bool), AsmError> {
+    let rows = isa.rows(component);
+    let unknown = || mnemonic(call, &rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>());
+    let index = rows.iter().position(|row| row.name == call.name).ok_or_else(unknown)?;
+    let (row, mut instruction) = (&rows[index], Instruction::new(component, index));
+    for (number, (key, span, value)) in call.arguments.iter().enumerate() {
+        if call.arguments.iter().take(number).any(|(other, _, _)| other == key) {
+            return Err(syntax("each field once", format!("`{key}` again"), *span, String::new()));
+        }
+        match field(row, key) {
+            Some(index) => instruction.values[index] = bits(row, &row.fields[index], value)?,
+            // Upstream writes the port of the operation beside instructions that have none.
+            None if *key == "port" && component != Component::Sequencer => drop(port(value)?),
+            None => return Err(no_field(component, row, key, *span)),
+        }
+    }
+    Ok((instruction, row.name == "repx" && call.argument("step").is_none()))
+}
+
+/// A field by its name, or by the name other releases have for it.
+fn field(row: &InstructionSpec, key: &str) -> Option<usize> {
+    row.field(if row.name == "dpu" && key == "option" { "config" } else { key })
+}
+
+/// A port that the instruction does not have.
+fn port(value: &Token<'_>) -> Result<u8, AsmError> {
+    let number = match value.kind {
+        TokenKind::Integer(number) => u8::try_from(number).ok().filter(|port| *port < 16),
+        _ => None,
+    };
+    number.ok_or_else(|| range(&text_of(value), "0 to 15".to_owned(), value.span, "a slot".to_owned()))
+}
+
+fn bits(row: &InstructionSpec, field: &Field, value: &Token<'_>) -> Result<u32, AsmError> {
+    let found = match value.kind {
+        TokenKind::Integer(number) => bits_of(field, number),
+        TokenKind::Identifier => field.code_of(value.text).map(|code| code as u32),
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        let (min, max) = legal_range(field);
+        let names = field.names();
+        let mut legal = format!("{min} to {max}");
+        let mut help = format!("field `{}` of {}", field.name, row.name);
+        if value.kind == TokenKind::Identifier && !names.is_empty() {
+            match closest(value.text, names.iter().copied()) {
+                Some(near) => help += &format!("; did you mean `{near}`?"),
+                None => legal += &format!(", {}", names.join(", ")),
+            }
+        }
+        let number = match value.kind {
+            TokenKind::Integer(number) => Some(number.clamp(min, max.max(min))),
+            _ => None,
+        };
+        with_nearest(range(&text_of(value), legal, value.span, help), number)
+    })
+}
+
+fn no_field(component: Component, row: &InstructionSpec, key: &str, span: Span) -> AsmError {
+    let mut known: Vec<&str> = row.fields.iter().map(|field| field.name.as_str()).collect();
+    if component != Component::Sequencer {
+        // The slot, which all have, after what only some have.
+        known.rotate_left(1);
+    }
+    let help = match closest(key, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if known.is_empty() => format!("{} has no fields", row.name),
+        None => format!("{} of {} has {}", row.name, component.name(), known.join(", ")),
+    };
+    syntax(&format!("a field of {}", row.name), format!("`{key}`"), span, help)
+}
+
+fn mnemonic(call: &Call<'_>, known: &[&str]) -> AsmError {
+    let help = match closest(call.name, known.iter().copied()) {
+        Some(near) if near != call.name => format!("did you mean `{near}`?"),
+        _ => format!("there are {}", known.join(", ")),
+    };
+    AsmError::Mnemonic { found: call.name.to_owned(), span: source_span(call.name_span), help }
+}
+
+fn syntax(expected: &str, found: String, span: Span, help: String) -> AsmError {
+    AsmError::Syntax { expected: expected.to_owned(), found, span: source_span(span), help }
+}
+
+fn range(value: &str, legal: String, span: Span, help: String) -> AsmError {
+    AsmError::Range { value: value.to_owned(), legal, span: source_span(span), help, nearest: None }
+}
+
+/// The same with the legal number that is nearest.
+fn with_nearest(error: AsmError, number: Option<i64>) -> AsmError {
+    match error {
+        AsmError::Range { value, legal, span, help, .. } => AsmError::Range {
+            value,
+            legal,
+            span,
+            help,
+            nearest: number.map(|number| number.to_string().into()),
+        },
+        other => other,
+    }
+}
+
+fn text_of(token: &Token<'_>) -> String {
+    match token.kind {
+        TokenKind::Integer(number) => number.to_string(),
+        TokenKind::Text => token.text.to_owned(),
+        _ => format!("`{}`", token.text),
+    }
+}

@@ -1,0 +1,309 @@
+//! [`resolve`]: what an operation of PASM means on a fabric.
+
+use std::fmt;
+
+use npukit_asm::source_span;
+use npukit_base::Span;
+use npukit_target::Lint;
+
+use super::fault::{bad_value, rule, unknown, value_error};
+use super::fields::control;
+use super::reader::Reader;
+use super::rep::Rep;
+use crate::config::component::Component;
+use crate::config::fabric::{Fabric, Options, Place};
+use crate::config::revision::Revision;
+use crate::isa::Isa;
+use crate::isa::op::{Op, ResourceOp};
+use crate::isa::pasm::PasmError;
+use crate::isa::pasm::ast::{self, OperationKind, Value, find};
+use crate::isa::pasm::pattern::Pattern;
+use crate::isa::pasm::schedule::{Schedule, Variable};
+
+/// An operation, resolved.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    /// Its name; a made-up one when it has none.
+    pub name: String,
+    /// Its place in the text.
+    pub span: Span,
+    /// Its cell.
+    pub place: Place,
+    /// The cell's number.
+    pub cell: usize,
+    /// What it does there.
+    pub action: Action,
+    /// Errors and likely mistakes, with their spans.
+    pub warnings: Warnings,
+}
+
+/// An error or a likely mistake in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// What kind it is, for one that the linter finds, too.
+    pub kind: Option<&'static Lint>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Mistake {
+    /// Of a kind.
+    pub fn new(kind: &'static Lint, error: impl ToString) -> Self {
+        Self { kind: Some(kind), message: error.to_string() }
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        self.kind.map_or(Ok(()), |kind| write!(f, " [{}]", kind.code))
+    }
+}
+
+/// Mistakes, each with its place in the text.
+pub type Warnings = Vec<(Span, Mistake)>;
+
+/// What an operation does.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Configures and starts a port.
+    Rop(Rop),
+    /// Instructions of the sequencer, at offsets from its start, and how many cycles they take.
+    Cop(Vec<(i64, Op)>, i64),
+}
+
+/// An operation on a port.
+#[derive(Clone, Debug)]
+pub struct Rop {
+    /// As written.
+    pub slot: u8,
+    /// As written.
+    pub port: u8,
+    /// What sits in the slot.
+    pub component: Component,
+    /// The first slot of that.
+    pub first_slot: u8,
+    /// Of the fabric.
+    pub revision: Revision,
+    /// Before its start, in order.
+    pub settings: Vec<Setting>,
+    /// When its events happen; none without events.
+    pub pattern: Option<Pattern>,
+}
+
+/// An instruction of a rop, before delays are known.
+#[derive(Clone, Debug)]
+pub enum Setting {
+    /// Complete.
+    Op(ResourceOp),
+    /// A level; its delay may be a variable.
+    Rep(Rep, Option<Variable>),
+    /// A transition; its delay may be a variable.
+    Trans(i64, Option<Variable>),
+}
+
+impl Rop {
+    /// The table of its instructions.
+    pub fn isa(&self) -> &'static Isa {
+        Isa::read_by(Options::of(self.revision))
+    }
+}
+
+impl Operation {
+    /// Instructions before its start, when no delay needs more.
+    pub fn configurations(&self) -> usize {
+        self.instructions_with(|_| 0).len()
+    }
+
+    /// The instructions before its start.
+    pub fn instructions(&self, found: &Schedule) -> Vec<Op> {
+        self.instructions_with(|variable| found.value(variable))
+    }
+
+    fn instructions_with(&self, value: impl Fn(Variable) -> i64) -> Vec<Op> {
+        let Action::Rop(rop) = &self.action else { return Vec::new() };
+        let ops = rop.settings.iter().flat_map(|setting| match *setting {
+            Setting::Op(op) => vec![op],
+            Setting::Rep(rep, variable) => {
+                let delay = variable.map_or(rep.delay, &value);
+                let rep = Rep { delay, ..rep };
+                let ops = rep.instructions(rop.port, rop.revision, rop.component);
+                ops.expect("the reader and the bounds of variables let nothing else pass")
+            }
+            Setting::Trans(delay, variable) => {
+                let delay = variable.map_or(delay, &value);
+                let delay = u32::try_from(delay).expect("variables and fields have lower bounds of 0");
+                vec![ResourceOp::Trans { port: rop.port, delay }]
+            }
+        });
+        ops.map(|op| Op::Resource { slot: rop.slot, op }).collect()
+    }
+
+    /// Instructions from its start on, with their offsets.
+    pub fn sequence(&self) -> impl Iterator<Item = (i64, Op)> + '_ {
+        let ops: &[(i64, Op)] = match &self.action {
+            Action::Cop(ops, _) => ops,
+            Action::Rop(_) => &[],
+        };
+        ops.iter().copied()
+    }
+
+    /// What it does on a port.
+    pub const fn rop(&self) -> Option<&Rop> {
+        match &self.action {
+            Action::Rop(rop) => Some(rop),
+            Action::Cop(..) => None,
+        }
+    }
+}
+
+/// What an operation means, or the first thing wrong with it.
+pub(super) type Resolved<T> = Result<T, PasmError>;
+
+/// What an operation means; new free variables are appended to `variables`.
+///
+/// # Errors
+///
+/// Everything wrong with it.
+pub fn resolve(
+    fabric: &Fabric,
+    operation: &ast::Operation,
+    variables: &mut Vec<String>,
+) -> Result<Operation, Vec<PasmError>> {
+    let one = |error| vec![error];
+    check_parameters(operation).map_err(one)?;
+    let place =
+        Place { row: index(operation, "row").map_err(one)?, col: index(operation, "col").map_err(one)? };
+    let Some(cell) = fabric.index(place) else {
+        let legal = format!("the fabric has {} rows and {} columns", fabric.rows, fabric.cols);
+        return Err(vec![value_error("the cell", &place.to_string(), &legal, operation.span)]);
+    };
+    let name = operation
+        .name
+        .as_ref()
+        .map_or_else(|| format!("unnamed {}", operation.kind.keyword()), |n| n.text.clone());
+    let (action, warnings) = match operation.kind {
+        OperationKind::Rop => {
+            let (rop, warnings) = rop(fabric, operation, place, variables)?;
+            (Action::Rop(rop), warnings)
+        }
+        OperationKind::Cop | OperationKind::Raw => {
+            (cop(Isa::read_by(fabric.options), operation)?, Vec::new())
+        }
+    };
+    Ok(Operation { name, span: operation.span, place, cell, action, warnings })
+}
+
+fn check_parameters(operation: &ast::Operation) -> Resolved<()> {
+    let known: &[&str] =
+        if operation.kind == OperationKind::Rop { &["row", "col", "slot", "port"] } else { &["row", "col"] };
+    match operation.parameters.iter().find(|parameter| !known.contains(&parameter.name.text.as_str())) {
+        Some(parameter) => Err(unknown("parameter", &parameter.name, known.iter().copied())),
+        None => Ok(()),
+    }
+}
+
+fn index(operation: &ast::Operation, name: &'static str) -> Resolved<usize> {
+    let what = format!("a {}", operation.kind.keyword());
+    let missing = || PasmError::Missing { what, parameter: name, span: source_span(operation.span) };
+    let parameter = operation.parameter(name).ok_or_else(missing)?;
+    let value = match parameter.value {
+        Value::Integer(value) => usize::try_from(value).ok(),
+        Value::Name(_) => None,
+    };
+    value.ok_or_else(|| bad_value(name, parameter, "it is a number that is not negative"))
+}
+
+fn rop(
+    fabric: &Fabric,
+    operation: &ast::Operation,
+    place: Place,
+    variables: &mut Vec<String>,
+) -> Result<(Rop, Warnings), Vec<PasmError>> {
+    let one = |error| vec![error];
+    let (slot, port) = (index(operation, "slot").map_err(one)?, index(operation, "port").map_err(one)?);
+    // Default: a slot beyond all, where nothing is.
+    let slot = u8::try_from(slot).unwrap_or(u8::MAX);
+    let cell = fabric.cell(place);
+    let Some((cell, resource)) = cell.and_then(|cell| Some((cell, cell.resource_at(slot)?))) else {
+        let span = find(&operation.parameters, "slot").map_or(operation.span, |parameter| parameter.span);
+        return Err(vec![value_error("the slot", &slot.to_string(), &slots(fabric, place), span)]);
+    };
+    let ports = ports(resource.component, slot - resource.slot);
+    // Upstream's tutorial starts routes on port 2, which nothing listens to.
+    let legal = ports.contains(&(port as u8)) || (resource.component == Component::Swb && port == 2);
+    if !legal || port > 3 {
+        let span = find(&operation.parameters, "port").map_or(operation.span, |parameter| parameter.span);
+        let list: Vec<String> = ports.iter().map(ToString::to_string).collect();
+        let legal = format!(
+            "slot {slot} holds {}, whose ports there are {}",
+            resource.component.name(),
+            list.join(", ")
+        );
+        return Err(vec![value_error("the port", &port.to_string(), &legal, span)]);
+    }
+    let is_unheard = resource.component == Component::Swb && port == 2;
+    let port = if is_unheard { 1 } else { port as u8 };
+    let empty = Rop {
+        slot,
+        port,
+        component: resource.component,
+        first_slot: resource.slot,
+        revision: fabric.options.revision,
+        settings: Vec::new(),
+        pattern: None,
+    };
+    let mut reader = Reader::new(empty, variables);
+    let errors: Vec<PasmError> =
+        operation.instructions.iter().filter_map(|one| reader.read(one).err()).collect();
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let mut warnings = reader.warnings(cell, fabric.options);
+    if is_unheard {
+        let span = find(&operation.parameters, "port").map_or(operation.span, |parameter| parameter.span);
+        let message = "nothing listens to port 2 of a swb; routes are on port 1".to_owned();
+        warnings.insert(0, (span, Mistake { kind: None, message }));
+    }
+    Ok((reader.finish(operation.span).map_err(one)?, warnings))
+}
+
+/// Ports of a component at a slot, counted from its first.
+fn ports(component: Component, relative: u8) -> &'static [u8] {
+    match (component, relative) {
+        (Component::Swb | Component::Dpu, 0) => &[0, 1],
+        (Component::Rf, 0) | (Component::IosramBoth, 0) => &[0, 1, 2, 3],
+        (Component::IosramTop, 0) => &[0, 2],
+        (Component::IosramBtm, 0) => &[1, 3],
+        (component, 1) if component.is_iosram() => &[2, 3],
+        _ => &[],
+    }
+}
+
+fn slots(fabric: &Fabric, place: Place) -> String {
+    let resources = fabric.cell(place).map_or(&[][..], |cell| &cell.resources[..]);
+    let list: Vec<String> =
+        resources.iter().map(|resource| format!("{} {}", resource.slot, resource.component.name())).collect();
+    format!("cell {place} has {}", list.join(", "))
+}
+
+/// The instructions of a cop: calculations, and waits between them.
+fn cop(isa: &'static Isa, operation: &ast::Operation) -> Result<Action, Vec<PasmError>> {
+    let (mut ops, mut cycles, mut errors) = (Vec::new(), 0_i64, Vec::new());
+    for instruction in &operation.instructions {
+        match control(isa, instruction) {
+            Ok(Op::Wait { cycle, events: false }) => cycles += i64::from(cycle) + 1,
+            Ok(op @ Op::Calc { .. }) => {
+                ops.push((cycles, op));
+                cycles += 1;
+            }
+            Ok(_) => errors.push(rule(
+                &format!("a cop cannot hold `{}`", instruction.mnemonic.text),
+                instruction.mnemonic.span,
+                "it holds calc and wait (mode=0); `for` and `if` branch, rops are started by constraints",
+            )),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(Action::Cop(ops, cycles)) } else { Err(errors) }
+}

@@ -1,0 +1,184 @@
+//! [`compile`]: a PASM program to the words of each cell.
+//!
+//! Epochs follow each other in lockstep: each lasts equally long in all cells. `for` is a loop of the sequencers
+//! with a counter in a scalar register, `if` a branch whose ways last equally long.
+
+mod block;
+mod raw;
+mod resolve;
+
+use std::collections::BTreeSet;
+
+use npukit_asm::source_span;
+use npukit_base::Span;
+
+use crate::config::component::Component;
+use crate::config::fabric::{Fabric, Place};
+use crate::config::revision::Revision;
+use crate::isa::op::Op;
+use crate::isa::pasm::epoch::{self, Epoch, EpochReport, Text, Warnings};
+use crate::isa::pasm::error::faults;
+use crate::isa::pasm::schedule::DEFAULT_NODES;
+use crate::isa::pasm::{PasmError, PasmErrors, parse};
+use crate::program::Program;
+pub use block::Block;
+use resolve::{Step, resolve};
+
+/// Registers that count loops, the outermost's first.
+const COUNTERS: [u8; 4] = [15, 14, 13, 12];
+/// Words before the end of a loop that `brn` reaches, and over which it jumps.
+const REACH: usize = 254;
+
+/// A compiled PASM program.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// The words.
+    pub program: Program,
+    /// What the scheduler found, epoch by epoch in file order.
+    pub epochs: Vec<EpochReport>,
+    /// Errors and likely mistakes, with their spans.
+    pub warnings: Warnings,
+    /// Cycles of a run; none when raw instructions hide them.
+    pub cycles: Option<i64>,
+}
+
+/// Compiles the text of a PASM file; `nodes` bounds the search in each epoch, 0 for the default.
+///
+/// # Errors
+///
+/// Every fault of the text; then the first epoch without a schedule, with the constraints that contradict
+/// each other; then what does not fit into a sequencer.
+pub fn compile(fabric: &Fabric, name: &str, text: &str, nodes: usize) -> Result<Kernel, PasmErrors> {
+    let source = parse(name, text)?;
+    let fail = |errors| faults(name, text, errors);
+    let nodes = if nodes == 0 { DEFAULT_NODES } else { nodes };
+    let steps = resolve(fabric, &source).map_err(fail)?;
+    let places = steps.iter().flat_map(Step::places).collect();
+    let warnings = steps.iter().flat_map(Step::warnings).collect();
+    let (ports, revision) = (block::start(), fabric.options.revision);
+    let text_of = Text { name, text };
+    let mut compiler = Compiler { places, nodes, text: text_of, revision, ports, epochs: Vec::new() };
+    let mut block = compiler.steps(&steps, 0)?;
+    // Default: a program without cells is called nowhere.
+    let skew = compiler.places.iter().map(|place| place.col as i64).max().unwrap_or(0);
+    // The call takes as long to arrive as the return takes to come back.
+    let cycles = block.cycles.map(|cycles| cycles + 1 + 2 * skew * i64::from(fabric.options.call_skew));
+    block.halt();
+    let program = words(fabric, &block).map_err(|error| fail(vec![error]))?;
+    Ok(Kernel { program, epochs: compiler.epochs, warnings, cycles })
+}
+
+/// Makes instructions of steps.
+struct Compiler<'a> {
+    /// All cells with instructions: they stay in lockstep.
+    places: BTreeSet<Place>,
+    nodes: usize,
+    text: Text<'a>,
+    revision: Revision,
+    /// When ports are idle, where the next epoch begins.
+    ports: epoch::Ports,
+    epochs: Vec<EpochReport>,
+}
+
+impl Compiler<'_> {
+    fn fail(&self, reason: &str, span: Span, help: &str) -> PasmErrors {
+        faults(self.text.name, self.text.text, vec![rule(reason, span, help)])
+    }
+
+    /// Steps one after the other, `depth` loops around them.
+    fn steps(&mut self, steps: &[Step], depth: usize) -> Result<Block, PasmErrors> {
+        let mut all = Block::empty(&self.places);
+        for step in steps {
+            if all.cycles.is_none() {
+                let reason = "raw instructions before this end in no known cycle";
+                return Err(self.fail(reason, step.span(), "leave out their branches and halts"));
+            }
+            all.append(match step {
+                Step::Epoch(name, epoch) => self.epoch(name, epoch)?,
+                Step::Raw(block, _) => self.raw(block),
+                Step::For { count, body, span } => self.repeat(*count, body, *span, depth)?,
+                Step::If { register, then, otherwise, span } => {
+                    self.branch(*register, then, otherwise, *span, depth)?
+                }
+            });
+        }
+        Ok(all)
+    }
+
+    fn epoch(&mut self, name: &str, epoch: &Epoch) -> Result<Block, PasmErrors> {
+        let timed = epoch.schedule(name, &self.ports, self.nodes, self.text)?;
+        self.ports = timed.ports;
+        self.epochs.push(timed.report);
+        Ok(Block::timed(&self.places, &timed.cells, timed.cycles))
+    }
+
+    /// Emitted as it stands; what comes after waits for the longest cell.
+    fn raw(&mut self, block: &Block) -> Block {
+        self.ports = epoch::Ports::unknown();
+        let mut block = block.clone();
+        let listed: BTreeSet<Place> = block.cells.keys().copied().collect();
+        for place in self.places.difference(&listed) {
+            let ops = block.cells.entry(*place).or_default();
+            // Default: what ends in no known cycle is the last of all; nothing is there to wait for.
+            block::wait(ops, block.cycles.unwrap_or(0));
+        }
+        block
+    }
+
+    fn repeat(&mut self, count: u16, body: &[Step], span: Span, depth: usize) -> Result<Block, PasmErrors> {
+        // The last iteration's ports may be in use when the first ones of the next begin.
+        self.ports = epoch::Ports::unknown();
+        let body = self.steps(body, depth + 1)?;
+        self.ports = epoch::Ports::unknown();
+        let counter = COUNTERS[depth];
+        let reason = format!("the loop does not fit: `brn` reaches over {REACH} instructions");
+        body.repeated(count, counter, REACH, self.revision)
+            .ok_or_else(|| self.fail(&reason, span, "repeat less in it"))
+    }
+
+    fn branch(
+        &mut self,
+        register: u8,
+        then: &[Step],
+        otherwise: &[Step],
+        span: Span,
+        depth: usize,
+    ) -> Result<Block, PasmErrors> {
+        let before = epoch::Ports::unknown();
+        self.ports = before.clone();
+        let then = self.steps(then, depth)?;
+        self.ports = before.clone();
+        let otherwise = self.steps(otherwise, depth)?;
+        self.ports = before;
+        let reason = format!("the branch does not fit: `brn` reaches over {REACH} instructions");
+        Block::branch(register, then, otherwise, REACH, self.revision)
+            .ok_or_else(|| self.fail(&reason, span, "do less in it"))
+    }
+}
+
+/// The words of a block. Errors: a cell whose instructions do not fit its memory.
+fn words(fabric: &Fabric, block: &Block) -> Result<Program, PasmError> {
+    let mut program = Program::default();
+    for (&place, ops) in &block.cells {
+        let Some(cell) = fabric.cell(place) else { continue };
+        if ops.len() > cell.iram_words {
+            let reason = format!(
+                "cell {place} needs {} instructions, its memory takes {} (IRAM_DEPTH, 2^INSTR_ADDR_WIDTH)",
+                ops.len(),
+                cell.iram_words
+            );
+            return Err(rule(&reason, Span::default(), "use loops, or split the program into calls"));
+        }
+        let word = |op: &Op| {
+            let component = op.slot().map_or(Some(Component::Sequencer), |slot| cell.component_at(slot));
+            let word = component.and_then(|component| op.word(component).ok());
+            word.expect("operations were resolved for the components of their cell")
+        };
+        program.cells.insert(place, ops.iter().map(word).collect());
+    }
+    Ok(program)
+}
+
+fn rule(reason: &str, span: Span, help: &str) -> PasmError {
+    PasmError::Rule { reason: reason.to_owned(), span: source_span(span), help: help.to_owned() }
+}

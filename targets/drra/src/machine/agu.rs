@@ -1,0 +1,381 @@
+//! The address generator of a port: [`Pattern`] is what it is configured with, [`Walk`] the addresses it gives.
+//!
+//! A pattern is lanes one after the other, each nested repetitions of a base address, and repetitions around the
+//! whole. [`Pattern::at`] is the specification's definition of the address of a cycle; the simulator uses [`Walk`],
+//! which goes from address to address and never looks at the cycles between.
+//!
+//! Source: specification 3.6, 4.3 to 4.5.
+
+mod registers;
+mod walk;
+
+use thiserror::Error;
+
+pub use registers::{Circuit, Registers, Write};
+pub use walk::{Affine, Steady, Walk};
+
+/// Lanes of a port.
+pub const MAX_LANES: usize = 4;
+/// Repetitions of a lane, and around all lanes.
+pub const MAX_LEVELS: usize = 4;
+
+/// A repetition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Level {
+    /// How often; 0 counts as once.
+    pub iter: u32,
+    /// Added to the address each time.
+    pub step: i32,
+    /// Idle cycles between.
+    pub delay: u32,
+}
+
+impl Level {
+    fn times(self) -> u64 {
+        u64::from(self.iter.max(1))
+    }
+
+    /// The offset of the second time, for something that takes `span` cycles.
+    fn stride(self, span: u64) -> u64 {
+        span.saturating_add(self.delay.into())
+    }
+
+    /// Cycles of all times together.
+    fn span(self, span: u64) -> u64 {
+        self.stride(span).saturating_mul(self.times() - 1).saturating_add(span)
+    }
+}
+
+/// A part of a pattern with a base address of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Lane {
+    /// First address.
+    pub base: i64,
+    /// Repetitions, the innermost first.
+    pub levels: Vec<Level>,
+}
+
+impl Lane {
+    fn span(&self) -> u64 {
+        self.levels.iter().fold(1, |span, level| level.span(span))
+    }
+}
+
+/// What a port is configured with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Pattern {
+    /// In their order.
+    pub lanes: Vec<Lane>,
+    /// Idle cycles between a lane and the next.
+    pub transitions: Vec<u32>,
+    /// Repetitions around all lanes, the innermost first.
+    pub outer: Vec<Level>,
+    /// Bits of the fields of the last `rep`, until a `repx` extends them.
+    last: Option<Widths>,
+}
+
+/// Bits of the fields of a `rep`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Widths {
+    /// Of `iter`.
+    pub iter: u32,
+    /// Of `step`.
+    pub step: u32,
+    /// Of `delay`.
+    pub delay: u32,
+}
+
+/// Why an instruction does not fit a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum PatternError {
+    /// Nothing to repeat.
+    #[error("a `rep` or `trans` before the first `dsu` or `evt` of the port")]
+    NoLane,
+    /// Too many lanes.
+    #[error("a lane more than the {MAX_LANES} that a port has")]
+    Lanes,
+    /// A lane after a transition.
+    #[error("a lane after a `trans`: lanes come first")]
+    LateLane,
+    /// Too many repetitions.
+    #[error("a level more than the {MAX_LEVELS} that a lane has")]
+    Inner,
+    /// Too many repetitions around all.
+    #[error("a level more than the {MAX_LEVELS} around all lanes")]
+    Outer,
+    /// A transition too many.
+    #[error("`trans` {transitions} of {lanes} lanes, which have {} transitions", .lanes - 1)]
+    Transition {
+        /// Its number, from 1.
+        transitions: usize,
+        /// Lanes.
+        lanes: usize,
+    },
+    /// Lanes that are not connected.
+    #[error("{lanes} lanes with {transitions} `trans` between: {} are needed", .lanes - 1)]
+    Unconnected {
+        /// Lanes.
+        lanes: usize,
+        /// Transitions.
+        transitions: usize,
+    },
+    /// Nothing to extend.
+    #[error("a `repx` that follows no `rep`, or a second one")]
+    Repx,
+}
+
+impl Pattern {
+    /// `dsu` and `evt`: opens a lane.
+    ///
+    /// # Errors
+    ///
+    /// A lane more than a port has, or after the first `trans`.
+    pub fn open(&mut self, base: i64) -> Result<(), PatternError> {
+        if !self.transitions.is_empty() {
+            return Err(PatternError::LateLane);
+        }
+        if self.lanes.len() == MAX_LANES {
+            return Err(PatternError::Lanes);
+        }
+        self.last = None;
+        self.lanes.push(Lane { base, levels: Vec::new() });
+        Ok(())
+    }
+
+    /// `rep`: a level of the last lane, or around all lanes after a `trans`. With `spill`, levels beyond those of a
+    /// single lane go around it.
+    ///
+    /// # Errors
+    ///
+    /// A level before the first lane, or more than a lane or the port has.
+    pub fn rep(&mut self, level: Level, widths: Widths, spill: bool) -> Result<(), PatternError> {
+        let may_spill = spill && self.lanes.len() == 1;
+        let lane = self.lanes.last_mut().ok_or(PatternError::NoLane)?;
+        let is_inner = self.transitions.is_empty() && self.outer.is_empty();
+        if is_inner && lane.levels.len() < MAX_LEVELS {
+            lane.levels.push(level);
+        } else if is_inner && !may_spill {
+            return Err(PatternError::Inner);
+        } else if self.outer.len() < MAX_LEVELS {
+            self.outer.push(level);
+        } else {
+            return Err(PatternError::Outer);
+        }
+        self.last = Some(widths);
+        Ok(())
+    }
+
+    /// `repx`: the high parts of the last `rep`.
+    ///
+    /// # Errors
+    ///
+    /// There is no `rep` that it could extend.
+    pub fn repx(&mut self, iter: u32, step: u32, delay: u32) -> Result<(), PatternError> {
+        let widths = self.last.take().ok_or(PatternError::Repx)?;
+        let lane = self.lanes.last_mut().map(|lane| &mut lane.levels);
+        let levels = if self.outer.is_empty() { lane } else { Some(&mut self.outer) };
+        let level = levels.and_then(|levels| levels.last_mut()).ok_or(PatternError::Repx)?;
+        level.iter |= iter << widths.iter;
+        level.delay |= delay << widths.delay;
+        let low = level.step & ((1 << widths.step) - 1);
+        let bits = (step as i32) << widths.step | low;
+        let unused = 32 - 2 * widths.step;
+        level.step = bits << unused >> unused;
+        Ok(())
+    }
+
+    /// `trans`: connects a lane with the next; without effect after an outer level.
+    ///
+    /// # Errors
+    ///
+    /// A transition before the first lane, or more than the lanes have between them.
+    pub fn trans(&mut self, delay: u32) -> Result<(), PatternError> {
+        let (lanes, transitions) = (self.lanes.len(), self.transitions.len() + 1);
+        match lanes {
+            0 => return Err(PatternError::NoLane),
+            _ if !self.outer.is_empty() => {}
+            _ if transitions >= lanes => return Err(PatternError::Transition { transitions, lanes }),
+            _ => self.transitions.push(delay),
+        }
+        self.last = None;
+        Ok(())
+    }
+
+    /// Whether nothing was configured.
+    pub const fn is_empty(&self) -> bool {
+        self.lanes.is_empty()
+    }
+
+    /// Whether all lanes are connected.
+    ///
+    /// # Errors
+    ///
+    /// Lanes that are not connected.
+    pub const fn check(&self) -> Result<(), PatternError> {
+        let (lanes, transitions) = (self.lanes.len(), self.transitions.len());
+        if lanes > transitions + 1 { Err(PatternError::Unconnected { lanes, transitions }) } else { Ok(()) }
+    }
+
+    /// Cycles from the first address to the last, both counted. An empty pattern gives one address.
+    pub fn span(&self) -> u64 {
+        self.outer.iter().fold(self.lanes_span(), |span, level| level.span(span))
+    }
+
+    /// The first cycle of each lane.
+    fn starts(&self) -> Vec<u64> {
+        let gaps = self.transitions.iter().copied().chain(std::iter::repeat(0));
+        let mut start: u64 = 0;
+        let ends = self.lanes.iter().zip(gaps).map(|(lane, gap)| {
+            start = start.saturating_add(lane.span()).saturating_add(gap.into());
+            start
+        });
+        std::iter::once(0).chain(ends).take(self.lanes.len()).collect()
+    }
+
+    fn lanes_span(&self) -> u64 {
+        let last = self.lanes.last().zip(self.starts().last().copied());
+        last.map_or(1, |(lane, start)| start.saturating_add(lane.span()))
+    }
+
+    /// How many addresses it gives.
+    pub fn events(&self) -> u64 {
+        let product =
+            |levels: &[Level]| levels.iter().fold(1_u64, |all, level| all.saturating_mul(level.times()));
+        let lanes =
+            self.lanes.iter().fold(0_u64, |all, lane| all.saturating_add(product(&lane.levels))).max(1);
+        lanes.saturating_mul(product(&self.outer))
+    }
+
+    /// The address in a cycle, counted from the first address; none in an idle one. Addresses are not wrapped.
+    pub fn at(&self, offset: u64) -> Option<i64> {
+        let (offset, outer) = strip(&self.outer, self.lanes_span(), offset)?;
+        if self.lanes.is_empty() {
+            return (offset == 0).then_some(outer);
+        }
+        let lane = |(lane, start): (&Lane, u64)| {
+            let offset = offset.checked_sub(start).filter(|offset| *offset < lane.span())?;
+            let (offset, inner) = strip(&lane.levels, 1, offset)?;
+            (offset == 0).then_some(lane.base + outer + inner)
+        };
+        self.lanes.iter().zip(self.starts()).find_map(lane)
+    }
+}
+
+/// What is left of `offset` inside all `levels` around something of `span` cycles, and what they add to the address.
+fn strip(levels: &[Level], span: u64, mut offset: u64) -> Option<(u64, i64)> {
+    let mut strides = Vec::new();
+    let mut span = span;
+    for level in levels {
+        strides.push((level.stride(span), level));
+        span = level.span(span);
+    }
+    let mut address = 0;
+    for (stride, level) in strides.into_iter().rev() {
+        let times = offset / stride;
+        if times >= level.times() {
+            return None;
+        }
+        offset -= times * stride;
+        address += times as i64 * i64::from(level.step);
+    }
+    Some((offset, address))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use crate::machine::agu::*;
+
+    const WIDTHS: Widths = Widths { iter: 8, step: 7, delay: 7 };
+
+    fn level(iter: u32, step: i32, delay: u32) -> Level {
+        Level { iter, step, delay }
+    }
+
+    fn pattern(lanes: &[(i64, &[Level])], transitions: &[u32], outer: &[Level]) -> Pattern {
+        let mut pattern = Pattern::default();
+        for (base, levels) in lanes {
+            pattern.open(*base).unwrap();
+            levels.iter().for_each(|level| pattern.rep(*level, WIDTHS, false).unwrap());
+        }
+        transitions.iter().for_each(|delay| pattern.trans(*delay).unwrap());
+        outer.iter().for_each(|level| pattern.rep(*level, WIDTHS, false).unwrap());
+        pattern
+    }
+
+    fn addresses(pattern: &Pattern) -> Vec<(u64, i64)> {
+        (0..pattern.span()).filter_map(|offset| Some((offset, pattern.at(offset)?))).collect()
+    }
+
+    /// The timing model's own tests (specification 8.1).
+    #[test]
+    fn published_cases() {
+        assert_eq!(addresses(&Pattern::default()), [(0, 0)]);
+        assert_eq!(addresses(&pattern(&[(0, &[]), (0, &[])], &[4], &[])), [(0, 0), (5, 0)]);
+        let one = pattern(&[(100, &[level(3, 5, 1)])], &[], &[]);
+        assert_eq!(addresses(&one), [(0, 100), (2, 105), (4, 110)]);
+        let two = pattern(&[(0, &[level(2, 1, 0), level(2, 10, 0)])], &[], &[]);
+        assert_eq!(addresses(&two), [(0, 0), (1, 1), (2, 10), (3, 11)]);
+        let lanes = pattern(&[(0, &[]), (50, &[])], &[4], &[]);
+        assert_eq!(addresses(&lanes), [(0, 0), (5, 50)]);
+    }
+
+    /// The example of specification 4.4.
+    #[test]
+    fn lanes_transitions_and_outer_levels() {
+        let lanes: [(i64, &[Level]); 2] = [(0, &[level(2, 1, 0)]), (20, &[level(2, 1, 1)])];
+        let found = addresses(&pattern(&lanes, &[3], &[level(2, 100, 4)]));
+        let wanted = [(0, 0), (1, 1), (5, 20), (7, 21), (12, 100), (13, 101), (17, 120), (19, 121)];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn repx_extends_the_last_level() {
+        let mut pattern = pattern(&[(0, &[level(4, -3, 127)])], &[], &[]);
+        pattern.repx(1, 0, 2).unwrap();
+        // The low 7 bits of -3 are 125; with high part 0 the step is positive.
+        assert_eq!(pattern.lanes[0].levels, [level(260, 125, 2 * 128 + 127)]);
+        assert_eq!(pattern.repx(1, 0, 0), Err(PatternError::Repx));
+        let mut negative = self::pattern(&[(0, &[level(4, -3, 0)])], &[], &[]);
+        negative.repx(0, 127, 0).unwrap();
+        assert_eq!(negative.lanes[0].levels, [level(4, -3, 0)]);
+    }
+
+    #[test]
+    fn repx_extends_an_outer_level() {
+        let mut pattern = pattern(&[(0, &[]), (1, &[])], &[0], &[level(2, 1, 0)]);
+        pattern.repx(0, 0, 1).unwrap();
+        assert_eq!(pattern.outer, [level(2, 1, 128)]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let mut empty = Pattern::default();
+        let one = level(1, 1, 0);
+        assert_eq!(empty.rep(one, WIDTHS, true), Err(PatternError::NoLane));
+        assert_eq!(empty.trans(0), Err(PatternError::NoLane));
+        assert_eq!(empty.repx(0, 0, 0), Err(PatternError::Repx));
+        let mut four = pattern(&[(0, &[one; 4])], &[], &[]);
+        assert_eq!(four.rep(one, WIDTHS, false), Err(PatternError::Inner));
+        assert_eq!(four.trans(0), Err(PatternError::Transition { transitions: 1, lanes: 1 }));
+        (0..4).for_each(|_| four.rep(one, WIDTHS, true).unwrap());
+        assert_eq!(four.rep(one, WIDTHS, true), Err(PatternError::Outer));
+        let mut lanes = pattern(&[(0, &[]), (0, &[]), (0, &[]), (0, &[])], &[0], &[]);
+        assert_eq!(lanes.open(0), Err(PatternError::LateLane));
+        assert_eq!(lanes.check(), Err(PatternError::Unconnected { lanes: 4, transitions: 1 }));
+        lanes.rep(one, WIDTHS, false).unwrap();
+        assert_eq!(lanes.trans(9), Ok(()), "ignored after an outer level");
+        assert_eq!(lanes.transitions, [0]);
+        let none: &[Level] = &[];
+        assert_eq!(pattern(&[(0, none); 4], &[], &[]).open(0), Err(PatternError::Lanes));
+    }
+
+    #[test]
+    fn spilled_levels_are_levels() {
+        let levels = [level(2, 1, 0), level(2, 2, 1), level(2, 4, 0), level(2, 8, 2), level(3, 16, 1)];
+        let mut spilled = pattern(&[(5, &levels[..4])], &[], &[]);
+        spilled.rep(levels[4], WIDTHS, true).unwrap();
+        let nested = Pattern { lanes: vec![Lane { base: 5, levels: levels.to_vec() }], ..Pattern::default() };
+        assert_eq!(addresses(&spilled), addresses(&nested));
+    }
+}

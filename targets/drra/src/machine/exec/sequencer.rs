@@ -1,0 +1,219 @@
+//! The sequencer: one instruction a cycle (specification 4.1, 5.1).
+
+use super::calc;
+use super::word::Word;
+use crate::config::fabric::{Cell, Direction, Options};
+use crate::config::seed::LogicOperands;
+use crate::isa::op::{ActMode, CalcMode, Op, ResourceOp, Transfer};
+use crate::machine::agu::Level;
+use crate::machine::fault::FaultKind;
+use crate::machine::state::{CellState, DpuConfig, Sequencer};
+
+/// What the author of an instruction should know of.
+pub(crate) type Told = Option<Notice>;
+
+/// Something the program's author should know of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// Hardware may not take it yet.
+    Early(FaultKind),
+    /// A division by 0, whose result is 0.
+    DivisionByZero,
+}
+
+impl Sequencer {
+    /// The instruction of `cycle`. Memory beyond the program is 0, which halts.
+    #[inline]
+    pub(crate) fn op(&self, cycle: u64) -> Option<Op> {
+        // Default: memory beyond the program is 0, which is `halt`.
+        (self.next == cycle).then(|| self.ops.get(self.pc).copied().unwrap_or(Op::Halt))
+    }
+
+    /// The lines that the instruction of `cycle` raises.
+    #[inline]
+    pub(crate) fn raise(&mut self, cycle: u64) {
+        self.raised = match self.op(cycle) {
+            Some(Op::Act { mode, ports, param }) => self.lines(mode, ports, param),
+            _ => 0,
+        };
+    }
+
+    fn lines(&self, mode: ActMode, ports: u16, param: u8) -> u64 {
+        match mode {
+            // Default: there are no lines beyond those of 16 slots.
+            ActMode::Contiguous => u64::from(ports).checked_shl(4 * u32::from(param)).unwrap_or(0),
+            ActMode::PortIndex => {
+                let of_slot = if self.options.revision.is_seed() { port_of_index(param) } else { param & 15 };
+                let slots = (0..16).filter(|slot| ports >> slot & 1 == 1);
+                slots.fold(0, |lines, slot| lines | u64::from(of_slot) << (4 * slot))
+            }
+            ActMode::Map => (0..4).fold(0, |lines, part| {
+                lines | u64::from(self.map_part(usize::from(param) + part)) << (16 * part)
+            }),
+        }
+    }
+
+    /// Sixteen lines of a map. By the seed any register begins a map, which goes on from 15 to 0.
+    fn map_part(&self, register: usize) -> u16 {
+        let register = if self.options.revision.is_seed() { register % self.regs.len() } else { register };
+        // Default: a first register from which on there are not four is refused; the lint reads 0 there.
+        self.regs.get(register).copied().unwrap_or(0) as u16
+    }
+
+    fn reg(&self, index: u8) -> i16 {
+        self.regs[usize::from(index & 15)]
+    }
+
+    /// A flag register as a number: 0 or 1.
+    fn flag(&self, index: u8) -> i16 {
+        (self.flags >> (index & 15) & 1) as i16
+    }
+
+    /// What an operand of `mode` names.
+    fn operand(&self, mode: CalcMode, index: u8) -> i16 {
+        let Options { revision, seed, .. } = self.options;
+        let is_flag = revision.is_seed() && mode.is_logic() && seed.logic_operands == LogicOperands::Flags;
+        if is_flag { self.flag(index) } else { self.reg(index) }
+    }
+
+    fn calc(&mut self, mode: CalcMode, operand1: u8, (dynamic, operand2): (bool, u8), result: u8) -> Told {
+        let operand2 = if dynamic { self.operand(mode, operand2) } else { operand2.into() };
+        let of = if self.options.revision.is_released() { calc::released } else { calc::calc };
+        if let Some(value) = of(mode, self.operand(mode, operand1), operand2) {
+            self.store(mode, result & 15, value);
+        }
+        let divides = matches!(mode, CalcMode::Div | CalcMode::Mod);
+        (divides && operand2 == 0).then_some(Notice::DivisionByZero)
+    }
+
+    /// Stores a result: by the seed that of a comparison or of logic in a flag register.
+    fn store(&mut self, mode: CalcMode, result: u8, value: i16) {
+        if self.options.revision.is_seed() && mode.gives_flag() {
+            self.flags = self.flags & !(1 << result) | u16::from(value != 0) << result;
+        } else {
+            self.regs[usize::from(result)] = value;
+        }
+    }
+
+    /// Whether the register that `brn` names is set.
+    fn is_set(&self, index: u8) -> bool {
+        if self.options.revision.is_seed() { self.flag(index) != 0 } else { self.reg(index) != 0 }
+    }
+
+    /// Goes on at a distance from the next instruction, by the seed from the one that branches.
+    fn branch(&mut self, distance: i16) -> Result<(), FaultKind> {
+        let base = 1 - i64::from(self.options.revision.branch_base());
+        let target = self.pc as i64 + base + i64::from(distance);
+        let words = self.iram_words;
+        match usize::try_from(target).ok().filter(|target| *target < words) {
+            Some(target) => self.pc = target,
+            None => return Err(FaultKind::Branch { target, words }),
+        }
+        Ok(())
+    }
+}
+
+/// The line of a slot's port; none for a number that no port has.
+fn port_of_index(port: u8) -> u8 {
+    // Default: there is no port of that number, and the lint says so.
+    if port < 4 { 1 << port } else { 0 }
+}
+
+/// Executes the instruction of `cycle`, whose lines were raised by [`Sequencer::raise`]. What it changes shows from
+/// the next cycle on.
+pub(crate) fn execute<W: Word>(
+    state: &mut CellState<W>,
+    cell: &Cell,
+    options: Options,
+    cycle: u64,
+) -> Result<Told, FaultKind> {
+    let Some(op) = state.sequencer.op(cycle) else { return Ok(None) };
+    let sequencer = &mut state.sequencer;
+    let mut cycles = 1;
+    let mut notice = None;
+    match op {
+        Op::Halt => {
+            sequencer.halted = Some(cycle);
+            sequencer.next = u64::MAX;
+            return Ok(None);
+        }
+        // What is refused without the seed's text counts cycles in the lint.
+        Op::Wait { events: true, cycle: slots } if options.revision.is_seed() => {
+            let next = state.ports.after_events(cycle.saturating_add(1), slots as u16, options.seed);
+            cycles = next - cycle;
+        }
+        Op::Wait { cycle, .. } => cycles += u64::from(cycle),
+        Op::Act { .. } => {
+            let raised = sequencer.raised;
+            notice = state.ports.activate(cycle, raised)?.map(Notice::Early);
+        }
+        Op::Calc { mode, operand1, dynamic, operand2, result } => {
+            notice = sequencer.calc(mode, operand1, (dynamic, operand2), result);
+        }
+        // The released sequencer does not know it.
+        Op::Brn { .. } if options.revision.is_released() => {}
+        Op::Brn { reg, target_true, target_false } => {
+            sequencer.next = cycle + 1;
+            let taken = sequencer.is_set(reg);
+            return sequencer.branch(if taken { target_true } else { target_false }).map(|()| None);
+        }
+        Op::Resource { slot, op } => {
+            notice = resource(state, cell, options, cycle, slot, op)?.map(Notice::Early);
+        }
+    }
+    state.sequencer.next = cycle.saturating_add(cycles);
+    state.sequencer.pc += 1;
+    Ok(notice)
+}
+
+/// Hands an instruction to the component at its slot.
+///
+/// A program with an instruction that cannot be there never runs, it is refused. The lint goes through it all the
+/// same, for what else is wrong with it: that instruction then changes nothing.
+fn resource<W: Word>(
+    state: &mut CellState<W>,
+    cell: &Cell,
+    options: Options,
+    cycle: u64,
+    slot: u8,
+    op: ResourceOp,
+) -> Result<Option<FaultKind>, FaultKind> {
+    match op {
+        ResourceOp::Dpu { config, mode, immediate } => {
+            let dpu = state.dpus.iter_mut().find(|dpu| dpu.slot == slot);
+            if let Some(config) = dpu.and_then(|dpu| dpu.configs.get_mut(usize::from(config))) {
+                *config = DpuConfig { mode, immediate: immediate.cast_signed() };
+            }
+            Ok(None)
+        }
+        ResourceOp::Swb { option, source, target, .. } => {
+            state.swb.link(option, source, target);
+            Ok(None)
+        }
+        ResourceOp::Route { option, sr: Transfer::Send, source, target } => {
+            state.swb.send(option, source, target);
+            Ok(None)
+        }
+        ResourceOp::Route { option, sr: Transfer::Receive, source, target } => {
+            if let Some(direction) = Direction::from_code(source) {
+                state.swb.receive(option, direction, target);
+            }
+            Ok(None)
+        }
+        ResourceOp::Evt { port } => state.ports.open(cycle, slot, port, 0, 0),
+        ResourceOp::Dsu { option, port, dynamic, base } => {
+            let base = if dynamic { state.sequencer.reg(base as u8) as u16 } else { base };
+            state.ports.open(cycle, slot, port, option, base)
+        }
+        ResourceOp::Rep { port, iter, step, delay } => {
+            let level = Level { iter: iter.into(), step: options.revision.step(step), delay: delay.into() };
+            let Some(component) = cell.component_at(slot) else { return Ok(None) };
+            let widths = options.revision.widths(component);
+            state.ports.rep(cycle, slot, port, level, widths, options.extensions)
+        }
+        ResourceOp::Repx { port, iter, step, delay } => {
+            state.ports.repx(cycle, slot, port, iter, step, delay)
+        }
+        ResourceOp::Trans { port, delay } => state.ports.trans(cycle, slot, port, delay),
+    }
+}

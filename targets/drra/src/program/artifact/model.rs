@@ -1,0 +1,283 @@
+//! A compiled model in files, for drivers and for `npu run`: [`write()`] and [`read`].
+//!
+//! | file | is |
+//! |---|---|
+//! | `NAME.plan.json` | the plan: tensors, steps and their calls, and the names of the other files |
+//! | `NAME.arch.json` | the fabric, as an elaborated architecture |
+//! | `NAME.constants.bin` | integers of the model: 16 bits each, the low byte first |
+//! | `NAME_N.bin`, `NAME_N.pasm` | kernel N as words, and what they were made from |
+//!
+//! A gather's `source` is the number of a value of the plan, or, from as many on as there are, of a constant.
+
+use std::sync::Arc;
+
+use npukit_target::{ArtifactFile, Checked, Parts, Reader, Seal, TargetError};
+use serde::{Deserialize, Serialize};
+
+use super::check;
+use super::folder::{Folder, wrong};
+use crate::config::fabric::Fabric;
+use crate::config::{from_json, to_json};
+use crate::isa::pasm::epoch::EpochReport;
+use crate::isa::pasm::kernel;
+use crate::lower::calls::{Call, Load, Results};
+use crate::lower::column::columns;
+use crate::lower::executable::StepCalls;
+use crate::lower::kernels::Kernel;
+use crate::lower::plan::{Plan, Source};
+use crate::lower::{Executable, Ready};
+use crate::program::binary::{read_program, write_program};
+
+/// Ending of plans.
+pub const EXTENSION: &str = "plan.json";
+/// The version of the format.
+const FORMAT: &str = "npukit-drra-2";
+/// The version before it, in which vectors are not followed by zeros.
+const FORMAT_BEFORE: &str = "npukit-drra-1";
+/// What a driver must know of the end of a call.
+const END_OF_CALL: &str =
+    "count the cycles of the kernel: after the first call the fabric's return line stays up until a reset";
+
+/// A compiled model.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Its name.
+    pub name: String,
+    /// Target and instance.
+    pub target: String,
+    /// Plan and kernels.
+    pub executable: Executable,
+    /// Multiply-accumulates of the model.
+    pub macs: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    format: String,
+    /// Of this file.
+    digest: Seal,
+    name: String,
+    target: String,
+    macs: u64,
+    architecture: String,
+    /// For drivers.
+    #[serde(default)]
+    end_of_call: String,
+    /// Of the other files.
+    sha256: Parts,
+    constants: Constants,
+    kernels: Vec<KernelEntry>,
+    plan: Plan,
+    /// For each task of each step.
+    calls: Vec<Vec<Vec<CallEntry>>>,
+}
+
+/// Constants, one after the other in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Constants {
+    file: String,
+    /// Words of each.
+    words: Vec<usize>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KernelEntry {
+    name: String,
+    program: String,
+    pasm: String,
+    cycles: u64,
+    kernel: Kernel,
+    epochs: Vec<EpochReport>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallEntry {
+    kernel: usize,
+    loads: Vec<Load>,
+    results: Vec<Results>,
+}
+
+/// The files of a model, the plan first.
+///
+/// # Errors
+///
+/// A kernel without words in the fabric's encoding.
+pub fn write(model: &Model) -> Result<Vec<ArtifactFile>, TargetError> {
+    let Model { name, target, executable, macs } = model;
+    let of = |ending: &str| format!("{name}.{ending}");
+    let mut plan = executable.plan.clone();
+    let constants = take_constants(&mut plan);
+    let mut files = vec![
+        ArtifactFile { name: of("arch.json"), bytes: json(&to_json(&executable.fabric))? },
+        ArtifactFile {
+            name: of("constants.bin"),
+            bytes: constants
+                .iter()
+                .flat_map(|words| words.iter())
+                .flat_map(|word| word.to_le_bytes())
+                .collect(),
+        },
+    ];
+    let mut kernels = Vec::new();
+    for (number, ready) in executable.kernels.iter().enumerate() {
+        let file = |ending: &str| format!("{name}_{number}.{ending}");
+        files.push(ArtifactFile { name: file("pasm"), bytes: ready.pasm.clone().into_bytes() });
+        let words = executable.fabric.encoded(&ready.compiled.program).map_err(TargetError::failed)?;
+        let words = write_program(&words).into_bytes();
+        files.push(ArtifactFile { name: file("bin"), bytes: words });
+        kernels.push(KernelEntry {
+            name: ready.kernel.kind.name(),
+            program: file("bin"),
+            pasm: file("pasm"),
+            cycles: ready.cycles(),
+            kernel: ready.kernel.clone(),
+            epochs: ready.compiled.epochs.clone(),
+        });
+    }
+    let entry = |(call, kernel): &(Call, usize)| CallEntry {
+        kernel: *kernel,
+        loads: call.loads.clone(),
+        results: call.results.clone(),
+    };
+    let calls = executable.calls.iter().map(|step| {
+        let tasks = step.iter().map(|task| task.iter().map(entry).collect());
+        tasks.collect()
+    });
+    let manifest = Manifest {
+        format: FORMAT.to_owned(),
+        digest: Seal::default(),
+        name: name.clone(),
+        target: target.clone(),
+        macs: *macs,
+        architecture: of("arch.json"),
+        end_of_call: END_OF_CALL.to_owned(),
+        sha256: Parts::of(&files),
+        constants: Constants {
+            file: of("constants.bin"),
+            words: constants.iter().map(|words| words.len()).collect(),
+        },
+        kernels,
+        plan,
+        calls: calls.collect(),
+    };
+    files.insert(0, ArtifactFile { name: of(EXTENSION), bytes: sealed(&manifest)? });
+    Ok(files)
+}
+
+fn json(value: &impl Serialize) -> Result<Vec<u8>, TargetError> {
+    serde_json::to_vec_pretty(value).map_err(TargetError::failed)
+}
+
+/// The plan as JSON, with its digest.
+fn sealed(manifest: &Manifest) -> Result<Vec<u8>, TargetError> {
+    let text = serde_json::to_string_pretty(manifest).map_err(TargetError::failed)?;
+    Ok(manifest.digest.put(&text).into_bytes())
+}
+
+/// Puts a number in place of each constant, and gives the constants.
+fn take_constants(plan: &mut Plan) -> Vec<Arc<[i16]>> {
+    let mut constants: Vec<Arc<[i16]>> = Vec::new();
+    let values = plan.values.len();
+    for operand in plan.steps.iter_mut().flat_map(|step| &mut step.tasks).flat_map(|task| task.operands_mut())
+    {
+        if let Source::Constant(words) = &operand.source {
+            let number = constants.iter().position(|known| Arc::ptr_eq(known, words)).unwrap_or_else(|| {
+                constants.push(words.clone());
+                constants.len() - 1
+            });
+            operand.source = Source::Value(values + number);
+        }
+    }
+    constants
+}
+
+/// Puts constants where their numbers are.
+fn give_constants(plan: &mut Plan, constants: &[Arc<[i16]>]) {
+    let values = plan.values.len();
+    for operand in plan.steps.iter_mut().flat_map(|step| &mut step.tasks).flat_map(|task| task.operands_mut())
+    {
+        if let Source::Value(number) = operand.source
+            && let Some(words) = number.checked_sub(values).and_then(|number| constants.get(number))
+        {
+            operand.source = Source::Constant(words.clone());
+        }
+    }
+}
+
+/// Reads the model whose plan is at `path`; other files come from `files`.
+///
+/// Every kernel is called once, with zeros: it must take the cycles that the plan says.
+///
+/// # Errors
+///
+/// [`ArtifactError`](super::ArtifactError), with the file and the place in it.
+pub fn read(path: &str, files: &dyn Reader) -> Result<Model, TargetError> {
+    let folder = Folder { path, files };
+    let text = folder.own()?;
+    let manifest: Manifest = serde_json::from_str(&text).map_err(|error| folder.wrong(&error))?;
+    let Manifest { format, name, target, macs, mut plan, .. } = manifest;
+    if format != FORMAT && format != FORMAT_BEFORE {
+        return Err(folder.wrong(&format!("`format` is `{format}`: this npukit reads `{FORMAT}`")));
+    }
+    manifest.digest.check(path, &text).map_err(TargetError::failed)?;
+    let files = Checked { files, manifest: path, parts: &manifest.sha256 };
+    let folder = Folder { path, files: &files };
+    let architecture = folder.text(&manifest.architecture)?;
+    let fabric = from_json(&architecture).map_err(|error| wrong(&manifest.architecture, &error))?;
+    let constants = read_constants(&folder, &manifest.constants)?;
+    check::plan(&plan, &constants).map_err(|error| folder.wrong(&error))?;
+    give_constants(&mut plan, &constants);
+    let kernels = manifest.kernels.into_iter().map(|entry| read_kernel(&folder, &fabric, entry));
+    let kernels = kernels.collect::<Result<Vec<_>, _>>()?;
+    let calls = calls(manifest.calls, &kernels).map_err(|error| folder.wrong(&error))?;
+    // Default: a model without calls, of driver's steps only, needs no columns.
+    let columns = columns(&fabric).unwrap_or_default();
+    let executable = Executable { fabric, columns, plan, kernels, calls };
+    check::calls(&executable).map_err(|error| folder.wrong(&error))?;
+    Ok(Model { name, target, executable, macs })
+}
+
+fn read_constants(folder: &Folder<'_>, constants: &Constants) -> Result<Vec<Arc<[i16]>>, TargetError> {
+    let bytes = folder.bytes(&constants.file)?;
+    let all: Vec<i16> = bytes.chunks_exact(2).map(|word| i16::from_le_bytes([word[0], word[1]])).collect();
+    let expected = constants.words.iter().fold(0_usize, |sum, words| sum.saturating_add(*words));
+    if all.len() != expected || bytes.len() % 2 != 0 {
+        let reason = format!("{} bytes; the plan has {expected} words of 2", bytes.len());
+        return Err(wrong(&constants.file, &reason));
+    }
+    let mut rest = all.as_slice();
+    let parts = constants.words.iter().map(|words| {
+        let (part, after) = rest.split_at(*words);
+        rest = after;
+        part.into()
+    });
+    Ok(parts.collect())
+}
+
+fn read_kernel(folder: &Folder<'_>, fabric: &Fabric, entry: KernelEntry) -> Result<Ready, TargetError> {
+    let KernelEntry { name, program: file, pasm, cycles, kernel, epochs } = entry;
+    check::kernel(fabric, &kernel).map_err(|error| folder.wrong(&format!("kernel `{name}`: {error}")))?;
+    let program = read_program(&folder.text(&file)?).map_err(|error| wrong(&file, &error))?;
+    let program = fabric.decoded(&program).map_err(|error| wrong(&file, &error))?;
+    check::program(fabric, &kernel, &program, cycles).map_err(|error| wrong(&file, &error))?;
+    let compiled =
+        kernel::Kernel { program, epochs, warnings: Vec::new(), cycles: i64::try_from(cycles).ok() };
+    Ready::read(fabric, kernel, folder.text(&pasm)?, compiled).map_err(|error| wrong(&file, &error))
+}
+
+/// Calls with their kernels. Errors: a kernel that is not there.
+fn calls(entries: Vec<Vec<Vec<CallEntry>>>, kernels: &[Ready]) -> Result<Vec<StepCalls>, String> {
+    let call = |CallEntry { kernel: number, loads, results }: CallEntry| {
+        let ready = kernels.get(number);
+        let ready =
+            ready.ok_or_else(|| format!("a call is of kernel {number}; there are {}", kernels.len()))?;
+        Ok((Call { kernel: ready.kernel.clone(), loads, results }, number))
+    };
+    let task = |calls: Vec<CallEntry>| calls.into_iter().map(call).collect();
+    let step = |tasks: Vec<Vec<CallEntry>>| tasks.into_iter().map(task).collect();
+    entries.into_iter().map(step).collect()
+}

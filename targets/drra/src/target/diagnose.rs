@@ -1,0 +1,68 @@
+//! What errors of this target are and where, for programs.
+
+use npukit_asm::AsmError;
+use npukit_base::codes;
+use npukit_target::{Diagnose, ErrorKind, Place, failure};
+
+use crate::config::ConfigError;
+use crate::isa::RecodeError;
+use crate::isa::pasm::PasmError;
+use crate::lower::ExecuteError;
+use crate::machine::LoadError;
+use crate::machine::fault::Fault;
+use crate::program::ProgramError;
+use crate::program::artifact::ArtifactError;
+use crate::program::binary::BinaryError;
+
+/// A line for each type.
+pub static ERRORS: &[ErrorKind] = &[
+    ErrorKind::of_text::<AsmError>(),
+    ErrorKind::of::<ArtifactError>(),
+    ErrorKind::of::<BinaryError>(),
+    ErrorKind::of::<ConfigError>(),
+    ErrorKind::of::<ExecuteError>(),
+    ErrorKind::of::<Fault>(),
+    ErrorKind::of::<LoadError>(),
+    ErrorKind::of_text::<PasmError>(),
+    ErrorKind::of::<ProgramError>(),
+    ErrorKind::of::<RecodeError>(),
+];
+
+codes!(ArtifactError: failure::ARTIFACT);
+codes!(BinaryError: failure::WORDS);
+codes!(ConfigError: failure::INSTANCE);
+codes!(ExecuteError: failure::COMPILE);
+codes!(Fault: failure::RUN);
+codes!(LoadError: failure::RUN);
+codes!(ProgramError: failure::WORDS);
+codes!(RecodeError: failure::WORDS);
+
+impl Diagnose for ExecuteError {}
+impl Diagnose for Fault {}
+impl Diagnose for LoadError {}
+impl Diagnose for ProgramError {}
+impl Diagnose for RecodeError {}
+
+impl Diagnose for ArtifactError {
+    fn place(&self) -> Place {
+        match self {
+            Self::File { file, reason } => Place::told(reason).in_file(Some(file)),
+            Self::Rows { .. } | Self::Shared { .. } => Place::default(),
+        }
+    }
+}
+
+impl Diagnose for BinaryError {
+    fn place(&self) -> Place {
+        Place::line(self.line)
+    }
+}
+
+impl Diagnose for ConfigError {
+    fn place(&self) -> Place {
+        match self {
+            Self::Json(message) => Place::told(message),
+            _ => Place::default(),
+        }
+    }
+}

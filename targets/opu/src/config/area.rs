@@ -1,0 +1,69 @@
+//! What an instance takes of an FPGA.
+
+use npukit_target::{Area, block_rams};
+
+use crate::config::Config;
+use crate::config::datatype::DataType;
+
+/// Words of the feature and of the partial-sum buffer, of 64 elements each (specification, 3.2).
+const PIXELS: u64 = 2048;
+/// Elements of such a word.
+const CHANNELS: u64 = 64;
+/// Words of the weight buffer, of 1024 weights each (specification, 8.1).
+const SLICES: u64 = 64;
+/// Weights of such a word.
+const WEIGHTS: u64 = 1024;
+/// Buffers that are filled while the others are read.
+const BANKS: f64 = 2.0;
+/// What the figures are.
+const BASIS: &str = "estimate by formula, no synthesis has run: two products of 8 bits or four of 4 bits in a DSP slice, feature \
+                     and weight buffers twice, partial sums once; the memory of instructions is not counted";
+
+/// Multipliers and buffers by the published description of the machine (specification, 8.1): 512 slices for 1024 products of 8
+/// bits.
+pub fn area(config: &Config) -> Area {
+    let types = &config.types;
+    let features = block_rams(PIXELS, CHANNELS * bits(types.itype), false);
+    let weights = block_rams(SLICES, WEIGHTS * bits(types.ktype), false);
+    let sums = block_rams(PIXELS, CHANNELS * bits(types.otype), false);
+    let products = products(types.itype, types.ktype);
+    Area {
+        dsp: products.map(|products| (f64::from(config.timing.macs_per_cycle) / products).ceil()),
+        bram: Some(BANKS * (features + weights) + sums),
+        basis: BASIS.to_owned(),
+        ..Area::default()
+    }
+}
+
+/// Bits of an element in a buffer.
+fn bits(element: DataType) -> u64 {
+    element.fixed().map_or(8 * element.size_bytes(), |fixed| fixed.width()).into()
+}
+
+/// Products of a slice in a cycle; what a slice makes of floats is another matter.
+fn products(features: DataType, weights: DataType) -> Option<f64> {
+    let (features, weights) = (features.fixed()?, weights.fixed()?);
+    Some(match features.width().max(weights.width()) {
+        0..=4 => 4.0,
+        5..=8 => 2.0,
+        _ => 1.0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use crate::config::area::*;
+
+    #[test]
+    fn the_published_machine_has_512_slices_and_fits_its_part() {
+        let mut config = Config::preset("reference").unwrap();
+        let reference = area(&config);
+        // An XC7K325T has 840 DSP slices and 445 block RAMs.
+        assert_eq!(reference.dsp, Some(512.0));
+        assert!(reference.bram.unwrap() <= 445.0, "{reference:?}");
+        config.types.ktype = DataType::INT16;
+        assert_eq!(area(&config).dsp, Some(1024.0));
+        assert!(area(&config).bram > reference.bram);
+    }
+}

@@ -1,0 +1,184 @@
+//! The machine on ranges: [`RangedElements`] in its buffers, each what exact arithmetic may have beside the machine's
+//! number; outside what [`RangedConstants`] says.
+
+use std::sync::Arc;
+
+use npukit_numeric::{Bounded, Bounds, Grid};
+
+use crate::config::Types;
+use crate::config::datatype::{DataType, Fixed};
+use crate::isa::op::{Access, Activation};
+use crate::machine::arith::element_memory::{ElementMemory, Source};
+use crate::machine::exec::{Arithmetic, Rules, Tap, TapAddend, Values};
+
+/// The slope of leaky rectification.
+const SLOPE: f64 = 0.125;
+/// No products.
+const NONE: [(&Bounded, &Bounded); 0] = [];
+
+/// Numbers of fixed-point types for all inputs of a range at once, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RangedElements(Vec<Bounded>);
+
+/// How `store` computes: by the grids of ITYPE and OTYPE, and the power of two that takes partial sums to ITYPE.
+pub(crate) struct RangedRules {
+    itype: Grid,
+    otype: Grid,
+    scale: f64,
+}
+
+/// What the model has for the constants of a program, where that is known: the least and the largest number that any of its
+/// constants in this place has.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ExactConstants {
+    /// Address of the first byte.
+    pub address: u64,
+    /// Bytes of each.
+    pub size: u64,
+    /// In units of the machine's type.
+    pub ranges: Vec<(f64, f64)>,
+}
+
+/// What the driver's constants are: on the side of exact arithmetic the model's own. What it does not have counts as the
+/// machine has it.
+#[derive(Clone, Debug)]
+pub(crate) struct RangedConstants(pub Arc<[ExactConstants]>);
+
+/// The numbers of a fixed-point type; of a float's there is no grid, nor are they computed with here.
+pub(crate) fn grid(data_type: DataType) -> Grid {
+    let fixed = data_type.fixed().map_or((32, 0), |fixed: Fixed| (fixed.width(), fixed.fraction())); // Default: floats are refused.
+    Grid::new(fixed.0, fixed.1)
+}
+
+impl ExactConstants {
+    fn at(&self, address: u64, size: u64) -> Option<(f64, f64)> {
+        let offset = address.checked_sub(self.address).filter(|offset| offset.is_multiple_of(size))?;
+        self.ranges.get((offset / size) as usize).copied().filter(|_| size == self.size)
+    }
+}
+
+impl RangedConstants {
+    /// What the model has for the constant of a type at an address.
+    pub(crate) fn exact(&self, address: u64, data_type: DataType) -> Option<(f64, f64)> {
+        let size = u64::from(data_type.size_bytes());
+        self.0.iter().find_map(|constants| constants.at(address, size))
+    }
+}
+
+impl Source for RangedConstants {
+    type Element = Bounded;
+
+    fn of_bits(&self, address: u64, bits: u32, data_type: DataType) -> Result<Bounded, u32> {
+        let machine = data_type.to_f64(data_type.raw(bits).ok_or(bits)?);
+        let exact = self.exact(address, data_type);
+        let (low, high) = exact.unwrap_or((machine, machine)); // Default: what the model does not have is as the machine has it.
+        Ok(Bounded::constant_between(low, high, machine))
+    }
+
+    /// Elements are read with the type that they were written with.
+    fn scaled(&self, _: Bounded, _: i32) -> Bounded {
+        Bounded::any()
+    }
+
+    fn mixed(&self, _: u64, _: impl Iterator<Item = Bounded>) -> Bounded {
+        Bounded::any()
+    }
+}
+
+impl Values for RangedElements {
+    type Memory = ElementMemory<RangedConstants>;
+    type Scalar = Bounded;
+    type Ledger = Bounds;
+    type Rules = RangedRules;
+
+    fn zeros(_: DataType, len: usize) -> Self {
+        Self(vec![Bounded::default(); len])
+    }
+
+    fn at(&self, index: usize) -> Bounded {
+        self.0[index].clone()
+    }
+
+    fn of(_: DataType, values: Vec<Bounded>) -> Self {
+        Self(values)
+    }
+
+    fn load(memory: &Self::Memory, access: &Access, data_type: DataType) -> Result<Self, (usize, u32)> {
+        memory.load(access, data_type).map(Self)
+    }
+
+    fn store(memory: &mut Self::Memory, access: &Access, data_type: DataType, values: &Self) {
+        memory.store(access, data_type, &values.0);
+    }
+
+    fn conv(tap: &Tap<'_, Self>, _: Arithmetic, sums: &mut Self, bounds: &mut Bounds) {
+        let (ifm, ker) = (&tap.ifm.elements.0, &tap.ker.elements.0);
+        let [itype, ktype, otype] = [tap.types.itype, tap.types.ktype, tap.types.otype].map(grid);
+        let scale = 2f64.powi(tap.shift);
+        let products = itype.step() * ktype.step() * scale;
+        let zero = Bounded::default();
+        let mut index = 0;
+        for y in 0..tap.shape.h as usize {
+            for x in 0..tap.shape.w as usize {
+                let pixel = &ifm[tap.start + y * tap.row + x * tap.column..][..tap.channels];
+                for k in 0..tap.shape.c as usize {
+                    let weights = &ker[tap.slice + k * tap.channels..][..tap.channels];
+                    let (addend, unit) = match tap.addend {
+                        TapAddend::Zero => ((1.0, &zero), products),
+                        TapAddend::Bias(bias, shift) => {
+                            let factor = 2f64.powi(shift);
+                            ((factor, &bias.elements.0[k]), grid(tap.types.btype).step() * factor)
+                        }
+                        TapAddend::Ofm => ((1.0, &sums.0[index]), otype.step()),
+                    };
+                    let rounding = (k, otype, unit.min(products));
+                    sums.0[index] = bounds.dot(rounding, addend, scale, pixel.iter().zip(weights));
+                    index += 1;
+                }
+            }
+        }
+    }
+
+    fn rules(types: &Types, _: Arithmetic) -> RangedRules {
+        let scale = 2f64.powi(types.store_shift());
+        RangedRules { itype: grid(types.itype), otype: grid(types.otype), scale }
+    }
+
+    /// Told by the ledger.
+    fn saturated(_: &Types, _: &Self) -> u64 {
+        0
+    }
+}
+
+impl Rules<RangedElements> for RangedRules {
+    fn cast(&self, ofm: &RangedElements, channels: usize, bounds: &mut Bounds) -> Vec<Bounded> {
+        let unit = self.otype.step() * self.scale;
+        let cast = |(index, sum): (usize, &Bounded)| {
+            let rounding = (index % channels.max(1), self.itype, unit);
+            bounds.dot(rounding, (self.scale, sum), 1.0, NONE.into_iter())
+        };
+        ofm.0.iter().enumerate().map(cast).collect()
+    }
+
+    fn activate(&self, act: Activation, values: &mut [Bounded], channels: usize, bounds: &mut Bounds) {
+        for (index, value) in values.iter_mut().enumerate() {
+            *value = match act {
+                Activation::None => continue,
+                Activation::Relu => bounds.max(value, &Bounded::default()),
+                Activation::Leaky => {
+                    let rounding = (index % channels.max(1), self.itype, self.itype.step() * SLOPE);
+                    let part = bounds.dot(rounding, (SLOPE, value), 1.0, NONE.into_iter());
+                    bounds.max(value, &part)
+                }
+            };
+        }
+    }
+
+    fn sum(&self, a: &Bounded, b: Bounded, channel: usize, bounds: &mut Bounds) -> Bounded {
+        bounds.add(channel, a, &b)
+    }
+
+    fn greater(&self, a: &Bounded, b: &Bounded, bounds: &mut Bounds) -> Bounded {
+        bounds.max(a, b)
+    }
+}

@@ -1,0 +1,39 @@
+//! Convolution as the specification words it: an exact sum for each result, rounded once.
+
+use super::conv::{Tap, TapAddend};
+use crate::machine::exact::Exact;
+use crate::machine::state::Elements;
+
+/// Computes all results of a tap.
+pub(super) fn conv(tap: &Tap<'_, Elements>, sums: &mut Elements) {
+    let types = tap.types;
+    let mut index = 0;
+    for y in 0..tap.shape.h as usize {
+        for x in 0..tap.shape.w as usize {
+            let pixel = tap.start + y * tap.row + x * tap.column;
+            for k in 0..tap.shape.c as usize {
+                let mut sum = dot(tap, pixel, tap.slice + k * tap.channels);
+                match tap.addend {
+                    TapAddend::Zero => {}
+                    TapAddend::Bias(bias, shift) => {
+                        types.btype.add_to(&mut sum, bias.elements.get(k), shift);
+                    }
+                    TapAddend::Ofm => types.otype.add_to(&mut sum, sums.get(index), 0),
+                }
+                sums.set(index, types.otype.kappa(sum));
+                index += 1;
+            }
+        }
+    }
+}
+
+/// The products of a pixel and the weights of a channel, scaled.
+fn dot(tap: &Tap<'_, Elements>, pixel: usize, weights: usize) -> Exact {
+    let mut sum = Exact::ZERO;
+    for l in 0..tap.channels {
+        let x = tap.types.itype.real(tap.ifm.elements.get(pixel + l));
+        let w = tap.types.ktype.real(tap.ker.elements.get(weights + l));
+        sum.add(x.significand * w.significand, x.exponent + w.exponent + tap.shift);
+    }
+    sum
+}

@@ -1,0 +1,133 @@
+//! `store` on numbers: values are raw values of ITYPE.
+
+use crate::config::Types;
+use crate::config::datatype::DataType;
+use crate::isa::op::Activation;
+use crate::machine::exact::Exact;
+use crate::machine::state::Elements;
+
+use super::Arithmetic;
+use super::store::Rules;
+
+/// How many partial sums are at an end of OTYPE or, both types being fixed-point, beyond what ITYPE can hold.
+pub(super) fn saturated(types: &Types, ofm: &Elements) -> u64 {
+    // As the buffer has it: floats of 16 bits are extended there as integers are.
+    let end = |value: f64| {
+        let mut end = Elements::zeros(types.otype, 1);
+        end.set(0, types.otype.from_f64(value));
+        end.get(0)
+    };
+    let ends = [f64::NEG_INFINITY, f64::INFINITY].map(end);
+    let max = match (types.itype, types.otype) {
+        (DataType::Fixed(itype), DataType::Fixed(otype)) => {
+            // Both types have the same full scale after the cast: what is cast beyond the upper end is within
+            // half a step of it.
+            let steps = otype.width().saturating_sub(itype.width());
+            i64::from(otype.max()) - ((1i64 << steps) >> 1)
+        }
+        _ => i64::MAX,
+    };
+    let is_saturated = |raw: i32| ends.contains(&raw) || i64::from(raw) > max;
+    (0..ofm.len()).filter(|&index| is_saturated(ofm.get(index))).count() as u64
+}
+
+/// Raw values as the type has them.
+pub(super) fn elements(data_type: DataType, raw: Vec<i32>) -> Elements {
+    match data_type.size_bytes() {
+        1 => Elements::I8(raw.into_iter().map(|raw| raw as i8).collect()),
+        2 => Elements::I16(raw.into_iter().map(|raw| raw as i16).collect()),
+        _ => Elements::I32(raw),
+    }
+}
+
+/// How a step computes.
+pub enum NumberRules {
+    /// By exact sums: any types.
+    Exact { itype: DataType, otype: DataType, shift: i32 },
+    /// On integers: the cast shifts left by `shift`, and all steps clamp.
+    Fixed { shift: i32, min: i32, max: i32 },
+}
+
+impl NumberRules {
+    /// Those of the types.
+    pub(super) const fn new(types: &Types, arithmetic: Arithmetic) -> Self {
+        match (arithmetic, types.itype, types.otype) {
+            (Arithmetic::Fast, DataType::Fixed(itype), DataType::Fixed(otype)) => {
+                // Full scale stays full scale, so that fractions do not count.
+                let shift = itype.width() as i32 - otype.width() as i32;
+                Self::Fixed { shift, min: itype.min(), max: itype.max() }
+            }
+            _ => Self::Exact { itype: types.itype, otype: types.otype, shift: types.store_shift() },
+        }
+    }
+}
+
+impl Rules<Elements> for NumberRules {
+    fn cast(&self, ofm: &Elements, _: usize, (): &mut ()) -> Vec<i32> {
+        match *self {
+            Self::Exact { itype, otype, shift } => {
+                (0..ofm.len()).map(|index| itype.convert(otype, ofm.get(index), shift)).collect()
+            }
+            Self::Fixed { shift, max, .. } => match ofm {
+                Elements::I8(values) => values.iter().map(|&v| scaled(v.into(), shift, max)).collect(),
+                Elements::I16(values) => values.iter().map(|&v| scaled(v.into(), shift, max)).collect(),
+                Elements::I32(values) => values.iter().map(|&v| scaled(v.into(), shift, max)).collect(),
+            },
+        }
+    }
+
+    fn activate(&self, act: Activation, raw: &mut [i32], _: usize, (): &mut ()) {
+        match (act, self) {
+            (Activation::None, _) => {}
+            (Activation::Relu, Self::Fixed { .. }) => {
+                raw.iter_mut().for_each(|value| *value = (*value).max(0))
+            }
+            (Activation::Leaky, Self::Fixed { .. }) => raw.iter_mut().for_each(|value| {
+                // An i64, because the type may have 32 bits: then 4 more than the largest are too many.
+                *value = (*value).max(((i64::from(*value) + 4) >> 3) as i32);
+            }),
+            (_, Self::Exact { itype, .. }) => {
+                let scale = if act == Activation::Relu { None } else { Some(-3) };
+                raw.iter_mut().for_each(|value| *value = negative_scaled(*itype, *value, scale));
+            }
+        }
+    }
+
+    fn sum(&self, &a: &i32, b: i32, _: usize, (): &mut ()) -> i32 {
+        match *self {
+            Self::Exact { itype, .. } => {
+                let mut sum = Exact::ZERO;
+                itype.add_to(&mut sum, a, 0);
+                itype.add_to(&mut sum, b, 0);
+                itype.kappa(sum)
+            }
+            Self::Fixed { min, max, .. } => {
+                (i64::from(a) + i64::from(b)).clamp(min.into(), max.into()) as i32
+            }
+        }
+    }
+
+    fn greater(&self, &a: &i32, &b: &i32, (): &mut ()) -> i32 {
+        match *self {
+            Self::Exact { itype: DataType::Fixed(_), .. } | Self::Fixed { .. } => a.max(b),
+            Self::Exact { itype, .. } if itype.to_f64(a) >= itype.to_f64(b) => a,
+            Self::Exact { .. } => b,
+        }
+    }
+}
+
+/// `value * 2^shift`, rounded half up; `shift` takes one full scale to another, so that nothing but rounding leaves
+/// the range, at the upper end.
+fn scaled(value: i64, shift: i32, max: i32) -> i32 {
+    let scaled = if shift < 0 { (value + (1 << (-shift - 1))) >> -shift } else { value << shift };
+    scaled.min(max.into()) as i32
+}
+
+/// kappa of the value, or of it scaled by two to `exponent` (0 when none) when that is greater.
+fn negative_scaled(data_type: DataType, raw: i32, exponent: Option<i32>) -> i32 {
+    if data_type.real(raw).significand >= 0 {
+        // Also -0, which becomes 0.
+        return data_type.convert(data_type, raw, 0);
+    }
+    exponent.map_or(0, |exponent| data_type.convert(data_type, raw, exponent))
+}

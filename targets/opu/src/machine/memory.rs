@@ -1,0 +1,134 @@
+//! The machine's memory: [`Memory`], 2^32 bytes of which only what was written exists.
+
+use npukit_target::Unset;
+use npukit_target::sim::{Paged, garbage};
+
+use crate::program::layout::MEMORY_BYTES;
+
+/// Bytes of the vectors underneath.
+const LINE: usize = 64;
+
+/// Bytes that read as 0, or as [`Unset`] says, until they are written. Ranges are the caller's to check with [`Memory::holds`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    bytes: Paged<u8>,
+    poisoned: bool,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new(Unset::Zero)
+    }
+}
+
+impl Memory {
+    /// A memory that was never written to.
+    pub fn new(unset: Unset) -> Self {
+        let mut bytes = Paged::new(LINE);
+        match unset {
+            Unset::Zero => {}
+            Unset::Garbage(seed) => {
+                let mut bits = garbage(seed);
+                bytes.fill_with(|| bits() as u8);
+            }
+            Unset::Poison => bytes.poison(),
+        }
+        Self { bytes, poisoned: unset == Unset::Poison }
+    }
+
+    /// Whether `bytes` bytes from `address` on lie in memory.
+    pub const fn holds(address: u64, bytes: u64) -> bool {
+        address <= MEMORY_BYTES && bytes <= MEMORY_BYTES - address
+    }
+
+    /// Reads bytes from `address` on.
+    pub fn read(&self, address: u64, out: &mut [u8]) {
+        self.bytes.read_from(line(address), out);
+    }
+
+    /// Writes bytes from `address` on.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) {
+        self.bytes.write_from(line(address), bytes);
+    }
+
+    /// Whether reading what was never written is noticed.
+    pub const fn is_poisoned(&self) -> bool {
+        self.poisoned
+    }
+
+    /// The first of `bytes` bytes from `address` on that was never written, where such are [`Unset::Poison`].
+    pub fn unwritten(&self, address: u64, bytes: usize) -> Option<u64> {
+        Some(address + self.bytes.unwritten_from(line(address), bytes)? as u64)
+    }
+
+    /// Makes `bytes` bytes from `address` on 0 again.
+    pub fn clear(&mut self, address: u64, bytes: u64) {
+        let (line, end) = (LINE as u64, address + bytes);
+        let first = address.next_multiple_of(line).min(end);
+        let last = (end / line * line).max(first);
+        let zeros = [0; LINE];
+        self.write(address, &zeros[..(first - address) as usize]);
+        self.bytes.clear(first / line, ((last - first) / line) as usize);
+        self.write(last, &zeros[..(end - last) as usize]);
+    }
+}
+
+/// The line of a byte, and its place there.
+const fn line(address: u64) -> (u64, usize) {
+    (address / LINE as u64, (address % LINE as u64) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::machine::memory::*;
+
+    #[test]
+    fn what_nobody_wrote_is_what_was_asked_for() {
+        let mut memory = Memory::new(Unset::Poison);
+        memory.write(100, &[1; 100]);
+        memory.clear(256, 64);
+        let unwritten = |address, bytes| memory.unwritten(address, bytes);
+        assert_eq!((unwritten(100, 100), unwritten(99, 5), unwritten(100, 101)), (None, Some(99), Some(200)));
+        assert_eq!((unwritten(256, 64), unwritten(300, 21)), (None, Some(320)));
+        let cleared = |address: u64, bytes: u64| {
+            let mut memory = Memory::default();
+            memory.write(0, &[1; 512]);
+            memory.clear(address, bytes);
+            let mut held = [1; 512];
+            memory.read(0, &mut held);
+            (0..512).filter(|&byte| held[byte as usize] == 0).eq(address..address + bytes)
+        };
+        for (address, bytes) in
+            [(0, 512), (64, 128), (70, 192), (70, 3), (100, 28), (128, 5), (60, 8), (9, 0)]
+        {
+            assert!(cleared(address, bytes), "{address} {bytes}");
+        }
+        let read = |unset| {
+            let mut bytes = [0; 64];
+            Memory::new(unset).read(1 << 20, &mut bytes);
+            bytes
+        };
+        assert_eq!((read(Unset::Zero), read(Unset::Poison)), ([0; 64], [0; 64]));
+        assert!(read(Unset::Garbage(1)) != read(Unset::Garbage(2)) && read(Unset::Garbage(1)) != [0; 64]);
+        assert_eq!(read(Unset::Garbage(1)), read(Unset::Garbage(1)));
+    }
+
+    #[test]
+    fn bytes_go_to_any_address() {
+        let mut memory = Memory::default();
+        let bytes: Vec<u8> = (1..=200).collect();
+        memory.write(61, &bytes);
+        memory.write(70, &[7]);
+        memory.write(MEMORY_BYTES - 1, &[9]);
+        let mut out = [0xFF; 204];
+        memory.read(59, &mut out);
+        assert_eq!(
+            (&out[..4], out[11], &out[12..14], &out[201..]),
+            (&[0, 0, 1, 2][..], 7, &[11, 12][..], &[200, 0, 0][..])
+        );
+        let mut last = [0; 2];
+        memory.read(MEMORY_BYTES - 2, &mut last);
+        assert_eq!(last, [0, 9]);
+        assert!(Memory::holds(MEMORY_BYTES - 1, 1) && !Memory::holds(MEMORY_BYTES - 1, 2));
+    }
+}

@@ -1,0 +1,309 @@
+//! Feature maps in memory: [`Planes`]. A slot is a pixel of one plane, 64 elements; a plane holds rows
+//! of slots; a map of many channels has several planes.
+//!
+//! ```
+//! use npukit_opu::{Border, Planes};
+//!
+//! // 80 channels of 6 x 6 pixels, a border of one pixel, from address 0 on.
+//! let planes = Planes::contiguous([6, 6, 80], Border::all(1), 0, 1)?;
+//! assert_eq!(planes.groups[1].address, 8 * 8 * 64);
+//! assert_eq!(planes.element(0, 0, 70, 1), Some(8 * 8 * 64 + (8 + 1) * 64 + 6));
+//! # Ok::<(), npukit_opu::LayoutError>(())
+//! ```
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Elements of a slot.
+pub const SLOT: u32 = 64;
+
+/// Bytes of the memory.
+pub const MEMORY_BYTES: u64 = 1 << 32;
+/// Banks of memory.
+pub const BANKS: u64 = 16;
+/// Bytes of a bank.
+pub const BANK_BYTES: u64 = MEMORY_BYTES / BANKS;
+
+/// Slots around a map that hold zeros, which the program sees to: drivers leave them alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Border {
+    /// Rows above.
+    pub top: u32,
+    /// Slots before each row.
+    pub left: u32,
+    /// Rows below.
+    pub bottom: u32,
+    /// Slots after each row.
+    pub right: u32,
+}
+
+/// Up to 64 channels of a map: a plane, or the first elements of its slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// Byte address of the plane's first element, the border's if there is one.
+    pub address: u32,
+    /// Channels.
+    pub channels: u32,
+    /// Of an input: elements of each slot that a driver writes, the channels and zeros after them. Absent, or
+    /// 0: the channels only.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lanes: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_zero(lanes: &u32) -> bool {
+    *lanes == 0
+}
+
+impl Group {
+    /// Elements of each slot that a driver writes.
+    pub fn written(&self) -> u32 {
+        self.channels.max(self.lanes)
+    }
+}
+
+/// Where a feature map lies.
+///
+/// Channel `c` of pixel `(y, x)` is in the group that holds it, at
+/// `address + (((y + top) * pitch + x + left) * 64 + c - first channel of the group) * size`.
+/// Source: specification, 4.2 and 7.6.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Planes {
+    /// Rows of the map, without the border.
+    pub height: u32,
+    /// Pixels of a row, without the border.
+    pub width: u32,
+    /// Slots from row to row, the border's included.
+    pub pitch: u32,
+    /// Zeros around the map.
+    #[serde(default)]
+    pub border: Border,
+    /// The channels in order.
+    pub groups: Vec<Group>,
+}
+
+/// Why planes are not a layout of a map.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LayoutError {
+    /// No pixels or no channels.
+    #[error("a map of {height} x {width} pixels and {channels} channels is empty")]
+    Empty {
+        /// Rows.
+        height: u32,
+        /// Pixels of a row.
+        width: u32,
+        /// Channels.
+        channels: u64,
+    },
+    /// A group without channels, or with more than a slot has.
+    #[error("group {group} has {channels} channels: legal are 1 to 64")]
+    Group {
+        /// Position in the list.
+        group: usize,
+        /// Its channels.
+        channels: u32,
+    },
+    /// Written elements that leave out channels, or are more than a slot has.
+    #[error(
+        "of group {group} with {channels} channels {lanes} lanes are written: legal are {channels} to 64"
+    )]
+    Lanes {
+        /// Position in the list.
+        group: usize,
+        /// Its lanes.
+        lanes: u32,
+        /// Its channels.
+        channels: u32,
+    },
+    /// Rows that overlap.
+    #[error("rows are {pitch} slots apart, and {row} slots long with the border")]
+    Pitch {
+        /// Slots from row to row.
+        pitch: u32,
+        /// Slots of a row.
+        row: u64,
+    },
+    /// A plane beyond the end of memory.
+    #[error("group {group} takes {bytes} bytes from {address:#x} on, beyond the memory of 2^32 bytes")]
+    Range {
+        /// Position in the list.
+        group: usize,
+        /// Its address.
+        address: u32,
+        /// Bytes of its plane.
+        bytes: u128,
+    },
+}
+
+impl Border {
+    /// As many slots on each side.
+    pub const fn all(p: u32) -> Self {
+        Self { top: p, left: p, bottom: p, right: p }
+    }
+}
+
+impl Planes {
+    /// A map of `[height, width, channels]` with its planes one after the other from byte `address` on:
+    /// 64 channels in each, fewer in the last. `size` is the bytes of an element.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Planes::check`].
+    pub fn contiguous(
+        [height, width, channels]: [u32; 3],
+        border: Border,
+        address: u32,
+        size: u32,
+    ) -> Result<Self, LayoutError> {
+        let pitch = width.saturating_add(border.left).saturating_add(border.right);
+        let mut planes = Self { height, width, pitch, border, groups: Vec::new() };
+        let bytes = planes.plane_bytes(size);
+        let beyond = |group| LayoutError::Range { group, address, bytes: bytes * (group as u128 + 1) };
+        // What memory cannot hold is not listed.
+        if let Some(most) = u128::from(MEMORY_BYTES).checked_div(bytes)
+            && u128::from(channels.div_ceil(SLOT)) > most
+        {
+            return Err(beyond(most as usize));
+        }
+        for group in 0..channels.div_ceil(SLOT) {
+            let start = u128::from(address) + u128::from(group) * bytes;
+            let start = u32::try_from(start).map_err(|_| beyond(group as usize))?;
+            let channels = (channels - group * SLOT).min(SLOT);
+            planes.groups.push(Group { address: start, channels, lanes: 0 });
+        }
+        planes.check(size)?;
+        Ok(planes)
+    }
+
+    /// Channels.
+    pub fn channels(&self) -> u64 {
+        self.groups.iter().map(|group| u64::from(group.channels)).sum()
+    }
+
+    /// Elements of the map; none when no memory holds them.
+    pub fn elements(&self) -> Option<usize> {
+        let pixels = u64::from(self.height) * u64::from(self.width);
+        usize::try_from(pixels.checked_mul(self.channels())?).ok()
+    }
+
+    /// Rows of a plane, with the border.
+    pub fn rows(&self) -> u64 {
+        u64::from(self.height) + u64::from(self.border.top) + u64::from(self.border.bottom)
+    }
+
+    /// Bytes of a plane with elements of `size` bytes.
+    pub fn plane_bytes(&self, size: u32) -> u128 {
+        u128::from(self.rows()) * u128::from(self.pitch) * u128::from(SLOT * size)
+    }
+
+    /// Whether it does not contradict itself and lies in memory, for elements of `size` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError`] for the first rule broken: no element, a pitch shorter than a row, a group with too
+    /// many channels or lanes, a plane that does not lie in memory.
+    pub fn check(&self, size: u32) -> Result<(), LayoutError> {
+        let (height, width, channels) = (self.height, self.width, self.channels());
+        if height == 0 || width == 0 || channels == 0 {
+            return Err(LayoutError::Empty { height, width, channels });
+        }
+        let row = u64::from(width) + u64::from(self.border.left) + u64::from(self.border.right);
+        if u64::from(self.pitch) < row {
+            return Err(LayoutError::Pitch { pitch: self.pitch, row });
+        }
+        let bytes = self.plane_bytes(size);
+        for (index, &Group { address, channels, lanes }) in self.groups.iter().enumerate() {
+            if !(1..=SLOT).contains(&channels) {
+                return Err(LayoutError::Group { group: index, channels });
+            }
+            if lanes > SLOT || (1..channels).contains(&lanes) {
+                return Err(LayoutError::Lanes { group: index, lanes, channels });
+            }
+            if u128::from(address) + bytes > u128::from(MEMORY_BYTES) {
+                return Err(LayoutError::Range { group: index, address, bytes });
+            }
+        }
+        Ok(())
+    }
+
+    /// Byte address of the slot of pixel `(y, x)` in group `group`; none when there is none.
+    pub fn slot(&self, group: usize, y: u32, x: u32, size: u32) -> Option<u64> {
+        let address = self.groups.get(group)?.address;
+        if y >= self.height || x >= self.width {
+            return None;
+        }
+        let (row, column) =
+            (u64::from(y) + u64::from(self.border.top), u64::from(x) + u64::from(self.border.left));
+        Some(u64::from(address) + (row * u64::from(self.pitch) + column) * u64::from(SLOT * size))
+    }
+
+    /// Byte address of an element of `size` bytes; none when there is none.
+    pub fn element(&self, y: u32, x: u32, c: u32, size: u32) -> Option<u64> {
+        let mut first = 0;
+        for (index, group) in self.groups.iter().enumerate() {
+            if c - first < group.channels {
+                return Some(self.slot(index, y, x, size)? + u64::from((c - first) * size));
+            }
+            first += group.channels;
+        }
+        None
+    }
+
+    /// The runs of consecutive elements, in the order of the map's elements (row, column, channel): their
+    /// byte addresses and groups.
+    pub fn runs(&self, size: u32) -> impl Iterator<Item = (u64, &Group)> {
+        let pixels = (0..self.height).flat_map(move |y| (0..self.width).map(move |x| (y, x)));
+        pixels.flat_map(move |(y, x)| {
+            let groups = self.groups.iter().enumerate();
+            groups.filter_map(move |(index, group)| Some((self.slot(index, y, x, size)?, group)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use crate::program::layout::*;
+
+    #[test]
+    fn runs_and_elements_agree() {
+        let mut planes =
+            Planes::contiguous([3, 2, 100], Border { left: 1, ..Border::default() }, 640, 2).unwrap();
+        planes.groups[1].channels = 10;
+        planes.groups[0].channels = 48;
+        let mut runs = planes.runs(2);
+        for (y, x) in (0..3).flat_map(|y| (0..2).map(move |x| (y, x))) {
+            for (c, channels) in [(0, 48), (48, 10)] {
+                let run = runs.next().map(|(address, group)| (address, group.channels));
+                assert_eq!(run, Some((planes.element(y, x, c, 2).unwrap(), channels)));
+            }
+        }
+        assert_eq!(runs.next(), None);
+        assert_eq!(planes.element(0, 0, 58, 2), None);
+        assert_eq!(planes.element(3, 0, 0, 2), None);
+        assert_eq!(planes.elements(), Some(3 * 2 * 58));
+    }
+
+    #[test]
+    fn what_lies_in_no_memory_is_refused() {
+        let contiguous = |shape, address| Planes::contiguous(shape, Border::default(), address, 1);
+        assert!(matches!(contiguous([0, 2, 3], 0), Err(LayoutError::Empty { .. })));
+        assert!(matches!(contiguous([2, 2, 0], 0), Err(LayoutError::Empty { .. })));
+        assert!(matches!(contiguous([u32::MAX; 3], 0), Err(LayoutError::Range { .. })));
+        assert!(matches!(contiguous([1, 1, 65], u32::MAX - 63), Err(LayoutError::Range { .. })));
+        let planes = contiguous([1, 4, 64], 0).unwrap();
+        let overlapping = Planes { pitch: 3, ..planes.clone() };
+        assert_eq!(overlapping.check(1), Err(LayoutError::Pitch { pitch: 3, row: 4 }));
+        let with = |channels, lanes| {
+            Planes { groups: vec![Group { address: 0, channels, lanes }], ..planes.clone() }.check(1)
+        };
+        assert_eq!(with(65, 0), Err(LayoutError::Group { group: 0, channels: 65 }));
+        for lanes in [2, 65] {
+            assert_eq!(with(3, lanes), Err(LayoutError::Lanes { group: 0, lanes, channels: 3 }));
+        }
+        assert_eq!((with(3, 0), with(3, 3), with(3, 64)), (Ok(()), Ok(()), Ok(())));
+    }
+}

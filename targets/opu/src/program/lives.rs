@@ -1,0 +1,286 @@
+//! Which places of the memories a program needs when: [`maps`].
+
+use npukit_target::Phase;
+use npukit_trace::{Lives, MemoryMap, Moments};
+
+use crate::config::Timing;
+use crate::isa::fault::{Buffer, FaultKind};
+use crate::isa::op::{Class, Direction, Effects, Extent, Op, Order, Shape};
+use crate::machine::exec::{Arithmetic, Numerics, step};
+use crate::machine::memory::Memory;
+use crate::machine::state::{Registers, State};
+use crate::program::Program;
+use crate::program::layout::{BANK_BYTES, BANKS};
+use crate::program::usage::{filled, room, slice_places};
+
+/// Bytes of a place of memory: what addresses of instructions count.
+const UNIT: u64 = 64;
+/// Places of a bank.
+const BANK: u64 = BANK_BYTES / UNIT;
+
+/// Who needs which places of the buffers and of memory when. `moments` has a step for each instruction, and one more for the
+/// driver, who takes the outputs.
+///
+/// Each buffer has the banks that the clock gives it, one after the other: who fills it anew takes the next bank, in
+/// turn. Places are pixels of the feature and the partial-sum buffer, slices of 1024 weights, biases, and of memory 64
+/// bytes, which count as written when one of them is. A bank of memory is a map of its own. What follows an
+/// instruction at fault is not executed, and words of the program are left out: a fetch is not among its effects.
+pub fn maps(program: &Program, timing: &Timing, moments: &Moments) -> Vec<MemoryMap> {
+    let executed = executed(program);
+    let buffers = [Buffer::Ifm, Buffer::Ker, Buffer::Bias, Buffer::Ofm].map(|buffer| {
+        let ((depth, unit), banks) = (room(buffer), banks(buffer, timing));
+        Lives::map(buffer.name(), unit, depth * banks, moments, |lives| {
+            executed.tell(buffer, depth, banks, lives);
+        })
+    });
+    let banks = (0..BANKS).map(|bank| {
+        let name = format!("dram, bank {bank}");
+        Lives::map(&name, "words of 64 bytes", BANK, moments, |lives| executed.tell_memory(bank, lives))
+    });
+    let phase = Phase::counting("map banks", BANKS as usize);
+    let banks = banks.inspect(|_| phase.advance());
+    buffers.into_iter().chain(banks).flatten().collect()
+}
+
+/// How many banks the clock gives a buffer.
+fn banks(buffer: Buffer, timing: &Timing) -> u64 {
+    let banks = match buffer {
+        Buffer::Ifm => timing.ifm_banks,
+        Buffer::Ker => timing.ker_banks,
+        Buffer::Bias => timing.bias_banks,
+        Buffer::Ofm => timing.ofm_banks,
+    };
+    banks.max(1).into()
+}
+
+/// The instructions that a machine executes.
+struct Executed<'a> {
+    program: &'a Program,
+    instructions: &'a [Op],
+    is_whole: bool,
+}
+
+/// Executes all but the values.
+fn executed(program: &Program) -> Executed<'_> {
+    let (mut state, mut memory) = (State::default(), Memory::default());
+    let (types, validity) = (&program.config.types, program.config.validity);
+    let numerics = Numerics { types, arithmetic: Arithmetic::Absent, validity };
+    let ops = &program.instructions;
+    let ends = |op: &Op| *op == Op::End || step(&mut state, &mut memory, numerics, op).is_err();
+    let count = ops.iter().position(ends).unwrap_or(ops.len()); // Default: none ends it.
+    let is_whole = ops.get(count) == Some(&Op::End);
+    Executed { program, instructions: &ops[..count], is_whole }
+}
+
+impl Executed<'_> {
+    /// Every instruction with the registers of its moment and its effects.
+    fn steps(&self) -> impl Iterator<Item = (usize, &Op, Registers, Effects)> {
+        let (mut registers, config) = (Registers::default(), &self.program.config);
+        self.instructions.iter().enumerate().filter_map(move |(index, op)| {
+            registers.set(op);
+            // Those that were executed have effects.
+            let effects = op.effects(&registers, &config.types, config.validity).ok()?;
+            Some((index, op, registers, effects))
+        })
+    }
+
+    /// Tells who fills and who reads a buffer.
+    fn tell(&self, buffer: Buffer, depth: u64, banks: u64, lives: &mut Lives<'_>) {
+        let mut bank = banks - 1;
+        for (index, op, registers, effects) in self.steps() {
+            let is_read = effects.reads.contains(&buffer);
+            if is_read {
+                let first = bank * depth;
+                lives.read(index, read(op, &registers, buffer).into_iter().map(|place| first + place));
+            }
+            if effects.writes == Some(buffer) {
+                // What is also read is changed in place.
+                bank = if is_read { bank } else { (bank + 1) % banks };
+                let places = filled(&registers, buffer).unwrap_or(0); // Default: who is executed has its registers.
+                let filled = (0..places).map(|place| bank * depth + place);
+                lives.write(index, filled, op.class() == Class::Load);
+            }
+        }
+    }
+
+    /// Tells who reads and who writes a bank of memory; at last the driver takes the outputs.
+    fn tell_memory(&self, bank: u64, lives: &mut Lives<'_>) {
+        for (index, .., Effects { memory, .. }) in self.steps() {
+            if memory.extent().is_none_or(|extent| units(extent, bank).is_empty()) {
+                continue;
+            }
+            let places = memory.runs().flat_map(|run| units(run, bank));
+            match memory.direction {
+                Direction::Read => lives.read(index, places),
+                Direction::Write => lives.write(index, places, false),
+            }
+        }
+        let (size, driver) = (self.program.config.types.itype.size_bytes(), self.program.instructions.len());
+        for output in self.program.outputs.iter().filter(|_| self.is_whole) {
+            let runs = output
+                .planes
+                .runs(size)
+                .map(|(first, group)| Extent { first, end: first + u64::from(group.channels * size) });
+            lives.read(driver, runs.flat_map(|run| units(run, bank)));
+        }
+    }
+}
+
+/// The places of a bank that have one of these bytes.
+fn units(Extent { first, end }: Extent, bank: u64) -> std::ops::Range<u64> {
+    let place = |unit: u64| unit.clamp(bank * BANK, (bank + 1) * BANK) - bank * BANK;
+    place(first / UNIT)..place(end.div_ceil(UNIT))
+}
+
+/// The places of a buffer that an instruction reads.
+fn read(op: &Op, registers: &Registers, buffer: Buffer) -> Vec<u64> {
+    let places = match (buffer, *op) {
+        (Buffer::Ifm, Op::Conv { h, w, .. }) => tap(registers, [h, w]),
+        (Buffer::Ker, Op::Conv { n, .. }) => slice_places(registers).map(|slice| {
+            let first = u64::from(n) * slice;
+            (first..first + slice).collect()
+        }),
+        (Buffer::Ifm, Op::Store { .. }) => residual(registers),
+        (Buffer::Ofm, Op::Store { .. }) => windows(registers),
+        _ => filled(registers, buffer).map(|places| (0..places).collect()),
+    };
+    places.unwrap_or_default() // Default: who is executed has its registers.
+}
+
+/// The pixels of the feature buffer under a tap (specification, 4.3).
+fn tap(registers: &Registers, [h, w]: [u32; 2]) -> Result<Vec<u64>, FaultKind> {
+    let (shape, stride) = (registers.ofm_shape()?, registers.stride()?);
+    let rows = (0..shape.h).map(|row| h + row * stride.h);
+    Ok(pixels(rows, (0..shape.w).map(|column| w + column * stride.w), registers.ifm_shape()?))
+}
+
+/// The pixels of the feature buffer that a store adds (specification, 4.6).
+fn residual(registers: &Registers) -> Result<Vec<u64>, FaultKind> {
+    let (shape, pool) = (registers.ofm_shape()?, registers.pool()?);
+    let added = if registers.post()?.order == Order::ActPoolRes { pool.result(shape) } else { shape };
+    Ok(pixels(0..added.h, 0..added.w, registers.ifm_shape()?))
+}
+
+/// The partial sums in one of the windows of a store; those between and after them come to nothing.
+fn windows(registers: &Registers) -> Result<Vec<u64>, FaultKind> {
+    let (shape, pool) = (registers.ofm_shape()?, registers.pool()?);
+    let results = pool.result(shape);
+    let inside = |at: u32, results: u32, stride: u32, window: u32| {
+        // The last window that begins before it reaches furthest.
+        at < (at / stride).min(results - 1) * stride + window
+    };
+    let rows = (0..shape.h).filter(|&row| inside(row, results.h, pool.stride_h, pool.h));
+    let columns = (0..shape.w).filter(|&column| inside(column, results.w, pool.stride_w, pool.w));
+    Ok(pixels(rows, columns, shape))
+}
+
+/// Pixels by their rows and columns.
+fn pixels(
+    rows: impl Iterator<Item = u32>,
+    columns: impl Iterator<Item = u32> + Clone,
+    shape: Shape,
+) -> Vec<u64> {
+    let pixel = |row: u32, column: u32| u64::from(row) * u64::from(shape.w) + u64::from(column);
+    rows.flat_map(|row| columns.clone().map(move |column| pixel(row, column))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use crate::config::Config;
+    use crate::isa::op::{Addend, Pool, Post};
+    use crate::program::Layer;
+    use crate::program::lives::*;
+
+    /// Tiles of 4 x 4 pixels are loaded, convolved at every second pixel, and stored, the second by another layer; the
+    /// store has windows of 1 x 1 with steps of 2.
+    fn program() -> Program {
+        let (tile, result) = (Shape { h: 4, w: 4, c: 64 }, Shape { h: 2, w: 2, c: 64 });
+        let work = [
+            Op::LoadIfm { addr: 0 },
+            Op::LoadKer { addr: 0 },
+            Op::Conv { addend: Addend::Zero, h: 1, w: 0, n: 0 },
+            Op::Store { addr: 3 },
+        ];
+        let registers = [
+            Op::ShapeIfm(tile),
+            Op::ShapeOfm(result),
+            Op::ShapeKer { n: 1 },
+            Op::MemIfm { bank: 0, w: 4 },
+            Op::MemKer { bank: 1 },
+            Op::MemOfm { bank: 3, h: 1, w: 1 },
+            Op::Stride { h: 2, w: 2 },
+            Op::Shift { ifm: 0, bias: 0 },
+            Op::Post(Post::default()),
+            Op::Pool(Pool { stride_h: 2, stride_w: 2, ..Pool::NONE }),
+        ];
+        let instructions = registers.into_iter().chain(work).chain(work).chain([Op::End]).collect();
+        let layer = |first, count| Layer { first, count, ..Layer::default() };
+        let config = Config::preset("ideal").unwrap();
+        Program {
+            layers: vec![layer(0, 14), layer(14, 4)],
+            ..Program::of("tiles".to_owned(), "ideal".to_owned(), config, instructions)
+        }
+    }
+
+    /// Of an instruction each, one after the other.
+    fn mapped(program: &Program) -> Vec<MemoryMap> {
+        let layer = |index: usize| program.layers.iter().position(|layer| index < layer.first + layer.count);
+        let steps = (0..=program.instructions.len()).map(|index| (layer(index), 1));
+        maps(program, &program.config.timing, &Moments::new(steps))
+    }
+
+    /// The row of each place that is ever needed: instructions, and what is there.
+    fn rows(map: &MemoryMap) -> Vec<(u64, Vec<(usize, i64)>)> {
+        let runs = map.cells.chunks(2);
+        let cells: Vec<i64> = runs.flat_map(|run| std::iter::repeat_n(run[0], run[1] as usize)).collect();
+        let rows = cells.chunks(map.columns).enumerate().map(|(row, cells)| {
+            let full = cells.iter().enumerate().filter(|(_, value)| **value != 0);
+            (row as u64 * map.places_per_row, full.map(|(column, value)| (column, *value)).collect())
+        });
+        rows.filter(|(_, cells): &(u64, Vec<_>)| !cells.is_empty()).collect()
+    }
+
+    fn during(instructions: std::ops::RangeInclusive<usize>, value: i64) -> Vec<(usize, i64)> {
+        instructions.map(|instruction| (instruction, value)).collect()
+    }
+
+    #[test]
+    fn places_are_needed_by_who_reads_them() {
+        let program = program();
+        let found = mapped(&program);
+        let names: Vec<_> = found.iter().map(|map| (&map.name[..], map.places, map.used)).collect();
+        let (ifm, ker, bank) = (("ifm", 4096, 2048 + 15), ("ker", 72, 36 + 4), 1 << 22);
+        let banks = [("dram, bank 0", bank, 16), ("dram, bank 1", bank, 64)];
+        assert_eq!(names, [&[ifm, ker, ("ofm", 2048, 1)][..], &banks].concat(), "bank 3 is not read");
+        // Four slices, in the one bank and then in the other.
+        let kernel =
+            |first, load, value| (first..first + 4).map(move |slice| (slice, during(load..=load + 1, value)));
+        assert_eq!(rows(&found[1]), kernel(0, 11, 1).chain(kernel(36, 15, 2)).collect::<Vec<_>>());
+        // The other sums are in no window.
+        assert_eq!(rows(&found[2]), [(0, [during(12..=13, 1), during(16..=17, 2)].concat())]);
+        assert_eq!(rows(&found[3]), (0..16).map(|slot| (slot, during(0..=14, -1))).collect::<Vec<_>>());
+        let one_bank = Timing { ifm_banks: 1, ..program.config.timing.clone() };
+        let steps = (0..=program.instructions.len()).map(|_| (None, 1));
+        let found = maps(&program, &one_bank, &Moments::new(steps));
+        // Rows 1 and 3, columns 0 and 2.
+        let twice = [during(10..=12, 1), during(14..=16, 1)].concat();
+        assert_eq!(rows(&found[0]), [4, 6, 12, 14].map(|pixel| (pixel, twice.clone())));
+    }
+
+    #[test]
+    fn nothing_is_needed_after_a_fault() {
+        let mut program = program();
+        program.instructions.insert(11, Op::ShapeIfm(Shape { h: 4, w: 4, c: 64 }));
+        let found = mapped(&program);
+        let names: Vec<_> = found.iter().map(|map| &map.name[..]).collect();
+        assert_eq!(names, ["dram, bank 0", "dram, bank 1"], "the tile is not valid when it is convolved");
+    }
+
+    #[test]
+    fn bytes_belong_to_their_units() {
+        let extent = Extent { first: (1 << 28) - 1, end: (1 << 28) + 65 };
+        assert_eq!((units(extent, 0), units(extent, 1)), (BANK - 1..BANK, 0..2));
+        assert!(units(extent, 2).is_empty() && units(extent, 15).is_empty());
+    }
+}

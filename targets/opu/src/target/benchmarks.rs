@@ -1,0 +1,97 @@
+//! What was published of OPU's programs, and what ours are to reach: [`BENCHMARKS`].
+//!
+//! Sources: the OPU specification, 8.4, which has cycles of each layer of Tiny YOLO by upstream's compiler and with
+//! the costs of upstream's profiler, and 8.6, which has the share of the multipliers' time in which they
+//! do a network's work, 91 % on average over nine networks.
+
+use npukit_target::{Bar, Benchmark, Figure, Measure};
+
+/// Every network whose figures we check.
+pub(crate) const BENCHMARKS: &[Benchmark] = &[
+    tiny_yolo(
+        "ideal",
+        &[Figure {
+            what: "clock, no latencies",
+            measure: Measure::Cycles(&[]),
+            published: Some((3_791_199.0, "8.4: the scheduler's estimate")),
+            layers: &[
+                218_467.0,
+                401_783.0,
+                199_127.0,
+                198_063.0,
+                196_727.0,
+                227_979.0,
+                782_260.0,
+                1_561_012.0,
+                5_781.0,
+            ],
+            bar: Bar::AtMost(3_790_000.0),
+        }],
+    ),
+    tiny_yolo(
+        "detailed",
+        &[Figure {
+            what: "clock, costs of the profiler",
+            measure: Measure::Cycles(&[]),
+            published: Some((4_108_309.0, "8.4: events with the profiler's costs")),
+            layers: &[
+                353_991.0,
+                444_509.0,
+                209_353.0,
+                203_695.0,
+                200_897.0,
+                241_060.0,
+                817_990.0,
+                1_630_406.0,
+                6_408.0,
+            ],
+            bar: Bar::AtMost(4_110_000.0),
+        }],
+    ),
+    tiny_yolo(
+        "reference",
+        &[Figure {
+            what: "simulating an image, one core",
+            measure: Measure::HostMilliseconds,
+            published: None,
+            layers: &[],
+            bar: Bar::None,
+        }],
+    ),
+    Benchmark { network: "vgg16_features", preset: "ideal", changes: &[], figures: &[efficiency(91.0)] },
+    Benchmark { network: "resnet50", preset: "ideal", changes: &[], figures: &[efficiency(80.0)] },
+];
+
+const fn tiny_yolo(preset: &'static str, figures: &'static [Figure]) -> Benchmark {
+    Benchmark { network: "tiny_yolo", preset, changes: &[], figures }
+}
+
+/// The average of nine networks is what there is to compare with.
+const fn efficiency(bar_percent: f64) -> Figure {
+    Figure {
+        what: "multipliers at work, idealised: no latencies",
+        measure: Measure::Efficiency(&[]),
+        published: Some((91.0, "8.6: average of nine networks")),
+        layers: &[],
+        bar: Bar::AtLeast(bar_percent),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_target::Config;
+
+    use crate::OPU;
+    use crate::target::benchmarks::*;
+
+    #[test]
+    fn every_row_is_of_an_instance_and_layers_add_up_to_what_is_published() {
+        for benchmark in BENCHMARKS {
+            assert!(OPU.instance(Config::Preset(benchmark.preset)).is_ok(), "{}", benchmark.preset);
+            for figure in benchmark.figures.iter().filter(|figure| !figure.layers.is_empty()) {
+                assert_eq!(figure.published.unwrap().0, figure.layers.iter().sum::<f64>(), "{figure:?}");
+            }
+        }
+    }
+}

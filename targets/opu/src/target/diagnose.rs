@@ -1,0 +1,62 @@
+//! What errors of this target are and where, for programs.
+
+use npukit_asm::AsmError;
+use npukit_base::codes;
+use npukit_target::{Diagnose, ErrorKind, Place, failure};
+
+use crate::config::ConfigError;
+use crate::isa::codec::ProgramError;
+use crate::lower::LowerError;
+use crate::program::artifact::ArtifactError;
+use crate::program::run::RunError;
+
+/// A line for each type.
+pub static ERRORS: &[ErrorKind] = &[
+    ErrorKind::of_text::<AsmError>(),
+    ErrorKind::of::<ArtifactError>(),
+    ErrorKind::of::<ConfigError>(),
+    ErrorKind::of::<LowerError>(),
+    ErrorKind::of::<ProgramError>(),
+    ErrorKind::of::<RunError>(),
+];
+
+codes!(ArtifactError: failure::ARTIFACT, carries { Read.0 });
+codes!(ConfigError: failure::INSTANCE);
+codes!(LowerError: failure::COMPILE);
+codes!(ProgramError: failure::WORDS);
+codes!(RunError: failure::RUN);
+
+impl Diagnose for LowerError {}
+impl Diagnose for RunError {}
+
+impl Diagnose for ArtifactError {
+    fn place(&self) -> Place {
+        match self {
+            Self::Read(error) => error.place(),
+            Self::Manifest { file, message } => Place::told(message).in_file(Some(file)),
+            Self::Program { file, source } => source.place().in_file(Some(file)),
+            Self::Invalid { file, .. }
+            | Self::WordCount { file, .. }
+            | Self::Segment { file, .. }
+            | Self::Memory { file, .. } => Place::file(file),
+        }
+    }
+}
+
+impl Diagnose for ConfigError {
+    fn place(&self) -> Place {
+        match self {
+            Self::Toml(message) => Place::told(message),
+            Self::Range { .. } => Place::default(),
+        }
+    }
+}
+
+impl Diagnose for ProgramError {
+    fn place(&self) -> Place {
+        match self {
+            Self::Truncated { offset, .. } => Place::offset(*offset),
+            _ => Place::default(),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The report of `npu time`: [`report`] of a [`Timeline`], lower bounds of its time ([`limits`]), and the
+//! timeline as a trace of the laboratory. `record` has it for viewers.
+
+use std::collections::BTreeMap;
+
+use npukit_target::{Breakdown, LayerWork, Roofline, Spent, TimeReport, UnitTime, Wait as WaitTime, share};
+
+use crate::clock::timing::Bound;
+use crate::clock::trace::{Arch, Container, Event, EventType, Trace};
+use crate::clock::{Span, Timeline, Wait};
+use crate::config::Config;
+use crate::isa::op::{Device, Engine, Op};
+
+/// Name of the cost model.
+const MODEL: &str = "model";
+
+/// A bound on the time of what a program moves and computes, whatever its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// What bounds it.
+    pub what: &'static str,
+    /// Core cycles.
+    pub cycles: u64,
+}
+
+/// Every bound on a program's time.
+pub fn limits(config: &Config, timeline: &Timeline) -> Vec<Limit> {
+    let timing = &config.timing;
+    let sum = |engine: Option<Engine>, part: fn(&Span) -> u64| {
+        let spans = timeline.spans.iter().filter(|span| engine.is_none_or(|engine| span.engine == engine));
+        spans.map(part).sum::<u64>()
+    };
+    let over = |amount: u64, rate: f64| (amount as f64 / rate).ceil() as u64;
+    let weights = |span: &Span| span.cost.weight_bytes;
+    let macs = |span: &Span| span.cost.macs;
+    let vector = (timing.gemv.lanes * timing.gemv.lane_width) as f64;
+    let matrix = multipliers(config) as f64;
+    let [gemv_ports, gemm_ports] =
+        [timing.gemv.ports, timing.gemm.ports].map(|n| timing.weight_bytes_per_cycle(n));
+    [
+        ("vector core", over(sum(Some(Engine::Gemv), macs), vector)),
+        ("matrix core", over(sum(Some(Engine::Gemm), macs), matrix)),
+        ("weight ports of GEMV", over(sum(Some(Engine::Gemv), weights), gemv_ports)),
+        ("weight ports of GEMM", over(sum(Some(Engine::Gemm), weights), gemm_ports)),
+        ("coherent port", over(sum(None, |span| span.cost.host_bytes), timing.acp_bytes_per_cycle())),
+        (
+            "external memory",
+            over(
+                sum(None, |span| span.cost.weight_bytes + span.cost.host_bytes),
+                timing.ddr_bytes_per_cycle(),
+            ),
+        ),
+    ]
+    .map(|(what, cycles)| Limit { what, cycles })
+    .to_vec()
+}
+
+/// Multiply-accumulates of the matrix core in a cycle: two of each element of its array.
+const fn multipliers(config: &Config) -> u64 {
+    config.timing.gemm.rows * config.timing.gemm.columns
+}
+
+/// The report of a program's timeline; `layer_of` gives each instruction's place in `layers`.
+pub fn report(
+    config: &Config,
+    ops: &[Op],
+    timeline: &Timeline,
+    layers: &[LayerWork<'_>],
+    layer_of: impl Fn(usize) -> usize,
+) -> TimeReport {
+    let spent = spent(config, ops, timeline, layer_of);
+    let breakdown = Breakdown::new(layers, &spent, multipliers(config));
+    let limits = limits(config, timeline);
+    let (compute, memory) = limits.split_at(2);
+    // Default: without limits nothing takes time.
+    let largest = |limits: &[Limit]| limits.iter().map(|limit| limit.cycles).max().unwrap_or(0);
+    let busy = [Engine::Gemv, Engine::Gemm].map(|engine| busy(timeline, engine));
+    TimeReport {
+        cycles: BTreeMap::from([(MODEL.to_owned(), timeline.cycles)]),
+        model: MODEL.to_owned(),
+        assumptions: assumptions(config),
+        notes: notes(config, timeline, &limits),
+        milliseconds: Some(config.timing.milliseconds(timeline.cycles)),
+        clock_mhz: Some(config.timing.core_mhz),
+        clock_source: Some(clock_source(config)),
+        utilisation: breakdown.utilisation(),
+        array_busy: share(busy[0].max(busy[1]), timeline.cycles),
+        roofline: Roofline::new(largest(compute), largest(memory), timeline.cycles),
+        layers: breakdown.layers(),
+        kinds: breakdown.kinds(),
+        units: Engine::ALL.map(|engine| unit(timeline, engine)).to_vec(),
+        instructions: breakdown.instructions(),
+        ..TimeReport::default()
+    }
+}
+
+/// Who says what the clock is.
+fn clock_source(config: &Config) -> String {
+    let stated = config.system.as_ref().and_then(|system| system.clock_source());
+    stated.unwrap_or_else(|| "the instance's timing.core_mhz".to_owned())
+}
+
+/// The cycles by which each instruction moved the end of the program.
+fn spent(config: &Config, ops: &[Op], timeline: &Timeline, layer_of: impl Fn(usize) -> usize) -> Vec<Spent> {
+    let mut end = 0;
+    let spans = ops.iter().zip(&timeline.spans).enumerate();
+    let one = |(index, (op, span)): (usize, (&Op, &Span))| {
+        let before = end;
+        end = end.max(span.end);
+        let timing = &config.timing;
+        let (rate, ports) = match span.engine {
+            Engine::Gemm => (multipliers(config), timing.gemm.ports),
+            _ => (timing.gemv.lanes * timing.gemv.lane_width, timing.gemv.ports),
+        };
+        let weights = span.cost.weight_bytes as f64 / timing.weight_bytes_per_cycle(ports);
+        let host = span.cost.host_bytes as f64 / timing.acp_bytes_per_cycle();
+        Spent {
+            layer: layer_of(index),
+            kind: kind(op, span.bound),
+            vectors: span.cost.values,
+            cycles: end - before,
+            compute: span.cost.macs.div_ceil(rate),
+            memory: [(weights + host).ceil() as u64, 0],
+        }
+    };
+    spans.map(one).collect()
+}
+
+/// An instruction and what bounds it.
+const fn kind(op: &Op, bound: Bound) -> &'static str {
+    match (op, bound) {
+        (Op::Gemv(_), Bound::Weights) => "GEMV, bound by weights",
+        (Op::Gemv(_), Bound::Compute) => "GEMV, bound by compute",
+        (Op::Gemv(_), _) => "GEMV, bound by L2",
+        (Op::Gemm(_), Bound::Weights) => "GEMM, bound by weights",
+        (Op::Gemm(_), Bound::Compute) => "GEMM, bound by compute",
+        (Op::Gemm(_), _) => "GEMM, bound by L2",
+        (Op::Cvo(_), Bound::Compute) => "CVO, bound by its pipeline",
+        (Op::Cvo(_), Bound::Store) => "CVO, bound by L2 writes",
+        (Op::Cvo(_), _) => "CVO, bound by L2 reads",
+        (Op::Memcpy(_), Bound::Host) => "MEMCPY, bound by the coherent port",
+        (Op::Memcpy(_), _) => "MEMCPY, within L2",
+        (Op::Kick | Op::Dropped(_), _) => "no operation",
+        _ => op.mnemonic(),
+    }
+}
+
+/// Cycles in which an engine works: its spans do not overlap.
+fn busy(timeline: &Timeline, engine: Engine) -> u64 {
+    timeline.spans.iter().filter(|span| span.engine == engine).map(|span| span.end - span.start).sum()
+}
+
+/// How long an engine worked, and what it waited for in between: idle cycles count for the last reason why the next
+/// instruction did not start.
+fn unit(timeline: &Timeline, engine: Engine) -> UnitTime {
+    let mut waits: BTreeMap<Wait, u64> = BTreeMap::new();
+    let mut free = 0;
+    for span in timeline.spans.iter().filter(|span| span.engine == engine) {
+        // From when the engine was free to when this one started, for its last reason.
+        let idle = span.start.saturating_sub(free);
+        if idle > 0 {
+            *waits.entry(span.wait).or_default() += idle;
+        }
+        free = span.end;
+    }
+    let busy = busy(timeline, engine);
+    let mut waits: Vec<WaitTime> =
+        waits.into_iter().map(|(wait, cycles)| WaitTime { on: wait.name().to_owned(), cycles }).collect();
+    waits.sort_by_key(|wait| std::cmp::Reverse(wait.cycles));
+    UnitTime { unit: engine.name().to_owned(), busy, share: share(busy, timeline.cycles), waits }
+}
+
+fn assumptions(config: &Config) -> Vec<String> {
+    let timing = &config.timing;
+    vec![
+        format!(
+            "core {} MHz, ports {} MHz and {} bytes a cycle, {} lanes, external memory {} GB/s: parameters of the instance",
+            timing.core_mhz, timing.axi_mhz, timing.hp_bytes, timing.gemv.lanes, timing.ddr_gb_per_s
+        ),
+        "no time of this machine was ever measured: the model is the specification's, 6.4".to_owned(),
+        "ports share external memory, the earlier instruction first; engines do not slow each other down at L2"
+            .to_owned(),
+    ]
+}
+
+fn notes(config: &Config, timeline: &Timeline, limits: &[Limit]) -> Vec<String> {
+    let milliseconds = config.timing.milliseconds(timeline.cycles);
+    let rate = |cycles: u64| 1e3 / config.timing.milliseconds(cycles.max(1));
+    let bytes = |part: fn(&Span) -> u64| timeline.spans.iter().map(part).sum::<u64>();
+    let (weights, host) = (bytes(|span| span.cost.weight_bytes), bytes(|span| span.cost.host_bytes));
+    let mut notes =
+        vec![format!("{weights} bytes of weights and {host} bytes of host windows move in a run")];
+    if milliseconds > 0.0 {
+        notes.push(format!(
+            "{:.2} runs a second: tokens a second, when a run makes a token",
+            rate(timeline.cycles)
+        ));
+    }
+    if let Some(limit) = limits.iter().max_by_key(|limit| limit.cycles).filter(|limit| limit.cycles > 0) {
+        let (what, most) = (limit.what, rate(limit.cycles));
+        notes.push(format!(
+            "the largest bound is the {what}: {} cycles, at most {most:.2} runs a second",
+            limit.cycles
+        ));
+    }
+    notes
+}
+
+/// The timeline in a `.pccx` container; the peak counts a multiply-accumulate as two operations.
+pub fn lab_container(config: &Config, ops: &[Op], timeline: &Timeline) -> Container {
+    let timing = &config.timing;
+    let arch = Arch {
+        mac_dims: [timing.gemm.rows as u32, timing.gemm.columns as u32],
+        isa_version: "v002".to_owned(),
+        peak_tops: 2.0 * multipliers(config) as f64 * timing.core_mhz / 1e6,
+    };
+    Container {
+        lab_version: concat!("npukit-", env!("CARGO_PKG_VERSION")).to_owned(),
+        arch,
+        cores: 1,
+        clock_mhz: timing.core_mhz.round() as u64,
+        trace: lab_trace(ops, timeline),
+    }
+}
+
+/// The timeline as events of the `.pccx` container, on one core.
+fn lab_trace(ops: &[Op], timeline: &Timeline) -> Trace {
+    let event = |(op, span): (&Op, &Span)| {
+        let to_host = matches!(op, Op::Memcpy(memcpy) if memcpy.to_device == Device::Host);
+        let event = match span.engine {
+            Engine::Gemv | Engine::Gemm | Engine::Cvo => EventType::MacCompute,
+            Engine::Memcpy if to_host => EventType::DmaWrite,
+            Engine::Memcpy => EventType::DmaRead,
+            Engine::Dispatch => EventType::ApiCall,
+        };
+        let api = (event == EventType::ApiCall).then(|| op.mnemonic().to_lowercase());
+        Event { core: 0, start: span.start, duration: span.end - span.start, event, api }
+    };
+    Trace { total_cycles: timeline.cycles, events: ops.iter().zip(&timeline.spans).map(event).collect() }
+}

@@ -1,0 +1,280 @@
+//! What an instruction costs by itself: [`cost`]. Source: specification 6.4; [`crate::clock`] overlaps them.
+
+use crate::config::{Config, Reading, Timing, WORD_BYTES, WORD_LANES};
+use crate::isa::op::{Banks, Cvo, CvoFunc, Device, Engine, Mac, Memcpy, Op, weights_in_l2};
+
+/// What an instruction spends most of its time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bound {
+    /// The multipliers, or the pipeline of a function.
+    Compute,
+    /// Its weights' way through the high-performance ports.
+    Weights,
+    /// Reading L2.
+    Load,
+    /// Writing L2.
+    Store,
+    /// The coherent port.
+    Host,
+    /// Issue alone.
+    Issue,
+}
+
+impl Bound {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::Weights => "weights",
+            Self::Load => "L2 reads",
+            Self::Store => "L2 writes",
+            Self::Host => "coherent port",
+            Self::Issue => "issue",
+        }
+    }
+}
+
+/// What an instruction costs, in core cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Before the engine has its operands.
+    pub load: u64,
+    /// At work; weights come at the same time.
+    pub compute: u64,
+    /// In which its weights come.
+    pub weights: u64,
+    /// After the work.
+    pub store: u64,
+    /// Multiply-accumulates.
+    pub macs: u64,
+    /// Bytes of weights.
+    pub weight_bytes: u64,
+    /// Bytes through the coherent port.
+    pub host_bytes: u64,
+    /// Values it handles.
+    pub values: u64,
+}
+
+impl Cost {
+    /// From start to end, when it is alone: load + max(compute, weights) + store.
+    pub fn total(&self) -> u64 {
+        self.load + self.compute.max(self.weights) + self.store
+    }
+
+    /// What most of it is.
+    pub fn bound(&self, op: &Op) -> Bound {
+        let work = if self.weights > self.compute { Bound::Weights } else { Bound::Compute };
+        let parts =
+            [(self.load, Bound::Load), (self.store, Bound::Store), (self.compute.max(self.weights), work)];
+        match op.engine() {
+            Engine::Dispatch => Bound::Issue,
+            Engine::Memcpy if self.host_bytes > 0 => Bound::Host,
+            // Of equal parts the last is named: the work.
+            _ => parts.into_iter().max_by_key(|(cycles, _)| *cycles).map_or(Bound::Issue, |(_, bound)| bound),
+        }
+    }
+}
+
+/// Words of `values` values.
+const fn words(values: u64) -> u64 {
+    values.div_ceil(WORD_LANES as u64)
+}
+
+/// Whole cycles in which bytes move at `bytes_per_cycle`.
+fn transfer(bytes: u64, bytes_per_cycle: f64) -> u64 {
+    (bytes as f64 / bytes_per_cycle).ceil() as u64
+}
+
+/// The cost of an instruction. Does not validate shape entries: invalid ones are rejected
+/// when the program runs.
+pub fn cost(config: &Config, banks: &Banks, op: &Op) -> Cost {
+    let timing = &config.timing;
+    match op {
+        Op::Gemv(mac) => gemv(config, banks, mac),
+        Op::Gemm(mac) => gemm(config, banks, mac),
+        Op::Cvo(one) => cvo(timing, one),
+        Op::Memcpy(one) => memcpy(timing, banks, one),
+        Op::Memset(_) => Cost { compute: timing.memset, ..Cost::default() },
+        Op::Kick | Op::Dropped(_) => Cost::default(),
+    }
+}
+
+/// Activations through L2 and preprocessing.
+fn activations(timing: &Timing, values: u64) -> u64 {
+    let preprocess = values.div_ceil(timing.preprocess_elements).max(timing.fmap_sweep);
+    timing.load_descriptor + timing.l2_latency + preprocess + timing.preprocess_latency
+}
+
+/// Results into L2, a word a cycle.
+fn results(timing: &Timing, values: u64) -> u64 {
+    timing.load_descriptor + words(values)
+}
+
+/// Bytes of weights: whole beats of 32.
+fn weight_bytes(n: u64, k: u64) -> u64 {
+    n * k.div_ceil(32) * WORD_BYTES as u64
+}
+
+/// Lanes that a GEMV uses.
+fn lanes(config: &Config, parallel_lane: u8) -> u64 {
+    let wired = config.timing.gemv.lanes;
+    let asked = match config.lane_mask {
+        true => u64::from(parallel_lane.count_ones()),
+        false => parallel_lane.into(),
+    };
+    if asked == 0 { wired } else { asked.min(wired) }
+}
+
+fn gemv(config: &Config, banks: &Banks, mac: &Mac) -> Cost {
+    let timing = &config.timing;
+    let (k, n) = (u64::from(banks.fmap(mac.shape_ptr_addr).z), u64::from(banks.weight(mac.size_ptr_addr).y));
+    let lanes = lanes(config, mac.parallel_lane);
+    if let Some(words) = words_in_l2(config, banks, mac) {
+        let compute = n.div_ceil(lanes) * k.div_ceil(timing.gemv.lane_width) + timing.gemv.tail;
+        // L2 has one port for both: activations come first.
+        let load = activations(timing, k) + timing.load_descriptor + timing.l2_latency;
+        let store = results(timing, n);
+        return Cost { load, compute, weights: words, store, macs: n * k, values: n, ..Cost::default() };
+    }
+    let bytes = weight_bytes(n, k);
+    Cost {
+        load: activations(timing, k),
+        compute: n.div_ceil(lanes) * k.div_ceil(timing.gemv.lane_width) + timing.gemv.tail,
+        weights: transfer(bytes, timing.weight_bytes_per_cycle(timing.gemv.ports)),
+        store: results(timing, n),
+        macs: n * k,
+        weight_bytes: bytes,
+        values: n,
+        ..Cost::default()
+    }
+}
+
+/// The words of weights that a product reads from L2, by the page of the instruction set; none when they stream.
+fn words_in_l2(config: &Config, banks: &Banks, mac: &Mac) -> Option<u64> {
+    let in_l2 = weights_in_l2(banks.fmap(mac.shape_ptr_addr)).filter(|_| config.reading == Reading::Seed);
+    in_l2.map(|_| mac.weight_words(banks.weight(mac.size_ptr_addr)))
+}
+
+fn gemm(config: &Config, banks: &Banks, mac: &Mac) -> Cost {
+    let timing = &config.timing;
+    let (fmap, weight) = (banks.fmap(mac.shape_ptr_addr), banks.weight(mac.size_ptr_addr));
+    let (m, k, n) = (u64::from(fmap.x), u64::from(fmap.z), u64::from(weight.y));
+    let array = &timing.gemm;
+    let columns = n.div_ceil(array.columns);
+    let tiles = columns * k.div_ceil(array.rows);
+    let in_l2 = words_in_l2(config, banks, mac);
+    // Four bits a weight; L2 gives a word a cycle.
+    let rate = match in_l2 {
+        Some(_) => WORD_BYTES as f64,
+        None => timing.weight_bytes_per_cycle(array.ports),
+    };
+    let tile_weights = (array.rows * array.columns / 2) as f64 / rate;
+    let drains = columns * k.div_ceil(array.drain_limit) * array.drain;
+    let bytes = if in_l2.is_some() { 0 } else { weight_bytes(n, k) };
+    let descriptor = if in_l2.is_some() { timing.load_descriptor + timing.l2_latency } else { 0 };
+    Cost {
+        load: activations(timing, m * k) + descriptor,
+        compute: tiles * (m + array.fill) + drains,
+        weights: (tiles as f64 * (tile_weights + array.fill as f64)).ceil() as u64 + drains,
+        store: results(timing, m * n),
+        macs: m * n * k,
+        weight_bytes: bytes,
+        values: m * n,
+        ..Cost::default()
+    }
+}
+
+fn cvo(timing: &Timing, cvo: &Cvo) -> Cost {
+    let length = u64::from(cvo.length);
+    let unit = &timing.cvo;
+    let latency = unit.latency[usize::from(cvo.cvo_func.code())];
+    let reduces = cvo.cvo_func == CvoFunc::ReduceSum;
+    // A word is read, then its elements taken one by one: the bridge does not overlap them.
+    let read = match reduces {
+        true => unit.reduce_element * length,
+        false => (timing.l2_latency + WORD_LANES as u64) * words(length),
+    };
+    let drained = if reduces { 1 } else { length };
+    Cost {
+        load: read,
+        compute: unit.input + latency,
+        store: drained + words(drained),
+        values: length,
+        ..Cost::default()
+    }
+}
+
+fn memcpy(timing: &Timing, banks: &Banks, memcpy: &Memcpy) -> Cost {
+    let values = banks.fmap(memcpy.shape_ptr_addr).product();
+    let moved = words(values);
+    let load = timing.load_descriptor + timing.l2_latency;
+    if (memcpy.from_device, memcpy.to_device) == (Device::Npu, Device::Npu) {
+        return Cost { load, compute: moved, values, ..Cost::default() };
+    }
+    let host_bytes = moved * WORD_BYTES as u64;
+    let compute = transfer(host_bytes, timing.acp_bytes_per_cycle());
+    Cost { load, compute, host_bytes, values, ..Cost::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use crate::clock::timing::*;
+    use crate::isa::op::{Cache, CvoFlags, Memset, Shape};
+
+    fn banks(fmap: Shape, weight: Shape) -> Banks {
+        let mut banks = Banks::default();
+        for (dest_cache, shape) in [(Cache::FmapShape, fmap), (Cache::WeightShape, weight)] {
+            banks.step(&Op::Memset(Memset { dest_cache, dest_addr: 0, shape }));
+        }
+        banks
+    }
+
+    fn reference() -> Config {
+        Config::preset("reference").unwrap()
+    }
+
+    #[test]
+    fn gemv_by_the_documents_formula() {
+        let banks = banks(Shape::new(1, 1, 2048), Shape::new(0, 512, 2048));
+        let cost = cost(&reference(), &banks, &Op::Gemv(Mac::default()));
+        assert_eq!(cost.compute, 128 * 64 + 6 + 5);
+        assert_eq!(cost.weights, 512 * 64 * 16 / 20 + 1, "26214.4 rounded up");
+        assert_eq!((cost.load, cost.store), (8 + 8 + 128 + 3, 8 + 64));
+        assert_eq!((cost.bound(&Op::Gemv(Mac::default())), cost.macs), (Bound::Weights, 1 << 20));
+        let one_lane = Mac { parallel_lane: 1, ..Mac::default() };
+        assert_eq!(super::cost(&reference(), &banks, &Op::Gemv(one_lane)).compute, 512 * 64 + 11);
+        let masked = Config { lane_mask: true, ..reference() };
+        let mask = Mac { parallel_lane: 0b1010, ..Mac::default() };
+        assert_eq!(super::cost(&masked, &banks, &Op::Gemv(mask)).compute, 256 * 64 + 11);
+    }
+
+    #[test]
+    fn gemm_by_the_documents_formula() {
+        let many = banks(Shape::new(128, 1, 2048), Shape::new(0, 128, 2048));
+        let cost_of = |banks: &Banks| cost(&reference(), banks, &Op::Gemm(Mac::default()));
+        // 128 tiles; 128 rows take longer than 51.2 cycles of weights. Two drains for each of two columns.
+        assert_eq!(cost_of(&many).compute, 128 * (128 + 64) + 16);
+        assert_eq!(cost_of(&many).total(), cost_of(&many).load + 128 * 192 + 16 + cost_of(&many).store);
+        let few = banks(Shape::new(16, 1, 2048), Shape::new(0, 128, 2048));
+        assert_eq!(cost_of(&few).weights, (128.0_f64 * (51.2 + 64.0)).ceil() as u64 + 16);
+        assert_eq!(cost_of(&few).bound(&Op::Gemm(Mac::default())), Bound::Weights);
+    }
+
+    #[test]
+    fn cvo_and_memcpy_by_the_documents_formulas() {
+        let cost_of = |cvo_func, length| {
+            let cvo = Cvo { cvo_func, length, flags: CvoFlags::default(), ..Cvo::default() };
+            cost(&reference(), &Banks::default(), &Op::Cvo(cvo)).total()
+        };
+        assert_eq!(cost_of(CvoFunc::Exp, 512), 16 * 64 + 8 + 6 + 512 + 64);
+        assert_eq!(cost_of(CvoFunc::ReduceSum, 512), 5 * 512 + 8 + 1 + 1);
+        assert_eq!(cost_of(CvoFunc::Cos, 1), 16 + 8 + 17 + 1 + 1);
+        let banks = banks(Shape::new(1, 1, 2048), Shape::default());
+        let to_l2 = Memcpy { from_device: Device::Host, ..Memcpy::default() };
+        let moved = cost(&reference(), &banks, &Op::Memcpy(to_l2));
+        assert_eq!((moved.host_bytes, moved.compute, moved.total()), (4096, 410, 426));
+        let within = cost(&reference(), &banks, &Op::Memcpy(Memcpy::default()));
+        assert_eq!((within.host_bytes, within.total()), (0, 16 + 256));
+    }
+}

@@ -1,0 +1,364 @@
+//! What machine and host compute with: [`Arithmetic`], of which [`Bits`] is the machine's own.
+//!
+//! Instructions and host steps mean the same whatever their numbers are. [`crate::machine::exec`] and [`crate::program::runtime`] say
+//! what; this is what they ask of numbers. [`crate::machine::arith::field`] is the other one: elements of a prime field.
+
+pub(crate) mod field;
+pub(crate) mod float;
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::iter::Sum;
+use std::ops::{Add, Mul, Range, Sub};
+use std::sync::Arc;
+
+use npukit_graph::quantise::rows::{Int4Rows, RowsError};
+use npukit_graph::{Graph, Node, Operator, ValueInfo};
+use npukit_numeric::{BlockRow, Tensor, block_product};
+
+use crate::config::{Reading, WORD_BYTES};
+use crate::isa::fault::FaultKind;
+use crate::isa::op::{Cvo, CvoFunc};
+use crate::machine::bf16::{NAN, bf, bf_of_double, val};
+use crate::machine::exec::{evaluate, quantise};
+use crate::machine::upstream::sfu;
+use crate::program::weights::{WeightError, WeightImage};
+
+/// Why a node of the host has no result.
+pub type NodeError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Weights as the host has just made them: codes row by row, and a scale of each row.
+pub struct Rows<A: Arithmetic> {
+    /// A code for each value.
+    pub codes: Vec<A::Code>,
+    /// A scale for each row.
+    pub scales: Vec<A::Real>,
+}
+
+/// Numbers, and what engines and host do with them.
+pub trait Arithmetic: Sized + Clone + Debug + 'static {
+    /// What L2 and `e_max` hold: one of eight of a word.
+    type Scalar: Copy + Default + PartialEq + Debug + Send + Sync + 'static;
+    /// What sums are made of, and what the host computes with.
+    type Real: Copy
+        + Default
+        + Add<Output = Self::Real>
+        + Sub<Output = Self::Real>
+        + Mul<Output = Self::Real>
+        + Sum;
+    /// A weight before its scale.
+    type Code: Copy;
+    /// A matrix of weights.
+    type Image: Clone + Debug;
+    /// What a host window holds.
+    type Window: Clone + Debug;
+    /// A value of the host.
+    type Slot: Clone;
+
+    /// What a scalar stands for.
+    fn value(scalar: Self::Scalar) -> Self::Real;
+    /// The scalar nearest to a number.
+    fn rounded(real: Self::Real) -> Self::Scalar;
+    /// The number of a BF16 pattern.
+    fn of_pattern(bits: u16) -> Self::Real;
+    /// An `f32`.
+    fn of_f32(value: f32) -> Self::Real;
+    /// What a garbage generator's 64 bits are in memory.
+    fn garbage(bits: u64) -> Self::Scalar;
+
+    /// The products of rows of `k` activations with every row of weights, row by row; scales `within` multiply those of
+    /// blocks.
+    fn sums(
+        activations: &[Self::Scalar],
+        k: usize,
+        image: &Self::Image,
+        within: Option<&[Self::Real]>,
+    ) -> Vec<Self::Real>;
+    /// The largest of results; the same number in every order.
+    fn maximum(results: &[Self::Scalar]) -> Self::Scalar;
+    /// A function of CVO of one element; added to `old` where there is one.
+    fn function(
+        function: CvoFunc,
+        reading: Reading,
+        argument: Self::Real,
+        old: Option<Self::Scalar>,
+    ) -> Self::Scalar;
+    /// What SCALE divides by, as a factor.
+    fn reciprocal(scalar: Self::Real, reading: Reading) -> Self::Real;
+    /// A function of CVO as the published circuits compute it.
+    ///
+    /// # Errors
+    ///
+    /// What they leave undefined.
+    fn upstream(cvo: &Cvo, inputs: &[Self::Scalar]) -> Result<Vec<Self::Scalar>, FaultKind>;
+
+    /// A matrix of the program.
+    fn image(image: &Arc<WeightImage>) -> Arc<Self::Image>;
+    /// A matrix of the host's.
+    ///
+    /// # Errors
+    ///
+    /// A size no image has.
+    fn image_of(
+        size: [usize; 2],
+        codes: &[Self::Code],
+        scales: Option<Vec<Self::Real>>,
+    ) -> Result<Self::Image, WeightError>;
+    /// The matrix that lies in scalars of L2, as [`Self::lanes`] put it there.
+    fn image_in(size: [usize; 2], lanes: &[Self::Scalar]) -> Option<Self::Image>;
+    /// The scalars of whole words in which rows and scales lie; none of a matrix that has no such form.
+    fn lanes(image: &Self::Image) -> Option<Vec<Self::Scalar>>;
+    /// Rows and columns.
+    fn size(image: &Self::Image) -> [usize; 2];
+    /// The scale of each row.
+    fn scales(image: &Self::Image) -> Option<&[Self::Real]>;
+    /// The same matrix with other scales.
+    fn with_scales(image: &Self::Image, scales: Vec<Self::Real>) -> Self::Image;
+
+    /// A window of `scalars` scalars; `seed` makes what nobody has written.
+    fn window(scalars: usize, seed: Option<u64>) -> Self::Window;
+    /// Units of 16 bytes of a window.
+    fn units(window: &Self::Window) -> u64;
+    /// Scalars of a window; none where some lie beyond its end.
+    fn load(window: &Self::Window, place: Range<usize>) -> Option<impl Iterator<Item = Self::Scalar>>;
+    /// Writes scalars to a place of a window, as far as there are any; none where it ends beyond the window.
+    fn save(
+        window: &mut Self::Window,
+        place: Range<usize>,
+        scalars: impl Iterator<Item = Self::Scalar>,
+    ) -> Option<()>;
+
+    /// A constant of the host.
+    fn constant(tensor: &Arc<Tensor>) -> Self::Slot;
+    /// Axes of a value.
+    fn shape(slot: &Self::Slot) -> &[usize];
+    /// What a value is, for messages.
+    fn told(slot: &Self::Slot) -> String;
+    /// A value's numbers; none of a value that has no floats.
+    fn floats(slot: &Self::Slot) -> Option<Cow<'_, [Self::Real]>>;
+    /// A value's numbers as they go into a window; none of a value that has no floats.
+    fn sent(slot: &Self::Slot) -> Option<impl Iterator<Item = Self::Scalar>>;
+    /// A value of these numbers; none when they are not as many.
+    fn filled(info: &ValueInfo, values: Vec<Self::Real>) -> Option<Self::Slot>;
+    /// The results of a node.
+    ///
+    /// # Errors
+    ///
+    /// Why there are none.
+    fn computed(graph: &Graph, node: &Node, operands: &[Self::Slot]) -> Result<Vec<Self::Slot>, NodeError>;
+    /// Rows of 4 bits for `rows` rows of `columns` values.
+    ///
+    /// # Errors
+    ///
+    /// Values that are no numbers.
+    fn quantised(rows: usize, columns: usize, values: &[Self::Real]) -> Result<Rows<Self>, RowsError>;
+    /// The `count`th part.
+    fn share(sum: Self::Real, count: usize) -> Self::Real;
+}
+
+/// The machine's own numbers: BF16 patterns, bytes at the host, `f32` in between.
+#[derive(Clone, Copy, Debug)]
+pub struct Bits;
+
+impl Arithmetic for Bits {
+    type Scalar = u16;
+    type Real = f32;
+    type Code = i8;
+    type Image = WeightImage;
+    type Window = Vec<u8>;
+    type Slot = Arc<Tensor>;
+
+    fn value(scalar: u16) -> f32 {
+        val(scalar)
+    }
+
+    fn rounded(real: f32) -> u16 {
+        bf(real)
+    }
+
+    fn of_pattern(bits: u16) -> f32 {
+        val(bits)
+    }
+
+    fn of_f32(value: f32) -> f32 {
+        value
+    }
+
+    fn garbage(bits: u64) -> u16 {
+        bits as u16
+    }
+
+    /// Before scales that are not applied `within`. Rows with infinities or NaNs are NaN throughout.
+    fn sums(activations: &[u16], k: usize, image: &WeightImage, within: Option<&[f32]>) -> Vec<f32> {
+        let rows: Vec<_> = activations.chunks_exact(k).map(quantise).collect();
+        let mut sums = vec![0.0; rows.len() * image.n()];
+        match within {
+            None => {
+                let x: Vec<BlockRow> =
+                    rows.iter().map(|row| BlockRow::new(&row.values, &row.scales())).collect();
+                block_product(image.rows(), image.n(), &x, &mut sums);
+            }
+            Some(factors) => {
+                let weights = image.rows().chunks_exact(image.rows().len() / image.n());
+                for (row, sums) in rows.iter().zip(sums.chunks_exact_mut(image.n())) {
+                    for ((weights, factor), sum) in weights.clone().zip(factors).zip(sums) {
+                        let scales: Vec<f32> = row.scales().iter().map(|scale| scale * factor).collect();
+                        let x = BlockRow::new(&row.values, &scales);
+                        block_product(weights, 1, &[x], std::slice::from_mut(sum));
+                    }
+                }
+            }
+        }
+        for (row, sums) in rows.iter().zip(sums.chunks_exact_mut(image.n())) {
+            if row.is_special() {
+                sums.fill(f32::NAN);
+            }
+        }
+        sums
+    }
+
+    /// NaNs are ignored, of equal ones the first counts.
+    fn maximum(results: &[u16]) -> u16 {
+        let numbers = results.iter().copied().filter(|&bits| !val(bits).is_nan());
+        let larger = |best: u16, bits: u16| if val(bits) > val(best) { bits } else { best };
+        // Default: the machine's answer where nothing is a number.
+        numbers.reduce(larger).unwrap_or(NAN)
+    }
+
+    fn function(function: CvoFunc, reading: Reading, x: f32, old: Option<u16>) -> u16 {
+        let y = match (function, reading) {
+            (CvoFunc::Recip, Reading::Seed) => 1.0 / f64::from(x),
+            _ => evaluate(function, x.into()),
+        };
+        old.map_or_else(|| bf_of_double(y), |old| bf(val(old) + y as f32))
+    }
+
+    /// In the documents the reciprocal of 0 is 0.
+    fn reciprocal(scalar: f32, reading: Reading) -> f32 {
+        if scalar == 0.0 && reading == Reading::Documents { 0.0 } else { 1.0 / scalar }
+    }
+
+    fn upstream(cvo: &Cvo, inputs: &[u16]) -> Result<Vec<u16>, FaultKind> {
+        let undefined = |what| Err(FaultKind::UpstreamUndefined { what });
+        let each = |function: fn(u16) -> u16| Ok(inputs.iter().map(|&bits| function(bits)).collect());
+        match cvo.cvo_func {
+            CvoFunc::Exp => each(sfu::exp),
+            CvoFunc::Sqrt => each(sfu::sqrt),
+            CvoFunc::Recip => each(sfu::recip),
+            CvoFunc::Sin => each(|angle| sfu::sin_cos(angle).0),
+            CvoFunc::Cos => each(|angle| sfu::sin_cos(angle).1),
+            CvoFunc::ReduceSum => Ok(vec![sfu::reduce_sum(inputs)]),
+            CvoFunc::Scale => Ok(match inputs.split_first() {
+                Some((&scalar, vector)) => sfu::scale(scalar, vector, cvo.flags.recip_scale),
+                None => Vec::new(),
+            }),
+            CvoFunc::Gelu => undefined("GELU, whose delay line takes another element's input"),
+            CvoFunc::Mul | CvoFunc::Relu | CvoFunc::Tanh => undefined("extensions of CVO"),
+        }
+    }
+
+    fn image(image: &Arc<WeightImage>) -> Arc<WeightImage> {
+        Arc::clone(image)
+    }
+
+    fn image_of(
+        [n, k]: [usize; 2],
+        codes: &[i8],
+        scales: Option<Vec<f32>>,
+    ) -> Result<WeightImage, WeightError> {
+        WeightImage::new(n, k, codes, scales)
+    }
+
+    fn image_in([n, k]: [usize; 2], lanes: &[u16]) -> Option<WeightImage> {
+        let mut rows: Vec<u8> = lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect();
+        let size = WeightImage::size_of(n, k) as usize;
+        if rows.len() < size {
+            return None;
+        }
+        let factors = rows.split_off(size);
+        let factors = factors.as_chunks().0.iter().take(n).map(|&bytes| f32::from_le_bytes(bytes));
+        let image = WeightImage::with_any_padding(n, k, rows, None).ok()?;
+        Some(image.with_scales(factors.collect()))
+    }
+
+    fn lanes(image: &WeightImage) -> Option<Vec<u16>> {
+        Some(image.words().as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair)).collect())
+    }
+
+    fn size(image: &WeightImage) -> [usize; 2] {
+        [image.n(), image.k()]
+    }
+
+    fn scales(image: &WeightImage) -> Option<&[f32]> {
+        image.scales()
+    }
+
+    fn with_scales(image: &WeightImage, scales: Vec<f32>) -> WeightImage {
+        image.clone().with_scales(scales)
+    }
+
+    fn window(scalars: usize, seed: Option<u64>) -> Vec<u8> {
+        let mut content = vec![0; 2 * scalars];
+        if let Some(seed) = seed {
+            let mut next = npukit_target::sim::garbage(seed);
+            content.fill_with(|| next() as u8);
+        }
+        content
+    }
+
+    fn units(window: &Vec<u8>) -> u64 {
+        (window.len() / WORD_BYTES) as u64
+    }
+
+    fn load(window: &Vec<u8>, place: Range<usize>) -> Option<impl Iterator<Item = u16>> {
+        let bytes = window.get(2 * place.start..2 * place.end)?;
+        Some(bytes.as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair)))
+    }
+
+    fn save(window: &mut Vec<u8>, place: Range<usize>, scalars: impl Iterator<Item = u16>) -> Option<()> {
+        let bytes = window.get_mut(2 * place.start..2 * place.end)?;
+        for (pair, scalar) in bytes.as_chunks_mut().0.iter_mut().zip(scalars) {
+            *pair = scalar.to_le_bytes();
+        }
+        Some(())
+    }
+
+    fn constant(tensor: &Arc<Tensor>) -> Arc<Tensor> {
+        Arc::clone(tensor)
+    }
+
+    fn shape(slot: &Arc<Tensor>) -> &[usize] {
+        slot.shape()
+    }
+
+    fn told(slot: &Arc<Tensor>) -> String {
+        format!("{:?} {}", slot.shape(), slot.element().name())
+    }
+
+    fn floats(slot: &Arc<Tensor>) -> Option<Cow<'_, [f32]>> {
+        slot.as_f32().map(Cow::Borrowed)
+    }
+
+    fn sent(slot: &Arc<Tensor>) -> Option<impl Iterator<Item = u16>> {
+        Some(slot.as_f32()?.iter().map(|&value| bf(value)))
+    }
+
+    fn filled(info: &ValueInfo, values: Vec<f32>) -> Option<Arc<Tensor>> {
+        let tensor = Tensor::from_f32(info.shape.clone(), values).ok()?;
+        tensor.with_element(info.element).ok().map(Arc::new)
+    }
+
+    fn computed(_: &Graph, node: &Node, operands: &[Arc<Tensor>]) -> Result<Vec<Arc<Tensor>>, NodeError> {
+        let operands: Vec<&Tensor> = operands.iter().map(Arc::as_ref).collect();
+        Ok(node.op.eval(&operands)?.into_iter().map(Arc::new).collect())
+    }
+
+    fn quantised(rows: usize, columns: usize, values: &[f32]) -> Result<Rows<Self>, RowsError> {
+        let rows = Int4Rows::new(rows, columns, values)?;
+        Ok(Rows { codes: rows.codes().to_vec(), scales: rows.scales().to_vec() })
+    }
+
+    fn share(sum: f32, count: usize) -> f32 {
+        sum / count as f32
+    }
+}

@@ -1,0 +1,54 @@
+//! What instructions mean: one function each, on a [`State`]. Source: specification 4.
+//!
+//! [`step`] is the way in. Every function checks all it needs before it changes anything.
+
+mod cvo;
+mod mac;
+mod memcpy;
+mod quantise;
+mod upstream;
+
+use crate::config::{Config, Profile};
+use crate::isa::fault::FaultKind;
+use crate::isa::op::{Cache, Memset, Op};
+use crate::machine::arith::Arithmetic;
+use crate::machine::state::State;
+
+pub use cvo::evaluate;
+pub use quantise::{Quantised, quantise};
+
+/// Executes an instruction, or changes nothing.
+///
+/// # Errors
+///
+/// What specification 4.8 lists.
+pub(crate) fn step<A: Arithmetic>(state: &mut State<A>, config: &Config, op: &Op) -> Result<(), FaultKind> {
+    match (op, config.profile) {
+        (Op::Kick | Op::Dropped(_), _) => Ok(()),
+        (Op::Memset(memset), _) => {
+            write_constant(state, memset);
+            Ok(())
+        }
+        (Op::Memcpy(memcpy), _) => memcpy::memcpy(state, config.strict, memcpy),
+        (Op::Gemv(mac), Profile::Reference) => mac::gemv(state, config.reading, mac),
+        (Op::Gemm(mac), Profile::Reference) => mac::gemm(state, config.reading, mac),
+        (Op::Cvo(cvo), Profile::Reference) => cvo::cvo(state, config.reading, cvo),
+        (Op::Gemv(_) | Op::Gemm(_), Profile::Upstream) => Err(FaultKind::UpstreamUndefined {
+            what: "the results of GEMV and GEMM, which are not connected",
+        }),
+        (Op::Cvo(cvo), Profile::Upstream) => upstream::cvo(state, cvo),
+    }
+}
+
+/// MEMSET: visible to every later instruction.
+///
+/// Source: specification, section 4.1.
+fn write_constant<A: Arithmetic>(state: &mut State<A>, memset: &Memset) {
+    let bank = match memset.dest_cache {
+        Cache::FmapShape => &mut state.fmap,
+        Cache::WeightShape => &mut state.weight,
+    };
+    if let Some(entry) = bank.get_mut(usize::from(memset.dest_addr)) {
+        *entry = memset.shape;
+    }
+}

@@ -1,0 +1,152 @@
+//! GEMV and GEMM. Source: specification 4.4 and 4.5.
+
+use std::sync::Arc;
+
+use crate::config::Reading;
+use crate::isa::fault::FaultKind;
+use crate::isa::op::{Cache, Mac, Shape, weights_in_l2};
+use crate::machine::arith::Arithmetic;
+use crate::machine::state::{State, words_of};
+
+/// One row of activations.
+///
+/// Source: specification, section 4.4.
+///
+/// # Errors
+///
+/// Those of [`gemm`]; [`FaultKind::ShapeMismatch`] for more than one row.
+pub fn gemv<A: Arithmetic>(state: &mut State<A>, reading: Reading, mac: &Mac) -> Result<(), FaultKind> {
+    let (fmap, weight) = shapes(state, reading, mac)?;
+    if fmap.x != 1 {
+        let reason = "GEMV takes one row: (1, 1, K)";
+        return Err(FaultKind::ShapeMismatch { fmap, weight, reason });
+    }
+    product(state, reading, mac, fmap, weight)
+}
+
+/// M rows of activations.
+///
+/// Source: specification, section 4.4.
+///
+/// # Errors
+///
+/// [`FaultKind::ShapeZero`], [`FaultKind::ShapeOverflow`] and [`FaultKind::ShapeMismatch`] for shapes that
+/// are not those of a product; [`FaultKind::NoWeight`], [`FaultKind::WeightMismatch`] and
+/// [`FaultKind::NoScale`] when no weights, others or none with scales are bound; [`FaultKind::L2Range`] when
+/// operand or result do not lie in L2.
+pub fn gemm<A: Arithmetic>(state: &mut State<A>, reading: Reading, mac: &Mac) -> Result<(), FaultKind> {
+    let (fmap, weight) = shapes(state, reading, mac)?;
+    product(state, reading, mac, fmap, weight)
+}
+
+/// (M, 1, K) and (T, N, K), which fit each other; for the page of the instruction set also (M, B, K), with the weights in L2
+/// from word 2 B on.
+fn shapes<A: Arithmetic>(state: &State<A>, reading: Reading, mac: &Mac) -> Result<(Shape, Shape), FaultKind> {
+    let fmap = state.transfer_shape("shape_ptr_addr", mac.shape_ptr_addr)?;
+    let (cache, entry) = (Cache::WeightShape, mac.size_ptr_addr);
+    let weight = state.shape(cache, entry);
+    if weight.y == 0 || weight.z == 0 {
+        return Err(FaultKind::ShapeZero { field: "size_ptr_addr", cache, entry, shape: weight });
+    }
+    let mismatch = |reason| Err(FaultKind::ShapeMismatch { fmap, weight, reason });
+    match reading {
+        _ if fmap.y == 1 => {}
+        Reading::Seed if weights_in_l2(fmap).is_some() => {}
+        _ => return mismatch("an activation is (M, 1, K)"),
+    }
+    if fmap.z != weight.z {
+        return mismatch("both must have the same K");
+    }
+    Ok((fmap, weight))
+}
+
+fn product<A: Arithmetic>(
+    state: &mut State<A>,
+    reading: Reading,
+    mac: &Mac,
+    fmap: Shape,
+    weight: Shape,
+) -> Result<(), FaultKind> {
+    let (m, n, k) = (usize::from(fmap.x), usize::from(weight.y), usize::from(fmap.z));
+    state.check_l2("src_addr", mac.src_addr, words_of(m * k))?;
+    state.check_l2("dest_reg", mac.dest_reg, words_of(m * n))?;
+    let in_l2 = weights_in_l2(fmap);
+    let image = match in_l2 {
+        Some(word) => brought(state, mac, weight, word)?,
+        None => streamed(state, weight)?,
+    };
+    let scales = match mac.flags.w_scale {
+        false => None,
+        true => Some(scales::<A>(reading, weight, &image).ok_or(FaultKind::NoScale)?),
+    };
+    let (within, after) = match reading {
+        Reading::Documents => (None, scales.as_deref()),
+        Reading::Seed => (scales.as_deref(), None),
+    };
+    // The source is read completely before anything is written: they may overlap.
+    let sums = A::sums(state.values(mac.src_addr, m * k), k, &image, within);
+    let dest = state.values_mut(mac.dest_reg, m * n);
+    store::<A>(dest, &sums, n, after, mac.flags.accm);
+    let e_max = mac.flags.findemax.then(|| A::maximum(dest));
+    // Default: without `findemax` the register stays.
+    state.e_max = e_max.unwrap_or(state.e_max);
+    if in_l2.is_none() {
+        state.bindings.pop_front();
+        state.taken += 1;
+    }
+    Ok(())
+}
+
+/// The next weights of the list.
+fn streamed<A: Arithmetic>(state: &State<A>, weight: Shape) -> Result<Arc<A::Image>, FaultKind> {
+    let Some(image) = state.bindings.front().cloned() else {
+        return Err(FaultKind::NoWeight { number: state.taken, bound: state.bound });
+    };
+    let [image_n, image_k] = A::size(&image);
+    if (image_n, image_k) != (usize::from(weight.y), usize::from(weight.z)) {
+        return Err(FaultKind::WeightMismatch { image_n, image_k, weight });
+    }
+    Ok(image)
+}
+
+/// The weights that MEMCPY has brought to L2 from `word` on: rows of whole beats and, where `w_scale` asks for them and
+/// MEMSET brings no factor, a factor of each row in `f32`.
+fn brought<A: Arithmetic>(
+    state: &State<A>,
+    mac: &Mac,
+    weight: Shape,
+    word: u32,
+) -> Result<Arc<A::Image>, FaultKind> {
+    let words = mac.weight_words(weight);
+    state.check_l2("shape_ptr_addr", word, words)?;
+    let size = [weight.y, weight.z].map(usize::from);
+    let image = A::image_in(size, state.l2.vectors(word.into(), words));
+    image.map(Arc::new).ok_or(FaultKind::NoWeight { number: state.taken, bound: state.bound })
+}
+
+/// The factor of each row: the weights' own, and for the page of the instruction set also what MEMSET puts into the slot
+/// `a` of the size entry, a BF16 number, where that is not 0. None when there are none.
+fn scales<A: Arithmetic>(reading: Reading, weight: Shape, image: &A::Image) -> Option<Vec<A::Real>> {
+    let injected = (reading == Reading::Seed && weight.x != 0).then(|| A::of_pattern(weight.x));
+    match (A::scales(image), injected) {
+        (None, None) => None,
+        (None, Some(factor)) => Some(vec![factor; A::size(image)[0]]),
+        (Some(scales), None) => Some(scales.to_vec()),
+        (Some(scales), Some(factor)) => Some(scales.iter().map(|&scale| scale * factor).collect()),
+    }
+}
+
+fn store<A: Arithmetic>(
+    dest: &mut [A::Scalar],
+    sums: &[A::Real],
+    n: usize,
+    scales: Option<&[A::Real]>,
+    accm: bool,
+) {
+    for (dest, sums) in dest.chunks_exact_mut(n).zip(sums.chunks_exact(n)) {
+        for (i, (dest, &sum)) in dest.iter_mut().zip(sums).enumerate() {
+            let scaled = scales.and_then(|scales| scales.get(i)).map_or(sum, |&scale| sum * scale);
+            *dest = A::rounded(if accm { A::value(*dest) + scaled } else { scaled });
+        }
+    }
+}

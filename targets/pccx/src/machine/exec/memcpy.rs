@@ -1,0 +1,61 @@
+//! MEMCPY. Source: specification 4.3.
+
+use crate::config::WORD_BYTES;
+use crate::isa::fault::{Direction, FaultKind};
+use crate::isa::op::{Cache, Device, Memcpy};
+use crate::machine::arith::Arithmetic;
+use crate::machine::state::{State, upstream_words, window, words_of};
+
+/// Moves whole words, the tail of the last one too.
+///
+/// Source: specification, section 4.3.
+///
+/// # Errors
+///
+/// [`FaultKind::BadDirection`] between the same device; [`FaultKind::ShapeZero`] and
+/// [`FaultKind::ShapeOverflow`] for the number of values; [`FaultKind::L2Range`] and [`FaultKind::HostRange`]
+/// when they do not lie in L2 or the window.
+pub fn memcpy<A: Arithmetic>(state: &mut State<A>, strict: bool, memcpy: &Memcpy) -> Result<(), FaultKind> {
+    let words = words(state, strict, memcpy)?;
+    if words == 0 {
+        return Ok(());
+    }
+    let Memcpy { dest_addr, src_addr, aux_addr, .. } = *memcpy;
+    match (memcpy.from_device, memcpy.to_device) {
+        (Device::Host, Device::Npu) => {
+            state.check_l2("dest_addr", dest_addr, words)?;
+            let State { l2, windows, .. } = state;
+            let (from, place) = window::<A>(windows, Direction::HostToL2, src_addr, aux_addr, words)?;
+            let values = A::load(from, place).into_iter().flatten();
+            l2.vectors_mut(dest_addr.into(), words)
+                .iter_mut()
+                .zip(values)
+                .for_each(|(to, value)| *to = value);
+        }
+        (Device::Npu, Device::Host) => {
+            state.check_l2("src_addr", src_addr, words)?;
+            let State { l2, windows, .. } = state;
+            let (to, place) = window::<A>(windows, Direction::L2ToHost, dest_addr, aux_addr, words)?;
+            A::save(to, place, l2.vectors(src_addr.into(), words).iter().copied());
+        }
+        (Device::Npu, Device::Npu) => {
+            state.check_l2("src_addr", src_addr, words)?;
+            state.check_l2("dest_addr", dest_addr, words)?;
+            // As if through a temporary: the ranges may overlap.
+            let values = state.l2.vectors(src_addr.into(), words).to_vec();
+            state.l2.vectors_mut(dest_addr.into(), words).copy_from_slice(&values);
+        }
+        (Device::Host, Device::Host) => return Err(FaultKind::BadDirection),
+    }
+    Ok(())
+}
+
+/// How many words are moved. The circuits count with 20 bits, and may move none.
+fn words<A: Arithmetic>(state: &State<A>, strict: bool, memcpy: &Memcpy) -> Result<u64, FaultKind> {
+    let entry = memcpy.shape_ptr_addr;
+    if !strict {
+        return Ok(upstream_words(state.shape(Cache::FmapShape, entry)));
+    }
+    const { assert!(WORD_BYTES == 16, "a word is a unit of a window") };
+    Ok(words_of(state.transfer_shape("shape_ptr_addr", entry)?.product() as usize))
+}

@@ -1,0 +1,586 @@
+//! Runs a program with its host's part: [`run`] once, on a machine after its reset; a [`Session`] any number of
+//! times, on any machine. Instructions go to the machine, steps between them are the host's.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use npukit_graph::op::Window;
+use npukit_graph::quantise::rows::RowsError;
+use npukit_graph::{EvalError, ValueId};
+use npukit_numeric::Tensor;
+use npukit_target::Phase;
+use npukit_target::sim::Fault;
+use thiserror::Error;
+
+use crate::config::{Config, WORD_LANES};
+use crate::host::{Host, HostStep, StepError, Tokens, lay_out};
+use crate::isa::fault::{Direction, FaultKind};
+use crate::isa::op::Banks;
+use crate::machine::arith::{Arithmetic, Bits, Rows};
+use crate::machine::state::MachineError;
+use crate::machine::{AccessError, Machine};
+use crate::program::Program;
+use crate::program::weights::WeightError;
+
+/// Why a program did not run to its end.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// An instance that cannot be simulated.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// A window MEMCPY cannot use.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// An instruction at fault.
+    #[error(transparent)]
+    Fault(#[from] Fault<FaultKind>),
+    /// A host operation without meaning.
+    #[error(transparent)]
+    Step(#[from] StepError),
+    /// A slot is used that nothing has filled.
+    #[error("host operation {index} uses slot `{slot}`, which nothing before it fills")]
+    Empty {
+        /// Which operation.
+        index: usize,
+        /// The slot.
+        slot: String,
+    },
+    /// A place that is not in a window.
+    #[error("host operation {index}: {bytes} bytes at unit {unit} end beyond window {window} {direction}")]
+    Window {
+        /// Which operation.
+        index: usize,
+        /// The window.
+        window: u32,
+        /// Its direction.
+        direction: Direction,
+        /// First unit of 16 bytes.
+        unit: u32,
+        /// Bytes wanted.
+        bytes: usize,
+    },
+    /// A slot of another type or form than the step takes.
+    #[error("host operation {index}: slot `{slot}` is {found}; the step takes {legal}")]
+    Slot {
+        /// Which operation.
+        index: usize,
+        /// The slot.
+        slot: String,
+        /// What it is.
+        found: String,
+        /// What the step takes.
+        legal: String,
+    },
+    /// Keys or values that do not become weights.
+    #[error("host operation {index}: slot `{slot}`: {error}")]
+    Rows {
+        /// Which operation.
+        index: usize,
+        /// The slot.
+        slot: String,
+        /// Why.
+        error: RowsError,
+    },
+    /// Weights of a size that no image has.
+    #[error("host operation {index}: {error}")]
+    Weights {
+        /// Which operation.
+        index: usize,
+        /// Why.
+        error: WeightError,
+    },
+    /// A node that the host does not compute.
+    #[error("the host computes node `{node}`: {error}")]
+    Node {
+        /// The node.
+        node: String,
+        /// Why not.
+        error: String,
+    },
+    /// Weights that have no form in L2.
+    #[error("host operation {index}: image {number} holds no 4 bits, which L2 would")]
+    Unpacked {
+        /// Which operation.
+        index: usize,
+        /// The image.
+        number: u32,
+    },
+    /// Inputs that do not fit.
+    #[error(transparent)]
+    Inputs(#[from] EvalError),
+}
+
+/// What comes next in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// A host operation.
+    Host(usize),
+    /// An instruction.
+    Instruction(usize),
+}
+
+/// Sees a run before each of its moments.
+pub(crate) type Observer<'o, A> = dyn FnMut(&Session<'_, A>, Moment) + 'o;
+
+/// Values of the host by slot.
+type Slots<A> = BTreeMap<ValueId, <A as Arithmetic>::Slot>;
+
+/// Runs `program` on `inputs`, in the order of the host's; gives its outputs in theirs.
+///
+/// # Errors
+///
+/// [`RunError::Machine`] for an L2 larger than the simulator takes; those of [`Session::new`] and
+/// [`Session::run`].
+pub fn run(
+    config: &Config,
+    program: &Program,
+    host: &Host,
+    inputs: &[Tensor],
+) -> Result<Vec<Tensor>, RunError> {
+    Session::new(&mut Machine::new(config)?, program, host)?.run(inputs)
+}
+
+/// A program on a machine and its host, for any number of runs: nothing is written between two runs but what the
+/// program itself writes.
+pub struct Session<'a, A: Arithmetic = Bits> {
+    program: &'a Program,
+    host: &'a Host,
+    machine: &'a mut Machine<A>,
+    slots: Slots<A>,
+    /// Weights that the host has made.
+    images: BTreeMap<u32, Arc<A::Image>>,
+    /// The program's, as far as a run has used them.
+    known: BTreeMap<u32, Arc<A::Image>>,
+    /// Products issued whose weights stream.
+    products: usize,
+    /// Constant banks as the instructions issued have left them.
+    banks: Banks,
+}
+
+/// What a session remembers beside its machine, between two moments.
+#[derive(Clone)]
+pub(crate) struct Kept<A: Arithmetic = Bits> {
+    slots: Slots<A>,
+    images: BTreeMap<u32, Arc<A::Image>>,
+    known: BTreeMap<u32, Arc<A::Image>>,
+    products: usize,
+    banks: Banks,
+}
+
+impl<A: Arithmetic> Default for Kept<A> {
+    fn default() -> Self {
+        let (slots, images, known) = (Slots::<A>::new(), BTreeMap::new(), BTreeMap::new());
+        Self { slots, images, known, products: 0, banks: Banks::default() }
+    }
+}
+
+impl<A: Arithmetic> Kept<A> {
+    /// With these images in place of the program's.
+    pub(crate) fn knowing(self, known: BTreeMap<u32, Arc<A::Image>>) -> Self {
+        Self { known, ..self }
+    }
+}
+
+impl Session<'_> {
+    /// Runs the program on `inputs`, in the order of the host's; gives its outputs in theirs.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Inputs`] for inputs that do not fit; [`RunError::Fault`] when an instruction faults;
+    /// [`RunError::Step`], [`RunError::Node`] and the others when a host operation cannot be done: a slot
+    /// without a value, a window or rows that are not there.
+    pub fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, RunError> {
+        npukit_graph::eval::check_inputs(&self.host.graph, inputs)?;
+        let inputs = inputs.iter().map(|tensor| Arc::new(tensor.clone())).collect();
+        let outputs = self.run_slots(inputs, &mut |_, _| ())?;
+        Ok(outputs.into_iter().map(Arc::unwrap_or_clone).collect())
+    }
+}
+
+impl<'a, A: Arithmetic> Session<'a, A> {
+    /// Opens the program's windows. The machine keeps what its memories hold.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Access`] for a window of a size that MEMCPY cannot use.
+    pub fn new(machine: &'a mut Machine<A>, program: &'a Program, host: &'a Host) -> Result<Self, RunError> {
+        machine.unbind();
+        for window in &program.windows {
+            let bytes = usize::try_from(window.size_bytes).unwrap_or(usize::MAX).min(1 << 21);
+            machine.open_window(window.direction, window.number, bytes)?;
+        }
+        let (slots, images, known) = (Slots::<A>::new(), BTreeMap::new(), BTreeMap::new());
+        Ok(Self { program, host, machine, slots, images, known, products: 0, banks: Banks::default() })
+    }
+
+    /// As [`Session::run`], of values of the arithmetic that are those of the graph's inputs; `observe` sees what there is
+    /// before each host operation and instruction.
+    pub(crate) fn run_slots(
+        &mut self,
+        inputs: Vec<A::Slot>,
+        observe: &mut Observer<'_, A>,
+    ) -> Result<Vec<A::Slot>, RunError> {
+        self.begin(inputs);
+        let phase = Phase::detail("run instructions", self.program.code.len());
+        let mut index = 0;
+        for (before, range) in self.program.segments() {
+            let (end, hosts) = (range.end, index..index + before.len());
+            index = hosts.end;
+            for moment in hosts.map(Moment::Host).chain(range.map(Moment::Instruction)) {
+                observe(self, moment);
+                self.happen(moment)?;
+            }
+            phase.reach(end);
+        }
+        let output = |&id: &ValueId| self.slot(index, id);
+        self.host.graph.outputs.iter().map(output).collect()
+    }
+
+    /// The host has its inputs and nothing else; the list of weights begins anew.
+    pub(crate) fn begin(&mut self, inputs: Vec<A::Slot>) {
+        self.machine.unbind_weights();
+        self.slots = self.host.graph.inputs.iter().copied().zip(inputs).collect();
+        self.images.clear();
+        (self.products, self.banks) = (0, Banks::default());
+    }
+
+    /// Executes an instruction; a product gets its weights before.
+    fn instruction(&mut self, index: usize) -> Result<(), RunError> {
+        let Some(op) = self.program.code.get(index) else { return Ok(()) };
+        self.banks.step(op);
+        if op.takes_weights(&self.banks) {
+            // Without one the instruction faults: `FaultKind::NoWeight`.
+            if let Some(&number) = self.program.bindings.get(self.products)
+                && let Some(image) = self.find_image(number)
+            {
+                self.machine.bind_weights(image);
+            }
+            self.products += 1;
+        }
+        self.machine.step(op).map_err(|kind| Fault { instruction: index, kind }.into())
+    }
+
+    /// Does what happens at a moment.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Session::run`].
+    pub(crate) fn happen(&mut self, moment: Moment) -> Result<(), RunError> {
+        match moment {
+            Moment::Instruction(index) => self.instruction(index),
+            Moment::Host(index) => match self.program.host_ops.get(index) {
+                Some(op) => self.step(index, &HostStep::decode(index, op)?),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// What it remembers beside its machine, to [`Session::resume`] it.
+    pub(crate) fn pause(self) -> Kept<A> {
+        let Self { slots, images, known, products, banks, .. } = self;
+        Kept { slots, images, known, products, banks }
+    }
+
+    /// Goes on with what was kept, on a machine whose windows are open.
+    pub(crate) fn resume(
+        machine: &'a mut Machine<A>,
+        program: &'a Program,
+        host: &'a Host,
+        kept: Kept<A>,
+    ) -> Self {
+        let Kept { slots, images, known, products, banks } = kept;
+        Self { program, host, machine, slots, images, known, products, banks }
+    }
+
+    /// The weights of an image, made by the host or the program's.
+    fn find_image(&mut self, number: u32) -> Option<Arc<A::Image>> {
+        if let Some(image) = self.images.get(&number).or(self.known.get(&number)) {
+            return Some(Arc::clone(image));
+        }
+        let image = A::image(self.program.images.get(number as usize)?);
+        self.known.insert(number, Arc::clone(&image));
+        Some(image)
+    }
+
+    /// The machine, between two moments.
+    pub(crate) fn machine(&self) -> &Machine<A> {
+        self.machine
+    }
+
+    /// What a slot holds, constants too.
+    pub(crate) fn held(&self, id: ValueId) -> Option<A::Slot> {
+        let constant = || self.host.graph.values.get(id.0 as usize)?.constant.as_ref().map(A::constant);
+        self.slots.get(&id).cloned().or_else(constant)
+    }
+
+    fn name(&self, id: ValueId) -> String {
+        self.host.graph.values.get(id.0 as usize).map_or_else(|| id.0.to_string(), |value| value.name.clone())
+    }
+
+    fn slot(&self, index: usize, id: ValueId) -> Result<A::Slot, RunError> {
+        let count = self.host.graph.values.len();
+        let value = self.host.graph.values.get(id.0 as usize);
+        let value = value.ok_or(StepError::Missing { index, what: "slot", number: id.0, count })?;
+        self.held(id).ok_or_else(|| RunError::Empty { index, slot: value.name.clone() })
+    }
+
+    fn wrong(&self, index: usize, id: ValueId, slot: &A::Slot, legal: &str) -> RunError {
+        let found = A::told(slot);
+        RunError::Slot { index, slot: self.name(id), found, legal: legal.to_owned() }
+    }
+
+    fn step(&mut self, index: usize, step: &HostStep) -> Result<(), RunError> {
+        match step {
+            &HostStep::Receive { slot, window, unit } => self.receive(index, slot, window, unit),
+            &HostStep::Send { slot, window, unit } => self.send(index, slot, None, window, unit),
+            &HostStep::Part { slot, start, values, window, unit } => {
+                let start = start as usize;
+                self.send(index, slot, Some(start..start + values as usize), window, unit)
+            }
+            HostStep::Patches { slot, patches, window } => self.patches(index, *slot, *patches, window),
+            &HostStep::Compute { node } => self.compute(index, node),
+            // The machine executes one instruction after the other.
+            HostStep::Wait => Ok(()),
+            &HostStep::Weigh { slot, start, scales } => self.weigh(index, slot, start, scales),
+            &HostStep::Scales { slot, start, image } => self.scales(index, slot, start, image),
+            &HostStep::Weights { image, window, unit } => self.bring(index, image, window, unit),
+            &HostStep::Squares { slot, row, centred, sums } => {
+                self.squares(index, slot, [row, centred.into()], sums)
+            }
+            HostStep::Keys { slot, matrix, image, factor, tokens } => {
+                let (keys, features) = self.rows(index, *slot, *matrix, tokens, Axis::Columns)?;
+                let factor = A::of_f32(*factor);
+                let scales: Vec<A::Real> = keys.scales.iter().map(|&scale| scale * factor).collect();
+                self.bind(index, *image, [scales.len(), features], &keys.codes, Some(scales))
+            }
+            HostStep::Values { slot, matrix, image, scales, tokens } => {
+                let (values, features) = self.rows(index, *slot, *matrix, tokens, Axis::Rows)?;
+                let by_feature = |i| values.codes.iter().skip(i).step_by(features).copied();
+                let codes: Vec<A::Code> = (0..features).flat_map(by_feature).collect();
+                let count = values.scales.len();
+                self.fill(index, *scales, values.scales)?;
+                self.bind(index, *image, [features, count], &codes, None)
+            }
+        }
+    }
+
+    fn receive(&mut self, index: usize, slot: ValueId, window: u32, unit: u32) -> Result<(), RunError> {
+        let info = self.host.graph.values.get(slot.0 as usize).map(|value| value.info.shape.iter().product());
+        let count = self.host.graph.values.len();
+        let values: usize = info.ok_or(StepError::Missing { index, what: "slot", number: slot.0, count })?;
+        let beyond = self.beyond(index, Direction::L2ToHost, window, unit, values);
+        let content = self.machine.host_window(Direction::L2ToHost, window);
+        let scalars = content.and_then(|content| A::load(content, place(unit, values)));
+        let values = scalars.ok_or(beyond)?.map(A::value).collect();
+        self.fill(index, slot, values)
+    }
+
+    /// Fills a slot of floats; their number is the slot's.
+    fn fill(&mut self, index: usize, slot: ValueId, values: Vec<A::Real>) -> Result<(), RunError> {
+        let value = self.host.graph.values.get(slot.0 as usize);
+        let (number, count) = (slot.0, self.host.graph.values.len());
+        let info = &value.ok_or(StepError::Missing { index, what: "slot", number, count })?.info;
+        let found = values.len();
+        let filled = A::filled(info, values).ok_or_else(|| RunError::Slot {
+            index,
+            slot: self.name(slot),
+            found: format!("{:?} {}", info.shape, info.element.name()),
+            legal: format!("{found} floats"),
+        })?;
+        self.slots.insert(slot, filled);
+        Ok(())
+    }
+
+    /// Values of a slot, or all of them, go into a window.
+    fn send(
+        &mut self,
+        index: usize,
+        slot: ValueId,
+        part: Option<Range<usize>>,
+        window: u32,
+        unit: u32,
+    ) -> Result<(), RunError> {
+        let held = self.slot(index, slot)?;
+        let count = A::shape(&held).iter().product();
+        // Default: without a part it is all of them.
+        let part = part.unwrap_or(0..count);
+        if part.end > count {
+            return Err(self.wrong(index, slot, &held, "more elements"));
+        }
+        let values = A::sent(&held).ok_or_else(|| self.wrong(index, slot, &held, "floats"))?;
+        self.save(index, window, unit, part.len(), values.skip(part.start))
+    }
+
+    /// Scalars go into a window for MEMCPY to fetch.
+    fn save(
+        &mut self,
+        index: usize,
+        window: u32,
+        unit: u32,
+        count: usize,
+        scalars: impl Iterator<Item = A::Scalar>,
+    ) -> Result<(), RunError> {
+        let beyond = self.beyond(index, Direction::HostToL2, window, unit, count);
+        let content = self.machine.host_window(Direction::HostToL2, window);
+        content.and_then(|content| A::save(content, place(unit, count), scalars)).ok_or(beyond)
+    }
+
+    /// That so many scalars do not lie in a window.
+    fn beyond(&self, index: usize, direction: Direction, window: u32, unit: u32, scalars: usize) -> RunError {
+        RunError::Window { index, window, direction, unit, bytes: 2 * scalars }
+    }
+
+    fn compute(&mut self, index: usize, number: u32) -> Result<(), RunError> {
+        let count = self.host.graph.nodes.len();
+        let node = self.host.graph.nodes.get(number as usize);
+        let node = node.ok_or(StepError::Missing { index, what: "node", number, count })?;
+        let operands =
+            node.inputs.iter().map(|&id| self.slot(index, id)).collect::<Result<Vec<_>, RunError>>()?;
+        let results = A::computed(&self.host.graph, node, &operands)
+            .map_err(|error| RunError::Node { node: node.name.clone(), error: error.to_string() })?;
+        self.slots.extend(node.outputs.iter().copied().zip(results));
+        Ok(())
+    }
+
+    fn weigh(&mut self, index: usize, slot: ValueId, start: u32, scales: ValueId) -> Result<(), RunError> {
+        let (tensor, held) = (self.slot(index, slot)?, self.slot(index, scales)?);
+        let values = A::floats(&tensor).ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
+        let scales = A::floats(&held).ok_or_else(|| self.wrong(index, scales, &held, "floats"))?;
+        let mut values = values.to_vec();
+        let part = values.get_mut(start as usize..).and_then(|rest| rest.get_mut(..scales.len()));
+        let part = part.ok_or_else(|| self.wrong(index, slot, &tensor, "more elements"))?;
+        part.iter_mut().zip(&scales[..]).for_each(|(value, &scale)| *value = *value * scale);
+        self.fill(index, slot, values)
+    }
+
+    /// Fills a slot with the sum of squares of each row, less its mean where `centred` is 1, eight times each.
+    fn squares(
+        &mut self,
+        index: usize,
+        slot: ValueId,
+        [row, centred]: [u32; 2],
+        sums: ValueId,
+    ) -> Result<(), RunError> {
+        let tensor = self.slot(index, slot)?;
+        let values = A::floats(&tensor).ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
+        let of_row = |values: &[A::Real]| {
+            let sum: A::Real = values.iter().copied().sum();
+            let mean = if centred == 1 { A::share(sum, values.len()) } else { A::Real::default() };
+            let square = |&value: &A::Real| (value - mean) * (value - mean);
+            [values.iter().map(square).sum::<A::Real>(); WORD_LANES]
+        };
+        let all = values.chunks(row.max(1) as usize).flat_map(of_row).collect();
+        self.fill(index, sums, all)
+    }
+
+    /// A slot becomes what windows see of the images in another.
+    fn patches(
+        &mut self,
+        index: usize,
+        slot: ValueId,
+        patches: ValueId,
+        window: &Window,
+    ) -> Result<(), RunError> {
+        let tensor = self.slot(index, slot)?;
+        let wrong = |legal: &str| self.wrong(index, slot, &tensor, legal);
+        let &[n, h, w, c] = A::shape(&tensor) else { return Err(wrong("images")) };
+        let values = A::floats(&tensor).ok_or_else(|| wrong("floats"))?;
+        let shape = self.host.graph.values.get(patches.0 as usize).map(|value| &value.info.shape[..]);
+        let Some(&[_, row]) = shape else { return Err(wrong("images, whose patches have rows")) };
+        let laid_out = lay_out(&values, [n, h, w, c], window, row);
+        let laid_out = laid_out.ok_or_else(|| wrong("images in which its windows have places"))?;
+        self.fill(index, patches, laid_out)
+    }
+
+    /// The weights of an image, made or kept.
+    fn image(&mut self, index: usize, number: u32) -> Result<Arc<A::Image>, RunError> {
+        let count = self.program.images.len();
+        let missing = StepError::Missing { index, what: "image", number, count };
+        Ok(self.find_image(number).ok_or(missing)?)
+    }
+
+    /// Elements of a slot from `start` on become the scales of an image's rows.
+    fn scales(&mut self, index: usize, slot: ValueId, start: u32, number: u32) -> Result<(), RunError> {
+        let (tensor, image) = (self.slot(index, slot)?, self.image(index, number)?);
+        let values = A::floats(&tensor).ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
+        let scales = values.get(start as usize..).and_then(|rest| rest.get(..A::size(&image)[0]));
+        let scales = scales.ok_or_else(|| self.wrong(index, slot, &tensor, "more elements"))?.to_vec();
+        self.images.insert(number, Arc::new(A::with_scales(&image, scales)));
+        Ok(())
+    }
+
+    /// Rows and scales of an image go into a window.
+    fn bring(&mut self, index: usize, number: u32, window: u32, unit: u32) -> Result<(), RunError> {
+        let image = self.image(index, number)?;
+        let lanes = A::lanes(&image).ok_or(RunError::Unpacked { index, number })?;
+        self.save(index, window, unit, lanes.len(), lanes.iter().copied())
+    }
+
+    /// The vectors of `tokens` in a matrix of a slot, quantised to a row each, and how many features a vector has.
+    fn rows(
+        &self,
+        index: usize,
+        slot: ValueId,
+        matrix: u32,
+        tokens: &Tokens,
+        axis: Axis,
+    ) -> Result<(Rows<A>, usize), RunError> {
+        let tensor = self.slot(index, slot)?;
+        let wrong = |legal: &str| self.wrong(index, slot, &tensor, legal);
+        let &[.., rows, columns] = A::shape(&tensor) else { return Err(wrong("matrices")) };
+        let all = A::floats(&tensor).ok_or_else(|| wrong("floats"))?;
+        let start = (matrix as usize).checked_mul(rows * columns);
+        let values = start.and_then(|start| all.get(start..)?.get(..rows * columns));
+        let values = values.filter(|values| !values.is_empty()).ok_or_else(|| wrong("more matrices"))?;
+        let (there, features) = match axis {
+            Axis::Rows => (rows, columns),
+            Axis::Columns => (columns, rows),
+        };
+        let taken: usize = tokens.iter().map(|run| run.len()).fold(0, usize::saturating_add);
+        if taken > there || tokens.iter().any(|run| run.end as usize > there) {
+            return Err(wrong("more tokens"));
+        }
+        let vector = |token: usize| {
+            let (first, step) = match axis {
+                Axis::Rows => (token * columns, 1),
+                Axis::Columns => (token, columns),
+            };
+            values.iter().skip(first).step_by(step).take(features).copied()
+        };
+        let tokens = tokens.iter().flat_map(|run| run.start as usize..run.end as usize);
+        let taken: Vec<A::Real> = tokens.flat_map(vector).collect();
+        let named = |error| RunError::Rows { index, slot: self.name(slot), error };
+        let rows = A::quantised(taken.len() / features, features, &taken).map_err(named)?;
+        Ok((rows, features))
+    }
+
+    /// Makes weights of which the next products take theirs.
+    fn bind(
+        &mut self,
+        index: usize,
+        image: u32,
+        [n, k]: [usize; 2],
+        codes: &[A::Code],
+        scales: Option<Vec<A::Real>>,
+    ) -> Result<(), RunError> {
+        let weights = A::image_of([n, k], codes, scales);
+        let weights = weights.map_err(|error| RunError::Weights { index, error })?;
+        self.images.insert(image, Arc::new(weights));
+        Ok(())
+    }
+}
+
+/// So many scalars of a window from a unit on.
+const fn place(unit: u32, scalars: usize) -> Range<usize> {
+    let first = unit as usize * WORD_LANES;
+    first..first + scalars
+}
+
+/// Along which axis of a matrix the tokens follow each other.
+#[derive(Clone, Copy)]
+enum Axis {
+    Rows,
+    Columns,
+}

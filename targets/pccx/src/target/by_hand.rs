@@ -1,0 +1,205 @@
+//! [`HandMachine`]: the machine under a program that a person wrote, with its memories and with the state of completion
+//! of its asynchronous instructions.
+
+mod error;
+mod memory;
+mod product;
+
+use npukit_target::{Halt, HandOptions, MachineMemory, Meaning, ProgramText, TargetError, Unset};
+
+use crate::check::{Orders, Written};
+use crate::clock;
+use crate::config::{Config, Profile, WORD_BYTES, WORD_LANES};
+use crate::isa::op::{Cache, Op, Values};
+use crate::machine::Machine;
+
+pub use error::HandError;
+use memory::memories;
+pub use memory::{Kind, floats, memories_of, numbers, put, window_name, windows};
+use product::Products;
+pub use product::products;
+
+/// Bytes that windows and weights of a program may have together at the host.
+const MOST_HOST_BYTES: u64 = 1 << 30;
+
+/// A machine with a program, its weights and its windows.
+#[derive(Clone)]
+pub struct HandMachine {
+    machine: Machine,
+    ops: Vec<Op>,
+    text: ProgramText,
+    memories: Vec<(Kind, MachineMemory)>,
+    products: Products,
+    written: Written,
+    orders: Orders,
+    /// Whether instructions are taken one after the other, whatever is asynchronous.
+    is_sequential: bool,
+    unset: Unset,
+    /// Instructions that were looked at before they were executed.
+    seen: usize,
+}
+
+impl HandMachine {
+    /// The machine after a reset, before the first instruction.
+    ///
+    /// # Errors
+    ///
+    /// An instance that cannot be simulated; [`HandError::HostMemory`] for windows beyond what is opened.
+    pub fn new(
+        config: &Config,
+        ops: &[Op],
+        text: &ProgramText,
+        options: &HandOptions,
+    ) -> Result<Self, TargetError> {
+        let mut machine = Machine::with(config, options.unset).map_err(TargetError::failed)?;
+        let mut written = Written::new(config.l2_words, None);
+        let windows = windows(config, ops);
+        let host_bytes: u64 = windows.values().map(|units| units * WORD_BYTES as u64).sum();
+        HandError::check(host_bytes).map_err(TargetError::failed)?;
+        written.know_windows();
+        for (&(direction, number), &units) in &windows {
+            let bytes = units as usize * WORD_BYTES;
+            machine.open_window(direction, number, bytes).map_err(TargetError::failed)?;
+            written.reach((direction, number), 0, units as usize);
+        }
+        let products = Products::new(ops, host_bytes);
+        Ok(Self {
+            memories: memories(config, &windows, &products),
+            machine,
+            ops: ops.to_vec(),
+            text: text.clone(),
+            products,
+            written,
+            orders: Orders::default(),
+            is_sequential: options.meaning == Meaning::Sequential,
+            unset: options.unset,
+            seen: 0,
+        })
+    }
+
+    /// What is to be said of an instruction before it is executed for the first time.
+    fn look(&mut self, index: usize, op: &Op) -> Result<(), Halt> {
+        if self.text.experiment.is_wait(index) {
+            self.orders.host_waits();
+        }
+        let broken = self.orders.issue(index, op).filter(|_| !self.is_sequential);
+        if let Some(order) = broken {
+            let place = self.text.places.get(order.earlier).map(|&place| {
+                let (file, line, _) = self.text.sources.position_of(place);
+                format!("{file}:{line}")
+            });
+            return Err(Halt::Fault(TargetError::failed(HandError::Order { order, place })));
+        }
+        let missing = self.missing(index, op);
+        match (missing.is_empty(), self.unset) {
+            (true, _) => Ok(()),
+            (false, Unset::Poison) => Err(Halt::Fault(TargetError::failed(missing))),
+            (false, Unset::Zero) => Err(Halt::Unwritten(format!("{missing}; it reads as 0"))),
+            (false, Unset::Garbage(_)) => Err(Halt::Unwritten(format!("{missing}; it reads as garbage"))),
+        }
+    }
+
+    /// What an instruction uses that nobody has written. Of the circuits' profile, whose addresses are others, nothing is
+    /// said.
+    fn missing(&mut self, index: usize, op: &Op) -> String {
+        if self.machine.config().profile == Profile::Upstream {
+            return String::new();
+        }
+        self.written.step_to_host(index, op);
+        let found = self.written.take_found();
+        let found = found.iter().map(ToString::to_string);
+        let of_weights = self.products.missing(index);
+        found.chain(of_weights).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Executes an instruction. One that uses what nobody has written is told of once, and then executed.
+    ///
+    /// # Errors
+    ///
+    /// [`Halt::Unwritten`] for that, [`Halt::Fault`] for what stops it.
+    pub fn step(&mut self, index: usize) -> Result<(), Halt> {
+        let op = self.ops[index];
+        if self.seen <= index {
+            self.seen = index + 1;
+            self.look(index, &op)?;
+        }
+        let fault = |error: HandError| Halt::Fault(TargetError::failed(error));
+        if let Some(image) = self.products.image(index).map_err(fault)? {
+            self.machine.unbind_weights();
+            self.machine.bind_weights(image);
+        }
+        self.machine.step(&op).map_err(|fault| Halt::Fault(TargetError::failed(fault)))
+    }
+
+    /// All memories, each with what it is.
+    pub fn memories(&self) -> &[(Kind, MachineMemory)] {
+        &self.memories
+    }
+
+    /// The first instruction that is not complete after `limit` cycles, as `npu time` counts them.
+    pub fn first_beyond(&self, limit: u64) -> Option<usize> {
+        let mut syncs: Vec<usize> = self.text.experiment.waits.iter().map(|wait| wait.position).collect();
+        syncs.dedup();
+        let timeline = clock::run_with_host(self.machine.config(), &self.ops, &syncs);
+        timeline.spans.iter().position(|span| span.end > limit)
+    }
+
+    fn kind(&self, memory: usize) -> Kind {
+        self.memories[memory].0
+    }
+}
+
+impl HandMachine {
+    /// Writes numbers from `address` on to a memory, by its place.
+    ///
+    /// # Errors
+    ///
+    /// Constant banks, and weights beyond what the host is taken to have.
+    pub fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
+        let kind = self.kind(memory);
+        match kind {
+            Kind::L2 => self.written.fill(Values::new(address as u32, numbers.len())),
+            Kind::Maximum => self.written.fill_maximum(),
+            Kind::Window(direction, number) => {
+                let (unit, units) = (address as u32, numbers.len() / WORD_LANES);
+                self.written.fill_window((direction, number), unit, units);
+            }
+            Kind::Constants(_) => {}
+            Kind::Weights(product) => {
+                let written = self.products.write_weights(product, address as usize, numbers);
+                return written.map_err(TargetError::failed);
+            }
+            Kind::Scales(product) => {
+                self.products.write_scales(product, address as usize, numbers);
+                return Ok(());
+            }
+        }
+        put(&mut self.machine, kind, address, numbers)
+    }
+
+    /// The numbers at `count` addresses of a memory.
+    ///
+    /// # Errors
+    ///
+    /// Words beyond the end of L2.
+    pub fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
+        let (from, length) = (address as usize, count as usize);
+        Ok(match self.kind(memory) {
+            Kind::Weights(product) => self.products.weights(product, from, length),
+            Kind::Scales(product) => self.products.scales(product, from, length),
+            kind => {
+                let read = numbers(&self.machine, kind, address, count);
+                // Default: all others are the machine's.
+                read.unwrap_or_else(|| Ok(Vec::new())).map_err(TargetError::failed)?
+            }
+        })
+    }
+}
+
+/// A constant bank by the name of its memory.
+const fn bank(cache: Cache) -> &'static str {
+    match cache {
+        Cache::FmapShape => "fmap_shape",
+        Cache::WeightShape => "weight_shape",
+    }
+}

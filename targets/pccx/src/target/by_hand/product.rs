@@ -1,0 +1,151 @@
+//! [`Products`]: the GEMVs and GEMMs of a program, each with weights of its own.
+
+use std::sync::Arc;
+
+use super::error::HandError;
+use crate::isa::op::{Banks, Op};
+use crate::program::weights::WeightImage;
+
+/// A product with its weights.
+#[derive(Clone, Debug)]
+struct Product {
+    /// Its instruction.
+    index: usize,
+    /// Rows and columns, as the program's MEMSETs say.
+    n: usize,
+    k: usize,
+    /// None before anybody fills them.
+    image: Option<WeightImage>,
+    /// Which rows are filled.
+    rows: Vec<bool>,
+    /// The factors of the rows that are filled.
+    scales: Vec<Option<f32>>,
+}
+
+/// Number, rows and columns of the products of a program that have any, as its MEMSETs say.
+pub fn products(ops: &[Op]) -> Vec<(usize, usize, usize)> {
+    Products::new(ops, 0).sizes().collect()
+}
+
+/// The products of a program whose weights stream, in the order of issue.
+#[derive(Clone, Debug)]
+pub struct Products {
+    all: Vec<Product>,
+    /// Bytes at the host, windows among them.
+    host_bytes: u64,
+}
+
+impl Products {
+    /// Those of a program beside windows of `host_bytes` bytes.
+    pub fn new(ops: &[Op], host_bytes: u64) -> Self {
+        let (mut banks, mut all) = (Banks::default(), Vec::new());
+        for (index, op) in ops.iter().enumerate() {
+            banks.step(op);
+            if let Op::Gemv(mac) | Op::Gemm(mac) = op
+                && op.takes_weights(&banks)
+            {
+                let shape = banks.weight(mac.size_ptr_addr);
+                let (n, k) = (usize::from(shape.y), usize::from(shape.z));
+                all.push(Product { index, n, k, image: None, rows: Vec::new(), scales: Vec::new() });
+            }
+        }
+        Self { all, host_bytes }
+    }
+
+    /// Number, rows and columns of those that have any.
+    pub fn sizes(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+        let all = self.all.iter().enumerate().map(|(number, product)| (number, product.n, product.k));
+        all.filter(|(_, n, k)| *n > 0 && *k > 0)
+    }
+
+    /// Fills rows from `row` on, each of K weights of -8 to 7.
+    ///
+    /// # Errors
+    ///
+    /// [`HandError::HostMemory`] for weights beyond what the host is taken to have.
+    pub fn write_weights(&mut self, number: usize, row: usize, numbers: &[i64]) -> Result<(), HandError> {
+        let product = &mut self.all[number];
+        if product.image.is_none() {
+            let image = WeightImage::size_of(product.n, product.k);
+            self.host_bytes = self.host_bytes.saturating_add(image);
+            HandError::check(self.host_bytes)?;
+            // Both are 1 to 65535, of 16 bits of a constant entry.
+            product.image = WeightImage::zeros(product.n, product.k).ok();
+            product.rows = vec![false; product.n];
+        }
+        let Some(image) = &mut product.image else { return Ok(()) };
+        for (row, numbers) in (row..).zip(numbers.chunks(product.k)) {
+            let weights: Vec<i8> = numbers.iter().map(|&number| number as i8).collect();
+            image.set_row(row, &weights);
+            product.rows[row] = true;
+        }
+        Ok(())
+    }
+
+    /// Fills factors from that of `row` on, bits of `f32`.
+    pub fn write_scales(&mut self, number: usize, row: usize, numbers: &[i64]) {
+        let product = &mut self.all[number];
+        product.scales.resize(product.n, None);
+        for (scale, &number) in product.scales.iter_mut().skip(row).zip(numbers) {
+            *scale = Some(f32::from_bits(number as u32));
+        }
+    }
+
+    /// The weights of `count` rows from `row` on; zeros where nobody has filled them.
+    pub fn weights(&self, number: usize, row: usize, count: usize) -> Vec<i64> {
+        let product = &self.all[number];
+        let weight = |row, column| {
+            let weight = product.image.as_ref().and_then(|image| image.weight(row, column));
+            // Default: a row that nobody has filled is of zeros.
+            weight.map_or(0, i64::from)
+        };
+        (row..row + count).flat_map(|row| (0..product.k).map(move |column| weight(row, column))).collect()
+    }
+
+    /// The bits of `count` factors from that of `row` on; zeros where nobody has filled them.
+    pub fn scales(&self, number: usize, row: usize, count: usize) -> Vec<i64> {
+        let scale = |row| {
+            let scale = self.all[number].scales.get(row).copied().flatten();
+            // Default: a factor that nobody has filled is 0.
+            scale.map_or(0, |scale: f32| i64::from(scale.to_bits()))
+        };
+        (row..row + count).map(scale).collect()
+    }
+
+    fn at(&self, index: usize) -> Option<(usize, &Product)> {
+        let number = self.all.binary_search_by_key(&index, |product| product.index).ok()?;
+        Some((number, &self.all[number]))
+    }
+
+    /// What the product at an instruction takes that nobody has filled, of weights that somebody has filled in part.
+    pub fn missing(&self, index: usize) -> Vec<String> {
+        let Some((number, product)) = self.at(index) else { return Vec::new() };
+        let row = product.rows.iter().position(|is_filled| !is_filled);
+        let scale = product.scales.iter().position(Option::is_none);
+        let told = |row: Option<usize>, what: &str| {
+            row.map(|row| format!("takes row {row} of `{what}.{number}`, which nothing has filled"))
+        };
+        [told(row, "weights"), told(scale, "scales")].into_iter().flatten().collect()
+    }
+
+    /// The weights of the product at an instruction; none where it is no product, or one of a size that no weights have,
+    /// which the machine refuses.
+    ///
+    /// # Errors
+    ///
+    /// [`HandError::NoWeights`] when nobody has filled any.
+    pub fn image(&self, index: usize) -> Result<Option<Arc<WeightImage>>, HandError> {
+        let Some((number, &Product { n, k, ref image, ref scales, .. })) = self.at(index) else {
+            return Ok(None);
+        };
+        match image {
+            _ if n == 0 || k == 0 => Ok(None),
+            None => Err(HandError::NoWeights { number, n, k }),
+            Some(image) => {
+                // Default: a factor that nobody has filled is 0, which was remarked upon.
+                let scales: Vec<f32> = scales.iter().map(|scale| scale.unwrap_or(0.0)).collect();
+                Ok(Some(Arc::new(image.clone().with_scales(scales))))
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What errors of this target are and where, for programs.
+
+use npukit_asm::AsmError;
+use npukit_base::codes;
+use npukit_target::{Diagnose, ErrorKind, Place, failure};
+
+use crate::config::ConfigError;
+use crate::isa::codec::{DecodeErrors, EncodeErrors};
+use crate::lower::LowerError;
+use crate::lower::weight_bits::ChoiceError;
+use crate::program::ProgramError;
+use crate::program::artifact::ArtifactError;
+use crate::program::artifact::TextError;
+use crate::program::generate::GenerateError;
+use crate::program::runtime::RunError;
+use crate::target::by_hand::HandError;
+
+/// A line for each type.
+pub static ERRORS: &[ErrorKind] = &[
+    ErrorKind::of_text::<AsmError>(),
+    ErrorKind::of::<ArtifactError>(),
+    ErrorKind::of::<HandError>(),
+    ErrorKind::of::<ChoiceError>(),
+    ErrorKind::of::<ConfigError>(),
+    ErrorKind::of::<DecodeErrors>(),
+    ErrorKind::of::<EncodeErrors>(),
+    ErrorKind::of::<GenerateError>(),
+    ErrorKind::of::<LowerError>(),
+    ErrorKind::of::<ProgramError>(),
+    ErrorKind::of::<RunError>(),
+    ErrorKind::of::<TextError>(),
+];
+
+codes!(ArtifactError: failure::ARTIFACT);
+codes!(ChoiceError: failure::COMPILE);
+codes!(ConfigError: failure::INSTANCE);
+codes!(GenerateError: failure::RUN);
+codes!(LowerError: failure::COMPILE);
+codes!(ProgramError: failure::ARTIFACT);
+codes!(RunError: failure::RUN);
+codes!(TextError: failure::ARTIFACT);
+
+impl Diagnose for ChoiceError {}
+impl Diagnose for GenerateError {}
+impl Diagnose for LowerError {}
+impl Diagnose for ProgramError {}
+impl Diagnose for RunError {}
+
+impl Diagnose for ArtifactError {
+    fn place(&self) -> Place {
+        match self {
+            Self::Malformed { offset, .. } | Self::Short { offset, .. } | Self::Code { offset, .. } => {
+                Place::offset(*offset)
+            }
+            Self::Weights { .. } | Self::Program(_) | Self::Encode(_) | Self::TooLarge { .. } => {
+                Place::default()
+            }
+        }
+    }
+}
+
+impl Diagnose for ConfigError {
+    fn place(&self) -> Place {
+        match self {
+            Self::Syntax(message) => Place::told(message),
+            Self::Range { .. } => Place::default(),
+        }
+    }
+}
+
+impl Diagnose for TextError {
+    fn place(&self) -> Place {
+        match self {
+            Self::Manifest(message) => Place::told(message),
+            _ => Place::default(),
+        }
+    }
+}

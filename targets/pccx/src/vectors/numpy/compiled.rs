@@ -1,0 +1,203 @@
+//! Layers compiled and run, against the same layers in float on the weights that 4 bits stand for.
+
+use std::sync::Arc;
+
+use npukit_graph::eval::evaluate_all;
+use npukit_graph::{Graph, Node, Op, ValueId};
+use npukit_models::gemma3n::Cache;
+use npukit_numeric::{ElementType, Tensor, TensorData};
+use npukit_target::{Case, Outcome, Unset};
+
+use super::{NumpyLayer, evaluate};
+use crate::config::Config;
+use crate::lower::{Activations, Executable, Kv, Options, Weights, compile, dequantised};
+use crate::machine::Machine;
+use crate::program::runtime::Session;
+
+/// Most that the root of the mean square error may be of that of the values, 0.00844 measured; and most that a gate
+/// which float has otherwise may be from its cutoff, 0.00490 measured. Both are rounding to BF16.
+const MAX_ERROR: f64 = 0.01;
+const MAX_FROM_CUTOFF: f64 = 1.2 * 0.0049;
+
+/// Seed of what lies in memory.
+const GARBAGE: u64 = 9;
+
+/// How far results are from what they are compared with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Apart {
+    /// The largest difference.
+    pub max: f64,
+    /// The root of the mean square difference.
+    pub rms: f64,
+    /// The same relative to the root of the mean square of what they are compared with.
+    pub relative: f64,
+}
+
+impl Apart {
+    /// How far all values of `found` are from those of `expected`.
+    pub fn new(found: &[Vec<f32>], expected: &[Vec<f32>]) -> Self {
+        let (mut max, mut squares, mut energy, mut count) = (0f64, 0.0, 0.0, 0u32);
+        for (&found, &expected) in found.iter().flatten().zip(expected.iter().flatten()) {
+            let (found, expected) = (f64::from(found), f64::from(expected));
+            let difference = (found - expected).abs();
+            max = max.max(if difference.is_nan() { f64::INFINITY } else { difference });
+            squares += difference * difference;
+            energy += expected * expected;
+            count += 1;
+        }
+        Self { max, rms: (squares / f64::from(count.max(1))).sqrt(), relative: (squares / energy).sqrt() }
+    }
+}
+
+/// What a layer gives, and which of its gates are open, step by step.
+#[derive(Clone, Debug, Default)]
+pub struct Gated {
+    /// The streams after each step.
+    pub streams: Vec<Vec<f32>>,
+    /// For each step whether a gate reaches its cutoff; nothing in layers whose gates are all open.
+    pub open: Vec<Vec<bool>>,
+}
+
+/// The node that finds out which gates are open.
+fn gate(graph: &Graph) -> Option<&Node> {
+    graph.nodes.iter().find(|node| matches!(node.op, Op::Compare(_)))
+}
+
+impl NumpyLayer {
+    /// What the machine computes.
+    ///
+    /// # Errors
+    ///
+    /// What does not compile or run.
+    pub fn compiled(&self, config: &Config, options: &Options) -> Result<Gated, String> {
+        let mut open = Vec::new();
+        let mut weights = Weights::default();
+        // One machine for all steps, whose memories hold anything before the first.
+        let mut machine =
+            Machine::with(config, Unset::Garbage(GARBAGE)).map_err(|error| error.to_string())?;
+        let streams = self.holding(Cache::Floats(ElementType::F32)).streams(|graph, inputs| {
+            let mut graph = graph.clone();
+            let gates = gate(&graph).map(|gate| gate.outputs.clone()).unwrap_or_default();
+            graph.outputs.extend(&gates);
+            let executable =
+                compile(config, &graph, options, &mut weights).map_err(|error| error.to_string())?;
+            let Executable { program, host } = &executable;
+            let run = |mut session: Session<'_>| session.run(inputs);
+            let mut results =
+                Session::new(&mut machine, program, host).and_then(run).map_err(|error| error.to_string())?;
+            let gates = results.split_off(results.len() - gates.len());
+            open.push(match gates.first().map(Tensor::data) {
+                Some(TensorData::Bool(open)) => open.clone(),
+                _ => Vec::new(),
+            });
+            Ok(results)
+        })?;
+        Ok(Gated { streams, open })
+    }
+
+    /// The streams after each step in float, as [`NumpyLayer::dequantised`], with the gates open that are `open`;
+    /// and how far from its cutoff the farthest gate is that float has otherwise, next to the gates' root of the
+    /// mean square. A gate at its cutoff opens or not by the last bit of anything before it.
+    ///
+    /// # Errors
+    ///
+    /// A graph that does not compute.
+    pub fn dequantised_with(
+        &self,
+        how: (&Config, &Options),
+        open: &[Vec<bool>],
+    ) -> Result<(Vec<Vec<f32>>, f64), String> {
+        let (mut farthest, mut steps) = (0.0_f64, open.iter());
+        let streams = self.float(how, |mut graph, inputs| {
+            let open = steps.next().map(Vec::as_slice).unwrap_or_default();
+            if let Some(node) = gate(&graph).cloned() {
+                farthest = farthest.max(from_cutoff(&graph, &node, inputs, open)?);
+                let value = node.outputs.first().and_then(|id| graph.values.get_mut(id.0 as usize));
+                let value = value.ok_or("a gate without result")?;
+                let tensor = Tensor::new(value.info.shape.clone(), TensorData::Bool(open.to_vec()));
+                value.constant = Some(Arc::new(tensor.map_err(|_| "other gates than the layer has")?));
+                graph.nodes.retain(|other| other.outputs != node.outputs);
+            }
+            evaluate(&graph, inputs)
+        })?;
+        Ok((streams, farthest))
+    }
+
+    /// The streams after each step in float, on the weights that 4 bits stand for. Keys and values are of 4 bits
+    /// where the machine has them so.
+    ///
+    /// # Errors
+    ///
+    /// A graph that does not compute.
+    pub fn dequantised(&self, how: (&Config, &Options)) -> Result<Vec<Vec<f32>>, String> {
+        self.float(how, |graph, inputs| evaluate(&graph, inputs))
+    }
+
+    /// The streams after each step as `run` computes them of the layer on the weights that 4 bits stand for.
+    fn float(
+        &self,
+        (config, options): (&Config, &Options),
+        mut run: impl FnMut(Graph, &[Tensor]) -> Result<Vec<Tensor>, String>,
+    ) -> Result<Vec<Vec<f32>>, String> {
+        let cache = if options.kv == Kv::Npu { Cache::Int4 } else { Cache::Floats(ElementType::F32) };
+        self.holding(cache).streams(|graph, inputs| {
+            let graph = dequantised(config, graph, options).map_err(|error| error.to_string())?;
+            run(graph, inputs)
+        })
+    }
+
+    fn holding(&self, cache: Cache) -> Self {
+        let mut layer = self.clone();
+        layer.config.cache = cache;
+        layer
+    }
+}
+
+/// How far from its cutoff the farthest gate is that is not as `open` says.
+fn from_cutoff(graph: &Graph, gate: &Node, inputs: &[Tensor], open: &[bool]) -> Result<f64, String> {
+    let all = evaluate_all(graph, inputs).map_err(|error| error.to_string())?;
+    let values = |id: &ValueId| {
+        let tensor = all.get(id.0 as usize).and_then(Option::as_ref).and_then(|tensor| tensor.as_f32());
+        tensor.ok_or("gates are not floats")
+    };
+    let [gates, cutoff] = &gate.inputs[..] else { return Err("gates are compared with a cutoff".to_owned()) };
+    let (gates, cutoff) = (values(gates)?, values(cutoff)?.first().copied().unwrap_or(f32::NAN));
+    let squares: f64 = gates.iter().map(|&gate| f64::from(gate).powi(2)).sum();
+    let size = (squares / gates.len().max(1) as f64).sqrt();
+    let other = gates.iter().zip(open).filter(|&(&gate, &open)| (gate >= cutoff) != open);
+    Ok(other.map(|(gate, _)| f64::from((gate - cutoff).abs()) / size).fold(0.0, f64::max))
+}
+
+/// Both modes, as the specification compares accuracy: attention at the host (5.5), and no more lost of activations
+/// than BF16 loses.
+pub(super) fn cases(layer: &NumpyLayer) -> Vec<Case> {
+    let case = |(isa, preset): (&str, &'static str)| {
+        let layer = layer.clone();
+        let name = format!("layer {}, compiled with isa={isa}, kv=host, activations=16", layer.layer.index);
+        Case::new(name, move || check(&layer, preset))
+    };
+    [("base", "reference"), ("ext", "extended")].map(case).into()
+}
+
+fn check(layer: &NumpyLayer, preset: &str) -> Outcome {
+    let expected = format!("a relative RMS error of at most {MAX_ERROR}");
+    let Some(config) = Config::preset(preset) else {
+        return Outcome::error(expected, format!("there is no instance {preset}"));
+    };
+    let options = Options { kv: Kv::Host, activations: Activations::Bits16, ..Options::of(&config) };
+    let apart = layer.compiled(&config, &options).and_then(|found| {
+        let (expected, farthest) = layer.dequantised_with((&config, &options), &found.open)?;
+        let apart = Apart::new(&found.streams, &expected);
+        Ok((apart, farthest))
+    });
+    match apart {
+        Ok((apart, farthest)) if apart.relative <= MAX_ERROR && farthest <= MAX_FROM_CUTOFF => {
+            Outcome::Measured { exact: apart.max == 0.0 }
+        }
+        Ok((apart, farthest)) => Outcome::Failed {
+            expected,
+            got: format!("{apart:?}, and a gate open or closed that is {farthest} from its cutoff"),
+        },
+        Err(error) => Outcome::error(expected, error),
+    }
+}

@@ -1,0 +1,36 @@
+//! [`Offsets`]: whether anything used an offset of a DRAM bank before it is set again.
+
+use std::collections::BTreeMap;
+
+use crate::check::lints::DEAD_CONFIGURATION;
+use crate::check::validate::Problem;
+use crate::isa::op::Op;
+use crate::machine::configuration::Register;
+
+/// The last Configure of each bank's offset that nothing has used.
+#[derive(Default)]
+pub(super) struct Offsets(BTreeMap<usize, usize>);
+
+impl Offsets {
+    pub fn step(&mut self, index: usize, op: &Op) -> Option<Problem> {
+        if let Some(bank) = op.flow().bank() {
+            self.0.remove(&bank);
+        }
+        let bank = offset_of(op)?;
+        let before = self.0.insert(bank, index)?;
+        let reason =
+            format!("instruction {index} sets the offset of DRAM{bank} again before a DataMove of that bank");
+        let hint = "take it away, or put the moves that are meant between the two";
+        Some(Problem::warning(before, DEAD_CONFIGURATION, reason, hint))
+    }
+}
+
+/// The bank whose offset an instruction sets.
+pub(super) fn offset_of(op: &Op) -> Option<usize> {
+    let Op::Configure { register, .. } = *op else { return None };
+    match Register::from_code(register)? {
+        Register::Dram0Offset => Some(0),
+        Register::Dram1Offset => Some(1),
+        _ => None,
+    }
+}

@@ -1,0 +1,313 @@
+//! [`Beside`]: a program's run on the circuit beside machine and clock. What is to come of it is found out first; then
+//! `compare` looks for the first instruction from which the circuit has something else.
+
+mod compare;
+mod seen;
+mod start;
+mod windows;
+
+use npukit_target::rtl::{Circuit, Defects, Run};
+use npukit_target::{Cosim, CosimJudgement, CosimOptions, OUTSIDE, Phase, TargetError};
+
+use crate::circuit::{scalar, stream_bits, table_vectors};
+use crate::clock::hazard::hazards;
+use crate::clock::samples::Sample;
+use crate::clock::{Clock, ClockParams, Timeline};
+use crate::config::Config;
+use crate::isa::codec::encode_program;
+use crate::isa::fault::Memory;
+use crate::isa::op::Op;
+use crate::machine::Machine;
+use crate::machine::configuration::Register;
+use crate::program::Program;
+use crate::program::run::{RunOutcome, place};
+
+pub(crate) use start::Start;
+use windows::touched;
+
+/// Why a program cannot be compared with a circuit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CosimError {
+    /// The window on a bank goes farther than a simulation.
+    #[error(
+        "the program reaches byte {bytes} of {bank} by its offset, and a simulation has {most} bytes of a bank: take \
+         smaller offsets"
+    )]
+    Far {
+        /// The bank.
+        bank: Memory,
+        /// What it reaches.
+        bytes: u64,
+        /// What there is.
+        most: u64,
+    },
+    /// What the text says of memories on the chip has no place in DRAM, from which it would come.
+    #[error(
+        "the memories on the chip hold {vectors} vectors before the program, for which neither bank of DRAM has room behind \
+         what the program uses: take an instance with a larger `dram1_depth`"
+    )]
+    NoRoom {
+        /// The vectors.
+        vectors: u64,
+    },
+    /// It never ends.
+    #[error("instruction {instruction} is never accepted: the program hangs the hardware")]
+    Hangs {
+        /// The instruction.
+        instruction: usize,
+    },
+    /// What the released circuit computes depends on cycles that are not known.
+    #[error(
+        "the released circuit may lose additions of this program, and which depends on when memory waits: leave stalls \
+         out, or take the circuit without its defects"
+    )]
+    Stalled,
+    /// Which bursts the released circuit moves is not known.
+    #[error("the released circuit moves writes before instruction {instruction}, and which is not known")]
+    Moved {
+        /// The instruction that changes an offset.
+        instruction: usize,
+    },
+    /// A lookup table that the circuit has no room for.
+    #[error(
+        "instruction {instruction} loads {vectors} vectors into a lookup table, of which the circuit holds {holds}: give \
+         `lookup_depth` {vectors} in a .tarch file"
+    )]
+    Table {
+        /// The instruction.
+        instruction: usize,
+        /// What it loads.
+        vectors: u64,
+        /// What there is room for.
+        holds: u64,
+    },
+    /// A file of the simulator is not what it writes.
+    #[error("`{file}` of the simulator: {fault}")]
+    Seen {
+        /// The file.
+        file: &'static str,
+        /// What is wrong.
+        fault: String,
+    },
+}
+
+/// A program with what must come of it.
+pub struct Beside<'p> {
+    program: &'p Program,
+    /// Those before the program, which do what its driver does, or fill memories.
+    before: usize,
+    ops: Vec<Op>,
+    /// After the program.
+    machine: Machine,
+    timeline: Timeline,
+    /// The performance samples while the decoder has instructions.
+    samples: Vec<Sample>,
+    /// Whether cycles are to be equal.
+    is_timed: bool,
+    notes: Vec<String>,
+    circuit: Circuit,
+    run: Run,
+}
+
+impl<'p> Beside<'p> {
+    /// The program on `inputs` (raw scalars, whole vectors, in its order).
+    ///
+    /// # Errors
+    ///
+    /// [`CosimError`]; latencies that the memory of a simulation cannot have; inputs that do not fit and what the
+    /// machine faults on ([`crate::program::run::RunError`]).
+    pub fn new(
+        program: &'p Program,
+        circuit: Circuit,
+        inputs: &[Vec<i32>],
+        memory: ClockParams,
+        options: &CosimOptions,
+    ) -> Result<Self, TargetError> {
+        let start = Start::of_driver(program, inputs).map_err(TargetError::failed)?;
+        Self::from_start(program, circuit, start, memory, options)
+    }
+
+    /// The program from `start` on.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::new`].
+    pub(crate) fn from_start(
+        program: &'p Program,
+        circuit: Circuit,
+        start: Start,
+        memory: ClockParams,
+        options: &CosimOptions,
+    ) -> Result<Self, TargetError> {
+        let memory = with_latencies(memory, options)?;
+        let Start { mut machine, before, held, note } = start;
+        let ops = [before, program.instructions.clone()].concat();
+        let before = ops.len() - program.instructions.len();
+        fits_tables(program, &ops, before).map_err(TargetError::failed)?;
+        let mut samples = Vec::new();
+        let clock = Clock::new(&program.config, memory).map_err(TargetError::failed)?;
+        let timeline =
+            clock.run_sampling(&ops, program.config.sample_block_size, &mut |sample| samples.push(sample));
+        refuse(&timeline, &ops, before, options).map_err(TargetError::failed)?;
+        let run = simulation(program, (&ops, held), &machine, memory, options)?;
+        let lost = if options.defects == Defects::Released { &timeline.lost[..] } else { &[] };
+        let phase = Phase::detail("run instructions", ops.len());
+        machine.run_losing(&ops, lost).map_err(|mut fault| {
+            fault.instruction = fault.instruction.saturating_sub(before);
+            TargetError::failed(place(program, fault))
+        })?;
+        drop(phase);
+        let loses = options.defects == Defects::Mended && !timeline.lost.is_empty();
+        let is_timed = options.stalls.is_none() && !loses;
+        let notes = notes(note, options.stalls.is_some(), loses, ops.iter().any(moves_window));
+        Ok(Self { program, before, ops, machine, timeline, samples, is_timed, notes, circuit, run })
+    }
+
+    /// The machine after the program.
+    pub fn into_outcome(self) -> RunOutcome {
+        RunOutcome { machine: self.machine, saturations: Vec::new() }
+    }
+
+    /// Layer of an instruction of the program.
+    fn layer(&self, instruction: usize) -> Option<String> {
+        let layers = &self.program.layers;
+        let owner = |index: usize| *self.program.layer_of_each().get(index).unwrap_or(&layers.len()); // Default: none.
+        let name = |index: usize| layers.get(owner(index)).map_or(OUTSIDE, |layer| &layer.name);
+        (!layers.is_empty()).then(|| name(instruction).to_owned())
+    }
+}
+
+impl Cosim for Beside<'_> {
+    fn circuit(&self) -> &Circuit {
+        &self.circuit
+    }
+
+    fn run(&self) -> &Run {
+        &self.run
+    }
+
+    fn compare(&self, seen: &npukit_target::rtl::Seen) -> Result<CosimJudgement, TargetError> {
+        self.judged(seen).map_err(TargetError::failed)
+    }
+}
+
+/// The memory of the simulation.
+fn with_latencies(memory: ClockParams, options: &CosimOptions) -> Result<ClockParams, TargetError> {
+    let read_latency = options.latency.unwrap_or(memory.read_latency); // Default: the board's.
+    let own = options.latency.unwrap_or(memory.write_response_latency); // Default: the board's.
+    let write_response_latency = options.response_latency.unwrap_or(own); // Default: as for reads.
+    for (key, latency) in [("latency", read_latency), ("response-latency", write_response_latency)] {
+        if !(1..=MOST_LATENCY).contains(&latency) {
+            let reason = format!("memory on a bus answers after 1 to {MOST_LATENCY} cycles");
+            return Err(TargetError::option(key, &latency.to_string(), reason));
+        }
+    }
+    let crosses_by_a_beat = options.defects == Defects::Released;
+    Ok(ClockParams { read_latency, write_response_latency, crosses_by_a_beat, ..memory })
+}
+
+/// Cycles that a memory of a simulation may take to answer.
+const MOST_LATENCY: u64 = 65_535;
+
+fn moves_window(op: &Op) -> bool {
+    let offsets = [Register::Dram0Offset as u8, Register::Dram1Offset as u8];
+    matches!(op, Op::Configure { register, .. } if offsets.contains(register))
+}
+
+/// Whether the circuit holds all lookup tables that are loaded.
+fn fits_tables(program: &Program, ops: &[Op], before: usize) -> Result<(), CosimError> {
+    let holds = table_vectors(&program.config);
+    let too_large = ops.iter().enumerate().find_map(|(index, op)| match *op {
+        Op::LoadLut { size, .. } if size > holds => Some((index.saturating_sub(before), size)),
+        _ => None,
+    });
+    too_large.map_or(Ok(()), |(instruction, vectors)| Err(CosimError::Table { instruction, vectors, holds }))
+}
+
+fn refuse(timeline: &Timeline, ops: &[Op], before: usize, options: &CosimOptions) -> Result<(), CosimError> {
+    let of_program = |index: usize| index.saturating_sub(before);
+    if let Some(hang) = &timeline.hang {
+        return Err(CosimError::Hangs { instruction: of_program(hang.instruction) });
+    }
+    if options.defects == Defects::Mended {
+        return Ok(());
+    }
+    if let Some(moved) = timeline.moved.first() {
+        return Err(CosimError::Moved { instruction: of_program(moved.configure) });
+    }
+    if options.stalls.is_some() && !hazards(ops).is_empty() { Err(CosimError::Stalled) } else { Ok(()) }
+}
+
+fn notes(before: Option<&str>, stalls: bool, loses: bool, moves: bool) -> Vec<String> {
+    let stalled = "memory and streams wait at random: cycles are not compared";
+    let waits = "the clock times the released circuit, which loses additions of this program: cycles are not compared";
+    let moved = "vectors of DRAM count from the start of their bank, wherever its window is";
+    let told = [(stalls, stalled), (loses, waits), (moves, moved)].into_iter();
+    let told = told.filter(|(holds, _)| *holds).map(|(_, note)| note);
+    before.into_iter().chain(told).map(str::to_owned).collect()
+}
+
+/// What the simulator reads, and how it is called.
+fn simulation(
+    program: &Program,
+    (ops, held): (&[Op], [u64; 2]),
+    machine: &Machine,
+    memory: ClockParams,
+    options: &CosimOptions,
+) -> Result<Run, TargetError> {
+    let config = &program.config;
+    let extents = touched(config, ops, held).map_err(TargetError::failed)?;
+    let [dram0, dram1] = [(Memory::Dram0, extents[0]), (Memory::Dram1, extents[1])].map(|(bank, vectors)| {
+        let raw = machine.bank(bank, vectors).map_err(TargetError::failed)?;
+        Ok::<_, TargetError>(seen::bank_bytes(config.data_type, &raw))
+    });
+    let words = encode_program(config, ops).map_err(TargetError::failed)?;
+    let mut run = Run {
+        files: [("program.in", words), ("dram0.in", dram0?), ("dram1.in", dram1?)].into(),
+        arguments: Vec::new(),
+        outputs: seen::FILES.to_vec(),
+    };
+    for (name, value) in sizes(config, memory) {
+        run.option(name, value);
+    }
+    run.option("dram0-vectors", config.dram0_depth.max(extents[0]));
+    run.option("dram1-vectors", config.dram1_depth.max(extents[1]));
+    run.option("dump-vectors", extents[0].max(extents[1]));
+    run.option("dump-written", 1);
+    for (name, file) in
+        [("program", "program.in"), ("dram0", "dram0.in"), ("dram1", "dram1.in"), ("out", ".")]
+    {
+        run.option(name, file);
+    }
+    if let Some(seed) = options.stalls {
+        // Seed 0 is none.
+        run.option("stalls", seed.saturating_add(1));
+    }
+    Ok(run)
+}
+
+fn sizes(config: &Config, memory: ClockParams) -> [(&'static str, u64); 15] {
+    let (scalar_bits, _) = scalar(config.data_type);
+    [
+        ("instruction-bytes", config.layout().instruction_bytes() as u64),
+        ("vector-bytes", config.vector_bits() / 8),
+        ("scalar-bytes", seen::scalar_bytes(config)),
+        ("scalar-bits", scalar_bits),
+        ("axi-bytes", u64::from(memory.axi_bits) / 8),
+        ("stream-bytes", stream_bits(config, memory.axi_bits) / 8),
+        ("array-size", config.array_size as u64),
+        ("registers", config.simd_registers_depth as u64),
+        ("tables", tables(config)),
+        ("table-vectors", if config.has_lookup() { table_vectors(config) } else { 0 }),
+        ("local-vectors", config.local_depth),
+        ("accumulator-vectors", config.accumulator_depth),
+        ("latency", memory.read_latency),
+        ("response-latency", memory.write_response_latency),
+        ("sample-ready-percent", 100),
+    ]
+}
+
+/// Lookup tables of an instance, that of keys among them.
+const fn tables(config: &Config) -> u64 {
+    if config.has_lookup() { config.lookup_tables as u64 + 1 } else { 0 }
+}

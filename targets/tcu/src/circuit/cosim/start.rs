@@ -1,0 +1,193 @@
+//! [`Start`]: what memories hold before a program, and the instructions that put it there.
+
+use npukit_target::TargetError;
+
+use crate::check::depth;
+use crate::config::Config;
+use crate::isa::fault::Memory;
+use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::machine::configuration::Register;
+use crate::machine::{Machine, Part};
+use crate::program::Program;
+use crate::program::run::{self, RunError};
+
+use super::CosimError;
+use super::windows::touched;
+
+/// A machine before the first instruction. Beside its banks of DRAM all of it is as after a reset, on the circuit, too.
+pub(crate) struct Start {
+    pub(super) machine: Machine,
+    /// Instructions before the program: what its driver does, or what puts vectors into memories on the chip.
+    pub(super) before: Vec<Op>,
+    /// The vectors of each bank that hold something.
+    pub(super) held: [u64; 2],
+    /// What these instructions are for.
+    pub(super) note: Option<&'static str>,
+}
+
+const DRIVER: &str =
+    "the first instruction is the driver's, which copies the constants to local memory; cycles are with it";
+const TEXT: &str =
+    "the first instructions put what the text says into the memories on the chip; cycles are with them";
+
+impl Start {
+    /// Constants and inputs (raw scalars, whole vectors, in the program's order) as its driver puts them.
+    ///
+    /// Source: specification, 6.4.
+    pub(super) fn of_driver(program: &Program, inputs: &[Vec<i32>]) -> Result<Self, RunError> {
+        let constants = (program.constants.len() / program.config.array_size.max(1)) as u64;
+        let copies = program.load_consts_to_local && constants > 0;
+        let copy = copied(DataMoveKind::Dram1ToLocal, 0, 0, constants);
+        let pieces = program.inputs.iter().chain(&program.outputs).flat_map(|binding| &binding.pieces);
+        let bound = pieces.map(|piece| piece.base.saturating_add(piece.size)).max();
+        Ok(Self {
+            machine: run::loaded(program, inputs)?,
+            before: copies.then_some(copy).into_iter().collect(),
+            held: [bound.unwrap_or(0), constants], // Default: nothing is bound.
+            note: copies.then_some(DRIVER),
+        })
+    }
+
+    /// What `filled` holds, of each part up to the vector that `end` says.
+    ///
+    /// Vectors of DRAM lie where they are. What is on the chip lies behind them, in a bank that has room beyond what `ops`
+    /// touch, and comes from there as a program would fetch it: weights, then registers, accumulators, and local memory,
+    /// through which all the others go.
+    pub(crate) fn of_parts(
+        filled: &Machine,
+        end: impl Fn(Part) -> u64,
+        ops: &[Op],
+    ) -> Result<Self, TargetError> {
+        let config = filled.config();
+        let mut machine = Machine::new(config).map_err(TargetError::failed)?;
+        let mut held = [Memory::Dram0, Memory::Dram1].map(|bank| end(Part::Memory(bank)));
+        for (bank, vectors) in [Memory::Dram0, Memory::Dram1].into_iter().zip(held) {
+            let raw = filled.bank(bank, vectors).map_err(TargetError::failed)?;
+            machine.write(bank, 0, &raw).map_err(TargetError::failed)?;
+        }
+        let mut image = Image::default();
+        image.take(filled, &end)?;
+        let free = touched(config, ops, held).map_err(TargetError::failed)?;
+        let before = image.instructions(config, free).map_err(TargetError::failed)?;
+        if let Some((bank, base)) = image.place {
+            machine.write(BANKS[bank].0, base, &image.raw).map_err(TargetError::failed)?;
+            held[bank] = base + image.vectors(config);
+        }
+        let note = (!before.is_empty()).then_some(TEXT);
+        Ok(Self { machine, before, held, note })
+    }
+}
+
+/// The banks, and the move that fetches from each.
+const BANKS: [(Memory, DataMoveKind); 2] =
+    [(Memory::Dram0, DataMoveKind::Dram0ToLocal), (Memory::Dram1, DataMoveKind::Dram1ToLocal)];
+
+/// What is on the chip, vector by vector in the order in which it is fetched.
+#[derive(Default)]
+struct Image {
+    raw: Vec<i32>,
+    /// What takes runs of it, with how many vectors each has.
+    takers: Vec<(Part, u64)>,
+    /// The bank that it lies in, and from which vector on.
+    place: Option<(usize, u64)>,
+}
+
+impl Image {
+    /// Takes what is held of all parts on the chip. What only passes through a memory needs a place of its own there.
+    fn take(&mut self, filled: &Machine, end: &impl Fn(Part) -> u64) -> Result<(), TargetError> {
+        let parts = Part::all(filled.config());
+        let [mut local, mut accumulators] =
+            [Memory::Local, Memory::Accumulators].map(|memory| end(Part::Memory(memory)));
+        for part in parts.into_iter().filter(|&part| end(part) > 0) {
+            match part {
+                Part::Weights => {
+                    let rows = part.depth(filled.config());
+                    local = local.max(rows);
+                    self.push(filled, part, rows)?;
+                }
+                Part::Register(_) => {
+                    accumulators = accumulators.max(1);
+                    self.push(filled, part, 1)?;
+                }
+                Part::Memory(_) | Part::Configuration(_) => {}
+            }
+        }
+        let local = local.max(accumulators);
+        for (memory, vectors) in [(Memory::Accumulators, accumulators), (Memory::Local, local)] {
+            self.push(filled, Part::Memory(memory), vectors.min(depth(filled.config(), memory)))?;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, filled: &Machine, part: Part, vectors: u64) -> Result<(), TargetError> {
+        if vectors > 0 {
+            let numbers = filled.numbers(part, 0, vectors).map_err(TargetError::failed)?;
+            self.raw.extend(numbers.into_iter().map(|number| number as i32));
+            self.takers.push((part, vectors));
+        }
+        Ok(())
+    }
+
+    fn vectors(&self, config: &Config) -> u64 {
+        (self.raw.len() / config.array_size.max(1)) as u64
+    }
+
+    /// The instructions that fetch it from one of the banks, vector `base` on of each being free.
+    fn instructions(&mut self, config: &Config, base: [u64; 2]) -> Result<Vec<Op>, CosimError> {
+        let vectors = self.vectors(config);
+        if vectors == 0 {
+            return Ok(Vec::new());
+        }
+        let depths = BANKS.map(|(memory, _)| depth(config, memory));
+        let has_room = |&bank: &usize| base[bank].saturating_add(vectors) <= depths[bank];
+        let bank = [1, 0].into_iter().find(has_room).ok_or(CosimError::NoRoom { vectors })?;
+        self.place = Some((bank, base[bank]));
+        let (mut ops, mut from) = (Vec::new(), base[bank]);
+        let most = config.local_depth.min(config.accumulator_depth).min(depths[bank]);
+        for &(part, vectors) in &self.takers {
+            // Rows of weights come the highest first.
+            let firsts: Vec<u64> = (0..vectors).step_by(most.max(1) as usize).collect();
+            for first in firsts.into_iter().rev() {
+                fetch(&mut ops, part, (BANKS[bank].1, from + first), (first, most.min(vectors - first)));
+            }
+            from += vectors;
+        }
+        // Who counts instructions counts those of the program; with two threads there is no such instruction.
+        let starts = Op::Configure { register: Register::ProgramCounter as u8, value: 0 };
+        ops.extend((config.number_of_threads < 2).then_some(starts));
+        Ok(ops)
+    }
+}
+
+/// Fetches vectors of DRAM for a part, from its vector `first` on.
+fn fetch(ops: &mut Vec<Op>, part: Part, (kind, from): (DataMoveKind, u64), (first, size): (u64, u64)) {
+    let local = if part == Part::Memory(Memory::Local) { first } else { 0 };
+    ops.push(copied(kind, local, from, size));
+    match part {
+        Part::Weights => {
+            ops.push(Op::LoadWeights { zeroes: false, local: straight(0), size });
+        }
+        Part::Memory(Memory::Accumulators) => {
+            ops.push(copied(DataMoveKind::LocalToAccumulator, 0, first, size));
+        }
+        Part::Register(register) => {
+            ops.push(copied(DataMoveKind::LocalToAccumulator, 0, 0, 1));
+            ops.push(into_register(register));
+        }
+        Part::Memory(_) | Part::Configuration(_) => {}
+    }
+}
+
+fn copied(kind: DataMoveKind, local: u64, other: u64, size: u64) -> Op {
+    Op::DataMove { kind, local: straight(local), other: straight(other), size }
+}
+
+const fn straight(address: u64) -> Strided {
+    Strided { address, stride_log2: 0 }
+}
+
+/// The first accumulator goes into a register.
+const fn into_register(destination: u8) -> Op {
+    let sub = SimdSub { op: SimdOp::Move, left: 0, right: 0, destination };
+    Op::Simd { read: true, write: false, accumulate: false, write_address: 0, read_address: 0, sub }
+}

@@ -1,0 +1,88 @@
+//! Writes to DRAM that a Configure of the offset moves: [`moved_writes`].
+//!
+//! Writes are posted: the decoder goes on while their addresses wait in the converter, which adds the offset as it
+//! makes them. So the bursts whose addresses come after the Configure go to the new window. A read of the bank waits
+//! for all writes before it.
+
+use std::fmt;
+
+use super::judge::timelines;
+use crate::clock::ClockParams;
+use crate::config::Config;
+use crate::isa::fault::Memory;
+use crate::isa::op::{Flow, Op, Place};
+use crate::machine::configuration::{Configuration, Register};
+
+/// A Configure of an offset that comes before addresses of writes to the bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MovedWrites {
+    /// The instruction.
+    pub configure: usize,
+    /// The bank.
+    pub bank: Memory,
+}
+
+impl MovedWrites {
+    /// What to do.
+    pub const HINT: &str = "read a vector of the bank before it: reads wait for all writes";
+}
+
+impl fmt::Display for MovedWrites {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bank = self.bank;
+        write!(
+            f,
+            "writes to {bank} before it are still queued: hardware makes their later bursts in the new window"
+        )
+    }
+}
+
+/// The bank whose offset `op` changes, given what the registers hold.
+pub(crate) fn offset_changed(configuration: &Configuration, op: &Op) -> Option<Memory> {
+    let Op::Configure { register, value } = *op else { return None };
+    let (register, bank) = match Register::from_code(register)? {
+        register @ Register::Dram0Offset => (register, Memory::Dram0),
+        register @ Register::Dram1Offset => (register, Memory::Dram1),
+        _ => return None,
+    };
+    (configuration.get(register) != configuration.taken(register, value)).then_some(bank)
+}
+
+/// The Configures of a program that move writes, with the board's memory or another.
+pub fn moved_writes(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<MovedWrites> {
+    if !any_after_writes(config, ops) {
+        return Vec::new();
+    }
+    let mut moved: Vec<MovedWrites> = Vec::new();
+    // Default: an instance without a clock moves no write that anybody could tell; `judge` says so.
+    for (_, timeline) in timelines(config, ops, memory).unwrap_or_default() {
+        moved.extend(timeline.moved);
+    }
+    moved.sort_by_key(|moved| moved.configure);
+    moved.dedup();
+    moved
+}
+
+/// Whether an offset changes with no read of the bank after the last write to it.
+fn any_after_writes(config: &Config, ops: &[Op]) -> bool {
+    let mut configuration = Configuration::new(config.reading);
+    let mut queued = [false; 2];
+    for op in ops {
+        let Flow { source, target, .. } = op.flow();
+        let bank = |place: Option<Place>| place?.memory.bank();
+        if let Some(bank) = bank(source) {
+            queued[bank] = false;
+        }
+        if let Some(bank) = bank(target) {
+            queued[bank] = true;
+        }
+        if let Op::Configure { register, value } = *op {
+            let moved = offset_changed(&configuration, op).and_then(Memory::bank);
+            if moved.is_some_and(|bank| queued[bank]) {
+                return true;
+            }
+            configuration.configure(register, value);
+        }
+    }
+    false
+}

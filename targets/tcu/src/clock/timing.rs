@@ -1,0 +1,150 @@
+//! Cycles and energy by upstream's published estimator: [`estimate`].
+//!
+//! It charges DRAM one cycle per vector and overlaps nothing, so it is about half of what boards
+//! take; it is what upstream's figures are in. Source: the TCU specification, 8.
+
+use std::collections::BTreeMap;
+
+use crate::config::Config;
+use crate::isa::op::{DataMoveKind, Op, Path};
+use crate::program::Layer;
+
+/// What instructions of a kind, or a whole program, cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Instructions.
+    pub instructions: usize,
+    /// Vectors they handle.
+    pub vectors: u64,
+    /// Cycles.
+    pub cycles: u64,
+    /// Energy in the estimator's own unit.
+    pub energy: u64,
+}
+
+impl Cost {
+    /// Adds another cost; sums stop at the largest number.
+    pub fn add(&mut self, other: &Self) {
+        self.instructions += other.instructions;
+        self.vectors = self.vectors.saturating_add(other.vectors);
+        self.cycles = self.cycles.saturating_add(other.cycles);
+        self.energy = self.energy.saturating_add(other.energy);
+    }
+}
+
+/// What a program costs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// Cycles until the last instruction has left the queue ("aggregate").
+    pub cycles: u64,
+    /// Cycles as upstream prints them ("execution"): without the last `thread_queue_depth + 1`
+    /// instructions, which upstream leaves in its queue.
+    pub undrained: u64,
+    /// Energy in the estimator's own unit.
+    pub energy: u64,
+    /// By kind of instruction; see [`kind`].
+    pub kinds: BTreeMap<&'static str, Cost>,
+}
+
+/// The name of an instruction's kind: the mnemonic, and the variant where it matters.
+pub const fn kind(op: &Op) -> &'static str {
+    match op {
+        Op::MatMul { zeroes: true, .. } => "MatMul(zeroes)",
+        Op::DataMove { kind, .. } => data_move_kind(*kind),
+        Op::LoadWeights { zeroes: true, .. } => "LoadWeights(zeroes)",
+        _ => op.mnemonic(),
+    }
+}
+
+const fn data_move_kind(kind: DataMoveKind) -> &'static str {
+    match kind {
+        DataMoveKind::Dram0ToLocal => "DataMove(DRAM0ToLocal)",
+        DataMoveKind::LocalToDram0 => "DataMove(LocalToDRAM0)",
+        DataMoveKind::Dram1ToLocal => "DataMove(DRAM1ToLocal)",
+        DataMoveKind::LocalToDram1 => "DataMove(LocalToDRAM1)",
+        DataMoveKind::AccumulatorToLocal => "DataMove(AccToLocal)",
+        DataMoveKind::LocalToAccumulator => "DataMove(LocalToAcc)",
+        DataMoveKind::LocalToAccumulatorAccumulate => "DataMove(LocalToAccAccumulate)",
+    }
+}
+
+/// The estimator at work: costs instruction after instruction.
+#[derive(Clone, Debug)]
+pub struct Estimator {
+    array_size: u64,
+    /// Of the instruction before, on which the cost of products depends.
+    previous: Path,
+}
+
+impl Estimator {
+    /// An estimator before the first instruction.
+    pub fn new(config: &Config) -> Self {
+        Self { array_size: config.array_size as u64, previous: Path::Decoder }
+    }
+
+    /// The cost of the next instruction.
+    pub fn cost(&mut self, op: &Op) -> Cost {
+        let (n, flow) = (self.array_size, op.flow());
+        let vectors = flow.vectors();
+        let each = |energy: u64| vectors.saturating_mul(energy);
+        let (cycles, energy) = match flow.path {
+            Path::Decoder if matches!(op, Op::NoOp | Op::Wait { .. }) => (1, 0),
+            // Upstream's estimator knows no others.
+            Path::Decoder | Path::Tables(_) => (0, 0),
+            Path::Array => {
+                let filling = match self.previous {
+                    Path::Array => 0,
+                    Path::Weights => n,
+                    _ => n.saturating_mul(2),
+                };
+                (vectors.saturating_add(filling), each(n).saturating_mul(n))
+            }
+            Path::Alus(_) => (vectors, each(n)),
+            Path::Copy if flow.bank().is_some() => (vectors, each(DRAM_ENERGY)),
+            Path::Copy | Path::Weights => (vectors, each(ON_CHIP_ENERGY)),
+        };
+        self.previous = flow.path;
+        Cost { instructions: 1, vectors, cycles, energy }
+    }
+}
+
+/// Energy of a vector that moves between memories of the chip.
+const ON_CHIP_ENERGY: u64 = 10;
+/// Energy of a vector that moves to or from DRAM.
+const DRAM_ENERGY: u64 = 100;
+
+/// Estimates a program of one thread.
+pub fn estimate(config: &Config, ops: &[Op]) -> Estimate {
+    let left_in_queue = config.thread_queue_depth.saturating_add(1);
+    let retired = ops.len().saturating_sub(left_in_queue);
+    let mut estimator = Estimator::new(config);
+    let mut estimate = Estimate::default();
+    for (i, op) in ops.iter().enumerate() {
+        let cost = estimator.cost(op);
+        estimate.cycles = estimate.cycles.saturating_add(cost.cycles);
+        estimate.energy = estimate.energy.saturating_add(cost.energy);
+        if i < retired {
+            estimate.undrained = estimate.cycles;
+        }
+        estimate.kinds.entry(kind(op)).or_default().add(&cost);
+    }
+    estimate
+}
+
+/// What each layer contributes to the (drained) whole, in the order given.
+///
+/// The first MatMul of a layer is charged by the instruction before it in the program, so that
+/// layers that cover the program add up to it; upstream's per-layer figures do not. Instructions
+/// beyond the program count nothing.
+pub fn estimate_layers(config: &Config, ops: &[Op], layers: &[Layer]) -> Vec<Cost> {
+    let mut estimator = Estimator::new(config);
+    let costs: Vec<Cost> = ops.iter().map(|op| estimator.cost(op)).collect();
+    layers
+        .iter()
+        .map(|layer| {
+            let mut sum = Cost::default();
+            costs.iter().skip(layer.first).take(layer.count).for_each(|cost| sum.add(cost));
+            sum
+        })
+        .collect()
+}

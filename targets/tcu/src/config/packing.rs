@@ -1,0 +1,93 @@
+//! [`Packing`]: how the vectors of a bank of DRAM lie in the words of its bus.
+
+use crate::config::Config;
+
+/// Words of the longest burst.
+const LONGEST: u64 = 256;
+
+/// Vectors lie behind each other in a bank, vector `a` from byte `a * vector_bytes` of its window on, whatever its bus is.
+///
+/// On a bus whose word is no part of a vector a vector may begin and end within a word, which it shares with its neighbors:
+/// bursts are of whole words, and of the first and the last one only the vectors' own bytes are taken, or written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Packing {
+    /// Bytes of a vector.
+    pub vector_bytes: u64,
+    /// Bytes of a word.
+    pub word_bytes: u64,
+}
+
+/// The words that vectors behind each other lie in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Words {
+    /// The first byte of the first word.
+    pub address: u64,
+    /// Bytes of that word before the first vector.
+    pub skipped: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl Packing {
+    /// The vectors of `config` on a bus of so many bits, a power of two from 8 on.
+    pub fn new(config: &Config, bus_bits: u32) -> Self {
+        Self { vector_bytes: (config.vector_bits() / 8).max(1), word_bytes: u64::from(bus_bits / 8).max(1) }
+    }
+
+    /// Whether vectors are whole words.
+    pub const fn is_whole(self) -> bool {
+        self.vector_bytes.is_multiple_of(self.word_bytes)
+    }
+
+    /// Vectors of the longest burst, wherever its first one begins; 0 where not even one fits.
+    pub const fn longest(self) -> u64 {
+        let skipped = if self.is_whole() { 0 } else { self.word_bytes - 1 };
+        (LONGEST * self.word_bytes - skipped) / self.vector_bytes
+    }
+
+    /// Cycles that a vector takes on its way, among others: one for each of its words, at least one.
+    pub const fn beats(self) -> u64 {
+        self.vector_bytes.div_ceil(self.word_bytes)
+    }
+
+    /// The words of so many vectors from vector `address` on.
+    pub const fn words(self, address: u64, vectors: u64) -> Words {
+        let first = address.wrapping_mul(self.vector_bytes);
+        let skipped = if self.is_whole() { 0 } else { first % self.word_bytes };
+        let count = (skipped + vectors * self.vector_bytes).div_ceil(self.word_bytes);
+        Words { address: first.wrapping_sub(skipped), skipped, count }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::packing::*;
+
+    fn of(vector_bytes: u64, word_bytes: u64) -> Packing {
+        Packing { vector_bytes, word_bytes }
+    }
+
+    #[test]
+    fn vectors_lie_behind_each_other_whatever_the_words_are() {
+        // Three scalars of 2 bytes on 16 bytes: vector 5 has bytes 30 to 35, the end of word 1 and the beginning of word 2.
+        let packing = of(6, 16);
+        assert_eq!(packing.words(5, 1), Words { address: 16, skipped: 14, count: 2 });
+        assert_eq!(packing.words(0, 8), Words { address: 0, skipped: 0, count: 3 });
+        assert_eq!((packing.is_whole(), packing.beats()), (false, 1));
+        assert_eq!(of(24, 16).words(1, 1), Words { address: 16, skipped: 8, count: 2 });
+        assert_eq!(of(16, 16).words(7, 3), Words { address: 112, skipped: 0, count: 3 });
+    }
+
+    #[test]
+    fn a_burst_has_256_words_wherever_it_begins() {
+        assert_eq!(of(16, 16).longest(), 256);
+        assert_eq!(of(32, 16).longest(), 128);
+        assert_eq!(of(1024, 4).longest(), 1);
+        assert_eq!(of(1024, 2).longest(), 0);
+        for (vector, word) in [(6, 16), (24, 16), (3, 128), (255, 128), (510, 4)] {
+            let packing = of(vector, word);
+            let words = (0..word).map(|address| packing.words(address, packing.longest()).count);
+            assert!(words.max() <= Some(LONGEST), "{packing:?}");
+        }
+    }
+}

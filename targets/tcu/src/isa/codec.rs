@@ -1,0 +1,223 @@
+//! [`Codec`]: [`Op`]s to words and back, for one instance; [`encode_program`] and [`decode_program`] for whole
+//! programs. The rows stand in [`crate::isa::op`].
+
+mod program;
+
+use npukit_base::{BitRange, WORD_BYTES, Word};
+use npukit_isa::{FieldError, NoInstruction};
+use thiserror::Error;
+
+use crate::config::Config;
+use crate::isa::op::{Format, Op, SimdOp, SimdSub};
+
+pub use program::{DecodeErrors, EncodeErrors, decode_program, decode_program_lenient, encode_program};
+
+/// Why an instruction has no encoding. Source: specification 3.7, the checks of upstream's compiler.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum EncodeError {
+    /// A field's value is outside its legal range.
+    #[error(transparent)]
+    Field(#[from] Box<FieldError>),
+    /// The instruction needs `number_of_threads` of 2.
+    #[error("{instruction} exists with `number_of_threads` 2 only")]
+    NeedsThreads {
+        /// The instruction.
+        instruction: &'static str,
+    },
+    /// The instruction has no encoding in two-thread mode.
+    #[error("{instruction} has no encoding with `number_of_threads` 2: {hint}")]
+    NotWithThreads {
+        /// The instruction.
+        instruction: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The instruction needs `lookup_tables`.
+    #[error("{instruction} needs an architecture with `lookup_tables`")]
+    NeedsLookup {
+        /// The instruction.
+        instruction: &'static str,
+    },
+    /// An `Unassigned` whose word means something.
+    #[error(
+        "header {header:#04x} and these operands are an instruction with a meaning, not an unassigned one"
+    )]
+    Assigned {
+        /// Opcode and flags.
+        header: u8,
+    },
+}
+
+/// Why a word is not an instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DecodeError {
+    /// An opcode, DataMove kind or SIMD operation without meaning.
+    #[error("{what} {code:#x} has no meaning")]
+    Unassigned {
+        /// Which field.
+        what: &'static str,
+        /// Its value.
+        code: u64,
+    },
+    /// Bits that must be 0 are not.
+    #[error("reserved bits {} are not 0", list(.bits))]
+    Reserved {
+        /// The set bits, lowest first.
+        bits: Vec<BitRange>,
+    },
+    /// The instruction is of another thread than the one a program is read for.
+    #[error("the instruction is thread {thread}'s: read such programs one word at a time")]
+    Thread {
+        /// Thread id.
+        thread: u64,
+    },
+    /// The program ends inside an instruction.
+    #[error(
+        "{have} bytes are left of an instruction of {need}: the program is cut short or made for another architecture"
+    )]
+    Truncated {
+        /// Bytes present.
+        have: usize,
+        /// Bytes of an instruction.
+        need: usize,
+    },
+}
+
+/// What a word says, whether or not it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    /// The instruction, [`Op::Unassigned`] when there is none.
+    pub op: Op,
+    /// Its thread; 0 with one thread.
+    pub thread: u64,
+    /// Reserved bits that are set; hardware ignores them.
+    pub reserved: Word,
+}
+
+/// Encodes and decodes the instructions of one instance.
+#[derive(Clone, Debug)]
+pub struct Codec {
+    format: Format,
+    /// By opcode, the bits that must be 0.
+    reserved: [Word; 16],
+}
+
+impl Codec {
+    /// Prepares the format of `config`, which passes [`Config::check`].
+    pub fn new(config: &Config) -> Self {
+        let format = Format::new(config);
+        let mut reserved = [Word::ZERO; 16];
+        for row in Op::rows(&format) {
+            let opcode = row.pattern().1.get(format.opcode) as usize;
+            reserved[opcode] = row.reserved() & !Word::mask(format.tid);
+        }
+        Self { format, reserved }
+    }
+
+    /// The instance.
+    pub const fn config(&self) -> &Config {
+        &self.format.config
+    }
+
+    /// Size of every instruction.
+    pub fn instruction_bytes(&self) -> usize {
+        self.format.instruction_bytes.min(WORD_BYTES)
+    }
+
+    /// The word of `op`, on thread 0.
+    ///
+    /// # Errors
+    ///
+    /// A stride, address or size the instance does not have; an instruction it lacks.
+    pub fn encode(&self, op: &Op) -> Result<Word, EncodeError> {
+        self.check(op)?;
+        Ok(op.to_word(&self.format)?)
+    }
+
+    /// The word of `op` on `thread`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Codec::encode`], and a thread the instance does not have.
+    pub fn encode_on(&self, thread: u64, op: &Op) -> Result<Word, EncodeError> {
+        let max = (self.format.config.number_of_threads as u64).saturating_sub(1);
+        if thread > max {
+            let (instruction, field) = (op.mnemonic().to_owned(), "thread".to_owned());
+            return Err(Box::new(FieldError::Range { instruction, field, value: thread, min: 0, max }).into());
+        }
+        Ok(self.encode(op)?.with(self.format.tid, thread))
+    }
+
+    /// What no row can say of an instruction.
+    fn check(&self, op: &Op) -> Result<(), EncodeError> {
+        let (threads, has_lookup) = (self.format.has_threads(), self.format.config.has_lookup());
+        match *op {
+            Op::NoOp if threads => Err(EncodeError::NotWithThreads {
+                instruction: op.mnemonic(),
+                hint: "opcode 0 is Wait, use that",
+            }),
+            Op::Configure { .. } if threads => Err(EncodeError::NotWithThreads {
+                instruction: op.mnemonic(),
+                hint: "3 opcode bits are left; configure through the driver",
+            }),
+            Op::Wait { .. } if !threads => Err(EncodeError::NeedsThreads { instruction: op.mnemonic() }),
+            Op::LoadLut { .. } if !has_lookup => Err(EncodeError::NeedsLookup { instruction: op.mnemonic() }),
+            Op::Simd { sub: SimdSub { op: SimdOp::Lookup, .. }, .. } if !has_lookup => {
+                Err(EncodeError::NeedsLookup { instruction: "SIMD Lookup" })
+            }
+            Op::Unassigned { header, operands } => {
+                let word = self.format.unassigned(header, operands);
+                let is_it = self.decode_lenient(word).op == Op::Unassigned { header, operands };
+                if is_it { Ok(()) } else { Err(EncodeError::Assigned { header }) }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The instruction of `word` and its thread. Addresses and sizes beyond the instance's memories
+    /// decode: the machine faults on them.
+    ///
+    /// # Errors
+    ///
+    /// No meaning, or reserved bits that are not 0.
+    pub fn decode(&self, word: Word) -> Result<Decoded, DecodeError> {
+        let op = Op::from_word(word, &self.format).map_err(|error| self.refusal(&error, word))?;
+        let decoded = self.decoded(op, word);
+        if !decoded.reserved.is_zero() {
+            return Err(DecodeError::Reserved { bits: decoded.reserved.ranges() });
+        }
+        Ok(decoded)
+    }
+
+    /// As [`Codec::decode`], for words of unknown origin: what hardware would make of them.
+    pub fn decode_lenient(&self, word: Word) -> Decoded {
+        match Op::from_word(word, &self.format) {
+            Ok(op) => self.decoded(op, word),
+            Err(_) => {
+                let header = (word.get(self.format.opcode) << 4 | word.get(self.format.flags)) as u8;
+                let op = Op::Unassigned { header, operands: word & self.format.operands };
+                Decoded { op, thread: word.get(self.format.tid), reserved: Word::ZERO }
+            }
+        }
+    }
+
+    fn decoded(&self, op: Op, word: Word) -> Decoded {
+        let reserved = word & self.reserved[word.get(self.format.opcode) as usize];
+        Decoded { op, thread: word.get(self.format.tid), reserved }
+    }
+
+    /// Which field of a word has no meaning.
+    #[cold]
+    fn refusal(&self, error: &NoInstruction, word: Word) -> DecodeError {
+        let (what, code) = match error {
+            NoInstruction::Operand(error) => ("SIMD operation", error.value),
+            NoInstruction::Opcode { opcode: 2 } => ("DataMove kind", word.get(self.format.flags)),
+            NoInstruction::Opcode { opcode } => ("opcode", *opcode),
+        };
+        DecodeError::Unassigned { what, code }
+    }
+}
+
+fn list(bits: &[BitRange]) -> String {
+    bits.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

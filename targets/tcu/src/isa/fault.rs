@@ -1,0 +1,192 @@
+//! What an instruction can have wrong with it: [`FaultKind`].
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::isa::op::SimdOp;
+
+/// A memory of the unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Memory {
+    /// Off-chip memory 0.
+    Dram0,
+    /// Off-chip memory 1.
+    Dram1,
+    /// On-chip memory of operands.
+    Local,
+    /// On-chip memory of results.
+    Accumulators,
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dram0 => "DRAM0",
+            Self::Dram1 => "DRAM1",
+            Self::Local => "local memory",
+            Self::Accumulators => "accumulators",
+        })
+    }
+}
+
+/// Why an instruction cannot be executed. Hardware would do something undefined, or hang.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// A strided run passes the end of a memory.
+    #[error(
+        "{size} vectors from {address} on, {step} apart, end beyond the {memory}, which has {depth} vectors",
+        step = step(.stride_log2)
+    )]
+    OutOfRange {
+        /// Of which memory.
+        memory: Memory,
+        /// First vector.
+        address: u64,
+        /// Distance of vectors, as an exponent of two.
+        stride_log2: u32,
+        /// Vectors.
+        size: u64,
+        /// Vectors the memory has.
+        depth: u64,
+    },
+    /// A size of 0 vectors: an instruction word cannot say that.
+    #[error("a size of 0 vectors")]
+    SizeZero,
+    /// The read flag, and neither source is the input: nobody takes what was read.
+    #[error("SIMD {op:?} has the read flag, but neither source is the input: the hardware hangs")]
+    ReadUnused {
+        /// Operation.
+        op: SimdOp,
+    },
+    /// A source is the input, and the read flag is missing: nothing arrives.
+    #[error(
+        "SIMD {op:?} takes the input (left {left}, right {right}) without the read flag: nothing arrives, and the hardware hangs"
+    )]
+    InputMissing {
+        /// Operation.
+        op: SimdOp,
+        /// Left source.
+        left: u8,
+        /// Right source; the hardware waits for it also when the operation ignores it.
+        right: u8,
+    },
+    /// With poisoned memory: the output of an array that has computed nothing.
+    #[error("takes the output of the array, which has multiplied nothing yet")]
+    OutputUnset,
+    /// SIMD NoOp with the read or write flag: it waits for data from elsewhere.
+    #[error("SIMD NoOp has the read or write flag: the hardware hangs")]
+    NoOpMoves,
+    /// A register the instance does not have.
+    #[error("SIMD register {register} does not exist: the instance has {depth}")]
+    NoRegister {
+        /// Register named.
+        register: u64,
+        /// Registers there are.
+        depth: usize,
+    },
+    /// An opcode or DataMove kind without meaning.
+    #[error("opcode {:#x} with flags {:#x} has no meaning", header >> 4, header & 0xF)]
+    Unassigned {
+        /// Opcode and flags.
+        header: u8,
+    },
+    /// LoadLUT or Lookup on an instance without lookup tables.
+    #[error("lookup on an instance without lookup tables")]
+    NoLookup,
+    /// A lookup table the instance does not have.
+    #[error("lookup table {table} does not exist: table 0 is the index, 1 to {tables} are values")]
+    NoTable {
+        /// Table named.
+        table: u64,
+        /// Value tables there are.
+        tables: usize,
+    },
+    /// Lookup before its index was loaded.
+    #[error("Lookup before the index (table 0) was loaded")]
+    IndexEmpty,
+    /// The closest key's entry lies beyond what was loaded of a value table.
+    #[error("Lookup needs entry {entry} of table {table}, of which {entries} are loaded")]
+    EntryMissing {
+        /// Value table, from 1.
+        table: usize,
+        /// Entry of the closest key.
+        entry: usize,
+        /// Entries loaded.
+        entries: usize,
+    },
+    /// With poisoned memory: a vector that nobody has written.
+    #[error("reads vector {address} of the {memory}, which nobody has written")]
+    Unset {
+        /// The memory.
+        memory: Memory,
+        /// The vector.
+        address: u64,
+    },
+    /// With poisoned memory: an array that is not full of weights.
+    #[error("multiplies by {needed} rows of weights, bias counted, of which {rows} have been loaded")]
+    WeightsUnset {
+        /// Rows loaded.
+        rows: u64,
+        /// Rows used.
+        needed: u64,
+    },
+    /// With poisoned memory: a register that nobody has written.
+    #[error("reads SIMD register {register}, which nobody has written")]
+    RegisterUnset {
+        /// The register, from 1.
+        register: u8,
+    },
+}
+
+/// The distance of elements as a number, or as a power where that is too large.
+fn step(stride_log2: &u32) -> String {
+    1u64.checked_shl(*stride_log2).map_or_else(|| format!("2^{stride_log2}"), |step| step.to_string())
+}
+
+impl FaultKind {
+    /// Whether an instruction reads what nobody has written.
+    pub const fn is_unwritten(&self) -> bool {
+        matches!(
+            self,
+            Self::Unset { .. } | Self::WeightsUnset { .. } | Self::RegisterUnset { .. } | Self::OutputUnset
+        )
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::OutOfRange { depth, .. } => {
+                format!(
+                    "addresses are 0 to {}; make the run shorter or start it lower",
+                    depth.saturating_sub(1)
+                )
+            }
+            Self::SizeZero => "leave the instruction out".to_owned(),
+            Self::ReadUnused { .. } => "drop the read flag, or make a source the input (0); on an instance whose name ends in `+seed` \
+                                        what is read need not be taken, as the page of the instruction set says"
+                .to_owned(),
+            Self::InputMissing { .. } => {
+                "set the read flag, or name registers; a unary operation on a register needs right = left, but where the name of the \
+                 instance ends in `+seed`"
+                    .to_owned()
+            }
+            Self::NoOpMoves => "use Move to copy, or drop the flags; on an instance whose name ends in `+seed` it moves what \
+                                the page of the instruction set says"
+                .to_owned(),
+            Self::NoRegister { depth, .. } => format!("name a register from 1 to {depth}"),
+            Self::Unassigned { .. } => "remove it: hardware skips it without effect".to_owned(),
+            Self::NoLookup => "set lookup_tables in the instance; no released hardware has them".to_owned(),
+            Self::NoTable { tables, .. } => format!("name a table from 0 to {tables}"),
+            Self::IndexEmpty => "load the keys with LoadLUT, table 0, first".to_owned(),
+            Self::EntryMissing { .. } => "load as many values as keys".to_owned(),
+            Self::Unset { .. } | Self::RegisterUnset { .. } => {
+                "write it first: what is in it after a reset, or from a program before, is not known"
+                    .to_owned()
+            }
+            Self::OutputUnset => "multiply before it".to_owned(),
+            Self::WeightsUnset { .. } => "load N weight rows and the bias row, or rows of zeros".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Types of operands: strided addresses, kinds of DataMove, the SIMD sub-instruction.
+
+use std::ops::Range;
+
+use npukit_isa::codes;
+
+use crate::config::Reading;
+use crate::isa::fault::Memory;
+
+/// A strided run of vectors: element `i` is at `address + (i << stride_log2)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Strided {
+    /// First vector.
+    pub address: u64,
+    /// Distance of elements, as an exponent of two.
+    pub stride_log2: u32,
+}
+
+impl Strided {
+    /// Address of vector `i`; the whole run is known to be in range.
+    pub(crate) fn at(self, i: u64) -> u64 {
+        if i == 0 { self.address } else { self.address + (i << self.stride_log2) }
+    }
+
+    /// Address of vector `i` of a run that may leave the memory.
+    pub(crate) fn wrapping_at(self, i: u64) -> u64 {
+        // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
+        self.address.wrapping_add(i.checked_shl(self.stride_log2).unwrap_or(0))
+    }
+
+    /// The run from vector `i` on.
+    pub(crate) fn from(self, i: u64) -> Self {
+        Self { address: self.at(i), ..self }
+    }
+
+    /// Addresses of the first `size` vectors; the whole run is known to be in range.
+    pub(crate) fn addresses(self, size: u64) -> impl Iterator<Item = u64> {
+        (0..size).map(move |i| self.at(i))
+    }
+
+    /// From the first of `size` vectors to the last, and what lies between.
+    pub(crate) fn span(self, size: u64) -> Range<u64> {
+        self.address..self.at(size.saturating_sub(1)) + 1
+    }
+}
+
+/// What a DataMove connects; the codes are the flags field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DataMoveKind {
+    /// 0x0
+    Dram0ToLocal,
+    /// 0x1
+    LocalToDram0,
+    /// 0x2
+    Dram1ToLocal,
+    /// 0x3
+    LocalToDram1,
+    /// 0xC
+    AccumulatorToLocal,
+    /// 0xD
+    LocalToAccumulator,
+    /// 0xF
+    LocalToAccumulatorAccumulate,
+}
+
+impl DataMoveKind {
+    /// Every kind with a meaning, by code.
+    pub const ALL: [Self; 7] = [
+        Self::Dram0ToLocal,
+        Self::LocalToDram0,
+        Self::Dram1ToLocal,
+        Self::LocalToDram1,
+        Self::AccumulatorToLocal,
+        Self::LocalToAccumulator,
+        Self::LocalToAccumulatorAccumulate,
+    ];
+
+    /// The memory that local memory is connected to.
+    pub const fn memory(self) -> Memory {
+        match self {
+            Self::Dram0ToLocal | Self::LocalToDram0 => Memory::Dram0,
+            Self::Dram1ToLocal | Self::LocalToDram1 => Memory::Dram1,
+            Self::AccumulatorToLocal | Self::LocalToAccumulator | Self::LocalToAccumulatorAccumulate => {
+                Memory::Accumulators
+            }
+        }
+    }
+
+    /// Whether local memory is written.
+    pub const fn is_to_local(self) -> bool {
+        matches!(self, Self::Dram0ToLocal | Self::Dram1ToLocal | Self::AccumulatorToLocal)
+    }
+}
+
+/// SIMD operations; the discriminant is the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the names are the instruction set's own; `exec` documents each")]
+pub enum SimdOp {
+    NoOp = 0,
+    Zero,
+    Move,
+    Not,
+    And,
+    Or,
+    Increment,
+    Decrement,
+    Add,
+    Subtract,
+    Multiply,
+    Abs,
+    GreaterThan,
+    GreaterThanEqual,
+    Min,
+    Max,
+    /// Extension, only with lookup tables.
+    Lookup,
+}
+
+impl SimdOp {
+    /// Every operation, by code; the last one is the extension's.
+    pub const ALL: [Self; 17] = [
+        Self::NoOp,
+        Self::Zero,
+        Self::Move,
+        Self::Not,
+        Self::And,
+        Self::Or,
+        Self::Increment,
+        Self::Decrement,
+        Self::Add,
+        Self::Subtract,
+        Self::Multiply,
+        Self::Abs,
+        Self::GreaterThan,
+        Self::GreaterThanEqual,
+        Self::Min,
+        Self::Max,
+        Self::Lookup,
+    ];
+
+    /// The operation field.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The instruction set's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoOp => "NoOp",
+            Self::Zero => "Zero",
+            Self::Move => "Move",
+            Self::Not => "Not",
+            Self::And => "And",
+            Self::Or => "Or",
+            Self::Increment => "Increment",
+            Self::Decrement => "Decrement",
+            Self::Add => "Add",
+            Self::Subtract => "Subtract",
+            Self::Multiply => "Multiply",
+            Self::Abs => "Abs",
+            Self::GreaterThan => "GreaterThan",
+            Self::GreaterThanEqual => "GreaterThanEqual",
+            Self::Min => "Min",
+            Self::Max => "Max",
+            Self::Lookup => "Lookup",
+        }
+    }
+
+    /// How many sources the result depends on: 0 (NoOp, Zero), 1 (`left`) or 2.
+    pub const fn arity(self) -> usize {
+        match self {
+            Self::NoOp | Self::Zero => 0,
+            Self::Move | Self::Not | Self::Increment | Self::Decrement | Self::Abs | Self::Lookup => 1,
+            _ => 2,
+        }
+    }
+}
+
+codes!(SimdOp, Self::ALL);
+
+/// The SIMD sub-instruction: `destination = op(left, right)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SimdSub {
+    /// Operation.
+    pub op: SimdOp,
+    /// 0 is the input, `k` is register `k`.
+    pub left: u8,
+    /// As `left`; ignored by unary operations.
+    pub right: u8,
+    /// 0 is the output only, `k` is register `k` and the output.
+    pub destination: u8,
+}
+
+impl SimdSub {
+    /// Whether a source that counts is the input. Of an operation with one source the right one counts for the released
+    /// hardware, whose test for such operations is never true; on the page it is ignored.
+    pub const fn takes_input(self, reading: Reading) -> bool {
+        let right_counts = match reading {
+            Reading::Released => self.op.arity() > 0,
+            Reading::Seed => self.op.arity() > 1,
+        };
+        (self.op.arity() > 0 && self.left == 0) || (right_counts && self.right == 0)
+    }
+}

@@ -1,0 +1,131 @@
+//! Relu, LeakyRelu, PRelu and Clip on values in the accumulators.
+
+use npukit_graph::{NodeId, op};
+
+use super::binary;
+use crate::isa::op::SimdOp;
+use crate::lower::layers::hir::{ChannelOperand, Formula, Operand, Operation, Step};
+use crate::lower::layers::{Builder, Chain, Reject};
+
+/// The SIMD unit combines two vectors through a register.
+///
+/// # Errors
+///
+/// An instance without a SIMD register.
+pub fn needs_register(builder: &Builder) -> Result<(), Reject> {
+    if builder.config.simd_registers_depth == 0 {
+        return Err(Reject::new(
+            "the instance has no SIMD register (simd_registers_depth is 0)",
+            "use an instance with at least one",
+        ));
+    }
+    Ok(())
+}
+
+/// `op(grid, value)` with `value` in all lanes.
+pub fn with_scalar(builder: &mut Builder, op: SimdOp, value: f32) -> Step {
+    let operand = match value {
+        0.0 => ChannelOperand::Zero,
+        _ => ChannelOperand::Blocks(vec![builder.objects.splat(value)]),
+    };
+    Step::ChannelWise { op, operand, swapped: false }
+}
+
+/// `max(x, 0)`.
+///
+/// # Errors
+///
+/// An instance without a SIMD register.
+pub fn relu(builder: &mut Builder, chain: &mut Chain) -> Result<bool, Reject> {
+    needs_register(builder)?;
+    chain.steps.push(with_scalar(builder, SimdOp::Max, 0.0));
+    Ok(true)
+}
+
+/// `min(max(x, low), high)`; infinite bounds take no step.
+///
+/// # Errors
+///
+/// An instance without a SIMD register, or constants that DRAM1 does not hold.
+pub fn clip(builder: &mut Builder, chain: &mut Chain, clip: &op::Clip) -> Result<bool, Reject> {
+    needs_register(builder)?;
+    for (op, bound) in [(SimdOp::Max, clip.min), (SimdOp::Min, clip.max)] {
+        if bound.is_finite() {
+            chain.steps.push(with_scalar(builder, op, bound));
+        }
+    }
+    Ok(true)
+}
+
+/// `x` where positive, `alpha x` elsewhere.
+///
+/// # Errors
+///
+/// As [`clip`].
+pub fn leaky_relu(builder: &mut Builder, chain: &mut Chain, leaky: &op::LeakyRelu) -> Result<bool, Reject> {
+    needs_register(builder)?;
+    let alpha = leaky.alpha;
+    let operand =
+        |builder: &mut Builder, shift| Ok(Operand::Blocks(vec![builder.objects.splat(alpha + shift)]));
+    let step = sloped(builder, &[alpha], operand)?;
+    chain.steps.push(step);
+    Ok(true)
+}
+
+/// `x` where positive, `slope x` elsewhere, with a slope per channel, or per element.
+///
+/// # Errors
+///
+/// As [`clip`], or slopes that are computed.
+pub fn prelu(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
+    needs_register(builder)?;
+    let node = builder.graph.node(id);
+    if chain.value != node.inputs[0] {
+        return Ok(false);
+    }
+    let name = builder.graph.value(node.inputs[1]).name.clone();
+    let tensor = builder.graph.constant(node.inputs[1]).cloned();
+    let Some((slopes, own)) = tensor.as_ref().and_then(|tensor| tensor.as_f32().zip(Some(tensor.shape())))
+    else {
+        return Err(Reject::new(
+            format!("its slope `{name}` is not a constant of floats"),
+            "make it a constant",
+        ));
+    };
+    let shape = builder.graph.shape(chain.value);
+    let step = sloped(builder, slopes, |builder, shift| {
+        let shifted: Vec<f32> = slopes.iter().map(|slope| slope + shift).collect();
+        binary::constant(builder, chain, shape, name.clone(), (&shifted, own)).map(Operand::from)
+    })?;
+    chain.steps.push(step);
+    Ok(true)
+}
+
+/// `max(x, slope x)` where no slope is above 1, `min(x, slope x)` where none is below, and
+/// `x + (slope - 1) min(x, 0)` elsewhere. `operand` gives the slopes plus a number.
+fn sloped(
+    builder: &mut Builder,
+    slopes: &[f32],
+    operand: impl Fn(&mut Builder, f32) -> Result<Operand, Reject>,
+) -> Result<Step, Reject> {
+    let below = slopes.iter().all(|&slope| slope <= 1.0);
+    let above = slopes.iter().all(|&slope| slope >= 1.0);
+    if below || above {
+        let first = operand(builder, 0.0)?;
+        let closing = if below { SimdOp::Max } else { SimdOp::Min };
+        return Ok(formula(first, [on_grid(SimdOp::Multiply), on_grid(closing)]));
+    }
+    let zero = Operand::Blocks(vec![builder.objects.splat(0.0)]);
+    let slopes = Operation { op: SimdOp::Multiply, operand: operand(builder, -1.0)?, swapped: false };
+    Ok(formula(zero, [on_grid(SimdOp::Min), slopes, on_grid(SimdOp::Add)]))
+}
+
+/// A formula as a step.
+pub fn formula(first: Operand, operations: impl IntoIterator<Item = Operation>) -> Step {
+    Step::Formula(Formula { first, operations: operations.into_iter().collect() })
+}
+
+/// `op(grid, register)`.
+pub fn on_grid(op: SimdOp) -> Operation {
+    Operation { op, operand: Operand::Grid, swapped: false }
+}

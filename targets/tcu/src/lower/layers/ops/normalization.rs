@@ -1,0 +1,49 @@
+//! BatchNormalization that no convolution took up: a multiplication and an addition per channel.
+
+use npukit_graph::{NodeId, op};
+
+use super::activation::needs_register;
+use crate::isa::op::SimdOp;
+use crate::lower::layers::hir::{ChannelOperand, Step};
+use crate::lower::layers::{Builder, Chain, Reject};
+use crate::lower::memory::view::natural_channels;
+
+/// The factor of each channel, then its addend; both are computed in double precision.
+///
+/// # Errors
+///
+/// Parameters that are not a constant for each channel, or an instance without a SIMD register.
+pub fn follow(
+    builder: &mut Builder,
+    chain: &mut Chain,
+    id: NodeId,
+    norm: &op::BatchNormalization,
+) -> Result<bool, Reject> {
+    needs_register(builder)?;
+    let node = builder.graph.node(id);
+    let channels = natural_channels(builder.graph.shape(node.inputs[0]));
+    if channels != chain.channels {
+        return Ok(false);
+    }
+    let graph = builder.graph;
+    let parameter = |k: usize| {
+        let elements = graph.constant(node.inputs[k]).and_then(|tensor| tensor.as_f32());
+        elements.filter(|elements| elements.len() == channels).ok_or_else(|| {
+            let name = &graph.value(node.inputs[k]).name;
+            Reject::new(
+                format!("parameter `{name}` is not a constant per channel"),
+                "export the model for inference",
+            )
+        })
+    };
+    let (scale, bias, mean, variance) = (parameter(1)?, parameter(2)?, parameter(3)?, parameter(4)?);
+    let channel = norm.factors(scale, bias, mean, variance);
+    let mut vectors = |what: &str, k: usize| {
+        builder.constant_vectors(format!("{}/{what}", node.name), 1, channels, |_, c| channel[c][k] as f32)
+    };
+    let (factors, offsets) = (vectors("scale", 0)?, vectors("offset", 1)?);
+    for (op, vectors) in [(SimdOp::Multiply, factors), (SimdOp::Add, offsets)] {
+        chain.steps.push(Step::ChannelWise { op, operand: ChannelOperand::Blocks(vectors), swapped: false });
+    }
+    Ok(true)
+}

@@ -1,0 +1,43 @@
+//! Pow: by a small integer, products of the value with itself; by another constant, a lookup.
+
+use npukit_graph::NodeId;
+use npukit_graph::op::Pow;
+
+use super::activation::{formula, needs_register, on_grid};
+use super::lookup;
+use super::unary::needs_lookup;
+use crate::isa::op::SimdOp;
+use crate::lower::layers::hir::Operand;
+use crate::lower::layers::lookup_table::Function;
+use crate::lower::layers::{Builder, Chain, Reject};
+
+/// The highest power: each one more is a rounding more.
+const MOST: usize = 8;
+
+/// Raises the grid to the power of the node's constant operand.
+///
+/// # Errors
+///
+/// Exponents that are computed, or that the array has no form of.
+pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
+    needs_register(builder)?;
+    let node = builder.graph.node(id);
+    let exponent = builder.graph.constant(node.inputs[1]).and_then(|tensor| Pow::shared_exponent(tensor));
+    let exponent = exponent
+        .ok_or_else(|| needs_lookup("Pow by an exponent that is no constant, the same for all elements"))?;
+    if chain.value != node.inputs[0]
+        || builder.graph.shape(chain.value) != builder.graph.shape(node.outputs[0])
+    {
+        return Ok(false);
+    }
+    let whole = (1..=MOST).find(|&k| exponent == k as f32);
+    match whole {
+        Some(1) => {}
+        Some(k) => chain.steps.push(formula(Operand::Grid, (1..k).map(|_| on_grid(SimdOp::Multiply)))),
+        None => {
+            let name = format!("Pow by {exponent}, which is none of 1 to {MOST}");
+            lookup::follow(builder, chain, id, Function::Power(exponent), &name)?;
+        }
+    }
+    Ok(true)
+}

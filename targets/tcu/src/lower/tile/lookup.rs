@@ -1,0 +1,46 @@
+//! A function by lookup within a tile: the tables, then each vector through the ALUs.
+
+use super::{Tile, TileError};
+use crate::lower::issue::lir::{FROM_REGISTER, LOOKUP, horner};
+use crate::lower::layers::hir::Lookup;
+use crate::lower::memory::object::{Span, VecRef};
+
+impl Tile<'_> {
+    /// [`Step::Lookup`](crate::lower::layers::hir::Step): the difference to the closest key goes to the grid, the
+    /// coefficients to the registers; then the polynomial by Horner's rule, in the last one's register.
+    ///
+    /// # Errors
+    ///
+    /// Local memory that the tables do not fit.
+    pub fn lookup(&mut self, lookup: &Lookup) -> Result<(), TileError> {
+        self.load_tables(lookup)?;
+        for grid in self.accumulators() {
+            let place = Some((grid, false));
+            if lookup.coefficients == 1 {
+                self.state.lir.simd(LOOKUP, Some(grid), None);
+                self.state.lir.simd(FROM_REGISTER, None, place);
+                continue;
+            }
+            self.state.lir.simd(LOOKUP, Some(grid), place);
+            for next in (1..lookup.coefficients).rev() {
+                let [multiply, add] = horner(next, lookup.coefficients);
+                self.state.lir.simd(multiply, Some(grid), None);
+                self.state.lir.simd(add, None, place.filter(|_| next == 1));
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads the tables unless they are the ones that are loaded.
+    fn load_tables(&mut self, lookup: &Lookup) -> Result<(), TileError> {
+        let &Lookup { object, vectors, tables, .. } = lookup;
+        if self.state.lir.has_tables(object.0.into()) {
+            return Ok(());
+        }
+        self.load(&[Span { object, start: 0, end: vectors * tables }])?;
+        let first = (0..tables).map(|table| VecRef { object, index: table * vectors });
+        let places: Vec<u64> = self.local(first).collect();
+        self.state.lir.load_tables(object.0.into(), places, vectors.into());
+        Ok(())
+    }
+}

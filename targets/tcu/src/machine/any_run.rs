@@ -1,0 +1,88 @@
+//! A program on a machine of any arithmetic: [`AnyRun`].
+
+use crate::check::check;
+use crate::isa::fault::Memory;
+use crate::machine::arith::Arithmetic;
+use crate::machine::exec;
+use crate::machine::in_range;
+use crate::machine::state::State;
+use crate::program::run::{RunError, access, place};
+use crate::program::{Binding, Piece, Program};
+
+/// A program on its way, as its driver starts it.
+pub(crate) struct AnyRun<'a, A: Arithmetic> {
+    program: &'a Program,
+    pub state: State<A>,
+}
+
+impl<'a, A: Arithmetic> AnyRun<'a, A> {
+    /// A machine with constants and inputs (whole vectors, in the program's order) in place.
+    ///
+    /// # Errors
+    ///
+    /// Constants and inputs that do not lie in their memories.
+    pub fn new(
+        program: &'a Program,
+        state: State<A>,
+        constants: &[A::Scalar],
+        inputs: &[Vec<A::Scalar>],
+    ) -> Result<Self, RunError> {
+        let mut run = Self { program, state };
+        run.write(Memory::Dram1, 0, constants, "constants")?;
+        if program.load_consts_to_local {
+            run.write(Memory::Local, 0, constants, "constants")?;
+        }
+        for (binding, vectors) in program.inputs.iter().zip(inputs) {
+            for (base, part) in binding.parts(vectors, run.state.lanes) {
+                run.write(Memory::Dram0, base, part, &format!("input `{}`", binding.name))?;
+            }
+        }
+        Ok(run)
+    }
+
+    fn write(
+        &mut self,
+        memory: Memory,
+        base: u64,
+        scalars: &[A::Scalar],
+        what: &str,
+    ) -> Result<(), RunError> {
+        let vectors = (scalars.len() / self.state.lanes) as u64;
+        in_range(&self.program.config, memory, base, vectors)
+            .map_err(|source| access(what.to_owned(), source))?;
+        self.state.write(memory, base, scalars);
+        Ok(())
+    }
+
+    /// Executes the rest of the program; `observe` sees the machine before each instruction.
+    ///
+    /// # Errors
+    ///
+    /// An instruction that cannot be executed.
+    pub fn finish(&mut self, mut observe: impl FnMut(&mut State<A>, usize)) -> Result<(), RunError> {
+        let Self { program, state } = self;
+        npukit_target::sim::run(&program.instructions, &mut |_| (), |i, op| {
+            check(&program.config, op)?;
+            observe(state, i);
+            exec::step(state, &program.config, op)
+        })
+        .map_err(|fault| place(program, fault))
+    }
+
+    /// The vectors of an output, its pieces one after the other.
+    ///
+    /// # Errors
+    ///
+    /// It does not lie in DRAM0.
+    pub fn output(&self, binding: &Binding) -> Result<Vec<A::Scalar>, RunError> {
+        let mut scalars = Vec::new();
+        for &Piece { base, size } in &binding.pieces {
+            in_range(&self.program.config, Memory::Dram0, base, size)
+                .map_err(|source| access(format!("output `{}`", binding.name), source))?;
+            let mut piece = vec![A::Scalar::default(); size as usize * self.state.lanes];
+            self.state.read(Memory::Dram0, base, &mut piece);
+            scalars.extend(piece);
+        }
+        Ok(scalars)
+    }
+}

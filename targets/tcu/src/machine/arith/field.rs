@@ -1,0 +1,154 @@
+//! The machine over a prime field: [`Modular`]. It neither rounds nor saturates, and tells everything else apart.
+
+use std::cell::OnceCell;
+
+use npukit_numeric::{Element, Factors, NumberFormat, Rows};
+
+use crate::isa::fault::FaultKind;
+use crate::isa::op::SimdOp;
+use crate::machine::any_run::AnyRun;
+use crate::machine::arith::{Arithmetic, Weights};
+use crate::machine::columns::Columns;
+use crate::machine::lut::Tables;
+use crate::machine::poison;
+use crate::machine::state::State;
+use crate::program::Program;
+use crate::program::run::RunError;
+
+/// Elements of the field of 2^61 - 1 in place of numbers: an element is the image of a real value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Modular;
+
+/// Keys of the functions that are hashes.
+const DIFFERENCE: u64 = 0x6b65_7973;
+const VALUE: u64 = 0x7661_6c75;
+
+/// What the array holds.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldArray {
+    columns: Columns<Element>,
+    /// Biases and weights, since a product asked for them.
+    arranged: OnceCell<(Vec<Element>, Factors)>,
+}
+
+impl FieldArray {
+    fn columns_mut(&mut self) -> &mut Columns<Element> {
+        self.arranged.take();
+        &mut self.columns
+    }
+
+    fn arranged(&self) -> (Vec<Element>, Factors) {
+        let columns = || self.columns.iter();
+        let biases = columns().map(|column| column[0]).collect();
+        let weights = columns().flat_map(|column| &column[1..]).copied().collect();
+        (biases, Factors::of(weights, self.columns.lanes()))
+    }
+}
+
+impl Weights<Element> for FieldArray {
+    fn zeros(lanes: usize) -> Self {
+        Self { columns: Columns::zeros(lanes), arranged: OnceCell::new() }
+    }
+    fn set_row(&mut self, k: usize, row: &[Element]) {
+        self.columns_mut().set_row(k, row);
+    }
+    fn clear_row(&mut self, k: usize) {
+        self.columns_mut().clear_row(k);
+    }
+    fn shift(&mut self, count: usize) {
+        self.columns_mut().shift(count);
+    }
+}
+
+impl Arithmetic for Modular {
+    type Scalar = Element;
+    type Weights = FieldArray;
+    type Ledger = ();
+
+    fn product(weights: &FieldArray, rows: Rows<'_, Element>, results: &mut [Element], (): &mut ()) {
+        let (biases, factors) = weights.arranged.get_or_init(|| weights.arranged());
+        factors.products(rows, Some(biases), results);
+    }
+
+    fn operate(op: SimdOp, left: &[Element], right: &[Element], out: &mut [Element], (): &mut ()) {
+        let lanes = out.iter_mut().zip(left).zip(right);
+        match op {
+            // Apart from the others, so that compilers make vectors of the sums of every product.
+            SimdOp::Add => lanes.for_each(|((out, &l), &r)| *out = l + r),
+            _ => lanes.for_each(|((out, &l), &r)| *out = lane(op, l, r)),
+        }
+    }
+
+    fn look_up(
+        tables: &Tables<Element>,
+        &argument: &Element,
+        values: &mut [Element],
+        (): &mut (),
+    ) -> Result<Element, FaultKind> {
+        let keys = tables.entries(0);
+        if keys.is_empty() {
+            return Err(FaultKind::IndexEmpty);
+        }
+        for (table, value) in (1..).zip(values) {
+            let entries = tables.entries(table);
+            *value = Element::hashed(VALUE, keys.iter().chain(entries).copied().chain([argument]));
+        }
+        Ok(Element::hashed(DIFFERENCE, keys.iter().copied().chain([argument])))
+    }
+}
+
+/// One lane of a SIMD operation, as [`crate::machine::lanes::operate_lane`] has it.
+fn lane(op: SimdOp, left: Element, right: Element) -> Element {
+    let truth = |holds: bool| if holds { Element::ONE } else { Element::ZERO };
+    let set = |element: Element| element != Element::ZERO;
+    match op {
+        SimdOp::NoOp | SimdOp::Lookup | SimdOp::Move => left,
+        SimdOp::Zero => Element::ZERO,
+        SimdOp::Not => truth(!set(left)),
+        SimdOp::And => truth(set(left) && set(right)),
+        SimdOp::Or => truth(set(left) || set(right)),
+        SimdOp::Increment => left + Element::ONE,
+        SimdOp::Decrement => left - Element::ONE,
+        SimdOp::Add => left + right,
+        SimdOp::Subtract => left - right,
+        SimdOp::Multiply => left * right,
+        SimdOp::Abs => left.abs(),
+        SimdOp::GreaterThan => truth(left.order(right).is_gt()),
+        SimdOp::GreaterThanEqual => truth(left.order(right).is_ge()),
+        SimdOp::Min => left.min(right),
+        SimdOp::Max => left.max(right),
+    }
+}
+
+/// What a raw number of a format stands for; none for floats that are no finite numbers.
+pub(crate) fn image(format: NumberFormat, raw: i32) -> Option<Element> {
+    match format {
+        NumberFormat::Fixed(fixed) => Some(Element::from_fixed(raw.into(), fixed.binary_point as i32)),
+        NumberFormat::Float32 => Element::from_f32(f32::from_bits(raw as u32)),
+    }
+}
+
+/// Why a model and an artifact do not belong together.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UnfitModel(pub String);
+
+/// The machine with constants and inputs (whole vectors, in the program's order) in place; what nobody has written looks
+/// random.
+///
+/// # Errors
+///
+/// An instance that is too large to simulate; constants and inputs that do not lie in their memories.
+pub(crate) fn start<'a>(
+    program: &'a Program,
+    inputs: &[Vec<Element>],
+    seed: u64,
+) -> Result<AnyRun<'a, Modular>, RunError> {
+    let mut state = State::<Modular>::new(&program.config)?;
+    let mut elements = Element::random(seed);
+    poison::fill_with(&mut state, || elements.next().unwrap_or_default()); // Default: they do not end.
+    let format = program.config.data_type.format();
+    let constant = |(index, &raw): (usize, &i32)| image(format, raw).ok_or(RunError::NoImage { index });
+    let constants = program.constants.iter().enumerate().map(constant).collect::<Result<Vec<_>, _>>()?;
+    AnyRun::new(program, state, &constants, inputs)
+}

@@ -1,0 +1,90 @@
+//! Lookup tables, an extension of ours after the instruction set's own page: [`Tables`].
+//!
+//! The page names LoadLUT and the Lookup operation, and no layout. Ours, off unless
+//! `lookup_tables` is above 0:
+//!
+//! * Table 0 is the index: the keys. Tables 1 to `lookup_tables` are values.
+//! * LoadLUT replaces a table. Its entries are the scalars of the vectors loaded, in order of
+//!   vector and lane: entry `e` is lane `e mod N` of vector `e / N`. All lanes share the tables.
+//!   A last vector that is not full is filled up by repeating its last entry.
+//! * Lookup finds for each lane the key closest to the argument, the first loaded of two that are
+//!   equally close. Its first result, to the output and register `d`, is `argument - key`,
+//!   saturated; the value of table `t` goes to register `d + t`. With `d = 0` the difference goes
+//!   to the output alone and the values to registers 1 and on.
+
+use std::collections::BTreeMap;
+
+use npukit_numeric::{Number, NumberFormat, Saturations};
+
+use crate::isa::fault::FaultKind;
+
+/// The loaded tables, by number.
+#[derive(Clone, Debug)]
+pub(crate) struct Tables<T>(BTreeMap<u64, Vec<T>>);
+
+impl<T> Default for Tables<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+/// What a lookup found for one lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// `argument - key`, saturated, raw.
+    pub difference: i32,
+    /// Entry of the key.
+    pub entry: usize,
+}
+
+impl<T: Clone> Tables<T> {
+    /// Replaces table `table`.
+    pub fn load(&mut self, table: u64, entries: Vec<T>) {
+        self.0.insert(table, entries);
+    }
+
+    /// What is in a table; nothing in one that was never loaded.
+    pub fn entries(&self, table: u64) -> &[T] {
+        self.0.get(&table).map_or(&[][..], |entries| entries)
+    }
+
+    /// Entry `entry` of value table `table`.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::EntryMissing`] when the table is shorter, or was never loaded.
+    pub fn value(&self, table: usize, entry: usize) -> Result<T, FaultKind> {
+        let values = self.entries(table as u64);
+        let missing = FaultKind::EntryMissing { table, entry, entries: values.len() };
+        values.get(entry).cloned().ok_or(missing)
+    }
+}
+
+impl<T: Copy> Tables<T> {
+    /// The key closest to `argument`.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::IndexEmpty`] when no key was loaded.
+    pub fn find<F: Number<Raw = T>>(
+        &self,
+        argument: T,
+        saturations: &mut Saturations,
+    ) -> Result<Found, FaultKind> {
+        let keys = self.entries(0);
+        let argument = F::to_raw(argument);
+        let distance = |&key: &T| distance(F::FORMAT, argument, F::to_raw(key));
+        // `min_by` keeps the first of equals.
+        let closest = keys.iter().enumerate().min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
+        let (entry, &key) = closest.ok_or(FaultKind::IndexEmpty)?;
+        Ok(Found { difference: F::FORMAT.sub(argument, F::to_raw(key), saturations), entry })
+    }
+}
+
+/// How far apart two raw values are; exact for fixed formats, whose differences fit 33 bits.
+fn distance(format: NumberFormat, a: i32, b: i32) -> f64 {
+    match format {
+        NumberFormat::Fixed(_) => (f64::from(a) - f64::from(b)).abs(),
+        NumberFormat::Float32 => (f64::from(format.raw_to_f32(a)) - f64::from(format.raw_to_f32(b))).abs(),
+    }
+}

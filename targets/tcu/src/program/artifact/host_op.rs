@@ -1,0 +1,43 @@
+//! A host step's operator in `.npukit.json`: its name as ONNX spells it in `op`, its attributes beside it.
+
+use npukit_lower::{Attributes, HostOp};
+
+use crate::config::keys::{KeyError, Keys};
+
+impl Attributes for Keys<'_> {
+    type Error = KeyError;
+
+    fn text(&self, key: &str) -> Result<&str, KeyError> {
+        self.string(key)
+    }
+
+    fn index(&self, key: &str) -> Result<usize, KeyError> {
+        let number = self.number(key)?;
+        usize::try_from(number)
+            .map_err(|_| self.error(key, format!("is {number}, more than tensors have axes")))
+    }
+
+    fn float(&self, key: &str) -> Result<f32, KeyError> {
+        self.float(key)
+    }
+
+    fn error(&self, key: &str, reason: String) -> KeyError {
+        self.error(key, reason)
+    }
+}
+
+/// The operator of an entry, on an output of `rank` axes.
+///
+/// # Errors
+///
+/// Another operator, attributes that are missing, axes that the output does not have.
+pub(super) fn from_keys(entry: &Keys<'_>, rank: usize) -> Result<HostOp, KeyError> {
+    let op = HostOp::read(entry)?;
+    match op.axes() {
+        Some((axis, axis_end)) if axis >= axis_end || axis_end > rank => {
+            let reason = format!("is {axis_end} with axis {axis}, of an output of {rank} axes");
+            Err(entry.error("axis_end", reason))
+        }
+        _ => Ok(op),
+    }
+}

@@ -1,0 +1,214 @@
+//! `<name>.npukit.json`: what a `.tmodel` cannot say. Drivers ignore it.
+//!
+//! It must agree with the manifest beside it, and has the hashes of all three files of drivers and a digest of itself: one
+//! left over from another compilation is refused, one with a changed byte, and so are they. It has them because upstream's Python driver refuses a `.tmodel`
+//! with a key that it does not know.
+
+use npukit_target::{Parts, Seal};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{ArtifactError, host_op};
+use crate::config::System;
+use crate::config::keys::{KeyError, Keys};
+use crate::program::{Binding, HostStep, Layer, Layout, MemoryUse, Program, Usage};
+
+/// The version of the format, in the key `version`.
+const VERSION: u64 = 1;
+/// The key of the digest of the file itself.
+const DIGEST: &str = "digest";
+/// The key of the hashes.
+const SHA256: &str = "sha256";
+/// The key of the exponent of an input or output: what is stored is the value divided by two to that power.
+const EXPONENT: &str = "exponent";
+/// The largest exponent, either way.
+const MOST: i32 = 64;
+/// The key of the system.
+const SYSTEM: &str = "system";
+
+/// The name of the file for the artifact called `name`.
+pub(super) fn file_name(name: &str) -> String {
+    format!("{name}.npukit.json")
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    version: u64,
+    digest: Seal,
+    sha256: Parts,
+    inputs: Vec<Value>,
+    outputs: Vec<Value>,
+    host_steps: Vec<Value>,
+    layers: Vec<Value>,
+    memory: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<&'a System>,
+}
+
+/// The file's content, beside files of these hashes.
+pub(super) fn to_json(program: &Program, sha256: Parts) -> Result<String, ArtifactError> {
+    let json = |source| ArtifactError::Json { file: file_name(&program.name), source };
+    let steps = program.host_steps.iter().map(serde_json::to_value);
+    let written = Written {
+        version: VERSION,
+        digest: Seal::default(),
+        sha256,
+        inputs: program.inputs.iter().filter_map(layout_to_json).collect(),
+        outputs: program.outputs.iter().filter_map(layout_to_json).collect(),
+        host_steps: steps.collect::<Result<_, _>>().map_err(json)?,
+        layers: program.layers.iter().map(layer_to_json).collect(),
+        memory: memory_to_json(&program.memory),
+        system: program.system.as_ref(),
+    };
+    let text = serde_json::to_string(&written).map_err(json)?;
+    Ok(Seal::default().put(&text))
+}
+
+fn layout_to_json(binding: &Binding) -> Option<Value> {
+    let layout = binding.layout.as_ref()?;
+    let mut entry = json!({
+        "name": binding.name, "model_shape": layout.model_shape, "perm": layout.perm, "channels": layout.channels,
+    });
+    if layout.exponent != 0 {
+        entry[EXPONENT] = layout.exponent.into();
+    }
+    Some(entry)
+}
+
+fn layer_to_json(layer: &Layer) -> Value {
+    json!({ "name": layer.name, "first": layer.first, "count": layer.count, "macs": layer.macs })
+}
+
+fn memory_to_json(memory: &MemoryUse) -> Value {
+    let usage = |u: &Usage| json!({ "maximum": u.maximum, "aggregate": u.aggregate });
+    json!({
+        "dram0": usage(&memory.dram0), "dram1": usage(&memory.dram1),
+        "local": usage(&memory.local), "accumulators": usage(&memory.accumulators),
+    })
+}
+
+/// The file as JSON, none of whose bytes has changed, and the hashes of the files beside it.
+pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<(Value, Parts), ArtifactError> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|source| ArtifactError::Json { file: file.to_owned(), source })?;
+    let keys = Keys::root(file, &value)?;
+    let (digest, parts) =
+        (Seal::deserialize(keys.required(DIGEST)?), Parts::deserialize(keys.required(SHA256)?));
+    let digest = digest.map_err(|error| keys.error(DIGEST, error.to_string()))?;
+    let parts = parts.map_err(|error| keys.error(SHA256, error.to_string()))?;
+    digest.check(file, bytes)?;
+    Ok((value, parts))
+}
+
+/// Adds what the file says to a program read from its manifest.
+pub(super) fn apply(file: &str, value: &Value, program: &mut Program) -> Result<(), ArtifactError> {
+    let keys = Keys::root(file, value)?;
+    let version = keys.number("version")?;
+    if version != VERSION {
+        let reason = format!("is {version}, this npukit reads {VERSION}; compile the model again");
+        return Err(keys.error("version", reason).into());
+    }
+    let lanes = program.config.array_size;
+    apply_layouts(&keys, "inputs", &mut program.inputs, lanes)?;
+    apply_layouts(&keys, "outputs", &mut program.outputs, lanes)?;
+    program.host_steps = host_steps(&keys, &program.outputs)?;
+    program.layers = layers(&keys, program.instructions.len())?;
+    program.memory = memory(&keys.keys("memory")?)?;
+    program.system = system(&keys)?;
+    Ok(())
+}
+
+fn apply_layouts(
+    keys: &Keys<'_>,
+    list: &str,
+    bindings: &mut [Binding],
+    lanes: usize,
+) -> Result<(), ArtifactError> {
+    for entry in keys.list(list)? {
+        let name = entry.string("name")?;
+        let layout = Layout {
+            model_shape: entry.numbers("model_shape")?,
+            perm: entry.numbers("perm")?,
+            channels: entry.number("channels")? as usize,
+            exponent: exponent(&entry)?,
+        };
+        let binding = bindings.iter_mut().find(|b| b.name == name).ok_or_else(|| stale(&entry, "name"))?;
+        let vectors = binding.pieces.iter().fold(0u64, |sum, p| sum.saturating_add(p.size));
+        if layout.vectors(lanes).map(|v| v as u64) != Some(vectors) {
+            return Err(stale(&entry, "model_shape").into());
+        }
+        binding.layout = Some(layout);
+    }
+    Ok(())
+}
+
+/// The exponent of an input or output; 0 where the file says nothing.
+fn exponent(entry: &Keys<'_>) -> Result<i32, KeyError> {
+    if !entry.has(EXPONENT) {
+        return Ok(0);
+    }
+    let found = entry.required(EXPONENT)?.as_i64().and_then(|number| i32::try_from(number).ok());
+    let legal = found.filter(|exponent| (-MOST..=MOST).contains(exponent));
+    legal.ok_or_else(|| entry.error(EXPONENT, format!("is no whole number from -{MOST} to {MOST}")))
+}
+
+fn host_steps(keys: &Keys<'_>, outputs: &[Binding]) -> Result<Vec<HostStep>, ArtifactError> {
+    keys.list("host_steps")?
+        .iter()
+        .map(|entry| {
+            let output = entry.string("output")?;
+            let binding = outputs.iter().find(|b| b.name == output).ok_or_else(|| stale(entry, "output"))?;
+            Ok(HostStep {
+                node: entry.string("node")?.to_owned(),
+                output: output.to_owned(),
+                op: host_op::from_keys(entry, rank(binding))?,
+                reason: entry.string("reason")?.to_owned(),
+            })
+        })
+        .collect()
+}
+
+fn rank(binding: &Binding) -> usize {
+    binding.layout.as_ref().map_or(0, |layout| layout.model_shape.len())
+}
+
+fn layers(keys: &Keys<'_>, instructions: usize) -> Result<Vec<Layer>, ArtifactError> {
+    keys.list("layers")?
+        .iter()
+        .map(|entry| {
+            let (first, count) = (entry.number("first")?, entry.number("count")?);
+            if first.checked_add(count).is_none_or(|end| end > instructions as u64) {
+                return Err(stale(entry, "count").into());
+            }
+            let (name, macs) = (entry.string("name")?.to_owned(), entry.number("macs")?);
+            Ok(Layer { name, first: first as usize, count: count as usize, macs })
+        })
+        .collect()
+}
+
+fn memory(keys: &Keys<'_>) -> Result<MemoryUse, KeyError> {
+    let usage = |key: &str| {
+        let usage = keys.keys(key)?;
+        Ok::<_, KeyError>(Usage { maximum: usage.number("maximum")?, aggregate: usage.number("aggregate")? })
+    };
+    Ok(MemoryUse {
+        dram0: usage("dram0")?,
+        dram1: usage("dram1")?,
+        local: usage("local")?,
+        accumulators: usage("accumulators")?,
+    })
+}
+
+/// The system, when the file says it: one of before it did does not.
+fn system(keys: &Keys<'_>) -> Result<Option<System>, KeyError> {
+    if !keys.has(SYSTEM) {
+        return Ok(None);
+    }
+    let system = System::deserialize(keys.required(SYSTEM)?);
+    system.map(Some).map_err(|error| keys.error(SYSTEM, error.to_string()))
+}
+
+fn stale(entry: &Keys<'_>, key: &str) -> KeyError {
+    let reason = "does not agree with the .tmodel beside it: compile the model again, or delete this file";
+    entry.error(key, reason)
+}

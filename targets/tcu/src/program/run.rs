@@ -1,0 +1,253 @@
+//! Runs a [`Program`] on the functional machine: [`Driver`] does what a driver does, without the board.
+
+use std::collections::BTreeMap;
+
+use npukit_numeric::Saturations;
+use npukit_target::sim::Fault;
+use npukit_target::{OUTSIDE, Phase, Unset};
+
+use crate::clock::hazard::LostWrite;
+use crate::clock::timing::kind;
+use crate::isa::fault::{FaultKind, Memory};
+use crate::machine::state::MachineError;
+use crate::machine::{AccessError, Machine};
+use crate::program::{Binding, Piece, Program};
+
+/// Why a program did not run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The instance is too large to simulate.
+    #[error("the instance cannot be simulated")]
+    Machine(#[from] MachineError),
+    /// Constants, an input or an output do not lie in a memory.
+    #[error("{what}")]
+    Access {
+        /// What was read or written.
+        what: String,
+        /// Range and memory.
+        source: AccessError,
+    },
+    /// An input does not fill its vectors.
+    #[error("input `{name}`: {actual} scalars instead of {expected} (whole vectors)")]
+    Input {
+        /// Name of the input.
+        name: String,
+        /// Scalars given.
+        actual: usize,
+        /// Scalars of its pieces.
+        expected: u64,
+    },
+    /// The number of inputs is wrong.
+    #[error("{actual} inputs given, the program takes {expected}")]
+    Inputs {
+        /// Inputs given.
+        actual: usize,
+        /// Inputs of the program.
+        expected: usize,
+    },
+    /// With poisoned memory: an output that the program did not write.
+    #[error("output `{name}`: nobody has written vector {address} of DRAM0")]
+    OutputUnset {
+        /// Name of the output.
+        name: String,
+        /// The vector.
+        address: u64,
+    },
+    /// An image of DRAM0 that ends before what is looked for in it.
+    #[error("an image of DRAM0 of {actual} bytes: `{name}` ends at byte {expected}")]
+    Image {
+        /// Name of the input or output.
+        name: String,
+        /// Bytes of the image.
+        actual: usize,
+        /// Bytes that it needs at least.
+        expected: u64,
+    },
+    /// Over a field: a constant stands for no number.
+    #[error("constant {index} of the program is not a finite number")]
+    NoImage {
+        /// Its place among the scalars of the constants.
+        index: usize,
+    },
+    /// An instruction cannot be executed.
+    #[error("{place}; {hint}")]
+    Fault {
+        /// Of the instruction.
+        place: String,
+        /// What to do.
+        hint: String,
+        /// The instruction and what is wrong with it.
+        source: Fault<FaultKind>,
+    },
+}
+
+/// A machine after a program.
+#[derive(Debug)]
+pub struct RunOutcome {
+    /// All memories as the program left them.
+    pub machine: Machine,
+    /// Saturated results by layer (by kind of instruction when the artifact knows no layers), in order.
+    pub saturations: Vec<(String, Saturations)>,
+}
+
+impl RunOutcome {
+    /// The raw scalars of an output: whole vectors, its pieces one after the other.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::OutputUnset`] when the program has not written all of it; [`RunError::Access`] when it
+    /// does not lie in DRAM0.
+    pub fn output(&self, binding: &Binding) -> Result<Vec<i32>, RunError> {
+        let mut raw = Vec::new();
+        for &Piece { base, size } in &binding.pieces {
+            let error = |source| access(format!("output `{}`", binding.name), source);
+            if let Some(address) = self.machine.unset(Memory::Dram0, base, size).map_err(error)? {
+                return Err(RunError::OutputUnset { name: binding.name.clone(), address });
+            }
+            raw.extend(self.machine.read_dram0(base, size).map_err(error)?);
+        }
+        Ok(raw)
+    }
+
+    /// Saturated results in all.
+    pub fn saturated(&self) -> u64 {
+        self.saturations.iter().map(|(_, s)| s.count()).sum()
+    }
+}
+
+/// Runs `program` from a reset: constants, then `inputs` (raw scalars, whole vectors, in the program's order),
+/// then all instructions.
+///
+/// Source: specification 6.4.
+///
+/// # Errors
+///
+/// Those of [`Driver::new`] and [`Driver::run`].
+pub fn run(program: &Program, inputs: &[Vec<i32>]) -> Result<RunOutcome, RunError> {
+    let mut driver = Driver::new(program, Unset::Zero, &[])?;
+    driver.run(inputs)?;
+    Ok(driver.finished)
+}
+
+/// A machine with a program's constants in place, on which it runs again and again.
+///
+/// As drivers do, it writes the constants once and the inputs before each run; all else stays as the run before
+/// left it.
+#[derive(Debug)]
+pub struct Driver<'a> {
+    program: &'a Program,
+    lost: &'a [LostWrite],
+    finished: RunOutcome,
+}
+
+impl<'a> Driver<'a> {
+    /// `unset` is what lies in the machine that nobody has set; the writes `lost` are lost as in hardware.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Machine`] when the instance does not fit the simulator; [`RunError::Access`] when
+    /// constants do not lie in their memory.
+    pub fn new(program: &'a Program, unset: Unset, lost: &'a [LostWrite]) -> Result<Self, RunError> {
+        let mut machine = Machine::with_unset(&program.config, unset)?;
+        load_constants(&mut machine, program)?;
+        Ok(Self { program, lost, finished: RunOutcome { machine, saturations: Vec::new() } })
+    }
+
+    /// Runs the program on `inputs` (raw scalars, whole vectors, in the program's order).
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Inputs`] for another number of inputs; [`RunError::Input`] and [`RunError::Access`] for
+    /// one of another size or outside DRAM0; [`RunError::Fault`] with the place of the instruction that
+    /// faults.
+    pub fn run(&mut self, inputs: &[Vec<i32>]) -> Result<&RunOutcome, RunError> {
+        let Self { program, lost, finished: RunOutcome { machine, saturations } } = self;
+        write_inputs(machine, program, inputs)?;
+        let (names, owner) = groups(program);
+        let mut counts = vec![Saturations::default(); names.len()];
+        let phase = Phase::detail("run instructions", program.instructions.len());
+        machine
+            .run_grouped(&program.instructions, &mut counts, |i, _| owner[i], lost, &mut |i| phase.reach(i))
+            .map_err(|fault| place(program, fault))?;
+        *saturations = names.into_iter().zip(counts).collect();
+        Ok(&self.finished)
+    }
+}
+
+/// A machine with all other memories zero, before the program on `inputs`.
+///
+/// # Errors
+///
+/// Those of [`Driver::new`], and of [`Driver::run`] for inputs.
+pub(crate) fn loaded(program: &Program, inputs: &[Vec<i32>]) -> Result<Machine, RunError> {
+    let mut machine = Machine::new(&program.config)?;
+    load_constants(&mut machine, program)?;
+    write_inputs(&mut machine, program, inputs)?;
+    Ok(machine)
+}
+
+pub(crate) fn access(what: String, source: AccessError) -> RunError {
+    RunError::Access { what, source }
+}
+
+/// To DRAM1, and to local memory when the driver is to copy them there first.
+fn load_constants(machine: &mut Machine, program: &Program) -> Result<(), RunError> {
+    let error = |source| access("constants".to_owned(), source);
+    machine.write_dram1(0, &program.constants).map_err(error)?;
+    if program.load_consts_to_local {
+        machine.write_local(0, &program.constants).map_err(error)?;
+    }
+    Ok(())
+}
+
+fn write_inputs(machine: &mut Machine, program: &Program, inputs: &[Vec<i32>]) -> Result<(), RunError> {
+    if inputs.len() != program.inputs.len() {
+        return Err(RunError::Inputs { actual: inputs.len(), expected: program.inputs.len() });
+    }
+    program.inputs.iter().zip(inputs).try_for_each(|(binding, raw)| write_input(machine, binding, raw))
+}
+
+fn write_input(machine: &mut Machine, binding: &Binding, raw: &[i32]) -> Result<(), RunError> {
+    let lanes = machine.config().array_size as u64;
+    let scalars = |size: u64| size.saturating_mul(lanes);
+    let expected = binding.pieces.iter().fold(0u64, |sum, p| sum.saturating_add(scalars(p.size)));
+    if expected != raw.len() as u64 {
+        return Err(RunError::Input { name: binding.name.clone(), actual: raw.len(), expected });
+    }
+    let error = |source| access(format!("input `{}`", binding.name), source);
+    binding
+        .parts(raw, lanes as usize)
+        .try_for_each(|(base, part)| machine.write_dram0(base, part).map_err(error))
+}
+
+/// Names of the groups saturations are counted by, and the group of each instruction.
+fn groups(program: &Program) -> (Vec<String>, Vec<usize>) {
+    if program.layers.is_empty() { groups_by_kind(program) } else { groups_by_layer(program) }
+}
+
+fn groups_by_kind(program: &Program) -> (Vec<String>, Vec<usize>) {
+    let mut places = BTreeMap::new();
+    let mut names = Vec::new();
+    let owner = program
+        .instructions
+        .iter()
+        .map(|op| {
+            *places.entry(kind(op)).or_insert_with(|| {
+                names.push(kind(op).to_owned());
+                names.len() - 1
+            })
+        })
+        .collect();
+    (names, owner)
+}
+
+fn groups_by_layer(program: &Program) -> (Vec<String>, Vec<usize>) {
+    let layers = program.layers.iter().map(|layer| layer.name.clone());
+    (layers.chain([OUTSIDE.to_owned()]).collect(), program.layer_of_each())
+}
+
+/// The error of an instruction at fault.
+pub(crate) fn place(program: &Program, source: Fault<FaultKind>) -> RunError {
+    let place = format!("{} cannot be executed", program.place(source.instruction));
+    RunError::Fault { place, hint: source.kind.hint(), source }
+}

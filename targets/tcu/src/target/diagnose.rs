@@ -1,0 +1,97 @@
+//! What errors of this target are and where, for programs.
+
+use npukit_asm::AsmError;
+use npukit_base::{Coded, codes};
+use npukit_target::{Diagnose, ErrorKind, Fault, Place, failure};
+
+use crate::circuit::cosim::CosimError;
+use crate::clock::ClockError;
+use crate::clock::samples::SamplesError;
+use crate::config::keys::KeyError;
+use crate::config::{ConfigError, ConfigErrors};
+use crate::isa::codec::{DecodeErrors, EncodeErrors};
+use crate::lower::LowerError;
+use crate::program::artifact::ArtifactError;
+use crate::program::csv::CsvError;
+use crate::program::run::RunError;
+
+/// A line for each type.
+pub static ERRORS: &[ErrorKind] = &[
+    ErrorKind::of_text::<AsmError>(),
+    ErrorKind::of::<ArtifactError>(),
+    ErrorKind::of::<ClockError>(),
+    ErrorKind::of::<ConfigErrors>(),
+    ErrorKind::of::<CosimError>(),
+    ErrorKind::of::<CsvError>(),
+    ErrorKind::of::<DecodeErrors>(),
+    ErrorKind::of::<EncodeErrors>(),
+    ErrorKind::of::<KeyError>(),
+    ErrorKind::of::<LowerError>(),
+    ErrorKind::of::<RunError>(),
+    ErrorKind::of::<SamplesError>(),
+];
+
+codes!(ArtifactError: failure::ARTIFACT, carries { Read.0 });
+codes!(ClockError: failure::TIME);
+codes!(ConfigErrors: failure::INSTANCE);
+codes!(CosimError: failure::COSIM);
+codes!(CsvError: failure::INPUTS);
+codes!(KeyError: failure::ARTIFACT);
+codes!(LowerError: failure::COMPILE);
+codes!(RunError: failure::RUN);
+codes!(SamplesError: failure::TIME);
+
+impl Diagnose for ClockError {}
+impl Diagnose for CosimError {}
+impl Diagnose for LowerError {}
+impl Diagnose for RunError {}
+impl Diagnose for SamplesError {}
+
+impl Diagnose for ArtifactError {
+    fn place(&self) -> Place {
+        match self {
+            Self::Json { file, source } => Place::text(source.line(), source.column()).in_file(Some(file)),
+            Self::Config { file, .. }
+            | Self::Range { file, .. }
+            | Self::Length { file, .. }
+            | Self::Scalars { file, .. }
+            | Self::Decode { file, .. }
+            | Self::Encode { file, .. } => Place::file(file),
+            Self::Key(error) => error.place(),
+            Self::Read(error) => error.place(),
+        }
+    }
+}
+
+impl Diagnose for ConfigErrors {
+    fn faults(&self) -> Vec<Fault> {
+        let place = |error: &ConfigError| match error {
+            ConfigError::Json { line, column, .. } => Place::text(*line, *column),
+            _ => Place::default(),
+        };
+        let fault = |error: &ConfigError| Fault {
+            code: self.code(),
+            message: error.to_string(),
+            place: place(error),
+        };
+        self.0.iter().map(fault).collect()
+    }
+}
+
+impl Diagnose for CsvError {
+    fn place(&self) -> Place {
+        match self {
+            Self::Text { file, offset } => Place::offset(*offset).in_file(Some(file)),
+            Self::Width { file, line, .. } | Self::Number { file, line, .. } => {
+                Place::line(*line).in_file(Some(file))
+            }
+            Self::Empty { file } => Place::file(file),
+        }
+    }
+}
+
+impl Diagnose for KeyError {
+    fn place(&self) -> Place {
+        Place::file(&self.file)
+    }
+}

@@ -1,0 +1,159 @@
+//! The files drivers load: `NAME.skeleton.toml`, the manifest; `NAME.words`, the program.
+//!
+//! [`write()`] turns a [`Program`] into named byte strings, [`read`] goes back.
+
+use npukit_isa::program::ProgramErrors;
+use npukit_target::{ArtifactFile, Parts, ReadError, Reader, sibling};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::config::{Config, ConfigError};
+use crate::isa::codec::{DecodeError, decode_program, encode_program};
+use crate::isa::op::Op;
+use crate::program::{Binding, Layer, Program};
+
+/// Ending of manifests.
+pub const EXTENSION: &str = "skeleton.toml";
+
+/// The version of the format.
+const FORMAT: &str = "npukit-skeleton-1";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    format: String,
+    name: String,
+    instance: String,
+    /// Name of the file of words.
+    program: String,
+    /// Of the other files.
+    #[serde(default, skip_serializing_if = "Parts::is_empty")]
+    sha256: Parts,
+    config: Config,
+    #[serde(default, rename = "input", skip_serializing_if = "Vec::is_empty")]
+    inputs: Vec<Binding>,
+    #[serde(default, rename = "output", skip_serializing_if = "Vec::is_empty")]
+    outputs: Vec<Binding>,
+    #[serde(default, rename = "layer", skip_serializing_if = "Vec::is_empty")]
+    layers: Vec<Layer>,
+}
+
+/// Why files are not a program.
+#[derive(Debug, Error)]
+pub enum ArtifactError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The manifest is not TOML, or a key is missing, unknown or of the wrong type.
+    #[error("{file}: {message}")]
+    Manifest {
+        /// The manifest.
+        file: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A number of the configuration is out of range.
+    #[error("{file}: config: {source}")]
+    Config {
+        /// The manifest.
+        file: String,
+        /// Which one.
+        source: ConfigError,
+    },
+    /// Words that cannot be executed.
+    #[error("{file}: {source}")]
+    Program {
+        /// The file.
+        file: String,
+        /// Which ones.
+        source: ProgramErrors<DecodeError>,
+    },
+    /// Keys that contradict others.
+    #[error("{file}: {reason}")]
+    Invalid {
+        /// The manifest.
+        file: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An operand that its field cannot hold.
+    #[error(transparent)]
+    Encode(#[from] Box<npukit_isa::FieldError>),
+}
+
+/// The files of `program`, the manifest first.
+///
+/// # Errors
+///
+/// An operand that its field cannot hold.
+pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
+    let manifest_name = format!("{}.{EXTENSION}", program.name);
+    let words_name = format!("{}.words", program.name);
+    let words = ArtifactFile { name: words_name.clone(), bytes: encode_program(&program.instructions)? };
+    let manifest = Manifest {
+        format: FORMAT.to_owned(),
+        name: program.name.clone(),
+        instance: program.instance.clone(),
+        program: words_name,
+        sha256: Parts::of(std::slice::from_ref(&words)),
+        config: program.config.clone(),
+        inputs: program.inputs.clone(),
+        outputs: program.outputs.clone(),
+        layers: program.layers.clone(),
+    };
+    let text = toml::to_string(&manifest).map_err(|error| ArtifactError::Manifest {
+        file: manifest_name.clone(),
+        message: error.to_string(),
+    })?;
+    Ok(vec![ArtifactFile { name: manifest_name, bytes: text.into_bytes() }, words])
+}
+
+/// The program whose manifest is at `path`; the words are beside it.
+///
+/// # Errors
+///
+/// [`ArtifactError`], with the file.
+pub fn read(path: &str, files: &dyn Reader) -> Result<Program, ArtifactError> {
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+    let wrong = |message: String| ArtifactError::Manifest { file: file.clone(), message };
+    let bytes = files.read(path)?;
+    let text = std::str::from_utf8(&bytes)
+        .map_err(|error| wrong(format!("byte {} is not UTF-8 text", error.valid_up_to())))?;
+    let read: Manifest = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    if read.format != FORMAT {
+        return Err(wrong(format!("`format` is `{}`: this npukit reads `{FORMAT}`", read.format)));
+    }
+    read.config.check().map_err(|source| ArtifactError::Config { file: file.clone(), source })?;
+    let words = files.read(&sibling(path, &read.program)?)?;
+    read.sha256.check(&file, &read.program, &words)?;
+    let instructions = decode_program(&words)
+        .map_err(|source| ArtifactError::Program { file: read.program.clone(), source })?;
+    let program = Program {
+        name: read.name,
+        instance: read.instance,
+        config: read.config,
+        instructions,
+        inputs: read.inputs,
+        outputs: read.outputs,
+        layers: read.layers,
+    };
+    check(&program).map_err(|reason| ArtifactError::Invalid { file, reason })?;
+    Ok(program)
+}
+
+/// What must hold of a program, wherever it comes from.
+fn check(program: &Program) -> Result<(), String> {
+    if !program.instructions.contains(&Op::End) {
+        return Err(format!("the program has {} instructions and no `end`", program.instructions.len()));
+    }
+    let ports = program.inputs.iter().chain(&program.outputs);
+    if let Some(port) = ports.into_iter().find(|port| !port.is_within(&program.config)) {
+        return Err(format!("`{}` does not lie in memory", port.name));
+    }
+    let total = program.instructions.len();
+    let is_beyond = |layer: &&Layer| layer.first.checked_add(layer.count).is_none_or(|end| end > total);
+    if let Some(layer) = program.layers.iter().find(is_beyond) {
+        return Err(format!("layer `{}` has instructions beyond the {total} of the program", layer.name));
+    }
+    Ok(())
+}

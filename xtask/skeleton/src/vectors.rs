@@ -1,0 +1,76 @@
+//! The golden vectors: [`vectors`] tells what each of them means.
+
+use std::collections::BTreeMap;
+
+use npukit_target::{Case, Outcome, Unset};
+use serde::Deserialize;
+
+use crate::clock::cycles;
+use crate::config::Config;
+use crate::isa::codec::decode_program;
+use crate::isa::isa;
+use crate::machine::Machine;
+
+#[derive(Deserialize)]
+struct File {
+    cases: Vec<Program>,
+}
+
+/// A program on the default instance.
+#[derive(Deserialize)]
+struct Program {
+    name: String,
+    program: Vec<String>,
+    /// Numbers by the address of the first, as memory holds them.
+    before: BTreeMap<String, Vec<i16>>,
+    after: BTreeMap<String, Vec<i16>>,
+    saturated: u64,
+    cycles: u64,
+}
+
+/// The cases of a file; none when its format is not one of ours.
+///
+/// A file whose format is known but whose content is wrong is a case that fails.
+pub fn vectors(path: &str, bytes: &[u8]) -> Option<Vec<Case>> {
+    let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+    if value.get("format")?.as_str()? != "skeleton-program-1" {
+        return None;
+    }
+    Some(match serde_json::from_value::<File>(value) {
+        Ok(file) => {
+            file.cases.into_iter().map(|case| Case::new(case.name.clone(), move || check(&case))).collect()
+        }
+        Err(error) => {
+            vec![Case::done(path, Outcome::error("a file of programs", format!("{path}: {error}")))]
+        }
+    })
+}
+
+fn check(case: &Program) -> Outcome {
+    let expected = format!("{:?}, {} saturated, {} cycles", case.after, case.saturated, case.cycles);
+    match got(case) {
+        Ok(got) => Outcome::compare(&expected, &got),
+        Err(error) => Outcome::error(expected, error),
+    }
+}
+
+fn got(case: &Program) -> Result<String, String> {
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let assembled = npukit_asm::assemble(&isa(), &case.name, &case.program.join("\n"));
+    let ops =
+        decode_program(&assembled.map_err(|error| text(&error))?.bytes).map_err(|error| text(&error))?;
+    let config = Config::presets().next().and_then(Config::preset).ok_or("there is no instance")?;
+    let mut machine = Machine::new(&config, Unset::Poison);
+    for (address, numbers) in &case.before {
+        let address = address.parse().map_err(|error| text(&error))?;
+        machine.write(address, numbers).map_err(|error| text(&error))?;
+    }
+    machine.run(&ops).map_err(|error| text(&error))?;
+    let mut after = BTreeMap::new();
+    for (address, numbers) in &case.after {
+        let first = address.parse().map_err(|error| text(&error))?;
+        let found = machine.read(first, numbers.len() as u32).map_err(|error| text(&error))?;
+        after.insert(address, found);
+    }
+    Ok(format!("{after:?}, {} saturated, {} cycles", machine.saturated(), cycles(&config, &ops)))
+}
