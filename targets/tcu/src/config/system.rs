@@ -118,7 +118,6 @@ impl Board {
         }
         Ok(())
     }
-
 }
 
 impl System {
