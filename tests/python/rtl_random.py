@@ -6,8 +6,9 @@ cycles included; with random stalls of stream and memories values alone. All pro
 simulator. With `--overlap` instances are without some of the limits of the released circuit; `--keep` writes down how long
 the circuit takes for each program, which the clock's tests read without a simulator. With `--page` instances go by the page of
 the instruction set (`+seed`), and programs have what only it knows. With `--packed` vectors are no whole
-words of the bus; `--lanes` gives the sizes of the arrays, in turn. `rtl_random.py --npu COMMAND [--float] [--overlap
-[--keep FILE]] [--page] [--packed] [--lanes N ...] [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand programs is `--instances 40
+words of the bus; `--lanes` gives the sizes of the arrays, in turn; with `--looped` their elements are loops, as those of large
+arrays take hours to build one by one. `rtl_random.py --npu COMMAND [--float] [--overlap
+[--keep FILE]] [--page] [--packed] [--lanes N ... [--looped]] [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand programs is `--instances 40
 --programs 250 --alternate`.
 """
 
@@ -15,13 +16,14 @@ import argparse
 import json
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
-from circuit import FORMATS, Circuit, Layout
+from circuit import FORMATS, ROOT, SOURCES, Circuit, Layout
 from npu import add_arguments, default_command
 from rtl_vectors import parallel
 
@@ -272,6 +274,15 @@ def signed(values, bits):
     return np.where(values >> (bits - 1), values - (1 << bits), values)
 
 
+def looped():
+    """The circuit's sources with the elements of its array as loops."""
+    folder = ROOT / "target/rtl/looped.sources"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(SOURCES, folder, ignore=shutil.ignore_patterns("sim", "formal"))
+    shutil.copy(SOURCES / "formal/tcu_looped_array.sv", folder / "tcu_systolic_array.sv")
+    return folder
+
+
 class Judge:
     """`npu run` on an instance."""
 
@@ -352,6 +363,7 @@ class Instance:
         if self.architecture["lookup_tables"] or self.is_pipelined:
             self.loses = [0]
         self.kept = []
+        sources = looped() if options.looped else SOURCES
         self.circuits = {
             loses: Circuit(
                 npu,
@@ -359,6 +371,7 @@ class Instance:
                 self.architecture,
                 self.bus,
                 LOSES_ADDITIONS=loses,
+                sources=sources,
                 MOVES_WRITES=loses,
                 CROSSES_BY_A_BEAT=loses,
                 INSTRUCTION_AXI_BITS=1024,
@@ -383,10 +396,8 @@ class Instance:
         runs = []
         if 0 in self.loses:
             cycles, memories = judge(name + "s", program, drams, latency, response, "--sequential")
-            # The clock knows no time of lookups.
-            looks_up = self.architecture["lookup_tables"] > 0
             waits = writer.loses_additions() and not self.is_pipelined
-            timed = None if looks_up or waits else cycles
+            timed = None if waits else cycles
             runs.append((0, label, (program, given, times), memories, timed))
             runs.append((0, f"{label} stalls", (program, given, times | stalls), memories, None))
         if 1 in self.loses:
@@ -422,6 +433,7 @@ def main():
     parser.add_argument("--page", action="store_true", help="instances by the page of the instruction set")
     parser.add_argument("--packed", action="store_true", help="vectors are no whole words of the bus")
     parser.add_argument("--lanes", nargs="+", type=int, help="sizes of the arrays, in turn")
+    parser.add_argument("--looped", action="store_true", help="the elements of arrays are loops")
     parser.add_argument("--keep", type=pathlib.Path, help="file for what the circuit takes for each program")
     parser.add_argument("--first", type=int, default=0, help="number of the first instance")
     parser.add_argument("--programs", type=int, default=20, help="programs of an instance")

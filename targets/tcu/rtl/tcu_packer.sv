@@ -60,14 +60,13 @@ module tcu_packer #(
   assign are_added = CAPACITY'({LANES{1'b1}}) << place;
 
   always_ff @(posedge clock) begin
-    scalars   <= takes ? kept | added : kept;
-    are_there <= takes ? are_kept | are_added : are_kept;
+    for (int unsigned i = 0; i < CAPACITY; i++) scalars[i] <= takes && are_added[i] ? added[i] : kept[i];
     if (reset) begin
-      scalars   <= '0;
       are_there <= '0;
       held      <= '0;
       taken     <= '0;
     end else begin
+      are_there <= takes ? are_kept | are_added : are_kept;
       held <= takes ? place + HELD_BITS'(LANES) : left;
       if (takes) taken <= taken + 1'b1;
       else if (gives && is_complete && left == '0) taken <= '0;

@@ -47,24 +47,19 @@ module tcu_unpacker #(
   assign takes = word_valid && word_ready;
   assign burst_ready = takes && is_last;
 
-  // The scalars of the word that are the burst's, the lowest first.
+  // The scalars of the word that are the burst's, the lowest first; what is beyond them is not held.
   assign first = index == '0 ? {1'b0, burst_skipped} : '0;
   assign past = is_last ? burst_end : (SKIP_BITS + 1)'(PLACES);
   assign count = past - first;
 
-  always_comb begin
-    own = word >> (32'(first) * SLOT_BITS);
-    for (int unsigned i = 0; i < PLACES; i++) if (i >= 32'(count)) own[i] = '0;
-  end
-
+  assign own = word >> (32'(first) * SLOT_BITS);
   assign added = (CAPACITY * SLOT_BITS)'(own) << (32'(left) * SLOT_BITS);
 
   always_ff @(posedge clock) begin
-    scalars <= takes ? kept | added : kept;
+    for (int unsigned i = 0; i < CAPACITY; i++) scalars[i] <= takes && i >= 32'(left) ? added[i] : kept[i];
     if (reset) begin
-      scalars <= '0;
-      held    <= '0;
-      index   <= '0;
+      held  <= '0;
+      index <= '0;
     end else begin
       held <= takes ? left + HELD_BITS'(count) : left;
       if (takes) index <= is_last ? '0 : index + 1'b1;
