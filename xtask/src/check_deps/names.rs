@@ -9,7 +9,7 @@ use super::{Problem, SourceFile};
 
 /// Places that may name accelerators: the beginning of a path, and why.
 const MAY_NAME: &[(&str, &str)] = &[
-    ("crates/npukit/src/targets/list.rs", "the facade's list of targets"),
+    ("crates/npukit/src/targets", "the list of the facade, and how one of it is named"),
     ("crates/cli/src/examples.rs", "examples of the help, which people copy as they are"),
     ("crates/fuzzing/src/", "the readers to be fuzzed are those of each target, with bytes made for it"),
 ];
