@@ -107,7 +107,7 @@ fn blocks(counts: &[u64]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::text::outputs::*;
+    use super::*;
 
     #[test]
     fn blocks_tell_nothing_from_little() {

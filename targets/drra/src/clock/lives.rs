@@ -134,7 +134,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use crate::clock::lives::*;
+    use super::*;
 
     fn lives(found: &BTreeMap<Store, Vec<Life>>, store: Store) -> Vec<(usize, Range<u64>, bool)> {
         found[&store].iter().map(|life| (life.place, life.cycles.clone(), life.is_written)).collect()

@@ -128,7 +128,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::isa::layout::*;
+    use super::*;
     use crate::isa::pasm::format;
 
     const UGLY: &str = "# head\nepoch{ rop<a>(row=0,col=0,slot=1,port=2){dsu rep(iter=4,\nstep=-1)}# after\n\n

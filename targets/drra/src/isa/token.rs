@@ -122,7 +122,7 @@ fn integer(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::isa::token::*;
+    use super::*;
 
     #[test]
     fn numbers_have_signs_and_bases() {

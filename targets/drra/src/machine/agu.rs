@@ -284,7 +284,7 @@ fn strip(levels: &[Level], span: u64, mut offset: u64) -> Option<(u64, i64)> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::machine::agu::*;
+    use super::*;
 
     const WIDTHS: Widths = Widths { iter: 8, step: 7, delay: 7 };
 

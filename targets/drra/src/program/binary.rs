@@ -137,7 +137,7 @@ fn short(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::program::binary::*;
+    use super::*;
 
     #[test]
     fn programs_survive_both_ways() {

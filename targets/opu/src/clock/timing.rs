@@ -136,7 +136,7 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::clock::timing::*;
+    use super::*;
 
     const TILE: Shape = Shape { h: 38, w: 38, c: 64 };
     const OUT: Shape = Shape { h: 36, w: 36, c: 64 };

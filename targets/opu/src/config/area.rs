@@ -53,7 +53,7 @@ fn products(features: DataType, weights: DataType) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::config::area::*;
+    use super::*;
 
     #[test]
     fn the_published_machine_has_512_slices_and_fits_its_part() {

@@ -162,7 +162,7 @@ impl<'de> Deserialize<'de> for DataType {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::config::datatype::*;
+    use super::*;
 
     #[test]
     fn names_sizes_and_full_scales() {

@@ -76,7 +76,7 @@ impl Exact {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::exact::*;
+    use super::*;
     use proptest::prelude::*;
 
     fn sum(terms: &[(i64, i32)]) -> Exact {

@@ -80,7 +80,7 @@ const fn line(address: u64) -> (u64, usize) {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::memory::*;
+    use super::*;
 
     #[test]
     fn what_nobody_wrote_is_what_was_asked_for() {

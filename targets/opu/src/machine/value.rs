@@ -190,7 +190,7 @@ fn exact(value: f64) -> Exact {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::machine::value::*;
+    use super::*;
     use npukit_numeric::SmallFloat;
     use proptest::prelude::*;
 

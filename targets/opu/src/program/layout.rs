@@ -266,7 +266,7 @@ impl Planes {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::program::layout::*;
+    use super::*;
 
     #[test]
     fn runs_and_elements_agree() {

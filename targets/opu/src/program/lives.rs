@@ -187,10 +187,10 @@ fn pixels(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
     use crate::config::Config;
     use crate::isa::op::{Addend, Pool, Post};
     use crate::program::Layer;
-    use crate::program::lives::*;
 
     /// Tiles of 4 x 4 pixels are loaded, convolved at every second pixel, and stored, the second by another layer; the
     /// store has windows of 1 x 1 with steps of 2.

@@ -180,10 +180,10 @@ fn covered(mut extents: Vec<Extent>) -> u64 {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
     use crate::config::Config;
     use crate::isa::op::{Addend, Pool, Post};
     use crate::program::Segment;
-    use crate::program::usage::*;
 
     const TILE: Shape = Shape { h: 10, w: 10, c: 64 };
 

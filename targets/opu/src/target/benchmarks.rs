@@ -82,8 +82,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use npukit_target::Config;
 
+    use super::*;
     use crate::OPU;
-    use crate::target::benchmarks::*;
 
     #[test]
     fn every_row_is_of_an_instance_and_layers_add_up_to_what_is_published() {

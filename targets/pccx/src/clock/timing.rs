@@ -219,7 +219,7 @@ fn memcpy(timing: &Timing, banks: &Banks, memcpy: &Memcpy) -> Cost {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::clock::timing::*;
+    use super::*;
     use crate::isa::op::{Cache, CvoFlags, Memset, Shape};
 
     fn banks(fmap: Shape, weight: Shape) -> Banks {

@@ -38,7 +38,7 @@ pub fn area(config: &Config) -> Area {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::config::area::*;
+    use super::*;
 
     /// Its part, an XCK26, has 1,248 DSP slices, 144 block RAMs and 64 UltraRAMs; the route told 56 UltraRAMs.
     #[test]

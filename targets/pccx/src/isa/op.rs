@@ -279,7 +279,7 @@ impl Coding for Functions {
 
 #[cfg(test)]
 mod tests {
-    use crate::isa::op::*;
+    use super::*;
 
     #[test]
     fn messages_name_the_largest_opcode() {

@@ -54,7 +54,7 @@ pub fn bf_of_double(value: f64) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::bf16::*;
+    use super::*;
     use npukit_numeric::SmallFloat;
     use proptest::prelude::*;
 

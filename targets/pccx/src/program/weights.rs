@@ -335,7 +335,7 @@ fn check_padding(rows: &[u8], k: usize, offset: usize) -> Result<(), WeightError
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::program::weights::*;
+    use super::*;
 
     fn image() -> WeightImage {
         let weights: Vec<i8> = (0..3 * 40).map(|i| (i * 7 % 16) as i8 - 8).collect();

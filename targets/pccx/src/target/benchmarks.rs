@@ -67,7 +67,7 @@ fn weight_bytes(model: &Gemma3nConfig) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::target::benchmarks::*;
+    use super::*;
 
     #[test]
     fn every_row_is_of_an_instance() {

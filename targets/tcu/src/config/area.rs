@@ -32,8 +32,8 @@ fn memories(config: &Config, scalar_bits: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
     use crate::config::DataType;
-    use crate::config::area::*;
 
     /// The published instances fit their boards' parts: DSP slices and block RAMs of their data sheets. Those of the Ultra96
     /// keep local memory partly in registers of another kind, which is not told.

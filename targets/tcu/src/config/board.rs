@@ -52,7 +52,7 @@ pub fn preset_of(artifact_name: &str, config: &Config) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::config::board::*;
+    use super::*;
 
     #[test]
     fn a_bus_carries_whole_vectors() {

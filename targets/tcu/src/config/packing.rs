@@ -61,7 +61,7 @@ impl Packing {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::packing::*;
+    use super::*;
 
     fn of(vector_bytes: u64, word_bytes: u64) -> Packing {
         Packing { vector_bytes, word_bytes }

@@ -194,7 +194,7 @@ impl Configuration {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::machine::configuration::*;
+    use super::*;
 
     #[test]
     fn registers_hold_as_many_bits_as_they_have() {

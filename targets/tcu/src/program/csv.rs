@@ -104,7 +104,7 @@ fn read_line(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::program::csv::*;
+    use super::*;
 
     #[test]
     fn a_line_is_a_vector() {

@@ -155,8 +155,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use npukit_target::Config;
 
+    use super::*;
     use crate::TCU;
-    use crate::target::benchmarks::*;
 
     #[test]
     fn every_row_is_of_an_instance_and_stricter_than_what_is_published() {

@@ -31,7 +31,7 @@ fn opens(open: usize, line: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use crate::isa::asm::format::*;
+    use super::*;
 
     #[test]
     fn statements_are_told_from_other_lines() {

@@ -183,7 +183,7 @@ pub fn keywords(words: &[(&str, &str)]) -> Vec<Proposal> {
 
 #[cfg(test)]
 mod tests {
-    use crate::isa::language::calls::*;
+    use super::*;
 
     #[test]
     fn what_is_open_is_known() {

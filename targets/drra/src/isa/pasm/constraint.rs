@@ -275,7 +275,7 @@ fn scaled(Sum(terms): Sum, by: i64) -> Sum {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::isa::pasm::constraint::*;
+    use super::*;
 
     fn names(Sum(terms): &Sum) -> Vec<(i64, String)> {
         let name = |term: &Term| match term {

@@ -311,7 +311,7 @@ impl<'a> Parser<'a> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::isa::pasm::parser::*;
+    use super::*;
 
     #[test]
     fn what_is_printed_parses_to_the_same() {

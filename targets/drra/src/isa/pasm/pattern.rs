@@ -77,7 +77,7 @@ impl Pattern {
 
 #[cfg(test)]
 mod tests {
-    use crate::isa::pasm::pattern::*;
+    use super::*;
     use crate::isa::pasm::schedule::linear::Variable;
 
     fn event(lane: usize) -> Box<Pattern> {

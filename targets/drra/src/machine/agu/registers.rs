@@ -191,7 +191,7 @@ fn signed(level: Level, widths: Widths, size: u32) -> Level {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::agu::registers::*;
+    use super::*;
 
     fn level(iter: u32, step: i32, delay: u32) -> Level {
         Level { iter, step, delay }

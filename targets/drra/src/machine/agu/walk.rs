@@ -279,7 +279,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::Lane;
-    use crate::machine::agu::walk::*;
+    use super::*;
 
     fn levels() -> impl Strategy<Value = Vec<Level>> {
         let level =

@@ -62,7 +62,7 @@ fn left(a: i16, b: i16) -> i16 {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::exec::calc::*;
+    use super::*;
 
     #[test]
     fn every_mode() {

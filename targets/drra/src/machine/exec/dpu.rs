@@ -76,7 +76,7 @@ impl<W: Word> Dpu<W> {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::exec::dpu::*;
+    use super::*;
 
     #[test]
     fn a_sum_that_saturates_on_its_way_is_counted_once() {

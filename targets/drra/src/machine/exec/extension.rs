@@ -95,7 +95,7 @@ pub(super) fn clip(value: i64, bits: u32) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::exec::extension::*;
+    use super::*;
 
     const FRACTION_BITS: u32 = 4;
 

@@ -68,7 +68,7 @@ pub(crate) fn quotient(a: i64, b: i64) -> i16 {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::exec::nacu::*;
+    use super::*;
 
     /// The nearest number, halves away from zero.
     fn judge(value: f64) -> i16 {

@@ -351,10 +351,10 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use proptest::prelude::*;
 
+    use super::*;
     use crate::config::fabric::Options;
     use crate::config::from_short;
     use crate::config::revision::Revision;
-    use crate::machine::exec::ports::*;
     use crate::machine::state::CellState;
 
     const WIDTHS: Widths = Widths { iter: 8, step: 7, delay: 7 };

@@ -68,7 +68,7 @@ pub(crate) fn switch<W: Word>(state: &mut CellState<W>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::exec::swb::*;
+    use super::*;
 
     #[test]
     fn the_latest_link_counts_and_a_source_has_one_target() {

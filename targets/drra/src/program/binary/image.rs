@@ -46,7 +46,7 @@ fn row_of(digits: &str) -> Option<Row> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::program::binary::image::*;
+    use super::*;
 
     fn image() -> Image {
         let row = std::array::from_fn(|i| i as i16 * -7);

@@ -321,7 +321,7 @@ mod tests {
     use npukit_numeric::Element;
     use npukit_target::Unset;
 
-    use crate::machine::arith::element_memory::*;
+    use super::*;
     use crate::machine::arith::field::FieldImages;
 
     #[test]

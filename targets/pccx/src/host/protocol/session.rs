@@ -180,7 +180,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use crate::host::protocol::session::*;
+    use super::*;
 
     /// The check value of the published catalogue of checksums.
     #[test]

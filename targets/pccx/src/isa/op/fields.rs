@@ -53,7 +53,7 @@ pub mod cvo {
 
 #[cfg(test)]
 mod tests {
-    use crate::isa::op::fields::*;
+    use super::*;
 
     /// The rows of the document's tables: bits and width.
     #[test]

@@ -229,7 +229,7 @@ impl Arithmetic for Reals {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::arith::float::*;
+    use super::*;
 
     /// Weights that lie in L2 are those that were brought there, and are no numbers.
     #[test]

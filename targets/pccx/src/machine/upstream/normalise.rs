@@ -30,7 +30,7 @@ pub const fn normalise(accumulator: u64, e_max: u8) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::upstream::normalise::*;
+    use super::*;
     use proptest::prelude::*;
 
     const MASK: u64 = (1 << ACCUMULATOR_BITS) - 1;

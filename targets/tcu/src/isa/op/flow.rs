@@ -129,7 +129,7 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use crate::isa::op::flow::*;
+    use super::*;
 
     /// Judged by going through all vectors.
     #[test]

@@ -249,8 +249,8 @@ impl Joined {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::isa::op::{DataMoveKind, Strided};
-    use crate::lower::issue::blocks::*;
 
     const fn at(address: u64) -> Strided {
         Strided { address, stride_log2: 0 }

@@ -321,7 +321,7 @@ pub const fn horner(next: usize, last: usize) -> [SimdSub; 2] {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::lower::issue::lir::*;
+    use super::*;
 
     fn config() -> Config {
         let config = Config::preset("speech_robot").expect("a preset");

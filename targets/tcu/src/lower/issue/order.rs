@@ -157,10 +157,10 @@ impl<'a> Merge<'a> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::*;
     use crate::clock::{Clock, ClockParams};
     use crate::config::{Config, Overlap};
     use crate::isa::op::{SimdOp, SimdSub, Strided};
-    use crate::lower::issue::order::*;
     use crate::lower::issue::symbolic::{Symbolic, programs};
 
     fn shape(size: usize) -> Shape {

@@ -239,7 +239,7 @@ pub mod tests {
     use proptest::prelude::*;
 
     use crate::isa::op::{SimdOp, SimdSub, Strided};
-    use crate::lower::issue::overlap::*;
+    use super::*;
     use crate::machine::Machine;
 
     fn config() -> Config {

@@ -296,9 +296,9 @@ fn pieces(op: &Op) -> impl Iterator<Item = Op> + use<> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::*;
     use crate::isa::fault::Memory;
     use crate::isa::op::{DataMoveKind, Strided};
-    use crate::lower::issue::prefetch::*;
     use crate::lower::issue::symbolic::{LOCAL, Symbolic, programs};
 
     const fn run(address: u64) -> Strided {

@@ -89,8 +89,8 @@ fn settle(ordered: &mut Vec<Op>, waiting: &mut Vec<Read>, op: &Op, least: u64) {
 mod tests {
     use proptest::prelude::*;
 
+    use super::*;
     use crate::lower::issue::overlap::tests::{any_op, at, memories, product, transfer};
-    use crate::lower::issue::prefetch_weights::*;
 
     proptest! {
         #[test]

@@ -313,7 +313,7 @@ fn interpolate(points: &[(f64, f64)]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::lower::layers::lookup_table::*;
+    use super::*;
 
     #[test]
     fn a_fixed_reciprocal_is_close_down_to_zero() {

@@ -320,10 +320,10 @@ mod tests {
 
     use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
 
+    use super::*;
     use crate::config::Config;
     use crate::lower::layers::hir::Model;
     use crate::lower::memory::Strategy;
-    use crate::lower::memory::arena::*;
     use crate::lower::memory::next_use::tests::next_use;
     use crate::lower::memory::object::{ObjectKind, Objects};
 

@@ -76,7 +76,7 @@ impl NextUse {
 pub(in crate::lower) mod tests {
     use std::cmp::Reverse;
 
-    use crate::lower::memory::next_use::*;
+    use super::*;
 
     impl NextUse {
         /// How little it would matter to lose what was last asked for at `stamp`: what no layer needs any more matters

@@ -268,7 +268,7 @@ mod tests {
     use npukit_numeric::FixedFormat;
     use proptest::prelude::*;
 
-    use crate::lower::memory::object::*;
+    use super::*;
 
     #[test]
     fn constants_that_leave_the_range_are_counted() {

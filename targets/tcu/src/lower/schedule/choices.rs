@@ -97,8 +97,8 @@ impl Hash for Content<'_> {
 mod tests {
     use npukit_target::Cache;
 
+    use super::*;
     use crate::clock::ClockParams;
-    use crate::lower::schedule::choices::*;
     use crate::lower::schedule::search::tests::{config, model};
 
     /// Programs by the cache are those of the search, whatever is minimised and wherever objects live.

@@ -503,7 +503,7 @@ pub(crate) mod tests {
     use crate::lower::layers::hir::Model;
     use crate::lower::memory::{Plan, Strategy};
     use crate::lower::schedule::cost::Waits;
-    use crate::lower::schedule::search::*;
+    use super::*;
 
     /// Arrays of four; few accumulators and little local memory.
     pub fn config() -> Config {

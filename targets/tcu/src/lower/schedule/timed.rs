@@ -158,13 +158,13 @@ impl Ranks {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::clock::ClockParams;
     use crate::lower::memory::arena::Arena;
     use crate::lower::memory::{Plan, Strategy};
     use crate::lower::schedule::cost::{Minimise, Waits};
     use crate::lower::schedule::search::tests::{config, model};
     use crate::lower::schedule::search::{Known, Search};
-    use crate::lower::schedule::timed::*;
     use crate::lower::tile::{Context, State};
 
     /// When each attempt ends, in the order of attempts: every one to its end.

@@ -81,10 +81,10 @@ fn inputs(terms: &[&Term]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::lower::memory::{Plan, Strategy};
     use crate::lower::schedule::cost::Waits;
     use crate::lower::schedule::search::tests::{config, model};
-    use crate::lower::schedule::traffic::*;
 
     /// 27 terms of two blocks read 25 pixels of three blocks, and 54 arrays of five rows.
     #[test]

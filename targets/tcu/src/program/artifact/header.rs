@@ -43,7 +43,7 @@ pub fn header(config: &Config, system: &System) -> ArtifactFile {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::program::artifact::header::*;
+    use super::*;
 
     #[test]
     fn the_nine_macros_of_the_driver() {

@@ -106,8 +106,8 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
     use crate::config::DataType;
-    use crate::program::artifact::layout::*;
 
     fn nchw() -> Layout {
         Layout { model_shape: vec![1, 3, 2, 2], perm: vec![0, 2, 3, 1], channels: 3, exponent: 0 }

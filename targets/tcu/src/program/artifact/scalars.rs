@@ -56,7 +56,7 @@ fn scalars<const SIZE: usize>(
 
 #[cfg(test)]
 mod tests {
-    use crate::program::artifact::scalars::*;
+    use super::*;
 
     #[test]
     fn bytes_follow_the_format() {

@@ -114,7 +114,7 @@ impl Rep {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::isa::pasm::epoch::rep::*;
+    use super::*;
 
     #[test]
     fn wide_values_are_split_and_joined() {

@@ -156,7 +156,7 @@ pub fn wait(ops: &mut Vec<Op>, mut cycles: i64) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::isa::pasm::kernel::block::*;
+    use super::*;
 
     const A: Place = Place { row: 0, col: 0 };
     const B: Place = Place { row: 1, col: 0 };

@@ -70,7 +70,7 @@ pub fn loads_of(value: u16) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::isa::pasm::schedule::activation::*;
+    use super::*;
 
     fn by(lines: &[(u8, u8)], one_port: bool) -> Activation {
         Activation::of(&lines.iter().map(|&(slot, port)| Line { slot, port }).collect(), one_port)

@@ -194,7 +194,7 @@ fn implied_differences<'a>(
 
 #[cfg(test)]
 mod tests {
-    use crate::isa::pasm::schedule::bounds::*;
+    use super::*;
 
     /// `left + by <= right`
     fn after(left: usize, by: i64, right: usize) -> Linear {

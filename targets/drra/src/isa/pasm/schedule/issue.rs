@@ -192,7 +192,7 @@ fn overflow(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use crate::isa::pasm::schedule::issue::*;
+    use super::*;
     use crate::isa::pasm::schedule::linear::{Linear, Variable};
     use crate::isa::pasm::schedule::problem::Line;
 

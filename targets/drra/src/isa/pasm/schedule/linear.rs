@@ -86,7 +86,7 @@ impl fmt::Display for Linear {
 
 #[cfg(test)]
 mod tests {
-    use crate::isa::pasm::schedule::linear::*;
+    use super::*;
 
     #[test]
     fn equal_terms_meet_and_vanish() {

@@ -194,10 +194,10 @@ mod tests {
     use npukit_graph::{Graph, ValueInfo};
     use npukit_numeric::ElementType;
 
+    use super::*;
     use crate::config::Config;
     use crate::isa::op::SimdOp;
     use crate::lower::layers::hir::{Formula, Operand, Operation, Term};
-    use crate::lower::layers::ops::depthwise::*;
 
     /// Two images of 7 x 5 pixels and 20 channels under a kernel of 3 x 2, its rows two apart, in steps of two rows:
     /// three rows of windows, five in each. Vectors of 16 lanes; a hundred pixels under all taps.

@@ -236,7 +236,7 @@ fn reduce_lanes(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use crate::lower::layers::ops::reduce::*;
+    use super::*;
 
     const STEP: f64 = 1.0 / 256.0;
 
