@@ -86,7 +86,7 @@ fn each_v_logs_more_and_the_answer_stays() {
         ("INFO npukit_tcu::lower::schedule: strategy scheduled strategy=\"local-isolated\" cycles=", 1),
         ("DEBUG npukit_graph::pass: graph changed pass=\"", 2),
         ("DEBUG npukit_tcu::lower::schedule: layer scheduled layer=", 2),
-        ("TRACE npukit_tcu::lower::timed: tiles tried ", 3),
+        ("TRACE npukit_tcu::lower::schedule::timed: tiles tried ", 3),
     ] {
         let found = [&info, &debug, &trace].map(|log| log.contains(text));
         assert_eq!(found, [least <= 1, least <= 2, least <= 3], "{text}: {trace}");
