@@ -150,8 +150,8 @@ def main():
         if seen.returncode or seen.stderr.strip():
             failed += 1
             print(f"{named}: {seen.stderr}")
-        # A literal without a size has 32 bits with a sign.
-        sized = {key: f"64'd{value}" if value >= 1 << 31 else value for key, value in given.items()}
+        # A literal without a size has 32 bits with a sign; slang reads quotes in its command.
+        sized = {key: f"64\\'d{value}" if value >= 1 << 31 else value for key, value in given.items()}
         words = [f"-G{key}={value}" for key, value in sized.items()]
         for difference in slang([*words, "--top", "tcu"], files()):
             failed += 1
