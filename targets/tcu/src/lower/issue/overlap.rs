@@ -238,8 +238,8 @@ pub mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use proptest::prelude::*;
 
-    use crate::isa::op::{SimdOp, SimdSub, Strided};
     use super::*;
+    use crate::isa::op::{SimdOp, SimdSub, Strided};
     use crate::machine::Machine;
 
     fn config() -> Config {

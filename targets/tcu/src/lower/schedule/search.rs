@@ -497,13 +497,13 @@ pub(crate) mod tests {
     use npukit_graph::{Graph, ValueInfo};
     use npukit_numeric::{ElementType, Tensor};
 
+    use super::*;
     use crate::config::Config;
     use crate::lower::Options;
     use crate::lower::layers::hir;
     use crate::lower::layers::hir::Model;
     use crate::lower::memory::{Plan, Strategy};
     use crate::lower::schedule::cost::Waits;
-    use super::*;
 
     /// Arrays of four; few accumulators and little local memory.
     pub fn config() -> Config {
