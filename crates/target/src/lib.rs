@@ -1,9 +1,9 @@
-//! The [`Target`] trait: what an accelerator gives npukit.
+//! What an accelerator gives npukit: the module `contract` has a table of its parts.
 //!
-//! A [`Target`] is an architecture; an [`Instance`] is it with its parameters fixed; a
-//! [`Compiled`] is a program for an instance. Each part is optional: a default method answers
-//! [`TargetError::Unsupported`], so a new target compiles with `name` and `instance` alone and
-//! gains verbs one by one. Nothing here touches a file: bytes come in through [`Reader`].
+//! A [`Target`] is an architecture, a value of constants and functions; an [`Instance`] is it with its parameters fixed; a
+//! [`Compiled`] is a program for an instance, and a [`Machine`] runs one step by step. Each part is optional: a default method
+//! answers [`TargetError::Unsupported`], so a new target compiles with a name and instances alone and gains verbs one by one.
+//! Nothing here touches a file: bytes come in through [`Reader`].
 //!
 //! Three modules are what machines share: [`sim`] memories, faults and the run loop, [`rtl`] circuits, [`conform`] the golden
 //! vectors of any target.
