@@ -77,13 +77,15 @@ fn weights_wait_for_the_last_result() {
 }
 
 #[test]
-fn a_short_bus_or_a_vector_that_does_not_fill_it_is_refused() {
-    let config = Config::preset("speech_robot").unwrap();
-    let with_bits = |axi_bits| {
-        Clock::new(&config, ClockParams { axi_bits, ..ClockParams::with_latency(1) }).map(|_| ()).unwrap_err()
+fn a_bus_that_is_none_and_a_vector_that_is_longer_than_a_burst_are_refused() {
+    let config = |array_size| Config { array_size, ..Config::preset("speech_robot").unwrap() };
+    let clock = |array_size, axi_bits| {
+        Clock::new(&config(array_size), ClockParams { axi_bits, ..ClockParams::with_latency(1) }).map(|_| ())
     };
-    assert_eq!(with_bits(100), ClockError::Bus { axi_bits: 100 });
-    assert_eq!(with_bits(256), ClockError::Beats { vector_bits: 128, axi_bits: 256 });
+    assert_eq!(clock(8, 100), Err(ClockError::Bus { axi_bits: 100 }));
+    assert_eq!(clock(256, 8), Err(ClockError::Beats { vector_bits: 4096, axi_bits: 8 }));
+    // Two vectors of 128 bits share a word.
+    assert_eq!(clock(8, 256), Ok(()));
 }
 
 #[test]
