@@ -42,8 +42,8 @@ pub const PARTS: &[Part] = &[
     needed("config"),
 ];
 
-/// Where accelerators are, and the one that `new-target` copies.
-const SKELETON: &str = "xtask/skeleton";
+/// The target that `new-target` copies.
+pub const SKELETON: &str = "xtask/skeleton";
 
 /// Looks at every target, and at the one that others are made from.
 pub fn run(arguments: &[String]) -> Result<(), Error> {

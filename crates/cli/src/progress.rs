@@ -6,7 +6,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use terminal_size::{Width, terminal_size_of};
-use unicode_width::UnicodeWidthChar;
+
+use crate::table::{fitting, width};
 
 /// A line on standard error that goes when it is dropped.
 pub struct Bar {
@@ -131,7 +132,9 @@ impl Line {
             return;
         }
         let room = terminal_size_of(io::stderr()).map_or(usize::MAX, |(Width(width), _)| width.into());
-        let (text, width) = fitting(&self.text(), room.saturating_sub(1));
+        let text = self.text();
+        let text = &text[..fitting(text.chars(), room.saturating_sub(1))];
+        let width = width(text);
         let rest = " ".repeat(self.width.saturating_sub(width));
         let _ = write!(io::stderr().lock(), "\r{text}{rest}");
         self.width = width.max(self.width);
@@ -155,19 +158,6 @@ impl Line {
             None => text,
         }
     }
-}
-
-/// What of a text there is room for, and how wide it is.
-fn fitting(text: &str, room: usize) -> (String, usize) {
-    let mut width = 0;
-    let fits = |c: &char| {
-        let wider = width + c.width().unwrap_or(0); // Default: control characters take none.
-        let fits = wider <= room;
-        width = if fits { wider } else { width };
-        fits
-    };
-    let text = text.chars().take_while(fits).collect();
-    (text, width)
 }
 
 /// A duration in the largest unit of which it has one and a half.
@@ -233,7 +223,8 @@ mod tests {
 
     #[test]
     fn a_line_is_no_wider_than_its_room() {
-        assert_eq!(fitting("a層層b", 4), ("a層".to_owned(), 3));
-        assert_eq!(fitting("abc", 9), ("abc".to_owned(), 3));
+        let fits = |text: &str, room| text[..fitting(text.chars(), room)].to_owned();
+        assert_eq!((fits("a層層b", 4).as_str(), width("a層")), ("a層", 3));
+        assert_eq!((fits("abc", 9).as_str(), width("abc")), ("abc", 3));
     }
 }

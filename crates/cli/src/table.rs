@@ -13,11 +13,11 @@ mod screen;
 mod view;
 
 use column::Kind;
-use elide::width;
 use fit::{Fit, Need, fit};
 
 use crate::printable::on_a_line;
 pub use column::{Cell, Column, Row};
+pub use elide::{fitting, width};
 pub use fold::folded;
 pub use number::{counted, percent, thousands};
 pub use screen::Screen;

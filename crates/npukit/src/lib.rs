@@ -49,9 +49,9 @@ mod weights;
 
 pub use accuracy::Options as AccuracyOptions;
 pub use assumed::GivenRange;
-pub use error::{Error, Kind as ErrorKind};
 #[doc(hidden)] // errors of the command
-pub use error::{codes as error_codes, described};
+pub use error::described;
+pub use error::{Error, Kind as ErrorKind, codes as error_codes};
 pub use hand::{DumpRequest, HandError, Held, MemFile, Memories};
 pub use inputs::{InputFile, Preprocess};
 pub use max_error::MaxError;

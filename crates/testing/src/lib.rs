@@ -11,7 +11,7 @@
 //! | [`Suite::times`] | the parts of a report on time add up |
 //! | [`Suite::writes`] | where programs are debugged, no number changes in a step that does not say so |
 //! | [`Suite::operands`] | no number changes a result but those that the step names as its operands |
-//! | [`Suite::floats`] | what a session computes in float is what the graph says |
+//! | [`Suite::floats`] | what a machine computes in float is what the graph says |
 //! | [`Suite::segments`] | a model of which the target takes a part is debugged through all segments |
 //! | [`Suite::damage`] | damaged configurations, vectors and artifacts are refused or read, without a panic |
 //!
@@ -23,8 +23,8 @@ mod damage;
 mod disk;
 mod graphs;
 mod lowering;
+mod machines;
 mod random;
-mod sessions;
 mod text;
 mod time;
 mod vectors;

@@ -3,19 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::Figure;
+use crate::check_shape::{SKELETON, part};
 use crate::source::SourceFile;
 
 /// Names of files and folders, without `.rs`, at the top of any target's `src`.
 pub fn figure(files: &[SourceFile]) -> Figure {
-    let names: BTreeSet<&str> = files.iter().filter_map(|file| top_name(&file.path)).collect();
+    let names: BTreeSet<&str> = files
+        .iter()
+        .filter_map(|file| part(&file.path))
+        .filter(|&(target, _)| target != SKELETON)
+        .map(|(_, name)| name)
+        .collect();
     Figure::of("names_at_top_of_targets", names.into_iter().map(str::to_owned).collect())
-}
-
-/// The name that a file has, or is below, at the top.
-fn top_name(path: &str) -> Option<&str> {
-    let (_, path) = path.strip_prefix("targets/")?.split_once("/src/")?;
-    let name = path.split('/').next()?;
-    Some(name.strip_suffix(".rs").unwrap_or(name))
 }
 
 #[cfg(test)]

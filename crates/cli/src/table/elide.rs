@@ -50,7 +50,7 @@ fn middle_out(name: &str, room: usize, ellipsis: &str) -> String {
 }
 
 /// How many bytes of the first characters fit.
-fn fitting(chars: impl Iterator<Item = char>, room: usize) -> usize {
+pub fn fitting(chars: impl Iterator<Item = char>, room: usize) -> usize {
     let mut taken = 0;
     let fits = |c: &char| {
         taken += width_of(*c);

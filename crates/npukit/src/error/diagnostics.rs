@@ -1,7 +1,6 @@
 //! Everything that is wrong by an error, for programs: [`Error::diagnostics`] and [`Error::json`].
 
 use std::error::Error as StdError;
-use std::iter::successors;
 
 use npukit_base::{Code, Coded};
 use npukit_import::decoder::DecoderFileError;
@@ -201,9 +200,8 @@ static OWN: &[ErrorKind] = &[
 ];
 
 /// An error, its causes and what is wrong, as `--json` prints them.
-pub fn described(error: &dyn std::error::Error, diagnostics: &[Diagnostic]) -> Value {
-    let causes: Vec<String> =
-        successors(error.source(), |cause| (*cause).source()).map(ToString::to_string).collect();
+pub fn described(error: &(dyn StdError + 'static), diagnostics: &[Diagnostic]) -> Value {
+    let causes: Vec<String> = causes(error).skip(1).map(ToString::to_string).collect();
     json!({ "error": error.to_string(), "causes": causes, "diagnostics": diagnostics })
 }
 

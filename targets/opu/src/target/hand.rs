@@ -6,6 +6,7 @@ use super::machine::{OpuMachine, Stepped, faulty};
 use super::program::{Made, OpuProgram};
 use crate::config::Config;
 use crate::isa::codec::{WORD_BYTES, decode};
+use crate::isa::fault::FaultKind;
 use crate::isa::op::Op;
 use crate::machine::Machine;
 use crate::program::Program;
@@ -37,33 +38,31 @@ impl Written {
         highest.saturating_mul(Program::ALIGNMENT.into()).min(Program::ADDRESS.into()) as u32
     }
 
-    /// The instructions up to the first `end`.
-    ///
-    /// Errors: a word that is no instruction, with its line.
-    fn instructions(&self) -> Result<Vec<Op>, TargetError> {
+    /// The instructions up to the first `end`, or to the first word that is not one, and what is wrong with that.
+    fn decoded(&self) -> (Vec<Op>, Option<FaultKind>) {
         let mut ops = Vec::new();
-        for (index, &word) in self.words.iter().enumerate() {
-            let op = decode(word, self.config.validity).map_err(|fault| {
-                self.text.stopped(Stopped { instruction: Some(index), error: faulty(&fault) })
-            })?;
-            ops.push(op);
-            if op == Op::End {
+        for &word in &self.words {
+            match decode(word, self.config.validity) {
+                Ok(op) => ops.push(op),
+                Err(fault) => return (ops, Some(fault)),
+            }
+            if ops.last() == Some(&Op::End) {
                 break;
             }
         }
-        Ok(ops)
+        (ops, None)
     }
 
-    /// The instructions up to the first `end`, or to the first word that is none.
-    fn decodable(&self) -> Vec<Op> {
-        let mut ops = Vec::new();
-        let mut words = self.words.iter();
-        while ops.last() != Some(&Op::End)
-            && let Some(Ok(op)) = words.next().map(|&word| decode(word, self.config.validity))
-        {
-            ops.push(op);
+    /// The instructions up to the first `end`.
+    ///
+    /// Errors: a word that is not an instruction, with its line.
+    fn instructions(&self) -> Result<Vec<Op>, TargetError> {
+        match self.decoded() {
+            (ops, None) => Ok(ops),
+            (ops, Some(fault)) => {
+                Err(self.text.stopped(Stopped { instruction: Some(ops.len()), error: faulty(&fault) }))
+            }
         }
-        ops
     }
 }
 
@@ -78,7 +77,7 @@ impl HandProgram for Written {
             Machine::with_memory(self.config.types, Unset::Poison).with_validity(self.config.validity);
         let loaded = machine.load(self.address().into(), &self.words).map_err(TargetError::failed)?;
         let names = (self.name.clone(), format!("opu:{}", self.instance));
-        let stepped = Stepped::new(names, &self.config, self.decodable());
+        let stepped = Stepped::new(names, &self.config, self.decoded().0);
         Ok(Box::new(OpuMachine::new(stepped, machine, loaded, options.unset == Unset::Poison)))
     }
 

@@ -106,10 +106,9 @@ impl TcuMachine {
         options: &CosimOptions,
         judge: &mut CosimJudge<'_>,
     ) -> Result<(), TargetError> {
-        let Stepped { ops, parts, memory, .. } = &*self.program;
+        let Stepped { ops, memory, .. } = &*self.program;
         let circuit = program.circuit(options.defects)?;
-        let end =
-            |part| parts.iter().zip(&self.filled).find(|&(own, _)| *own == part).map_or(0, |(_, &end)| end);
+        let end = |part| self.program.place(part).map_or(0, |place| self.filled[place]);
         let start = Start::of_parts(&self.machine, end, ops)?;
         let beside = Beside::from_start(program.program(), circuit, start, *memory, options)?;
         // Whether there is more to be seen matters to who has more programs.
