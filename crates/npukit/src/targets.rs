@@ -103,7 +103,7 @@ pub fn strict(spec: &str) -> Result<String, Error> {
 ///
 /// ```
 /// # use npukit::{target_with, targets};
-/// let target = targets()[0].name();
+/// let target = targets()[0].name;
 /// let spec = target_with(&format!("{target}:mine"), &[("array_size", "8")])?;
 /// assert_eq!(spec, format!("{target}:mine,array_size=8"));
 /// # Ok::<(), npukit::Error>(())
@@ -130,7 +130,7 @@ pub fn target_with(spec: &str, settings: &[Setting<'_>]) -> Result<String, Error
 ///
 /// ```
 /// # use npukit::{target_in, targets};
-/// let target = targets()[0].name();
+/// let target = targets()[0].name;
 /// assert_eq!(target_in("boards", &format!("{target}:./mine")), format!("{target}:boards/./mine"));
 /// assert_eq!(target_in("boards", target), target);
 /// ```
@@ -220,7 +220,7 @@ pub fn artifact_target(path: &str) -> Option<&'static Target> {
 ///
 /// ```
 /// # use npukit::{cost_model_name, targets};
-/// let target = targets()[0].name();
+/// let target = targets()[0].name;
 /// assert_eq!(cost_model_name(&format!("{target}:mine"), "estimator"), "estimator");
 /// assert_eq!(cost_model_name(target, "estimator_undrained"), "estimator, undrained");
 /// ```
