@@ -11,7 +11,8 @@ mod spec_language;
 
 use npukit_base::Span;
 
-use crate::expand::{Place, Sources};
+use crate::expand::Sources;
+use crate::place::Place;
 
 pub use fault::{Fix, TextFault};
 pub use language::{

@@ -9,12 +9,14 @@ use crate::analysis::{AnalysedWord, Analysis, Definition as DefinitionOf, MarkKi
 use crate::comment::Comments;
 use crate::definition::{Definition, Malformed, definition};
 use crate::error::{AsmError, AsmErrors, MAX_ERRORS, source_span};
-use crate::expand::{Expander, Files, Line, Place, Sources};
+use crate::expand::{Expander, Files, Line, Sources};
 use crate::experiment::Experiment;
 use crate::expression::evaluate;
 use crate::grammar::{CompiledForm, Grammar};
 use crate::listing::{Listing, Word, hex};
 use crate::matcher::{BadValue, Expected, Outcome, Said, read};
+use crate::place::Place;
+use crate::spans::{mnemonic_span, span_of};
 use crate::symbols::{Symbol, Symbols};
 
 /// The instructions of a source file.
@@ -488,25 +490,6 @@ impl Read {
     }
 }
 
-/// The mnemonic that a line begins with: words with points and signs between them, without white space. What fields say
-/// begins at `operands`.
-pub(crate) fn mnemonic_span(tokens: &[Token<'_>], operands: Option<usize>) -> Option<Span> {
-    let mut span = tokens.first()?.span;
-    let belongs = |token: &Token<'_>| {
-        Symbols::is_name(token.text) || token.is_number() || matches!(token.text, "." | "@")
-    };
-    for token in tokens.iter().skip(1) {
-        if token.span.start != span.end
-            || !belongs(token)
-            || operands.is_some_and(|at| token.span.start >= at)
-        {
-            break;
-        }
-        span = span.to(token.span);
-    }
-    Some(span)
-}
-
 /// The tokens before `, rsv = VALUE`, and those of VALUE, where the instruction has such an operand.
 fn split_reserved<'a, 'b>(
     forms: &[&CompiledForm<'_>],
@@ -584,13 +567,6 @@ fn listed(expected: &[Expected<'_>]) -> String {
         Some((last, [])) => last.clone(),
         Some((last, first)) => format!("{} or {last}", first.join(", ")),
         None => "something else".to_owned(),
-    }
-}
-
-pub(crate) fn span_of(tokens: &[Token<'_>]) -> Span {
-    match (tokens.first(), tokens.last()) {
-        (Some(first), Some(last)) => first.span.to(last.span),
-        _ => Span::default(),
     }
 }
 

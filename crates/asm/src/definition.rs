@@ -3,9 +3,9 @@
 use npukit_base::Span;
 use npukit_isa::token::Token;
 
-use crate::assemble::span_of;
 use crate::error::{AsmError, source_span};
 use crate::expression::{Fault, evaluate};
+use crate::spans::span_of;
 use crate::symbols::{Symbol, Symbols};
 
 /// A line that gives a name a value.

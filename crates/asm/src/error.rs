@@ -6,7 +6,7 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
 use npukit_base::{Code, Span, codes, counted, without_bom};
 use thiserror::Error;
 
-use crate::expand::{Place, SourceText};
+use crate::place::{Place, SourceText};
 
 /// Faults listed of one text; more are counted only.
 pub(crate) const MAX_ERRORS: usize = 100;

@@ -25,9 +25,9 @@ use crate::error::{AsmError, source_span};
 use crate::experiment::{
     DIRECTIVES as OF_EXPERIMENTS, Experiment, Names, Statement, WAIT, Wait, no_more, statement,
 };
+use crate::spans::span_of;
 use crate::symbols::Symbols;
 
-use argument::span_of;
 use block::{Block, Collecting};
 use condition::Conditions;
 use frame::{Frame, Lines};
@@ -38,8 +38,8 @@ pub(crate) use argument::{Part, parts, unquoted};
 pub use include::Files;
 pub(crate) use include::beside;
 pub use limit::{MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, MAX_LINE_BYTES, MAX_LINES};
-pub(crate) use origin::{Origin, SourceText};
-pub use origin::{Place, Sources};
+pub(crate) use origin::Origin;
+pub use origin::Sources;
 pub(crate) use substitute::replaced;
 
 /// A line of a program.

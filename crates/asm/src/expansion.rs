@@ -9,10 +9,11 @@ use crate::analysis::{Analysis, Recorder};
 use crate::comment::Comments;
 use crate::definition::definition;
 use crate::error::{AsmError, AsmErrors, Faults, MAX_ERRORS, source_span};
-use crate::expand::{Expander, Files, Line, Origin, Place, Sources, replaced};
+use crate::expand::{Expander, Files, Line, Origin, Sources, replaced};
 use crate::experiment::Experiment;
 use crate::expression::evaluate;
 use crate::listing::{Listing, Word};
+use crate::place::Place;
 use crate::symbols::Symbols;
 
 /// A program whose directives have been done.

@@ -6,7 +6,7 @@
 mod line;
 mod separate;
 
-use crate::expand::Place;
+use crate::place::Place;
 
 pub(crate) use line::{Names, no_more, statement};
 pub use separate::{Separated, separate};

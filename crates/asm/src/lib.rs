@@ -30,6 +30,8 @@ mod format;
 mod grammar;
 mod listing;
 mod matcher;
+mod place;
+mod spans;
 mod symbols;
 
 pub use assemble::{Assembly, AssemblyLine, assemble, assemble_with, list};
@@ -39,8 +41,9 @@ pub use disassemble::{
 };
 pub use error::{AsmError, AsmErrors, Faults, SourceFault, Within, source_span};
 pub use expand::{
-    Files, MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, MAX_LINE_BYTES, MAX_LINES, Place, Sources,
+    Files, MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, MAX_LINE_BYTES, MAX_LINES, Sources,
 };
 pub use expansion::{Expansion, expand, expand_recorded};
 pub use experiment::{Experiment, MemoryRange, Separated, Statement, StatementKind, Values, Wait, separate};
 pub use format::{Statements, Style, format};
+pub use place::Place;

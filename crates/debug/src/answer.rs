@@ -10,7 +10,7 @@ use npukit_target::{Accessed, AddressRun, MachineMemory, Moment, Placed};
 use crate::command::{COMMANDS, Command, Help, Scale};
 use crate::place::Range;
 use crate::points::{Hit, Point};
-use crate::travel::Stop;
+use crate::stop::Stop;
 use crate::{Debugger, Line};
 
 /// What came of a command.

@@ -8,7 +8,7 @@ use npukit_base::{Span, help_for};
 use crate::Debugger;
 use crate::place::Range;
 use crate::points::{Condition, On, Order, PointKind, Watch};
-use crate::travel::Stop;
+use crate::stop::Stop;
 pub use help::{COMMANDS, Help};
 use words::{Word, Words};
 

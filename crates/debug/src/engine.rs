@@ -7,8 +7,9 @@ use npukit_asm::{ListingLine, MemoryRange, StatementKind};
 use npukit_target::{AddressRun, Machine, Moment, ProgramText, TargetError};
 
 use crate::interrupt::Interrupt;
+use crate::machine::{chain, read};
 use crate::points::Points;
-use crate::travel::Stop;
+use crate::stop::Stop;
 
 /// Copies of the machine that are kept at most, beside the one at the start. A step back does at most so much of the
 /// program again.
@@ -280,25 +281,4 @@ impl Debugger {
     pub fn read(&self, run: AddressRun) -> Result<Vec<i64>, String> {
         read(&*self.now, run)
     }
-}
-
-/// The numbers of addresses.
-pub(crate) fn read(machine: &dyn Machine, run: AddressRun) -> Result<Vec<i64>, String> {
-    if run.stride == 1 || run.count <= 1 {
-        return machine.read(run.memory, run.first, run.count).map_err(|error| chain(&error));
-    }
-    let mut all = Vec::new();
-    for place in 0..run.count {
-        all.extend(machine.read(run.memory, run.at(place), 1).map_err(|error| chain(&error))?);
-    }
-    Ok(all)
-}
-
-/// An error and what caused it, in a line.
-pub(crate) fn chain(error: &TargetError) -> String {
-    let all = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
-    let mut told: Vec<String> = all.map(ToString::to_string).collect();
-    // A transparent error says what its cause says.
-    told.dedup();
-    told.join(": ")
 }

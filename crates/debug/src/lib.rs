@@ -8,9 +8,10 @@
 //! | `engine` | position, copies, listing, lines of the text |
 //! | `interrupt` | how another thread stops a program that runs |
 //! | `launch` | what an editor asks to be debugged |
-//! | `points`, `travel` | breakpoints and watchpoints; steps, layers, runs between them |
+//! | `points`, `scan` | breakpoints and watchpoints; which steps hit them |
+//! | `travel`, `stop` | steps, layers, runs between points; why a program stands where it stands |
 //! | `who` | who wrote a number, from what |
-//! | `place` | ranges of memories by name |
+//! | `place`, `machine` | ranges of memories by name; what they hold |
 //! | `command`, `answer` | commands as text, and what they print |
 //! | `script` | files of commands |
 
@@ -21,9 +22,12 @@ mod command;
 mod engine;
 mod interrupt;
 mod launch;
+mod machine;
 mod place;
 mod points;
+mod scan;
 mod script;
+mod stop;
 mod travel;
 mod who;
 
@@ -35,5 +39,5 @@ pub use launch::{Launch, Open};
 pub use place::Range;
 pub use points::{Condition, Hit, On, Order, Point, PointKind, Undecided, Watch};
 pub use script::{Outcome, Script, ScriptError};
-pub use travel::Stop;
+pub use stop::Stop;
 pub use who::Node;

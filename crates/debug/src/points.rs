@@ -1,11 +1,9 @@
-//! [`Point`]s at which a program stops, and which steps they are hit by; [`Undecided`] where that cannot be known.
+//! [`Point`]s at which a program stops, and whether a step hits them; [`Undecided`] where that cannot be known.
 
 use npukit_target::{Accessed, AddressRun, Machine};
 
-use crate::Debugger;
-use crate::engine::read;
+use crate::machine::read;
 use crate::place::Range;
-use crate::travel::Stop;
 
 /// Where a program stops.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,7 +117,7 @@ impl Order {
         }
     }
 
-    fn sign(self) -> &'static str {
+    pub(crate) fn sign(self) -> &'static str {
         // Default: all are in the list.
         Self::ALL.iter().find(|(_, order)| *order == self).map_or("", |(sign, _)| sign)
     }
@@ -203,7 +201,7 @@ impl Watch {
     /// Whether it is hit by the step that `machine` has just done, before which `saturated` results had not fitted.
     ///
     /// Errors: why its numbers cannot be read.
-    fn is_hit(&self, machine: &dyn Machine, step: usize, saturated: u64) -> Result<bool, String> {
+    pub(crate) fn is_hit(&self, machine: &dyn Machine, step: usize, saturated: u64) -> Result<bool, String> {
         if self.on == On::Saturation && machine.saturations() <= saturated {
             return Ok(false);
         }
@@ -229,107 +227,5 @@ impl Condition {
             // Default: in a memory of integers a number is its own value.
             self.order.holds(real.unwrap_or(number as f64), self.value)
         }))
-    }
-}
-
-impl Debugger {
-    /// The points there are.
-    pub fn points(&self) -> &[Point] {
-        &self.points.all
-    }
-
-    /// Adds a point; gives its number.
-    pub fn add_point(&mut self, kind: PointKind) -> u32 {
-        self.points.add(kind)
-    }
-
-    /// Takes a point away; whether it was there.
-    pub fn remove_point(&mut self, id: u32) -> bool {
-        self.points.remove(id)
-    }
-
-    /// The breakpoint before a step.
-    pub(crate) fn breakpoint(&self, step: usize) -> Option<u32> {
-        if step >= self.steps() {
-            return None;
-        }
-        let stops = |kind: &PointKind| match kind {
-            PointKind::Instruction(instruction) => self.now.issued(step).contains(instruction),
-            PointKind::Layer(layer) => {
-                let begins = step == 0 || self.now.layer(step - 1) != Some(*layer);
-                begins && self.now.layer(step) == Some(*layer)
-            }
-            PointKind::Wait(unit) => self.moments().is_ok_and(|all| {
-                all.get(step).is_some_and(|moment| moment.waits.iter().any(|(name, ..)| name == unit))
-            }),
-            PointKind::Watch(_) => false,
-        };
-        self.points.all.iter().find(|point| stops(&point.kind)).map(|point| point.id)
-    }
-
-    /// The watchpoints that `machine` has hit by its last step.
-    pub(crate) fn watchpoints(&self, machine: &dyn Machine, saturated: u64) -> Result<Vec<u32>, Undecided> {
-        let Some(step) = machine.position().checked_sub(1) else { return Ok(Vec::new()) };
-        let mut hit = Vec::new();
-        for (id, watch) in self.points.watches() {
-            let undecided = |reason| Undecided { id, step, range: watch.range.text.clone(), reason };
-            if watch.is_hit(machine, step, saturated).map_err(undecided)? {
-                hit.push(id);
-            }
-        }
-        Ok(hit)
-    }
-
-    /// Every step of the whole program that hits a watchpoint, in order.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop::Interrupted`]; [`Stop::Fault`] with what the machine faults on; [`Stop::Undecided`] where a condition cannot be looked at.
-    pub fn scan(&self) -> Result<Vec<Hit>, Stop> {
-        let mut hits = Vec::new();
-        if !self.points.needs_values() {
-            for step in 0..self.steps() {
-                let watches = self.points.watches().filter(|(_, watch)| watch.may_hit(&*self.now, step));
-                hits.extend(watches.map(|(id, _)| Hit { id, step }));
-            }
-            return Ok(hits);
-        }
-        let mut machine = self.copy_before(0).fork();
-        while machine.position() < machine.steps() {
-            if self.interrupt.is_asked() {
-                return Err(Stop::Interrupted);
-            }
-            let (step, saturated) = (machine.position(), machine.saturations());
-            machine.step().map_err(|error| Stop::Fault(crate::engine::chain(&error)))?;
-            let hit = self.watchpoints(&*machine, saturated).map_err(Stop::Undecided)?;
-            hits.extend(hit.into_iter().map(|id| Hit { id, step }));
-        }
-        Ok(hits)
-    }
-
-    /// A point in words.
-    pub fn point_text(&self, point: &Point) -> String {
-        match &point.kind {
-            PointKind::Instruction(instruction) => {
-                let line = self.line(*instruction).map(|line| format!(", {}:{}", line.file, line.line));
-                // Default: words have no lines.
-                format!("breakpoint {}: instruction {instruction}{}", point.id, line.unwrap_or_default())
-            }
-            PointKind::Layer(layer) => {
-                // Default: a point is of a layer that is there.
-                let name = self.now.layers().get(*layer).map_or("", String::as_str);
-                format!("breakpoint {}: layer `{name}`", point.id)
-            }
-            PointKind::Wait(unit) => format!("breakpoint {}: {unit} waits", point.id),
-            PointKind::Watch(Watch { range, on, condition }) => {
-                let condition = condition.as_ref().map(|condition| {
-                    let subject = if condition.is_raw { " raw" } else { "" };
-                    format!(" if{subject} {} {}", condition.order.sign(), condition.value)
-                });
-                // Default: a watchpoint without a condition.
-                let condition = condition.unwrap_or_default();
-                format!("watchpoint {}: {} {}{condition}", point.id, range.text, on.name())
-            }
-        }
     }
 }

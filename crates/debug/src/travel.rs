@@ -1,70 +1,8 @@
 //! Ways through a program: steps, layers, and runs up to a point, in both directions.
 
 use crate::Debugger;
-use crate::points::Undecided;
-
-/// Why a program stands where it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// It has not begun.
-    Start,
-    /// It was sent there.
-    Step,
-    /// A layer begins.
-    Layer,
-    /// A breakpoint, by its number.
-    Breakpoint(u32),
-    /// A watchpoint, by its number, and the step that hit it.
-    Watchpoint(u32, usize),
-    /// It has ended.
-    End,
-    /// The machine cannot do the next step: why.
-    Fault(String),
-    /// Whether the last step hits a watchpoint is not known.
-    Undecided(Undecided),
-    /// Somebody else has stopped it.
-    Interrupted,
-}
-
-impl Stop {
-    /// Names of all of them.
-    pub const NAMES: [&'static str; 9] =
-        ["start", "step", "layer", "breakpoint", "watchpoint", "end", "fault", "undecided", "interrupted"];
-
-    /// Its name.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Step => "step",
-            Self::Layer => "layer",
-            Self::Breakpoint(_) => "breakpoint",
-            Self::Watchpoint(..) => "watchpoint",
-            Self::End => "end",
-            Self::Fault(_) => "fault",
-            Self::Undecided(_) => "undecided",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    /// The number of the point.
-    pub const fn point(&self) -> Option<u32> {
-        match self {
-            Self::Breakpoint(id) | Self::Watchpoint(id, _) => Some(*id),
-            Self::Undecided(undecided) => Some(undecided.id),
-            _ => None,
-        }
-    }
-
-    /// What went wrong, in a sentence; none where nothing did.
-    pub fn trouble(&self) -> Option<String> {
-        match self {
-            Self::Fault(told) => Some(format!("the machine stops: {told}")),
-            Self::Undecided(undecided) => Some(undecided.to_string()),
-            Self::Interrupted => Some("interrupted".to_owned()),
-            _ => None,
-        }
-    }
-}
+use crate::machine::chain;
+use crate::stop::Stop;
 
 impl Debugger {
     /// What stands at the position when nothing stopped it there.
@@ -200,7 +138,7 @@ impl Debugger {
                 return Err(Stop::Interrupted);
             }
             let (step, saturated) = (machine.position(), machine.saturations());
-            machine.step().map_err(|error| Stop::Fault(crate::engine::chain(&error)))?;
+            machine.step().map_err(|error| Stop::Fault(chain(&error)))?;
             let hit = match self.watchpoints(&*machine, saturated) {
                 Ok(hit) => hit.first().map(|&id| Stop::Watchpoint(id, step)),
                 Err(undecided) => Some(Stop::Undecided(undecided)),

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use npukit_target::{AddressRun, Machine, Placed, Scalar};
 
 use crate::Debugger;
-use crate::engine::{chain, read};
+use crate::machine::{chain, read};
 use crate::place::Range;
 
 /// Nodes of a tree at most: what lies behind is not followed.

@@ -9,11 +9,13 @@
 //! | `message` | frames and messages |
 //! | `adapter` | what each request asks for |
 //! | `points` | breakpoints of lines, instructions and data |
+//! | `values` | what arguments say, and how instructions and texts are named |
 //! | `variables` | scopes, variables, bytes of memories, the listing |
 
 mod adapter;
 mod message;
 mod points;
+mod values;
 mod variables;
 
 use std::io::{self, BufRead, Write};

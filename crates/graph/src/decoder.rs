@@ -14,7 +14,7 @@ pub use config::{Activation, DecoderConfig, NormKind, Pairs, Positions};
 pub use session::{Session, likeliest};
 pub use weights::{DecoderModel, Layer, Matrix, NormWeights};
 
-use crate::eval::EvalError;
+use crate::op::EvalError;
 use crate::op::OpError;
 
 /// Why there is no such decoder, or why it does not compute.

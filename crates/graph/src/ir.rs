@@ -1,41 +1,17 @@
 //! The graph: values, nodes, inputs and outputs.
 
+mod value;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit_numeric::{ElementType, Tensor};
+use npukit_numeric::Tensor;
 
 use crate::names::Names;
 use crate::op::{Op, OpError, Operator};
 use crate::qdq_scales::QdqScales;
 
-/// Names a value of a graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ValueId(pub u32);
-
-/// Names a node of a graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeId(pub u32);
-
-/// Shape and element type.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ValueInfo {
-    /// Outermost axis first; empty for a scalar.
-    pub shape: Vec<usize>,
-    /// Type of the elements.
-    pub element: ElementType,
-}
-
-/// A tensor that flows through the graph.
-#[derive(Clone, Debug)]
-pub struct Value {
-    /// The model's name for it; unique in the graph.
-    pub name: String,
-    /// Shape and element type.
-    pub info: ValueInfo,
-    /// The elements, when the model fixes them.
-    pub constant: Option<Arc<Tensor>>,
-}
+pub use value::{NodeId, Value, ValueId, ValueInfo};
 
 /// One operator applied to values.
 #[derive(Clone, Debug)]
@@ -132,5 +108,19 @@ impl Graph {
             .collect();
         self.nodes.push(Node { name: name.into(), op, inputs, outputs: outputs.clone() });
         Ok(outputs)
+    }
+
+    /// A name for a value that no value has yet: `base`, or `base` with a number. It is given once.
+    ///
+    /// Takes time in proportion to the values added since the last one. Names that are given to values in other
+    /// ways than by adding them are for the caller to keep apart.
+    pub fn fresh_name(&mut self, base: &str) -> String {
+        self.names.see(&self.values);
+        self.names.fresh(base)
+    }
+
+    /// Forgets all names, when values were taken out.
+    pub(crate) fn forget_names(&mut self) {
+        self.names = Names::default();
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::ir::{Graph, Value};
+use crate::ir::Value;
 
-/// Names that values of a graph have or had; kept by [`Graph::fresh_name`].
+/// Names that values of a graph have or had; kept by [`Graph::fresh_name`](crate::Graph::fresh_name).
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     taken: HashSet<String>,
@@ -16,7 +16,7 @@ pub struct Names {
 
 impl Names {
     /// Takes in the values that are new.
-    fn see(&mut self, values: &[Value]) {
+    pub(crate) fn see(&mut self, values: &[Value]) {
         if self.seen > values.len() {
             *self = Self::default();
         }
@@ -25,7 +25,7 @@ impl Names {
     }
 
     /// `base`, or `base` with the least number that is not taken; it is from now on.
-    fn fresh(&mut self, base: &str) -> String {
+    pub(crate) fn fresh(&mut self, base: &str) -> String {
         if self.taken.insert(base.to_owned()) {
             return base.to_owned();
         }
@@ -40,28 +40,11 @@ impl Names {
     }
 }
 
-impl Graph {
-    /// A name for a value that no value has yet: `base`, or `base` with a number. It is given once.
-    ///
-    /// Takes time in proportion to the values added since the last one. Names that are given to values in other
-    /// ways than by adding them are for the caller to keep apart.
-    pub fn fresh_name(&mut self, base: &str) -> String {
-        self.names.see(&self.values);
-        self.names.fresh(base)
-    }
-
-    /// Forgets all names, when values were taken out.
-    pub(crate) fn forget_names(&mut self) {
-        self.names = Names::default();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use npukit_numeric::ElementType;
 
-    use super::*;
-    use crate::ir::ValueInfo;
+    use crate::ir::{Graph, ValueInfo};
 
     fn graph(names: &[&str]) -> Graph {
         let mut graph = Graph::default();

@@ -2,8 +2,9 @@
 
 use npukit_numeric::Tensor;
 
-use crate::eval::{EvalError, evaluate_with};
+use crate::eval::evaluate_with;
 use crate::ir::{Graph, ValueId};
+use crate::op::EvalError;
 
 /// What is gathered from the tensors that a value becomes, one for each sample.
 pub trait Statistic: Clone {

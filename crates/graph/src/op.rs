@@ -75,7 +75,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ir::{Value, ValueInfo};
 pub use body::Body;
-pub use error::OpError;
+pub use error::{EvalError, OpError};
 pub use scattering::ScatterKind;
 pub use window::{Window, WindowSpan};
 

@@ -1,12 +1,9 @@
 //! [`QdqScales`]: what a model itself says of how floats are held as integers.
 //!
 //! Models with QuantizeLinear and DequantizeLinear say so of weights and activations. A graph keeps it in
-//! [`Graph::scales`], so that it is not lost when constants are computed and elements change places.
+//! [`Graph::scales`](crate::Graph::scales), so that it is not lost when constants are computed and elements change places.
 
-use npukit_numeric::{ElementType, Tensor};
-
-use crate::ir::{Graph, ValueId};
-use crate::op::Op;
+use npukit_numeric::ElementType;
 
 /// An integer `q` of type `element` stands for `(q - zero point) * scale`.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,26 +19,6 @@ pub struct QdqScales {
 }
 
 impl QdqScales {
-    /// What an operator between floats and integers says of the floats; none of any other operator, of
-    /// one whose scales are not positive constants, and of small floats in place of integers.
-    pub fn of(graph: &Graph, op: &Op, inputs: &[ValueId], results: &[ValueId]) -> Option<Self> {
-        let integers = match op {
-            Op::QuantizeLinear(_) => graph.value(*results.first()?),
-            Op::DequantizeLinear(_) => graph.value(*inputs.first()?),
-            _ => return None,
-        };
-        let (name, element) = (integers.name.clone(), integers.info.element);
-        element.integer_range()?;
-        let operand = |place: usize| inputs.get(place).map(|&id| graph.constant(id));
-        let scales = extremes(operand(1)??).map(|scale| scale as f32);
-        let zero_points = match operand(2) {
-            Some(constant) => extremes(constant?).map(|zero| zero as i64),
-            None => [0; 2],
-        };
-        let positive = scales[0] > 0.0 && scales[1].is_finite();
-        positive.then_some(Self { name, scales, zero_points, element })
-    }
-
     /// Whether the integers of both stand for the same numbers.
     pub fn is_alike(&self, other: &Self) -> bool {
         (self.scales, self.zero_points, self.element) == (other.scales, other.zero_points, other.element)
@@ -84,38 +61,6 @@ impl std::fmt::Display for QdqScales {
         match first == last {
             true => write!(f, ", zero point {first})"),
             false => write!(f, ", zero points {first} to {last})"),
-        }
-    }
-}
-
-/// The least and the largest element; NaN where there is none.
-fn extremes(tensor: &Tensor) -> [f64; 2] {
-    let fold = |of: fn(f64, f64) -> f64| tensor.reals().into_iter().fold(f64::NAN, of);
-    [fold(f64::min), fold(f64::max)]
-}
-
-/// Whether an operator only chooses and moves elements of its first operand.
-pub(crate) fn moves(op: &Op) -> bool {
-    matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Slice(_) | Op::Split(_) | Op::Tile(_))
-}
-
-impl Graph {
-    /// Notes what is stated of the results of `op` when they take the place of a node.
-    pub fn state_results(&mut self, op: &Op, inputs: &[ValueId], results: &[ValueId]) {
-        let stated = match op {
-            Op::DequantizeLinear(_) => QdqScales::of(self, op, inputs, results),
-            _ if moves(op) => inputs.first().and_then(|id| self.scales.get(id)).cloned(),
-            _ => None,
-        };
-        if let Some(stated) = stated {
-            self.scales.extend(results.iter().map(|&id| (id, stated.clone())));
-        }
-    }
-
-    /// Notes of `to`, which has the elements of `from`, what is stated of that.
-    pub fn state_alike(&mut self, from: ValueId, to: ValueId) {
-        if let Some(stated) = self.scales.get(&from).cloned() {
-            self.scales.entry(to).or_insert(stated);
         }
     }
 }

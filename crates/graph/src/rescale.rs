@@ -33,12 +33,14 @@ pub(crate) mod roles;
 mod solve;
 
 use crate::ir::{Graph, Node};
+use crate::op::Op;
 use crate::pass::PassError;
 
 pub use border::{Border, Scales};
 pub use ends::unfit_ends;
 pub use equalise::equalise;
 pub use ranges::{Magnitude, Ranges};
+use roles::{Role, role};
 
 /// What has to fit, and into what.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,7 +119,7 @@ pub fn rescale_beside(
     limits: &Limits,
     is_host: &dyn Fn(&Node) -> bool,
 ) -> Result<Option<Rescaled>, PassError> {
-    let roles = roles::roles(graph, ranges, limits, is_host);
+    let roles = roles(graph, ranges, limits, is_host);
     match solve::exponents(graph, &roles, ranges, limits) {
         Some(exponents) if exponents.iter().any(|&exponent| exponent != 0) => {
             rewrite::rewrite(graph, &roles, exponents, ranges, limits).map(Some)
@@ -128,7 +130,7 @@ pub fn rescale_beside(
 
 /// Whether the ranges of all products with constants are known, of the results or of what shares their exponents.
 pub fn is_known(graph: &Graph, ranges: &Ranges, limits: &Limits, is_host: &dyn Fn(&Node) -> bool) -> bool {
-    let roles = roles::roles(graph, ranges, limits, is_host);
+    let roles = roles(graph, ranges, limits, is_host);
     solve::is_known(graph, &roles, ranges, limits)
 }
 
@@ -139,6 +141,23 @@ fn floor_log2(largest: f64, magnitude: f64) -> Option<i32> {
         // Just below a whole number the logarithm is rounded to it.
         if magnitude * 2f64.powi(guess) <= largest { guess } else { guess - 1 }
     })
+}
+
+/// The roles of all nodes where these limits hold. What puts values together at the end that fit at no scale takes and
+/// gives real values, so that none takes bits of another.
+fn roles(graph: &Graph, ranges: &Ranges, limits: &Limits, is_host: &dyn Fn(&Node) -> bool) -> Vec<Role> {
+    let of_node = |node| match is_host(node) {
+        true if limits.ports => Role::Host,
+        true => Role::Real,
+        false => role(graph, node).within(limits),
+    };
+    let mut roles: Vec<Role> = graph.nodes.iter().map(of_node).collect();
+    for end in unfit_ends(graph, ranges, limits.largest) {
+        if matches!(graph.node(end).op, Op::Concat(_)) {
+            roles[end.0 as usize] = Role::Real;
+        }
+    }
+    roles
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use npukit_numeric::Tensor;
 
-use crate::eval::{EvalError, evaluate_all};
+use crate::eval::evaluate_all;
 use crate::ir::{Graph, Node, ValueId};
+use crate::op::EvalError;
 use crate::op::{BinaryKind, Op, Operator, ReduceKind, Resize, ResizeMode, UnaryKind};
 use rules::{Operand, Own, Results};
 

@@ -3,8 +3,8 @@
 use npukit_base::{Code, codes, counted};
 use npukit_graph::OpError;
 
+use crate::dimension::{OpenInput, open_dimensions};
 use crate::format::Format;
-use crate::open::{OpenInput, open_dimensions};
 
 /// Why a file did not become a graph.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]

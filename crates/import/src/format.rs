@@ -1,7 +1,4 @@
-//! [`Format`]: the kinds of model files, recognised by their content.
-
-use crate::protobuf_fields::{self, Field};
-use crate::tflite;
+//! [`Format`]: the kinds of model files.
 
 /// A kind of model file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,28 +22,6 @@ impl Format {
             Self::TensorFlow => "pb",
             Self::TensorFlowLite => "tflite",
         }
-    }
-
-    /// The format of a file called `path` that holds `bytes`. Its content decides, as ONNX models
-    /// are called `.pb` at times, too; the ending, where the content says nothing. A file whose
-    /// ending is not a format's must be a protobuf from its first to its last byte.
-    pub fn of(path: &str, bytes: &[u8]) -> Option<Self> {
-        let ends = |format: &Self| path.rsplit_once('.').is_some_and(|(_, end)| end == format.extension());
-        if tflite::is_model(bytes) {
-            return Some(Self::TensorFlowLite);
-        }
-        match Self::ALL.into_iter().find(ends) {
-            Some(stated) => Some(Self::of_content(bytes).unwrap_or(stated)),
-            None => Self::of_content(bytes).filter(|&format| protobuf_fields::check(bytes, format).is_ok()),
-        }
-    }
-
-    /// Field 1 is a version number in ONNX models and the first node in TensorFlow graphs.
-    fn of_content(bytes: &[u8]) -> Option<Self> {
-        let first = protobuf_fields::fields(bytes).map_while(Result::ok).find(|field| field.number == 1);
-        first.map(
-            |Field { wire, .. }| if wire == protobuf_fields::LENGTH { Self::TensorFlow } else { Self::Onnx },
-        )
     }
 
     /// What a user of the format can do about a file that breaks its rules.

@@ -7,7 +7,9 @@
 
 mod builder;
 mod composed;
+mod content;
 pub mod decoder;
+mod dimension;
 mod einsum;
 mod elements;
 mod equation;
@@ -32,10 +34,10 @@ mod slice;
 pub mod tensorflow;
 pub mod tflite;
 
+pub use dimension::{Dimension, OpenInput, open_dimensions};
 pub use error::{ImportError, NodeProblem, Reason};
 pub use foreign::Foreign;
 pub use format::Format;
-pub use open::{Dimension, OpenInput, open_dimensions};
 pub use options::Options;
 pub use remark::{Imported, Remark, State};
 

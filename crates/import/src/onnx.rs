@@ -8,6 +8,7 @@
 
 mod attributes;
 mod boxes;
+mod call;
 mod channels;
 mod context;
 mod control;

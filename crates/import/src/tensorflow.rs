@@ -7,9 +7,11 @@
 //! that no other node consumes are outputs, unless the options name some.
 
 mod attributes;
+mod binding;
 mod blocks;
 mod context;
 mod control;
+mod frames;
 mod image;
 mod importer;
 mod interface;

@@ -8,6 +8,7 @@
 //!
 //! Operators that hold graphs are the business of `control`, what runs keep from one to the next that of `variables`.
 
+mod calls;
 mod context;
 mod control;
 mod flatbuffer;
@@ -18,6 +19,7 @@ mod model;
 mod names;
 mod ops;
 mod sparse;
+mod states;
 mod tensors;
 mod variables;
 

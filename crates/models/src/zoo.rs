@@ -11,6 +11,7 @@ mod networks;
 mod random;
 mod spread;
 
+pub use builder::Counts;
 pub use images::stand_in;
-pub use network::{Counts, INPUT, Network};
+pub use network::{INPUT, Network};
 pub use networks::{network, networks};

@@ -12,6 +12,7 @@
 //! `ml_dtypes` package gives them in a file (`V1`, `V2`) do not say which they are, and are not read.
 
 mod archive;
+mod descr;
 mod elements;
 mod header;
 mod stream;
@@ -24,6 +25,9 @@ use thiserror::Error;
 use crate::element::ElementType;
 use crate::tensor::Tensor;
 use header::Header;
+
+/// An error and its offset.
+type At<T> = Result<T, (usize, NpyErrorKind)>;
 
 pub use archive::{member_names, read_npz, write_npz};
 pub use stream::NpzWriter;

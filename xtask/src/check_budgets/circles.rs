@@ -25,7 +25,10 @@ pub fn figures(product: &[ProductFile<'_>]) -> Result<Vec<Figure>, Error> {
     let of_facade =
         circles.iter().flatten().map(|&file| product[file].path).filter(|path| path.starts_with(FACADE));
     Ok(vec![
-        Figure::of("circles_of_imports", circles.iter().map(|circle| paths(circle).join(" ")).collect()),
+        Figure::of(
+            "circles_of_imports",
+            circles.iter().map(|circle| inside(product, &graph, circle)).collect(),
+        ),
         Figure::of("files_in_largest_circle", largest.unwrap_or_default()),
         Figure::of("files_of_facade_in_circles", of_facade.map(str::to_owned).collect()),
         Figure::of("imports_upwards_in_targets", upwards(product, &graph)),
@@ -79,6 +82,19 @@ fn circles(graph: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     circles.into_iter().collect()
 }
 
+/// What each file of a circle uses of the others, in a text.
+fn inside(product: &[ProductFile<'_>], graph: &[BTreeSet<usize>], circle: &[usize]) -> String {
+    let uses = circle.iter().map(|file| {
+        let used: Vec<&str> = circle
+            .iter()
+            .filter(|&other| graph[*file].contains(other))
+            .map(|&other| product[other].path)
+            .collect();
+        format!("{} uses {}", product[*file].path, used.join(" "))
+    });
+    uses.collect::<Vec<_>>().join("; ")
+}
+
 /// Files to which a way of at least one step leads.
 fn reached(graph: &[BTreeSet<usize>], start: usize) -> BTreeSet<usize> {
     let mut reached = BTreeSet::new();
@@ -106,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_circle_is_found_through_names_that_are_passed_on() {
-        let circle = "crates/a/src/b.rs crates/a/src/c.rs";
+        let circle = "crates/a/src/b.rs uses crates/a/src/c.rs; crates/a/src/c.rs uses crates/a/src/b.rs";
         for (of_b, of_c) in [
             ("use crate::C;\npub struct B;", "use crate::b::B;\npub struct C;"),
             ("pub fn b() { super::c::c() }", "pub fn c() { crate::b::b() }"),
@@ -152,6 +168,9 @@ mod tests {
             found(&[files.as_slice(), &[("a/src/b/e.rs", "use super::d::g;\npub fn h() {}")]].concat())
         };
         assert_eq!(parts("use super::B;\npub fn g() {}"), [""; 0]);
-        assert_eq!(parts("use super::e::h;\npub fn g() {}"), ["crates/a/src/b/d.rs crates/a/src/b/e.rs"]);
+        assert_eq!(
+            parts("use super::e::h;\npub fn g() {}"),
+            ["crates/a/src/b/d.rs uses crates/a/src/b/e.rs; crates/a/src/b/e.rs uses crates/a/src/b/d.rs"]
+        );
     }
 }

@@ -4,7 +4,7 @@ use miette::Diagnostic;
 use npukit_base::{Span, meant};
 
 use crate::error::{AsmError, span_of};
-use crate::expand::Place;
+use crate::place::Place;
 
 /// Something that is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,10 +8,11 @@ use npukit_isa::token::{Token, tokens};
 use super::candidates::candidates;
 use super::language::directive_named;
 use super::{AnalysedWord, Analysis, Block, Definition, Mark, MarkKind, Name, TextFault};
-use crate::assemble::mnemonic_span;
 use crate::definition::Definition as Defined;
 use crate::error::{AsmError, MAX_ERRORS};
-use crate::expand::{Line, Place, Sources, beside, unquoted};
+use crate::expand::{Line, Sources, beside, unquoted};
+use crate::place::Place;
+use crate::spans::mnemonic_span;
 use crate::symbols::{Symbol, Symbols};
 
 /// What is known of a text so far.

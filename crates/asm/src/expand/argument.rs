@@ -6,11 +6,8 @@ use npukit_isa::token::Token;
 use crate::comment::quoted;
 use crate::error::{AsmError, source_span};
 use crate::expression::{Fault, evaluate, evaluate_condition};
+use crate::spans::span_of;
 use crate::symbols::Symbols;
-
-pub(super) fn span_of(tokens: &[Token<'_>]) -> Span {
-    tokens.iter().map(|token| token.span).reduce(Span::to).unwrap_or_default()
-}
 
 /// `.rept NUMBER`
 pub(super) fn times(word: Token<'_>, tokens: &[Token<'_>], symbols: &Symbols) -> Result<usize, AsmError> {

@@ -5,7 +5,8 @@ use npukit_base::{Span, without_bom};
 use super::{DIRECTIVES, Experiment, Names, Statement, WAIT, no_more, statement};
 use crate::comment::Comments;
 use crate::error::{AsmErrors, Faults};
-use crate::expand::{Place, Sources};
+use crate::expand::Sources;
+use crate::place::Place;
 use crate::symbols::Symbols;
 
 /// A text without the lines of its experiment.

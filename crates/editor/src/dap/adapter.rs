@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::dap::message::{Request, Writer};
 use crate::dap::points::Set;
+use crate::dap::values::{number, reference, source, text};
 
 /// The only thread there is.
 const THREAD: i64 = 1;
@@ -247,23 +248,6 @@ fn no_program() -> String {
     "no program is launched".to_owned()
 }
 
-/// A text of the arguments.
-pub(crate) fn text(arguments: &Value, name: &str) -> Result<String, String> {
-    let found = arguments.get(name).and_then(Value::as_str);
-    found.map(str::to_owned).ok_or_else(|| format!("`{name}` is missing"))
-}
-
-/// A number of the arguments.
-pub(crate) fn number(arguments: &Value, name: &str) -> Result<usize, String> {
-    let found = arguments.get(name).and_then(Value::as_u64);
-    found.map(|number| number as usize).ok_or_else(|| format!("`{name}` is missing"))
-}
-
-/// How instructions are referred to.
-pub(crate) fn reference(instruction: usize) -> String {
-    format!("{instruction:#x}")
-}
-
 fn capabilities() -> Value {
     json!({
         "supportsConfigurationDoneRequest": true,
@@ -297,11 +281,4 @@ fn stack(debugger: &Debugger) -> Value {
         json!({ "id": 2, "name": format!("layer {name}"), "line": 0, "column": 0, "presentationHint": "label" })
     }));
     json!({ "totalFrames": frames.len(), "stackFrames": frames })
-}
-
-/// A text as the protocol names it.
-pub(crate) fn source(file: &str) -> Value {
-    // Default: a path without folders is its own name.
-    let name = file.rsplit('/').next().unwrap_or(file);
-    json!({ "name": name, "path": file })
 }

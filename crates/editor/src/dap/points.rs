@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use npukit_debug::{Command, Debugger, PointKind, parse};
 use serde_json::{Value, json};
 
-use crate::dap::adapter::{number, reference, source, text};
+use crate::dap::values::{instruction, number, reference, source, text};
 
 /// Points by who has set them: each request replaces those of the one before it.
 #[derive(Clone, Debug, Default)]
@@ -139,11 +139,4 @@ pub(crate) fn goto_targets(debugger: &Debugger, arguments: &Value) -> Result<Val
         )
     };
     Ok(json!({ "targets": instructions.iter().filter_map(target).collect::<Vec<_>>() }))
-}
-
-/// An instruction by its reference.
-pub(crate) fn instruction(arguments: &Value, name: &str) -> Result<usize, String> {
-    let reference = text(arguments, name)?;
-    let digits = reference.strip_prefix("0x").ok_or_else(|| format!("`{reference}` is no instruction"))?;
-    usize::from_str_radix(digits, 16).map_err(|_| format!("`{reference}` is no instruction"))
 }

@@ -6,8 +6,7 @@ use npukit_debug::{Debugger, Line, Scale};
 use npukit_target::{AddressRun, MachineMemory};
 use serde_json::{Value, json};
 
-use crate::dap::adapter::{number, reference, source, text};
-use crate::dap::points::instruction;
+use crate::dap::values::{instruction, number, reference, source, text};
 
 /// Memories with more than an address.
 const MEMORIES: usize = 1;

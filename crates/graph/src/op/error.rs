@@ -1,8 +1,10 @@
 //! Why an operator cannot take its operands or attributes: [`OpError`].
 
+mod eval;
+
 use npukit_numeric::{ElementError, ElementType};
 
-use crate::eval::EvalError;
+pub use eval::EvalError;
 
 /// Why an operator cannot take its operands or attributes. Axes count from 0.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]

@@ -1,7 +1,8 @@
 //! [`Method`]: how large values become, to a fraction length.
 
 use super::distribution::Distribution;
-use super::masks::{is_mask, room};
+use super::mask::is_mask;
+use super::masks::room;
 use super::{Kind, Scheme};
 
 /// How a fraction length is chosen. All of them take the largest one with which what counts fits.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit_numeric::Tensor;
 
-use super::masks::{is_mask, least_maximum};
+use super::mask::{is_mask, least_maximum};
 use crate::ir::{Graph, ValueId};
 use crate::observe::{Observations, Statistic};
 use crate::op::Op;

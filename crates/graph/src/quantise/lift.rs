@@ -8,7 +8,8 @@ use super::signs::Signs;
 use crate::ir::{Graph, Node, Value, ValueId};
 use crate::op::{Clip, Op, Operator, Relu};
 use crate::pass::{PassError, simplify};
-use crate::qdq_scales::{QdqScales, moves};
+use crate::qdq_scales::QdqScales;
+use crate::stated::moves;
 
 /// Takes pairs of QuantizeLinear and DequantizeLinear out of a valid graph, between which integers are at
 /// most moved, compared or joined, and keeps their scales in [`Graph::scales`]; the rest is simplified.

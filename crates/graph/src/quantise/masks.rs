@@ -13,50 +13,13 @@ use crate::ir::{Graph, NodeId, ValueId};
 use crate::op::{BinaryKind, Op};
 use crate::rescale::roles::is_float;
 
-/// What exporters add is the least float, or -1e9 at the nearest; with a score it may be a little more.
-const MASK: f64 = -9e8;
-
 /// Nats that a score lies below another one whose exponential leaves nothing of its own in 16 bits.
 const BELOW: f64 = 16.0;
-
-/// Whether an element is no value but a mask. It saturates, and what is chosen by values leaves it out.
-pub(crate) fn is_mask(x: f32) -> bool {
-    f64::from(x) <= MASK
-}
 
 /// The least magnitude of integers by which a mask that saturates leaves out what it is added to, where no value is larger
 /// than `largest`: the largest value with a mask is then below the smallest without one.
 pub(super) const fn room(largest: f64) -> f64 {
     2.0 * largest + BELOW
-}
-
-/// Nats between the largest elements of two rows of scores from which on the lower row is masked as a whole.
-const BETWEEN_ROWS: f32 = 64.0;
-
-/// The least of the largest elements of the rows that a Softmax sums over, its axes from the first to one past the last. A
-/// row that is far below all others is masked: its result is of no use to anybody.
-pub(super) fn least_maximum(values: &[f32], shape: &[usize], [first, end]: [usize; 2]) -> Option<f32> {
-    let inner: usize = shape.get(end..)?.iter().product();
-    let summed: usize = shape.get(first..end)?.iter().product();
-    if inner == 0 || summed == 0 {
-        return None;
-    }
-    let row = |block: &[f32], at: usize| {
-        block.iter().skip(at).step_by(inner).copied().fold(f32::NEG_INFINITY, f32::max)
-    };
-    let blocks = values.chunks_exact(summed * inner);
-    let mut largest: Vec<f32> = blocks.flat_map(|block| (0..inner).map(move |at| row(block, at))).collect();
-    largest.retain(|x| x.is_finite() && !is_mask(*x));
-    largest.sort_by(|a, b| b.total_cmp(a));
-    let mut rows = largest.into_iter();
-    let mut least = rows.next()?;
-    for next in rows {
-        if least - next > BETWEEN_ROWS {
-            break;
-        }
-        least = next;
-    }
-    Some(least)
 }
 
 /// What masks there are in a graph on an accelerator.
@@ -211,31 +174,5 @@ impl Class {
         let depth = f64::from(scheme.activations + 1) * std::f64::consts::LN_2;
         let added = if self.adds { self.largest } else { 0.0 };
         Some(self.largest.max(depth + added - least))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Rows along an inner axis; the last one is masked.
-    #[test]
-    fn rows_that_are_masked_do_not_count() {
-        let values = [1.0, 3.0, -1e4, -2.0, 0.5, -1.2e4];
-        assert_eq!(least_maximum(&values, &[2, 3], [0, 1]), Some(1.0));
-        assert_eq!(least_maximum(&values, &[2, 3], [1, 2]), Some(0.5));
-        assert_eq!(least_maximum(&[-1e4, -1e4, 2.0, f32::NEG_INFINITY], &[2, 2], [1, 2]), Some(2.0));
-        assert_eq!(least_maximum(&[], &[0, 3], [1, 2]), None);
-        assert_eq!(least_maximum(&[f32::MIN; 2], &[1, 2], [1, 2]), None);
-    }
-
-    #[test]
-    fn masks_of_exporters_are_no_values() {
-        for mask in [f32::MIN, f32::NEG_INFINITY, -1e9, -3e38, -1e9 + 1e4] {
-            assert!(is_mask(mask), "{mask}");
-        }
-        for value in [f32::MAX, -1e4, 0.0, f32::NAN] {
-            assert!(!is_mask(value), "{value}");
-        }
     }
 }

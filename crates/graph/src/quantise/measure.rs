@@ -2,7 +2,7 @@
 
 use npukit_numeric::{Quantised, Tensor, quantised};
 
-use super::masks::is_mask;
+use super::mask::is_mask;
 use super::{Quantisation, Scheme};
 use crate::ir::{Graph, ValueId};
 use crate::observe::{Observations, Statistic};

@@ -7,7 +7,8 @@ use super::sharing::Sharing;
 use super::{Kind, Method, Quantisation, Scheme};
 use crate::ir::{Graph, NodeId, ValueId};
 use crate::op::{Clip, Op};
-use crate::qdq_scales::{QdqScales, moves};
+use crate::qdq_scales::QdqScales;
+use crate::stated::moves;
 
 /// The fraction lengths that [`Graph::scales`] ask for.
 ///

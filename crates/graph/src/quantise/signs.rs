@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::ir::{Graph, Node, ValueId};
 use crate::op::{BinaryKind, Op, UnaryKind};
-use crate::qdq_scales::moves;
+use crate::stated::moves;
 
 /// What is known of the values of a graph, node by node.
 pub(super) struct Signs {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use npukit_numeric::Tensor;
 
 use super::Quantisation;
-use crate::eval::{EvalError, evaluate_changing};
+use crate::eval::evaluate_changing;
 use crate::ir::{Graph, ValueId};
+use crate::op::EvalError;
 
 /// A network whose constants, inputs and results are rounded as a quantisation says.
 ///

@@ -3,8 +3,6 @@
 use npukit_numeric::ElementType;
 
 use super::Limits;
-use super::ends::unfit_ends;
-use super::ranges::Ranges;
 use crate::ir::{Graph, Node, ValueId};
 use crate::op::{BinaryKind, Clip, Op, Pad, PadMode, ReduceKind, Unary, UnaryKind};
 
@@ -39,28 +37,6 @@ impl Role {
     pub fn within(self, limits: &Limits) -> Self {
         if self == Self::Function && !limits.functions { Self::Real } else { self }
     }
-}
-
-/// The roles of all nodes where these limits hold. What puts values together at the end that fit at no scale takes and
-/// gives real values, so that none takes bits of another.
-pub(super) fn roles(
-    graph: &Graph,
-    ranges: &Ranges,
-    limits: &Limits,
-    is_host: &dyn Fn(&Node) -> bool,
-) -> Vec<Role> {
-    let of_node = |node| match is_host(node) {
-        true if limits.ports => Role::Host,
-        true => Role::Real,
-        false => role(graph, node).within(limits),
-    };
-    let mut roles: Vec<Role> = graph.nodes.iter().map(of_node).collect();
-    for end in unfit_ends(graph, ranges, limits.largest) {
-        if matches!(graph.node(end).op, Op::Concat(_)) {
-            roles[end.0 as usize] = Role::Real;
-        }
-    }
-    roles
 }
 
 /// The role of a node. An operator that is not in the list takes real values.

@@ -11,7 +11,6 @@ use super::context::{Context, File};
 use super::error::{ImportError, NodeProblem, Reason};
 use super::proto::{GraphProto, NodeProto, TensorProto};
 use super::scope::{Scope, holds_graphs};
-use super::sequences::is_of_sequences;
 use super::{ops, order, tensor};
 use crate::builder::FOLDING_ROOM;
 use crate::format::Format;
@@ -202,7 +201,7 @@ impl<'a, 'b> Importer<'a, 'b> {
     fn add_node(&mut self, index: usize, used: &HashSet<&str>) {
         let scope = self.scope;
         let node = &scope.proto.node[index];
-        if is_of_sequences(node) {
+        if ops::is_of_sequences(node) {
             return match self.of_sequences(node) {
                 Ok(Some(given)) => self.bind_given(node, given),
                 Ok(None) => self.bind_failed(node),
@@ -387,7 +386,7 @@ impl<'a, 'b> Importer<'a, 'b> {
     /// Marks the results of a node that cannot be translated because of others; an operator
     /// that is not known is reported all the same.
     fn fail(&mut self, node: &'a NodeProto) {
-        let is_known = ops::handler(node).is_some() || holds_graphs(node) || is_of_sequences(node);
+        let is_known = ops::handler(node).is_some() || holds_graphs(node) || ops::is_of_sequences(node);
         if !is_known && self.file.functions.of(node).is_none() {
             self.problem(name_of(node), &node.op_type, unknown_operator(node));
         }

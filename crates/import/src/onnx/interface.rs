@@ -10,7 +10,8 @@ use super::error::{ImportError, Reason};
 use super::importer::{Binding, Importer};
 use super::proto::{DimensionProto, TensorTypeProto, TypeProto, ValueInfoProto};
 use super::tensor;
-use crate::open::{self, Dimension, OpenInput};
+use crate::dimension::{Dimension, OpenInput};
+use crate::open;
 use crate::shape::MAX_RANK;
 
 /// The type of an input that is a tensor.

@@ -264,10 +264,27 @@ pub(super) fn qualified(node: &NodeProto) -> Cow<'_, str> {
     }
 }
 
+/// The operators of sequences.
+const SEQUENCES: [&str; 8] = [
+    "ConcatFromSequence",
+    "SequenceAt",
+    "SequenceConstruct",
+    "SequenceEmpty",
+    "SequenceErase",
+    "SequenceInsert",
+    "SequenceLength",
+    "SplitToSequence",
+];
+
+/// Whether the node takes or gives a sequence.
+pub(super) fn is_of_sequences(node: &NodeProto) -> bool {
+    matches!(node.domain.as_str(), "" | "ai.onnx") && SEQUENCES.contains(&node.op_type.as_str())
+}
+
 /// The names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     // What holds graphs is more than one node: the importer puts those in. Sequences are lists it keeps.
-    let others = ["If", "Loop", "Scan"].into_iter().chain(super::sequences::OPERATORS);
+    let others = ["If", "Loop", "Scan"].into_iter().chain(SEQUENCES);
     let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).chain(others).collect();
     names.sort_unstable();
     names.into_iter()

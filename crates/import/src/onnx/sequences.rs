@@ -13,23 +13,6 @@ use super::proto::NodeProto;
 use super::tensor::tensor;
 use crate::shape::MAX_ELEMENTS;
 
-/// The operators of sequences.
-pub(super) const OPERATORS: [&str; 8] = [
-    "ConcatFromSequence",
-    "SequenceAt",
-    "SequenceConstruct",
-    "SequenceEmpty",
-    "SequenceErase",
-    "SequenceInsert",
-    "SequenceLength",
-    "SplitToSequence",
-];
-
-/// Whether the node takes or gives a sequence.
-pub(super) fn is_of_sequences(node: &NodeProto) -> bool {
-    matches!(node.domain.as_str(), "" | "ai.onnx") && OPERATORS.contains(&node.op_type.as_str())
-}
-
 /// What such a node gives.
 pub(super) enum Given {
     Value(ValueId),

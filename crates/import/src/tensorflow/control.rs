@@ -6,19 +6,20 @@
 //! translated when its first Exit is: round after round where the file says how many there are and they are few, else as an
 //! operator that repeats a graph.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use npukit_graph::op::{Body, Loop, Reshape, Where};
 use npukit_graph::{ValueId, ValueInfo};
 use npukit_numeric::{ElementType, TensorData};
 
-use super::attributes::Attributes;
+use super::binding::{Binding, Item};
 use super::error::Reason;
-use super::importer::{Binding, Importer};
+use super::frames::Frame;
+use super::importer::Importer;
 use super::names::Reference;
 use super::order;
-use super::proto::{GraphDef, NodeDef};
+use super::proto::NodeDef;
 use crate::builder::first;
 use crate::node::ELEMENTS_PER_RESULT;
 use crate::shape::tensor;
@@ -32,35 +33,6 @@ const MAX_LOOPS: usize = 16;
 /// Deepest nesting of conditions followed.
 const MAX_DEPTH: usize = 64;
 
-/// A value that goes from one round of a loop to the next: its nodes.
-#[derive(Clone, Copy)]
-struct Variable {
-    enter: usize,
-    merge: usize,
-    next: usize,
-}
-
-/// A loop.
-pub(super) struct Frame {
-    variables: Vec<Variable>,
-    /// Enter nodes of what stays the same.
-    constants: Vec<usize>,
-    /// The node that says whether there is another round.
-    condition: Option<usize>,
-    /// Switch nodes, each of a variable.
-    switches: Vec<(usize, usize)>,
-    /// Exit nodes, each of a variable.
-    exits: Vec<(usize, usize)>,
-}
-
-/// The loops of a file.
-#[derive(Default)]
-pub(super) struct Frames {
-    all: Vec<Rc<Frame>>,
-    /// The loop that an Exit leaves.
-    of_exit: HashMap<usize, usize>,
-}
-
 /// What one round of a loop is made of.
 struct Plan {
     /// Nodes that the condition needs, in order.
@@ -69,89 +41,6 @@ struct Plan {
     body: Vec<usize>,
     /// Those of them that are not the same in every round.
     varying: HashSet<usize>,
-}
-
-/// What a node gives: a value, or a list of tensors.
-#[derive(Clone, Debug)]
-pub(super) enum Item {
-    Value(ValueId),
-    List(Rc<super::lists::List>),
-}
-
-impl Frames {
-    /// Those of a file, whose nodes are called `nodes`.
-    pub(super) fn of(proto: &GraphDef, nodes: &HashMap<&str, usize>) -> Self {
-        let producer = |node: &NodeDef, place: usize| {
-            let reference = Reference::parse(node.input.get(place)?)?;
-            nodes.get(reference.node).copied()
-        };
-        let op = |index: usize| proto.node[index].op.as_str();
-        let of_op = |name: &'static str| (0..proto.node.len()).filter(move |&index| op(index) == name);
-        let mut enters: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for index in of_op("Enter").chain(of_op("RefEnter")) {
-            let name = Attributes::new(&proto.node[index]).string("frame_name");
-            if let Ok(Some(name)) = name {
-                enters.entry(name).or_default().push(index);
-            }
-        }
-        let mut begins: HashMap<usize, (usize, usize)> = HashMap::new();
-        for merge in of_op("Merge") {
-            let pair = [0, 1].map(|place| producer(&proto.node[merge], place));
-            if let [Some(enter), Some(next)] = pair
-                && (op(enter), op(next)) == ("Enter", "NextIteration")
-            {
-                begins.insert(enter, (merge, next));
-            }
-        }
-        let mut frames = Self::default();
-        for enters in enters.into_values() {
-            let mut frame = Frame {
-                variables: Vec::new(),
-                constants: Vec::new(),
-                condition: None,
-                switches: Vec::new(),
-                exits: Vec::new(),
-            };
-            for enter in enters {
-                match begins.get(&enter) {
-                    Some(&(merge, next)) => frame.variables.push(Variable { enter, merge, next }),
-                    None => frame.constants.push(enter),
-                }
-            }
-            frame.find(proto, producer);
-            for &(exit, _) in &frame.exits {
-                frames.of_exit.insert(exit, frames.all.len());
-            }
-            frames.all.push(Rc::new(frame));
-        }
-        frames
-    }
-}
-
-impl Frame {
-    /// Finds the nodes that follow the Merge nodes.
-    fn find(&mut self, proto: &GraphDef, producer: impl Fn(&NodeDef, usize) -> Option<usize>) {
-        let place = |merge: usize| self.variables.iter().position(|variable| variable.merge == merge);
-        let mut of_switch = HashMap::new();
-        for (index, node) in proto.node.iter().enumerate().filter(|(_, node)| node.op == "Switch") {
-            let Some(variable) = producer(node, 0).and_then(place) else { continue };
-            let condition = producer(node, 1).filter(|&condition| proto.node[condition].op == "LoopCond");
-            self.condition = self.condition.or(condition);
-            of_switch.insert(index, variable);
-        }
-        for (index, node) in proto.node.iter().enumerate().filter(|(_, node)| node.op == "Exit") {
-            let switch = producer(node, 0);
-            self.exits
-                .extend(switch.and_then(|switch| of_switch.get(&switch)).map(|&variable| (index, variable)));
-        }
-        self.switches = of_switch.into_iter().collect();
-        self.switches.sort_unstable();
-    }
-
-    /// The nodes by which values come in.
-    fn enters(&self) -> impl Iterator<Item = usize> {
-        self.variables.iter().map(|variable| variable.enter).chain(self.constants.iter().copied())
-    }
 }
 
 impl<'a> Importer<'a> {

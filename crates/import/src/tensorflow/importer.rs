@@ -2,32 +2,21 @@
 //! business of `interface`.
 
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 
 use npukit_graph::ValueId;
 
 use super::Options;
+use super::binding::Binding;
 use super::blocks::Blocks;
 use super::context::Context;
-use super::control::Frames;
 use super::error::{ImportError, NodeProblem, Reason};
-use super::lists::List;
+use super::frames::Frames;
 use super::names::{Reference, node_of, result_name};
 use super::proto::{GraphDef, NodeDef};
 use super::{ops, order};
 use crate::builder::{Builder, FOLDING_ROOM};
 use crate::format::Format;
 use crate::remark::{Imported, Remark};
-
-/// What became of a node.
-pub(super) enum Binding {
-    /// Its results, as far as we compute them.
-    Values(Vec<ValueId>),
-    /// A list of tensors.
-    List(Rc<List>),
-    /// It could not be imported; the problem is already recorded.
-    Failed,
-}
 
 /// A model being imported.
 pub(super) struct Importer<'a> {

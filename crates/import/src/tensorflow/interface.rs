@@ -8,13 +8,15 @@ use npukit_graph::op::Reshape;
 
 use super::Options;
 use super::attributes::Attributes;
+use super::binding::Binding;
 use super::error::{ImportError, Reason};
-use super::importer::{Binding, Importer};
+use super::importer::Importer;
 use super::names::{Reference, node_of, result_name};
 use super::ops;
 use super::proto::{Dim, NodeDef};
 use crate::builder::first;
-use crate::open::{self, Dimension, OpenInput};
+use crate::dimension::{Dimension, OpenInput};
+use crate::open;
 use crate::shape::{MAX_RANK, size};
 
 /// An output.

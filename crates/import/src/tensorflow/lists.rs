@@ -7,41 +7,23 @@ use npukit_graph::ValueId;
 use npukit_graph::op::{Concat, Op, Reshape, Slice, SliceRange};
 use npukit_numeric::TensorData;
 
-use super::control::Item;
+use super::binding::{Binding, Item, List};
 use super::error::Reason;
-use super::importer::{Binding, Importer};
+use super::importer::Importer;
+use super::ops::LISTS;
 use super::proto::NodeDef;
 use crate::builder::first;
 use crate::elements::typed;
 use crate::node::{ELEMENTS_PER_RESULT, unsupported};
 use crate::shape::tensor;
 
-/// The operators of lists.
-pub(super) const OPERATORS: [&str; 9] = [
-    "EmptyTensorList",
-    "TensorListFromTensor",
-    "TensorListGather",
-    "TensorListGetItem",
-    "TensorListLength",
-    "TensorListPushBack",
-    "TensorListReserve",
-    "TensorListSetItem",
-    "TensorListStack",
-];
-
 /// Elements of a list that are copied at the price of one that stays.
 const COPIED: usize = 16;
-
-/// A list, some of whose elements are not set: zeros, as soon as it is known of what shape.
-#[derive(Clone, Debug, Default)]
-pub(super) struct List {
-    elements: Vec<Option<ValueId>>,
-}
 
 impl Importer<'_> {
     /// What becomes of a node of lists; nothing for one of another kind.
     pub(super) fn of_lists(&mut self, node: &NodeDef) -> Option<Result<Binding, Reason>> {
-        let is_one = OPERATORS.contains(&node.op.as_str());
+        let is_one = LISTS.contains(&node.op.as_str());
         is_one.then(|| {
             let mut operands = Vec::new();
             for text in node.input.iter().filter(|text| !text.starts_with('^')) {

@@ -168,7 +168,7 @@ pub(super) fn handler(node: &NodeDef) -> Option<Handler> {
 
 /// The names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    let others = FLOW.into_iter().chain(super::lists::OPERATORS);
+    let others = FLOW.into_iter().chain(LISTS);
     let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).chain(others).collect();
     names.sort_unstable();
     names.into_iter()
@@ -176,12 +176,25 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// Whether the node is of conditions, loops or lists, which the importer puts in.
 pub(super) fn is_flow(node: &NodeDef) -> bool {
-    let is_of_lists = super::lists::OPERATORS.contains(&node.op.as_str());
+    let is_of_lists = LISTS.contains(&node.op.as_str());
     is_of_lists || FLOW.contains(&node.op.as_str())
 }
 
 /// The operators of conditions and loops.
 const FLOW: [&str; 6] = ["Enter", "Exit", "LoopCond", "Merge", "NextIteration", "Switch"];
+
+/// The operators of lists.
+pub(super) const LISTS: [&str; 9] = [
+    "EmptyTensorList",
+    "TensorListFromTensor",
+    "TensorListGather",
+    "TensorListGetItem",
+    "TensorListLength",
+    "TensorListPushBack",
+    "TensorListReserve",
+    "TensorListSetItem",
+    "TensorListStack",
+];
 
 /// Whether the node is an input of the graph.
 pub(super) fn is_placeholder(node: &NodeDef) -> bool {

@@ -9,8 +9,9 @@ use super::Options;
 use super::importer::{Importer, damaged, index};
 use super::model;
 use crate::builder::first;
+use crate::dimension::{Dimension, OpenInput};
 use crate::error::{ImportError, Reason};
-use crate::open::{self, Dimension, OpenInput};
+use crate::open;
 use crate::shape::shape;
 
 impl Importer<'_> {

@@ -22,7 +22,6 @@ use prost::Message;
 pub(crate) use conv::Conv;
 pub(crate) use pool::Window;
 
-use crate::zoo::network::Counts;
 use crate::zoo::random::Random;
 use crate::zoo::spread::Spread;
 
@@ -30,6 +29,19 @@ use crate::zoo::spread::Spread;
 const OPSET: i64 = 20;
 /// Version of the file format that came with it.
 const IR_VERSION: i64 = 9;
+
+/// How large a network is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Numbers that training finds; running statistics are not among them.
+    pub parameters: u64,
+    /// Multiply-accumulates, those on padding left out.
+    pub macs: u64,
+    /// The same with those on padding, as most publications count.
+    pub padded_macs: u64,
+    /// Convolutions and matrix products.
+    pub layers: u64,
+}
 
 /// A value of the network.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use npukit_numeric::Tensor;
 
-use crate::zoo::builder::{Builder, Value};
+use crate::zoo::builder::{Builder, Counts, Value};
 use crate::zoo::random::Random;
 
 /// The name of every network's one input.
@@ -19,19 +19,6 @@ pub struct Network {
     pub input: &'static [usize],
     /// From the input to the outputs.
     pub(crate) build: fn(&mut Builder, Value) -> Vec<Value>,
-}
-
-/// How large a network is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Numbers that training finds; running statistics are not among them.
-    pub parameters: u64,
-    /// Multiply-accumulates, those on padding left out.
-    pub macs: u64,
-    /// The same with those on padding, as most publications count.
-    pub padded_macs: u64,
-    /// Convolutions and matrix products.
-    pub layers: u64,
 }
 
 impl Network {

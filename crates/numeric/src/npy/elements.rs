@@ -1,49 +1,10 @@
-//! Elements of an array: their types, and from bytes to [`TensorData`].
+//! Elements of an array, from bytes to [`TensorData`].
 
 use crate::element::ElementType;
-use crate::npy::NpyErrorKind;
-use crate::npy::header::{At, Header};
+use crate::npy::header::Header;
+use crate::npy::{At, NpyErrorKind};
 use crate::small_float::SmallFloat;
 use crate::tensor::TensorData;
-
-/// The type of an element, and its byte order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Element {
-    pub element: ElementType,
-    big_endian: bool,
-}
-
-impl Element {
-    /// Of a `descr` such as `<f4`.
-    pub fn parse(descr: &[u8]) -> Option<Self> {
-        let (order, kind) = match descr {
-            [order @ (b'<' | b'>' | b'|' | b'='), kind @ ..] => (*order, kind),
-            kind => (b'=', kind),
-        };
-        let element = match kind {
-            b"b1" | b"?" => ElementType::Bool,
-            b"i1" => ElementType::I8,
-            b"i2" => ElementType::I16,
-            b"i4" => ElementType::I32,
-            b"i8" => ElementType::I64,
-            b"u1" => ElementType::U8,
-            b"u2" => ElementType::U16,
-            b"u4" => ElementType::U32,
-            b"u8" => ElementType::U64,
-            b"f2" => ElementType::F16,
-            b"f4" => ElementType::F32,
-            b"f8" => ElementType::F64,
-            _ => return None,
-        };
-        let big_endian = order == b'>' || (order == b'=' && cfg!(target_endian = "big"));
-        Some(Self { element, big_endian })
-    }
-
-    /// Bytes of an element.
-    pub fn bytes(self) -> usize {
-        self.element.bits() / 8
-    }
-}
 
 impl Header {
     /// The elements in row-major order. `bytes` has as many as the header says.

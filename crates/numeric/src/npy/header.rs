@@ -1,10 +1,7 @@
 //! The header of an `.npy`: magic, version, and a Python dictionary of three keys.
 
-use crate::npy::NpyErrorKind;
-use crate::npy::elements::Element;
-
-/// An error and its offset.
-pub(super) type At<T> = Result<T, (usize, NpyErrorKind)>;
+use crate::npy::descr::Element;
+use crate::npy::{At, NpyErrorKind};
 
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 

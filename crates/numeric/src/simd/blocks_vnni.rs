@@ -7,7 +7,7 @@
 use std::arch::x86_64::*;
 use std::array;
 
-use super::blocks::{BlockRow, ROWS, WEIGHT_BLOCK_BYTES};
+use super::block_row::{BlockRow, ROWS, WEIGHT_BLOCK_BYTES};
 use super::vector::Vnni;
 
 /// Rows of weights in a panel.

@@ -7,7 +7,7 @@
 
 use std::arch::x86_64::*;
 
-use super::blocks::{BlockRow, CHUNK, WEIGHT_BLOCK_BYTES};
+use super::block_row::{BlockRow, CHUNK, WEIGHT_BLOCK_BYTES};
 use super::vector::{Avx2, Avx512};
 
 /// Four rows of weights times one row; false when the processor cannot.

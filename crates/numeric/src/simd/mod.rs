@@ -7,6 +7,7 @@
 //! [`block_product`] one more, for 4-bit weights and 8-bit activations in blocks; [`float_product`] another, for matrices
 //! of floats as they are; [`small_products`] for elements of the prime field and small integers; [`sha256_blocks`] for hashes.
 
+mod block_row;
 mod blocks;
 #[cfg(target_arch = "x86_64")]
 mod blocks_vnni;
@@ -35,7 +36,8 @@ const WIDE: usize = 16;
 /// Output lanes of a tile for narrow arrays.
 const NARROW: usize = 8;
 
-pub use blocks::{BLOCK, BlockRow, WEIGHT_BLOCK_BYTES, block_product, block_product_on};
+pub use block_row::{BLOCK, BlockRow, WEIGHT_BLOCK_BYTES};
+pub use blocks::{block_product, block_product_on};
 pub use floats::{PANEL, Panel, float_product, float_product_on};
 pub use path::Path;
 pub use pointwise::{Pixels, Pointwise, pointwise, pointwise_on};
