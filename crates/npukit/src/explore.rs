@@ -34,6 +34,7 @@ use crate::comparison::compare;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Preprocess, Sample, wanted};
 use crate::model::{self, Model, ModelOptions};
+use crate::origin::CompiledModel;
 use crate::rescale::Calibration;
 use crate::source::Source;
 use crate::speed::{batch, samples_per_second};
@@ -301,7 +302,8 @@ impl Exploration {
         let source = self.request.source(&network.path, planned);
         let mut origin = source.of_model(network.model.clone(), context)?;
         origin.options.draft = network.draft;
-        let (origin, compiled) = source.compiled(source.prepared(origin, context)?, context)?;
+        let quantized = source.quantize(origin, context)?;
+        let CompiledModel { origin, program: compiled } = source.calibrate(quantized, context)?;
         let program = compiled.report();
         let phase = Phase::begin("clock");
         let pace = match compiled.pace() {

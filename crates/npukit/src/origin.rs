@@ -43,6 +43,15 @@ pub(crate) struct Origin {
     may_cut: bool,
 }
 
+/// A model whose numbers are chosen, as far as no program is needed for that.
+pub(crate) struct Quantized(pub Origin);
+
+/// A program, and what it was made from.
+pub(crate) struct CompiledModel {
+    pub origin: Origin,
+    pub program: Box<dyn Compiled>,
+}
+
 impl Origin {
     /// The model for its instance: as it is, or between real numbers where it passes through integers and the
     /// instance chooses those.

@@ -15,7 +15,7 @@ use crate::batch::tensors;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Sample, Samples, wanted};
 use crate::model::{self, Model, ModelOptions};
-use crate::origin::Origin;
+use crate::origin::{CompiledModel, Origin, Quantized};
 use crate::program::Program;
 use crate::quantise;
 use crate::quantise::{SampleOrigin, Typical};
@@ -39,6 +39,16 @@ pub struct Source {
     pub model: ModelOptions,
     /// For a model: samples by which its numeric range is chosen.
     pub calibration: Calibration,
+}
+
+/// What the file of a [`Source`] is.
+pub(crate) enum Input {
+    /// A model, which is compiled.
+    Model,
+    /// The manifest of an artifact.
+    Artifact,
+    /// A program in text or words: the bytes of the file.
+    Assembly(Vec<u8>),
 }
 
 /// What a model takes and gives.
@@ -96,13 +106,18 @@ impl Source {
     /// What a model leaves open of its inputs' shapes is as in `inputs`, else as in the samples to calibrate by; this
     /// holds for everything here.
     pub(crate) fn program_for(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Program, Error> {
-        if !self.is_artifact() {
-            if self.is_by_hand(context)? {
-                return self.by_hand(context);
+        match self.input(context)? {
+            Input::Model => {
+                let CompiledModel { origin, program } = self.compile(inputs, context)?;
+                Ok(Program { compiled: program, origin: Some(origin), instance_warnings: Vec::new() })
             }
-            let (origin, compiled) = self.compile(inputs, context)?;
-            return Ok(Program { compiled, origin: Some(origin), instance_warnings: Vec::new() });
+            Input::Artifact => self.loaded(context),
+            Input::Assembly(bytes) => self.assembled(&bytes, context),
         }
+    }
+
+    /// The program that an artifact has, which knows everything itself.
+    fn loaded(&self, context: Context<'_>) -> Result<Program, Error> {
         if self.target.is_some() {
             return Err(Error::NeedlessTarget { path: self.path.clone() });
         }
@@ -127,49 +142,38 @@ impl Source {
         Ok(Program { compiled, origin: None, instance_warnings: Vec::new() })
     }
 
-    /// The program made from the model, rescaled when the calibration says so, and what it is made from.
-    pub(crate) fn compile(
-        &self,
-        inputs: &[InputFile],
-        context: Context<'_>,
-    ) -> Result<(Origin, Box<dyn Compiled>), Error> {
-        self.compiled(self.load(inputs, context)?, context)
+    /// The program made from the model, stage by stage.
+    pub(crate) fn compile(&self, inputs: &[InputFile], context: Context<'_>) -> Result<CompiledModel, Error> {
+        let origin = self.on_instance(inputs, context)?;
+        let quantized = self.quantize(origin, context)?;
+        self.calibrate(quantized, context)
     }
 
-    /// The program made from a model that is as [`Self::load`] gives it.
-    pub(crate) fn compiled(
-        &self,
-        mut origin: Origin,
-        context: Context<'_>,
-    ) -> Result<(Origin, Box<dyn Compiled>), Error> {
-        let compiled = origin.compile()?;
-        if origin.quantisation.is_some() {
-            return Ok((origin, compiled));
-        }
-        let compiled = self.calibrate(&mut origin, compiled, context)?;
-        Ok((origin, compiled))
-    }
-
-    /// The model for its instance, as it enters the target.
-    pub(crate) fn origin(&self, context: Context<'_>) -> Result<Origin, Error> {
-        if self.calibration == Calibration::default() {
-            return self.load(&[], context);
-        }
-        Ok(self.compile(&[], context)?.0)
-    }
-
-    /// The model for its instance: not rescaled, but quantised where the instance asks for it.
-    pub(crate) fn load(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
-        self.prepared(self.read(inputs, context)?, context)
-    }
-
-    /// A model that was read, as [`Self::load`] gives it.
-    pub(crate) fn prepared(&self, mut origin: Origin, context: Context<'_>) -> Result<Origin, Error> {
+    /// The model with its tensors as integers, where the instance asks for it, or with the scales that it states.
+    pub(crate) fn quantize(&self, mut origin: Origin, context: Context<'_>) -> Result<Quantized, Error> {
+        self.check_calibration(&*origin.instance)?;
         if origin.instance.quantisation().is_some() {
             // Before samples are evaluated for nothing.
             origin.admit()?;
+            let typical = self.typical(&mut origin.model, context)?;
+            origin.quantise(self.calibration.method, &typical)?;
         }
-        self.quantised(origin, context)
+        self.scale_as_stated(&mut origin)?;
+        self.lend_samples(&mut origin, context)?;
+        Ok(Quantized(origin))
+    }
+
+    /// The program: with powers of two between its layers, where samples ask for them.
+    pub(crate) fn calibrate(
+        &self,
+        Quantized(mut origin): Quantized,
+        context: Context<'_>,
+    ) -> Result<CompiledModel, Error> {
+        let mut program = origin.compile()?;
+        if origin.quantisation.is_none() {
+            program = self.rescaled(&mut origin, program, context)?;
+        }
+        Ok(CompiledModel { origin, program })
     }
 
     /// Scales the model by the ranges that it states, where the instance can: unless samples say better, or it is not
@@ -184,8 +188,8 @@ impl Source {
         origin.scale_as_stated()
     }
 
-    /// The model and its instance.
-    pub(crate) fn read(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
+    /// The model for its instance.
+    pub(crate) fn on_instance(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
         let instance = self.instance(context.reader)?;
         let model = self.read_model(inputs, context).map_err(|error| of_import(&*instance, error))?;
         self.on(instance, model, context)
@@ -217,18 +221,6 @@ impl Source {
     fn read_model(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Model, Error> {
         let samples = if inputs.is_empty() { &self.calibration.inputs } else { inputs };
         model::load(&self.path, &self.model, samples, context.reader)
-    }
-
-    /// The model with its tensors as integers, where the instance asks for it, or with the scales that it states.
-    pub(crate) fn quantised(&self, mut origin: Origin, context: Context<'_>) -> Result<Origin, Error> {
-        self.check_calibration(&*origin.instance)?;
-        if origin.instance.quantisation().is_some() {
-            let typical = self.typical(&mut origin.model, context)?;
-            origin.quantise(self.calibration.method, &typical)?;
-        }
-        self.scale_as_stated(&mut origin)?;
-        self.lend_samples(&mut origin, context)?;
-        Ok(origin)
     }
 
     /// Inputs that choose scales: those given as typical, else the first of the run itself, else made-up ones.
@@ -304,7 +296,7 @@ impl Source {
     }
 
     /// The program that samples ask for, if there are any: rescaled, or with the end of the network left to the host.
-    fn calibrate(
+    fn rescaled(
         &self,
         origin: &mut Origin,
         plain: Box<dyn Compiled>,
@@ -329,21 +321,26 @@ impl Source {
         Ok(compiled)
     }
 
-    /// Whether it is a program that a person wrote, in text or words: a file for a named target that is no artifact, no
-    /// model and no file of another kind that we know.
-    pub(crate) fn is_by_hand(&self, context: Context<'_>) -> Result<bool, Error> {
-        if self.target.is_none() || self.is_artifact() || model::is_known(&self.path) {
-            return Ok(false);
+    /// What its file is: of a named target's one that is no model, and nothing else that we know, a person wrote it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Read`] for a file without an ending that cannot be read.
+    pub(crate) fn input(&self, context: Context<'_>) -> Result<Input, Error> {
+        if self.is_artifact() {
+            return Ok(Input::Artifact);
+        }
+        if self.target.is_none() || model::is_known(&self.path) {
+            return Ok(Input::Model);
         }
         let bytes = context.reader.read(&self.path)?;
-        Ok(!model::is_model(&self.path, &bytes))
+        Ok(if model::is_model(&self.path, &bytes) { Input::Model } else { Input::Assembly(bytes) })
     }
 
     /// The program that a person wrote, as those of the compiler are.
-    fn by_hand(&self, context: Context<'_>) -> Result<Program, Error> {
+    fn assembled(&self, bytes: &[u8], context: Context<'_>) -> Result<Program, Error> {
         let instance = self.instance(context.reader)?;
-        let bytes = context.reader.read(&self.path)?;
-        let program = self.hand_program(&*instance, &bytes, context)?;
+        let program = self.hand_program(&*instance, bytes, context)?;
         let instance_warnings = instance.warnings();
         Ok(Program { compiled: program.compiled()?, origin: None, instance_warnings })
     }

@@ -17,7 +17,7 @@ use crate::inputs::{self, ReadText, Sample, wanted};
 use crate::layer_compare::{InstrumentedProgram, MachineValues, Part, parts, rounded};
 use crate::like::Like;
 use crate::model::{self, Model};
-use crate::origin::Origin;
+use crate::origin::{CompiledModel, Origin};
 use crate::program::Program;
 use crate::source::Source;
 use crate::stack::Stack;
@@ -121,7 +121,7 @@ impl Machine {
         notes.extend(found.notes);
         let model_samples: Vec<Sample> = in_model_shape(&*compiled, &found.samples);
         let samples: Vec<Sample> = found.samples.into_iter().map(|sample| like.packed(sample)).collect();
-        let (origin, beside) = recompiled(source, model, &*compiled, context)?;
+        let CompiledModel { origin, program: beside } = recompiled(source, model, &*compiled, context)?;
         notes.push(told_of(&*compiled, &*beside));
         let layers = Layers::new(origin, &*beside, model_samples.first())?;
         let layers = Some(Layers { beside: Some((beside, source.path.clone())), ..layers });
@@ -318,9 +318,9 @@ fn recompiled(
     model: Model,
     compiled: &dyn Compiled,
     context: Context<'_>,
-) -> Result<(Origin, Box<dyn Compiled>), Error> {
+) -> Result<CompiledModel, Error> {
     let origin = source.beside(compiled, model, context)?;
-    source.compiled(source.prepared(origin, context)?, context)
+    source.calibrate(source.quantize(origin, context)?, context)
 }
 
 /// Whether the artifact is what the model is compiled to here.

@@ -8,7 +8,7 @@ use crate::Context;
 use crate::batch::machine;
 use crate::error::Error;
 pub use crate::groups::Group;
-use crate::origin::Origin;
+use crate::origin::{CompiledModel, Origin};
 use crate::remarks::Remarks;
 pub use crate::report::check::Report;
 use crate::report::on_chip::OnChip;
@@ -57,7 +57,7 @@ fn supported(
     context: Context<'_>,
     judge: impl Fn(&Source, Origin, Context<'_>) -> Result<Report, Error>,
 ) -> Result<Report, Error> {
-    let origin = source.read(&[], context)?;
+    let origin = source.on_instance(&[], context)?;
     let (name, Remarks { notes, mut warnings }) = (origin.model.graph.name.clone(), origin.remarks());
     let graph = origin.model.simplified.clone();
     let report = match judge(source, origin, context) {
@@ -90,8 +90,8 @@ fn surveyed(source: &Source, mut origin: Origin, _context: Context<'_>) -> Resul
 /// By the program; with samples to calibrate by, its values are measured on them.
 fn compiled(source: &Source, mut origin: Origin, context: Context<'_>) -> Result<Report, Error> {
     origin.admit()?;
-    let (mut origin, compiled) =
-        source.quantised(origin, context).and_then(|origin| source.compiled(origin, context))?;
+    let quantized = source.quantize(origin, context)?;
+    let CompiledModel { mut origin, program: compiled } = source.calibrate(quantized, context)?;
     // Before the samples are read again, and what they were understood as is taken down again.
     let notes = origin.remarks().notes;
     let samples = source.samples(&mut origin.model, context)?;

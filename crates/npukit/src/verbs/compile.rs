@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::hashed::Hashed;
 use crate::inputs::{InputFile, Preprocess};
+use crate::origin::CompiledModel;
 use crate::program::Program;
 use crate::remarks::Remarks;
 use crate::report::on_chip::OnChip;
@@ -145,7 +146,7 @@ pub(crate) fn compile_for(
     let start = Instant::now();
     let hashed = Hashed::of_model(context.reader, &request.source.path);
     let context = if request.verify { Context { reader: &hashed, ..context } } else { context };
-    let (origin, compiled) = request.source.compile(inputs, context)?;
+    let CompiledModel { origin, program: compiled } = request.source.compile(inputs, context)?;
     let (program, clocked) = (compiled.report(), || timed(&*compiled, &TimeOptions::default()));
     // The one takes about as long as the other.
     let (time, files, weights) = std::thread::scope(|scope| {
@@ -245,7 +246,11 @@ pub fn emit(source: &Source, stage: &str, context: Context<'_>) -> Result<String
         let known = stages.map(str::to_owned).collect();
         return Err(Error::UnknownName { what: "stage", name: stage.to_owned(), known });
     }
-    let mut origin = source.origin(context)?;
+    let quantized = source.quantize(source.on_instance(&[], context)?, context)?;
+    let mut origin = match source.calibration.is_default() {
+        true => quantized.0,
+        false => source.calibrate(quantized, context)?.origin,
+    };
     let graph = &mut origin.model.simplified;
     print_on_a_line(graph);
     if stage == "graph" {

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess, Sample, Samples};
 use crate::program::Program;
 use crate::remarks::Remarks;
-use crate::source::Source;
+use crate::source::{Input, Source};
 use crate::test_vectors::samples;
 use crate::verbs::rtl::defects;
 
@@ -103,7 +103,7 @@ pub fn cosim(
     // Default: the circuit is ours.
     let own = own.unwrap_or_default();
     let mut done = Done::new(request, &own, simulator);
-    if request.source.is_by_hand(context)? {
+    if let Input::Assembly(_) = request.source.input(context)? {
         let (program, notes) = done.run_by_hand(context)?;
         let report = done.report(&program, simulator.name()?, notes);
         return Ok((report, done.waves));

@@ -13,8 +13,8 @@ use crate::inputs::{self, InputFile, Preprocess, ReadText, Sample};
 use crate::like::Like;
 use crate::made_up;
 use crate::model;
-use crate::origin::Origin;
-use crate::source::Source;
+use crate::origin::Quantized;
+use crate::source::{Input, Source};
 
 /// What to debug, on what.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,18 +83,13 @@ pub struct Opened {
 /// Those of [`run`](super::run::run) before anything runs; [`Error::Target`] for a program of a target whose programs of
 /// this kind have no debugger.
 pub fn open(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
-    if request.source.is_by_hand(context)? {
-        return by_hand(request, context);
-    }
-    if !request.mem.is_empty() {
-        return Err(Error::OnlyByHand { path: request.source.path.clone() });
-    }
-    match &request.model {
-        Some(_) if !request.source.is_artifact() => {
-            Err(Error::NeedlessLike { path: request.source.path.clone() })
-        }
-        Some(model) => beside(request, model, context),
-        None => compiled(request, context),
+    let path = || request.source.path.clone();
+    match (request.source.input(context)?, &request.model) {
+        (Input::Assembly(_), _) => by_hand(request, context),
+        _ if !request.mem.is_empty() => Err(Error::OnlyByHand { path: path() }),
+        (_, None) => compiled(request, context),
+        (Input::Model, Some(_)) => Err(Error::NeedlessLike { path: path() }),
+        (Input::Artifact, Some(model)) => beside(request, model, context),
     }
 }
 
@@ -137,7 +132,7 @@ fn beside(request: &Request, path: &str, context: Context<'_>) -> Result<Opened,
     let like = Like::new(compiled, &model, path)?;
     let mut notes = like.notes();
     let sample = sample(request, compiled, &like.inputs(), &mut notes, context)?;
-    let origin: Origin = source.prepared(source.beside(compiled, model, context)?, context)?;
+    let Quantized(origin) = source.quantize(source.beside(compiled, model, context)?, context)?;
     let options = MachineOptions { meaning: request.meaning, graph: Some(&origin.model.simplified) };
     let machine = compiled.machine(&like.packed(sample), &options)?;
     Ok(Opened { machine, text: ProgramText::default(), notes })

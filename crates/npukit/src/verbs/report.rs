@@ -18,7 +18,7 @@ use crate::layer_compare;
 use crate::origin::Origin;
 use crate::program::Program;
 use crate::report::verdict::SaturationRisk;
-use crate::source::Source;
+use crate::source::{Input, Source};
 
 /// What to report of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -191,7 +191,7 @@ fn found(
 /// The program, and what its compilation says when it is compiled here.
 fn program(request: &Request, context: Context<'_>) -> Result<(Program, Option<compile::Report>), Error> {
     let Request { source, inputs, .. } = request;
-    if source.is_artifact() || source.is_by_hand(context)? {
+    if !matches!(source.input(context)?, Input::Model) {
         return Ok((source.program_for(inputs, context)?, None));
     }
     let request = compile::Request { source: source.clone(), ..compile::Request::default() };

@@ -17,6 +17,7 @@ use super::Request;
 use crate::Context;
 use crate::error::Error;
 use crate::hand::{DumpRequest, Held, MemFile, Memories, of_values, read, written};
+use crate::source::Input;
 use crate::source_map::Beside;
 use crate::speed::{Speed, timed};
 use crate::waves::Waves;
@@ -84,7 +85,7 @@ impl Request {
     ///
     /// [`Error::Read`] for a file without an ending that cannot be read.
     pub fn is_by_hand(&self, context: Context<'_>) -> Result<bool, Error> {
-        self.source.is_by_hand(context)
+        Ok(matches!(self.source.input(context)?, Input::Assembly(_)))
     }
 
     /// Refuses what is for models and artifacts.

@@ -10,7 +10,7 @@ use crate::Context;
 use crate::error::Error;
 use crate::hashed::Hashed;
 use crate::model::{self, ModelOptions};
-use crate::origin::Origin;
+use crate::origin::{CompiledModel, Origin};
 use crate::source::Source;
 use crate::targets::{Artifact, load};
 
@@ -31,8 +31,8 @@ impl Pair {
             None => {
                 // Default: without bounds there are no samples.
                 let inputs = request.bounds.as_ref().map(|asked| asked.inputs.as_slice()).unwrap_or_default();
-                let (origin, compiled) = request.source.compile(inputs, context)?;
-                Ok(Self { origin, program: compiled.report(), compiled })
+                let CompiledModel { origin, program } = request.source.compile(inputs, context)?;
+                Ok(Self { origin, program: program.report(), compiled: program })
             }
         }
     }
@@ -60,8 +60,8 @@ impl Pair {
                 (pair, parts.files()?)
             }
             None => {
-                let (origin, compiled) = source.compile(&[], with_hashes)?;
-                Self::encoded(origin, compiled.report(), &compiled.files()?)?
+                let CompiledModel { origin, program } = source.compile(&[], with_hashes)?;
+                Self::encoded(origin, program.report(), &program.files()?)?
             }
         };
         let subject = pair.subject(reader.files()?, &source.model, artifact)?;
@@ -91,7 +91,7 @@ impl Pair {
         let mut origin = source.beside(&*compiled, model, context)?;
         if !source.calibration.is_default() {
             // The artifact is of the model as samples scale it, which only a compilation tells.
-            origin = source.compiled(source.prepared(origin, context)?, context)?.0;
+            origin = source.calibrate(source.quantize(origin, context)?, context)?.origin;
         } else {
             source.scale_as_stated(&mut origin)?;
         }
