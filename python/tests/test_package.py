@@ -1,6 +1,7 @@
 """What the package has that the command has not."""
 
 import importlib.util
+import inspect
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import npukit as npu
+from npukit import keywords
 
 
 def test_one_array_or_all(network):
@@ -227,3 +229,25 @@ def test_missing_packages_are_named():
 def test_stubs_are_there():
     folder = pathlib.Path(npu.__file__).parent
     assert (folder / "py.typed").exists() and (folder / "_npukit.pyi").exists()
+
+
+def test_errors_name_keywords_and_not_options(network):
+    spoken = keywords.spoken
+    for told, wanted in [
+        ("give typical inputs with --calibrate", "give typical inputs with `calibrate=`"),
+        ("`--rescale never` for values", '`rescale="never"` for values'),
+        ("`--dim N=8` or `--input-shape x=1,3,8`", '`sizes={"N": 8}` or `shapes={"x": (1, 3, 8)}`'),
+        ("--no-limit evaluates it", "`unlimited=True` evaluates it"),
+        ("see `npu compile --emit hir`", "see `npu compile --emit hir`"),
+    ]:
+        assert spoken({"error": told, "causes": [told], "file": told}) == {"error": wanted, "causes": [wanted], "file": told}
+    with pytest.raises(npu.Error, match='^`rescale="always"` needs `calibrate=` with') as caught:
+        network["model"].compile("tcu", rescale="always")
+    assert "--" not in str(caught.value), str(caught.value)
+
+
+def test_keywords_of_messages_are_those_of_the_package():
+    functions = [npu.load, npu.Model.compile, npu.Model.evaluate, npu.Program.run, npu.Program.compare, npu.Program.verify]
+    known = {name for function in functions for name in inspect.signature(function).parameters}
+    named = {keyword for keyword, _, _ in keywords._KEYWORDS.values()}
+    assert named <= known, named - known

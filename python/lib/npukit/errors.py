@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from .keywords import spoken
+
 
 class Error(Exception):
     """Anything that npukit refuses or cannot do.
@@ -106,5 +108,5 @@ KINDS: dict[str, type[Error]] = {
 
 def made(kind: str, text: str) -> Error:
     """The exception of a kind, of what `--json` would print."""
-    facts = json.loads(text)
+    facts = spoken(json.loads(text))
     return KINDS.get(kind, Error)(facts["error"], facts)

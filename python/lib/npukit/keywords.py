@@ -1,0 +1,78 @@
+"""Options of the command in messages, as the keywords that they are in Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+
+def _text(value: str) -> str:
+    return repr(value).replace("'", '"')
+
+
+def _named(value: str) -> str:
+    """`NAME=VALUE` as a dictionary; several numbers are a tuple."""
+    name, _, said = value.partition("=")
+    return "{" + _text(name) + ": " + (f"({said.replace(',', ', ')})" if "," in said else said) + "}"
+
+
+def _entry(name: str) -> Callable[[str], str]:
+    return lambda value: "{" + _text(name) + ": " + value + "}"
+
+
+# By option: the keyword, what its value is in Python, and what it is where the option says none.
+_KEYWORDS: dict[str, tuple[str, Callable[[str], str], str]] = {
+    "batch": ("batch", str, ""),
+    "calibrate": ("calibrate", str, ""),
+    "check": ("check_memory", str, "True"),
+    "dim": ("sizes", _named, ""),
+    "hardware": ("meaning", _text, '"hardware"'),
+    "input": ("x", str, ""),
+    "input-shape": ("shapes", _named, ""),
+    "max-error": ("max_error", str, ""),
+    "mean": ("preprocess", _entry("mean"), '{"mean": ...}'),
+    "no-limit": ("unlimited", str, "True"),
+    "outputs": ("outputs", lambda value: f"[{_text(value)}]", ""),
+    "quantise": ("quantise", _text, ""),
+    "raw": ("integers", str, "True"),
+    "rescale": ("rescale", _text, ""),
+    "resize": ("resize_half_pixel", lambda value: str(value == "half-pixel"), ""),
+    "scale": ("preprocess", _entry("scale"), '{"scale": ...}'),
+    "sequential": ("meaning", _text, '"sequential"'),
+    "set": ("values", _named, ""),
+    "stateful": ("stateful", str, "True"),
+    "std": ("preprocess", _entry("std"), '{"std": ...}'),
+    "target": ("target", _text, ""),
+    "verify": ("verify", str, "True"),
+}
+
+# Options that take none, whatever follows them.
+_ALONE = {name for name, (_, _, alone) in _KEYWORDS.items() if alone == "True" or name in ("hardware", "sequential")}
+
+# With a value only in backticks, where it is known what belongs to it.
+_OPTION = re.compile(r"`--([a-z-]+)(?:[ =]([^` ]+))?`|(?<![\w`-])--([a-z-]+)")
+
+
+def _keyword(found: re.Match[str]) -> str:
+    quoted, value, bare = found.groups()
+    keyword, form, alone = _KEYWORDS.get(quoted or bare, ("", str, ""))
+    if not keyword:
+        return found.group()
+    said = f"{keyword}={form(value) if value and quoted not in _ALONE else alone}"
+    return f"`{said}`"
+
+
+# Keys of errors whose values are sentences.
+_SENTENCES = {"error", "causes", "message", "help", "reason", "hint", "notes", "warnings"}
+
+
+def spoken(facts: Any, is_sentence: bool = False) -> Any:
+    """An error's facts, whose sentences name keywords instead of options."""
+    if isinstance(facts, str):
+        return _OPTION.sub(_keyword, facts) if is_sentence else facts
+    if isinstance(facts, list):
+        return [spoken(fact, is_sentence) for fact in facts]
+    if isinstance(facts, dict):
+        return {key: spoken(fact, key in _SENTENCES) for key, fact in facts.items()}
+    return facts
