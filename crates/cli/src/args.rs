@@ -12,6 +12,8 @@ use crate::args::values::{
 };
 use crate::candidates::targets;
 
+/// Heading of the options that every verb has, after its own.
+pub const GLOBAL: &str = "Global options";
 /// Heading in the help: how a model is read. Those of the options of targets are in [`crate::options`].
 pub const MODEL: &str = "Model";
 

@@ -1,8 +1,9 @@
 //! The command line: [`Cli`]. Inputs are `String`s, outputs are `PathBuf`s: by that a test finds all outputs.
 
-use clap::{Arg, ColorChoice, CommandFactory, Parser, Subcommand, ValueHint};
+use clap::{Arg, ArgAction, ColorChoice, CommandFactory, Parser, Subcommand, ValueHint};
 use clap_complete::ArgValueCandidates;
 
+use crate::args::GLOBAL;
 use crate::commands::asm::{AsmArgs, DisasmArgs, FormatArgs};
 use crate::commands::bench::BenchArgs;
 use crate::commands::check::CheckArgs;
@@ -31,6 +32,7 @@ use crate::commands::trace::TraceArgs;
 use crate::commands::verify::VerifyArgs;
 use crate::commands::zoo::ZooArgs;
 use crate::examples;
+use crate::front;
 use crate::verbosity::Verbosity;
 
 /// One toolchain for open neural-network accelerators.
@@ -40,35 +42,36 @@ use crate::verbosity::Verbosity;
 #[derive(Debug, Parser)]
 #[command(name = "npu", version, propagate_version = true)]
 // The flag of our own says more than the parser's, and does not end the parse.
-#[command(
-    disable_version_flag = true,
-    arg_required_else_help = true,
-    override_usage = "npu [OPTIONS] <COMMAND>"
-)]
+#[command(disable_help_flag = true, disable_version_flag = true, override_usage = "npu [OPTIONS] <COMMAND>")]
 pub struct Cli {
+    /// Print help (see more with '--help')
+    #[arg(short, long, global = true, action = ArgAction::Help, help_heading = GLOBAL)]
+    #[arg(long_help = "Print help (see a summary with '-h')")]
+    pub help: Option<bool>,
     /// Print a report for programs instead of tables
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
     /// When to colour: a terminal has colours unless told otherwise
     ///
     /// `NO_COLOR` and `TERM=dumb` say no, `CLICOLOR_FORCE` yes.
     #[arg(long, global = true, value_name = "WHEN", alias = "colour", hide_short_help = true)]
+    #[arg(help_heading = GLOBAL)]
     #[arg(value_enum, default_value_t = ColorChoice::Auto)]
     pub color: ColorChoice,
     /// Lay tables out for lines of N characters
     ///
     /// Without it the terminal says how many; without a terminal there is no end.
-    #[arg(long, global = true, value_name = "N", hide_short_help = true)]
+    #[arg(long, global = true, value_name = "N", hide_short_help = true, help_heading = GLOBAL)]
     #[arg(value_parser = clap::value_parser!(u16).range(20..))]
     pub width: Option<u16>,
     /// Search anew for what an earlier compilation has found
     ///
     /// Programs are the same with and without: what is kept is how they were found. It lies below the user's cache folder,
     /// at most 64 MiB, or in the folder that `NPU_CACHE` names; where that is empty, it ends with the command.
-    #[arg(long, global = true, hide_short_help = true)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = GLOBAL)]
     pub no_cache: bool,
     /// Print the version; with --verbose also what this command is built of
-    #[arg(short = 'V', long)]
+    #[arg(short = 'V', long, help_heading = GLOBAL)]
     pub version: bool,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -80,7 +83,7 @@ pub struct Cli {
 
 /// The command line, with the examples of each verb.
 pub fn command() -> clap::Command {
-    with_paths(examples::attach(Cli::command()))
+    front::attach(with_paths(examples::attach(Cli::command())))
 }
 
 /// What to do.

@@ -15,6 +15,7 @@ mod editor;
 mod endings;
 mod examples;
 mod failure;
+mod front;
 mod log;
 mod observe;
 mod options;
@@ -91,9 +92,17 @@ pub fn main(parts: Option<&Parts>) -> ExitCode {
     }
 }
 
-/// What the command line says. A verb is required, unless the version is asked for.
+/// What the command line says. A verb is required, unless the version is asked for. Without any argument it is the front
+/// page that is wanted.
 fn parse(command: &mut Command) -> Result<ArgMatches, clap::Error> {
+    if env::args_os().len() <= 1 {
+        return command.try_get_matches_from_mut(["npu", "-h"]);
+    }
     let matches = command.try_get_matches_from_mut(env::args_os())?;
+    if let Some(("help", help)) = matches.subcommand() {
+        let asked = front::asked(command, help);
+        return command.try_get_matches_from_mut(asked);
+    }
     if matches.subcommand().is_some() || matches.get_flag("version") {
         return Ok(matches);
     }

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Command};
 
+use crate::args::GLOBAL;
+
 /// How much a command tells beside its answer.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Verbosity {
@@ -12,12 +14,12 @@ pub struct Verbosity {
     ///
     /// Phases and files to standard error, with -vv what is chosen, with -vvv what is tried, too. `RUST_LOG` chooses by
     /// module.
-    #[arg(short, long, action = ArgAction::Count, global = true)]
+    #[arg(short, long, action = ArgAction::Count, global = true, help_heading = GLOBAL)]
     pub verbose: u8,
     /// Print errors and the report alone
     ///
     /// Notes, warnings and progress are left out.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub quiet: bool,
 }
 

@@ -1,0 +1,101 @@
+//! The front page: what `npu` alone prints, verbs by what a person wants; `npu help --all` prints all of them.
+
+use std::fmt::Write;
+
+use clap::builder::styling::Style;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap_complete::{ArgValueCandidates, CompletionCandidate};
+
+/// Verbs by what a person wants. Any other is for programs and for who works on npukit: `npu help --all` has them.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Start", &["demo", "zoo", "targets", "glossary"]),
+    ("Your network", &["check", "run", "time", "compile", "report", "explore", "verify", "generate", "diff"]),
+    ("Programs", &["asm", "disasm", "debug", "lint", "format", "isa"]),
+    ("Hardware", &["rtl", "cosim"]),
+];
+
+/// Name of the group that `npu help --all` adds.
+const REST: &str = "The rest";
+
+/// What people do first.
+const EXAMPLES: [(&str, &str); 3] = [
+    ("npu check model.onnx --target tcu:pynqz1", "Does my network fit, and how fast is it?"),
+    ("npu run model.onnx --target tcu:pynqz1 --input x.npy", "What does the chip compute, bit for bit?"),
+    ("npu compile model.onnx --target tcu:pynqz1 -o out/", "Which files does the board load?"),
+];
+
+/// The command with the front page as its help, and the verb `help`.
+pub fn attach(command: Command) -> Command {
+    let page = page(&command, false);
+    let verb = Arg::new("command").value_name("COMMAND").help("Command to explain");
+    let help = Command::new("help")
+        .about("Print this page, or the help of a command")
+        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("List every command"))
+        .arg(verb.add(ArgValueCandidates::new(verbs)));
+    command.disable_help_subcommand(true).help_template(page).subcommand(help)
+}
+
+/// Every verb, for shells.
+fn verbs() -> Vec<CompletionCandidate> {
+    let command = crate::cli::command();
+    command.get_subcommands().map(|verb| CompletionCandidate::new(verb.get_name())).collect()
+}
+
+/// What `npu help` is to print, as arguments of the command; every verb for `--all`.
+pub fn asked(command: &mut Command, help: &ArgMatches) -> Vec<String> {
+    if help.get_flag("all") {
+        let all = page(command, true);
+        *command = std::mem::take(command).help_template(all);
+    }
+    let verb = help.get_one::<String>("command").cloned();
+    std::iter::once("npu".to_owned()).chain(verb).chain(["--help".to_owned()]).collect()
+}
+
+/// Verbs by group, examples, and where to begin.
+fn page(command: &Command, has_rest: bool) -> String {
+    let header = *command.get_styles().get_header();
+    let mut page = "{about}\n\n{usage-heading} {usage}\n".to_owned();
+    for (heading, verbs) in GROUPS {
+        let verbs = verbs.iter().filter_map(|name| command.find_subcommand(name));
+        add(&mut page, header, heading, verbs);
+    }
+    let is_shown = |name: &str| name == "help" || GROUPS.iter().any(|(_, verbs)| verbs.contains(&name));
+    if has_rest {
+        let rest = command.get_subcommands().filter(|verb| !is_shown(verb.get_name()));
+        add(&mut page, header, REST, rest);
+    }
+    let width = EXAMPLES.iter().map(|(line, _)| line.len()).max().unwrap_or_default(); // Default: never.
+    let _ = write!(page, "\n{header}Examples:{header:#}\n");
+    for (line, asks) in EXAMPLES {
+        let _ = writeln!(page, "  {line:width$}  {asks}");
+    }
+    let _ = write!(page, "\n{{options}}\n\n");
+    page + "New here? `npu demo`. All commands: `npu help --all`; one of them: `npu help run`.\n"
+}
+
+/// A group: a verb a line.
+fn add<'a>(page: &mut String, header: Style, heading: &str, verbs: impl Iterator<Item = &'a Command>) {
+    let _ = write!(page, "\n{header}{heading}:{header:#}\n");
+    for verb in verbs {
+        // Default: every verb says what it does.
+        let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+        let _ = writeln!(page, "  {:<12}{about}", verb.get_name());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each verb is in one group, or in the rest.
+    #[test]
+    fn groups_name_verbs() {
+        let command = crate::cli::command();
+        let mut named: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
+        assert!(named.iter().all(|name| command.find_subcommand(name).is_some()), "{named:?}");
+        let count = named.len();
+        named.sort_unstable();
+        named.dedup();
+        assert_eq!(named.len(), count);
+    }
+}
