@@ -44,9 +44,9 @@ class Words:
 
     def __init__(self, npu):
         self.npu, self._options = npu, {}
-        text = self.help("--help")
-        listed = text.split("\nCommands:\n")[1].split("\nOptions:\n")[0]
-        self.verbs = {*re.findall(r"^  ([a-z]+)", listed, re.MULTILINE), *re.findall(r"also `npu\s+([a-z]+)`", listed)}
+        text = self.help("help", "--all")
+        listed = text.split("\nExamples:\n")[0]
+        self.verbs = {*re.findall(r"^  ([a-z]+)", listed, re.MULTILINE), *re.findall(r"also `npu\s+([a-z]+)`", listed), "help"}
         self.anywhere = set(re.findall(r"(?<![\w-])(--?[a-z][a-z0-9_-]*)", text, re.IGNORECASE))
 
     def help(self, *arguments):
