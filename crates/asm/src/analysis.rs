@@ -15,8 +15,8 @@ use crate::expand::{Place, Sources};
 
 pub use fault::{Fix, TextFault};
 pub use language::{
-    Directive, Language, Parameter, Proposal, ProposalKind, Proposals, Signature, Signatures, before_word,
-    directive_named, directives, mnemonic_of,
+    Directive, Language, LanguageError, Parameter, Proposal, ProposalKind, Proposals, Signature, Signatures,
+    before_word, directive_named, directives, mnemonic_of,
 };
 pub use recorder::Recorder;
 pub use spec_language::{Beginning, SpecLanguage};

@@ -188,7 +188,7 @@ fn compare_sample(
         let raw = stack.raw.get(index).cloned().unwrap_or_default();
         Some(Output { name: stack.name.clone(), values, raw })
     });
-    let format = run.origin.instance.number_format();
+    let format = run.origin.instance.info().number_format;
     let MachineValues { values: machine, .. } =
         instrumented.run(format, [&run.samples[index], sample], plain.collect())?;
     let chain = if requested.compare {

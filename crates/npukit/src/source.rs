@@ -165,7 +165,7 @@ impl Source {
 
     /// A model that was read, as [`Self::load`] gives it.
     pub(crate) fn prepared(&self, mut origin: Origin, context: Context<'_>) -> Result<Origin, Error> {
-        if origin.instance.quantisation().is_some() {
+        if origin.instance.info().quantisation.is_some() {
             // Before samples are evaluated for nothing.
             origin.admit()?;
         }
@@ -222,7 +222,7 @@ impl Source {
     /// The model with its tensors as integers, where the instance asks for it, or with the scales that it states.
     pub(crate) fn quantised(&self, mut origin: Origin, context: Context<'_>) -> Result<Origin, Error> {
         self.check_calibration(&*origin.instance)?;
-        if origin.instance.quantisation().is_some() {
+        if origin.instance.info().quantisation.is_some() {
             let typical = self.typical(&mut origin.model, context)?;
             origin.quantise(self.calibration.method, &typical)?;
         }
@@ -259,7 +259,7 @@ impl Source {
 
     /// Gives the compiler typical inputs where it measures programs on them: those to calibrate by, or made-up ones.
     fn lend_samples(&self, origin: &mut Origin, context: Context<'_>) -> Result<(), Error> {
-        let measures = origin.instance.measures(&origin.options)?;
+        let measures = (origin.instance.info().measures)(&origin.options)?;
         if measures == Measures::Never {
             return Ok(());
         }
@@ -283,8 +283,8 @@ impl Source {
         if self.calibration.prepares_nothing() {
             return Err(Error::NothingToPrepare);
         }
-        let unfit = |option| Err(Error::UnfitOption { option, target: instance.name() });
-        match instance.quantisation() {
+        let unfit = |option| Err(Error::UnfitOption { option, target: instance.info().name.clone() });
+        match instance.info().quantisation {
             Some(_) if *mode != Mode::Auto => unfit("--rescale"),
             None if method.is_some() => unfit("--quantise"),
             _ => Ok(()),
@@ -344,7 +344,7 @@ impl Source {
         let instance = self.instance(context.reader)?;
         let bytes = context.reader.read(&self.path)?;
         let program = self.hand_program(&*instance, &bytes, context)?;
-        let instance_warnings = instance.warnings();
+        let instance_warnings = instance.info().warnings.clone();
         Ok(Program { compiled: program.compiled()?, origin: None, instance_warnings })
     }
 
@@ -398,8 +398,10 @@ fn of_import(instance: &dyn Instance, error: Error) -> Error {
     match *source {
         ImportError::Problems { problems } => {
             let problems = problems.iter().map(import_problem).collect();
-            let report =
-                Report { warnings: instance.warnings(), ..Report::refused(None, problems, &BTreeMap::new()) };
+            let report = Report {
+                warnings: instance.info().warnings.clone(),
+                ..Report::refused(None, problems, &BTreeMap::new())
+            };
             Error::Refused { report: Box::new(report) }
         }
         other => Error::Import { path, source: other.into() },

@@ -43,8 +43,10 @@ pub use contract::instance::host::{
     HostAccess, HostAnswer, HostBits, HostCompletion, HostMap, HostPlace, HostRegister, HostRun, HostSide,
     HostStream, HostWord,
 };
+pub use contract::instance::info::{InstanceInfo, Scaling};
 pub use contract::instance::survey::Survey;
-pub use contract::instance::{Assembled, Disassembled, Instance};
+pub use contract::instance::text::{Assembled, Disassembled};
+pub use contract::instance::{GraphForm, Instance};
 pub use contract::machine::view::{Shown, View};
 pub use contract::machine::{
     Accessed, AddressRun, Executed, Halt, Limits, Machine, MachineMemory, MachineOptions, Moment, Operand,

@@ -86,7 +86,7 @@ pub static DRRA: Target = Target {
 
 fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
     let Named { name, config: fabric, warnings } = FABRICS.instance(source)?;
-    Ok(Box::new(DrraInstance { name, fabric, warnings }))
+    Ok(Box::new(DrraInstance::new(&name, fabric, warnings)))
 }
 
 fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {

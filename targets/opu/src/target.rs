@@ -66,7 +66,7 @@ pub static OPU: Target = Target {
 
 fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
     let Named { name, config, .. } = PRESETS.instance(source)?;
-    Ok(Box::new(OpuInstance { name, config: config.on_its_board() }))
+    Ok(Box::new(OpuInstance::new(&name, config.on_its_board())))
 }
 
 fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {

@@ -60,7 +60,7 @@ pub static PCCX: Target = Target {
 
 fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
     let Named { name, config, .. } = PRESETS.instance(source)?;
-    Ok(Box::new(PccxInstance { name, config: config.on_its_board() }))
+    Ok(Box::new(PccxInstance::new(&name, config.on_its_board())))
 }
 
 fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {

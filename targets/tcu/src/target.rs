@@ -101,7 +101,7 @@ pub static TCU: Target = Target {
 fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
     let Named { name, config: Board { config, system, .. }, mut warnings } = PRESETS.instance(source)?;
     warnings.extend(config.outside_table().iter().map(ToString::to_string));
-    Ok(Box::new(TcuInstance { name, config, system, warnings }))
+    Ok(Box::new(TcuInstance::new(&name, config, system, warnings)))
 }
 
 fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {

@@ -307,8 +307,8 @@ impl Layers {
 /// The number format of a program's memories; none where there is no one format.
 fn format(compiled: &dyn Compiled, layers: Option<&Layers>) -> Option<NumberFormat> {
     match layers {
-        Some(layers) => layers.origin.instance.number_format(),
-        None => compiled.words().ok()?.instance.number_format(),
+        Some(layers) => layers.origin.instance.info().number_format,
+        None => compiled.words().ok()?.instance.info().number_format,
     }
 }
 

@@ -94,7 +94,11 @@ pub struct Report {
 pub fn host(target: &str, question: &Question, context: Context<'_>) -> Result<(Report, Vec<u8>), Error> {
     let instance = resolve(target, context.reader)?;
     let side = instance.host().ok_or_else(|| none(&*instance))?;
-    let report = Report { target: instance.name(), warnings: instance.warnings(), ..Report::default() };
+    let report = Report {
+        target: instance.info().name.clone(),
+        warnings: instance.info().warnings.clone(),
+        ..Report::default()
+    };
     match question {
         Question::Map => Ok((mapped(report, side.map()), Vec::new())),
         Question::Commands { path } => {
@@ -143,7 +147,7 @@ fn answers(
 }
 
 fn none(instance: &dyn Instance) -> TargetError {
-    TargetError::Unsupported { target: instance.name(), verb: "host" }
+    TargetError::Unsupported { target: instance.info().name.clone(), verb: "host" }
 }
 
 fn mapped(report: Report, HostMap { base, registers, words }: HostMap) -> Report {

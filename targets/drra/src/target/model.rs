@@ -263,7 +263,7 @@ impl Compiled for Model {
         let Executable { fabric, kernels, .. } = &self.executable;
         // Default: a target's name without the target is the fabric's.
         let name = self.target.strip_prefix("drra:").unwrap_or(&self.target).to_owned();
-        let instance = Box::new(DrraInstance { name, fabric: fabric.clone(), warnings: Vec::new() });
+        let instance = Box::new(DrraInstance::new(&name, fabric.clone(), Vec::new()));
         let part = |(number, ready): (usize, &Ready)| {
             let bytes = instance.words(&ready.compiled.program)?;
             let (kind, callers) = (ready.kernel.kind.name(), self.callers(number).join(", "));

@@ -155,7 +155,7 @@ impl Compiled for DrraProgram {
     fn words(&self) -> Result<ProgramWords, TargetError> {
         let Artifact { fabric_name, fabric, program, .. } = &self.artifact;
         let (name, fabric) = (fabric_name.clone(), fabric.clone());
-        let instance = Box::new(DrraInstance { name, fabric, warnings: Vec::new() });
+        let instance = Box::new(DrraInstance::new(&name, fabric, Vec::new()));
         let bytes = instance.words(program)?;
         Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, ..ProgramPart::default() }] })
     }

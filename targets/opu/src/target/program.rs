@@ -219,7 +219,7 @@ impl Compiled for OpuProgram {
         let Program { instructions, layers, instance, config, .. } = &self.program;
         let bytes = encode_program(instructions, config.validity).map_err(TargetError::failed)?;
         let layers = layers.iter().map(|layer| (layer.first, layer.name.clone())).collect();
-        let instance = Box::new(OpuInstance { name: instance.clone(), config: config.clone() });
+        let instance = Box::new(OpuInstance::new(instance, config.clone()));
         Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, layers, ..ProgramPart::default() }] })
     }
 

@@ -263,8 +263,8 @@ impl Compiled for PccxProgram {
         });
         let layers = layers.collect();
         // Default: a target's name without the target is the instance's.
-        let name = self.target.strip_prefix("pccx:").unwrap_or(&self.target).to_owned();
-        let instance = Box::new(PccxInstance { name, config: self.config.clone() });
+        let name = self.target.strip_prefix("pccx:").unwrap_or(&self.target);
+        let instance = Box::new(PccxInstance::new(name, self.config.clone()));
         Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, layers, ..ProgramPart::default() }] })
     }
 

@@ -137,7 +137,7 @@ impl TcuProgram {
         let Program { config, .. } = &self.program;
         let n = config.array_size;
         let name = self.board.clone().unwrap_or_else(|| format!("{n}x{n}"));
-        TcuInstance { name, config: config.clone(), system: self.system().clone(), warnings: Vec::new() }
+        TcuInstance::new(&name, config.clone(), self.system().clone(), Vec::new())
     }
 
     pub(super) fn target(&self) -> String {

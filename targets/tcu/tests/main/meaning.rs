@@ -134,7 +134,7 @@ datamove.acc acc[0x0] <- local[0x2], 1
           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
         ]
     );
-    let findings = instance.lint("p.bin", &assembled.bytes).unwrap();
+    let findings = instance.lint("p.bin", &assembled.bytes, None).unwrap();
     // Nothing among these instructions has written what they move.
     let moves = (0..3).map(|index| ("unwritten-read", Some(index)));
     let found: Vec<_> = findings.iter().map(|f| (f.code, f.instruction)).collect();
@@ -142,7 +142,7 @@ datamove.acc acc[0x0] <- local[0x2], 1
         moves.chain([("lost-addition", Some(2))]).all(|one| found.contains(&one)) && found.len() == 4,
         "{found:?}"
     );
-    assert!(instance.lint("p.bin", &assembled.bytes[1..]).is_err(), "no whole words");
+    assert!(instance.lint("p.bin", &assembled.bytes[1..], None).is_err(), "no whole words");
 }
 
 #[test]

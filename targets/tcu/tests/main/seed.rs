@@ -12,7 +12,7 @@ fn instance(name: &str) -> Box<dyn Instance> {
 }
 
 fn config(name: &str) -> Config {
-    Config::from_value(&instance(name).config()).unwrap().0
+    Config::from_value(&instance(name).info().config.clone()).unwrap().0
 }
 
 /// A clock with a bus for vectors of four.
@@ -275,7 +275,7 @@ fn the_architecture_says_how_large_a_block_is() {
     let blocked = r#"{"data_type": "FP16BP8", "array_size": 4, "dram0_depth": 64, "dram1_depth": 64, "local_depth": 64,
         "accumulator_depth": 64, "simd_registers_depth": 1, "stride0_depth": 1, "stride1_depth": 1, "sample_block_size": 8}"#;
     let instance = TCU.instance(Source::File { name: "b.tarch", bytes: blocked.as_bytes() }).unwrap();
-    assert_eq!(instance.warnings(), [""; 0]);
+    assert_eq!(instance.info().warnings.clone(), [""; 0]);
     let program = instance.hand_program("p.s", b"noop\n", &NoFiles).unwrap().compiled().unwrap();
     let mut bytes = Vec::new();
     program.samples(&TimeOptions::default(), &mut bytes).unwrap();

@@ -82,7 +82,7 @@ impl Compiled for SkeletonProgram {
         let Program { instructions, layers, instance, config, .. } = &self.0;
         let bytes = encode_program(instructions).map_err(TargetError::failed)?;
         let layers = layers.iter().map(|layer| (layer.first, layer.name.clone())).collect();
-        let instance = SkeletonInstance { name: instance.clone(), config: config.clone() };
+        let instance = SkeletonInstance::new(instance, config.clone());
         let part = ProgramPart { bytes, layers, ..ProgramPart::default() };
         Ok(ProgramWords { instance: Box::new(instance), parts: vec![part] })
     }

@@ -80,7 +80,10 @@ impl Language {
 
     /// What the author of the request's instance should know of.
     pub(super) fn warnings(request: &Request, reader: &dyn Reader) -> Result<Vec<String>, Error> {
-        request.target.as_deref().map_or(Ok(Vec::new()), |target| Ok(resolve(target, reader)?.warnings()))
+        request
+            .target
+            .as_deref()
+            .map_or(Ok(Vec::new()), |target| Ok(resolve(target, reader)?.info().warnings.clone()))
     }
 
     /// Held-out prompts and their answers: of the file at `path`, or those of the embedded model.
