@@ -416,7 +416,7 @@ impl<'a> Search<'a> {
         let Ranged { graph: original, ranges } = &self.ranged;
         let look = remaining::Look { graph, exponents, scales, original, ranges, largest };
         let mut remaining = look.inputs(saturations.inputs);
-        remaining.extend(look.at(&saturations.layers, &compiled.layers()));
+        remaining.extend(look.at(&saturations.layers, &compiled.info().layers));
         remaining
     }
 }
@@ -434,5 +434,5 @@ fn layer_exponents(compiled: &dyn Compiled, exponents: &Exponents) -> Vec<LayerE
         let found = layer.results.iter().find_map(|name| exponents.get(name));
         found.map(|&exponent| LayerExponent { layer: layer.name.clone(), exponent })
     };
-    compiled.layers().into_iter().filter_map(exponent).collect()
+    compiled.info().layers.into_iter().filter_map(exponent).collect()
 }

@@ -74,7 +74,7 @@ pub(crate) fn samples(
     preprocess: &Preprocess,
     context: Context<'_>,
 ) -> Result<Samples, Error> {
-    let wanted = wanted::of_compiled(compiled, origin.map(|origin| &origin.model));
+    let wanted = wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model));
     if !files.is_empty() {
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         return inputs::samples(files, &wanted, preprocess, context.reader, Some(&read_text));

@@ -22,4 +22,5 @@ pub mod port;
 pub mod program;
 pub mod proof;
 pub mod target;
+pub mod values;
 pub mod vectors;

@@ -35,9 +35,9 @@ pub use contract::bounds::{
 };
 pub use contract::convert::{as_element, to_element};
 pub use contract::cosim::{
-    Cosim, CosimCycles, CosimDifference, CosimJudge, CosimJudgement, CosimOptions, CosimPart,
+    CosimCycles, CosimDifference, CosimJudge, CosimJudgement, CosimOptions, CosimPart, CosimRun,
 };
-pub use contract::instance::generator::{Generator, GeneratorOptions, Step};
+pub use contract::instance::generator::{Generator, GeneratorOptions, MakeProgram, Step};
 pub use contract::instance::hand::{HandOptions, HandProgram, ProgramText, program_text};
 pub use contract::instance::host::{
     HostAccess, HostAnswer, HostBits, HostCompletion, HostMap, HostPlace, HostRegister, HostRun, HostSide,
@@ -55,9 +55,10 @@ pub use contract::machine::{
 };
 pub use contract::output::{Driven, DriverData, Inputs, Output, PortPlace, RunResult};
 pub use contract::port::{Port, PortError, Vectors};
-pub use contract::program::{Compiled, Layer, ProgramPart, ProgramWords, Writer};
+pub use contract::program::{Compiled, Layer, ProgramInfo, ProgramPart, ProgramWords};
 pub use contract::proof::{Culprit, Expected, FieldProgram, FieldValues, Reference, References};
 pub use contract::target::Target;
+pub use contract::values::{OwnValues, Writer};
 pub use contract::vectors::{Case, Outcome};
 pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
 pub use error::TargetError;
@@ -77,8 +78,8 @@ pub use report::benchmark::{Bar, Benchmark, Figure, Measure};
 pub use report::breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
 pub use report::term::Term;
 pub use report::time::{
-    Bound, FlagTime, InstructionTime, KindTime, LayerTime, Pace, Roofline, TimeOptions, TimeReport, UnitTime,
-    Wait,
+    Bound, FlagTime, InstructionTime, KindTime, LayerTime, MeasuredSamples, Pace, Roofline, TimeForm,
+    TimeOptions, TimeReport, UnitTime, Wait,
 };
 pub use report::trace::{TraceFormat, TraceReport, chrome_trace, record, write_trace};
 pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};

@@ -226,7 +226,11 @@ fn gathered(
 ) -> Result<(Option<Timeline>, Option<String>), Error> {
     let _phase = Phase::begin("gather the timeline");
     let gathering = Gathering::default();
-    let options = TimeOptions { options: request.time.options.clone(), meaning: request.time.meaning };
+    let options = TimeOptions {
+        options: request.time.options.clone(),
+        meaning: request.time.meaning,
+        ..TimeOptions::default()
+    };
     match record(program.compiled(), &options, time, None, gathering.clone()) {
         Ok((cycles, _)) => Ok((Some(gathering.timeline(cycles)), None)),
         Err(error @ TargetError::Unsupported { .. }) => Ok((None, Some(error.to_string()))),

@@ -321,7 +321,7 @@ impl<'a> Outcome<'a> {
         let like = like.transpose()?;
         let inputs = match &like {
             Some(like) => like.inputs(),
-            None => wanted::of_compiled(compiled, origin.map(|origin| &origin.model)),
+            None => wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model)),
         };
         let stateful = match origin {
             Some(origin) => request.stateful.with_states(&origin.model.states),

@@ -134,7 +134,7 @@ pub trait Instance: Send + Sync {
         &self,
         _model: &DecoderModel,
         _options: &GeneratorOptions,
-    ) -> Result<Box<dyn Generator>, TargetError> {
+    ) -> Result<Generator, TargetError> {
         Err(self.info().unsupported("generate"))
     }
 
@@ -216,7 +216,7 @@ pub trait Instance: Send + Sync {
     }
 
     /// What software on the host writes and reads beside instructions; none where nothing is described.
-    fn host(&self) -> Option<Box<dyn HostSide + '_>> {
+    fn host(&self) -> Option<HostSide<'_>> {
         None
     }
 }

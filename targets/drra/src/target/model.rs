@@ -8,9 +8,9 @@ use std::collections::btree_map::Entry;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, KindTime,
-    Layer, LayerWork, MachineOptions, Meaning, MemoryReport, Output, Port, PortError, PortPlace, ProgramPart,
-    ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Stage, TargetError,
-    TimeOptions, TimeReport, Whole, as_element,
+    Layer, LayerWork, MachineOptions, Meaning, MemoryReport, Output, Port, PortError, PortPlace, ProgramInfo,
+    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Stage,
+    TargetError, TimeOptions, TimeReport, Whole, as_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -133,7 +133,7 @@ impl Model {
             let scale = 2f64.powi(-value.fraction);
             let reals = words.iter().map(|&word| (f64::from(word) * scale) as f32).collect();
             let values = Tensor::from_f32(value.shape.clone(), reals);
-            let values = values.map_err(|_| self.unsupported("outputs of that shape"))?;
+            let values = values.map_err(|_| self.info().unsupported("outputs of that shape"))?;
             outputs.push(Output {
                 name: value.name.clone(),
                 values,
@@ -217,12 +217,13 @@ fn fill(used: impl Iterator<Item = u64>, depth: u64, unit: &str) -> MemoryReport
 }
 
 fn port(value: &Value) -> Port {
-    Port { name: value.name.clone(), shape: value.shape.clone(), vectors: None }
+    Port { name: value.name.clone(), shape: value.shape.clone(), vectors: None, element: None }
 }
 
 impl Compiled for Model {
-    fn report(&self) -> ProgramReport {
-        ProgramReport {
+    fn info(&self) -> ProgramInfo {
+        let plan = &self.executable.plan;
+        let report = ProgramReport {
             name: self.name.clone(),
             target: self.target.clone(),
             instructions: self
@@ -234,25 +235,17 @@ impl Compiled for Model {
             macs: Some(self.macs),
             memory: self.memory(),
             host_steps: self.host_steps(),
-            layers: self.executable.plan.steps.iter().map(|step| step.name.clone()).collect(),
+            layers: plan.steps.iter().map(|step| step.name.clone()).collect(),
             choices: BTreeMap::new(),
-            saturated_constants: self.executable.plan.saturated_constants,
+            saturated_constants: plan.saturated_constants,
             warnings: self.executable.fabric.unreleased().into_iter().collect(),
-        }
-    }
-
-    fn inputs(&self) -> Vec<Port> {
-        self.ports(&self.executable.plan.inputs)
-    }
-
-    fn outputs(&self) -> Vec<Port> {
-        self.ports(&self.executable.plan.outputs)
-    }
-
-    fn layers(&self) -> Vec<Layer> {
+        };
         let results = |step: &Step| vec![self.value(step.result).name.clone()];
         let layer = |step: &Step| Layer { name: step.name.clone(), results: results(step) };
-        self.executable.plan.steps.iter().map(layer).collect()
+        ProgramInfo {
+            layers: plan.steps.iter().map(layer).collect(),
+            ..ProgramInfo::new(report, self.ports(&plan.inputs), self.ports(&plan.outputs))
+        }
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
@@ -283,7 +276,7 @@ impl Compiled for Model {
     }
 
     fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
-        let result = self.run(inputs)?;
+        let result = self.run_with(inputs, &RunOptions::default())?;
         let (integers, _) = self.integers(inputs).map_err(TargetError::failed)?;
         let data = |place, bytes| DriverData { place, extension: "bin", bytes, is_before_host: false };
         let given = integers.iter().map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect());

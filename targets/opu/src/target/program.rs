@@ -5,8 +5,8 @@ use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport,
     Inputs, Layer, Machine, MachineOptions, OUTSIDE, Output, Placed, PlacedKind, Port, PortError, PortPlace,
-    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, StepLayers,
-    TargetError, TimeOptions, TimeReport, Unset, as_element,
+    ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations,
+    StepLayers, TargetError, TimeOptions, TimeReport, Unset, as_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -23,7 +23,7 @@ use crate::program::artifact;
 use crate::program::run::Board;
 use crate::program::tensor::Packed;
 use crate::program::usage::usage;
-use crate::program::{Binding, Program};
+use crate::program::{self, Binding, Program};
 
 /// A program and what the compiler had to say.
 pub(crate) struct OpuProgram {
@@ -58,7 +58,7 @@ impl Made {
 
 impl OpuProgram {
     fn port(binding: &Binding) -> Port {
-        Port { name: binding.name.clone(), shape: binding.shape.clone(), vectors: None }
+        Port { name: binding.name.clone(), shape: binding.shape.clone(), vectors: None, element: None }
     }
 
     /// The raw values of an input's map.
@@ -181,10 +181,10 @@ impl OpuProgram {
 }
 
 impl Compiled for OpuProgram {
-    fn report(&self) -> ProgramReport {
+    fn info(&self) -> ProgramInfo {
         let program = &self.program;
         let layers = &program.layers;
-        ProgramReport {
+        let report = ProgramReport {
             name: program.name.clone(),
             target: format!("opu:{}", program.instance),
             instructions: program.instructions.len(),
@@ -195,20 +195,14 @@ impl Compiled for OpuProgram {
             choices: program.choices.clone(),
             saturated_constants: self.made.saturated_constants(),
             warnings: program.warnings.clone(),
+        };
+        let ports = |all: &[Binding]| all.iter().map(Self::port).collect();
+        let layer =
+            |layer: &program::Layer| Layer { name: layer.name.clone(), results: layer.results.clone() };
+        ProgramInfo {
+            layers: layers.iter().map(layer).collect(),
+            ..ProgramInfo::new(report, ports(&program.inputs), ports(&program.outputs))
         }
-    }
-
-    fn inputs(&self) -> Vec<Port> {
-        self.program.inputs.iter().map(Self::port).collect()
-    }
-
-    fn outputs(&self) -> Vec<Port> {
-        self.program.outputs.iter().map(Self::port).collect()
-    }
-
-    fn layers(&self) -> Vec<Layer> {
-        let layers = self.program.layers.iter();
-        layers.map(|layer| Layer { name: layer.name.clone(), results: layer.results.clone() }).collect()
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
@@ -274,7 +268,7 @@ impl Compiled for OpuProgram {
     fn in_bounds(&self, graph: &Graph) -> Result<Box<dyn BoundedProgram + '_>, TargetError> {
         let Types { itype, btype, ktype, otype } = self.program.config.types;
         if [itype, btype, ktype, otype].iter().any(|data_type| data_type.fixed().is_none()) {
-            return Err(self.unsupported("verify --bounds in floats"));
+            return Err(self.info().unsupported("verify --bounds in floats"));
         }
         Ok(Box::new(OpuBounds::new(&self.program, graph)?))
     }

@@ -6,7 +6,7 @@ use npukit_graph::decoder::DecoderModel;
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, HandProgram,
-    HostSide, Instance, InstanceInfo, Measures, Problem, ProgramText, Reader, Step, TargetError,
+    HostSide, Instance, InstanceInfo, MakeProgram, Measures, Problem, ProgramText, Reader, Step, TargetError,
     artifact_stem, bytes_of, instance_name, program_text,
 };
 
@@ -16,7 +16,7 @@ use crate::check::lints::LINTS;
 use crate::check::{text_findings, word_findings};
 use crate::config::area::area;
 use crate::config::{Config, settable};
-use crate::host::protocol::Side;
+use crate::host::protocol::host_side;
 use crate::isa::codec::{Codec, INSTRUCTION_BYTES, decode_program};
 use crate::isa::isa;
 use crate::isa::listing;
@@ -24,7 +24,7 @@ use crate::isa::op::Op;
 use crate::lower::weight_bits::{Choice, Samples, resolve_without};
 use crate::lower::{self, Executable, Options, WeightBits, Weights, compile};
 use crate::program::artifact::{assembly, read_memh};
-use crate::program::generate::Decoder;
+use crate::program::generate::{Decoder, Taken};
 
 /// An instance with its name.
 pub(super) struct PccxInstance {
@@ -150,22 +150,28 @@ impl Instance for PccxInstance {
         }
     }
 
-    fn generator(
-        &self,
-        model: &DecoderModel,
-        options: &GeneratorOptions,
-    ) -> Result<Box<dyn Generator>, TargetError> {
+    fn generator(&self, model: &DecoderModel, options: &GeneratorOptions) -> Result<Generator, TargetError> {
         let ours = Options::parse(&self.config, &options.options)?;
         let decoder = Decoder::new(&self.config, ours, model, options.capacity);
-        let decoder = decoder.map_err(TargetError::failed)?;
-        let model = model.config().name.clone();
-        let step = artifact_stem(&format!("{model}_step"), self.info.instance());
-        Ok(Box::new(PccxGenerator {
-            name: self.info.name.clone(),
-            step,
-            config: self.config.clone(),
-            decoder,
-        }))
+        let mut decoder = decoder.map_err(TargetError::failed)?;
+        let step = artifact_stem(&format!("{}_step", model.config().name), self.info.instance());
+        let (target, config) = (self.info.name.clone(), self.config.clone());
+        let take = move |tokens: &[usize], begins: bool| {
+            if begins {
+                decoder.reset();
+            }
+            let Taken { logits, cycles } = decoder.take(tokens).map_err(TargetError::failed)?;
+            let (executable, config) = (decoder.program(), config.clone());
+            let names = (step.clone(), target.clone());
+            let program = executable.map(|executable| -> MakeProgram {
+                Box::new(move || {
+                    let (step, target) = names.clone();
+                    Box::new(PccxProgram::new(step, target, (*executable).clone(), config.clone()))
+                })
+            });
+            Ok(Step { logits, cycles: Some(cycles), program })
+        };
+        Ok(Generator::new(self.info.name.clone(), Some(self.config.timing.core_mhz), take))
     }
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
@@ -187,10 +193,8 @@ impl Instance for PccxInstance {
         Ok(Box::new(program.warned()))
     }
 
-    fn host(&self) -> Option<Box<dyn HostSide + '_>> {
-        let programs =
-            Box::new(|name: &str, bytes: &[u8], files: &dyn Reader| self.read_program(name, bytes, files));
-        Some(Box::new(Side { config: &self.config, programs }))
+    fn host(&self) -> Option<HostSide<'_>> {
+        Some(host_side(&self.config, |name, bytes, files| self.read_program(name, bytes, files)))
     }
 
     fn lint(
@@ -226,42 +230,4 @@ fn measures(options: &CompileOptions) -> Result<Measures, TargetError> {
         WeightBits::Fitting => Measures::WhereGiven,
         WeightBits::Bits4 | WeightBits::Bits8 | WeightBits::Steps { .. } => Measures::Never,
     })
-}
-
-/// [`Decoder`] with what its programs are named after.
-struct PccxGenerator {
-    name: String,
-    /// Of the artifacts.
-    step: String,
-    config: Config,
-    decoder: Decoder,
-}
-
-impl Generator for PccxGenerator {
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn clock_mhz(&self) -> Option<f64> {
-        Some(self.config.timing.core_mhz)
-    }
-
-    fn program(&self) -> Option<Box<dyn Compiled>> {
-        let executable = self.decoder.program()?.clone();
-        Some(Box::new(PccxProgram::new(
-            self.step.clone(),
-            self.name.clone(),
-            executable,
-            self.config.clone(),
-        )))
-    }
-
-    fn reset(&mut self) {
-        self.decoder.reset();
-    }
-
-    fn take(&mut self, tokens: &[usize]) -> Result<Step, TargetError> {
-        let taken = self.decoder.take(tokens).map_err(TargetError::failed)?;
-        Ok(Step { logits: taken.logits, cycles: Some(taken.cycles) })
-    }
 }

@@ -1,6 +1,8 @@
 //! What the page of the instruction set says and the released hardware does otherwise, in both readings.
 
-use npukit_target::{Config as Source, HandOptions, Instance, Limits, Meaning, NoFiles, TimeOptions, Unset};
+use npukit_target::{
+    Config as Source, HandOptions, Instance, Limits, Meaning, NoFiles, TimeForm, TimeOptions, Unset,
+};
 use npukit_tcu::internals::clock::{Clock, ClockParams, StuckForm};
 use npukit_tcu::internals::samples::{self, Sample, SamplesError};
 use npukit_tcu::{
@@ -222,7 +224,7 @@ fn sampled(name: &str, options: &[(&str, &str)]) -> Result<Vec<Sample>, String> 
     let options = TimeOptions { options, ..TimeOptions::default() };
     let mut bytes = Vec::new();
     let compiled = program.compiled().unwrap();
-    compiled.samples(&options, &mut bytes).map_err(|error| error.to_string())?;
+    compiled.write_time(TimeForm::Samples, &options, &mut bytes).map_err(|error| error.to_string())?;
     let words =
         bytes.as_chunks::<8>().0.iter().map(|word| Sample::from_word(u64::from_le_bytes(*word)).unwrap());
     Ok(words.collect())
@@ -278,6 +280,6 @@ fn the_architecture_says_how_large_a_block_is() {
     assert_eq!(instance.info().warnings.clone(), [""; 0]);
     let program = instance.hand_program("p.s", b"noop\n", &NoFiles).unwrap().compiled().unwrap();
     let mut bytes = Vec::new();
-    program.samples(&TimeOptions::default(), &mut bytes).unwrap();
+    program.write_time(TimeForm::Samples, &TimeOptions::default(), &mut bytes).unwrap();
     assert_eq!(bytes.len(), 8 * 8);
 }

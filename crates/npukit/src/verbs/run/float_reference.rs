@@ -53,7 +53,7 @@ impl FloatReference {
         stacks: &[Stack],
     ) -> Result<Comparison, Error> {
         let (graph, format) = (&origin.model.graph, origin.instance.info().number_format);
-        let watch = Watch::new(graph, &compiled.layers(), &origin.exponents, format);
+        let watch = Watch::new(graph, &compiled.info().layers, &origin.exponents, format);
         let (mut reference, seen) = watched(graph, samples, watch.as_ref())?;
         let order: Vec<String> = compiled.outputs().into_iter().map(|port| port.name).collect();
         reference.sort_by_key(|stack| order.iter().position(|name| *name == stack.name));

@@ -26,7 +26,7 @@ impl TcuProgram {
         let shape = [vectors(binding), self.lanes()];
         let vectors = Vectors { shape, is_all: binding.layout.is_none() };
         let shape = binding.layout.as_ref().map_or(shape.to_vec(), |layout| layout.model_shape.clone());
-        Port { name: binding.name.clone(), shape, vectors: Some(vectors) }
+        Port { name: binding.name.clone(), shape, vectors: Some(vectors), element: None }
     }
 
     /// The raw vectors of an input, in the model's shape or as vectors.
