@@ -1,8 +1,9 @@
 //! What an accelerator gives npukit: the module `contract` has a table of its parts.
 //!
 //! A [`Target`] is an architecture, a value of constants and functions; an [`Instance`] is it with its parameters fixed; a
-//! [`Compiled`] is a program for an instance, and a [`Machine`] runs one step by step. Each part is optional: a default method
-//! answers [`TargetError::Unsupported`], so a new target compiles with a name and instances alone and gains verbs one by one.
+//! [`Compiled`] is a program for an instance, and a [`Machine`] runs one step by step. What is known of an instance or a program
+//! without work is a struct, [`InstanceInfo`] and [`ProgramInfo`]. All else is optional: a default method answers
+//! [`TargetError::Unsupported`], so a new target compiles with a name and instances alone and gains verbs one by one.
 //! Nothing here touches a file: bytes come in through [`Reader`].
 //!
 //! Three modules are what machines share: [`sim`] memories, faults and the run loop, [`rtl`] circuits, [`conform`] the golden
