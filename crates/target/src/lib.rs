@@ -54,7 +54,7 @@ pub use contract::machine::{
     Outline, Placed, PlacedKind, Ran, Remark, Saturated, Scalar, StepLayers, Stopped, execute,
     instruction_lines, number_of, read_operands, real_of, run_steps, step_float,
 };
-pub use contract::output::{Driven, DriverData, Inputs, Output, PortPlace, RunResult};
+pub use contract::output::{DriverData, Inputs, Output, PortPlace, RunResult};
 pub use contract::port::{Port, PortError, Vectors};
 pub use contract::program::{Compiled, Layer, ProgramInfo, ProgramPart, ProgramWords};
 pub use contract::proof::{Culprit, Expected, FieldProgram, FieldValues, Reference, References};

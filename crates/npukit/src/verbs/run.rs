@@ -126,7 +126,7 @@ impl Request {
             (false, false) => Unset::Zero,
         };
         let times = if is_artifact && place == 0 { TWICE } else { NonZeroU32::MIN };
-        let options = RunOptions { meaning: self.meaning, unset, times };
+        let options = RunOptions { meaning: self.meaning, unset, times, ..RunOptions::default() };
         if is_artifact && place == 0 && !self.check {
             match compiled.run_with(sample, &RunOptions { unset: Unset::Poison, ..options }) {
                 Err(error) => unwritten.get_or_init(|| error),

@@ -13,7 +13,7 @@ use crate::contract::bounds::BoundedProgram;
 use crate::contract::cosim::{CosimJudge, CosimOptions};
 use crate::contract::instance::Instance;
 use crate::contract::machine::{Machine, MachineOptions};
-use crate::contract::output::{Driven, Inputs, Output, RunResult};
+use crate::contract::output::{Inputs, Output, RunResult};
 use crate::contract::port::Port;
 use crate::contract::proof::FieldProgram;
 use crate::contract::values::{OwnValues, Writer};
@@ -142,16 +142,6 @@ pub trait Compiled: Send + Sync {
     /// compute something else and the options do not choose, [`TargetError::Unrepeatable`].
     fn run_with(&self, _inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
         Err(self.info().unsupported("run"))
-    }
-
-    /// Runs one sample without options, and gives what a driver has of it: nothing where drivers have no format
-    /// of their own.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::run_with`].
-    fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
-        Ok(Driven { result: self.run_with(inputs, &RunOptions::default())?, data: Vec::new() })
     }
 
     /// The program on its machine, its inputs in place, before its first step.

@@ -326,7 +326,7 @@ impl Compiled for SegmentedProgram {
         for part in &self.parts {
             self.run_part(part, &mut values, options, &mut saturations)?;
         }
-        Ok(RunResult { outputs: self.ends(&values)?, saturations })
+        Ok(RunResult { outputs: self.ends(&values)?, saturations, data: Vec::new() })
     }
 
     fn cosim(

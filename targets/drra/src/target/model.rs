@@ -7,8 +7,8 @@ use std::collections::btree_map::Entry;
 
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
-    ArtifactFile, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, KindTime,
-    Layer, LayerWork, MachineOptions, Meaning, MemoryReport, Output, Port, PortError, PortPlace, ProgramInfo,
+    ArtifactFile, Compiled, DriverData, FieldProgram, Finding, HostStepReport, Inputs, KindTime, Layer,
+    LayerWork, MachineOptions, Meaning, MemoryReport, Output, Port, PortError, PortPlace, ProgramInfo,
     ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Stage,
     TargetError, TimeOptions, TimeReport, Whole, as_element,
 };
@@ -144,7 +144,8 @@ impl Model {
         let layers: Vec<Saturation> =
             steps.map(|(step, &count)| Saturation { layer: step.name.clone(), count }).collect();
         let results = ran.saturations.iter().sum();
-        Ok(RunResult { outputs, saturations: Saturations { inputs: saturated, results, layers } })
+        let saturations = Saturations { inputs: saturated, results, layers };
+        Ok(RunResult { outputs, saturations, data: Vec::new() })
     }
 
     /// The plan, a line for each step.
@@ -220,6 +221,18 @@ fn port(value: &Value) -> Port {
     Port { name: value.name.clone(), shape: value.shape.clone(), vectors: None, element: None }
 }
 
+/// What a driver has of a run: the words of its inputs, and its outputs.
+fn data(inputs: &[Vec<i16>], outputs: &[Output]) -> Vec<DriverData> {
+    let data = |place, bytes| DriverData { place, extension: "bin", bytes, is_before_host: false };
+    let given = inputs.iter().map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect());
+    let given = given.enumerate().map(|(place, bytes)| data(PortPlace::Input(place), bytes));
+    // Words have 16 bits, whatever type holds them.
+    let words = |output: &Output| output.raw.iter().flat_map(|&word| (word as i16).to_le_bytes()).collect();
+    let made = outputs.iter().map(words);
+    let made = made.enumerate().map(|(place, bytes)| data(PortPlace::Output(place), bytes));
+    given.chain(made).collect()
+}
+
 impl Compiled for Model {
     fn info(&self) -> ProgramInfo {
         let plan = &self.executable.plan;
@@ -272,22 +285,11 @@ impl Compiled for Model {
             meant(self.executable.fabric.options.revision, options.meaning, || Ok(self.findings()))?;
         let (integers, saturated) = self.integers(inputs).map_err(TargetError::failed)?;
         let runner = Runner::new(&self.executable, revision, options.unset);
-        options.repeat(|| self.result(&runner.run(&integers).map_err(TargetError::failed)?, saturated))
-    }
-
-    fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
-        let result = self.run_with(inputs, &RunOptions::default())?;
-        let (integers, _) = self.integers(inputs).map_err(TargetError::failed)?;
-        let data = |place, bytes| DriverData { place, extension: "bin", bytes, is_before_host: false };
-        let given = integers.iter().map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect());
-        let given = given.enumerate().map(|(place, bytes)| data(PortPlace::Input(place), bytes));
-        // Words have 16 bits, whatever type holds them.
-        let words =
-            |output: &Output| output.raw.iter().flat_map(|&word| (word as i16).to_le_bytes()).collect();
-        let made = result.outputs.iter().map(words);
-        let made = made.enumerate().map(|(place, bytes)| data(PortPlace::Output(place), bytes));
-        let data = given.chain(made).collect();
-        Ok(Driven { result, data })
+        options.repeat(|| {
+            let result = self.result(&runner.run(&integers).map_err(TargetError::failed)?, saturated)?;
+            let data = if options.driver_data { data(&integers, &result.outputs) } else { Vec::new() };
+            Ok(RunResult { data, ..result })
+        })
     }
 
     fn machine(

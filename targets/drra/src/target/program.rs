@@ -169,7 +169,7 @@ impl Compiled for DrraProgram {
             let outputs = self.artifact.outputs.iter().map(|binding| self.output(&machine, binding));
             let results = run.saturated_sums;
             let saturations = Saturations { inputs: saturated, results, layers: Vec::new() };
-            Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations })
+            Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations, data: Vec::new() })
         })
     }
 

@@ -3,10 +3,10 @@
 use npukit_graph::Graph;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
-    ArtifactFile, BoundedProgram, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport,
-    Inputs, Layer, Machine, MachineOptions, OUTSIDE, Output, Placed, PlacedKind, Port, PortError, PortPlace,
-    ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations,
-    StepLayers, TargetError, TimeOptions, TimeReport, Unset, as_element,
+    ArtifactFile, BoundedProgram, Compiled, DriverData, FieldProgram, Finding, HostStepReport, Inputs, Layer,
+    Machine, MachineOptions, OUTSIDE, Output, Placed, PlacedKind, Port, PortError, PortPlace, ProgramInfo,
+    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, StepLayers,
+    TargetError, TimeOptions, TimeReport, Unset, as_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -99,7 +99,20 @@ impl OpuProgram {
     /// What a run gives.
     fn result(&self, board: &Board<'_>, saturations: Saturations) -> Result<RunResult, TargetError> {
         let outputs = self.program.outputs.iter().map(|binding| self.output(binding, board));
-        Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations })
+        Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations, data: Vec::new() })
+    }
+
+    /// What a driver has of a run: the maps of its inputs, and its outputs.
+    fn data(&self, maps: &[Vec<i32>], board: &Board<'_>) -> Result<Vec<DriverData>, TargetError> {
+        let mut data: Vec<DriverData> = Vec::new();
+        for (place, map) in maps.iter().enumerate() {
+            data.push(self.image(PortPlace::Input(place), map));
+        }
+        for (place, binding) in self.program.outputs.iter().enumerate() {
+            let map = board.output(binding).map_err(TargetError::failed)?;
+            data.push(self.image(PortPlace::Output(place), &map));
+        }
+        Ok(data)
     }
 
     /// A map's elements row by row, channels last, as bytes of memory: what goes to its planes and comes from them.
@@ -224,23 +237,9 @@ impl Compiled for OpuProgram {
         let mut board = Board::new(&self.program, options.unset).map_err(TargetError::failed)?;
         options.repeat(|| {
             let layers = board.run(&maps).map_err(TargetError::failed)?;
-            self.result(&board, self.saturations(saturated, &layers))
+            let data = if options.driver_data { self.data(&maps, &board)? } else { Vec::new() };
+            Ok(RunResult { data, ..self.result(&board, self.saturations(saturated, &layers))? })
         })
-    }
-
-    fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
-        let (maps, saturated) = self.maps(inputs)?;
-        let mut board = Board::new(&self.program, Unset::Zero).map_err(TargetError::failed)?;
-        let layers = board.run(&maps).map_err(TargetError::failed)?;
-        let mut data: Vec<DriverData> = Vec::new();
-        for (place, map) in maps.iter().enumerate() {
-            data.push(self.image(PortPlace::Input(place), map));
-        }
-        for (place, binding) in self.program.outputs.iter().enumerate() {
-            let map = board.output(binding).map_err(TargetError::failed)?;
-            data.push(self.image(PortPlace::Output(place), &map));
-        }
-        Ok(Driven { result: self.result(&board, self.saturations(saturated, &layers))?, data })
     }
 
     fn machine(

@@ -91,7 +91,7 @@ impl PccxProgram {
             let raw = values.reals().iter().map(bits).collect();
             Output { name: self.host().graph.value(id).name.clone(), values, raw }
         });
-        RunResult { outputs: outputs.collect(), saturations: Saturations::default() }
+        RunResult { outputs: outputs.collect(), saturations: Saturations::default(), data: Vec::new() }
     }
 
     const fn host(&self) -> &Host {

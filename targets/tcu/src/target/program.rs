@@ -23,10 +23,10 @@ use npukit_graph::Graph;
 use npukit_graph::rescale::Scales;
 use npukit_target::rtl::{Circuit, Defects};
 use npukit_target::{
-    ArtifactFile, BoundedProgram, Compiled, CosimJudge, CosimOptions, Driven, DriverData, FieldProgram,
-    Finding, HostStepReport, Inputs, Instance, Layer, Machine, MachineOptions, Meaning, MemoryReport, Output,
-    OwnValues, PortPlace, ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult,
-    Saturation, Saturations, TargetError, TimeForm, TimeOptions, TimeReport, Unset,
+    ArtifactFile, BoundedProgram, Compiled, CosimJudge, CosimOptions, FieldProgram, Finding, HostStepReport,
+    Inputs, Instance, Layer, Machine, MachineOptions, Meaning, MemoryReport, Output, OwnValues, ProgramInfo,
+    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, TargetError,
+    TimeForm, TimeOptions, TimeReport,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -264,24 +264,9 @@ impl Compiled for TcuProgram {
         let mut driver = Driver::new(&self.program, options.unset, &lost).map_err(TargetError::failed)?;
         options.repeat(|| {
             let finished = driver.run(&raw).map_err(TargetError::failed)?;
-            self.result(finished, saturated_inputs)
+            let data = if options.driver_data { self.data_of(&raw, finished)? } else { Vec::new() };
+            Ok(RunResult { data, ..self.result(finished, saturated_inputs)? })
         })
-    }
-
-    fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
-        let lost = self.lost(Meaning::Agreed)?;
-        let (raw, saturated_inputs) = self.packed(inputs)?;
-        let mut driver = Driver::new(&self.program, Unset::Zero, &lost).map_err(TargetError::failed)?;
-        let finished = driver.run(&raw).map_err(TargetError::failed)?;
-        let mut data: Vec<DriverData> = Vec::new();
-        for (place, vectors) in raw.iter().enumerate() {
-            data.extend(self.driver_data(PortPlace::Input(place), vectors));
-        }
-        for (place, binding) in self.program.outputs.iter().enumerate() {
-            let vectors = finished.output(binding).map_err(TargetError::failed)?;
-            data.extend(self.driver_data(PortPlace::Output(place), &vectors));
-        }
-        Ok(Driven { result: self.result(finished, saturated_inputs)?, data })
     }
 
     fn machine(

@@ -80,7 +80,7 @@ fn loaded(program: &Program) -> Box<dyn Compiled> {
 fn run(program: &Program, meaning: Meaning, unset: Unset) -> Result<f32, TargetError> {
     let ones = [1.0, 2.0, 4.0].into_iter().flat_map(|x| [x; 8]).collect();
     let inputs = [("x".to_owned(), Tensor::from_f32(vec![3, 8], ones).unwrap())];
-    let options = RunOptions { meaning, unset, times: NonZeroU32::new(2).unwrap() };
+    let options = RunOptions { meaning, unset, times: NonZeroU32::new(2).unwrap(), ..RunOptions::default() };
     let result = loaded(program).run_with(&inputs, &options)?;
     Ok(result.outputs[0].values.as_f32().unwrap()[0])
 }

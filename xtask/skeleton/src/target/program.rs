@@ -97,7 +97,7 @@ impl Compiled for SkeletonProgram {
                 results: machine.saturated() - before,
                 layers: Vec::new(),
             };
-            Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations })
+            Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations, data: Vec::new() })
         })
     }
 
