@@ -1,6 +1,5 @@
 //! [`artifacts`]: the files of compiled programs.
 
-use std::num::NonZeroU32;
 use std::sync::OnceLock;
 
 use npukit::targets;

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | `target` | what is the same of all instances, and how instances and artifacts are read: constants and functions | - |
 //! | `instance::info` | name, parameters, sizes, numbers and forms of an instance | - |
-//! | `instance` | compiler, assembler, disassembler, linter; texts are those of `Instance::isa`, unless it says otherwise | no such verb |
+//! | `instance` | compiler, assembler, disassembler, linter; texts are of the instruction set of `Instance::language` | no such verb |
 //! | `program` | a compiled program: its info, files, words, runs, time | no `npu compile`, `run`, `time` |
 //! | `values` | values in the forms of the target's own tools and memories | no such files as inputs, no images of memory |
 //! | `machine` | a program on its machine, step by step with open memories | no `npu debug`, no run of a program by hand |

@@ -10,7 +10,7 @@ pub mod text;
 use std::collections::BTreeSet;
 
 use npukit_asm::Experiment;
-use npukit_asm::analysis::{Language, SpecLanguage};
+use npukit_asm::analysis::Language;
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
 use npukit_isa::IsaSpec;
@@ -48,15 +48,6 @@ pub trait Instance: Send + Sync {
     /// What saturates on this instance may fit one of those.
     fn wider(&self) -> Vec<Box<dyn Instance>> {
         Vec::new()
-    }
-
-    /// Its instruction set.
-    ///
-    /// # Errors
-    ///
-    /// [`TargetError::Unsupported`] when the target has no instruction set to show.
-    fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Err(self.info().unsupported("isa"))
     }
 
     /// It as a circuit: sources, parameters and ports.
@@ -147,25 +138,22 @@ pub trait Instance: Send + Sync {
         Err(self.info().unsupported("compile --emit"))
     }
 
-    /// The language of program text; `name` is the file's, which tells languages apart. None for a file of words, and where
-    /// there is no such text. By default that of the forms of [`Self::isa`].
-    fn language(&self, name: &str) -> Option<Box<dyn Language>> {
-        let is_words = self.info().words_extension.is_some_and(|extension| name.ends_with(extension));
-        // Default: without instructions there is no text of them.
-        let isa = self.isa().ok().filter(|_| !is_words)?;
-        Some(Box::new(SpecLanguage::new(isa)))
+    /// The language of its program text, which has its instruction set; `name` is a file's, which tells languages apart.
+    /// None without a text. A [`SpecLanguage`](npukit_asm::analysis::SpecLanguage) is what the forms of an instruction set make.
+    fn language(&self, _name: &str) -> Option<Box<dyn Language>> {
+        None
     }
 
     /// Text to words, and what is wrong with it. `name` is the file's, for errors; `files` gives those that it includes. By
-    /// default in the forms of [`Self::isa`].
+    /// default in the forms of the instruction set of [`Self::language`].
     ///
     /// # Errors
     ///
     /// [`TargetError::Unsupported`] when the target has no assembler; [`TargetError::Text`] with every
     /// fault of the text.
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
-        let isa = self.isa().map_err(|_| self.info().unsupported("asm"))?;
-        let assembly = npukit_asm::assemble_with(&isa, name, text, &bytes_of(files));
+        let language = self.language(name).ok_or_else(|| self.info().unsupported("asm"))?;
+        let assembly = npukit_asm::assemble_with(language.spec(), name, text, &bytes_of(files));
         let assembly = assembly.map_err(TargetError::text)?;
         let findings = match self.info().lints {
             [] => Vec::new(),
@@ -222,6 +210,22 @@ pub trait Instance: Send + Sync {
 }
 
 impl dyn Instance + '_ {
+    /// Its instruction set.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no instruction set to show.
+    pub fn isa(&self) -> Result<IsaSpec, TargetError> {
+        let language = self.language("").ok_or_else(|| self.info().unsupported("isa"))?;
+        Ok(language.spec().clone())
+    }
+
+    /// The language of the text in a file; `None` for a file of words, and where there is no such text.
+    pub fn language_of(&self, file: &str) -> Option<Box<dyn Language>> {
+        let is_words = self.info().words_extension.is_some_and(|extension| file.ends_with(extension));
+        if is_words { None } else { self.language(file) }
+    }
+
     /// Program text with what each line of it becomes: address, bytes, number and text of the line, then the symbols.
     ///
     /// # Errors
@@ -229,7 +233,7 @@ impl dyn Instance + '_ {
     /// [`TargetError::Unsupported`] when there is no such listing of the text; [`TargetError::Text`] with every fault of
     /// the text.
     pub fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
-        let language = self.language(name).ok_or_else(|| self.no_text(name, "list", "asm --listing"))?;
+        let language = self.language_of(name).ok_or_else(|| self.no_text(name, "list", "asm --listing"))?;
         language.list(name, text, &bytes_of(files)).map_err(text_error)
     }
 
@@ -240,7 +244,7 @@ impl dyn Instance + '_ {
     /// [`TargetError::Unsupported`] when the target has no layout of text; [`TargetError::Text`] with every fault of the
     /// text.
     pub fn format(&self, name: &str, text: &str) -> Result<String, TargetError> {
-        let language = self.language(name).ok_or_else(|| self.no_text(name, "lay out", "format"))?;
+        let language = self.language_of(name).ok_or_else(|| self.no_text(name, "lay out", "format"))?;
         language.format(name, text).map_err(text_error)
     }
 

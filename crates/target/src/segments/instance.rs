@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use npukit_asm::analysis::Language;
 use npukit_graph::Graph;
-use npukit_isa::IsaSpec;
 use npukit_lower::{Place, Problem};
 
 use super::cut::{Cut, joined};
@@ -98,8 +98,8 @@ impl Instance for SegmentedInstance {
         self.instance.wider().into_iter().map(segmented).collect()
     }
 
-    fn isa(&self) -> Result<IsaSpec, TargetError> {
-        self.instance.isa()
+    fn language(&self, name: &str) -> Option<Box<dyn Language>> {
+        self.instance.language(name)
     }
 
     /// Nothing: the plan was made of what the instance refuses.

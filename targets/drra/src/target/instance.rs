@@ -4,7 +4,6 @@ use npukit_asm::analysis::Language;
 use npukit_asm::{Experiment, Separated, separate};
 use npukit_base::{excerpt, without_bom};
 use npukit_graph::Graph;
-use npukit_isa::IsaSpec;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, GraphForm, HandProgram, Instance,
     InstanceInfo, Lint, Linted, Phase, Problem, ProgramText, Reader, Stage, Survey, TargetError,
@@ -22,7 +21,6 @@ use crate::config::component::Component;
 use crate::config::fabric::{Cell, Fabric};
 use crate::config::revision::{Repx, Revision};
 use crate::config::{settable, to_json};
-use crate::isa::Isa;
 use crate::isa::asm::{self, Listing, Source};
 use crate::isa::language::{AssemblyLanguage, PasmLanguage};
 use crate::isa::pasm::epoch::{EpochReport, Mistake};
@@ -70,10 +68,6 @@ impl Instance for DrraInstance {
         let (name, mut fabric) = (format!("{}{EXTENDED}", self.info.instance()), self.fabric.clone());
         fabric.options.extensions = true;
         vec![Box::new(Self::new(&name, fabric, Vec::new()))]
-    }
-
-    fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(Isa::of_fabric(self.fabric.options, &self.info.name))
     }
 
     fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
@@ -157,7 +151,7 @@ impl Instance for DrraInstance {
         Some(if name.ends_with(PASM) {
             Box::new(PasmLanguage::new(fabric))
         } else {
-            Box::new(AssemblyLanguage::new(fabric))
+            Box::new(AssemblyLanguage::new(fabric, &self.info.name))
         })
     }
 

@@ -1,8 +1,8 @@
 //! [`OpuInstance`]: what an instance does; its compiler is in `compile`.
 
+use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_asm::{Assembly, Experiment, Words};
 use npukit_graph::Graph;
-use npukit_isa::IsaSpec;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, InstanceInfo, Problem,
     ProgramText, Reader, Survey, TargetError, bytes_of, failure, instance_name, program_text,
@@ -33,8 +33,8 @@ impl Instance for OpuInstance {
         &self.info
     }
 
-    fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(isa(self.config.validity))
+    fn language(&self, _name: &str) -> Option<Box<dyn Language>> {
+        Some(Box::new(SpecLanguage::new(isa(self.config.validity))))
     }
 
     fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {

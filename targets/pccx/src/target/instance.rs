@@ -1,9 +1,9 @@
 //! [`PccxInstance`]: assembler and disassembler of one instance.
 
+use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_asm::{Assembly, Experiment, Words};
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
-use npukit_isa::IsaSpec;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, HandProgram,
     HostSide, Instance, InstanceInfo, MakeProgram, Measures, Problem, ProgramText, Reader, Step, TargetError,
@@ -120,8 +120,8 @@ impl Instance for PccxInstance {
         &self.info
     }
 
-    fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(isa(&self.config))
+    fn language(&self, _name: &str) -> Option<Box<dyn Language>> {
+        Some(Box::new(SpecLanguage::new(isa(&self.config))))
     }
 
     /// Nothing is refused: what the machine has no form of is the host's.

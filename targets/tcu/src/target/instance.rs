@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use npukit_asm::Experiment;
+use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_graph::Graph;
 use npukit_graph::rescale::Border;
-use npukit_isa::IsaSpec;
 use npukit_isa::program::At;
 use npukit_numeric::NumberFormat;
 use npukit_target::rtl::{Circuit, Defects};
@@ -62,8 +62,8 @@ impl Instance for TcuInstance {
         wider.map(|data_type| Box::new(self.with_data_type(data_type)) as Box<dyn Instance>).collect()
     }
 
-    fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(isa(&self.config))
+    fn language(&self, _name: &str) -> Option<Box<dyn Language>> {
+        Some(Box::new(SpecLanguage::new(isa(&self.config))))
     }
 
     fn circuit(&self, defects: Defects) -> Result<Circuit, TargetError> {

@@ -1,8 +1,8 @@
 //! [`SkeletonInstance`]: assembler, disassembler and compiler of one instance.
 
 use npukit_asm::Words;
+use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_graph::Graph;
-use npukit_isa::IsaSpec;
 use npukit_numeric::NumberFormat;
 use npukit_target::{
     Chosen, CompileOptions, Compiled, Disassembled, HandProgram, Instance, InstanceInfo, Problem,
@@ -60,8 +60,8 @@ impl Instance for SkeletonInstance {
         &self.info
     }
 
-    fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(isa())
+    fn language(&self, _name: &str) -> Option<Box<dyn Language>> {
+        Some(Box::new(SpecLanguage::new(isa())))
     }
 
     fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {

@@ -25,9 +25,9 @@ const KEYS: [(&str, &str); 2] = [("row", "row of the fabric"), ("col", "column o
 const BITS: [(&str, &str); 1] = [("bits", "all 32")];
 
 impl AssemblyLanguage {
-    /// That of programs for `fabric`.
-    pub fn new(fabric: Fabric) -> Self {
-        let spec = Isa::of_fabric(fabric.options, "");
+    /// That of programs for `fabric`, the instance of this name.
+    pub fn new(fabric: Fabric, name: &str) -> Self {
+        let spec = Isa::of_fabric(fabric.options, name);
         Self { fabric, spec }
     }
 
