@@ -215,7 +215,7 @@ impl dyn Machine + '_ {
         &self.outline().layers.names
     }
 
-    /// The layer of a step, by its place in [`Self::layers`].
+    /// The layer of a step, by its place in [`Outline::layers`].
     pub fn layer(&self, step: usize) -> Option<usize> {
         self.outline().layers.at(step)
     }

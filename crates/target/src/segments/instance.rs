@@ -6,6 +6,7 @@ use std::sync::Arc;
 use npukit_asm::analysis::Language;
 use npukit_graph::Graph;
 use npukit_lower::{Place, Problem};
+use serde_json::Value;
 
 use super::cut::{Cut, joined};
 use super::plan::SegmentPlan;
@@ -30,8 +31,13 @@ pub struct SegmentedInstance {
 impl SegmentedInstance {
     /// The instance that compiles models by `plan`.
     pub fn new(instance: Arc<dyn Instance>, plan: SegmentPlan) -> Self {
-        // Of the inputs of a segment nobody has any to measure programs on.
-        let info = InstanceInfo { measures: |_| Ok(Measures::Never), ..instance.info().clone() };
+        // Reports of segments have no parameters and no area; of the inputs of a segment nobody has any to measure programs on.
+        let info = InstanceInfo {
+            parameters: Value::Null,
+            area: None,
+            measures: |_| Ok(Measures::Never),
+            ..instance.info().clone()
+        };
         Self { info, instance, plan }
     }
 
