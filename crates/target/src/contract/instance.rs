@@ -149,8 +149,7 @@ pub trait Instance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no assembler; [`TargetError::Text`] with every
-    /// fault of the text.
+    /// [`TargetError::Unsupported`] when there is no assembler; [`TargetError::Text`] with every fault of the text.
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
         let language = self.language(name).ok_or_else(|| self.info().unsupported("asm"))?;
         let assembly = npukit_asm::assemble_with(language.spec(), name, text, &bytes_of(files));
@@ -230,8 +229,7 @@ impl dyn Instance + '_ {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when there is no such listing of the text; [`TargetError::Text`] with every fault of
-    /// the text.
+    /// [`TargetError::Unsupported`] when there is no such listing; [`TargetError::Text`] with every fault of the text.
     pub fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
         let language = self.language_of(name).ok_or_else(|| self.no_text(name, "list", "asm --listing"))?;
         language.list(name, text, &bytes_of(files)).map_err(text_error)
@@ -241,8 +239,7 @@ impl dyn Instance + '_ {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no layout of text; [`TargetError::Text`] with every fault of the
-    /// text.
+    /// [`TargetError::Unsupported`] when there is no layout; [`TargetError::Text`] with every fault of the text.
     pub fn format(&self, name: &str, text: &str) -> Result<String, TargetError> {
         let language = self.language_of(name).ok_or_else(|| self.no_text(name, "lay out", "format"))?;
         language.format(name, text).map_err(text_error)

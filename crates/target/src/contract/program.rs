@@ -45,8 +45,7 @@ pub struct ProgramInfo {
     /// Layers in order, with the values of the compiled graph that they end in; empty when they are not known (the program
     /// was read from files).
     ///
-    /// A layer's results may be made outputs of the graph as well: the program then computes the same values, and gives
-    /// these out.
+    /// A layer's results may be made outputs of the graph: the program then computes the same values, and gives these.
     pub layers: Vec<Layer>,
     /// Exponents of inputs and outputs by name, where they are not 0: what lies in memory is the value divided by
     /// `2^exponent`, and whoever converts numbers for it does that.

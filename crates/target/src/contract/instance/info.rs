@@ -16,8 +16,7 @@ pub struct InstanceInfo {
     pub name: String,
     /// Parameters, by name.
     pub config: Value,
-    /// Parameters that may be set after its name, as `,NAME=VALUE`: the keys of its configuration file; null where one has
-    /// no value.
+    /// Parameters that may be set after its name, as `,NAME=VALUE`: keys of its configuration file, null without a value.
     pub parameters: Value,
     /// Its configuration file: a file that names this very instance. `None` if it has no such file.
     pub config_text: Option<String>,

@@ -20,8 +20,7 @@ pub struct Assembled {
 }
 
 impl Assembled {
-    /// A text's words, with the findings of its words that it does not allow. `lints` are the kinds of findings of its
-    /// target.
+    /// A text's words, with the findings of its words that it does not allow. `lints` are those of its target.
     pub fn new(mut assembly: Assembly, findings: Vec<Finding>, lints: &[&Lint]) -> Self {
         let bytes = std::mem::take(&mut assembly.bytes);
         let linted = Linted::new(assembly.into(), findings, lints);
