@@ -30,7 +30,7 @@ pub fn resolve(py: Python<'_>, spec: &str, settings: Vec<(String, String)>) -> P
     let settings: Vec<_> = settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let spec = npukit::target_with(spec, &settings).map_err(|error| raised(py, &error))?;
     let instance = npukit::resolve(&spec, &Files::of_disk()).map_err(|error| raised(py, &error))?;
-    let name = instance.name();
+    let name = instance.info().name.clone();
     Ok((spec, name))
 }
 

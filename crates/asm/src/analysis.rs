@@ -16,8 +16,8 @@ use crate::place::Place;
 
 pub use fault::{Fix, TextFault};
 pub use language::{
-    Directive, Language, Parameter, Proposal, ProposalKind, Proposals, Signature, Signatures, before_word,
-    directive_named, directives, mnemonic_of,
+    Directive, Language, LanguageError, Parameter, Proposal, ProposalKind, Proposals, Signature, Signatures,
+    before_word, directive_named, directives, mnemonic_of,
 };
 pub use recorder::Recorder;
 pub use spec_language::{Beginning, SpecLanguage};

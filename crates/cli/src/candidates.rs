@@ -25,7 +25,7 @@ pub fn target_names() -> Vec<CompletionCandidate> {
 
 /// The stages of all compilers.
 pub fn stages() -> Vec<CompletionCandidate> {
-    let stages = instances().flat_map(|instance| instance.stages().to_vec());
+    let stages = instances().flat_map(|instance| instance.info().stages.to_vec());
     let all: BTreeSet<&str> = stages.chain(["graph"]).collect();
     all.into_iter().map(CompletionCandidate::new).collect()
 }

@@ -1,6 +1,5 @@
 //! [`artifacts`]: the files of compiled programs.
 
-use std::num::NonZeroU32;
 use std::sync::OnceLock;
 
 use npukit::targets;
@@ -123,7 +122,8 @@ fn ran(compiled: &dyn Compiled) -> Result<(), TargetError> {
     let ports = compiled.inputs();
     let inputs = ports.into_iter().map(|port| Some((port.name, input(&port.shape)?)));
     let Some(inputs) = inputs.collect::<Option<Vec<_>>>() else { return Ok(()) };
-    let options = RunOptions { meaning: Meaning::Hardware, unset: Unset::Garbage(1), times: NonZeroU32::MIN };
+    let options =
+        RunOptions { meaning: Meaning::Hardware, unset: Unset::Garbage(1), ..RunOptions::default() };
     for Output { values, raw, .. } in compiled.run_with(&inputs, &options)?.outputs {
         assert_eq!(values.data().len(), raw.len(), "values and integers");
     }

@@ -35,9 +35,9 @@ fn file(name: &str, file: &str, bytes: &[u8]) {
     match target.instance(Config::File { name: file, bytes }) {
         Err(error) => told_of(file, &error),
         Ok(instance) => {
-            assert_eq!(instance.name(), format!("{name}:c"));
-            instance.warnings().iter().for_each(|warning| assert!(!warning.is_empty()));
-            assert!(!instance.config().is_null());
+            assert_eq!(instance.info().name, format!("{name}:c"));
+            instance.info().warnings.iter().for_each(|warning| assert!(!warning.is_empty()));
+            assert!(!instance.info().config.is_null());
             match instance.isa() {
                 Ok(isa) => assert!(!isa.reference().text().is_empty()),
                 Err(error) => drop(told(&error)),
@@ -48,7 +48,7 @@ fn file(name: &str, file: &str, bytes: &[u8]) {
 
 fn short(text: &str) {
     match resolve(&format!("drra:{text}"), &absent) {
-        Ok(instance) => assert_eq!(instance.name(), format!("drra:{text}")),
+        Ok(instance) => assert_eq!(instance.info().name, format!("drra:{text}")),
         Err(error) => drop(told(&error)),
     }
 }

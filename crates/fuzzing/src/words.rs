@@ -17,14 +17,14 @@ pub fn words(input: &[u8]) {
 /// Lists and lints words.
 pub(crate) fn listed(known: &Known, words: &[u8]) {
     let Known { instance, .. } = known;
-    for (number, form) in instance.listings().iter().enumerate() {
+    for (number, form) in instance.info().listings.iter().enumerate() {
         match instance.disassemble(words, form) {
             Err(error) => drop(told(&error)),
             Ok(listing) if number == 0 => again(known, words, &listing),
             Ok(_) => {}
         }
     }
-    match instance.lint("p.words", words) {
+    match instance.lint("p.words", words, None) {
         Err(error) => told_of("p.words", &error),
         Ok(findings) => findings.iter().for_each(|finding| assert!(!finding.message.is_empty())),
     }
@@ -39,7 +39,7 @@ fn again(Known { letter, instance, .. }: &Known, words: &[u8], listing: &Disasse
         Err(error) => return assert!(!problems.is_empty(), "listed as {text:?}: {error}"),
     };
     if matches!(letter, b'd' | b'l' | b'k') {
-        let again = instance.disassemble(&bytes, instance.listings()[0]).map(|again| again.text);
+        let again = instance.disassemble(&bytes, instance.info().listings[0]).map(|again| again.text);
         assert_eq!(again.as_ref().ok(), Some(text), "listed again");
     } else {
         assert_eq!(bytes, words[..bytes.len().min(words.len())], "listed as {text:?}");

@@ -4,7 +4,9 @@
 //! an assembler and nothing else:
 //!
 //! ```
-//! use npukit::accelerator::{Assembled, Config, Instance, NoFiles, Preset, Reader, Target, TargetError};
+//! use npukit::accelerator::{
+//!     Assembled, Config, Instance, InstanceInfo, NoFiles, Preset, Reader, Target, TargetError,
+//! };
 //!
 //! /// A machine whose instructions are the numbers below 256.
 //! static TOY: Target = Target::new("toy", "a machine whose instructions are numbers", presets, instance);
@@ -14,24 +16,24 @@
 //! }
 //!
 //! fn instance(_: Config<'_>) -> Result<Box<dyn Instance>, TargetError> {
-//!     Ok(Box::new(Plain))
+//!     let info = InstanceInfo::new("toy:plain".to_owned(), serde_json::json!({}));
+//!     Ok(Box::new(Plain { info }))
 //! }
 //!
-//! struct Plain;
+//! struct Plain {
+//!     info: InstanceInfo,
+//! }
 //!
 //! impl Instance for Plain {
-//!     fn name(&self) -> String {
-//!         "toy:plain".to_owned()
-//!     }
-//!     fn config(&self) -> serde_json::Value {
-//!         serde_json::json!({})
+//!     fn info(&self) -> &InstanceInfo {
+//!         &self.info
 //!     }
 //!     fn assemble(&self, name: &str, text: &str, _: &dyn Reader) -> Result<Assembled, TargetError> {
 //!         let byte = |word: &str| {
 //!             word.parse().map_err(|error| TargetError::failed(format!("{name}: `{word}`: {error}")))
 //!         };
 //!         let bytes = text.split_whitespace().map(byte).collect::<Result<Vec<u8>, _>>()?;
-//!         Ok(Assembled { instructions: bytes.len(), bytes, warnings: Vec::new() })
+//!         Ok(Assembled { instructions: bytes.len(), bytes, ..Assembled::default() })
 //!     }
 //! }
 //!

@@ -35,7 +35,7 @@ fn remedy(origin: &Origin, saturations: &Saturations) -> &'static str {
             "give typical inputs with --calibrate"
         };
     }
-    if origin.instance.number_format().is_some_and(|format| format.step().is_some()) {
+    if origin.instance.info().number_format.is_some_and(|format| format.step().is_some()) {
         "--compare names the layer that loses the most, and a wider data_type that does not"
     } else {
         "--compare names the layer that loses the most"

@@ -24,7 +24,7 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use npukit_target::{Phase, Survey, TargetError, leaves};
+use npukit_target::{Area, Phase, Survey, TargetError, leaves};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -256,8 +256,10 @@ impl Exploration {
     /// What a machine is at least, before anything is compiled for it.
     fn bound(&self, planned: &Planned, point: &mut Point, context: Context<'_>) {
         let Ok(instance) = resolve(&planned.target, context.reader) else { return };
-        point.area = instance.area();
-        let (Some(peak), Some(mhz)) = (instance.macs_per_cycle(), instance.clock_mhz()) else { return };
+        point.area.clone_from(&instance.info().area);
+        let (Some(peak), Some(mhz)) = (instance.info().macs_per_cycle, instance.info().clock_mhz) else {
+            return;
+        };
         let cycles = self.networks.iter().map(|network| {
             let source = self.request.source(&network.path, planned);
             let survey: Survey = source.of_model(network.model.clone(), context).ok()?.survey().ok()?;
@@ -277,7 +279,7 @@ impl Exploration {
     fn evaluate_on(&self, networks: &[Prepared], planned: &Planned, context: Context<'_>) -> Point {
         let mut point = Point::new(planned);
         match resolve(&planned.target, context.reader) {
-            Ok(instance) => point.area = instance.area(),
+            Ok(instance) => point.area.clone_from(&instance.info().area),
             Err(error) => return Point { error: Some(told(&error)), ..point },
         }
         for network in networks {
@@ -365,9 +367,9 @@ type Known = BTreeMap<String, Value>;
 fn parameters(planned: &Planned, context: Context<'_>) -> Known {
     let mut known = Known::new();
     if let Ok(instance) = resolve(&planned.target, context.reader) {
-        let tree = instance.parameters();
-        known.extend(leaves(&tree).into_iter().map(|(name, value)| (name, value.clone())));
-        known.extend(instance.area().map(|area| area.values()).into_iter().flatten());
+        let tree = &instance.info().parameters;
+        known.extend(leaves(tree).into_iter().map(|(name, value)| (name, value.clone())));
+        known.extend(instance.info().area.iter().flat_map(Area::values));
     }
     known.extend(planned.parameters.clone());
     known

@@ -218,7 +218,7 @@ mod tests {
     }
 
     fn inputs(names: &[&str]) -> Vec<Wanted> {
-        let port = |&n: &&str| Port { name: n.to_owned(), shape: vec![1, 2], vectors: None };
+        let port = |&n: &&str| Port { name: n.to_owned(), shape: vec![1, 2], vectors: None, element: None };
         wanted::of_program(names.iter().map(port).collect(), None)
     }
 
@@ -275,7 +275,7 @@ mod tests {
                 _ => Ok(bytes.to_vec()),
             }
         };
-        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None };
+        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None, element: None };
         let inputs = wanted::of_program(vec![port], None);
         let found = samples(&[InputFile::parse(path)], &inputs, &Preprocess::default(), &files, None);
         found.map(|found| found.notes).map_err(|error| error.to_string())
@@ -295,7 +295,7 @@ mod tests {
         let none = || (String::new(), Vec::new());
         let files = [("d/b.PNG", picture(2)), ("d/a.png", picture(1)), ("d/c.txt", vec![]), ("e/f", vec![])];
         let reader = std::collections::BTreeMap::from_iter(files.map(file).into_iter().chain([none()]));
-        let port = Port { name: "x".to_owned(), shape: vec![1, 1, 1, 1], vectors: None };
+        let port = Port { name: "x".to_owned(), shape: vec![1, 1, 1, 1], vectors: None, element: None };
         let inputs = [Wanted { port, element: None, channels: Some(1), initial: None }];
         let found = |paths: &[&str]| {
             let files: Vec<InputFile> = paths.iter().map(|path| InputFile::parse(path)).collect();

@@ -170,7 +170,7 @@ pub(crate) fn parts<'a>(
 ) -> Vec<Option<Part>> {
     let seen: HashSet<ValueId> = held.filter_map(|name| graph.find_value(name)).collect();
     let known: HashSet<ValueId> = seen.iter().chain(&graph.inputs).copied().collect();
-    compiled.layers().iter().map(|layer| Part::new(origin, graph, layer, &seen, &known)).collect()
+    compiled.info().layers.iter().map(|layer| Part::new(origin, graph, layer, &seen, &known)).collect()
 }
 
 /// Runs one sample.
@@ -188,7 +188,7 @@ fn compare_sample(
         let raw = stack.raw.get(index).cloned().unwrap_or_default();
         Some(Output { name: stack.name.clone(), values, raw })
     });
-    let format = run.origin.instance.number_format();
+    let format = run.origin.instance.info().number_format;
     let MachineValues { values: machine, .. } =
         instrumented.run(format, [&run.samples[index], sample], plain.collect())?;
     let chain = if requested.compare {
@@ -251,7 +251,7 @@ fn constants(graph: &Graph, wanted: impl Fn(&str) -> bool) -> BTreeMap<String, T
 
 fn layers(run: &Run<'_>, parts: &[Option<Part>], samples: &[SampleResult]) -> Vec<LayerError> {
     let counted = |name: &str| run.saturations.layers.iter().find(|s| s.layer == name).map_or(0, |s| s.count);
-    let layers = run.compiled.layers().into_iter().zip(parts).enumerate();
+    let layers = run.compiled.info().layers.into_iter().zip(parts).enumerate();
     let one = |(i, (layer, part)): (usize, (npukit_target::Layer, &Option<Part>))| {
         let sums = samples.iter().filter_map(|result| result.figures.get(i)?.as_ref());
         let sums = sums.cloned().reduce(Sums::merge);

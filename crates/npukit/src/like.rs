@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     fn rows(shape: &[usize], channels: Option<usize>, vectors: [usize; 2]) -> Option<Rows> {
-        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None };
+        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None, element: None };
         Rows::of(&Wanted { port, element: None, channels, initial: None }, vectors)
     }
 

@@ -262,5 +262,5 @@ pub(crate) fn output_ports(graph: &Graph) -> Vec<Port> {
 
 fn port(graph: &Graph, id: ValueId) -> Port {
     let value = graph.value(id);
-    Port { name: value.name.clone(), shape: value.info.shape.clone(), vectors: None }
+    Port { name: value.name.clone(), shape: value.info.shape.clone(), vectors: None, element: None }
 }

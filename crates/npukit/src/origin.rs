@@ -9,8 +9,8 @@ use npukit_graph::rescale::{Ranges, Rescaled, unfit_ends};
 use npukit_graph::{Graph, Node, NodeId, Op, Operator, ValueId};
 use npukit_numeric::Tensor;
 use npukit_target::{
-    Chosen, CompileOptions, Compiled, Instance, Phase, Problem, SEGMENTS, SegmentPlan, SegmentedInstance,
-    Stage, Survey, TargetError,
+    Chosen, CompileOptions, Compiled, GraphForm, Instance, Phase, Problem, SEGMENTS, SegmentPlan,
+    SegmentedInstance, Stage, Survey, TargetError,
 };
 
 use crate::batch::machine;
@@ -159,7 +159,7 @@ impl Origin {
     /// Leaves to the host what ends the model with results that the number format does not hold on these samples: as
     /// outputs are what they are, no scale helps there. Says whether there is such an end.
     pub(crate) fn leave_unfit_ends(&mut self, samples: &[Sample]) -> Result<bool, Error> {
-        let format = self.instance.number_format().filter(|format| format.step().is_some());
+        let format = self.instance.info().number_format.filter(|format| format.step().is_some());
         let Some(largest) = format.map(|format| format.largest()).filter(|_| self.may_cut) else {
             return Ok(false);
         };
@@ -207,7 +207,7 @@ impl Origin {
 
     /// Whether a value in float is larger on these samples than the machine's fixed-point numbers.
     fn exceeds_format(&self, samples: &[Sample]) -> Result<bool, Error> {
-        let format = self.instance.number_format().filter(|format| format.step().is_some());
+        let format = self.instance.info().number_format.filter(|format| format.step().is_some());
         let Some(largest) = format.map(|format| format.largest()) else { return Ok(false) };
         let graph = &self.model.simplified;
         let ranges = quantise::observe(graph, samples, || Ranges::new(graph))?;
@@ -222,7 +222,7 @@ impl Origin {
 
     /// Whether the model states the ranges of its values, and they can be the scales.
     pub(crate) fn states_ranges(&self) -> bool {
-        let may_scale = self.instance.scales_ports() && self.exponents.is_empty();
+        let may_scale = self.instance.info().scaling.ports && self.exponents.is_empty();
         may_scale && Ranges::stated(&self.model.simplified).is_some()
     }
 
@@ -261,14 +261,15 @@ impl Origin {
         if self.options.prepared {
             return Ok(graph.clone());
         }
-        self.instance.prepare(graph, &self.options).map_err(|error| self.explained(error))
+        let lowered = self.instance.prepare(graph, &self.options, GraphForm::Lowered);
+        lowered.map_err(|error| self.explained(error))
     }
 
     /// The weights that the machine does not have as the model does.
     pub(crate) fn altered_weights(&self) -> Result<Vec<Weight>, Error> {
         let _phase = Phase::begin("compare weights");
         let (model, lowered) = (&self.model.graph, self.prepared()?);
-        let mut altered = weights::altered(model, &lowered, self.instance.number_format());
+        let mut altered = weights::altered(model, &lowered, self.instance.info().number_format);
         altered.extend(self.quantisation.iter().flat_map(|report| weights::quantised(&lowered, report)));
         Ok(altered)
     }
@@ -276,7 +277,7 @@ impl Origin {
     /// Makes the compiled graph the instance's own and its tensors integers, when the instance asks for that.
     /// Without a method it is the one that is nearest to float on the samples.
     pub(crate) fn quantise(&mut self, method: Option<Method>, typical: &Typical) -> Result<(), Error> {
-        let Some(scheme) = self.instance.quantisation() else { return Ok(()) };
+        let Some(scheme) = self.instance.info().quantisation.clone() else { return Ok(()) };
         self.model.simplified = self.prepared()?;
         let host = self.host_nodes()?;
         let graph = &self.model.simplified;
@@ -327,7 +328,7 @@ impl Origin {
 
     /// The range that values are taken to have, where nothing shows theirs: that of the machine's fixed-point numbers.
     pub(crate) fn assumed_range(&self) -> Option<String> {
-        let format = self.instance.number_format().filter(|format| format.step().is_some())?;
+        let format = self.instance.info().number_format.filter(|format| format.step().is_some())?;
         let is_known = self.rescaling.is_some() || self.quantisation.is_some() || !self.exponents.is_empty();
         let note = || {
             format!(
@@ -376,10 +377,10 @@ fn lift(instance: &dyn Instance, model: &mut Model) -> Result<(), Error> {
         model.simplified.nodes.iter().filter(is_one).count() as u64
     };
     let before = passages(model);
-    if instance.quantisation().is_some() {
+    if instance.info().quantisation.is_some() {
         return model.lift();
     }
-    let Some(format) = instance.number_format().filter(|_| before > 0) else { return Ok(()) };
+    let Some(format) = instance.info().number_format.filter(|_| before > 0) else { return Ok(()) };
     model.lift_saturating()?;
     let gone = before.saturating_sub(passages(model));
     let note = format!(
@@ -403,7 +404,7 @@ fn name_loop(problem: &mut Problem) {
 /// Whether a model may be cut, by the option as it was given.
 fn may_cut(instance: &dyn Instance, given: Option<(String, String)>) -> Result<bool, Error> {
     let given: BTreeMap<String, String> = given.into_iter().collect();
-    let chosen = Chosen::new(&instance.name(), &[SEGMENTS], Stage::Compile, &given);
+    let chosen = Chosen::new(&instance.info().name, &[SEGMENTS], Stage::Compile, &given);
     let chosen = chosen.map_err(TargetError::from)?;
     Ok(chosen.text(SEGMENTS.key) != Some("no"))
 }

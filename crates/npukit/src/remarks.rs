@@ -34,7 +34,7 @@ impl Remarks {
 
     /// These, and those of an instance before them.
     pub fn with_instance(mut self, instance: &dyn Instance) -> Self {
-        self.warnings.splice(0..0, instance.warnings());
+        self.warnings.splice(0..0, instance.info().warnings.clone());
         self
     }
 }

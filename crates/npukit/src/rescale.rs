@@ -19,7 +19,7 @@ use npukit_graph::pass::PassError;
 use npukit_graph::quantise::Method;
 use npukit_graph::rescale::{Limits, Ranges, Rescaled, Scales, equalise, rescale_beside};
 use npukit_graph::{Graph, Node};
-use npukit_target::{CompileOptions, Compiled, Instance, Phase, Saturations, TargetError};
+use npukit_target::{CompileOptions, Compiled, GraphForm, Instance, Phase, Saturations, TargetError};
 
 use crate::assumed::GivenRange;
 use crate::batch::{float, machine};
@@ -246,7 +246,7 @@ impl<'a> Search<'a> {
         reference.sort_by_key(|stack| order.iter().position(|name| *name == stack.name));
         let mut options = trial.options.clone();
         options.options.extend(plain.report().choices);
-        let apart = trial.instance.taken_apart(&trial.model.simplified, trial.options)?;
+        let apart = trial.instance.prepare(&trial.model.simplified, trial.options, GraphForm::Apart)?;
         let ranged = Ranged::new(apart, trial.samples)?;
         Ok(Self { trial, reference, options, ranged })
     }
@@ -273,13 +273,13 @@ impl<'a> Search<'a> {
         best: &mut Option<Candidate>,
         tried: &mut usize,
     ) -> Result<String, Error> {
-        let format = self.trial.instance.number_format();
+        let format = self.trial.instance.info().number_format;
         let Some((largest, step)) = format.and_then(|format| Some((format.largest(), format.step()?))) else {
             return Ok("the target's numbers have no fixed range".to_owned());
         };
-        let functions = self.trial.instance.scales_functions();
-        let addends = self.trial.instance.addends_of_means();
-        let ports = self.trial.instance.scales_ports();
+        let functions = self.trial.instance.info().scaling.functions;
+        let addends = self.trial.instance.info().scaling.addends_of_means;
+        let ports = self.trial.instance.info().scaling.ports;
         let limits = |plan: Plan| {
             let Plan { margin, fill, balance, .. } = plan;
             Limits { largest, step, margin, fill, functions, balance, ports, addends }
@@ -411,11 +411,12 @@ impl<'a> Search<'a> {
         graph: &Graph,
         (exponents, scales): (&Exponents, &Scales),
     ) -> Vec<Remaining> {
-        let largest = self.trial.instance.number_format().map_or(f64::INFINITY, |format| format.largest());
+        let largest =
+            self.trial.instance.info().number_format.map_or(f64::INFINITY, |format| format.largest());
         let Ranged { graph: original, ranges } = &self.ranged;
         let look = remaining::Look { graph, exponents, scales, original, ranges, largest };
         let mut remaining = look.inputs(saturations.inputs);
-        remaining.extend(look.at(&saturations.layers, &compiled.layers()));
+        remaining.extend(look.at(&saturations.layers, &compiled.info().layers));
         remaining
     }
 }
@@ -433,5 +434,5 @@ fn layer_exponents(compiled: &dyn Compiled, exponents: &Exponents) -> Vec<LayerE
         let found = layer.results.iter().find_map(|name| exponents.get(name));
         found.map(|&exponent| LayerExponent { layer: layer.name.clone(), exponent })
     };
-    compiled.layers().into_iter().filter_map(exponent).collect()
+    compiled.info().layers.into_iter().filter_map(exponent).collect()
 }

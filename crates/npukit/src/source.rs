@@ -152,7 +152,7 @@ impl Source {
     /// The model with its tensors as integers, where the instance asks for it, or with the scales that it states.
     pub(crate) fn quantize(&self, mut origin: Origin, context: Context<'_>) -> Result<Quantized, Error> {
         self.check_calibration(&*origin.instance)?;
-        if origin.instance.quantisation().is_some() {
+        if origin.instance.info().quantisation.is_some() {
             // Before samples are evaluated for nothing.
             origin.admit()?;
             let typical = self.typical(&mut origin.model, context)?;
@@ -251,7 +251,7 @@ impl Source {
 
     /// Gives the compiler typical inputs where it measures programs on them: those to calibrate by, or made-up ones.
     fn lend_samples(&self, origin: &mut Origin, context: Context<'_>) -> Result<(), Error> {
-        let measures = origin.instance.measures(&origin.options)?;
+        let measures = (origin.instance.info().measures)(&origin.options)?;
         if measures == Measures::Never {
             return Ok(());
         }
@@ -275,8 +275,8 @@ impl Source {
         if self.calibration.prepares_nothing() {
             return Err(Error::NothingToPrepare);
         }
-        let unfit = |option| Err(Error::UnfitOption { option, target: instance.name() });
-        match instance.quantisation() {
+        let unfit = |option| Err(Error::UnfitOption { option, target: instance.info().name.clone() });
+        match instance.info().quantisation {
             Some(_) if *mode != Mode::Auto => unfit("--rescale"),
             None if method.is_some() => unfit("--quantise"),
             _ => Ok(()),
@@ -395,8 +395,10 @@ fn of_import(instance: &dyn Instance, error: Error) -> Error {
     match *source {
         ImportError::Problems { problems } => {
             let problems = problems.iter().map(import_problem).collect();
-            let report =
-                Report { warnings: instance.warnings(), ..Report::refused(None, problems, &BTreeMap::new()) };
+            let report = Report {
+                warnings: instance.info().warnings.clone(),
+                ..Report::refused(None, problems, &BTreeMap::new())
+            };
             Error::Refused { report: Box::new(report) }
         }
         other => Error::Import { path, source: other.into() },

@@ -71,7 +71,12 @@ mod tests {
     fn a_batch_is_so_many_frames() {
         assert_eq!(rate_of(Some(0.25), Some(3)), Some(12_000.0));
         assert_eq!(rate_of(Some(0.25), None), Some(4000.0));
-        let port = |shape: &[usize]| Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None };
+        let port = |shape: &[usize]| Port {
+            name: "x".to_owned(),
+            shape: shape.to_vec(),
+            vectors: None,
+            element: None,
+        };
         let [one, three, flat] = [port(&[1, 8]), port(&[3, 8]), port(&[8])];
         assert_eq!(batch(&[one.clone(), flat], None), Some(1));
         assert_eq!((batch(&[one, three.clone()], None), batch(&[three], Some(3))), (None, Some(3)));

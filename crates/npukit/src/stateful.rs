@@ -206,6 +206,7 @@ mod tests {
             name: name.to_owned(),
             shape: shape.to_vec(),
             vectors: None,
+            element: None,
         };
         ports.iter().map(port).collect()
     }

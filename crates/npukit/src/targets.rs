@@ -145,7 +145,7 @@ pub fn target_in(folder: &str, spec: &str) -> String {
 
 /// The instance that the name of the target alone stands for.
 fn default_instance(target: &Target) -> Result<String, TargetError> {
-    let name = target.instance(Config::Default)?.name();
+    let name = target.instance(Config::Default)?.info().name.clone();
     // Default: an instance that is called like its target has no name of its own.
     Ok(instance_of(&name).1.unwrap_or_default().to_owned())
 }
@@ -255,8 +255,8 @@ mod tests {
 
     #[test]
     fn instances_have_names() {
-        assert_eq!(resolve("tcu", &no_files).unwrap().name(), "tcu:pynqz1");
-        assert_eq!(resolve("tcu:ultra96v2", &no_files).unwrap().name(), "tcu:ultra96v2");
+        assert_eq!(resolve("tcu", &no_files).unwrap().info().name, "tcu:pynqz1");
+        assert_eq!(resolve("tcu:ultra96v2", &no_files).unwrap().info().name, "tcu:ultra96v2");
     }
 
     #[test]
@@ -279,8 +279,8 @@ mod tests {
             ("opu:reference,macs_per_cycle=8", "/timing/macs_per_cycle"),
         ] {
             let instance = resolve(spec, &no_files).unwrap();
-            assert_eq!(instance.name(), spec);
-            assert_eq!(instance.config().pointer(parameter), Some(&8.into()), "{spec}");
+            assert_eq!(instance.info().name, spec);
+            assert_eq!(instance.info().config.pointer(parameter), Some(&8.into()), "{spec}");
         }
         let told = resolve("tcu:ultra96v2,array_sise=8", &no_files).err().unwrap().to_string();
         assert!(

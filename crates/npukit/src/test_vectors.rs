@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use npukit_base::counted;
 use npukit_numeric::ElementType;
 use npukit_numeric::npy::{NpyArray, write_npy};
-use npukit_target::{ArtifactFile, Compiled, Driven, Phase, PortPlace, Saturations};
+use npukit_target::{ArtifactFile, Compiled, Phase, PortPlace, RunOptions, RunResult, Saturations};
 use rayon::prelude::*;
 
 use crate::Context;
@@ -47,22 +47,22 @@ impl TestVectors {
     ) -> Result<Self, Error> {
         let Samples { samples, mut notes } = samples(compiled, Some(origin), files, preprocess, context)?;
         let phase = Phase::counting("simulate", samples.len());
-        let drive = |sample: &Sample| {
-            let driven = compiled.drive(sample)?;
+        let options = RunOptions { driver_data: true, ..RunOptions::default() };
+        let run = |sample: &Sample| {
+            let result = compiled.run_with(sample, &options)?;
             phase.advance();
-            Ok(driven)
+            Ok(result)
         };
-        let driven = samples.par_iter().map(drive);
-        let driven = driven.collect::<Result<Vec<Driven>, Error>>()?;
+        let results = samples.par_iter().map(run).collect::<Result<Vec<RunResult>, Error>>()?;
         let names = Names::of(compiled);
-        let mut all = arrays(compiled, &samples, &driven, &names)?;
-        all.extend(driver_files(&driven, &names));
+        let mut all = arrays(compiled, &samples, &results, &names)?;
+        all.extend(driver_files(&results, &names));
         let made_up = if files.is_empty() { ", made up" } else { "" };
         let (count, makers) = (counted(samples.len() as u64, "sample"), makers(compiled));
         notes.push(format!("test vectors: {count}{made_up}; outputs are {makers}, bit for bit"));
         notes.extend(numbered(compiled, &names));
-        notes.extend(before_host(compiled, &driven, &names));
-        Ok(Self { files: all, notes, warnings: saturated(&driven).into_iter().collect() })
+        notes.extend(before_host(compiled, &results, &names));
+        Ok(Self { files: all, notes, warnings: saturated(&results).into_iter().collect() })
     }
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn samples(
     preprocess: &Preprocess,
     context: Context<'_>,
 ) -> Result<Samples, Error> {
-    let wanted = wanted::of_compiled(compiled, origin.map(|origin| &origin.model));
+    let wanted = wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model));
     if !files.is_empty() {
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         return inputs::samples(files, &wanted, preprocess, context.reader, Some(&read_text));
@@ -116,10 +116,10 @@ fn numbered(compiled: &dyn Compiled, names: &Names) -> Vec<String> {
 }
 
 /// Which files of outputs are from before the host's steps, and which from after them.
-fn before_host(compiled: &dyn Compiled, driven: &[Driven], names: &Names) -> Vec<String> {
+fn before_host(compiled: &dyn Compiled, results: &[RunResult], names: &Names) -> Vec<String> {
     let (steps, outputs) = (compiled.report().host_steps, compiled.outputs());
     // All samples have the same files.
-    let data = driven.first().into_iter().flat_map(|driven| &driven.data);
+    let data = results.first().into_iter().flat_map(|result| &result.data);
     let mut files: BTreeMap<PortPlace, Vec<String>> = BTreeMap::new();
     for data in data.filter(|data| data.is_before_host) {
         files.entry(data.place).or_default().push(format!("`{}`", names.file(data.place, data.extension)));
@@ -136,9 +136,9 @@ fn before_host(compiled: &dyn Compiled, driven: &[Driven], names: &Names) -> Vec
 }
 
 /// What saturated of the samples and of what the machine makes of them.
-fn saturated(driven: &[Driven]) -> Option<String> {
+fn saturated(results: &[RunResult]) -> Option<String> {
     let mut all = Saturations::default();
-    driven.iter().for_each(|driven| all.add(&driven.result.saturations));
+    results.iter().for_each(|result| all.add(&result.saturations));
     let values = Some(all.total()).filter(|&count| count > 0)?;
     Some(format!("{} of the test vectors saturated{}", counted(values, "value"), worst(&all)))
 }
@@ -178,7 +178,7 @@ impl Names {
 fn arrays(
     compiled: &dyn Compiled,
     samples: &[Sample],
-    driven: &[Driven],
+    results: &[RunResult],
     names: &Names,
 ) -> Result<Vec<ArtifactFile>, Error> {
     let given = in_model_shape(compiled, samples);
@@ -187,7 +187,7 @@ fn arrays(
         let samples = given.iter().filter_map(of_port).collect();
         (PortPlace::Input(place), Stack { samples, ..Stack::of(port) })
     });
-    let outputs = stacks(compiled, driven.iter().map(|driven| driven.result.clone()).collect());
+    let outputs = stacks(compiled, results.to_vec());
     let outputs = outputs.into_iter().enumerate().map(|(place, stack)| (PortPlace::Output(place), stack));
     let file = |(place, stack): (PortPlace, Stack)| {
         let tensor = stack.stacked()?;
@@ -197,9 +197,9 @@ fn arrays(
 }
 
 /// The files of the drivers' formats: samples follow each other.
-fn driver_files(driven: &[Driven], names: &Names) -> Vec<ArtifactFile> {
+fn driver_files(results: &[RunResult], names: &Names) -> Vec<ArtifactFile> {
     let mut files: BTreeMap<(PortPlace, &str), Vec<u8>> = BTreeMap::new();
-    for data in driven.iter().flat_map(|driven| &driven.data) {
+    for data in results.iter().flat_map(|result| &result.data) {
         files.entry((data.place, data.extension)).or_default().extend(&data.bytes);
     }
     let file = |((place, extension), bytes)| ArtifactFile { name: names.file(place, extension), bytes };

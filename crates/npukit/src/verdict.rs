@@ -43,7 +43,7 @@ impl SaturationRisk {
         let no_numbers = non_finite_constants(&origin.model.graph).0;
         let saturated_values = found.map(Saturations::total);
         let bad_weights = saturated_weights + no_numbers;
-        let risk = match (origin.instance.saturates(), bad_weights, saturated_values) {
+        let risk = match (origin.instance.info().saturates, bad_weights, saturated_values) {
             (false, ..) => Risk::None,
             (_, 0, None) => Risk::Unknown,
             (_, 0, Some(0)) => Risk::Low,

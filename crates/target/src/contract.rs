@@ -1,16 +1,30 @@
 //! What an accelerator provides.
 //!
-//! | module | is | an accelerator must have it |
+//! An accelerator must have a [`Target`](target::Target), an [`Instance`](instance::Instance) and, if it compiles or reads
+//! programs, a [`Compiled`](program::Compiled). Of the latter two only `info` must be written: a struct of all that is known
+//! without work. Every other method has a default.
+//!
+//! | part | is | without it |
 //! |---|---|---|
-//! | `target` | what is the same of all instances, and how instances and artifacts are read | yes |
-//! | `instance` | one with its parameters fixed: configuration, compiler, text; a program by hand, a generator of texts | its name and its configuration |
-//! | `program` | a compiled program: files, runs, time | its report and its ports |
-//! | `machine` | a program on its machine, step by step with open memories | no: `npu debug`, `npu run` of programs by hand |
-//! | `proof`, `bounds` | a program over a prime field, and with ranges for numbers | no: `npu verify` |
-//! | `cosim` | a program on the machine's circuit | no: `npu cosim` |
-//! | `instance::host` | what software on the host writes and reads beside instructions | no: `npu host` |
-//! | `vectors` | golden vectors | no: `npu conform` |
+//! | `target` | what is the same of all instances, and how instances and artifacts are read: constants and functions | - |
+//! | `instance::info` | name, parameters, sizes, numbers and forms of an instance | - |
+//! | `instance` | compiler, assembler, disassembler, linter; texts are of the instruction set of `Instance::language` | no such verb |
+//! | `program` | a compiled program: its info, files, words, runs, time | no `npu compile`, `run`, `time` |
+//! | `values` | values in the forms of the target's own tools and memories | no such files as inputs, no images of memory |
+//! | `machine` | a program on its machine, step by step with open memories | no `npu debug`, no run of a program by hand |
+//! | `proof`, `bounds` | a program over a prime field, and with ranges for numbers | no `npu verify` |
+//! | `vectors` | golden vectors | no `npu conform` |
 //! | `port`, `convert`, `output` | what goes into a run and comes of it | |
+//!
+//! Five methods are capabilities that hardly a target has. Each answers that it is not there by default, and the verb that
+//! asks for it is its only caller:
+//!
+//! | method | is | verb |
+//! |---|---|---|
+//! | `Instance::circuit` | the instance as a circuit | `npu rtl` |
+//! | `Instance::generator` | a language model, token by token | `npu generate` |
+//! | `Instance::host` | what software on the host writes and reads beside instructions | `npu host` |
+//! | `Compiled::cosim`, `Machine::cosim` | a program on the circuit of its machine, and the same with memories filled by hand | `npu cosim` |
 
 pub mod bounds;
 pub mod convert;
@@ -22,4 +36,5 @@ pub mod port;
 pub mod program;
 pub mod proof;
 pub mod target;
+pub mod values;
 pub mod vectors;

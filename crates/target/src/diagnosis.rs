@@ -108,14 +108,9 @@ pub struct Fault {
 
 /// An error that says what it is and where.
 pub trait Diagnose: Coded + Error + 'static {
-    /// Where it is, as far as it knows itself.
-    fn place(&self) -> Place {
-        Place::default()
-    }
-
-    /// Its faults, when it is several.
-    fn faults(&self) -> Vec<Fault> {
-        Vec::new()
+    /// What it is and where, as far as it knows itself.
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::at(self, Place::default())
     }
 }
 
@@ -131,6 +126,16 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
+    /// An error at a place.
+    pub fn at(error: &(impl Coded + ?Sized), place: Place) -> Self {
+        Self { code: error.code(), place, faults: Vec::new() }
+    }
+
+    /// An error that is several faults, each with its place.
+    pub fn several(error: &(impl Coded + ?Sized), faults: Vec<Fault>) -> Self {
+        Self { code: error.code(), place: Place::default(), faults }
+    }
+
     /// The same with what a cause says, which knows better.
     #[must_use]
     pub fn caused_by(self, cause: Self) -> Self {
@@ -168,8 +173,7 @@ impl ErrorKind {
 }
 
 fn diagnose<E: Diagnose>(error: &(dyn Error + 'static)) -> Option<Diagnosis> {
-    let error = error.downcast_ref::<E>()?;
-    Some(Diagnosis { code: error.code(), place: error.place(), faults: error.faults() })
+    Some(error.downcast_ref::<E>()?.diagnosis())
 }
 
 /// What errors of any target are called.
@@ -239,33 +243,35 @@ codes!(PortError {
 impl Diagnose for OptionError {}
 
 impl Diagnose for ReadError {
-    fn place(&self) -> Place {
-        match self {
+    fn diagnosis(&self) -> Diagnosis {
+        let place = match self {
             Self::Absent { path }
             | Self::Unreadable { path, .. }
             | Self::Elsewhere { path, .. }
             | Self::NotAName { path, .. } => Place::file(path),
             Self::Changed { manifest: name } | Self::Mixed { name, .. } => Place::file(name),
-        }
+        };
+        Diagnosis::at(self, place)
     }
 }
 
 impl Diagnose for PortError {}
 
 impl Diagnose for NpyError {
-    fn place(&self) -> Place {
-        Place { offset: Some(self.offset), ..Place::file(&self.name) }
+    fn diagnosis(&self) -> Diagnosis {
+        let place = Place { offset: Some(self.offset), ..Place::file(&self.name) };
+        Diagnosis::at(self, place)
     }
 }
 
 impl<E: std::fmt::Debug + std::fmt::Display + 'static> Diagnose for ProgramErrors<E> {
-    fn faults(&self) -> Vec<Fault> {
+    fn diagnosis(&self) -> Diagnosis {
         let fault = |at: &npukit_isa::program::At<E>| Fault {
             code: self.code(),
             message: at.error.to_string(),
             place: Place { instruction: Some(at.index), ..Place::offset(at.offset) },
         };
-        self.errors.iter().map(fault).collect()
+        Diagnosis::several(self, self.errors.iter().map(fault).collect())
     }
 }
 

@@ -1,8 +1,9 @@
 //! What an accelerator gives npukit: the module `contract` has a table of its parts.
 //!
 //! A [`Target`] is an architecture, a value of constants and functions; an [`Instance`] is it with its parameters fixed; a
-//! [`Compiled`] is a program for an instance, and a [`Machine`] runs one step by step. Each part is optional: a default method
-//! answers [`TargetError::Unsupported`], so a new target compiles with a name and instances alone and gains verbs one by one.
+//! [`Compiled`] is a program for an instance, and a [`Machine`] runs one step by step. What is known of an instance or a program
+//! without work is a struct, [`InstanceInfo`] and [`ProgramInfo`]. All else is optional: a default method answers
+//! [`TargetError::Unsupported`], so a new target compiles with a name and instances alone and gains verbs one by one.
 //! Nothing here touches a file: bytes come in through [`Reader`].
 //!
 //! Three modules are what machines share: [`sim`] memories, faults and the run loop, [`rtl`] circuits, [`conform`] the golden
@@ -35,27 +36,30 @@ pub use contract::bounds::{
 };
 pub use contract::convert::{as_element, to_element};
 pub use contract::cosim::{
-    Cosim, CosimCycles, CosimDifference, CosimJudge, CosimJudgement, CosimOptions, CosimPart,
+    CosimCycles, CosimDifference, CosimJudge, CosimJudgement, CosimOptions, CosimPart, CosimRun,
 };
-pub use contract::instance::generator::{Generator, GeneratorOptions, Step};
+pub use contract::instance::generator::{Generator, GeneratorOptions, MakeProgram, Step};
 pub use contract::instance::hand::{HandOptions, HandProgram, ProgramText, program_text};
 pub use contract::instance::host::{
     HostAccess, HostAnswer, HostBits, HostCompletion, HostMap, HostPlace, HostRegister, HostRun, HostSide,
     HostStream, HostWord,
 };
+pub use contract::instance::info::{InstanceInfo, Scaling};
 pub use contract::instance::survey::Survey;
-pub use contract::instance::{Assembled, Disassembled, Instance};
+pub use contract::instance::text::{Assembled, Disassembled};
+pub use contract::instance::{GraphForm, Instance};
 pub use contract::machine::view::{Shown, View};
 pub use contract::machine::{
     Accessed, AddressRun, Executed, Halt, Limits, Machine, MachineMemory, MachineOptions, Moment, Operand,
     Outline, Placed, PlacedKind, Ran, Remark, Saturated, Scalar, StepLayers, Stopped, execute,
     instruction_lines, number_of, read_operands, real_of, run_steps, step_float,
 };
-pub use contract::output::{Driven, DriverData, Inputs, Output, PortPlace, RunResult};
+pub use contract::output::{DriverData, Inputs, Output, PortPlace, RunResult};
 pub use contract::port::{Port, PortError, Vectors};
-pub use contract::program::{Compiled, Layer, ProgramPart, ProgramWords, Writer};
+pub use contract::program::{Compiled, Layer, ProgramInfo, ProgramPart, ProgramWords};
 pub use contract::proof::{Culprit, Expected, FieldProgram, FieldValues, Reference, References};
 pub use contract::target::Target;
+pub use contract::values::{OwnValues, Writer};
 pub use contract::vectors::{Case, Outcome};
 pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
 pub use error::TargetError;
@@ -75,8 +79,8 @@ pub use report::benchmark::{Bar, Benchmark, Figure, Measure};
 pub use report::breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
 pub use report::term::Term;
 pub use report::time::{
-    Bound, FlagTime, InstructionTime, KindTime, LayerTime, Pace, Roofline, TimeOptions, TimeReport, UnitTime,
-    Wait,
+    Bound, FlagTime, InstructionTime, KindTime, LayerTime, MeasuredSamples, Pace, Roofline, TimeForm,
+    TimeOptions, TimeReport, UnitTime, Wait,
 };
 pub use report::trace::{TraceFormat, TraceReport, chrome_trace, record, write_trace};
 pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};

@@ -33,7 +33,7 @@ pub use manifest::{EXTENSION, load_segments, segments_target};
 pub use plan::SegmentPlan;
 
 use crate::config::options::{Aliases, OptionSpec, Stage, Values};
-use crate::diagnosis::{Diagnose, Place, failure};
+use crate::diagnosis::{Diagnose, Diagnosis, Place, failure};
 
 /// The option of every target that says whether models are cut into segments.
 ///
@@ -150,7 +150,8 @@ codes!(ManifestError: failure::ARTIFACT);
 impl Diagnose for SegmentError {}
 
 impl Diagnose for ManifestError {
-    fn place(&self) -> Place {
-        (*self.place).clone().in_file(Some(&self.file))
+    fn diagnosis(&self) -> Diagnosis {
+        let place = (*self.place).clone().in_file(Some(&self.file));
+        Diagnosis::at(self, place)
     }
 }

@@ -3,7 +3,7 @@
 use npukit_graph::quantise::{Distributions, Method, quantise, stated_fractions};
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::Tensor;
-use npukit_target::{CompileOptions, Compiled, Instance, Problem, TargetError};
+use npukit_target::{CompileOptions, Compiled, GraphForm, Instance, Problem, TargetError};
 
 use crate::{Random, Suite, random_graph, small_graphs};
 
@@ -37,12 +37,13 @@ impl Subject {
     }
 
     pub fn new(instance: &dyn Instance, name: &str, graph: &Graph) -> Self {
-        let name = format!("{name} on {}", instance.name());
+        let name = format!("{name} on {}", instance.info().name);
         let fails = |error: &dyn std::fmt::Display| -> ! { panic!("{name}: {error}") };
         let mut options = CompileOptions { model_name: "small.onnx".to_owned(), ..CompileOptions::default() };
-        let graph = instance.prepare(graph, &options).unwrap_or_else(|error| fails(&error));
+        let graph =
+            instance.prepare(graph, &options, GraphForm::Lowered).unwrap_or_else(|error| fails(&error));
         options.prepared = true;
-        if let Some(scheme) = instance.quantisation() {
+        if let Some(scheme) = instance.info().quantisation.clone() {
             let mut seen = Distributions::new(&graph);
             for seed in 0..SAMPLES {
                 seen.observe(&graph, &sample(&graph, seed)).unwrap_or_else(|error| fails(&error));

@@ -79,7 +79,7 @@ impl Suite {
             compiled.words().unwrap_or_else(|error| panic!("{}: {error}", subject.name));
         let mut instructions = 0;
         for ProgramPart { bytes, layers, .. } in &parts {
-            let listing = instance.disassemble(bytes, instance.listings()[0]);
+            let listing = instance.disassemble(bytes, instance.info().listings[0]);
             let listing = listing.unwrap_or_else(|error| panic!("{}: {error}", subject.name));
             assert!(listing.problems.is_empty(), "{}: {:?}", subject.name, listing.problems);
             let lines = listing.lines.iter().filter(|line| line.word.is_some());
@@ -117,11 +117,11 @@ impl Suite {
     ///
     /// A listing says what is wrong with words that it leaves out.
     fn listed(&self, instance: &dyn Instance, words: &[u8]) -> bool {
-        let forms = instance.listings();
+        let forms = instance.info().listings;
         let Ok(listing) = instance.disassemble(words, forms[0]) else { return false };
         for form in &forms[1..] {
             let other = instance.disassemble(words, form);
-            assert!(other.is_ok(), "{}: no listing {form} of {words:02x?}", instance.name());
+            assert!(other.is_ok(), "{}: no listing {form} of {words:02x?}", instance.info().name);
         }
         let bytes = match instance.assemble("listing.s", &listing.text, &NoFiles) {
             Ok(assembled) => assembled.bytes,
@@ -132,10 +132,16 @@ impl Suite {
         };
         if matches!(self.text, Text::Files(_)) {
             let again = instance.disassemble(&bytes, forms[0]).map(|again| again.text);
-            assert_eq!(again.ok(), Some(listing.text), "{}: listed again", instance.name());
+            assert_eq!(again.ok(), Some(listing.text), "{}: listed again", instance.info().name);
             return true;
         }
-        assert_eq!(bytes, words[..bytes.len().min(words.len())], "{}: {}", instance.name(), listing.text);
+        assert_eq!(
+            bytes,
+            words[..bytes.len().min(words.len())],
+            "{}: {}",
+            instance.info().name,
+            listing.text
+        );
         let partial = isa(instance).shortest_bytes();
         let left = words.len() - bytes.len();
         assert!(left < partial || !listing.problems.is_empty(), "{left} of {words:02x?} are left out");
@@ -144,7 +150,7 @@ impl Suite {
 }
 
 fn isa(instance: &dyn Instance) -> IsaSpec {
-    instance.isa().unwrap_or_else(|error: TargetError| panic!("{}: {error}", instance.name()))
+    instance.isa().unwrap_or_else(|error: TargetError| panic!("{}: {error}", instance.info().name))
 }
 
 /// A word's listing assembles to it.

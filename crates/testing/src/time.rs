@@ -26,7 +26,11 @@ impl Suite {
                 let is_within = found.maximum <= found.depth && !found.unit.is_empty();
                 assert!(is_within, "{}: {memory} is {found:?}", subject.name);
             }
-            assert!(report.macs.is_none_or(|macs| compiled.host_macs() <= macs), "{}: host", subject.name);
+            assert!(
+                report.macs.is_none_or(|macs| compiled.info().host_macs <= macs),
+                "{}: host",
+                subject.name
+            );
         });
     }
 }

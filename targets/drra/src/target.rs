@@ -12,8 +12,8 @@ pub(crate) mod terms;
 mod trace;
 
 use npukit_target::{
-    Compiled, Config as Source, Finding, Instance, Meaning, Named, PresetSystem, Presets, Reader, SystemName,
-    Target, TargetError,
+    Compiled, Config as Source, Finding, Instance, Meaning, Named, PresetSystem, Presets, Reader, Target,
+    TargetError,
 };
 
 use crate::config::{PRESETS, System, from_json, from_short, misspelt, preset, settable};
@@ -35,7 +35,7 @@ const FABRICS: Presets<Fabric> = Presets {
     names: || PRESETS.iter().map(|(name, _, _)| *name).collect(),
     named,
     summary: |name, _| summary(name),
-    systems,
+    systems: |fabric| PresetSystem::list(&fabric.systems.named, System::summary),
     with_system: Fabric::with_system,
     parameters: settable::tree,
     with_parameters: settable::from_tree,
@@ -86,7 +86,7 @@ pub static DRRA: Target = Target {
 
 fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
     let Named { name, config: fabric, warnings } = FABRICS.instance(source)?;
-    Ok(Box::new(DrraInstance { name, fabric, warnings }))
+    Ok(Box::new(DrraInstance::new(&name, fabric, warnings)))
 }
 
 fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
@@ -121,15 +121,6 @@ fn meant(
 fn summary(name: &str) -> String {
     let preset = PRESETS.iter().find(|(known, _, _)| *known == name);
     preset.map_or_else(String::new, |(_, summary, _)| (*summary).to_owned())
-}
-
-/// Its systems beside its own.
-fn systems(fabric: &Fabric) -> Vec<PresetSystem> {
-    let one = |(name, system): (&SystemName, &System)| PresetSystem {
-        name: name.as_str().to_owned(),
-        summary: system.summary(),
-    };
-    fabric.systems.named.iter().map(one).collect()
 }
 
 /// A preset or a fabric in the short form, changed as the endings of its name say.

@@ -14,8 +14,7 @@ pub(crate) mod terms;
 mod time;
 
 use npukit_target::{
-    Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, SystemName, Target,
-    TargetError, sibling,
+    Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, Target, TargetError, sibling,
 };
 
 use crate::check::lints::LINTS;
@@ -35,7 +34,7 @@ const PRESETS: Presets<Config> = Presets {
     names: || Config::presets().collect(),
     named: |name| Ok(Config::preset(name)),
     summary: |_, config| config.summary.clone(),
-    systems,
+    systems: |config| PresetSystem::list(&config.systems, System::summary),
     with_system: Config::with_system,
     parameters: settable::tree,
     with_parameters: settable::from_tree,
@@ -66,7 +65,7 @@ pub static OPU: Target = Target {
 
 fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
     let Named { name, config, .. } = PRESETS.instance(source)?;
-    Ok(Box::new(OpuInstance { name, config: config.on_its_board() }))
+    Ok(Box::new(OpuInstance::new(&name, config.on_its_board())))
 }
 
 fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
@@ -75,13 +74,4 @@ fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError
     let mut resolve = |name: &str| sibling(path, name).and_then(|path| files.read(&path));
     let program = artifact::read(file, &bytes, &mut resolve).map_err(TargetError::failed)?;
     Ok(Box::new(OpuProgram { program, made: Made::Read }))
-}
-
-/// Its systems beside its own.
-fn systems(config: &Config) -> Vec<PresetSystem> {
-    let one = |(name, system): (&SystemName, &System)| PresetSystem {
-        name: name.as_str().to_owned(),
-        summary: system.summary(),
-    };
-    config.systems.iter().map(one).collect()
 }

@@ -10,8 +10,7 @@ mod program;
 pub(crate) mod terms;
 
 use npukit_target::{
-    Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, SystemName, Target,
-    TargetError,
+    Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, Target, TargetError,
 };
 
 use crate::check::lints::LINTS;
@@ -32,7 +31,7 @@ const PRESETS: Presets<Config> = Presets {
     names: || Config::presets().collect(),
     named: |name| Ok(Config::named(name)),
     summary: |_, config| summary(config),
-    systems,
+    systems: |config| PresetSystem::list(&config.systems, System::summary),
     with_system: Config::with_system,
     parameters: settable::tree,
     with_parameters: settable::from_tree,
@@ -60,7 +59,7 @@ pub static PCCX: Target = Target {
 
 fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
     let Named { name, config, .. } = PRESETS.instance(source)?;
-    Ok(Box::new(PccxInstance { name, config: config.on_its_board() }))
+    Ok(Box::new(PccxInstance::new(&name, config.on_its_board())))
 }
 
 fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
@@ -83,13 +82,4 @@ fn summary(config: &Config) -> String {
     let extensions = if config.extensions { ", with MUL, RELU and TANH" } else { "" };
     let reading = if config.reading.is_default() { "" } else { ", to the letter of the page" };
     format!("{} L2 words, {} MHz, {numbers}{extensions}{reading}", config.l2_words, config.timing.core_mhz)
-}
-
-/// Its systems beside its own.
-fn systems(config: &Config) -> Vec<PresetSystem> {
-    let one = |(name, system): (&SystemName, &System)| PresetSystem {
-        name: name.as_str().to_owned(),
-        summary: system.summary(),
-    };
-    config.systems.iter().map(one).collect()
 }

@@ -10,8 +10,7 @@ mod program;
 pub(crate) mod terms;
 
 use npukit_target::{
-    Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, SystemName, Target,
-    TargetError, sibling,
+    Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, Target, TargetError, sibling,
 };
 
 use crate::check::lints::LINTS;
@@ -32,7 +31,7 @@ const PRESETS: Presets<Board> = Presets {
     names: || Config::presets().collect(),
     named,
     summary: |_, board| summary(board),
-    systems,
+    systems: |board| PresetSystem::list(&board.systems, System::summary),
     with_system: Board::with_system,
     parameters: |board| settable::tree(&board.config, &board.system),
     with_parameters: settable::from_tree,
@@ -101,7 +100,7 @@ pub static TCU: Target = Target {
 fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
     let Named { name, config: Board { config, system, .. }, mut warnings } = PRESETS.instance(source)?;
     warnings.extend(config.outside_table().iter().map(ToString::to_string));
-    Ok(Box::new(TcuInstance { name, config, system, warnings }))
+    Ok(Box::new(TcuInstance::new(&name, config, system, warnings)))
 }
 
 fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
@@ -125,15 +124,6 @@ fn summary(Board { config, system, .. }: &Board) -> String {
         system.summary(),
     ];
     stated.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
-}
-
-/// Its other systems.
-fn systems(board: &Board) -> Vec<PresetSystem> {
-    let one = |(name, system): (&SystemName, &System)| PresetSystem {
-        name: name.as_str().to_owned(),
-        summary: system.summary(),
-    };
-    board.systems.iter().map(one).collect()
 }
 
 fn read(text: &str) -> npukit_target::presets::Read<Board> {

@@ -35,7 +35,7 @@ fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
         Source::Preset(name) => preset(name)?,
         Source::File { name, bytes } => from_file(name, bytes)?,
     };
-    Ok(Box::new(SkeletonInstance { name, config }))
+    Ok(Box::new(SkeletonInstance::new(&name, config)))
 }
 
 fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {

@@ -1,5 +1,6 @@
-//! [`Language`]: what an editor asks of the language of a text.
+//! [`Language`]: the language of a text, for editors, listings and layouts.
 
+use miette::Diagnostic;
 use npukit_base::Span;
 use npukit_isa::syntax::{Piece, Template};
 use npukit_isa::{InstructionSpec, IsaSpec};
@@ -8,7 +9,21 @@ use super::Analysis;
 use crate::comment::Comments;
 use crate::expand::Files;
 
-/// The language of a text, as editors need it. Nothing of it fails: a text may be half written.
+/// Why a text is not listed or laid out.
+pub enum LanguageError {
+    /// It is wrong at places that the error points to.
+    Text(Box<dyn Diagnostic + Send + Sync>),
+    /// The language has no such form, for this reason.
+    None(&'static str),
+}
+
+impl<E: Diagnostic + Send + Sync + 'static> From<E> for LanguageError {
+    fn from(error: E) -> Self {
+        Self::Text(Box::new(error))
+    }
+}
+
+/// The language of a text. Nothing that an editor asks of it fails: a text may be half written.
 pub trait Language: Send + Sync {
     /// The instruction set, whose rows marks and words name.
     fn spec(&self) -> &IsaSpec;
@@ -24,6 +39,20 @@ pub trait Language: Send + Sync {
 
     /// The ways to write the instruction at byte `at` of a text.
     fn signatures(&self, text: &str, at: usize, known: &Analysis) -> Option<Signatures>;
+
+    /// The text with what each line of it becomes: address, bytes, number and text of the line, then the symbols.
+    ///
+    /// # Errors
+    ///
+    /// Every fault of the text; a language without such listings.
+    fn list(&self, name: &str, text: &str, files: &Files<'_>) -> Result<String, LanguageError>;
+
+    /// The text, laid out: another layout of the same program, comments kept. `name` is the file's, for errors.
+    ///
+    /// # Errors
+    ///
+    /// Every fault of the text, where it must be read for that.
+    fn format(&self, name: &str, text: &str) -> Result<String, LanguageError>;
 }
 
 /// What may stand somewhere.

@@ -7,13 +7,14 @@ use npukit_isa::token::{Token, tokens};
 use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec};
 
 use super::language::{
-    Language, Parameter, Proposal, ProposalKind, Proposals, Signature, Signatures, before_word, directives,
-    mnemonic_of,
+    Language, LanguageError, Parameter, Proposal, ProposalKind, Proposals, Signature, Signatures,
+    before_word, directives, mnemonic_of,
 };
 use super::{Analysis, Definition, MarkKind, Space};
 use crate::assemble;
 use crate::comment::Comments;
 use crate::expand::Files;
+use crate::format::{Style, format};
 use crate::grammar::Grammar;
 use crate::matcher::{Expected, expected_after};
 use crate::symbols::{Symbol, Symbols};
@@ -122,6 +123,14 @@ impl Language for SpecLanguage {
         }
         found.active = fits.unwrap_or(0).min(found.all.len().saturating_sub(1)); // Default: none fits better.
         (!found.all.is_empty()).then_some(found)
+    }
+
+    fn list(&self, name: &str, text: &str, files: &Files<'_>) -> Result<String, LanguageError> {
+        Ok(assemble::list(&self.spec, name, text, files)?)
+    }
+
+    fn format(&self, _name: &str, text: &str) -> Result<String, LanguageError> {
+        Ok(format(text, &Style::COMMON))
     }
 }
 

@@ -64,7 +64,7 @@ fn of_comment(document: &Document, at: usize, workshop: &dyn Workshop) -> Option
         Some("target") if command.trim_start().contains(char::is_whitespace) => workshop.instances(),
         Some("allow") if command.trim_start().contains(char::is_whitespace) => {
             // Default: without a target its findings are not known.
-            let own = document.instance().map(|instance| instance.lints()).unwrap_or_default();
+            let own = document.instance().map(|instance| instance.info().lints).unwrap_or_default();
             let lints = own.iter().chain(LINTS_OF_TEXTS);
             lints.map(|lint| (lint.code.to_owned(), lint.meaning.to_owned())).collect()
         }

@@ -24,14 +24,14 @@ fn of_comment(document: &Document, offset: usize) -> Option<(Span, String)> {
     let holds = |span: &Span| span.start <= offset && offset <= span.end;
     if let Some((span, spec)) = text_target(text).filter(|(span, _)| holds(span)) {
         let what = match &document.target {
-            Target::Known(known) if known.spec == spec => format!("target {}", known.instance.name()),
+            Target::Known(known) if known.spec == spec => format!("target {}", known.instance.info().name),
             Target::Wrong { reason, .. } => reason.clone(),
             _ => format!("target {spec}"),
         };
         return Some((span, what));
     }
     let (span, code) = allowed_code(document, offset)?;
-    let own = document.instance().map(|instance| instance.lints()).unwrap_or_default(); // Default: no target, no lints.
+    let own = document.instance().map(|instance| instance.info().lints).unwrap_or_default(); // Default: no target, no lints.
     let lint = own.iter().chain(LINTS_OF_TEXTS).find(|lint| lint.code == code)?;
     Some((
         span,

@@ -322,7 +322,7 @@ impl<'a> Server<'a> {
                     .or_insert_with(|| workshop.instance(&spec).map(Arc::from));
                 match found {
                     Ok(instance) => {
-                        let language = instance.language(&document.path).map(Arc::from);
+                        let language = instance.language_of(&document.path).map(Arc::from);
                         Target::Known(Known { spec, instance: Arc::clone(instance), language })
                     }
                     Err(reason) => Target::Wrong { spec, reason: reason.clone() },

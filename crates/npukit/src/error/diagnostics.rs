@@ -72,7 +72,7 @@ impl Error {
             Self::NotText { path, offset } => Place::offset(*offset).in_file(Some(path)),
             Self::Import { path, source } => model_place(source).in_file(Some(path)),
             Self::Description { path, source } => description_place(source).in_file(Some(path)),
-            Self::Read(error) => npukit_target::Diagnose::place(error),
+            Self::Read(error) => npukit_target::Diagnose::diagnosis(error).place,
             Self::NotProved { report } => {
                 let found = report.counterexample.as_ref();
                 Place::of_instruction(
@@ -80,7 +80,7 @@ impl Error {
                     found.and_then(|found| found.layer.as_deref()),
                 )
             }
-            Self::Array(error) => npukit_target::Diagnose::place(error),
+            Self::Array(error) => npukit_target::Diagnose::diagnosis(error).place,
             _ => Place::default(),
         }
     }

@@ -210,7 +210,8 @@ impl<'a> Layout<'a> {
             3 => ([n, c, a, b], [0, 2, 3, 1], ["NCHW", "NHWC"]),
             _ => return None,
         };
-        let port = Port { name: wanted.port.name.clone(), shape: shape.to_vec(), vectors: None };
+        let port =
+            Port { name: wanted.port.name.clone(), shape: shape.to_vec(), vectors: None, element: None };
         Some(Self { wanted, port, perm, names })
     }
 
@@ -315,7 +316,8 @@ mod tests {
 
     fn wanted(shape: &[usize], vectors: Option<[usize; 2]>, channels: Option<usize>) -> Wanted {
         let is_all = |shape: [usize; 2]| Vectors { shape, is_all: true };
-        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: vectors.map(is_all) };
+        let port =
+            Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: vectors.map(is_all), element: None };
         Wanted { port, element: None, channels, initial: None }
     }
 

@@ -187,7 +187,7 @@ mod tests {
     }
 
     fn wanted(shape: &[usize], channels: usize) -> Wanted {
-        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None };
+        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None, element: None };
         Wanted { port, element: None, channels: Some(channels), initial: None }
     }
 

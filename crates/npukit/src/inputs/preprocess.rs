@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn apply(preprocess: &Preprocess, shape: &[usize], axis: Option<usize>) -> Result<Vec<f32>, String> {
-        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None };
+        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None, element: None };
         let wanted = Wanted { port, element: None, channels: axis, initial: None };
         let values = (0..shape.iter().product::<usize>()).map(|value| value as f32).collect();
         let tensor = Tensor::from_f32(shape.to_vec(), values).unwrap();

@@ -3,7 +3,7 @@
 use npukit_graph::op::Transpose;
 use npukit_graph::{Graph, Op, ValueId};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_target::{Compiled, Port};
+use npukit_target::Port;
 
 use crate::model::Model;
 
@@ -27,17 +27,8 @@ impl Wanted {
     }
 }
 
-/// The inputs of a program that is made from `model`, or from nobody knows what; types are those of the model, else of the
-/// program.
-pub(crate) fn of_compiled(compiled: &dyn Compiled, model: Option<&Model>) -> Vec<Wanted> {
-    let typed = |mut wanted: Wanted| {
-        wanted.element = wanted.element.or_else(|| compiled.input_element(&wanted.port.name));
-        wanted
-    };
-    of_program(compiled.inputs(), model).into_iter().map(typed).collect()
-}
-
-/// The inputs of a program that is made from `model`, or of which only the ports are known.
+/// The inputs of a program that is made from `model`, or of which only the ports are known; types are those of the model,
+/// else of the ports.
 pub(crate) fn of_program(ports: Vec<Port>, model: Option<&Model>) -> Vec<Wanted> {
     let wanted = |port: Port| {
         let graph = model.map(|model| (&model.graph, &model.simplified));
@@ -45,6 +36,7 @@ pub(crate) fn of_program(ports: Vec<Port>, model: Option<&Model>) -> Vec<Wanted>
             let is_it = |id: &&ValueId| graph.value(**id).name == port.name;
             graph.inputs.iter().find(is_it).map(|&id| graph.value(id).info.element)
         });
+        let element = element.or(port.element);
         let by_graph = graph.and_then(|(_, simplified)| channels_by_use(simplified, &port));
         let channels = by_graph.or_else(|| channels_by_sizes(&port.shape));
         let states = model.map_or(&[][..], |model| &model.states);

@@ -29,7 +29,7 @@ pub(super) fn suggestions(run: &Run<'_>) -> Result<Vec<String>, Error> {
 
 /// Inputs of the network that saturate.
 pub(super) fn saturated_inputs(run: &Run<'_>) -> Vec<SaturatedInput> {
-    let Some(largest) = run.origin.instance.number_format().map(|format| format.largest()) else {
+    let Some(largest) = run.origin.instance.info().number_format.map(|format| format.largest()) else {
         return Vec::new();
     };
     let mut inputs: Vec<SaturatedInput> = Vec::new();
@@ -56,7 +56,7 @@ pub(super) fn saturated_inputs(run: &Run<'_>) -> Vec<SaturatedInput> {
 
 fn scale_input(run: &Run<'_>, input: &SaturatedInput) -> String {
     let SaturatedInput { name, count, values, magnitude } = input;
-    let largest = run.origin.instance.number_format().map_or(f64::INFINITY, |format| format.largest());
+    let largest = run.origin.instance.info().number_format.map_or(f64::INFINITY, |format| format.largest());
     let bits = (f64::from(*magnitude) / largest).log2().ceil().max(1.0);
     format!(
         "{count} of {values} values of input `{name}` are beyond {largest} (up to {magnitude}): feed it divided \
@@ -115,7 +115,7 @@ fn without_saturation(
     reference.sort_by_key(|found| stacks.iter().position(|stack| stack.name == found.name));
     Ok(Some(format!(
         "{} saturates nowhere; RMS difference to float {:.6} instead of {:.6}",
-        wider.name(),
+        wider.info().name.clone(),
         compare(&stacks, &reference).rms_error,
         run.comparison.rms_error,
     )))

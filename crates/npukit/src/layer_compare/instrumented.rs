@@ -50,13 +50,13 @@ impl InstrumentedProgram {
         let outputs = graph.outputs.iter().map(|&id| graph.value(id).name.clone());
         let names = outputs.collect();
         let mut wanted: Vec<ValueId> = Vec::new();
-        for name in compiled.layers().iter().flat_map(|layer| &layer.results) {
+        for name in compiled.info().layers.iter().flat_map(|layer| &layer.results) {
             let known =
                 graph.find_value(name).filter(|id| !graph.outputs.contains(id) && !wanted.contains(id));
             wanted.extend(known.filter(|&id| graph.constant(id).is_none()));
         }
         let mut instrumented =
-            Self { graph: graph.clone(), programs: Vec::new(), names, scales: compiled.scales() };
+            Self { graph: graph.clone(), programs: Vec::new(), names, scales: compiled.info().scales };
         instrumented.add(&*origin.instance, &graph, [&options, &plain], &wanted);
         Ok(instrumented)
     }

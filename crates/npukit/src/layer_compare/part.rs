@@ -115,7 +115,7 @@ impl Part {
         let results = names(&ids);
         let exponent = |name: &String| exponent(&origin.exponents, name);
         let exponents: Vec<i32> = results.iter().map(exponent).collect();
-        let step = origin.instance.number_format().and_then(|format| format.step());
+        let step = origin.instance.info().number_format.and_then(|format| format.step());
         Some(Self {
             inputs: names(&part.inputs),
             exponent: *exponents.last()?,

@@ -3,7 +3,7 @@
 use npukit_graph::Node;
 use npukit_graph::pass::PassError;
 use npukit_graph::rescale::{Limits, Ranges, Rescaled, is_known, rescale_beside};
-use npukit_target::{CompileOptions, Instance};
+use npukit_target::{CompileOptions, GraphForm, Instance};
 
 use crate::error::Error;
 use crate::model::Model;
@@ -19,11 +19,11 @@ pub(crate) fn as_stated(
     options: &CompileOptions,
 ) -> Result<Option<Rescaled>, Error> {
     let failed = |source: PassError| Error::Simplify { path: model.file_name.clone(), source: source.into() };
-    let format = instance.number_format();
+    let format = instance.info().number_format;
     let Some((largest, step)) = format.and_then(|format| Some((format.largest(), format.step()?))) else {
         return Ok(None);
     };
-    let graph = instance.taken_apart(&model.simplified, options)?;
+    let graph = instance.prepare(&model.simplified, options, GraphForm::Apart)?;
     let Some(ranges) = Ranges::stated(&graph) else { return Ok(None) };
     let of_host = instance.nodes_of_host(&graph)?;
     let is_host = |node: &Node| of_host.contains(&node.name);
@@ -32,10 +32,10 @@ pub(crate) fn as_stated(
         step,
         margin: MARGIN,
         fill: true,
-        functions: instance.scales_functions(),
+        functions: instance.info().scaling.functions,
         balance: true,
         ports: true,
-        addends: instance.addends_of_means(),
+        addends: instance.info().scaling.addends_of_means,
     };
     // Beside values that fill the format, one whose range is not known would lose what it has.
     let fill = is_known(&graph, &ranges, &limits, &is_host);

@@ -79,7 +79,7 @@ impl Machine {
         given: Given<'_>,
         context: Context<'_>,
     ) -> Result<(Self, Vec<String>), Error> {
-        let wanted = wanted::of_compiled(&*compiled, origin.as_ref().map(|origin| &origin.model));
+        let wanted = wanted::of_program(compiled.inputs(), origin.as_ref().map(|origin| &origin.model));
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         let text = Some(&read_text as &ReadText<'_>);
         let found = inputs::samples(given.inputs, &wanted, given.preprocess, context.reader, text)?;
@@ -166,7 +166,7 @@ impl Machine {
             Some(held) => parts(origin, self.layered(), graph, held.iter().map(String::as_str)),
             None => parts(origin, self.layered(), graph, layers.instrumented.names()),
         };
-        let named = self.layered().layers().into_iter().zip(found);
+        let named = self.layered().info().layers.into_iter().zip(found);
         named.map(|(layer, part)| (layer.results, part)).collect()
     }
 
@@ -180,7 +180,7 @@ impl Machine {
         let saturations = result.saturations.clone();
         let Some(layers) = &self.layers else {
             let mut shown: BTreeMap<String, Held> = BTreeMap::new();
-            let scales = self.compiled.scales();
+            let scales = self.compiled.info().scales;
             let inputs = model_sample.iter().map(|(name, tensor)| {
                 let tensor = rounded(name, tensor, self.format, &scales);
                 (name.clone(), Held { tensor, raw: Vec::new() })
@@ -259,7 +259,7 @@ impl Machine {
             lines.extend(line.filter(|line| lines.iter().all(|other| other.name != line.name)));
         };
         graph.inputs.iter().for_each(|&id| add(of(&graph.value(id).name, None)));
-        for layer in self.layered().layers() {
+        for layer in self.layered().info().layers {
             let seen = layer.results.iter().filter(|name| names.contains(name.as_str()));
             seen.for_each(|name| add(of(name, Some(&layer.name))));
         }
@@ -307,8 +307,8 @@ impl Layers {
 /// The number format of a program's memories; none where there is no one format.
 fn format(compiled: &dyn Compiled, layers: Option<&Layers>) -> Option<NumberFormat> {
     match layers {
-        Some(layers) => layers.origin.instance.number_format(),
-        None => compiled.words().ok()?.instance.number_format(),
+        Some(layers) => layers.origin.instance.info().number_format,
+        None => compiled.words().ok()?.instance.info().number_format,
     }
 }
 

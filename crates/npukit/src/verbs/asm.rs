@@ -49,8 +49,8 @@ pub struct FormatReport {
 pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport, Vec<u8>), Error> {
     let instance = resolve(target, context.reader)?;
     let text = read_text(path, context)?;
-    let Assembled { bytes, instructions, warnings } = instance.assemble(path, &text, context.reader)?;
-    let (target, target_warnings) = (instance.name(), instance.warnings());
+    let Assembled { bytes, instructions, warnings, .. } = instance.assemble(path, &text, context.reader)?;
+    let (target, target_warnings) = (instance.info().name.clone(), instance.info().warnings.clone());
     let report = AsmReport { target, instructions, bytes: bytes.len(), warnings, target_warnings };
     Ok((report, bytes))
 }
@@ -82,7 +82,7 @@ pub fn source_map(
     let instance = resolve(target, context.reader)?;
     let text = context.reader.read(path)?;
     let program = instance.hand_program(path, &text, context.reader);
-    Ok(program.ok().and_then(|program| write_source_map(&instance.name(), words, program.text())))
+    Ok(program.ok().and_then(|program| write_source_map(&instance.info().name, words, program.text())))
 }
 
 /// Lays out the program text at `path`.
@@ -95,10 +95,10 @@ pub fn format(path: &str, target: &str, context: Context<'_>) -> Result<FormatRe
     let before = read_text(path, context)?;
     let text = instance.format(path, &before)?;
     Ok(FormatReport {
-        target: instance.name(),
+        target: instance.info().name.clone(),
         unchanged: text == before,
         text,
-        warnings: instance.warnings(),
+        warnings: instance.info().warnings.clone(),
     })
 }
 

@@ -77,7 +77,7 @@ fn surveyed(source: &Source, mut origin: Origin, _context: Context<'_>) -> Resul
     source.scale_as_stated(&mut origin)?;
     let survey = origin.survey()?;
     let notes = origin.remarks().notes;
-    let weights = match origin.instance.quantisation() {
+    let weights = match origin.instance.info().quantisation {
         // Their integers are chosen by samples.
         Some(_) => Vec::new(),
         None => origin.altered_weights()?,

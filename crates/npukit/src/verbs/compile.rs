@@ -241,7 +241,7 @@ fn print_on_a_line(graph: &mut Graph) {
 /// [`Error::UnknownName`] for a stage that the target does not have; otherwise those of [`compile`].
 pub fn emit(source: &Source, stage: &str, context: Context<'_>) -> Result<String, Error> {
     let instance = source.instance(context.reader)?;
-    let stages = std::iter::once("graph").chain(instance.stages().iter().copied());
+    let stages = std::iter::once("graph").chain(instance.info().stages.iter().copied());
     if !stages.clone().any(|known| known == stage) {
         let known = stages.map(str::to_owned).collect();
         return Err(Error::UnknownName { what: "stage", name: stage.to_owned(), known });

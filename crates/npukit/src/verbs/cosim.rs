@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use npukit_target::rtl::{Build, Run};
 use npukit_target::{
-    Compiled, Cosim, CosimCycles, CosimDifference, CosimJudgement, CosimOptions, CosimPart, Phase,
+    Compiled, CosimCycles, CosimDifference, CosimJudgement, CosimOptions, CosimPart, CosimRun, Phase,
 };
 use serde::Serialize;
 
@@ -177,19 +177,19 @@ impl<'r> Done<'r> {
                 ControlFlow::Break(())
             }
         })?;
-        self.name_segment(compiled.segments());
+        self.name_segment(compiled.info().segments.unwrap_or(1));
         failed.map_or(Ok(()), Err)
     }
 
     /// Runs a program on its circuit, and compares.
-    fn judge(&mut self, cosim: &dyn Cosim) -> Result<(), Error> {
-        self.circuit.clone_from(&cosim.circuit().summary);
-        let build = Build::of(cosim.circuit(), self.own, false);
-        let Simulated { seen, seconds } = self.simulator.simulate(&build, cosim.run())?;
+    fn judge(&mut self, cosim: &CosimRun<'_>) -> Result<(), Error> {
+        self.circuit.clone_from(&cosim.circuit.summary);
+        let build = Build::of(cosim.circuit, self.own, false);
+        let Simulated { seen, seconds } = self.simulator.simulate(&build, cosim.run)?;
         self.seconds += seconds;
         let judgement = {
             let _phase = Phase::begin("compare");
-            cosim.compare(&seen)?
+            (cosim.compare)(&seen)?
         };
         if self.request.waves && (judgement.difference.is_some() || self.waves.is_none()) {
             let around = judgement.difference.as_ref().and_then(|difference| difference.cycle);
@@ -254,7 +254,7 @@ impl<'r> Done<'r> {
             simulator,
             instructions: report.instructions,
             samples: self.samples,
-            segments: program.compiled.segments(),
+            segments: program.compiled.info().segments.unwrap_or(1),
             equal: !self.judgements.is_empty() && self.difference().is_none(),
             cycles: self.cycles(),
             difference: self.difference().cloned(),
@@ -273,19 +273,19 @@ const AROUND: u64 = 512;
 
 /// Waveforms around a cycle, or of the beginning: the same run again, in a simulator that writes them.
 fn waves(
-    cosim: &dyn Cosim,
+    cosim: &CosimRun<'_>,
     own: &[npukit_target::rtl::File],
     around: Option<u64>,
     simulator: &dyn Simulator,
 ) -> Result<Vec<u8>, Error> {
     // Default: of the beginning.
     let from = around.unwrap_or(0).saturating_sub(AROUND);
-    let mut run: Run = cosim.run().clone();
+    let mut run: Run = cosim.run.clone();
     run.option("waves", WAVES);
     run.option("waves-from", from);
     run.option("max-cycles", from.saturating_add(2 * AROUND));
     run.outputs = vec![WAVES];
-    let mut seen = simulator.simulate(&Build::of(cosim.circuit(), own, true), &run)?.seen;
+    let mut seen = simulator.simulate(&Build::of(cosim.circuit, own, true), &run)?.seen;
     let missing =
         || SimulatorError::Output { file: WAVES.to_owned(), reason: "it was not written".to_owned() };
     let _phase = Phase::begin("write waveforms");

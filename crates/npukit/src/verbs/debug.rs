@@ -116,7 +116,7 @@ fn compiled(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
     let program = request.source.program_for(&request.inputs, context)?;
     let mut notes = program.notes();
     let (compiled, origin) = (&*program.compiled, program.origin.as_ref());
-    let wanted = wanted::of_compiled(compiled, origin.map(|origin| &origin.model));
+    let wanted = wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model));
     let sample = sample(request, compiled, &wanted, &mut notes, context)?;
     let graph = origin.map(|origin| &origin.model.simplified);
     let machine = compiled.machine(&sample, &MachineOptions { meaning: request.meaning, graph })?;

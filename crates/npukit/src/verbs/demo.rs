@@ -116,7 +116,7 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let calibration = samples(&origin.model, &read_npy("digits_calibration.npy", CALIBRATION)?)?;
     origin.quantise(None, &Typical::given(calibration))?;
     let compiled = origin.compile()?;
-    let mut warnings = origin.instance.warnings();
+    let mut warnings = origin.instance.info().warnings.clone();
     warnings.extend(origin.number_warnings());
     let Origin { model, quantisation, .. } = origin;
     let compile_seconds = start.elapsed().as_secs_f64();

@@ -102,7 +102,7 @@ const ASSEMBLE: &str = "`npu asm` makes words of it, and `npu asm --listing` sho
 
 /// The form that is asked for.
 fn form<'a>(instance: &dyn Instance, request: &'a Request) -> Result<&'a str, Error> {
-    let forms = instance.listings();
+    let forms = instance.info().listings;
     // Default: a target without listings has no form of any name, which is refused.
     let form = request.form.as_deref().or_else(|| forms.first().copied()).unwrap_or_default();
     if !forms.contains(&form) {
@@ -120,14 +120,14 @@ pub(crate) fn other_instance(
     bytes: &[u8],
     wrong: String,
 ) -> Option<Error> {
-    let own = instance.name();
+    let own = instance.info().name.clone();
     let fits = fitting(target(instance_of(&own).0).ok()?, &own, bytes);
     (!fits.is_empty()).then(|| Error::OtherInstance { path: path.to_owned(), wrong, target: own, fits })
 }
 
 /// Why words are none of the instance: they are text, or another instance of the target reads them all.
 fn misfit(request: &Request, instance: &dyn Instance, bytes: &[u8]) -> Result<Option<Error>, Error> {
-    let form = instance.listings().first().copied().unwrap_or_default(); // Default: refused before.
+    let form = instance.info().listings.first().copied().unwrap_or_default(); // Default: refused before.
     let wrong = match instance.disassemble(bytes, form) {
         Ok(Disassembled { problems, instructions, .. }) => {
             if problems.len().saturating_mul(DAMAGED) <= instructions {
@@ -154,13 +154,13 @@ fn is_hopeless(listing: Disassembled) -> bool {
 fn fitting(target: &Target, but: &str, bytes: &[u8]) -> Vec<String> {
     let reads = |instance: &dyn Instance| {
         // Default: a target without listings reads nothing.
-        let form = instance.listings().first().copied().unwrap_or_default();
+        let form = instance.info().listings.first().copied().unwrap_or_default();
         let listing = instance.disassemble(bytes, form);
         listing.is_ok_and(|listing| listing.problems.is_empty() && listing.instructions > 0)
     };
     let instances = target.presets().into_iter().filter_map(|preset| {
         let instance = target.instance(Config::Preset(&preset.name)).ok()?;
-        (instance.name() != but && reads(&*instance)).then(|| instance.name())
+        (instance.info().name != but && reads(&*instance)).then(|| instance.info().name.clone())
     });
     instances.collect()
 }
@@ -170,13 +170,13 @@ fn listed(request: &Request, words: &ProgramWords, beside: &Beside) -> Result<Di
     let ProgramWords { instance, parts } = words;
     let form = form(&**instance, request)?;
     let mut report = DisasmReport {
-        target: instance.name(),
+        target: instance.info().name.clone(),
         instructions: 0,
         text: String::new(),
         problems: Vec::new(),
         more_problems: 0,
         notes: beside.note.iter().cloned().collect(),
-        warnings: instance.warnings(),
+        warnings: instance.info().warnings.clone(),
     };
     for part in parts {
         let listing = instance.disassemble(&part.bytes, form)?;

@@ -246,7 +246,7 @@ pub fn files(request: &Request, point: &Point, context: Context<'_>) -> Result<V
     let planned = request.space.point(point.index)?;
     let instance = resolve(&planned.target, context.reader)?;
     let mut files = Vec::new();
-    if let Some(text) = instance.config_text() {
+    if let Some(text) = instance.info().config_text.clone() {
         let target = crate::targets::target(planned.target.split(':').next().unwrap_or_default())?;
         // Default: a target whose instances have files has an ending for them.
         let ending = target.config_extensions.first().copied().unwrap_or("txt");

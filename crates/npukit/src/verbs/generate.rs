@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use npukit_graph::decoder::likeliest;
-use npukit_target::{ArtifactFile, Generator, Phase, Step, TimeOptions};
+use npukit_target::{ArtifactFile, Generator, MakeProgram, Phase, Step, TimeOptions};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -72,7 +72,7 @@ pub(super) fn machine(
     request: &Request,
     tokens: usize,
     context: Context<'_>,
-) -> Result<(Box<dyn Generator>, Vec<u8>), Error> {
+) -> Result<(Generator, Vec<u8>), Error> {
     let language = Language::load(request.model.as_deref(), context.reader)?;
     let request = Request { tokens: Some(0), ..request.clone() };
     let generator = language.generator(&request, tokens, context.reader)?;
@@ -108,6 +108,8 @@ struct Generated {
     ended: bool,
     prompt_cycles: Option<u64>,
     cycles: Option<u64>,
+    /// Makes the program that took the last tokens.
+    program: Option<MakeProgram>,
 }
 
 /// Lets the model continue `prompt`; `show` is called with the prompt as the model reads it, then each token as it comes.
@@ -131,10 +133,10 @@ pub fn generate(
     show(&language.text.decode(&prompt));
     let show_token = |token: usize| show(&language.text.decode(&[token]));
     let most = language.most(request, prompt.len());
-    let generated = answer(&mut *generator, &prompt, most, language.text.stop(), show_token)?;
+    let generated = answer(&mut generator, &prompt, most, language.text.stop(), show_token)?;
     let further = generated.tokens.len().saturating_sub(1);
-    let seconds = |cycles: u64| Some(cycles as f64 / (generator.clock_mhz()? * 1e6));
-    let program = generator.program();
+    let seconds = |cycles: u64| Some(cycles as f64 / (generator.clock_mhz? * 1e6));
+    let program = generated.program.as_ref().map(|make| make());
     let step = match &program {
         Some(program) => Some(time::Report::new(&**program, Some(1), program.time(&TimeOptions::default())?)),
         None => None,
@@ -144,7 +146,7 @@ pub fn generate(
     let files = wanted.map(|program| program.files()).transpose()?.unwrap_or_default();
     let report = Report {
         model: language.model.config().name.clone(),
-        target: generator.name(),
+        target: generator.name,
         prompt: language.text.decode(&prompt),
         answer: language.text.decode(without_end(&generated)),
         ended: generated.ended,
@@ -152,7 +154,7 @@ pub fn generate(
         tokens: generated.tokens.len(),
         prompt_cycles: generated.prompt_cycles,
         cycles: generated.cycles,
-        clock_mhz: generator.clock_mhz(),
+        clock_mhz: generator.clock_mhz,
         tokens_per_second: generated
             .cycles
             .filter(|_| further > 0)
@@ -167,29 +169,29 @@ pub fn generate(
 
 /// Generates at most `most` tokens, each the likeliest, until one of them is `stop`.
 fn answer(
-    generator: &mut dyn Generator,
+    generator: &mut Generator,
     prompt: &[usize],
     most: usize,
     stop: Option<usize>,
     mut show_token: impl FnMut(usize),
 ) -> Result<Generated, Error> {
-    let Step { mut logits, cycles: prompt_cycles } = generator.take(prompt)?;
+    let Step { mut logits, cycles: prompt_cycles, mut program } = generator.take(prompt)?;
     let (mut tokens, mut cycles) = (Vec::new(), prompt_cycles.map(|_| 0));
     while tokens.len() < most {
         let token = likeliest(&logits);
         tokens.push(token);
         if Some(token) == stop {
-            return Ok(Generated { tokens, ended: true, prompt_cycles, cycles });
+            return Ok(Generated { tokens, ended: true, prompt_cycles, cycles, program });
         }
         show_token(token);
         // The last token need not be taken: nobody asks what follows it.
         if tokens.len() < most {
             let step = generator.take(&[token])?;
-            logits = step.logits;
+            (logits, program) = (step.logits, step.program);
             cycles = cycles.zip(step.cycles).map(|(sum, more)| sum + more);
         }
     }
-    Ok(Generated { tokens, ended: false, prompt_cycles, cycles })
+    Ok(Generated { tokens, ended: false, prompt_cycles, cycles, program })
 }
 
 /// The tokens but the one that ended them.
@@ -248,7 +250,7 @@ fn answers(
         let mut one = |(index, (prompt, _)): (usize, &(Vec<usize>, String))| {
             generator.reset();
             let most = language.most(request, prompt.len());
-            let generated = answer(&mut *generator, prompt, most, language.text.stop(), |_| ());
+            let generated = answer(&mut generator, prompt, most, language.text.stop(), |_| ());
             let generated = generated.map_err(|error| held_out.no_answer(number * size + index, error))?;
             phase.advance();
             Ok(language.text.decode(without_end(&generated)))

@@ -94,19 +94,23 @@ pub struct Report {
 pub fn host(target: &str, question: &Question, context: Context<'_>) -> Result<(Report, Vec<u8>), Error> {
     let instance = resolve(target, context.reader)?;
     let side = instance.host().ok_or_else(|| none(&*instance))?;
-    let report = Report { target: instance.name(), warnings: instance.warnings(), ..Report::default() };
+    let report = Report {
+        target: instance.info().name.clone(),
+        warnings: instance.info().warnings.clone(),
+        ..Report::default()
+    };
     match question {
-        Question::Map => Ok((mapped(report, side.map()), Vec::new())),
+        Question::Map => Ok((mapped(report, side.map), Vec::new())),
         Question::Commands { path } => {
             let bytes = context.reader.read(path)?;
-            let stream = side.commands(path, &bytes, context.reader)?;
+            let stream = (side.commands)(path, &bytes, context.reader)?;
             // Words become text, text becomes words.
             let other =
                 if stream.bytes == bytes { stream.text.clone().into_bytes() } else { stream.bytes.clone() };
             Ok((listed(report, stream), other))
         }
         Question::Statuses { path } => {
-            let stream = side.statuses(path, &context.reader.read(path)?)?;
+            let stream = (side.statuses)(path, &context.reader.read(path)?)?;
             let text =
                 stream.words.iter().map(|word| format!("{} {}\n", word.word, word.text)).collect::<String>();
             Ok((listed(report, stream), text.into_bytes()))
@@ -114,12 +118,12 @@ pub fn host(target: &str, question: &Question, context: Context<'_>) -> Result<(
         Question::Accesses { path, base } => {
             let bytes = context.reader.read(path)?;
             let HostRun { places, accesses, completions, cycles } =
-                side.accesses(path, &bytes, *base, context.reader)?;
+                (side.accesses)(path, &bytes, *base, context.reader)?;
             Ok((Report { places, accesses, completions, cycles, ..report }, Vec::new()))
         }
         Question::Answers { path, model } => {
-            let stream = side.commands(path, &context.reader.read(path)?, context.reader)?;
-            let answers = answers(&*side, target, &stream, model.as_ref(), context)?;
+            let stream = (side.commands)(path, &context.reader.read(path)?, context.reader)?;
+            let answers = answers(&side, target, &stream, model.as_ref(), context)?;
             let words = answers.iter().filter_map(|answer| {
                 u64::from_str_radix(answer.status.trim_start_matches("0x"), 16).ok() // Default: a status is a word.
             });
@@ -130,7 +134,7 @@ pub fn host(target: &str, question: &Question, context: Context<'_>) -> Result<(
 }
 
 fn answers(
-    side: &dyn HostSide,
+    side: &HostSide<'_>,
     target: &str,
     stream: &HostStream,
     model: Option<&String>,
@@ -138,12 +142,12 @@ fn answers(
 ) -> Result<Vec<HostAnswer>, Error> {
     let (model, target) = (model.cloned(), Some(target.to_owned()));
     let request = generate::Request { model, target, ..generate::Request::default() };
-    let (mut generator, description) = generate::machine(&request, side.tokens(&stream.bytes), context)?;
-    Ok(side.answers(&stream.bytes, &description, &mut *generator)?)
+    let (mut generator, description) = generate::machine(&request, (side.tokens)(&stream.bytes), context)?;
+    Ok((side.answers)(&stream.bytes, &description, &mut generator)?)
 }
 
 fn none(instance: &dyn Instance) -> TargetError {
-    TargetError::Unsupported { target: instance.name(), verb: "host" }
+    TargetError::Unsupported { target: instance.info().name.clone(), verb: "host" }
 }
 
 fn mapped(report: Report, HostMap { base, registers, words }: HostMap) -> Report {

@@ -37,6 +37,6 @@ pub fn isa(target: &str, instruction: Option<&str>, context: Context<'_>) -> Res
             known: spec.names(),
         })?,
     };
-    let warnings = instance.warnings();
+    let warnings = instance.info().warnings.clone();
     Ok(Page { text: page.text(), markdown: page.markdown(), json: page.json(), warnings })
 }

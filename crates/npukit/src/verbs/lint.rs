@@ -96,11 +96,11 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
         },
         None => None,
     };
-    let (target, warnings) = (instance.name(), instance.warnings());
+    let (target, warnings) = (instance.info().name.clone(), instance.info().warnings.clone());
     if let Some(linted) = linted {
         return Ok(Report::of_text(path, target, linted, warnings));
     }
-    let findings = instance.lint(path, &bytes)?;
+    let findings = instance.lint(path, &bytes, None)?;
     let Beside { text, note } = Beside::of(path, &bytes, context.reader);
     let report = match text {
         Some(text) => Report::of_text(path, target, Linted::of_words(text, findings), warnings),
@@ -124,6 +124,6 @@ pub fn lint_program(program: &Program) -> Result<Report, Error> {
 /// Whether all of it is instructions.
 fn are_words(instance: &dyn Instance, bytes: &[u8]) -> bool {
     // Default: a target without listings takes no form, and so has no words.
-    let form = instance.listings().first().copied().unwrap_or_default();
+    let form = instance.info().listings.first().copied().unwrap_or_default();
     instance.disassemble(bytes, form).is_ok_and(|listing| listing.problems.is_empty())
 }

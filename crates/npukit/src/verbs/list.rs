@@ -74,7 +74,7 @@ pub struct Parameter {
 ///
 /// Those of [`resolve`].
 pub fn parameters_of(spec: &str, context: Context<'_>) -> Result<Vec<Parameter>, Error> {
-    let tree = resolve(spec, context.reader)?.parameters();
+    let tree = resolve(spec, context.reader)?.info().parameters.clone();
     let leaves = parameters::leaves(&tree);
     Ok(leaves.into_iter().map(|(name, value)| Parameter { name, value: value.clone() }).collect())
 }

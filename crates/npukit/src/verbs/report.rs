@@ -134,7 +134,7 @@ pub(super) fn json(report: &impl Serialize) -> Value {
 
 /// What every run says of itself.
 fn about(request: &Request, instance: Option<&dyn Instance>, target: String) -> Run {
-    let format = instance.and_then(Instance::number_format);
+    let format = instance.and_then(|instance| instance.info().number_format);
     let format = format.map(|format| Format {
         name: format.to_string(),
         step: format.step(),
@@ -146,8 +146,8 @@ fn about(request: &Request, instance: Option<&dyn Instance>, target: String) -> 
         target,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         // Default: the instance of an artifact is not at hand.
-        parameters: instance.map(Instance::parameters).unwrap_or_default(),
-        area: instance.and_then(Instance::area),
+        parameters: instance.map(|instance| instance.info().parameters.clone()).unwrap_or_default(),
+        area: instance.and_then(|instance| instance.info().area.clone()),
         format,
         ..Run::default()
     }
@@ -156,7 +156,7 @@ fn about(request: &Request, instance: Option<&dyn Instance>, target: String) -> 
 /// Of a model that the target does not take.
 fn refused(request: &Request, report: &check::Report, context: Context<'_>) -> Result<Run, Error> {
     let instance = request.source.instance(context.reader)?;
-    let run = about(request, Some(&*instance), instance.name());
+    let run = about(request, Some(&*instance), instance.info().name.clone());
     let timeline_missing = Some("the target does not take the model: there is no program".to_owned());
     Ok(Run { check: Some(json(report)), timeline_missing, ..run })
 }
@@ -226,7 +226,11 @@ fn gathered(
 ) -> Result<(Option<Timeline>, Option<String>), Error> {
     let _phase = Phase::begin("gather the timeline");
     let gathering = Gathering::default();
-    let options = TimeOptions { options: request.time.options.clone(), meaning: request.time.meaning };
+    let options = TimeOptions {
+        options: request.time.options.clone(),
+        meaning: request.time.meaning,
+        ..TimeOptions::default()
+    };
     match record(program.compiled(), &options, time, None, gathering.clone()) {
         Ok((cycles, _)) => Ok((Some(gathering.timeline(cycles)), None)),
         Err(error @ TargetError::Unsupported { .. }) => Ok((None, Some(error.to_string()))),
@@ -242,7 +246,7 @@ fn figures(time: &TimeReport, units: Option<&Timeline>, name: &str) -> Vec<(&'st
 
 /// How large the results of each layer are that is in memory as it is.
 fn distributions(layers: &layer_compare::Report, instance: Option<&dyn Instance>) -> Vec<Distribution> {
-    let format = instance.and_then(Instance::number_format);
+    let format = instance.and_then(|instance| instance.info().number_format);
     let one = |(layer, found): (usize, &layer_compare::LayerError)| {
         let [chip, float] = found.magnitudes.as_ref()?;
         let (low, on_chip, in_float) = chip.common(float);

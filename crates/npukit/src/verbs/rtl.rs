@@ -37,12 +37,12 @@ pub fn rtl(target: &str, is_released: bool, context: Context<'_>) -> Result<(Rep
     let circuit = instance.circuit(defects(is_released))?;
     let files = circuit.files();
     let report = Report {
-        target: instance.name(),
+        target: instance.info().name.clone(),
         summary: circuit.summary.clone(),
         top: circuit.top(),
         part: circuit.part.map(str::to_owned),
         files: files.iter().map(|file| file.name.clone()).collect(),
-        warnings: instance.warnings(),
+        warnings: instance.info().warnings.clone(),
     };
     Ok((report, files))
 }

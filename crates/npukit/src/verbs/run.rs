@@ -126,7 +126,7 @@ impl Request {
             (false, false) => Unset::Zero,
         };
         let times = if is_artifact && place == 0 { TWICE } else { NonZeroU32::MIN };
-        let options = RunOptions { meaning: self.meaning, unset, times };
+        let options = RunOptions { meaning: self.meaning, unset, times, ..RunOptions::default() };
         if is_artifact && place == 0 && !self.check {
             match compiled.run_with(sample, &RunOptions { unset: Unset::Poison, ..options }) {
                 Err(error) => unwritten.get_or_init(|| error),
@@ -321,7 +321,7 @@ impl<'a> Outcome<'a> {
         let like = like.transpose()?;
         let inputs = match &like {
             Some(like) => like.inputs(),
-            None => wanted::of_compiled(compiled, origin.map(|origin| &origin.model)),
+            None => wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model)),
         };
         let stateful = match origin {
             Some(origin) => request.stateful.with_states(&origin.model.states),

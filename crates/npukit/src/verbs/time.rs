@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use npukit_target::{
-    Compiled, HostStepReport, InstructionTime, Meaning, Phase, ProgramReport, Stage, Survey, TimeOptions,
-    TimeReport, TraceFormat, TraceReport, write_trace,
+    Compiled, HostStepReport, InstructionTime, Meaning, Phase, ProgramReport, Stage, Survey, TimeForm,
+    TimeOptions, TimeReport, TraceFormat, TraceReport, write_trace,
 };
 use serde::Serialize;
 
@@ -147,7 +147,7 @@ fn report(
     context: Context<'_>,
 ) -> Result<Report, Error> {
     let compiled = program.compiled();
-    let options = TimeOptions { options, meaning: request.meaning };
+    let options = TimeOptions { options, meaning: request.meaning, ..TimeOptions::default() };
     let mut time = match &request.from_samples {
         Some(path) => compiled.time_samples(path, &context.reader.read(path)?, &options)?,
         None => timed(compiled, &options)?,
@@ -155,11 +155,11 @@ fn report(
     let trace = sinks.trace.map(|out| trace(request, compiled, &options, &time, out)).transpose()?.flatten();
     if let Some(out) = sinks.cycles {
         let _phase = Phase::begin("write cycles");
-        compiled.cycles(&options, out)?;
+        compiled.write_time(TimeForm::Cycles, &options, out)?;
     }
     if let Some(out) = sinks.samples {
         let _phase = Phase::begin("write samples");
-        compiled.samples(&options, out)?;
+        compiled.write_time(TimeForm::Samples, &options, out)?;
     }
     if let Some(out) = sinks.instructions {
         let _phase = Phase::begin("write instructions");
@@ -186,12 +186,14 @@ fn trace(
     let _phase = Phase::begin("write trace");
     let extension = request.trace_extension.as_deref();
     let range = request.trace_range.as_deref();
-    if let Some(extension) = extension.filter(|extension| compiled.own_traces().contains(extension)) {
+    let forms = compiled.info().time_forms.iter().copied();
+    let mut own = forms.filter_map(|form| if let TimeForm::Trace(own) = form { Some(own) } else { None });
+    if let Some(extension) = own.find(|own| Some(*own) == extension) {
         if let Some(range) = range {
             let reason = format!("a trace whose name ends in .{extension} has no layers to choose from");
             return Err(Error::TraceRange { range: range.to_owned(), reason });
         }
-        compiled.trace_as(extension, options, out)?;
+        compiled.write_time(TimeForm::Trace(extension), options, out)?;
         return Ok(None);
     }
     let chosen = range.map(|range| layers::chosen(range, &compiled.report().layers)).transpose()?;

@@ -212,10 +212,10 @@ fn absurdly_long_programs_are_timed_by_the_estimator_alone() {
 fn targets_keep_their_promises() {
     for target in targets() {
         let instance = target.instance(Config::Default).unwrap();
-        assert!(instance.name().starts_with(&format!("{}:", target.name)));
+        assert!(instance.info().name.starts_with(&format!("{}:", target.name)));
         for preset in target.presets() {
             let instance = target.instance(Config::Preset(&preset.name)).unwrap();
-            assert_eq!(instance.name(), format!("{}:{}", target.name, preset.name));
+            assert_eq!(instance.info().name, format!("{}:{}", target.name, preset.name));
             assert_eq!(instance.isa().unwrap().check(), [], "{}", preset.name);
         }
     }

@@ -18,16 +18,16 @@ pub struct CompileOptions {
     pub options: BTreeMap<String, String>,
     /// The graph comes from [`Instance::prepare`](crate::Instance::prepare) and is to be lowered as it is.
     pub prepared: bool,
-    /// How the graph's tensors become integers, for an instance that [has to know](crate::Instance::quantisation); the graph
+    /// How the graph's tensors become integers, for an instance that [has to know](crate::InstanceInfo::quantisation); the graph
     /// is a prepared one then, and the values are numbered as there.
     pub quantisation: Option<Quantisation>,
-    /// Exponents of inputs and outputs, by name, for an instance that [scales ports](crate::Instance::scales_ports): the graph
+    /// Exponents of inputs and outputs, by name, for an instance that [scales ports](crate::Scaling::ports): the graph
     /// multiplies such an input by a power of two where it enters, or such an output where it leaves, and the host does so
     /// in its place.
     pub scales: Scales,
     /// How many of the graph's last outputs are there to be looked at: nothing is chosen by them.
     pub kept: usize,
-    /// Typical inputs of the graph, for an instance that [measures](crate::Instance::measures) programs on them.
+    /// Typical inputs of the graph, for an instance that [measures](crate::InstanceInfo::measures) programs on them.
     pub samples: TypicalInputs,
     /// Where searches look for what they have found before.
     pub cache: Cache,

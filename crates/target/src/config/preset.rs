@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::config::system::{NamedSystems, SystemName};
+
 /// An instance that comes with npukit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
@@ -23,6 +25,17 @@ pub struct PresetSystem {
     pub name: String,
     /// What it states, in a line.
     pub summary: String,
+}
+
+impl PresetSystem {
+    /// All of `systems`, by their names.
+    pub fn list<S>(systems: &NamedSystems<S>, summary: impl Fn(&S) -> String) -> Vec<Self> {
+        let one = |(name, system): (&SystemName, &S)| Self {
+            name: name.as_str().to_owned(),
+            summary: summary(system),
+        };
+        systems.iter().map(one).collect()
+    }
 }
 
 /// Where an instance's parameters come from.

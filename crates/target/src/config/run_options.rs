@@ -38,11 +38,18 @@ pub struct RunOptions {
     pub unset: Unset,
     /// How often in a row on one machine; before each run only what a driver writes every time is written.
     pub times: NonZeroU32,
+    /// Whether [`RunResult::data`] is wanted.
+    pub driver_data: bool,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { meaning: Meaning::default(), unset: Unset::default(), times: NonZeroU32::MIN }
+        Self {
+            meaning: Meaning::default(),
+            unset: Unset::default(),
+            times: NonZeroU32::MIN,
+            driver_data: false,
+        }
     }
 }
 

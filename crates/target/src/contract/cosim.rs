@@ -1,4 +1,4 @@
-//! [`Cosim`]: a program on a machine's circuit beside the machine and its clock.
+//! [`CosimRun`]: a program on a machine's circuit beside the machine and its clock.
 
 use std::ops::ControlFlow;
 
@@ -20,24 +20,21 @@ pub struct CosimOptions {
     pub stalls: Option<u64>,
 }
 
+/// Compares files of the simulator with machine and clock.
+type Compare<'c> = dyn Fn(&Seen) -> Result<CosimJudgement, TargetError> + 'c;
+
 /// A program with its memories, to run on a circuit, and what must come of it.
-pub trait Cosim {
+pub struct CosimRun<'c> {
     /// The circuit.
-    fn circuit(&self) -> &Circuit;
-
+    pub circuit: &'c Circuit,
     /// What its simulator is to run.
-    fn run(&self) -> &Run;
-
-    /// Compares what has come of it with machine and clock.
-    ///
-    /// # Errors
-    ///
-    /// Files that are not what the simulator writes.
-    fn compare(&self, seen: &Seen) -> Result<CosimJudgement, TargetError>;
+    pub run: &'c Run,
+    /// Compares what has come of it with machine and clock. Fails for files that are not what the simulator writes.
+    pub compare: Box<Compare<'c>>,
 }
 
 /// Runs a program on its circuit and compares; ends the rest where there is nothing more to be seen.
-pub type CosimJudge<'j> = dyn FnMut(&dyn Cosim) -> ControlFlow<()> + 'j;
+pub type CosimJudge<'j> = dyn FnMut(&CosimRun<'_>) -> ControlFlow<()> + 'j;
 
 /// A circuit's run beside that of machine and clock.
 #[derive(Clone, Debug, PartialEq)]

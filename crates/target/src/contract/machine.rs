@@ -53,25 +53,10 @@ pub fn instruction_lines(lines: Vec<ListingLine>) -> Vec<ListingLine> {
 /// A program on its machine, between two steps.
 ///
 /// A step is an instruction, but for machines that execute several at a time: there it is a cycle. Steps count from 0 to
-/// [`Self::steps`], which is not one of them; memories by their place in [`Self::memories`].
+/// [`Self::steps`], which is not one of them; memories by their place in [`Outline::memories`].
 pub trait Machine: Send + Sync {
     /// What is the same at all steps.
     fn outline(&self) -> &Outline;
-
-    /// The program's name.
-    fn name(&self) -> &str {
-        &self.outline().name
-    }
-
-    /// Target and instance.
-    fn target(&self) -> &str {
-        &self.outline().target
-    }
-
-    /// What a step is, in a word.
-    fn step_name(&self) -> &'static str {
-        "instruction"
-    }
 
     /// How many steps the program has.
     fn steps(&self) -> usize;
@@ -116,15 +101,10 @@ pub trait Machine: Send + Sync {
     /// The same at the same step, to go on by itself.
     fn fork(&self) -> Box<dyn Machine>;
 
-    /// The memories, in an order that stays.
-    fn memories(&self) -> &[MachineMemory] {
-        &self.outline().memories
-    }
-
     /// How a person looks at the memories now: each is in one view. Of memories that share their numbers the first view
     /// says most.
     fn views(&self) -> Vec<View> {
-        View::of_each(self.memories())
+        View::of_each(&self.outline().memories)
     }
 
     /// The numbers at `count` addresses from `address` on. Whoever calls has checked that they exist.
@@ -141,7 +121,7 @@ pub trait Machine: Send + Sync {
     ///
     /// Memory that cannot be changed now, or not from outside.
     fn write(&mut self, memory: usize, _address: u64, _numbers: &[i64]) -> Result<(), TargetError> {
-        let name = self.memories().get(memory).map_or("this memory", |memory| &memory.name);
+        let name = self.outline().memories.get(memory).map_or("this memory", |memory| &memory.name);
         Err(TargetError::failed(format!("`{name}` is not changed from outside")))
     }
 
@@ -196,21 +176,6 @@ pub trait Machine: Send + Sync {
     /// A program that has no listing.
     fn listing(&self) -> Result<Vec<ListingLine>, TargetError>;
 
-    /// Names of the layers.
-    fn layers(&self) -> &[String] {
-        &self.outline().layers.names
-    }
-
-    /// The layer of a step, by its place in [`Self::layers`].
-    fn layer(&self, step: usize) -> Option<usize> {
-        self.outline().layers.at(step)
-    }
-
-    /// Where tensors lie.
-    fn placed(&self) -> &[Placed] {
-        &self.outline().placed
-    }
-
     /// Results that did not fit, in the steps that are done.
     fn saturations(&self) -> u64 {
         0
@@ -222,4 +187,41 @@ pub trait Machine: Send + Sync {
     ///
     /// A machine without a clock, and a program that the clock cannot run.
     fn moments(&self) -> Result<Vec<Moment>, TargetError>;
+}
+
+impl dyn Machine + '_ {
+    /// [`Outline::name`].
+    pub fn name(&self) -> &str {
+        &self.outline().name
+    }
+
+    /// [`Outline::target`].
+    pub fn target(&self) -> &str {
+        &self.outline().target
+    }
+
+    /// [`Outline::step_name`].
+    pub fn step_name(&self) -> &'static str {
+        self.outline().step_name
+    }
+
+    /// [`Outline::memories`].
+    pub fn memories(&self) -> &[MachineMemory] {
+        &self.outline().memories
+    }
+
+    /// Names of [`Outline::layers`].
+    pub fn layers(&self) -> &[String] {
+        &self.outline().layers.names
+    }
+
+    /// The layer of a step, by its place in [`Outline::layers`].
+    pub fn layer(&self, step: usize) -> Option<usize> {
+        self.outline().layers.at(step)
+    }
+
+    /// [`Outline::placed`].
+    pub fn placed(&self) -> &[Placed] {
+        &self.outline().placed
+    }
 }

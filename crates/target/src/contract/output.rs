@@ -25,14 +25,8 @@ pub struct RunResult {
     pub outputs: Vec<Output>,
     /// Values that did not fit.
     pub saturations: Saturations,
-}
-
-/// A sample on the machine, beside what its driver has of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Driven {
-    /// What the run gives.
-    pub result: RunResult,
-    /// What the driver writes before the run and reads after it.
+    /// What a driver writes before the run and reads after it, where [`RunOptions::driver_data`](crate::RunOptions::driver_data) asks for it and drivers have
+    /// a format of their own.
     pub data: Vec<DriverData>,
 }
 
@@ -52,8 +46,8 @@ pub struct DriverData {
 /// An input or an output by its place among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PortPlace {
-    /// In [`Compiled::inputs`](crate::Compiled::inputs).
+    /// In [`ProgramInfo::inputs`](crate::ProgramInfo::inputs).
     Input(usize),
-    /// In [`Compiled::outputs`](crate::Compiled::outputs).
+    /// In [`ProgramInfo::outputs`](crate::ProgramInfo::outputs).
     Output(usize),
 }

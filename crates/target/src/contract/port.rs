@@ -15,6 +15,10 @@ pub struct Port {
     pub shape: Vec<usize>,
     /// How one sample lies in memory, when the target takes that too.
     pub vectors: Option<Vectors>,
+    /// Type of its elements, where the program has one: what a machine takes itself are real numbers, but a step of the
+    /// host may take indices or truth values.
+    #[serde(skip)]
+    pub element: Option<ElementType>,
 }
 
 /// A sample as rows of the array's width, of which the last lanes may only fill the rows up.
@@ -200,6 +204,7 @@ mod tests {
             name: "x".into(),
             shape: vec![1, 2, 3],
             vectors: Some(Vectors { shape: [2, 4], is_all: false }),
+            element: None,
         }
     }
 
@@ -231,7 +236,8 @@ mod tests {
 
     #[test]
     fn samples_keep_their_type_and_may_be_scalars_or_empty() {
-        let port = |shape: &[usize]| Port { name: "x".into(), shape: shape.to_vec(), vectors: None };
+        let port =
+            |shape: &[usize]| Port { name: "x".into(), shape: shape.to_vec(), vectors: None, element: None };
         let integers = |shape: &[usize], values: &[i64]| {
             Tensor::new(shape.to_vec(), TensorData::I64(values.to_vec())).unwrap()
         };

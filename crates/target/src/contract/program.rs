@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use npukit_graph::Graph;
 use npukit_graph::rescale::Scales;
-use npukit_numeric::{ElementType, Tensor};
+use npukit_numeric::Tensor;
 use npukit_trace::{MemoryMap, Recorder};
 
 use crate::config::run_options::RunOptions;
@@ -13,23 +13,15 @@ use crate::contract::bounds::BoundedProgram;
 use crate::contract::cosim::{CosimJudge, CosimOptions};
 use crate::contract::instance::Instance;
 use crate::contract::machine::{Machine, MachineOptions};
-use crate::contract::output::{Driven, Inputs, Output, RunResult};
+use crate::contract::output::{Inputs, Output, RunResult};
 use crate::contract::port::Port;
 use crate::contract::proof::FieldProgram;
+use crate::contract::values::{OwnValues, Writer};
 use crate::error::TargetError;
 use crate::files::parts::ArtifactFile;
 use crate::lint::Finding;
 use crate::report::ProgramReport;
-use crate::report::time::{Pace, TimeOptions, TimeReport};
-
-/// The instruction that is the last to write something.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Writer {
-    /// Its place in the program, from 0.
-    pub instruction: usize,
-    /// The instruction as text.
-    pub text: String,
-}
+use crate::report::time::{MeasuredSamples, Pace, TimeForm, TimeOptions, TimeReport};
 
 /// A layer: what a program computes in one go, and leaves in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +31,63 @@ pub struct Layer {
     /// Names of the values of the graph that it ends in: they are in memory, whole, when it is done.
     /// Empty for one that only moves vectors about.
     pub results: Vec<String>,
+}
+
+/// What is known of a program without running it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProgramInfo {
+    /// What is reported of it.
+    pub report: ProgramReport,
+    /// Inputs, with the shape of one sample.
+    pub inputs: Vec<Port>,
+    /// Outputs, with the shape of one sample.
+    pub outputs: Vec<Port>,
+    /// Layers in order, with the values of the compiled graph that they end in; empty when they are not known (the program
+    /// was read from files).
+    ///
+    /// A layer's results may be made outputs of the graph: the program then computes the same values, and gives these.
+    pub layers: Vec<Layer>,
+    /// Exponents of inputs and outputs by name, where they are not 0: what lies in memory is the value divided by
+    /// `2^exponent`, and whoever converts numbers for it does that.
+    pub scales: Scales,
+    /// Those of the model's multiply-accumulates that the host does.
+    pub host_macs: u64,
+    /// Programs that the machine runs one after the other, with steps of the host between them. `None` for one program.
+    pub segments: Option<usize>,
+    /// What [`Compiled::write_time`] writes.
+    pub time_forms: &'static [TimeForm],
+}
+
+impl ProgramInfo {
+    /// A program with these inputs and outputs, of which nothing else is known.
+    pub fn new(report: ProgramReport, inputs: Vec<Port>, outputs: Vec<Port>) -> Self {
+        Self {
+            report,
+            inputs,
+            outputs,
+            layers: Vec::new(),
+            scales: Scales::new(),
+            host_macs: 0,
+            segments: None,
+            time_forms: &[],
+        }
+    }
+
+    /// The error of a part that is not there. A segment alone may have what a program in segments has not.
+    pub fn unsupported(&self, verb: &'static str) -> TargetError {
+        let verb = match verb {
+            _ if self.segments.is_none() => verb,
+            "time --trace" => "time --trace of several segments: trace the artifact of one of them",
+            "time --cycles" => "time --cycles of several segments: give the artifact of one of them",
+            "time --samples" => "time --samples of several segments: give the artifact of one of them",
+            "time --from-samples" => {
+                "time --from-samples of several segments: give the artifact of one of them"
+            }
+            "verify --bounds" => "verify --bounds of several segments: give the artifact of one of them",
+            verb => verb,
+        };
+        TargetError::Unsupported { target: self.report.target.clone(), verb }
+    }
 }
 
 /// The words of a program, and the instance that reads them.
@@ -62,45 +111,8 @@ pub struct ProgramPart {
 
 /// A program for an instance.
 pub trait Compiled: Send + Sync {
-    /// What it is.
-    fn report(&self) -> ProgramReport;
-
-    /// Those of the model's multiply-accumulates that the host does.
-    fn host_macs(&self) -> u64 {
-        0
-    }
-
-    /// Programs that the machine runs one after the other, with steps of the host between them.
-    fn segments(&self) -> usize {
-        1
-    }
-
-    /// What it takes.
-    fn inputs(&self) -> Vec<Port>;
-
-    /// Type of an input's elements, where the program has one: what a machine takes itself are real numbers, but a step of
-    /// the host may take indices or truth values.
-    fn input_element(&self, _name: &str) -> Option<ElementType> {
-        None
-    }
-
-    /// What it gives.
-    fn outputs(&self) -> Vec<Port>;
-
-    /// Exponents of its inputs and outputs by name, where they are not 0: what lies in memory is the value divided by
-    /// `2^exponent`, and whoever converts numbers for it does that.
-    fn scales(&self) -> Scales {
-        Scales::new()
-    }
-
-    /// Its layers in order, with the values of the compiled graph that they end in; empty when it
-    /// does not know (it was read from files).
-    ///
-    /// A layer's results may be made outputs of the graph as well: the program then computes the
-    /// same values, and gives these out.
-    fn layers(&self) -> Vec<Layer> {
-        Vec::new()
-    }
+    /// What is known of it, made on each call.
+    fn info(&self) -> ProgramInfo;
 
     /// The files its drivers load, the manifest first.
     ///
@@ -109,7 +121,7 @@ pub trait Compiled: Send + Sync {
     /// A program that has no files, because it came from files that are not the drivers' or does not
     /// encode.
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
-        Err(self.unsupported("compile"))
+        Err(self.info().unsupported("compile"))
     }
 
     /// Its instructions in words, for a listing of them.
@@ -118,16 +130,7 @@ pub trait Compiled: Send + Sync {
     ///
     /// [`TargetError::Unsupported`] when the target has no disassembler; a program that does not encode.
     fn words(&self) -> Result<ProgramWords, TargetError> {
-        Err(self.unsupported("disasm of an artifact"))
-    }
-
-    /// Runs one sample, bit-exactly, on a machine whose memory is zero at the start.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::run_with`].
-    fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
-        self.run_with(inputs, &RunOptions::default())
+        Err(self.info().unsupported("disasm of an artifact"))
     }
 
     /// Runs one sample, bit-exactly, as the options say.
@@ -137,17 +140,7 @@ pub trait Compiled: Send + Sync {
     /// Inputs that do not fit, what the machine faults on, [`TargetError::Differs`] when hardware would
     /// compute something else and the options do not choose, [`TargetError::Unrepeatable`].
     fn run_with(&self, _inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
-        Err(self.unsupported("run"))
-    }
-
-    /// Runs one sample as [`Self::run`] does, and gives what a driver has of it: nothing where drivers have no format
-    /// of their own.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::run`].
-    fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
-        Ok(Driven { result: self.run(inputs)?, data: Vec::new() })
+        Err(self.info().unsupported("run"))
     }
 
     /// The program on its machine, its inputs in place, before its first step.
@@ -161,7 +154,7 @@ pub trait Compiled: Send + Sync {
         _inputs: &Inputs,
         _options: &MachineOptions<'_>,
     ) -> Result<Box<dyn Machine>, TargetError> {
-        Err(self.unsupported("debug"))
+        Err(self.info().unsupported("debug"))
     }
 
     /// The program on its machine over a prime field, where it can be compared with a graph.
@@ -171,7 +164,7 @@ pub trait Compiled: Send + Sync {
     /// [`TargetError::Unsupported`] when the target's machine computes with numbers only; a program that hardware and its
     /// instructions disagree on.
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
-        Err(self.unsupported("verify"))
+        Err(self.info().unsupported("verify"))
     }
 
     /// The program on its machine with ranges for numbers. `graph` is the simplified model, whose constants results are
@@ -182,7 +175,7 @@ pub trait Compiled: Send + Sync {
     /// [`TargetError::Unsupported`] when the target's machine does not compute with ranges, or not in the instance's number
     /// format.
     fn in_bounds(&self, _graph: &Graph) -> Result<Box<dyn BoundedProgram + '_>, TargetError> {
-        Err(self.unsupported("verify --bounds"))
+        Err(self.info().unsupported("verify --bounds"))
     }
 
     /// What is wrong with the program, in the order of its instructions.
@@ -191,7 +184,7 @@ pub trait Compiled: Send + Sync {
     ///
     /// [`TargetError::Unsupported`] when the target has no lint; words that do not decode.
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
-        Err(self.unsupported("lint"))
+        Err(self.info().unsupported("lint"))
     }
 
     /// Has the program with these inputs judged on the circuit of its machine: once, or once for each of its segments, on
@@ -208,7 +201,7 @@ pub trait Compiled: Send + Sync {
         _options: &CosimOptions,
         _judge: &mut CosimJudge<'_>,
     ) -> Result<ControlFlow<(), Vec<Output>>, TargetError> {
-        Err(self.unsupported("cosim"))
+        Err(self.info().unsupported("cosim"))
     }
 
     /// Says how long it takes.
@@ -218,41 +211,7 @@ pub trait Compiled: Send + Sync {
     /// [`TargetError::Unsupported`] when the target has no clock; options that it does not take
     /// ([`TargetError::Option`]); a program that its clock cannot run.
     fn time(&self, _options: &TimeOptions) -> Result<TimeReport, TargetError> {
-        Err(self.unsupported("time"))
-    }
-
-    /// What [`Self::time`] says of the whole, without options: quicker where the compiler knows.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::time`].
-    fn pace(&self) -> Result<Pace, TargetError> {
-        Ok(Pace::of(&self.time(&TimeOptions::default())?))
-    }
-
-    /// As [`Self::time`], from what the hardware's sampling unit gave; `name` is the file's, for errors.
-    ///
-    /// # Errors
-    ///
-    /// [`TargetError::Unsupported`] when the target has no sampling unit; bytes that are not samples of
-    /// this program; options as for [`Self::time`].
-    fn time_samples(
-        &self,
-        _name: &str,
-        _bytes: &[u8],
-        _options: &TimeOptions,
-    ) -> Result<TimeReport, TargetError> {
-        Err(self.unsupported("time --from-samples"))
-    }
-
-    /// Writes what the hardware's sampling unit would give.
-    ///
-    /// # Errors
-    ///
-    /// [`TargetError::Unsupported`] when the target has no sampling unit; options as for [`Self::time`];
-    /// what `out` refuses.
-    fn samples(&self, _options: &TimeOptions, _out: &mut dyn Write) -> Result<(), TargetError> {
-        Err(self.unsupported("time --samples"))
+        Err(self.info().unsupported("time"))
     }
 
     /// Tells `recorder` what each unit does when, and gives the cycles of the whole.
@@ -261,7 +220,7 @@ pub trait Compiled: Send + Sync {
     ///
     /// [`TargetError::Unsupported`] when the target has no trace; options as for [`Self::time`].
     fn record(&self, _options: &TimeOptions, _recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
-        Err(self.unsupported("time --trace"))
+        Err(self.info().unsupported("time --trace"))
     }
 
     /// Who needs which places of each memory when, of a program whose `time` was reported; empty where nobody tells.
@@ -269,34 +228,89 @@ pub trait Compiled: Send + Sync {
         Vec::new()
     }
 
-    /// What names of traces end in (without the dot) that are in a format of the target's own tools.
-    fn own_traces(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Writes a trace in the format of the target's own tools whose names end in `extension`.
+    /// Writes what the clock says in one of [`ProgramInfo::time_forms`].
     ///
     /// # Errors
     ///
-    /// Those of [`Self::time`] and [`Self::record`]; [`TargetError::Unsupported`] for an extension that is not one of
-    /// [`Self::own_traces`].
-    fn trace_as(
+    /// [`TargetError::Unsupported`] for another form; options as for [`Self::time`]; what `out` refuses.
+    fn write_time(
         &self,
-        _extension: &str,
+        form: TimeForm,
         _options: &TimeOptions,
         _out: &mut dyn Write,
     ) -> Result<(), TargetError> {
-        Err(self.unsupported("time --trace in that format"))
+        Err(self.info().unsupported(form.verb()))
     }
 
-    /// Writes what every part of the machine does in each cycle, as text.
+    /// How values are read in the forms of the target's own tools and memories.
+    fn own_values(&self) -> OwnValues<'_> {
+        OwnValues::default()
+    }
+}
+
+impl dyn Compiled + '_ {
+    /// [`ProgramInfo::report`].
+    pub fn report(&self) -> ProgramReport {
+        self.info().report
+    }
+
+    /// [`ProgramInfo::inputs`].
+    pub fn inputs(&self) -> Vec<Port> {
+        self.info().inputs
+    }
+
+    /// [`ProgramInfo::outputs`].
+    pub fn outputs(&self) -> Vec<Port> {
+        self.info().outputs
+    }
+
+    /// Runs one sample, bit-exactly, on a machine whose memory is zero at the start.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no account by cycles; options as for
-    /// [`Self::time`]; what `out` refuses.
-    fn cycles(&self, _options: &TimeOptions, _out: &mut dyn Write) -> Result<(), TargetError> {
-        Err(self.unsupported("time --cycles"))
+    /// Those of [`Compiled::run_with`].
+    pub fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
+        self.run_with(inputs, &RunOptions::default())
+    }
+
+    /// The time of the whole, without options.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Compiled::time`].
+    pub fn pace(&self) -> Result<Pace, TargetError> {
+        let options = TimeOptions { is_brief: true, ..TimeOptions::default() };
+        Ok(Pace::of(&self.time(&options)?))
+    }
+
+    /// As [`Compiled::time`], from what the hardware's sampling unit gave; `name` is the file's, for errors.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no sampling unit; bytes that are not samples of this program;
+    /// options as for [`Compiled::time`].
+    pub fn time_samples(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        options: &TimeOptions,
+    ) -> Result<TimeReport, TargetError> {
+        let info = self.info();
+        if !info.time_forms.contains(&TimeForm::Samples) {
+            return Err(info.unsupported("time --from-samples"));
+        }
+        let measured = MeasuredSamples { name: name.to_owned(), bytes: bytes.to_vec() };
+        self.time(&TimeOptions { measured: Some(measured), ..options.clone() })
+    }
+
+    /// Reads a text file of the target's own tools as input values; `name` is for errors.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no text form of values; a file that is not in it, with the place.
+    pub fn read_text(&self, name: &str, bytes: &[u8]) -> Result<Tensor, TargetError> {
+        let read = self.own_values().read_text.ok_or_else(|| self.info().unsupported("text inputs"))?;
+        read(name, bytes)
     }
 
     /// What an image of `memory`, its bytes from address 0 on as a board has them after a run, holds: outputs in the
@@ -307,34 +321,21 @@ pub trait Compiled: Send + Sync {
     ///
     /// [`TargetError::Unsupported`] when the target reads no images; [`TargetError::Option`] for a memory in which no
     /// outputs are; an image that ends too early, with the sizes.
-    fn read_image(&self, _memory: &str, _image: &[u8]) -> Result<Vec<Output>, TargetError> {
-        Err(self.unsupported("diff of an image of memory"))
+    pub fn read_image(&self, memory: &str, image: &[u8]) -> Result<Vec<Output>, TargetError> {
+        let unsupported = || self.info().unsupported("diff of an image of memory");
+        let read = self.own_values().read_image.ok_or_else(unsupported)?;
+        read(memory, image)
     }
 
-    /// The instruction that writes an element of an output last; none where that is not known.
-    fn writer(&self, _output: &str, _element: usize) -> Option<Writer> {
-        None
+    /// The instruction that writes an element of an output last; `None` where that is not known.
+    pub fn writer(&self, output: &str, element: usize) -> Option<Writer> {
+        self.own_values().writer?(output, element)
     }
 
     /// A sample of input `port` in the model's shape, for one given as rows of vectors.
     ///
-    /// None when it is already, or when the artifact does not say how.
-    fn to_model(&self, _port: &str, _sample: &Tensor) -> Option<Tensor> {
-        None
-    }
-
-    /// Reads a text file of the target's own tools as input values; `name` is for errors.
-    ///
-    /// # Errors
-    ///
-    /// [`TargetError::Unsupported`] when the target has no text form of values; a file that is not in it,
-    /// with the place.
-    fn read_text(&self, _name: &str, _bytes: &[u8]) -> Result<Tensor, TargetError> {
-        Err(self.unsupported("text inputs"))
-    }
-
-    /// The error of a part that is not there.
-    fn unsupported(&self, verb: &'static str) -> TargetError {
-        TargetError::Unsupported { target: self.report().target, verb }
+    /// `None` when it is already, or when the artifact does not say how.
+    pub fn to_model(&self, port: &str, sample: &Tensor) -> Option<Tensor> {
+        self.own_values().unpack?(port, sample)
     }
 }

@@ -14,6 +14,42 @@ pub struct TimeOptions {
     pub options: BTreeMap<String, String>,
     /// What counts where hardware computes something else than the instructions say; cycles are the same.
     pub meaning: Meaning,
+    /// What the hardware's sampling unit gave, which is reported in place of the clock's cycles; only of a program that
+    /// writes [`TimeForm::Samples`].
+    pub measured: Option<MeasuredSamples>,
+    /// Whether only the [`Pace`] is wanted, without other options: quicker where the compiler knows it.
+    pub is_brief: bool,
+}
+
+/// A file of the hardware's sampling unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeasuredSamples {
+    /// Its name, for errors.
+    pub name: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// A form of its own in which a program's clock writes what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeForm {
+    /// What the hardware's sampling unit would give.
+    Samples,
+    /// What every part of the machine does in each cycle, as text.
+    Cycles,
+    /// A trace for the target's own tools, by the extension of its file name, without the dot.
+    Trace(&'static str),
+}
+
+impl TimeForm {
+    /// The verb that asks for it.
+    pub const fn verb(self) -> &'static str {
+        match self {
+            Self::Samples => "time --samples",
+            Self::Cycles => "time --cycles",
+            Self::Trace(_) => "time --trace in that format",
+        }
+    }
 }
 
 /// What a report says of the whole program.

@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use npukit_asm::analysis::Language;
 use npukit_graph::Graph;
-use npukit_graph::quantise::Scheme;
-use npukit_isa::IsaSpec;
 use npukit_lower::{Place, Problem};
-use npukit_numeric::NumberFormat;
+use serde_json::Value;
 
 use super::cut::{Cut, joined};
 use super::plan::SegmentPlan;
 use super::program::{Part, SegmentedProgram, distinct, host_steps, together};
-use crate::config::compile_options::{CompileOptions, TypicalInputs};
+use crate::config::compile_options::{CompileOptions, Measures, TypicalInputs};
 use crate::config::name::artifact_stem;
-use crate::contract::instance::Instance;
+use crate::contract::instance::info::InstanceInfo;
 use crate::contract::instance::survey::Survey;
+use crate::contract::instance::{GraphForm, Instance};
 use crate::contract::program::Compiled;
 use crate::error::TargetError;
 use crate::phase::Phase;
@@ -23,6 +23,7 @@ use crate::phase::Phase;
 /// An instance, and what it takes of one model. Its verbs are those of the instance's compiler; there is nothing to
 /// assemble for it.
 pub struct SegmentedInstance {
+    info: InstanceInfo,
     instance: Arc<dyn Instance>,
     plan: SegmentPlan,
 }
@@ -30,7 +31,14 @@ pub struct SegmentedInstance {
 impl SegmentedInstance {
     /// The instance that compiles models by `plan`.
     pub fn new(instance: Arc<dyn Instance>, plan: SegmentPlan) -> Self {
-        Self { instance, plan }
+        // Reports of segments have no parameters and no area; of the inputs of a segment nobody has any to measure programs on.
+        let info = InstanceInfo {
+            parameters: Value::Null,
+            area: None,
+            measures: |_| Ok(Measures::Never),
+            ..instance.info().clone()
+        };
+        Self { info, instance, plan }
     }
 
     fn cut(&self, graph: &Graph) -> Result<Vec<Cut>, TargetError> {
@@ -87,32 +95,8 @@ fn of_segment(model: &str, segment: usize) -> String {
 }
 
 impl Instance for SegmentedInstance {
-    fn name(&self) -> String {
-        self.instance.name()
-    }
-
-    fn config(&self) -> serde_json::Value {
-        self.instance.config()
-    }
-
-    fn system(&self) -> Option<serde_json::Value> {
-        self.instance.system()
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        self.instance.warnings()
-    }
-
-    fn number_format(&self) -> Option<NumberFormat> {
-        self.instance.number_format()
-    }
-
-    fn saturates(&self) -> bool {
-        self.instance.saturates()
-    }
-
-    fn quantisation(&self) -> Option<Scheme> {
-        self.instance.quantisation()
+    fn info(&self) -> &InstanceInfo {
+        &self.info
     }
 
     fn wider(&self) -> Vec<Box<dyn Instance>> {
@@ -120,8 +104,8 @@ impl Instance for SegmentedInstance {
         self.instance.wider().into_iter().map(segmented).collect()
     }
 
-    fn isa(&self) -> Result<IsaSpec, TargetError> {
-        self.instance.isa()
+    fn language(&self, name: &str) -> Option<Box<dyn Language>> {
+        self.instance.language(name)
     }
 
     /// Nothing: the plan was made of what the instance refuses.
@@ -129,29 +113,18 @@ impl Instance for SegmentedInstance {
         Ok(Vec::new())
     }
 
-    fn prepare(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
-        self.changed(graph, &|segment| self.instance.prepare(segment, options))
-    }
-
-    fn taken_apart(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
-        self.changed(graph, &|segment| self.instance.taken_apart(segment, options))
-    }
-
-    fn scales_functions(&self) -> bool {
-        self.instance.scales_functions()
-    }
-
-    fn scales_ports(&self) -> bool {
-        self.instance.scales_ports()
+    fn prepare(
+        &self,
+        graph: &Graph,
+        options: &CompileOptions,
+        form: GraphForm,
+    ) -> Result<Graph, TargetError> {
+        self.changed(graph, &|segment| self.instance.prepare(segment, options, form))
     }
 
     fn nodes_of_host(&self, graph: &Graph) -> Result<BTreeSet<String>, TargetError> {
         let of_host = self.cut(graph)?.into_iter().filter(|cut| cut.place == Place::Host);
         Ok(of_host.flat_map(|cut| cut.graph.nodes).map(|node| node.name).collect())
-    }
-
-    fn addends_of_means(&self) -> usize {
-        self.instance.addends_of_means()
     }
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
@@ -162,11 +135,15 @@ impl Instance for SegmentedInstance {
             Ok(Part::Chip(compiled))
         };
         let parts = self.parts(graph, options, chip, |graph| Part::Host(Box::new(graph)))?;
-        let name = self.name();
-        let instance = name.split_once(':').map_or(&name[..], |(_, instance)| instance);
         let model = Some(&options.model_name).filter(|name| !name.is_empty()).unwrap_or(&graph.name);
-        let stem = artifact_stem(model, instance);
-        Ok(Box::new(SegmentedProgram::new(stem, name, graph, parts, self.plan.reasons.clone())))
+        let stem = artifact_stem(model, self.info.instance());
+        Ok(Box::new(SegmentedProgram::new(
+            stem,
+            self.info.name.clone(),
+            graph,
+            parts,
+            self.plan.reasons.clone(),
+        )))
     }
 
     fn survey(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
@@ -187,10 +164,6 @@ impl Instance for SegmentedInstance {
             warnings: distinct(parts.iter().flat_map(|part| &part.warnings)),
             host_steps: parts.into_iter().flat_map(|part| part.host_steps).collect(),
         })
-    }
-
-    fn stages(&self) -> &'static [&'static str] {
-        self.instance.stages()
     }
 
     fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {

@@ -106,7 +106,7 @@ pub(super) fn write(program: &SegmentedProgram) -> Result<Vec<ArtifactFile>, Tar
         name: program.name.clone(),
         target: program.target.clone(),
         macs: program.macs,
-        macs_on_chip: program.macs.saturating_sub(program.host_macs()),
+        macs_on_chip: program.macs.saturating_sub(program.info().host_macs),
         inputs: program.inputs.iter().map(end).collect(),
         outputs: program.outputs.iter().map(end).collect(),
         parts,
@@ -122,7 +122,7 @@ pub(super) fn write(program: &SegmentedProgram) -> Result<Vec<ArtifactFile>, Tar
 fn chip(compiled: &dyn Compiled, files: &mut Vec<ArtifactFile>) -> Result<WrittenPart, TargetError> {
     let of_segment = compiled.files()?;
     let manifest = of_segment.first().map(|file| file.name.clone());
-    let manifest = manifest.ok_or_else(|| compiled.unsupported("compile of a segment"))?;
+    let manifest = manifest.ok_or_else(|| compiled.info().unsupported("compile of a segment"))?;
     for file in of_segment {
         // Segments may share a file, such as the header of their instance.
         if !files.contains(&file) {

@@ -6,10 +6,8 @@ mod machine;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use npukit_graph::rescale::Scales;
 use npukit_graph::{Graph, Node, Operator, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_trace::Recorder;
 
 use super::{SegmentError, manifest};
 use crate::config::run_options::RunOptions;
@@ -18,7 +16,7 @@ use crate::contract::cosim::{CosimJudge, CosimOptions};
 use crate::contract::machine::{Machine, MachineOptions};
 use crate::contract::output::{Inputs, Output, RunResult};
 use crate::contract::port::Port;
-use crate::contract::program::{Compiled, Layer, ProgramPart, ProgramWords};
+use crate::contract::program::{Compiled, Layer, ProgramInfo, ProgramPart, ProgramWords};
 use crate::contract::proof::FieldProgram;
 use crate::error::TargetError;
 use crate::files::parts::ArtifactFile;
@@ -95,7 +93,7 @@ impl SegmentedProgram {
     }
 
     fn reports(&self) -> Vec<ProgramReport> {
-        self.chips().map(Compiled::report).collect()
+        self.chips().map(|chip| chip.report()).collect()
     }
 
     /// Why the host computes a node.
@@ -139,7 +137,7 @@ impl SegmentedProgram {
     ) -> Result<Vec<(String, Tensor)>, TargetError> {
         let sample = compiled.inputs().into_iter().map(|port| {
             // Default: a machine takes real numbers.
-            let element = compiled.input_element(&port.name).unwrap_or(ElementType::F32);
+            let element = port.element.unwrap_or(ElementType::F32);
             let tensor = as_element(read(values, &self.name, &port.name)?, element);
             Ok((port.name, tensor))
         });
@@ -244,16 +242,16 @@ pub(super) fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<Strin
 
 impl End {
     fn port(&self) -> Port {
-        Port { name: self.name.clone(), shape: self.info.shape.clone(), vectors: None }
+        Port {
+            name: self.name.clone(),
+            shape: self.info.shape.clone(),
+            vectors: None,
+            element: Some(self.info.element),
+        }
     }
 }
 
-impl Compiled for SegmentedProgram {
-    /// Those of the segments, between which the host has real values.
-    fn scales(&self) -> Scales {
-        self.chips().flat_map(Compiled::scales).collect()
-    }
-
+impl SegmentedProgram {
     fn report(&self) -> ProgramReport {
         let reports = self.reports();
         let memory = together(reports.iter().map(|report| &report.memory));
@@ -278,35 +276,27 @@ impl Compiled for SegmentedProgram {
             warnings: distinct(reports.iter().flat_map(|report| &report.warnings)),
         }
     }
+}
 
-    fn host_macs(&self) -> u64 {
-        let of_segments = self.chips().map(Compiled::host_macs);
-        self.hosts().map(Graph::macs).chain(of_segments).fold(0, u64::saturating_add)
-    }
-
-    fn segments(&self) -> usize {
-        self.chips().map(Compiled::segments).sum()
-    }
-
-    fn inputs(&self) -> Vec<Port> {
-        self.inputs.iter().map(End::port).collect()
-    }
-
-    fn input_element(&self, name: &str) -> Option<ElementType> {
-        self.inputs.iter().find(|end| end.name == name).map(|end| end.info.element)
-    }
-
-    fn outputs(&self) -> Vec<Port> {
-        self.outputs.iter().map(End::port).collect()
-    }
-
-    fn layers(&self) -> Vec<Layer> {
+impl Compiled for SegmentedProgram {
+    fn info(&self) -> ProgramInfo {
+        let of_segments: Vec<ProgramInfo> = self.chips().map(Compiled::info).collect();
+        let host_macs = of_segments.iter().map(|info| info.host_macs);
+        let segments = of_segments.iter().map(|info| info.segments.unwrap_or(1)); // Default: one program.
         let layer = |mut layer: Layer| {
             // Two segments may give one name to values of their own.
             layer.results.retain(|name| self.known.contains(name));
             layer
         };
-        self.chips().flat_map(Compiled::layers).map(layer).collect()
+        let ports = |ends: &[End]| ends.iter().map(End::port).collect();
+        ProgramInfo {
+            host_macs: self.hosts().map(Graph::macs).chain(host_macs).fold(0, u64::saturating_add),
+            segments: Some(segments.sum()),
+            // Between segments the host has real values.
+            scales: of_segments.iter().flat_map(|info| info.scales.clone()).collect(),
+            layers: of_segments.iter().flat_map(|info| info.layers.clone()).map(layer).collect(),
+            ..ProgramInfo::new(self.report(), ports(&self.inputs), ports(&self.outputs))
+        }
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
@@ -327,7 +317,7 @@ impl Compiled for SegmentedProgram {
                 None => words = Some(ProgramWords { instance, parts: named.collect() }),
             }
         }
-        words.ok_or_else(|| self.unsupported("disasm of a program without segments"))
+        words.ok_or_else(|| self.info().unsupported("disasm of a program without segments"))
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
@@ -336,7 +326,7 @@ impl Compiled for SegmentedProgram {
         for part in &self.parts {
             self.run_part(part, &mut values, options, &mut saturations)?;
         }
-        Ok(RunResult { outputs: self.ends(&values)?, saturations })
+        Ok(RunResult { outputs: self.ends(&values)?, saturations, data: Vec::new() })
     }
 
     fn cosim(
@@ -380,24 +370,5 @@ impl Compiled for SegmentedProgram {
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
         let times = self.chips().map(|compiled| compiled.time(options)).collect::<Result<Vec<_>, _>>()?;
         Ok(super::time::sum(times, self.host_steps().len()))
-    }
-
-    fn record(&self, _options: &TimeOptions, _recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
-        Err(self.unsupported("time --trace"))
-    }
-
-    /// A segment alone may have what the whole does not.
-    fn unsupported(&self, verb: &'static str) -> TargetError {
-        let verb = match verb {
-            "time --trace" => "time --trace of several segments: trace the artifact of one of them",
-            "time --cycles" => "time --cycles of several segments: give the artifact of one of them",
-            "time --samples" => "time --samples of several segments: give the artifact of one of them",
-            "time --from-samples" => {
-                "time --from-samples of several segments: give the artifact of one of them"
-            }
-            "verify --bounds" => "verify --bounds of several segments: give the artifact of one of them",
-            verb => verb,
-        };
-        TargetError::Unsupported { target: self.report().target, verb }
     }
 }

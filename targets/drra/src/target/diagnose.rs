@@ -2,7 +2,7 @@
 
 use npukit_asm::AsmError;
 use npukit_base::codes;
-use npukit_target::{Diagnose, ErrorKind, Place, failure};
+use npukit_target::{Diagnose, Diagnosis, ErrorKind, Place, failure};
 
 use crate::config::ConfigError;
 use crate::isa::RecodeError;
@@ -44,25 +44,28 @@ impl Diagnose for ProgramError {}
 impl Diagnose for RecodeError {}
 
 impl Diagnose for ArtifactError {
-    fn place(&self) -> Place {
-        match self {
+    fn diagnosis(&self) -> Diagnosis {
+        let place = match self {
             Self::File { file, reason } => Place::told(reason).in_file(Some(file)),
             Self::Rows { .. } | Self::Shared { .. } => Place::default(),
-        }
+        };
+        Diagnosis::at(self, place)
     }
 }
 
 impl Diagnose for BinaryError {
-    fn place(&self) -> Place {
-        Place::line(self.line)
+    fn diagnosis(&self) -> Diagnosis {
+        let place = Place::line(self.line);
+        Diagnosis::at(self, place)
     }
 }
 
 impl Diagnose for ConfigError {
-    fn place(&self) -> Place {
-        match self {
+    fn diagnosis(&self) -> Diagnosis {
+        let place = match self {
             Self::Json(message) => Place::told(message),
             _ => Place::default(),
-        }
+        };
+        Diagnosis::at(self, place)
     }
 }

@@ -4,12 +4,10 @@ use npukit_asm::analysis::Language;
 use npukit_asm::{Experiment, Separated, separate};
 use npukit_base::{excerpt, without_bom};
 use npukit_graph::Graph;
-use npukit_graph::quantise::Scheme;
-use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Lint, Linted, Phase,
-    Problem, ProgramText, Reader, Stage, Survey, TargetError, artifact_stem, bytes_of, instance_name,
-    program_text,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, GraphForm, HandProgram, Instance,
+    InstanceInfo, Lint, Linted, Phase, Problem, ProgramText, Reader, Stage, Survey, TargetError,
+    artifact_stem, bytes_of, instance_name, program_text,
 };
 use serde_json::{Value, json};
 
@@ -23,10 +21,8 @@ use crate::config::component::Component;
 use crate::config::fabric::{Cell, Fabric};
 use crate::config::revision::{Repx, Revision};
 use crate::config::{settable, to_json};
-use crate::isa::Isa;
 use crate::isa::asm::{self, Listing, Source};
 use crate::isa::language::{AssemblyLanguage, PasmLanguage};
-use crate::isa::pasm;
 use crate::isa::pasm::epoch::{EpochReport, Mistake};
 use crate::isa::pasm::kernel;
 use crate::lower::column::columns;
@@ -39,12 +35,8 @@ use crate::program::binary::{read_program, write_program, write_program_hex};
 
 /// A fabric with its name.
 pub(super) struct DrraInstance {
-    /// Name of the preset, of the file up to its first dot, or the short form.
-    pub name: String,
-    /// The fabric.
-    pub fabric: Fabric,
-    /// What the author of its file should know of.
-    pub warnings: Vec<String>,
+    info: InstanceInfo,
+    fabric: Fabric,
 }
 
 /// Names for numbers.
@@ -64,44 +56,8 @@ const ASSEMBLY: &str = "asm";
 const HEX: &str = "hex";
 
 impl Instance for DrraInstance {
-    fn name(&self) -> String {
-        format!("drra:{}", self.name)
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        self.warnings.iter().cloned().chain(self.fabric.unreleased()).collect()
-    }
-
-    fn config_text(&self) -> Option<String> {
-        Some(format!("{:#}\n", to_json(&self.fabric)))
-    }
-
-    fn parameters(&self) -> Value {
-        settable::tree(&self.fabric)
-    }
-
-    fn config(&self) -> Value {
-        let fabric = &self.fabric;
-        let mut config = json!({
-            "rows": fabric.rows,
-            "cols": fabric.cols,
-            "cells": fabric.places().zip(&fabric.cells).map(|(place, cell)| {
-                json!({ "row": place.row, "col": place.col, "name": cell.name, "iram_words": cell.iram_words,
-                        "slots": slots(cell) })
-            }).collect::<Vec<_>>(),
-            "input_buffer_depth": fabric.input_depth,
-            "output_buffer_depth": fabric.output_depth,
-            "fraction_bits": columns(fabric).ok().and_then(|all| all.first().map(|column| column.fraction_bits)),
-            "revision": revision(fabric.options.revision),
-            "call_skew": fabric.options.call_skew,
-            "extensions": fabric.options.extensions,
-            "strict": fabric.options.strict,
-            "encoding": fabric.options.encoding,
-        });
-        if fabric.options.revision.is_seed() {
-            config["seed"] = json!(fabric.options.seed);
-        }
-        config
+    fn info(&self) -> &InstanceInfo {
+        &self.info
     }
 
     /// Sums of the extension do not saturate on their way.
@@ -109,17 +65,9 @@ impl Instance for DrraInstance {
         if self.fabric.options.extensions {
             return Vec::new();
         }
-        let (name, mut fabric) = (format!("{}{EXTENDED}", self.name), self.fabric.clone());
+        let (name, mut fabric) = (format!("{}{EXTENDED}", self.info.instance()), self.fabric.clone());
         fabric.options.extensions = true;
-        vec![Box::new(Self { name, fabric, warnings: Vec::new() })]
-    }
-
-    fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(Isa::of_fabric(self.fabric.options, &Instance::name(self)))
-    }
-
-    fn quantisation(&self) -> Option<Scheme> {
-        Some(lower::scheme(&self.fabric))
+        vec![Box::new(Self::new(&name, fabric, Vec::new()))]
     }
 
     fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
@@ -128,8 +76,16 @@ impl Instance for DrraInstance {
         Ok(lower::check(&self.fabric, &graph))
     }
 
-    fn prepare(&self, graph: &Graph, _options: &CompileOptions) -> Result<Graph, TargetError> {
-        lower::prepare(graph).map_err(TargetError::failed)
+    fn prepare(
+        &self,
+        graph: &Graph,
+        _options: &CompileOptions,
+        form: GraphForm,
+    ) -> Result<Graph, TargetError> {
+        match form {
+            GraphForm::Lowered => lower::prepare(graph).map_err(TargetError::failed),
+            GraphForm::Apart => Ok(graph.clone()),
+        }
     }
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
@@ -155,27 +111,19 @@ impl Instance for DrraInstance {
         })
     }
 
-    fn stages(&self) -> &'static [&'static str] {
-        &[PLAN, KERNELS, ASSEMBLY]
-    }
-
     fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
         let program = self.program(graph, options)?;
         match stage {
             PLAN => Ok(program.plan()),
             KERNELS => Ok(program.executable.kernels.iter().map(|ready| ready.pasm.as_str()).collect()),
             ASSEMBLY => Ok(program.assembly()),
-            _ => {
-                let reason = format!("the stages are graph, {}", self.stages().join(", "));
-                Err(TargetError::option("emit", stage, reason))
-            }
+            _ => Err(self.info.unknown_stage(stage)),
         }
     }
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
-        let text = without_bom(text);
-        let (program, _, warnings) = self.linted(name, text, files)?;
-        Ok(Assembled { bytes: self.words(&program)?, instructions: program.instructions(), warnings })
+        let (program, linted, warnings) = self.linted(name, without_bom(text), files)?;
+        Ok(Assembled { bytes: self.words(&program)?, instructions: program.instructions(), warnings, linted })
     }
 
     fn hand_program(
@@ -194,24 +142,8 @@ impl Instance for DrraInstance {
             }
             _ => self.read_text(name, without_bom(text), files)?,
         };
-        let fabric = (self.name.as_str(), &self.fabric);
+        let fabric = (self.info.instance(), &self.fabric);
         Ok(Box::new(Written::new(instance_name(name).to_owned(), fabric, program, text)))
-    }
-
-    fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
-        if name.ends_with(PASM) {
-            let reason = "PASM has no listing, as its instructions come from a schedule and not from its lines: list \
-                          what `npu disasm` prints";
-            return Err(TargetError::failed(reason));
-        }
-        asm::list(&self.fabric, name, text, &bytes_of(files)).map_err(TargetError::text)
-    }
-
-    fn format(&self, name: &str, text: &str) -> Result<String, TargetError> {
-        if name.ends_with(PASM) {
-            return pasm::format(name, without_bom(text)).map_err(TargetError::text);
-        }
-        Ok(asm::format(text))
     }
 
     fn language(&self, name: &str) -> Option<Box<dyn Language>> {
@@ -219,29 +151,23 @@ impl Instance for DrraInstance {
         Some(if name.ends_with(PASM) {
             Box::new(PasmLanguage::new(fabric))
         } else {
-            Box::new(AssemblyLanguage::new(fabric))
+            Box::new(AssemblyLanguage::new(fabric, &self.info.name))
         })
     }
 
-    fn lints(&self) -> &'static [&'static Lint] {
-        LINTS
-    }
-
-    fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Linted, TargetError> {
-        Ok(self.linted(name, without_bom(text), files)?.1)
-    }
-
-    fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
+    fn lint(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        around: Option<&Experiment>,
+    ) -> Result<Vec<Finding>, TargetError> {
         let text = std::str::from_utf8(bytes).map_err(|error| TargetError::in_file(name, error))?;
         let program = read_program(text).map_err(|error| TargetError::in_file(name, error))?;
         let program = self.fabric.decoded(&program).map_err(|error| TargetError::in_file(name, error))?;
-        let of_memory = memory(&self.fabric, &program, &Experiment::default());
-        findings_with(&self.fabric, &program, of_memory, &fabric_of_the_seed(&self.name))
+        let nothing = Experiment::default();
+        let of_memory = memory(&self.fabric, &program, around.unwrap_or(&nothing));
+        findings_with(&self.fabric, &program, of_memory, &fabric_of_the_seed(self.info.instance()))
             .map_err(|error| TargetError::in_file(name, error))
-    }
-
-    fn listings(&self) -> &'static [&'static str] {
-        &[NAMED, UPSTREAM, HEX]
     }
 
     fn disassemble(&self, bytes: &[u8], listing: &str) -> Result<Disassembled, TargetError> {
@@ -263,6 +189,21 @@ impl Instance for DrraInstance {
 }
 
 impl DrraInstance {
+    /// A fabric; `warnings` are what the author of its file should know of.
+    pub fn new(name: &str, fabric: Fabric, warnings: Vec<String>) -> Self {
+        let info = InstanceInfo {
+            parameters: settable::tree(&fabric),
+            config_text: Some(format!("{:#}\n", to_json(&fabric))),
+            warnings: warnings.into_iter().chain(fabric.unreleased()).collect(),
+            quantisation: Some(lower::scheme(&fabric)),
+            stages: &[PLAN, KERNELS, ASSEMBLY],
+            listings: &[NAMED, UPSTREAM, HEX],
+            lints: LINTS,
+            ..InstanceInfo::new(format!("drra:{name}"), config(&fabric))
+        };
+        Self { info, fabric }
+    }
+
     /// A program in assembly or PASM, with where its instructions stand and what there is to warn of.
     fn read_text(
         &self,
@@ -289,7 +230,7 @@ impl DrraInstance {
             source.map_err(TargetError::text)?;
         let steps = default_steps.into_iter().map(|at| (at, check::Lint::DefaultStep));
         let others = steps.chain(memory(&self.fabric, &program, &experiment)).collect();
-        let elsewhere = fabric_of_the_seed(&self.name);
+        let elsewhere = fabric_of_the_seed(self.info.instance());
         let findings =
             findings_with(&self.fabric, &program, others, &elsewhere).map_err(TargetError::failed)?;
         // The order of places is that of the program: cell after cell.
@@ -307,7 +248,7 @@ impl DrraInstance {
         let Separated { text, experiment, sources } = separated;
         let kernel = kernel::compile(&self.fabric, name, &text, 0).map_err(TargetError::text)?;
         let of_memory = memory(&self.fabric, &kernel.program, &experiment);
-        let elsewhere = fabric_of_the_seed(&self.name);
+        let elsewhere = fabric_of_the_seed(self.info.instance());
         let mut findings = findings_with(&self.fabric, &kernel.program, of_memory, &elsewhere)
             .map_err(TargetError::failed)?;
         // Words do not say which of their values are defaults.
@@ -354,10 +295,34 @@ impl DrraInstance {
         let plan = lower::lower(&self.fabric, &prepared, quantisation).map_err(TargetError::Refused)?;
         drop(phase);
         let executable = Executable::new(&self.fabric, plan).map_err(TargetError::failed)?;
-        let name = artifact_stem(&options.model_name, &self.name);
+        let name = artifact_stem(&options.model_name, self.info.instance());
         let macs = prepared.macs();
-        Ok(Model { name, target: Instance::name(self), executable, macs })
+        Ok(Model { name, target: self.info.name.clone(), executable, macs })
     }
+}
+
+/// What reports show of a fabric.
+fn config(fabric: &Fabric) -> Value {
+    let mut config = json!({
+        "rows": fabric.rows,
+        "cols": fabric.cols,
+        "cells": fabric.places().zip(&fabric.cells).map(|(place, cell)| {
+            json!({ "row": place.row, "col": place.col, "name": cell.name, "iram_words": cell.iram_words,
+                    "slots": slots(cell) })
+        }).collect::<Vec<_>>(),
+        "input_buffer_depth": fabric.input_depth,
+        "output_buffer_depth": fabric.output_depth,
+        "fraction_bits": columns(fabric).ok().and_then(|all| all.first().map(|column| column.fraction_bits)),
+        "revision": revision(fabric.options.revision),
+        "call_skew": fabric.options.call_skew,
+        "extensions": fabric.options.extensions,
+        "strict": fabric.options.strict,
+        "encoding": fabric.options.encoding,
+    });
+    if fabric.options.revision.is_seed() {
+        config["seed"] = json!(fabric.options.seed);
+    }
+    config
 }
 
 /// What a revision is: bits that components keep of the fields of `rep`, what `repx` does there, and what a driver sees

@@ -87,7 +87,7 @@ impl DrraMachine {
         // The buffers are the first memories.
         let mut all = placed(inputs, 0, PlacedKind::Input);
         all.extend(placed(outputs, 1, PlacedKind::Output));
-        let outline = Outline { placed: all, ..Outline::new(names, memories) };
+        let outline = Outline { step_name: "cycle", placed: all, ..Outline::new(names, memories) };
         let program = Arc::new(Stepped { outline, program: program.clone(), parts });
         Self { program, followed: Arc::default(), machine, position: 0 }
     }
@@ -188,10 +188,6 @@ fn memory(part: &Part, machine: &Machine) -> MachineMemory {
 impl npukit_target::Machine for DrraMachine {
     fn outline(&self) -> &Outline {
         &self.program.outline
-    }
-
-    fn step_name(&self) -> &'static str {
-        "cycle"
     }
 
     /// Of a run that is too long to be kept there is one step, which says so.

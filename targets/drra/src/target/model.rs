@@ -7,10 +7,10 @@ use std::collections::btree_map::Entry;
 
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
-    ArtifactFile, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport, Inputs, KindTime,
-    Layer, LayerWork, MachineOptions, Meaning, MemoryReport, Output, Port, PortError, PortPlace, ProgramPart,
-    ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Stage, TargetError,
-    TimeOptions, TimeReport, Whole, as_element,
+    ArtifactFile, Compiled, DriverData, FieldProgram, Finding, HostStepReport, Inputs, KindTime, Layer,
+    LayerWork, MachineOptions, Meaning, MemoryReport, Output, Port, PortError, PortPlace, ProgramInfo,
+    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Stage,
+    TargetError, TimeOptions, TimeReport, Whole, as_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -133,7 +133,7 @@ impl Model {
             let scale = 2f64.powi(-value.fraction);
             let reals = words.iter().map(|&word| (f64::from(word) * scale) as f32).collect();
             let values = Tensor::from_f32(value.shape.clone(), reals);
-            let values = values.map_err(|_| self.unsupported("outputs of that shape"))?;
+            let values = values.map_err(|_| self.info().unsupported("outputs of that shape"))?;
             outputs.push(Output {
                 name: value.name.clone(),
                 values,
@@ -144,7 +144,8 @@ impl Model {
         let layers: Vec<Saturation> =
             steps.map(|(step, &count)| Saturation { layer: step.name.clone(), count }).collect();
         let results = ran.saturations.iter().sum();
-        Ok(RunResult { outputs, saturations: Saturations { inputs: saturated, results, layers } })
+        let saturations = Saturations { inputs: saturated, results, layers };
+        Ok(RunResult { outputs, saturations, data: Vec::new() })
     }
 
     /// The plan, a line for each step.
@@ -217,12 +218,25 @@ fn fill(used: impl Iterator<Item = u64>, depth: u64, unit: &str) -> MemoryReport
 }
 
 fn port(value: &Value) -> Port {
-    Port { name: value.name.clone(), shape: value.shape.clone(), vectors: None }
+    Port { name: value.name.clone(), shape: value.shape.clone(), vectors: None, element: None }
+}
+
+/// What a driver has of a run: the words of its inputs, and its outputs.
+fn data(inputs: &[Vec<i16>], outputs: &[Output]) -> Vec<DriverData> {
+    let data = |place, bytes| DriverData { place, extension: "bin", bytes, is_before_host: false };
+    let given = inputs.iter().map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect());
+    let given = given.enumerate().map(|(place, bytes)| data(PortPlace::Input(place), bytes));
+    // Words have 16 bits, whatever type holds them.
+    let words = |output: &Output| output.raw.iter().flat_map(|&word| (word as i16).to_le_bytes()).collect();
+    let made = outputs.iter().map(words);
+    let made = made.enumerate().map(|(place, bytes)| data(PortPlace::Output(place), bytes));
+    given.chain(made).collect()
 }
 
 impl Compiled for Model {
-    fn report(&self) -> ProgramReport {
-        ProgramReport {
+    fn info(&self) -> ProgramInfo {
+        let plan = &self.executable.plan;
+        let report = ProgramReport {
             name: self.name.clone(),
             target: self.target.clone(),
             instructions: self
@@ -234,25 +248,17 @@ impl Compiled for Model {
             macs: Some(self.macs),
             memory: self.memory(),
             host_steps: self.host_steps(),
-            layers: self.executable.plan.steps.iter().map(|step| step.name.clone()).collect(),
+            layers: plan.steps.iter().map(|step| step.name.clone()).collect(),
             choices: BTreeMap::new(),
-            saturated_constants: self.executable.plan.saturated_constants,
+            saturated_constants: plan.saturated_constants,
             warnings: self.executable.fabric.unreleased().into_iter().collect(),
-        }
-    }
-
-    fn inputs(&self) -> Vec<Port> {
-        self.ports(&self.executable.plan.inputs)
-    }
-
-    fn outputs(&self) -> Vec<Port> {
-        self.ports(&self.executable.plan.outputs)
-    }
-
-    fn layers(&self) -> Vec<Layer> {
+        };
         let results = |step: &Step| vec![self.value(step.result).name.clone()];
         let layer = |step: &Step| Layer { name: step.name.clone(), results: results(step) };
-        self.executable.plan.steps.iter().map(layer).collect()
+        ProgramInfo {
+            layers: plan.steps.iter().map(layer).collect(),
+            ..ProgramInfo::new(report, self.ports(&plan.inputs), self.ports(&plan.outputs))
+        }
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
@@ -263,7 +269,7 @@ impl Compiled for Model {
         let Executable { fabric, kernels, .. } = &self.executable;
         // Default: a target's name without the target is the fabric's.
         let name = self.target.strip_prefix("drra:").unwrap_or(&self.target).to_owned();
-        let instance = Box::new(DrraInstance { name, fabric: fabric.clone(), warnings: Vec::new() });
+        let instance = Box::new(DrraInstance::new(&name, fabric.clone(), Vec::new()));
         let part = |(number, ready): (usize, &Ready)| {
             let bytes = instance.words(&ready.compiled.program)?;
             let (kind, callers) = (ready.kernel.kind.name(), self.callers(number).join(", "));
@@ -279,22 +285,11 @@ impl Compiled for Model {
             meant(self.executable.fabric.options.revision, options.meaning, || Ok(self.findings()))?;
         let (integers, saturated) = self.integers(inputs).map_err(TargetError::failed)?;
         let runner = Runner::new(&self.executable, revision, options.unset);
-        options.repeat(|| self.result(&runner.run(&integers).map_err(TargetError::failed)?, saturated))
-    }
-
-    fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
-        let result = self.run(inputs)?;
-        let (integers, _) = self.integers(inputs).map_err(TargetError::failed)?;
-        let data = |place, bytes| DriverData { place, extension: "bin", bytes, is_before_host: false };
-        let given = integers.iter().map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect());
-        let given = given.enumerate().map(|(place, bytes)| data(PortPlace::Input(place), bytes));
-        // Words have 16 bits, whatever type holds them.
-        let words =
-            |output: &Output| output.raw.iter().flat_map(|&word| (word as i16).to_le_bytes()).collect();
-        let made = result.outputs.iter().map(words);
-        let made = made.enumerate().map(|(place, bytes)| data(PortPlace::Output(place), bytes));
-        let data = given.chain(made).collect();
-        Ok(Driven { result, data })
+        options.repeat(|| {
+            let result = self.result(&runner.run(&integers).map_err(TargetError::failed)?, saturated)?;
+            let data = if options.driver_data { data(&integers, &result.outputs) } else { Vec::new() };
+            Ok(RunResult { data, ..result })
+        })
     }
 
     fn machine(

@@ -6,9 +6,9 @@ use std::io::Write;
 use npukit_asm::Experiment;
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_target::{
-    Compiled, Finding, Inputs, MachineOptions, MemoryReport, Output, Port, PortError, ProgramPart,
-    ProgramReport, ProgramWords, RunOptions, RunResult, Saturations, Stage, TargetError, TimeOptions,
-    TimeReport, UnitTime, Whole, share,
+    Compiled, Finding, Inputs, MachineOptions, MemoryReport, Output, OwnValues, Port, PortError, ProgramInfo,
+    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturations, Stage, TargetError,
+    TimeForm, TimeOptions, TimeReport, UnitTime, Whole, share,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -58,7 +58,7 @@ impl DrraProgram {
             raw.extend(machine.output.read(row).map_err(TargetError::failed)?.map(i32::from));
         }
         let values = raw.iter().map(|value| *value as f32).collect();
-        let values = Tensor::from_f32(shape(binding), values).map_err(|_| self.unsupported("run"))?;
+        let values = Tensor::from_f32(shape(binding), values).map_err(|_| self.info().unsupported("run"))?;
         Ok(Output { name: binding.name.clone(), values, raw })
     }
 
@@ -100,7 +100,7 @@ fn shape(binding: &Binding) -> Vec<usize> {
 }
 
 fn port(binding: &Binding) -> Port {
-    Port { name: binding.name.clone(), shape: shape(binding), vectors: None }
+    Port { name: binding.name.clone(), shape: shape(binding), vectors: None, element: None }
 }
 
 /// The nearest numbers of 16 bits, and how many elements were beyond them.
@@ -118,8 +118,8 @@ fn integers(name: &str, tensor: &Tensor) -> Result<(Vec<i16>, u64), PortError> {
 }
 
 impl Compiled for DrraProgram {
-    fn report(&self) -> ProgramReport {
-        let Artifact { name, fabric_name, fabric, program, .. } = &self.artifact;
+    fn info(&self) -> ProgramInfo {
+        let Artifact { name, fabric_name, fabric, program, inputs, outputs, .. } = &self.artifact;
         // Default: a program that does not decode has no findings; `lint` and every run say why.
         let ops = program.decode(fabric).unwrap_or_default();
         let warnings = lints(fabric, &ops).into_iter().map(|(at, lint)| format!("{at}: {lint}"));
@@ -130,7 +130,7 @@ impl Compiled for DrraProgram {
             fabric.cells.iter().map(|cell| cell.iram_words).min().expect("a fabric has a cell") as u64;
         let (aggregate, unit) = (program.instructions() as u64, "instructions".to_owned());
         let iram = MemoryReport { maximum: longest, aggregate, depth, unit };
-        ProgramReport {
+        let report = ProgramReport {
             name: name.clone(),
             target: format!("drra:{fabric_name}"),
             instructions: program.instructions(),
@@ -141,21 +141,18 @@ impl Compiled for DrraProgram {
             choices: BTreeMap::new(),
             saturated_constants: None,
             warnings: warnings.collect(),
+        };
+        let ports = |all: &[Binding]| all.iter().map(port).collect();
+        ProgramInfo {
+            time_forms: &[TimeForm::Cycles],
+            ..ProgramInfo::new(report, ports(inputs), ports(outputs))
         }
-    }
-
-    fn inputs(&self) -> Vec<Port> {
-        self.artifact.inputs.iter().map(port).collect()
-    }
-
-    fn outputs(&self) -> Vec<Port> {
-        self.artifact.outputs.iter().map(port).collect()
     }
 
     fn words(&self) -> Result<ProgramWords, TargetError> {
         let Artifact { fabric_name, fabric, program, .. } = &self.artifact;
         let (name, fabric) = (fabric_name.clone(), fabric.clone());
-        let instance = Box::new(DrraInstance { name, fabric, warnings: Vec::new() });
+        let instance = Box::new(DrraInstance::new(&name, fabric, Vec::new()));
         let bytes = instance.words(program)?;
         Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, ..ProgramPart::default() }] })
     }
@@ -172,7 +169,7 @@ impl Compiled for DrraProgram {
             let outputs = self.artifact.outputs.iter().map(|binding| self.output(&machine, binding));
             let results = run.saturated_sums;
             let saturations = Saturations { inputs: saturated, results, layers: Vec::new() };
-            Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations })
+            Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations, data: Vec::new() })
         })
     }
 
@@ -229,26 +226,37 @@ impl Compiled for DrraProgram {
         maps(&self.artifact.fabric, run.cycles, &kernels, std::iter::once(call))
     }
 
-    fn cycles(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
+    fn write_time(
+        &self,
+        form: TimeForm,
+        options: &TimeOptions,
+        out: &mut dyn Write,
+    ) -> Result<(), TargetError> {
+        if form != TimeForm::Cycles {
+            return Err(self.info().unsupported(form.verb()));
+        }
         clock(&self.artifact.fabric, options)?;
         let mut table = Table::new(&self.artifact.fabric, out).map_err(TargetError::failed)?;
         self.observe(&mut table)?;
         table.finish().map_err(TargetError::failed)
     }
 
-    /// A memory image, all of whose rows are those of the only input.
-    fn read_text(&self, name: &str, bytes: &[u8]) -> Result<Tensor, TargetError> {
-        let text = std::str::from_utf8(bytes).map_err(|error| TargetError::in_file(name, error))?;
-        let image = read_image(text).map_err(|error| TargetError::in_file(name, error))?;
-        let rows = image.last_key_value().map_or(0, |(row, _)| *row as usize + 1);
-        let mut values = vec![0.0; rows * ROW_WORDS];
-        for (row, elements) in &image {
-            let places = values.iter_mut().skip(*row as usize * ROW_WORDS);
-            places.zip(elements).for_each(|(place, element)| *place = f32::from(*element));
-        }
-        Tensor::from_f32(vec![rows, ROW_WORDS], values)
-            .map_err(|_| TargetError::in_file(name, "too many rows"))
+    fn own_values(&self) -> OwnValues<'_> {
+        OwnValues { read_text: Some(Box::new(image_tensor)), ..OwnValues::default() }
     }
+}
+
+/// A memory image, all of whose rows are those of the only input.
+fn image_tensor(name: &str, bytes: &[u8]) -> Result<Tensor, TargetError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| TargetError::in_file(name, error))?;
+    let image = read_image(text).map_err(|error| TargetError::in_file(name, error))?;
+    let rows = image.last_key_value().map_or(0, |(row, _)| *row as usize + 1);
+    let mut values = vec![0.0; rows * ROW_WORDS];
+    for (row, elements) in &image {
+        let places = values.iter_mut().skip(*row as usize * ROW_WORDS);
+        places.zip(elements).for_each(|(place, element)| *place = f32::from(*element));
+    }
+    Tensor::from_f32(vec![rows, ROW_WORDS], values).map_err(|_| TargetError::in_file(name, "too many rows"))
 }
 
 /// The clock in MHz that is asked for, else that of the fabric's file, and who says so.

@@ -434,8 +434,10 @@ fn what_the_driver_moves() {
 
 #[test]
 fn names_of_fabrics_say_what_their_dpus_do() {
-    let config =
-        |name: &str| DRRA.instance(Config::Preset(name)).map(|instance| (instance.name(), instance.config()));
+    let config = |name: &str| {
+        DRRA.instance(Config::Preset(name))
+            .map(|instance| (instance.info().name.clone(), instance.info().config.clone()))
+    };
     let (name, told) = config("3x1+f11+ext").unwrap();
     assert_eq!(
         (&name[..], &told["fraction_bits"], &told["extensions"]),
@@ -446,7 +448,7 @@ fn names_of_fabrics_say_what_their_dpus_do() {
         assert!(config(name).is_err(), "{name}");
     }
     let wider = |name| DRRA.instance(Config::Preset(name)).unwrap().wider();
-    let names: Vec<String> = wider("3x1+f11").iter().map(|instance| instance.name()).collect();
+    let names: Vec<String> = wider("3x1+f11").iter().map(|instance| instance.info().name.clone()).collect();
     assert_eq!(names, ["drra:3x1+f11+ext"]);
     assert!(wider("3x1+ext").is_empty());
 }

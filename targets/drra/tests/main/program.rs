@@ -2,7 +2,7 @@
 
 use npukit_drra::DRRA;
 use npukit_numeric::Tensor;
-use npukit_target::{Compiled, ReadError, TargetError, TimeOptions};
+use npukit_target::{Compiled, ReadError, TargetError, TimeForm, TimeOptions};
 use serde_json::{Value, json};
 
 /// Copies two rows of the input to the output.
@@ -69,7 +69,7 @@ fn time_says_what_ports_and_instructions_took() {
 fn every_cycle_can_be_read() {
     let program = load(&manifest()).unwrap();
     let mut text = Vec::new();
-    program.cycles(&TimeOptions::default(), &mut text).unwrap();
+    program.write_time(TimeForm::Cycles, &TimeOptions::default(), &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     let line = text.lines().find(|line| line.trim_start().starts_with("5 ")).unwrap();
     let words = "5  (0, 0)    dsu(slot=1, port=sram_read)";

@@ -49,7 +49,7 @@ fn kernels_that_came_out_wrong_are_found() {
             "bn_mac_144x2" => &[narrow],
             _ => &[],
         };
-        let found = instance("3x1").lint("k.bin", &bytes(kernel)).unwrap();
+        let found = instance("3x1").lint("k.bin", &bytes(kernel), None).unwrap();
         assert_eq!(codes(&found), expected.iter().copied().collect(), "{}: {found:?}", kernel["name"]);
     }
 }
@@ -60,14 +60,14 @@ fn findings_name_instructions() {
     let file = golden::json("released_kernels.json");
     let kernel = &file["kernels"][1];
     assert_eq!(kernel["name"], "avg_mac_64x4");
-    let found = instance("3x1").lint("k.bin", &bytes(kernel)).unwrap();
+    let found = instance("3x1").lint("k.bin", &bytes(kernel), None).unwrap();
     let early: Vec<&Finding> = found.iter().filter(|finding| finding.is_error()).collect();
     assert_eq!(early[0].instruction, Some(9));
     let told = "cell (0, 0), instruction 9: in cycle 9: slot 1, port 0, whose last address was in cycle 8, may be \
                 configured from cycle 10 on";
     assert_eq!(early[0].message, told);
     // The text says what it says.
-    let seed = instance("3x1+text").lint("k.bin", &bytes(kernel)).unwrap();
+    let seed = instance("3x1+text").lint("k.bin", &bytes(kernel), None).unwrap();
     assert_eq!(codes(&seed), BTreeSet::new());
 }
 
@@ -259,7 +259,7 @@ fn files_state_their_revision() {
     other["options"] = json!({ "revision": "text", "encoding": "later" });
     let told = npukit_drra::internals::config::from_json(&other.to_string()).unwrap_err().to_string();
     assert!(told.contains("revision `text` has another encoding"), "{told}");
-    let revision = |name: &str| instance(name).config()["revision"]["name"].clone();
+    let revision = |name: &str| instance(name).info().config.clone()["revision"]["name"].clone();
     let named = ["3x1", "3x1+text", "3x1+seed", "3x1+later"].map(revision);
     assert_eq!(named, ["released", "text", "seed", "later"]);
 }

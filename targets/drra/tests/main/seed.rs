@@ -354,7 +354,7 @@ fn instance(name: &str) -> Box<dyn Instance> {
 #[test]
 fn endings_combine() {
     for name in ["3x1+seed+ext+f11", "3x1+f11+ext+seed", "3x1+ext+seed+f11", "3x1+seed+f11+ext"] {
-        let config = instance(name).config();
+        let config = instance(name).info().config.clone();
         assert_eq!(config["revision"]["name"], "seed", "{name}");
         assert_eq!(config["extensions"], true, "{name}");
         assert_eq!(config["fraction_bits"], 11, "{name}");

@@ -13,7 +13,7 @@ use super::options::chosen;
 use super::program::{Made, OpuProgram};
 use crate::check;
 use crate::check::lints::CONV_BOUNDS;
-use crate::config::Validity;
+use crate::config::{Types, Validity};
 use crate::isa::codec::encode_program;
 use crate::isa::isa;
 use crate::lower::{self, LowerError, Lowered, backend, print};
@@ -28,20 +28,6 @@ const UNPRINTED: &str = "compile for the instance without `+seed`; by hand, `ld.
 pub(super) const STAGES: [&str; 3] = ["layers", "plan", "asm"];
 
 impl OpuInstance {
-    /// The integers of the machine; none when its features are floats.
-    pub(super) fn scheme(&self) -> Option<Scheme> {
-        let types = &self.config.types;
-        let width = |data_type: crate::DataType| data_type.fixed().map(|fixed| fixed.width());
-        Some(Scheme {
-            activations: width(types.itype)?,
-            weights: width(types.ktype)?,
-            biases: width(types.btype)?,
-            partial_sums: width(types.otype)?,
-            shifts: -128..=127,
-            rounding: Rounding::HalfUp,
-        })
-    }
-
     /// Every node that cannot be lowered.
     pub(super) fn problems(
         &self,
@@ -84,8 +70,8 @@ impl OpuInstance {
     pub(super) fn program(&self, graph: &Graph, options: &CompileOptions) -> Result<OpuProgram, TargetError> {
         let lowered = self.lowered(graph, options)?;
         let model = Some(options.model_name.as_str()).filter(|name| !name.is_empty()).unwrap_or(&graph.name);
-        let name = artifact_stem(model, &self.name);
-        let mut program = backend::program(&lowered, name, self.name.clone(), &self.config);
+        let name = artifact_stem(model, self.info.instance());
+        let mut program = backend::program(&lowered, name, self.info.instance().to_owned(), &self.config);
         program.fractions =
             options.quantisation.as_ref().map(|found| fractions(graph, found)).unwrap_or_default(); // Default: floats have none.
         self.as_printed(&program)?;
@@ -110,10 +96,7 @@ impl OpuInstance {
                     encode_program(&lowered.ops, self.config.validity).map_err(TargetError::failed)?;
                 Ok(npukit_asm::disassemble(&isa(self.config.validity), &words).to_string())
             }
-            _ => {
-                let reason = format!("the stages are graph, {}", STAGES.join(", "));
-                Err(TargetError::option("emit", stage, reason))
-            }
+            _ => Err(self.info.unknown_stage(stage)),
         }
     }
 
@@ -145,6 +128,19 @@ impl OpuInstance {
         let lowering = lower::Options { quantisation, approximate, ..lower::Options::default() };
         lower::compile(graph, &self.config, lowering).map_err(lower_error)
     }
+}
+
+/// The integers of the machine; none when its features are floats.
+pub(super) fn scheme(types: &Types) -> Option<Scheme> {
+    let width = |data_type: crate::DataType| data_type.fixed().map(|fixed| fixed.width());
+    Some(Scheme {
+        activations: width(types.itype)?,
+        weights: width(types.ktype)?,
+        biases: width(types.btype)?,
+        partial_sums: width(types.otype)?,
+        shifts: -128..=127,
+        rounding: Rounding::HalfUp,
+    })
 }
 
 pub(super) fn lower_error(error: LowerError) -> TargetError {

@@ -2,7 +2,7 @@
 
 use npukit_asm::AsmError;
 use npukit_base::codes;
-use npukit_target::{Diagnose, ErrorKind, Place, failure};
+use npukit_target::{Diagnose, Diagnosis, ErrorKind, Place, failure};
 
 use crate::config::ConfigError;
 use crate::isa::codec::ProgramError;
@@ -30,33 +30,36 @@ impl Diagnose for LowerError {}
 impl Diagnose for RunError {}
 
 impl Diagnose for ArtifactError {
-    fn place(&self) -> Place {
-        match self {
-            Self::Read(error) => error.place(),
+    fn diagnosis(&self) -> Diagnosis {
+        let place = match self {
+            Self::Read(error) => error.diagnosis().place,
             Self::Manifest { file, message } => Place::told(message).in_file(Some(file)),
-            Self::Program { file, source } => source.place().in_file(Some(file)),
+            Self::Program { file, source } => source.diagnosis().place.in_file(Some(file)),
             Self::Invalid { file, .. }
             | Self::WordCount { file, .. }
             | Self::Segment { file, .. }
             | Self::Memory { file, .. } => Place::file(file),
-        }
+        };
+        Diagnosis::at(self, place)
     }
 }
 
 impl Diagnose for ConfigError {
-    fn place(&self) -> Place {
-        match self {
+    fn diagnosis(&self) -> Diagnosis {
+        let place = match self {
             Self::Toml(message) => Place::told(message),
             Self::Range { .. } => Place::default(),
-        }
+        };
+        Diagnosis::at(self, place)
     }
 }
 
 impl Diagnose for ProgramError {
-    fn place(&self) -> Place {
-        match self {
+    fn diagnosis(&self) -> Diagnosis {
+        let place = match self {
             Self::Truncated { offset, .. } => Place::offset(*offset),
             _ => Place::default(),
-        }
+        };
+        Diagnosis::at(self, place)
     }
 }

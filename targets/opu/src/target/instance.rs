@@ -1,16 +1,14 @@
 //! [`OpuInstance`]: what an instance does; its compiler is in `compile`.
 
 use npukit_asm::analysis::{Language, SpecLanguage};
-use npukit_asm::{Assembly, Style, Words};
+use npukit_asm::{Assembly, Experiment, Words};
 use npukit_graph::Graph;
-use npukit_graph::quantise::Scheme;
-use npukit_isa::IsaSpec;
 use npukit_target::{
-    Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Lint, Linted,
-    Problem, ProgramText, Reader, Survey, TargetError, bytes_of, failure, instance_name, program_text,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, InstanceInfo, Problem,
+    ProgramText, Reader, Survey, TargetError, bytes_of, failure, instance_name, program_text,
 };
 
-use super::compile::STAGES;
+use super::compile::{STAGES, scheme};
 use super::hand::Written;
 use crate::check;
 use crate::check::lints::{CONV_BOUNDS, LINTS};
@@ -21,9 +19,7 @@ use crate::isa::isa;
 
 /// An instance with its name.
 pub(super) struct OpuInstance {
-    /// Name of the preset or of the file, up to its first dot.
-    pub name: String,
-    /// Its parameters.
+    pub info: InstanceInfo,
     pub config: Config,
 }
 
@@ -33,40 +29,12 @@ const WORDS: &str = ".words";
 const LISTING: &str = "npukit";
 
 impl Instance for OpuInstance {
-    fn name(&self) -> String {
-        format!("opu:{}", self.name)
+    fn info(&self) -> &InstanceInfo {
+        &self.info
     }
 
-    fn config(&self) -> serde_json::Value {
-        serde_json::to_value(&self.config).unwrap_or_default()
-    }
-
-    fn macs_per_cycle(&self) -> Option<f64> {
-        Some(self.config.timing.macs_per_cycle.into())
-    }
-
-    fn area(&self) -> Option<Area> {
-        Some(area(&self.config))
-    }
-
-    fn clock_mhz(&self) -> Option<f64> {
-        Some(self.config.timing.clock_mhz)
-    }
-
-    fn config_text(&self) -> Option<String> {
-        toml::to_string(&self.config).ok()
-    }
-
-    fn parameters(&self) -> serde_json::Value {
-        settable::tree(&self.config)
-    }
-
-    fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(isa(self.config.validity))
-    }
-
-    fn quantisation(&self) -> Option<Scheme> {
-        self.scheme()
+    fn language(&self, _name: &str) -> Option<Box<dyn Language>> {
+        Some(Box::new(SpecLanguage::new(isa(self.config.validity))))
     }
 
     fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
@@ -81,39 +49,27 @@ impl Instance for OpuInstance {
         self.surveyed(graph, options)
     }
 
-    fn stages(&self) -> &'static [&'static str] {
-        &STAGES
-    }
-
     fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
         self.stage(graph, options, stage)
     }
 
-    fn language(&self, name: &str) -> Option<Box<dyn Language>> {
-        (!name.ends_with(WORDS))
-            .then(|| Box::new(SpecLanguage::new(isa(self.config.validity))) as Box<dyn Language>)
-    }
-
-    fn lints(&self) -> &'static [&'static Lint] {
-        LINTS
-    }
-
-    fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Linted, TargetError> {
-        let assembly = self.assembly(name, text, files)?;
-        self.draft_allows(&assembly)?;
-        Ok(self.linted(assembly)?.1)
-    }
-
-    fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
+    fn lint(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        around: Option<&Experiment>,
+    ) -> Result<Vec<Finding>, TargetError> {
         let words = words(bytes).map_err(|error| TargetError::in_file(name, error))?;
-        Ok(check::words(&words, &self.config))
+        Ok(match around {
+            Some(_) => check::words_of_text(&words, &self.config),
+            None => check::words(&words, &self.config),
+        })
     }
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
         let assembly = self.assembly(name, text, files)?;
         self.draft_allows(&assembly)?;
-        let (bytes, linted) = self.linted(assembly)?;
-        Ok(Assembled { bytes, instructions: linted.text.places.len(), warnings: linted.warnings(LINTS) })
+        self.linted(assembly)
     }
 
     fn hand_program(
@@ -125,49 +81,53 @@ impl Instance for OpuInstance {
         let in_file = |error| TargetError::in_file(name, error);
         let (words, text) = match program_text(bytes).filter(|_| !name.ends_with(WORDS)) {
             Some(text) => {
-                let (bytes, linted) = self.linted(self.assembly(name, text, files)?)?;
+                let Assembled { bytes, linted, .. } = self.linted(self.assembly(name, text, files)?)?;
                 (words(&bytes).map_err(in_file)?, linted.warned(LINTS))
             }
             None => (words(bytes).map_err(in_file)?, ProgramText::default()),
         };
         let name = instance_name(name).to_owned();
-        Ok(Box::new(Written::new(name, (&self.name, &self.config), words, text)))
-    }
-
-    fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
-        npukit_asm::list(&isa(self.config.validity), name, text, &bytes_of(files)).map_err(TargetError::text)
-    }
-
-    fn format(&self, _name: &str, text: &str) -> Result<String, TargetError> {
-        Ok(npukit_asm::format(text, &Style::COMMON))
-    }
-
-    fn listings(&self) -> &'static [&'static str] {
-        &[LISTING]
+        Ok(Box::new(Written::new(name, (self.info.instance(), &self.config), words, text)))
     }
 
     fn disassemble(&self, bytes: &[u8], form: &str) -> Result<Disassembled, TargetError> {
         if form != LISTING {
-            return Err(TargetError::option("format", form, format!("the only form is {LISTING}")));
+            return Err(self.info.unknown_listing(form));
         }
-        let own = npukit_asm::disassemble_as(&isa(self.config.validity), bytes, None, Words::Value);
-        let problems = own.problems.iter().map(ToString::to_string).collect();
-        let (text, instructions, lines) = (own.to_string(), own.lines.len(), own.listing());
-        Ok(Disassembled { text, instructions, problems, lines })
+        let isa = isa(self.config.validity);
+        Ok(Disassembled::from(&npukit_asm::disassemble_as(&isa, bytes, None, Words::Value)))
     }
 }
 
 impl OpuInstance {
+    /// An instance of these parameters.
+    pub fn new(name: &str, config: Config) -> Self {
+        let info = InstanceInfo {
+            parameters: settable::tree(&config),
+            config_text: toml::to_string(&config).ok(),
+            area: Some(area(&config)),
+            macs_per_cycle: Some(config.timing.macs_per_cycle.into()),
+            clock_mhz: Some(config.timing.clock_mhz),
+            quantisation: scheme(&config.types),
+            stages: &STAGES,
+            words_extension: Some(WORDS),
+            listings: &[LISTING],
+            lints: LINTS,
+            // Default: numbers and text have JSON.
+            ..InstanceInfo::new(format!("opu:{name}"), serde_json::to_value(&config).unwrap_or_default())
+        };
+        Self { info, config }
+    }
+
     fn assembly(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembly, TargetError> {
         npukit_asm::assemble_with(&isa(self.config.validity), name, text, &bytes_of(files))
             .map_err(TargetError::text)
     }
 
     /// The words of a text, and what is wrong with it.
-    fn linted(&self, mut assembly: Assembly) -> Result<(Vec<u8>, Linted), TargetError> {
-        let bytes = std::mem::take(&mut assembly.bytes);
-        let findings = check::words_of_text(&words(&bytes).map_err(TargetError::failed)?, &self.config);
-        Ok((bytes, Linted::new(assembly.into(), findings, LINTS)))
+    fn linted(&self, assembly: Assembly) -> Result<Assembled, TargetError> {
+        let words = words(&assembly.bytes).map_err(TargetError::failed)?;
+        Ok(Assembled::new(assembly, check::words_of_text(&words, &self.config), LINTS))
     }
 
     /// Refuses the first convolution of a text that the draft's condition does not allow, where that one counts.

@@ -3,8 +3,8 @@
 use npukit_graph::Graph;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
-    ArtifactFile, BoundedProgram, Compiled, Driven, DriverData, FieldProgram, Finding, HostStepReport,
-    Inputs, Layer, Machine, MachineOptions, OUTSIDE, Output, Placed, PlacedKind, Port, PortError, PortPlace,
+    ArtifactFile, BoundedProgram, Compiled, DriverData, FieldProgram, Finding, HostStepReport, Inputs, Layer,
+    Machine, MachineOptions, OUTSIDE, Output, Placed, PlacedKind, Port, PortError, PortPlace, ProgramInfo,
     ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, StepLayers,
     TargetError, TimeOptions, TimeReport, Unset, as_element,
 };
@@ -23,7 +23,7 @@ use crate::program::artifact;
 use crate::program::run::Board;
 use crate::program::tensor::Packed;
 use crate::program::usage::usage;
-use crate::program::{Binding, Program};
+use crate::program::{self, Binding, Program};
 
 /// A program and what the compiler had to say.
 pub(crate) struct OpuProgram {
@@ -58,7 +58,7 @@ impl Made {
 
 impl OpuProgram {
     fn port(binding: &Binding) -> Port {
-        Port { name: binding.name.clone(), shape: binding.shape.clone(), vectors: None }
+        Port { name: binding.name.clone(), shape: binding.shape.clone(), vectors: None, element: None }
     }
 
     /// The raw values of an input's map.
@@ -99,7 +99,20 @@ impl OpuProgram {
     /// What a run gives.
     fn result(&self, board: &Board<'_>, saturations: Saturations) -> Result<RunResult, TargetError> {
         let outputs = self.program.outputs.iter().map(|binding| self.output(binding, board));
-        Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations })
+        Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations, data: Vec::new() })
+    }
+
+    /// What a driver has of a run: the maps of its inputs, and its outputs.
+    fn data(&self, maps: &[Vec<i32>], board: &Board<'_>) -> Result<Vec<DriverData>, TargetError> {
+        let mut data: Vec<DriverData> = Vec::new();
+        for (place, map) in maps.iter().enumerate() {
+            data.push(self.image(PortPlace::Input(place), map));
+        }
+        for (place, binding) in self.program.outputs.iter().enumerate() {
+            let map = board.output(binding).map_err(TargetError::failed)?;
+            data.push(self.image(PortPlace::Output(place), &map));
+        }
+        Ok(data)
     }
 
     /// A map's elements row by row, channels last, as bytes of memory: what goes to its planes and comes from them.
@@ -181,10 +194,10 @@ impl OpuProgram {
 }
 
 impl Compiled for OpuProgram {
-    fn report(&self) -> ProgramReport {
+    fn info(&self) -> ProgramInfo {
         let program = &self.program;
         let layers = &program.layers;
-        ProgramReport {
+        let report = ProgramReport {
             name: program.name.clone(),
             target: format!("opu:{}", program.instance),
             instructions: program.instructions.len(),
@@ -195,20 +208,14 @@ impl Compiled for OpuProgram {
             choices: program.choices.clone(),
             saturated_constants: self.made.saturated_constants(),
             warnings: program.warnings.clone(),
+        };
+        let ports = |all: &[Binding]| all.iter().map(Self::port).collect();
+        let layer =
+            |layer: &program::Layer| Layer { name: layer.name.clone(), results: layer.results.clone() };
+        ProgramInfo {
+            layers: layers.iter().map(layer).collect(),
+            ..ProgramInfo::new(report, ports(&program.inputs), ports(&program.outputs))
         }
-    }
-
-    fn inputs(&self) -> Vec<Port> {
-        self.program.inputs.iter().map(Self::port).collect()
-    }
-
-    fn outputs(&self) -> Vec<Port> {
-        self.program.outputs.iter().map(Self::port).collect()
-    }
-
-    fn layers(&self) -> Vec<Layer> {
-        let layers = self.program.layers.iter();
-        layers.map(|layer| Layer { name: layer.name.clone(), results: layer.results.clone() }).collect()
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
@@ -219,7 +226,7 @@ impl Compiled for OpuProgram {
         let Program { instructions, layers, instance, config, .. } = &self.program;
         let bytes = encode_program(instructions, config.validity).map_err(TargetError::failed)?;
         let layers = layers.iter().map(|layer| (layer.first, layer.name.clone())).collect();
-        let instance = Box::new(OpuInstance { name: instance.clone(), config: config.clone() });
+        let instance = Box::new(OpuInstance::new(instance, config.clone()));
         Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, layers, ..ProgramPart::default() }] })
     }
 
@@ -230,23 +237,9 @@ impl Compiled for OpuProgram {
         let mut board = Board::new(&self.program, options.unset).map_err(TargetError::failed)?;
         options.repeat(|| {
             let layers = board.run(&maps).map_err(TargetError::failed)?;
-            self.result(&board, self.saturations(saturated, &layers))
+            let data = if options.driver_data { self.data(&maps, &board)? } else { Vec::new() };
+            Ok(RunResult { data, ..self.result(&board, self.saturations(saturated, &layers))? })
         })
-    }
-
-    fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
-        let (maps, saturated) = self.maps(inputs)?;
-        let mut board = Board::new(&self.program, Unset::Zero).map_err(TargetError::failed)?;
-        let layers = board.run(&maps).map_err(TargetError::failed)?;
-        let mut data: Vec<DriverData> = Vec::new();
-        for (place, map) in maps.iter().enumerate() {
-            data.push(self.image(PortPlace::Input(place), map));
-        }
-        for (place, binding) in self.program.outputs.iter().enumerate() {
-            let map = board.output(binding).map_err(TargetError::failed)?;
-            data.push(self.image(PortPlace::Output(place), &map));
-        }
-        Ok(Driven { result: self.result(&board, self.saturations(saturated, &layers))?, data })
     }
 
     fn machine(
@@ -274,7 +267,7 @@ impl Compiled for OpuProgram {
     fn in_bounds(&self, graph: &Graph) -> Result<Box<dyn BoundedProgram + '_>, TargetError> {
         let Types { itype, btype, ktype, otype } = self.program.config.types;
         if [itype, btype, ktype, otype].iter().any(|data_type| data_type.fixed().is_none()) {
-            return Err(self.unsupported("verify --bounds in floats"));
+            return Err(self.info().unsupported("verify --bounds in floats"));
         }
         Ok(Box::new(OpuBounds::new(&self.program, graph)?))
     }

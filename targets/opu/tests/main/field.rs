@@ -38,7 +38,7 @@ pub fn network(name: &str) -> Graph {
 /// A program whose values have 3 or 4 bits of fraction, one as the next one has not.
 fn compiled_for(graph: &Graph, instance: &str) -> Box<dyn Compiled> {
     let instance = OPU.instance(Config::Preset(instance)).unwrap();
-    let mut quantisation = Quantisation::new(instance.quantisation().unwrap_or_default());
+    let mut quantisation = Quantisation::new(instance.info().quantisation.clone().unwrap_or_default());
     for (index, _) in graph.values.iter().enumerate().filter(|(_, value)| value.constant.is_none()) {
         quantisation.set(ValueId(index as u32), Kind::Activation, 3 + index as i32 % 2);
     }

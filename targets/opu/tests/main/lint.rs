@@ -146,14 +146,14 @@ fn words_are_linted_without_an_artifact() {
     let program = program();
     let instance = OPU.instance(Config::Default).unwrap();
     let mut bytes = npukit_opu::encode_program(&program.instructions, Validity::Corrected).unwrap();
-    assert_eq!(instance.lint("double.words", &bytes).unwrap(), []);
+    assert_eq!(instance.lint("double.words", &bytes, None).unwrap(), []);
     // Bit 31 of `@stride` is reserved; a word behind `end` is no instruction.
     bytes[6 * 4 + 3] |= 0x80;
     bytes.extend([0xFF; 4]);
-    let findings = instance.lint("double.words", &bytes).unwrap();
+    let findings = instance.lint("double.words", &bytes, None).unwrap();
     assert_eq!(found(&findings), [("reserved-bits", Some(6), None), ("words-behind-end", Some(15), None)]);
     assert!(findings.iter().all(|finding| finding.severity == Severity::Warning));
-    assert!(instance.lint("double.words", &bytes[1..]).is_err());
+    assert!(instance.lint("double.words", &bytes[1..], None).is_err());
 }
 
 /// Code and line of each finding of a text.

@@ -14,7 +14,7 @@ use npukit_base::BitRange;
 use npukit_isa::coding::Number;
 use npukit_isa::{ByteOrder, IsaSpec, Radix, instructions};
 
-pub use side::Side;
+pub use side::host_side;
 
 /// Bytes of a command, and of a word of status.
 pub const WORD_BYTES: usize = 8;

@@ -106,6 +106,15 @@ pub enum WeightBits {
 }
 
 impl WeightBits {
+    /// What compile options ask for.
+    ///
+    /// # Errors
+    ///
+    /// The first option that is not legal.
+    pub fn asked(options: &BTreeMap<String, String>) -> Result<Self, OptionError> {
+        asked_bits(&Chosen::new("pccx", &OPTIONS, Stage::Compile, options)?)
+    }
+
     /// Whether a step's product takes 8. What is yet to be chosen is 4.
     pub fn is_8(&self, step: usize) -> bool {
         match self {

@@ -89,8 +89,8 @@ impl Decoder {
     }
 
     /// The program that took the last tokens.
-    pub fn program(&self) -> Option<&Executable> {
-        self.last.as_deref()
+    pub fn program(&self) -> Option<Arc<Executable>> {
+        self.last.clone()
     }
 
     /// Forgets all tokens.

@@ -2,7 +2,7 @@
 
 use npukit_asm::AsmError;
 use npukit_base::codes;
-use npukit_target::{Diagnose, ErrorKind, Place, failure};
+use npukit_target::{Diagnose, Diagnosis, ErrorKind, Place, failure};
 
 use crate::config::ConfigError;
 use crate::isa::codec::{DecodeErrors, EncodeErrors};
@@ -47,32 +47,35 @@ impl Diagnose for ProgramError {}
 impl Diagnose for RunError {}
 
 impl Diagnose for ArtifactError {
-    fn place(&self) -> Place {
-        match self {
+    fn diagnosis(&self) -> Diagnosis {
+        let place = match self {
             Self::Malformed { offset, .. } | Self::Short { offset, .. } | Self::Code { offset, .. } => {
                 Place::offset(*offset)
             }
             Self::Weights { .. } | Self::Program(_) | Self::Encode(_) | Self::TooLarge { .. } => {
                 Place::default()
             }
-        }
+        };
+        Diagnosis::at(self, place)
     }
 }
 
 impl Diagnose for ConfigError {
-    fn place(&self) -> Place {
-        match self {
+    fn diagnosis(&self) -> Diagnosis {
+        let place = match self {
             Self::Syntax(message) => Place::told(message),
             Self::Range { .. } => Place::default(),
-        }
+        };
+        Diagnosis::at(self, place)
     }
 }
 
 impl Diagnose for TextError {
-    fn place(&self) -> Place {
-        match self {
+    fn diagnosis(&self) -> Diagnosis {
+        let place = match self {
             Self::Manifest(message) => Place::told(message),
             _ => Place::default(),
-        }
+        };
+        Diagnosis::at(self, place)
     }
 }

@@ -1,13 +1,12 @@
 //! [`PccxInstance`]: assembler and disassembler of one instance.
 
 use npukit_asm::analysis::{Language, SpecLanguage};
-use npukit_asm::{Assembly, Style, Words};
+use npukit_asm::{Assembly, Experiment, Words};
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
-use npukit_isa::IsaSpec;
 use npukit_target::{
-    Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions,
-    HandProgram, HostSide, Instance, Lint, Linted, Measures, Problem, ProgramText, Reader, Step, TargetError,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, HandProgram,
+    HostSide, Instance, InstanceInfo, MakeProgram, Measures, Problem, ProgramText, Reader, Step, TargetError,
     artifact_stem, bytes_of, instance_name, program_text,
 };
 
@@ -17,7 +16,7 @@ use crate::check::lints::LINTS;
 use crate::check::{text_findings, word_findings};
 use crate::config::area::area;
 use crate::config::{Config, settable};
-use crate::host::protocol::Side;
+use crate::host::protocol::host_side;
 use crate::isa::codec::{Codec, INSTRUCTION_BYTES, decode_program};
 use crate::isa::isa;
 use crate::isa::listing;
@@ -25,14 +24,12 @@ use crate::isa::op::Op;
 use crate::lower::weight_bits::{Choice, Samples, resolve_without};
 use crate::lower::{self, Executable, Options, WeightBits, Weights, compile};
 use crate::program::artifact::{assembly, read_memh};
-use crate::program::generate::Decoder;
+use crate::program::generate::{Decoder, Taken};
 
 /// An instance with its name.
 pub(super) struct PccxInstance {
-    /// Name of the preset or of the configuration file, up to its first dot.
-    pub name: String,
-    /// Its parameters.
-    pub config: Config,
+    info: InstanceInfo,
+    config: Config,
 }
 
 /// Our own syntax, which assembles again.
@@ -55,6 +52,25 @@ const PLAN: &str = "plan";
 const ASM: &str = "asm";
 
 impl PccxInstance {
+    /// An instance of these parameters. Its numbers are BF16, with the range of a float, and weights of 4 bits with a scale of
+    /// their own: nothing saturates.
+    pub fn new(name: &str, config: Config) -> Self {
+        let info = InstanceInfo {
+            parameters: settable::tree(&config),
+            config_text: toml::to_string(&config).ok(),
+            area: Some(area(&config)),
+            saturates: false,
+            measures,
+            stages: &[LAYERS, PLAN, ASM],
+            words_extension: Some(WORDS),
+            listings: &[OWN, LISTING, UOPS, MEMH],
+            lints: LINTS,
+            // Default: numbers and text have JSON.
+            ..InstanceInfo::new(format!("pccx:{name}"), serde_json::to_value(&config).unwrap_or_default())
+        };
+        Self { info, config }
+    }
+
     fn executable(&self, graph: &Graph, options: &CompileOptions) -> Result<Executable, TargetError> {
         let Choice { options, told } = self.choice(graph, options)?;
         let compiled = compile(&self.config, graph, &options, &mut Weights::default());
@@ -80,16 +96,6 @@ impl PccxInstance {
         read.map_err(TargetError::text)
     }
 
-    /// The words of a text, and what is wrong with it.
-    fn linted(&self, name: &str, text: &str, files: &dyn Reader) -> Result<(Vec<u8>, Linted), TargetError> {
-        let mut assembly = self.read_text(name, text, files)?;
-        let bytes = std::mem::take(&mut assembly.bytes);
-        let experiment = &assembly.experiment;
-        let found = text_findings(&self.config, &bytes, &waits(experiment), &filled(experiment));
-        let found = found.map_err(|error| TargetError::in_file(name, error))?;
-        Ok((bytes, Linted::new(assembly.into(), found, LINTS)))
-    }
-
     /// The instructions of a text or of words, and where they stand.
     fn read_program(
         &self,
@@ -110,42 +116,12 @@ impl PccxInstance {
 }
 
 impl Instance for PccxInstance {
-    fn name(&self) -> String {
-        format!("pccx:{}", self.name)
+    fn info(&self) -> &InstanceInfo {
+        &self.info
     }
 
-    fn config(&self) -> serde_json::Value {
-        serde_json::to_value(&self.config).unwrap_or_default()
-    }
-
-    fn area(&self) -> Option<Area> {
-        Some(area(&self.config))
-    }
-
-    fn config_text(&self) -> Option<String> {
-        toml::to_string(&self.config).ok()
-    }
-
-    fn parameters(&self) -> serde_json::Value {
-        settable::tree(&self.config)
-    }
-
-    /// Its numbers are BF16, with the range of a float, and weights of 4 bits with a scale of their own.
-    fn saturates(&self) -> bool {
-        false
-    }
-
-    fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(isa(&self.config))
-    }
-
-    /// Typical inputs choose the bits of weights.
-    fn measures(&self, options: &CompileOptions) -> Result<Measures, TargetError> {
-        Ok(match Options::parse(&self.config, &options.options)?.weight_bits {
-            WeightBits::Auto => Measures::Always,
-            WeightBits::Fitting => Measures::WhereGiven,
-            WeightBits::Bits4 | WeightBits::Bits8 | WeightBits::Steps { .. } => Measures::Never,
-        })
+    fn language(&self, _name: &str) -> Option<Box<dyn Language>> {
+        Some(Box::new(SpecLanguage::new(isa(&self.config))))
     }
 
     /// Nothing is refused: what the machine has no form of is the host's.
@@ -156,12 +132,9 @@ impl Instance for PccxInstance {
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         let executable = self.executable(graph, options)?;
-        let (name, target) = (artifact_stem(&options.model_name, &self.name), self.name());
+        let name = artifact_stem(&options.model_name, self.info.instance());
+        let target = self.info.name.clone();
         Ok(Box::new(PccxProgram::new(name, target, executable, self.config.clone())))
-    }
-
-    fn stages(&self) -> &'static [&'static str] {
-        &[LAYERS, PLAN, ASM]
     }
 
     fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
@@ -173,30 +146,39 @@ impl Instance for PccxInstance {
             LAYERS => Ok(stages()?.layers),
             PLAN => Ok(stages()?.plan),
             ASM => assembly(&self.executable(graph, options)?.program).map_err(TargetError::failed),
-            _ => {
-                let reason = format!("the stages are graph, {}", self.stages().join(", "));
-                Err(TargetError::option("emit", stage, reason))
-            }
+            _ => Err(self.info.unknown_stage(stage)),
         }
     }
 
-    fn generator(
-        &self,
-        model: &DecoderModel,
-        options: &GeneratorOptions,
-    ) -> Result<Box<dyn Generator>, TargetError> {
+    fn generator(&self, model: &DecoderModel, options: &GeneratorOptions) -> Result<Generator, TargetError> {
         let ours = Options::parse(&self.config, &options.options)?;
         let decoder = Decoder::new(&self.config, ours, model, options.capacity);
-        let decoder = decoder.map_err(TargetError::failed)?;
-        let model = model.config().name.clone();
-        let step = artifact_stem(&format!("{model}_step"), &self.name);
-        Ok(Box::new(PccxGenerator { name: self.name(), step, config: self.config.clone(), decoder }))
+        let mut decoder = decoder.map_err(TargetError::failed)?;
+        let step = artifact_stem(&format!("{}_step", model.config().name), self.info.instance());
+        let (target, config) = (self.info.name.clone(), self.config.clone());
+        let take = move |tokens: &[usize], begins: bool| {
+            if begins {
+                decoder.reset();
+            }
+            let Taken { logits, cycles } = decoder.take(tokens).map_err(TargetError::failed)?;
+            let (executable, config) = (decoder.program(), config.clone());
+            let names = (step.clone(), target.clone());
+            let program = executable.map(|executable| -> MakeProgram {
+                Box::new(move || {
+                    let (step, target) = names.clone();
+                    Box::new(PccxProgram::new(step, target, (*executable).clone(), config.clone()))
+                })
+            });
+            Ok(Step { logits, cycles: Some(cycles), program })
+        };
+        Ok(Generator::new(self.info.name.clone(), Some(self.config.timing.core_mhz), take))
     }
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
-        let (bytes, linted) = self.linted(name, text, files)?;
-        let (instructions, warnings) = (bytes.len() / INSTRUCTION_BYTES, linted.warnings(LINTS));
-        Ok(Assembled { bytes, instructions, warnings })
+        let assembly = self.read_text(name, text, files)?;
+        let instructions = assembly.bytes.len() / INSTRUCTION_BYTES;
+        let findings = self.lint(name, &assembly.bytes, Some(&assembly.experiment))?;
+        Ok(Assembled { instructions, ..Assembled::new(assembly, findings, LINTS) })
     }
 
     fn hand_program(
@@ -206,103 +188,46 @@ impl Instance for PccxInstance {
         files: &dyn Reader,
     ) -> Result<Box<dyn HandProgram>, TargetError> {
         let (ops, text) = self.read_program(name, bytes, files)?;
-        let (target, config) = (self.name(), self.config.clone());
+        let (target, config) = (self.info.name.clone(), self.config.clone());
         let program = Written { name: instance_name(name).to_owned(), target, config, ops, text };
         Ok(Box::new(program.warned()))
     }
 
-    fn host(&self) -> Option<Box<dyn HostSide + '_>> {
-        let programs =
-            Box::new(|name: &str, bytes: &[u8], files: &dyn Reader| self.read_program(name, bytes, files));
-        Some(Box::new(Side { config: &self.config, programs }))
+    fn host(&self) -> Option<HostSide<'_>> {
+        Some(host_side(&self.config, |name, bytes, files| self.read_program(name, bytes, files)))
     }
 
-    fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
-        if name.ends_with(WORDS) {
-            return Err(TargetError::failed("a .memh file has words, no assembly to list"));
-        }
-        npukit_asm::list(&isa(&self.config), name, text, &bytes_of(files)).map_err(TargetError::text)
-    }
-
-    fn format(&self, name: &str, text: &str) -> Result<String, TargetError> {
-        if name.ends_with(WORDS) {
-            return Err(TargetError::failed("a .memh file has words, no assembly to lay out"));
-        }
-        Ok(npukit_asm::format(text, &Style::COMMON))
-    }
-
-    fn language(&self, name: &str) -> Option<Box<dyn Language>> {
-        (!name.ends_with(WORDS)).then(|| Box::new(SpecLanguage::new(isa(&self.config))) as Box<dyn Language>)
-    }
-
-    fn lints(&self) -> &'static [&'static Lint] {
-        LINTS
-    }
-
-    fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Linted, TargetError> {
-        Ok(self.linted(name, text, files)?.1)
-    }
-
-    fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
-        word_findings(&self.config, bytes).map_err(|error| TargetError::in_file(name, error))
-    }
-
-    fn listings(&self) -> &'static [&'static str] {
-        &[OWN, LISTING, UOPS, MEMH]
+    fn lint(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        around: Option<&Experiment>,
+    ) -> Result<Vec<Finding>, TargetError> {
+        let findings = match around {
+            Some(text) => text_findings(&self.config, bytes, &waits(text), &filled(text)),
+            None => word_findings(&self.config, bytes),
+        };
+        findings.map_err(|error| TargetError::in_file(name, error))
     }
 
     fn disassemble(&self, bytes: &[u8], form: &str) -> Result<Disassembled, TargetError> {
-        let own = npukit_asm::disassemble_as(&isa(&self.config), bytes, None, Words::Value);
-        let text = match form {
-            OWN => own.to_string(),
-            LISTING => listing::listing(&own, bytes),
-            UOPS => listing::micro_operations(bytes),
-            MEMH => listing::memh(bytes),
-            _ => {
-                let reason = format!("the forms are {}", self.listings().join(", "));
-                return Err(TargetError::option("format", form, reason));
-            }
-        };
-        let problems = own.problems.iter().map(ToString::to_string).collect();
-        let lines = if form == OWN { own.listing() } else { Vec::new() };
-        Ok(Disassembled { text, instructions: own.lines.len(), problems, lines })
+        let listing = npukit_asm::disassemble_as(&isa(&self.config), bytes, None, Words::Value);
+        let own = Disassembled::from(&listing);
+        match form {
+            OWN => Ok(own),
+            LISTING => Ok(own.in_form(listing::listing(&listing, bytes))),
+            UOPS => Ok(own.in_form(listing::micro_operations(bytes))),
+            MEMH => Ok(own.in_form(listing::memh(bytes))),
+            _ => Err(self.info.unknown_listing(form)),
+        }
     }
 }
 
-/// [`Decoder`] with what its programs are named after.
-struct PccxGenerator {
-    name: String,
-    /// Of the artifacts.
-    step: String,
-    config: Config,
-    decoder: Decoder,
-}
-
-impl Generator for PccxGenerator {
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn clock_mhz(&self) -> Option<f64> {
-        Some(self.config.timing.core_mhz)
-    }
-
-    fn program(&self) -> Option<Box<dyn Compiled>> {
-        let executable = self.decoder.program()?.clone();
-        Some(Box::new(PccxProgram::new(
-            self.step.clone(),
-            self.name.clone(),
-            executable,
-            self.config.clone(),
-        )))
-    }
-
-    fn reset(&mut self) {
-        self.decoder.reset();
-    }
-
-    fn take(&mut self, tokens: &[usize]) -> Result<Step, TargetError> {
-        let taken = self.decoder.take(tokens).map_err(TargetError::failed)?;
-        Ok(Step { logits: taken.logits, cycles: Some(taken.cycles) })
-    }
+/// Typical inputs choose the bits of weights.
+fn measures(options: &CompileOptions) -> Result<Measures, TargetError> {
+    Ok(match WeightBits::asked(&options.options)? {
+        WeightBits::Auto => Measures::Always,
+        WeightBits::Fitting => Measures::WhereGiven,
+        WeightBits::Bits4 | WeightBits::Bits8 | WeightBits::Steps { .. } => Measures::Never,
+    })
 }

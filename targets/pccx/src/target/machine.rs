@@ -84,7 +84,8 @@ impl Stepped {
         let uses = uses.collect();
         let (kinds, memories) = memories.into_iter().unzip();
         let layers = layers(&executable, &steps);
-        let outline = Outline { layers, ..Outline::new(names, memories) };
+        let step_name = if executable.program.host_ops.is_empty() { "instruction" } else { "step" };
+        let outline = Outline { step_name, layers, ..Outline::new(names, memories) };
         let mut program = Self { outline, config: config.clone(), executable, steps, uses, kinds };
         program.outline.placed = program.windows();
         program
@@ -310,10 +311,6 @@ impl PccxMachine {
 impl npukit_target::Machine for PccxMachine {
     fn outline(&self) -> &Outline {
         &self.program.outline
-    }
-
-    fn step_name(&self) -> &'static str {
-        if self.program.executable.program.host_ops.is_empty() { "instruction" } else { "step" }
     }
 
     fn steps(&self) -> usize {

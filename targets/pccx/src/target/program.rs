@@ -5,12 +5,12 @@ mod field;
 use std::io::Write;
 use std::sync::OnceLock;
 
-use npukit_numeric::{ElementType, Tensor};
+use npukit_numeric::Tensor;
 use npukit_target::{
     ArtifactFile, Chosen, Compiled, FieldProgram, Finding, HostStepReport, Inputs, Layer, LayerWork,
-    MachineOptions, Meaning, MemoryReport, Output, Parts, Port, PortError, ProgramPart, ProgramReport,
-    ProgramWords, RunOptions, RunResult, Saturations, Stage, TargetError, TimeOptions, TimeReport, Unset,
-    to_element,
+    MachineOptions, Meaning, MemoryReport, Output, Parts, Port, PortError, ProgramInfo, ProgramPart,
+    ProgramReport, ProgramWords, RunOptions, RunResult, Saturations, Stage, TargetError, TimeForm,
+    TimeOptions, TimeReport, Unset, to_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -91,7 +91,7 @@ impl PccxProgram {
             let raw = values.reals().iter().map(bits).collect();
             Output { name: self.host().graph.value(id).name.clone(), values, raw }
         });
-        RunResult { outputs: outputs.collect(), saturations: Saturations::default() }
+        RunResult { outputs: outputs.collect(), saturations: Saturations::default(), data: Vec::new() }
     }
 
     const fn host(&self) -> &Host {
@@ -133,7 +133,8 @@ impl PccxProgram {
     fn ports(&self, ids: &[npukit_graph::ValueId]) -> Vec<Port> {
         let port = |&id| {
             let value = self.host().graph.value(id);
-            Port { name: value.name.clone(), shape: value.info.shape.clone(), vectors: None }
+            let element = Some(value.info.element);
+            Port { name: value.name.clone(), shape: value.info.shape.clone(), vectors: None, element }
         };
         ids.iter().map(port).collect()
     }
@@ -172,9 +173,13 @@ impl PccxProgram {
             let tensor = to_element(&port.name, port.tensor(inputs)?, element)?;
             tensor.with_element(element).map_err(|_| PortError::Element { name: port.name, element })
         };
-        self.inputs().into_iter().zip(&self.host().graph.inputs).map(tensor).collect()
+        let inputs = &self.host().graph.inputs;
+        self.ports(inputs).into_iter().zip(inputs).map(tensor).collect()
     }
 }
+
+/// Containers of the target's own tools.
+const TIME_FORMS: &[TimeForm] = &[TimeForm::Trace("pccx")];
 
 /// What the codes of reads of poison begin with.
 const UNWRITTEN: &str = "unwritten-";
@@ -188,14 +193,14 @@ fn fault(found: &Finding) -> String {
 }
 
 impl Compiled for PccxProgram {
-    fn report(&self) -> ProgramReport {
+    fn info(&self) -> ProgramInfo {
         let (program, host) = (&self.executable.program, self.host());
         let [maximum, aggregate] = host.words;
         let depth = self.config.l2_words.into();
         let unit = "words".to_owned();
         let l2 = MemoryReport { maximum, aggregate, depth, unit };
         let l2 = (maximum > 0).then(|| ("L2".to_owned(), l2));
-        ProgramReport {
+        let report = ProgramReport {
             name: self.name.clone(),
             target: self.target.clone(),
             instructions: program.code.len(),
@@ -206,32 +211,16 @@ impl Compiled for PccxProgram {
             choices: host.choices.clone(),
             saturated_constants: None,
             warnings: self.warnings().into_iter().chain(self.forgotten()).collect(),
-        }
-    }
-
-    fn host_macs(&self) -> u64 {
-        let hosts = self.host().layers.iter().filter(|layer| layer.host.is_some());
-        hosts.map(|layer| layer.macs).fold(0, u64::saturating_add)
-    }
-
-    fn inputs(&self) -> Vec<Port> {
-        self.ports(&self.host().graph.inputs)
-    }
-
-    fn input_element(&self, name: &str) -> Option<ElementType> {
-        let graph = &self.host().graph;
-        let is_it = |id: &&npukit_graph::ValueId| graph.value(**id).name == name;
-        graph.inputs.iter().find(is_it).map(|&id| graph.value(id).info.element)
-    }
-
-    fn outputs(&self) -> Vec<Port> {
-        self.ports(&self.host().graph.outputs)
-    }
-
-    fn layers(&self) -> Vec<Layer> {
+        };
         let layer =
             |layer: &crate::host::Layer| Layer { name: layer.name.clone(), results: layer.results.clone() };
-        self.host().layers.iter().map(layer).collect()
+        let of_host = host.layers.iter().filter(|layer| layer.host.is_some());
+        ProgramInfo {
+            layers: host.layers.iter().map(layer).collect(),
+            host_macs: of_host.map(|layer| layer.macs).fold(0, u64::saturating_add),
+            time_forms: TIME_FORMS,
+            ..ProgramInfo::new(report, self.ports(&host.graph.inputs), self.ports(&host.graph.outputs))
+        }
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
@@ -263,8 +252,8 @@ impl Compiled for PccxProgram {
         });
         let layers = layers.collect();
         // Default: a target's name without the target is the instance's.
-        let name = self.target.strip_prefix("pccx:").unwrap_or(&self.target).to_owned();
-        let instance = Box::new(PccxInstance { name, config: self.config.clone() });
+        let name = self.target.strip_prefix("pccx:").unwrap_or(&self.target);
+        let instance = Box::new(PccxInstance::new(name, self.config.clone()));
         Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, layers, ..ProgramPart::default() }] })
     }
 
@@ -328,18 +317,14 @@ impl Compiled for PccxProgram {
         memory_map(&self.config, &self.executable.program.code, &time.moments()).into_iter().collect()
     }
 
-    fn own_traces(&self) -> &'static [&'static str] {
-        &["pccx"]
-    }
-
-    fn trace_as(
+    fn write_time(
         &self,
-        extension: &str,
+        form: TimeForm,
         options: &TimeOptions,
         out: &mut dyn Write,
     ) -> Result<(), TargetError> {
-        if !self.own_traces().contains(&extension) {
-            return Err(self.unsupported("time --trace in that format"));
+        if !TIME_FORMS.contains(&form) {
+            return Err(self.info().unsupported(form.verb()));
         }
         let timeline = self.timeline(options)?;
         let container = report::lab_container(&self.config, &self.executable.program.code, &timeline);

@@ -10,11 +10,11 @@ fn instance() -> Box<dyn Instance> {
 }
 
 fn commands(bytes: &[u8]) -> Result<HostStream, TargetError> {
-    instance().host().unwrap().commands("c.host", bytes, &NoFiles)
+    (instance().host().unwrap().commands)("c.host", bytes, &NoFiles)
 }
 
 fn accesses(text: &str) -> Result<HostRun, TargetError> {
-    instance().host().unwrap().accesses("p.s", text.as_bytes(), 0x1000_0000, &NoFiles)
+    (instance().host().unwrap().accesses)("p.s", text.as_bytes(), 0x1000_0000, &NoFiles)
 }
 
 /// Words of the upstream runtime's encoder, of `golden/pccx/host_cmd.json`.
@@ -46,7 +46,7 @@ fn commands_are_text_and_words() {
 fn words_of_status_are_told() {
     let words: Vec<u8> =
         [0_u64, 1, 0x0000_0005_0000_000a, 4].into_iter().flat_map(u64::to_le_bytes).collect();
-    let told = instance().host().unwrap().statuses("s.bin", &words).unwrap();
+    let told = (instance().host().unwrap().statuses)("s.bin", &words).unwrap();
     let texts: Vec<&str> = told.words.iter().map(|word| word.text.as_str()).collect();
     assert_eq!(texts, ["idle", "busy", "done, token 5", "error"]);
 }
@@ -54,7 +54,7 @@ fn words_of_status_are_told() {
 /// Pages and registers as the specification's table has them (3.6).
 #[test]
 fn the_map_is_that_of_the_board() {
-    let map = instance().host().unwrap().map();
+    let map = instance().host().unwrap().map;
     assert_eq!(map.base, 0xA000_0000);
     let offset = |page: &str, name: &str| {
         map.registers
@@ -143,7 +143,7 @@ fn a_broken_order_has_no_accesses() {
     assert!(accesses(text).unwrap_err().to_string().contains("the async MEMCPY of instruction 1 writes"));
     assert!(accesses(&text.replace("async\n", "async\n.wait\n")).is_ok());
     // Beyond 32 bits nothing is reached.
-    let far = instance().host().unwrap().accesses("p.s", text.as_bytes(), u64::from(u32::MAX), &NoFiles);
+    let far = (instance().host().unwrap().accesses)("p.s", text.as_bytes(), u64::from(u32::MAX), &NoFiles);
     assert!(far.unwrap_err().to_string().contains("32 bits"));
     // More transfers than a mover's queue takes: the ninth waits for the first.
     let shape = text.lines().next().unwrap();
@@ -156,30 +156,25 @@ fn a_broken_order_has_no_accesses() {
 }
 
 /// A vocabulary of ten, in which the token after a sum of all tokens is the sum.
-struct Sums(usize);
-
-impl Generator for Sums {
-    fn name(&self) -> String {
-        "sums".to_owned()
-    }
-
-    fn reset(&mut self) {
-        self.0 = 0;
-    }
-
-    fn take(&mut self, tokens: &[usize]) -> Result<Step, TargetError> {
+fn sums() -> Generator {
+    let mut sum = 0;
+    let take = move |tokens: &[usize], begins: bool| {
+        if begins {
+            sum = 0;
+        }
         if let Some(token) = tokens.iter().find(|token| **token > 9) {
             return Err(TargetError::failed(format!("there is no token {token}")));
         }
-        self.0 += tokens.iter().sum::<usize>();
-        let logits = (0..10).map(|token| if token == self.0 % 10 { 9.0 } else { 0.0 }).collect();
-        Ok(Step { logits, cycles: Some(7) })
-    }
+        sum += tokens.iter().sum::<usize>();
+        let logits = (0..10).map(|token| if token == sum % 10 { 9.0 } else { 0.0 }).collect();
+        Ok(Step { logits, cycles: Some(7), program: None })
+    };
+    Generator::new("sums".to_owned(), None, take)
 }
 
 fn answers(text: &str) -> Vec<HostAnswer> {
     let stream = commands(text.as_bytes()).unwrap();
-    instance().host().unwrap().answers(&stream.bytes, b"123456789", &mut Sums(5)).unwrap()
+    (instance().host().unwrap().answers)(&stream.bytes, b"123456789", &mut sums()).unwrap()
 }
 
 #[test]

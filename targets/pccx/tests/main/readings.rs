@@ -26,7 +26,7 @@ const SEED: &str = "reference+seed";
 
 #[test]
 fn instances_are_named_by_their_reading() {
-    let name = |name| PCCX.instance(Source::Preset(name)).unwrap().name();
+    let name = |name| PCCX.instance(Source::Preset(name)).unwrap().info().name.clone();
     assert_eq!([name("extended+seed"), name(SEED)], ["pccx:extended+seed", "pccx:reference+seed"]);
     assert_eq!(Config::preset(DOCUMENTS).unwrap().reading, Reading::Documents);
     let error = PCCX.instance(Source::Preset("nowhere+seed")).err().unwrap().to_string();

@@ -7,7 +7,7 @@ use npukit_pccx::internals::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Memse
 use npukit_pccx::internals::report::{lab_container, limits, report};
 use npukit_pccx::internals::trace::Container;
 use npukit_pccx::{Config, PCCX, Program};
-use npukit_target::{ReadError, TargetError, TimeOptions};
+use npukit_target::{ReadError, TargetError, TimeForm, TimeOptions};
 
 /// (N, K) of the products of a layer (specification 5.1), and how many there are of each.
 const LAYER: [(u16, u16, usize); 8] = [
@@ -111,7 +111,8 @@ fn traces_of_the_laboratory_are_written_by_their_extension() {
     let compiled = PCCX.load("two.pcp", &files).unwrap();
     let trace_as = |extension| {
         let mut trace = Vec::new();
-        compiled.trace_as(extension, &TimeOptions::default(), &mut trace).map(|()| trace)
+        let form = TimeForm::Trace(extension);
+        compiled.write_time(form, &TimeOptions::default(), &mut trace).map(|()| trace)
     };
     assert!(matches!(trace_as("json"), Err(TargetError::Unsupported { .. })));
     let trace = trace_as("pccx").unwrap();

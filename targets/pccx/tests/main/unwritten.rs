@@ -210,8 +210,8 @@ fn lint_of_words_has_a_code_for_everything() {
         ]
     );
     let instance = PCCX.instance(Source::Default).unwrap();
-    assert_eq!(instance.lint("a.bin", &bytes).unwrap().len(), 4);
-    let short = instance.lint("a.bin", &bytes[..5]).unwrap_err().to_string();
+    assert_eq!(instance.lint("a.bin", &bytes, None).unwrap().len(), 4);
+    let short = instance.lint("a.bin", &bytes[..5], None).unwrap_err().to_string();
     assert!(short.contains("a.bin: 5 bytes are left of an instruction"), "{short}");
 }
 

@@ -6,8 +6,8 @@ mod seen;
 mod start;
 mod windows;
 
-use npukit_target::rtl::{Circuit, Defects, Run};
-use npukit_target::{Cosim, CosimJudgement, CosimOptions, OUTSIDE, Phase, TargetError};
+use npukit_target::rtl::{Circuit, Defects, Run, Seen};
+use npukit_target::{CosimOptions, CosimRun, OUTSIDE, Phase, TargetError};
 
 use crate::circuit::{scalar, stream_bits, table_vectors};
 use crate::clock::hazard::hazards;
@@ -163,6 +163,12 @@ impl<'p> Beside<'p> {
         Ok(Self { program, before, ops, machine, timeline, samples, is_timed, notes, circuit, run })
     }
 
+    /// What a simulator is to run, and how that is compared.
+    pub fn to_run(&self) -> CosimRun<'_> {
+        let compare = |seen: &Seen| self.judged(seen).map_err(TargetError::failed);
+        CosimRun { circuit: &self.circuit, run: &self.run, compare: Box::new(compare) }
+    }
+
     /// The machine after the program.
     pub fn into_outcome(self) -> RunOutcome {
         RunOutcome { machine: self.machine, saturations: Vec::new() }
@@ -174,20 +180,6 @@ impl<'p> Beside<'p> {
         let owner = |index: usize| *self.program.layer_of_each().get(index).unwrap_or(&layers.len()); // Default: none.
         let name = |index: usize| layers.get(owner(index)).map_or(OUTSIDE, |layer| &layer.name);
         (!layers.is_empty()).then(|| name(instruction).to_owned())
-    }
-}
-
-impl Cosim for Beside<'_> {
-    fn circuit(&self) -> &Circuit {
-        &self.circuit
-    }
-
-    fn run(&self) -> &Run {
-        &self.run
-    }
-
-    fn compare(&self, seen: &npukit_target::rtl::Seen) -> Result<CosimJudgement, TargetError> {
-        self.judged(seen).map_err(TargetError::failed)
     }
 }
 

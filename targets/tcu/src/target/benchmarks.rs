@@ -163,7 +163,7 @@ mod tests {
         for benchmark in BENCHMARKS {
             let instance = TCU.instance(Config::Preset(benchmark.preset)).unwrap();
             for (key, _) in benchmark.changes {
-                assert!(instance.config().get(key).is_some(), "{key}");
+                assert!(instance.info().config.clone().get(key).is_some(), "{key}");
             }
             for figure in benchmark.figures {
                 let published = figure.published.map(|(value, _)| value);
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn boards_are_measured_as_their_files_say() {
         for benchmark in BENCHMARKS {
-            let system = TCU.instance(Config::Preset(benchmark.preset)).unwrap().system();
+            let system = TCU.instance(Config::Preset(benchmark.preset)).unwrap().info().system.clone();
             let states = |key: &str| system.as_ref().is_some_and(|system| system.get(key).is_some());
             for figure in benchmark.figures {
                 match figure.measure {

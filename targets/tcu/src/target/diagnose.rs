@@ -2,7 +2,7 @@
 
 use npukit_asm::AsmError;
 use npukit_base::{Coded, codes};
-use npukit_target::{Diagnose, ErrorKind, Fault, Place, failure};
+use npukit_target::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
 
 use crate::circuit::cosim::CosimError;
 use crate::clock::ClockError;
@@ -48,8 +48,8 @@ impl Diagnose for RunError {}
 impl Diagnose for SamplesError {}
 
 impl Diagnose for ArtifactError {
-    fn place(&self) -> Place {
-        match self {
+    fn diagnosis(&self) -> Diagnosis {
+        let place = match self {
             Self::Json { file, source } => Place::text(source.line(), source.column()).in_file(Some(file)),
             Self::Config { file, .. }
             | Self::Range { file, .. }
@@ -57,14 +57,15 @@ impl Diagnose for ArtifactError {
             | Self::Scalars { file, .. }
             | Self::Decode { file, .. }
             | Self::Encode { file, .. } => Place::file(file),
-            Self::Key(error) => error.place(),
-            Self::Read(error) => error.place(),
-        }
+            Self::Key(error) => error.diagnosis().place,
+            Self::Read(error) => error.diagnosis().place,
+        };
+        Diagnosis::at(self, place)
     }
 }
 
 impl Diagnose for ConfigErrors {
-    fn faults(&self) -> Vec<Fault> {
+    fn diagnosis(&self) -> Diagnosis {
         let place = |error: &ConfigError| match error {
             ConfigError::Json { line, column, .. } => Place::text(*line, *column),
             _ => Place::default(),
@@ -74,24 +75,26 @@ impl Diagnose for ConfigErrors {
             message: error.to_string(),
             place: place(error),
         };
-        self.0.iter().map(fault).collect()
+        Diagnosis::several(self, self.0.iter().map(fault).collect())
     }
 }
 
 impl Diagnose for CsvError {
-    fn place(&self) -> Place {
-        match self {
+    fn diagnosis(&self) -> Diagnosis {
+        let place = match self {
             Self::Text { file, offset } => Place::offset(*offset).in_file(Some(file)),
             Self::Width { file, line, .. } | Self::Number { file, line, .. } => {
                 Place::line(*line).in_file(Some(file))
             }
             Self::Empty { file } => Place::file(file),
-        }
+        };
+        Diagnosis::at(self, place)
     }
 }
 
 impl Diagnose for KeyError {
-    fn place(&self) -> Place {
-        Place::file(&self.file)
+    fn diagnosis(&self) -> Diagnosis {
+        let place = Place::file(&self.file);
+        Diagnosis::at(self, place)
     }
 }

@@ -3,18 +3,17 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use npukit_asm::Style;
+use npukit_asm::Experiment;
 use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_graph::Graph;
 use npukit_graph::rescale::Border;
-use npukit_isa::IsaSpec;
 use npukit_isa::program::At;
 use npukit_numeric::NumberFormat;
 use npukit_target::rtl::{Circuit, Defects};
 use npukit_target::{
-    Area, Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, HostStepReport, Instance,
-    Lint, Linted, MemoryReport, Problem, ProgramText, Reader, Severity, Stage, Stopped, Survey, TargetError,
-    artifact_stem, bytes_of, instance_name, program_text,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, GraphForm, HandProgram, HostStepReport,
+    Instance, InstanceInfo, MemoryReport, Problem, ProgramText, Reader, Scaling, Severity, Stage, Stopped,
+    Survey, TargetError, artifact_stem, instance_name, program_text,
 };
 
 use super::hand::Written;
@@ -37,14 +36,10 @@ use crate::program::Usage;
 
 /// An architecture with its name.
 pub(super) struct TcuInstance {
-    /// Name of the preset or of the `.tarch` file, up to its first dot.
-    pub name: String,
-    /// Its parameters.
-    pub config: Config,
+    info: InstanceInfo,
+    config: Config,
     /// Clock, bus and memory around it.
-    pub system: System,
-    /// What the author of its `.tarch` file should know of.
-    pub warnings: Vec<String>,
+    system: System,
 }
 
 /// The driver that is compiled for an architecture.
@@ -57,49 +52,8 @@ const UPSTREAM: &str = "upstream";
 const WORDS: &str = ".tprog";
 
 impl Instance for TcuInstance {
-    fn name(&self) -> String {
-        format!("tcu:{}", self.name)
-    }
-
-    fn config(&self) -> serde_json::Value {
-        serde_json::to_value(&self.config).unwrap_or_default()
-    }
-
-    fn area(&self) -> Option<Area> {
-        Some(area(&self.config))
-    }
-
-    /// A product in each cell of the array.
-    fn macs_per_cycle(&self) -> Option<f64> {
-        Some((self.config.array_size as f64).powi(2))
-    }
-
-    fn clock_mhz(&self) -> Option<f64> {
-        self.system.clock_mhz
-    }
-
-    fn config_text(&self) -> Option<String> {
-        Some(settable::text(&self.config, &self.system))
-    }
-
-    fn parameters(&self) -> serde_json::Value {
-        settable::tree(&self.config, &self.system)
-    }
-
-    fn system(&self) -> Option<serde_json::Value> {
-        (self.system != System::OPEN).then(|| serde_json::to_value(&self.system).ok()).flatten()
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        self.warnings.clone()
-    }
-
-    fn number_format(&self) -> Option<NumberFormat> {
-        Some(self.config.data_type.format())
-    }
-
-    fn saturates(&self) -> bool {
-        self.config.data_type.format() != NumberFormat::Float32
+    fn info(&self) -> &InstanceInfo {
+        &self.info
     }
 
     fn wider(&self) -> Vec<Box<dyn Instance>> {
@@ -108,12 +62,12 @@ impl Instance for TcuInstance {
         wider.map(|data_type| Box::new(self.with_data_type(data_type)) as Box<dyn Instance>).collect()
     }
 
-    fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(isa(&self.config))
+    fn language(&self, _name: &str) -> Option<Box<dyn Language>> {
+        Some(Box::new(SpecLanguage::new(isa(&self.config))))
     }
 
     fn circuit(&self, defects: Defects) -> Result<Circuit, TargetError> {
-        Ok(circuit::circuit(&self.name, &self.config, &self.system, defects)?)
+        Ok(circuit::circuit(self.info.instance(), &self.config, &self.system, defects)?)
     }
 
     fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
@@ -121,26 +75,20 @@ impl Instance for TcuInstance {
         Ok(lower::check(&Border::take_off(&graph, &options.scales).graph, &self.config))
     }
 
-    fn prepare(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
+    fn prepare(
+        &self,
+        graph: &Graph,
+        options: &CompileOptions,
+        form: GraphForm,
+    ) -> Result<Graph, TargetError> {
         let (graph, _) = self.drawn(graph, options)?;
-        Ok(lower::prepare_scaled(&graph, &self.config, self.options(options)?.order, &options.scales))
-    }
-
-    fn taken_apart(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
-        let (graph, _) = self.drawn(graph, options)?;
-        Ok(lower::taken_apart(&graph, &self.config))
-    }
-
-    fn scales_functions(&self) -> bool {
-        self.config.has_lookup() && self.saturates()
-    }
-
-    fn scales_ports(&self) -> bool {
-        self.saturates()
-    }
-
-    fn addends_of_means(&self) -> usize {
-        lower::ADDENDS_OF_MEANS
+        Ok(match form {
+            GraphForm::Apart => lower::taken_apart(&graph, &self.config),
+            GraphForm::Lowered => {
+                let order = self.options(options)?.order;
+                lower::prepare_scaled(&graph, &self.config, order, &options.scales)
+            }
+        })
     }
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
@@ -149,7 +97,7 @@ impl Instance for TcuInstance {
         let options = self.options(options)?;
         let compiled = lower::compile(&graph, &self.config, &options).map_err(lower_error)?;
         self.check_tables(&compiled.program.instructions)?;
-        let program = TcuProgram::compiled(compiled, self.name.clone(), self.system.clone());
+        let program = TcuProgram::compiled(compiled, self.info.instance().to_owned(), self.system.clone());
         Ok(Box::new(program.for_embedded(embedded).told(told)))
     }
 
@@ -171,10 +119,6 @@ impl Instance for TcuInstance {
         })
     }
 
-    fn stages(&self) -> &'static [&'static str] {
-        &["layers", "hir", "plan", "lir", "asm"]
-    }
-
     fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
         let (graph, _) = self.drawn(graph, options)?;
         let options = self.options(options)?;
@@ -189,16 +133,8 @@ impl Instance for TcuInstance {
             "hir" => Ok(stages.hir),
             "plan" => Ok(stages.plan),
             "lir" => Ok(stages.lir),
-            _ => {
-                let reason = format!("the stages are graph, {}", self.stages().join(", "));
-                Err(TargetError::option("emit", stage, reason))
-            }
+            _ => Err(self.info.unknown_stage(stage)),
         }
-    }
-
-    fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
-        let (bytes, linted) = self.linted(name, text, files)?;
-        Ok(Assembled { bytes, instructions: linted.text.places.len(), warnings: linted.warnings(LINTS) })
     }
 
     fn hand_program(
@@ -216,80 +152,74 @@ impl Instance for TcuInstance {
             }
         };
         let name = instance_name(name).to_owned();
-        Ok(Box::new(Written::new(name, (&self.name, &self.config, &self.system), ops, text)))
+        Ok(Box::new(Written::new(name, (self.info.instance(), &self.config, &self.system), ops, text)))
     }
 
-    fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
-        npukit_asm::list(&isa(&self.config), name, text, &bytes_of(files)).map_err(TargetError::text)
-    }
-
-    fn format(&self, _name: &str, text: &str) -> Result<String, TargetError> {
-        Ok(npukit_asm::format(text, &Style::COMMON))
-    }
-
-    fn language(&self, name: &str) -> Option<Box<dyn Language>> {
-        (!name.ends_with(WORDS)).then(|| Box::new(SpecLanguage::new(isa(&self.config))) as Box<dyn Language>)
-    }
-
-    fn lints(&self) -> &'static [&'static Lint] {
-        LINTS
-    }
-
-    fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Linted, TargetError> {
-        Ok(self.linted(name, text, files)?.1)
-    }
-
-    fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
+    fn lint(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        around: Option<&Experiment>,
+    ) -> Result<Vec<Finding>, TargetError> {
         let ops =
             decode_program_lenient(&self.config, bytes).map_err(|error| TargetError::in_file(name, error))?;
-        let problems = validate_around(&self.config, &ops, self.memory(), &Around::default());
+        // Default: of memory around words nothing is known.
+        let around = around.map(|text| Around::of_text(&self.config, text)).unwrap_or_default();
+        let problems = validate_around(&self.config, &ops, self.memory(), &around);
         Ok(problems.into_iter().map(|problem| finding(problem, None)).collect())
     }
 
-    fn listings(&self) -> &'static [&'static str] {
-        &[OWN, UPSTREAM]
-    }
-
     fn disassemble(&self, bytes: &[u8], form: &str) -> Result<Disassembled, TargetError> {
-        let own = npukit_asm::disassemble(&isa(&self.config), bytes);
-        let problems = own.problems.iter().map(ToString::to_string).collect();
-        let instructions = own.lines.len();
-        let lines = if form == OWN { own.listing() } else { Vec::new() };
-        let text = match form {
-            OWN => own.to_string(),
+        let own = Disassembled::from(&npukit_asm::disassemble(&isa(&self.config), bytes));
+        match form {
+            OWN => Ok(own),
             UPSTREAM => {
                 let whole = bytes.len() - bytes.len() % self.config.layout().instruction_bytes();
                 let ops =
                     decode_program_lenient(&self.config, &bytes[..whole]).map_err(TargetError::failed)?;
-                listing(&self.config, &ops)
+                Ok(own.in_form(listing(&self.config, &ops)))
             }
-            _ => {
-                let reason = format!("the forms are {OWN} and {UPSTREAM}");
-                return Err(TargetError::option("format", form, reason));
-            }
-        };
-        Ok(Disassembled { text, instructions, problems, lines })
+            _ => Err(self.info.unknown_listing(form)),
+        }
     }
 }
 
 impl TcuInstance {
-    /// The same with another number format, which its name tells.
-    fn with_data_type(&self, data_type: DataType) -> Self {
-        let name = format!("{} with data_type {}", self.name, data_type.name());
-        let (config, system) = (Config { data_type, ..self.config.clone() }, self.system.clone());
-        Self { name, config, system, warnings: Vec::new() }
+    /// An architecture; `warnings` are what the author of its `.tarch` file should know of.
+    pub fn new(name: &str, config: Config, system: System, warnings: Vec<String>) -> Self {
+        let format = config.data_type.format();
+        let saturates = format != NumberFormat::Float32;
+        let own = (system != System::OPEN).then(|| serde_json::to_value(&system).ok());
+        let info = InstanceInfo {
+            parameters: settable::tree(&config, &system),
+            config_text: Some(settable::text(&config, &system)),
+            system: own.flatten(),
+            warnings,
+            area: Some(area(&config)),
+            // A product in each cell of the array.
+            macs_per_cycle: Some((config.array_size as f64).powi(2)),
+            clock_mhz: system.clock_mhz,
+            number_format: Some(format),
+            saturates,
+            scaling: Scaling {
+                functions: config.has_lookup() && saturates,
+                ports: saturates,
+                addends_of_means: lower::ADDENDS_OF_MEANS,
+            },
+            stages: &["layers", "hir", "plan", "lir", "asm"],
+            words_extension: Some(WORDS),
+            listings: &[OWN, UPSTREAM],
+            lints: LINTS,
+            // Default: numbers and text have JSON.
+            ..InstanceInfo::new(format!("tcu:{name}"), serde_json::to_value(&config).unwrap_or_default())
+        };
+        Self { info, config, system }
     }
 
-    /// The words of a program in assembly, and what is wrong with it.
-    fn linted(&self, name: &str, text: &str, files: &dyn Reader) -> Result<(Vec<u8>, Linted), TargetError> {
-        let assembly = npukit_asm::assemble_with(&isa(&self.config), name, text, &bytes_of(files));
-        let mut assembly = assembly.map_err(TargetError::text)?;
-        let bytes = std::mem::take(&mut assembly.bytes);
-        let ops = decode_program_lenient(&self.config, &bytes).map_err(TargetError::failed)?;
-        let around = Around::of_text(&self.config, &assembly.experiment);
-        let problems = validate_around(&self.config, &ops, self.memory(), &around);
-        let findings = problems.into_iter().map(|problem| finding(problem, None)).collect();
-        Ok((bytes, Linted::new(assembly.into(), findings, LINTS)))
+    /// The same with another number format, which its name tells.
+    fn with_data_type(&self, data_type: DataType) -> Self {
+        let name = format!("{} with data_type {}", self.info.instance(), data_type.name());
+        Self::new(&name, Config { data_type, ..self.config.clone() }, self.system.clone(), Vec::new())
     }
 
     /// A program in assembly, with where its instructions stand and what there is to warn of.
@@ -299,7 +229,7 @@ impl TcuInstance {
         text: &str,
         files: &dyn Reader,
     ) -> Result<(Vec<Op>, ProgramText), TargetError> {
-        let (bytes, linted) = self.linted(name, text, files)?;
+        let Assembled { bytes, linted, .. } = self.assemble(name, text, files)?;
         let text = linted.warned(LINTS);
         // A text may spell out words that are no instructions.
         let ops = decode_program(&self.config, &bytes).map_err(|errors| undecoded(errors, &text))?;
@@ -307,7 +237,7 @@ impl TcuInstance {
     }
 
     fn options(&self, options: &CompileOptions) -> Result<lower::Options, TargetError> {
-        let name = artifact_stem(&options.model_name, &self.name);
+        let name = artifact_stem(&options.model_name, self.info.instance());
         let prepared = options.prepared;
         let chosen = chosen(Stage::Compile, &options.options)?;
         let minimise = Some(self.hardware());

@@ -112,7 +112,7 @@ impl TcuMachine {
         let start = Start::of_parts(&self.machine, end, ops)?;
         let beside = Beside::from_start(program.program(), circuit, start, *memory, options)?;
         // Whether there is more to be seen matters to who has more programs.
-        let _one = judge(&beside);
+        let _one = judge(&beside.to_run());
         self.machine = beside.into_outcome().machine;
         self.position = ops.len();
         Ok(())

@@ -21,13 +21,12 @@ use std::sync::OnceLock;
 
 use npukit_graph::Graph;
 use npukit_graph::rescale::Scales;
-use npukit_numeric::Tensor;
 use npukit_target::rtl::{Circuit, Defects};
 use npukit_target::{
-    ArtifactFile, BoundedProgram, Compiled, CosimJudge, CosimOptions, Driven, DriverData, FieldProgram,
-    Finding, HostStepReport, Inputs, Instance, Layer, Machine, MachineOptions, Meaning, MemoryReport, Output,
-    Pace, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation,
-    Saturations, TargetError, TimeOptions, TimeReport, Unset, Writer,
+    ArtifactFile, BoundedProgram, Compiled, CosimJudge, CosimOptions, FieldProgram, Finding, HostStepReport,
+    Inputs, Instance, Layer, Machine, MachineOptions, Meaning, MemoryReport, Output, OwnValues, ProgramInfo,
+    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, TargetError,
+    TimeForm, TimeOptions, TimeReport,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -42,8 +41,7 @@ use crate::config::{Config, DataType, System};
 use crate::isa::codec::encode_program;
 use crate::lower;
 use crate::program::run::{Driver, RunOutcome};
-use crate::program::{Binding, MemoryUse, Program, Usage};
-use crate::program::{artifact, csv};
+use crate::program::{self, Binding, MemoryUse, Program, Usage, artifact, csv};
 
 /// A program and where it came from.
 pub(super) struct TcuProgram {
@@ -137,7 +135,7 @@ impl TcuProgram {
         let Program { config, .. } = &self.program;
         let n = config.array_size;
         let name = self.board.clone().unwrap_or_else(|| format!("{n}x{n}"));
-        TcuInstance { name, config: config.clone(), system: self.system().clone(), warnings: Vec::new() }
+        TcuInstance::new(&name, config.clone(), self.system().clone(), Vec::new())
     }
 
     pub(super) fn target(&self) -> String {
@@ -212,7 +210,7 @@ impl TcuProgram {
     }
 }
 
-impl Compiled for TcuProgram {
+impl TcuProgram {
     fn report(&self) -> ProgramReport {
         ProgramReport {
             name: self.program.name.clone(),
@@ -227,22 +225,23 @@ impl Compiled for TcuProgram {
             warnings: self.warnings(),
         }
     }
+}
 
-    fn inputs(&self) -> Vec<Port> {
-        self.program.inputs.iter().map(|binding| self.port(binding)).collect()
-    }
-
-    fn outputs(&self) -> Vec<Port> {
-        self.program.outputs.iter().map(|binding| self.port(binding)).collect()
-    }
-
-    fn scales(&self) -> Scales {
-        self.port_scales()
-    }
-
-    fn layers(&self) -> Vec<Layer> {
-        let layers = self.program.layers.iter().zip(&self.results);
-        layers.map(|(layer, results)| Layer { name: layer.name.clone(), results: results.clone() }).collect()
+impl Compiled for TcuProgram {
+    fn info(&self) -> ProgramInfo {
+        let Program { inputs, outputs, layers, .. } = &self.program;
+        let ports = |all: &[Binding]| all.iter().map(|binding| self.port(binding)).collect();
+        let layers = layers.iter().zip(&self.results);
+        let layer = |(layer, results): (&program::Layer, &Vec<String>)| Layer {
+            name: layer.name.clone(),
+            results: results.clone(),
+        };
+        ProgramInfo {
+            layers: layers.map(layer).collect(),
+            scales: self.port_scales(),
+            time_forms: &[TimeForm::Samples],
+            ..ProgramInfo::new(self.report(), ports(inputs), ports(outputs))
+        }
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
@@ -265,24 +264,9 @@ impl Compiled for TcuProgram {
         let mut driver = Driver::new(&self.program, options.unset, &lost).map_err(TargetError::failed)?;
         options.repeat(|| {
             let finished = driver.run(&raw).map_err(TargetError::failed)?;
-            self.result(finished, saturated_inputs)
+            let data = if options.driver_data { self.data_of(&raw, finished)? } else { Vec::new() };
+            Ok(RunResult { data, ..self.result(finished, saturated_inputs)? })
         })
-    }
-
-    fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
-        let lost = self.lost(Meaning::Agreed)?;
-        let (raw, saturated_inputs) = self.packed(inputs)?;
-        let mut driver = Driver::new(&self.program, Unset::Zero, &lost).map_err(TargetError::failed)?;
-        let finished = driver.run(&raw).map_err(TargetError::failed)?;
-        let mut data: Vec<DriverData> = Vec::new();
-        for (place, vectors) in raw.iter().enumerate() {
-            data.extend(self.driver_data(PortPlace::Input(place), vectors));
-        }
-        for (place, binding) in self.program.outputs.iter().enumerate() {
-            let vectors = finished.output(binding).map_err(TargetError::failed)?;
-            data.extend(self.driver_data(PortPlace::Output(place), &vectors));
-        }
-        Ok(Driven { result: self.result(finished, saturated_inputs)?, data })
     }
 
     fn machine(
@@ -301,7 +285,8 @@ impl Compiled for TcuProgram {
     fn in_bounds(&self, graph: &Graph) -> Result<Box<dyn BoundedProgram + '_>, TargetError> {
         self.agree(Meaning::Agreed)?;
         Ok(Box::new(
-            TcuBounds::new(self, graph).ok_or_else(|| self.unsupported("verify --bounds in floats"))?,
+            TcuBounds::new(self, graph)
+                .ok_or_else(|| self.info().unsupported("verify --bounds in floats"))?,
         ))
     }
 
@@ -314,7 +299,7 @@ impl Compiled for TcuProgram {
         let circuit = self.circuit(options.defects)?;
         let (inputs, saturated) = self.packed(inputs)?;
         let beside = Beside::new(&self.program, circuit, &inputs, self.board_memory(), options)?;
-        if judge(&beside).is_break() {
+        if judge(&beside.to_run()).is_break() {
             return Ok(ControlFlow::Break(()));
         }
         Ok(ControlFlow::Continue(self.result(&beside.into_outcome(), saturated)?.outputs))
@@ -325,24 +310,23 @@ impl Compiled for TcuProgram {
     }
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
-        self.time_report(options)
+        match &options.measured {
+            Some(measured) => self.samples_report(measured, options),
+            None if options.is_brief => self.known_time().map_or_else(|| self.time_report(options), Ok),
+            None => self.time_report(options),
+        }
     }
 
-    fn pace(&self) -> Result<Pace, TargetError> {
-        self.known_pace().map_or_else(|| Ok(Pace::of(&self.time(&TimeOptions::default())?)), Ok)
-    }
-
-    fn time_samples(
+    fn write_time(
         &self,
-        name: &str,
-        bytes: &[u8],
+        form: TimeForm,
         options: &TimeOptions,
-    ) -> Result<TimeReport, TargetError> {
-        self.samples_report(name, bytes, options)
-    }
-
-    fn samples(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
-        self.write_samples(options, out)
+        out: &mut dyn Write,
+    ) -> Result<(), TargetError> {
+        match form {
+            TimeForm::Samples => self.write_samples(options, out),
+            TimeForm::Cycles | TimeForm::Trace(_) => Err(self.info().unsupported(form.verb())),
+        }
     }
 
     fn record(&self, options: &TimeOptions, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
@@ -353,20 +337,15 @@ impl Compiled for TcuProgram {
         self.maps(&time.moments())
     }
 
-    fn read_image(&self, memory: &str, image: &[u8]) -> Result<Vec<Output>, TargetError> {
-        self.image(memory, image)
-    }
-
-    fn writer(&self, output: &str, element: usize) -> Option<Writer> {
-        self.last_writer(output, element)
-    }
-
-    fn to_model(&self, port: &str, sample: &Tensor) -> Option<Tensor> {
-        self.unpacked(port, sample)
-    }
-
-    fn read_text(&self, name: &str, bytes: &[u8]) -> Result<Tensor, TargetError> {
-        csv::read(name, bytes, self.lanes()).map_err(TargetError::failed)
+    fn own_values(&self) -> OwnValues<'_> {
+        OwnValues {
+            read_text: Some(Box::new(|name, bytes| {
+                csv::read(name, bytes, self.lanes()).map_err(TargetError::failed)
+            })),
+            read_image: Some(Box::new(|memory, image| self.image(memory, image))),
+            writer: Some(Box::new(|output, element| self.last_writer(output, element))),
+            unpack: Some(Box::new(|port, sample| self.unpacked(port, sample))),
+        }
     }
 }
 

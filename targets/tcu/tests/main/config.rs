@@ -110,7 +110,7 @@ fn files_are_written_as_upstream_orders_them() {
 
 #[test]
 fn what_the_pages_table_has_not_is_warned_of() {
-    let told = |name: &str| TCU.instance(Source::Preset(name)).unwrap().warnings();
+    let told = |name: &str| TCU.instance(Source::Preset(name)).unwrap().info().warnings.clone();
     assert_eq!(told("cmoda7,array_size=256,local_depth=65536"), Vec::<String>::new());
     let wanted = [
         "`array_size` is 257: the page's table of parameters has 2 to 256",
@@ -202,8 +202,8 @@ fn endings_of_names_change_an_instance() {
     let plain = Config::preset("pynqz1").unwrap();
     let named = |name: &str| {
         let instance = TCU.instance(Source::Preset(name)).unwrap();
-        assert_eq!(instance.name(), format!("tcu:{name}"));
-        Config::from_value(&instance.config()).unwrap().0
+        assert_eq!(instance.info().name, format!("tcu:{name}"));
+        Config::from_value(&instance.info().config).unwrap().0
     };
     let lookup = Config { lookup_tables: 2, simd_registers_depth: 3, ..plain.clone() };
     assert_eq!(named("pynqz1+lut"), lookup);
@@ -227,7 +227,7 @@ fn endings_of_names_change_an_instance() {
 fn limits_of_the_released_unit_are_gone_by_name_and_by_key() {
     let named = |name: &str| {
         let instance = TCU.instance(Source::Preset(name)).unwrap();
-        Config::from_json(&instance.config_text().unwrap()).unwrap().0
+        Config::from_json(&instance.info().config_text.clone().unwrap()).unwrap().0
     };
     let plain = Config::preset("pynqz1").unwrap();
     assert_eq!(plain.overlap, Overlap::RELEASED);

@@ -81,7 +81,7 @@ fn memories_on_the_chip_are_filled_for_the_circuit_by_instructions() {
     }
     let mut told = Vec::new();
     let ran = machine.cosim(&CosimOptions::default(), &mut |cosim| {
-        told.push(cosim.run().files["dram1.in"].len());
+        told.push(cosim.run.files["dram1.in"].len());
         ControlFlow::Continue(())
     });
     ran.unwrap().unwrap();

@@ -80,7 +80,7 @@ fn loaded(program: &Program) -> Box<dyn Compiled> {
 fn run(program: &Program, meaning: Meaning, unset: Unset) -> Result<f32, TargetError> {
     let ones = [1.0, 2.0, 4.0].into_iter().flat_map(|x| [x; 8]).collect();
     let inputs = [("x".to_owned(), Tensor::from_f32(vec![3, 8], ones).unwrap())];
-    let options = RunOptions { meaning, unset, times: NonZeroU32::new(2).unwrap() };
+    let options = RunOptions { meaning, unset, times: NonZeroU32::new(2).unwrap(), ..RunOptions::default() };
     let result = loaded(program).run_with(&inputs, &options)?;
     Ok(result.outputs[0].values.as_f32().unwrap()[0])
 }
@@ -134,7 +134,7 @@ datamove.acc acc[0x0] <- local[0x2], 1
           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
         ]
     );
-    let findings = instance.lint("p.bin", &assembled.bytes).unwrap();
+    let findings = instance.lint("p.bin", &assembled.bytes, None).unwrap();
     // Nothing among these instructions has written what they move.
     let moves = (0..3).map(|index| ("unwritten-read", Some(index)));
     let found: Vec<_> = findings.iter().map(|f| (f.code, f.instruction)).collect();
@@ -142,7 +142,7 @@ datamove.acc acc[0x0] <- local[0x2], 1
         moves.chain([("lost-addition", Some(2))]).all(|one| found.contains(&one)) && found.len() == 4,
         "{found:?}"
     );
-    assert!(instance.lint("p.bin", &assembled.bytes[1..]).is_err(), "no whole words");
+    assert!(instance.lint("p.bin", &assembled.bytes[1..], None).is_err(), "no whole words");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What the page of the instruction set says and the released hardware does otherwise, in both readings.
 
-use npukit_target::{Config as Source, HandOptions, Instance, Limits, Meaning, NoFiles, TimeOptions, Unset};
+use npukit_target::{
+    Config as Source, HandOptions, Instance, Limits, Meaning, NoFiles, TimeForm, TimeOptions, Unset,
+};
 use npukit_tcu::internals::clock::{Clock, ClockParams, StuckForm};
 use npukit_tcu::internals::samples::{self, Sample, SamplesError};
 use npukit_tcu::{
@@ -12,7 +14,7 @@ fn instance(name: &str) -> Box<dyn Instance> {
 }
 
 fn config(name: &str) -> Config {
-    Config::from_value(&instance(name).config()).unwrap().0
+    Config::from_value(&instance(name).info().config.clone()).unwrap().0
 }
 
 /// A clock with a bus for vectors of four.
@@ -222,7 +224,7 @@ fn sampled(name: &str, options: &[(&str, &str)]) -> Result<Vec<Sample>, String> 
     let options = TimeOptions { options, ..TimeOptions::default() };
     let mut bytes = Vec::new();
     let compiled = program.compiled().unwrap();
-    compiled.samples(&options, &mut bytes).map_err(|error| error.to_string())?;
+    compiled.write_time(TimeForm::Samples, &options, &mut bytes).map_err(|error| error.to_string())?;
     let words =
         bytes.as_chunks::<8>().0.iter().map(|word| Sample::from_word(u64::from_le_bytes(*word)).unwrap());
     Ok(words.collect())
@@ -275,9 +277,9 @@ fn the_architecture_says_how_large_a_block_is() {
     let blocked = r#"{"data_type": "FP16BP8", "array_size": 4, "dram0_depth": 64, "dram1_depth": 64, "local_depth": 64,
         "accumulator_depth": 64, "simd_registers_depth": 1, "stride0_depth": 1, "stride1_depth": 1, "sample_block_size": 8}"#;
     let instance = TCU.instance(Source::File { name: "b.tarch", bytes: blocked.as_bytes() }).unwrap();
-    assert_eq!(instance.warnings(), [""; 0]);
+    assert_eq!(instance.info().warnings.clone(), [""; 0]);
     let program = instance.hand_program("p.s", b"noop\n", &NoFiles).unwrap().compiled().unwrap();
     let mut bytes = Vec::new();
-    program.samples(&TimeOptions::default(), &mut bytes).unwrap();
+    program.write_time(TimeForm::Samples, &TimeOptions::default(), &mut bytes).unwrap();
     assert_eq!(bytes.len(), 8 * 8);
 }

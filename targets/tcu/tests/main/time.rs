@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Compiled, Meaning, ReadError, TargetError, TimeOptions, TimeReport};
+use npukit_target::{Compiled, Meaning, ReadError, TargetError, TimeForm, TimeOptions, TimeReport};
 use npukit_tcu::internals::artifact::write;
 use npukit_tcu::internals::op::{DataMoveKind, SimdOp, SimdSub, Strided};
 use npukit_tcu::internals::program::{Layer, MemoryUse, Program};
@@ -18,7 +18,7 @@ use npukit_testing::{needs, shared};
 /// Times of the hardware, whatever it computes: random programs may lose additions.
 fn options(given: &[(&str, &str)]) -> TimeOptions {
     let options = given.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
-    TimeOptions { options, meaning: Meaning::Hardware }
+    TimeOptions { options, meaning: Meaning::Hardware, ..TimeOptions::default() }
 }
 
 /// A program as it comes from its files. Layers are given by their numbers of instructions; what they
@@ -108,7 +108,7 @@ proptest! {
         let latency = latency.to_string();
         let given = [("latency", &latency[..]), ("sample-interval", "1")];
         let mut words = Vec::new();
-        program.samples(&options(&given), &mut words).unwrap();
+        program.write_time(TimeForm::Samples, &options(&given), &mut words).unwrap();
         let report = program.time_samples("s", &words, &options(&given)).unwrap();
         check_sums(&report);
         let model = time(&*program, &given);
@@ -206,7 +206,7 @@ fn a_hang_is_an_error_with_its_reason() {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert_eq!(failed(npukit_target::chrome_trace(&*program, &options(&[]), &mut Vec::new())), told);
-    let sampled = failed(program.samples(&options(&[]), &mut Vec::new()));
+    let sampled = failed(program.write_time(TimeForm::Samples, &options(&[]), &mut Vec::new()));
     assert!(sampled.contains("instruction 19") && sampled.contains("instruction 1 (SIMD)"), "{sampled}");
     assert!(!time(&*program, &[("clock", "estimator")]).cycles.contains_key("model"));
 }
@@ -361,7 +361,7 @@ fn a_block_is_bounded_by_the_program() {
     let samples = |interval, block| {
         let mut bytes = Vec::new();
         let given = options(&[("sample-interval", interval), ("sample-block", block)]);
-        program.samples(&given, &mut bytes).map(|()| bytes.len() / 8)
+        program.write_time(TimeForm::Samples, &given, &mut bytes).map(|()| bytes.len() / 8)
     };
     assert_eq!(samples("1", "70000").unwrap() % 70_000, 0);
     assert_eq!(samples("1000", "65536").unwrap(), 65_536);
@@ -394,7 +394,7 @@ fn samples_of_a_program_are_what_its_decoder_does() {
     let program = program("speech_robot", ops, &[]);
     let mut words = Vec::new();
     let given = options(&[("sample-interval", "1"), ("sample-block", "8")]);
-    program.samples(&given, &mut words).unwrap();
+    program.write_time(TimeForm::Samples, &given, &mut words).unwrap();
     assert_eq!(words.len() % (8 * 8), 0, "whole blocks");
     let samples: Vec<_> = words
         .chunks(8)
@@ -423,7 +423,7 @@ fn the_program_may_set_the_interval() {
     let counters = |ops: Vec<Op>| -> Vec<u32> {
         let mut words = Vec::new();
         let given = options(&[("sample-interval", "1000")]);
-        program("speech_robot", ops, &[]).samples(&given, &mut words).unwrap();
+        program("speech_robot", ops, &[]).write_time(TimeForm::Samples, &given, &mut words).unwrap();
         words.chunks(8).map(|word| u32::from_le_bytes(word[..4].try_into().unwrap())).collect()
     };
     // One at the start; the hardware counts on to the thousandth cycle, which does not come.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, Breakdown, Chosen, Compiled, Inputs, Layer, LayerWork, Output, Port, PortError,
-    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturations, Spent, Stage, TargetError,
-    TimeOptions, TimeReport,
+    ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturations, Spent, Stage,
+    TargetError, TimeOptions, TimeReport,
 };
 
 use super::TARGET;
@@ -15,8 +15,7 @@ use crate::clock;
 use crate::isa::codec::encode_program;
 use crate::machine::Machine;
 use crate::machine::state::FORMAT;
-use crate::program::artifact;
-use crate::program::{Binding, Program};
+use crate::program::{self, Binding, Program, artifact};
 
 /// A program as the command has it.
 pub struct SkeletonProgram(pub Program);
@@ -45,9 +44,9 @@ impl SkeletonProgram {
 }
 
 impl Compiled for SkeletonProgram {
-    fn report(&self) -> ProgramReport {
+    fn info(&self) -> ProgramInfo {
         let Self(program) = self;
-        ProgramReport {
+        let report = ProgramReport {
             name: program.name.clone(),
             target: format!("skeleton:{}", program.instance),
             instructions: program.instructions.len(),
@@ -58,20 +57,14 @@ impl Compiled for SkeletonProgram {
             choices: BTreeMap::new(),
             saturated_constants: None,
             warnings: Vec::new(),
+        };
+        let layer =
+            |layer: &program::Layer| Layer { name: layer.name.clone(), results: vec![layer.result.clone()] };
+        let ports = |all: &[Binding]| all.iter().map(port).collect();
+        ProgramInfo {
+            layers: program.layers.iter().map(layer).collect(),
+            ..ProgramInfo::new(report, ports(&program.inputs), ports(&program.outputs))
         }
-    }
-
-    fn inputs(&self) -> Vec<Port> {
-        self.0.inputs.iter().map(port).collect()
-    }
-
-    fn outputs(&self) -> Vec<Port> {
-        self.0.outputs.iter().map(port).collect()
-    }
-
-    fn layers(&self) -> Vec<Layer> {
-        let layers = self.0.layers.iter();
-        layers.map(|layer| Layer { name: layer.name.clone(), results: vec![layer.result.clone()] }).collect()
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
@@ -82,7 +75,7 @@ impl Compiled for SkeletonProgram {
         let Program { instructions, layers, instance, config, .. } = &self.0;
         let bytes = encode_program(instructions).map_err(TargetError::failed)?;
         let layers = layers.iter().map(|layer| (layer.first, layer.name.clone())).collect();
-        let instance = SkeletonInstance { name: instance.clone(), config: config.clone() };
+        let instance = SkeletonInstance::new(instance, config.clone());
         let part = ProgramPart { bytes, layers, ..ProgramPart::default() };
         Ok(ProgramWords { instance: Box::new(instance), parts: vec![part] })
     }
@@ -104,7 +97,7 @@ impl Compiled for SkeletonProgram {
                 results: machine.saturated() - before,
                 layers: Vec::new(),
             };
-            Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations })
+            Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations, data: Vec::new() })
         })
     }
 
@@ -149,7 +142,7 @@ fn fits(x: f32) -> bool {
 }
 
 fn port(binding: &Binding) -> Port {
-    Port { name: binding.name.clone(), shape: binding.shape.clone(), vectors: None }
+    Port { name: binding.name.clone(), shape: binding.shape.clone(), vectors: None, element: None }
 }
 
 fn outside(binding: &Binding) -> TargetError {

@@ -164,8 +164,8 @@ fn named(
         return Ok(format!("{target}:{}", benchmark.preset));
     }
     let instance = instance(target, benchmark)?;
-    let mut config = instance.config();
-    if let (Some(parameters), Some(system)) = (config.as_object_mut(), instance.system()) {
+    let mut config = instance.info().config.clone();
+    if let (Some(parameters), Some(system)) = (config.as_object_mut(), instance.info().system.clone()) {
         parameters.insert("system".to_owned(), system);
     }
     // A path with folders is a file's, whatever files of the target are called.

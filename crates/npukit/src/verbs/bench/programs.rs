@@ -32,7 +32,7 @@ pub(super) fn figures(
     context: Context<'_>,
 ) -> Result<Vec<Row>, Error> {
     let instance = instance(target, benchmark)?;
-    let name = instance.name();
+    let name = instance.info().name.clone();
     let (compiled, compile_seconds) = match decoders::graph(benchmark.network, request.seed) {
         Some(graph) => decoder(&*instance, benchmark.network, &graph.map_err(TargetError::failed)?)?,
         None => of_the_zoo(instance, benchmark, request, context)?,
@@ -83,14 +83,14 @@ pub(super) fn instance(target: &str, benchmark: &Benchmark) -> Result<Box<dyn In
         return Ok(preset);
     }
     let (instance, _) = split_system(benchmark.preset);
-    let (mut config, mut name) = (preset.config(), instance.to_owned());
+    let (mut config, mut name) = (preset.info().config.clone(), instance.to_owned());
     for &(key, value) in benchmark.changes {
         name += &format!("_{key}_{value}");
         if let Some(parameters) = config.as_object_mut() {
             parameters.insert(key.to_owned(), value.into());
         }
     }
-    if let (Some(parameters), Some(system)) = (config.as_object_mut(), preset.system()) {
+    if let (Some(parameters), Some(system)) = (config.as_object_mut(), preset.info().system.clone()) {
         parameters.insert("system".to_owned(), system);
     }
     let bytes = config.to_string();

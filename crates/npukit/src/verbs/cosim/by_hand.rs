@@ -29,7 +29,7 @@ impl Done<'_> {
             judged = self.judge(cosim);
             ControlFlow::Break(())
         });
-        ran.ok_or_else(|| program.compiled.unsupported("cosim"))??;
+        ran.ok_or_else(|| program.compiled.info().unsupported("cosim"))??;
         judged?;
         self.name_line(&text);
         Ok((program, notes))

@@ -68,11 +68,11 @@ impl Language {
         request: &Request,
         length: usize,
         reader: &dyn Reader,
-    ) -> Result<Box<dyn Generator>, Error> {
+    ) -> Result<Generator, Error> {
         let needed = length + self.most(request, length).saturating_sub(1);
         let capacity = needed.clamp(1, self.model.config().context);
         let Some(target) = &request.target else {
-            return Ok(Box::new(Float(Session::new(&self.model, capacity).map_err(TargetError::failed)?)));
+            return Ok(in_float(Session::new(&self.model, capacity).map_err(TargetError::failed)?));
         };
         let options = GeneratorOptions { capacity, options: request.options.clone() };
         Ok(resolve(target, reader)?.generator(&self.model, &options)?)
@@ -80,7 +80,10 @@ impl Language {
 
     /// What the author of the request's instance should know of.
     pub(super) fn warnings(request: &Request, reader: &dyn Reader) -> Result<Vec<String>, Error> {
-        request.target.as_deref().map_or(Ok(Vec::new()), |target| Ok(resolve(target, reader)?.warnings()))
+        request
+            .target
+            .as_deref()
+            .map_or(Ok(Vec::new()), |target| Ok(resolve(target, reader)?.info().warnings.clone()))
     }
 
     /// Held-out prompts and their answers: of the file at `path`, or those of the embedded model.
@@ -128,19 +131,13 @@ fn wrong(path: &str, error: DecoderFileError) -> Error {
 }
 
 /// The float evaluator as a machine without a clock.
-struct Float(Session);
-
-impl Generator for Float {
-    fn name(&self) -> String {
-        "float".to_owned()
-    }
-
-    fn reset(&mut self) {
-        self.0.reset();
-    }
-
-    fn take(&mut self, tokens: &[usize]) -> Result<Step, TargetError> {
-        let logits = self.0.take(tokens).map_err(TargetError::failed)?;
-        Ok(Step { logits, cycles: None })
-    }
+fn in_float(mut session: Session) -> Generator {
+    let take = move |tokens: &[usize], begins: bool| {
+        if begins {
+            session.reset();
+        }
+        let logits = session.take(tokens).map_err(TargetError::failed)?;
+        Ok(Step { logits, cycles: None, program: None })
+    };
+    Generator::new("float".to_owned(), None, take)
 }

@@ -90,7 +90,7 @@ mod tests {
     fn the_tables_are_in_order() {
         for target in targets() {
             let instance = target.instance(Config::Default).unwrap();
-            assert_eq!(instance.lints(), target.lints, "{}", target.name);
+            assert_eq!(instance.info().lints, target.lints, "{}", target.name);
             assert!(!target.lints.is_empty());
         }
         for table in targets().iter().map(|target| target.lints).chain([LINTS_OF_TEXTS]) {

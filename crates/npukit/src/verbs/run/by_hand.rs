@@ -132,7 +132,7 @@ pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandRepor
     let (cycles, speed) = cycles_of(&*compiled, ran.cycles, request);
     let mut files = experiment.files(&outputs, &dumps)?;
     files.waves = request.waves(&*compiled)?;
-    let mut warnings = written.instance.warnings();
+    let mut warnings = written.instance.info().warnings.clone();
     warnings.extend(text.warnings.iter().cloned());
     warnings.extend(ran.remarks.iter().map(|remark| text.remark(remark)));
     let report = HandReport {

@@ -52,8 +52,8 @@ impl FloatReference {
         samples: &[Sample],
         stacks: &[Stack],
     ) -> Result<Comparison, Error> {
-        let (graph, format) = (&origin.model.graph, origin.instance.number_format());
-        let watch = Watch::new(graph, &compiled.layers(), &origin.exponents, format);
+        let (graph, format) = (&origin.model.graph, origin.instance.info().number_format);
+        let watch = Watch::new(graph, &compiled.info().layers, &origin.exponents, format);
         let (mut reference, seen) = watched(graph, samples, watch.as_ref())?;
         let order: Vec<String> = compiled.outputs().into_iter().map(|port| port.name).collect();
         reference.sort_by_key(|stack| order.iter().position(|name| *name == stack.name));
@@ -105,7 +105,7 @@ impl FloatReference {
 
 /// Whether a calibration might help that nobody asked for.
 fn uncalibrated(origin: &Origin) -> bool {
-    let has_steps = origin.instance.number_format().is_some_and(|format| format.step().is_some());
+    let has_steps = origin.instance.info().number_format.is_some_and(|format| format.step().is_some());
     has_steps && origin.rescaling.is_none() && origin.quantisation.is_none()
 }
 
@@ -118,7 +118,7 @@ fn calibration_line(request: &Request, origin: &Origin, results: u64) -> String 
         "the number format is larger than the network's values".to_owned()
     };
     let Source { path, target, .. } = &request.source;
-    let target = target.clone().unwrap_or_else(|| origin.instance.name());
+    let target = target.clone().unwrap_or_else(|| origin.instance.info().name.clone());
     let input =
         |file: &InputFile| file.name.iter().map(|name| format!("{name}=")).collect::<String>() + &file.path;
     let inputs = request.inputs.iter().map(input).collect::<Vec<_>>().join(" ") + &request.preprocess.typed();

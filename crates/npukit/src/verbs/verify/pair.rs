@@ -106,7 +106,7 @@ impl Pair {
         reading.extend(is_scaled.then(|| "--calibrate".to_owned()));
         Ok(Subject {
             program: self.program.name.clone(),
-            instance: InstanceMark::new(instance.name(), &instance.config()),
+            instance: InstanceMark::new(instance.info().name.clone(), &instance.info().config),
             model,
             reading,
             artifact,

@@ -63,7 +63,7 @@ impl<'a> Bounds<'a> {
             return None;
         }
         if origin.quantisation.is_none() {
-            return Some(Self::Step(origin.instance.number_format()?.step()? as f32));
+            return Some(Self::Step(origin.instance.info().number_format?.step()? as f32));
         }
         let program = compiled.in_bounds(&origin.model.simplified).ok()?;
         is_comparable(compiled, &*program).then_some(Self::Program(program))

@@ -15,38 +15,54 @@ pub struct GeneratorOptions {
 }
 
 /// What taking tokens gave.
-#[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// How likely each token of the vocabulary is to follow, as logits.
     pub logits: Vec<f32>,
     /// What it took, where the machine has a clock.
     pub cycles: Option<u64>,
+    /// Makes the program that took the tokens, where the machine ran one.
+    pub program: Option<MakeProgram>,
 }
+
+/// Makes a program.
+pub type MakeProgram = Box<dyn Fn() -> Box<dyn Compiled> + Send>;
+/// Takes tokens: at the beginning of a text, if it is told so, or following those taken before.
+type Take = dyn FnMut(&[usize], bool) -> Result<Step, TargetError> + Send;
 
 /// A language model on a machine, in the middle of a text.
 ///
 /// The same tokens give the same logits, whether taken at once or one by one, up to the machine's rounding.
-pub trait Generator: Send {
+pub struct Generator {
     /// Target and instance, as `TARGET:INSTANCE`.
-    fn name(&self) -> String;
+    pub name: String,
+    /// The machine's clock in MHz, of which [`Step::cycles`] are. `None` without a clock.
+    pub clock_mhz: Option<f64>,
+    take: Box<Take>,
+    /// Whether no tokens were taken since the last [`Self::reset`].
+    begins: bool,
+}
 
-    /// The machine's clock, of which [`Step::cycles`] are.
-    fn clock_mhz(&self) -> Option<f64> {
-        None
-    }
-
-    /// The program that took the last tokens, where the machine ran one.
-    fn program(&self) -> Option<Box<dyn Compiled>> {
-        None
+impl Generator {
+    /// A model at the beginning of a text. `take` takes tokens, and forgets those before if its second argument is true.
+    pub fn new(
+        name: String,
+        clock_mhz: Option<f64>,
+        take: impl FnMut(&[usize], bool) -> Result<Step, TargetError> + Send + 'static,
+    ) -> Self {
+        Self { name, clock_mhz, take: Box::new(take), begins: true }
     }
 
     /// Forgets all tokens.
-    fn reset(&mut self);
+    pub fn reset(&mut self) {
+        self.begins = true;
+    }
 
     /// Takes tokens that follow those taken before: a prompt, or one that was generated.
     ///
     /// # Errors
     ///
     /// No tokens, tokens that are not of the vocabulary, more than the capacity; the machine's own.
-    fn take(&mut self, tokens: &[usize]) -> Result<Step, TargetError>;
+    pub fn take(&mut self, tokens: &[usize]) -> Result<Step, TargetError> {
+        (self.take)(tokens, std::mem::take(&mut self.begins))
+    }
 }

@@ -7,55 +7,32 @@ use crate::contract::instance::generator::Generator;
 use crate::error::TargetError;
 use crate::files::read::Reader;
 
-/// The host's side of an instance.
-pub trait HostSide: Send + Sync {
+/// Reads a stream of commands, text or words, by the name of its file; texts may include others.
+type ReadCommands = fn(&str, &[u8], &dyn Reader) -> Result<HostStream, TargetError>;
+/// Reads a stream of words, by the name of its file.
+type ReadWords = fn(&str, &[u8]) -> Result<HostStream, TargetError>;
+/// Turns a program, by the name of its file, into accesses with host memory from an address on.
+type ReadAccesses<'i> = dyn Fn(&str, &[u8], u64, &dyn Reader) -> Result<HostRun, TargetError> + 'i;
+/// Answers a stream of commands with a model, which a description describes.
+type Answer = fn(&[u8], &[u8], &mut Generator) -> Result<Vec<HostAnswer>, TargetError>;
+
+/// The host's side of an instance. Where it reads files, it fails for their faults: [`TargetError::Text`] with every fault
+/// of a text; bytes that are not whole words. Words without meaning are problems of a stream.
+pub struct HostSide<'i> {
     /// Where the host finds what, and what the bits of its words mean.
-    fn map(&self) -> HostMap;
-
-    /// A stream of commands, text or words, whichever `bytes` are. `name` is the file's, for errors; `files` gives those
-    /// that a text includes.
-    ///
-    /// # Errors
-    ///
-    /// [`TargetError::Text`] with every fault of the text; bytes that are not whole words. Words without meaning are
-    /// problems of the stream.
-    fn commands(&self, name: &str, bytes: &[u8], files: &dyn Reader) -> Result<HostStream, TargetError>;
-
-    /// A stream of words of status.
-    ///
-    /// # Errors
-    ///
-    /// Bytes that are not whole words.
-    fn statuses(&self, name: &str, bytes: &[u8]) -> Result<HostStream, TargetError>;
-
-    /// What a driver writes and reads to run a program that a person wrote, with its host memory from `base` on.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`crate::Instance::hand_program`]; a program that breaks an order, or does not fit host memory.
-    fn accesses(
-        &self,
-        name: &str,
-        bytes: &[u8],
-        base: u64,
-        files: &dyn Reader,
-    ) -> Result<HostRun, TargetError>;
-
-    /// What the device answers to the words of a stream, one after the other, with a language model whose description
-    /// is `description`.
-    ///
-    /// # Errors
-    ///
-    /// Bytes that are not whole words. What a command gets wrong is in its answer.
-    fn answers(
-        &self,
-        stream: &[u8],
-        description: &[u8],
-        generator: &mut dyn Generator,
-    ) -> Result<Vec<HostAnswer>, TargetError>;
-
+    pub map: HostMap,
+    /// Reads a stream of commands, text or words, whichever its bytes are.
+    pub commands: ReadCommands,
+    /// Reads a stream of words of status.
+    pub statuses: ReadWords,
+    /// What a driver writes and reads to run a program that a person wrote, with its host memory from an address on. Fails as
+    /// [`crate::Instance::hand_program`] does, and for a program that breaks an order, or does not fit host memory.
+    pub accesses: Box<ReadAccesses<'i>>,
+    /// What the device answers to the words of a stream, one after the other, with a language model. What a command gets
+    /// wrong is in its answer.
+    pub answers: Answer,
     /// Tokens that a stream gives and asks for: room that a model needs.
-    fn tokens(&self, stream: &[u8]) -> usize;
+    pub tokens: fn(&[u8]) -> usize,
 }
 
 /// Registers, and the bits of words.

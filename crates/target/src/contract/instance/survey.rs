@@ -27,12 +27,13 @@ pub struct Survey {
 impl Survey {
     /// What a program does of its model.
     pub fn of(compiled: &dyn Compiled) -> Self {
-        let program = compiled.report();
+        let info = compiled.info();
+        let program = info.report;
         Self {
             macs: program.macs,
-            host_macs: compiled.host_macs(),
+            host_macs: info.host_macs,
             is_idle: program.instructions == 0,
-            segments: compiled.segments(),
+            segments: info.segments.unwrap_or(1), // Default: one program.
             host_steps: program.host_steps,
             memory: program.memory,
             warnings: program.warnings,

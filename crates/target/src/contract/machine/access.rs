@@ -3,7 +3,7 @@
 /// Addresses of a memory: `count` of them, `stride` apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AddressRun {
-    /// Place of the memory in [`Machine::memories`](crate::Machine::memories).
+    /// Place of the memory in [`Outline::memories`](crate::Outline::memories).
     pub memory: usize,
     /// The first address.
     pub first: u64,
@@ -69,7 +69,7 @@ impl Accessed {
 /// A number in a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scalar {
-    /// Place of the memory in [`Machine::memories`](crate::Machine::memories).
+    /// Place of the memory in [`Outline::memories`](crate::Outline::memories).
     pub memory: usize,
     /// Its address.
     pub address: u64,

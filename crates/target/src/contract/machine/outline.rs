@@ -53,12 +53,14 @@ impl StepLayers {
 }
 
 /// What is the same of a program at all its steps.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
     /// The program's name.
     pub name: String,
     /// Target and instance.
     pub target: String,
+    /// What a step is, in a word.
+    pub step_name: &'static str,
     /// The memories, in an order that stays.
     pub memories: Vec<MachineMemory>,
     /// The layers.
@@ -68,9 +70,10 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Of a program without layers and tensors, by its name and its target's.
+    /// Of a program without layers and tensors whose steps are instructions, by its name and its target's.
     pub fn new((name, target): (String, String), memories: Vec<MachineMemory>) -> Self {
-        Self { name, target, memories, ..Self::default() }
+        let (step_name, layers, placed) = ("instruction", StepLayers::default(), Vec::new());
+        Self { name, target, step_name, memories, layers, placed }
     }
 }
 

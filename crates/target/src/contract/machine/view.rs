@@ -18,7 +18,7 @@ pub struct View {
 /// How a memory is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Its place in [`Machine::memories`](crate::Machine::memories).
+    /// Its place in [`Outline::memories`](crate::Outline::memories).
     pub memory: usize,
     /// What it is, and what goes on in it, in a few words; empty where its name says all.
     pub about: String,

@@ -99,7 +99,7 @@ impl SegmentedMachine {
             owner.run_part(part, &mut values, &run, &mut crate::report::Saturations::default())?;
         }
         let names = (owner.name.clone(), owner.target.clone());
-        let outline = Outline { layers, placed, ..Outline::new(names, memories) };
+        let outline = Outline { step_name: "step", layers, placed, ..Outline::new(names, memories) };
         let (machines, instructions) = (begins.clone(), OnceLock::new());
         let program = Program { outline, pieces, steps, begins, instructions };
         Ok(Self { program: Arc::new(program), machines, position: 0 })
@@ -163,10 +163,6 @@ const fn among(run: AddressRun, piece: &Piece) -> AddressRun {
 impl Machine for SegmentedMachine {
     fn outline(&self) -> &Outline {
         &self.program.outline
-    }
-
-    fn step_name(&self) -> &'static str {
-        "step"
     }
 
     fn steps(&self) -> usize {

@@ -1,7 +1,8 @@
 //! [`AssemblyLanguage`]: assembly as editors need it.
 
 use npukit_asm::analysis::{
-    AnalysedWord, Analysis, Beginning, Block, Language, MarkKind, Proposals, Recorder, Signatures,
+    AnalysedWord, Analysis, Beginning, Block, Language, LanguageError, MarkKind, Proposals, Recorder,
+    Signatures,
 };
 use npukit_asm::{Comments, Expansion, Files, expand_recorded};
 use npukit_isa::IsaSpec;
@@ -10,7 +11,7 @@ use super::calls::{Open, keywords, mnemonics};
 use super::{own_directives, row_of, value_of};
 use crate::config::fabric::Fabric;
 use crate::isa::Isa;
-use crate::isa::asm::{COMMENTS, Heard, heard};
+use crate::isa::asm::{self, COMMENTS, Heard, heard};
 
 /// Assembly for a fabric.
 pub struct AssemblyLanguage {
@@ -24,9 +25,9 @@ const KEYS: [(&str, &str); 2] = [("row", "row of the fabric"), ("col", "column o
 const BITS: [(&str, &str); 1] = [("bits", "all 32")];
 
 impl AssemblyLanguage {
-    /// That of programs for `fabric`.
-    pub fn new(fabric: Fabric) -> Self {
-        let spec = Isa::of_fabric(fabric.options, "");
+    /// That of programs for `fabric`, the instance of this name.
+    pub fn new(fabric: Fabric, name: &str) -> Self {
+        let spec = Isa::of_fabric(fabric.options, name);
         Self { fabric, spec }
     }
 
@@ -125,5 +126,13 @@ impl Language for AssemblyLanguage {
 
     fn signatures(&self, text: &str, at: usize, _known: &Analysis) -> Option<Signatures> {
         Open::at(text, at)?.call?.signatures(&self.spec)
+    }
+
+    fn list(&self, name: &str, text: &str, files: &Files<'_>) -> Result<String, LanguageError> {
+        Ok(asm::list(&self.fabric, name, text, files)?)
+    }
+
+    fn format(&self, _name: &str, text: &str) -> Result<String, LanguageError> {
+        Ok(asm::format(text))
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use npukit_asm::analysis::{
-    Analysis, Beginning, Block, Definition, Language, MarkKind, Name, Proposal, ProposalKind, Proposals,
-    Recorder, Signatures, Space, TextFault, directive_named,
+    Analysis, Beginning, Block, Definition, Language, LanguageError, MarkKind, Name, Proposal, ProposalKind,
+    Proposals, Recorder, Signatures, Space, TextFault, directive_named,
 };
 use npukit_asm::{Comments, Files, Place, Sources, separate};
 use npukit_base::{Span, without_bom};
@@ -18,7 +18,7 @@ use crate::isa::Isa;
 use crate::isa::asm::COMMENTS;
 use crate::isa::pasm::ast::{self, Epoch, Instruction, Operation, OperationKind, Parameter, Region, Value};
 use crate::isa::pasm::constraint::{Condition, Sum, Term};
-use crate::isa::pasm::{parse_all, without_directives};
+use crate::isa::pasm::{self, parse_all, without_directives};
 use crate::isa::token::{TokenKind, tokens};
 
 /// PASM for a fabric.
@@ -294,6 +294,17 @@ impl Language for PasmLanguage {
 
     fn signatures(&self, text: &str, at: usize, _known: &Analysis) -> Option<Signatures> {
         Open::at(text, at)?.call?.signatures(&self.spec)
+    }
+
+    fn list(&self, _name: &str, _text: &str, _files: &Files<'_>) -> Result<String, LanguageError> {
+        Err(LanguageError::None(
+            "PASM has no listing, as its instructions come from a schedule and not from its lines: list what `npu disasm` \
+             prints",
+        ))
+    }
+
+    fn format(&self, name: &str, text: &str) -> Result<String, LanguageError> {
+        Ok(pasm::format(name, without_bom(text))?)
     }
 }
 

@@ -115,7 +115,7 @@ impl Stepped {
         }
         let (calls, layers) = numbered(&executable, &kernels);
         let names = (model.name.clone(), model.target.clone());
-        let outline = Outline { layers, ..Outline::new(names, memories) };
+        let outline = Outline { step_name: "step", layers, ..Outline::new(names, memories) };
         let mut stepped = Self { outline, executable, fabric, calls, kernels, parts };
         stepped.outline.placed = stepped.placed();
         Ok(stepped)
@@ -479,10 +479,6 @@ fn part_of<W: Copy>(words: &[W], address: u64, count: u64) -> Option<&[W]> {
 impl npukit_target::Machine for ModelMachine {
     fn outline(&self) -> &Outline {
         &self.program.outline
-    }
-
-    fn step_name(&self) -> &'static str {
-        "step"
     }
 
     fn steps(&self) -> usize {

@@ -21,6 +21,7 @@ use crate::lower::product::{Part, Product, Weights};
 use crate::lower::{Options, layers};
 use crate::program::Program;
 use crate::target::compile::lower_error;
+use crate::target::compile::scheme;
 use crate::target::instance::OpuInstance;
 
 /// Why there is no such graph.
@@ -47,8 +48,8 @@ enum ReferenceError {
 
 /// The fraction lengths that a program was made with; none for floats.
 pub(in crate::target) fn quantisation_of(graph: &Graph, program: &Program) -> Option<Quantisation> {
-    let instance = OpuInstance { name: program.instance.clone(), config: program.config.clone() };
-    let mut quantisation = Quantisation::new(instance.scheme()?);
+    let instance = OpuInstance::new(&program.instance, program.config.clone());
+    let mut quantisation = Quantisation::new(scheme(&instance.config.types)?);
     for (id, value) in (0..).map(ValueId).zip(&graph.values) {
         if let Some(&fraction) = program.fractions.get(&value.name) {
             quantisation.set(id, Kind::Activation, fraction);

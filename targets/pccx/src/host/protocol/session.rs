@@ -52,7 +52,7 @@ pub enum CommandError {
 
 /// A model in the middle of a text, and the tokens that it has not taken yet.
 pub struct Session<'a> {
-    generator: &'a mut dyn Generator,
+    generator: &'a mut Generator,
     manifest: u32,
     pending: Vec<usize>,
     /// Tokens of the text.
@@ -61,7 +61,7 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// At the beginning of a text, with the model that `description` describes.
-    pub fn new(generator: &'a mut dyn Generator, description: &[u8]) -> Self {
+    pub fn new(generator: &'a mut Generator, description: &[u8]) -> Self {
         generator.reset();
         Self { generator, manifest: crc32(description), pending: Vec::new(), position: 0 }
     }

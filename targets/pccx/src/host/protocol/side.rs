@@ -1,9 +1,9 @@
-//! [`Side`]: the host's side of an instance.
+//! [`host_side`]: the host's side of an instance.
 
 use npukit_asm::{Assembly, Words, assemble_with, disassemble_as};
 use npukit_target::{
-    Generator, HostAnswer, HostMap, HostRun, HostSide, HostStream, HostWord, ProgramText, Reader,
-    TargetError, bytes_of, program_text,
+    Generator, HostAnswer, HostSide, HostStream, HostWord, ProgramText, Reader, TargetError, bytes_of,
+    program_text,
 };
 use thiserror::Error;
 
@@ -22,15 +22,18 @@ pub struct CutShort {
 }
 
 /// Reads the instructions of a program and where they stand.
-type Programs<'a> =
-    dyn Fn(&str, &[u8], &dyn Reader) -> Result<(Vec<Op>, ProgramText), TargetError> + Send + Sync + 'a;
+type Program = Result<(Vec<Op>, ProgramText), TargetError>;
 
-/// The host's side of an instance.
-pub struct Side<'a> {
-    /// The instance.
-    pub config: &'a Config,
-    /// Reads programs for it.
-    pub programs: Box<Programs<'a>>,
+/// The host's side of an instance; `program` reads programs for it.
+pub fn host_side<'i>(
+    config: &'i Config,
+    program: impl Fn(&str, &[u8], &dyn Reader) -> Program + 'i,
+) -> HostSide<'i> {
+    let accesses = move |name: &str, bytes: &[u8], base: u64, files: &dyn Reader| {
+        let (ops, text) = program(name, bytes, files)?;
+        accesses(config, &ops, &text.experiment, base).map_err(|stopped| text.stopped(stopped))
+    };
+    HostSide { map: map(), commands, statuses, accesses: Box::new(accesses), answers, tokens }
 }
 
 /// The words of a stream.
@@ -46,66 +49,48 @@ fn word_text(word: u64) -> String {
     format!("{word:#018x}")
 }
 
-impl HostSide for Side<'_> {
-    fn map(&self) -> HostMap {
-        map()
-    }
+/// A stream of commands, text or words.
+fn commands(name: &str, bytes: &[u8], files: &dyn Reader) -> Result<HostStream, TargetError> {
+    let bytes = match program_text(bytes) {
+        Some(text) => {
+            let read = assemble_with(&Command::spec(), name, text, &bytes_of(files));
+            let Assembly { bytes, .. } = read.map_err(TargetError::text)?;
+            bytes
+        }
+        None => bytes.to_vec(),
+    };
+    let listed = stream_words(&bytes).map_err(|error| TargetError::in_file(name, error))?;
+    let listing = disassemble_as(&Command::spec(), &bytes, None, Words::Value);
+    let problems = listing.problems.iter().map(ToString::to_string).collect();
+    Ok(HostStream { text: listing.to_string(), words: listed, bytes, problems })
+}
 
-    fn commands(&self, name: &str, bytes: &[u8], files: &dyn Reader) -> Result<HostStream, TargetError> {
-        let bytes = match program_text(bytes) {
-            Some(text) => {
-                let read = assemble_with(&Command::spec(), name, text, &bytes_of(files));
-                let Assembly { bytes, .. } = read.map_err(TargetError::text)?;
-                bytes
-            }
-            None => bytes.to_vec(),
-        };
-        let listed = stream_words(&bytes).map_err(|error| TargetError::in_file(name, error))?;
-        let listing = disassemble_as(&Command::spec(), &bytes, None, Words::Value);
-        let problems = listing.problems.iter().map(ToString::to_string).collect();
-        Ok(HostStream { text: listing.to_string(), words: listed, bytes, problems })
-    }
+/// A stream of words of status.
+fn statuses(name: &str, bytes: &[u8]) -> Result<HostStream, TargetError> {
+    let all = words(bytes).map_err(|error| TargetError::in_file(name, error))?;
+    let word = |&word: &u64| HostWord { word: word_text(word), text: Status::decode(word).text() };
+    Ok(HostStream { bytes: bytes.to_vec(), words: all.iter().map(word).collect(), ..HostStream::default() })
+}
 
-    fn statuses(&self, name: &str, bytes: &[u8]) -> Result<HostStream, TargetError> {
-        let all = words(bytes).map_err(|error| TargetError::in_file(name, error))?;
-        let word = |&word: &u64| HostWord { word: word_text(word), text: Status::decode(word).text() };
-        Ok(HostStream {
-            bytes: bytes.to_vec(),
-            words: all.iter().map(word).collect(),
-            ..HostStream::default()
-        })
-    }
+/// What the device answers to the words of a stream.
+fn answers(
+    stream: &[u8],
+    description: &[u8],
+    generator: &mut Generator,
+) -> Result<Vec<HostAnswer>, TargetError> {
+    let mut session = Session::new(generator, description);
+    let all = words(stream).map_err(TargetError::failed)?;
+    let listed = stream_words(stream).map_err(TargetError::failed)?;
+    Ok(all.into_iter().zip(listed).map(|(word, listed)| session.answer(word, listed.text)).collect())
+}
 
-    fn accesses(
-        &self,
-        name: &str,
-        bytes: &[u8],
-        base: u64,
-        files: &dyn Reader,
-    ) -> Result<HostRun, TargetError> {
-        let (ops, text) = (self.programs)(name, bytes, files)?;
-        accesses(self.config, &ops, &text.experiment, base).map_err(|stopped| text.stopped(stopped))
-    }
-
-    fn answers(
-        &self,
-        stream: &[u8],
-        description: &[u8],
-        generator: &mut dyn Generator,
-    ) -> Result<Vec<HostAnswer>, TargetError> {
-        let mut session = Session::new(generator, description);
-        let all = words(stream).map_err(TargetError::failed)?;
-        let listed = stream_words(stream).map_err(TargetError::failed)?;
-        Ok(all.into_iter().zip(listed).map(|(word, listed)| session.answer(word, listed.text)).collect())
-    }
-
-    fn tokens(&self, stream: &[u8]) -> usize {
-        let is_token = |word: &[u8; WORD_BYTES]| {
-            let command = Command::decode(u64::from_le_bytes(*word));
-            matches!(command, Some(Command::LoadPrompt { .. } | Command::NextToken { .. }))
-        };
-        stream.as_chunks().0.iter().filter(|word| is_token(word)).count()
-    }
+/// Tokens that a stream gives and asks for.
+fn tokens(stream: &[u8]) -> usize {
+    let is_token = |word: &[u8; WORD_BYTES]| {
+        let command = Command::decode(u64::from_le_bytes(*word));
+        matches!(command, Some(Command::LoadPrompt { .. } | Command::NextToken { .. }))
+    };
+    stream.as_chunks().0.iter().filter(|word| is_token(word)).count()
 }
 
 /// Each word of a stream of commands, with its text.

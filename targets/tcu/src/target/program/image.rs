@@ -74,7 +74,7 @@ impl TcuProgram {
         let instruction = instructions.iter().rposition(writes)?;
         let words = encode_program(&self.program.config, &instructions[instruction..=instruction]).ok()?;
         let instance = self.instance();
-        let text = instance.disassemble(&words, instance.listings().first()?).ok()?.text;
+        let text = instance.disassemble(&words, instance.info().listings.first()?).ok()?.text;
         Some(Writer { instruction, text: text.trim().to_owned() })
     }
 }

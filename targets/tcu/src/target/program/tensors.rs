@@ -26,7 +26,7 @@ impl TcuProgram {
         let shape = [vectors(binding), self.lanes()];
         let vectors = Vectors { shape, is_all: binding.layout.is_none() };
         let shape = binding.layout.as_ref().map_or(shape.to_vec(), |layout| layout.model_shape.clone());
-        Port { name: binding.name.clone(), shape, vectors: Some(vectors) }
+        Port { name: binding.name.clone(), shape, vectors: Some(vectors), element: None }
     }
 
     /// The raw vectors of an input, in the model's shape or as vectors.
@@ -103,11 +103,28 @@ impl TcuProgram {
     ) -> Result<RunResult, TargetError> {
         let outputs = self.program.outputs.iter().map(|binding| self.output(binding, finished));
         let outputs = outputs.collect::<Result<_, _>>()?;
-        Ok(RunResult { outputs, saturations: counts(finished, saturated_inputs) })
+        Ok(RunResult { outputs, saturations: counts(finished, saturated_inputs), data: Vec::new() })
+    }
+
+    /// What a driver has of a run: the raw vectors of its inputs, and its outputs.
+    pub(super) fn data_of(
+        &self,
+        raw: &[Vec<i32>],
+        finished: &RunOutcome,
+    ) -> Result<Vec<DriverData>, TargetError> {
+        let mut data: Vec<DriverData> = Vec::new();
+        for (place, vectors) in raw.iter().enumerate() {
+            data.extend(self.driver_data(PortPlace::Input(place), vectors));
+        }
+        for (place, binding) in self.program.outputs.iter().enumerate() {
+            let vectors = finished.output(binding).map_err(TargetError::failed)?;
+            data.extend(self.driver_data(PortPlace::Output(place), &vectors));
+        }
+        Ok(data)
     }
 
     /// Vectors as upstream's emulator reads and writes them, and as they lie in DRAM0.
-    pub(super) fn driver_data(&self, place: PortPlace, vectors: &[i32]) -> [DriverData; 2] {
+    fn driver_data(&self, place: PortPlace, vectors: &[i32]) -> [DriverData; 2] {
         let values = vectors.iter().map(|&raw| self.format().raw_to_f32(raw));
         let text = csv::write(values, self.lanes()).into_bytes();
         let bytes = raw_to_bytes(self.program.config.data_type, vectors);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use npukit_target::{
-    Breakdown, FlagTime, Pace, TargetError, TimeOptions, TimeReport, UnitTime, Wait, Whole, share,
+    Breakdown, FlagTime, MeasuredSamples, TargetError, TimeOptions, TimeReport, UnitTime, Wait, Whole, share,
 };
 
 use super::TcuProgram;
@@ -56,25 +56,27 @@ impl TcuProgram {
     }
 
     /// What [`Self::time_report`] says of the whole without options, where the compiler knows: it went by the same clock.
-    pub(super) fn known_pace(&self) -> Option<Pace> {
+    pub(super) fn known_time(&self) -> Option<TimeReport> {
         let options = TimeOptions::default();
         self.agree(options.meaning).ok()?;
         let settings = self.settings(&options).ok()?;
         self.clock(&settings).ok()?;
         let (_, cycles) = self.clocked.filter(|(memory, _)| *memory == settings.memory)?;
         let whole = Whole { cycles, multipliers: (self.program.config.array_size as u64).saturating_pow(2) };
-        Some(Pace {
-            cycles: Some(cycles),
+        let model = CostModel::Model.name().to_owned();
+        Some(TimeReport {
+            cycles: BTreeMap::from([(model.clone(), cycles)]),
+            model,
             milliseconds: milliseconds(cycles, &settings),
             utilisation: self.macs().map(|macs| whole.utilisation(macs, cycles)),
+            ..TimeReport::default()
         })
     }
 
     /// The same from performance samples of the hardware.
     pub(super) fn samples_report(
         &self,
-        name: &str,
-        bytes: &[u8],
+        MeasuredSamples { name, bytes }: &MeasuredSamples,
         options: &TimeOptions,
     ) -> Result<TimeReport, TargetError> {
         if let Some(clock) = options.options.get("clock") {
