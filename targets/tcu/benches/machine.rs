@@ -3,7 +3,8 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use npukit_tcu::internals::artifact::raw_from_bytes;
-use npukit_tcu::internals::clock::{Clock, ClockParams};
+use npukit_tcu::internals::clock::Clock;
+use npukit_tcu::internals::config::ClockParams;
 use npukit_tcu::internals::op::{Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::{Config, Machine, decode_program};
 

@@ -1,9 +1,13 @@
 //! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::isa::op`].
 
+pub(crate) mod check;
 pub(crate) mod codec;
 pub(crate) mod fault;
+pub(crate) mod kind;
 pub(crate) mod listing;
+pub(crate) mod memory;
 pub(crate) mod op;
+pub(crate) mod register;
 
 use npukit_isa::{ByteOrder, Field, FieldKind, InstructionSpec, IsaSpec};
 

@@ -15,15 +15,25 @@ use npukit_target::{
 };
 
 use crate::check::lints::LINTS;
-use crate::config::board;
-use crate::config::{Board, Config, Overlap, Reading, System, settable};
+use crate::config::{Board, Config, Overlap, Reading, System, board, settable};
 use crate::program::artifact;
 use crate::target::benchmarks::BENCHMARKS;
 use crate::target::terms::TERMS;
 use crate::vectors;
-use instance::TcuInstance;
 use options::OPTIONS;
 use program::TcuProgram;
+
+/// An architecture with its name.
+struct TcuInstance {
+    /// Name of the preset or of the `.tarch` file, up to its first dot.
+    pub name: String,
+    /// Its parameters.
+    pub config: Config,
+    /// Clock, bus and memory around it.
+    pub system: System,
+    /// What the author of its `.tarch` file should know of.
+    pub warnings: Vec<String>,
+}
 
 /// Its instances; when none is named, the one every figure of the documentation is for.
 const PRESETS: Presets<Board> = Presets {

@@ -17,7 +17,7 @@ pub use format::Format;
 pub use operands::{DataMoveKind, SimdOp, SimdSub, Strided};
 
 use crate::config::Reading;
-use crate::isa::fault::Memory;
+use crate::isa::memory::Memory;
 use format::{Operations, RegisterNumbers, Registers};
 
 /// One instruction.

@@ -6,9 +6,10 @@ use npukit_numeric::Saturations;
 use npukit_target::sim::Fault;
 use npukit_target::{OUTSIDE, Phase, Unset};
 
-use crate::clock::hazard::LostWrite;
-use crate::clock::timing::kind;
-use crate::isa::fault::{FaultKind, Memory};
+use crate::isa::fault::FaultKind;
+use crate::isa::kind::kind;
+use crate::isa::memory::Memory;
+use crate::machine::losing::LostWrite;
 use crate::machine::state::MachineError;
 use crate::machine::{AccessError, Machine};
 use crate::program::{Binding, Piece, Program};

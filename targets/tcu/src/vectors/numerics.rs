@@ -9,7 +9,7 @@ use super::encoding::simd_op;
 use super::{Golden, execute, from_hex, hex};
 use crate::config::keys::{KeyError, Keys};
 use crate::config::{Config, DataType, Overlap, Reading};
-use crate::isa::fault::Memory;
+use crate::isa::memory::Memory;
 use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use crate::program::artifact::{raw_from_bytes, raw_to_bytes};
 

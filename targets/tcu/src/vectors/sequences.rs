@@ -9,14 +9,14 @@ use std::sync::Arc;
 use npukit_target::{Case, Outcome};
 
 use super::{Golden, cycles, execute, from_hex};
-use crate::clock::hazard::LostWrite;
-use crate::clock::{Clock, ClockParams, Slice, Timeline};
-use crate::config::Config;
+use crate::clock::{Clock, Slice, Timeline};
 use crate::config::keys::{KeyError, Keys};
+use crate::config::{ClockParams, Config};
 use crate::isa::codec::decode_program_lenient;
-use crate::isa::fault::Memory;
+use crate::isa::memory::Memory;
 use crate::isa::op::Op;
 use crate::machine::Machine;
+use crate::machine::losing::LostWrite;
 
 /// What all programs of a file share.
 pub(super) struct Setting {

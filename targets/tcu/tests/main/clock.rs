@@ -1,7 +1,8 @@
 //! The clock, by the formulas of the notes on simulated hardware and by properties that need no
 //! measurement. The measurements themselves are checked by `conform`.
 
-use npukit_tcu::internals::clock::{Clock, ClockError, ClockParams, Slice, Stall, StuckForm, Timeline, Unit};
+use npukit_tcu::internals::clock::{Clock, Slice, Stall, StuckForm, Timeline, Unit};
+use npukit_tcu::internals::config::{ClockError, ClockParams};
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::internals::samples::{Port, Sample};
 use npukit_tcu::{Config, Machine, Reading, Register, Severity, decode_program, encode_program, validate};

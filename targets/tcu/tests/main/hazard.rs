@@ -2,9 +2,10 @@
 //! the order of the commands does not show.
 
 use npukit_tcu::internals::board;
-use npukit_tcu::internals::clock::{Clock, ClockParams};
-use npukit_tcu::internals::config::System;
-use npukit_tcu::internals::hazard::{Hazard, LostWrite, Pattern, Verdict, hazards, judge, lost};
+use npukit_tcu::internals::clock::Clock;
+use npukit_tcu::internals::config::{ClockParams, System};
+use npukit_tcu::internals::hazard::{Hazard, Pattern, Verdict, hazards, judge, lost};
+use npukit_tcu::internals::losing::LostWrite;
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::{Config, Machine, Severity, validate};
 use proptest::prelude::*;

@@ -4,7 +4,6 @@
 use npukit_numeric::{NumberFormat, Saturations};
 use npukit_target::sim::Fault;
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
-use npukit_tcu::internals::program::Layer;
 use npukit_tcu::{
     AccessError, Config, DataType, FaultKind, Machine, MachineError, Memory, Register, Severity, validate,
 };
@@ -231,12 +230,12 @@ fn layers_get_their_own_saturations() {
         read_address: 0,
         sub: SimdSub { op: SimdOp::Increment, left: 0, right: 0, destination: 0 },
     };
-    let layer = |first, count| Layer { name: String::new(), first, count, macs: 0 };
-    let layers = [layer(1, 2), layer(4, 100), layer(usize::MAX, 1)];
+    let layers = [1..3, 4..104, usize::MAX..usize::MAX];
+    let layer = |i: usize, _: &Op| layers.iter().position(|layer| layer.contains(&i)).unwrap_or(3);
+    let mut groups = [Saturations::default(); 4];
     machine.step(&up).unwrap();
-    let counted = machine.run_layers(&[up, Op::NoOp, up, up, up, up], &layers, &mut |_| ()).unwrap();
-    let counts: Vec<u64> = counted.layers.iter().map(Saturations::count).collect();
-    assert_eq!((counts, counted.outside.count()), (vec![1, 2, 0], 2));
+    machine.run_grouped(&[up, Op::NoOp, up, up, up, up], &mut groups, layer, &[], &mut |_| ()).unwrap();
+    assert_eq!(groups.map(|group| group.count()), [1, 2, 0, 2]);
     let total = machine.saturations();
     assert_eq!((total.overflow.count, total.overflow.maximum, total.underflow.count), (6, 256, 0));
 }

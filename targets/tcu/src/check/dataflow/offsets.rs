@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::check::lints::DEAD_CONFIGURATION;
-use crate::check::validate::Problem;
+use crate::check::problem::Problem;
 use crate::isa::op::Op;
-use crate::machine::configuration::Register;
+use crate::isa::register::Register;
 
 /// The last Configure of each bank's offset that nothing has used.
 #[derive(Default)]

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::isa::fault::Memory;
+use crate::isa::memory::Memory;
 use crate::isa::op::{Flow, Op, Path, Strided};
 
 /// How a write can be lost.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::isa::fault::Memory;
+use crate::isa::memory::Memory;
 use crate::isa::op::{Op, Place};
 
 /// Vectors of local memory.

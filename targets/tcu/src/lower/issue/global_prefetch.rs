@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::prefetch::{Pace, Room, ahead};
 use crate::clock::Meter;
-use crate::isa::fault::Memory;
+use crate::isa::memory::Memory;
 use crate::isa::op::Op;
 use crate::program::Usage;
 

@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use crate::config::Config;
-use crate::isa::fault::Memory;
+use crate::isa::memory::Memory;
 use crate::isa::op::{DataMoveKind, Flow, Op, Path, Place};
 
 /// The instructions of a layer in an order that keeps the accumulators busier.

@@ -297,7 +297,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::isa::fault::Memory;
+    use crate::isa::memory::Memory;
     use crate::isa::op::{DataMoveKind, Strided};
     use crate::lower::issue::symbolic::{LOCAL, Symbolic, programs};
 

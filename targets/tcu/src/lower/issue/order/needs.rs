@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Kind;
-use crate::isa::fault::Memory;
+use crate::isa::memory::Memory;
 use crate::isa::op::Op;
 
 /// Of each kind the instructions that have to come before one.
