@@ -30,7 +30,7 @@ use crate::clock::timing::{Cost, Costs};
 use crate::config::{Config, Port};
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Effects, Op};
-use crate::machine::state::Registers;
+use crate::isa::registers::Registers;
 
 /// A point in time, in cycles since the first word is fetched.
 pub type Cycle = u64;

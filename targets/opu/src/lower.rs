@@ -8,6 +8,7 @@
 //! | program | [`schedule`], [`emit`], [`backend`] | everything, in the tiles that the clock likes best → instructions, [`Program`](crate::program::Program) |
 
 pub mod backend;
+pub mod builder;
 pub mod constants;
 pub mod emit;
 pub mod error;
@@ -33,8 +34,9 @@ pub use error::LowerError;
 
 use crate::config::{Config, StoreReads, Timing};
 use crate::isa::op::Op;
+use crate::lower::builder::Builder;
 use constants::{BlockPlan, Constants};
-use layers::{Builder, Model};
+use layers::Model;
 use memory::Plan;
 use schedule::Schedule;
 use tile::{Costs, Tiling};

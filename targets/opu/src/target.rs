@@ -24,9 +24,16 @@ use crate::program::artifact;
 use crate::target::benchmarks::BENCHMARKS;
 use crate::target::terms::TERMS;
 use crate::vectors;
-use instance::OpuInstance;
 use options::OPTIONS;
 use program::{Made, OpuProgram};
+
+/// An instance with its name.
+struct OpuInstance {
+    /// Name of the preset or of the file, up to its first dot.
+    pub name: String,
+    /// Its parameters.
+    pub config: Config,
+}
 
 /// Its instances.
 const PRESETS: Presets<Config> = Presets {

@@ -3,9 +3,9 @@
 
 use crate::config::{Config, StoreReads, Timing, Types, Validity};
 use crate::isa::fault::FaultKind;
+use crate::isa::memory::SLOT;
 use crate::isa::op::{Op, Pool, Shape, configuration};
-use crate::machine::state::Registers;
-use crate::program::layout::SLOT;
+use crate::isa::registers::Registers;
 
 /// What an instruction costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,17 +8,18 @@ use npukit_target::{
     CompileOptions, Finding, HostStepReport, Phase, Problem, Stage, Survey, TargetError, artifact_stem,
 };
 
-use super::instance::OpuInstance;
 use super::options::chosen;
 use super::program::{Made, OpuProgram};
-use crate::check;
 use crate::check::lints::CONV_BOUNDS;
 use crate::config::Validity;
 use crate::isa::codec::encode_program;
 use crate::isa::isa;
-use crate::lower::{self, LowerError, Lowered, backend, print};
-use crate::machine::state::Registers;
+use crate::isa::registers::Registers;
+use crate::lower::{Lowered, backend, print};
 use crate::program::Program;
+use crate::target::OpuInstance;
+use crate::target::diagnose::lower_error;
+use crate::{check, lower};
 
 const PRINTED: &str = "with the strides that the draft prints it touches other bytes than the layer needs";
 const UNPRINTED: &str = "compile for the instance without `+seed`; by hand, `ld.ker` wants as many input as output \
@@ -144,13 +145,6 @@ impl OpuInstance {
         let (quantisation, approximate) = (options.quantisation.as_ref(), approximates(options)?);
         let lowering = lower::Options { quantisation, approximate, ..lower::Options::default() };
         lower::compile(graph, &self.config, lowering).map_err(lower_error)
-    }
-}
-
-pub(super) fn lower_error(error: LowerError) -> TargetError {
-    match error {
-        LowerError::Unsupported { problems } => TargetError::Refused(problems),
-        other => TargetError::failed(other),
     }
 }
 

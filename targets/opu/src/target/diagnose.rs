@@ -9,6 +9,7 @@ use crate::isa::codec::ProgramError;
 use crate::lower::LowerError;
 use crate::program::artifact::ArtifactError;
 use crate::program::run::RunError;
+use npukit_target::TargetError;
 
 /// A line for each type.
 pub static ERRORS: &[ErrorKind] = &[
@@ -58,5 +59,12 @@ impl Diagnose for ProgramError {
             Self::Truncated { offset, .. } => Place::offset(*offset),
             _ => Place::default(),
         }
+    }
+}
+
+pub(super) fn lower_error(error: LowerError) -> TargetError {
+    match error {
+        LowerError::Unsupported { problems } => TargetError::Refused(problems),
+        other => TargetError::failed(other),
     }
 }

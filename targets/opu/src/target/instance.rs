@@ -15,17 +15,10 @@ use super::hand::Written;
 use crate::check;
 use crate::check::lints::{CONV_BOUNDS, LINTS};
 use crate::config::area::area;
-use crate::config::{Config, settable};
+use crate::config::settable;
 use crate::isa::codec::words;
 use crate::isa::isa;
-
-/// An instance with its name.
-pub(super) struct OpuInstance {
-    /// Name of the preset or of the file, up to its first dot.
-    pub name: String,
-    /// Its parameters.
-    pub config: Config,
-}
+use crate::target::OpuInstance;
 
 /// How names of files of words end; what is no text is words, too.
 const WORDS: &str = ".words";

@@ -20,7 +20,7 @@ use crate::isa::codec::encode_program;
 use crate::isa::fault::FaultKind;
 use crate::isa::isa;
 use crate::isa::op::{Direction, Effects, Op};
-use crate::machine::state::Registers;
+use crate::isa::registers::Registers;
 use crate::machine::{Loaded, Machine};
 use parts::Part;
 

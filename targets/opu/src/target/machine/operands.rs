@@ -6,7 +6,7 @@ use super::Stepped;
 use super::parts::Part;
 use crate::isa::fault::Buffer;
 use crate::isa::op::{Access, Addend, Direction, Effects, Op, Order, Pool};
-use crate::machine::state::Registers;
+use crate::isa::registers::Registers;
 
 impl Stepped {
     /// What `scalar` comes from, which the instruction wrote; nothing of what it only clears or sets.

@@ -9,7 +9,7 @@ use super::profile::Profile;
 use super::run;
 use crate::clock::{Engine, Slice};
 use crate::isa::op::{Class, Op};
-use crate::machine::state::Registers;
+use crate::isa::registers::Registers;
 use crate::program::Program;
 
 /// Tells what each engine does when: a track for each, and the layers as the front end comes to them.
