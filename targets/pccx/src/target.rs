@@ -1,8 +1,8 @@
 //! [`PCCX`], the [`Target`] of this crate.
 
 pub(crate) mod benchmarks;
-pub(crate) mod by_hand;
 pub(crate) mod diagnose;
+pub(crate) mod generate;
 mod hand;
 mod instance;
 mod machine;
@@ -16,14 +16,22 @@ use npukit_target::{
 
 use crate::check::lints::LINTS;
 use crate::config::{Config, Profile, System, settable};
-use crate::host::{HOST, Host, TENSORS};
 use crate::lower::{Executable, OPTIONS};
 use crate::program::artifact;
+use crate::program::host::Host;
+use crate::program::host::section::{HOST, TENSORS};
 use crate::target::benchmarks::BENCHMARKS;
 use crate::target::terms::TERMS;
 use crate::vectors;
-use instance::PccxInstance;
 use program::PccxProgram;
+
+/// An instance with its name.
+struct PccxInstance {
+    /// Name of the preset or of the configuration file, up to its first dot.
+    pub name: String,
+    /// Its parameters.
+    pub config: Config,
+}
 
 /// Its instances.
 const PRESETS: Presets<Config> = Presets {

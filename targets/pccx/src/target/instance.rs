@@ -18,22 +18,14 @@ use crate::check::{text_findings, word_findings};
 use crate::config::area::area;
 use crate::config::{Config, settable};
 use crate::host::protocol::Side;
-use crate::isa::codec::{Codec, INSTRUCTION_BYTES, decode_program};
-use crate::isa::isa;
-use crate::isa::listing;
-use crate::isa::op::Op;
+use crate::isa::codec::{Codec, decode_program};
+use crate::isa::op::{INSTRUCTION_BYTES, Op};
+use crate::isa::{isa, listing};
 use crate::lower::weight_bits::{Choice, Samples, resolve_without};
 use crate::lower::{self, Executable, Options, WeightBits, Weights, compile};
 use crate::program::artifact::{assembly, read_memh};
-use crate::program::generate::Decoder;
-
-/// An instance with its name.
-pub(super) struct PccxInstance {
-    /// Name of the preset or of the configuration file, up to its first dot.
-    pub name: String,
-    /// Its parameters.
-    pub config: Config,
-}
+use crate::target::PccxInstance;
+use crate::target::generate::Decoder;
 
 /// Our own syntax, which assembles again.
 const OWN: &str = "npukit";
