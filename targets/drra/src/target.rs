@@ -24,7 +24,6 @@ use crate::check::lints::LINTS;
 use crate::config::fabric::{Fabric, Options};
 use crate::config::revision::Revision;
 use crate::target::terms::TERMS;
-use instance::DrraInstance;
 use options::OPTIONS;
 use program::DrraProgram;
 
@@ -197,4 +196,14 @@ fn with_fraction_bits(mut fabric: Fabric, bits: u32) -> Fabric {
     let parts = fabric.cells.iter_mut().flat_map(|cell| &mut cell.resources);
     parts.for_each(|part| part.fraction_bits = bits);
     fabric
+}
+
+/// A fabric with its name.
+pub(super) struct DrraInstance {
+    /// Name of the preset, of the file up to its first dot, or the short form.
+    pub name: String,
+    /// The fabric.
+    pub fabric: Fabric,
+    /// What the author of its file should know of.
+    pub warnings: Vec<String>,
 }

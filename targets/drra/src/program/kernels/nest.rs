@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::column::{accumulation, configure, results};
-use super::writer::{Rep, Writer, addresses};
-use super::{Bases, Work};
+use crate::config::column::Column;
 use crate::config::fabric::ROW_WORDS;
-use crate::lower::column::Column;
+use crate::program::kernels::column::{accumulation, configure, results};
+use crate::program::kernels::writer::{Rep, Writer, addresses};
+use crate::program::kernels::{Bases, Work};
 
 /// A level of a loop: how often, and the step of the address.
 pub type Level = (usize, i64);

@@ -7,14 +7,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::column::{accumulation, configure, results};
-use super::writer::{Writer, addresses};
-use super::{Bases, Work};
+use crate::config::column::Column;
 use crate::config::component::Component;
 use crate::config::fabric::ROW_WORDS;
 use crate::config::revision::Revision;
 use crate::isa::pasm::epoch::Rep;
-use crate::lower::column::Column;
+use crate::program::kernels::column::{accumulation, configure, results};
+use crate::program::kernels::writer::{Writer, addresses};
+use crate::program::kernels::{Bases, Work};
 
 /// A kernel for words that stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::Source;
 use crate::machine::exec::word::Word;
+use std::sync::Arc;
 
 /// Sizes of axes and the distance of neighbours in memory, the outermost axis first.
 pub type Axes = Vec<(usize, usize)>;
@@ -122,6 +122,17 @@ pub fn broadcast(shape: &[usize], own: &[usize]) -> Axes {
         _ => (size, 0),
     };
     shape.iter().enumerate().map(axis).collect()
+}
+
+/// Where integers come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Source {
+    /// A value of the plan.
+    Value(usize),
+    /// The model. Files have them apart.
+    #[serde(skip)]
+    Constant(Arc<[i16]>),
 }
 
 #[cfg(test)]

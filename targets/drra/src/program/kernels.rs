@@ -6,12 +6,12 @@ mod nest;
 mod stream;
 mod writer;
 
-pub use nest::{Level, Nest};
-pub use stream::{Operands, Stream};
+pub use crate::program::kernels::nest::Nest;
+pub use crate::program::kernels::stream::{Operands, Stream};
 
 use serde::{Deserialize, Serialize};
 
-use super::column::Column;
+use crate::config::column::Column;
 use crate::isa::op::DpuMode;
 
 /// What a dpu does in a kernel.
@@ -108,9 +108,9 @@ impl Kind {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use crate::config::column::columns;
     use crate::config::preset;
     use crate::config::revision::Revision;
-    use crate::lower::column::columns;
 
     /// The body of each operation, by its name.
     fn operations(revision: Revision, kind: Kind) -> std::collections::BTreeMap<String, String> {
