@@ -1,4 +1,5 @@
-//! What an instruction may do and should not ([`lints`]), and everything that is wrong with a program ([`findings`]).
+//! Everything that is wrong with a program, or probably a mistake ([`findings`]): what an instruction may do and should not
+//! ([`lints`]), beside what none may ([`crate::isa::refusal`]).
 
 mod circuit;
 mod finding;

@@ -1,7 +1,7 @@
 //! Fabrics from files and by name: architecture JSON (`json`, `elaborated`), the short form of the golden vectors
 //! (`short`), and the presets.
 
-pub(crate) mod cell;
+mod cell;
 pub(crate) mod column;
 pub(crate) mod component;
 mod elaborated;

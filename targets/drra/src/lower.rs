@@ -2,17 +2,13 @@
 //!
 //! | module | is |
 //! |---|---|
-//! | `column` | which cells compute |
 //! | `kernels` | PASM programs made for a size |
-//! | `gather` | which elements of a tensor make the words of a vector |
 //! | `format` | fraction lengths, and what the dpu does about them |
 //! | `expand` | operators that others make |
 //! | `ops` | operators as steps |
+//! | `calls` | the calls that a task takes |
 //! | `executable` | kernels scheduled, and checked |
 //! | `fit` | what kernels do not do |
-//! | `driver` | what a driver does with them for a sample |
-//! | `plan` | steps, and what each does |
-//! | `calls` | the calls that takes |
 
 pub mod calls;
 #[cfg(test)]
@@ -21,6 +17,7 @@ pub mod executable;
 mod expand;
 mod fit;
 mod format;
+mod kernels;
 mod ops;
 pub mod rounded;
 pub mod tape;

@@ -6,7 +6,6 @@ pub(crate) mod fault;
 mod hint;
 pub(crate) mod memory;
 pub(crate) mod op;
-pub(crate) mod registers;
 
 use npukit_isa::{ByteOrder, InstructionSpec, IsaSpec};
 

@@ -19,8 +19,9 @@ pub use config::{Config, Timing, Types, Validity};
 pub use isa::codec::{decode, decode_program, encode, encode_program};
 pub use isa::fault::{Buffer, FaultKind};
 pub use isa::isa;
-pub use isa::op::{Access, Activation, Addend, Class, Effects, Extent, Op, Order, Pool, Post, Shape};
-pub use isa::registers::Registers;
+pub use isa::op::{
+    Access, Activation, Addend, Class, Effects, Extent, Op, Order, Pool, Post, Registers, Shape,
+};
 pub use machine::exec::Numerics;
 pub use machine::values::Arithmetic;
 pub use machine::{AccessError, Machine};

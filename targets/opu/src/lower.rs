@@ -2,7 +2,7 @@
 //!
 //! | stage | module | from → to |
 //! |---|---|---|
-//! | layers | [`mod@layers`], `ops` (a file per operator family) | graph nodes → sums of products, stores |
+//! | layers | [`mod@layers`], [`builder`], `ops` (a file per operator family) | graph nodes → sums of products, stores |
 //! | constants | [`constants`] | weights and biases → numbers of the machine, shifts |
 //! | plan | [`memory`], [`tile`] | feature maps → addresses; layers → tiles that fit the buffers |
 //! | program | [`schedule`], [`emit`], [`backend`] | everything, in the tiles that the clock likes best → instructions, [`Program`](crate::program::Program) |

@@ -41,11 +41,9 @@ npukit_base::internals!(
     lab = clock::lab,
     lower = lower,
     op = isa::op,
-    patches = program::patches,
     program = program,
     report = clock::report,
     runtime = program::runtime,
-    step = program::step,
     trace = clock::trace,
     usage = isa::usage,
     weight_bits = lower::weight_bits

@@ -2,7 +2,7 @@
 //!
 //! | stage | module | from → to |
 //! |---|---|---|
-//! | layers | `layers`, `ops` (a file per operator family) | graph nodes → steps of machine or host |
+//! | layers | `layers`, `ops` (a file per operator family) | graph nodes → steps of machine or host (`steps`, `work`) |
 //! | emission | `emit`, `ops`, `code` | steps → instructions, host steps and weights |
 //! | plan | `plan`, `memory` | values → words of L2, while steps are emitted |
 //! | fence | `fence` | instructions → instructions of which none overtakes what it needs |
@@ -15,16 +15,16 @@ mod emit;
 mod fence;
 mod fold;
 mod layers;
-pub(crate) mod limits;
+mod limits;
 mod memory;
 mod ops;
 mod options;
 mod plan;
 mod reason;
 mod reference;
-pub(crate) mod steps;
+mod steps;
 pub(crate) mod weight_bits;
-pub(crate) mod work;
+mod work;
 
 use npukit_base::counted;
 use npukit_graph::quantise::rows::RowsError;
@@ -334,7 +334,7 @@ fn layer_name(names: &[&str]) -> String {
 
 /// Constants that became weights, or that nobody sends and nothing at the host uses, are not kept.
 fn forget_unused(slots: &mut Graph, code: &code::Code) {
-    use crate::program::step::HostStep;
+    use crate::program::host::HostStep;
     let mut used: Vec<bool> = vec![false; slots.values.len()];
     let sent = code.steps().filter_map(|step| match step {
         HostStep::Send { slot, .. }

@@ -133,11 +133,6 @@ impl<A: Arithmetic> Machine<A> {
         self.state.bound += 1;
     }
 
-    /// Weights bound and not yet taken.
-    pub fn weights_left(&self) -> usize {
-        self.state.bindings.len()
-    }
-
     /// As [`Machine::bind_window`], of `bytes` bytes that nobody has written.
     ///
     /// # Errors

@@ -2,9 +2,7 @@
 
 pub(crate) mod artifact;
 pub(crate) mod host;
-pub(crate) mod patches;
 pub(crate) mod runtime;
-pub(crate) mod step;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,7 +30,7 @@ pub struct Window {
     pub name: String,
 }
 
-/// Something that the host does between two instructions. [`crate::program::step::HostStep`] gives kinds and operands their
+/// Something that the host does between two instructions. [`crate::program::host::HostStep`] gives kinds and operands their
 /// meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

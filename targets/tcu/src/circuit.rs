@@ -8,7 +8,7 @@ use npukit_target::rtl::{
 
 use crate::config::packing::Packing;
 use crate::config::{Config, DataType, Reading, System, board};
-use crate::isa::register::Register;
+use crate::isa::op::Register;
 
 /// Embeds files of `rtl/`.
 macro_rules! sources {

@@ -31,7 +31,7 @@ mod array;
 mod dram;
 mod hang;
 pub(crate) mod hazard;
-pub(crate) mod held;
+mod held;
 mod host;
 mod lanes;
 mod lock;
@@ -70,8 +70,7 @@ use crate::clock::moved_writes::{MovedWrites, offset_changed};
 use crate::clock::samples::Sample;
 use crate::config::packing::Packing;
 use crate::config::{ClockError, ClockParams, Config};
-use crate::isa::op::Op;
-use crate::isa::register::Register;
+use crate::isa::op::{Op, Register};
 use crate::machine::losing::LostWrite;
 
 /// An instance with its memory, all queues empty.

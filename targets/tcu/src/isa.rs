@@ -5,9 +5,7 @@ pub(crate) mod codec;
 pub(crate) mod fault;
 pub(crate) mod kind;
 pub(crate) mod listing;
-pub(crate) mod memory;
 pub(crate) mod op;
-pub(crate) mod register;
 
 use npukit_isa::{ByteOrder, Field, FieldKind, InstructionSpec, IsaSpec};
 

@@ -16,15 +16,13 @@ mod vectors;
 
 pub use check::problem::{Problem, Severity};
 pub use check::validate::{validate, validate_with};
-pub use clock::timing::{Estimate, estimate, estimate_layers};
+pub use clock::timing::{Estimate, estimate};
 pub use config::{Config, DataType, Overlap, Reading};
 pub use isa::codec::{Codec, decode_program, encode_program};
 pub use isa::fault::FaultKind;
 pub use isa::isa;
 pub use isa::listing::listing;
-pub use isa::memory::Memory;
-pub use isa::op::Op;
-pub use isa::register::Register;
+pub use isa::op::{Memory, Op, Register};
 pub use machine::configuration::Configuration;
 pub use machine::state::MachineError;
 pub use machine::{AccessError, Machine};

@@ -23,8 +23,7 @@ use crate::isa::check::{check, depth};
 use crate::machine::configuration::Configuration;
 
 use crate::isa::fault::FaultKind;
-use crate::isa::memory::Memory;
-use crate::isa::op::Op;
+use crate::isa::op::{Memory, Op};
 use crate::machine::losing::{Losing, LostWrite};
 
 use crate::machine::state::{MachineError, State};
@@ -367,69 +366,6 @@ impl Machine {
 
     fn in_range(&self, memory: Memory, base: u64, vectors: u64) -> Result<(), AccessError> {
         in_range(&self.config, memory, base, vectors)
-    }
-
-    /// [`Machine::read`] of DRAM0.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::read`].
-    pub fn read_dram0(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
-        self.read(Memory::Dram0, base, vectors)
-    }
-
-    /// [`Machine::read`] of DRAM1.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::read`].
-    pub fn read_dram1(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
-        self.read(Memory::Dram1, base, vectors)
-    }
-
-    /// [`Machine::read`] of local memory.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::read`].
-    pub fn read_local(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
-        self.read(Memory::Local, base, vectors)
-    }
-
-    /// [`Machine::read`] of the accumulators.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::read`].
-    pub fn read_accumulators(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
-        self.read(Memory::Accumulators, base, vectors)
-    }
-
-    /// [`Machine::write`] to DRAM0.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::write`].
-    pub fn write_dram0(&mut self, base: u64, raw: &[i32]) -> Result<(), AccessError> {
-        self.write(Memory::Dram0, base, raw)
-    }
-
-    /// [`Machine::write`] to DRAM1.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::write`].
-    pub fn write_dram1(&mut self, base: u64, raw: &[i32]) -> Result<(), AccessError> {
-        self.write(Memory::Dram1, base, raw)
-    }
-
-    /// [`Machine::write`] to local memory.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::write`].
-    pub fn write_local(&mut self, base: u64, raw: &[i32]) -> Result<(), AccessError> {
-        self.write(Memory::Local, base, raw)
     }
 }
 

@@ -1,5 +1,7 @@
 //! [`Fabric`]: rows and columns of cells, each with its resources in slots. An architecture, elaborated.
 
+use std::collections::BTreeMap;
+
 use npukit_target::system_of;
 
 use crate::config::Systems;
@@ -7,7 +9,6 @@ use crate::config::component::Component;
 use crate::config::encoding::Encoding;
 use crate::config::revision::Revision;
 use crate::config::seed::Choices;
-use std::collections::BTreeMap;
 
 /// Words of a bulk row.
 pub const ROW_WORDS: usize = 16;

@@ -1,11 +1,11 @@
 //! [`Gather`]: which elements of a tensor are the words of a vector.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::machine::exec::word::Word;
-use std::sync::Arc;
 
 /// Sizes of axes and the distance of neighbours in memory, the outermost axis first.
 pub type Axes = Vec<(usize, usize)>;

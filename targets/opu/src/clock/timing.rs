@@ -4,8 +4,7 @@
 use crate::config::{Config, StoreReads, Timing, Types, Validity};
 use crate::isa::fault::FaultKind;
 use crate::isa::memory::SLOT;
-use crate::isa::op::{Op, Pool, Shape, configuration};
-use crate::isa::registers::Registers;
+use crate::isa::op::{Op, Pool, Registers, Shape, configuration};
 
 /// What an instruction costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

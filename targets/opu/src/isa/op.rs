@@ -5,6 +5,7 @@
 
 mod effects;
 mod operands;
+mod registers;
 
 use npukit_base::BitRange;
 use npukit_isa::coding::{Number, Power, Signed};
@@ -12,11 +13,11 @@ use npukit_isa::{Form, Radix, When, instructions};
 
 pub use effects::{Access, Direction, Effects, Extent};
 pub use operands::{Activation, Addend, Order, Pool, Post, Shape};
+pub use registers::{IfmMemory, OfmMemory, Pair, Registers, Shifts};
 
 use crate::config::{Types, Validity};
 use crate::isa::fault::{Buffer, FaultKind};
 use crate::isa::memory::SLOT;
-use crate::isa::registers::{IfmMemory, OfmMemory, Pair, Registers, Shifts};
 
 /// An instruction. Addresses `addr` count 64 bytes from the start of a bank, banks 2^28 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

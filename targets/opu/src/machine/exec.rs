@@ -11,8 +11,7 @@ mod store;
 
 use crate::config::{Types, Validity};
 use crate::isa::fault::{Buffer, FaultKind};
-use crate::isa::op::{Access, Extent, Op, Shape, configuration};
-use crate::isa::registers::{OfmMemory, Registers};
+use crate::isa::op::{Access, Extent, OfmMemory, Op, Registers, Shape, configuration};
 use crate::machine::array::Array;
 use crate::machine::memory::Memory;
 use crate::machine::state::State;

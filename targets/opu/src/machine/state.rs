@@ -1,7 +1,7 @@
 //! Architectural state: [`Registers`], and buffers that may hold nothing ([`Array`], [`Held`]).
 
 use crate::isa::fault::Buffer;
-use crate::isa::registers::Registers;
+use crate::isa::op::Registers;
 use crate::machine::array::{Elements, Held};
 use crate::machine::values::Values;
 

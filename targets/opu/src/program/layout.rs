@@ -11,9 +11,10 @@
 //! # Ok::<(), npukit_opu::LayoutError>(())
 //! ```
 
-use crate::isa::memory::{MEMORY_BYTES, SLOT};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::isa::memory::{MEMORY_BYTES, SLOT};
 
 /// Slots around a map that hold zeros, which the program sees to: drivers leave them alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

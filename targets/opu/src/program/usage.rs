@@ -6,8 +6,7 @@ use npukit_target::MemoryReport;
 
 use crate::isa::fault::{Buffer, FaultKind};
 use crate::isa::memory::MEMORY_BYTES;
-use crate::isa::op::{Access, Direction, Effects, Extent, Op, Shape, WORD_BYTES};
-use crate::isa::registers::Registers;
+use crate::isa::op::{Access, Direction, Effects, Extent, Op, Registers, Shape, WORD_BYTES};
 use crate::program::Program;
 use crate::program::layout::Planes;
 

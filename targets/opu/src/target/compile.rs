@@ -14,7 +14,7 @@ use crate::check::lints::CONV_BOUNDS;
 use crate::config::Validity;
 use crate::isa::codec::encode_program;
 use crate::isa::isa;
-use crate::isa::registers::Registers;
+use crate::isa::op::Registers;
 use crate::lower::{Lowered, backend, print};
 use crate::program::Program;
 use crate::target::OpuInstance;

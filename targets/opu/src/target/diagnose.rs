@@ -2,14 +2,13 @@
 
 use npukit_asm::AsmError;
 use npukit_base::codes;
-use npukit_target::{Diagnose, ErrorKind, Place, failure};
+use npukit_target::{Diagnose, ErrorKind, Place, TargetError, failure};
 
 use crate::config::ConfigError;
 use crate::isa::codec::ProgramError;
 use crate::lower::LowerError;
 use crate::program::artifact::ArtifactError;
 use crate::program::run::RunError;
-use npukit_target::TargetError;
 
 /// A line for each type.
 pub static ERRORS: &[ErrorKind] = &[

@@ -11,7 +11,7 @@ use crate::isa::fault::{Direction, SHAPE_LIMIT};
 use crate::isa::op::{Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
 use crate::machine::bf16::bf;
 use crate::machine::weights::WeightImage;
-use crate::program::step::HostStep;
+use crate::program::host::HostStep;
 use crate::program::{HostOp, Program, Window};
 
 /// Most elements of a CVO on hardware (specification 4.6.1).

@@ -197,7 +197,7 @@ impl Lowering<'_> {
         for id in operands {
             self.bring_to_host(id);
         }
-        self.code.step(crate::program::step::HostStep::Compute { node: host_nodes.len() as u32 });
+        self.code.step(crate::program::host::HostStep::Compute { node: host_nodes.len() as u32 });
         node.outputs.iter().for_each(|&id| self.filled(id));
         host_nodes.push(node);
         Ok(reason)

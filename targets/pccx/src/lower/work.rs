@@ -9,7 +9,7 @@ use crate::config::WORD_LANES;
 use crate::isa::op::CvoFunc;
 use crate::lower::limits::MAX_ROWS;
 use crate::lower::reason::HostReason;
-use crate::program::step::Tokens;
+use crate::program::host::Tokens;
 
 /// What a step computes. Operands are the step's, constants stand here.
 #[derive(Clone, Debug)]

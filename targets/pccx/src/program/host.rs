@@ -1,15 +1,21 @@
 //! The host's part of a program: what it keeps, and what it does between two instructions.
 //!
 //! A [`Host`] is a graph of which the host computes every node, and tensors ("slots", one for each value
-//! of the graph) that go to L2 and come from it through windows. [`HostStep`](crate::program::step::HostStep) is the typed form of a
+//! of the graph) that go to L2 and come from it through windows. [`HostStep`] is the typed form of a
 //! [`HostOp`](crate::program::HostOp); [`runtime`](crate::program::runtime) performs it.
 
-pub(crate) mod section;
+mod patches;
+mod section;
+mod step;
 
 use std::collections::BTreeMap;
 
 use npukit_graph::Graph;
 use serde::{Deserialize, Serialize};
+
+pub use patches::lay_out;
+pub use section::{HOST, HostError, TENSORS};
+pub use step::{HostStep, StepError, Tokens};
 
 /// A node of the model, or several that are computed as one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,9 +21,7 @@ use crate::machine::state::MachineError;
 use crate::machine::weights::WeightError;
 use crate::machine::{AccessError, Machine};
 use crate::program::Program;
-use crate::program::host::Host;
-use crate::program::patches::lay_out;
-use crate::program::step::{HostStep, StepError, Tokens};
+use crate::program::host::{Host, HostStep, StepError, Tokens, lay_out};
 
 /// Why a program did not run to its end.
 #[derive(Clone, Debug, PartialEq, Error)]

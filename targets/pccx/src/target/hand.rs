@@ -12,8 +12,7 @@ use crate::host::by_hand::HandMachine;
 use crate::isa::op::{Op, Values as Words};
 use crate::lower::Executable;
 use crate::program::Program;
-use crate::program::host::Host;
-use crate::program::step::HostStep;
+use crate::program::host::{Host, HostStep};
 
 /// A program without a host's part but waits.
 pub(super) struct Written {

@@ -24,8 +24,8 @@ use crate::isa::usage::words_of;
 use crate::lower::Executable;
 use crate::machine::Machine;
 use crate::machine::arith::Bits;
+use crate::program::host::HostStep;
 use crate::program::runtime::{self, Kept, Moment as Happens};
-use crate::program::step::HostStep;
 
 /// What an instruction uses, with the constant banks of its moment.
 #[derive(Clone, Copy, Debug)]

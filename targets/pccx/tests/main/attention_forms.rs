@@ -6,8 +6,8 @@ use npukit_graph::op::{
 };
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_pccx::Config;
+use npukit_pccx::internals::host::{HostStep, Tokens};
 use npukit_pccx::internals::lower::Options;
-use npukit_pccx::internals::step::{HostStep, Tokens};
 
 use crate::net::{Net, compiled, instances, reasons, steps};
 

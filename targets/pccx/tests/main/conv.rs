@@ -4,9 +4,8 @@ use npukit_graph::op::{Conv, ConvTranspose, Window};
 use npukit_graph::{ValueId, evaluate};
 use npukit_numeric::Tensor;
 use npukit_pccx::Config;
+use npukit_pccx::internals::host::{HostStep, lay_out};
 use npukit_pccx::internals::lower::{LowerError, Options, Weights, compile};
-use npukit_pccx::internals::patches::lay_out;
-use npukit_pccx::internals::step::HostStep;
 
 use crate::net::{Net, PRODUCT, compiled, instances, reasons, run, steps};
 

@@ -5,8 +5,8 @@ use npukit_graph::quantise::rows::Int4Rows;
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_pccx::Config;
+use npukit_pccx::internals::host::HostStep;
 use npukit_pccx::internals::lower::{Executable, Options, Weights, compile};
-use npukit_pccx::internals::step::HostStep;
 
 use crate::twice;
 

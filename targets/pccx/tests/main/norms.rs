@@ -5,9 +5,9 @@ use npukit_graph::op::{
 };
 use npukit_graph::{Graph, ValueId};
 use npukit_pccx::Config;
+use npukit_pccx::internals::host::HostStep;
 use npukit_pccx::internals::lower::{Norms, Options};
 use npukit_pccx::internals::op::{CvoFunc, Op};
-use npukit_pccx::internals::step::HostStep;
 
 use crate::net::{BY_ROWS, Net, PRODUCT, compiled, instances, reasons, run_with, steps};
 

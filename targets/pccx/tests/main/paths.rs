@@ -2,11 +2,11 @@
 
 use npukit_graph::ValueId;
 use npukit_graph::op::RotaryEmbedding;
+use npukit_pccx::internals::host::HostStep;
 use npukit_pccx::internals::lower::{
     Executable, Isa, Options, Rotations, Scales, WeightPath, Weights, compile,
 };
 use npukit_pccx::internals::op::{CvoFunc, Op};
-use npukit_pccx::internals::step::HostStep;
 use npukit_pccx::{Config, Reading};
 
 use crate::net::{BY_ROWS, Net, PRODUCT, instances, run_with, steps};

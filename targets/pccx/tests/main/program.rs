@@ -4,9 +4,9 @@ use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, GeluForm, Gemm, MatMul, Reshape, RotaryEmbedding, Softmax, UnaryKind};
 use npukit_pccx::Config;
 use npukit_pccx::internals::fault::Direction;
+use npukit_pccx::internals::host::HostStep;
 use npukit_pccx::internals::lower::{Activations, Executable, Gelu, Options, Weights, compile};
 use npukit_pccx::internals::op::{Banks, CvoFunc, Device, Memcpy, Op};
-use npukit_pccx::internals::step::HostStep;
 use npukit_pccx::internals::usage::Use;
 
 use crate::net::{BY_ROWS, Net, PRODUCT, ROUNDED_TWICE, check, compiled, instances, run_with, steps};

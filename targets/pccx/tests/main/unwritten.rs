@@ -5,12 +5,11 @@ use npukit_numeric::{ElementType, Tensor};
 use npukit_pccx::internals::artifact::write;
 use npukit_pccx::internals::check::{Filled, Missing, unwritten, unwritten_in_words, word_findings};
 use npukit_pccx::internals::codec::encode_program;
-use npukit_pccx::internals::host::Host;
+use npukit_pccx::internals::host::{Host, HostStep};
 use npukit_pccx::internals::lower::{Executable, Options, Weights, compile};
 use npukit_pccx::internals::op::{
     Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape,
 };
-use npukit_pccx::internals::step::HostStep;
 use npukit_pccx::{Codec, Config, Machine, PCCX, Program, decode_program};
 use npukit_target::{
     Compiled, Config as Source, Meaning, ReadError, RunOptions, Severity, TargetError, TimeOptions, Unset,

@@ -17,8 +17,7 @@ use crate::check::lints::{UNREAD_RESULT, UNSET_REGISTER, UNWRITTEN_READ};
 use crate::check::problem::Problem;
 use crate::config::{Config, Reading};
 use crate::isa::check::{check, depth};
-use crate::isa::memory::Memory;
-use crate::isa::op::{Flow, Op, Path, Place, SimdOp, SimdSub, Strided};
+use crate::isa::op::{Flow, Memory, Op, Path, Place, SimdOp, SimdSub, Strided};
 use array::Weights;
 use offsets::{Offsets, offset_of};
 

@@ -14,9 +14,7 @@ use crate::clock::hazard::{judge, moved_writes};
 use crate::config::{ClockParams, Config, Reading, System, board};
 use crate::isa::check::check;
 use crate::isa::fault::FaultKind;
-use crate::isa::memory::Memory;
-use crate::isa::op::{DataMoveKind, Op, Path, Place, SimdOp};
-use crate::isa::register::Register;
+use crate::isa::op::{DataMoveKind, Memory, Op, Path, Place, Register, SimdOp};
 
 /// All problems of a program, in the order of its instructions, on a board with memory like the ZCU104's.
 pub fn validate(config: &Config, ops: &[Op]) -> Vec<Problem> {

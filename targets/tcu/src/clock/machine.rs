@@ -18,9 +18,7 @@ use crate::clock::held::{FIRST, Held};
 use crate::clock::samples::Port;
 use crate::config::packing::Packing;
 use crate::config::{ClockParams, Config, Overlap, Reading};
-use crate::isa::memory::Memory;
-use crate::isa::op::{DataMoveKind, Flow, Op, Path, SimdOp, SimdSub, Strided};
-use crate::isa::register::Register;
+use crate::isa::op::{DataMoveKind, Flow, Memory, Op, Path, Register, SimdOp, SimdSub, Strided};
 use crate::machine::configuration::Configuration;
 
 /// No time that is kept makes something that is at the decoder wait if it lies so many cycles back: what follows from it

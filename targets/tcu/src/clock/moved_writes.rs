@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use crate::isa::memory::Memory;
-use crate::isa::op::Op;
-use crate::isa::register::Register;
+use crate::isa::op::{Memory, Op, Register};
 use crate::machine::configuration::Configuration;
 
 /// A Configure of an offset that comes before addresses of writes to the bank.

@@ -5,8 +5,7 @@ use super::queue::{Cycle, NEVER};
 use crate::clock::held::Held;
 use crate::clock::samples::{Port, Sample};
 use crate::config::Reading;
-use crate::isa::op::Op;
-use crate::isa::register::Register;
+use crate::isa::op::{Op, Register};
 
 /// Counts cycles to the next sample.
 pub(super) struct Sampler<'a> {

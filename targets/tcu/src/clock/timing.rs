@@ -4,7 +4,6 @@
 //! take; it is what upstream's figures are in. Source: the TCU specification, 8.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use crate::config::Config;
 use crate::isa::kind::kind;
@@ -108,22 +107,4 @@ pub fn estimate(config: &Config, ops: &[Op]) -> Estimate {
         estimate.kinds.entry(kind(op)).or_default().add(&cost);
     }
     estimate
-}
-
-/// What each layer, a range of instructions, contributes to the (drained) whole, in the order given.
-///
-/// The first MatMul of a layer is charged by the instruction before it in the program, so that
-/// layers that cover the program add up to it; upstream's per-layer figures do not. Instructions
-/// beyond the program count nothing.
-pub fn estimate_layers(config: &Config, ops: &[Op], layers: &[Range<usize>]) -> Vec<Cost> {
-    let mut estimator = Estimator::new(config);
-    let costs: Vec<Cost> = ops.iter().map(|op| estimator.cost(op)).collect();
-    layers
-        .iter()
-        .map(|layer| {
-            let mut sum = Cost::default();
-            costs.iter().skip(layer.start).take(layer.len()).for_each(|cost| sum.add(cost));
-            sum
-        })
-        .collect()
 }

@@ -1,16 +1,14 @@
 //! `.tarch`: a [`Config`] as upstream's JSON object, read with every fault named, and written with
 //! all eleven keys in upstream's order.
 
-use serde::ser::{Serialize, Serializer};
+use npukit_base::{closest, suggestion};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 use thiserror::Error;
-
-use npukit_base::{closest, suggestion};
 
 use super::{Config, DataType, Overlap, Reading};
 use crate::config::ClockError;
 use crate::config::keys::shown;
-use serde::ser::SerializeMap;
 
 /// Largest depth of a memory in vectors: addresses of 62 bits leave room for any sum of two.
 pub const MAX_DEPTH: u64 = 1 << 62;

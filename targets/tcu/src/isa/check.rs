@@ -5,8 +5,7 @@
 
 use crate::config::{Config, Reading};
 use crate::isa::fault::FaultKind;
-use crate::isa::memory::Memory;
-use crate::isa::op::{Op, Path, Place, SimdOp, SimdSub, Strided};
+use crate::isa::op::{Memory, Op, Path, Place, SimdOp, SimdSub, Strided};
 
 /// Checks ranges, registers and SIMD forms of `op` on the instance `config`.
 ///

@@ -2,8 +2,7 @@
 
 use thiserror::Error;
 
-use crate::isa::memory::Memory;
-use crate::isa::op::SimdOp;
+use crate::isa::op::{Memory, SimdOp};
 
 /// Why an instruction cannot be executed. Hardware would do something undefined, or hang.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -14,7 +14,7 @@ mod ports;
 
 use std::collections::{HashMap, HashSet};
 
-use npukit_graph::{Graph, NodeId, Op, ValueId};
+use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 use npukit_lower::{Fuse, Fusion, Problem, Refusals, fuse};
 
 pub use limits::no_floats;
@@ -24,7 +24,6 @@ use super::error::LowerError;
 use super::layers::hir::{Layer, Lookup, Model, Port, Step};
 use super::layers::lookup_table::Scaled;
 use super::memory::object::{ObjectKind, Objects, VecRef};
-
 use super::memory::view::{View, natural_channels};
 use crate::config::Config;
 use crate::lower::Options;
@@ -32,7 +31,6 @@ use crate::lower::layers::dead_stores::skip_unread;
 use crate::lower::layers::fused_add::keep_sums;
 use crate::lower::rewrite::rewrite;
 use crate::program::HostStep;
-use npukit_graph::Node;
 
 /// Constants of a node that are not made, since DRAM1 does not hold them.
 #[derive(Clone, Copy, Debug)]

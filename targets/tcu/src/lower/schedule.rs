@@ -7,10 +7,11 @@ pub(super) mod choices;
 pub mod cost;
 pub(super) mod layer_key;
 pub(crate) mod search;
-pub(crate) mod tiling;
+mod tiling;
 pub(super) mod timed;
 pub(super) mod traffic;
 
+use std::fmt::Write;
 use std::ops::Range;
 
 use npukit_lower::Problem;
@@ -35,7 +36,6 @@ use crate::isa::listing::listing;
 use crate::isa::op::Op;
 use crate::lower::schedule::tiling::Tiling;
 use crate::program::Usage;
-use std::fmt::Write;
 
 /// A scheduled model.
 #[derive(Clone, Debug)]

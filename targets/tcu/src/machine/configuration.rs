@@ -5,8 +5,7 @@
 //! 9.8, and the published hardware description's decoder.
 
 use crate::config::Reading;
-use crate::isa::memory::Memory;
-use crate::isa::register::Register;
+use crate::isa::op::{Memory, Register};
 
 /// What the configuration registers hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

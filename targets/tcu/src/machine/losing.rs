@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::isa::memory::Memory;
+use crate::isa::op::Memory;
 use crate::machine::Machine;
 
 /// A write that hardware loses: the first addition of an instruction after it reads its vector too early.
@@ -42,7 +42,7 @@ impl<L: AsRef<[LostWrite]>> Losing<L> {
         if let Some(lost) = next.filter(|lost| lost.first == instruction) {
             self.next += 1;
             // Beyond the memory the instruction itself is at fault, and there is no second write to lose.
-            if let Ok(old) = machine.read_accumulators(lost.address, 1) {
+            if let Ok(old) = machine.read(Memory::Accumulators, lost.address, 1) {
                 self.open.push_back((lost, old));
             }
         }

@@ -6,8 +6,7 @@ use npukit_target::MachineMemory;
 use super::{AccessError, Machine};
 use crate::config::Config;
 use crate::isa::check::depth;
-use crate::isa::memory::Memory;
-use crate::isa::register::Register;
+use crate::isa::op::{Memory, Register};
 
 /// A part of the machine that holds numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,7 @@
 use npukit_target::sim::garbage;
 
 use crate::isa::fault::FaultKind;
-use crate::isa::memory::Memory;
-use crate::isa::op::{Flow, Op, Path, Place, SimdOp, SimdSub};
+use crate::isa::op::{Flow, Memory, Op, Path, Place, SimdOp, SimdSub};
 use crate::machine::arith::{Arithmetic, Weights};
 use crate::machine::state::{Set, State};
 

@@ -7,7 +7,7 @@ use npukit_target::sim::{Flat, Paged, TooLarge};
 use thiserror::Error;
 
 use crate::config::{Config, Reading};
-use crate::isa::memory::Memory;
+use crate::isa::op::Memory;
 use crate::machine::arith::{Arithmetic, Weights};
 use crate::machine::configuration::Configuration;
 use crate::machine::lut::Tables;

@@ -3,7 +3,7 @@
 use npukit_numeric::Element;
 
 use crate::isa::check::check;
-use crate::isa::memory::Memory;
+use crate::isa::op::Memory;
 use crate::machine::arith::Arithmetic;
 use crate::machine::arith::field::{Modular, image};
 use crate::machine::state::State;

@@ -1,7 +1,7 @@
 //! What errors of this target are and where, for programs.
 
 use npukit_asm::AsmError;
-use npukit_base::codes;
+use npukit_base::{Coded, codes};
 use npukit_target::{Diagnose, ErrorKind, Fault, Place, failure};
 
 use crate::circuit::cosim::CosimError;
@@ -13,7 +13,6 @@ use crate::lower::LowerError;
 use crate::program::artifact::ArtifactError;
 use crate::program::csv::CsvError;
 use crate::program::run::RunError;
-use npukit_base::Coded;
 
 /// A line for each type.
 pub static ERRORS: &[ErrorKind] = &[

@@ -19,8 +19,7 @@ use crate::config::{ClockParams, Config};
 use crate::isa::codec::encode_program;
 use crate::isa::fault::FaultKind;
 use crate::isa::isa;
-use crate::isa::memory::Memory;
-use crate::isa::op::Op;
+use crate::isa::op::{Memory, Op};
 use crate::machine::losing::{Losing, LostWrite};
 use crate::machine::{Machine, Part};
 

@@ -25,16 +25,11 @@ use npukit_numeric::Tensor;
 use npukit_target::rtl::{Circuit, Defects};
 use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, CosimJudge, CosimOptions, Driven, DriverData, FieldProgram,
-    Finding, HostStepReport, Inputs, Layer, Machine, MachineOptions, Meaning, MemoryReport, Output, Pace,
-    Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation,
+    Finding, HostStepReport, Inputs, Instance, Layer, Machine, MachineOptions, Meaning, MemoryReport, Output,
+    Pace, Port, PortPlace, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation,
     Saturations, TargetError, TimeOptions, TimeReport, Unset, Writer,
 };
 use npukit_trace::{MemoryMap, Recorder};
-
-use crate::target::TcuInstance;
-use bounds::TcuBounds;
-use field::TcuField;
-use meaning::Differences;
 
 use crate::circuit::cosim::Beside;
 use crate::config::{ClockParams, Config, DataType, System};
@@ -42,7 +37,10 @@ use crate::isa::codec::encode_program;
 use crate::lower;
 use crate::program::run::{Driver, RunOutcome};
 use crate::program::{Binding, MemoryUse, Program, Usage, artifact, csv};
-use npukit_target::Instance;
+use crate::target::TcuInstance;
+use bounds::TcuBounds;
+use field::TcuField;
+use meaning::Differences;
 
 /// A program and where it came from.
 pub(super) struct TcuProgram {

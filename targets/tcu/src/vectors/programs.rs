@@ -12,7 +12,7 @@ use crate::clock::timing;
 use crate::clock::timing::estimate;
 use crate::config::keys::{KeyError, Keys};
 use crate::isa::codec::encode_program;
-use crate::isa::memory::Memory;
+use crate::isa::op::Memory;
 use crate::program::artifact::{self, raw_to_bytes};
 use crate::program::run::{RunOutcome, run};
 use crate::program::{Program, csv};

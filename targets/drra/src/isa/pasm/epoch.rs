@@ -12,7 +12,7 @@ mod operation;
 mod problem;
 mod reader;
 mod rep;
-pub(crate) mod rop;
+mod rop;
 
 use std::collections::{BTreeMap, BTreeSet};
 

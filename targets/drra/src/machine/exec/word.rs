@@ -5,9 +5,10 @@
 
 use std::fmt::Debug;
 
+use npukit_numeric::{Quantised, Ties, quantised};
+
 use crate::isa::op::DpuMode;
 use crate::machine::exec::{amount, clip, nacu, pick, saturate, scale_down};
-use npukit_numeric::{Quantised, Ties, quantised};
 
 /// A word, and what dpus compute with it.
 pub trait Word: Copy + Default + PartialEq + Debug + Send + Sync + 'static {

@@ -2,8 +2,7 @@
 
 use crate::config::Validity;
 use crate::isa::fault::{Axis, Buffer, FaultKind, Invalid};
-use crate::isa::op::{Addend, Shape};
-use crate::isa::registers::Pair;
+use crate::isa::op::{Addend, Pair, Shape};
 use crate::machine::array::{Array, Held};
 use crate::machine::state::State;
 

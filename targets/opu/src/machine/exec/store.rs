@@ -1,8 +1,7 @@
 //! `store`: cast, activation, residual, pooling, and the way to memory. Source: specification, 4.5 to 4.7.
 
 use crate::isa::fault::FaultKind;
-use crate::isa::op::{Access, Order, Pool, Post, Shape};
-use crate::isa::registers::Registers;
+use crate::isa::op::{Access, Order, Pool, Post, Registers, Shape};
 use crate::machine::array::{Array, Held};
 use crate::machine::state::State;
 

@@ -364,8 +364,7 @@ fn rows(machine: &Machine, buffer: Buffer, address: u64, count: u64) -> Result<V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::op::{Op, Pool, Post};
-    use crate::isa::registers::Registers;
+    use crate::isa::op::{Op, Pool, Post, Registers};
 
     /// A register of the document has a name here, and the other way round.
     #[test]

@@ -7,8 +7,7 @@ use npukit_graph::ValueId;
 use super::{Missing, Unwritten, Written, part, part_mut};
 use crate::isa::fault::Direction;
 use crate::program::Program;
-use crate::program::host::Host;
-use crate::program::step::HostStep;
+use crate::program::host::{Host, HostStep};
 
 /// Steps through a program and its host's operations.
 pub(super) fn follow(written: Written, program: &Program, host: &Host) -> Vec<Unwritten> {

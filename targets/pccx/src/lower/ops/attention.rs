@@ -20,7 +20,7 @@ use crate::lower::memory::Region;
 use crate::lower::steps::Layers;
 use crate::lower::work::Attention;
 use crate::machine::weights::WeightImage;
-use crate::program::step::{HostStep, Tokens};
+use crate::program::host::{HostStep, Tokens};
 
 /// Most chances in L2 at a time: a quarter of the published one.
 const MAX_CHANCES: usize = 114_688 * WORD_LANES / 4;

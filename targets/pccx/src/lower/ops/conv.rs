@@ -13,7 +13,7 @@ use crate::lower::limits::{LARGEST, MOST_WEIGHTS};
 use crate::lower::reason::HostReason;
 use crate::lower::steps::Layers;
 use crate::lower::work::{Convolution, Work};
-use crate::program::step::HostStep;
+use crate::program::host::HostStep;
 
 impl Layers {
     /// A convolution of `x [n, h, w, ci]` with constant weights. One of single pixels is a product as it is.

@@ -10,7 +10,7 @@ use crate::lower::emit::Lowering;
 use crate::lower::limits::MAX_ROWS;
 use crate::lower::steps::Layers;
 use crate::lower::work::Live;
-use crate::program::step::{HostStep, Tokens};
+use crate::program::host::{HostStep, Tokens};
 
 impl Layers {
     /// The products of two values, matrix by matrix; none where matrices are repeated or are no whole words of L2.

@@ -13,7 +13,7 @@ use crate::lower::memory::Region;
 use crate::lower::reason::HostReason;
 use crate::lower::steps::Layers;
 use crate::lower::work::{Norm, Work};
-use crate::program::step::HostStep;
+use crate::program::host::HostStep;
 
 impl Layers {
     /// A norm of rows over the axes from `axis` on.

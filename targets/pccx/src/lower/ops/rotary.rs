@@ -19,7 +19,7 @@ use crate::lower::steps::{Layers, Step};
 use crate::lower::work::{Rotary, Work};
 use crate::machine::bf16::{bf, val};
 use crate::machine::weights::WeightImage;
-use crate::program::step::HostStep;
+use crate::program::host::HostStep;
 
 /// How far cosine and sine of an angle are from the circle at most, squared: tables have factors of their own otherwise.
 const OFF_CIRCLE: f32 = 1e-3;

@@ -4,7 +4,7 @@ use npukit_asm::{Experiment, MemoryRange};
 
 use crate::config::Config;
 use crate::isa::check::depth;
-use crate::isa::memory::Memory;
+use crate::isa::op::Memory;
 use crate::machine::Part;
 
 /// What is known of the memories on the chip before and after a program.

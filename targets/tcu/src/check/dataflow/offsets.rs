@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::check::lints::DEAD_CONFIGURATION;
 use crate::check::problem::Problem;
-use crate::isa::op::Op;
-use crate::isa::register::Register;
+use crate::isa::op::{Op, Register};
 
 /// The last Configure of each bank's offset that nothing has used.
 #[derive(Default)]

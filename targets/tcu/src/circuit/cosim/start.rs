@@ -4,9 +4,7 @@ use npukit_target::TargetError;
 
 use crate::config::Config;
 use crate::isa::check::depth;
-use crate::isa::memory::Memory;
-use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
-use crate::isa::register::Register;
+use crate::isa::op::{DataMoveKind, Memory, Op, Register, SimdOp, SimdSub, Strided};
 use crate::machine::{Machine, Part};
 use crate::program::Program;
 use crate::program::run::{self, RunError};

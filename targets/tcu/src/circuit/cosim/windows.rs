@@ -2,8 +2,7 @@
 
 use crate::config::Config;
 use crate::isa::check::depth;
-use crate::isa::memory::Memory;
-use crate::isa::op::Op;
+use crate::isa::op::{Memory, Op};
 use crate::machine::configuration::Configuration;
 
 use super::CosimError;

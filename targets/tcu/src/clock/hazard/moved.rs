@@ -7,8 +7,7 @@
 use super::judge::timelines;
 use crate::clock::moved_writes::{MovedWrites, offset_changed};
 use crate::config::{ClockParams, Config};
-use crate::isa::memory::Memory;
-use crate::isa::op::{Flow, Op, Place};
+use crate::isa::op::{Flow, Memory, Op, Place};
 use crate::machine::configuration::Configuration;
 
 /// The Configures of a program that move writes, with the board's memory or another.

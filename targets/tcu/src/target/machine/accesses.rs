@@ -3,9 +3,7 @@
 use npukit_target::{Accessed, AddressRun, Operand, Scalar};
 
 use super::{Stepped, place_of};
-use crate::isa::memory::Memory;
-use crate::isa::op::{Flow, Op, Path, Place, SimdOp, SimdSub};
-use crate::isa::register::Register;
+use crate::isa::op::{Flow, Memory, Op, Path, Place, Register, SimdOp, SimdSub};
 use crate::machine::Part;
 
 /// The addresses of a place.

@@ -1,16 +1,13 @@
 //! What a board's memory holds after a run, and which instruction wrote it.
 
-use npukit_target::{Output, TargetError, Writer};
+use npukit_target::{Instance, Output, TargetError, Writer};
 
 use super::TcuProgram;
 use crate::isa::codec::encode_program;
-use crate::isa::memory::Memory;
-use crate::isa::op::Op;
-use crate::isa::register::Register;
+use crate::isa::op::{Memory, Op, Register};
 use crate::program::artifact::{raw_from_bytes, raw_to_bytes};
 use crate::program::run::RunError;
 use crate::program::{Binding, Piece};
-use npukit_target::Instance;
 
 /// The memory that drivers share with the unit, as `npu run --mem` calls it.
 const DRAM0: &str = "dram0";

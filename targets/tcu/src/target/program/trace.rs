@@ -6,8 +6,7 @@ use npukit_trace::{Flow, Found, Lives, Measures, MemoryMap, Moments, Recorder, S
 use super::TcuProgram;
 use crate::clock::{Happening, Slice as Work, Timeline, Unit, Waiting};
 use crate::isa::kind::kind;
-use crate::isa::memory::Memory;
-use crate::isa::op::{Op, Place};
+use crate::isa::op::{Memory, Op, Place};
 use crate::program::Program;
 
 impl TcuProgram {

@@ -13,7 +13,7 @@ use crate::config::WORD_LANES;
 use crate::lower::limits::MAX_ROWS;
 use crate::lower::reason::AttentionReason;
 use crate::lower::work::Attention;
-use crate::program::step::Tokens;
+use crate::program::host::Tokens;
 
 /// A score below this one is as good as hidden: masks of files have it in place of infinity.
 const HIDDEN: f32 = -1e4;

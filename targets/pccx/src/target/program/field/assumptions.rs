@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::isa::op::{CvoFunc, Op};
 use crate::program::Program;
-use crate::program::step::HostStep;
+use crate::program::host::HostStep;
 
 /// In sentences, of what the program uses.
 pub(super) fn of(program: &Program) -> Vec<String> {

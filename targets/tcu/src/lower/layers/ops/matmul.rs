@@ -3,7 +3,6 @@
 use npukit_graph::op::BinaryKind;
 use npukit_graph::{NodeId, Op, ValueId, op};
 use npukit_numeric::Tensor;
-use rayon::prelude::*;
 
 use super::{natural_view, variable_matmul};
 use crate::isa::op::SimdOp;

@@ -6,7 +6,7 @@ use crate::config::WORD_LANES;
 use crate::isa::fault::Direction;
 use crate::isa::op::{Banks, Cvo, CvoFunc, Device, Mac, Memcpy, Op, Values};
 use crate::isa::usage::words_of;
-use crate::program::step::HostStep;
+use crate::program::host::HostStep;
 
 /// A memory of the machine or the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,9 +11,8 @@ use crate::isa::op::Banks;
 use crate::machine::arith::Arithmetic;
 use crate::machine::arith::field::Modular;
 use crate::program::Program;
-use crate::program::host::Host;
+use crate::program::host::{Host, HostStep};
 use crate::program::runtime::{Moment, Session};
-use crate::program::step::HostStep;
 
 /// An operand, with its scalars that are no values of the graph by their places in it.
 #[derive(Clone, Debug)]

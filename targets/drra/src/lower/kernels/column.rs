@@ -4,8 +4,9 @@ use crate::config::column::Column;
 use crate::config::component::Component;
 use crate::config::fabric::{Direction, ROW_WORDS};
 use crate::isa::pasm::epoch::Rep;
-use crate::program::kernels::writer::{Writer, addresses, events};
-use crate::program::kernels::{Bases, Work, writer};
+use crate::lower::kernels::writer;
+use crate::lower::kernels::writer::{Writer, addresses, events};
+use crate::program::kernels::{Bases, Work};
 
 /// Levels that resets and counts may take.
 const MAX_LEVELS: u32 = 3;
