@@ -1,4 +1,4 @@
-//! [`Call`]: the calls of kernels that a task takes, by what fits the buffers and keeps all columns busy.
+//! The calls of kernels that a task takes, by what fits the buffers and keeps all columns busy.
 
 use crate::config::column::Column;
 use crate::config::fabric::{Fabric, ROW_WORDS};

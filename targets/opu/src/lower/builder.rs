@@ -34,7 +34,7 @@ pub struct Chain {
 /// What lowering a node gave.
 pub type Lowered = npukit_lower::Lowered<Chain>;
 
-/// Builds a [`Model`] from a graph.
+/// Builds a [`Model`](crate::lower::layers::Model) from a graph.
 pub struct Builder<'g> {
     /// The graph.
     pub graph: &'g Graph,

@@ -42,7 +42,7 @@ pub struct Estimate {
     pub undrained: u64,
     /// Energy in the estimator's own unit.
     pub energy: u64,
-    /// By kind of instruction; see [`kind`].
+    /// By kind of instruction; see `isa::kind`.
     pub kinds: BTreeMap<&'static str, Cost>,
 }
 
