@@ -341,7 +341,7 @@ impl Source {
     fn assembled(&self, bytes: &[u8], context: Context<'_>) -> Result<Program, Error> {
         let instance = self.instance(context.reader)?;
         let program = self.hand_program(&*instance, bytes, context)?;
-        let instance_warnings = instance.warnings();
+        let instance_warnings = instance.info().warnings.clone();
         Ok(Program { compiled: program.compiled()?, origin: None, instance_warnings })
     }
 

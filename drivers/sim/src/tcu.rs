@@ -7,16 +7,16 @@
 
 use npukit_target::Unset;
 use npukit_tcu::internals::artifact::{raw_from_bytes, raw_to_bytes};
-use npukit_tcu::internals::clock::{Clock, ClockParams};
+use npukit_tcu::internals::clock::Clock;
 use npukit_tcu::internals::codec::decode_program_lenient;
+use npukit_tcu::internals::config::ClockParams;
 use npukit_tcu::internals::op::DataMoveKind;
 use npukit_tcu::{Config, Machine, Memory, Op, Register};
 
-use crate::MakeBoard;
 use crate::dma::{Channel, Dma, DmaError, Transfer};
 use crate::faults::{Fault, Faults};
 use crate::ram::Ram;
-use crate::server;
+use crate::{MakeBoard, server};
 
 /// Where the registers of the DMA engine of instructions are.
 const INSTRUCTIONS: u64 = 0x4040_0000;

@@ -1,8 +1,11 @@
 //! Fabrics from files and by name: architecture JSON (`json`, `elaborated`), the short form of the golden vectors
 //! (`short`), and the presets.
 
+mod cell;
+pub(crate) mod column;
 pub(crate) mod component;
 mod elaborated;
+pub(crate) mod encoding;
 pub mod error;
 pub(crate) mod fabric;
 mod grid;

@@ -13,20 +13,22 @@ mod letter;
 mod notes;
 pub(crate) mod op;
 pub(crate) mod pasm;
+pub(crate) mod program;
 mod recode;
+pub(crate) mod refusal;
 pub(crate) mod token;
 
 use std::sync::LazyLock;
 
 use npukit_base::{BitRange, Word};
 use npukit_isa::{ByteOrder, Field, FieldKind, InstructionSpec, IsaSpec, Pattern, Radix};
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::config::component::Component;
 use crate::config::fabric::Options;
 use crate::isa::op::{Format, Op, ResourceOp};
 
+use crate::config::encoding::Encoding;
 pub use recode::{RecodeError, recode};
 
 /// Bit that is set in resource instructions and clear in those of control.
@@ -39,17 +41,6 @@ pub(crate) const SLOT: BitRange = BitRange::new(24, 4);
 const DOC: &str = "A cell's sequencer executes the instructions of control and forwards the others to their \
                    slot, where they mean what the component there makes of them. Fields that are not written \
                    are 0, `step` is 1. A negative value is in two's complement.";
-
-/// How instructions become words.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Encoding {
-    /// As in the components' releases 2.10 and 2.11.
-    #[default]
-    Released,
-    /// As in the components since July 2026 (specification 1.2, below the table): other opcodes, shorter counts.
-    Later,
-}
 
 /// The instruction sets of all components.
 #[derive(Clone, Debug)]

@@ -18,8 +18,8 @@ pub use config::component::Component;
 pub use config::fabric::Fabric;
 pub use config::revision::Revision;
 pub use isa::op::Op;
+pub use isa::program::Program;
 pub use machine::Machine;
-pub use program::Program;
 pub use target::DRRA;
 
 npukit_base::internals!(
@@ -29,14 +29,21 @@ npukit_base::internals!(
     check = check,
     component = config::component,
     config = config,
+    driver = program::driver,
+    encoding = config::encoding,
+    executable = program::executable,
     fabric = config::fabric,
     fault = machine::fault,
+    gather = program::gather,
     isa = isa,
     kernel = isa::pasm::kernel,
+    kernels = program::kernels,
     lower = lower,
     machine = machine,
     op = isa::op,
     pasm = isa::pasm,
+    plan = program::plan,
     schedule = isa::pasm::schedule,
-    seed = config::seed
+    seed = config::seed,
+    word = machine::exec::word
 );

@@ -2,31 +2,23 @@
 //!
 //! | module | is |
 //! |---|---|
-//! | `column` | which cells compute |
 //! | `kernels` | PASM programs made for a size |
-//! | `gather` | which elements of a tensor make the words of a vector |
 //! | `format` | fraction lengths, and what the dpu does about them |
 //! | `expand` | operators that others make |
 //! | `ops` | operators as steps |
+//! | `calls` | the calls that a task takes |
 //! | `executable` | kernels scheduled, and checked |
 //! | `fit` | what kernels do not do |
-//! | `driver` | what a driver does with them for a sample |
-//! | `plan` | steps, and what each does |
-//! | `calls` | the calls that takes |
 
 pub mod calls;
-pub mod column;
-pub mod driver;
 #[cfg(test)]
 pub(crate) mod example;
 pub mod executable;
 mod expand;
 mod fit;
 mod format;
-pub mod gather;
-pub mod kernels;
+mod kernels;
 mod ops;
-pub mod plan;
 pub mod rounded;
 pub mod tape;
 
@@ -38,16 +30,15 @@ use npukit_graph::{Graph, Node, Operator, ValueId, pass};
 use npukit_lower::{Problem, Refusals, Reject};
 use npukit_numeric::ElementType;
 
+use crate::config::column::columns;
 use crate::config::fabric::{Fabric, ROW_WORDS};
+use crate::machine::exec::word::{fits, integer};
+use crate::program::gather::Source;
+use crate::program::plan::{Plan, Step, Task, Value};
 use calls::TooLong;
-use column::columns;
-pub use driver::{Ran, Runner};
-pub use executable::{Executable, ExecuteError, Ready};
+pub use format::scheme;
 use format::{Format, largest_fraction};
-pub use format::{fits, integer, scheme};
 pub(crate) use ops::reaches_border;
-pub use plan::{Plan, Step, Task};
-use plan::{Source, Value};
 use rounded::{Rounding, Roundings};
 
 /// The graph in the forms that are lowered.

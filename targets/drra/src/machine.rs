@@ -21,16 +21,16 @@ use npukit_target::Unset;
 use npukit_target::sim::garbage;
 use thiserror::Error;
 
-use crate::check::{Refusal, refusals};
 use crate::config::fabric::{DIRECTIONS, Direction, Fabric};
 use crate::isa::op::Op;
+use crate::isa::program::{At, Program, ProgramError};
+use crate::isa::refusal::{Refusal, refusals};
 use crate::machine::exec::sequencer::{Notice, execute};
 use crate::machine::exec::swb;
 use crate::machine::exec::word::Word;
 use crate::machine::fault::{Fault, FaultKind};
 use crate::machine::state::{CellState, Dpu};
 use crate::program::binary::Image;
-use crate::program::{At, Program, ProgramError};
 
 pub use bench::{Memory, MemoryKind};
 pub use buffer::Buffer;

@@ -12,8 +12,8 @@ pub(crate) mod terms;
 mod trace;
 
 use npukit_target::{
-    Compiled, Config as Source, Finding, Instance, Meaning, Named, PresetSystem, Presets, Reader, Target,
-    TargetError,
+    Compiled, Config as Source, Finding, Instance, InstanceInfo, Meaning, Named, PresetSystem, Presets,
+    Reader, Target, TargetError,
 };
 
 use crate::config::{PRESETS, System, from_json, from_short, misspelt, preset, settable};
@@ -24,7 +24,6 @@ use crate::check::lints::LINTS;
 use crate::config::fabric::{Fabric, Options};
 use crate::config::revision::Revision;
 use crate::target::terms::TERMS;
-use instance::DrraInstance;
 use options::OPTIONS;
 use program::DrraProgram;
 
@@ -188,4 +187,10 @@ fn with_fraction_bits(mut fabric: Fabric, bits: u32) -> Fabric {
     let parts = fabric.cells.iter_mut().flat_map(|cell| &mut cell.resources);
     parts.for_each(|part| part.fraction_bits = bits);
     fabric
+}
+
+/// A fabric with its name.
+pub(super) struct DrraInstance {
+    pub info: InstanceInfo,
+    pub fabric: Fabric,
 }

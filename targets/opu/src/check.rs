@@ -5,6 +5,7 @@
 //! program itself write: nothing else may be read. The orders that the document guarantees, and what of
 //! them a program relies on, are listed in `SOURCES.md`.
 
+mod fault;
 mod known;
 pub(crate) mod lints;
 mod stored;
@@ -20,9 +21,10 @@ use crate::config::Config;
 use crate::isa::codec::{decode, reserved_bits};
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Access, Direction, Effects, Op, Order, Shape};
-use crate::machine::exec::{Arithmetic, Numerics, step};
+use crate::machine::exec::{Numerics, step};
 use crate::machine::memory::Memory;
 use crate::machine::state::State;
+use crate::machine::values::Arithmetic;
 use crate::program::Program;
 use known::Known;
 use stored::Stored;

@@ -29,8 +29,7 @@ pub use totals::Totals;
 use crate::clock::timing::{Cost, Costs};
 use crate::config::{Config, Port};
 use crate::isa::fault::FaultKind;
-use crate::isa::op::{Effects, Op};
-use crate::machine::state::Registers;
+use crate::isa::op::{Effects, Op, Registers};
 
 /// A point in time, in cycles since the first word is fetched.
 pub type Cycle = u64;

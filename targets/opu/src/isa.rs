@@ -3,6 +3,8 @@
 
 pub(crate) mod codec;
 pub(crate) mod fault;
+mod hint;
+pub(crate) mod memory;
 pub(crate) mod op;
 
 use npukit_isa::{ByteOrder, InstructionSpec, IsaSpec};

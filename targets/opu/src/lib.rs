@@ -19,9 +19,11 @@ pub use config::{Config, Timing, Types, Validity};
 pub use isa::codec::{decode, decode_program, encode, encode_program};
 pub use isa::fault::{Buffer, FaultKind};
 pub use isa::isa;
-pub use isa::op::{Access, Activation, Addend, Class, Effects, Extent, Op, Order, Pool, Post, Shape};
-pub use machine::exec::{Arithmetic, Numerics};
-pub use machine::state::Registers;
+pub use isa::op::{
+    Access, Activation, Addend, Class, Effects, Extent, Op, Order, Pool, Post, Registers, Shape,
+};
+pub use machine::exec::Numerics;
+pub use machine::values::Arithmetic;
 pub use machine::{AccessError, Machine};
 pub use program::Program;
 pub use program::layout::{Border, LayoutError, Planes};
@@ -29,6 +31,7 @@ pub use program::run::{Board, RunError};
 pub use target::OPU;
 
 npukit_base::internals!(
+    array = machine::array,
     artifact = program::artifact,
     clock = clock,
     codec = isa::codec,

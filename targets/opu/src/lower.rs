@@ -2,12 +2,13 @@
 //!
 //! | stage | module | from → to |
 //! |---|---|---|
-//! | layers | [`mod@layers`], `ops` (a file per operator family) | graph nodes → sums of products, stores |
+//! | layers | [`mod@layers`], [`builder`], `ops` (a file per operator family) | graph nodes → sums of products, stores |
 //! | constants | [`constants`] | weights and biases → numbers of the machine, shifts |
 //! | plan | [`memory`], [`tile`] | feature maps → addresses; layers → tiles that fit the buffers |
 //! | program | [`schedule`], [`emit`], [`backend`] | everything, in the tiles that the clock likes best → instructions, [`Program`](crate::program::Program) |
 
 pub mod backend;
+pub mod builder;
 pub mod constants;
 pub mod emit;
 pub mod error;
@@ -33,8 +34,9 @@ pub use error::LowerError;
 
 use crate::config::{Config, StoreReads, Timing};
 use crate::isa::op::Op;
+use crate::lower::builder::Builder;
 use constants::{BlockPlan, Constants};
-use layers::{Builder, Model};
+use layers::Model;
 use memory::Plan;
 use schedule::Schedule;
 use tile::{Costs, Tiling};

@@ -1,26 +1,28 @@
 //! The functional machine: [`Machine`]. Values as the specification has them, bit by bit; no notion of time.
 
-pub(crate) mod any_run;
 pub(crate) mod arith;
+pub(crate) mod array;
 pub(crate) mod exact;
 pub(crate) mod exec;
 pub(crate) mod memory;
 pub(crate) mod state;
 pub(crate) mod value;
+pub(crate) mod values;
 
 use npukit_target::Unset;
 use npukit_target::sim::Fault;
 use thiserror::Error;
 
 use crate::config::{Types, Validity};
-use crate::isa::codec::{WORD_BYTES, decode};
+use crate::isa::codec::decode;
 use crate::isa::fault::{Buffer, FaultKind};
-use crate::isa::op::{Direction, Effects, Op};
-use crate::machine::exec::{Arithmetic, Numerics, store_result};
+use crate::isa::memory::{MEMORY_BYTES, PROGRAM_ALIGNMENT};
+use crate::isa::op::{Direction, Effects, Op, Registers, WORD_BYTES};
+use crate::machine::array::Array;
+use crate::machine::exec::{Numerics, store_result};
 use crate::machine::memory::Memory;
-use crate::machine::state::{Array, Registers, State};
-use crate::program::Program;
-use crate::program::layout::MEMORY_BYTES;
+use crate::machine::state::State;
+use crate::machine::values::Arithmetic;
 
 /// What cannot be put into memory.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -34,7 +36,7 @@ pub enum AccessError {
         bytes: u64,
     },
     /// A program whose start is not aligned.
-    #[error("a program begins at {address:#x}: legal are multiples of {}", Program::ALIGNMENT)]
+    #[error("a program begins at {address:#x}: legal are multiples of {}", PROGRAM_ALIGNMENT)]
     Alignment {
         /// Its first byte.
         address: u64,
@@ -218,7 +220,7 @@ impl Machine {
     /// [`AccessError::Alignment`] when `address` is not that of a word that programs may begin at;
     /// [`AccessError::Range`] beyond the end of memory.
     pub fn load(&mut self, address: u64, words: &[u32]) -> Result<Loaded, AccessError> {
-        if !address.is_multiple_of(u64::from(Program::ALIGNMENT)) {
+        if !address.is_multiple_of(u64::from(PROGRAM_ALIGNMENT)) {
             return Err(AccessError::Alignment { address });
         }
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -1,5 +1,6 @@
 //! [`Program`]: a program before it is written to files and after it was read from them.
 
+pub(crate) mod any_run;
 pub(crate) mod artifact;
 pub(crate) mod layout;
 pub(crate) mod lives;
@@ -13,8 +14,7 @@ pub use npukit_lower::{HostOp, HostStep};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
-use crate::isa::codec::WORD_BYTES;
-use crate::isa::op::Op;
+use crate::isa::op::{Op, WORD_BYTES};
 use crate::program::layout::Planes;
 
 /// A program: instructions, what memory holds before they run, and what its parts mean.
@@ -117,8 +117,6 @@ pub struct Layer {
 impl Program {
     /// Where programs are loaded when nothing else is said (specification, 3.5).
     pub const ADDRESS: u32 = 0xFFFF_0000;
-    /// What the address of a program is a multiple of.
-    pub const ALIGNMENT: u32 = 64;
 
     /// Instructions alone, loaded where programs are: nothing lies in memory before them, and nothing is known of their
     /// parts.

@@ -14,7 +14,8 @@ pub(crate) mod terms;
 mod time;
 
 use npukit_target::{
-    Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, Target, TargetError, sibling,
+    Compiled, Config as Source, Instance, InstanceInfo, Named, PresetSystem, Presets, Reader, Target,
+    TargetError, sibling,
 };
 
 use crate::check::lints::LINTS;
@@ -23,9 +24,14 @@ use crate::program::artifact;
 use crate::target::benchmarks::BENCHMARKS;
 use crate::target::terms::TERMS;
 use crate::vectors;
-use instance::OpuInstance;
 use options::OPTIONS;
 use program::{Made, OpuProgram};
+
+/// An instance with its name.
+struct OpuInstance {
+    pub info: InstanceInfo,
+    pub config: Config,
+}
 
 /// Its instances.
 const PRESETS: Presets<Config> = Presets {

@@ -18,13 +18,11 @@ use crate::check::lints::{
     RESERVED_OPCODE, TOO_MANY_LANES, UNFENCED_ACCESS,
 };
 use crate::config::{Config, Profile};
-use crate::host::Host;
-use crate::isa::codec::{Codec, DecodeError, INSTRUCTION_BYTES};
-use crate::isa::op::{Cvo, CvoFunc, Device, Mac, Memcpy, Op};
+use crate::isa::codec::{Codec, DecodeError};
+use crate::isa::op::{CVO_HARDWARE_LENGTH, Cvo, CvoFunc, Device, INSTRUCTION_BYTES, Mac, Memcpy, Op};
 use crate::program::Program;
+use crate::program::host::Host;
 
-/// Elements that the unit of special functions takes in one instruction (specification 4.6.1).
-pub const CVO_HARDWARE_LENGTH: u16 = 2048;
 /// Sentences about one program; more are counted only.
 const MAX_WARNINGS: usize = 50;
 

@@ -19,11 +19,12 @@ pub use isa::codec::{Codec, decode_program, encode_program};
 pub use isa::fault::{Direction, FaultKind};
 pub use isa::isa;
 pub use isa::op::Op;
-pub use machine::exec::{Quantised, evaluate, quantise};
+pub use machine::exec::{Quantised, quantise};
+pub use machine::functions::evaluate;
 pub use machine::state::{MachineError, upstream_words};
+pub use machine::weights::{WeightError, WeightImage};
 pub use machine::{AccessError, Machine};
 pub use program::Program;
-pub use program::weights::{WeightError, WeightImage};
 pub use target::PCCX;
 
 npukit_base::internals!(
@@ -35,8 +36,8 @@ npukit_base::internals!(
     config = config,
     conform = vectors,
     fault = isa::fault,
-    generate = program::generate,
-    host = host,
+    generate = target::generate,
+    host = program::host,
     lab = clock::lab,
     lower = lower,
     op = isa::op,

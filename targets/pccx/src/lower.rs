@@ -2,7 +2,7 @@
 //!
 //! | stage | module | from → to |
 //! |---|---|---|
-//! | layers | `layers`, `ops` (a file per operator family) | graph nodes → steps of machine or host |
+//! | layers | `layers`, `ops` (a file per operator family) | graph nodes → steps of machine or host (`steps`, `work`) |
 //! | emission | `emit`, `ops`, `code` | steps → instructions, host steps and weights |
 //! | plan | `plan`, `memory` | values → words of L2, while steps are emitted |
 //! | fence | `fence` | instructions → instructions of which none overtakes what it needs |
@@ -15,13 +15,16 @@ mod emit;
 mod fence;
 mod fold;
 mod layers;
+mod limits;
 mod memory;
 mod ops;
 mod options;
 mod plan;
 mod reason;
 mod reference;
+mod steps;
 pub(crate) mod weight_bits;
+mod work;
 
 use npukit_base::counted;
 use npukit_graph::quantise::rows::RowsError;
@@ -35,12 +38,13 @@ pub use options::{
 };
 
 use crate::config::Config;
-use crate::host::{Host, Layer, PATCHES_HELP, SQUARES_HELP};
+use crate::lower::steps::{Layers, Step};
+use crate::lower::work::{Bits, Product, Work};
+use crate::machine::weights::WeightError;
 use crate::program::Program;
-use crate::program::weights::WeightError;
+use crate::program::host::{Host, Layer, PATCHES_HELP, SQUARES_HELP};
 use emit::Lowering;
-use layers::{Layers, Step, operator};
-use ops::{Bits, Work};
+use layers::operator;
 use plan::Plan;
 pub use reference::{Constants, ReferenceError, reference};
 
@@ -298,7 +302,7 @@ pub fn dequantised(config: &Config, graph: &Graph, options: &Options) -> Result<
     let failed = |(name, error)| LowerError::Rows { name, error };
     let mut dequantised = npukit_graph::quantise::rows::dequantise_weights(graph).map_err(failed)?;
     for step in Layers::new(graph, options, config.l2_words).steps {
-        let Work::Product(ops::Product { weights, gain: Some(gain), by_rows, size, .. }) = step.work else {
+        let Work::Product(Product { weights, gain: Some(gain), by_rows, size, .. }) = step.work else {
             continue;
         };
         let [weights, gain] =
@@ -330,7 +334,7 @@ fn layer_name(names: &[&str]) -> String {
 
 /// Constants that became weights, or that nobody sends and nothing at the host uses, are not kept.
 fn forget_unused(slots: &mut Graph, code: &code::Code) {
-    use crate::host::HostStep;
+    use crate::program::host::HostStep;
     let mut used: Vec<bool> = vec![false; slots.values.len()];
     let sent = code.steps().filter_map(|step| match step {
         HostStep::Send { slot, .. }

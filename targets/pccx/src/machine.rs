@@ -3,8 +3,10 @@
 pub(crate) mod arith;
 pub(crate) mod bf16;
 pub(crate) mod exec;
+pub(crate) mod functions;
 pub(crate) mod state;
 pub(crate) mod upstream;
+pub(crate) mod weights;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use crate::machine::arith::{Arithmetic, Bits};
 
 use crate::isa::fault::{Direction, FaultKind};
 use crate::isa::op::{Cache, Op, Shape};
+use crate::isa::usage::words_of;
 use crate::machine::state::{MachineError, State};
 
 /// A read, write or binding from outside that the machine cannot serve.
@@ -130,11 +133,6 @@ impl<A: Arithmetic> Machine<A> {
         self.state.bound += 1;
     }
 
-    /// Weights bound and not yet taken.
-    pub fn weights_left(&self) -> usize {
-        self.state.bindings.len()
-    }
-
     /// As [`Machine::bind_window`], of `bytes` bytes that nobody has written.
     ///
     /// # Errors
@@ -235,7 +233,7 @@ impl<A: Arithmetic> Machine<A> {
 
     fn in_range(&self, address: u32, values: usize) -> Result<(), AccessError> {
         let l2_words = self.config.l2_words;
-        let words = state::words_of(values);
+        let words = words_of(values);
         if u64::from(address) + words <= u64::from(l2_words) {
             return Ok(());
         }

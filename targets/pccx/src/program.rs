@@ -1,9 +1,8 @@
 //! A whole program in memory: [`Program`], which [`crate::program::artifact`] reads and writes.
 
 pub(crate) mod artifact;
-pub(crate) mod generate;
+pub(crate) mod host;
 pub(crate) mod runtime;
-pub(crate) mod weights;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,8 +13,8 @@ use thiserror::Error;
 use crate::config::{Config, Reading, WINDOW_UNITS, WORD_BYTES};
 use crate::isa::fault::Direction;
 use crate::isa::op::{Banks, Op};
+use crate::machine::weights::WeightImage;
 use crate::machine::{AccessError, Machine};
-use crate::program::weights::WeightImage;
 
 /// A place of the host's memory that MEMCPY reaches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +30,7 @@ pub struct Window {
     pub name: String,
 }
 
-/// Something that the host does between two instructions. [`crate::host::HostStep`] gives kinds and operands their
+/// Something that the host does between two instructions. [`crate::program::host::HostStep`] gives kinds and operands their
 /// meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

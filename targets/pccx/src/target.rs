@@ -1,8 +1,8 @@
 //! [`PCCX`], the [`Target`] of this crate.
 
 pub(crate) mod benchmarks;
-pub(crate) mod by_hand;
 pub(crate) mod diagnose;
+pub(crate) mod generate;
 mod hand;
 mod instance;
 mod machine;
@@ -10,19 +10,25 @@ mod program;
 pub(crate) mod terms;
 
 use npukit_target::{
-    Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, Target, TargetError,
+    Compiled, Config as Source, Instance, InstanceInfo, Named, PresetSystem, Presets, Reader, Target,
+    TargetError,
 };
 
 use crate::check::lints::LINTS;
 use crate::config::{Config, Profile, System, settable};
-use crate::host::{HOST, Host, TENSORS};
 use crate::lower::{Executable, OPTIONS};
 use crate::program::artifact;
+use crate::program::host::{HOST, Host, TENSORS};
 use crate::target::benchmarks::BENCHMARKS;
 use crate::target::terms::TERMS;
 use crate::vectors;
-use instance::PccxInstance;
 use program::PccxProgram;
+
+/// An instance with its name.
+struct PccxInstance {
+    pub info: InstanceInfo,
+    pub config: Config,
+}
 
 /// Its instances.
 const PRESETS: Presets<Config> = Presets {

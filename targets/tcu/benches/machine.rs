@@ -3,9 +3,10 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use npukit_tcu::internals::artifact::raw_from_bytes;
-use npukit_tcu::internals::clock::{Clock, ClockParams};
+use npukit_tcu::internals::clock::Clock;
+use npukit_tcu::internals::config::ClockParams;
 use npukit_tcu::internals::op::{Op, SimdOp, SimdSub, Strided};
-use npukit_tcu::{Config, Machine, decode_program};
+use npukit_tcu::{Config, Machine, Memory, decode_program};
 
 fn main() {
     divan::main();
@@ -35,7 +36,7 @@ fn resnet20_on_zcu104(bencher: Bencher<'_, '_>) {
     let macs = vectors * config.array_size * config.array_size;
     bencher.counter(ItemsCount::new(macs)).bench_local(|| {
         let mut machine = Machine::new(&config).ok()?;
-        machine.write_dram1(0, &constants).ok()?;
+        machine.write(Memory::Dram1, 0, &constants).ok()?;
         machine.run(&ops, &mut |_| ()).ok()
     });
 }
@@ -77,7 +78,7 @@ fn values_and_clock_of_resnet20_on_zcu104(bencher: Bencher<'_, '_>) {
     let cycles = clock.run(&ops).total;
     bencher.counter(ItemsCount::new(cycles)).bench_local(|| {
         let mut machine = Machine::new(&config).ok()?;
-        machine.write_dram1(0, &constants).ok()?;
+        machine.write(Memory::Dram1, 0, &constants).ok()?;
         machine.run(&ops, &mut |_| ()).ok()?;
         Some(clock.run(&ops))
     });

@@ -6,10 +6,9 @@ use npukit_target::rtl::{
     Bench, Circuit, Defects, Limit, Parameter, Port, Source, Unbuildable, axi4_master, identifier, stream,
 };
 
-use crate::config::board;
 use crate::config::packing::Packing;
-use crate::config::{Config, DataType, Reading, System};
-use crate::machine::configuration::Register;
+use crate::config::{Config, DataType, Reading, System, board};
+use crate::isa::op::Register;
 
 /// Embeds files of `rtl/`.
 macro_rules! sources {

@@ -31,10 +31,12 @@ mod array;
 mod dram;
 mod hang;
 pub(crate) mod hazard;
+mod held;
 mod host;
 mod lanes;
 mod lock;
 mod machine;
+pub(crate) mod moved_writes;
 mod queue;
 mod recurring;
 mod router;
@@ -50,8 +52,9 @@ pub(crate) mod timing;
 mod unit;
 mod watch;
 
+use crate::clock::held::Held;
 pub use hang::{Hang, StuckForm};
-use machine::{Held, Machine, Stuck};
+use machine::{Machine, Stuck};
 use sampler::Sampler;
 pub use signal::Signal;
 use slice::waits;
@@ -62,60 +65,13 @@ pub use unit::Unit;
 
 use npukit_target::Phase;
 
-use crate::clock::hazard::{LostWrite, MovedWrites, first_written, offset_changed};
+use crate::clock::hazard::first_written;
+use crate::clock::moved_writes::{MovedWrites, offset_changed};
 use crate::clock::samples::Sample;
-use crate::config::Config;
 use crate::config::packing::Packing;
-use crate::isa::op::Op;
-use crate::machine::configuration::Register;
-
-/// What the clock needs to know of the memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ClockParams {
-    /// Cycles from the address of a burst to its first beat.
-    pub read_latency: u64,
-    /// Cycles from the last beat of a burst to the response.
-    pub write_response_latency: u64,
-    /// Width of the data bus of each bank, in bits.
-    pub axi_bits: u32,
-    /// Whether bursts stay whole whose last beat begins on a boundary of 4 KiB, as in the released circuit: AXI forbids
-    /// it, and our circuit splits them.
-    pub crosses_by_a_beat: bool,
-}
-
-impl ClockParams {
-    /// Equal latencies, in cycles, and a bus of 128 bits, with the bursts of the released circuit.
-    pub const fn with_latency(latency: u64) -> Self {
-        let (read_latency, write_response_latency) = (latency, latency);
-        Self { read_latency, write_response_latency, axi_bits: 128, crosses_by_a_beat: true }
-    }
-
-    /// The same memory behind the released circuit.
-    pub(crate) const fn as_released(self) -> Self {
-        Self { crosses_by_a_beat: true, ..self }
-    }
-}
-
-/// Why there is no clock for an instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ClockError {
-    /// The bus carries no whole number of bytes.
-    #[error("a bus of {axi_bits} bits: must be 8 bits times a power of two, at most 1024")]
-    Bus {
-        /// Its width.
-        axi_bits: u32,
-    },
-    /// Vectors are too long for a burst.
-    #[error(
-        "a vector of {vector_bits} bits on a bus of {axi_bits} bits: a burst has 256 words, take a wider bus"
-    )]
-    Beats {
-        /// Bits of a vector in DRAM.
-        vector_bits: u64,
-        /// Width of the bus.
-        axi_bits: u32,
-    },
-}
+use crate::config::{ClockError, ClockParams, Config};
+use crate::isa::op::{Op, Register};
+use crate::machine::losing::LostWrite;
 
 /// An instance with its memory, all queues empty.
 #[derive(Clone, Debug)]
@@ -130,14 +86,7 @@ impl Clock {
     ///
     /// A bus that there is not, or of which a burst does not hold a vector.
     pub fn new(config: &Config, params: ClockParams) -> Result<Self, ClockError> {
-        let axi_bits = params.axi_bits;
-        if !axi_bits.is_power_of_two() || !(8..=1024).contains(&axi_bits) {
-            return Err(ClockError::Bus { axi_bits });
-        }
-        let packing = Packing::new(config, axi_bits);
-        if packing.longest() == 0 {
-            return Err(ClockError::Beats { vector_bits: config.vector_bits(), axi_bits });
-        }
+        let packing = Packing::checked(config, params.axi_bits)?;
         let longest = LONGEST_LATENCY;
         let params = ClockParams {
             read_latency: params.read_latency.min(longest),

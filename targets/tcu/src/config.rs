@@ -5,6 +5,7 @@
 
 pub(crate) mod area;
 pub(crate) mod board;
+mod clock;
 pub(crate) mod keys;
 mod layout;
 mod overlapping;
@@ -16,6 +17,7 @@ pub mod tarch;
 
 use npukit_numeric::{FixedFormat, NumberFormat};
 
+pub use clock::{ClockError, ClockParams};
 pub use layout::Layout;
 pub use overlapping::Overlap;
 pub use system::{Board, System};

@@ -1,7 +1,9 @@
 //! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::isa::op`].
 
+pub(crate) mod check;
 pub(crate) mod codec;
 pub(crate) mod fault;
+pub(crate) mod kind;
 pub(crate) mod listing;
 pub(crate) mod op;
 

@@ -14,29 +14,31 @@ mod program;
 mod target;
 mod vectors;
 
-pub use check::validate::{Problem, Severity, validate, validate_with};
-pub use clock::timing::{Estimate, estimate, estimate_layers};
+pub use check::problem::{Problem, Severity};
+pub use check::validate::{validate, validate_with};
+pub use clock::timing::{Estimate, estimate};
 pub use config::{Config, DataType, Overlap, Reading};
 pub use isa::codec::{Codec, decode_program, encode_program};
-pub use isa::fault::{FaultKind, Memory};
+pub use isa::fault::FaultKind;
 pub use isa::isa;
 pub use isa::listing::listing;
-pub use isa::op::Op;
-pub use machine::configuration::{Configuration, Register};
+pub use isa::op::{Memory, Op, Register};
+pub use machine::configuration::Configuration;
 pub use machine::state::MachineError;
-pub use machine::{AccessError, LayerSaturations, Machine};
+pub use machine::{AccessError, Machine};
 pub use program::Program;
 pub use target::TCU;
 
 npukit_base::internals!(
     artifact = program::artifact,
     board = config::board,
-    check = check,
+    check = isa::check,
     clock = clock,
     codec = isa::codec,
     config = config,
     hazard = clock::hazard,
     lanes = machine::lanes,
+    losing = machine::losing,
     lower = lower,
     op = isa::op,
     program = program,

@@ -33,9 +33,7 @@ pub use rewrite::{ADDENDS_OF_MEANS, lines};
 pub use schedule::Effort;
 pub use schedule::cost::Minimise;
 
-use crate::clock::ClockParams;
-use crate::config::board;
-use crate::config::{Config, System};
+use crate::config::{ClockParams, Config, System, board};
 use crate::program::{Binding, Program, Usage};
 
 /// Where a layer's bias enters, which decides how results round.
@@ -110,7 +108,7 @@ pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Comp
     let phase = Phase::begin("lower");
     let border = Border::take_off(graph, &options.scales);
     let graph = &border.graph;
-    let model = layers::hir::build(graph, config, options)?;
+    let model = layers::build(graph, config, options)?;
     drop(phase);
     let scheduled = schedule::choices::scheduled(&model, config, options, minimise(config, options))?;
     let strategy = scheduled.plan.strategy;
@@ -178,7 +176,7 @@ fn scale_ports(program: &mut Program, border: &Border) {
 ///
 /// A graph without problems here can still fail [`compile`] for want of memory.
 pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
-    match layers::hir::build(graph, config, &Options::default()) {
+    match layers::build(graph, config, &Options::default()) {
         Err(LowerError::Unsupported { problems }) => problems,
         _ => Vec::new(),
     }
@@ -194,7 +192,7 @@ pub fn survey(
     config: &Config,
     options: &Options,
 ) -> Result<(layers::hir::Model, Usage), LowerError> {
-    let model = layers::hir::build(&Border::take_off(graph, &options.scales).graph, config, options)?;
+    let model = layers::build(&Border::take_off(graph, &options.scales).graph, config, options)?;
     let plan = memory::Plan::possible(&model, config, options.strategy)?;
     Ok((model, plan.dram1))
 }
@@ -205,7 +203,7 @@ pub fn survey(
 ///
 /// As [`compile`].
 pub fn stages(graph: &Graph, config: &Config, options: &Options) -> Result<Stages, LowerError> {
-    let model = layers::hir::build(&Border::take_off(graph, &options.scales).graph, config, options)?;
+    let model = layers::build(&Border::take_off(graph, &options.scales).graph, config, options)?;
     let scheduled = schedule::choices::scheduled(&model, config, options, minimise(config, options))?;
     Ok(Stages {
         layers: model.print_layers(),

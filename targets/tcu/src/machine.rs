@@ -1,11 +1,11 @@
 //! The functional machine: [`Machine`]. Values as in hardware, bit by bit; no notion of time.
 
-pub(crate) mod any_run;
 pub(crate) mod arith;
 pub(crate) mod columns;
 pub(crate) mod configuration;
 pub(crate) mod exec;
 pub(crate) mod lanes;
+pub(crate) mod losing;
 pub(crate) mod lut;
 mod parts;
 pub(crate) mod poison;
@@ -18,16 +18,15 @@ use thiserror::Error;
 
 pub(crate) use parts::Part;
 
-use crate::check::{check, depth};
 use crate::config::{Config, DataType};
+use crate::isa::check::{check, depth};
 use crate::machine::configuration::Configuration;
 
-use crate::clock::hazard::{Losing, LostWrite};
-use crate::isa::fault::{FaultKind, Memory};
-use crate::isa::op::Op;
+use crate::isa::fault::FaultKind;
+use crate::isa::op::{Memory, Op};
+use crate::machine::losing::{Losing, LostWrite};
 
 use crate::machine::state::{MachineError, State};
-use crate::program::Layer;
 
 /// A read or write from outside that a memory cannot serve.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -65,15 +64,6 @@ pub enum AccessError {
         /// Most scalars of one read.
         limit: u64,
     },
-}
-
-/// Saturated results by layer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LayerSaturations {
-    /// Of each layer, in the order given.
-    pub layers: Vec<Saturations>,
-    /// Of instructions outside all layers.
-    pub outside: Saturations,
 }
 
 /// A simulated instance.
@@ -314,30 +304,6 @@ impl Machine {
         result
     }
 
-    /// As [`Machine::run`], with the saturated results of each layer. An instruction of several
-    /// layers counts for the last of them in the list.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::run`].
-    pub fn run_layers(
-        &mut self,
-        ops: &[Op],
-        layers: &[Layer],
-        progress: &mut dyn FnMut(usize),
-    ) -> Result<LayerSaturations, Fault<FaultKind>> {
-        let outside = layers.len();
-        let mut owner = vec![outside; ops.len()];
-        for (layer, &Layer { first, count, .. }) in layers.iter().enumerate() {
-            let end = first.saturating_add(count).min(ops.len());
-            owner[first.min(end)..end].fill(layer);
-        }
-        let mut groups = vec![Saturations::default(); outside + 1];
-        self.run_grouped(ops, &mut groups, |i, _| owner[i], &[], progress)?;
-        let outside = groups.pop().expect("the group of the instructions outside is the last");
-        Ok(LayerSaturations { layers: groups, outside })
-    }
-
     /// Results clamped since the reset.
     pub fn saturations(&self) -> Saturations {
         self.core.saturations()
@@ -400,69 +366,6 @@ impl Machine {
 
     fn in_range(&self, memory: Memory, base: u64, vectors: u64) -> Result<(), AccessError> {
         in_range(&self.config, memory, base, vectors)
-    }
-
-    /// [`Machine::read`] of DRAM0.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::read`].
-    pub fn read_dram0(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
-        self.read(Memory::Dram0, base, vectors)
-    }
-
-    /// [`Machine::read`] of DRAM1.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::read`].
-    pub fn read_dram1(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
-        self.read(Memory::Dram1, base, vectors)
-    }
-
-    /// [`Machine::read`] of local memory.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::read`].
-    pub fn read_local(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
-        self.read(Memory::Local, base, vectors)
-    }
-
-    /// [`Machine::read`] of the accumulators.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::read`].
-    pub fn read_accumulators(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
-        self.read(Memory::Accumulators, base, vectors)
-    }
-
-    /// [`Machine::write`] to DRAM0.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::write`].
-    pub fn write_dram0(&mut self, base: u64, raw: &[i32]) -> Result<(), AccessError> {
-        self.write(Memory::Dram0, base, raw)
-    }
-
-    /// [`Machine::write`] to DRAM1.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::write`].
-    pub fn write_dram1(&mut self, base: u64, raw: &[i32]) -> Result<(), AccessError> {
-        self.write(Memory::Dram1, base, raw)
-    }
-
-    /// [`Machine::write`] to local memory.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Machine::write`].
-    pub fn write_local(&mut self, base: u64, raw: &[i32]) -> Result<(), AccessError> {
-        self.write(Memory::Local, base, raw)
     }
 }
 

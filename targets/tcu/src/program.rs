@@ -1,5 +1,6 @@
 //! A compiled program, before it is written to files and after it was read from them.
 
+pub(crate) mod any_run;
 pub(crate) mod artifact;
 pub(crate) mod csv;
 pub(crate) mod run;
@@ -160,7 +161,7 @@ impl Program {
 
     /// Where an instruction is, for messages: its index, its bytes, its kind, and its layer if known.
     pub fn place(&self, instruction: usize) -> String {
-        let kind = self.instructions.get(instruction).map_or("no instruction", crate::clock::timing::kind);
+        let kind = self.instructions.get(instruction).map_or("no instruction", crate::isa::kind::kind);
         let offset = instruction * self.config.layout().instruction_bytes();
         let layer = self
             .layers

@@ -10,19 +10,26 @@ mod program;
 pub(crate) mod terms;
 
 use npukit_target::{
-    Compiled, Config as Source, Instance, Named, PresetSystem, Presets, Reader, Target, TargetError, sibling,
+    Compiled, Config as Source, Instance, InstanceInfo, Named, PresetSystem, Presets, Reader, Target,
+    TargetError, sibling,
 };
 
 use crate::check::lints::LINTS;
-use crate::config::board;
-use crate::config::{Board, Config, Overlap, Reading, System, settable};
+use crate::config::{Board, Config, Overlap, Reading, System, board, settable};
 use crate::program::artifact;
 use crate::target::benchmarks::BENCHMARKS;
 use crate::target::terms::TERMS;
 use crate::vectors;
-use instance::TcuInstance;
 use options::OPTIONS;
 use program::TcuProgram;
+
+/// An architecture with its name.
+struct TcuInstance {
+    pub info: InstanceInfo,
+    pub config: Config,
+    /// Clock, bus and memory around it.
+    pub system: System,
+}
 
 /// Its instances; when none is named, the one every figure of the documentation is for.
 const PRESETS: Presets<Board> = Presets {

@@ -32,6 +32,10 @@ const COMPILING: [(&str, &[&str]); 6] = [
         &[
             "targets/drra/src/lower.rs",
             "targets/drra/src/lower/**",
+            "targets/drra/src/config/column.rs",
+            "targets/drra/src/program/call.rs",
+            "targets/drra/src/program/gather.rs",
+            "targets/drra/src/program/plan.rs",
             "targets/drra/src/isa/pasm/schedule.rs",
             "targets/drra/src/isa/pasm/schedule/**",
             "targets/drra/src/isa/layout.rs",

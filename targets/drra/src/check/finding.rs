@@ -3,10 +3,14 @@
 use npukit_target::{Finding, Severity};
 
 use super::idle::idle;
-use super::{Lint, lints, refusals};
+use super::{Lint, lints};
 use crate::check::lints::REFUSED;
 use crate::config::fabric::Fabric;
-use crate::program::{At, Program, ProgramError};
+use crate::isa::program::{At, Program, ProgramError};
+use crate::isa::refusal::refusals;
+
+/// The fabric that has what the one of a kernel ignores.
+pub(crate) const ELSEWHERE: &str = "a fabric with `+seed`";
 
 /// Everything that the fabric refuses, does otherwise than the program says, or that is probably a mistake, in the
 /// order of the program's cells. `elsewhere` names the fabric that has what this one ignores.

@@ -9,12 +9,12 @@ use super::lint::Lint;
 use crate::config::component::Component;
 use crate::config::fabric::{Fabric, ROW_WORDS};
 use crate::isa::op::{Op, ResourceOp};
+use crate::isa::program::{At, Program};
 use crate::machine::exec::{iosram, rf};
 use crate::machine::fault::{Fault, FaultKind};
 use crate::machine::{
     How, Machine, Memory, MemoryKind, Observer, Touch, UnwrittenRead, Warning, WarningKind,
 };
-use crate::program::{At, Program};
 
 /// Cycles after which nothing is said of a program: some tenths of a second.
 const LIMIT: u64 = 1 << 17;

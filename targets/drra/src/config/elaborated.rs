@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use super::error::ConfigError;
 use super::grid::{Elaborated, FileOptions, Interface};
-use super::json::{CELL_KINDS, cell, check_buffers, check_size, parse, unknown};
 use super::parameters::Parameters;
-use super::short::MAX_SIDE;
 use super::system::{System, Systems};
+use crate::config::cell::{CELL_KINDS, cell, check_buffers, check_size, parse, unknown};
 use crate::config::component::Component;
 use crate::config::fabric::{Cell, Fabric, Place, Resource};
+use crate::config::grid::MAX_SIDE;
 
 type Numbers = BTreeMap<String, i64>;
 

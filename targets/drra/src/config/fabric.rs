@@ -1,10 +1,14 @@
 //! [`Fabric`]: rows and columns of cells, each with its resources in slots. An architecture, elaborated.
 
+use std::collections::BTreeMap;
+
+use npukit_target::system_of;
+
 use crate::config::Systems;
 use crate::config::component::Component;
+use crate::config::encoding::Encoding;
 use crate::config::revision::Revision;
 use crate::config::seed::Choices;
-use crate::isa::Encoding;
 
 /// Words of a bulk row.
 pub const ROW_WORDS: usize = 16;
@@ -293,5 +297,20 @@ impl Fabric {
         // Codes go through the rows of three by three cells, of which this one is the centre.
         let (down, right) = (side.index() / 3, side.index() % 3);
         self.index(Place { row: (row + down).checked_sub(1)?, col: (col + right).checked_sub(1)? })
+    }
+}
+
+/// Rows by number; others are zero, or were not written.
+pub type Image = BTreeMap<u32, Row>;
+
+impl Fabric {
+    /// The same in the system of that name.
+    ///
+    /// # Errors
+    ///
+    /// It has none of this name; the sentence says which it has.
+    pub fn with_system(mut self, name: &str) -> Result<Self, String> {
+        self.systems.own = system_of(&self.systems.named, name)?.clone();
+        Ok(self)
     }
 }

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use super::error::ConfigError;
 use super::parameters::Parameters;
 use super::system::Systems;
+use crate::config::encoding::Encoding;
 use crate::config::fabric::{Cell, Fabric, Options, Place};
 use crate::config::revision::Revision;
 use crate::config::seed::Choices;
-use crate::isa::Encoding;
 
 /// Rows of the buffers.
 #[derive(Debug, Default, Deserialize)]
@@ -125,3 +125,6 @@ impl Fabric {
         Ok(())
     }
 }
+
+/// Rows and columns that any fabric may have.
+pub(super) const MAX_SIDE: usize = 256;

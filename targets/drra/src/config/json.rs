@@ -12,10 +12,11 @@ use super::elaborated;
 use super::error::ConfigError;
 use super::grid::{Elaborated, FileOptions, Interface};
 use super::parameters::Parameters;
-use super::short::MAX_SIDE;
 use super::system::{System, Systems};
+use crate::config::cell::{CELL_KINDS, cell, check_buffers, check_size, parse, unknown};
 use crate::config::component::Component;
-use crate::config::fabric::{Cell, Fabric, Place, Resource, SLOTS};
+use crate::config::fabric::{Cell, Fabric, Place};
+use crate::config::grid::MAX_SIDE;
 
 /// An architecture file.
 #[derive(Debug, Deserialize)]
@@ -133,11 +134,6 @@ pub fn from_json(text: &str) -> Result<Fabric, ConfigError> {
     Ok(Fabric { systems: Systems { own: file.system, named: file.systems }, ..fabric })
 }
 
-/// JSON of a shape; errors say the line and column.
-pub(super) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ConfigError> {
-    serde_json::from_str(text).map_err(|error| ConfigError::Json(error.to_string()))
-}
-
 /// Entries by name. Errors: a name that occurs twice.
 fn unique<'a, T>(
     what: &'static str,
@@ -156,23 +152,6 @@ fn unique<'a, T>(
 fn parameters(by: &str, properties: &[Property]) -> Parameters {
     Parameters::new(by, properties.iter().map(|property| (property.name.clone(), property.value)))
 }
-
-pub(super) fn unknown(
-    place: &str,
-    what: &'static str,
-    name: &str,
-    known: impl Iterator<Item = String>,
-) -> ConfigError {
-    ConfigError::Unknown { place: place.to_owned(), what, name: name.to_owned(), known: known.collect() }
-}
-
-/// Kinds of cells and their ports to the input and the output buffer.
-pub(super) const CELL_KINDS: [(&str, bool, bool); 4] = [
-    ("cell_top", true, false),
-    ("cell_mid", false, false),
-    ("cell_btm", false, true),
-    ("cell_single_row", true, true),
-];
 
 fn cell_kind(
     kind: &CellKind,
@@ -213,88 +192,6 @@ fn cell_kind(
     let found = cell(&kind.name, resources, &own, fabric)?;
     check_buffers(&kind.name, &kind.kind, input, output, &found)?;
     Ok(found)
-}
-
-/// Memories are where the cell has ports to their buffers, the input and the output one.
-pub(super) fn check_buffers(
-    name: &str,
-    kind: &str,
-    has_input: bool,
-    has_output: bool,
-    found: &Cell,
-) -> Result<(), ConfigError> {
-    let needs =
-        |buffer: fn(Component) -> bool| found.resources.iter().find(|resource| buffer(resource.component));
-    let wrong = |buffer, resource: &Resource| ConfigError::Port {
-        cell: name.to_owned(),
-        kind: kind.to_owned(),
-        buffer,
-        resource: resource.component.name(),
-    };
-    match (needs(Component::has_input), needs(Component::has_output)) {
-        (Some(resource), _) if !has_input => Err(wrong("input", resource)),
-        (_, Some(resource)) if !has_output => Err(wrong("output", resource)),
-        _ => Ok(()),
-    }
-}
-
-/// A size in a file must be the component's own.
-pub(super) fn check_size(name: &str, kind: &str, size: Option<u64>) -> Result<(), ConfigError> {
-    let (Some(component), Some(size)) = (Component::from_name(kind), size) else {
-        return Ok(());
-    };
-    let slots = component.slots();
-    if size == u64::from(slots) {
-        return Ok(());
-    }
-    Err(ConfigError::Size { resource: name.to_owned(), size, kind: component.name(), slots })
-}
-
-/// A cell with resources, by slot, kind and own parameters; without a slot in the next one.
-pub(super) fn cell<'a>(
-    name: &str,
-    kinds: impl IntoIterator<Item = (Option<usize>, &'a str, Parameters)>,
-    own: &Parameters,
-    fabric: &Parameters,
-) -> Result<Cell, ConfigError> {
-    let place = format!("cell `{name}`");
-    let inherited = own.clone().inherit(&place, fabric)?;
-    let mut resources: Vec<Resource> = Vec::new();
-    let mut free = 0;
-    for (slot, kind, parameters) in kinds {
-        // Default: a resource without a slot follows the one before it.
-        let slot = slot.unwrap_or(free);
-        let component = Component::from_name(kind).filter(|component| *component != Component::Sequencer);
-        let component =
-            component.ok_or_else(|| unknown(&place, "resource kind", kind, kinds_of_resources()))?;
-        let (cell, resource) = (name.to_owned(), kind.to_owned());
-        if slot < free {
-            return Err(ConfigError::Overlap { cell, resource, slot, free });
-        }
-        let last = slot.saturating_add(usize::from(component.slots()) - 1);
-        if last >= SLOTS {
-            return Err(ConfigError::Slots { cell, resource, first: slot, last });
-        }
-        if component == Component::Swb && slot != 0 {
-            return Err(ConfigError::Switch { cell: name.to_owned(), slot });
-        }
-        let place = format!("{place}, slot {slot}");
-        let parameters = parameters.inherit(&place, &inherited)?;
-        resources.push(Resource {
-            component,
-            slot: slot as u8,
-            rows: parameters.memory_rows(&place, component)?,
-            fraction_bits: parameters.get(&place, "FRACTIONAL_BITWIDTH", 0, 0, 15)? as u32,
-        });
-        free = last + 1;
-    }
-    let depth = inherited.get(&place, "IRAM_DEPTH", 256, 1, 256)?;
-    let loadable = 1 << inherited.get(&place, "INSTR_ADDR_WIDTH", 6, 1, 16)?;
-    Ok(Cell { name: name.to_owned(), iram_words: depth.min(loadable) as usize, resources })
-}
-
-fn kinds_of_resources() -> impl Iterator<Item = String> {
-    Component::ALL.into_iter().skip(1).map(|component| component.name().to_owned())
 }
 
 /// The cells where the file has them.

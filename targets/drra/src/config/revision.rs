@@ -6,7 +6,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::component::Component;
-use crate::machine::agu::Widths;
 
 /// Which hardware a fabric is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,4 +88,15 @@ impl Revision {
             Self::Later => "later",
         }
     }
+}
+
+/// Bits of the fields of a `rep`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Widths {
+    /// Of `iter`.
+    pub iter: u32,
+    /// Of `step`.
+    pub step: u32,
+    /// Of `delay`.
+    pub delay: u32,
 }

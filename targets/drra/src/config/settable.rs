@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::grid::Elaborated;
 use super::parameters::Parameters;
-use super::short::MAX_SIDE;
 use super::system::System;
 use crate::config::component::Component;
 use crate::config::fabric::{Cell, Fabric, Options, Resource};
+use crate::config::grid::MAX_SIDE;
 
 /// What may be set; none where parts of a kind differ.
 #[derive(Deserialize)]

@@ -5,12 +5,10 @@
 
 use super::error::ConfigError;
 use super::grid::Elaborated;
-use super::json::cell;
 use super::parameters::Parameters;
+use crate::config::cell::cell;
 use crate::config::fabric::{Fabric, Options};
-
-/// Rows and columns that any fabric may have.
-pub(super) const MAX_SIDE: usize = 256;
+use crate::config::grid::MAX_SIDE;
 
 /// The fabric of a short form, as the released revision, with the default parameters but instruction memories of 256 words.
 ///

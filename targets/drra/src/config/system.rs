@@ -1,9 +1,7 @@
 //! [`System`]: the clock of a fabric, which no architecture states.
 
-use npukit_target::{NamedSystems, SystemFigure, system_of};
+use npukit_target::{NamedSystems, SystemFigure};
 use serde::{Deserialize, Deserializer, Serialize};
-
-use crate::config::fabric::Fabric;
 
 /// What is around a fabric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,17 +41,5 @@ impl System {
         }
         let source = || self.source.clone().unwrap_or_else(|| "as its instance's file says".to_owned());
         self.clock_mhz.map(|mhz| (mhz, source()))
-    }
-}
-
-impl Fabric {
-    /// The same in the system of that name.
-    ///
-    /// # Errors
-    ///
-    /// It has none of this name; the sentence says which it has.
-    pub fn with_system(mut self, name: &str) -> Result<Self, String> {
-        self.systems.own = system_of(&self.systems.named, name)?.clone();
-        Ok(self)
     }
 }

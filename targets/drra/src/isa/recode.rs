@@ -8,9 +8,10 @@ use npukit_isa::coding::{Coding, Number, Signed};
 use npukit_isa::{Field, FieldKind, Radix};
 use thiserror::Error;
 
-use super::{DecodeError, Encoding, Instruction, Isa};
+use super::{DecodeError, Instruction, Isa};
+use crate::config::encoding::Encoding;
 use crate::config::fabric::{Cell, Fabric};
-use crate::program::{At, Program};
+use crate::isa::program::{At, Program};
 
 /// Why a program has no words in an encoding.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -1,13 +1,12 @@
-//! [`Call`]: the calls of kernels that a task takes, by what fits the buffers and keeps all columns busy.
+//! The calls of kernels that a task takes, by what fits the buffers and keeps all columns busy.
 
-use serde::{Deserialize, Serialize};
-
-use super::column::Column;
-use super::gather::Gather;
-use super::kernels::{Bases, Kernel, Kind, Nest, Operands, Stream, Work};
-use super::plan::Task;
+use crate::config::column::Column;
 use crate::config::fabric::{Fabric, ROW_WORDS};
 use crate::config::revision::Revision;
+use crate::program::call::{Call, Load, Results};
+use crate::program::gather::Gather;
+use crate::program::kernels::{Bases, Kernel, Kind, Nest, Operands, Stream, Work};
+use crate::program::plan::Task;
 
 /// Words of a register file.
 const FILE_WORDS: usize = 64;
@@ -19,40 +18,6 @@ const MAX_RESET_PERIOD: usize = 64;
 const MAX_RESETS: usize = 8;
 /// Rows that a stream may take beyond its words, so that levels count them.
 const SPARE_ROWS: usize = 4;
-
-/// A call of a kernel.
-#[derive(Clone, Debug)]
-pub struct Call {
-    /// The kernel.
-    pub kernel: Kernel,
-    /// What goes into the input buffer, from row 0 on without gaps.
-    pub loads: Vec<Load>,
-    /// What each column's results are.
-    pub results: Vec<Results>,
-}
-
-/// Rows of the input buffer.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Load {
-    /// Operands whose rows take turns.
-    pub operands: Vec<usize>,
-    /// Vectors, first and last but one.
-    pub vectors: std::ops::Range<usize>,
-    /// Rows of each operand.
-    pub rows: usize,
-    /// Zeros after each vector.
-    #[serde(default)]
-    pub spare: usize,
-}
-
-/// Results of a column: these numbers, in order.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Results {
-    /// Number of the first among all results of the task.
-    pub first: usize,
-    /// How many.
-    pub count: usize,
-}
 
 impl Task {
     /// The calls, in order.
@@ -209,57 +174,15 @@ fn same_length(
     parts.chunk_by(|a, b| a.len() == b.len()).flat_map(move |all| all.chunks(most.max(1)))
 }
 
-impl Call {
-    const fn new(kind: Kind) -> Self {
-        Self { kernel: Kernel { kind, bases: Vec::new() }, loads: Vec::new(), results: Vec::new() }
-    }
-
-    /// Rows that it takes of the input buffer.
-    pub fn input_rows(&self) -> usize {
-        self.loads.iter().map(Load::all_rows).sum()
-    }
-
-    /// Rows that its results take of the output buffer.
-    pub fn output_rows(&self) -> usize {
-        self.results.iter().map(|results| results.count.div_ceil(ROW_WORDS)).sum()
-    }
-
-    /// The first row of what is loaded, which may be there already.
-    fn load(&mut self, load: Load) -> usize {
-        let mut row = 0;
-        for known in &self.loads {
-            if *known == load {
-                return row;
-            }
-            row += known.all_rows();
-        }
-        self.loads.push(load);
-        row
-    }
-
-    /// Adds a column; its results follow those of the columns before.
-    fn column(&mut self, mut bases: Bases, first: usize, count: usize) {
-        bases.output = self.output_rows();
-        self.kernel.bases.push(bases);
-        self.results.push(Results { first, count });
-    }
-}
-
-impl Load {
-    /// Rows in the buffer.
-    pub const fn all_rows(&self) -> usize {
-        self.rows * self.operands.len()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use crate::config::column::columns;
     use crate::config::preset;
     use crate::isa::op::DpuMode;
-    use crate::lower::column::columns;
-    use crate::lower::plan::{Place, Source};
+    use crate::program::gather::Source;
+    use crate::program::plan::Place;
 
     const MAC: Work = Work::plain(DpuMode::Mac);
 

@@ -6,8 +6,9 @@ use npukit_graph::op::{Binary, BinaryKind, MatMul, Softmax};
 use npukit_graph::{Graph, ValueInfo};
 use npukit_numeric::ElementType;
 
-use super::{Executable, lower, prepare};
+use super::{lower, prepare};
 use crate::config::preset;
+use crate::program::executable::Executable;
 
 /// A product, a sum and what a softmax takes, of 20 x 20, on a preset with extensions.
 pub(crate) fn executable(fabric: &str) -> Executable {

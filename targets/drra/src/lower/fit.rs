@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::config::component::Component;
 use crate::config::fabric::{Cell, Fabric};
 use crate::isa::op::{ActMode, Op, ResourceOp};
-use crate::program::Program;
+use crate::isa::program::Program;
 
 /// Words that each cell of a shipped fabric can be loaded with.
 const MAX_WORDS: usize = 64;

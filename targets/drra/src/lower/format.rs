@@ -10,12 +10,12 @@ use npukit_graph::op::{Binary, BinaryKind, Op};
 use npukit_graph::quantise::{Quantisation, Rounding, Scheme};
 use npukit_graph::{Graph, ValueId};
 use npukit_lower::{Readers, Reject};
-use npukit_numeric::{Quantised, Ties, quantised};
 
-use super::column::Column;
-use super::kernels::Work;
+use crate::config::column::Column;
 use crate::config::fabric::Fabric;
 use crate::isa::op::DpuMode;
+use crate::machine::exec::word::{fits, integer};
+use crate::program::kernels::Work;
 
 /// Bits of a word.
 const BITS: u32 = 16;
@@ -178,20 +178,6 @@ impl<'a> Format<'a> {
     }
 }
 
-/// The nearest integer of a number with a fraction length; saturates, NaN is 0.
-pub fn integer(x: f64, fraction: i32) -> i16 {
-    word(x, fraction).value as i16
-}
-
-/// Whether [`integer`] does not saturate.
-pub fn fits(x: f64, fraction: i32) -> bool {
-    !word(x, fraction).is_saturated
-}
-
-fn word(x: f64, fraction: i32) -> Quantised {
-    quantised(x, fraction, i16::BITS, Ties::HalfAway)
-}
-
 /// The largest fraction length with which all of the numbers fit; at most 30.
 pub fn largest_fraction(values: impl Iterator<Item = f64>) -> i32 {
     largest_fraction_of(values, 30)
@@ -222,6 +208,9 @@ pub fn addend(values: impl Iterator<Item = f64>, fraction: i32) -> (i32, i16) {
     let one = (fraction - largest_fraction_of(values, 60)).clamp(0, MAX_ONE);
     (fraction - one, 1 << one)
 }
+
+/// Fraction bits of the modes that compute functions, Q4.11.
+pub(super) const FUNCTION_BITS: i32 = 11;
 
 #[cfg(test)]
 mod tests {

@@ -7,10 +7,10 @@ use npukit_graph::{Graph, Node, Value, ValueId};
 use npukit_lower::Problem;
 use npukit_numeric::Tensor;
 
-use super::column::columns;
 use super::format::Format;
-use super::integer;
+use crate::config::column::columns;
 use crate::config::fabric::Fabric;
+use crate::machine::exec::word::integer;
 
 /// What became of a constant of a node.
 #[derive(Clone, Debug)]

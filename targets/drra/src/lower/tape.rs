@@ -12,15 +12,15 @@ use npukit_numeric::Products;
 use npukit_target::Unset;
 use npukit_target::sim::garbage;
 
-use super::calls::Call;
-use super::driver::{Called, Fill, Kernels};
-use super::executable::{CallError, Executable, ExecuteError};
 use crate::config::fabric::ROW_WORDS;
 use crate::config::revision::Revision;
 use crate::machine::exec::field::FieldWord;
 use crate::machine::exec::traced::{Made, Operation, Record, Traced};
 use crate::machine::exec::word::Word;
 use crate::machine::{Buffer, LoadError, Machine, Run};
+use crate::program::call::Call;
+use crate::program::driver::{Called, Fill, Kernels};
+use crate::program::executable::{CallError, Executable, ExecuteError};
 use writer::Writer;
 
 /// What a kernel computes: after the word 0, each word after those that it is made of.
@@ -225,8 +225,8 @@ mod tests {
     use npukit_numeric::Element;
 
     use super::*;
-    use crate::lower::Runner;
     use crate::lower::example::executable;
+    use crate::program::driver::Runner;
 
     /// The judge is the fabric, cycle by cycle.
     #[test]

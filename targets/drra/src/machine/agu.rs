@@ -11,6 +11,7 @@ mod walk;
 
 use thiserror::Error;
 
+use crate::config::revision::Widths;
 pub use registers::{Circuit, Registers, Write};
 pub use walk::{Affine, Steady, Walk};
 
@@ -72,17 +73,6 @@ pub struct Pattern {
     pub outer: Vec<Level>,
     /// Bits of the fields of the last `rep`, until a `repx` extends them.
     last: Option<Widths>,
-}
-
-/// Bits of the fields of a `rep`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Widths {
-    /// Of `iter`.
-    pub iter: u32,
-    /// Of `step`.
-    pub step: u32,
-    /// Of `delay`.
-    pub delay: u32,
 }
 
 /// Why an instruction does not fit a pattern.

@@ -27,3 +27,19 @@ pub(crate) const fn scale_down(value: i64, bits: u32) -> i64 {
     let magnitude = (value.unsigned_abs() + (1 << (bits - 1))) >> bits;
     if value < 0 { -(magnitude as i64) } else { magnitude as i64 }
 }
+
+/// The larger of two, or the smaller when the lowest bit of the immediate is set.
+pub(super) fn pick(immediate: i16, a: i16, b: i16) -> i16 {
+    if immediate & 1 == 0 { a.max(b) } else { a.min(b) }
+}
+
+/// Places to shift by: 0 to 31.
+pub(super) fn amount(value: i64) -> u32 {
+    value.clamp(0, 31) as u32
+}
+
+/// The nearest signed number of `bits` bits.
+pub(super) fn clip(value: i64, bits: u32) -> i64 {
+    let largest = (1_i64 << (bits - 1)) - 1;
+    value.clamp(-largest - 1, largest)
+}

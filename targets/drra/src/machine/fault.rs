@@ -3,8 +3,8 @@
 use thiserror::Error;
 
 use crate::config::fabric::Place;
+use crate::isa::program::At;
 use crate::machine::agu::PatternError;
-use crate::program::At;
 
 /// Why a run stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

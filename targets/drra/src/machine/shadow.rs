@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Machine;
 use crate::config::fabric::{Place, ROW_WORDS};
+use crate::isa::program::At;
 use crate::machine::exec::word::Word;
 use crate::machine::exec::{iosram, rf};
 use crate::machine::fault::{Fault, FaultKind};
 use crate::machine::state::{Bulk, CellState, Iosram, NO_SLOT, Rf};
-use crate::program::At;
 
 /// Every word of a row.
 const ALL: u16 = u16::MAX;

@@ -409,3 +409,16 @@ impl<W: Word> Dpu<W> {
         Self { slot, fraction_bits, configs, config, out, acc, ir, has_saturated, saturated_sums }
     }
 }
+
+/// What a dpu works on in a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inputs<W = i16> {
+    pub in0: W,
+    pub in1: W,
+    /// The constant of the configuration.
+    pub immediate: i16,
+    /// The accumulator is reset in this cycle.
+    pub reset: bool,
+    /// Port 0 has an address in this cycle.
+    pub counted: bool,
+}

@@ -3,11 +3,11 @@
 use super::observer::{Access, Observer};
 use super::{Fault, Machine, WarningKind};
 use crate::config::fabric::Row;
+use crate::isa::program::At;
 use crate::machine::exec::word::Word;
 use crate::machine::exec::{iosram, rf};
 use crate::machine::fault::FaultKind;
 use crate::machine::state::{Bulk, CellState};
-use crate::program::At;
 
 /// Rows on their way.
 #[derive(Clone, Debug, Default)]

@@ -109,9 +109,9 @@ mod tests {
     use super::*;
     use crate::clock::{Life, Lives, Store};
     use crate::config::fabric::Row;
-    use crate::lower::Executable;
-    use crate::lower::calls::Call;
     use crate::lower::example::executable;
+    use crate::program::call::Call;
+    use crate::program::executable::Executable;
 
     type Needed = BTreeMap<Store, Vec<Life>>;
 

@@ -23,7 +23,7 @@ use crate::config::fabric::Fabric;
 use crate::config::revision::Revision;
 use crate::config::{from_json, from_short, preset};
 use crate::isa::asm::assemble;
-use crate::program::Program;
+use crate::isa::program::Program;
 use crate::program::binary::{Image, read_image, read_program};
 use folder::{Folder, wrong};
 pub use model::Model;

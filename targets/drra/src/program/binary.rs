@@ -8,9 +8,10 @@ mod image;
 use thiserror::Error;
 
 use crate::config::fabric::Place;
-use crate::program::Program;
+use crate::isa::program::Program;
 
-pub use image::{Image, read_image};
+pub use crate::config::fabric::Image;
+pub use image::read_image;
 
 /// A line that is not of its form.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -7,12 +7,12 @@ use npukit_target::{Diagnose, Diagnosis, ErrorKind, Place, failure};
 use crate::config::ConfigError;
 use crate::isa::RecodeError;
 use crate::isa::pasm::PasmError;
-use crate::lower::ExecuteError;
+use crate::isa::program::ProgramError;
 use crate::machine::LoadError;
 use crate::machine::fault::Fault;
-use crate::program::ProgramError;
 use crate::program::artifact::ArtifactError;
 use crate::program::binary::BinaryError;
+use crate::program::executable::ExecuteError;
 
 /// A line for each type.
 pub static ERRORS: &[ErrorKind] = &[

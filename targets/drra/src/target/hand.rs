@@ -9,8 +9,8 @@ use super::program::DrraProgram;
 use super::{fabric_of_the_seed, meant};
 use crate::check::findings;
 use crate::config::fabric::Fabric;
+use crate::isa::program::Program;
 use crate::machine::Machine;
-use crate::program::Program;
 use crate::program::artifact::Artifact;
 use crate::program::binary::Image;
 

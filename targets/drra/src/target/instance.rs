@@ -16,28 +16,23 @@ use super::model::host_step;
 use super::options::chosen;
 use super::{EXTENDED, fabric_of_the_seed};
 use crate::check::lints::{DEFAULT_STEP, LINTS};
-use crate::check::{self, findings_with, lints, memory};
+use crate::check::{self, Mistake, findings_with, lints, memory, mistakes};
+use crate::config::column::columns;
 use crate::config::component::Component;
 use crate::config::fabric::{Cell, Fabric};
-use crate::config::revision::{Repx, Revision};
+use crate::config::revision::{Repx, Revision, Widths};
 use crate::config::{settable, to_json};
 use crate::isa::asm::{self, Listing, Source};
 use crate::isa::language::{AssemblyLanguage, PasmLanguage};
-use crate::isa::pasm::epoch::{EpochReport, Mistake};
+use crate::isa::pasm::epoch::EpochReport;
 use crate::isa::pasm::kernel;
-use crate::lower::column::columns;
-use crate::lower::plan::Step;
-use crate::lower::{self, Executable};
-use crate::machine::agu::Widths;
-use crate::program::Program;
+use crate::isa::program::Program;
+use crate::lower;
 use crate::program::artifact::Model;
 use crate::program::binary::{read_program, write_program, write_program_hex};
-
-/// A fabric with its name.
-pub(super) struct DrraInstance {
-    info: InstanceInfo,
-    fabric: Fabric,
-}
+use crate::program::executable::Executable;
+use crate::program::plan::Step;
+use crate::target::DrraInstance;
 
 /// Names for numbers.
 const NAMED: &str = "npukit";
@@ -251,8 +246,9 @@ impl DrraInstance {
         let elsewhere = fabric_of_the_seed(self.info.instance());
         let mut findings = findings_with(&self.fabric, &kernel.program, of_memory, &elsewhere)
             .map_err(TargetError::failed)?;
+        let mistakes = mistakes(&self.fabric, &kernel.texts);
         // Words do not say which of their values are defaults.
-        let steps = kernel.warnings.iter().filter(|(_, mistake)| mistake.kind == Some(DEFAULT_STEP));
+        let steps = mistakes.iter().filter(|(_, mistake)| mistake.kind == Some(DEFAULT_STEP));
         let of_text = |(_, mistake): &(_, Mistake)| {
             Finding::new(DEFAULT_STEP, DEFAULT_STEP.severity, None, mistake.message.clone())
         };
@@ -260,7 +256,7 @@ impl DrraInstance {
         let separated = ProgramText { sources, places: Vec::new(), experiment, warnings: Vec::new() };
         let linted = Linted::new(separated, findings, LINTS);
         let is_left = |kind: &Lint| linted.findings.iter().any(|finding| finding.code == kind.code);
-        let warnings = kernel.warnings.iter().filter(|(_, mistake)| mistake.kind.is_none_or(is_left));
+        let warnings = mistakes.iter().filter(|(_, mistake)| mistake.kind.is_none_or(is_left));
         let warnings = warnings.map(|(span, mistake)| excerpt(&text, *span, &mistake.to_string()));
         let ops = kernel.program.decode(&self.fabric).map_err(TargetError::failed)?;
         let in_time = lints(&self.fabric, &ops).into_iter();

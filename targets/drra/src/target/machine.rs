@@ -18,9 +18,9 @@ use npukit_target::{
 };
 
 use crate::isa::asm::{Listing, disassemble};
+use crate::isa::program::Program;
 use crate::machine::exec::real::RealWord;
 use crate::machine::{Machine, Memory, MemoryKind};
-use crate::program::Program;
 use crate::program::artifact::Binding;
 pub(super) use model::ModelMachine;
 use recorded::{Begin, Flow, Recorded};

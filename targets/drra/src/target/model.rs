@@ -14,21 +14,23 @@ use npukit_target::{
 };
 use npukit_trace::{MemoryMap, Recorder};
 
-use super::instance::DrraInstance;
 use super::machine::ModelMachine;
 use super::maps::{Needed, Shown, maps};
 use super::meant;
 use super::options::chosen;
 use super::program::{INSTRUCTIONS, clock};
 use super::trace::record;
+use crate::check::{ELSEWHERE, findings};
 use crate::clock::Lives;
 use crate::isa::asm::{Listing, disassemble};
-use crate::lower::calls::Call;
-use crate::lower::executable::{Ready, StepCalls};
-use crate::lower::plan::{Plan, Step, Task, Value};
-use crate::lower::{Executable, Ran, Runner, fits, integer};
+use crate::machine::exec::word::{fits, integer};
 use crate::program::artifact::Model;
 use crate::program::artifact::model::write;
+use crate::program::call::Call;
+use crate::program::driver::{Ran, Runner};
+use crate::program::executable::{Executable, Ready, StepCalls};
+use crate::program::plan::{Plan, Step, Task, Value};
+use crate::target::DrraInstance;
 use field::ModelField;
 
 /// The cost model there is: the fabric is simulated cycle by cycle.
@@ -106,14 +108,15 @@ impl Model {
     }
 
     /// What is wrong with the kernels, with the first step that calls each.
-    fn findings(&self) -> Vec<Finding> {
-        let Executable { kernels, calls, plan, .. } = &self.executable;
+    fn findings(&self) -> Result<Vec<Finding>, TargetError> {
+        let Executable { fabric, kernels, calls, plan, .. } = &self.executable;
         let uses =
             |number: usize| calls.iter().position(|step| step.iter().flatten().any(|call| call.1 == number));
         let (mut all, mut before) = (Vec::new(), 0);
         for (number, ready) in kernels.iter().enumerate() {
             let step = uses(number).and_then(|step| plan.steps.get(step));
-            all.extend(ready.findings.iter().cloned().map(|mut finding| {
+            let found = findings(fabric, &ready.compiled.program, ELSEWHERE).map_err(TargetError::failed)?;
+            all.extend(found.into_iter().map(|mut finding| {
                 finding.instruction = finding.instruction.map(|index| before + index);
                 finding.layer = step.map(|step| step.name.clone());
                 finding.message =
@@ -122,7 +125,7 @@ impl Model {
             }));
             before += ready.compiled.program.instructions();
         }
-        all
+        Ok(all)
     }
 
     /// The outputs of a run, and what saturated.
@@ -281,8 +284,7 @@ impl Compiled for Model {
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
-        let revision =
-            meant(self.executable.fabric.options.revision, options.meaning, || Ok(self.findings()))?;
+        let revision = meant(self.executable.fabric.options.revision, options.meaning, || self.findings())?;
         let (integers, saturated) = self.integers(inputs).map_err(TargetError::failed)?;
         let runner = Runner::new(&self.executable, revision, options.unset);
         options.repeat(|| {
@@ -298,7 +300,7 @@ impl Compiled for Model {
         options: &MachineOptions<'_>,
     ) -> Result<Box<dyn npukit_target::Machine>, TargetError> {
         let revision = self.executable.fabric.options.revision;
-        let revision = meant(revision, options.meaning, || Ok(self.findings()))?;
+        let revision = meant(revision, options.meaning, || self.findings())?;
         let (integers, _) = self.integers(inputs).map_err(TargetError::failed)?;
         let machine = ModelMachine::new(self, revision, integers)?;
         Ok(Box::new(match options.graph {
@@ -309,12 +311,12 @@ impl Compiled for Model {
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
         let revision = self.executable.fabric.options.revision;
-        let revision = meant(revision, Meaning::Agreed, || Ok(self.findings()))?;
+        let revision = meant(revision, Meaning::Agreed, || self.findings())?;
         Ok(Box::new(ModelField::new(self, revision)))
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
-        Ok(self.findings())
+        self.findings()
     }
 
     fn record(&self, options: &TimeOptions, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {

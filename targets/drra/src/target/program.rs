@@ -12,7 +12,6 @@ use npukit_target::{
 };
 use npukit_trace::{MemoryMap, Recorder};
 
-use super::instance::DrraInstance;
 use super::machine::DrraMachine;
 use super::maps::{Shown, maps};
 use super::options::chosen;
@@ -20,13 +19,13 @@ use super::{fabric_of_the_seed, meant};
 use crate::check::{findings_with, lints, memory};
 use crate::clock::{Counts, Lives, Table, Timeline, Tracks, port_names};
 use crate::config::component::Component;
-use crate::config::fabric::Fabric;
-use crate::config::fabric::{ROW_WORDS, Row};
+use crate::config::fabric::{Fabric, ROW_WORDS, Row};
 use crate::config::revision::Revision;
 use crate::machine::exec::saturate;
 use crate::machine::{DEFAULT_LIMIT, Machine, Observer, Run};
 use crate::program::artifact::{Artifact, Binding};
 use crate::program::binary::{Image, read_image};
+use crate::target::DrraInstance;
 
 /// The memory of a cell's instructions, in reports.
 pub(super) const INSTRUCTIONS: &str = "instructions of a cell";

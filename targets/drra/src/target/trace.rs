@@ -10,8 +10,8 @@ use npukit_trace::{Measures, Recorder, Slice, Value};
 
 use crate::clock::{Played, Timeline, Tracks};
 use crate::config::fabric::ROW_WORDS;
-use crate::lower::Executable;
-use crate::lower::calls::{Call, Load};
+use crate::program::call::{Call, Load};
+use crate::program::executable::Executable;
 
 /// Bytes of a row of a buffer.
 const ROW_BYTES: u64 = 2 * ROW_WORDS as u64;

@@ -4,7 +4,8 @@ use npukit_target::{Case, Outcome};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::machine::agu::{Level, Pattern, PatternError, Walk, Widths};
+use crate::config::revision::Widths;
+use crate::machine::agu::{Level, Pattern, PatternError, Walk};
 
 #[derive(Deserialize)]
 struct File {

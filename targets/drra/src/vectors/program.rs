@@ -10,8 +10,8 @@ use crate::config::fabric::{Fabric, Place, Row};
 use crate::config::from_short;
 use crate::config::revision::Revision;
 use crate::isa::asm::assemble;
+use crate::isa::program::Program;
 use crate::machine::{Access, DEFAULT_LIMIT, Machine};
-use crate::program::Program;
 use crate::program::binary::Image;
 
 #[derive(Deserialize)]

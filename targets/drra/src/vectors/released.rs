@@ -10,8 +10,8 @@ use npukit_target::{Case, Outcome};
 use super::program::{hexadecimal, same};
 use crate::config::fabric::{Fabric, Place, Row};
 use crate::config::{from_short, preset};
+use crate::isa::program::Program;
 use crate::machine::{DEFAULT_LIMIT, Machine};
-use crate::program::Program;
 use crate::program::binary::Image;
 
 /// What `input` says: the only formula there is.

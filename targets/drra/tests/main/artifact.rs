@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use npukit_drra::DRRA;
-use npukit_drra::Revision;
 use npukit_drra::internals::artifact::Model;
 use npukit_drra::internals::artifact::model::{read, write};
 use npukit_drra::internals::config::preset;
-use npukit_drra::internals::lower::{Executable, lower, prepare};
+use npukit_drra::internals::executable::Executable;
+use npukit_drra::internals::lower::{lower, prepare};
+use npukit_drra::{DRRA, Revision};
 use npukit_graph::op::{Binary, BinaryKind, MatMul};
 use npukit_graph::{Graph, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};

@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use npukit_drra::internals::artifact::Model;
+use npukit_drra::internals::executable::Executable;
 use npukit_drra::internals::fabric::Fabric;
-use npukit_drra::internals::lower::{Executable, check, prepare};
+use npukit_drra::internals::lower::{check, prepare};
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Conv, Dft, GeluForm, Gemm, LeakyRelu, MatMul,
     MaxPool, Op, Pad, PadMode, Reduce, ReduceKind, Relu, Reshape, Softmax, Unary, UnaryKind, Window,

@@ -2,8 +2,9 @@
 
 use npukit_drra::Component;
 use npukit_drra::internals::config::from_short;
+use npukit_drra::internals::encoding::Encoding;
 use npukit_drra::internals::fabric::{Fabric, Place};
-use npukit_drra::internals::isa::{Encoding, Instruction, Isa, range, recode};
+use npukit_drra::internals::isa::{Instruction, Isa, range, recode};
 use npukit_drra::internals::op::Op;
 use npukit_isa::{Field, FieldKind, InstructionSpec, Mode};
 use proptest::prelude::*;

@@ -1,8 +1,9 @@
 //! Graphs on fabrics: results against a literal computation, cycles against the bars.
 
 use npukit_drra::internals::config::preset;
+use npukit_drra::internals::executable::Executable;
 use npukit_drra::internals::fabric::Fabric;
-use npukit_drra::internals::lower::{Executable, lower, prepare};
+use npukit_drra::internals::lower::{lower, prepare};
 use npukit_graph::op::{Binary, BinaryKind, Conv, MatMul, MaxPool, Op, Relu, Window};
 use npukit_graph::{Graph, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use npukit_drra::internals::artifact::Model;
 use npukit_drra::internals::artifact::model::read;
-use npukit_drra::internals::lower::plan::{Source, Step, Task};
-use npukit_drra::internals::lower::{Executable, Ready};
+use npukit_drra::internals::executable::{Executable, Ready};
+use npukit_drra::internals::gather::Source;
 use npukit_drra::internals::machine::Machine;
 use npukit_drra::internals::op::{Op, ResourceOp};
+use npukit_drra::internals::plan::{Step, Task};
 use npukit_graph::Graph;
 use npukit_import::onnx;
 use npukit_numeric::Tensor;

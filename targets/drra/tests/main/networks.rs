@@ -1,8 +1,10 @@
 //! Whole networks in 16 bits: against float, and against themselves on more columns.
 
 use npukit_drra::internals::config::preset;
+use npukit_drra::internals::executable::Executable;
 use npukit_drra::internals::fabric::Fabric;
-use npukit_drra::internals::lower::{Executable, integer, lower, prepare, scheme};
+use npukit_drra::internals::lower::{lower, prepare, scheme};
+use npukit_drra::internals::word::integer;
 use npukit_graph::op::{Binary, BinaryKind, Conv, Gemm, MaxPool, Op, Relu, Reshape, Window};
 use npukit_graph::quantise::{Distributions, Method, quantise};
 use npukit_graph::{Graph, ValueId, ValueInfo, evaluate};

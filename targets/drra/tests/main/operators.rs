@@ -3,8 +3,10 @@
 
 use npukit_drra::DRRA;
 use npukit_drra::internals::config::preset;
+use npukit_drra::internals::executable::Executable;
 use npukit_drra::internals::fabric::Fabric;
-use npukit_drra::internals::lower::{Executable, integer, lower, prepare, scheme};
+use npukit_drra::internals::lower::{lower, prepare, scheme};
+use npukit_drra::internals::word::integer;
 use npukit_graph::op::*;
 use npukit_graph::quantise::{Distributions, Kind, Method, Quantisation, quantise};
 use npukit_graph::{Graph, ValueInfo, evaluate};

@@ -1,6 +1,7 @@
 //! PASM programs, from text to words.
 
 use npukit_drra::Revision;
+use npukit_drra::internals::check::mistakes;
 use npukit_drra::internals::config::preset;
 use npukit_drra::internals::fabric::Row;
 use npukit_drra::internals::kernel::compile;
@@ -74,8 +75,10 @@ fn warnings_point_at_instructions() {
 }";
     let fabric = preset("3x1").unwrap().of_revision(Revision::Text);
     let kernel = compile(&fabric, "x", text, 0).unwrap();
-    let told: Vec<(&str, String)> =
-        kernel.warnings.iter().map(|(span, told)| (&text[span.start..span.end], told.to_string())).collect();
+    let told: Vec<(&str, String)> = mistakes(&fabric, &kernel.texts)
+        .iter()
+        .map(|(span, told)| (&text[span.start..span.end], told.to_string()))
+        .collect();
     let expected = [
         ("2", "nothing listens to port 2 of a swb; routes are on port 1"),
         (

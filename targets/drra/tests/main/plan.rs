@@ -1,10 +1,12 @@
 //! Plans without kernels: each task computed word by word, beside what the graph computes.
 
-use npukit_drra::internals::lower::gather::{Gather, offset};
-use npukit_drra::internals::lower::kernels::{Nest, Work};
-use npukit_drra::internals::lower::plan::{Place, Source};
-use npukit_drra::internals::lower::{Plan, Task, check, integer, lower, prepare, scheme};
+use npukit_drra::internals::gather::Source;
+use npukit_drra::internals::gather::{Gather, offset};
+use npukit_drra::internals::kernels::{Nest, Work};
+use npukit_drra::internals::lower::{check, lower, prepare, scheme};
 use npukit_drra::internals::op::DpuMode;
+use npukit_drra::internals::plan::{Place, Plan, Task};
+use npukit_drra::internals::word::integer;
 use npukit_graph::op::*;
 use npukit_graph::quantise::{Distributions, Method, quantise};
 use npukit_graph::{Graph, evaluate};

@@ -1,6 +1,7 @@
 //! How tests run compiled programs: on memory that nobody wrote, and twice in a row on garbage.
 
-use npukit_drra::internals::lower::{Executable, Ran, Runner};
+use npukit_drra::internals::driver::{Ran, Runner};
+use npukit_drra::internals::executable::Executable;
 use npukit_target::Unset;
 
 /// What a program computes: no word is used that was not written, and what memory holds before makes no difference.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::stored::Stored;
-use crate::isa::codec::WORD_BYTES;
+use crate::isa::op::WORD_BYTES;
 use crate::program::Program;
 
 /// What drivers write: words and segments once, inputs before every run.

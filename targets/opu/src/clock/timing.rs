@@ -3,9 +3,8 @@
 
 use crate::config::{Config, StoreReads, Timing, Types, Validity};
 use crate::isa::fault::FaultKind;
-use crate::isa::op::{Op, Pool, Shape, configuration};
-use crate::machine::state::Registers;
-use crate::program::layout::SLOT;
+use crate::isa::memory::SLOT;
+use crate::isa::op::{Op, Pool, Registers, Shape, configuration};
 
 /// What an instruction costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,10 +7,7 @@ use thiserror::Error;
 
 use crate::config::Validity;
 use crate::isa::fault::FaultKind;
-use crate::isa::op::Op;
-
-/// Bytes of a word.
-pub const WORD_BYTES: usize = 4;
+use crate::isa::op::{Op, WORD_BYTES};
 
 /// Why an instruction cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -2,13 +2,11 @@
 //!
 //! A fault is precise: the instruction at fault changes nothing, and all before it are done.
 
-use npukit_target::Lint;
 use thiserror::Error;
 
-use crate::check::lints::*;
 use crate::config::datatype::DataType;
 use crate::config::{Types, Validity};
-use crate::isa::op::{Op, Shape};
+use crate::isa::op::Shape;
 
 /// A buffer of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,7 +43,7 @@ impl Buffer {
     }
 
     /// What makes it valid.
-    const fn remedy(self) -> &'static str {
+    pub(super) const fn remedy(self) -> &'static str {
         match self {
             Self::Ifm => "load it with `ld.ifm`",
             Self::Ker => "load it with `ld.ker`",
@@ -336,101 +334,5 @@ fn draft_rule(instruction: &str, axis: Axis) -> &'static str {
             "the draft's condition of `conv.bias`, 2.3.2: h + ofm_w * (stride_w - 1) < ifm_w, with h as it stands there"
         }
         (Axis::Column, _) => "the draft's condition of `conv`, 2.3.2: w + ofm_w * (stride_w - 1) < ifm_w",
-    }
-}
-
-/// The opcodes that have a meaning: `0 to 8 and 16 to 26`.
-fn opcodes() -> String {
-    let mut ranges: Vec<std::ops::RangeInclusive<u64>> = Vec::new();
-    let rows = Op::rows(Validity::Corrected);
-    for opcode in rows.iter().filter_map(|row| row.patterns.first()).map(|pattern| pattern.value) {
-        match ranges.last_mut() {
-            Some(range) if opcode <= range.end() + 1 => *range = *range.start()..=opcode,
-            _ => ranges.push(opcode..=opcode),
-        }
-    }
-    let text = |range: &std::ops::RangeInclusive<u64>| match range.start() == range.end() {
-        true => range.start().to_string(),
-        false => format!("{} to {}", range.start(), range.end()),
-    };
-    ranges.iter().map(text).collect::<Vec<_>>().join(" and ")
-}
-
-impl FaultKind {
-    /// The kind's name, as the specification spells it; `unwritten-read` and `operand-invalid` are ours.
-    pub const fn name(&self) -> &'static str {
-        self.lint().code
-    }
-
-    /// The kind, as the linter explains it.
-    pub(crate) const fn lint(&self) -> &'static Lint {
-        match self {
-            Self::ReservedOpcode { .. } => RESERVED_OPCODE,
-            Self::OperandInvalid { .. } => OPERAND_INVALID,
-            Self::ShapeInvalid { .. } => SHAPE_INVALID,
-            Self::KerNInvalid { .. } => KER_N_INVALID,
-            Self::MemInvalid { .. } => MEM_INVALID,
-            Self::StrideInvalid { .. } => STRIDE_INVALID,
-            Self::PostInvalid { .. } => POST_INVALID,
-            Self::PoolInvalid { .. } => POOL_INVALID,
-            Self::UndefinedRegister { .. } => UNDEFINED_REGISTER,
-            Self::BufferInvalid { .. } => BUFFER_INVALID,
-            Self::KerCapacity { .. } => KER_CAPACITY,
-            Self::KerIndex { .. } => KER_INDEX,
-            Self::ConvBounds { .. } | Self::ConvDraft { .. } => CONV_BOUNDS,
-            Self::PoolBounds { .. } => POOL_BOUNDS,
-            Self::ResidualShape { .. } => RESIDUAL_SHAPE,
-            Self::PadBounds { .. } => PAD_BOUNDS,
-            Self::AddressRange { .. } => ADDRESS_RANGE,
-            Self::Unwritten { .. } => UNWRITTEN_READ,
-            Self::NonFinite { .. } => NON_FINITE,
-            Self::MissingEnd { .. } => MISSING_END,
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::ReservedOpcode { .. } => format!("opcodes are {}", opcodes()),
-            Self::OperandInvalid { instruction, .. } => {
-                format!("`npu isa opu {instruction}` lists what is legal")
-            }
-            Self::ShapeInvalid { least, .. } => {
-                format!(
-                    "sides are 1 to 127, 1 to 2048 pixels in all, and channels a power of two, {least} to 64"
-                )
-            }
-            Self::KerNInvalid { .. } => "use 1 to 36 slices; load larger kernels in parts".to_owned(),
-            Self::MemInvalid { .. } => "legal are 1 to 1023".to_owned(),
-            Self::StrideInvalid { .. } => "steps are 1 to 7".to_owned(),
-            Self::PostInvalid { .. } => {
-                "order 1 needs an activation and the residual, order 2 the residual".to_owned()
-            }
-            Self::PoolInvalid { .. } => "no pooling is `@pool [1,1], [1,1]`".to_owned(),
-            Self::UndefinedRegister { set_by, .. } => format!("set it with `{set_by}` first"),
-            Self::BufferInvalid { buffer, .. } => buffer.remedy().to_owned(),
-            Self::KerCapacity { largest, .. } => {
-                format!("load {largest} slices at a time: `@shape.ker` keeps the partial sums")
-            }
-            Self::KerIndex { ker_n, .. } => format!("slices are 0 to {}", ker_n.saturating_sub(1)),
-            Self::ConvBounds { .. } => {
-                "load a larger ifm tile, or make the ofm tile or the tap's offset smaller".to_owned()
-            }
-            Self::ConvDraft { .. } => {
-                "make the tile, the step or the offset smaller, or take the corrected condition: an instance without `+draft` and `+seed`"
-                    .to_owned()
-            }
-            Self::PoolBounds { .. } => "make the window smaller, or the ofm tile larger".to_owned(),
-            Self::ResidualShape { .. } => {
-                "load the other operand into ifm, in the shape of the result".to_owned()
-            }
-            Self::PadBounds { h, w, .. } => format!("legal are 0 to {}", h.min(w)),
-            Self::AddressRange { .. } => "addresses do not wrap: choose a lower bank or address".to_owned(),
-            Self::Unwritten { .. } => {
-                "store or `pad` it first, or let a segment or an input of the artifact hold it".to_owned()
-            }
-            Self::NonFinite { .. } => "the machine knows finite numbers only: replace it".to_owned(),
-            Self::MissingEnd { .. } => "put `end` after the last instruction".to_owned(),
-        }
     }
 }

@@ -5,6 +5,7 @@
 
 mod effects;
 mod operands;
+mod registers;
 
 use npukit_base::BitRange;
 use npukit_isa::coding::{Number, Power, Signed};
@@ -12,12 +13,11 @@ use npukit_isa::{Form, Radix, When, instructions};
 
 pub use effects::{Access, Direction, Effects, Extent};
 pub use operands::{Activation, Addend, Order, Pool, Post, Shape};
+pub use registers::{IfmMemory, OfmMemory, Pair, Registers, Shifts};
 
 use crate::config::{Types, Validity};
-use crate::isa::codec::WORD_BYTES;
 use crate::isa::fault::{Buffer, FaultKind};
-use crate::machine::state::Registers;
-use crate::program::layout::SLOT;
+use crate::isa::memory::SLOT;
 
 /// An instruction. Addresses `addr` count 64 bytes from the start of a bank, banks 2^28 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -433,4 +433,42 @@ fn shape_fits(buffer: &'static str, Shape { h, w, c }: Shape, least: u32) -> Res
         return Ok(());
     }
     Err(FaultKind::ShapeInvalid { buffer, h, w, c: c.into(), least })
+}
+
+/// Bytes of a word.
+pub const WORD_BYTES: usize = 4;
+
+impl Registers {
+    /// Does what a configuration instruction does; nothing for the others. `op` passes [`Op::check`].
+    pub const fn set(&mut self, op: &Op) {
+        match *op {
+            Op::ShapeIfm(shape) => self.ifm = Some(shape),
+            Op::ShapeOfm(shape) => self.ofm = Some(shape),
+            Op::ShapeKer { n } => self.ker_n = Some(n),
+            Op::MemIfm { bank, w } => {
+                self.ifm_mem = Some(IfmMemory { addr: bank_address(bank), w: in_field(w) });
+            }
+            Op::MemKer { bank } => self.ker_addr = Some(bank_address(bank)),
+            Op::MemBias { bank } => self.bias_addr = Some(bank_address(bank)),
+            Op::MemOfm { bank, h, w } => {
+                let (h, w) = (in_field(h), in_field(w));
+                self.ofm_mem = Some(OfmMemory { addr: bank_address(bank), h, w });
+            }
+            Op::Stride { h, w } => self.stride = Some(Pair { h, w }),
+            Op::Shift { ifm, bias } => self.shift = Some(Shifts { ifm, bias }),
+            Op::Post(post) => self.post = Some(post),
+            Op::Pool(pool) => self.pool = Some(pool),
+            _ => {}
+        }
+    }
+}
+
+/// The first byte of a bank.
+pub(crate) const fn bank_address(bank: u32) -> u32 {
+    bank << 28
+}
+
+/// The size of a plane: one that no word can hold is the largest that a word can.
+pub(crate) const fn in_field(size: u32) -> u32 {
+    if size < 1023 { size } else { 1023 }
 }

@@ -7,7 +7,7 @@ use super::error::LowerError;
 use super::layers::Model;
 use super::limits::LANES;
 
-pub use crate::program::layout::BANK_BYTES as BANK;
+pub use crate::isa::memory::BANK_BYTES as BANK;
 /// Where the program lies: in the last bank.
 pub const PROGRAM: u64 = 15 * BANK;
 

@@ -16,7 +16,7 @@ use npukit_graph::{NodeId, Op, Operator, ValueId};
 use npukit_lower::Reject;
 use npukit_numeric::Tensor;
 
-use super::layers::{Builder, Chain, Lowered};
+use crate::lower::builder::{Builder, Chain, Lowered};
 
 /// Lowers node `id`.
 ///

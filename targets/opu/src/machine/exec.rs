@@ -3,33 +3,20 @@
 //! All that can be at fault is looked at before anything changes, in the order of section 3.6.
 
 mod conv;
+mod elements;
 mod fixed;
 mod literal;
 mod numbers;
 mod store;
-mod values;
 
 use crate::config::{Types, Validity};
 use crate::isa::fault::{Buffer, FaultKind};
-use crate::isa::op::{Access, Extent, Op, Shape, configuration};
+use crate::isa::op::{Access, Extent, OfmMemory, Op, Registers, Shape, configuration};
+use crate::machine::array::Array;
 use crate::machine::memory::Memory;
-use crate::machine::state::{Array, OfmMemory, Registers, State};
+use crate::machine::state::State;
 
-pub(crate) use conv::{Tap, TapAddend};
-pub(crate) use store::Rules;
-pub(crate) use values::{Addressed, Values};
-
-/// Which code computes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// The fastest there is for the types.
-    #[default]
-    Fast,
-    /// One exact sum for each result: the judge of all other.
-    Literal,
-    /// None: all that can be at fault but values is looked at, buffers become valid without elements, memory stays.
-    Absent,
-}
+use crate::machine::values::{Addressed, Arithmetic, Values};
 
 /// Types of the values, the code that computes with them, and what is valid.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use npukit_target::Unset;
 use npukit_target::sim::{Paged, garbage};
 
-use crate::program::layout::MEMORY_BYTES;
+use crate::isa::memory::MEMORY_BYTES;
 
 /// Bytes of the vectors underneath.
 const LINE: usize = 64;

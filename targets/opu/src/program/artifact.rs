@@ -12,9 +12,9 @@ use npukit_target::{ArtifactFile, Parts, ReadError, Seal};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, Validity};
-use crate::isa::codec::{WORD_BYTES, decode_program, encode_program};
-use crate::isa::op::Op;
-use crate::program::layout::MEMORY_BYTES;
+use crate::isa::codec::{decode_program, encode_program};
+use crate::isa::memory::{MEMORY_BYTES, PROGRAM_ALIGNMENT};
+use crate::isa::op::{Op, WORD_BYTES};
 use crate::program::{Binding, HostStep, Layer, Program, Segment};
 
 pub use error::ArtifactError;
@@ -214,9 +214,9 @@ fn segments(file: &str, places: &[Place], resolve: &mut Resolve<'_>) -> Result<V
 /// What must hold of a program, wherever it comes from.
 fn check(file: &str, program: &Program) -> Result<(), ArtifactError> {
     let invalid = |key: String, reason: String| ArtifactError::Invalid { file: file.to_owned(), key, reason };
-    if !program.address.is_multiple_of(Program::ALIGNMENT) {
+    if !program.address.is_multiple_of(PROGRAM_ALIGNMENT) {
         let reason =
-            format!("is {:#x}: programs begin at multiples of {}", program.address, Program::ALIGNMENT);
+            format!("is {:#x}: programs begin at multiples of {}", program.address, PROGRAM_ALIGNMENT);
         return Err(invalid("program.address".to_owned(), reason));
     }
     if !program.instructions.contains(&Op::End) {

@@ -14,15 +14,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Elements of a slot.
-pub const SLOT: u32 = 64;
-
-/// Bytes of the memory.
-pub const MEMORY_BYTES: u64 = 1 << 32;
-/// Banks of memory.
-pub const BANKS: u64 = 16;
-/// Bytes of a bank.
-pub const BANK_BYTES: u64 = MEMORY_BYTES / BANKS;
+use crate::isa::memory::{MEMORY_BYTES, SLOT};
 
 /// Slots around a map that hold zeros, which the program sees to: drivers leave them alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,12 +5,13 @@ use npukit_trace::{Lives, MemoryMap, Moments};
 
 use crate::config::Timing;
 use crate::isa::fault::{Buffer, FaultKind};
-use crate::isa::op::{Class, Direction, Effects, Extent, Op, Order, Shape};
-use crate::machine::exec::{Arithmetic, Numerics, step};
+use crate::isa::memory::{BANK_BYTES, BANKS};
+use crate::isa::op::{Class, Direction, Effects, Extent, Op, Order, Registers, Shape};
+use crate::machine::exec::{Numerics, step};
 use crate::machine::memory::Memory;
-use crate::machine::state::{Registers, State};
+use crate::machine::state::State;
+use crate::machine::values::Arithmetic;
 use crate::program::Program;
-use crate::program::layout::{BANK_BYTES, BANKS};
 use crate::program::usage::{filled, room, slice_places};
 
 /// Bytes of a place of memory: what addresses of instructions count.

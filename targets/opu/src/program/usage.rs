@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use npukit_target::MemoryReport;
 
-use crate::isa::codec::WORD_BYTES;
 use crate::isa::fault::{Buffer, FaultKind};
-use crate::isa::op::{Access, Direction, Effects, Extent, Op, Shape};
-use crate::machine::state::Registers;
+use crate::isa::memory::MEMORY_BYTES;
+use crate::isa::op::{Access, Direction, Effects, Extent, Op, Registers, Shape, WORD_BYTES};
 use crate::program::Program;
-use crate::program::layout::{MEMORY_BYTES, Planes};
+use crate::program::layout::Planes;
 
 /// Weights of a place of the kernel buffer.
 const SLICE: u64 = 1024;

@@ -8,16 +8,16 @@ use npukit_target::{
     BoundedProgram, BoundedRun, BoundedTensor, Excesses, RangeTensor, TargetError, terms_of_bounds,
 };
 
-use super::compile::lower_error;
 use super::field::FieldError;
 use super::field::references::quantisation_of;
 use crate::isa::op::Op as Instruction;
 use crate::lower::constants::Exact;
 use crate::lower::{self, Lowered, backend};
-use crate::machine::any_run::AnyRun;
 use crate::machine::arith::interval::{ExactConstants, RangedConstants, RangedElements, grid};
 use crate::machine::state::State;
+use crate::program::any_run::AnyRun;
 use crate::program::{Binding, Program};
+use crate::target::diagnose::lower_error;
 
 /// A program, and what the model has for its constants.
 pub(super) struct OpuBounds<'a> {

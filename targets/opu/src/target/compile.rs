@@ -8,17 +8,18 @@ use npukit_target::{
     CompileOptions, Finding, HostStepReport, Phase, Problem, Stage, Survey, TargetError, artifact_stem,
 };
 
-use super::instance::OpuInstance;
 use super::options::chosen;
 use super::program::{Made, OpuProgram};
-use crate::check;
 use crate::check::lints::CONV_BOUNDS;
 use crate::config::{Types, Validity};
 use crate::isa::codec::encode_program;
 use crate::isa::isa;
-use crate::lower::{self, LowerError, Lowered, backend, print};
-use crate::machine::state::Registers;
+use crate::isa::op::Registers;
+use crate::lower::{Lowered, backend, print};
 use crate::program::Program;
+use crate::target::OpuInstance;
+use crate::target::diagnose::lower_error;
+use crate::{check, lower};
 
 const PRINTED: &str = "with the strides that the draft prints it touches other bytes than the layer needs";
 const UNPRINTED: &str = "compile for the instance without `+seed`; by hand, `ld.ker` wants as many input as output \
@@ -141,13 +142,6 @@ pub(super) fn scheme(types: &Types) -> Option<Scheme> {
         shifts: -128..=127,
         rounding: Rounding::HalfUp,
     })
-}
-
-pub(super) fn lower_error(error: LowerError) -> TargetError {
-    match error {
-        LowerError::Unsupported { problems } => TargetError::Refused(problems),
-        other => TargetError::failed(other),
-    }
 }
 
 /// The fraction lengths of the values that are computed, by name.

@@ -2,7 +2,7 @@
 
 use npukit_asm::AsmError;
 use npukit_base::codes;
-use npukit_target::{Diagnose, Diagnosis, ErrorKind, Place, failure};
+use npukit_target::{Diagnose, Diagnosis, ErrorKind, Place, TargetError, failure};
 
 use crate::config::ConfigError;
 use crate::isa::codec::ProgramError;
@@ -61,5 +61,12 @@ impl Diagnose for ProgramError {
             _ => Place::default(),
         };
         Diagnosis::at(self, place)
+    }
+}
+
+pub(super) fn lower_error(error: LowerError) -> TargetError {
+    match error {
+        LowerError::Unsupported { problems } => TargetError::Refused(problems),
+        other => TargetError::failed(other),
     }
 }

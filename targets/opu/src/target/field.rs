@@ -9,9 +9,9 @@ use npukit_graph::{Graph, Op};
 use npukit_numeric::Element;
 use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, References, TargetError};
 
-use crate::machine::any_run::AnyRun;
 use crate::machine::arith::field::{FieldElements, FieldImages};
 use crate::machine::state::State;
+use crate::program::any_run::AnyRun;
 use crate::program::{Binding, Program};
 
 /// A program on the machine of the field.

@@ -5,12 +5,12 @@ use npukit_target::{Compiled, HandOptions, HandProgram, ProgramText, Stopped, Ta
 use super::machine::{OpuMachine, Stepped, faulty};
 use super::program::{Made, OpuProgram};
 use crate::config::Config;
-use crate::isa::codec::{WORD_BYTES, decode};
+use crate::isa::codec::decode;
 use crate::isa::fault::FaultKind;
-use crate::isa::op::Op;
+use crate::isa::memory::{MEMORY_BYTES, PROGRAM_ALIGNMENT};
+use crate::isa::op::{Op, WORD_BYTES};
 use crate::machine::Machine;
 use crate::program::Program;
-use crate::program::layout::MEMORY_BYTES;
 
 /// A program without tensors.
 pub(super) struct Written {
@@ -34,8 +34,8 @@ impl Written {
     /// Where its words lie: where programs are loaded when nothing else is said, or as high as a longer one can.
     fn address(&self) -> u32 {
         let bytes = (self.words.len() * WORD_BYTES) as u64;
-        let highest = MEMORY_BYTES.saturating_sub(bytes) / u64::from(Program::ALIGNMENT);
-        highest.saturating_mul(Program::ALIGNMENT.into()).min(Program::ADDRESS.into()) as u32
+        let highest = MEMORY_BYTES.saturating_sub(bytes) / u64::from(PROGRAM_ALIGNMENT);
+        highest.saturating_mul(PROGRAM_ALIGNMENT.into()).min(Program::ADDRESS.into()) as u32
     }
 
     /// The instructions up to the first `end`, or to the first word that is not one, and what is wrong with that.

@@ -16,12 +16,7 @@ use crate::config::area::area;
 use crate::config::{Config, settable};
 use crate::isa::codec::words;
 use crate::isa::isa;
-
-/// An instance with its name.
-pub(super) struct OpuInstance {
-    pub info: InstanceInfo,
-    pub config: Config,
-}
+use crate::target::OpuInstance;
 
 /// How names of files of words end; what is no text is words, too.
 const WORDS: &str = ".words";

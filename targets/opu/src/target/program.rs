@@ -12,18 +12,17 @@ use npukit_trace::{MemoryMap, Recorder};
 
 use super::bounds::OpuBounds;
 use super::field::OpuField;
-use super::instance::OpuInstance;
 use super::machine::{Beside, OpuMachine, Stepped};
 use super::time;
 use crate::check;
 use crate::config::Types;
 use crate::isa::codec::encode_program;
 use crate::isa::op::Op;
-use crate::program::artifact;
 use crate::program::run::Board;
 use crate::program::tensor::Packed;
 use crate::program::usage::usage;
-use crate::program::{self, Binding, Program};
+use crate::program::{Binding, Program, artifact};
+use crate::target::OpuInstance;
 
 /// A program and what the compiler had to say.
 pub(crate) struct OpuProgram {
@@ -210,8 +209,10 @@ impl Compiled for OpuProgram {
             warnings: program.warnings.clone(),
         };
         let ports = |all: &[Binding]| all.iter().map(Self::port).collect();
-        let layer =
-            |layer: &program::Layer| Layer { name: layer.name.clone(), results: layer.results.clone() };
+        let layer = |layer: &crate::program::Layer| Layer {
+            name: layer.name.clone(),
+            results: layer.results.clone(),
+        };
         ProgramInfo {
             layers: layers.iter().map(layer).collect(),
             ..ProgramInfo::new(report, ports(&program.inputs), ports(&program.outputs))

@@ -13,8 +13,8 @@ use crate::config::{Types, Validity};
 use crate::isa::fault::{Buffer, FaultKind};
 use crate::isa::isa;
 use crate::isa::op::Op;
-use crate::machine::exec::Arithmetic;
-use crate::machine::state::Array;
+use crate::machine::array::Array;
+use crate::machine::values::Arithmetic;
 use crate::machine::{Loaded, Machine};
 use crate::program::Program;
 

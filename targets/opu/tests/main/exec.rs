@@ -1,10 +1,11 @@
 //! What instructions touch, byte by byte, and what they compute, against the formulas of the specification.
 
+use npukit_opu::internals::array::{Array, Elements};
 use npukit_opu::internals::exec::{step, store_result};
 use npukit_opu::internals::lower::limits;
 use npukit_opu::internals::memory::Memory;
 use npukit_opu::internals::op::Order;
-use npukit_opu::internals::state::{Array, Elements, State};
+use npukit_opu::internals::state::State;
 use npukit_opu::{
     Access, Activation, Addend, Arithmetic, Buffer, DataType, Extent, FaultKind, Machine, Numerics, Op, Pool,
     Post, Registers, Shape, Types, Validity,

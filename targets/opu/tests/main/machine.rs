@@ -1,9 +1,9 @@
 //! The machine: fast code against the literal one, and rules that golden vectors do not show.
 
+use npukit_opu::internals::array::Elements;
 use npukit_opu::internals::clock::{Engine, Slice};
 use npukit_opu::internals::config::Port;
 use npukit_opu::internals::machine::Loaded;
-use npukit_opu::internals::state::Elements;
 use npukit_opu::{
     AccessError, Addend, Arithmetic, Buffer, Clock, Config, DataType, FaultKind, Machine, Op, Pool, Post,
     Shape, Types, Validity, encode,

@@ -8,7 +8,7 @@ use super::finding;
 use crate::check::lints::{DEAD_CONFIGURATION, UNREAD_RESULT};
 use crate::config::{L2_ENCODABLE, WORD_LANES};
 use crate::isa::op::{Banks, Cache, Op, Values};
-use crate::machine::state::words_of;
+use crate::isa::usage::words_of;
 
 /// Words that L2 can have; an address beyond is the machine's to refuse.
 const MAX_WORDS: u64 = L2_ENCODABLE as u64;

@@ -12,11 +12,11 @@ use crate::check::lints::{
     UNWRITTEN_L2, UNWRITTEN_MAXIMUM, UNWRITTEN_SHAPE, UNWRITTEN_SLOT, UNWRITTEN_WEIGHTS,
 };
 use crate::config::{CONSTANT_ENTRIES, WORD_LANES};
-use crate::host::Host;
 use crate::isa::fault::Direction;
 use crate::isa::op::{Access, Banks, Cache, Device, Memcpy, Op, Values};
-use crate::machine::state::words_of;
+use crate::isa::usage::words_of;
 use crate::program::Program;
+use crate::program::host::Host;
 
 /// A use of what nothing before it has written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,10 +7,8 @@ use npukit_isa::{FieldError, NoInstruction};
 use thiserror::Error;
 
 use crate::config::Config;
-use crate::isa::op::{Cvo, CvoFunc, Device, LAST_OPCODE, Memcpy, Op};
+use crate::isa::op::{Cvo, CvoFunc, Device, INSTRUCTION_BYTES, LAST_OPCODE, Memcpy, Op};
 
-/// Bytes of an instruction.
-pub const INSTRUCTION_BYTES: usize = 8;
 /// The word by which the host marks the end of a batch: no operation.
 pub const KICK_MARKER: u64 = 0x8000_0000_0000_0000;
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use npukit_asm::Disassembly;
 
-use crate::isa::codec::INSTRUCTION_BYTES;
+use crate::isa::op::INSTRUCTION_BYTES;
 use crate::isa::uop::MicroOps;
 
 /// The words of a program; a partial one at the end is left out.

@@ -13,9 +13,7 @@ use npukit_numeric::BLOCK;
 pub use access::{Access, Banks, Engine, Values};
 pub use operands::{Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Shape};
 
-use crate::check::CVO_HARDWARE_LENGTH;
 use crate::config::WORD_LANES;
-use crate::isa::codec::INSTRUCTION_BYTES;
 use fields::{OPCODE, cvo, mac, memcpy, memset};
 
 /// The largest opcode but that of the kick marker, which messages name.
@@ -276,6 +274,12 @@ impl Coding for Functions {
         FieldKind::choice(CvoFunc::ALL[..=last].iter().map(|function| function.name()))
     }
 }
+
+/// Elements that the unit of special functions takes in one instruction (specification 4.6.1).
+pub const CVO_HARDWARE_LENGTH: u16 = 2048;
+
+/// Bytes of an instruction.
+pub const INSTRUCTION_BYTES: usize = 8;
 
 #[cfg(test)]
 mod tests {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::config::WORD_LANES;
 use crate::isa::op::{Access, Banks, Op, Values};
-use crate::machine::state::words_of;
 
 /// L2 words from one on, up to another; at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,4 +90,9 @@ impl From<&Access> for Use {
         };
         Self { reads, writes: access.writes.and_then(Words::of) }
     }
+}
+
+/// L2 words of `values` values.
+pub(crate) const fn words_of(values: usize) -> u64 {
+    values.div_ceil(WORD_LANES) as u64
 }

@@ -7,11 +7,11 @@ use npukit_graph::ValueId;
 
 use super::memory::Region;
 use crate::config::{CONSTANT_ENTRIES, Reading, WINDOW_UNITS, WORD_BYTES, WORD_LANES};
-use crate::host::HostStep;
 use crate::isa::fault::{Direction, SHAPE_LIMIT};
 use crate::isa::op::{Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
 use crate::machine::bf16::bf;
-use crate::program::weights::WeightImage;
+use crate::machine::weights::WeightImage;
+use crate::program::host::HostStep;
 use crate::program::{HostOp, Program, Window};
 
 /// Most elements of a CVO on hardware (specification 4.6.1).

@@ -8,14 +8,14 @@ use npukit_graph::{Graph, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
 
 use super::code::{Code, Place, word};
-use super::layers::{Layers, Step};
 use super::memory::{Memory, Region};
 use super::options::{Options, WeightPath};
 use super::plan::Plan;
 use super::{LowerError, Weights};
 use crate::config::{Config, WORD_LANES};
 use crate::isa::op::{CvoFlags, CvoFunc};
-use crate::program::weights::WeightImage;
+use crate::lower::steps::{Layers, Step};
+use crate::machine::weights::WeightImage;
 
 /// Where the host has a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

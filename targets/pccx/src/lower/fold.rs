@@ -9,33 +9,10 @@ use npukit_graph::op::BinaryKind;
 use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 use npukit_lower::Readers;
 
-use super::layers::Step;
-use super::ops::{Work, number};
+use super::ops::number;
 use super::options::{Isa, Norms, Options};
-
-/// What a product takes of the norm before it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Folded {
-    /// The norm.
-    pub norm: NodeId,
-    /// Its result, which the product takes.
-    pub normal: ValueId,
-    /// Its gains, a constant with a value for each of a row.
-    pub gain: ValueId,
-    /// Its biases, the same.
-    pub bias: Option<ValueId>,
-    /// The factors between the two.
-    pub factor: f32,
-    /// The nodes between the two.
-    pub between: Vec<NodeId>,
-}
-
-/// Which norms leave their gains to which products.
-#[derive(Clone, Debug, Default)]
-pub struct Folds {
-    norms: BTreeSet<NodeId>,
-    products: BTreeMap<NodeId, Folded>,
-}
+use crate::lower::steps::{Folded, Folds, Step};
+use crate::lower::work::Work;
 
 impl Folds {
     /// All that there may be in a graph; none where the machine multiplies by gains.

@@ -6,50 +6,12 @@ use npukit_graph::op::BinaryKind;
 use npukit_graph::{Graph, Node, NodeId, Op, Operator, Value, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
 
-use super::fold::Folds;
-use super::ops::{Attention, Bits, Context, Product, Unfit, Work, find};
+use super::ops::{Context, Unfit, find};
 use super::options::{Activations, Isa, Kv, Options, Scales};
 use super::reason::{AttentionReason, HostReason};
 use crate::config::WORD_LANES;
-
-/// One or several nodes computed as one.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// What is computed.
-    pub work: Work,
-    /// Nodes, the one whose results these are last.
-    pub nodes: Vec<NodeId>,
-    /// What changes from run to run.
-    pub operands: Vec<ValueId>,
-    pub results: Vec<ValueId>,
-}
-
-impl Step {
-    /// The node whose results these are.
-    pub fn last(&self) -> NodeId {
-        *self.nodes.last().expect("a step is made of at least one node")
-    }
-}
-
-/// A graph's steps in order.
-#[derive(Debug)]
-pub struct Layers {
-    /// The graph, with constants as the steps want them.
-    pub graph: Graph,
-    pub steps: Vec<Step>,
-    /// Gelus by the error function that became the machine's.
-    pub approximated: usize,
-    /// Whether CVO's extensions may be used.
-    pub extensions: bool,
-    /// Whether products take 16 bits of their activations.
-    pub two_byte_activations: bool,
-    /// Norms whose gains are in weights.
-    pub folds: Folds,
-    /// Whether all weights of a matrix have one scale.
-    pub one_scale: bool,
-    /// Words of L2.
-    pub l2_words: usize,
-}
+use crate::lower::steps::{Folds, Layers, Step};
+use crate::lower::work::{Attention, Bits, Product, Work};
 
 impl Layers {
     /// Those of a graph for an L2 of `l2_words` words.

@@ -16,70 +16,18 @@ use npukit_graph::op::{Binary, BinaryKind, ReduceKind};
 use npukit_graph::{Node, NodeId, Op, Operator, ValueId};
 use npukit_numeric::Tensor;
 
-pub use attention::{Attention, Context, Unfit, find, number};
-pub use conv::{Convolution, MOST_WEIGHTS};
-pub use movement::MAX_PIECES;
-pub use norm::Norm;
-pub use product::{Bits, LARGEST, Product, Weights, dequantised_with, nearest, rows_of, value_of};
-pub use rotary::{MAX_FEATURES, Rotary};
+pub use attention::{Context, Unfit, find, number};
+pub use product::{Weights, dequantised_with, nearest, rows_of, value_of};
 
 use super::LowerError;
 use super::emit::Lowering;
-use super::layers::{Layers, Step};
 use super::options::{Isa, Norms, Options, Rotations};
 use super::reason::HostReason;
 use crate::config::WORD_LANES;
 use crate::isa::op::CvoFunc;
-pub use live::Live;
-use movement::{Run, movement};
-
-/// What a step computes. Operands are the step's, constants stand here.
-#[derive(Clone, Debug)]
-pub enum Work {
-    Product(Product),
-    /// A product of patches that the host lays out.
-    Convolution(Convolution),
-    Attention(Attention),
-    /// Products of two operands that change.
-    Live(Live),
-    Norm(Norm),
-    /// The operands are what is rotated; the tables are constants of a row for each position.
-    Rotary(Rotary),
-    /// A function of each value.
-    Function(CvoFunc),
-    /// `1 / (1 + e^-x)`
-    Sigmoid,
-    /// `x / (1 + e^(-alpha x))`
-    Swish(f32),
-    /// `x * x`
-    Square,
-    /// `factor * x`
-    Factor(f32),
-    /// Of two operands of one shape.
-    Binary(BinaryKind),
-    /// Only moves values.
-    Move(Vec<Vec<Run>>),
-    /// The host's, and why.
-    Host(HostReason),
-}
-
-impl Work {
-    /// Its product with a constant matrix.
-    pub const fn product(&self) -> Option<&Product> {
-        match self {
-            Self::Product(product) | Self::Convolution(Convolution { product, .. }) => Some(product),
-            _ => None,
-        }
-    }
-
-    /// The same, to change it.
-    pub const fn product_mut(&mut self) -> Option<&mut Product> {
-        match self {
-            Self::Product(product) | Self::Convolution(Convolution { product, .. }) => Some(product),
-            _ => None,
-        }
-    }
-}
+use crate::lower::steps::{Layers, Step};
+use crate::lower::work::Work;
+use movement::movement;
 
 /// Work of the machine with its operands, or why it is the host's.
 type Found = Result<(Work, Vec<ValueId>), HostReason>;
@@ -249,7 +197,7 @@ impl Lowering<'_> {
         for id in operands {
             self.bring_to_host(id);
         }
-        self.code.step(crate::host::HostStep::Compute { node: host_nodes.len() as u32 });
+        self.code.step(crate::program::host::HostStep::Compute { node: host_nodes.len() as u32 });
         node.outputs.iter().for_each(|&id| self.filled(id));
         host_nodes.push(node);
         Ok(reason)

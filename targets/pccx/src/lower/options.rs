@@ -6,7 +6,7 @@ use std::sync::Arc;
 use npukit_target::{Aliases, Chosen, OptionError, OptionSpec, SEGMENTS, Stage, Values};
 
 use crate::config::{Config, Reading};
-use crate::host::Host;
+use crate::program::host::Host;
 
 /// Whether CVO's extensions may be used (specification 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

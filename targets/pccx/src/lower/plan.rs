@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::memory::Region;
-use crate::host::Layer;
+use crate::program::host::Layer;
 
 /// A region of L2 and what a layer puts there.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use super::ops::{LARGEST, MAX_FEATURES, MAX_PIECES, MOST_WEIGHTS};
+use crate::lower::limits::{LARGEST, MAX_FEATURES, MAX_PIECES, MOST_WEIGHTS};
 
 /// Why a node is not the machine's, as reports and refusals print it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

@@ -6,19 +6,19 @@
 
 mod parts;
 
-use npukit_graph::op::GeluForm;
 use npukit_graph::op::{
-    Binary, BinaryKind, Concat, Gather, MatMul, Reduce, ReduceKind, Relu, Reshape, Unary, UnaryKind,
+    Binary, BinaryKind, Concat, Gather, GeluForm, MatMul, Reduce, ReduceKind, Relu, Reshape, Unary, UnaryKind,
 };
 use npukit_graph::{Graph, Node, Op, Operator, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
 use super::LowerError;
-use super::layers::{Layers, Step};
-use super::ops::{Weights, Work};
+use super::ops::Weights;
 use super::options::Options;
 use crate::config::Config;
 use crate::isa::op::CvoFunc;
+use crate::lower::steps::{Layers, Step};
+use crate::lower::work::Work;
 use crate::machine::bf16::{bf, val};
 
 /// What becomes of constants.

@@ -20,9 +20,10 @@ use crate::config::{Reading, WORD_BYTES};
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Cvo, CvoFunc};
 use crate::machine::bf16::{NAN, bf, bf_of_double, val};
-use crate::machine::exec::{evaluate, quantise};
+use crate::machine::exec::quantise;
+use crate::machine::functions::evaluate;
 use crate::machine::upstream::sfu;
-use crate::program::weights::{WeightError, WeightImage};
+use crate::machine::weights::{WeightError, WeightImage};
 
 /// Why a node of the host has no result.
 pub type NodeError = Box<dyn std::error::Error + Send + Sync>;

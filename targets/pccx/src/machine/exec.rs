@@ -14,7 +14,6 @@ use crate::isa::op::{Cache, Memset, Op};
 use crate::machine::arith::Arithmetic;
 use crate::machine::state::State;
 
-pub use cvo::evaluate;
 pub use quantise::{Quantised, quantise};
 
 /// Executes an instruction, or changes nothing.

@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::config::{CONSTANT_ENTRIES, Config, WORD_LANES};
 use crate::isa::fault::{Direction, FaultKind, SHAPE_LIMIT};
 use crate::isa::op::{Cache, Shape};
+use crate::isa::usage::words_of;
 use crate::machine::arith::{Arithmetic, Bits};
 
 /// An instance that cannot be simulated.
@@ -138,11 +139,6 @@ pub(crate) fn window<A: Arithmetic>(
         words,
         window_units,
     })
-}
-
-/// L2 words of `values` values.
-pub(crate) const fn words_of(values: usize) -> u64 {
-    values.div_ceil(WORD_LANES) as u64
 }
 
 /// The words that the circuits move for a shape: their counter keeps 20 bits of the product

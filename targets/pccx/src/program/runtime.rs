@@ -14,14 +14,14 @@ use npukit_target::sim::Fault;
 use thiserror::Error;
 
 use crate::config::{Config, WORD_LANES};
-use crate::host::{Host, HostStep, StepError, Tokens, lay_out};
 use crate::isa::fault::{Direction, FaultKind};
 use crate::isa::op::Banks;
 use crate::machine::arith::{Arithmetic, Bits, Rows};
 use crate::machine::state::MachineError;
+use crate::machine::weights::WeightError;
 use crate::machine::{AccessError, Machine};
 use crate::program::Program;
-use crate::program::weights::WeightError;
+use crate::program::host::{Host, HostStep, StepError, Tokens, lay_out};
 
 /// Why a program did not run to its end.
 #[derive(Clone, Debug, PartialEq, Error)]

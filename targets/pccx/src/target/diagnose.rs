@@ -5,15 +5,14 @@ use npukit_base::codes;
 use npukit_target::{Diagnose, Diagnosis, ErrorKind, Place, failure};
 
 use crate::config::ConfigError;
+use crate::host::by_hand::HandError;
 use crate::isa::codec::{DecodeErrors, EncodeErrors};
 use crate::lower::LowerError;
 use crate::lower::weight_bits::ChoiceError;
 use crate::program::ProgramError;
-use crate::program::artifact::ArtifactError;
-use crate::program::artifact::TextError;
-use crate::program::generate::GenerateError;
+use crate::program::artifact::{ArtifactError, TextError};
 use crate::program::runtime::RunError;
-use crate::target::by_hand::HandError;
+use crate::target::generate::GenerateError;
 
 /// A line for each type.
 pub static ERRORS: &[ErrorKind] = &[

@@ -8,11 +8,11 @@ use super::program::PccxProgram;
 use crate::check::lints::LINTS;
 use crate::check::{Filled, hand_findings};
 use crate::config::{Config, WORD_LANES};
-use crate::host::{Host, HostStep};
+use crate::host::by_hand::HandMachine;
 use crate::isa::op::{Op, Values as Words};
 use crate::lower::Executable;
 use crate::program::Program;
-use crate::target::by_hand::HandMachine;
+use crate::program::host::{Host, HostStep};
 
 /// A program without a host's part but waits.
 pub(super) struct Written {

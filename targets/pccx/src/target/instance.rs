@@ -17,20 +17,14 @@ use crate::check::{text_findings, word_findings};
 use crate::config::area::area;
 use crate::config::{Config, settable};
 use crate::host::protocol::host_side;
-use crate::isa::codec::{Codec, INSTRUCTION_BYTES, decode_program};
-use crate::isa::isa;
-use crate::isa::listing;
-use crate::isa::op::Op;
+use crate::isa::codec::{Codec, decode_program};
+use crate::isa::op::{INSTRUCTION_BYTES, Op};
+use crate::isa::{isa, listing};
 use crate::lower::weight_bits::{Choice, Samples, resolve_without};
 use crate::lower::{self, Executable, Options, WeightBits, Weights, compile};
 use crate::program::artifact::{assembly, read_memh};
-use crate::program::generate::{Decoder, Taken};
-
-/// An instance with its name.
-pub(super) struct PccxInstance {
-    info: InstanceInfo,
-    config: Config,
-}
+use crate::target::PccxInstance;
+use crate::target::generate::{Decoder, Taken};
 
 /// Our own syntax, which assembles again.
 const OWN: &str = "npukit";

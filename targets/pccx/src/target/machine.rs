@@ -7,26 +7,25 @@ use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, Inputs, Limits, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, Ran,
-    Scalar, Shown, StepLayers, Stopped, TargetError, View, execute, instruction_lines, run_steps, step_float,
+    Accessed, AddressRun, Limits, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, Ran, Scalar,
+    Shown, StepLayers, Stopped, TargetError, View, execute, instruction_lines, run_steps, step_float,
 };
 
 pub(super) use floats::Beside;
 
-use super::program::PccxProgram;
 use crate::clock;
 use crate::config::Config;
-use crate::host::HostStep;
+use crate::host::by_hand::{HandMachine, Kind, numbers, put};
 use crate::isa::codec::{Codec, encode_program};
 use crate::isa::fault::Direction;
 use crate::isa::isa;
 use crate::isa::op::{Access, Banks, Cache, Device, Memcpy, Op, Shape, Values};
+use crate::isa::usage::words_of;
 use crate::lower::Executable;
 use crate::machine::Machine;
 use crate::machine::arith::Bits;
-use crate::machine::state::words_of;
+use crate::program::host::HostStep;
 use crate::program::runtime::{self, Kept, Moment as Happens};
-use crate::target::by_hand::{HandMachine, Kind, memories_of, numbers, put};
 
 /// What an instruction uses, with the constant banks of its moment.
 #[derive(Clone, Copy, Debug)]
@@ -279,23 +278,10 @@ impl PccxMachine {
         }
     }
 
-    /// A program before its first step, the host having its inputs.
-    pub(super) fn of_program(owner: &PccxProgram, inputs: &Inputs) -> Result<Self, TargetError> {
-        let tensors = owner.sample(inputs).map_err(TargetError::failed)?;
-        let Executable { program, host } = &owner.executable;
-        npukit_graph::eval::check_inputs(&host.graph, &tensors).map_err(TargetError::failed)?;
-        let mut machine = Machine::new(&owner.config).map_err(TargetError::failed)?;
-        let mut session = runtime::Session::new(&mut machine, program, host).map_err(TargetError::failed)?;
-        session.begin(tensors.into_iter().map(Arc::new).collect());
-        let kept = session.pause();
-        let windows = program.windows.iter();
-        let windows =
-            windows.map(|window| ((window.direction, window.number), window.size_bytes.div_ceil(16)));
-        let memories = memories_of(&owner.config, &windows.collect());
-        let names = (owner.name.clone(), owner.target.clone());
-        let program = Stepped::new(names, &owner.config, owner.executable.clone(), memories);
+    /// A program with its host's part, before its first step; the host has its inputs.
+    pub(super) fn of_program(program: Stepped, machine: Machine, kept: Kept<Bits>) -> Self {
         let running = Running::Hosted(Box::new((machine, kept)));
-        Ok(Self { program: Arc::new(program), running, float: None, position: 0 })
+        Self { program: Arc::new(program), running, float: None, position: 0 }
     }
 
     /// The same with the machine in float beside it.

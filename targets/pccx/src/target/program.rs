@@ -3,7 +3,7 @@
 mod field;
 
 use std::io::Write;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use npukit_numeric::Tensor;
 use npukit_target::{
@@ -14,22 +14,20 @@ use npukit_target::{
 };
 use npukit_trace::{MemoryMap, Recorder};
 
-use super::instance::PccxInstance;
-use super::machine::{Beside, PccxMachine};
+use super::machine::{Beside, PccxMachine, Stepped};
 use crate::check::{Filled, findings, hand_findings, program_warnings};
 use crate::clock::record::{memory_map, record};
-use crate::clock::report;
 use crate::clock::timing::cost;
-use crate::clock::{self, Timeline};
+use crate::clock::{self, Timeline, report};
 use crate::config::Config;
-use crate::host::Host;
+use crate::host::by_hand::memories_of;
 use crate::isa::codec::{Codec, encode_program};
 use crate::isa::op::Banks;
 use crate::lower::{Executable, OPTIONS};
 use crate::machine::Machine;
-use crate::program::HostOp;
-use crate::program::artifact;
-use crate::program::runtime;
+use crate::program::host::Host;
+use crate::program::{HostOp, artifact, runtime};
+use crate::target::PccxInstance;
 
 /// A program and the instance it runs on.
 pub(super) struct PccxProgram {
@@ -176,6 +174,24 @@ impl PccxProgram {
         let inputs = &self.host().graph.inputs;
         self.ports(inputs).into_iter().zip(inputs).map(tensor).collect()
     }
+
+    /// The machine before its first step, the host having its inputs.
+    fn stepped(&self, inputs: &Inputs) -> Result<PccxMachine, TargetError> {
+        let tensors = self.sample(inputs).map_err(TargetError::failed)?;
+        let Executable { program, host } = &self.executable;
+        npukit_graph::eval::check_inputs(&host.graph, &tensors).map_err(TargetError::failed)?;
+        let mut machine = Machine::new(&self.config).map_err(TargetError::failed)?;
+        let mut session = runtime::Session::new(&mut machine, program, host).map_err(TargetError::failed)?;
+        session.begin(tensors.into_iter().map(Arc::new).collect());
+        let kept = session.pause();
+        let windows = program.windows.iter();
+        let windows =
+            windows.map(|window| ((window.direction, window.number), window.size_bytes.div_ceil(16)));
+        let memories = memories_of(&self.config, &windows.collect());
+        let names = (self.name.clone(), self.target.clone());
+        let program = Stepped::new(names, &self.config, self.executable.clone(), memories);
+        Ok(PccxMachine::of_program(program, machine, kept))
+    }
 }
 
 /// Containers of the target's own tools.
@@ -212,8 +228,10 @@ impl Compiled for PccxProgram {
             saturated_constants: None,
             warnings: self.warnings().into_iter().chain(self.forgotten()).collect(),
         };
-        let layer =
-            |layer: &crate::host::Layer| Layer { name: layer.name.clone(), results: layer.results.clone() };
+        let layer = |layer: &crate::program::host::Layer| Layer {
+            name: layer.name.clone(),
+            results: layer.results.clone(),
+        };
         let of_host = host.layers.iter().filter(|layer| layer.host.is_some());
         ProgramInfo {
             layers: host.layers.iter().map(layer).collect(),
@@ -276,11 +294,10 @@ impl Compiled for PccxProgram {
         options: &MachineOptions<'_>,
     ) -> Result<Box<dyn npukit_target::Machine>, TargetError> {
         self.agrees(options.meaning)?;
-        let machine = PccxMachine::of_program(self, inputs)?;
-        Ok(Box::new(match options.graph {
-            Some(graph) => machine.beside(Beside::new(self, graph, inputs)?),
-            None => machine,
-        }))
+        let machine = self.stepped(inputs)?;
+        let Some(graph) = options.graph else { return Ok(Box::new(machine)) };
+        let tensors = self.sample(inputs).map_err(TargetError::failed)?;
+        Ok(Box::new(machine.beside(Beside::new(&self.executable, &self.config, tensors, graph)?)))
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {

@@ -11,7 +11,7 @@ use crate::isa::codec::Codec;
 use crate::isa::op::{Op, Shape};
 use crate::isa::uop::{MicroOps, Valid};
 use crate::machine::state::upstream_words;
-use crate::program::weights::lanes;
+use crate::machine::weights::lanes;
 use crate::{Config, isa};
 
 const CODEC: Codec = Codec { extensions: false, strict: true };

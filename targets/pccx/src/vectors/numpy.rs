@@ -11,7 +11,7 @@ use npukit_target::{Case, Outcome};
 use serde::Deserialize;
 
 use super::json;
-use crate::program::weights::lanes;
+use crate::machine::weights::lanes;
 pub use compiled::{Apart, Gated};
 pub use layer::{NumpyLayer, Step};
 

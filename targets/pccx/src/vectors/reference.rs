@@ -6,10 +6,9 @@ use npukit_target::Case;
 use serde::Deserialize;
 
 use super::{Hex, bytes_of, json, machine, outcome, patterns, records};
-use crate::check::CVO_HARDWARE_LENGTH;
-use crate::isa::op::{Cache, Cvo, CvoFlags, CvoFunc, Mac, MacFlags, Memset, Op, Shape};
+use crate::isa::op::{CVO_HARDWARE_LENGTH, Cache, Cvo, CvoFlags, CvoFunc, Mac, MacFlags, Memset, Op, Shape};
 use crate::machine::Machine;
-use crate::program::weights::{WeightImage, lanes};
+use crate::machine::weights::{WeightImage, lanes};
 
 /// Where cases have their operands, far enough apart.
 const SOURCE: u32 = 0x400;

@@ -1,7 +1,7 @@
 //! The instruction set: the table, the typed codec and the text agree.
 
-use npukit_pccx::internals::codec::{INSTRUCTION_BYTES, KICK_MARKER};
-use npukit_pccx::internals::op::{Cvo, CvoFunc, Device, Mac, Memcpy};
+use npukit_pccx::internals::codec::KICK_MARKER;
+use npukit_pccx::internals::op::{Cvo, CvoFunc, Device, INSTRUCTION_BYTES, Mac, Memcpy};
 use npukit_pccx::{Codec, Config, Op, PCCX, isa};
 use npukit_target::{Config as Source, Instance};
 use proptest::prelude::*;

@@ -14,11 +14,10 @@ use npukit_target::Writers;
 pub(crate) use around::Around;
 
 use crate::check::lints::{UNREAD_RESULT, UNSET_REGISTER, UNWRITTEN_READ};
-use crate::check::validate::Problem;
-use crate::check::{check, depth};
+use crate::check::problem::Problem;
 use crate::config::{Config, Reading};
-use crate::isa::fault::Memory;
-use crate::isa::op::{Flow, Op, Path, Place, SimdOp, SimdSub, Strided};
+use crate::isa::check::{check, depth};
+use crate::isa::op::{Flow, Memory, Op, Path, Place, SimdOp, SimdSub, Strided};
 use array::Weights;
 use offsets::{Offsets, offset_of};
 

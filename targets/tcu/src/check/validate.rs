@@ -6,72 +6,15 @@
 use std::collections::BTreeMap;
 
 use npukit_base::counted;
-use npukit_target::Lint;
 
-use crate::check::check;
 use crate::check::dataflow::{self, Around};
-use crate::check::lints::{
-    CUT_VALUE, FAULT, HANGING_SIMD, LOST_ADDITION, LOST_WEIGHTS, MOVED_WRITES, NO_REGISTER,
-    NOTHING_ACCUMULATED, SIMD_WAIT, STRIDE,
-};
-use crate::clock::ClockParams;
-use crate::clock::hazard::{Judged, MovedWrites, judge, moved_writes};
-use crate::config::board;
-use crate::config::{Config, Reading, System};
-use crate::isa::fault::{FaultKind, Memory};
-use crate::isa::op::{DataMoveKind, Op, Path, Place, SimdOp};
-use crate::machine::configuration::Register;
-
-/// How bad a problem is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Runs, but is suspicious.
-    Warning,
-    /// Cannot run, or the hardware computes something else.
-    Error,
-}
-
-/// Something wrong with an instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Index in the program, from 0.
-    pub instruction: usize,
-    /// How bad.
-    pub severity: Severity,
-    /// What kind it is.
-    pub lint: &'static Lint,
-    /// What is wrong, with the numbers.
-    pub reason: String,
-    /// What to do.
-    pub hint: String,
-}
-
-impl Problem {
-    pub(crate) fn warning(instruction: usize, lint: &'static Lint, reason: String, hint: &str) -> Self {
-        Self { instruction, severity: Severity::Warning, lint, reason, hint: hint.to_owned() }
-    }
-
-    fn error(instruction: usize, kind: &FaultKind) -> Self {
-        let (reason, hint) = (kind.to_string(), kind.hint());
-        let hangs = matches!(
-            kind,
-            FaultKind::NoOpMoves | FaultKind::ReadUnused { .. } | FaultKind::InputMissing { .. }
-        );
-        let lint = if hangs { HANGING_SIMD } else { FAULT };
-        Self { instruction, severity: Severity::Error, lint, reason, hint }
-    }
-
-    fn moved(moved: &MovedWrites) -> Self {
-        let (severity, lint, reason) = (Severity::Error, MOVED_WRITES, moved.to_string());
-        Self { instruction: moved.configure, severity, lint, reason, hint: MovedWrites::HINT.to_owned() }
-    }
-
-    fn lost(judged: &Judged) -> Self {
-        let severity = if judged.differs() { Severity::Error } else { Severity::Warning };
-        let (reason, hint) = (judged.reason(), Judged::HINT.to_owned());
-        Self { instruction: judged.hazard.second, severity, lint: LOST_ADDITION, reason, hint }
-    }
-}
+use crate::check::lints::{CUT_VALUE, LOST_WEIGHTS, NO_REGISTER, NOTHING_ACCUMULATED, SIMD_WAIT, STRIDE};
+use crate::check::problem::Problem;
+use crate::clock::hazard::{judge, moved_writes};
+use crate::config::{ClockParams, Config, Reading, System, board};
+use crate::isa::check::check;
+use crate::isa::fault::FaultKind;
+use crate::isa::op::{DataMoveKind, Memory, Op, Path, Place, Register, SimdOp};
 
 /// All problems of a program, in the order of its instructions, on a board with memory like the ZCU104's.
 pub fn validate(config: &Config, ops: &[Op]) -> Vec<Problem> {

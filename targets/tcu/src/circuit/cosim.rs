@@ -12,13 +12,11 @@ use npukit_target::{CosimOptions, CosimRun, OUTSIDE, Phase, TargetError};
 use crate::circuit::{scalar, stream_bits, table_vectors};
 use crate::clock::hazard::hazards;
 use crate::clock::samples::Sample;
-use crate::clock::{Clock, ClockParams, Timeline};
-use crate::config::Config;
+use crate::clock::{Clock, Timeline};
+use crate::config::{ClockParams, Config};
 use crate::isa::codec::encode_program;
-use crate::isa::fault::Memory;
-use crate::isa::op::Op;
+use crate::isa::op::{Memory, Op, Register};
 use crate::machine::Machine;
-use crate::machine::configuration::Register;
 use crate::program::Program;
 use crate::program::run::{RunOutcome, place};
 

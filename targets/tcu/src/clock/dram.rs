@@ -7,12 +7,11 @@
 mod reads;
 mod writes;
 
-use super::ClockParams;
 use super::queue::{Cycle, Pass, Queue};
 use super::stall::StallMeter;
 use super::watch::Watch;
-use crate::config::Overlap;
 use crate::config::packing::{Packing, Words};
+use crate::config::{ClockParams, Overlap};
 use reads::Reads;
 use writes::Writes;
 

@@ -1,6 +1,5 @@
 //! The decoder and the units it hands instructions to: [`Machine`].
 
-use super::ClockParams;
 use super::accumulator::{Accumulator, Flags};
 use super::array::Array;
 use super::dram::{Bank, Span};
@@ -9,21 +8,18 @@ use super::lanes::{Lane, Lanes, Touch};
 use super::lock::Write;
 use super::queue::{Cycle, NEVER, ReadPort};
 use super::router::{Routed, Router, To};
-use super::slice::{Spans, Waiting};
+use super::slice::Spans;
 use super::stall::{Stall, StallMeter, Stalled, Stalls};
 use super::steady::{Kept, Steady};
 use super::timeline::{Busy, LastEvents, Timeline, Traffic};
 use super::unit::Unit;
 use super::watch::Watch;
+use crate::clock::held::{FIRST, Held};
 use crate::clock::samples::Port;
 use crate::config::packing::Packing;
-use crate::config::{Config, Overlap, Reading};
-use crate::isa::fault::Memory;
-use crate::isa::op::{DataMoveKind, Flow, Op, Path, SimdOp, SimdSub, Strided};
-use crate::machine::configuration::{Configuration, Register};
-
-/// The first cycle in which the decoder has an instruction.
-pub(super) const FIRST: Cycle = 2;
+use crate::config::{ClockParams, Config, Overlap, Reading};
+use crate::isa::op::{DataMoveKind, Flow, Memory, Op, Path, Register, SimdOp, SimdSub, Strided};
+use crate::machine::configuration::Configuration;
 
 /// No time that is kept makes something that is at the decoder wait if it lies so many cycles back: what follows from it
 /// comes at most three cycles after it.
@@ -70,31 +66,6 @@ pub(super) struct Machine {
 
 /// The latency of the array; the memory, and how vectors lie in its words; whose word counts.
 pub(super) type Design = (Cycle, (ClockParams, Packing), Reading);
-
-/// How long the decoder held an instruction, and for whom.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
-    /// When it came.
-    pub(super) from: Cycle,
-    /// When its last part was taken.
-    pub(super) until: Cycle,
-    /// Who took the last part.
-    pub(super) by: Unit,
-}
-
-impl Held {
-    /// Cycles beyond the first.
-    pub(super) const fn waited(self) -> u64 {
-        self.until - self.from
-    }
-
-    /// The same as a wait of the decoder, if it did.
-    pub(super) fn waiting(self, instruction: usize) -> Option<Waiting> {
-        let Self { from: start, until: end, by } = self;
-        let (unit, on, cycles) = (Unit::Decoder, by.name(), self.waited());
-        (cycles > 0).then_some(Waiting { instruction, unit, on, start, end, cycles })
-    }
-}
 
 /// An instruction that is never accepted.
 #[derive(Clone, Copy, Debug)]

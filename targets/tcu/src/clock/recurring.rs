@@ -143,8 +143,8 @@ mod tests {
 
     use super::*;
     use crate::clock::steady::tests::any_op;
-    use crate::clock::{Clock, ClockParams, Meter};
-    use crate::config::Config;
+    use crate::clock::{Clock, Meter};
+    use crate::config::{ClockParams, Config};
     use crate::lower::Minimise;
     use crate::lower::schedule::search::tests as search;
     use crate::lower::schedule::{Effort, cheapest};

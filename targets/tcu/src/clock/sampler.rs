@@ -1,11 +1,11 @@
 //! The sampling unit: [`Sampler`], which looks at the decoder's handshakes at a fixed interval of cycles.
 
-use super::machine::{Held, Machine};
+use super::machine::Machine;
 use super::queue::{Cycle, NEVER};
+use crate::clock::held::Held;
 use crate::clock::samples::{Port, Sample};
 use crate::config::Reading;
-use crate::isa::op::Op;
-use crate::machine::configuration::Register;
+use crate::isa::op::{Op, Register};
 
 /// Counts cycles to the next sample.
 pub(super) struct Sampler<'a> {

@@ -124,9 +124,9 @@ pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::MOST;
+    use crate::clock::Clock;
     use crate::clock::machine::Machine;
-    use crate::clock::{Clock, ClockParams};
-    use crate::config::Config;
+    use crate::config::{ClockParams, Config};
     use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
     use crate::lower::Minimise;
     use crate::lower::schedule::search::tests as search;

@@ -1,11 +1,12 @@
 //! What a [`super::Clock`] found: [`Timeline`].
 
 use super::hang::Hang;
-use super::machine::{FIRST, Held};
 use super::signal::Signal;
 use super::stall::Stalls;
 use super::unit::Unit;
-use crate::clock::hazard::{LostWrite, MovedWrites};
+use crate::clock::held::{FIRST, Held};
+use crate::clock::moved_writes::MovedWrites;
+use crate::machine::losing::LostWrite;
 
 /// The cycles of the last events of each kind; 0 when there was none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::config::Config;
-use crate::isa::op::{DataMoveKind, Op, Path};
-use crate::program::Layer;
+use crate::isa::kind::kind;
+use crate::isa::op::{Op, Path};
 
 /// What instructions of a kind, or a whole program, cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,30 +42,8 @@ pub struct Estimate {
     pub undrained: u64,
     /// Energy in the estimator's own unit.
     pub energy: u64,
-    /// By kind of instruction; see [`kind`].
+    /// By kind of instruction; see `isa::kind`.
     pub kinds: BTreeMap<&'static str, Cost>,
-}
-
-/// The name of an instruction's kind: the mnemonic, and the variant where it matters.
-pub const fn kind(op: &Op) -> &'static str {
-    match op {
-        Op::MatMul { zeroes: true, .. } => "MatMul(zeroes)",
-        Op::DataMove { kind, .. } => data_move_kind(*kind),
-        Op::LoadWeights { zeroes: true, .. } => "LoadWeights(zeroes)",
-        _ => op.mnemonic(),
-    }
-}
-
-const fn data_move_kind(kind: DataMoveKind) -> &'static str {
-    match kind {
-        DataMoveKind::Dram0ToLocal => "DataMove(DRAM0ToLocal)",
-        DataMoveKind::LocalToDram0 => "DataMove(LocalToDRAM0)",
-        DataMoveKind::Dram1ToLocal => "DataMove(DRAM1ToLocal)",
-        DataMoveKind::LocalToDram1 => "DataMove(LocalToDRAM1)",
-        DataMoveKind::AccumulatorToLocal => "DataMove(AccToLocal)",
-        DataMoveKind::LocalToAccumulator => "DataMove(LocalToAcc)",
-        DataMoveKind::LocalToAccumulatorAccumulate => "DataMove(LocalToAccAccumulate)",
-    }
 }
 
 /// The estimator at work: costs instruction after instruction.
@@ -129,22 +107,4 @@ pub fn estimate(config: &Config, ops: &[Op]) -> Estimate {
         estimate.kinds.entry(kind(op)).or_default().add(&cost);
     }
     estimate
-}
-
-/// What each layer contributes to the (drained) whole, in the order given.
-///
-/// The first MatMul of a layer is charged by the instruction before it in the program, so that
-/// layers that cover the program add up to it; upstream's per-layer figures do not. Instructions
-/// beyond the program count nothing.
-pub fn estimate_layers(config: &Config, ops: &[Op], layers: &[Layer]) -> Vec<Cost> {
-    let mut estimator = Estimator::new(config);
-    let costs: Vec<Cost> = ops.iter().map(|op| estimator.cost(op)).collect();
-    layers
-        .iter()
-        .map(|layer| {
-            let mut sum = Cost::default();
-            costs.iter().skip(layer.first).take(layer.count).for_each(|cost| sum.add(cost));
-            sum
-        })
-        .collect()
 }

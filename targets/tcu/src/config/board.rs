@@ -1,7 +1,6 @@
 //! What a board is taken to have where its file does not say, and which board an artifact is for.
 
-use crate::clock::ClockParams;
-use crate::config::{Config, System};
+use crate::config::{ClockParams, Config, System};
 
 /// Cycles from the address of a read to its data, and from written data to the response, at 100 MHz: with them the hardware's clock gives the
 /// published 7.49 ms of ResNet-20 on the ZCU104. Source: the TCU specification, 9, and its notes.

@@ -126,12 +126,4 @@ impl Config {
             (Reading::Seed, depth) => Some(depth),
         }
     }
-
-    /// Vectors of local memory a thread has: an equal share, rounded down.
-    pub const fn thread_local_depth(&self) -> u64 {
-        match self.number_of_threads {
-            0 => self.local_depth,
-            threads => self.local_depth / threads as u64,
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! [`Packing`]: how the vectors of a bank of DRAM lie in the words of its bus.
 
-use crate::config::Config;
+use crate::config::{ClockError, Config};
 
 /// Words of the longest burst.
 const LONGEST: u64 = 256;
@@ -32,6 +32,22 @@ impl Packing {
     /// The vectors of `config` on a bus of so many bits, a power of two from 8 on.
     pub fn new(config: &Config, bus_bits: u32) -> Self {
         Self { vector_bytes: (config.vector_bits() / 8).max(1), word_bytes: u64::from(bus_bits / 8).max(1) }
+    }
+
+    /// The same on a bus as a file states it.
+    ///
+    /// # Errors
+    ///
+    /// A bus that there is not, or of which a burst does not hold a vector.
+    pub fn checked(config: &Config, axi_bits: u32) -> Result<Self, ClockError> {
+        if !axi_bits.is_power_of_two() || !(8..=1024).contains(&axi_bits) {
+            return Err(ClockError::Bus { axi_bits });
+        }
+        let packing = Self::new(config, axi_bits);
+        if packing.longest() == 0 {
+            return Err(ClockError::Beats { vector_bits: config.vector_bits(), axi_bits });
+        }
+        Ok(packing)
     }
 
     /// Whether vectors are whole words.

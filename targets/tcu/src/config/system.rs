@@ -6,8 +6,7 @@ use npukit_target::{NamedSystems, SystemFigure, system_of};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Config, ConfigError, ConfigErrors, ConfigWarning};
-use crate::clock::Clock;
-use crate::config::board::memory;
+use crate::config::packing::Packing;
 
 /// What is around the array on a board. What a file leaves open is taken as for the published boards (`src/board.rs`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -112,9 +111,9 @@ impl Board {
     fn check_buses(&self) -> Result<(), ConfigError> {
         let named = self.systems.iter().map(|(name, system)| (format!("systems.{}", name.as_str()), system));
         let own = ("system".to_owned(), &self.system);
-        for (key, system) in std::iter::once(own).chain(named).filter(|(_, s)| s.axi_width_bits.is_some()) {
-            let clock = Clock::new(&self.config, memory(&self.config, system, None));
-            clock.map_err(|source| ConfigError::Bus { key, source })?;
+        for (key, system) in std::iter::once(own).chain(named) {
+            let checked = system.axi_width_bits.map(|bits| Packing::checked(&self.config, bits));
+            checked.transpose().map_err(|source| ConfigError::Bus { key, source })?;
         }
         Ok(())
     }

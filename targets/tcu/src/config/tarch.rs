@@ -1,14 +1,13 @@
 //! `.tarch`: a [`Config`] as upstream's JSON object, read with every fault named, and written with
 //! all eleven keys in upstream's order.
 
+use npukit_base::{closest, suggestion};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use npukit_base::{closest, suggestion};
-
 use super::{Config, DataType, Overlap, Reading};
-use crate::clock::ClockError;
+use crate::config::ClockError;
 use crate::config::keys::shown;
 
 /// Largest depth of a memory in vectors: addresses of 62 bits leave room for any sum of two.

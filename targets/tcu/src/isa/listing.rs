@@ -5,8 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::config::Config;
-use crate::isa::fault::Memory;
-use crate::isa::op::{DataMoveKind, Op, Path, SimdOp, SimdSub, Strided};
+use crate::isa::op::{DataMoveKind, Memory, Op, Path, SimdOp, SimdSub, Strided};
 
 /// The listing: a line for each instruction, CR LF, `[index] thread mnemonic operands`.
 ///

@@ -6,7 +6,9 @@
 
 mod flow;
 mod format;
+mod memory;
 mod operands;
+mod register;
 
 use npukit_base::Word;
 use npukit_isa::coding::{Choice, Flag, Number};
@@ -14,10 +16,11 @@ use npukit_isa::{Form, Radix, When, instructions};
 
 pub use flow::{Flow, Path, Place};
 pub use format::Format;
+pub use memory::Memory;
 pub use operands::{DataMoveKind, SimdOp, SimdSub, Strided};
+pub use register::Register;
 
 use crate::config::Reading;
-use crate::isa::fault::Memory;
 use format::{Operations, RegisterNumbers, Registers};
 
 /// One instruction.

@@ -14,7 +14,7 @@ mod ports;
 
 use std::collections::{HashMap, HashSet};
 
-use npukit_graph::{Graph, NodeId, Op, ValueId};
+use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 use npukit_lower::{Fuse, Fusion, Problem, Refusals, fuse};
 
 pub use limits::no_floats;
@@ -24,9 +24,12 @@ use super::error::LowerError;
 use super::layers::hir::{Layer, Lookup, Model, Port, Step};
 use super::layers::lookup_table::Scaled;
 use super::memory::object::{ObjectKind, Objects, VecRef};
-
 use super::memory::view::{View, natural_channels};
 use crate::config::Config;
+use crate::lower::Options;
+use crate::lower::layers::dead_stores::skip_unread;
+use crate::lower::layers::fused_add::keep_sums;
+use crate::lower::rewrite::rewrite;
 use crate::program::HostStep;
 
 /// Constants of a node that are not made, since DRAM1 does not hold them.
@@ -354,4 +357,23 @@ impl<'g> Fuse<'g> for Builder<'g> {
         self.require_size(value).ok()?;
         Some(self.stored_view(value, ObjectKind::Variable, self.graph.shape(value)))
     }
+}
+
+/// Builds the layers of a graph.
+///
+/// # Errors
+///
+/// [`LowerError::Unsupported`] with every node that stands in the way.
+pub fn build(graph: &Graph, config: &Config, options: &Options) -> Result<Model, LowerError> {
+    // The rewrite keeps the results of products.
+    let result = |(node, macs): (&Node, u64)| Some((*node.outputs.first()?, macs));
+    let macs = graph.nodes.iter().zip(graph.macs_by_node()).filter_map(result).collect();
+    let prepared = if options.prepared { None } else { rewrite(graph, config, options.order) };
+    // Default: what is not rewritten is lowered as it is.
+    let mut model = Builder::new(prepared.as_ref().unwrap_or(graph), macs, config, options.order).build()?;
+    if options.order == Order::Default {
+        keep_sums(&mut model, config);
+        skip_unread(&mut model);
+    }
+    Ok(model)
 }

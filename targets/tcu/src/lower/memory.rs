@@ -16,10 +16,11 @@ use npukit_lower::{Lifetime, Uses, place};
 use serde::{Deserialize, Serialize};
 
 use super::error::{LowerError, Memory};
-use super::layers::hir::{ChannelOperand, Layer, Model, Operand, Step};
-use super::memory::object::{ObjectId, ObjectKind, VecRef};
+use super::layers::hir::{Layer, Model};
+use super::memory::object::{ObjectId, ObjectKind};
 use super::memory::residency::residents;
 use crate::config::Config;
+use crate::lower::layers::hir::for_each_object;
 use crate::program::Usage;
 
 /// Where variables and constants live. Inputs and outputs are always in DRAM0, and constants are
@@ -266,39 +267,6 @@ fn living(uses: &Uses, model: &Model, wanted: impl Fn(ObjectKind) -> bool) -> Ve
     let all =
         model.objects.iter().filter(|(_, object)| object.kind != ObjectKind::Constant && wanted(object.kind));
     all.map(|(id, _)| id).filter(|id| uses.of(id.0 as usize).is_some()).collect()
-}
-
-/// Visits the objects that steps read from memory or write to it.
-pub fn for_each_object(steps: &[Step], mut visit: impl FnMut(ObjectId)) {
-    let mut vectors = |list: &[VecRef]| {
-        // Runs of one object are the rule; visiting each once is enough.
-        let mut last = VecRef::ZERO.object;
-        for vector in list {
-            if vector.object != last && !vector.is_zero() {
-                last = vector.object;
-                visit(last);
-            }
-        }
-    };
-    for step in steps {
-        match step {
-            Step::MatMul(matmul) => {
-                matmul.terms.iter().for_each(|term| vectors(&term.inputs));
-                matmul.weights().for_each(|object| vectors(&[VecRef { object, index: 0 }]));
-            }
-            Step::Load(list) | Step::AddVectors(list) | Step::Binary { vectors: list, .. } => vectors(list),
-            Step::ChannelWise { operand: ChannelOperand::Blocks(list), .. } => vectors(list),
-            Step::ChannelWise { .. } | Step::Reduce { .. } | Step::Resume | Step::Keep { .. } => {}
-            Step::Formula(formula) => formula.operands().for_each(|operand| match operand {
-                Operand::Grid => {}
-                Operand::Blocks(list) | Operand::Vectors(list) => vectors(list),
-            }),
-            Step::Lookup(lookup) => vectors(&[VecRef { object: lookup.object, index: 0 }]),
-            Step::AveragePool { scales: list, .. } => vectors(list),
-            Step::WeightedSum(sum) => sum.weights.iter().chain([&sum.bias]).for_each(|list| vectors(list)),
-            Step::Save { object, .. } => vectors(&[VecRef { object: *object, index: 0 }]),
-        }
-    }
 }
 
 fn place_constants(model: &Model, constants: &[ObjectId], strategy: Strategy, homes: &mut [Home]) -> u64 {

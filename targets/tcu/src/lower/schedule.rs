@@ -7,6 +7,7 @@ pub(super) mod choices;
 pub mod cost;
 pub(super) mod layer_key;
 pub(crate) mod search;
+mod tiling;
 pub(super) mod timed;
 pub(super) mod traffic;
 
@@ -25,14 +26,15 @@ use super::memory::next_use::NextUse;
 use super::memory::{Plan, Strategy};
 use super::schedule::choices::Choices;
 use super::schedule::cost::Minimise;
-use super::schedule::search::{Attempt, Known, MAX_INSTRUCTIONS, Search, Tiling};
+use super::schedule::search::{Attempt, Known, MAX_INSTRUCTIONS, Search};
 use super::schedule::timed::{Timed, Timing, timed};
 use super::tile::{Context, State, TileError};
+use crate::clock::Meter;
 use crate::clock::hazard::{Hazard, Pending, hazards};
-use crate::clock::{ClockParams, Meter};
-use crate::config::Config;
+use crate::config::{ClockParams, Config};
 use crate::isa::listing::listing;
 use crate::isa::op::Op;
+use crate::lower::schedule::tiling::Tiling;
 use crate::program::Usage;
 
 /// A scheduled model.

@@ -5,8 +5,8 @@
 use npukit_numeric::{Number, Rows};
 
 use crate::config::Config;
-use crate::isa::fault::{FaultKind, Memory};
-use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::isa::fault::FaultKind;
+use crate::isa::op::{DataMoveKind, Memory, Op, SimdOp, SimdSub, Strided};
 use crate::machine::arith::{Arithmetic, Weights};
 use crate::machine::state::{CHUNK, State};
 

@@ -4,10 +4,9 @@ use npukit_numeric::NumberFormat;
 use npukit_target::MachineMemory;
 
 use super::{AccessError, Machine};
-use crate::check::depth;
 use crate::config::Config;
-use crate::isa::fault::Memory;
-use crate::machine::configuration::Register;
+use crate::isa::check::depth;
+use crate::isa::op::{Memory, Register};
 
 /// A part of the machine that holds numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,21 +4,10 @@
 
 use npukit_target::sim::garbage;
 
-use crate::isa::fault::{FaultKind, Memory};
-use crate::isa::op::{Flow, Op, Path, Place, SimdOp, SimdSub};
+use crate::isa::fault::FaultKind;
+use crate::isa::op::{Flow, Memory, Op, Path, Place, SimdOp, SimdSub};
 use crate::machine::arith::{Arithmetic, Weights};
-use crate::machine::state::State;
-
-/// What was set since the poison, of what is not a memory of vectors.
-#[derive(Clone, Debug)]
-pub(crate) struct Set {
-    /// By row of the array.
-    rows: Vec<bool>,
-    /// By register.
-    registers: Vec<bool>,
-    /// Whether the array has computed a row.
-    output: bool,
-}
+use crate::machine::state::{Set, State};
 
 /// Puts garbage into all memories, the weights and the registers.
 ///
@@ -81,15 +70,6 @@ pub(crate) fn check<A: Arithmetic>(state: &mut State<A>, tables: usize, op: &Op)
 /// Rows of the array that a product takes, the bias first: those of zeros give the bias.
 fn rows_needed(flow: &Flow, lanes: usize) -> usize {
     if flow.source.is_none() { 1 } else { lanes + 1 }
-}
-
-impl Set {
-    /// `count` rows are shifted into the array, before those that are there.
-    fn shift(&mut self, count: u64) {
-        let count = self.rows.len().min(usize::try_from(count).unwrap_or(usize::MAX));
-        self.rows.rotate_right(count);
-        self.rows[..count].fill(true);
-    }
 }
 
 impl<A: Arithmetic> State<A> {

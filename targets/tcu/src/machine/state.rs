@@ -7,11 +7,10 @@ use npukit_target::sim::{Flat, Paged, TooLarge};
 use thiserror::Error;
 
 use crate::config::{Config, Reading};
-use crate::isa::fault::Memory;
+use crate::isa::op::Memory;
 use crate::machine::arith::{Arithmetic, Weights};
 use crate::machine::configuration::Configuration;
 use crate::machine::lut::Tables;
-use crate::machine::poison::Set;
 
 /// Rows of an array product computed in one go.
 pub(crate) const CHUNK: u64 = 64;
@@ -149,5 +148,25 @@ fn bounded(what: &'static str, rows: usize, lanes: usize) -> Result<(), MachineE
     match rows.checked_mul(lanes) {
         Some(scalars) if scalars <= LIMIT => Ok(()),
         _ => Err(MachineError::Array { what, rows, lanes, limit: LIMIT }),
+    }
+}
+
+/// What was set since the poison, of what is not a memory of vectors.
+#[derive(Clone, Debug)]
+pub(crate) struct Set {
+    /// By row of the array.
+    pub(super) rows: Vec<bool>,
+    /// By register.
+    pub(super) registers: Vec<bool>,
+    /// Whether the array has computed a row.
+    pub(super) output: bool,
+}
+
+impl Set {
+    /// `count` rows are shifted into the array, before those that are there.
+    pub(super) fn shift(&mut self, count: u64) {
+        let count = self.rows.len().min(usize::try_from(count).unwrap_or(usize::MAX));
+        self.rows.rotate_right(count);
+        self.rows[..count].fill(true);
     }
 }

@@ -6,9 +6,10 @@ use npukit_numeric::Saturations;
 use npukit_target::sim::Fault;
 use npukit_target::{OUTSIDE, Phase, Unset};
 
-use crate::clock::hazard::LostWrite;
-use crate::clock::timing::kind;
-use crate::isa::fault::{FaultKind, Memory};
+use crate::isa::fault::FaultKind;
+use crate::isa::kind::kind;
+use crate::isa::op::Memory;
+use crate::machine::losing::LostWrite;
 use crate::machine::state::MachineError;
 use crate::machine::{AccessError, Machine};
 use crate::program::{Binding, Piece, Program};
@@ -104,7 +105,7 @@ impl RunOutcome {
             if let Some(address) = self.machine.unset(Memory::Dram0, base, size).map_err(error)? {
                 return Err(RunError::OutputUnset { name: binding.name.clone(), address });
             }
-            raw.extend(self.machine.read_dram0(base, size).map_err(error)?);
+            raw.extend(self.machine.read(Memory::Dram0, base, size).map_err(error)?);
         }
         Ok(raw)
     }
@@ -193,9 +194,9 @@ pub(crate) fn access(what: String, source: AccessError) -> RunError {
 /// To DRAM1, and to local memory when the driver is to copy them there first.
 fn load_constants(machine: &mut Machine, program: &Program) -> Result<(), RunError> {
     let error = |source| access("constants".to_owned(), source);
-    machine.write_dram1(0, &program.constants).map_err(error)?;
+    machine.write(Memory::Dram1, 0, &program.constants).map_err(error)?;
     if program.load_consts_to_local {
-        machine.write_local(0, &program.constants).map_err(error)?;
+        machine.write(Memory::Local, 0, &program.constants).map_err(error)?;
     }
     Ok(())
 }
@@ -217,7 +218,7 @@ fn write_input(machine: &mut Machine, binding: &Binding, raw: &[i32]) -> Result<
     let error = |source| access(format!("input `{}`", binding.name), source);
     binding
         .parts(raw, lanes as usize)
-        .try_for_each(|(base, part)| machine.write_dram0(base, part).map_err(error))
+        .try_for_each(|(base, part)| machine.write(Memory::Dram0, base, part).map_err(error))
 }
 
 /// Names of the groups saturations are counted by, and the group of each instruction.

@@ -5,10 +5,9 @@ use npukit_base::{Coded, codes};
 use npukit_target::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
 
 use crate::circuit::cosim::CosimError;
-use crate::clock::ClockError;
 use crate::clock::samples::SamplesError;
 use crate::config::keys::KeyError;
-use crate::config::{ConfigError, ConfigErrors};
+use crate::config::{ClockError, ConfigError, ConfigErrors};
 use crate::isa::codec::{DecodeErrors, EncodeErrors};
 use crate::lower::LowerError;
 use crate::program::artifact::ArtifactError;

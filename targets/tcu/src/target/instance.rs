@@ -21,26 +21,18 @@ use super::options::chosen;
 use super::program::TcuProgram;
 use crate::check::dataflow::Around;
 use crate::check::lints::{LINTS, LOST_ADDITION, MOVED_WRITES};
-use crate::check::validate::{self, validate_around};
+use crate::check::problem;
+use crate::check::validate::validate_around;
 use crate::circuit;
-use crate::clock::ClockParams;
 use crate::config::area::area;
-use crate::config::board;
-use crate::config::{Config, DataType, System, settable};
+use crate::config::{ClockParams, Config, DataType, System, board, settable};
 use crate::isa::codec::{DecodeErrors, decode_program, decode_program_lenient, encode_program};
 use crate::isa::isa;
 use crate::isa::listing::listing;
 use crate::isa::op::Op;
 use crate::lower::{self, Effort, LowerError, Minimise, Order};
 use crate::program::Usage;
-
-/// An architecture with its name.
-pub(super) struct TcuInstance {
-    info: InstanceInfo,
-    config: Config,
-    /// Clock, bus and memory around it.
-    system: System,
-}
+use crate::target::TcuInstance;
 
 /// The driver that is compiled for an architecture.
 const EMBEDDED: &str = "embedded";
@@ -306,11 +298,11 @@ impl TcuInstance {
 pub(super) const HARDWARE_DIFFERS: [&str; 2] = [LOST_ADDITION.code, MOVED_WRITES.code];
 
 /// A problem as `npu lint` says it.
-pub(super) fn finding(problem: validate::Problem, layer: Option<String>) -> Finding {
-    let validate::Problem { instruction, severity, lint, reason, hint } = problem;
+pub(super) fn finding(problem: problem::Problem, layer: Option<String>) -> Finding {
+    let problem::Problem { instruction, severity, lint, reason, hint } = problem;
     let severity = match severity {
-        validate::Severity::Warning => Severity::Warning,
-        validate::Severity::Error => Severity::Error,
+        problem::Severity::Warning => Severity::Warning,
+        problem::Severity::Error => Severity::Error,
     };
     let mut finding = Finding::new(lint, severity, Some(instruction), format!("{reason}; {hint}"));
     finding.layer = layer;

@@ -13,14 +13,14 @@ use npukit_target::{
 
 use super::program::TcuProgram;
 use crate::circuit::cosim::{Beside, Start};
-use crate::clock::hazard::{Losing, LostWrite};
 use crate::clock::timing::estimate;
-use crate::clock::{Clock, ClockParams, Happening, Meter, Waiting};
-use crate::config::Config;
+use crate::clock::{Clock, Happening, Meter, Waiting};
+use crate::config::{ClockParams, Config};
 use crate::isa::codec::encode_program;
-use crate::isa::fault::{FaultKind, Memory};
+use crate::isa::fault::FaultKind;
 use crate::isa::isa;
-use crate::isa::op::Op;
+use crate::isa::op::{Memory, Op};
+use crate::machine::losing::{Losing, LostWrite};
 use crate::machine::{Machine, Part};
 
 /// A program that is stepped: what does not change.

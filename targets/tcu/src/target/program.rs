@@ -30,18 +30,16 @@ use npukit_target::{
 };
 use npukit_trace::{MemoryMap, Recorder};
 
-use super::instance::TcuInstance;
-use bounds::TcuBounds;
-use field::TcuField;
-use meaning::Differences;
-
 use crate::circuit::cosim::Beside;
-use crate::clock::ClockParams;
-use crate::config::{Config, DataType, System};
+use crate::config::{ClockParams, Config, DataType, System};
 use crate::isa::codec::encode_program;
 use crate::lower;
 use crate::program::run::{Driver, RunOutcome};
-use crate::program::{self, Binding, MemoryUse, Program, Usage, artifact, csv};
+use crate::program::{Binding, MemoryUse, Program, Usage, artifact, csv};
+use crate::target::TcuInstance;
+use bounds::TcuBounds;
+use field::TcuField;
+use meaning::Differences;
 
 /// A program and where it came from.
 pub(super) struct TcuProgram {
@@ -232,7 +230,7 @@ impl Compiled for TcuProgram {
         let Program { inputs, outputs, layers, .. } = &self.program;
         let ports = |all: &[Binding]| all.iter().map(|binding| self.port(binding)).collect();
         let layers = layers.iter().zip(&self.results);
-        let layer = |(layer, results): (&program::Layer, &Vec<String>)| Layer {
+        let layer = |(layer, results): (&crate::program::Layer, &Vec<String>)| Layer {
             name: layer.name.clone(),
             results: results.clone(),
         };

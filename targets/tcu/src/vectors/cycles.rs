@@ -2,8 +2,8 @@
 
 use npukit_target::Outcome;
 
-use crate::clock::{Clock, ClockParams, Timeline};
-use crate::config::Config;
+use crate::clock::{Clock, Timeline};
+use crate::config::{ClockParams, Config};
 use crate::isa::op::Op;
 
 /// Cycles that may be missing or too many.

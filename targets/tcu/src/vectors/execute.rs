@@ -3,8 +3,7 @@
 use npukit_target::sha256 as hash;
 
 use crate::config::Config;
-use crate::isa::fault::Memory;
-use crate::isa::op::Op;
+use crate::isa::op::{Memory, Op};
 use crate::machine::Machine;
 use crate::program::artifact::raw_to_bytes;
 

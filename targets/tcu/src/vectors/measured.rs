@@ -16,10 +16,11 @@ use npukit_target::{Case, Outcome};
 
 use super::Golden;
 use super::cycles::{compare, outcome, run};
-use crate::check::validate::{Severity, validate};
-use crate::clock::{Clock, ClockParams};
-use crate::config::Config;
+use crate::check::problem::Severity;
+use crate::check::validate::validate;
+use crate::clock::Clock;
 use crate::config::keys::{KeyError, Keys};
+use crate::config::{ClockParams, Config};
 use crate::isa::codec::decode_program;
 use crate::isa::isa;
 use crate::isa::op::Op;

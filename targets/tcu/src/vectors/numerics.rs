@@ -9,8 +9,7 @@ use super::encoding::simd_op;
 use super::{Golden, execute, from_hex, hex};
 use crate::config::keys::{KeyError, Keys};
 use crate::config::{Config, DataType, Overlap, Reading};
-use crate::isa::fault::Memory;
-use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::isa::op::{DataMoveKind, Memory, Op, SimdOp, SimdSub, Strided};
 use crate::program::artifact::{raw_from_bytes, raw_to_bytes};
 
 /// Makes the case of one vector; the text names it.

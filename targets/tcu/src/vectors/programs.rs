@@ -12,11 +12,10 @@ use crate::clock::timing;
 use crate::clock::timing::estimate;
 use crate::config::keys::{KeyError, Keys};
 use crate::isa::codec::encode_program;
-use crate::isa::fault::Memory;
-use crate::program::Program;
+use crate::isa::op::Memory;
 use crate::program::artifact::{self, raw_to_bytes};
-use crate::program::csv;
 use crate::program::run::{RunOutcome, run};
+use crate::program::{Program, csv};
 
 pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     let keys = &golden.keys;

@@ -9,14 +9,13 @@ use std::sync::Arc;
 use npukit_target::{Case, Outcome};
 
 use super::{Golden, cycles, execute, from_hex};
-use crate::clock::hazard::LostWrite;
-use crate::clock::{Clock, ClockParams, Slice, Timeline};
-use crate::config::Config;
+use crate::clock::{Clock, Slice, Timeline};
 use crate::config::keys::{KeyError, Keys};
+use crate::config::{ClockParams, Config};
 use crate::isa::codec::decode_program_lenient;
-use crate::isa::fault::Memory;
-use crate::isa::op::Op;
+use crate::isa::op::{Memory, Op};
 use crate::machine::Machine;
+use crate::machine::losing::LostWrite;
 
 /// What all programs of a file share.
 pub(super) struct Setting {
@@ -223,7 +222,7 @@ impl Sequence {
     fn first_lanes(&self, machine: &Machine) -> Result<Vec<Vec<i32>>, String> {
         let mut rows = Vec::new();
         for (address, expected) in (0..).zip(&self.first_accumulators) {
-            let vector = machine.read_accumulators(address, 1).map_err(|error| error.to_string())?;
+            let vector = machine.read(Memory::Accumulators, address, 1).map_err(|error| error.to_string())?;
             rows.push(vector.into_iter().take(expected.len()).collect());
         }
         Ok(rows)

@@ -10,8 +10,8 @@ use npukit_target::{Case, Outcome, folder, sha256};
 
 use super::programs::{csv_inputs, estimator_text, load, outputs};
 use super::{Golden, cycles};
-use crate::clock::ClockParams;
 use crate::clock::timing::estimate;
+use crate::config::ClockParams;
 use crate::config::keys::{KeyError, Keys};
 use crate::isa::op::Op;
 use crate::program::Program;

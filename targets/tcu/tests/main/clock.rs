@@ -1,10 +1,13 @@
 //! The clock, by the formulas of the notes on simulated hardware and by properties that need no
 //! measurement. The measurements themselves are checked by `conform`.
 
-use npukit_tcu::internals::clock::{Clock, ClockError, ClockParams, Slice, Stall, StuckForm, Timeline, Unit};
+use npukit_tcu::internals::clock::{Clock, Slice, Stall, StuckForm, Timeline, Unit};
+use npukit_tcu::internals::config::{ClockError, ClockParams};
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::internals::samples::{Port, Sample};
-use npukit_tcu::{Config, Machine, Reading, Register, Severity, decode_program, encode_program, validate};
+use npukit_tcu::{
+    Config, Machine, Memory, Reading, Register, Severity, decode_program, encode_program, validate,
+};
 use proptest::prelude::*;
 
 const AT: Strided = Strided { address: 0, stride_log2: 0 };
@@ -524,9 +527,9 @@ fn registers_of_the_page_hold_32_bits() {
     }
     // 2^32 units of 64 KiB are no address that wraps.
     let mut machine = Machine::new(&seed).unwrap();
-    machine.write_dram0(0, &[1; 8]).unwrap();
+    machine.write(Memory::Dram0, 0, &[1; 8]).unwrap();
     machine.step(&op(Register::Dram0Offset, 0x1_0000)).unwrap();
-    assert_eq!(machine.read_dram0(0, 1).unwrap(), [0; 8]);
+    assert_eq!(machine.read(Memory::Dram0, 0, 1).unwrap(), [0; 8]);
 }
 
 /// Measured on `rtl/` with memory that answers after a cycle. In the first a load waits for no lookup, in the second for one

@@ -1,9 +1,7 @@
 //! The published estimator's rules, one by one.
 
-use npukit_tcu::DataType;
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
-use npukit_tcu::internals::program::Layer;
-use npukit_tcu::{estimate, estimate_layers};
+use npukit_tcu::{DataType, Estimate, estimate};
 
 use crate::numerics::small;
 
@@ -58,16 +56,12 @@ fn the_queue_keeps_the_last_nine() {
 }
 
 #[test]
-fn layers_add_up() {
+fn kinds_add_up() {
     let config = small(DataType::Fp16Bp8, 8);
     let ops =
         [load_weights(9), mat_mul(4), mat_mul(4), simd(), data_move(DataMoveKind::AccumulatorToLocal, 4)];
-    let layer = |first, count| Layer { name: String::new(), first, count, macs: 0 };
-    let layers = [layer(0, 2), layer(2, 3), layer(4, 100), layer(usize::MAX, usize::MAX)];
-    let costs = estimate_layers(&config, &ops, &layers);
-    assert_eq!(costs.iter().map(|c| c.cycles).collect::<Vec<_>>(), [9 + 12, 4 + 1 + 4, 4, 0]);
-    assert_eq!(costs[0].cycles + costs[1].cycles, estimate(&config, &ops).cycles);
-    let kinds = estimate(&config, &ops).kinds;
+    let Estimate { cycles, kinds, .. } = estimate(&config, &ops);
+    assert_eq!(cycles, 9 + 12 + 4 + 1 + 4);
     assert_eq!((kinds["MatMul"].instructions, kinds["MatMul"].vectors), (2, 8));
     assert_eq!(kinds["DataMove(AccToLocal)"].cycles, 4);
 }

@@ -2,11 +2,12 @@
 //! the order of the commands does not show.
 
 use npukit_tcu::internals::board;
-use npukit_tcu::internals::clock::{Clock, ClockParams};
-use npukit_tcu::internals::config::System;
-use npukit_tcu::internals::hazard::{Hazard, LostWrite, Pattern, Verdict, hazards, judge, lost};
+use npukit_tcu::internals::clock::Clock;
+use npukit_tcu::internals::config::{ClockParams, System};
+use npukit_tcu::internals::hazard::{Hazard, Pattern, Verdict, hazards, judge, lost};
+use npukit_tcu::internals::losing::LostWrite;
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
-use npukit_tcu::{Config, Machine, Severity, validate};
+use npukit_tcu::{Config, Machine, Memory, Severity, validate};
 use proptest::prelude::*;
 
 const PRESETS: [&str; 2] = ["speech_robot", "zcu104"];
@@ -101,10 +102,10 @@ fn the_smallest_program_gives_five() {
         let result = |lost: &[LostWrite]| {
             let mut machine = Machine::new(&config).unwrap();
             for (address, value) in [(0, 1), (1, 2), (2, 4)] {
-                machine.write_dram0(address, &vec![value * 256; config.array_size]).unwrap();
+                machine.write(Memory::Dram0, address, &vec![value * 256; config.array_size]).unwrap();
             }
             machine.run_losing(&smallest(), lost).unwrap();
-            machine.read_dram0(3, 1).unwrap()[0] / 256
+            machine.read(Memory::Dram0, 3, 1).unwrap()[0] / 256
         };
         let found = lost(&config, &smallest(), board::memory(&config, &System::OPEN, None)).unwrap();
         assert_eq!(found, [LostWrite { first: 2, second: 3, address: 0 }]);

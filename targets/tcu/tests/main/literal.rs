@@ -265,12 +265,12 @@ fn agree(data_type: DataType, n: usize, ops: &[Op], seed: &[i32]) -> Saturations
     for (i, op) in ops.iter().enumerate() {
         literal.step(op);
         machine.step(op).unwrap();
-        let accumulators = machine.read_accumulators(0, 64).unwrap();
+        let accumulators = machine.read(Memory::Accumulators, 0, 64).unwrap();
         assert_eq!(accumulators, literal.accumulators.concat(), "{data_type:?}, after {i}: {op:?}");
     }
-    assert_eq!(machine.read_dram0(0, 64).unwrap(), literal.dram[0].concat());
-    assert_eq!(machine.read_dram1(0, 64).unwrap(), literal.dram[1].concat());
-    assert_eq!(machine.read_local(0, 64).unwrap(), literal.local.concat());
+    assert_eq!(machine.read(Memory::Dram0, 0, 64).unwrap(), literal.dram[0].concat());
+    assert_eq!(machine.read(Memory::Dram1, 0, 64).unwrap(), literal.dram[1].concat());
+    assert_eq!(machine.read(Memory::Local, 0, 64).unwrap(), literal.local.concat());
     assert_eq!(machine.saturations(), literal.saturations);
     literal.saturations
 }

@@ -4,7 +4,6 @@
 use npukit_numeric::{NumberFormat, Saturations};
 use npukit_target::sim::Fault;
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
-use npukit_tcu::internals::program::Layer;
 use npukit_tcu::{
     AccessError, Config, DataType, FaultKind, Machine, MachineError, Memory, Register, Severity, validate,
 };
@@ -122,9 +121,9 @@ fn a_fault_names_the_instruction() {
 fn instances_that_do_not_fit_are_refused() {
     let huge = Config { dram0_depth: 1 << 62, dram1_depth: u64::MAX, ..config() };
     let mut machine = Machine::new(&huge).unwrap();
-    machine.write_dram0((1 << 62) - 1, &[1, 2]).unwrap();
-    assert_eq!(machine.read_dram0((1 << 62) - 1, 1).unwrap(), [1, 2]);
-    assert!(matches!(machine.read_dram0(0, 1 << 62), Err(AccessError::TooMuch { .. })));
+    machine.write(Memory::Dram0, (1 << 62) - 1, &[1, 2]).unwrap();
+    assert_eq!(machine.read(Memory::Dram0, (1 << 62) - 1, 1).unwrap(), [1, 2]);
+    assert!(matches!(machine.read(Memory::Dram0, 0, 1 << 62), Err(AccessError::TooMuch { .. })));
     let error = Machine::new(&Config { local_depth: 1 << 62, ..config() }).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -141,15 +140,18 @@ fn instances_that_do_not_fit_are_refused() {
 #[test]
 fn access_from_outside_is_checked() {
     let mut machine = Machine::new(&config()).unwrap();
-    assert_eq!(machine.write_local(0, &[1, 2, 3]), Err(AccessError::PartialVector { scalars: 3, lanes: 2 }));
+    assert_eq!(
+        machine.write(Memory::Local, 0, &[1, 2, 3]),
+        Err(AccessError::PartialVector { scalars: 3, lanes: 2 })
+    );
     assert!(matches!(
-        machine.write_local(63, &[0; 4]),
+        machine.write(Memory::Local, 63, &[0; 4]),
         Err(AccessError::OutOfRange { base: 63, vectors: 2, .. })
     ));
-    assert!(matches!(machine.read_local(u64::MAX, 2), Err(AccessError::OutOfRange { .. })));
+    assert!(matches!(machine.read(Memory::Local, u64::MAX, 2), Err(AccessError::OutOfRange { .. })));
     // Only the low 16 bits are kept.
-    machine.write_local(0, &[0x1_8000, -1]).unwrap();
-    assert_eq!(machine.read_local(0, 1).unwrap(), [-32768, -1]);
+    machine.write(Memory::Local, 0, &[0x1_8000, -1]).unwrap();
+    assert_eq!(machine.read(Memory::Local, 0, 1).unwrap(), [-32768, -1]);
 }
 
 #[test]
@@ -176,18 +178,18 @@ fn offsets_move_the_windows_on_the_banks() {
         let offset = |register, value| Op::Configure { register, value };
         let vector: Vec<i32> = (1..=lanes as i32).collect();
         machine.step(&offset(0x4, 1)).unwrap();
-        machine.write_dram1(0, &vector).unwrap();
+        machine.write(Memory::Dram1, 0, &vector).unwrap();
         let to_local = Op::DataMove { kind: DataMoveKind::Dram1ToLocal, local: at(0), other: at(0), size: 1 };
         machine.step(&to_local).unwrap();
-        assert_eq!(machine.read_local(0, 1).unwrap(), vector, "through the same window");
+        assert_eq!(machine.read(Memory::Local, 0, 1).unwrap(), vector, "through the same window");
         // The other bank and the old window are elsewhere.
-        assert_eq!(machine.read_dram0(0, 1).unwrap(), vec![0; lanes]);
+        assert_eq!(machine.read(Memory::Dram0, 0, 1).unwrap(), vec![0; lanes]);
         machine.step(&offset(0x4, 0)).unwrap();
         machine.step(&to_local).unwrap();
-        assert_eq!(machine.read_local(0, 1).unwrap(), vec![0; lanes]);
+        assert_eq!(machine.read(Memory::Local, 0, 1).unwrap(), vec![0; lanes]);
         // Of wider values hardware takes 16 bits.
         machine.step(&offset(0x4, 0x5_0001)).unwrap();
-        assert_eq!(machine.read_dram1(0, 1).unwrap(), vector);
+        assert_eq!(machine.read(Memory::Dram1, 0, 1).unwrap(), vector);
         assert_eq!(machine.configuration().get(Register::Dram1Offset), 1);
     }
 }
@@ -198,10 +200,10 @@ fn an_offset_of_one_is_64_kib() {
         let config = Config { dram0_depth: 1 << 16, ..small(data_type, lanes) };
         let mut machine = Machine::new(&config).unwrap();
         let vector: Vec<i32> = (1..=lanes as i32).collect();
-        machine.write_dram0(3 * vectors + 5, &vector).unwrap();
+        machine.write(Memory::Dram0, 3 * vectors + 5, &vector).unwrap();
         machine.step(&Op::Configure { register: 0x0, value: 3 }).unwrap();
-        assert_eq!(machine.read_dram0(5, 1).unwrap(), vector);
-        assert_eq!(machine.read_dram0(4, 1).unwrap(), vec![0; lanes]);
+        assert_eq!(machine.read(Memory::Dram0, 5, 1).unwrap(), vector);
+        assert_eq!(machine.read(Memory::Dram0, 4, 1).unwrap(), vec![0; lanes]);
     }
 }
 
@@ -213,10 +215,10 @@ fn a_destination_register_does_not_keep_the_output_from_the_accumulators() {
     let sub = SimdSub { op: SimdOp::Move, left: 0, right: 0, destination: 1 };
     let both = Op::Simd { read: true, write: true, accumulate: true, write_address: 1, read_address: 0, sub };
     machine.step(&both).unwrap();
-    assert_eq!(machine.read_accumulators(1, 1).unwrap(), [105, 94]);
+    assert_eq!(machine.read(Memory::Accumulators, 1, 1).unwrap(), [105, 94]);
     // The register has the output, not the sum.
     machine.step(&simd_op("W", SimdOp::Move, 1, 1)).unwrap();
-    assert_eq!(machine.read_accumulators(0, 1).unwrap(), [5, -6]);
+    assert_eq!(machine.read(Memory::Accumulators, 0, 1).unwrap(), [5, -6]);
 }
 
 #[test]
@@ -231,12 +233,12 @@ fn layers_get_their_own_saturations() {
         read_address: 0,
         sub: SimdSub { op: SimdOp::Increment, left: 0, right: 0, destination: 0 },
     };
-    let layer = |first, count| Layer { name: String::new(), first, count, macs: 0 };
-    let layers = [layer(1, 2), layer(4, 100), layer(usize::MAX, 1)];
+    let layers = [1..3, 4..104, usize::MAX..usize::MAX];
+    let layer = |i: usize, _: &Op| layers.iter().position(|layer| layer.contains(&i)).unwrap_or(3);
+    let mut groups = [Saturations::default(); 4];
     machine.step(&up).unwrap();
-    let counted = machine.run_layers(&[up, Op::NoOp, up, up, up, up], &layers, &mut |_| ()).unwrap();
-    let counts: Vec<u64> = counted.layers.iter().map(Saturations::count).collect();
-    assert_eq!((counts, counted.outside.count()), (vec![1, 2, 0], 2));
+    machine.run_grouped(&[up, Op::NoOp, up, up, up, up], &mut groups, layer, &[], &mut |_| ()).unwrap();
+    assert_eq!(groups.map(|group| group.count()), [1, 2, 0, 2]);
     let total = machine.saturations();
     assert_eq!((total.overflow.count, total.overflow.maximum, total.underflow.count), (6, 256, 0));
 }
@@ -267,9 +269,9 @@ fn with_tables() -> (Config, Machine) {
     let mut machine = Machine::new(&config).unwrap();
     let q = |f: f32| NumberFormat::raw_from_f32(DataType::Fp16Bp8.format(), f);
     let keys = [-2.0, 0.0, 1.0, 3.0];
-    machine.write_local(0, &keys.map(q)).unwrap();
-    machine.write_local(2, &keys.map(|k| q(k * k))).unwrap();
-    machine.write_local(4, &keys.map(|k| q(k * k * k))).unwrap();
+    machine.write(Memory::Local, 0, &keys.map(q)).unwrap();
+    machine.write(Memory::Local, 2, &keys.map(|k| q(k * k))).unwrap();
+    machine.write(Memory::Local, 4, &keys.map(|k| q(k * k * k))).unwrap();
     (config, machine)
 }
 
@@ -293,21 +295,21 @@ fn lookup_gives_the_difference_and_the_values() {
     machine.run(&program, &mut |_| ()).unwrap();
     let mut register = |k| {
         machine.step(&simd_op("W", SimdOp::Move, k, k)).unwrap();
-        machine.read_accumulators(0, 1).unwrap()
+        machine.read(Memory::Accumulators, 0, 1).unwrap()
     };
     assert_eq!(register(1), [0, 0]);
     assert_eq!(register(2), [-700 + 512, 256]);
     assert_eq!(register(3), [4 * 256, 256]);
     assert_eq!(register(4), [-8 * 256, 256]);
-    assert_eq!(machine.read_accumulators(1, 1).unwrap(), [-700 + 512, 256]);
+    assert_eq!(machine.read(Memory::Accumulators, 1, 1).unwrap(), [-700 + 512, 256]);
     // Destination 0: the difference goes to the output alone, the values to registers 1 and 2.
     machine.write(Memory::Accumulators, 0, &[768, 0]).unwrap();
     machine.step(&lookup(0, 0)).unwrap();
     machine.step(&simd_op("W", SimdOp::Move, 2, 2)).unwrap();
-    assert_eq!(machine.read_accumulators(0, 2).unwrap(), [27 * 256, 0, 0, 0]);
+    assert_eq!(machine.read(Memory::Accumulators, 0, 2).unwrap(), [27 * 256, 0, 0, 0]);
     // The argument may be a register that the values replace.
     machine.step(&lookup(2, 1)).unwrap();
-    assert_eq!(machine.read_accumulators(1, 1).unwrap(), [24 * 256, 0]);
+    assert_eq!(machine.read(Memory::Accumulators, 1, 1).unwrap(), [24 * 256, 0]);
 }
 
 #[test]
@@ -318,7 +320,7 @@ fn a_load_replaces_the_whole_table() {
     let shorter = Op::LoadLut { local: at(0), table: 0, size: 1 };
     machine.write(Memory::Accumulators, 0, &[768, 768]).unwrap();
     machine.run(&[shorter, lookup(0, 1)], &mut |_| ()).unwrap();
-    assert_eq!(machine.read_accumulators(1, 1).unwrap(), [768, 768]);
+    assert_eq!(machine.read(Memory::Accumulators, 1, 1).unwrap(), [768, 768]);
 }
 
 #[test]

@@ -209,7 +209,7 @@ fn poison_is_found_wherever_it_is_read() {
         (simd(true, true, true, 0, 1, 0), None),
     ];
     let mut machine = Machine::with_unset(&config, Unset::Poison).unwrap();
-    machine.write_dram0(60, &vec![1; 4 * config.array_size]).unwrap();
+    machine.write(Memory::Dram0, 60, &vec![1; 4 * config.array_size]).unwrap();
     for (op, expected) in steps {
         assert_eq!(machine.step(&op).err(), expected, "{op:?}");
     }

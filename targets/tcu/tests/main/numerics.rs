@@ -4,7 +4,7 @@
 use npukit_numeric::{NumberFormat, Saturations};
 use npukit_tcu::internals::artifact::{raw_from_bytes, raw_to_bytes};
 use npukit_tcu::internals::op::{Op, SimdOp, SimdSub, Strided};
-use npukit_tcu::{Config, DataType, Machine, Overlap, Reading};
+use npukit_tcu::{Config, DataType, Machine, Memory, Overlap, Reading};
 use serde_json::Value;
 
 use crate::golden::{golden, hex_bytes, raw, raws, text};
@@ -48,7 +48,7 @@ fn simd(read: bool, write: bool, op: SimdOp, left: u8, right: u8, destination: u
 /// both in registers.
 fn run_simd(data_type: DataType, op: SimdOp, left: i32, right: i32) -> [i32; 2] {
     let mut machine = Machine::new(&small(data_type, 1)).unwrap();
-    machine.write(npukit_tcu::Memory::Accumulators, 0, &[left, right]).unwrap();
+    machine.write(Memory::Accumulators, 0, &[left, right]).unwrap();
     let load = |address, register| {
         let sub = SimdSub { op: SimdOp::Move, left: 0, right: 0, destination: register };
         Op::Simd { read: true, write: false, accumulate: false, write_address: 0, read_address: address, sub }
@@ -61,7 +61,7 @@ fn run_simd(data_type: DataType, op: SimdOp, left: i32, right: i32) -> [i32; 2] 
         if step == 1 {
             machine.step(&simd(false, true, SimdOp::Move, 1, 1, 0)).unwrap();
         }
-        machine.read_accumulators(2, 1).unwrap()[0]
+        machine.read(Memory::Accumulators, 2, 1).unwrap()[0]
     })
 }
 
@@ -118,9 +118,9 @@ fn matrix_row_vectors() {
             case["weights_rows_bias_first"].as_array().unwrap().iter().map(raws).collect();
         let n = weights.len() - 1;
         let mut machine = Machine::new(&small(data_type(case), n)).unwrap();
-        machine.write_local(0, &weights.concat()).unwrap();
-        machine.write_local(n as u64 + 1, &raws(&case["input"])).unwrap();
-        machine.write(npukit_tcu::Memory::Accumulators, 1, &raws(&case["accumulator_before"])).unwrap();
+        machine.write(Memory::Local, 0, &weights.concat()).unwrap();
+        machine.write(Memory::Local, n as u64 + 1, &raws(&case["input"])).unwrap();
+        machine.write(Memory::Accumulators, 1, &raws(&case["accumulator_before"])).unwrap();
         let at = |address| Strided { address, stride_log2: 0 };
         let load = Op::LoadWeights { zeroes: false, local: at(0), size: n as u64 + 1 };
         machine.step(&load).unwrap();
@@ -128,7 +128,7 @@ fn matrix_row_vectors() {
             let local = at(n as u64 + 1);
             let op = Op::MatMul { accumulate, zeroes: false, local, accumulator: at(address), size: 1 };
             machine.step(&op).unwrap();
-            assert_eq!(machine.read_accumulators(address, 1).unwrap(), raws(&case[key]), "{case}");
+            assert_eq!(machine.read(Memory::Accumulators, address, 1).unwrap(), raws(&case[key]), "{case}");
         }
     }
     assert_eq!(cases.len(), 12);

@@ -3,7 +3,8 @@
 //! `overlapped.json` is what `tests/python/rtl_random.py --overlap --keep` writes: random programs on instances that are
 //! without some or all limits, with when the circuit accepts each instruction, and its total.
 
-use npukit_tcu::internals::clock::{Clock, ClockParams};
+use npukit_tcu::internals::clock::Clock;
+use npukit_tcu::internals::config::ClockParams;
 use npukit_tcu::{Config, Overlap, decode_program};
 use serde_json::Value;
 

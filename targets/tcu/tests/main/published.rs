@@ -62,8 +62,8 @@ impl Published {
         assert_eq!(samples.len(), runs.len());
         for (sample, run) in samples.zip(runs) {
             let mut machine = Machine::new(&self.config).unwrap();
-            machine.write_dram1(0, &constants).unwrap();
-            machine.write_dram0(input.base, sample).unwrap();
+            machine.write(Memory::Dram1, 0, &constants).unwrap();
+            machine.write(Memory::Dram0, input.base, sample).unwrap();
             machine.run(&ops, &mut |_| ()).unwrap();
             self.check_run(&machine, run);
         }
@@ -71,7 +71,7 @@ impl Published {
 
     fn check_run(&self, machine: &Machine, run: &Value) {
         let output = Self::piece(&self.manifest["outputs"][0]);
-        let raw = machine.read_dram0(output.base, output.size).unwrap();
+        let raw = machine.read(Memory::Dram0, output.base, output.size).unwrap();
         assert_eq!(raw, raws(&run["output_raw"]), "run {}", run["index"]);
         let state = &run["final_state"];
         let dram0 = state["dram0_vectors_hashed"].as_u64().unwrap();

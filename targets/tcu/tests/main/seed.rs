@@ -3,7 +3,8 @@
 use npukit_target::{
     Config as Source, HandOptions, Instance, Limits, Meaning, NoFiles, TimeForm, TimeOptions, Unset,
 };
-use npukit_tcu::internals::clock::{Clock, ClockParams, StuckForm};
+use npukit_tcu::internals::clock::{Clock, StuckForm};
+use npukit_tcu::internals::config::ClockParams;
 use npukit_tcu::internals::samples::{self, Sample, SamplesError};
 use npukit_tcu::{
     Config, FaultKind, Machine, Op, Reading, TCU, decode_program, encode_program, isa, validate,

@@ -40,8 +40,8 @@ fn check_program(config: &Config, file: &Value, program: &Value) {
     let scalars = file["dram_filled_vectors"].as_u64().unwrap() * config.array_size as u64;
     let seed = program["seed"].as_u64().unwrap();
     let shift = raws(&program["shift"]);
-    machine.write_dram0(0, &fill(seed, 0, shift[0] as u32, scalars)).unwrap();
-    machine.write_dram1(0, &fill(seed, 1, shift[1] as u32, scalars)).unwrap();
+    machine.write(Memory::Dram0, 0, &fill(seed, 0, shift[0] as u32, scalars)).unwrap();
+    machine.write(Memory::Dram1, 0, &fill(seed, 1, shift[1] as u32, scalars)).unwrap();
     let ops = decode_program(config, &hex_bytes(text(&program["program"]))).unwrap();
     let errors = validate(config, &ops).into_iter().filter(|p| p.severity == npukit_tcu::Severity::Error);
     assert_eq!(errors.collect::<Vec<_>>(), [], "{}", program["id"]);

@@ -11,9 +11,9 @@ use npukit_isa::{Field, InstructionSpec};
 use super::COMMENTS;
 use crate::config::component::Component;
 use crate::config::fabric::{Cell, Fabric, Place};
+use crate::isa::program::{At, Program};
 use crate::isa::token::{NoToken, Token, TokenKind, tokens};
 use crate::isa::{Instruction, Isa, bits_of, range as legal_range};
-use crate::program::{At, Program};
 
 /// A program and where its instructions come from.
 #[derive(Clone, Debug, Default, PartialEq)]

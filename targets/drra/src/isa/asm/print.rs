@@ -5,8 +5,8 @@ use npukit_isa::Field;
 
 use crate::config::component::Component;
 use crate::config::fabric::{Cell, Fabric};
+use crate::isa::program::{At, Program};
 use crate::isa::{Instruction, Isa, value_of};
-use crate::program::{At, Program};
 
 /// How instructions are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use npukit_base::BitRange;
 
 use crate::config::component::Component;
-use crate::isa::Encoding;
+use crate::config::encoding::Encoding;
 
 /// What distinguishes instructions of one opcode, in the later encoding.
 const VARIANT: BitRange = BitRange::new(23, 1);

@@ -12,6 +12,7 @@ mod operation;
 mod problem;
 mod reader;
 mod rep;
+mod rop;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,16 +21,15 @@ use npukit_base::Span;
 use crate::config::fabric::{Fabric, Place};
 use crate::config::revision::Revision;
 use crate::isa::op::Op;
-use crate::isa::pasm::ast;
 use crate::isa::pasm::error::faults;
 use crate::isa::pasm::schedule::{Group, Schedule, check, explain, schedule};
-use crate::isa::pasm::{PasmError, PasmErrors};
+use crate::isa::pasm::{PasmError, PasmErrors, ast};
 pub use fields::written;
 pub use instruction::{MAP_REGISTERS, load};
 use operation::Operation;
-pub use operation::{Mistake, Warnings};
 pub use problem::Ports;
 pub use rep::Rep;
+pub use rop::RopText;
 
 /// Times an epoch is scheduled again because a delay turned out to need one more instruction.
 const MAX_ROUNDS: usize = 8;
@@ -122,9 +122,9 @@ impl Epoch {
         self.operations.iter().map(|operation| operation.place).collect()
     }
 
-    /// Errors and likely mistakes, with their spans.
-    pub fn warnings(&self) -> Warnings {
-        self.operations.iter().flat_map(|operation| operation.warnings.clone()).collect()
+    /// What the texts of its rops say, in their order.
+    pub fn texts(&self) -> Vec<RopText> {
+        self.operations.iter().filter_map(|operation| operation.text.clone()).collect()
     }
 
     /// Gives every instruction its cycle, after an epoch that left the ports as `ports` say.

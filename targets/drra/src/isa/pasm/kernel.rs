@@ -16,11 +16,11 @@ use crate::config::component::Component;
 use crate::config::fabric::{Fabric, Place};
 use crate::config::revision::Revision;
 use crate::isa::op::Op;
-use crate::isa::pasm::epoch::{self, Epoch, EpochReport, Text, Warnings};
+use crate::isa::pasm::epoch::{self, Epoch, EpochReport, RopText, Text};
 use crate::isa::pasm::error::faults;
 use crate::isa::pasm::schedule::DEFAULT_NODES;
 use crate::isa::pasm::{PasmError, PasmErrors, parse};
-use crate::program::Program;
+use crate::isa::program::Program;
 pub use block::Block;
 use resolve::{Step, resolve};
 
@@ -36,8 +36,8 @@ pub struct Kernel {
     pub program: Program,
     /// What the scheduler found, epoch by epoch in file order.
     pub epochs: Vec<EpochReport>,
-    /// Errors and likely mistakes, with their spans.
-    pub warnings: Warnings,
+    /// What the texts of its rops say, in their order.
+    pub texts: Vec<RopText>,
     /// Cycles of a run; none when raw instructions hide them.
     pub cycles: Option<i64>,
 }
@@ -54,7 +54,7 @@ pub fn compile(fabric: &Fabric, name: &str, text: &str, nodes: usize) -> Result<
     let nodes = if nodes == 0 { DEFAULT_NODES } else { nodes };
     let steps = resolve(fabric, &source).map_err(fail)?;
     let places = steps.iter().flat_map(Step::places).collect();
-    let warnings = steps.iter().flat_map(Step::warnings).collect();
+    let texts = steps.iter().flat_map(Step::texts).collect();
     let (ports, revision) = (block::start(), fabric.options.revision);
     let text_of = Text { name, text };
     let mut compiler = Compiler { places, nodes, text: text_of, revision, ports, epochs: Vec::new() };
@@ -65,7 +65,7 @@ pub fn compile(fabric: &Fabric, name: &str, text: &str, nodes: usize) -> Result<
     let cycles = block.cycles.map(|cycles| cycles + 1 + 2 * skew * i64::from(fabric.options.call_skew));
     block.halt();
     let program = words(fabric, &block).map_err(|error| fail(vec![error]))?;
-    Ok(Kernel { program, epochs: compiler.epochs, warnings, cycles })
+    Ok(Kernel { program, epochs: compiler.epochs, texts, cycles })
 }
 
 /// Makes instructions of steps.

@@ -1,11 +1,12 @@
 //! What all kernels have in a column: routes, links, the dpu's configuration, and the way out.
 
-use super::writer::{self, Writer, addresses, events};
-use super::{Bases, Work};
+use crate::config::column::Column;
 use crate::config::component::Component;
 use crate::config::fabric::{Direction, ROW_WORDS};
 use crate::isa::pasm::epoch::Rep;
-use crate::lower::column::Column;
+use crate::lower::kernels::writer;
+use crate::lower::kernels::writer::{Writer, addresses, events};
+use crate::program::kernels::{Bases, Work};
 
 /// Levels that resets and counts may take.
 const MAX_LEVELS: u32 = 3;

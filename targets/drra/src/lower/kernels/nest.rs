@@ -1,37 +1,11 @@
 //! [`Nest`]: operands that fit into the register files, read in nested loops.
 
-use serde::{Deserialize, Serialize};
-
-use super::column::{accumulation, configure, results};
-use super::writer::{Rep, Writer, addresses};
-use super::{Bases, Work};
-use crate::config::fabric::ROW_WORDS;
-use crate::lower::column::Column;
-
-/// A level of a loop: how often, and the step of the address.
-pub type Level = (usize, i64);
-
-/// A kernel for operands that fit.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Nest {
-    /// What the dpu does.
-    pub work: Work,
-    /// Words of both operands, each at most 64.
-    pub words: [usize; 2],
-    /// How each is read, the innermost level first; at most four levels.
-    pub levels: [Vec<Level>; 2],
-    /// Results.
-    pub results: usize,
-    /// Words each is made of.
-    pub period: usize,
-}
+use crate::config::column::Column;
+use crate::lower::kernels::column::{accumulation, configure, results};
+use crate::lower::kernels::writer::{Rep, Writer, addresses};
+use crate::program::kernels::{Bases, Level, Nest};
 
 impl Nest {
-    /// Rows of an operand.
-    pub fn rows(&self, operand: usize) -> usize {
-        self.words.get(operand).map_or(0, |words| words.div_ceil(ROW_WORDS))
-    }
-
     /// Writes the operations of a column. The second operand's rows follow the first's in the input buffer.
     pub(super) fn write(&self, writer: &mut Writer, column: &Column, bases: Bases) {
         let ([a, b, _], rows) = (column.files, [self.rows(0), self.rows(1)]);

@@ -5,74 +5,15 @@
 //! is read in a cycle is what was there before it. Where two operands stream, the first arrives a cycle earlier, so that it needs
 //! two rows in turn.
 
-use serde::{Deserialize, Serialize};
-
-use super::column::{accumulation, configure, results};
-use super::writer::{Writer, addresses};
-use super::{Bases, Work};
+use crate::config::column::Column;
 use crate::config::component::Component;
 use crate::config::fabric::ROW_WORDS;
-use crate::config::revision::Revision;
 use crate::isa::pasm::epoch::Rep;
-use crate::lower::column::Column;
-
-/// A kernel for words that stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Stream {
-    /// What the dpu does.
-    pub work: Work,
-    /// What it does it with.
-    pub operands: Operands,
-    /// Words that stream through, of each operand; a multiple of `period`.
-    pub words: usize,
-    /// Words each result is made of.
-    pub period: usize,
-    /// Of those, zeros at the end that do not count: the activation of a reset forgets what was summed before it.
-    #[serde(default)]
-    pub spare: usize,
-}
-
-/// Operands of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Operands {
-    /// One, which streams.
-    One,
-    /// Two that stream, their rows in turn.
-    Pair,
-    /// `period` words that stay, and one that streams.
-    Stationary,
-}
+use crate::lower::kernels::column::{accumulation, configure, results};
+use crate::lower::kernels::writer::{Writer, addresses};
+use crate::program::kernels::{Bases, Operands, Stream};
 
 impl Stream {
-    /// Results of a column.
-    pub const fn results(&self) -> usize {
-        match self.words.checked_div(self.period) {
-            Some(results) => results,
-            None => 0,
-        }
-    }
-
-    /// Rows of each operand that streams, at least `words / 16` of them: the nested repetitions of an address generator
-    /// cannot count to every number. Rows of a pair go to two rows of the register file in turn, so that their number is
-    /// even.
-    pub fn rows(&self, revision: Revision) -> usize {
-        let countable = |rows| Rep::countable(rows, 1, Component::Rf, revision, 2);
-        let rows = self.words.div_ceil(ROW_WORDS);
-        match self.operands {
-            Operands::Pair if rows > 1 => 2 * countable(rows.div_ceil(2)),
-            _ => countable(rows),
-        }
-    }
-
-    /// Rows that stay.
-    pub const fn stationary_rows(&self) -> usize {
-        match self.operands {
-            Operands::Stationary => self.period.div_ceil(ROW_WORDS),
-            _ => 0,
-        }
-    }
-
     /// Writes the operations of a column.
     pub(super) fn write(&self, writer: &mut Writer, column: &Column, bases: Bases) {
         let operands = if self.operands == Operands::One { 1 } else { 2 };

@@ -7,10 +7,10 @@ use npukit_lower::Reject;
 use super::{operand, result};
 use crate::lower::Lowering;
 use crate::lower::format::{Products, addend, addend_fraction};
-use crate::lower::gather::{Gather, Tail, broadcast, offsets};
-use crate::lower::kernels::{Nest, Work};
-use crate::lower::plan::{Place, Source, Task};
 use crate::lower::rounded::Rounding;
+use crate::program::gather::{Gather, Source, Tail, broadcast, offsets};
+use crate::program::kernels::{Nest, Work};
+use crate::program::plan::{Place, Task};
 
 /// Words of a register file.
 pub(super) const FILE_WORDS: usize = 64;

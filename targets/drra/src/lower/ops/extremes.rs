@@ -10,9 +10,9 @@ use super::scale::{repeated, singles};
 use super::{operand, result};
 use crate::isa::op::DpuMode;
 use crate::lower::Lowering;
-use crate::lower::gather::{Gather, Tail};
-use crate::lower::kernels::Work;
-use crate::lower::plan::{Place, Source, Task};
+use crate::program::gather::{Gather, Source, Tail};
+use crate::program::kernels::Work;
+use crate::program::plan::{Place, Task};
 
 /// The constants next to words that have a bit to spare.
 pub(super) const SPARE_BIT: std::ops::RangeInclusive<i16> = i16::MIN / 2..=i16::MAX / 2;

@@ -13,9 +13,10 @@ use super::dense::dots;
 use super::layout::padded;
 use super::{operand, result};
 use crate::lower::Lowering;
-use crate::lower::format::{Products, integer, largest_fraction};
-use crate::lower::gather::{Axes, Gather, Tail};
-use crate::lower::plan::{Place, Source, Task};
+use crate::lower::format::{Products, largest_fraction};
+use crate::machine::exec::word::integer;
+use crate::program::gather::{Axes, Gather, Source, Tail};
+use crate::program::plan::{Place, Task};
 
 /// Elements of the matrix of a transform.
 const MAX_FACTORS: usize = 1 << 22;

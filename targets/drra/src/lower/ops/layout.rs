@@ -6,10 +6,10 @@ use npukit_lower::Reject;
 
 use super::{operand, result};
 use crate::lower::Lowering;
-use crate::lower::format::integer;
-use crate::lower::gather::{Gather, strides};
-use crate::lower::plan::{Place, Source, Task};
 use crate::lower::rounded::{Rounding, real};
+use crate::machine::exec::word::integer;
+use crate::program::gather::{Gather, Source, strides};
+use crate::program::plan::{Place, Task};
 
 /// The same elements in the same order.
 ///

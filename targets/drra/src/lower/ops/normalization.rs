@@ -4,17 +4,15 @@ use npukit_graph::op::{BatchNormalization, Softmax};
 use npukit_graph::{Node, ValueId};
 use npukit_lower::Reject;
 
-use super::pointwise::FUNCTION_BITS;
 use super::reduce::over;
 use super::scale::{repeated, singles};
 use super::{operand, result};
 use crate::isa::op::DpuMode;
 use crate::lower::Lowering;
-use crate::lower::format::{addend, addend_fraction, largest_fraction};
-use crate::lower::gather::{Gather, Tail};
-use crate::lower::kernels::Work;
-use crate::lower::plan::Source;
+use crate::lower::format::{FUNCTION_BITS, addend, addend_fraction, largest_fraction};
 use crate::lower::rounded::{Rounding, real};
+use crate::program::gather::{Gather, Source, Tail};
+use crate::program::kernels::Work;
 
 /// A factor and an addend for each channel: sums of two products.
 ///

@@ -10,14 +10,12 @@ use super::scale::{repeated, singles};
 use super::{operand, result};
 use crate::isa::op::DpuMode;
 use crate::lower::Lowering;
-use crate::lower::format::{integer, largest_fraction};
-use crate::lower::gather::{Gather, Tail, broadcast};
-use crate::lower::kernels::Work;
-use crate::lower::plan::{Source, Task};
+use crate::lower::format::{FUNCTION_BITS, largest_fraction};
 use crate::lower::rounded::{Rounding, real};
-
-/// Fraction bits of the modes that compute functions, Q4.11.
-pub(super) const FUNCTION_BITS: i32 = 11;
+use crate::machine::exec::word::integer;
+use crate::program::gather::{Gather, Source, Tail, broadcast};
+use crate::program::kernels::Work;
+use crate::program::plan::Task;
 
 /// Two operands, broadcast as NumPy does.
 ///

@@ -9,7 +9,7 @@ use super::extremes::Extreme;
 use super::window::Share;
 use super::{operand, result};
 use crate::lower::Lowering;
-use crate::lower::gather::{Axes, Gather, Tail, strides};
+use crate::program::gather::{Axes, Gather, Tail, strides};
 
 /// A result of all elements along some axes.
 ///

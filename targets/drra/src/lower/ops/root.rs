@@ -6,15 +6,15 @@ use npukit_graph::Node;
 use npukit_lower::Reject;
 
 use super::dense::dots;
-use super::pointwise::FUNCTION_BITS;
 use super::scale::singles;
 use super::{operand, result};
 use crate::isa::op::DpuMode;
 use crate::lower::Lowering;
-use crate::lower::gather::Gather;
-use crate::lower::kernels::Work;
-use crate::lower::plan::{Place, Source, Task};
+use crate::lower::format::FUNCTION_BITS;
 use crate::lower::rounded::{Rounding, real};
+use crate::program::gather::{Gather, Source};
+use crate::program::kernels::Work;
+use crate::program::plan::{Place, Task};
 
 /// Steps: ten until the first guess is near roots of a thousandth of the largest, four from there.
 const STEPS: usize = 14;

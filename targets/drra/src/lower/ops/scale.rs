@@ -5,10 +5,10 @@ use npukit_lower::Reject;
 
 use super::dense::constant;
 use crate::lower::Lowering;
-use crate::lower::gather::{Gather, Tail};
-use crate::lower::kernels::Work;
-use crate::lower::plan::{Place, Source, Task};
 use crate::lower::rounded::Rounding;
+use crate::program::gather::{Gather, Source, Tail};
+use crate::program::kernels::Work;
+use crate::program::plan::{Place, Task};
 
 /// What steps that only change fraction lengths are called.
 const SCALE: &str = "Scale";

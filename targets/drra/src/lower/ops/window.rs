@@ -11,11 +11,12 @@ use super::scale::repeated;
 use super::{operand, result};
 use crate::isa::op::DpuMode;
 use crate::lower::Lowering;
-use crate::lower::format::{Products, integer, largest_fraction};
-use crate::lower::gather::{Axes, Gather, Tail, strides};
-use crate::lower::kernels::{Nest, Work};
-use crate::lower::plan::{Place, Source, Task};
+use crate::lower::format::{Products, largest_fraction};
 use crate::lower::rounded::{Rounding, real};
+use crate::machine::exec::word::integer;
+use crate::program::gather::{Axes, Gather, Source, Tail, strides};
+use crate::program::kernels::{Nest, Work};
+use crate::program::plan::{Place, Task};
 
 /// An image with its padding.
 struct Image {

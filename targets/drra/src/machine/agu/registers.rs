@@ -6,9 +6,9 @@
 //!
 //! Source: specification 1.2 (#10 to #17), 4.5; `tests/golden/drra/released_kernels.json`.
 
-use super::{Lane, Level, MAX_LANES, MAX_LEVELS, Pattern, Widths};
+use super::{Lane, Level, MAX_LANES, MAX_LEVELS, Pattern};
 use crate::config::component::Component;
-use crate::config::revision::{Repx, Revision};
+use crate::config::revision::{Repx, Revision, Widths};
 
 /// What the circuit built of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,24 +3,11 @@
 use super::extension::extension;
 use super::word::Word;
 use crate::isa::op::DpuMode;
-use crate::machine::state::{Dpu, Ports, Swb};
+use crate::machine::state::{Dpu, Inputs, Ports, Swb};
 
 /// Ports of a dpu.
 pub(crate) const CONFIG: u8 = 0;
 pub(crate) const RESET: u8 = 1;
-
-/// What a dpu works on in a cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Inputs<W = i16> {
-    pub in0: W,
-    pub in1: W,
-    /// The constant of the configuration.
-    pub immediate: i16,
-    /// The accumulator is reset in this cycle.
-    pub reset: bool,
-    /// Port 0 has an address in this cycle.
-    pub counted: bool,
-}
 
 impl<W: Word> Dpu<W> {
     /// Computes a cycle: the output register has the result in the next one. Whether anything changed.

@@ -2,10 +2,10 @@
 //!
 //! They need `extensions`; programs that use them are refused without.
 
-use super::dpu::Inputs;
 use super::word::Word;
 use crate::isa::op::DpuMode;
-use crate::machine::state::Dpu;
+use crate::machine::exec::amount;
+use crate::machine::state::{Dpu, Inputs};
 
 /// Bits of the wide accumulator of `mac_inter`.
 const WIDE_BITS: u32 = 48;
@@ -75,22 +75,6 @@ fn accumulate<W: Word>(dpu: &mut Dpu<W>, mode: DpuMode, inputs: Inputs<W>) -> (W
         _ => from(none),
     };
     (W::narrow(acc, 0), acc)
-}
-
-/// The larger of two, or the smaller when the lowest bit of the immediate is set.
-pub(super) fn pick(immediate: i16, a: i16, b: i16) -> i16 {
-    if immediate & 1 == 0 { a.max(b) } else { a.min(b) }
-}
-
-/// Places to shift by: 0 to 31.
-pub(super) fn amount(value: i64) -> u32 {
-    value.clamp(0, 31) as u32
-}
-
-/// The nearest signed number of `bits` bits.
-pub(super) fn clip(value: i64, bits: u32) -> i64 {
-    let largest = (1_i64 << (bits - 1)) - 1;
-    value.clamp(-largest - 1, largest)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use npukit_numeric::Element;
 use super::nacu::FRACTION_BITS;
 use super::word::Word;
 use crate::isa::op::DpuMode;
-use crate::machine::exec::extension::amount;
+use crate::machine::exec::amount;
 
 /// Fraction bits of functions.
 const FUNCTION_BITS: i32 = FRACTION_BITS as i32;

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use crate::config::component::Component;
+use crate::config::revision::Widths;
 use crate::config::seed::{Choices, Events};
-use crate::machine::agu::{Circuit, Level, Pattern, PatternError, Steady, Walk, Widths, Write};
+use crate::machine::agu::{Circuit, Level, Pattern, PatternError, Steady, Walk, Write};
 use crate::machine::fault::FaultKind;
 use crate::machine::state::{Addresses, OPTIONS, Ports, Released, Streak, bit, number};
 

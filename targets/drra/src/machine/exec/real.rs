@@ -5,7 +5,7 @@
 use super::nacu::FRACTION_BITS;
 use super::word::Word;
 use crate::isa::op::DpuMode;
-use crate::machine::exec::extension::amount;
+use crate::machine::exec::amount;
 
 /// Steps of Q4.11 in one.
 const ONE: f64 = (1_u32 << FRACTION_BITS) as f64;

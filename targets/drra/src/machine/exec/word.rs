@@ -5,9 +5,10 @@
 
 use std::fmt::Debug;
 
+use npukit_numeric::{Quantised, Ties, quantised};
+
 use crate::isa::op::DpuMode;
-use crate::machine::exec::extension::{amount, clip, pick};
-use crate::machine::exec::{nacu, saturate, scale_down};
+use crate::machine::exec::{amount, clip, nacu, pick, saturate, scale_down};
 
 /// A word, and what dpus compute with it.
 pub trait Word: Copy + Default + PartialEq + Debug + Send + Sync + 'static {
@@ -82,7 +83,7 @@ impl Word for i16 {
         self
     }
     fn shifted(self, places: i32) -> Self {
-        crate::lower::integer(self.into(), -places)
+        integer(self.into(), -places)
     }
     fn is_end(self) -> bool {
         matches!(self, Self::MAX | Self::MIN)
@@ -157,4 +158,18 @@ impl Word for i16 {
         let sum = clip(exact, bits);
         (sum, sum != exact)
     }
+}
+
+/// The nearest integer of a number with a fraction length; saturates, NaN is 0.
+pub fn integer(x: f64, fraction: i32) -> i16 {
+    word(x, fraction).value as i16
+}
+
+/// Whether [`integer`] does not saturate.
+pub fn fits(x: f64, fraction: i32) -> bool {
+    !word(x, fraction).is_saturated
+}
+
+pub(crate) fn word(x: f64, fraction: i32) -> Quantised {
+    quantised(x, fraction, i16::BITS, Ties::HalfAway)
 }

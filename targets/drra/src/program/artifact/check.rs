@@ -6,14 +6,13 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::config::fabric::{Fabric, ROW_WORDS};
-use crate::lower::Executable;
-use crate::lower::calls::{Call, Load};
-use crate::lower::executable::MAX_ELEMENTS;
-use crate::lower::gather::{Gather, Tail, last};
-use crate::lower::kernels::{Kernel, Kind};
-use crate::lower::plan::{Place, Plan, Source, Task};
+use crate::isa::program::Program;
 use crate::machine::Machine;
-use crate::program::Program;
+use crate::program::call::{Call, Load};
+use crate::program::executable::{Executable, MAX_ELEMENTS};
+use crate::program::gather::{Gather, Source, Tail, last};
+use crate::program::kernels::{Kernel, Kind};
+use crate::program::plan::{Place, Plan, Task};
 
 /// Words of any operand or result of a kernel: more than the largest buffer has.
 const MAX_WORDS: usize = 1 << 22;

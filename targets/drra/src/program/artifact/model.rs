@@ -16,17 +16,17 @@ use serde::{Deserialize, Serialize};
 
 use super::check;
 use super::folder::{Folder, wrong};
+use crate::config::column::columns;
 use crate::config::fabric::Fabric;
 use crate::config::{from_json, to_json};
 use crate::isa::pasm::epoch::EpochReport;
 use crate::isa::pasm::kernel;
-use crate::lower::calls::{Call, Load, Results};
-use crate::lower::column::columns;
-use crate::lower::executable::StepCalls;
-use crate::lower::kernels::Kernel;
-use crate::lower::plan::{Plan, Source};
-use crate::lower::{Executable, Ready};
 use crate::program::binary::{read_program, write_program};
+use crate::program::call::{Call, Load, Results};
+use crate::program::executable::{Executable, Ready, StepCalls};
+use crate::program::gather::Source;
+use crate::program::kernels::Kernel;
+use crate::program::plan::Plan;
 
 /// Ending of plans.
 pub const EXTENSION: &str = "plan.json";
@@ -264,9 +264,8 @@ fn read_kernel(folder: &Folder<'_>, fabric: &Fabric, entry: KernelEntry) -> Resu
     let program = read_program(&folder.text(&file)?).map_err(|error| wrong(&file, &error))?;
     let program = fabric.decoded(&program).map_err(|error| wrong(&file, &error))?;
     check::program(fabric, &kernel, &program, cycles).map_err(|error| wrong(&file, &error))?;
-    let compiled =
-        kernel::Kernel { program, epochs, warnings: Vec::new(), cycles: i64::try_from(cycles).ok() };
-    Ready::read(fabric, kernel, folder.text(&pasm)?, compiled).map_err(|error| wrong(&file, &error))
+    let compiled = kernel::Kernel { program, epochs, texts: Vec::new(), cycles: i64::try_from(cycles).ok() };
+    Ok(Ready { kernel, pasm: folder.text(&pasm)?, compiled })
 }
 
 /// Calls with their kernels. Errors: a kernel that is not there.

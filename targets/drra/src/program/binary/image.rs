@@ -1,12 +1,7 @@
 //! [`Image`]: rows of a memory by number.
 
-use std::collections::BTreeMap;
-
 use super::{BinaryError, Digits, short};
-use crate::config::fabric::{ROW_WORDS, Row};
-
-/// Rows by number; others are zero, or were not written.
-pub type Image = BTreeMap<u32, Row>;
+use crate::config::fabric::{Image, ROW_WORDS, Row};
 
 /// Rows a buffer can have: its addresses are 16 bits.
 const MAX_ROWS: u32 = 1 << 16;

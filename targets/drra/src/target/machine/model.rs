@@ -15,17 +15,16 @@ use crate::config::fabric::Fabric;
 use crate::config::revision::Revision;
 use crate::isa::asm::{Listing, disassemble};
 use crate::isa::op::DpuMode;
-use crate::lower::calls::Call;
-use crate::lower::driver::{Driver, put};
-use crate::lower::executable::{CallError, ExecuteError};
-use crate::lower::gather::offset;
-use crate::lower::plan::{Source, Step, Task, Value};
-use crate::lower::{Executable, Ready};
 use crate::machine::exec::real::RealWord;
 use crate::machine::exec::traced::{Record, Traced};
 use crate::machine::exec::word::Word;
 use crate::machine::{Machine, MemoryKind};
 use crate::program::artifact::Model;
+use crate::program::call::Call;
+use crate::program::driver::{Driver, put};
+use crate::program::executable::{CallError, Executable, ExecuteError, Ready};
+use crate::program::gather::{Source, offset};
+use crate::program::plan::{Step, Task, Value};
 
 /// Steps in which an instruction begins that are told, at most.
 const MOST_STEPS: usize = 1 << 12;

@@ -11,10 +11,10 @@ use npukit_target::{Accessed, AddressRun, Operand, Scalar, TargetError};
 use super::{DPU_LANES, Part};
 use crate::config::fabric::{Fabric, Place, ROW_WORDS};
 use crate::isa::op::Op;
+use crate::isa::program::{At, Program};
 use crate::machine::exec::traced::{Operation, Record, Traced};
 use crate::machine::exec::word::Word as _;
 use crate::machine::{Access, DEFAULT_LIMIT, How, Machine, MemoryKind, Observer, Touch};
-use crate::program::{At, Program};
 
 /// Reads, writes and instructions of a run that are kept at most.
 const MOST_EVENTS: usize = 1 << 21;

@@ -12,11 +12,13 @@ use npukit_numeric::Element;
 use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, Reference, References, TargetError};
 
 use crate::config::revision::Revision;
-use crate::lower::plan::{Plan, Value};
+use crate::lower::prepare;
+use crate::lower::rounded::rounded;
 use crate::lower::tape::Tapes;
-use crate::lower::{Ran, Runner, prepare, rounded::rounded};
 use crate::machine::exec::field::FieldWord;
 use crate::program::artifact::Model;
+use crate::program::driver::{Ran, Runner};
+use crate::program::plan::{Plan, Value};
 use images::FabricImages;
 
 /// A model and the revision that computes it.

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::isa::fault::Buffer;
+use crate::isa::memory::SLOT;
 use crate::isa::op::Shape;
-use crate::program::layout::SLOT;
 
 /// What an instruction reads and writes, with the registers of its moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use npukit_lower::Reject;
 
-use super::Builder;
+use crate::lower::builder::Builder;
 use crate::lower::host::HostOutput;
 use crate::lower::map::{Piece, PlaneId, View};
 use crate::lower::ops::host::OutputPath;

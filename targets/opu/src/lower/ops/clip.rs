@@ -6,8 +6,9 @@ use npukit_lower::Reject;
 
 use super::elementwise::copy;
 use crate::isa::op::Activation;
+use crate::lower::builder::copies::identity;
+use crate::lower::builder::{Builder, Chain, Lowered};
 use crate::lower::layer::{Post, Step};
-use crate::lower::layers::{Builder, Chain, Lowered, identity};
 use crate::lower::product::Product;
 
 /// What a clipping is on the machine.

@@ -4,7 +4,7 @@ use npukit_graph::{NodeId, op};
 use npukit_lower::Reject;
 
 use super::{constant, optional};
-use crate::lower::layers::{Builder, Lowered};
+use crate::lower::builder::{Builder, Lowered};
 use crate::lower::map::View;
 use crate::lower::product::{Part, Product, Term, Weights};
 

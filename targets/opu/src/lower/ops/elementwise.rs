@@ -5,8 +5,9 @@ use npukit_graph::{Affine, NodeId, Op, Operator, ValueId};
 use npukit_lower::Reject;
 
 use crate::isa::op::Activation;
+use crate::lower::builder::copies::identity;
+use crate::lower::builder::{Builder, Chain, Lowered};
 use crate::lower::layer::Step;
-use crate::lower::layers::{Builder, Chain, Lowered, identity};
 use crate::lower::product::Product;
 
 /// The slope that the machine has.

@@ -3,8 +3,8 @@
 use npukit_graph::op::{Unary, UnaryKind};
 use npukit_graph::{Op, ValueId};
 
+use crate::lower::builder::{Builder, extent};
 use crate::lower::host::HostOutput;
-use crate::lower::layers::{Builder, extent};
 use crate::lower::map::View;
 use crate::program::{HostOp, HostStep};
 

@@ -6,8 +6,8 @@ use npukit_lower::Reject;
 use npukit_numeric::ElementType;
 
 use super::super::limits::{LANES, filters, lanes, pixel_cycles};
+use crate::lower::builder::Builder;
 use crate::lower::host::HostInput;
-use crate::lower::layers::Builder;
 use crate::program::Patches;
 
 /// Makes the planes of all inputs.

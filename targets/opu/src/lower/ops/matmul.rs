@@ -4,7 +4,8 @@ use npukit_graph::{NodeId, op};
 use npukit_lower::Reject;
 
 use super::{constant, floats};
-use crate::lower::layers::{Builder, Lowered, identity};
+use crate::lower::builder::copies::identity;
+use crate::lower::builder::{Builder, Lowered};
 use crate::lower::product::{Part, Product, Weights};
 
 /// Lowers a general matrix product.

@@ -5,8 +5,9 @@ use npukit_graph::op::{self, ReduceKind, Window};
 use npukit_lower::Reject;
 
 use super::conv::Taps;
+use crate::lower::builder::copies::identity;
+use crate::lower::builder::{Builder, Chain, Lowered};
 use crate::lower::layer::{Pooling, Step};
-use crate::lower::layers::{Builder, Chain, Lowered, identity};
 use crate::lower::product::{Part, Product, Weights};
 use crate::lower::windows::Windows;
 

@@ -4,7 +4,8 @@ use npukit_graph::NodeId;
 use npukit_graph::op::{self, PadMode};
 use npukit_lower::Reject;
 
-use crate::lower::layers::{Builder, Lowered, identity};
+use crate::lower::builder::copies::identity;
+use crate::lower::builder::{Builder, Lowered};
 use crate::lower::map::View;
 use crate::lower::product::{Part, Product, Term};
 

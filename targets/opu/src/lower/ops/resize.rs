@@ -5,7 +5,8 @@ use npukit_graph::{NodeId, Op, Operator};
 use npukit_lower::Reject;
 use npukit_numeric::Tensor;
 
-use crate::lower::layers::{Builder, Chain, Lowered, identity};
+use crate::lower::builder::copies::identity;
+use crate::lower::builder::{Builder, Chain, Lowered};
 use crate::lower::product::Product;
 
 /// Lowers a resampling that repeats each pixel.

@@ -4,10 +4,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::config::datatype::DataType;
+use crate::isa::memory::MEMORY_BYTES;
 use crate::isa::op::{Access, Extent};
-use crate::machine::exec::Addressed;
 use crate::machine::memory::Memory;
-use crate::program::layout::MEMORY_BYTES;
+use crate::machine::values::Addressed;
 
 /// Bytes of a line: those of a slot of bytes.
 const LINE: u64 = 64;

@@ -9,7 +9,7 @@ use crate::config::Types;
 use crate::config::datatype::DataType;
 use crate::isa::op::{Access, Activation};
 use crate::machine::arith::element_memory::{ElementMemory, Source};
-use crate::machine::exec::{Arithmetic, Rules, Tap, TapAddend, Values};
+use crate::machine::values::{Arithmetic, Rules, Tap, TapAddend, Values};
 
 /// Exponent of the slope of leaky rectification.
 const SLOPE: i32 = -3;

@@ -8,7 +8,7 @@ use crate::config::datatype::DataType;
 use crate::isa::op::{Access, Activation};
 use crate::machine::arith::element_memory::{ElementMemory, Source};
 use crate::machine::arith::interval::RangedConstants;
-use crate::machine::exec::{Arithmetic, Rules, Tap, TapAddend, Values};
+use crate::machine::values::{Arithmetic, Rules, Tap, TapAddend, Values};
 
 /// The slope of leaky rectification.
 const SLOPE: f64 = 0.125;

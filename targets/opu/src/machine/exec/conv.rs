@@ -1,47 +1,13 @@
 //! `conv`, `conv.bias`, `conv.acc`: one tap of a convolution over one group of input channels.
 
-use crate::config::{Types, Validity};
+use crate::config::Validity;
 use crate::isa::fault::{Axis, Buffer, FaultKind, Invalid};
-use crate::isa::op::{Addend, Shape};
-use crate::machine::state::{Array, Held, Pair, State};
+use crate::isa::op::{Addend, Pair, Shape};
+use crate::machine::array::{Array, Held};
+use crate::machine::state::State;
 
-use super::{Arithmetic, Numerics, Values};
-
-/// What a tap reads, what it is multiplied by, and what its products are added to.
-pub struct Tap<'a, V> {
-    /// Input feature maps.
-    pub ifm: &'a Array<V>,
-    /// Position in `ifm` of the first channel of pixel (0, 0).
-    pub start: usize,
-    /// Elements of `ifm` from row to row of results.
-    pub row: usize,
-    /// Elements of `ifm` from column to column of results.
-    pub column: usize,
-    /// The slice, `[ofm_c, ifm_c]`.
-    pub ker: &'a Array<V>,
-    /// Position in `ker` of the slice.
-    pub slice: usize,
-    /// Input channels.
-    pub channels: usize,
-    /// Shape of the results.
-    pub shape: Shape,
-    /// Exponent of the sums of products.
-    pub shift: i32,
-    /// What is added.
-    pub addend: TapAddend<'a, V>,
-    /// Types of all buffers.
-    pub types: &'a Types,
-}
-
-/// What the products of a tap are added to.
-pub enum TapAddend<'a, V> {
-    /// Nothing.
-    Zero,
-    /// The bias of the channel, scaled by two to the exponent.
-    Bias(&'a Array<V>, i32),
-    /// The results' old values.
-    Ofm,
-}
+use super::Numerics;
+use crate::machine::values::{Arithmetic, Tap, TapAddend, Values};
 
 /// `conv`: a tap of the kernel, over all pixels of the result.
 ///

@@ -5,9 +5,9 @@
 
 use npukit_numeric::{Pixels, Pointwise, pointwise};
 
-use super::conv::{Tap, TapAddend};
 use crate::config::datatype::Fixed;
-use crate::machine::state::Elements;
+use crate::machine::array::Elements;
+use crate::machine::values::{Tap, TapAddend};
 
 /// Exponents of a tap of fixed-point types, in units of the result's last place.
 struct Scales {

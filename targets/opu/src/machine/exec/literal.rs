@@ -1,8 +1,8 @@
 //! Convolution as the specification words it: an exact sum for each result, rounded once.
 
-use super::conv::{Tap, TapAddend};
+use crate::machine::array::Elements;
 use crate::machine::exact::Exact;
-use crate::machine::state::Elements;
+use crate::machine::values::{Tap, TapAddend};
 
 /// Computes all results of a tap.
 pub(super) fn conv(tap: &Tap<'_, Elements>, sums: &mut Elements) {

@@ -3,11 +3,10 @@
 use crate::config::Types;
 use crate::config::datatype::DataType;
 use crate::isa::op::Activation;
+use crate::machine::array::Elements;
 use crate::machine::exact::Exact;
-use crate::machine::state::Elements;
 
-use super::Arithmetic;
-use super::store::Rules;
+use crate::machine::values::{Arithmetic, Rules};
 
 /// How many partial sums are at an end of OTYPE or, both types being fixed-point, beyond what ITYPE can hold.
 pub(super) fn saturated(types: &Types, ofm: &Elements) -> u64 {

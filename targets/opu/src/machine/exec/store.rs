@@ -1,10 +1,12 @@
 //! `store`: cast, activation, residual, pooling, and the way to memory. Source: specification, 4.5 to 4.7.
 
 use crate::isa::fault::FaultKind;
-use crate::isa::op::{Access, Activation, Order, Pool, Post, Shape};
-use crate::machine::state::{Array, Held, Registers, State};
+use crate::isa::op::{Access, Order, Pool, Post, Registers, Shape};
+use crate::machine::array::{Array, Held};
+use crate::machine::state::State;
 
-use super::{Arithmetic, Numerics, Values, in_memory};
+use super::{Numerics, in_memory};
+use crate::machine::values::{Arithmetic, Rules, Values};
 
 /// `store`: the partial sums, cast and post-processed, to memory.
 ///
@@ -114,18 +116,6 @@ impl<'a, V: Values> Work<'a, V> {
             }
         }
     }
-}
-
-/// How `store` computes.
-pub trait Rules<V: Values> {
-    /// Partial sums as values of ITYPE, `channels` to a pixel.
-    fn cast(&self, ofm: &V, channels: usize, ledger: &mut V::Ledger) -> Vec<V::Scalar>;
-    /// Applies the function to each value, of which there are `channels` to a pixel.
-    fn activate(&self, act: Activation, values: &mut [V::Scalar], channels: usize, ledger: &mut V::Ledger);
-    /// The sum of two values of a channel, of ITYPE.
-    fn sum(&self, a: &V::Scalar, b: V::Scalar, channel: usize, ledger: &mut V::Ledger) -> V::Scalar;
-    /// The greater of two values.
-    fn greater(&self, a: &V::Scalar, b: &V::Scalar, ledger: &mut V::Ledger) -> V::Scalar;
 }
 
 fn pooled<V: Values>(

@@ -10,9 +10,9 @@ use npukit_target::{Culprit, FieldValues, TargetError};
 
 use super::OpuField;
 use crate::isa::op::{Addend, Op};
-use crate::machine::any_run::{Step, addresses, map_addresses};
 use crate::machine::arith::field::FieldImages;
 use crate::program::Program;
+use crate::program::any_run::{Step, addresses, map_addresses};
 
 /// Powers of two that tell elements apart: the next one is the first again.
 const ROTATIONS: i32 = 61;

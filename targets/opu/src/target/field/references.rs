@@ -20,9 +20,9 @@ use crate::lower::layers::Model;
 use crate::lower::product::{Part, Product, Weights};
 use crate::lower::{Options, layers};
 use crate::program::Program;
-use crate::target::compile::lower_error;
+use crate::target::OpuInstance;
 use crate::target::compile::scheme;
-use crate::target::instance::OpuInstance;
+use crate::target::diagnose::lower_error;
 
 /// Why there is no such graph.
 #[derive(Debug, thiserror::Error)]

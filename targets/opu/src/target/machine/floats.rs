@@ -8,14 +8,16 @@ use npukit_target::TargetError;
 use super::parts::Part;
 use crate::config::{Config, Types};
 use crate::isa::fault::Buffer;
+use crate::isa::memory::SLOT;
 use crate::isa::op::{Direction, Effects, Extent, Op};
-use crate::machine::any_run::loaded;
 use crate::machine::arith::float::{RealConstants, RealElements, RealMemory};
 use crate::machine::arith::interval::RangedConstants;
-use crate::machine::exec::{Arithmetic, Numerics, Values, execute};
-use crate::machine::state::{Array, State};
+use crate::machine::array::Array;
+use crate::machine::exec::{Numerics, execute};
+use crate::machine::state::State;
+use crate::machine::values::{Arithmetic, Values};
 use crate::program::Program;
-use crate::program::layout::SLOT;
+use crate::program::any_run::loaded;
 use crate::target::bounds::{constants_of, same_functions};
 
 /// What floats beside a program are.

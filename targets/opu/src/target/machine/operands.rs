@@ -5,8 +5,7 @@ use npukit_target::{AddressRun, Operand, Scalar};
 use super::Stepped;
 use super::parts::Part;
 use crate::isa::fault::Buffer;
-use crate::isa::op::{Access, Addend, Direction, Effects, Op, Order, Pool};
-use crate::machine::state::Registers;
+use crate::isa::op::{Access, Addend, Direction, Effects, Op, Order, Pool, Registers};
 
 impl Stepped {
     /// What `scalar` comes from, which the instruction wrote; nothing of what it only clears or sets.

@@ -11,9 +11,9 @@ use npukit_target::{MachineMemory, TargetError};
 use crate::config::Types;
 use crate::config::datatype::DataType;
 use crate::isa::fault::Buffer;
+use crate::isa::memory::{BANK_BYTES, BANKS, MEMORY_BYTES, SLOT};
 use crate::isa::op::Shape;
 use crate::machine::{Loaded, Machine};
-use crate::program::layout::{BANK_BYTES, BANKS, MEMORY_BYTES, SLOT};
 
 /// Something that is read, and perhaps written, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -364,8 +364,7 @@ fn rows(machine: &Machine, buffer: Buffer, address: u64, count: u64) -> Result<V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::op::{Op, Pool, Post};
-    use crate::machine::state::Registers;
+    use crate::isa::op::{Op, Pool, Post, Registers};
 
     /// A register of the document has a name here, and the other way round.
     #[test]

@@ -8,8 +8,7 @@ use npukit_trace::{Flow, Measures, Recorder, Slice as Shown, Track, Value, Wait}
 use super::profile::Profile;
 use super::run;
 use crate::clock::{Engine, Slice};
-use crate::isa::op::{Class, Op};
-use crate::machine::state::Registers;
+use crate::isa::op::{Class, Op, Registers};
 use crate::program::Program;
 
 /// Tells what each engine does when: a track for each, and the layers as the front end comes to them.

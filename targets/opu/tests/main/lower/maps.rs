@@ -3,14 +3,15 @@
 
 use npukit_graph::{Graph, ValueId};
 use npukit_numeric::Tensor;
-use npukit_opu::Buffer;
+use npukit_opu::internals::array::{Array, Held};
 use npukit_opu::internals::config::{Config, Timing, Validity};
-use npukit_opu::internals::exec::{Arithmetic, Numerics, step};
+use npukit_opu::internals::exec::{Numerics, step};
 use npukit_opu::internals::lives;
 use npukit_opu::internals::lower::{Options, backend, compile};
 use npukit_opu::internals::memory::Memory;
 use npukit_opu::internals::program::Program;
-use npukit_opu::internals::state::{Array, Held, State};
+use npukit_opu::internals::state::State;
+use npukit_opu::{Arithmetic, Buffer};
 use npukit_target::Unset;
 use npukit_trace::{MemoryMap, Moments};
 

@@ -9,7 +9,7 @@ use npukit_graph::{Graph, ValueId};
 use npukit_lower::Reject;
 use npukit_numeric::Tensor;
 use npukit_opu::Config;
-use npukit_opu::internals::lower::{Options, backend, compile, layers};
+use npukit_opu::internals::lower::{Options, backend, builder, compile};
 
 use super::cases::{node, plain, pool};
 use super::runner::conv;
@@ -37,10 +37,10 @@ fn sizes_of_images_end_where_registers_do() {
         (&[1, 2, 0, 2], None),
         (&[1, 2, 2, 0], None),
     ] {
-        assert_eq!(layers::extent(shape).ok(), expected, "{shape:?}");
+        assert_eq!(builder::extent(shape).ok(), expected, "{shape:?}");
     }
     let several = Reject::new("it works on 2 images at once", "export the model for one image");
-    assert_eq!(layers::extent(&[2, 3, 3, 1]), Err(several));
+    assert_eq!(builder::extent(&[2, 3, 3, 1]), Err(several));
 }
 
 #[test]

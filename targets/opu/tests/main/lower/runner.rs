@@ -4,14 +4,14 @@ use npukit_graph::op::Conv;
 use npukit_graph::quantise::{Kind, Quantisation, Scheme};
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate, evaluate_all};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_opu::Board;
 use npukit_opu::internals::config::{Config, Types, Validity};
-use npukit_opu::internals::exec::{Arithmetic, Numerics, step};
+use npukit_opu::internals::exec::{Numerics, step};
 use npukit_opu::internals::lower::{Lowered, Options, backend, compile};
 use npukit_opu::internals::memory::Memory;
 use npukit_opu::internals::program::{Binding, Program};
 use npukit_opu::internals::state::State;
 use npukit_opu::internals::validate;
+use npukit_opu::{Arithmetic, Board};
 use npukit_target::{Finding, Unset};
 
 use super::judge::{self, Image};

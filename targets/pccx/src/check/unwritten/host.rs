@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use npukit_graph::ValueId;
 
 use super::{Missing, Unwritten, Written, part, part_mut};
-use crate::host::{Host, HostStep};
 use crate::isa::fault::Direction;
 use crate::program::Program;
+use crate::program::host::{Host, HostStep};
 
 /// Steps through a program and its host's operations.
 pub(super) fn follow(written: Written, program: &Program, host: &Host) -> Vec<Unwritten> {

@@ -12,12 +12,12 @@ use super::map::{BASE, COMMAND, KICK, Stream};
 use crate::check::Orders;
 use crate::clock;
 use crate::config::{Config, WORD_BYTES};
+use crate::host::by_hand::{HandError, products, window_name, windows};
 use crate::isa::codec::{Codec, EncodeError, KICK_MARKER};
 use crate::isa::fault::Direction;
 use crate::isa::op::{Banks, Device, Engine, Memcpy, Op};
-use crate::machine::state::words_of;
-use crate::program::weights::WeightImage;
-use crate::target::by_hand::{HandError, products, window_name, windows};
+use crate::isa::usage::words_of;
+use crate::machine::weights::WeightImage;
 
 /// Commands that a data mover's queue takes, and statuses.
 const QUEUE: usize = 8;

@@ -10,16 +10,17 @@ use std::sync::Arc;
 use npukit_graph::ValueId;
 use npukit_numeric::Tensor;
 
-pub use find::{Attention, Context, Unfit, find, number};
+pub use find::{Context, Unfit, find, number};
 
 use crate::config::WORD_LANES;
-use crate::host::{HostStep, Tokens};
 use crate::isa::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
-use crate::lower::layers::Layers;
 use crate::lower::memory::Region;
-use crate::program::weights::WeightImage;
+use crate::lower::steps::Layers;
+use crate::lower::work::Attention;
+use crate::machine::weights::WeightImage;
+use crate::program::host::{HostStep, Tokens};
 
 /// Most chances in L2 at a time: a quarter of the published one.
 const MAX_CHANCES: usize = 114_688 * WORD_LANES / 4;

@@ -5,26 +5,15 @@ use npukit_graph::op::{Conv, Window};
 use npukit_graph::{NodeId, ValueId};
 use npukit_numeric::Tensor;
 
-use super::product::{LARGEST, Product};
-use super::{Found, Work};
+use super::Found;
 use crate::config::WORD_LANES;
-use crate::host::HostStep;
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
-use crate::lower::layers::Layers;
+use crate::lower::limits::{LARGEST, MOST_WEIGHTS};
 use crate::lower::reason::HostReason;
-
-/// Most weights of a matrix that a convolution becomes: those of groups stand apart in it, with zeros between.
-pub const MOST_WEIGHTS: usize = 1 << 24;
-
-/// A convolution as a product of its patches.
-#[derive(Clone, Debug)]
-pub struct Convolution {
-    /// The product, whose rows are patches.
-    pub product: Product,
-    /// The windows of which they are.
-    pub window: Window,
-}
+use crate::lower::steps::Layers;
+use crate::lower::work::{Convolution, Work};
+use crate::program::host::HostStep;
 
 impl Layers {
     /// A convolution of `x [n, h, w, ci]` with constant weights. One of single pixels is a product as it is.

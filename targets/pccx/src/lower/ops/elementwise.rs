@@ -4,14 +4,15 @@ use npukit_graph::op::{Binary, BinaryKind, GeluForm, UnaryKind};
 use npukit_graph::shape::broadcast;
 use npukit_graph::{Node, ValueId};
 
+use super::Found;
 use super::attention::number;
-use super::{Found, Work};
 use crate::isa::op::{CvoFlags, CvoFunc};
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
-use crate::lower::layers::Layers;
 use crate::lower::options::{Gelu, Isa, Options};
 use crate::lower::reason::HostReason;
+use crate::lower::steps::Layers;
+use crate::lower::work::Work;
 
 impl Layers {
     /// A function of each value.

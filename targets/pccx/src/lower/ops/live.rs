@@ -3,22 +3,14 @@
 
 use npukit_graph::ValueId;
 
-use super::product::MAX_ROWS;
 use crate::config::WORD_LANES;
-use crate::host::{HostStep, Tokens};
 use crate::isa::op::MacFlags;
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
-use crate::lower::layers::Layers;
-
-/// As many products of a matrix `[rows, k]` with another `[k, n]`.
-#[derive(Clone, Copy, Debug)]
-pub struct Live {
-    /// Products.
-    pub matrices: usize,
-    /// Rows, inputs of a row, results of a row.
-    pub size: [usize; 3],
-}
+use crate::lower::limits::MAX_ROWS;
+use crate::lower::steps::Layers;
+use crate::lower::work::Live;
+use crate::program::host::{HostStep, Tokens};
 
 impl Layers {
     /// The products of two values, matrix by matrix; none where matrices are repeated or are no whole words of L2.

@@ -3,28 +3,15 @@
 use npukit_graph::{Graph, Node, Op, Operator, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
-use super::{Found, Work};
+use super::Found;
 use crate::config::WORD_LANES;
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
-use crate::lower::layers::Layers;
+use crate::lower::limits::MAX_PIECES;
 use crate::lower::reason::HostReason;
+use crate::lower::steps::Layers;
+use crate::lower::work::{Run, Work};
 
-/// Elements next to each other that stay so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
-    /// Which operand they are of.
-    pub operand: usize,
-    /// Place of the first among the operand's elements.
-    pub from: usize,
-    /// Its place among the result's.
-    pub to: usize,
-    /// Elements.
-    pub length: usize,
-}
-
-/// Most pieces in which the machine moves elements.
-pub const MAX_PIECES: usize = 1024;
 /// Most elements whose way is looked at.
 const MAX_VALUES: usize = 1 << 22;
 

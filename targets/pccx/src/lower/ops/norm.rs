@@ -2,36 +2,18 @@
 
 use npukit_graph::{NodeId, Op, ValueId};
 
+use super::Found;
 use super::attention::number;
-use super::{Found, Work};
 use crate::config::WORD_LANES;
-use crate::host::HostStep;
 use crate::isa::op::{CvoFlags, CvoFunc};
 use crate::lower::LowerError;
 use crate::lower::code::word;
 use crate::lower::emit::Lowering;
-use crate::lower::layers::Layers;
 use crate::lower::memory::Region;
 use crate::lower::reason::HostReason;
-
-/// How a norm is computed.
-#[derive(Clone, Debug)]
-pub struct Norm {
-    /// Added to the mean square or the variance.
-    pub epsilon: f32,
-    /// Whether the mean is taken off first.
-    pub centred: bool,
-    /// A factor for each value of a row, where it is not in the weights of the products behind the norm.
-    pub gain: Option<ValueId>,
-    /// What is added to each value of a row, the same.
-    pub bias: Option<ValueId>,
-    /// Values of a row.
-    pub row: usize,
-    /// Whether the results of products are divided instead: then these are the roots, a word for each row.
-    pub only_roots: bool,
-    /// Whether the host gives the sum of squares of each row: only MUL multiplies two values.
-    pub squares_by_host: bool,
-}
+use crate::lower::steps::Layers;
+use crate::lower::work::{Norm, Work};
+use crate::program::host::HostStep;
 
 impl Layers {
     /// A norm of rows over the axes from `axis` on.

@@ -21,69 +21,12 @@ use crate::isa::op::{CvoFlags, MacFlags};
 use crate::lower::LowerError;
 use crate::lower::code::Code;
 use crate::lower::emit::Lowering;
-use crate::lower::layers::Layers;
 use crate::lower::memory::Region;
 use crate::lower::reason::HostReason;
+use crate::lower::steps::Layers;
 
-use super::Work;
-
-/// Most rows of an image, in whole words of results.
-pub const MAX_ROWS: usize = u16::MAX as usize - WORD_LANES + 1;
-/// Largest dimension of a constant entry.
-pub const LARGEST: usize = u16::MAX as usize;
-
-/// How many bits of its weights a product takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Bits {
-    /// Those of the engines.
-    #[default]
-    Four,
-    /// 4, then 4 of what they leave: two passes.
-    Eight,
-}
-
-/// A product with a constant matrix.
-#[derive(Clone, Debug)]
-pub struct Product {
-    /// The matrix.
-    pub weights: ValueId,
-    /// Gains of a norm, which multiply what meets each input.
-    pub gain: Option<ValueId>,
-    /// Whether it lies with a row for each result.
-    pub by_rows: bool,
-    /// Factor of the product.
-    pub alpha: f32,
-    /// What every row of the result starts from, a constant of as many values as a row or as the result.
-    pub bias: Option<ValueId>,
-    /// Rows, inputs of a row, results of a row.
-    pub size: [usize; 3],
-    /// Whether the second operand is added.
-    pub adds: bool,
-    /// Whether the result is the softmax of each row.
-    pub softmax: bool,
-    /// Whether all weights have one scale, which MEMSET brings.
-    pub one_scale: bool,
-    /// Whether the second operand is what each row is divided by, in words of their own.
-    pub quotient: bool,
-    /// Bits of its weights.
-    pub bits: Bits,
-}
-
-impl Product {
-    /// Whether its results may be divided by a number for each row.
-    pub fn takes_quotient(&self) -> bool {
-        let [m, _, n] = self.size;
-        // The same for one row as for several, which lie at whole words.
-        let has_rows = n.is_multiple_of(WORD_LANES) || m == 1 && n < WORD_LANES;
-        self.bias.is_none() && !self.adds && !self.softmax && has_rows
-    }
-
-    /// Whether its rows can be computed one by one, each as one product, which finds the row's largest.
-    pub fn has_rows(&self) -> bool {
-        let [m, k, n] = self.size;
-        n <= MAX_ROWS && (m == 1 || n.is_multiple_of(WORD_LANES) && k.is_multiple_of(WORD_LANES))
-    }
-}
+use crate::lower::limits::{LARGEST, MAX_ROWS};
+use crate::lower::work::{Bits, Product, Work};
 
 impl Layers {
     /// A product of rows with a constant matrix, which lies by rows or by columns.

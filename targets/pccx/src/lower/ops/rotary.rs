@@ -6,41 +6,23 @@ use npukit_graph::op::{Concat, Reshape, RotaryEmbedding};
 use npukit_graph::{NodeId, Op, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
-use super::{Found, Work};
+use super::Found;
 use crate::config::WORD_LANES;
-use crate::host::HostStep;
 use crate::isa::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
-use crate::lower::layers::{Layers, Step};
+use crate::lower::limits::MAX_FEATURES;
 use crate::lower::memory::Region;
 use crate::lower::options::{Isa, Options, Rotations};
 use crate::lower::reason::HostReason;
+use crate::lower::steps::{Layers, Step};
+use crate::lower::work::{Rotary, Work};
 use crate::machine::bf16::{bf, val};
-use crate::program::weights::WeightImage;
-
-/// Most features of a head that is rotated: the matrix that turns it has as many rows and columns.
-pub const MAX_FEATURES: usize = 1024;
+use crate::machine::weights::WeightImage;
+use crate::program::host::HostStep;
 
 /// How far cosine and sine of an angle are from the circle at most, squared: tables have factors of their own otherwise.
 const OFF_CIRCLE: f32 = 1e-3;
-
-/// A rotation with its tables.
-#[derive(Clone, Debug)]
-pub struct Rotary {
-    pub op: RotaryEmbedding,
-    /// `[positions, head]`, a value for each feature.
-    pub cosines: ValueId,
-    pub sines: ValueId,
-    /// Features of a head.
-    pub head: usize,
-    /// The row of the tables for each head of the operand.
-    pub positions: Vec<usize>,
-    /// Whether the machine computes the tables, of angles that the host sends.
-    pub own_tables: bool,
-    /// Whether two products rotate, with the tables in their scales, since there is no MUL.
-    pub by_products: bool,
-}
 
 impl Layers {
     /// A rotation of every head by the rows of the tables for its positions.

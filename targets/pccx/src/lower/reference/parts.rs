@@ -6,7 +6,8 @@ use npukit_numeric::Tensor;
 
 use super::{Builder, Constants, ReferenceError};
 use crate::config::WORD_LANES;
-use crate::lower::ops::{Attention, Convolution, Live, Norm, Product, Rotary, nearest, value_of};
+use crate::lower::ops::{nearest, value_of};
+use crate::lower::work::{Attention, Convolution, Live, Norm, Product, Rotary};
 use crate::machine::arith::field::KEPT;
 
 /// Whether a code of 4 bits is the nearest to a weight; the last ones also stand for what is beyond them.

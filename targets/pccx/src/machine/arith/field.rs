@@ -22,7 +22,7 @@ use crate::isa::fault::FaultKind;
 use crate::isa::op::{Cvo, CvoFunc};
 use crate::machine::arith::{Arithmetic, NodeError, Rows};
 use crate::machine::bf16::{bf, val};
-use crate::program::weights::{WeightError, WeightImage};
+use crate::machine::weights::{WeightError, WeightImage};
 
 /// Elements of the field of 2^61 - 1 in place of numbers.
 #[derive(Clone, Copy, Debug)]

@@ -16,8 +16,8 @@ use crate::isa::fault::FaultKind;
 use crate::isa::op::{Cvo, CvoFunc};
 use crate::machine::arith::{Arithmetic, Bits, NodeError, Rows};
 use crate::machine::bf16::val;
-use crate::machine::exec::evaluate;
-use crate::program::weights::{WeightError, WeightImage};
+use crate::machine::functions::evaluate;
+use crate::machine::weights::{WeightError, WeightImage};
 
 /// Floats in place of BF16 patterns.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,9 @@
 use crate::config::Reading;
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Cvo, CvoFunc};
+use crate::isa::usage::words_of;
 use crate::machine::arith::Arithmetic;
-use crate::machine::state::{State, words_of};
+use crate::machine::state::State;
 
 /// Reads all, then writes all: source and destination may overlap.
 ///
@@ -59,29 +60,4 @@ fn store<A: Arithmetic>(dest: &mut [A::Scalar], results: impl IntoIterator<Item 
     for (dest, y) in dest.iter_mut().zip(results) {
         *dest = A::rounded(if accm { A::value(*dest) + y } else { y });
     }
-}
-
-/// A function of one element in double precision; those of several elements give their argument back.
-pub fn evaluate(function: CvoFunc, x: f64) -> f64 {
-    match function {
-        CvoFunc::Exp => x.exp(),
-        CvoFunc::Sqrt => x.sqrt(),
-        CvoFunc::Gelu => gelu(x),
-        CvoFunc::Sin => x.sin(),
-        CvoFunc::Cos => x.cos(),
-        CvoFunc::Recip if x == 0.0 => 0.0,
-        CvoFunc::Recip => 1.0 / x,
-        CvoFunc::Relu if x <= 0.0 => 0.0,
-        CvoFunc::Tanh => x.tanh(),
-        CvoFunc::Relu | CvoFunc::ReduceSum | CvoFunc::Scale | CvoFunc::Mul => x,
-    }
-}
-
-/// The tanh form, as x / (1 + exp(-2z)); of minus infinity its limit.
-fn gelu(x: f64) -> f64 {
-    if x == f64::NEG_INFINITY {
-        return -0.0;
-    }
-    let z = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
-    x / (1.0 + (-2.0 * z).exp())
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::config::Reading;
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Cache, Mac, Shape, weights_in_l2};
+use crate::isa::usage::words_of;
 use crate::machine::arith::Arithmetic;
-use crate::machine::state::{State, words_of};
+use crate::machine::state::State;
 
 /// One row of activations.
 ///

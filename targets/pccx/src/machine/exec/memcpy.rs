@@ -3,8 +3,9 @@
 use crate::config::WORD_BYTES;
 use crate::isa::fault::{Direction, FaultKind};
 use crate::isa::op::{Cache, Device, Memcpy};
+use crate::isa::usage::words_of;
 use crate::machine::arith::Arithmetic;
-use crate::machine::state::{State, upstream_words, window, words_of};
+use crate::machine::state::{State, upstream_words, window};
 
 /// Moves whole words, the tail of the last one too.
 ///

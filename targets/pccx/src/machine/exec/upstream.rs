@@ -3,8 +3,9 @@
 use crate::config::WORD_LANES;
 use crate::isa::fault::FaultKind;
 use crate::isa::op::Cvo;
+use crate::isa::usage::words_of;
 use crate::machine::arith::Arithmetic;
-use crate::machine::state::{State, words_of};
+use crate::machine::state::State;
 
 /// Addresses count elements, of which three bits are dropped; of SCALE the first element is the scalar.
 ///

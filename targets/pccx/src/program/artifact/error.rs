@@ -3,8 +3,8 @@
 use thiserror::Error;
 
 use crate::isa::codec::{DecodeErrors, EncodeErrors};
+use crate::machine::weights::WeightError;
 use crate::program::ProgramError;
-use crate::program::weights::WeightError;
 
 /// Why a container cannot be read or written. Offsets count from the start of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -6,7 +6,7 @@ use super::{ArtifactError, ENTRY_BYTES, EXTENSIONS, HEAD_BYTES, MAGIC, SEED, VER
 use crate::config::Reading;
 use crate::isa::codec::{Codec, decode_program};
 use crate::isa::fault::Direction;
-use crate::program::weights::WeightImage;
+use crate::machine::weights::WeightImage;
 use crate::program::{Extra, HostOp, Program, Window};
 
 /// Reads a container.

@@ -12,7 +12,7 @@ use super::writing::code;
 use crate::config::Reading;
 use crate::isa::codec::{Codec, DecodeErrors, EncodeErrors, decode_program};
 use crate::isa::isa;
-use crate::program::weights::WeightImage;
+use crate::machine::weights::WeightImage;
 use crate::program::{HostOp, Program, ProgramError, Window};
 
 /// What of a program is not instructions. Sections of others have no text.

@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use npukit_graph::Graph;
-use npukit_target::{Inputs, TargetError};
+use npukit_numeric::Tensor;
+use npukit_target::TargetError;
 
 use crate::config::Config;
+use crate::host::by_hand;
+use crate::host::by_hand::Kind;
 use crate::isa::op::{Banks, Values};
+use crate::isa::usage::words_of;
 use crate::lower::{Executable, Options, Weights, compile};
 use crate::machine::Machine;
 use crate::machine::arith::Arithmetic as _;
 use crate::machine::arith::float::{RealImage, Reals};
-use crate::machine::state::words_of;
 use crate::program::Program;
 use crate::program::runtime::{Kept, Moment, Session};
-use crate::target::by_hand::{self, Kind};
-use crate::target::program::PccxProgram;
 
 /// What floats beside a program are.
 const EXACT: &str = "the same instructions and steps of the host in float, with the model's own weights, activations that keep \
@@ -38,15 +39,19 @@ impl Beside {
     /// Before the first step, the host having its inputs.
     ///
     /// Errors: inputs that do not fit; an instance that cannot be simulated.
-    pub fn new(owner: &PccxProgram, graph: &Graph, inputs: &Inputs) -> Result<Self, TargetError> {
-        let tensors = owner.sample(inputs).map_err(TargetError::failed)?;
-        let Executable { program, host } = &owner.executable;
+    pub fn new(
+        executable: &Executable,
+        config: &Config,
+        tensors: Vec<Tensor>,
+        graph: &Graph,
+    ) -> Result<Self, TargetError> {
+        let Executable { program, host } = executable;
         // What the program does not reach takes no room.
-        let config = Config { l2_words: reached(program, &owner.config), ..owner.config.clone() };
-        let mut machine = Machine::<Reals>::filled(&config, None).map_err(TargetError::failed)?;
+        let reached = Config { l2_words: reached(program, config), ..config.clone() };
+        let mut machine = Machine::<Reals>::filled(&reached, None).map_err(TargetError::failed)?;
         let mut session = Session::new(&mut machine, program, host).map_err(TargetError::failed)?;
         session.begin(tensors.into_iter().map(Arc::new).collect());
-        let (images, are) = match exact(owner, graph) {
+        let (images, are) = match exact(executable, config, graph) {
             Some(images) => (images, EXACT),
             None => (BTreeMap::new(), ROUNDED),
         };
@@ -87,11 +92,11 @@ fn reached(program: &Program, config: &Config) -> u32 {
 }
 
 /// By number, the program's images with the model's own weights; none where no compilation of the model has the program.
-fn exact(owner: &PccxProgram, graph: &Graph) -> Option<BTreeMap<u32, Arc<RealImage>>> {
-    let Executable { program, host } = &owner.executable;
-    let options = Options::of_program(&owner.config, host).ok()?;
+fn exact(executable: &Executable, config: &Config, graph: &Graph) -> Option<BTreeMap<u32, Arc<RealImage>>> {
+    let Executable { program, host } = executable;
+    let options = Options::of_program(config, host).ok()?;
     let mut weights = Weights::keeping_exact();
-    let twin = compile(&owner.config, graph, &options, &mut weights).ok()?.program;
+    let twin = compile(config, graph, &options, &mut weights).ok()?.program;
     let is_same = (&twin.code, &twin.images, &twin.bindings, &twin.host_ops)
         == (&program.code, &program.images, &program.bindings, &program.host_ops);
     is_same.then(|| {

@@ -2,9 +2,9 @@
 
 use npukit_asm::{Experiment, MemoryRange};
 
-use crate::check::depth;
 use crate::config::Config;
-use crate::isa::fault::Memory;
+use crate::isa::check::depth;
+use crate::isa::op::Memory;
 use crate::machine::Part;
 
 /// What is known of the memories on the chip before and after a program.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::rows;
 use crate::check::lints::{UNUSED_WEIGHTS, UNWRITTEN_WEIGHTS};
-use crate::check::validate::Problem;
+use crate::check::problem::Problem;
 
 /// The rows of the array, the bias counted, as they are shifted in.
 pub(super) struct Weights {

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::check::lints::DEAD_CONFIGURATION;
-use crate::check::validate::Problem;
-use crate::isa::op::Op;
-use crate::machine::configuration::Register;
+use crate::check::problem::Problem;
+use crate::isa::op::{Op, Register};
 
 /// The last Configure of each bank's offset that nothing has used.
 #[derive(Default)]

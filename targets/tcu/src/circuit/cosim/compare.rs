@@ -7,9 +7,7 @@ use super::seen::{self, Report};
 use super::windows::Windows;
 use super::{Beside, CosimError, tables};
 use crate::clock::samples::{Port, Sample};
-use crate::isa::fault::Memory;
-use crate::isa::op::Op;
-use crate::machine::configuration::Register;
+use crate::isa::op::{Memory, Op, Register};
 
 /// Memories, with the names of the simulator's files.
 const MEMORIES: [(Memory, &str); 4] = [

@@ -2,11 +2,9 @@
 
 use npukit_target::TargetError;
 
-use crate::check::depth;
 use crate::config::Config;
-use crate::isa::fault::Memory;
-use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
-use crate::machine::configuration::Register;
+use crate::isa::check::depth;
+use crate::isa::op::{DataMoveKind, Memory, Op, Register, SimdOp, SimdSub, Strided};
 use crate::machine::{Machine, Part};
 use crate::program::Program;
 use crate::program::run::{self, RunError};

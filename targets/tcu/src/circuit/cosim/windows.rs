@@ -1,9 +1,8 @@
 //! The windows on the banks of DRAM: where an instruction's vectors lie in a bank, whose offset a program may change.
 
-use crate::check::depth;
 use crate::config::Config;
-use crate::isa::fault::Memory;
-use crate::isa::op::Op;
+use crate::isa::check::depth;
+use crate::isa::op::{Memory, Op};
 use crate::machine::configuration::Configuration;
 
 use super::CosimError;

@@ -4,10 +4,11 @@
 //! that depends on the board's memory, whose latency is not known of every board: so each hazard is looked at with
 //! memories from one that answers at once to one slower than any board's.
 
-use super::{Hazard, LostWrite, Pending};
-use crate::clock::{Clock, ClockError, ClockParams, Timeline};
-use crate::config::Config;
+use super::{Hazard, Pending};
+use crate::clock::{Clock, Timeline};
+use crate::config::{ClockError, ClockParams, Config};
 use crate::isa::op::Op;
+use crate::machine::losing::LostWrite;
 
 /// Latencies of memory, in cycles, at which hazards are looked at beside the board's own.
 const LATENCIES: [u64; 6] = [0, 1, 10, 30, 100, 400];

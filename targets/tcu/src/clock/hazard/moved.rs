@@ -4,49 +4,11 @@
 //! makes them. So the bursts whose addresses come after the Configure go to the new window. A read of the bank waits
 //! for all writes before it.
 
-use std::fmt;
-
 use super::judge::timelines;
-use crate::clock::ClockParams;
-use crate::config::Config;
-use crate::isa::fault::Memory;
-use crate::isa::op::{Flow, Op, Place};
-use crate::machine::configuration::{Configuration, Register};
-
-/// A Configure of an offset that comes before addresses of writes to the bank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MovedWrites {
-    /// The instruction.
-    pub configure: usize,
-    /// The bank.
-    pub bank: Memory,
-}
-
-impl MovedWrites {
-    /// What to do.
-    pub const HINT: &str = "read a vector of the bank before it: reads wait for all writes";
-}
-
-impl fmt::Display for MovedWrites {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bank = self.bank;
-        write!(
-            f,
-            "writes to {bank} before it are still queued: hardware makes their later bursts in the new window"
-        )
-    }
-}
-
-/// The bank whose offset `op` changes, given what the registers hold.
-pub(crate) fn offset_changed(configuration: &Configuration, op: &Op) -> Option<Memory> {
-    let Op::Configure { register, value } = *op else { return None };
-    let (register, bank) = match Register::from_code(register)? {
-        register @ Register::Dram0Offset => (register, Memory::Dram0),
-        register @ Register::Dram1Offset => (register, Memory::Dram1),
-        _ => return None,
-    };
-    (configuration.get(register) != configuration.taken(register, value)).then_some(bank)
-}
+use crate::clock::moved_writes::{MovedWrites, offset_changed};
+use crate::config::{ClockParams, Config};
+use crate::isa::op::{Flow, Memory, Op, Place};
+use crate::machine::configuration::Configuration;
 
 /// The Configures of a program that move writes, with the board's memory or another.
 pub fn moved_writes(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<MovedWrites> {

@@ -7,8 +7,7 @@
 
 use std::fmt;
 
-use crate::isa::fault::Memory;
-use crate::isa::op::{Flow, Op, Path, Strided};
+use crate::isa::op::{Flow, Memory, Op, Path, Strided};
 
 /// How a write can be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::{SimdSub, Strided};
-use crate::isa::fault::Memory;
+use crate::isa::op::Memory;
 
 /// The way of an instruction's vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use npukit_isa::{FieldKind, Radix};
 
 use super::{SimdOp, decimal};
 use crate::config::Config;
-use crate::machine::configuration::Register;
+use crate::isa::op::Register;
 
 /// The instruction format of one instance.
 ///

@@ -5,7 +5,7 @@ use std::ops::Range;
 use npukit_isa::codes;
 
 use crate::config::Reading;
-use crate::isa::fault::Memory;
+use crate::isa::op::Memory;
 
 /// A strided run of vectors: element `i` is at `address + (i << stride_log2)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

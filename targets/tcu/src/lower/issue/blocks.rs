@@ -6,8 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::isa::fault::Memory;
-use crate::isa::op::{Op, Place};
+use crate::isa::op::{Memory, Op, Place};
 
 /// Vectors of local memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

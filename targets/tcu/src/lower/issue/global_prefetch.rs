@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use super::prefetch::{Pace, Room, ahead};
 use crate::clock::Meter;
-use crate::isa::fault::Memory;
-use crate::isa::op::Op;
+use crate::isa::op::{Memory, Op};
 use crate::program::Usage;
 
 /// Vectors that a bank is still to read when the next ones are asked for: each is tried.

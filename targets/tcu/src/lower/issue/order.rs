@@ -158,8 +158,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::clock::{Clock, ClockParams};
-    use crate::config::{Config, Overlap};
+    use crate::clock::Clock;
+    use crate::config::{ClockParams, Config, Overlap};
     use crate::isa::op::{SimdOp, SimdSub, Strided};
     use crate::lower::issue::symbolic::{Symbolic, programs};
 

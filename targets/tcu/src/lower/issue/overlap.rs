@@ -10,8 +10,7 @@
 use std::ops::Range;
 
 use crate::config::Config;
-use crate::isa::fault::Memory;
-use crate::isa::op::{DataMoveKind, Flow, Op, Path, Place};
+use crate::isa::op::{DataMoveKind, Flow, Memory, Op, Path, Place};
 
 /// The instructions of a layer in an order that keeps the accumulators busier.
 pub fn overlap(ops: Vec<Op>, config: &Config) -> Vec<Op> {
@@ -288,13 +287,12 @@ pub mod tests {
         let vectors = 32 * config.array_size as i32;
         let mut machine = Machine::new(&config).unwrap();
         let content = |step: i32| (0..vectors).map(|i| i * step % 501 - 250).collect::<Vec<i32>>();
-        machine.write_dram0(0, &content(7)).unwrap();
-        machine.write_dram1(0, &content(11)).unwrap();
-        machine.write_local(0, &content(13)).unwrap();
+        machine.write(Memory::Dram0, 0, &content(7)).unwrap();
+        machine.write(Memory::Dram1, 0, &content(11)).unwrap();
+        machine.write(Memory::Local, 0, &content(13)).unwrap();
         machine.run(ops, &mut |_| ()).unwrap();
-        let reads =
-            [Machine::read_dram0, Machine::read_dram1, Machine::read_local, Machine::read_accumulators];
-        reads.iter().map(|read| read(&machine, 0, 32).unwrap()).collect()
+        let all = [Memory::Dram0, Memory::Dram1, Memory::Local, Memory::Accumulators];
+        all.into_iter().map(|memory| machine.read(memory, 0, 32).unwrap()).collect()
     }
 
     proptest! {

@@ -297,8 +297,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::isa::fault::Memory;
-    use crate::isa::op::{DataMoveKind, Strided};
+    use crate::isa::op::{DataMoveKind, Memory, Strided};
     use crate::lower::issue::symbolic::{LOCAL, Symbolic, programs};
 
     const fn run(address: u64) -> Strided {

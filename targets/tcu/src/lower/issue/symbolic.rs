@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use npukit_target::digest;
 use proptest::prelude::*;
 
-use crate::isa::fault::Memory;
-use crate::isa::op::{DataMoveKind, Op, Path, SimdOp, SimdSub, Strided};
+use crate::isa::op::{DataMoveKind, Memory, Op, Path, SimdOp, SimdSub, Strided};
 
 /// The machine.
 #[derive(Default)]

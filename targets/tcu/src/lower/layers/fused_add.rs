@@ -5,7 +5,7 @@
 
 use super::hir::{Layer, Model, Step};
 use crate::config::Config;
-use crate::lower::memory::for_each_object;
+use crate::lower::layers::hir::for_each_object;
 use crate::lower::memory::object::{ObjectId, ObjectKind, VecRef};
 
 /// A kept sum may take one part in this many of the accumulators.

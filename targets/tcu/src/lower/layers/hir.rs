@@ -5,17 +5,8 @@
 
 use std::fmt::Write;
 
-use npukit_graph::{Graph, Node};
-
-use super::Builder;
-use super::dead_stores::skip_unread;
-use super::fused_add::keep_sums;
-use crate::config::Config;
 use crate::isa::op::SimdOp;
-use crate::lower::error::LowerError;
 use crate::lower::memory::object::{ObjectId, ObjectKind, Objects, VecRef};
-use crate::lower::rewrite::rewrite;
-use crate::lower::{Options, Order};
 use crate::program::{HostStep, Layout};
 
 /// A model as layers over objects.
@@ -325,25 +316,6 @@ pub enum Bias {
     All,
 }
 
-/// Builds the layers of a graph.
-///
-/// # Errors
-///
-/// [`LowerError::Unsupported`] with every node that stands in the way.
-pub fn build(graph: &Graph, config: &Config, options: &Options) -> Result<Model, LowerError> {
-    // The rewrite keeps the results of products.
-    let result = |(node, macs): (&Node, u64)| Some((*node.outputs.first()?, macs));
-    let macs = graph.nodes.iter().zip(graph.macs_by_node()).filter_map(result).collect();
-    let prepared = if options.prepared { None } else { rewrite(graph, config, options.order) };
-    // Default: what is not rewritten is lowered as it is.
-    let mut model = Builder::new(prepared.as_ref().unwrap_or(graph), macs, config, options.order).build()?;
-    if options.order == Order::Default {
-        keep_sums(&mut model, config);
-        skip_unread(&mut model);
-    }
-    Ok(model)
-}
-
 impl Layer {
     /// The nodes' names, joined.
     pub fn name(&self) -> String {
@@ -453,6 +425,39 @@ impl Model {
     /// Objects of a kind.
     pub fn objects_of(&self, kind: ObjectKind) -> impl Iterator<Item = ObjectId> + '_ {
         self.objects.iter().filter(move |(_, object)| object.kind == kind).map(|(id, _)| id)
+    }
+}
+
+/// Visits the objects that steps read from memory or write to it.
+pub fn for_each_object(steps: &[Step], mut visit: impl FnMut(ObjectId)) {
+    let mut vectors = |list: &[VecRef]| {
+        // Runs of one object are the rule; visiting each once is enough.
+        let mut last = VecRef::ZERO.object;
+        for vector in list {
+            if vector.object != last && !vector.is_zero() {
+                last = vector.object;
+                visit(last);
+            }
+        }
+    };
+    for step in steps {
+        match step {
+            Step::MatMul(matmul) => {
+                matmul.terms.iter().for_each(|term| vectors(&term.inputs));
+                matmul.weights().for_each(|object| vectors(&[VecRef { object, index: 0 }]));
+            }
+            Step::Load(list) | Step::AddVectors(list) | Step::Binary { vectors: list, .. } => vectors(list),
+            Step::ChannelWise { operand: ChannelOperand::Blocks(list), .. } => vectors(list),
+            Step::ChannelWise { .. } | Step::Reduce { .. } | Step::Resume | Step::Keep { .. } => {}
+            Step::Formula(formula) => formula.operands().for_each(|operand| match operand {
+                Operand::Grid => {}
+                Operand::Blocks(list) | Operand::Vectors(list) => vectors(list),
+            }),
+            Step::Lookup(lookup) => vectors(&[VecRef { object: lookup.object, index: 0 }]),
+            Step::AveragePool { scales: list, .. } => vectors(list),
+            Step::WeightedSum(sum) => sum.weights.iter().chain([&sum.bias]).for_each(|list| vectors(list)),
+            Step::Save { object, .. } => vectors(&[VecRef { object: *object, index: 0 }]),
+        }
     }
 }
 

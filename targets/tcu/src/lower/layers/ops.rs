@@ -3,6 +3,7 @@
 
 mod activation;
 mod binary;
+mod broadcast;
 mod choice;
 mod conv;
 mod conv_transpose;
@@ -13,10 +14,12 @@ mod matmul;
 mod normalization;
 mod pool;
 mod power;
+mod product;
 mod rearrange;
 mod reduce;
 pub mod refusal;
 mod resize;
+mod steps;
 mod unary;
 mod variable_matmul;
 

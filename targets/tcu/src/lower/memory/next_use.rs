@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::for_each_object;
 use super::object::{ObjectId, ObjectKind};
-use crate::lower::layers::hir::Model;
+use crate::lower::layers::hir::{Model, for_each_object};
 
 /// What the tiles of a layer come back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,8 @@
 
 use npukit_lower::{Lifetime, Uses, place};
 
-use super::for_each_object;
 use super::object::ObjectId;
-use crate::lower::layers::hir::Model;
+use crate::lower::layers::hir::{Model, for_each_object};
 
 /// The variables of `all` that take no more than `room` vectors at once: those first that are written and read most
 /// often for each layer in which they take their vectors.

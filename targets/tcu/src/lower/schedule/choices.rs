@@ -8,15 +8,14 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::cost::Minimise;
-use super::search::Tiling;
 use super::{Effort, Scheduled};
 use crate::config::Config;
-use crate::lower::Options;
 use crate::lower::error::LowerError;
 use crate::lower::layers::hir::{Layer, Model};
 use crate::lower::memory::Strategy;
 use crate::lower::memory::object::Object;
-use crate::lower::schedule;
+use crate::lower::schedule::tiling::Tiling;
+use crate::lower::{Options, schedule};
 
 /// What was chosen of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,7 +97,7 @@ mod tests {
     use npukit_target::Cache;
 
     use super::*;
-    use crate::clock::ClockParams;
+    use crate::config::ClockParams;
     use crate::lower::schedule::search::tests::{config, model};
 
     /// Programs by the cache are those of the search, whatever is minimised and wherever objects live.

@@ -1,8 +1,8 @@
 //! What the compiler minimises: [`Minimise`].
 
-use crate::clock::{Clock, ClockParams, Meter};
-use crate::config::Config;
+use crate::clock::{Clock, Meter};
 use crate::config::packing::Packing;
+use crate::config::{ClockParams, Config};
 use crate::isa::op::{DataMoveKind, Op};
 
 /// Whose cycles the compiler minimises.

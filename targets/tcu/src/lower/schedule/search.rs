@@ -8,11 +8,9 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::layer_key::{Alike, alike};
 use super::traffic::most_promising_first;
@@ -21,53 +19,8 @@ use crate::isa::op::Op;
 use crate::lower::issue::lir::Checkpoint;
 use crate::lower::layers::hir::{Layer, Model, Step};
 use crate::lower::memory::arena::Arena;
-use crate::lower::memory::next_use::Again;
+use crate::lower::schedule::tiling::{Tile, Tiling};
 use crate::lower::tile::{Context, Limits, State, TileError, emit};
-
-/// How a layer is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tiling {
-    /// Pixels of a tile.
-    pub pixels: usize,
-    /// Blocks of a tile.
-    pub blocks: usize,
-    /// Tiles of the same blocks follow each other, so that their weights stay in local memory;
-    /// otherwise tiles of the same pixels do, so that their inputs stay.
-    pub blocks_outer: bool,
-}
-
-impl Tiling {
-    /// What its tiles come back to.
-    fn again(self, layer: &Layer) -> Again {
-        if self.blocks_outer && self.blocks < layer.blocks { Again::Variables } else { Again::Constants }
-    }
-
-    /// The tiles, in groups that cost about the same: those of the same blocks or pixels, or single ones when all are.
-    fn groups(self, layer: &Layer) -> Vec<Vec<Tile>> {
-        let pixels = ranges(layer.pixels, self.pixels);
-        let blocks = ranges(layer.blocks, self.blocks);
-        let of_blocks =
-            |blocks: &Range<usize>| pixels.iter().map(|pixels| (pixels.clone(), blocks.clone())).collect();
-        let of_pixels =
-            |pixels: &Range<usize>| blocks.iter().map(|blocks| (pixels.clone(), blocks.clone())).collect();
-        let groups: Vec<Vec<Tile>> = if self.blocks_outer {
-            blocks.iter().map(of_blocks).collect()
-        } else {
-            pixels.iter().map(of_pixels).collect()
-        };
-        match <[Vec<Tile>; 1]>::try_from(groups) {
-            Ok([only]) => only.into_iter().map(|tile| vec![tile]).collect(),
-            Err(groups) => groups,
-        }
-    }
-}
-
-/// Pixels and blocks.
-type Tile = (Range<usize>, Range<usize>);
-
-fn ranges(total: usize, size: usize) -> Vec<Range<usize>> {
-    (0..total).step_by(size.max(1)).map(|first| first..(first + size).min(total)).collect()
-}
 
 /// A way to write a layer, to be compared with others.
 pub struct Attempt {
@@ -500,7 +453,6 @@ pub(crate) mod tests {
     use super::*;
     use crate::config::Config;
     use crate::lower::Options;
-    use crate::lower::layers::hir;
     use crate::lower::layers::hir::Model;
     use crate::lower::memory::{Plan, Strategy};
     use crate::lower::schedule::cost::Waits;
@@ -530,7 +482,7 @@ pub(crate) mod tests {
             .expect("a convolution")[0];
         let z = graph.add_node("relu".to_owned(), Relu.into(), vec![y], &["z"]).expect("a relu")[0];
         graph.outputs = vec![z];
-        hir::build(&graph, config, &Options::default()).expect("it can be lowered")
+        crate::lower::layers::build(&graph, config, &Options::default()).expect("it can be lowered")
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
-use super::search::{Attempt, Tiling};
+use super::search::Attempt;
 use crate::clock::Meter;
 use crate::clock::hazard::Pending;
 use crate::config::Config;
@@ -17,6 +17,7 @@ use crate::lower::issue::overlap::overlap;
 use crate::lower::issue::prefetch::{Pace, Room, ahead};
 use crate::lower::issue::prefetch_weights::late;
 use crate::lower::issue::separate::separate;
+use crate::lower::schedule::tiling::Tiling;
 
 /// The attempt that ended first by the clock, with its instructions in the order that takes least and the clock after it; of
 /// those after it the tilings.
@@ -159,7 +160,7 @@ impl Ranks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::ClockParams;
+    use crate::config::ClockParams;
     use crate::lower::memory::arena::Arena;
     use crate::lower::memory::{Plan, Strategy};
     use crate::lower::schedule::cost::{Minimise, Waits};

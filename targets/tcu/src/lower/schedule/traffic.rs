@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::search::Tiling;
 use crate::lower::issue::lir::Lir;
 use crate::lower::layers::hir::{Layer, Step, Term};
 use crate::lower::memory::object::{ObjectId, VecRef};
+use crate::lower::schedule::tiling::Tiling;
 use crate::lower::tile::Context;
 
 /// The lists of tilings of a layer that have any, those first whose largest tiles cost least; as they were where nothing is

@@ -6,14 +6,9 @@ use npukit_numeric::{Element, Factors, NumberFormat, Rows};
 
 use crate::isa::fault::FaultKind;
 use crate::isa::op::SimdOp;
-use crate::machine::any_run::AnyRun;
 use crate::machine::arith::{Arithmetic, Weights};
 use crate::machine::columns::Columns;
 use crate::machine::lut::Tables;
-use crate::machine::poison;
-use crate::machine::state::State;
-use crate::program::Program;
-use crate::program::run::RunError;
 
 /// Elements of the field of 2^61 - 1 in place of numbers: an element is the image of a real value.
 #[derive(Clone, Copy, Debug)]
@@ -132,23 +127,3 @@ pub(crate) fn image(format: NumberFormat, raw: i32) -> Option<Element> {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UnfitModel(pub String);
-
-/// The machine with constants and inputs (whole vectors, in the program's order) in place; what nobody has written looks
-/// random.
-///
-/// # Errors
-///
-/// An instance that is too large to simulate; constants and inputs that do not lie in their memories.
-pub(crate) fn start<'a>(
-    program: &'a Program,
-    inputs: &[Vec<Element>],
-    seed: u64,
-) -> Result<AnyRun<'a, Modular>, RunError> {
-    let mut state = State::<Modular>::new(&program.config)?;
-    let mut elements = Element::random(seed);
-    poison::fill_with(&mut state, || elements.next().unwrap_or_default()); // Default: they do not end.
-    let format = program.config.data_type.format();
-    let constant = |(index, &raw): (usize, &i32)| image(format, raw).ok_or(RunError::NoImage { index });
-    let constants = program.constants.iter().enumerate().map(constant).collect::<Result<Vec<_>, _>>()?;
-    AnyRun::new(program, state, &constants, inputs)
-}

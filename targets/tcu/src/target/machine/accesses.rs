@@ -3,10 +3,8 @@
 use npukit_target::{Accessed, AddressRun, Operand, Scalar};
 
 use super::{Stepped, place_of};
-use crate::isa::fault::Memory;
-use crate::isa::op::{Flow, Op, Path, Place, SimdOp, SimdSub};
+use crate::isa::op::{Flow, Memory, Op, Path, Place, Register, SimdOp, SimdSub};
 use crate::machine::Part;
-use crate::machine::configuration::Register;
 
 /// The addresses of a place.
 fn run(place: Place, size: u64) -> AddressRun {

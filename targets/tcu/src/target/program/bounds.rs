@@ -6,13 +6,12 @@ use npukit_target::{BoundedProgram, BoundedRun, BoundedTensor, Excesses, RangeTe
 
 use super::TcuProgram;
 use super::placed::named;
-use crate::config::board;
-use crate::config::{Config, DataType};
+use crate::config::{Config, DataType, board};
 use crate::isa::op::Op;
 use crate::lower::{self, Minimise, Order};
-use crate::machine::any_run::AnyRun;
 use crate::machine::arith::interval::Ranged;
 use crate::machine::state::State;
+use crate::program::any_run::AnyRun;
 use crate::program::{Binding, Program};
 
 /// A program, its format, and what its constants are on both sides.

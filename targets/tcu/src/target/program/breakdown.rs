@@ -2,7 +2,7 @@
 
 use npukit_target::{LayerWork, Spent};
 
-use crate::clock::timing::kind;
+use crate::isa::kind::kind;
 use crate::isa::op::{Flow, Op, Path};
 use crate::program::Program;
 

@@ -8,8 +8,7 @@ use super::TcuProgram;
 use super::settings::Settings;
 use crate::clock::samples::{DRIVER_SHIFT, Sample};
 use crate::config::Overlap;
-use crate::isa::op::Op;
-use crate::machine::configuration::Register;
+use crate::isa::op::{Op, Register};
 
 impl TcuProgram {
     /// Writes the words of the sampling unit as the C driver finds them in its buffer: it has set the

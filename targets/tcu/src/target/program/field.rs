@@ -11,9 +11,9 @@ use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, References, Ta
 
 use super::TcuProgram;
 use super::placed::{named, unfit};
-use crate::machine::any_run::AnyRun;
-use crate::machine::arith::field::{self, Modular};
+use crate::machine::arith::field::Modular;
 use crate::program::Binding;
+use crate::program::any_run::AnyRun;
 use images::ConvertedImages;
 
 /// A program and what its constants are.
@@ -42,7 +42,7 @@ impl<'a> TcuField<'a> {
     }
 
     fn start(&self, inputs: &FieldValues, seed: u64) -> Result<AnyRun<'_, Modular>, TargetError> {
-        field::start(&self.owner.program, &self.packed(inputs)?, seed).map_err(TargetError::failed)
+        AnyRun::over_field(&self.owner.program, &self.packed(inputs)?, seed).map_err(TargetError::failed)
     }
 
     /// An output in the model's shape, before the host's steps.

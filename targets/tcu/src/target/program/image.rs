@@ -4,9 +4,7 @@ use npukit_target::{Instance, Output, TargetError, Writer};
 
 use super::TcuProgram;
 use crate::isa::codec::encode_program;
-use crate::isa::fault::Memory;
-use crate::isa::op::Op;
-use crate::machine::configuration::Register;
+use crate::isa::op::{Memory, Op, Register};
 use crate::program::artifact::{raw_from_bytes, raw_to_bytes};
 use crate::program::run::RunError;
 use crate::program::{Binding, Piece};

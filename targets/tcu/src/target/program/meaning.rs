@@ -5,9 +5,10 @@ use npukit_target::{Finding, Meaning, Phase, TargetError};
 use super::TcuProgram;
 use crate::check::dataflow::Around;
 use crate::check::validate::validate_around;
-use crate::clock::ClockParams;
-use crate::clock::hazard::{Judged, LostWrite, MovedWrites, judge, lost, moved_writes};
-use crate::config::board;
+use crate::clock::hazard::{Judged, judge, lost, moved_writes};
+use crate::clock::moved_writes::MovedWrites;
+use crate::config::{ClockParams, board};
+use crate::machine::losing::LostWrite;
 use crate::program::Program;
 use crate::target::instance::{HARDWARE_DIFFERS, finding};
 

@@ -2,9 +2,8 @@
 
 use npukit_target::{Chosen, Meaning, Stage, TargetError, TimeOptions};
 
-use crate::clock::{Clock, ClockError, ClockParams};
-use crate::config::board;
-use crate::config::{Config, System};
+use crate::clock::Clock;
+use crate::config::{ClockError, ClockParams, Config, System, board};
 use crate::target::options::chosen;
 
 /// Whose cycles a report is about.

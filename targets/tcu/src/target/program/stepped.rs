@@ -7,7 +7,7 @@ use npukit_target::{AddressRun, Inputs, MachineOptions, Placed, PlacedKind, Step
 use super::TcuProgram;
 use super::bounds::in_floats;
 use crate::config::{Config, DataType};
-use crate::isa::fault::Memory;
+use crate::isa::op::Memory;
 use crate::machine::Machine;
 use crate::program::run::loaded;
 use crate::program::{Binding, Program};

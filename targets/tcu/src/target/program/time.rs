@@ -13,7 +13,8 @@ use super::settings::{CostModel, Settings};
 use super::timeline::TimeError;
 use crate::clock::samples::{self, Port, Samples};
 use crate::clock::timing::{Estimate, Estimator, estimate};
-use crate::clock::{ClockParams, Signal, Timeline, Unit};
+use crate::clock::{Signal, Timeline, Unit};
+use crate::config::ClockParams;
 use crate::config::packing::Packing;
 use crate::program::Program;
 

@@ -3,7 +3,8 @@
 use super::TcuProgram;
 use super::settings::Settings;
 use crate::clock::timing::estimate;
-use crate::clock::{Clock, ClockError, Hang, Timeline};
+use crate::clock::{Clock, Hang, Timeline};
+use crate::config::ClockError;
 use crate::program::Program;
 
 /// The longest program the clock is asked about, in the estimator's cycles: it looks at every vector,

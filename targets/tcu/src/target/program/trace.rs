@@ -4,10 +4,9 @@ use npukit_target::{TargetError, TimeOptions};
 use npukit_trace::{Flow, Found, Lives, Measures, MemoryMap, Moments, Recorder, Slice, Track, Wait};
 
 use super::TcuProgram;
-use crate::clock::timing::kind;
 use crate::clock::{Happening, Slice as Work, Timeline, Unit, Waiting};
-use crate::isa::fault::Memory;
-use crate::isa::op::{Op, Place};
+use crate::isa::kind::kind;
+use crate::isa::op::{Memory, Op, Place};
 use crate::program::Program;
 
 impl TcuProgram {

@@ -3,8 +3,8 @@
 //! `NPUKIT_TCU_GRAPHS` is how many are compiled, 120 when it is not set.
 
 use npukit_tcu::internals::board;
-use npukit_tcu::internals::clock::{Clock, ClockParams};
-use npukit_tcu::internals::config::System;
+use npukit_tcu::internals::clock::Clock;
+use npukit_tcu::internals::config::{ClockParams, System};
 use npukit_tcu::internals::hazard::hazards;
 use npukit_tcu::internals::lower::Minimise;
 

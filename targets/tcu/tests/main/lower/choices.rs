@@ -235,7 +235,8 @@ fn of_strategies_that_cost_the_same_the_simplest_is_taken() {
 /// The clock overlaps what the estimator adds up; what is cheapest by one is not dearer by it than the other's.
 #[test]
 fn each_meter_finds_its_program_the_cheapest() {
-    use npukit_tcu::internals::clock::{Clock, ClockParams};
+    use npukit_tcu::internals::clock::Clock;
+    use npukit_tcu::internals::config::ClockParams;
     let params = ClockParams::with_latency(28);
     let mut net = Net::new();
     let x = net.input(&[1, 8, 8, 8]);

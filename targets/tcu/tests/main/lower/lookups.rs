@@ -10,7 +10,8 @@ use npukit_graph::op::{
 use npukit_graph::{Op, eval};
 use npukit_numeric::Tensor;
 use npukit_tcu::internals::artifact;
-use npukit_tcu::internals::clock::{Clock, ClockParams};
+use npukit_tcu::internals::clock::Clock;
+use npukit_tcu::internals::config::ClockParams;
 use npukit_tcu::internals::lower::{self, Options, Order};
 use npukit_tcu::internals::timing::estimate;
 use npukit_tcu::{self as tcu, Config, DataType};

@@ -4,10 +4,10 @@ use npukit_base::Span;
 use npukit_isa::InstructionSpec;
 
 use super::fault::{bad_value, rule, unknown};
-use super::operation::Resolved;
 use crate::config::component::Component;
 use crate::isa::op::{Op, ResourceOp};
 use crate::isa::pasm::ast::{self, Value};
+use crate::isa::pasm::epoch::rop::Resolved;
 use crate::isa::pasm::schedule::Variable;
 use crate::isa::{Instruction, Isa, bits_of, range, value_of};
 

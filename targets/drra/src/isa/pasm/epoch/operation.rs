@@ -1,23 +1,19 @@
 //! [`resolve`]: what an operation of PASM means on a fabric.
 
-use std::fmt;
-
 use npukit_asm::source_span;
 use npukit_base::Span;
-use npukit_target::Lint;
 
 use super::fault::{bad_value, rule, unknown, value_error};
 use super::fields::control;
 use super::reader::Reader;
 use super::rep::Rep;
 use crate::config::component::Component;
-use crate::config::fabric::{Fabric, Options, Place};
-use crate::config::revision::Revision;
+use crate::config::fabric::{Fabric, Place};
 use crate::isa::Isa;
 use crate::isa::op::{Op, ResourceOp};
 use crate::isa::pasm::PasmError;
 use crate::isa::pasm::ast::{self, OperationKind, Value, find};
-use crate::isa::pasm::pattern::Pattern;
+use crate::isa::pasm::epoch::rop::{Resolved, Rop, RopText, Setting};
 use crate::isa::pasm::schedule::{Schedule, Variable};
 
 /// An operation, resolved.
@@ -33,35 +29,9 @@ pub struct Operation {
     pub cell: usize,
     /// What it does there.
     pub action: Action,
-    /// Errors and likely mistakes, with their spans.
-    pub warnings: Warnings,
+    /// What the text of a rop says.
+    pub text: Option<RopText>,
 }
-
-/// An error or a likely mistake in a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistake {
-    /// What kind it is, for one that the linter finds, too.
-    pub kind: Option<&'static Lint>,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl Mistake {
-    /// Of a kind.
-    pub fn new(kind: &'static Lint, error: impl ToString) -> Self {
-        Self { kind: Some(kind), message: error.to_string() }
-    }
-}
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        self.kind.map_or(Ok(()), |kind| write!(f, " [{}]", kind.code))
-    }
-}
-
-/// Mistakes, each with its place in the text.
-pub type Warnings = Vec<(Span, Mistake)>;
 
 /// What an operation does.
 #[derive(Clone, Debug)]
@@ -70,43 +40,6 @@ pub enum Action {
     Rop(Rop),
     /// Instructions of the sequencer, at offsets from its start, and how many cycles they take.
     Cop(Vec<(i64, Op)>, i64),
-}
-
-/// An operation on a port.
-#[derive(Clone, Debug)]
-pub struct Rop {
-    /// As written.
-    pub slot: u8,
-    /// As written.
-    pub port: u8,
-    /// What sits in the slot.
-    pub component: Component,
-    /// The first slot of that.
-    pub first_slot: u8,
-    /// Of the fabric.
-    pub revision: Revision,
-    /// Before its start, in order.
-    pub settings: Vec<Setting>,
-    /// When its events happen; none without events.
-    pub pattern: Option<Pattern>,
-}
-
-/// An instruction of a rop, before delays are known.
-#[derive(Clone, Debug)]
-pub enum Setting {
-    /// Complete.
-    Op(ResourceOp),
-    /// A level; its delay may be a variable.
-    Rep(Rep, Option<Variable>),
-    /// A transition; its delay may be a variable.
-    Trans(i64, Option<Variable>),
-}
-
-impl Rop {
-    /// The table of its instructions.
-    pub fn isa(&self) -> &'static Isa {
-        Isa::read_by(Options::of(self.revision))
-    }
 }
 
 impl Operation {
@@ -157,9 +90,6 @@ impl Operation {
     }
 }
 
-/// What an operation means, or the first thing wrong with it.
-pub(super) type Resolved<T> = Result<T, PasmError>;
-
 /// What an operation means; new free variables are appended to `variables`.
 ///
 /// # Errors
@@ -182,16 +112,14 @@ pub fn resolve(
         .name
         .as_ref()
         .map_or_else(|| format!("unnamed {}", operation.kind.keyword()), |n| n.text.clone());
-    let (action, warnings) = match operation.kind {
+    let (action, text) = match operation.kind {
         OperationKind::Rop => {
-            let (rop, warnings) = rop(fabric, operation, place, variables)?;
-            (Action::Rop(rop), warnings)
+            let (rop, text) = rop(fabric, operation, (place, cell), variables)?;
+            (Action::Rop(rop), Some(text))
         }
-        OperationKind::Cop | OperationKind::Raw => {
-            (cop(Isa::read_by(fabric.options), operation)?, Vec::new())
-        }
+        OperationKind::Cop | OperationKind::Raw => (cop(Isa::read_by(fabric.options), operation)?, None),
     };
-    Ok(Operation { name, span: operation.span, place, cell, action, warnings })
+    Ok(Operation { name, span: operation.span, place, cell, action, text })
 }
 
 fn check_parameters(operation: &ast::Operation) -> Resolved<()> {
@@ -217,15 +145,15 @@ fn index(operation: &ast::Operation, name: &'static str) -> Resolved<usize> {
 fn rop(
     fabric: &Fabric,
     operation: &ast::Operation,
-    place: Place,
+    (place, cell_number): (Place, usize),
     variables: &mut Vec<String>,
-) -> Result<(Rop, Warnings), Vec<PasmError>> {
+) -> Result<(Rop, RopText), Vec<PasmError>> {
     let one = |error| vec![error];
     let (slot, port) = (index(operation, "slot").map_err(one)?, index(operation, "port").map_err(one)?);
     // Default: a slot beyond all, where nothing is.
     let slot = u8::try_from(slot).unwrap_or(u8::MAX);
     let cell = fabric.cell(place);
-    let Some((cell, resource)) = cell.and_then(|cell| Some((cell, cell.resource_at(slot)?))) else {
+    let Some(resource) = cell.and_then(|cell| cell.resource_at(slot)) else {
         let span = find(&operation.parameters, "slot").map_or(operation.span, |parameter| parameter.span);
         return Err(vec![value_error("the slot", &slot.to_string(), &slots(fabric, place), span)]);
     };
@@ -259,13 +187,10 @@ fn rop(
     if !errors.is_empty() {
         return Err(errors);
     }
-    let mut warnings = reader.warnings(cell, fabric.options);
-    if is_unheard {
-        let span = find(&operation.parameters, "port").map_or(operation.span, |parameter| parameter.span);
-        let message = "nothing listens to port 2 of a swb; routes are on port 1".to_owned();
-        warnings.insert(0, (span, Mistake { kind: None, message }));
-    }
-    Ok((reader.finish(operation.span).map_err(one)?, warnings))
+    let mut text = reader.text(cell_number);
+    let port = || find(&operation.parameters, "port").map_or(operation.span, |parameter| parameter.span);
+    text.unheard = is_unheard.then(port);
+    Ok((reader.finish(operation.span).map_err(one)?, text))
 }
 
 /// Ports of a component at a slot, counted from its first.

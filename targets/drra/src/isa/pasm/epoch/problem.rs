@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use super::Epoch;
 use super::constraint::constraints;
-use super::operation::{Action, Operation, Rop, Setting};
+use super::operation::{Action, Operation};
 use super::rep::Rep;
 use crate::config::component::Component;
 use crate::isa::op::{ResourceOp, Transfer};
 use crate::isa::pasm::PasmError;
+use crate::isa::pasm::epoch::rop::{Rop, Setting};
 use crate::isa::pasm::schedule::linear::{Linear, Variable};
 use crate::isa::pasm::schedule::{self, Issue, Line, Problem, Rule, Schedule};
 

@@ -5,13 +5,11 @@ use npukit_isa::{Field, InstructionSpec};
 
 use super::fault::{bad_value, rule, unknown};
 use super::fields::Fields;
-use super::operation::{Mistake, Resolved, Rop, Setting, Warnings};
 use super::rep::Rep;
-use crate::check::lints::REFUSED;
-use crate::check::{Lint, lints_of_text, refusal};
-use crate::config::fabric::{Cell, Options};
 use crate::isa::op::{Op, ResourceOp};
-use crate::isa::pasm::ast::{self, Parameter, Value};
+use crate::isa::pasm::ast;
+use crate::isa::pasm::ast::{Parameter, Value};
+use crate::isa::pasm::epoch::rop::{Resolved, Rop, RopText, Setting};
 use crate::isa::pasm::pattern::{MAX_CYCLES, Pattern};
 use crate::isa::pasm::schedule::Variable;
 use crate::isa::pasm::schedule::linear::Linear;
@@ -82,22 +80,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Errors and likely mistakes of this operation.
-    pub fn warnings(&self, cell: &Cell, options: Options) -> Warnings {
-        let resource = cell.resource_at(self.rop.slot);
-        let refused = self
-            .ops
-            .iter()
-            .filter_map(|(span, op)| Some((*span, Mistake::new(REFUSED, refusal(*op, resource, options)?))));
-        let ops: Vec<Op> = self.ops.iter().map(|(_, op)| *op).collect();
-        let coded = |lint: &Lint| Mistake::new(lint.kind(), lint);
-        let lints = lints_of_text(cell, options.revision, &ops)
-            .into_iter()
-            .filter_map(|(index, lint)| Some((self.ops.get(index)?.0, coded(&lint))));
-        let steps = self.default_steps.iter().map(|span| (*span, coded(&Lint::DefaultStep)));
-        let mut warnings: Warnings = refused.chain(lints).chain(steps).collect();
-        warnings.sort_by_key(|(span, _)| span.start);
-        warnings
+    /// What was read, in a cell.
+    pub fn text(&mut self, cell: usize) -> RopText {
+        let (ops, default_steps) = (std::mem::take(&mut self.ops), std::mem::take(&mut self.default_steps));
+        RopText { cell, slot: self.rop.slot, ops, default_steps, unheard: None }
     }
 
     /// The values of an instruction's fields, what is not written at its default.

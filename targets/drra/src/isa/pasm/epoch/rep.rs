@@ -1,9 +1,8 @@
 //! [`Rep`]: a repetition whose values may be wider than the fields of `rep`, and the instructions a revision has for it.
 
 use crate::config::component::Component;
-use crate::config::revision::Revision;
+use crate::config::revision::{Revision, Widths};
 use crate::isa::op::ResourceOp;
-use crate::machine::agu::Widths;
 
 /// A repetition level with its full values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use crate::isa::pasm::PasmError;
 use crate::isa::pasm::ast::{
     For, If, Instruction, Operation, OperationKind, Parameter, Program, Region, Value, find,
 };
-use crate::isa::pasm::epoch::{self, Epoch, Warnings};
+use crate::isa::pasm::epoch::{self, Epoch, RopText};
 
 /// A region, resolved.
 pub(super) enum Step {
@@ -35,11 +35,11 @@ impl Step {
         }
     }
 
-    /// Errors and likely mistakes, with their spans.
-    pub fn warnings(&self) -> Warnings {
-        let all = |steps: &[Self]| steps.iter().flat_map(Self::warnings).collect::<Vec<_>>();
+    /// What the texts of its rops say.
+    pub fn texts(&self) -> Vec<RopText> {
+        let all = |steps: &[Self]| steps.iter().flat_map(Self::texts).collect::<Vec<_>>();
         match self {
-            Self::Epoch(_, epoch) => epoch.warnings(),
+            Self::Epoch(_, epoch) => epoch.texts(),
             Self::Raw(..) => Vec::new(),
             Self::For { body, .. } => all(body),
             Self::If { then, otherwise, .. } => [all(then), all(otherwise)].concat(),

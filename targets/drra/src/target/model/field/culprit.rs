@@ -5,16 +5,16 @@
 use npukit_numeric::Element;
 use npukit_target::Culprit;
 
+use crate::config::column::Column;
 use crate::config::fabric::{Place, ROW_WORDS};
 use crate::isa::op::{Op, ResourceOp};
-use crate::lower::Executable;
-use crate::lower::calls::Call;
-use crate::lower::column::Column;
-use crate::lower::gather::offset;
-use crate::lower::plan::{Step, Task};
+use crate::isa::program::At;
 use crate::machine::Observer;
 use crate::machine::exec::iosram::OUTPUT_BUFFER;
-use crate::program::At;
+use crate::program::call::Call;
+use crate::program::executable::Executable;
+use crate::program::gather::offset;
+use crate::program::plan::{Step, Task};
 
 /// The call that wrote an element of a step's result, and the instruction that had the row of the output buffer written;
 /// the value for a step of the driver.

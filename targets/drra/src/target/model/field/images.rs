@@ -7,9 +7,9 @@ use npukit_graph::op::{
 };
 use npukit_numeric::Element;
 
-use crate::lower::gather::{Axes, offsets, strides};
 use crate::lower::reaches_border;
 use crate::machine::exec::field::{function, quotient};
+use crate::program::gather::{Axes, offsets, strides};
 
 /// The operators as kernels compute them.
 pub(super) struct FabricImages {

@@ -10,9 +10,10 @@ use npukit_lower::Readers;
 use npukit_numeric::{Tensor, TensorData};
 
 use crate::config::WORD_LANES;
-use crate::host::Tokens;
-use crate::lower::ops::product::MAX_ROWS;
+use crate::lower::limits::MAX_ROWS;
 use crate::lower::reason::AttentionReason;
+use crate::lower::work::Attention;
+use crate::program::host::Tokens;
 
 /// A score below this one is as good as hidden: masks of files have it in place of infinity.
 const HIDDEN: f32 = -1e4;
@@ -22,31 +23,6 @@ const LARGEST_CAP: f32 = 64.0;
 
 /// Most nodes between a softmax and a product that are looked at.
 const MAX_BETWEEN: usize = 64;
-
-/// `softmax(factor * queries keys + bias + mask) values`, row by row, or with a soft cap of the scores.
-#[derive(Clone, Debug)]
-pub struct Attention {
-    /// Queries, `[.., rows, features]`.
-    pub queries: ValueId,
-    /// Keys, `[.., features, tokens]`.
-    pub keys: ValueId,
-    /// Values, `[.., tokens, features]`.
-    pub values: ValueId,
-    /// Factor of the scores.
-    pub factor: f32,
-    /// What is added to the scores, for every row and token; nothing where it is empty.
-    pub bias: Rc<Vec<f32>>,
-    /// The cap of the scores, where they are `cap * tanh(factor * queries keys)`.
-    pub cap: Option<f32>,
-    /// Which tokens each row sees; rows of all heads follow each other.
-    pub seen: Vec<Rc<Tokens>>,
-    /// Rows that share a matrix of keys, and of values.
-    pub rows: [usize; 2],
-    /// Features of a query, and of a result.
-    pub features: [usize; 2],
-    /// Its nodes, the last but one first.
-    pub nodes: Vec<NodeId>,
-}
 
 /// What is around a node.
 pub struct Context<'a> {

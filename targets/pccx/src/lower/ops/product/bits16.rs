@@ -10,7 +10,7 @@ use crate::isa::op::{CvoFlags, MacFlags};
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
 use crate::lower::memory::Region;
-use crate::program::weights::WeightImage;
+use crate::machine::weights::WeightImage;
 
 impl Lowering<'_> {
     /// Rows from word `source` on, times the weights of the images of each pass. With activations of 16 bits, what 8 bits

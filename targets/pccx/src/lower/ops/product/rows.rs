@@ -3,8 +3,8 @@
 use npukit_graph::Graph;
 use npukit_graph::quantise::rows::Int4Rows;
 
-use super::Product;
 use super::split::step_of_integers;
+use crate::lower::work::Product;
 
 /// Weights of a product row by row, as the model has them.
 #[derive(Clone, Copy, Debug)]

@@ -2,12 +2,12 @@
 
 use npukit_graph::ValueId;
 
-use super::Product;
 use crate::config::{WINDOW_UNITS, WORD_LANES};
 use crate::isa::op::MacFlags;
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
 use crate::lower::memory::Region;
+use crate::lower::work::Product;
 
 impl Lowering<'_> {
     /// How many rows of a product go at a time: none when all do.

@@ -7,10 +7,11 @@ use npukit_graph::quantise::rows::{Int4Rows, RowsError, WeightError as Error};
 use npukit_numeric::Tensor;
 
 use super::split::{Codes, split, split_by, value_of};
-use super::{Bits, MAX_ROWS, Product};
 use crate::lower::LowerError;
+use crate::lower::limits::MAX_ROWS;
+use crate::lower::work::{Bits, Product};
 use crate::machine::bf16::{bf, val};
-use crate::program::weights::WeightImage;
+use crate::machine::weights::WeightImage;
 
 /// Constants as weights, by name: of graphs that share them each is quantised once.
 #[derive(Clone, Debug, Default)]

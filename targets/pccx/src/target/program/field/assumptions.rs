@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::host::HostStep;
 use crate::isa::op::{CvoFunc, Op};
 use crate::program::Program;
+use crate::program::host::HostStep;
 
 /// In sentences, of what the program uses.
 pub(super) fn of(program: &Program) -> Vec<String> {

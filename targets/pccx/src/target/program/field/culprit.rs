@@ -13,7 +13,7 @@ use npukit_target::{Culprit, FieldValues, TargetError};
 
 use super::PccxField;
 use crate::config::WORD_LANES;
-use crate::host::Host;
+use crate::program::host::Host;
 use crate::program::runtime::Moment;
 use flow::{Memory, Place, Reach};
 use record::{Event, Read, Record};

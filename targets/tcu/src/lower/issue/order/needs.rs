@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use super::Kind;
-use crate::isa::fault::Memory;
-use crate::isa::op::Op;
+use crate::isa::op::{Memory, Op};
 
 /// Of each kind the instructions that have to come before one.
 #[derive(Clone, Copy, Debug, Default)]

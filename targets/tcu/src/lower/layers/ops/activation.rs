@@ -4,32 +4,10 @@ use npukit_graph::{NodeId, op};
 
 use super::binary;
 use crate::isa::op::SimdOp;
-use crate::lower::layers::hir::{ChannelOperand, Formula, Operand, Operation, Step};
+use crate::lower::layers::hir::{Operand, Operation, Step};
+use crate::lower::layers::ops::refusal::needs_register;
+use crate::lower::layers::ops::steps::{formula, on_grid, with_scalar};
 use crate::lower::layers::{Builder, Chain, Reject};
-
-/// The SIMD unit combines two vectors through a register.
-///
-/// # Errors
-///
-/// An instance without a SIMD register.
-pub fn needs_register(builder: &Builder) -> Result<(), Reject> {
-    if builder.config.simd_registers_depth == 0 {
-        return Err(Reject::new(
-            "the instance has no SIMD register (simd_registers_depth is 0)",
-            "use an instance with at least one",
-        ));
-    }
-    Ok(())
-}
-
-/// `op(grid, value)` with `value` in all lanes.
-pub fn with_scalar(builder: &mut Builder, op: SimdOp, value: f32) -> Step {
-    let operand = match value {
-        0.0 => ChannelOperand::Zero,
-        _ => ChannelOperand::Blocks(vec![builder.objects.splat(value)]),
-    };
-    Step::ChannelWise { op, operand, swapped: false }
-}
 
 /// `max(x, 0)`.
 ///
@@ -118,14 +96,4 @@ fn sloped(
     let zero = Operand::Blocks(vec![builder.objects.splat(0.0)]);
     let slopes = Operation { op: SimdOp::Multiply, operand: operand(builder, -1.0)?, swapped: false };
     Ok(formula(zero, [on_grid(SimdOp::Min), slopes, on_grid(SimdOp::Add)]))
-}
-
-/// A formula as a step.
-pub fn formula(first: Operand, operations: impl IntoIterator<Item = Operation>) -> Step {
-    Step::Formula(Formula { first, operations: operations.into_iter().collect() })
-}
-
-/// `op(grid, register)`.
-pub fn on_grid(op: SimdOp) -> Operation {
-    Operation { op, operand: Operand::Grid, swapped: false }
 }

@@ -4,12 +4,12 @@
 use npukit_graph::op::{self, BinaryKind};
 use npukit_graph::{NodeId, ValueId};
 
-use super::activation::needs_register;
-use super::matmul::per_channel;
-use super::unary::needs_lookup;
 use super::{loaded, rearrange};
 use crate::isa::op::SimdOp;
 use crate::lower::layers::hir::{ChannelOperand, Operand, Step};
+use crate::lower::layers::ops::broadcast::broadcast;
+use crate::lower::layers::ops::product::per_channel;
+use crate::lower::layers::ops::refusal::{needs_lookup, needs_register};
 use crate::lower::layers::{Builder, Chain, Reject, no_floats};
 use crate::lower::memory::object::VecRef;
 use crate::lower::memory::view::View;
@@ -171,20 +171,4 @@ pub fn constant(
     }
     let element = |p: usize, c: usize| elements[broadcast(p * chain.channels + c, shape, own)];
     Ok(Other::Vectors(builder.constant_vectors(name, chain.pixels, chain.channels, element)?))
-}
-
-/// The element of a tensor of shape `from` that meets element `index` of shape `to` under NumPy's
-/// broadcasting.
-pub fn broadcast(index: usize, to: &[usize], from: &[usize]) -> usize {
-    let skipped = to.len() - from.len();
-    let (mut rest, mut scale, mut at) = (index, 1, 0);
-    for (axis, &size) in to.iter().enumerate().rev() {
-        let position = rest % size;
-        rest /= size;
-        if let Some(&own) = axis.checked_sub(skipped).and_then(|axis| from.get(axis)) {
-            at += if own == 1 { 0 } else { position * scale };
-            scale *= own;
-        }
-    }
-    at
 }

@@ -4,8 +4,8 @@ use npukit_graph::shape::indices;
 use npukit_graph::{NodeId, op};
 use npukit_numeric::TensorData;
 
-use super::binary::broadcast;
 use super::rearrange::gather;
+use crate::lower::layers::ops::broadcast::broadcast;
 use crate::lower::layers::{Builder, Lowered, Reject};
 
 /// Takes each element from the operand that the condition says.

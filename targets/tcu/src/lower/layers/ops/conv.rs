@@ -7,10 +7,10 @@ use npukit_graph::op::BinaryKind;
 use npukit_graph::{NodeId, Op, ValueId, op};
 use npukit_numeric::Tensor;
 
-use super::matmul::{self, Product};
 use super::natural_view;
 use crate::lower::Order;
 use crate::lower::layers::hir::Term;
+use crate::lower::layers::ops::product::{self, Product, floats};
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
 use crate::lower::memory::object::VecRef;
 use crate::lower::memory::view::View;
@@ -177,7 +177,7 @@ fn chain(
         bias: bias.as_deref(),
         upstream_bias_term: first.blocks - 1,
     };
-    let step = matmul::step(builder, &product, |term, lane, channel| {
+    let step = product::step(builder, &product, |term, lane, channel| {
         match (term.checked_sub(first.terms.len()), second) {
             (Some(term), Some(second)) => second.weight(term, lane, channel),
             _ => first.weight(term, lane, channel),
@@ -195,11 +195,6 @@ fn bias<'a>(summands: impl Iterator<Item = &'a Summand>) -> Option<Vec<f32>> {
     let mut biases = summands.filter_map(|summand| summand.bias.as_ref()).map(|bias| floats(bias));
     let first = biases.next()?.to_vec();
     Some(biases.fold(first, |sum, bias| sum.iter().zip(bias).map(|(a, b)| a + b).collect()))
-}
-
-/// The elements of a constant that is known to be of floats: what [`constant`] gives, say.
-pub fn floats(constant: &Tensor) -> &[f32] {
-    constant.as_f32().expect("nothing but floats is lowered as weights")
 }
 
 /// Whether the weights of node `id`, and its bias, are constants of floats.

@@ -7,11 +7,12 @@
 
 use npukit_graph::{NodeId, op};
 
-use super::conv::{constant, floats, has_weights};
+use super::conv::{constant, has_weights};
 use super::load_and;
 use super::pool::may_take_windows;
 use crate::lower::Order;
 use crate::lower::layers::hir::{MatMul, Step, WeightedSum, Windows};
+use crate::lower::layers::ops::product::floats;
 use crate::lower::layers::{Builder, Chain, Reject};
 
 /// Loads the image and convolves it on the SIMD unit; `None` when the array is to do it.

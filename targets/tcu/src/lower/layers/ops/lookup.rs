@@ -3,10 +3,10 @@
 use npukit_graph::op::{Binary, BinaryKind};
 use npukit_graph::{NodeId, Op, ValueId};
 
-use super::unary::needs_lookup;
 use crate::isa::op::SimdOp;
 use crate::lower::layers::hir::{ChannelOperand, Lookup, Step};
 use crate::lower::layers::lookup_table::{Function, Room, Scaled, Table, build};
+use crate::lower::layers::ops::refusal::needs_lookup;
 use crate::lower::layers::{Builder, Chain, Reject};
 
 /// The most keys of a table; with more, a lookup takes too long to simulate for what is gained.

@@ -1,43 +1,18 @@
-//! Gemm and MatMul with constant weights on the right, and the matrix-product step that convolutions share.
-
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+//! Gemm and MatMul with constant weights on the right.
 
 use npukit_graph::op::BinaryKind;
 use npukit_graph::{NodeId, Op, ValueId, op};
-use npukit_numeric::{NumberFormat, Tensor};
-use rayon::prelude::*;
+use npukit_numeric::Tensor;
 
-use super::activation::with_scalar;
-use super::conv::floats;
 use super::{natural_view, variable_matmul};
 use crate::isa::op::SimdOp;
 use crate::lower::Order;
-use crate::lower::layers::hir::{Bias, ChannelOperand, MatMul, Rows, Step, Term, WeightSet};
+use crate::lower::layers::hir::{ChannelOperand, Step, Term};
+use crate::lower::layers::ops::product::{Product, floats, per_channel, step};
+use crate::lower::layers::ops::steps::with_scalar;
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
-use crate::lower::memory::object::{VecRef, converted};
+use crate::lower::memory::object::VecRef;
 use crate::lower::memory::view::View;
-
-/// What a matrix product is made of, before its weights are laid out.
-pub struct Product<'a> {
-    /// Names the weights' object.
-    pub name: String,
-    /// Inputs of each term.
-    pub terms: Vec<Term>,
-    /// Output channels.
-    pub channels: usize,
-    /// One per output channel.
-    pub bias: Option<&'a [f32]>,
-    /// The term that carries the bias in upstream's order.
-    pub upstream_bias_term: usize,
-}
-
-impl Product<'_> {
-    /// Terms that select lanes and leave their values as they are.
-    pub fn of_selections(name: String, terms: Vec<Term>, channels: usize) -> Self {
-        Self { name, terms, channels, bias: None, upstream_bias_term: 0 }
-    }
-}
 
 /// Lowers `A * B + C` with constant `C`.
 ///
@@ -120,147 +95,6 @@ pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     }))
 }
 
-/// Lays out weights: for each output block, the terms' rows one after the other.
-///
-/// `weight(term, lane, channel)` is the weight from input lane `lane` of `term` to output `channel`.
-///
-/// # Errors
-///
-/// As [`Builder::require_constants`].
-pub fn step(
-    builder: &mut Builder,
-    product: &Product,
-    weight: impl Fn(usize, usize, usize) -> f32 + Sync,
-) -> Result<Step, Reject> {
-    let n = builder.array_size();
-    let blocks = product.channels.div_ceil(n);
-    let mut data = Vec::new();
-    // First row and bias of each set.
-    let mut sets: Vec<Option<(usize, Bias)>> = Vec::with_capacity(blocks * product.terms.len());
-    // First rows of array fulls without a bias, by hash: equal ones are stored once.
-    let mut known: HashMap<u64, usize> = HashMap::new();
-    for block in 0..blocks {
-        let bias = bias_row(builder, product.bias, block);
-        let format = builder.objects.format();
-        let of_term = |term| {
-            let weight = |lane, channel| weight(term, lane, channel);
-            matrix((format, n), product.channels, block, weight)
-        };
-        let found: Vec<_> = (0..product.terms.len()).into_par_iter().map(of_term).collect();
-        builder.objects.count_saturated(found.iter().map(|(_, saturated)| saturated).sum());
-        let matrices: Vec<Option<Matrix>> = found.into_iter().map(|(matrix, _)| matrix).collect();
-        let mut rows = data.len() / n;
-        for _ in matrices.iter().flatten() {
-            rows += n;
-            builder.require_constants(rows as u64)?;
-        }
-        let biases = match bias {
-            Some(_) => bias_terms(builder.order, product, &matrices),
-            None => Vec::new(),
-        };
-        for (term, rows) in matrices.into_iter().enumerate() {
-            let kind = biases.iter().find(|&&(with, _)| with == term).map_or(Bias::None, |&(_, kind)| kind);
-            let zeros = || Matrix { rows: vec![0; n * n], hash: 0 };
-            let rows = if kind == Bias::None { rows } else { Some(rows.unwrap_or_else(zeros)) };
-            sets.push(rows.map(|Matrix { rows, hash }| {
-                let mut first = data.len();
-                if kind == Bias::None {
-                    first = *known.entry(hash).or_insert(first);
-                }
-                if first == data.len() || data[first..first + n * n] != rows {
-                    first = data.len();
-                    data.extend(bias.iter().filter(|_| kind != Bias::None).flatten());
-                    data.extend(rows);
-                }
-                (first / n, kind)
-            }));
-        }
-    }
-    let object = builder.objects.add_constant(product.name.clone(), data);
-    let set = |(first_row, bias)| WeightSet {
-        rows: Rows::Constant(VecRef { object, index: first_row as u32 }),
-        bias,
-    };
-    let sets = sets.into_iter().map(|found| found.map(set)).collect();
-    let terms = product.terms.iter().map(|term| Term { inputs: term.inputs.clone() }).collect();
-    Ok(Step::MatMul(MatMul { terms, sets }))
-}
-
-fn hash(rows: &[i32]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    rows.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// The terms a block's bias enters with. One that no padding touches needs no extra instruction, nor
-/// do several that share the pixels out among them.
-fn bias_terms(order: Order, product: &Product, matrices: &[Option<Matrix>]) -> Vec<(usize, Bias)> {
-    if order == Order::Upstream {
-        return vec![(product.upstream_bias_term, Bias::All)];
-    }
-    let present = |term: &usize| matrices[*term].is_some();
-    let whole = |term: &usize| product.terms[*term].inputs.iter().all(|input| !input.is_zero());
-    let all = 0..matrices.len();
-    if let Some(whole) = all.clone().find(|t| present(t) && whole(t)) {
-        return vec![(whole, Bias::All)];
-    }
-    // Default: without any weights the first term carries the bias.
-    let first = all.clone().find(present).unwrap_or(0);
-    shared_out(product, all.filter(present)).unwrap_or_else(|| vec![(first, Bias::All)])
-}
-
-/// Terms of which each pixel has exactly one, taken from `terms` as they come; `None` without such.
-fn shared_out(product: &Product, terms: impl Iterator<Item = usize>) -> Option<Vec<(usize, Bias)>> {
-    let pixels = product.terms.first()?.inputs.len();
-    let (mut taken, mut left) = (vec![false; pixels], pixels);
-    let mut chosen = Vec::new();
-    for term in terms {
-        let inputs = &product.terms[term].inputs;
-        let has_input = || inputs.iter().enumerate().filter(|(_, input)| !input.is_zero()).map(|(i, _)| i);
-        if has_input().any(|i| taken[i]) {
-            continue;
-        }
-        has_input().for_each(|i| (taken[i], left) = (true, left - 1));
-        chosen.push((term, Bias::Present));
-    }
-    (left == 0).then_some(chosen)
-}
-
-fn bias_row(builder: &mut Builder, bias: Option<&[f32]>, block: usize) -> Option<Vec<i32>> {
-    let n = builder.array_size();
-    let bias = bias?;
-    // Default: lanes beyond the last channel, which nobody reads.
-    let lane = |lane: usize| bias.get(block * n + lane).copied().unwrap_or(0.0);
-    let row: Vec<i32> = (0..n).map(|l| builder.objects.raw(lane(l))).collect();
-    row.iter().any(|&raw| raw != 0).then_some(row)
-}
-
-/// One array full of raw weights.
-struct Matrix {
-    /// Row by row.
-    rows: Vec<i32>,
-    hash: u64,
-}
-
-/// The weights of a block in arrays of `n`, none when all are zero; and how many saturated.
-fn matrix(
-    (format, n): (NumberFormat, usize),
-    channels: usize,
-    block: usize,
-    weight: impl Fn(usize, usize) -> f32,
-) -> (Option<Matrix>, u64) {
-    let (mut rows, mut saturated) = (vec![0; n * n], 0);
-    for (lane, row) in rows.chunks_exact_mut(n).enumerate() {
-        for (raw, channel) in row.iter_mut().zip(block * n..channels) {
-            let (value, saturates) = converted(format, weight(lane, channel));
-            *raw = value;
-            saturated += u64::from(saturates);
-        }
-    }
-    let is_zero = rows.iter().all(|&raw| raw == 0);
-    (if is_zero { None } else { Some(Matrix { hash: hash(&rows), rows }) }, saturated)
-}
-
 /// A constant of one matrix, or of a vector as its only column, with its rows and columns.
 fn constant_matrix(builder: &Builder, value: ValueId) -> Option<(std::sync::Arc<Tensor>, [usize; 2])> {
     let tensor = builder.graph.constant(value).filter(|tensor| tensor.as_f32().is_some())?;
@@ -282,15 +116,6 @@ fn constant_bias(builder: &Builder, value: ValueId, columns: usize) -> Result<Ve
             "add it with an Add after the product",
         )
     })
-}
-
-/// The elements of a tensor of `shape` that has one per channel, or one for all.
-pub fn per_channel(elements: &[f32], shape: &[usize], channels: usize) -> Option<Vec<f32>> {
-    match elements {
-        &[only] => Some(vec![only; channels]),
-        _ if elements.len() == channels && shape.last() == Some(&channels) => Some(elements.to_vec()),
-        _ => None,
-    }
 }
 
 /// The Add of a constant that alone reads `value`: in our order it is a bias.

@@ -2,9 +2,9 @@
 
 use npukit_graph::{NodeId, op};
 
-use super::activation::needs_register;
 use crate::isa::op::SimdOp;
 use crate::lower::layers::hir::{ChannelOperand, Step};
+use crate::lower::layers::ops::refusal::needs_register;
 use crate::lower::layers::{Builder, Chain, Reject};
 use crate::lower::memory::view::natural_channels;
 

@@ -4,9 +4,9 @@
 use npukit_graph::NodeId;
 use npukit_graph::op::{self, Window};
 
-use super::activation::needs_register;
 use crate::isa::op::SimdOp;
 use crate::lower::layers::hir::{ChannelOperand, Step, Windows};
+use crate::lower::layers::ops::refusal::needs_register;
 use crate::lower::layers::{Builder, Chain, Reject};
 use crate::lower::memory::object::VecRef;
 

@@ -3,12 +3,12 @@
 use npukit_graph::NodeId;
 use npukit_graph::op::Pow;
 
-use super::activation::{formula, needs_register, on_grid};
 use super::lookup;
-use super::unary::needs_lookup;
 use crate::isa::op::SimdOp;
 use crate::lower::layers::hir::Operand;
 use crate::lower::layers::lookup_table::Function;
+use crate::lower::layers::ops::refusal::{needs_lookup, needs_register};
+use crate::lower::layers::ops::steps::{formula, on_grid};
 use crate::lower::layers::{Builder, Chain, Reject};
 
 /// The highest power: each one more is a rounding more.

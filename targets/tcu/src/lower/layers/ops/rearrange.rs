@@ -11,9 +11,9 @@ use npukit_graph::shape::indices;
 use npukit_graph::{NodeId, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
-use super::binary::broadcast;
-use super::matmul::{self, Product};
 use crate::lower::layers::hir::{Step, Term};
+use crate::lower::layers::ops::broadcast::broadcast;
+use crate::lower::layers::ops::product::{self, Product};
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
 use crate::lower::memory::object::{ObjectKind, VecRef};
 use crate::lower::memory::view::{View, natural_channels};
@@ -369,7 +369,7 @@ fn mix(
         let found = lanes.binary_search_by_key(&to, |&(_, to)| to).is_ok_and(|at| lanes[at].0 == from);
         f32::from(u8::from(found))
     };
-    let step = matmul::step(builder, &product, selected)?;
+    let step = product::step(builder, &product, selected)?;
     let steps = vec![step, Step::Save { object, pixel_major: false, pixels: None }];
     let (value, channels) = (builder.graph.node(id).outputs[0], product.channels);
     builder.push_layer(Chain { nodes: vec![id], value, pixels, channels, macs: 0, steps, saved: true });

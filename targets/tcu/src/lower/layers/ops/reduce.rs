@@ -4,14 +4,14 @@ use npukit_graph::NodeId;
 use npukit_graph::op::{self, ReduceKind};
 use npukit_graph::shape::indices;
 
-use super::activation::{formula, needs_register, on_grid};
-use super::matmul::{self, Product};
 use super::pool::{Absent, exceed_accumulators, may_take_windows, reduce_in_memory, scaling};
 use super::rearrange::{gather, strides};
-use super::unary::needs_lookup;
 use super::{loaded, natural_view};
 use crate::isa::op::SimdOp;
 use crate::lower::layers::hir::{ChannelOperand, Operand, Step, Term, Windows};
+use crate::lower::layers::ops::product::{self, Product};
+use crate::lower::layers::ops::refusal::{needs_lookup, needs_register};
+use crate::lower::layers::ops::steps::{formula, on_grid};
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
 use crate::lower::memory::object::{ObjectKind, VecRef};
 
@@ -179,7 +179,7 @@ fn sum_channels(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Resul
     let one = |term: usize, lane: usize, _| {
         if term % blocks * n + lane < channels { weight } else { 0.0 }
     };
-    let mut steps = vec![matmul::step(builder, &product, one)?];
+    let mut steps = vec![product::step(builder, &product, one)?];
     if reduce.kind == ReduceKind::Mean {
         let scale = builder.objects.splat(scale);
         steps.push(scaling(&[scale], 1));

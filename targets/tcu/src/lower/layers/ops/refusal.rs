@@ -2,8 +2,7 @@
 
 use npukit_graph::{Op, Operator};
 
-use super::unary::needs_lookup;
-use crate::lower::layers::Reject;
+use crate::lower::layers::{Builder, Reject};
 
 /// The reason against an operator that neither starts a chain nor follows in one.
 pub fn of(op: &Op) -> Reject {
@@ -51,4 +50,28 @@ fn one_format() -> Reject {
         "the array has one number format for everything, and no truth values",
         "compute with floats throughout, or end the model before it",
     )
+}
+
+/// Why a function is refused that takes a table.
+pub fn needs_lookup(function: &str) -> Reject {
+    Reject::new(
+        format!("the SIMD unit adds, multiplies and compares; it has no {function}"),
+        "use an instance with the lookup extension (`lookup_tables` above 0; above 1 in FLOAT32), or \
+         move it to the model's end and let the host do it",
+    )
+}
+
+/// The SIMD unit combines two vectors through a register.
+///
+/// # Errors
+///
+/// An instance without a SIMD register.
+pub fn needs_register(builder: &Builder) -> Result<(), Reject> {
+    if builder.config.simd_registers_depth == 0 {
+        return Err(Reject::new(
+            "the instance has no SIMD register (simd_registers_depth is 0)",
+            "use an instance with at least one",
+        ));
+    }
+    Ok(())
 }

@@ -3,10 +3,10 @@
 use npukit_graph::NodeId;
 use npukit_graph::op::{self, ResizeMode, Sample};
 
-use super::activation::needs_register;
 use super::pool::may_take_windows;
 use super::rearrange;
 use crate::lower::layers::hir::{Step, WeightedSum, Windows};
+use crate::lower::layers::ops::refusal::needs_register;
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
 use crate::lower::memory::object::VecRef;
 

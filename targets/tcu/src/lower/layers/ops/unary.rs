@@ -3,11 +3,12 @@
 use npukit_graph::NodeId;
 use npukit_graph::op::{self, UnaryKind};
 
-use super::activation::{formula, needs_register, on_grid, with_scalar};
 use super::lookup;
 use crate::isa::op::SimdOp;
 use crate::lower::layers::hir::{ChannelOperand, Formula, Operand, Operation, Step};
 use crate::lower::layers::lookup_table::Function;
+use crate::lower::layers::ops::refusal::needs_register;
+use crate::lower::layers::ops::steps::{formula, on_grid, with_scalar};
 use crate::lower::layers::{Builder, Chain, Reject};
 
 /// Applies the function to the grid.
@@ -39,15 +40,6 @@ pub fn follow(
     };
     chain.steps.extend(steps);
     Ok(true)
-}
-
-/// Why a function is refused that takes a table.
-pub fn needs_lookup(function: &str) -> Reject {
-    Reject::new(
-        format!("the SIMD unit adds, multiplies and compares; it has no {function}"),
-        "use an instance with the lookup extension (`lookup_tables` above 0; above 1 in FLOAT32), or \
-         move it to the model's end and let the host do it",
-    )
 }
 
 /// `min(max(alpha x + beta, 0), 1)`.

@@ -93,7 +93,8 @@ impl Shapes {
         };
         let batch: Vec<usize> =
             (0..axes).map(|axis| size(left_batch, axis).max(size(right_batch, axis))).collect();
-        let of = |index: usize, own: &[usize]| super::binary::broadcast(index, &batch, own);
+        let of =
+            |index: usize, own: &[usize]| crate::lower::layers::ops::broadcast::broadcast(index, &batch, own);
         let matrices =
             (0..batch.iter().product()).map(|index| (of(index, left_batch), of(index, right_batch)));
         Self { m, k, n, matrices: matrices.collect(), right_matrices: right_batch.iter().product() }

@@ -9,8 +9,7 @@ use npukit_numeric::Element;
 use npukit_target::{Culprit, FieldValues, TargetError};
 
 use super::TcuField;
-use crate::isa::fault::Memory;
-use crate::isa::op::{Flow, Op, Path};
+use crate::isa::op::{Flow, Memory, Op, Path};
 use crate::machine::arith::field::Modular;
 use crate::machine::state::State;
 use crate::program::Program;

@@ -3,10 +3,10 @@
 use npukit_graph::{Graph, ValueId};
 
 use crate::config::WORD_LANES;
-use crate::host::HostStep;
 use crate::isa::fault::Direction;
 use crate::isa::op::{Banks, Cvo, CvoFunc, Device, Mac, Memcpy, Op, Values};
-use crate::machine::state::words_of;
+use crate::isa::usage::words_of;
+use crate::program::host::HostStep;
 
 /// A memory of the machine or the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use npukit_numeric::Element;
 
 use super::flow::{Flow, Memory, Place, Reach, of_instruction, of_step};
 use crate::config::WORD_LANES;
-use crate::host::{Host, HostStep};
 use crate::isa::op::Banks;
 use crate::machine::arith::Arithmetic;
 use crate::machine::arith::field::Modular;
 use crate::program::Program;
+use crate::program::host::{Host, HostStep};
 use crate::program::runtime::{Moment, Session};
 
 /// An operand, with its scalars that are no values of the graph by their places in it.

@@ -14,8 +14,8 @@ use super::{PccxProgram, block, perceptron, ways};
 use crate::isa::codec::Codec;
 use crate::isa::op::Op;
 use crate::machine::Machine;
+use crate::machine::weights::WeightImage;
 use crate::program::runtime::Session;
-use crate::program::weights::WeightImage;
 
 /// A number below `count`; 0 where there is none.
 fn below(random: &mut SplitMix64, count: usize) -> usize {

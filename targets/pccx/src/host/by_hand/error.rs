@@ -4,8 +4,8 @@ use npukit_base::codes;
 use npukit_target::{Diagnose, failure};
 use thiserror::Error;
 
-use super::{MOST_HOST_BYTES, bank};
 use crate::check::Unfenced;
+use crate::host::by_hand::{MOST_HOST_BYTES, bank};
 use crate::isa::op::Cache;
 
 /// Why a program that a person wrote does not go on.

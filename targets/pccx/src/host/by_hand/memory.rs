@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use npukit_target::{MachineMemory, TargetError};
 
-use super::product::Products;
-use super::{HandError, bank};
 use crate::config::{CONSTANT_ENTRIES, Config, WINDOW_UNITS, WORD_BYTES, WORD_LANES};
+use crate::host::by_hand::product::Products;
+use crate::host::by_hand::{HandError, bank};
 use crate::isa::fault::Direction;
 use crate::isa::op::{Banks, Cache, Device, Memcpy, Op, Shape};
+use crate::isa::usage::words_of;
 use crate::machine::arith::float::Reals;
 use crate::machine::bf16::{bf_of_double, val};
-use crate::machine::state::{upstream_words, words_of};
+use crate::machine::state::upstream_words;
 use crate::machine::{AccessError, Machine};
 
 /// What a memory is.

@@ -9,17 +9,17 @@ use std::sync::{Mutex, PoisonError};
 use npukit_target::{Phase, Unset};
 use rayon::prelude::*;
 
-use super::calls::{Call, Load, Results};
-use super::executable::{CallError, Executable, ExecuteError, MAX_ELEMENTS};
-use super::gather::{Gather, offset};
-use super::kernels::Bases;
-use super::plan::{Place, Plan, Source, Step, Task};
 use crate::config::fabric::{Fabric, ROW_WORDS, Row};
 use crate::config::revision::Revision;
 use crate::isa::op::DpuMode;
 use crate::machine::exec::word::Word;
 use crate::machine::fault::Fault;
 use crate::machine::{Buffer, LoadError, Machine, Run};
+use crate::program::call::{Call, Load, Results};
+use crate::program::executable::{CallError, Executable, ExecuteError, MAX_ELEMENTS};
+use crate::program::gather::{Gather, Source, offset};
+use crate::program::kernels::Bases;
+use crate::program::plan::{Place, Plan, Step, Task};
 
 /// What a run was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Ran<W = i16> {
 
 impl Executable {
     /// Its fabric as a revision of the hardware.
-    pub(super) fn fabric_of(&self, revision: Revision) -> Fabric {
+    pub(crate) fn fabric_of(&self, revision: Revision) -> Fabric {
         let mut fabric = self.fabric.clone();
         fabric.options.revision = revision;
         fabric
@@ -409,7 +409,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::config::preset;
-    use crate::lower::plan::Value;
+    use crate::program::plan::Value;
 
     /// Rows hold 16 words; of the last one only those that are results are taken.
     #[test]

@@ -7,9 +7,10 @@ use crate::isa::codec::{EncodeError, encode};
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Access, Direction, Effects, Op};
 use crate::machine::arith::element_memory::{ElementMemory, Source};
-use crate::machine::exec::{Arithmetic, Numerics, Values, execute};
+use crate::machine::exec::{Numerics, execute};
 use crate::machine::memory::Memory;
 use crate::machine::state::State;
+use crate::machine::values::{Arithmetic, Values};
 use crate::program::{Binding, Program};
 
 /// The addresses of the elements of a type that an access touches, in its order.

@@ -1,11 +1,9 @@
 //! [`Plan`]: what is done for a sample, step by step: work for kernels, and moves of data by the driver.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
-use super::gather::{Axes, Gather};
-use super::kernels::{Nest, Work};
+use crate::program::gather::{Axes, Gather, Source};
+use crate::program::kernels::{Nest, Work};
 
 /// What is done for a sample.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -47,17 +45,6 @@ impl Value {
     pub fn elements(&self) -> usize {
         self.shape.iter().fold(1, |all, &size| all.saturating_mul(size))
     }
-}
-
-/// Where integers come from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Source {
-    /// A value of the plan.
-    Value(usize),
-    /// The model. Files have them apart.
-    #[serde(skip)]
-    Constant(Arc<[i16]>),
 }
 
 /// What becomes one value.

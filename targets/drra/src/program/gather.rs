@@ -1,10 +1,10 @@
 //! [`Gather`]: which elements of a tensor are the words of a vector.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::Source;
 use crate::machine::exec::word::Word;
 
 /// Sizes of axes and the distance of neighbours in memory, the outermost axis first.
@@ -122,6 +122,17 @@ pub fn broadcast(shape: &[usize], own: &[usize]) -> Axes {
         _ => (size, 0),
     };
     shape.iter().enumerate().map(axis).collect()
+}
+
+/// Where integers come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Source {
+    /// A value of the plan.
+    Value(usize),
+    /// The model. Files have them apart.
+    #[serde(skip)]
+    Constant(Arc<[i16]>),
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::error::HandError;
+use crate::host::by_hand::error::HandError;
 use crate::isa::op::{Banks, Op};
-use crate::program::weights::WeightImage;
+use crate::machine::weights::WeightImage;
 
 /// A product with its weights.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Host, Layer};
 use crate::program::Extra;
+use crate::program::host::{Host, Layer};
 
 /// Tag of the description.
 pub const HOST: [u8; 4] = *b"HGRF";

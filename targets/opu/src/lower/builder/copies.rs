@@ -2,7 +2,7 @@
 
 use npukit_lower::Reject;
 
-use super::Builder;
+use crate::lower::builder::Builder;
 use crate::lower::layer::{Layer, Post};
 use crate::lower::limits::{BORDER, MAP};
 use crate::lower::map::{Piece, View};

@@ -1,11 +1,13 @@
 //! A program on a machine of any arithmetic: [`AnyRun`].
 
-use crate::check::check;
-use crate::isa::fault::Memory;
+use npukit_numeric::Element;
+
+use crate::isa::check::check;
+use crate::isa::op::Memory;
 use crate::machine::arith::Arithmetic;
-use crate::machine::exec;
-use crate::machine::in_range;
+use crate::machine::arith::field::{Modular, image};
 use crate::machine::state::State;
+use crate::machine::{exec, in_range, poison};
 use crate::program::run::{RunError, access, place};
 use crate::program::{Binding, Piece, Program};
 
@@ -84,5 +86,23 @@ impl<'a, A: Arithmetic> AnyRun<'a, A> {
             scalars.extend(piece);
         }
         Ok(scalars)
+    }
+}
+
+impl<'a> AnyRun<'a, Modular> {
+    /// A machine over the prime field with constants and inputs (whole vectors, in the program's order) in place; what
+    /// nobody has written looks random.
+    ///
+    /// # Errors
+    ///
+    /// An instance that is too large to simulate; constants and inputs that do not lie in their memories.
+    pub fn over_field(program: &'a Program, inputs: &[Vec<Element>], seed: u64) -> Result<Self, RunError> {
+        let mut state = State::<Modular>::new(&program.config)?;
+        let mut elements = Element::random(seed);
+        poison::fill_with(&mut state, || elements.next().unwrap_or_default()); // Default: they do not end.
+        let format = program.config.data_type.format();
+        let constant = |(index, &raw): (usize, &i32)| image(format, raw).ok_or(RunError::NoImage { index });
+        let constants = program.constants.iter().enumerate().map(constant).collect::<Result<Vec<_>, _>>()?;
+        Self::new(program, state, &constants, inputs)
     }
 }

@@ -1,0 +1,70 @@
+//! What to do about a fault: [`FaultKind::hint`].
+
+use crate::config::Validity;
+use crate::isa::fault::FaultKind;
+use crate::isa::op::Op;
+
+impl FaultKind {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::ReservedOpcode { .. } => format!("opcodes are {}", opcodes()),
+            Self::OperandInvalid { instruction, .. } => {
+                format!("`npu isa opu {instruction}` lists what is legal")
+            }
+            Self::ShapeInvalid { least, .. } => {
+                format!(
+                    "sides are 1 to 127, 1 to 2048 pixels in all, and channels a power of two, {least} to 64"
+                )
+            }
+            Self::KerNInvalid { .. } => "use 1 to 36 slices; load larger kernels in parts".to_owned(),
+            Self::MemInvalid { .. } => "legal are 1 to 1023".to_owned(),
+            Self::StrideInvalid { .. } => "steps are 1 to 7".to_owned(),
+            Self::PostInvalid { .. } => {
+                "order 1 needs an activation and the residual, order 2 the residual".to_owned()
+            }
+            Self::PoolInvalid { .. } => "no pooling is `@pool [1,1], [1,1]`".to_owned(),
+            Self::UndefinedRegister { set_by, .. } => format!("set it with `{set_by}` first"),
+            Self::BufferInvalid { buffer, .. } => buffer.remedy().to_owned(),
+            Self::KerCapacity { largest, .. } => {
+                format!("load {largest} slices at a time: `@shape.ker` keeps the partial sums")
+            }
+            Self::KerIndex { ker_n, .. } => format!("slices are 0 to {}", ker_n.saturating_sub(1)),
+            Self::ConvBounds { .. } => {
+                "load a larger ifm tile, or make the ofm tile or the tap's offset smaller".to_owned()
+            }
+            Self::ConvDraft { .. } => {
+                "make the tile, the step or the offset smaller, or take the corrected condition: an instance without `+draft` and `+seed`"
+                    .to_owned()
+            }
+            Self::PoolBounds { .. } => "make the window smaller, or the ofm tile larger".to_owned(),
+            Self::ResidualShape { .. } => {
+                "load the other operand into ifm, in the shape of the result".to_owned()
+            }
+            Self::PadBounds { h, w, .. } => format!("legal are 0 to {}", h.min(w)),
+            Self::AddressRange { .. } => "addresses do not wrap: choose a lower bank or address".to_owned(),
+            Self::Unwritten { .. } => {
+                "store or `pad` it first, or let a segment or an input of the artifact hold it".to_owned()
+            }
+            Self::NonFinite { .. } => "the machine knows finite numbers only: replace it".to_owned(),
+            Self::MissingEnd { .. } => "put `end` after the last instruction".to_owned(),
+        }
+    }
+}
+
+/// The opcodes that have a meaning: `0 to 8 and 16 to 26`.
+fn opcodes() -> String {
+    let mut ranges: Vec<std::ops::RangeInclusive<u64>> = Vec::new();
+    let rows = Op::rows(Validity::Corrected);
+    for opcode in rows.iter().filter_map(|row| row.patterns.first()).map(|pattern| pattern.value) {
+        match ranges.last_mut() {
+            Some(range) if opcode <= range.end() + 1 => *range = *range.start()..=opcode,
+            _ => ranges.push(opcode..=opcode),
+        }
+    }
+    let text = |range: &std::ops::RangeInclusive<u64>| match range.start() == range.end() {
+        true => range.start().to_string(),
+        false => format!("{} to {}", range.start(), range.end()),
+    };
+    ranges.iter().map(text).collect::<Vec<_>>().join(" and ")
+}

@@ -1,0 +1,159 @@
+//! What a buffer holds: [`Array`], or nothing ([`Held`]).
+
+use crate::config::datatype::DataType;
+use crate::isa::fault::{Buffer, FaultKind, Invalid};
+
+/// Raw values, in as few bytes as memory has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Elements {
+    /// Of one byte.
+    I8(Vec<i8>),
+    /// Of two bytes.
+    I16(Vec<i16>),
+    /// Of four bytes.
+    I32(Vec<i32>),
+}
+
+/// Raw values of a type, row-major.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Array<E = Elements> {
+    /// Type of the elements.
+    pub data_type: DataType,
+    /// Sizes of the axes.
+    pub shape: Vec<usize>,
+    /// The elements.
+    pub elements: E,
+}
+
+impl Elements {
+    /// Elements of `data_type`, all 0.
+    pub fn zeros(data_type: DataType, len: usize) -> Self {
+        match data_type.size_bytes() {
+            1 => Self::I8(vec![0; len]),
+            2 => Self::I16(vec![0; len]),
+            _ => Self::I32(vec![0; len]),
+        }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::I8(values) => values.len(),
+            Self::I16(values) => values.len(),
+            Self::I32(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The raw value at `index`, which must be below the length.
+    pub fn get(&self, index: usize) -> i32 {
+        match self {
+            Self::I8(values) => values[index].into(),
+            Self::I16(values) => values[index].into(),
+            Self::I32(values) => values[index],
+        }
+    }
+
+    /// Sets the raw value at `index`, which must be below the length.
+    pub fn set(&mut self, index: usize, raw: i32) {
+        match self {
+            Self::I8(values) => values[index] = raw as i8,
+            Self::I16(values) => values[index] = raw as i16,
+            Self::I32(values) => values[index] = raw,
+        }
+    }
+
+    /// As memory has them.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::I8(values) => values.iter().map(|&value| value.cast_unsigned()).collect(),
+            Self::I16(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            Self::I32(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        }
+    }
+}
+
+impl Elements {
+    /// Raw values from the bytes of whole elements.
+    ///
+    /// # Errors
+    ///
+    /// Position and bits of the first element that is not a finite number.
+    pub fn from_bytes(data_type: DataType, bytes: &[u8]) -> Result<Self, (usize, u32)> {
+        let size = data_type.size_bytes() as usize;
+        let mut elements = Self::zeros(data_type, bytes.len() / size);
+        match (&mut elements, data_type) {
+            // All bits of the container: nothing to extend, nothing to refuse.
+            (Self::I8(values), DataType::INT8) => {
+                values.iter_mut().zip(bytes).for_each(|(value, &byte)| *value = byte.cast_signed());
+            }
+            _ => {
+                for (index, bytes) in bytes.chunks_exact(size).enumerate() {
+                    let mut word = [0; 4];
+                    word[..size].copy_from_slice(bytes);
+                    let bits = u32::from_le_bytes(word);
+                    elements.set(index, data_type.raw(bits).ok_or((index, bits))?);
+                }
+            }
+        }
+        Ok(elements)
+    }
+}
+
+impl Array {
+    /// Raw values from the bytes of whole elements.
+    ///
+    /// # Errors
+    ///
+    /// Position and bits of the first element that is not a finite number.
+    pub fn from_bytes(data_type: DataType, shape: Vec<usize>, bytes: &[u8]) -> Result<Self, (usize, u32)> {
+        Ok(Self { data_type, shape, elements: Elements::from_bytes(data_type, bytes)? })
+    }
+}
+
+/// A buffer's content, or why there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held<E = Elements> {
+    buffer: Buffer,
+    content: Result<Array<E>, Invalid>,
+}
+
+impl<E> Held<E> {
+    /// A buffer after a reset.
+    pub const fn new(buffer: Buffer) -> Self {
+        Self { buffer, content: Err(Invalid::Never) }
+    }
+
+    /// The content.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::BufferInvalid`] when the buffer holds nothing valid, and why.
+    pub const fn get(&self) -> Result<&Array<E>, FaultKind> {
+        match &self.content {
+            Ok(array) => Ok(array),
+            Err(invalid) => Err(FaultKind::BufferInvalid { buffer: self.buffer, invalid: *invalid }),
+        }
+    }
+
+    /// Replaces the content.
+    pub fn fill(&mut self, array: Array<E>) {
+        self.content = Ok(array);
+    }
+
+    /// Takes the content out, for its memory.
+    pub fn take(&mut self) -> Option<Array<E>> {
+        std::mem::replace(&mut self.content, Err(Invalid::Never)).ok()
+    }
+
+    /// The instruction called `mnemonic` changes the shape.
+    pub fn invalidate(&mut self, mnemonic: &'static str) {
+        if self.content.is_ok() {
+            self.content = Err(Invalid::By(mnemonic));
+        }
+    }
+}
