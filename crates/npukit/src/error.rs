@@ -16,8 +16,8 @@ use npukit_target::{PortError, ReadError, TargetError};
 use npukit_verify::CertificateError;
 
 use crate::explore::{JournalError, SpaceError};
-use crate::hand::{EXTENSIONS, HandError};
 use crate::report::{check, verify};
+use crate::run::hand::{EXTENSIONS, HandError};
 use crate::targets::default_target;
 use crate::verbs::cosim::SimulatorError;
 pub use diagnostics::{codes, described};

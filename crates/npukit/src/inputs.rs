@@ -9,6 +9,7 @@ mod fit;
 mod folder;
 mod jpeg;
 mod lend;
+pub(crate) mod made_up;
 mod media;
 mod picture;
 mod pixels;
@@ -25,8 +26,7 @@ use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{Phase, PortError, Reader, TargetError};
 
 use crate::error::Error;
-use crate::made_up;
-use crate::stateful::States;
+use crate::run::stateful::States;
 use assign::assign;
 pub(crate) use lend::{names, shapes};
 use media::Given;

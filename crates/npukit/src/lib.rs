@@ -1,61 +1,28 @@
 #![doc = include_str!("../README.md")]
 
 pub mod accelerator;
-mod accuracy;
-mod assumed;
-mod batch;
-mod classes;
-mod comparison;
-mod confined;
-mod device_dump;
-mod doubt;
+mod compare;
 mod error;
-mod eval_limits;
 pub mod explore;
-mod finite;
 mod glossary;
-mod groups;
-mod hand;
-mod hashed;
 mod inputs;
-mod layer_compare;
-mod like;
-mod made_up;
-mod max_error;
 mod model;
+mod numbers;
 #[doc(hidden)] // flags of the command
 pub mod options;
-mod origin;
-mod program;
-mod quantise;
-mod remarks;
 pub mod report;
-mod rescale;
-mod samples;
-mod source;
-mod source_map;
-mod speed;
-mod stack;
-mod stateful;
-mod summary;
+mod run;
 mod targets;
-mod test_vectors;
-mod traced;
-mod underflow;
 pub mod verbs;
-mod verdict;
-mod waves;
-mod weights;
 
-pub use accuracy::Options as AccuracyOptions;
-pub use assumed::GivenRange;
 #[doc(hidden)] // errors of the command
 pub use error::described;
 pub use error::{Error, Kind as ErrorKind, codes as error_codes};
-pub use hand::{DumpRequest, HandError, Held, MemFile, Memories};
 pub use inputs::{InputFile, Preprocess};
-pub use max_error::MaxError;
 pub use model::ModelOptions;
+pub use model::program::Program;
+pub use model::source::{Ports, Source};
+pub use model::source_map::MAP;
 #[doc(hidden)] // what errors of the command are
 pub use npukit_base::{Code, Coded, codes};
 #[doc(hidden)] // how the command prints
@@ -74,15 +41,16 @@ pub use npukit_target::{
     Meaning, NoFiles, Output, PHASES, Part, Phase, Port, ProgramText, ReadError, Reader, RunOptions,
     RunResult, Target, TargetError, Term, TimeOptions, Unset,
 };
-pub use program::Program;
+pub use numbers::accuracy::Options as AccuracyOptions;
+pub use numbers::assumed::GivenRange;
+pub use numbers::max_error::MaxError;
 #[doc(hidden)] // an argument of the command
-pub use quantise::method as quantise_method;
+pub use numbers::quantise::method as quantise_method;
+pub use numbers::rescale::{Calibration, Mode as RescaleMode, OwnInputs};
 pub use report::diagnostic::Diagnostic;
-pub use rescale::{Calibration, Mode as RescaleMode, OwnInputs};
-pub use samples::Outputs;
-pub use source::{Ports, Source};
-pub use source_map::MAP;
-pub use stateful::Stateful;
+pub use run::hand::{DumpRequest, HandError, Held, MemFile, Memories};
+pub use run::samples::Outputs;
+pub use run::stateful::Stateful;
 pub use targets::{
     artifact_target, cost_model_name, default_target, is_artifact, resolve, strict, target, target_in,
     target_with, targets,

@@ -1,5 +1,14 @@
 //! Models: a file to the graph as imported, and to the graph that is compiled.
 
+pub(crate) mod confined;
+pub(crate) mod groups;
+pub(crate) mod hashed;
+pub(crate) mod origin;
+pub(crate) mod program;
+pub(crate) mod remarks;
+pub(crate) mod source;
+pub(crate) mod source_map;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,9 +19,9 @@ use npukit_import::{Foreign, Format, ImportError, Imported, Options, Remark, Sta
 use npukit_target::{Phase, Port, ReadError, Reader};
 
 use crate::error::Error;
-use crate::eval_limits;
 use crate::inputs::{self, InputFile};
-use crate::remarks::Remarks;
+use crate::model::remarks::Remarks;
+use crate::run::eval_limits;
 use crate::targets::{artifact_extensions, has_extension};
 
 /// How a model is read.

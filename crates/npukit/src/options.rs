@@ -8,7 +8,7 @@ use npukit_target::{Chosen, Target};
 
 use crate::Context;
 use crate::error::Error;
-use crate::source::Source;
+use crate::model::source::Source;
 use crate::targets::targets;
 
 /// Options by name.

@@ -10,17 +10,17 @@ pub(crate) mod rescale;
 pub(crate) mod verdict;
 pub(crate) mod verify;
 
-pub use crate::accuracy::{Beside, Confusion, Report as AccuracyReport, Worst};
-pub use crate::finite::NonFinite;
-pub use crate::layer_compare::{Figures, FirstDivergence, LayerError, Report as LayerCompareReport};
-pub use crate::samples::{DumpedTensor, OutputReport};
-pub use crate::speed::Speed;
-pub use crate::summary::{Histogram, Summary};
-pub use crate::traced::TensorKind;
-pub use crate::traced::machine::Instructions;
-pub use crate::underflow::{Report as UnderflowReport, Used};
-pub use crate::waves::Waves;
-pub use crate::weights::Weight;
+pub use crate::compare::layer_compare::{Figures, FirstDivergence, LayerError, Report as LayerCompareReport};
+pub use crate::compare::traced::TensorKind;
+pub use crate::compare::traced::machine::Instructions;
+pub use crate::numbers::accuracy::{Beside, Confusion, Report as AccuracyReport, Worst};
+pub use crate::numbers::finite::NonFinite;
+pub use crate::numbers::underflow::{Report as UnderflowReport, Used};
+pub use crate::numbers::weights::Weight;
+pub use crate::run::samples::{DumpedTensor, OutputReport};
+pub use crate::run::speed::Speed;
+pub use crate::run::summary::{Histogram, Summary};
+pub use crate::run::waves::Waves;
 pub use comparison::Comparison;
 #[doc(inline)]
 pub use npukit_target::{

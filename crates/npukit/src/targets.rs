@@ -11,8 +11,8 @@ use npukit_target::{
     segments_target, split_parameters, split_system, with_parameters,
 };
 
-use crate::confined::Confined;
 use crate::error::Error;
+use crate::model::confined::Confined;
 pub use list::{default_target, targets};
 
 /// The accelerator called `name`.

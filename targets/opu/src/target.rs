@@ -10,6 +10,7 @@ mod instance;
 mod machine;
 mod options;
 mod program;
+mod scheme;
 pub(crate) mod terms;
 mod time;
 

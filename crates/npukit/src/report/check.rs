@@ -10,7 +10,7 @@ use super::diagnostic::Diagnostic;
 use super::on_chip::OnChip;
 use super::verdict::Verdict;
 use super::{quantise, rescale};
-use crate::groups::{Group, groups};
+use crate::model::groups::{Group, groups};
 
 /// Whether a model can be compiled, and what stands in the way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

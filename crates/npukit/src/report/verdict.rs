@@ -6,7 +6,7 @@ use npukit_graph::Graph;
 use npukit_target::{MemoryReport, Problem, Survey};
 use serde::Serialize;
 
-use crate::speed::Speed;
+use crate::run::speed::Speed;
 
 /// Whether a model fits, and what it would do on the chip. Cycles, and some of the memories, are known of a program that
 /// was compiled for this; of a model that does not fit there is only the share of its nodes that the chip would take.

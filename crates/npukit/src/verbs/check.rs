@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use npukit_target::{Compiled, Problem, Survey, TargetError};
 
 use crate::Context;
-use crate::batch::machine;
 use crate::error::Error;
-pub use crate::groups::Group;
-use crate::origin::{CompiledModel, Origin};
-use crate::remarks::Remarks;
+pub use crate::model::groups::Group;
+use crate::model::origin::{CompiledModel, Origin};
+use crate::model::remarks::Remarks;
+use crate::model::source::Source;
+use crate::numbers::weights::{self, Weight};
 pub use crate::report::check::Report;
 use crate::report::on_chip::OnChip;
 use crate::report::verdict::{SaturationRisk, Verdict};
-use crate::source::Source;
-use crate::weights::{self, Weight};
+use crate::run::batch::machine;
 
 /// Checks a model without making its program, unless there are samples to judge numbers by. What stands in its way is a
 /// report, not an error.

@@ -9,20 +9,21 @@ use npukit_graph::Graph;
 use npukit_target::{ArtifactFile, Compiled, HostStepReport, MemoryReport, Phase, Survey, TimeOptions};
 use serde::Serialize;
 
+use crate::Context;
+use crate::compare::test_vectors::TestVectors;
 use crate::error::Error;
-use crate::hashed::Hashed;
 use crate::inputs::{InputFile, Preprocess};
-use crate::origin::CompiledModel;
-use crate::program::Program;
-use crate::remarks::Remarks;
+use crate::model::hashed::Hashed;
+use crate::model::origin::CompiledModel;
+use crate::model::program::Program;
+use crate::model::remarks::Remarks;
+use crate::model::source::Source;
+use crate::numbers::quantise;
+use crate::numbers::weights::{self, Weight};
 use crate::report::on_chip::OnChip;
 use crate::report::rescale::Report as RescalingReport;
-use crate::source::Source;
-use crate::speed::{Speed, batch, timed};
-use crate::test_vectors::TestVectors;
+use crate::run::speed::{Speed, batch, timed};
 use crate::verbs::verify::{self, Certificate, Certified, certified};
-use crate::weights::{self, Weight};
-use crate::{Context, quantise};
 
 /// What to compile, and what to write beside it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -14,12 +14,12 @@ use npukit_target::{
 use serde::Serialize;
 
 use crate::Context;
+use crate::compare::test_vectors::samples;
 use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess, Sample, Samples};
-use crate::program::Program;
-use crate::remarks::Remarks;
-use crate::source::{Input, Source};
-use crate::test_vectors::samples;
+use crate::model::program::Program;
+use crate::model::remarks::Remarks;
+use crate::model::source::{Input, Source};
 use crate::verbs::rtl::defects;
 
 pub use simulator::{Simulated, Simulator, SimulatorError};

@@ -6,15 +6,15 @@ use serde::Serialize;
 
 use super::run::{self, Hand, filled_by_hand};
 use crate::Context;
+use crate::compare::like::Like;
 use crate::error::Error;
-use crate::hand::MemFile;
+use crate::inputs::made_up;
 use crate::inputs::wanted::{self, Wanted};
 use crate::inputs::{self, InputFile, Preprocess, ReadText, Sample};
-use crate::like::Like;
-use crate::made_up;
 use crate::model;
-use crate::origin::Quantized;
-use crate::source::{Input, Source};
+use crate::model::origin::Quantized;
+use crate::model::source::{Input, Source};
+use crate::run::hand::MemFile;
 
 /// What to debug, on what.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -9,19 +9,20 @@ use npukit_target::{CompileOptions, Instance, LayerTime, PortError, Saturation, 
 use serde::Serialize;
 
 use super::generate;
-use crate::batch::{float, machine};
-use crate::comparison::compare;
+use crate::Context;
+use crate::compare::comparison::compare;
 use crate::error::Error;
 use crate::inputs::Sample;
+use crate::model::origin::Origin;
 use crate::model::{self, Model, ModelOptions};
-use crate::origin::Origin;
-use crate::quantise::Typical;
+use crate::numbers::quantise;
+use crate::numbers::quantise::Typical;
 use crate::report::comparison::Comparison;
-use crate::samples::argmax;
-use crate::speed::{Speed, timed};
-use crate::stack::Stack;
+use crate::run::batch::{float, machine};
+use crate::run::samples::argmax;
+use crate::run::speed::{Speed, timed};
+use crate::run::stack::Stack;
 use crate::targets::{default_target, resolve};
-use crate::{Context, quantise};
 
 /// The networks, of which a target is shown the first that it takes; `assets/README.md` tells their origin, and
 /// that of the images their training never saw and of their classes.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::Context;
 use crate::error::Error;
 use crate::model;
-use crate::source_map::Beside;
+use crate::model::source_map::Beside;
 use crate::targets::{Artifact, instance_of, load, resolve, target};
 
 /// What to disassemble, and how.

@@ -6,16 +6,16 @@ use npukit_graph::{Graph, integer_forms};
 use serde::Serialize;
 
 use crate::Context;
-use crate::accuracy::{self, Labels};
-use crate::batch::{float, float_calls};
 use crate::error::Error;
-use crate::eval_limits;
-use crate::finite::NonFinite;
 use crate::inputs::{self, InputFile, Preprocess, Samples, wanted};
 use crate::model::{self, Model, ModelOptions};
-use crate::samples::{OutputReport, Outputs, reports};
-use crate::stateful::{Stateful, States};
-use crate::weights;
+use crate::numbers::accuracy::{self, Labels};
+use crate::numbers::finite::NonFinite;
+use crate::numbers::weights;
+use crate::run::batch::{float, float_calls};
+use crate::run::eval_limits;
+use crate::run::samples::{OutputReport, Outputs, reports};
+use crate::run::stateful::{Stateful, States};
 
 /// What to evaluate, on what.
 #[derive(Clone, Debug, Default, PartialEq)]

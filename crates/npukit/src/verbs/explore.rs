@@ -13,7 +13,7 @@ use crate::explore::{
     Condition, Exploration, Explored, Halved, Journal, Metric, Planned, Point, Round, csv, scatter,
 };
 pub use crate::explore::{Request, Space};
-use crate::rescale::Calibration;
+use crate::numbers::rescale::Calibration;
 use crate::targets::resolve;
 use crate::verbs::compile::compile;
 

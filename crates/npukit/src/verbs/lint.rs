@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::error::Error;
-use crate::program::Program;
+use crate::model::program::Program;
+use crate::model::source_map::Beside;
 use crate::report::diagnostic::Diagnostic;
-use crate::source_map::Beside;
 use crate::targets::{Artifact, load, resolve};
 use crate::verbs::disasm::no_model;
 

@@ -12,13 +12,13 @@ use npukit_report::figure::{roofline, timeline};
 
 use super::{check, compile, run, time};
 use crate::Context;
+use crate::compare::layer_compare;
 use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
-use crate::layer_compare;
-use crate::origin::Origin;
-use crate::program::Program;
+use crate::model::origin::Origin;
+use crate::model::program::Program;
+use crate::model::source::{Input, Source};
 use crate::report::verdict::SaturationRisk;
-use crate::source::{Input, Source};
 
 /// What to report of.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -13,12 +13,12 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::error::Error;
+use crate::model::program::Program;
+use crate::model::remarks::Remarks;
+use crate::model::source::Source;
 use crate::options;
-use crate::program::Program;
-use crate::remarks::Remarks;
 use crate::report::on_chip::OnChip;
-use crate::source::Source;
-use crate::speed::{Speed, batch, timed};
+use crate::run::speed::{Speed, batch, timed};
 use crate::targets::cost_model_name;
 
 /// What to time, and how.

@@ -11,10 +11,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::Context;
+use crate::compare::traced::{Given, Line, Side, TensorKind, open};
 use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
-use crate::source::Source;
-use crate::traced::{Given, Line, Side, TensorKind, open};
+use crate::model::source::Source;
 
 /// What to trace, on what.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -13,16 +13,16 @@ use npukit_target::{Compiled, FieldProgram, Phase, ProgramReport};
 use npukit_verify::{Agreement, Proof, ProofError, prove};
 
 use crate::Context;
+use crate::compare::like::field::in_field;
 use crate::error::Error;
-use crate::like::field::in_field;
-use crate::origin::Origin;
-use crate::program::Program;
-use crate::remarks::Remarks;
+use crate::model::origin::Origin;
+use crate::model::program::Program;
+use crate::model::remarks::Remarks;
+use crate::model::source::Source;
 pub use crate::report::verify::{
     CertificateReport, CertificateStatus, Counterexample, ElementReport, OutputReport, Preparation, Report,
     Uncovered, Witness,
 };
-use crate::source::Source;
 pub use certified::certify;
 pub(crate) use certified::{Certified, certified};
 pub use npukit_verify::Certificate;

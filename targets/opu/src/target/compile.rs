@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_graph::quantise::{Quantisation, Rounding, Scheme};
+use npukit_graph::quantise::Quantisation;
 use npukit_graph::{Graph, ValueId};
 use npukit_target::{
     CompileOptions, Finding, HostStepReport, Phase, Problem, Stage, Survey, TargetError, artifact_stem,
@@ -11,7 +11,7 @@ use npukit_target::{
 use super::options::chosen;
 use super::program::{Made, OpuProgram};
 use crate::check::lints::CONV_BOUNDS;
-use crate::config::{Types, Validity};
+use crate::config::Validity;
 use crate::isa::codec::encode_program;
 use crate::isa::isa;
 use crate::isa::op::Registers;
@@ -129,19 +129,6 @@ impl OpuInstance {
         let lowering = lower::Options { quantisation, approximate, ..lower::Options::default() };
         lower::compile(graph, &self.config, lowering).map_err(lower_error)
     }
-}
-
-/// The integers of the machine; none when its features are floats.
-pub(super) fn scheme(types: &Types) -> Option<Scheme> {
-    let width = |data_type: crate::DataType| data_type.fixed().map(|fixed| fixed.width());
-    Some(Scheme {
-        activations: width(types.itype)?,
-        weights: width(types.ktype)?,
-        biases: width(types.btype)?,
-        partial_sums: width(types.otype)?,
-        shifts: -128..=127,
-        rounding: Rounding::HalfUp,
-    })
 }
 
 /// The fraction lengths of the values that are computed, by name.

@@ -8,8 +8,9 @@ use npukit_target::{
     ProgramText, Reader, Survey, TargetError, bytes_of, failure, instance_name, program_text,
 };
 
-use super::compile::{STAGES, scheme};
+use super::compile::STAGES;
 use super::hand::Written;
+use super::scheme::scheme;
 use crate::check;
 use crate::check::lints::{CONV_BOUNDS, LINTS};
 use crate::config::area::area;

@@ -13,13 +13,13 @@ use npukit_target::{Phase, to_element};
 use serde::Serialize;
 
 use crate::Context;
-use crate::accuracy::Options;
-use crate::assumed::spread;
 use crate::error::Error;
 use crate::inputs::InputFile;
-use crate::program::Program;
-use crate::rescale::{Calibration, OwnInputs};
-use crate::source::Source;
+use crate::model::program::Program;
+use crate::model::source::Source;
+use crate::numbers::accuracy::Options;
+use crate::numbers::assumed::spread;
+use crate::numbers::rescale::{Calibration, OwnInputs};
 use crate::verbs::eval;
 use crate::verbs::run::{self, run_program};
 

@@ -17,10 +17,10 @@ use super::{LayerRow, Request, Row, Table, is_more_better, is_of_table, table_of
 use crate::Context;
 use crate::error::Error;
 use crate::inputs::Sample;
+use crate::model::origin::Origin;
 use crate::model::{self, ModelOptions};
-use crate::origin::Origin;
-use crate::quantise::Typical;
-use crate::speed::frames_per_second;
+use crate::numbers::quantise::Typical;
+use crate::run::speed::frames_per_second;
 use crate::targets;
 use crate::verbs::zoo::network;
 

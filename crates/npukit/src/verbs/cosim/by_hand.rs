@@ -7,7 +7,7 @@ use npukit_target::{Meaning, ProgramText};
 use super::Done;
 use crate::Context;
 use crate::error::Error;
-use crate::program::Program;
+use crate::model::program::Program;
 use crate::verbs::run::{self, filled_by_hand};
 
 impl Done<'_> {

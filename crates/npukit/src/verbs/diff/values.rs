@@ -26,10 +26,10 @@ use npukit_target::{Phase, Saturations};
 use rayon::prelude::*;
 
 use crate::Context;
+use crate::compare::layer_compare::Sums as OwnSums;
 use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
-use crate::layer_compare::Sums as OwnSums;
-use crate::source::Source;
+use crate::model::source::Source;
 use judge::Judges;
 use opened::{Opened, Pair};
 pub use report::{Difference, Explanation, Parting, Report, SideReport, TensorReport};
@@ -60,7 +60,7 @@ pub struct Request {
 impl Request {
     /// Whether two names are of sides that have values: else they are reports.
     pub fn is_of_values(before: &str, after: &str) -> bool {
-        let is_side = |text: &str| crate::traced::open::Named::parse(text).is_some();
+        let is_side = |text: &str| crate::compare::traced::open::Named::parse(text).is_some();
         is_side(before) || is_side(after)
     }
 }

@@ -7,7 +7,7 @@ use npukit_report::{GraphNode, Network};
 use npukit_target::{Compiled, TimeReport};
 
 use crate::error::Error;
-use crate::origin::Origin;
+use crate::model::origin::Origin;
 
 /// The nodes of the graph that `compiled` was lowered from, who uses whose results, and in which layer of `time` each is.
 pub(super) fn network(origin: &Origin, compiled: &dyn Compiled, time: &TimeReport) -> Result<Network, Error> {

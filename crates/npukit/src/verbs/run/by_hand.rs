@@ -16,11 +16,11 @@ use serde::Serialize;
 use super::Request;
 use crate::Context;
 use crate::error::Error;
-use crate::hand::{DumpRequest, Held, MemFile, Memories, of_values, read, written};
-use crate::source::Input;
-use crate::source_map::Beside;
-use crate::speed::{Speed, timed};
-use crate::waves::Waves;
+use crate::model::source::Input;
+use crate::model::source_map::Beside;
+use crate::run::hand::{DumpRequest, Held, MemFile, Memories, of_values, read, written};
+use crate::run::speed::{Speed, timed};
+use crate::run::waves::Waves;
 use expectations::Expected;
 
 pub use expectations::{Expectations, FailedExpectation};

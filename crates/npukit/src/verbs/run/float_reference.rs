@@ -6,19 +6,19 @@ use npukit_target::{Compiled, Phase, Saturations};
 use rayon::prelude::*;
 
 use super::Request;
-use crate::batch::{float, float_stacks, tensors};
-use crate::comparison::compare;
+use crate::compare::comparison::compare;
+use crate::compare::layer_compare;
 use crate::error::Error;
-use crate::finite::NonFinite;
 use crate::inputs::{InputFile, Sample};
-use crate::layer_compare;
-use crate::max_error::{MaxError, NO_INFORMATION};
-use crate::origin::Origin;
+use crate::model::origin::Origin;
+use crate::model::source::Source;
+use crate::numbers::finite::NonFinite;
+use crate::numbers::max_error::{MaxError, NO_INFORMATION};
+use crate::numbers::underflow::{self, Usage, Watch};
+use crate::numbers::weights;
 use crate::report::comparison::Comparison;
-use crate::source::Source;
-use crate::stack::Stack;
-use crate::underflow::{self, Usage, Watch};
-use crate::weights;
+use crate::run::batch::{float, float_stacks, tensors};
+use crate::run::stack::Stack;
 
 /// What float says beside a run.
 #[derive(Default)]

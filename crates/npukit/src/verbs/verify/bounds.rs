@@ -7,13 +7,13 @@ use npukit_verify::{Bounding, Corner, OutputBound};
 use rayon::prelude::*;
 
 use crate::Context;
-use crate::batch::{float, machine};
 use crate::error::Error;
-use crate::finite;
 use crate::inputs::{self, InputFile, Preprocess, Sample, wanted};
-use crate::origin::Origin;
+use crate::model::origin::Origin;
+use crate::numbers::finite;
 pub use crate::report::bounds::{OutputReport, Report, SaturationReport};
-use crate::stack::Stack;
+use crate::run::batch::{float, machine};
+use crate::run::stack::Stack;
 
 /// What is asked of errors.
 #[derive(Clone, Debug, Default, PartialEq)]

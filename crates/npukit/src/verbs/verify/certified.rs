@@ -10,7 +10,7 @@ use super::{Report, Request};
 use crate::Context;
 use crate::error::Error;
 use crate::model::ModelOptions;
-use crate::origin::Origin;
+use crate::model::origin::Origin;
 use crate::report::verify::{CertificateReport, CertificateStatus};
 
 /// As [`verify`](super::verify), with the certificate of a program that is proved; of one that is not there is none. A

@@ -8,10 +8,10 @@ use npukit_verify::{Files, InstanceMark, Subject};
 use super::{Report, Request, bounds, proved};
 use crate::Context;
 use crate::error::Error;
-use crate::hashed::Hashed;
+use crate::model::hashed::Hashed;
+use crate::model::origin::{CompiledModel, Origin};
+use crate::model::source::Source;
 use crate::model::{self, ModelOptions};
-use crate::origin::{CompiledModel, Origin};
-use crate::source::Source;
 use crate::targets::{Artifact, load};
 
 /// A program and the model that it is compared with.

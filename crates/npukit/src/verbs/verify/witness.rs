@@ -9,12 +9,12 @@ use npukit_target::{BoundedProgram, Compiled, Output, Port, RangeTensor, RunOpti
 use npukit_verify::{Bounding, numbers, samples};
 
 use super::bounds::is_comparable;
+use crate::compare::layer_compare::changed;
+use crate::compare::like::Like;
 use crate::inputs::Sample;
-use crate::layer_compare::changed;
-use crate::like::Like;
-use crate::origin::Origin;
+use crate::model::origin::Origin;
 use crate::report::verify::{ElementReport, Witness};
-use crate::stack::Stack;
+use crate::run::stack::Stack;
 
 /// Grids of floats as inputs: by how much numbers from -1 to 1 are multiplied before they are whole sixteenths, which machines
 /// with at least four fraction bits have exactly.

@@ -21,8 +21,8 @@ use crate::lower::product::{Part, Product, Weights};
 use crate::lower::{Options, layers};
 use crate::program::Program;
 use crate::target::OpuInstance;
-use crate::target::compile::scheme;
 use crate::target::diagnose::lower_error;
+use crate::target::scheme::scheme;
 
 /// Why there is no such graph.
 #[derive(Debug, thiserror::Error)]

@@ -6,10 +6,10 @@ use npukit_numeric::Tensor;
 
 use super::opened::{Opened, Pair};
 use super::{Counted, Explanation};
+use crate::compare::layer_compare::{Part, Sums};
+use crate::compare::traced::machine::{Layers, Machine};
+use crate::compare::traced::{Side, Values};
 use crate::error::Error;
-use crate::layer_compare::{Part, Sums};
-use crate::traced::machine::{Layers, Machine};
-use crate::traced::{Side, Values};
 
 /// What judges each side: none for float, and where no graph is known.
 pub(super) struct Judges([Option<Judge>; 2]);

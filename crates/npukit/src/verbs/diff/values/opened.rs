@@ -8,11 +8,11 @@ use npukit_target::Writer;
 use super::Request;
 use super::sides::{self, OpenedSide};
 use crate::Context;
+use crate::compare::traced::machine::{Instructions, Layers, Machine};
+use crate::compare::traced::open::Named;
+use crate::compare::traced::stored::named;
+use crate::compare::traced::{Held, Line, Side, TensorKind, Values};
 use crate::error::Error;
-use crate::traced::machine::{Instructions, Layers, Machine};
-use crate::traced::open::Named;
-use crate::traced::stored::named;
-use crate::traced::{Held, Line, Side, TensorKind, Values};
 
 /// A tensor that both sides have.
 pub(super) struct Pair {

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::traced::TensorKind;
-use crate::traced::machine::Instructions;
+use crate::compare::traced::TensorKind;
+use crate::compare::traced::machine::Instructions;
 
 /// How two sides differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]

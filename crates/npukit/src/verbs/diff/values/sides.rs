@@ -2,14 +2,14 @@
 
 use super::{Request, SideReport};
 use crate::Context;
+use crate::compare::traced::float::Float;
+use crate::compare::traced::machine::Machine;
+use crate::compare::traced::open::{self, Named};
+use crate::compare::traced::stored::Stored;
+use crate::compare::traced::{Given, Side};
 use crate::error::Error;
-use crate::program::Program;
-use crate::source::Source;
-use crate::traced::float::Float;
-use crate::traced::machine::Machine;
-use crate::traced::open::{self, Named};
-use crate::traced::stored::Stored;
-use crate::traced::{Given, Side};
+use crate::model::program::Program;
+use crate::model::source::Source;
 
 /// A side with what it is.
 pub(super) struct OpenedSide {

@@ -1,6 +1,6 @@
 //! [`TensorSums`]: what is counted of the elements of a tensor on two sides.
 
-use crate::comparison::{self, difference};
+use crate::compare::comparison::{self, difference};
 
 /// An element that differs.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use npukit_asm::{Place, Sources};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::hand::{Found, Memories, Placed};
+use crate::run::hand::{Found, Memories, Placed};
 
 /// What came of expectations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -1,0 +1,159 @@
+//! [`compare`]: a dump that a driver wrote on a board, held against the machine, bit for bit.
+
+use npukit_base::counted;
+use npukit_numeric::npy::{member_names, read_npy, read_npz};
+use npukit_numeric::{Tensor, TensorData};
+use npukit_target::Reader;
+
+use crate::error::Error;
+use crate::inputs::InputFile;
+use crate::run::stack::Stack;
+use crate::targets::has_extension;
+
+/// What came of it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// What is the same.
+    pub notes: Vec<String>,
+    /// What differs, a sentence each.
+    pub failures: Vec<String>,
+}
+
+/// Compares the arrays of `[NAME=]FILE`, an `.npy` or `.npz`, with the outputs: whole numbers with the machine's
+/// integers, real values with its values.
+///
+/// # Errors
+///
+/// [`Error::Array`] for a file that is no array; [`Error::UnknownInput`] for one of another kind; that of the reader.
+pub(crate) fn compare(file: &str, outputs: &[Stack], reader: &dyn Reader) -> Result<Outcome, Error> {
+    let InputFile { name, path, .. } = InputFile::parse(file);
+    let bytes = reader.read(&path)?;
+    let arrays = match (has_extension(&path, "npz"), has_extension(&path, "npy")) {
+        (true, _) => read_npz(&path, &bytes)?.into_iter().map(|(name, array)| (Some(name), array)).collect(),
+        (_, true) => vec![(name, read_npy(&path, &bytes)?)],
+        _ => return Err(Error::UnknownInput { path, legal: ".npy or .npz" }),
+    };
+    let members = member_names(outputs.iter().map(|stack| stack.name.as_str()));
+    let mut outcome = Outcome::default();
+    for (name, array) in arrays {
+        let found = match &name {
+            Some(name) => {
+                outputs.iter().zip(&members).find(|(stack, member)| [&stack.name, member].contains(&name))
+            }
+            None => outputs.iter().zip(&members).next().filter(|_| outputs.len() == 1),
+        };
+        match found.map(|(stack, _)| (stack, difference(stack, &array))) {
+            Some((stack, None)) => {
+                let elements = counted(array.data().len() as u64, "element");
+                outcome
+                    .notes
+                    .push(format!("the board's `{}` is the machine's, bit for bit: {elements}", stack.name));
+            }
+            Some((stack, Some(how))) => outcome.failures.push(format!("the board's `{}` {how}", stack.name)),
+            None => {
+                let which = name.map_or("an array without a name".to_owned(), |name| format!("`{name}`"));
+                let names = members.join("`, `");
+                outcome.failures.push(format!("the board's dump has {which}, and the outputs are `{names}`"));
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// How the array differs from an output over all samples; none when it does not.
+fn difference(stack: &Stack, array: &Tensor) -> Option<String> {
+    let (board, machine): (Vec<f64>, Vec<f64>) = match array.data() {
+        TensorData::F32(_) => (array.reals(), stack.samples.iter().flat_map(Tensor::reals).collect()),
+        _ if stack.raw.iter().all(Vec::is_empty) => {
+            return Some(
+                "has whole numbers, and the machine's integers of it are not known: dump real values".into(),
+            );
+        }
+        _ => (array.reals(), stack.raw.iter().flatten().map(|&raw| raw.into()).collect()),
+    };
+    if board.len() != machine.len() {
+        return Some(format!("has {} of the machine's {} elements", board.len(), machine.len()));
+    }
+    let differs = |(ours, theirs): (&f64, &f64)| ours.to_bits() != theirs.to_bits();
+    let places: Vec<usize> = (0..board.len()).filter(|&i| differs((&board[i], &machine[i]))).collect();
+    let first = *places.first()?;
+    Some(format!(
+        "differs in {} of {} elements: element {first} is {}, the machine's is {}",
+        places.len(),
+        board.len(),
+        board[first],
+        machine[first]
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_numeric::npy::{NpyArray, NpyData, write_npy, write_npz};
+    use npukit_target::ReadError;
+
+    use super::*;
+
+    struct Dump(Vec<u8>);
+
+    impl Reader for Dump {
+        fn read(&self, _: &str) -> Result<Vec<u8>, ReadError> {
+            Ok(self.0.clone())
+        }
+    }
+
+    /// Two samples of an output `a/y`, in steps of 1/256.
+    fn outputs() -> Vec<Stack> {
+        let tensor = |values: [f32; 2]| Tensor::from_f32(vec![1, 2], values.to_vec()).unwrap();
+        vec![Stack {
+            name: "a/y".into(),
+            shape: vec![1, 2],
+            samples: vec![tensor([1.0, -0.5]), tensor([0.0, 2.0])],
+            raw: vec![vec![256, -128], vec![0, 512]],
+            is_rows: false,
+        }]
+    }
+
+    fn raw(values: &[i32; 4]) -> Outcome {
+        let array = write_npy(NpyArray::new(&[2, 2], NpyData::I32(values)).unwrap());
+        compare("y.npy", &outputs(), &Dump(array)).unwrap()
+    }
+
+    #[test]
+    fn the_same_bits_are_a_note() {
+        let outcome = raw(&[256, -128, 0, 512]);
+        assert_eq!(outcome.notes, ["the board's `a/y` is the machine's, bit for bit: 4 elements"]);
+        assert!(outcome.failures.is_empty());
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let failures = raw(&[256, -128, 1, 513]).failures;
+        assert_eq!(
+            failures,
+            ["the board's `a/y` differs in 2 of 4 elements: element 2 is 1, the machine's is 0"]
+        );
+    }
+
+    #[test]
+    fn real_values_go_by_the_names_of_members() {
+        let of = |name: &str, values: Vec<f32>| {
+            let tensor = Tensor::from_f32(vec![values.len()], values).unwrap();
+            let npz = write_npz(&[(name, NpyArray::from(&tensor))]).unwrap();
+            compare("dump.npz", &outputs(), &Dump(npz)).unwrap()
+        };
+        let member = &member_names(["a/y"])[0];
+        assert_eq!(of(member, vec![1.0, -0.5, 0.0, 2.0]).notes.len(), 1);
+        let short = of(member, vec![1.0, -0.5]).failures;
+        assert_eq!(short, ["the board's `a/y` has 2 of the machine's 4 elements"]);
+        assert_eq!(of("z", vec![1.0]).failures.len(), 1);
+        // Zeros of two signs are two values.
+        assert_eq!(of(member, vec![1.0, -0.5, -0.0, 2.0]).failures.len(), 1);
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        assert!(compare("y.csv", &outputs(), &Dump(Vec::new())).is_err());
+        assert!(compare("y.npy", &outputs(), &Dump(Vec::new())).is_err());
+    }
+}

@@ -1,0 +1,415 @@
+//! [`Source`]: what to compile, run or time, and how it becomes a program.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use npukit_graph::Graph;
+use npukit_import::onnx::{ImportError, NodeProblem};
+use npukit_target::{
+    Compiled, HandProgram, Instance, Measures, Phase, Port, Problem, Target, TypicalInputs, program_text,
+};
+
+use crate::Context;
+use crate::error::Error;
+use crate::inputs::{self, InputFile, Sample, Samples, wanted};
+use crate::model::origin::{CompiledModel, Origin, Quantized};
+use crate::model::program::Program;
+use crate::model::{self, Model, ModelOptions};
+use crate::numbers::assumed::AssumedRanges;
+use crate::numbers::quantise;
+use crate::numbers::quantise::{SampleOrigin, Typical};
+use crate::numbers::rescale::{self, Calibration, Chosen, Mode, OWN_SAMPLES, OwnInputs, Trial};
+use crate::report::check::Report;
+use crate::run::batch::tensors;
+use crate::targets::{Artifact, instance_of, is_artifact, load, resolve, target, target_of_artifact};
+use crate::verbs::disasm::other_instance;
+
+/// What to compile, run or time: a model for a target, or an artifact.
+///
+/// [`Source::model`] and [`Source::artifact`] make one; its other fields may then be set.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Source {
+    /// The `.onnx`, `.pb` or `.tflite` file, or the artifact's manifest.
+    pub path: String,
+    /// For a model: a target, or with `:` one of its instances.
+    pub target: Option<String>,
+    /// For a model: the target's own options, by name.
+    pub options: BTreeMap<String, String>,
+    /// For a model: how it is read.
+    pub model: ModelOptions,
+    /// For a model: samples by which its numeric range is chosen.
+    pub calibration: Calibration,
+}
+
+/// What the file of a [`Source`] is.
+pub(crate) enum Input {
+    /// A model, which is compiled.
+    Model,
+    /// The manifest of an artifact.
+    Artifact,
+    /// A program in text or words: the bytes of the file.
+    Assembly(Vec<u8>),
+}
+
+/// What a model takes and gives.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Ports {
+    /// Its inputs.
+    pub inputs: Vec<Port>,
+    /// Its outputs.
+    pub outputs: Vec<Port>,
+}
+
+impl Source {
+    /// The model at `path` for `target`: a name, or with `:` one of its instances, looked up when the source is used.
+    pub fn model(path: impl Into<String>, target: impl Into<String>) -> Self {
+        Self { path: path.into(), target: Some(target.into()), ..Self::default() }
+    }
+
+    /// The artifact whose manifest is at `path`, which knows its target.
+    pub fn artifact(path: impl Into<String>) -> Self {
+        Self { path: path.into(), ..Self::default() }
+    }
+
+    /// The program: the model compiled, or the artifact read.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`compile`](crate::verbs::compile::compile) for a model, [`Error::Target`] for an artifact that
+    /// cannot be read; [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for what is for models only.
+    pub fn program(&self, context: Context<'_>) -> Result<Program, Error> {
+        self.program_for(&[], context)
+    }
+
+    /// The model as it was imported: what the float evaluator computes. No target is needed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Read`], [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`].
+    pub fn graph(&self, context: Context<'_>) -> Result<Graph, Error> {
+        Ok(self.read_model(&[], context)?.graph)
+    }
+
+    /// What the model takes and gives. No target is needed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::graph`].
+    pub fn ports(&self, context: Context<'_>) -> Result<Ports, Error> {
+        let graph = self.graph(context)?;
+        Ok(Ports { inputs: model::ports(&graph), outputs: model::output_ports(&graph) })
+    }
+
+    /// The program: compiled, or loaded.
+    ///
+    /// What a model leaves open of its inputs' shapes is as in `inputs`, else as in the samples to calibrate by; this
+    /// holds for everything here.
+    pub(crate) fn program_for(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Program, Error> {
+        match self.input(context)? {
+            Input::Model => {
+                let CompiledModel { origin, program } = self.compile(inputs, context)?;
+                Ok(Program { compiled: program, origin: Some(origin), instance_warnings: Vec::new() })
+            }
+            Input::Artifact => self.loaded(context),
+            Input::Assembly(bytes) => self.assembled(&bytes, context),
+        }
+    }
+
+    /// The program that an artifact has, which knows everything itself.
+    fn loaded(&self, context: Context<'_>) -> Result<Program, Error> {
+        if self.target.is_some() {
+            return Err(Error::NeedlessTarget { path: self.path.clone() });
+        }
+        let needless =
+            |option: &str| Err(Error::NeedlessOption { path: self.path.clone(), option: option.to_owned() });
+        if !self.options.is_empty() {
+            let keys: Vec<String> = self.options.keys().map(|key| format!("`{key}`")).collect();
+            return needless(&format!("option {}", keys.join(", ")));
+        }
+        if self.model != ModelOptions::default() {
+            return needless("`--batch`, `--dim`, `--input-shape`, `--set`, `--outputs` or `--resize`");
+        }
+        if self.calibration.prepares_nothing() {
+            return Err(Error::NothingToPrepare);
+        }
+        if !self.calibration.is_default() {
+            return needless("`--calibrate`, `--range`, `--rescale` or `--quantise`");
+        }
+        let _phase = Phase::begin("read artifact");
+        let loaded = load(&self.path, context.reader)?;
+        let Artifact { compiled, .. } = loaded.ok_or_else(|| model::unknown(&self.path))?;
+        Ok(Program { compiled, origin: None, instance_warnings: Vec::new() })
+    }
+
+    /// The program made from the model, stage by stage.
+    pub(crate) fn compile(&self, inputs: &[InputFile], context: Context<'_>) -> Result<CompiledModel, Error> {
+        let origin = self.on_instance(inputs, context)?;
+        let quantized = self.quantize(origin, context)?;
+        self.calibrate(quantized, context)
+    }
+
+    /// The model with its tensors as integers, where the instance asks for it, or with the scales that it states.
+    pub(crate) fn quantize(&self, mut origin: Origin, context: Context<'_>) -> Result<Quantized, Error> {
+        self.check_calibration(&*origin.instance)?;
+        if origin.instance.info().quantisation.is_some() {
+            // Before samples are evaluated for nothing.
+            origin.admit()?;
+            let typical = self.typical(&mut origin.model, context)?;
+            origin.quantise(self.calibration.method, &typical)?;
+        }
+        self.scale_as_stated(&mut origin)?;
+        self.lend_samples(&mut origin, context)?;
+        Ok(Quantized(origin))
+    }
+
+    /// The program: with powers of two between its layers, where samples ask for them.
+    pub(crate) fn calibrate(
+        &self,
+        Quantized(mut origin): Quantized,
+        context: Context<'_>,
+    ) -> Result<CompiledModel, Error> {
+        let mut program = origin.compile()?;
+        if origin.quantisation.is_none() {
+            program = self.rescaled(&mut origin, program, context)?;
+        }
+        Ok(CompiledModel { origin, program })
+    }
+
+    /// Scales the model by the ranges that it states, where the instance can: unless samples say better, or it is not
+    /// to be done.
+    pub(crate) fn scale_as_stated(&self, origin: &mut Origin) -> Result<(), Error> {
+        let is_wanted = self.calibration.inputs.is_empty() && self.calibration.mode != Mode::Never;
+        if !is_wanted || !origin.states_ranges() {
+            return Ok(());
+        }
+        // What the host computes has no scales.
+        origin.admit()?;
+        origin.scale_as_stated()
+    }
+
+    /// The model for its instance.
+    pub(crate) fn on_instance(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
+        let instance = self.instance(context.reader)?;
+        let model = self.read_model(inputs, context).map_err(|error| of_import(&*instance, error))?;
+        self.on(instance, model, context)
+    }
+
+    /// A model that was read before, and its instance.
+    pub(crate) fn of_model(&self, model: Model, context: Context<'_>) -> Result<Origin, Error> {
+        self.on(self.instance(context.reader)?, model, context)
+    }
+
+    /// A model that was read before, for the instance of an artifact.
+    pub(crate) fn beside(
+        &self,
+        artifact: &dyn Compiled,
+        model: Model,
+        context: Context<'_>,
+    ) -> Result<Origin, Error> {
+        self.on(artifact.words()?.instance, model, context)
+    }
+
+    fn on(&self, instance: Box<dyn Instance>, model: Model, context: Context<'_>) -> Result<Origin, Error> {
+        let mut origin = Origin::new(instance, model, self.options.clone())?;
+        // Default: without a cache nothing is kept.
+        origin.options.cache = context.cache.cloned().unwrap_or_default();
+        Ok(origin)
+    }
+
+    /// The model.
+    fn read_model(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Model, Error> {
+        let samples = if inputs.is_empty() { &self.calibration.inputs } else { inputs };
+        model::load(&self.path, &self.model, samples, context.reader)
+    }
+
+    /// Inputs that choose scales: those given as typical, else the first of the run itself, else made-up ones.
+    fn typical(&self, model: &mut Model, context: Context<'_>) -> Result<Typical, Error> {
+        let assumed = AssumedRanges::of(&model.graph, &self.calibration.ranges)?;
+        let samples = self.samples(model, context)?;
+        let own = if samples.is_empty() && self.calibration.ranges.is_empty() {
+            self.own_samples(model, context)
+        } else {
+            None
+        };
+        Ok(match own {
+            Some(samples) => Typical { samples, assumed, from: SampleOrigin::Run },
+            None => Typical { samples, assumed, from: SampleOrigin::Given },
+        })
+    }
+
+    /// The first samples of the run itself. `None` for inputs that are not complete samples of the model: the run refuses
+    /// them, or completes them with states that it hands on.
+    fn own_samples(&self, model: &Model, context: Context<'_>) -> Option<Vec<Sample>> {
+        let OwnInputs { files, preprocess } =
+            self.calibration.own.as_ref().filter(|own| !own.files.is_empty())?;
+        let read = inputs::samples(files, &wanted::of_model(model), preprocess, context.reader, None);
+        let Samples { mut samples, .. } = read.ok()?;
+        samples.truncate(OWN_SAMPLES);
+        Some(samples)
+    }
+
+    /// Gives the compiler typical inputs where it measures programs on them: those to calibrate by, or made-up ones.
+    fn lend_samples(&self, origin: &mut Origin, context: Context<'_>) -> Result<(), Error> {
+        let measures = (origin.instance.info().measures)(&origin.options)?;
+        if measures == Measures::Never {
+            return Ok(());
+        }
+        let Typical { mut samples, from, assumed } = self.typical(&mut origin.model, context)?;
+        let made_up = samples.is_empty();
+        if measures == Measures::WhereGiven && (made_up || from == SampleOrigin::Run) {
+            return Ok(());
+        }
+        let graph = &origin.model.simplified;
+        if made_up {
+            samples = quantise::stand_ins(graph, &assumed);
+        }
+        let tensors = samples.iter().map(|sample| tensors(graph, sample)).collect::<Result<Vec<_>, _>>()?;
+        origin.options.samples = TypicalInputs { tensors: tensors.into(), made_up };
+        Ok(())
+    }
+
+    /// Refuses what the instance has no use for.
+    pub(crate) fn check_calibration(&self, instance: &dyn Instance) -> Result<(), Error> {
+        let Calibration { mode, method, .. } = &self.calibration;
+        if self.calibration.prepares_nothing() {
+            return Err(Error::NothingToPrepare);
+        }
+        let unfit = |option| Err(Error::UnfitOption { option, target: instance.info().name.clone() });
+        match instance.info().quantisation {
+            Some(_) if *mode != Mode::Auto => unfit("--rescale"),
+            None if method.is_some() => unfit("--quantise"),
+            _ => Ok(()),
+        }
+    }
+
+    /// The samples to calibrate by; the model takes down how they were understood.
+    pub(crate) fn samples(&self, model: &mut Model, context: Context<'_>) -> Result<Vec<Sample>, Error> {
+        let Calibration { inputs: files, preprocess, .. } = &self.calibration;
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let inputs = wanted::of_model(model);
+        let Samples { samples, notes } = inputs::samples(files, &inputs, preprocess, context.reader, None)?;
+        model.remarks = std::mem::take(&mut model.remarks).with_notes(notes);
+        Ok(samples)
+    }
+
+    /// The program that samples ask for, if there are any: rescaled, or with the end of the network left to the host.
+    fn rescaled(
+        &self,
+        origin: &mut Origin,
+        plain: Box<dyn Compiled>,
+        context: Context<'_>,
+    ) -> Result<Box<dyn Compiled>, Error> {
+        let Calibration { inputs, mode, .. } = &self.calibration;
+        match (inputs.is_empty(), mode) {
+            _ if origin.is_scaled_as_stated => return Ok(plain),
+            (true, Mode::Always) => return Err(Error::NoCalibration),
+            (_, Mode::Never) => return Ok(plain),
+            _ => {}
+        }
+        let typical = self.typical(&mut origin.model, context)?;
+        let Some(samples) = origin.samples_to_scale(typical)? else { return Ok(plain) };
+        let plain = if origin.leave_unfit_ends(&samples)? { origin.compile()? } else { plain };
+        let Origin { instance, model, options, .. } = &*origin;
+        let trial = Trial { instance: &**instance, model, options, samples: &samples };
+        let (chosen, report) = rescale::choose(&trial, &*plain, *mode)?;
+        origin.rescaling = Some(report);
+        let Some(Chosen { graph, exponents, scales, compiled }) = chosen else { return Ok(plain) };
+        (origin.model.simplified, origin.exponents, origin.options.scales) = (graph, exponents, scales);
+        Ok(compiled)
+    }
+
+    /// What its file is: of a named target's one that is no model, and nothing else that we know, a person wrote it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Read`] for a file without an ending that cannot be read.
+    pub(crate) fn input(&self, context: Context<'_>) -> Result<Input, Error> {
+        if self.is_artifact() {
+            return Ok(Input::Artifact);
+        }
+        if self.target.is_none() || model::is_known(&self.path) {
+            return Ok(Input::Model);
+        }
+        let bytes = context.reader.read(&self.path)?;
+        Ok(if model::is_model(&self.path, &bytes) { Input::Model } else { Input::Assembly(bytes) })
+    }
+
+    /// The program that a person wrote, as those of the compiler are.
+    fn assembled(&self, bytes: &[u8], context: Context<'_>) -> Result<Program, Error> {
+        let instance = self.instance(context.reader)?;
+        let program = self.hand_program(&*instance, bytes, context)?;
+        let instance_warnings = instance.info().warnings.clone();
+        Ok(Program { compiled: program.compiled()?, origin: None, instance_warnings })
+    }
+
+    /// The program that a person wrote, whose file holds `bytes`.
+    pub(crate) fn hand_program(
+        &self,
+        instance: &dyn Instance,
+        bytes: &[u8],
+        context: Context<'_>,
+    ) -> Result<Box<dyn HandProgram>, Error> {
+        instance.hand_program(&self.path, bytes, context.reader).map_err(|error| {
+            let is_text = program_text(bytes).is_some();
+            let other = || other_instance(&self.path, instance, bytes, "words".to_owned());
+            if is_text { None } else { other() }.unwrap_or(error.into())
+        })
+    }
+
+    /// Whether it is an artifact, and no model.
+    pub(crate) fn is_artifact(&self) -> bool {
+        is_artifact(&self.path)
+    }
+
+    /// The accelerator it is for: that of the artifact, or the one named.
+    pub(crate) fn accelerator(&self, context: Context<'_>) -> Result<&'static Target, Error> {
+        if let Some(target) = target_of_artifact(&self.path, context.reader)? {
+            return Ok(target);
+        }
+        target(instance_of(self.named_target()?).0)
+    }
+
+    /// The target that is named. Without one, a file that is none by its name either is what is to be told.
+    fn named_target(&self) -> Result<&str, Error> {
+        let has_ending = Path::new(&self.path).extension().is_some();
+        self.target.as_deref().ok_or_else(|| {
+            if has_ending && !model::is_known(&self.path) {
+                model::unknown(&self.path)
+            } else {
+                Error::NoTarget
+            }
+        })
+    }
+
+    pub(crate) fn instance(&self, reader: &dyn npukit_target::Reader) -> Result<Box<dyn Instance>, Error> {
+        resolve(self.named_target()?, reader)
+    }
+}
+
+/// An error of a model's import: one for its nodes' sake is a refusal.
+fn of_import(instance: &dyn Instance, error: Error) -> Error {
+    let Error::Import { source, path } = error else { return error };
+    match *source {
+        ImportError::Problems { problems } => {
+            let problems = problems.iter().map(import_problem).collect();
+            let report = Report {
+                warnings: instance.info().warnings.clone(),
+                ..Report::refused(None, problems, &BTreeMap::new())
+            };
+            Error::Refused { report: Box::new(report) }
+        }
+        other => Error::Import { path, source: other.into() },
+    }
+}
+
+fn import_problem(problem: &NodeProblem) -> Problem {
+    Problem {
+        node: problem.node.clone(),
+        op: problem.op.clone(),
+        reason: problem.reason.to_string(),
+        hint: problem.hint.clone(),
+    }
+}

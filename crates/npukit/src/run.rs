@@ -1,0 +1,11 @@
+//! Runs of a program: its samples, its memories, what they give, and how fast.
+
+pub(crate) mod batch;
+pub(crate) mod eval_limits;
+pub(crate) mod hand;
+pub(crate) mod samples;
+pub(crate) mod speed;
+pub(crate) mod stack;
+pub(crate) mod stateful;
+pub(crate) mod summary;
+pub(crate) mod waves;
