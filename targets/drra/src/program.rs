@@ -3,7 +3,7 @@
 pub(crate) mod artifact;
 pub(crate) mod binary;
 
-use std::collections::BTreeMap;
+use npukit_base::SortedMap;
 
 use thiserror::Error;
 
@@ -15,7 +15,7 @@ use crate::isa::{DecodeError, Isa};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// Words of each cell.
-    pub cells: BTreeMap<Place, Vec<u32>>,
+    pub cells: SortedMap<Place, Vec<u32>>,
 }
 
 /// An instruction's place in a program.
@@ -79,7 +79,7 @@ pub enum ProgramError {
 impl Program {
     /// The number of an instruction, cell after cell.
     pub fn index(&self, at: At) -> usize {
-        self.cells.range(..at.place).map(|(_, words)| words.len()).sum::<usize>() + at.pc
+        self.cells.before(&at.place).map(|(_, words)| words.len()).sum::<usize>() + at.pc
     }
 
     /// How many instructions there are.

@@ -1,6 +1,6 @@
 //! [`lints`]: what is legal but probably a mistake.
 
-use std::collections::BTreeMap;
+use npukit_base::SortedMap;
 
 use npukit_target::{Lint as Kind, Severity};
 use thiserror::Error;
@@ -378,8 +378,8 @@ fn no_rows(cell: &Cell, slots: u16) -> Option<Lint> {
 /// What was opened last, in the order of the program.
 #[derive(Default)]
 struct Order {
-    last: BTreeMap<u8, u8>,
-    lanes: BTreeMap<(u8, u8), usize>,
+    last: SortedMap<u8, u8>,
+    lanes: SortedMap<(u8, u8), usize>,
 }
 
 impl Order {
