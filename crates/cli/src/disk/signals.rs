@@ -1,4 +1,4 @@
-//! Temporary files go when a signal ends the process: [`begin`] before one is made, [`live`] knows them.
+//! Temporary files go when a signal or a panic ends the process: [`begin`] before one is made, [`live`] knows them.
 //!
 //! A signal waits for the renaming of a set, [`swapping`], which is short: it never ends halfway.
 
@@ -27,6 +27,8 @@ pub fn begin() -> std::io::Result<()> {
     let mut begun = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
     if !*begun {
         unix::listen()?;
+        #[cfg(panic = "abort")]
+        unix::end_by_panic();
         *begun = true;
     }
     Ok(())
@@ -48,7 +50,7 @@ mod unix {
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
-    use super::{live, swapping};
+    use super::{BTreeSet, PathBuf, live, swapping};
 
     /// A file that becomes too long is an error of the write, once somebody takes the signal.
     pub(super) fn listen() -> io::Result<()> {
@@ -65,11 +67,28 @@ mod unix {
     /// Removes all temporary files, and ends as the signal does.
     fn end(signal: i32) {
         let _swapping = swapping();
-        for path in live().iter() {
+        remove(&live());
+        let _ = emulate_default_handler(signal);
+    }
+
+    /// Removes all temporary files once a panic has told of itself, where it ends the process.
+    #[cfg(panic = "abort")]
+    pub(super) fn end_by_panic() {
+        let told = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            told(panic);
+            // Whoever changes the set panicked itself, or removes them.
+            if let Ok(live) = super::LIVE.try_lock() {
+                remove(&live);
+            }
+        }));
+    }
+
+    fn remove(paths: &BTreeSet<PathBuf>) {
+        for path in paths {
             // What is gone already is well.
             let _ = fs::remove_file(path);
         }
-        let _ = emulate_default_handler(signal);
     }
 
     /// The signals that this process is to ignore, as under `nohup`: bit N - 1 is signal N.

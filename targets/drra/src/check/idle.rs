@@ -1,6 +1,8 @@
 //! [`idle`]: instructions that are never executed, and ports that are configured and never started.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use npukit_base::SortedMap;
 
 use super::lint::Lint;
 use super::timing::{MAX_INSTRUCTIONS, without_memory};
@@ -49,7 +51,7 @@ fn unreachable(executed: &[bool]) -> Vec<(usize, Lint)> {
 #[derive(Default)]
 struct Ports {
     /// By slot and port, where it was configured last.
-    configured: BTreeMap<(u8, u8), usize>,
+    configured: SortedMap<(u8, u8), usize>,
     started: BTreeSet<(u8, u8)>,
 }
 

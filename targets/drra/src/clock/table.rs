@@ -6,8 +6,9 @@
 //!     5  (0, 0)  route(slot=0, source=2, ...)      iosram_top 1 input_buffer 0, iosram_top 1 sram_write 0
 //! ```
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
+
+use npukit_base::SortedMap;
 
 use super::{port_name, text_of};
 use crate::config::fabric::Fabric;
@@ -23,7 +24,7 @@ pub(crate) struct Table<'a, W: Write> {
     out: W,
     cycle: u64,
     /// What is known of the cycle, by cell.
-    cells: BTreeMap<usize, Doing>,
+    cells: SortedMap<usize, Doing>,
     error: Option<io::Error>,
 }
 
@@ -41,7 +42,7 @@ impl<'a, W: Write> Table<'a, W> {
     /// `out` cannot be written.
     pub fn new(fabric: &'a Fabric, mut out: W) -> io::Result<Self> {
         writeln!(out, "{:>9}  {:<9} {:<WIDTH$} addresses", "cycle", "cell", "instruction")?;
-        Ok(Self { fabric, out, cycle: 0, cells: BTreeMap::new(), error: None })
+        Ok(Self { fabric, out, cycle: 0, cells: SortedMap::new(), error: None })
     }
 
     /// Ends the table.

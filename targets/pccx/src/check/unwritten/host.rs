@@ -1,7 +1,8 @@
 //! What the host's operations have written: [`follow`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use npukit_base::SortedMap;
 use npukit_graph::ValueId;
 
 use super::{Missing, Unwritten, Written, part, part_mut};
@@ -47,7 +48,7 @@ struct Follower<'a> {
     written: Written,
     program: &'a Program,
     host: &'a Host,
-    slots: BTreeMap<ValueId, Filled>,
+    slots: SortedMap<ValueId, Filled>,
     /// Weights that the host makes and has not yet made.
     to_make: BTreeSet<u32>,
     products: usize,
