@@ -1,6 +1,6 @@
 //! The vocabulary every other crate uses: places in a text ([`Span`], shown by [`excerpt`]), text that is
-//! [`printable`], instruction words ([`Word`], [`BitRange`]), what errors are called ([`Code`]), messages of editors
-//! ([`frame()`]) and maps that are quick to compile ([`SortedMap`]).
+//! [`printable`], instruction words ([`Word`], [`BitRange`]), what errors are called ([`Code`]) and messages of editors
+//! ([`frame()`]).
 
 mod code;
 mod counted;
@@ -9,7 +9,6 @@ mod frame;
 mod internals;
 mod names;
 mod printable;
-mod sorted_map;
 mod span;
 mod text;
 mod word;
@@ -20,7 +19,6 @@ pub use excerpt::excerpt;
 pub use frame::{FrameError, MOST_FRAME_BYTES, frame};
 pub use names::{closest, help_for, meant, suggestion};
 pub use printable::{is_printable, on_a_line, printable};
-pub use sorted_map::SortedMap;
 pub use span::Span;
 pub use text::{is_utf16, without_bom};
 pub use word::{BitRange, WORD_BITS, WORD_BYTES, Word};

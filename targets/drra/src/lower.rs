@@ -22,10 +22,9 @@ mod ops;
 pub mod rounded;
 pub mod tape;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-use npukit_base::SortedMap;
 use npukit_graph::quantise::Quantisation;
 use npukit_graph::{Graph, Node, Operator, ValueId, pass};
 use npukit_lower::{Problem, Refusals, Reject};
@@ -85,7 +84,7 @@ pub fn lower(
 /// Every node that cannot be lowered.
 fn lower_in(fabric: &Fabric, graph: &Graph, format: Format<'_>) -> Result<(Plan, Roundings), Vec<Problem>> {
     let plan = Plan { saturated_constants: Some(0), ..Plan::default() };
-    let (refusals, scaled) = (Refusals::none(), SortedMap::new());
+    let (refusals, scaled) = (Refusals::none(), BTreeMap::new());
     let mut lowering = Lowering { graph, format, plan, scaled, refusals, node: 0, roundings: Vec::new() };
     for (index, value) in graph.values.iter().enumerate() {
         let fraction = lowering.format.fraction(ValueId(index as u32));
@@ -117,7 +116,7 @@ struct Lowering<'a> {
     format: Format<'a>,
     plan: Plan,
     /// Values with other fraction lengths than their own, by both.
-    scaled: SortedMap<(usize, i32), usize>,
+    scaled: BTreeMap<(usize, i32), usize>,
     refusals: Refusals<Infallible>,
     /// The node under way, by number.
     node: usize,

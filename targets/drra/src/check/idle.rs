@@ -1,8 +1,6 @@
 //! [`idle`]: instructions that are never executed, and ports that are configured and never started.
 
-use std::collections::BTreeSet;
-
-use npukit_base::SortedMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::lint::Lint;
 use super::timing::{MAX_INSTRUCTIONS, without_memory};
@@ -51,7 +49,7 @@ fn unreachable(executed: &[bool]) -> Vec<(usize, Lint)> {
 #[derive(Default)]
 struct Ports {
     /// By slot and port, where it was configured last.
-    configured: SortedMap<(u8, u8), usize>,
+    configured: BTreeMap<(u8, u8), usize>,
     started: BTreeSet<(u8, u8)>,
 }
 

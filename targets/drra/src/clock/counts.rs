@@ -1,6 +1,6 @@
 //! [`Counts`]: how often ports had addresses, and what instructions took.
 
-use npukit_base::SortedMap;
+use std::collections::BTreeMap;
 
 use crate::config::component::Component;
 use crate::config::fabric::Fabric;
@@ -13,18 +13,18 @@ use crate::machine::exec::rf::WORD_READ;
 pub(crate) struct Counts<'a> {
     fabric: &'a Fabric,
     /// Cycles with an address, by cell and `4 * slot + port`.
-    pub ports: SortedMap<(usize, usize), u64>,
+    pub ports: BTreeMap<(usize, usize), u64>,
     /// Instructions and the cycles of their cells, by mnemonic.
-    pub kinds: SortedMap<&'static str, (usize, u64)>,
+    pub kinds: BTreeMap<&'static str, (usize, u64)>,
     /// Cycles in which words were read for the dpus of a cell.
-    pub computing: SortedMap<usize, u64>,
-    last_read: SortedMap<usize, u64>,
+    pub computing: BTreeMap<usize, u64>,
+    last_read: BTreeMap<usize, u64>,
 }
 
 impl<'a> Counts<'a> {
     pub fn new(fabric: &'a Fabric) -> Self {
-        let (ports, kinds) = (SortedMap::new(), SortedMap::new());
-        Self { fabric, ports, kinds, computing: SortedMap::new(), last_read: SortedMap::new() }
+        let (ports, kinds) = (BTreeMap::new(), BTreeMap::new());
+        Self { fabric, ports, kinds, computing: BTreeMap::new(), last_read: BTreeMap::new() }
     }
 }
 

@@ -1,8 +1,7 @@
 //! [`Lives`]: from when to when the words of each memory are needed in a run.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
-
-use npukit_base::SortedMap;
 
 use crate::machine::{Access, How, Observer, Touch};
 
@@ -32,7 +31,7 @@ pub(crate) struct Life {
 /// Follows a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lives {
-    stores: SortedMap<Store, Memory>,
+    stores: BTreeMap<Store, Memory>,
 }
 
 /// What is known of a memory.
@@ -91,7 +90,7 @@ fn life(place: usize, Held { from, until }: Held) -> Option<Life> {
 
 impl Lives {
     /// What was found in a run of so many cycles, after which its driver takes rows of the output buffer.
-    pub fn finish(mut self, cycles: u64, taken: impl Iterator<Item = usize>) -> SortedMap<Store, Vec<Life>> {
+    pub fn finish(mut self, cycles: u64, taken: impl Iterator<Item = usize>) -> BTreeMap<Store, Vec<Life>> {
         let output = self.stores.entry(Store::Output).or_default();
         taken.for_each(|row| output.carry(row, cycles.saturating_sub(1)));
         let found = self.stores.into_iter().map(|(store, memory)| (store, memory.end()));
@@ -137,7 +136,7 @@ impl Store {
 mod tests {
     use super::*;
 
-    fn lives(found: &SortedMap<Store, Vec<Life>>, store: Store) -> Vec<(usize, Range<u64>, bool)> {
+    fn lives(found: &BTreeMap<Store, Vec<Life>>, store: Store) -> Vec<(usize, Range<u64>, bool)> {
         found[&store].iter().map(|life| (life.place, life.cycles.clone(), life.is_written)).collect()
     }
 

@@ -6,9 +6,8 @@
 //!     5  (0, 0)  route(slot=0, source=2, ...)      iosram_top 1 input_buffer 0, iosram_top 1 sram_write 0
 //! ```
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
-
-use npukit_base::SortedMap;
 
 use super::{port_name, text_of};
 use crate::config::fabric::Fabric;
@@ -24,7 +23,7 @@ pub(crate) struct Table<'a, W: Write> {
     out: W,
     cycle: u64,
     /// What is known of the cycle, by cell.
-    cells: SortedMap<usize, Doing>,
+    cells: BTreeMap<usize, Doing>,
     error: Option<io::Error>,
 }
 
@@ -42,7 +41,7 @@ impl<'a, W: Write> Table<'a, W> {
     /// `out` cannot be written.
     pub fn new(fabric: &'a Fabric, mut out: W) -> io::Result<Self> {
         writeln!(out, "{:>9}  {:<9} {:<WIDTH$} addresses", "cycle", "cell", "instruction")?;
-        Ok(Self { fabric, out, cycle: 0, cells: SortedMap::new(), error: None })
+        Ok(Self { fabric, out, cycle: 0, cells: BTreeMap::new(), error: None })
     }
 
     /// Ends the table.

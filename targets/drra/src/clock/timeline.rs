@@ -1,6 +1,6 @@
 //! [`Timeline`]: what each port and each sequencer does when, as [`Played`] slices for viewers.
 
-use npukit_base::SortedMap;
+use std::collections::BTreeMap;
 
 use npukit_trace::{Recorder, Slice, Track, Value};
 
@@ -80,8 +80,8 @@ fn lanes(fabric: &Fabric) -> impl Iterator<Item = (String, (usize, Option<usize>
 pub(crate) struct Timeline<'a, F: FnMut(Played)> {
     fabric: &'a Fabric,
     /// By cell.
-    sequencers: SortedMap<usize, usize>,
-    ports: SortedMap<(usize, usize), Port>,
+    sequencers: BTreeMap<usize, usize>,
+    ports: BTreeMap<(usize, usize), Port>,
     out: F,
 }
 
@@ -102,7 +102,7 @@ struct Run {
 impl<'a, F: FnMut(Played)> Timeline<'a, F> {
     /// Of a fabric.
     pub fn new(fabric: &'a Fabric, out: F) -> Self {
-        let (mut sequencers, mut ports) = (SortedMap::new(), SortedMap::new());
+        let (mut sequencers, mut ports) = (BTreeMap::new(), BTreeMap::new());
         for (lane, (_, (cell, number))) in lanes(fabric).enumerate() {
             match number {
                 None => drop(sequencers.insert(cell, lane)),

@@ -1,6 +1,6 @@
 //! [`Elaborated`]: cells in their places, and what holds between them.
 
-use npukit_base::SortedMap;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
@@ -113,7 +113,7 @@ impl Elaborated {
 impl Fabric {
     /// Each column has one port to a buffer.
     fn check_buffer(&self, buffer: &'static str, uses: fn(&Cell) -> bool) -> Result<(), ConfigError> {
-        let mut users: SortedMap<usize, Place> = SortedMap::new();
+        let mut users: BTreeMap<usize, Place> = BTreeMap::new();
         for (place, cell) in self.places().zip(&self.cells) {
             if !uses(cell) {
                 continue;

@@ -2,7 +2,7 @@
 //!
 //! What is elaborated already is read by `elaborated`.
 
-use npukit_base::SortedMap;
+use std::collections::BTreeMap;
 
 use npukit_target::NamedSystems;
 use serde::Deserialize;
@@ -126,7 +126,7 @@ pub fn from_json(text: &str) -> Result<Fabric, ConfigError> {
     let controllers = unique("controller", &file.controllers, |entry| &entry.name)?;
     unique("cell", &file.cells, |cell| &cell.name)?;
     let fabric = parameters("the fabric", &file.fabric.custom_properties);
-    let mut kinds = SortedMap::new();
+    let mut kinds = BTreeMap::new();
     for cell in &file.cells {
         kinds.insert(cell.name.as_str(), cell_kind(cell, &pool, &controllers, &fabric)?);
     }
@@ -139,8 +139,8 @@ fn unique<'a, T>(
     what: &'static str,
     entries: &'a [T],
     name: impl Fn(&T) -> &String,
-) -> Result<SortedMap<String, &'a T>, ConfigError> {
-    let mut found = SortedMap::new();
+) -> Result<BTreeMap<String, &'a T>, ConfigError> {
+    let mut found = BTreeMap::new();
     for entry in entries {
         if found.insert(name(entry).clone(), entry).is_some() {
             return Err(ConfigError::Twice { what, name: name(entry).clone() });
@@ -155,8 +155,8 @@ fn parameters(by: &str, properties: &[Property]) -> Parameters {
 
 fn cell_kind(
     kind: &CellKind,
-    pool: &SortedMap<String, &PoolEntry>,
-    controllers: &SortedMap<String, &PoolEntry>,
+    pool: &BTreeMap<String, &PoolEntry>,
+    controllers: &BTreeMap<String, &PoolEntry>,
     fabric: &Parameters,
 ) -> Result<Cell, ConfigError> {
     let place = format!("cell `{}`", kind.name);
@@ -198,7 +198,7 @@ fn cell_kind(
 fn place(
     grid: &Grid,
     parameters: &Parameters,
-    kinds: &SortedMap<&str, Cell>,
+    kinds: &BTreeMap<&str, Cell>,
 ) -> Result<Elaborated, ConfigError> {
     let side = |given: usize, key: &str, name: &str| {
         // Default: any number beyond the limit is refused below with it.

@@ -1,6 +1,6 @@
 //! [`Parameters`]: numbers that libraries, pool entries, placements, cells and fabrics give to resources.
 
-use npukit_base::SortedMap;
+use std::collections::BTreeMap;
 
 use super::error::ConfigError;
 use crate::config::component::Component;
@@ -8,7 +8,7 @@ use crate::config::component::Component;
 /// Numbers by name, each with who gave it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parameters {
-    values: SortedMap<String, (i64, String)>,
+    values: BTreeMap<String, (i64, String)>,
 }
 
 impl Parameters {

@@ -1,6 +1,6 @@
 //! [`unfit`]: what kernels of ours do not do, because no run on the released circuit has shown it.
 
-use npukit_base::SortedMap;
+use std::collections::BTreeMap;
 
 use crate::config::component::Component;
 use crate::config::fabric::{Cell, Fabric};
@@ -30,7 +30,7 @@ fn of_cell(cell: &Cell, ops: &[Op]) -> Vec<String> {
     if ops.len() > MAX_WORDS {
         found.push(format!("{} words; it can be loaded with {MAX_WORDS}", ops.len()));
     }
-    let mut levels: SortedMap<(u8, u8), usize> = SortedMap::new();
+    let mut levels: BTreeMap<(u8, u8), usize> = BTreeMap::new();
     for (pc, op) in ops.iter().enumerate() {
         let wrong = match *op {
             Op::Brn { .. } | Op::Calc { .. } | Op::Act { mode: ActMode::Map, .. } => true,
@@ -47,7 +47,7 @@ fn of_port(
     component: Option<Component>,
     slot: u8,
     op: ResourceOp,
-    levels: &mut SortedMap<(u8, u8), usize>,
+    levels: &mut BTreeMap<(u8, u8), usize>,
 ) -> bool {
     match op {
         ResourceOp::Repx { .. } | ResourceOp::Trans { .. } => true,

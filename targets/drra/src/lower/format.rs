@@ -4,7 +4,7 @@
 //! exactly and scales by a constant of its configuration. Where the bits lost are not those that the result asks for,
 //! operands give up some of theirs beforehand: constants, which costs nothing, or values, which are scaled.
 
-use npukit_base::SortedMap;
+use std::collections::BTreeMap;
 
 use npukit_graph::op::{Binary, BinaryKind, Op};
 use npukit_graph::quantise::{Quantisation, Rounding, Scheme};
@@ -37,7 +37,7 @@ pub struct Format<'a> {
     pub extensions: bool,
     quantisation: Option<&'a Quantisation>,
     /// What differs from the quantisation.
-    changed: SortedMap<ValueId, i32>,
+    changed: BTreeMap<ValueId, i32>,
 }
 
 /// How products become a result.
@@ -70,7 +70,7 @@ impl<'a> Format<'a> {
     /// That of columns that are alike.
     pub fn new(columns: &[Column], extensions: bool, quantisation: Option<&'a Quantisation>) -> Self {
         let fraction_bits = columns.first().map_or(0, |column| column.fraction_bits as i32);
-        Self { fraction_bits, extensions, quantisation, changed: SortedMap::new() }
+        Self { fraction_bits, extensions, quantisation, changed: BTreeMap::new() }
     }
 
     /// The same with known fraction lengths of the first values.
@@ -247,7 +247,7 @@ mod tests {
             fraction_bits,
             extensions,
             quantisation: None,
-            changed: SortedMap::new(),
+            changed: BTreeMap::new(),
         };
         let weights = [false, true];
         let of = |extensions, fraction_bits, y| {
@@ -270,7 +270,7 @@ mod tests {
             fraction_bits,
             extensions,
             quantisation: None,
-            changed: SortedMap::new(),
+            changed: BTreeMap::new(),
         };
         let of = |extensions, fraction_bits, operands, y, addend| {
             let found =
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn bits_are_given_up_by_what_has_them() {
         let format =
-            Format { fraction_bits: 11, extensions: false, quantisation: None, changed: SortedMap::new() };
+            Format { fraction_bits: 11, extensions: false, quantisation: None, changed: BTreeMap::new() };
         let (none, first, second) = ([false, false], [true, false], [false, true]);
         for (operands, constant, y, expected) in [
             ([14, 14], second, 17, ([14, 14], 17)),
@@ -330,7 +330,7 @@ mod tests {
             fraction_bits: 0,
             extensions: false,
             quantisation: Some(&quantisation),
-            changed: SortedMap::new(),
+            changed: BTreeMap::new(),
         };
         let of = |y| format.products([14, 14], [false, true], y, None).map(|found| found.operands);
         assert_eq!(of(4), Ok([2, 2]), "12 bits each");
@@ -358,7 +358,7 @@ mod tests {
             fraction_bits,
             extensions,
             quantisation: None,
-            changed: SortedMap::new(),
+            changed: BTreeMap::new(),
         };
         let by = |factor| Some((Work::plain(DpuMode::Mult), Some(factor)));
         for (bits, up, expected) in [

@@ -4,9 +4,7 @@
 //! may carry words on that were not, as long as nobody uses them; where such a word began its way is remembered. The
 //! addresses of a cycle say all of it: values do not matter.
 
-use std::collections::BTreeSet;
-
-use npukit_base::SortedMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Machine;
 use crate::config::fabric::{Place, ROW_WORDS};
@@ -30,7 +28,7 @@ struct Unwritten {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shadow {
     cells: Vec<CellShadow>,
-    output: SortedMap<usize, Unwritten>,
+    output: BTreeMap<usize, Unwritten>,
     origins: Vec<UnwrittenRead>,
     /// Reads of what nobody has written, in place of faults, where these are to be told only.
     told: Option<Told>,
@@ -40,7 +38,7 @@ pub(super) struct Shadow {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told {
     /// The instruction that started each port of each cell.
-    started: SortedMap<(Place, u8), usize>,
+    started: BTreeMap<(Place, u8), usize>,
     reads: Vec<UnwrittenRead>,
     /// Instructions and ports that such a read was told of.
     known: BTreeSet<(Option<At>, Place, u8)>,

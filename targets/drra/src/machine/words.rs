@@ -103,9 +103,7 @@ fn slot_of<W: Word>(cell: &CellState<W>, part: Bulk) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use std::collections::BTreeSet;
-
-    use npukit_base::SortedMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::super::Machine;
     use super::*;
@@ -115,7 +113,7 @@ mod tests {
     use crate::program::call::Call;
     use crate::program::executable::Executable;
 
-    type Needed = SortedMap<Store, Vec<Life>>;
+    type Needed = BTreeMap<Store, Vec<Life>>;
 
     /// What a call's results are; with `needed`, after everything that is not was destroyed before each cycle, and at
     /// last before the results are taken. Also how many words and rows were.

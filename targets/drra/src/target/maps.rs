@@ -3,10 +3,9 @@
 //! A call of a kernel does the same whatever the tensors hold, so that a kernel is run once, and drawn for each of its
 //! calls.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use npukit_base::SortedMap;
 use npukit_trace::{Mapping, MemoryMap, Writer};
 
 use crate::clock::{Life, Store};
@@ -16,7 +15,7 @@ use crate::config::fabric::{Fabric, ROW_WORDS};
 const MOST_MAPS: usize = 32;
 
 /// What a kernel needs in a call.
-pub(super) type Needed = SortedMap<Store, Vec<Life>>;
+pub(super) type Needed = BTreeMap<Store, Vec<Life>>;
 
 /// A call of a kernel.
 pub(super) struct Shown {
@@ -40,11 +39,11 @@ pub(super) struct Shown {
 pub(super) fn maps(
     fabric: &Fabric,
     cycles: u64,
-    kernels: &SortedMap<usize, Needed>,
+    kernels: &BTreeMap<usize, Needed>,
     calls: impl Iterator<Item = Shown>,
 ) -> Vec<MemoryMap> {
     let mut atlas = Atlas::new(fabric, cycles, kernels);
-    let merged: SortedMap<usize, Vec<Span>> =
+    let merged: BTreeMap<usize, Vec<Span>> =
         kernels.iter().map(|(number, needed)| (*number, merged(needed))).collect();
     // Of the column of the last call: its layer, and its kernels that were drawn.
     let (mut drawn, mut at) = (BTreeSet::new(), None);
@@ -108,7 +107,7 @@ struct Atlas {
     clock: Mapping,
     sheets: Vec<Sheet>,
     /// For each memory its sheet, and how many places of it are before the memory's.
-    memories: SortedMap<Store, (usize, usize)>,
+    memories: BTreeMap<Store, (usize, usize)>,
 }
 
 struct Sheet {
@@ -120,9 +119,9 @@ struct Sheet {
 }
 
 impl Atlas {
-    fn new(fabric: &Fabric, cycles: u64, kernels: &SortedMap<usize, Needed>) -> Self {
+    fn new(fabric: &Fabric, cycles: u64, kernels: &BTreeMap<usize, Needed>) -> Self {
         let used: BTreeSet<Store> = kernels.values().flat_map(|needed| needed.keys().copied()).collect();
-        let mut atlas = Self { clock: Mapping::new(cycles), sheets: Vec::new(), memories: SortedMap::new() };
+        let mut atlas = Self { clock: Mapping::new(cycles), sheets: Vec::new(), memories: BTreeMap::new() };
         for (index, &store) in used.iter().enumerate() {
             let (name, places) = describe(fabric, store);
             let is_shared = index >= MOST_MAPS;
@@ -186,7 +185,7 @@ mod tests {
     }
 
     fn needed() -> Needed {
-        SortedMap::from([
+        BTreeMap::from([
             (Store::Input, vec![life(0, 0..3, false), life(1, 0..2, false)]),
             (Store::Output, vec![life(1, 6..10, true)]),
             (Store::Cell(1, 1), vec![life(5, 1..4, true), life(5, 6..7, true), life(6, 2..4, true)]),
@@ -200,7 +199,7 @@ mod tests {
     #[test]
     fn calls_are_drawn_one_after_the_other() {
         let fabric = preset("3x1").unwrap();
-        let kernels = SortedMap::from([(0, needed())]);
+        let kernels = BTreeMap::from([(0, needed())]);
         let found =
             maps(&fabric, 20, &kernels, [0, 1].map(|at| shown(0, Some(at), at as u64 * 10, 10)).into_iter());
         let names: Vec<_> = found.iter().map(|map| (&map.name[..], &map.unit[..], map.used)).collect();
@@ -221,8 +220,8 @@ mod tests {
     #[test]
     fn short_calls_are_drawn_as_long_ones() {
         let fabric = preset("3x1").unwrap();
-        let other = SortedMap::from([(Store::Cell(1, 1), vec![life(9, 0..2, true), life(2, 1..3, false)])]);
-        let kernels = SortedMap::from([(0, needed()), (1, other)]);
+        let other = BTreeMap::from([(Store::Cell(1, 1), vec![life(9, 0..2, true), life(2, 1..3, false)])]);
+        let kernels = BTreeMap::from([(0, needed()), (1, other)]);
         let mut now = 0;
         let calls: Vec<Shown> = (0..5_000)
             .map(|at: usize| {
@@ -250,7 +249,7 @@ mod tests {
     fn many_memories_share_the_last_map() {
         let fabric = preset("3x1").unwrap();
         let used = |cell| (Store::Cell(cell, 1), vec![life(cell, 0..1, true)]);
-        let kernels = SortedMap::from([(0, (0..100).map(used).collect::<Needed>())]);
+        let kernels = BTreeMap::from([(0, (0..100).map(used).collect::<Needed>())]);
         let found = maps(&fabric, 4, &kernels, std::iter::once(shown(0, None, 0, 4)));
         assert_eq!((found.len(), &found[31].name[..]), (32, "69 memories of cells"));
     }

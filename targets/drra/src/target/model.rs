@@ -3,8 +3,8 @@
 mod field;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
-use npukit_base::SortedMap;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, Compiled, DriverData, FieldProgram, Finding, HostStepReport, Inputs, KindTime, Layer,
@@ -371,14 +371,13 @@ impl Compiled for Model {
 
 impl Model {
     /// What each kernel needs of the memories, from a run of its first call; none when one faults.
-    fn needed(&self) -> Option<SortedMap<usize, Needed>> {
-        let mut kernels = SortedMap::new();
+    fn needed(&self) -> Option<BTreeMap<usize, Needed>> {
+        let mut kernels = BTreeMap::new();
         for (_, kernel, call) in self.executable.numbered() {
-            if !kernels.contains_key(&kernel) {
+            if let Entry::Vacant(entry) = kernels.entry(kernel) {
                 let mut lives = Lives::default();
                 self.executable.watch(kernel, call, &mut lives).ok()?;
-                let cycles = self.executable.kernels[kernel].cycles();
-                kernels.insert(kernel, lives.finish(cycles, call.output_lines()));
+                entry.insert(lives.finish(self.executable.kernels[kernel].cycles(), call.output_lines()));
             }
         }
         Some(kernels)

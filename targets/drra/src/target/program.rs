@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use npukit_asm::Experiment;
-use npukit_base::SortedMap;
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_target::{
     Compiled, Finding, Inputs, MachineOptions, MemoryReport, Output, OwnValues, Port, PortError, ProgramInfo,
@@ -222,7 +221,7 @@ impl Compiled for DrraProgram {
         let rows = |output: &Binding| output.row as usize..(output.row + output.rows) as usize;
         let needed = lives.finish(run.cycles, self.artifact.outputs.iter().flat_map(rows));
         let call = Shown { kernel: 0, layer: None, start: 0, cycles: run.cycles };
-        let kernels = SortedMap::from([(0, needed)]);
+        let kernels = BTreeMap::from([(0, needed)]);
         maps(&self.artifact.fabric, run.cycles, &kernels, std::iter::once(call))
     }
 

@@ -3,7 +3,7 @@
 //! A call of a kernel takes the same time whatever the tensors hold, so that a kernel is run once, and shown for each of
 //! its calls.
 
-use npukit_base::SortedMap;
+use std::collections::BTreeMap;
 
 use npukit_target::TargetError;
 use npukit_trace::{Measures, Recorder, Slice, Value};
@@ -23,7 +23,7 @@ const ROW_BYTES: u64 = 2 * ROW_WORDS as u64;
 pub(super) fn record(executable: &Executable, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
     let calls = recorder.unit("calls of kernels", Measures { utilisation: false, bytes: true });
     let tracks = Tracks::new(&executable.fabric, recorder);
-    let mut played: SortedMap<usize, Vec<Played>> = SortedMap::new();
+    let mut played: BTreeMap<usize, Vec<Played>> = BTreeMap::new();
     let mut now = 0;
     for (layer, step) in executable.calls.iter().enumerate() {
         for (call, number) in step.iter().flatten() {
@@ -50,10 +50,13 @@ pub(super) fn record(executable: &Executable, recorder: &mut Recorder<'_>) -> Re
             };
             recorder.slice(calls, &slice);
             if recorder.shows(layer) {
-                if !played.contains_key(number) {
-                    played.insert(*number, play(executable, *number, call)?);
-                }
-                played[number].iter().for_each(|slice| tracks.show(recorder, slice, now, layer));
+                let played = match played.entry(*number) {
+                    std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+                    std::collections::btree_map::Entry::Vacant(new) => {
+                        new.insert(play(executable, *number, call)?)
+                    }
+                };
+                played.iter().for_each(|slice| tracks.show(recorder, slice, now, layer));
             }
             now += cycles;
         }

@@ -1,6 +1,6 @@
 //! What is written and nobody uses: words of L2, and shapes. [`unread`].
 
-use npukit_base::SortedMap;
+use std::collections::BTreeMap;
 
 use npukit_target::{Finding, Severity, Writers};
 
@@ -72,7 +72,7 @@ fn whole_words(values: Values) -> std::ops::Range<u64> {
 
 /// The last MEMSET of each entry that nothing has taken.
 #[derive(Default)]
-struct Shapes(SortedMap<(bool, u8), usize>);
+struct Shapes(BTreeMap<(bool, u8), usize>);
 
 impl Shapes {
     fn take(&mut self, (cache, entry): (Cache, u8)) {

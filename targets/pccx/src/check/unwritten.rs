@@ -3,9 +3,9 @@
 
 mod host;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use npukit_base::SortedMap;
 use npukit_target::Lint;
 
 use crate::check::lints::{
@@ -128,7 +128,7 @@ pub fn unwritten_in_words(l2_words: u32, ops: &[Op], filled: &Filled) -> Vec<Unw
 pub(crate) struct Written {
     l2: Vec<bool>,
     /// None when windows are not known: then they hold something.
-    windows: Option<SortedMap<(Direction, u32), Vec<bool>>>,
+    windows: Option<BTreeMap<(Direction, u32), Vec<bool>>>,
     shapes: [[bool; CONSTANT_ENTRIES]; 2],
     banks: Banks,
     maximum: bool,
@@ -159,7 +159,7 @@ impl Written {
 
     /// Only windows that somebody makes are there, and hold nothing that nobody has written.
     pub fn know_windows(&mut self) {
-        self.windows = Some(SortedMap::new());
+        self.windows = Some(BTreeMap::new());
     }
 
     /// Values of L2 are written from outside.

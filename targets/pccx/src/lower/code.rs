@@ -1,8 +1,8 @@
 //! [`Code`]: instructions and host steps as they are emitted, with the constant banks and windows they use.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit_base::SortedMap;
 use npukit_graph::ValueId;
 
 use super::memory::Region;
@@ -90,9 +90,9 @@ pub struct Code {
     bindings: Vec<u32>,
     images: Vec<Arc<WeightImage>>,
     /// The BF16 factor that MEMSET brings of weights without scales, by image.
-    factors: SortedMap<u32, u16>,
+    factors: BTreeMap<u32, u16>,
     /// Where in L2 weights lie that MEMCPY has brought, by image.
-    brought: SortedMap<u32, u32>,
+    brought: BTreeMap<u32, u32>,
     /// By [`Cache`].
     banks: [Bank; 2],
     to_l2: Space,

@@ -1,9 +1,9 @@
 //! [`Lowering`]: what lies where while steps are emitted, and the moves of specification 5.4 that macros
 //! are made of.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit_base::SortedMap;
 use npukit_graph::{Graph, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
 
@@ -44,14 +44,14 @@ pub struct Lowering<'a> {
     /// Where what was placed lies.
     pub plan: Plan,
     l2_words: u32,
-    in_l2: SortedMap<ValueId, Region>,
+    in_l2: BTreeMap<ValueId, Region>,
     /// How many values lie in a region, by its word.
-    owners: SortedMap<u32, usize>,
-    at_host: SortedMap<ValueId, AtHost>,
+    owners: BTreeMap<u32, usize>,
+    at_host: BTreeMap<ValueId, AtHost>,
     /// Constants that stay in L2 while there is room, by name.
-    resident: SortedMap<String, Resident>,
+    resident: BTreeMap<String, Resident>,
     /// Steps that use a value, the last one last.
-    uses: SortedMap<ValueId, Vec<usize>>,
+    uses: BTreeMap<ValueId, Vec<usize>>,
     /// The step at work, its name and operands.
     step: usize,
     name: String,
@@ -64,19 +64,19 @@ pub struct Lowering<'a> {
     /// Where weights lie that the step at work has brought to L2.
     brought: Vec<Region>,
     /// Images of the compiler's own, by name.
-    pub images: SortedMap<String, Vec<u32>>,
+    pub images: BTreeMap<String, Vec<u32>>,
     /// Those of each pass of a constant's weights.
-    pub passes: SortedMap<String, Vec<Vec<u32>>>,
+    pub passes: BTreeMap<String, Vec<Vec<u32>>>,
     /// Tables of rotations that the machine has computed, at the host.
-    pub tables: SortedMap<String, [ValueId; 2]>,
+    pub tables: BTreeMap<String, [ValueId; 2]>,
     /// Images of zeros by rows, columns, and whether they have scales.
-    pub blanks: SortedMap<(usize, usize, bool), Arc<WeightImage>>,
+    pub blanks: BTreeMap<(usize, usize, bool), Arc<WeightImage>>,
 }
 
 impl<'a> Lowering<'a> {
     pub fn new(config: &Config, layers: &Layers, options: &Options, weights: &'a mut Weights) -> Self {
         let graph = layers.graph.clone();
-        let mut uses: SortedMap<ValueId, Vec<usize>> = SortedMap::new();
+        let mut uses: BTreeMap<ValueId, Vec<usize>> = BTreeMap::new();
         for (index, step) in layers.steps.iter().enumerate() {
             step.operands.iter().for_each(|&id| uses.entry(id).or_default().push(index));
         }
@@ -87,10 +87,10 @@ impl<'a> Lowering<'a> {
             memory: Memory::new(config.l2_words),
             plan: Plan::default(),
             l2_words: config.l2_words,
-            in_l2: SortedMap::new(),
-            owners: SortedMap::new(),
+            in_l2: BTreeMap::new(),
+            owners: BTreeMap::new(),
             at_host,
-            resident: SortedMap::new(),
+            resident: BTreeMap::new(),
             uses,
             step: 0,
             name: String::new(),
@@ -99,10 +99,10 @@ impl<'a> Lowering<'a> {
             two_byte_activations: layers.two_byte_activations,
             weight_path: options.weights,
             brought: Vec::new(),
-            images: SortedMap::new(),
-            passes: SortedMap::new(),
-            tables: SortedMap::new(),
-            blanks: SortedMap::new(),
+            images: BTreeMap::new(),
+            passes: BTreeMap::new(),
+            tables: BTreeMap::new(),
+            blanks: BTreeMap::new(),
         }
     }
 

@@ -3,9 +3,8 @@
 //! `(g x + b) W` is `x (g W) + b W`: where nothing but products with constants reads a norm, neither the machine nor
 //! the host multiplies by its gains.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use npukit_base::SortedMap;
 use npukit_graph::op::BinaryKind;
 use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 use npukit_lower::Readers;
@@ -28,7 +27,7 @@ impl Folds {
             let Some((gain, bias)) = parameters(graph, node) else { continue };
             let normal = node.outputs[0];
             let folded = Folded { norm: id, normal, gain, bias, factor: 1.0, between: Vec::new() };
-            let mut products = SortedMap::new();
+            let mut products = BTreeMap::new();
             if only_products(graph, &readers, normal, &folded, &mut products) && !products.is_empty() {
                 folds.norms.insert(id);
                 folds.products.extend(products);
@@ -92,13 +91,13 @@ fn only_products(
     readers: &Readers,
     value: ValueId,
     folded: &Folded,
-    found: &mut SortedMap<NodeId, Folded>,
+    found: &mut BTreeMap<NodeId, Folded>,
 ) -> bool {
     let width = graph.shape(value).last();
     !readers.is_output(value)
         && readers.all(value).iter().all(|&id| {
             let node = graph.node(id);
-            let through = |factor: f32, found: &mut SortedMap<NodeId, Folded>| {
+            let through = |factor: f32, found: &mut BTreeMap<NodeId, Folded>| {
                 let mut folded = folded.clone();
                 folded.between.push(id);
                 folded.factor *= factor;

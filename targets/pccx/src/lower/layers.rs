@@ -1,8 +1,7 @@
 //! What is computed where: a graph as [`Step`]s, each of one node or several, for machine or host.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use npukit_base::SortedMap;
 use npukit_graph::op::BinaryKind;
 use npukit_graph::{Graph, Node, NodeId, Op, Operator, Value, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -140,7 +139,7 @@ impl Layers {
     /// The step takes the place of the last node, since what is added may be made between the two. A chain of
     /// [`npukit_lower::Fuse`] takes that of its first node, so this is not one.
     fn join_products(&mut self) {
-        let mut uses: SortedMap<ValueId, usize> = SortedMap::new();
+        let mut uses: BTreeMap<ValueId, usize> = BTreeMap::new();
         let all = self.steps.iter().flat_map(|step| step.operands.iter());
         all.chain(&self.graph.outputs).for_each(|&id| *uses.entry(id).or_default() += 1);
         let mut makers: HashMap<ValueId, usize> = HashMap::new();
@@ -226,12 +225,12 @@ impl Layers {
 }
 
 /// Nodes of attentions that are the host's, why, and whether products among them may be the machine's.
-type UnfitNodes = SortedMap<NodeId, (HostReason, bool)>;
+type UnfitNodes = BTreeMap<NodeId, (HostReason, bool)>;
 
 /// Attentions by their last node, and nodes of those that are the host's.
-fn attentions(graph: &Graph, options: &Options) -> (SortedMap<NodeId, Attention>, UnfitNodes) {
+fn attentions(graph: &Graph, options: &Options) -> (BTreeMap<NodeId, Attention>, UnfitNodes) {
     let (context, ext) = (Context::new(graph), options.isa == Isa::Ext);
-    let (mut fits, mut unfit) = (SortedMap::new(), SortedMap::new());
+    let (mut fits, mut unfit) = (BTreeMap::new(), BTreeMap::new());
     for id in graph.node_ids() {
         match find(&context, id) {
             None => {}

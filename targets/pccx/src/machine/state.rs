@@ -1,10 +1,9 @@
 //! Architectural state: [`State`], what an instruction can read and change.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use npukit_base::SortedMap;
 use npukit_target::sim::Flat;
 use thiserror::Error;
 
@@ -35,7 +34,7 @@ pub(crate) struct State<A: Arithmetic = Bits> {
     pub bound: usize,
     pub taken: usize,
     /// What MEMCPY reads and writes at the host: whole units of 16 bytes.
-    pub windows: SortedMap<(Direction, u32), A::Window>,
+    pub windows: BTreeMap<(Direction, u32), A::Window>,
 }
 
 impl<A: Arithmetic> State<A> {
@@ -54,7 +53,7 @@ impl<A: Arithmetic> State<A> {
             bindings: VecDeque::new(),
             bound: 0,
             taken: 0,
-            windows: SortedMap::new(),
+            windows: BTreeMap::new(),
         })
     }
 
@@ -122,7 +121,7 @@ impl<A: Arithmetic> State<A> {
 ///
 /// [`FaultKind::HostRange`] when the window is not bound, or ends before.
 pub(crate) fn window<A: Arithmetic>(
-    windows: &mut SortedMap<(Direction, u32), A::Window>,
+    windows: &mut BTreeMap<(Direction, u32), A::Window>,
     direction: Direction,
     window: u32,
     address: u32,

@@ -1,10 +1,10 @@
 //! Runs a program with its host's part: [`run`] once, on a machine after its reset; a [`Session`] any number of
 //! times, on any machine. Instructions go to the machine, steps between them are the host's.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use npukit_base::SortedMap;
 use npukit_graph::op::Window;
 use npukit_graph::quantise::rows::RowsError;
 use npukit_graph::{EvalError, ValueId};
@@ -125,7 +125,7 @@ pub(crate) enum Moment {
 pub(crate) type Observer<'o, A> = dyn FnMut(&Session<'_, A>, Moment) + 'o;
 
 /// Values of the host by slot.
-type Slots<A> = SortedMap<ValueId, <A as Arithmetic>::Slot>;
+type Slots<A> = BTreeMap<ValueId, <A as Arithmetic>::Slot>;
 
 /// Runs `program` on `inputs`, in the order of the host's; gives its outputs in theirs.
 ///
@@ -150,9 +150,9 @@ pub struct Session<'a, A: Arithmetic = Bits> {
     machine: &'a mut Machine<A>,
     slots: Slots<A>,
     /// Weights that the host has made.
-    images: SortedMap<u32, Arc<A::Image>>,
+    images: BTreeMap<u32, Arc<A::Image>>,
     /// The program's, as far as a run has used them.
-    known: SortedMap<u32, Arc<A::Image>>,
+    known: BTreeMap<u32, Arc<A::Image>>,
     /// Products issued whose weights stream.
     products: usize,
     /// Constant banks as the instructions issued have left them.
@@ -163,22 +163,22 @@ pub struct Session<'a, A: Arithmetic = Bits> {
 #[derive(Clone)]
 pub(crate) struct Kept<A: Arithmetic = Bits> {
     slots: Slots<A>,
-    images: SortedMap<u32, Arc<A::Image>>,
-    known: SortedMap<u32, Arc<A::Image>>,
+    images: BTreeMap<u32, Arc<A::Image>>,
+    known: BTreeMap<u32, Arc<A::Image>>,
     products: usize,
     banks: Banks,
 }
 
 impl<A: Arithmetic> Default for Kept<A> {
     fn default() -> Self {
-        let (slots, images, known) = (Slots::<A>::new(), SortedMap::new(), SortedMap::new());
+        let (slots, images, known) = (Slots::<A>::new(), BTreeMap::new(), BTreeMap::new());
         Self { slots, images, known, products: 0, banks: Banks::default() }
     }
 }
 
 impl<A: Arithmetic> Kept<A> {
     /// With these images in place of the program's.
-    pub(crate) fn knowing(self, known: SortedMap<u32, Arc<A::Image>>) -> Self {
+    pub(crate) fn knowing(self, known: BTreeMap<u32, Arc<A::Image>>) -> Self {
         Self { known, ..self }
     }
 }
@@ -211,7 +211,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
             let bytes = usize::try_from(window.size_bytes).unwrap_or(usize::MAX).min(1 << 21);
             machine.open_window(window.direction, window.number, bytes)?;
         }
-        let (slots, images, known) = (Slots::<A>::new(), SortedMap::new(), SortedMap::new());
+        let (slots, images, known) = (Slots::<A>::new(), BTreeMap::new(), BTreeMap::new());
         Ok(Self { program, host, machine, slots, images, known, products: 0, banks: Banks::default() })
     }
 

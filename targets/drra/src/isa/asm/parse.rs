@@ -1,9 +1,11 @@
 //! [`assemble`]: text to words.
 
+use std::collections::BTreeMap;
+
 use npukit_asm::{
     AsmError, AsmErrors, Expansion, Experiment, Files, Place as SourcePlace, Sources, expand, source_span,
 };
-use npukit_base::{SortedMap, Span, closest};
+use npukit_base::{Span, closest};
 use npukit_isa::{Field, InstructionSpec};
 
 use super::COMMENTS;
@@ -19,7 +21,7 @@ pub struct Source {
     /// The words.
     pub program: Program,
     /// The text of each instruction.
-    pub places: SortedMap<At, SourcePlace>,
+    pub places: BTreeMap<At, SourcePlace>,
     /// What the text says of the memories around a run.
     pub experiment: Experiment,
     /// The file and those that it includes.
@@ -75,7 +77,7 @@ pub fn list(fabric: &Fabric, name: &str, text: &str, files: &Files<'_>) -> Resul
 #[derive(Default)]
 struct Parsed {
     program: Program,
-    spans: SortedMap<At, Span>,
+    spans: BTreeMap<At, Span>,
     default_steps: Vec<At>,
 }
 

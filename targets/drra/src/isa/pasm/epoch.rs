@@ -14,9 +14,9 @@ mod reader;
 mod rep;
 mod rop;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use npukit_base::{SortedMap, Span};
+use npukit_base::Span;
 
 use crate::config::fabric::{Fabric, Place};
 use crate::config::revision::Revision;
@@ -61,7 +61,7 @@ pub type Issued = Vec<(i64, Op, Option<usize>)>;
 #[derive(Clone, Debug)]
 pub struct Timed {
     /// By cell.
-    pub cells: SortedMap<Place, Issued>,
+    pub cells: BTreeMap<Place, Issued>,
     /// The first cycle after all instructions and addresses.
     pub cycles: i64,
     /// When ports are idle again.
@@ -165,7 +165,7 @@ impl Epoch {
     }
 
     fn timed(&self, name: &str, problem: &crate::isa::pasm::schedule::Problem, found: &Schedule) -> Timed {
-        let mut cells: SortedMap<Place, Issued> = SortedMap::new();
+        let mut cells: BTreeMap<Place, Issued> = BTreeMap::new();
         for (index, operation) in self.operations.iter().enumerate() {
             let start = found.start(problem, index);
             let cycles = found.configurations[index].iter().copied().zip(operation.instructions(found));

@@ -1,8 +1,7 @@
 //! What the host's operations have written: [`follow`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use npukit_base::SortedMap;
 use npukit_graph::ValueId;
 
 use super::{Missing, Unwritten, Written, part, part_mut};
@@ -48,7 +47,7 @@ struct Follower<'a> {
     written: Written,
     program: &'a Program,
     host: &'a Host,
-    slots: SortedMap<ValueId, Filled>,
+    slots: BTreeMap<ValueId, Filled>,
     /// Weights that the host makes and has not yet made.
     to_make: BTreeSet<u32>,
     products: usize,

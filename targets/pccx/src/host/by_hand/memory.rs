@@ -1,6 +1,6 @@
 //! The memories of a program by hand and their names: [`memories`]. Windows are as large as the program's MEMCPYs reach.
 
-use npukit_base::SortedMap;
+use std::collections::BTreeMap;
 
 use npukit_target::{MachineMemory, TargetError};
 
@@ -146,7 +146,7 @@ pub fn numbers(
 }
 
 /// Units of each window that a program names, as far as its MEMCPYs reach.
-pub type Windows = SortedMap<(Direction, u32), u64>;
+pub type Windows = BTreeMap<(Direction, u32), u64>;
 
 /// The windows of a program.
 pub fn windows(config: &Config, ops: &[Op]) -> Windows {

@@ -1,10 +1,9 @@
 //! [`accesses`]: what a driver writes and reads to run a program: commands to the data movers, instruction words, and the
 //! reads by which it knows what is complete. Source: specification 3.6, 4.3 and 4.4.4.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use npukit_asm::Experiment;
-use npukit_base::SortedMap;
 use npukit_target::{HostAccess, HostCompletion, HostPlace, HostRun, Stopped, TargetError};
 use thiserror::Error;
 
@@ -82,7 +81,7 @@ struct Driver {
     banks: Banks,
     run: HostRun,
     /// Where places lie, by their names.
-    places: SortedMap<String, (u64, u64)>,
+    places: BTreeMap<String, (u64, u64)>,
     /// Instructions whose commands the movers have, in order.
     outstanding: [VecDeque<usize>; Stream::ALL.len()],
     tags: [u8; Stream::ALL.len()],

@@ -1,8 +1,8 @@
 //! [`Beside`]: machine and host in float beside the machine, from the model's own weights.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit_base::SortedMap;
 use npukit_graph::Graph;
 use npukit_numeric::Tensor;
 use npukit_target::TargetError;
@@ -53,7 +53,7 @@ impl Beside {
         session.begin(tensors.into_iter().map(Arc::new).collect());
         let (images, are) = match exact(executable, config, graph) {
             Some(images) => (images, EXACT),
-            None => (SortedMap::new(), ROUNDED),
+            None => (BTreeMap::new(), ROUNDED),
         };
         let kept = session.pause().knowing(images);
         Ok(Self { machine: Box::new(machine), kept, are })
@@ -92,7 +92,7 @@ fn reached(program: &Program, config: &Config) -> u32 {
 }
 
 /// By number, the program's images with the model's own weights; none where no compilation of the model has the program.
-fn exact(executable: &Executable, config: &Config, graph: &Graph) -> Option<SortedMap<u32, Arc<RealImage>>> {
+fn exact(executable: &Executable, config: &Config, graph: &Graph) -> Option<BTreeMap<u32, Arc<RealImage>>> {
     let Executable { program, host } = executable;
     let options = Options::of_program(config, host).ok()?;
     let mut weights = Weights::keeping_exact();

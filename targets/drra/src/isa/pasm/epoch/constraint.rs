@@ -1,7 +1,9 @@
 //! Constraints of an epoch: their names, and what they are as sums.
 
+use std::collections::BTreeMap;
+
 use npukit_asm::source_span;
-use npukit_base::{SortedMap, closest};
+use npukit_base::closest;
 
 use super::Epoch;
 use super::fault::rule;
@@ -17,7 +19,7 @@ const MAX_ALTERNATIVES: usize = 64;
 
 /// Names that occur twice, and names in constraints that nothing has.
 pub fn check_names(epoch: &ast::Epoch, variables: &[String]) -> Vec<PasmError> {
-    let mut names: SortedMap<&str, &ast::Name> = SortedMap::new();
+    let mut names: BTreeMap<&str, &ast::Name> = BTreeMap::new();
     let mut errors = Vec::new();
     for name in epoch.operations.iter().filter_map(|operation| operation.name.as_ref()) {
         if let Some(first) = names.insert(&name.text, name) {

@@ -1,6 +1,6 @@
 //! [`problem`]: an epoch as numbers for the scheduler.
 
-use npukit_base::SortedMap;
+use std::collections::BTreeMap;
 
 use super::Epoch;
 use super::constraint::constraints;
@@ -25,7 +25,7 @@ type Port = (usize, u8, u8, u8);
 #[derive(Clone, Debug, Default)]
 pub struct Ports {
     /// By port, in cycles after the end of the epoch before.
-    ready: SortedMap<Port, i64>,
+    ready: BTreeMap<Port, i64>,
     /// Of all others.
     others: i64,
 }
@@ -33,12 +33,12 @@ pub struct Ports {
 impl Ports {
     /// Nothing is known of what came before: any port may have been in use up to its end.
     pub fn unknown() -> Self {
-        Self { ready: SortedMap::new(), others: gap(Component::Rf) - 1 }
+        Self { ready: BTreeMap::new(), others: gap(Component::Rf) - 1 }
     }
 
     /// After an epoch.
     pub fn after(epoch: &Epoch, problem: &Problem, found: &Schedule) -> Self {
-        let mut ready: SortedMap<Port, i64> = SortedMap::new();
+        let mut ready: BTreeMap<Port, i64> = BTreeMap::new();
         for (operation, plain) in epoch.operations.iter().zip(&problem.operations) {
             if let Some(rop) = operation.rop().filter(|rop| rop.pattern.is_some()) {
                 let last = found.value(plain.start) + plain.span.value(&found.values);

@@ -1,8 +1,6 @@
 //! [`Block`]: instructions of all cells that take equally long in each.
 
-use std::collections::BTreeSet;
-
-use npukit_base::SortedMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::fabric::Place;
 use crate::config::revision::Revision;
@@ -16,7 +14,7 @@ const MAX_WAIT: i64 = 1 << 27;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// By cell.
-    pub cells: SortedMap<Place, Vec<Op>>,
+    pub cells: BTreeMap<Place, Vec<Op>>,
     /// Cycles of every cell's; none when they are not known.
     pub cycles: Option<i64>,
 }
@@ -33,7 +31,7 @@ impl Block {
     }
 
     /// Instructions in their cycles, waits between, up to `cycles`.
-    pub fn timed(places: &BTreeSet<Place>, cells: &SortedMap<Place, Issued>, cycles: i64) -> Self {
+    pub fn timed(places: &BTreeSet<Place>, cells: &BTreeMap<Place, Issued>, cycles: i64) -> Self {
         let mut block = Self::empty(places);
         for (place, ops) in &mut block.cells {
             let mut now = 0;
@@ -106,7 +104,7 @@ impl Block {
         let longest = then.cycles?.max(otherwise.cycles? - 1);
         then.pad(longest)?;
         otherwise.pad(longest + 1)?;
-        let mut block = Self { cells: SortedMap::new(), cycles: Some(longest + 2) };
+        let mut block = Self { cells: BTreeMap::new(), cycles: Some(longest + 2) };
         for (place, first) in then.cells {
             // Default: a cell without instructions in the other way.
             let second = otherwise.cells.remove(&place).unwrap_or_default();

@@ -1,8 +1,7 @@
 //! [`check`]: judges a schedule. It shares nothing with the search but the [`Problem`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use npukit_base::SortedMap;
 use thiserror::Error;
 
 use super::activation::Activation;
@@ -168,7 +167,7 @@ fn issue(problem: &Problem, schedule: &Schedule, found: &mut Vec<Violation>) {
 
 /// The lines each group raises are those of the operations that start then.
 fn lines(problem: &Problem, schedule: &Schedule, found: &mut Vec<Violation>) {
-    let mut expected: SortedMap<(usize, i64), BTreeSet<Line>> = SortedMap::new();
+    let mut expected: BTreeMap<(usize, i64), BTreeSet<Line>> = BTreeMap::new();
     for operation in &problem.operations {
         if let Some(line) = operation.line() {
             expected.entry((operation.cell, schedule.value(operation.start))).or_default().insert(line);

@@ -4,9 +4,7 @@
 //! in which too much is due name the operations of which one must start later.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
-
-use npukit_base::SortedMap;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::activation::Activation;
 use super::problem::{Issue, Operation, Problem};
@@ -64,7 +62,7 @@ pub(super) fn place(
     ready: impl Fn(&Operation) -> i64,
 ) -> Result<Placed, Overflow> {
     let operations = &problem.operations[..];
-    let mut taken: SortedMap<i64, Vec<usize>> = SortedMap::new();
+    let mut taken: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
     let mut jobs = Vec::new();
     for &index in members {
         let operation = &operations[index];
@@ -96,7 +94,7 @@ pub(super) fn place(
     Ok(Placed { configurations: configurations.collect(), groups })
 }
 
-fn groups(problem: &Problem, taken: &SortedMap<i64, Vec<usize>>) -> Vec<Group> {
+fn groups(problem: &Problem, taken: &BTreeMap<i64, Vec<usize>>) -> Vec<Group> {
     let operations = &problem.operations;
     let activated = |index: &&usize| matches!(operations[**index].issue, Issue::Activated { .. });
     let mut groups = Vec::new();
@@ -121,13 +119,13 @@ fn loads(groups: &[Group], index: usize, group: &Group) -> Option<Job> {
 }
 
 /// Gives every job its cycles.
-fn fill(jobs: &mut [Job], taken: &SortedMap<i64, Vec<usize>>) -> Result<(), Overflow> {
+fn fill(jobs: &mut [Job], taken: &BTreeMap<i64, Vec<usize>>) -> Result<(), Overflow> {
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|&job| (jobs[job].ready, job));
     let mut arriving = order.into_iter().peekable();
     let mut waiting: BinaryHeap<Reverse<(i64, usize)>> = BinaryHeap::new();
-    let mut begun: SortedMap<usize, usize> = SortedMap::new();
-    let mut issued: SortedMap<i64, usize> = SortedMap::new();
+    let mut begun: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut issued: BTreeMap<i64, usize> = BTreeMap::new();
     let (mut cycle, mut is_exact) = (0, true);
     loop {
         while let Some(job) = arriving.next_if(|&job| jobs[job].ready <= cycle) {
@@ -170,8 +168,8 @@ fn fill(jobs: &mut [Job], taken: &SortedMap<i64, Vec<usize>>) -> Result<(), Over
 /// The operations that fill the cycles before the one in which `late` should have ended.
 fn overflow(
     jobs: &[Job],
-    taken: &SortedMap<i64, Vec<usize>>,
-    issued: &SortedMap<i64, usize>,
+    taken: &BTreeMap<i64, Vec<usize>>,
+    issued: &BTreeMap<i64, usize>,
     late: usize,
     cycle: i64,
     is_exact: bool,

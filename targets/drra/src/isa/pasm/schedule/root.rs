@@ -3,7 +3,7 @@
 //! An operation starts no earlier than all that its cell must issue before it takes; differences that
 //! equations imply are spelt out.
 
-use npukit_base::SortedMap;
+use std::collections::BTreeMap;
 
 use super::bounds::{Bounds, System};
 use super::linear::{Linear, Variable};
@@ -82,7 +82,7 @@ pub(super) fn raise_starts(problem: &Problem, system: &mut System) {
 
 /// How much later than the first the second of two operations starts at least.
 fn distances(operations: &[Operation], system: &System) -> Vec<Vec<i64>> {
-    let index: SortedMap<Variable, usize> =
+    let index: BTreeMap<Variable, usize> =
         operations.iter().enumerate().map(|(index, operation)| (operation.start, index)).collect();
     let mut apart = vec![vec![APART; operations.len()]; operations.len()];
     for (x, y, by) in system.differences() {
@@ -140,7 +140,7 @@ fn members_before(apart: &[Vec<i64>], one: usize) -> usize {
 
 /// Cycles until a cell that issues without a gap, the operation with most to do after its start first, is done.
 pub(super) fn cell_bound(problem: &Problem, bounds: &Bounds) -> i64 {
-    let mut cells: SortedMap<usize, Vec<CellJob>> = SortedMap::new();
+    let mut cells: BTreeMap<usize, Vec<CellJob>> = BTreeMap::new();
     for operation in &problem.operations {
         let after = operation.end().plus(-1, &operation.start.into());
         let job = CellJob {

@@ -1,6 +1,6 @@
 //! [`schedule`]: the search.
 
-use npukit_base::SortedMap;
+use std::collections::BTreeMap;
 
 use thiserror::Error;
 
@@ -21,7 +21,7 @@ pub struct Schedule {
     /// Cycles of the instructions before its start, by operation.
     pub configurations: Vec<Vec<i64>>,
     /// What each cell starts when; cells without operations left out.
-    pub groups: SortedMap<usize, Vec<Group>>,
+    pub groups: BTreeMap<usize, Vec<Group>>,
     /// The first cycle after all instructions and addresses.
     pub cycles: i64,
     /// No schedule takes fewer cycles than this; equal to `cycles` when this one is optimal.
@@ -108,7 +108,7 @@ struct Search<'a> {
     system: System,
     total: Variable,
     choices: Vec<Alternatives>,
-    cells: SortedMap<usize, Vec<usize>>,
+    cells: BTreeMap<usize, Vec<usize>>,
     best: Option<Schedule>,
     /// Whether what was left out cannot hold a schedule.
     is_exact: bool,
@@ -118,7 +118,7 @@ impl<'a> Search<'a> {
     fn new(problem: &'a Problem) -> Self {
         let total = Variable(problem.variables.len());
         let mut system = System::new(problem.variables.len() + 1);
-        let mut cells: SortedMap<usize, Vec<usize>> = SortedMap::new();
+        let mut cells: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (index, operation) in problem.operations.iter().enumerate() {
             let least = match operation.issue {
                 Issue::Activated { configurations, .. } => configurations.max(1),
@@ -289,7 +289,7 @@ impl<'a> Search<'a> {
 
     fn keep(&mut self, bounds: &Bounds, placed: Vec<Placed>) {
         let mut configurations = vec![Vec::new(); self.problem.operations.len()];
-        let mut groups = SortedMap::new();
+        let mut groups = BTreeMap::new();
         for (&cell, placed) in self.cells.keys().zip(placed) {
             for (operation, cycles) in placed.configurations {
                 configurations[operation] = cycles;

@@ -1,8 +1,8 @@
 //! Constants as weights of 4 bits, or of 8 in two passes: [`Weights`].
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit_base::SortedMap;
 use npukit_graph::quantise::rows::{Int4Rows, RowsError, WeightError as Error};
 use npukit_numeric::Tensor;
 
@@ -16,18 +16,18 @@ use crate::machine::weights::WeightImage;
 /// Constants as weights, by name: of graphs that share them each is quantised once.
 #[derive(Clone, Debug, Default)]
 pub struct Weights {
-    matrices: SortedMap<String, Vec<Pass>>,
+    matrices: BTreeMap<String, Vec<Pass>>,
     /// What quantisation does to each.
-    pub errors: SortedMap<String, Error>,
+    pub errors: BTreeMap<String, Error>,
     /// What it does to each that has 8 bits.
-    pub errors_of_8_bits: SortedMap<String, Error>,
+    pub errors_of_8_bits: BTreeMap<String, Error>,
     /// What codes would be without rounding, where somebody wants to know.
     exact: Option<ExactCodes>,
 }
 
 /// By size and rows of an image, what the model's weights are in steps of their scales; none where several matrices of the
 /// model have become the same image.
-type ExactCodes = SortedMap<([usize; 2], Vec<u8>), Option<Arc<[f64]>>>;
+type ExactCodes = BTreeMap<([usize; 2], Vec<u8>), Option<Arc<[f64]>>>;
 
 /// What a matrix is multiplied by at a time: all of it, or a part of each weight.
 #[derive(Clone, Debug)]
@@ -144,7 +144,7 @@ impl Pass {
 }
 
 /// The sentence on the worst of some matrices, which `became` something; none where nothing is lost.
-fn worst(errors: &SortedMap<String, Error>, became: &str) -> Option<String> {
+fn worst(errors: &BTreeMap<String, Error>, became: &str) -> Option<String> {
     let relative = |(_, error): &(&String, &Error)| error.relative;
     let worst = errors.iter().max_by(|a, b| relative(a).total_cmp(&relative(b)));
     let (name, error) = worst.filter(|worst| relative(worst) > 0.0)?;

@@ -1,8 +1,7 @@
 //! What a run over the field read that is no value of the graph: [`Record`].
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use npukit_base::SortedMap;
 use npukit_graph::ValueId;
 use npukit_numeric::Element;
 
@@ -45,7 +44,7 @@ pub struct Record<'a> {
     /// Products whose weights stream.
     products: usize,
     /// What images of the host were made of.
-    images: SortedMap<u32, Vec<Read>>,
+    images: BTreeMap<u32, Vec<Read>>,
     /// Slots of scales that the host makes of what it quantises.
     scales: HashSet<ValueId>,
     /// Elements that are no values of the graph, and right all the same: constants, scales, and products with these.
@@ -61,7 +60,7 @@ impl<'a> Record<'a> {
             events: Vec::new(),
             banks: Banks::default(),
             products: 0,
-            images: SortedMap::new(),
+            images: BTreeMap::new(),
             scales: HashSet::new(),
             right: HashSet::new(),
         }
