@@ -32,7 +32,6 @@ use crate::commands::trace::TraceArgs;
 use crate::commands::verify::VerifyArgs;
 use crate::commands::zoo::ZooArgs;
 use crate::examples;
-use crate::front;
 use crate::verbosity::Verbosity;
 
 /// One toolchain for open neural-network accelerators.
@@ -83,7 +82,7 @@ pub struct Cli {
 
 /// The command line, with the examples of each verb.
 pub fn command() -> clap::Command {
-    front::attach(with_paths(examples::attach(Cli::command())))
+    with_paths(examples::attach(Cli::command()))
 }
 
 /// What to do.

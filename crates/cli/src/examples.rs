@@ -5,6 +5,13 @@ use clap::Command;
 /// A command line, and what it does.
 type Example = (&'static str, &'static str);
 
+/// What people do first, and what they ask by it.
+pub const FIRST: [Example; 3] = [
+    ("npu check model.onnx --target tcu:pynqz1", "Does my network fit, and how fast is it?"),
+    ("npu run model.onnx --target tcu:pynqz1 --input x.npy", "What does the chip compute, bit for bit?"),
+    ("npu compile model.onnx --target tcu:pynqz1 -o out/", "Which files does the board load?"),
+];
+
 /// Those of every verb. Command lines are written as in a shell.
 #[rustfmt::skip] // A table.
 const EXAMPLES: &[(&str, &[Example])] = &[

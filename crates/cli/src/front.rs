@@ -6,6 +6,10 @@ use clap::builder::styling::Style;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 
+use crate::args::GLOBAL;
+use crate::cli;
+use crate::examples::FIRST;
+
 /// Verbs by what a person wants. Any other is for programs and for who works on npukit: `npu help --all` has them.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Start", &["demo", "zoo", "targets", "glossary"]),
@@ -17,15 +21,9 @@ const GROUPS: [(&str, &[&str]); 4] = [
 /// Name of the group that `npu help --all` adds.
 const REST: &str = "The rest";
 
-/// What people do first.
-const EXAMPLES: [(&str, &str); 3] = [
-    ("npu check model.onnx --target tcu:pynqz1", "Does my network fit, and how fast is it?"),
-    ("npu run model.onnx --target tcu:pynqz1 --input x.npy", "What does the chip compute, bit for bit?"),
-    ("npu compile model.onnx --target tcu:pynqz1 -o out/", "Which files does the board load?"),
-];
-
-/// The command with the front page as its help, and the verb `help`.
-pub fn attach(command: Command) -> Command {
+/// The command line with the front page as its help, and the verb `help`.
+pub fn command() -> Command {
+    let command = cli::command();
     let page = page(&command, false);
     let verb = Arg::new("command").value_name("COMMAND").help("Command to explain");
     let help = Command::new("help")
@@ -37,7 +35,7 @@ pub fn attach(command: Command) -> Command {
 
 /// Every verb, for shells.
 fn verbs() -> Vec<CompletionCandidate> {
-    let command = crate::cli::command();
+    let command = cli::command();
     command.get_subcommands().map(|verb| CompletionCandidate::new(verb.get_name())).collect()
 }
 
@@ -47,8 +45,10 @@ pub fn asked(command: &mut Command, help: &ArgMatches) -> Vec<String> {
         let all = page(command, true);
         *command = std::mem::take(command).help_template(all);
     }
-    let verb = help.get_one::<String>("command").cloned();
-    std::iter::once("npu".to_owned()).chain(verb).chain(["--help".to_owned()]).collect()
+    match help.get_one::<String>("command") {
+        Some(verb) => vec!["npu".to_owned(), verb.clone(), "--help".to_owned()],
+        None => vec!["npu".to_owned(), "-h".to_owned()],
+    }
 }
 
 /// Verbs by group, examples, and where to begin.
@@ -64,12 +64,12 @@ fn page(command: &Command, has_rest: bool) -> String {
         let rest = command.get_subcommands().filter(|verb| !is_shown(verb.get_name()));
         add(&mut page, header, REST, rest);
     }
-    let width = EXAMPLES.iter().map(|(line, _)| line.len()).max().unwrap_or_default(); // Default: never.
+    let width = FIRST.iter().map(|(line, _)| line.len()).max().unwrap_or_default(); // Default: never.
     let _ = write!(page, "\n{header}Examples:{header:#}\n");
-    for (line, asks) in EXAMPLES {
+    for (line, asks) in FIRST {
         let _ = writeln!(page, "  {line:width$}  {asks}");
     }
-    let _ = write!(page, "\n{{options}}\n\n");
+    let _ = write!(page, "\n{header}{GLOBAL}:{header:#}\n{{options}}\n\n");
     page + "New here? `npu demo`. All commands: `npu help --all`; one of them: `npu help run`.\n"
 }
 
@@ -90,7 +90,7 @@ mod tests {
     /// Each verb is in one group, or in the rest.
     #[test]
     fn groups_name_verbs() {
-        let command = crate::cli::command();
+        let command = cli::command();
         let mut named: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
         assert!(named.iter().all(|name| command.find_subcommand(name).is_some()), "{named:?}");
         let count = named.len();

@@ -40,9 +40,10 @@ use std::process::ExitCode;
 
 use answer::Answer;
 use clap::{ArgMatches, Command, FromArgMatches};
-use cli::{Cli, command};
+use cli::Cli;
 use colour::paint;
 use failure::Failure;
+use front::command;
 use printable::{json, printable};
 use serde_json::Value;
 use settings::Settings;

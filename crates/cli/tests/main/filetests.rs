@@ -47,7 +47,8 @@ fn parse(text: &str) -> Result<Case<'_>, String> {
     let mut case = Case { head, runs: Vec::new(), files: Vec::new(), expected };
     for line in head.lines() {
         if let Some(run) = line.strip_prefix(RUN) {
-            case.runs.push(run.strip_prefix("npu ").ok_or(format!("`{run}` does not begin with npu"))?);
+            let arguments = run.strip_prefix("npu").filter(|rest| rest.is_empty() || rest.starts_with(' '));
+            case.runs.push(arguments.ok_or(format!("`{run}` does not begin with npu"))?.trim_start());
         } else if let Some(name) = line.strip_prefix(FILE) {
             case.files.push((name, String::new()));
         } else {

@@ -110,12 +110,15 @@ fn every_verb_has_a_page() {
     let report = npu.json(0, &["man", "-o", "pages"]);
     let pages = report["artifacts"].as_array().unwrap();
     assert_eq!(pages[0], "pages/npu.1");
-    let verbs = npu.text(0, &["--help"]).0;
+    let verbs = npu.text(0, &["help", "--all"]).0;
     for page in &pages[1..] {
         let path = page.as_str().unwrap();
         let verb = path.trim_start_matches("pages/npu-").trim_end_matches(".1");
         assert!(verbs.contains(&format!("\n  {verb} ")), "{verb}");
-        assert!(std::fs::read_to_string(npu.path(path)).unwrap().contains(".SH OPTIONS"), "{path}");
+        assert!(
+            std::fs::read_to_string(npu.path(path)).unwrap().contains(".SH \"GLOBAL OPTIONS\""),
+            "{path}"
+        );
     }
     let page = |verb: &str| std::fs::read_to_string(npu.path(&format!("pages/npu-{verb}.1"))).unwrap();
     assert!(
