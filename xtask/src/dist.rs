@@ -197,6 +197,8 @@ mod tests {
         let triples: std::collections::BTreeSet<&str> = triples.collect();
         assert!(triples.contains("x86_64-unknown-linux-gnu") && triples.len() >= 4, "{triples:?}");
         assert!(workflow.contains("cargo xtask dist ${{ matrix.triple }}"));
-        assert!(read(&root().join("Containerfile")).unwrap().contains("cargo build --locked --profile hosted"));
+        assert!(
+            read(&root().join("Containerfile")).unwrap().contains("cargo build --locked --profile hosted")
+        );
     }
 }
