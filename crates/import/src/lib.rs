@@ -7,6 +7,7 @@
 
 mod builder;
 mod composed;
+mod condition;
 mod content;
 pub mod decoder;
 mod dimension;

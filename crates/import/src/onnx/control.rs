@@ -7,9 +7,9 @@ mod scan;
 
 use std::collections::{HashMap, HashSet};
 
-use npukit_graph::op::{Concat, Reshape, Where};
-use npukit_graph::{NodeId, Op, ValueId, ValueInfo};
-use npukit_numeric::{ElementType, Tensor, TensorData};
+use npukit_graph::op::{Concat, Reshape};
+use npukit_graph::{NodeId, Op, ValueId};
+use npukit_numeric::{Tensor, TensorData};
 
 use super::attributes::{Attributes, unsupported};
 use super::builder::first;
@@ -62,7 +62,7 @@ impl<'a> Importer<'a, '_> {
         let node = &self.proto.node[index];
         let condition =
             operands.first().copied().flatten().ok_or(Reason::OperandMissing { operand: "cond" })?;
-        if let Some(known) = self.truth(condition)? {
+        if let Some(known) = self.builder.truth(condition, "cond")? {
             self.conditions.insert(index, known);
             return Ok(self.results_of(node, if known { then_branch } else { else_branch }, &[]));
         }
@@ -76,7 +76,10 @@ impl<'a> Importer<'a, '_> {
         let [Some(then_results), Some(else_results)] = both else { return Ok(None) };
         let condition = self.scalar(node, condition)?;
         let pairs = then_results.into_iter().zip(else_results);
-        pairs.map(|(yes, no)| self.either(node, condition, yes, no)).collect::<Result<_, _>>().map(Some)
+        pairs
+            .map(|(yes, no)| self.builder.either(name_of(node), condition, [yes, no]))
+            .collect::<Result<_, _>>()
+            .map(Some)
     }
 
     /// The model's inputs that a value depends on.
@@ -112,25 +115,6 @@ impl<'a> Importer<'a, '_> {
             let (name, op) = (problem.node.clone(), problem.op.clone());
             *problem = NodeProblem::new(Format::Onnx, name, op, reason);
         }
-    }
-
-    /// `yes` where the condition, one truth value, holds, else `no`.
-    fn either(
-        &mut self,
-        node: &NodeProto,
-        condition: ValueId,
-        yes: ValueId,
-        no: ValueId,
-    ) -> Result<ValueId, Reason> {
-        if yes == no {
-            return Ok(yes);
-        }
-        let graph = &self.builder.graph;
-        let [left, right] = [yes, no].map(|id| &graph.value(id).info);
-        if left != right {
-            return Err(Reason::Branches { taken: left.to_string(), other: right.to_string() });
-        }
-        self.add(node, Where, vec![condition, yes, no])
     }
 
     /// Values of one shape one behind the other along a new axis.
@@ -191,16 +175,6 @@ impl<'a> Importer<'a, '_> {
         unread.map_or(Ok(()), |name| Err(unknown(name)))
     }
 
-    /// A condition, where it is known; it must be one truth value.
-    fn truth(&self, condition: ValueId) -> Result<Option<bool>, Reason> {
-        let ValueInfo { shape, element } = &self.builder.graph.value(condition).info;
-        if *element != ElementType::Bool || shape.iter().product::<usize>() != 1 {
-            let (found, legal) = (format!("{element:?} {shape:?}"), "one truth value".to_owned());
-            return Err(Reason::OperandValue { operand: "cond", found, legal });
-        }
-        Ok(self.builder.graph.constant(condition).map(|constant| is_true(Some(constant))))
-    }
-
     /// A number of rounds, where it is known; it must be one integer.
     fn integer(&self, value: ValueId) -> Result<Option<i64>, Reason> {
         let Some(constant) = self.builder.graph.constant(value) else { return Ok(None) };
@@ -215,11 +189,7 @@ impl<'a> Importer<'a, '_> {
 
     /// A value of one element without axes.
     fn scalar(&mut self, node: &NodeProto, value: ValueId) -> Result<ValueId, Reason> {
-        if self.builder.graph.shape(value).is_empty() {
-            return Ok(value);
-        }
-        let name = format!("{}/scalar", name_of(node));
-        first(&self.builder.emit(&name, Reshape { shape: vec![] }.into(), vec![value])?, &name)
+        self.builder.scalar(&format!("{}/scalar", name_of(node)), value)
     }
 
     fn constant(&mut self, node: &NodeProto, shape: Vec<usize>, data: TensorData) -> Result<ValueId, Reason> {

@@ -9,9 +9,9 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use npukit_graph::op::{Body, Loop, Reshape, Where};
-use npukit_graph::{ValueId, ValueInfo};
-use npukit_numeric::{ElementType, TensorData};
+use npukit_graph::ValueId;
+use npukit_graph::op::{Body, Loop};
+use npukit_numeric::TensorData;
 
 use super::binding::{Binding, Item};
 use super::error::Reason;
@@ -20,7 +20,6 @@ use super::importer::Importer;
 use super::names::Reference;
 use super::order;
 use super::proto::NodeDef;
-use crate::builder::first;
 use crate::node::ELEMENTS_PER_RESULT;
 use crate::shape::tensor;
 
@@ -125,11 +124,11 @@ impl<'a> Importer<'a> {
         let (Some(no), Some(yes), Some(Item::Value(condition))) = (no, yes, condition) else {
             return Ok(Binding::Failed);
         };
-        let chosen = match (self.truth(condition)?, no, yes) {
+        let chosen = match (self.builder.truth(condition, "pred")?, no, yes) {
             (Some(true), _, yes) => yes,
             (Some(false), no, _) => no,
             (None, Item::Value(no), Item::Value(yes)) => {
-                Item::Value(self.either(node, condition, [yes, no])?)
+                Item::Value(self.builder.either(&node.name, condition, [yes, no])?)
             }
             _ => return Err(Reason::Sequence { name: node.name.clone() }),
         };
@@ -163,46 +162,6 @@ impl<'a> Importer<'a> {
             );
         }
         None
-    }
-
-    /// `yes` where the condition holds, else `no`.
-    fn either(
-        &mut self,
-        node: &NodeDef,
-        condition: ValueId,
-        [yes, no]: [ValueId; 2],
-    ) -> Result<ValueId, Reason> {
-        if yes == no {
-            return Ok(yes);
-        }
-        let [left, right] = [yes, no].map(|id| &self.builder.graph.value(id).info);
-        if left != right {
-            return Err(Reason::Branches { taken: left.to_string(), other: right.to_string() });
-        }
-        let condition = self.scalar(node, condition)?;
-        first(&self.builder.emit(&node.name, Where.into(), vec![condition, yes, no])?, &node.name)
-    }
-
-    /// A condition, where it is known; it must be one truth value.
-    fn truth(&self, condition: ValueId) -> Result<Option<bool>, Reason> {
-        let ValueInfo { shape, element } = &self.builder.graph.value(condition).info;
-        if *element != ElementType::Bool || shape.iter().product::<usize>() != 1 {
-            let (found, legal) = (format!("{element:?} {shape:?}"), "one truth value".to_owned());
-            return Err(Reason::OperandValue { operand: "pred", found, legal });
-        }
-        let constant = self.builder.graph.constant(condition).map(|constant| constant.data());
-        Ok(constant.map(|data| matches!(data, TensorData::Bool(values) if values == &[true])))
-    }
-
-    /// A value of one element without axes.
-    fn scalar(&mut self, node: &NodeDef, value: ValueId) -> Result<ValueId, Reason> {
-        match self.builder.graph.shape(value).is_empty() {
-            true => Ok(value),
-            false => {
-                let reshape = Reshape { shape: vec![] };
-                first(&self.builder.emit(&node.name, reshape.into(), vec![value])?, &node.name)
-            }
-        }
     }
 
     /// Translates a loop, and gives what the Exit at `index` has of it.
@@ -281,7 +240,7 @@ impl<'a> Importer<'a> {
                 return Ok(None);
             }
             let Some(goes_on) = self.value(condition) else { return Ok(None) };
-            match self.truth(goes_on)? {
+            match self.builder.truth(goes_on, "pred")? {
                 Some(false) => return Ok(Some(carried)),
                 Some(true) if round < most => {}
                 _ => break,
@@ -399,7 +358,7 @@ impl<'a> Importer<'a> {
             return Ok(None);
         }
         let Some(goes_on) = self.value(condition) else { return Ok(None) };
-        let goes_on = self.scalar(node, goes_on)?;
+        let goes_on = self.builder.scalar(&node.name, goes_on)?;
         let rounds = self.builder.constant(name, tensor(Vec::new(), TensorData::I64(vec![i64::MAX]))?);
         let outer = [&[rounds, goes_on], &carried[..], &constants[..]].concat();
         let mut inner = self.builder.inner(name);
@@ -453,8 +412,8 @@ impl<'a> Importer<'a> {
             return Ok(None);
         }
         let Some(goes_on) = self.value(condition) else { return Ok(None) };
-        self.truth(goes_on)?;
-        let goes_on = self.scalar(node, goes_on)?;
+        self.builder.truth(goes_on, "pred")?;
+        let goes_on = self.builder.scalar(&node.name, goes_on)?;
         let values = next.iter().map(|item| match item {
             Item::Value(id) => Ok(*id),
             Item::List(_) => Err(Reason::Sequence { name: node.name.clone() }),

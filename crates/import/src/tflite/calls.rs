@@ -4,9 +4,9 @@
 //! their results. A WHILE is its rounds, one behind the other, where the file says how many there are and they are few; else an
 //! operator that repeats a graph.
 
-use npukit_graph::op::{Body, Loop, Reshape, Where};
+use npukit_graph::op::{Body, Loop};
 use npukit_graph::{ValueId, ValueInfo};
-use npukit_numeric::{ElementType, TensorData};
+use npukit_numeric::TensorData;
 
 use super::control::{Control, of};
 use super::frame::Frame;
@@ -176,7 +176,7 @@ impl<'a> Importer<'a> {
         let Some((&Passed::Value(condition), operands)) = operands.split_first() else {
             return Err(Reason::OperandMissing { operand: "cond" });
         };
-        if let Some(known) = self.truth(condition)? {
+        if let Some(known) = self.builder.truth(condition, "cond")? {
             return self.call(if known { yes } else { no }, operands);
         }
         let before = self.variables.snapshot();
@@ -186,7 +186,7 @@ impl<'a> Importer<'a> {
         let no = self.call(no, operands)?;
         let after_no = self.variables.snapshot();
         let (Some(yes), Some(no)) = (yes, no) else { return Ok(None) };
-        let condition = self.scalar(name, condition)?;
+        let condition = self.builder.scalar(name, condition)?;
         let names: Vec<&String> = after_yes.keys().chain(after_no.keys()).collect();
         for variable in names {
             let (yes, no) = (after_yes.get(variable).copied(), after_no.get(variable).copied());
@@ -195,37 +195,19 @@ impl<'a> Importer<'a> {
             self.variables.restore(&before);
             let held = self.read_variable(variable, info)?;
             // Default: what a branch does not assign stays as it was.
-            let chosen = self.either(name, condition, yes.unwrap_or(held), no.unwrap_or(held))?;
+            let chosen = self.builder.either(name, condition, [yes.unwrap_or(held), no.unwrap_or(held)])?;
             self.variables.restore(&after_no);
             self.assign_variable(variable, chosen)?;
         }
         let pairs = yes.into_iter().zip(no);
         let one = |(yes, no)| match (yes, no) {
             (Passed::Value(yes), Passed::Value(no)) => {
-                self.either(name, condition, yes, no).map(Passed::Value)
+                self.builder.either(name, condition, [yes, no]).map(Passed::Value)
             }
             (yes, no) if yes == no => Ok(yes),
             _ => Err(Reason::TensorKind { kind: "variable, chosen at run time," }),
         };
         pairs.map(one).collect::<Result<_, _>>().map(Some)
-    }
-
-    /// `yes` where the condition holds, else `no`.
-    fn either(
-        &mut self,
-        name: &str,
-        condition: ValueId,
-        yes: ValueId,
-        no: ValueId,
-    ) -> Result<ValueId, Reason> {
-        if yes == no {
-            return Ok(yes);
-        }
-        let [left, right] = [yes, no].map(|id| &self.builder.graph.value(id).info);
-        if left != right {
-            return Err(Reason::Branches { taken: left.to_string(), other: right.to_string() });
-        }
-        self.add(name, Where, vec![condition, yes, no])
     }
 
     /// The results of a WHILE.
@@ -244,7 +226,7 @@ impl<'a> Importer<'a> {
             let Some(&Passed::Value(goes_on)) = goes_on.first() else {
                 return Err(Reason::OperandMissing { operand: "cond" });
             };
-            match self.truth(goes_on)? {
+            match self.builder.truth(goes_on, "cond")? {
                 Some(false) => return Ok(Some(carried)),
                 Some(true) if round < most => {}
                 _ => break,
@@ -287,7 +269,7 @@ impl<'a> Importer<'a> {
         let carried = values(operands)?;
         let Some(first) = self.call(condition, operands)? else { return Ok(None) };
         let &first = values(&first)?.first().ok_or(Reason::OperandMissing { operand: "cond" })?;
-        let first = self.scalar(name, first)?;
+        let first = self.builder.scalar(name, first)?;
         let rounds = self.builder.constant(name, tensor(Vec::new(), TensorData::I64(vec![i64::MAX]))?);
         let outer = [&[rounds, first], &carried[..]].concat();
         let mut inner = self.builder.inner(name);
@@ -325,8 +307,8 @@ impl<'a> Importer<'a> {
         let Some(&Passed::Value(goes_on)) = goes_on.first() else {
             return Err(Reason::OperandMissing { operand: "cond" });
         };
-        self.truth(goes_on)?;
-        let goes_on = Passed::Value(self.scalar(name, goes_on)?);
+        self.builder.truth(goes_on, "cond")?;
+        let goes_on = Passed::Value(self.builder.scalar(name, goes_on)?);
         Ok(Some([vec![goes_on], results].concat()))
     }
 
@@ -346,25 +328,6 @@ impl<'a> Importer<'a> {
             }
         }
         Ok(())
-    }
-
-    /// A condition, where it is known; it must be one truth value.
-    fn truth(&self, condition: ValueId) -> Result<Option<bool>, Reason> {
-        let ValueInfo { shape, element } = &self.builder.graph.value(condition).info;
-        if *element != ElementType::Bool || shape.iter().product::<usize>() != 1 {
-            let (found, legal) = (format!("{element:?} {shape:?}"), "one truth value".to_owned());
-            return Err(Reason::OperandValue { operand: "cond", found, legal });
-        }
-        let constant = self.builder.graph.constant(condition).map(|constant| constant.data());
-        Ok(constant.map(|data| matches!(data, TensorData::Bool(values) if values == &[true])))
-    }
-
-    /// A value of one element without axes.
-    fn scalar(&mut self, name: &str, value: ValueId) -> Result<ValueId, Reason> {
-        match self.builder.graph.shape(value).is_empty() {
-            true => Ok(value),
-            false => self.add(name, Reshape { shape: vec![] }, vec![value]),
-        }
     }
 }
 

@@ -48,7 +48,7 @@ impl<'a> Importer<'a, '_> {
         let limit = operands.first().copied().flatten();
         let goes = match operands.get(1).copied().flatten() {
             None => Goes::On,
-            Some(condition) => match self.truth(condition)? {
+            Some(condition) => match self.builder.truth(condition, "cond")? {
                 Some(true) => Goes::On,
                 Some(false) => Goes::Ends,
                 None => Goes::When(self.scalar(node, condition)?),
@@ -104,12 +104,13 @@ impl<'a> Importer<'a, '_> {
             }
             if let Goes::When(condition) = goes {
                 let changed = results.into_iter().zip(&carried);
-                let chosen = changed.map(|(new, &old)| self.either(node, condition, new, old));
+                let chosen =
+                    changed.map(|(new, &old)| self.builder.either(name_of(node), condition, [new, old]));
                 carried = chosen.collect::<Result<_, _>>()?;
             } else {
                 carried = results;
             }
-            goes = match (self.truth(next)?, goes) {
+            goes = match (self.builder.truth(next, "cond")?, goes) {
                 (Some(false), _) => Goes::Ends,
                 (Some(true), goes) => goes,
                 (None, Goes::When(condition)) => {
