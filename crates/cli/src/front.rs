@@ -64,7 +64,7 @@ fn page(command: &Command, has_rest: bool) -> String {
         let rest = command.get_subcommands().filter(|verb| !is_shown(verb.get_name()));
         add(&mut page, header, REST, rest);
     }
-    let width = FIRST.iter().map(|(line, _)| line.len()).max().unwrap_or_default(); // Default: never.
+    let width = FIRST.iter().fold(0, |width, (line, _)| line.len().max(width));
     let _ = write!(page, "\n{header}Examples:{header:#}\n");
     for (line, asks) in FIRST {
         let _ = writeln!(page, "  {line:width$}  {asks}");

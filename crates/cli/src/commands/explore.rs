@@ -27,16 +27,16 @@ pub struct ExploreArgs {
     /// What may be chosen: targets, parameters, options, conditions and objectives
     #[arg(long, value_name = "SPACE.toml")]
     pub space: String,
-    /// So many points of the space, by chance, instead of all
+    /// Compile N random points instead of all
     #[arg(long, value_name = "N")]
     pub sample: Option<usize>,
-    /// What the chance follows from
+    /// Seed of the random points
     #[arg(long, default_value_t = 0, hide_short_help = true)]
     pub seed: u64,
-    /// Compile points too of which a bound tells that others beat them
+    /// Also compile points that a bound rules out
     #[arg(long)]
     pub exhaustive: bool,
-    /// Compile the first layers for all points, and all layers for those that did best
+    /// Compile all layers only of points whose first layers do best
     ///
     /// Three rounds compile an eighth, a quarter and a half of the products, and after each the better half of the points
     /// goes on. Nothing proves that those left behind are worse; they are told apart.
@@ -56,25 +56,25 @@ pub struct ExploreArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
-    /// Every point: `.csv`, or `.jsonl` for a line of JSON each
+    /// File for all points: `.csv`, or `.jsonl` (JSON lines)
     #[arg(short, long, value_name = "FILE", help_heading = OUTPUT, value_parser = named(&["csv", "jsonl"]))]
     pub output: Option<PathBuf>,
-    /// A file to which each point is added as it is known, and from which an exploration goes on
+    /// Add each finished point to a file, and continue from it
     ///
-    /// It may be ended at any moment: started again with the same file it does nothing twice, and loses nothing.
+    /// The exploration may be stopped at any time: with the same file it continues, and repeats nothing.
     // An input, too: it grows, and never takes the place of another.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub resume: Option<String>,
-    /// A picture of the points by the first two objectives
+    /// Picture of the points by the first two objectives
     #[arg(long, value_name = "FILE.svg", help_heading = OUTPUT, value_parser = named(&["svg"]))]
     pub svg: Option<PathBuf>,
-    /// A page for a browser with all points, to choose among them
+    /// Page with all points, to choose among in a browser
     #[arg(long, value_name = "FILE.html", help_heading = OUTPUT, value_parser = named(&["html", "htm"]))]
     pub html: Option<PathBuf>,
-    /// The best point by a figure, as `latency`
+    /// Print the best point by a figure, as `latency`
     #[arg(long, value_name = "FIGURE", help_heading = OUTPUT)]
     pub best: Option<String>,
-    /// What the best point must be, as `bram <= 140 and argmax_agree >= 0.99`
+    /// What the best point must satisfy, as `bram <= 140`
     #[arg(long = "where", value_name = "CONDITION", help_heading = OUTPUT, requires = "best")]
     pub condition: Option<String>,
     /// Folder for the architecture file of the best point and for its programs

@@ -89,7 +89,10 @@ fn surveyed(source: &Source, mut origin: Origin, _context: Context<'_>) -> Resul
 
 /// By the program; with samples to calibrate by, its values are measured on them.
 fn compiled(source: &Source, mut origin: Origin, context: Context<'_>) -> Result<Report, Error> {
-    origin.admit()?;
+    // Quantizing looks at the nodes itself.
+    if origin.instance.info().quantisation.is_none() {
+        origin.admit()?;
+    }
     let quantized = source.quantize(origin, context)?;
     let CompiledModel { mut origin, program: compiled } = source.calibrate(quantized, context)?;
     // Before the samples are read again, and what they were understood as is taken down again.
