@@ -80,5 +80,5 @@ fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let mut resolve = |name: &str| sibling(path, name).and_then(|path| files.read(&path));
     let program = artifact::read(file, &bytes, &mut resolve).map_err(TargetError::failed)?;
-    Ok(Box::new(OpuProgram { program, made: Made::Read }))
+    Ok(Box::new(OpuProgram::new(program, Made::Read)))
 }

@@ -39,7 +39,7 @@ fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
 }
 
 fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
-    Ok(Box::new(SkeletonProgram(artifact::read(path, files).map_err(TargetError::failed)?)))
+    Ok(Box::new(SkeletonProgram::new(artifact::read(path, files).map_err(TargetError::failed)?)))
 }
 
 fn presets() -> Vec<Preset> {

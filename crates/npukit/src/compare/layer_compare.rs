@@ -251,8 +251,8 @@ fn constants(graph: &Graph, wanted: impl Fn(&str) -> bool) -> BTreeMap<String, T
 
 fn layers(run: &Run<'_>, parts: &[Option<Part>], samples: &[SampleResult]) -> Vec<LayerError> {
     let counted = |name: &str| run.saturations.layers.iter().find(|s| s.layer == name).map_or(0, |s| s.count);
-    let layers = run.compiled.info().layers.into_iter().zip(parts).enumerate();
-    let one = |(i, (layer, part)): (usize, (npukit_target::Layer, &Option<Part>))| {
+    let layers = run.compiled.info().layers.iter().zip(parts).enumerate();
+    let one = |(i, (layer, part)): (usize, (&npukit_target::Layer, &Option<Part>))| {
         let sums = samples.iter().filter_map(|result| result.figures.get(i)?.as_ref());
         let sums = sums.cloned().reduce(Sums::merge);
         LayerError {
@@ -261,8 +261,8 @@ fn layers(run: &Run<'_>, parts: &[Option<Part>], samples: &[SampleResult]) -> Ve
             saturations: counted(&layer.name),
             magnitudes: sums.as_ref().map(Sums::magnitudes),
             figures: sums.map(|sums| sums.figures()),
-            name: layer.name,
-            results: layer.results,
+            name: layer.name.clone(),
+            results: layer.results.clone(),
         }
     };
     layers.map(one).collect()

@@ -430,9 +430,9 @@ impl Ranged {
 
 /// Layers with an exponent other than 0.
 fn layer_exponents(compiled: &dyn Compiled, exponents: &Exponents) -> Vec<LayerExponent> {
-    let exponent = |layer: npukit_target::Layer| {
+    let exponent = |layer: &npukit_target::Layer| {
         let found = layer.results.iter().find_map(|name| exponents.get(name));
         found.map(|&exponent| LayerExponent { layer: layer.name.clone(), exponent })
     };
-    compiled.info().layers.into_iter().filter_map(exponent).collect()
+    compiled.info().layers.iter().filter_map(exponent).collect()
 }

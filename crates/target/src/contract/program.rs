@@ -111,8 +111,8 @@ pub struct ProgramPart {
 
 /// A program for an instance.
 pub trait Compiled: Send + Sync {
-    /// What is known of it, made on each call.
-    fn info(&self) -> ProgramInfo;
+    /// What is known of it, made when somebody asks first.
+    fn info(&self) -> &ProgramInfo;
 
     /// The files its drivers load, the manifest first.
     ///
@@ -251,17 +251,17 @@ pub trait Compiled: Send + Sync {
 impl dyn Compiled + '_ {
     /// [`ProgramInfo::report`].
     pub fn report(&self) -> ProgramReport {
-        self.info().report
+        self.info().report.clone()
     }
 
     /// [`ProgramInfo::inputs`].
     pub fn inputs(&self) -> Vec<Port> {
-        self.info().inputs
+        self.info().inputs.clone()
     }
 
     /// [`ProgramInfo::outputs`].
     pub fn outputs(&self) -> Vec<Port> {
-        self.info().outputs
+        self.info().outputs.clone()
     }
 
     /// Runs one sample, bit-exactly, on a machine whose memory is zero at the start.

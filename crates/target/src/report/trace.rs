@@ -55,7 +55,7 @@ pub struct TraceReport {
 
 /// The layers that events of a program can be of, by their place: its own, and what is outside of all.
 fn layers(compiled: &(impl Compiled + ?Sized)) -> Vec<String> {
-    let mut layers = compiled.info().report.layers;
+    let mut layers = compiled.info().report.layers.clone();
     if !layers.is_empty() {
         layers.push(OUTSIDE.to_owned());
     }
@@ -117,7 +117,7 @@ pub fn record<'a>(
     sink: impl Sink + 'a,
 ) -> Result<(u64, Counts), TargetError> {
     let about = About {
-        program: compiled.info().report.name,
+        program: compiled.info().report.name.clone(),
         clock_mhz: time.clock_mhz,
         // Default: a program without cycles has windows of any width.
         cycles: time.cycles.values().copied().max().unwrap_or(0),

@@ -2,6 +2,7 @@
 //! of every segment as the target's drivers load them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::OnceLock;
 
 use npukit_graph::{Graph, Node, Op, Operator, Value, ValueId, ValueInfo, Work};
 use npukit_numeric::npy::{NpyArray, read_npz, write_npz};
@@ -253,6 +254,7 @@ pub fn load_segments(
         reasons,
         macs: manifest.macs,
         known: HashSet::new(),
+        info: OnceLock::new(),
     }))
 }
 

@@ -5,6 +5,7 @@ mod machine;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 
 use npukit_graph::{Graph, Node, Operator, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
@@ -54,6 +55,8 @@ pub(super) struct SegmentedProgram {
     pub macs: u64,
     /// Names of the model's values, which layers may end in; none of a program that was read.
     pub known: HashSet<String>,
+    /// What is known of it, once somebody has asked.
+    pub info: OnceLock<ProgramInfo>,
 }
 
 /// Why the host computes what the machine takes.
@@ -74,7 +77,17 @@ impl SegmentedProgram {
         let (inputs, outputs) =
             (graph.inputs.iter().map(end).collect(), graph.outputs.iter().map(end).collect());
         let known = graph.values.iter().map(|value| value.name.clone()).collect();
-        Self { name, target, inputs, outputs, parts, reasons, macs: graph.macs(), known }
+        Self {
+            name,
+            target,
+            inputs,
+            outputs,
+            parts,
+            reasons,
+            macs: graph.macs(),
+            known,
+            info: OnceLock::new(),
+        }
     }
 
     /// The programs of the machine, in order.
@@ -92,10 +105,6 @@ impl SegmentedProgram {
         })
     }
 
-    fn reports(&self) -> Vec<ProgramReport> {
-        self.chips().map(|chip| chip.report()).collect()
-    }
-
     /// Why the host computes a node.
     pub fn reason(&self, node: &Node) -> &str {
         reason(&self.reasons, node)
@@ -104,7 +113,7 @@ impl SegmentedProgram {
     /// Every step of the host, in order: nodes between segments, and what is left of a segment.
     pub fn host_steps(&self) -> Vec<HostStepReport> {
         let steps = |part: &Part| match part {
-            Part::Chip(compiled) => compiled.report().host_steps,
+            Part::Chip(compiled) => compiled.info().report.host_steps.clone(),
             Part::Host(graph) => host_steps(graph, &self.reasons),
         };
         self.parts.iter().flat_map(steps).collect()
@@ -253,11 +262,11 @@ impl End {
 
 impl SegmentedProgram {
     fn report(&self) -> ProgramReport {
-        let reports = self.reports();
+        let reports: Vec<&ProgramReport> = self.chips().map(|chip| &chip.info().report).collect();
         let memory = together(reports.iter().map(|report| &report.memory));
         // A choice is one of the whole where it is that of every segment.
         let (first, rest) =
-            reports.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
+            reports.split_first().map_or((None, &[][..]), |(first, rest)| (Some(*first), rest));
         let is_common = |(key, value): &(&String, &String)| {
             rest.iter().all(|report| report.choices.get(*key) == Some(*value))
         };
@@ -276,11 +285,9 @@ impl SegmentedProgram {
             warnings: distinct(reports.iter().flat_map(|report| &report.warnings)),
         }
     }
-}
 
-impl Compiled for SegmentedProgram {
-    fn info(&self) -> ProgramInfo {
-        let of_segments: Vec<ProgramInfo> = self.chips().map(Compiled::info).collect();
+    fn made_info(&self) -> ProgramInfo {
+        let of_segments: Vec<&ProgramInfo> = self.chips().map(Compiled::info).collect();
         let host_macs = of_segments.iter().map(|info| info.host_macs);
         let segments = of_segments.iter().map(|info| info.segments.unwrap_or(1)); // Default: one program.
         let layer = |mut layer: Layer| {
@@ -297,6 +304,12 @@ impl Compiled for SegmentedProgram {
             layers: of_segments.iter().flat_map(|info| info.layers.clone()).map(layer).collect(),
             ..ProgramInfo::new(self.report(), ports(&self.inputs), ports(&self.outputs))
         }
+    }
+}
+
+impl Compiled for SegmentedProgram {
+    fn info(&self) -> &ProgramInfo {
+        self.info.get_or_init(|| self.made_info())
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {

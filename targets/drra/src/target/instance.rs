@@ -293,7 +293,7 @@ impl DrraInstance {
         let executable = Executable::new(&self.fabric, plan).map_err(TargetError::failed)?;
         let name = artifact_stem(&options.model_name, self.info.instance());
         let macs = prepared.macs();
-        Ok(Model { name, target: self.info.name.clone(), executable, macs })
+        Ok(Model::new(name, self.info.name.clone(), executable, macs))
     }
 }
 

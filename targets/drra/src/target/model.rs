@@ -163,9 +163,7 @@ impl Model {
         };
         self.layers_of().zip(calls).map(line).collect()
     }
-}
 
-impl Model {
     /// The instructions of each kernel, after who calls it.
     pub fn assembly(&self) -> String {
         let Executable { fabric, kernels, .. } = &self.executable;
@@ -236,8 +234,8 @@ fn data(inputs: &[Vec<i16>], outputs: &[Output]) -> Vec<DriverData> {
     given.chain(made).collect()
 }
 
-impl Compiled for Model {
-    fn info(&self) -> ProgramInfo {
+impl Model {
+    fn made_info(&self) -> ProgramInfo {
         let plan = &self.executable.plan;
         let report = ProgramReport {
             name: self.name.clone(),
@@ -262,6 +260,12 @@ impl Compiled for Model {
             layers: plan.steps.iter().map(layer).collect(),
             ..ProgramInfo::new(report, self.ports(&plan.inputs), self.ports(&plan.outputs))
         }
+    }
+}
+
+impl Compiled for Model {
+    fn info(&self) -> &ProgramInfo {
+        self.info.get_or_init(|| self.made_info())
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {

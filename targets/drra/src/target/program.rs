@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::sync::OnceLock;
 
 use npukit_asm::Experiment;
 use npukit_numeric::{ElementType, Tensor, TensorData};
@@ -33,11 +34,13 @@ pub(super) const INSTRUCTIONS: &str = "instructions of a cell";
 /// A program and where its tensors lie.
 pub(super) struct DrraProgram {
     artifact: Artifact,
+    /// What is known of it, once somebody has asked.
+    info: OnceLock<ProgramInfo>,
 }
 
 impl DrraProgram {
     pub fn new(artifact: Artifact) -> Self {
-        Self { artifact }
+        Self { artifact, info: OnceLock::new() }
     }
 
     fn machine(&self, revision: Revision) -> Result<Machine, TargetError> {
@@ -116,8 +119,8 @@ fn integers(name: &str, tensor: &Tensor) -> Result<(Vec<i16>, u64), PortError> {
     Ok((wide.into_iter().map(saturate).collect(), lost as u64))
 }
 
-impl Compiled for DrraProgram {
-    fn info(&self) -> ProgramInfo {
+impl DrraProgram {
+    fn made_info(&self) -> ProgramInfo {
         let Artifact { name, fabric_name, fabric, program, inputs, outputs, .. } = &self.artifact;
         // Default: a program that does not decode has no findings; `lint` and every run say why.
         let ops = program.decode(fabric).unwrap_or_default();
@@ -146,6 +149,12 @@ impl Compiled for DrraProgram {
             time_forms: &[TimeForm::Cycles],
             ..ProgramInfo::new(report, ports(inputs), ports(outputs))
         }
+    }
+}
+
+impl Compiled for DrraProgram {
+    fn info(&self) -> &ProgramInfo {
+        self.info.get_or_init(|| self.made_info())
     }
 
     fn words(&self) -> Result<ProgramWords, TargetError> {

@@ -30,7 +30,7 @@ fn load(files: &Files) -> Result<Box<dyn Compiled>, TargetError> {
 
 fn files(executable: &Executable) -> Files {
     let (name, target) = ("m".to_owned(), "drra:test".to_owned());
-    let model = Model { name, target, executable: executable.clone(), macs: 7 };
+    let model = Model::new(name, target, executable.clone(), 7);
     write(&model).unwrap().into_iter().map(|file| (file.name, file.bytes)).collect()
 }
 

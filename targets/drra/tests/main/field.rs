@@ -20,7 +20,7 @@ use crate::networks::{CALIBRATION, MLP, compile, fabrics, lenet, samples};
 
 fn proof(executable: &Executable, graph: &Graph) -> Result<Proof, ProofError> {
     let (name, target) = ("m".to_owned(), "drra:test".to_owned());
-    let model = Model { name, target, executable: executable.clone(), macs: 0 };
+    let model = Model::new(name, target, executable.clone(), 0);
     prove(graph, &*model.in_field().unwrap(), &[1, 2])
 }
 

@@ -151,13 +151,14 @@ impl Subject {
     fn new(name: String, (executable, graph): (Executable, Graph)) -> Self {
         let shape = graph.shape(graph.inputs[0]).to_vec();
         let inputs = (0..3).map(|seed| Random(seed).tensor(&shape)).collect();
-        let model = Model { name: "m".to_owned(), target: "drra:test".to_owned(), executable, macs: 0 };
+        let model = Model::new("m".to_owned(), "drra:test".to_owned(), executable, 0);
         Self { name, model, graph, inputs }
     }
 
     /// From its files, as others read it.
     fn reread(&self, executable: Executable) -> Option<Model> {
-        let files = Model { executable, ..self.model.clone() }.files().ok()?;
+        let Model { name, target, macs, .. } = self.model.clone();
+        let files = Model::new(name, target, executable, macs).files().ok()?;
         let files: BTreeMap<_, _> = files.into_iter().map(|file| (file.name, file.bytes)).collect();
         let give = |path: &str| Ok(files[path].clone());
         read("m.plan.json", &give).ok()
@@ -250,7 +251,8 @@ fn a_wrong_constant_is_found_where_its_result_is_written() {
     let mut changed = words.to_vec();
     *changed.last_mut().unwrap() ^= 4;
     *words = changed.into();
-    let model = Model { executable, ..subject.model.clone() };
+    let Model { name, target, macs, .. } = subject.model.clone();
+    let model = Model::new(name, target, executable, macs);
     let proof = prove(&subject.graph, &*model.in_field().unwrap(), &[1]).unwrap();
     let culprit = proof.counterexample.unwrap().culprit.unwrap();
     assert_eq!(culprit.layer.as_deref(), Some("y0"));

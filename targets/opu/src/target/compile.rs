@@ -78,7 +78,7 @@ impl OpuInstance {
         self.as_printed(&program)?;
         sound(&program)?;
         let made = Made::Compiled { saturated_constants: lowered.constants.saturated };
-        Ok(OpuProgram { program, made })
+        Ok(OpuProgram::new(program, made))
     }
 
     /// A stage as text.

@@ -85,6 +85,6 @@ impl HandProgram for Written {
         let (name, instance, config) = (self.name.clone(), self.instance.clone(), self.config.clone());
         let program =
             Program { address: self.address(), ..Program::of(name, instance, config, self.instructions()?) };
-        Ok(Box::new(OpuProgram { program, made: Made::ByHand }))
+        Ok(Box::new(OpuProgram::new(program, Made::ByHand)))
     }
 }

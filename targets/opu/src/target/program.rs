@@ -1,5 +1,7 @@
 //! [`OpuProgram`]: a program to write and run.
 
+use std::sync::OnceLock;
+
 use npukit_graph::Graph;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
@@ -30,6 +32,8 @@ pub(crate) struct OpuProgram {
     pub program: Program,
     /// Who made it.
     pub made: Made,
+    /// What is known of it, once somebody has asked.
+    info: OnceLock<ProgramInfo>,
 }
 
 /// Who made a program, and what is known of it for that reason.
@@ -56,6 +60,10 @@ impl Made {
 }
 
 impl OpuProgram {
+    pub const fn new(program: Program, made: Made) -> Self {
+        Self { program, made, info: OnceLock::new() }
+    }
+
     fn port(binding: &Binding) -> Port {
         Port { name: binding.name.clone(), shape: binding.shape.clone(), vectors: None, element: None }
     }
@@ -149,9 +157,7 @@ impl OpuProgram {
             layers.map(|(name, &count)| Saturation { layer: name.to_owned(), count }).collect();
         Saturations { inputs, results: layers.iter().map(|layer| layer.count).sum(), layers }
     }
-}
 
-impl OpuProgram {
     /// What a debugger knows of it.
     fn stepped(&self) -> Stepped {
         let Program { name, instance, config, instructions, layers, .. } = &self.program;
@@ -190,10 +196,8 @@ impl OpuProgram {
         }
         all
     }
-}
 
-impl Compiled for OpuProgram {
-    fn info(&self) -> ProgramInfo {
+    fn made_info(&self) -> ProgramInfo {
         let program = &self.program;
         let layers = &program.layers;
         let report = ProgramReport {
@@ -217,6 +221,12 @@ impl Compiled for OpuProgram {
             layers: layers.iter().map(layer).collect(),
             ..ProgramInfo::new(report, ports(&program.inputs), ports(&program.outputs))
         }
+    }
+}
+
+impl Compiled for OpuProgram {
+    fn info(&self) -> &ProgramInfo {
+        self.info.get_or_init(|| self.made_info())
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {

@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn a_trace_has_a_track_for_each_engine() {
         let mut bytes = Vec::new();
-        let program = OpuProgram { program: program(), made: Made::Read };
+        let program = OpuProgram::new(program(), Made::Read);
         npukit_target::chrome_trace(&program, &TimeOptions::default(), &mut bytes).unwrap();
         let trace: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         let events = trace["traceEvents"].as_array().unwrap();
@@ -237,7 +237,7 @@ mod tests {
         let registers = [Op::Stride { h: 1, w: 1 }, Op::Shift { ifm: 0, bias: 0 }];
         program.instructions.splice(0..0, registers);
         program.layers.iter_mut().for_each(|layer| layer.first += registers.len());
-        let program = OpuProgram { program, made: Made::Read };
+        let program = OpuProgram::new(program, Made::Read);
         let time = program.time(&TimeOptions::default()).unwrap();
         let mut maps = program.memory_maps(&time);
         // What is in the first place, and from when to when.

@@ -40,11 +40,14 @@ pub(super) struct PccxProgram {
     by_hand: Option<Filled>,
     /// What is wrong with it, when somebody has asked.
     findings: OnceLock<Vec<Finding>>,
+    /// What is known of it, once somebody has asked.
+    info: OnceLock<ProgramInfo>,
 }
 
 impl PccxProgram {
-    pub const fn new(name: String, target: String, executable: Executable, config: Config) -> Self {
-        Self { name, target, executable, config, by_hand: None, findings: OnceLock::new() }
+    pub fn new(name: String, target: String, executable: Executable, config: Config) -> Self {
+        let (findings, info) = (OnceLock::new(), OnceLock::new());
+        Self { name, target, executable, config, by_hand: None, findings, info }
     }
 
     /// The same as a program that a person wrote.
@@ -208,8 +211,8 @@ fn fault(found: &Finding) -> String {
     format!("{place}{layer}: {}", found.message)
 }
 
-impl Compiled for PccxProgram {
-    fn info(&self) -> ProgramInfo {
+impl PccxProgram {
+    fn made_info(&self) -> ProgramInfo {
         let (program, host) = (&self.executable.program, self.host());
         let [maximum, aggregate] = host.words;
         let depth = self.config.l2_words.into();
@@ -239,6 +242,12 @@ impl Compiled for PccxProgram {
             time_forms: TIME_FORMS,
             ..ProgramInfo::new(report, self.ports(&host.graph.inputs), self.ports(&host.graph.outputs))
         }
+    }
+}
+
+impl Compiled for PccxProgram {
+    fn info(&self) -> &ProgramInfo {
+        self.info.get_or_init(|| self.made_info())
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {

@@ -59,6 +59,8 @@ pub(super) struct TcuProgram {
     is_embedded: bool,
     /// Where hardware can compute something else, once somebody has asked.
     differences: OnceLock<Differences>,
+    /// What is known of it, once somebody has asked.
+    info: OnceLock<ProgramInfo>,
 }
 
 /// What the C driver takes at most (specification 6.2).
@@ -81,6 +83,7 @@ impl TcuProgram {
             told: Vec::new(),
             is_embedded: false,
             differences: OnceLock::new(),
+            info: OnceLock::new(),
         }
     }
 
@@ -89,17 +92,8 @@ impl TcuProgram {
         let choices = BTreeMap::from([("strategy".to_owned(), compiled.strategy.name().to_owned())]);
         let saturated_constants = Some(compiled.saturated_constants);
         let lower::Compiled { program, results, clocked, .. } = compiled;
-        Self {
-            program: Program { system: Some(system), ..program },
-            board: Some(board),
-            clocked,
-            choices,
-            saturated_constants,
-            results,
-            told: Vec::new(),
-            is_embedded: false,
-            differences: OnceLock::new(),
-        }
+        let program = Program { system: Some(system), ..program };
+        Self { clocked, choices, saturated_constants, results, ..Self::loaded(program, Some(board)) }
     }
 
     /// The same with or without what the embedded driver is compiled with.
@@ -109,7 +103,7 @@ impl TcuProgram {
 
     /// The same, whose compiler has that to tell.
     pub fn told(self, told: Vec<String>) -> Self {
-        Self { told, ..self }
+        Self { told, info: OnceLock::new(), ..self }
     }
 
     /// The system it is for; one of which nothing is known when the artifact does not say.
@@ -206,9 +200,7 @@ impl TcuProgram {
             format!("{used} of {depth} vectors of DRAM0 are used: drivers need the last {DRIVER_PROBE}")
         })
     }
-}
 
-impl TcuProgram {
     fn report(&self) -> ProgramReport {
         ProgramReport {
             name: self.program.name.clone(),
@@ -223,10 +215,8 @@ impl TcuProgram {
             warnings: self.warnings(),
         }
     }
-}
 
-impl Compiled for TcuProgram {
-    fn info(&self) -> ProgramInfo {
+    fn made_info(&self) -> ProgramInfo {
         let Program { inputs, outputs, layers, .. } = &self.program;
         let ports = |all: &[Binding]| all.iter().map(|binding| self.port(binding)).collect();
         let layers = layers.iter().zip(&self.results);
@@ -240,6 +230,12 @@ impl Compiled for TcuProgram {
             time_forms: &[TimeForm::Samples],
             ..ProgramInfo::new(self.report(), ports(inputs), ports(outputs))
         }
+    }
+}
+
+impl Compiled for TcuProgram {
+    fn info(&self) -> &ProgramInfo {
+        self.info.get_or_init(|| self.made_info())
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {

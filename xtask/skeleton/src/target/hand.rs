@@ -47,6 +47,6 @@ impl HandProgram for Written {
     }
 
     fn compiled(&self) -> Result<Box<dyn Compiled>, TargetError> {
-        Ok(Box::new(SkeletonProgram(self.program.clone())))
+        Ok(Box::new(SkeletonProgram::new(self.program.clone())))
     }
 }

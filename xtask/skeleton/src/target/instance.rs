@@ -70,7 +70,7 @@ impl Instance for SkeletonInstance {
     }
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
-        Ok(Box::new(SkeletonProgram(self.program(graph, options)?)))
+        Ok(Box::new(SkeletonProgram::new(self.program(graph, options)?)))
     }
 
     fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {

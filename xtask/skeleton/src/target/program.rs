@@ -1,6 +1,7 @@
 //! [`SkeletonProgram`]: a program to write, run and time.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
@@ -18,12 +19,20 @@ use crate::machine::state::FORMAT;
 use crate::program::{self, Binding, Program, artifact};
 
 /// A program as the command has it.
-pub struct SkeletonProgram(pub Program);
+pub struct SkeletonProgram {
+    program: Program,
+    /// What is known of it, once somebody has asked.
+    info: OnceLock<ProgramInfo>,
+}
 
 /// The name of the cost model.
 const MODEL: &str = "clock";
 
 impl SkeletonProgram {
+    pub const fn new(program: Program) -> Self {
+        Self { program, info: OnceLock::new() }
+    }
+
     /// The numbers of an input, and how many did not fit.
     fn numbers(binding: &Binding, inputs: &Inputs) -> Result<(Vec<i16>, u64), PortError> {
         let tensor = port(binding).tensor(inputs)?;
@@ -41,11 +50,9 @@ impl SkeletonProgram {
         let values = Tensor::from_f32(binding.shape.clone(), values).map_err(|_| outside(binding))?;
         Ok(Output { name: binding.name.clone(), values, raw: raw.into_iter().map(i32::from).collect() })
     }
-}
 
-impl Compiled for SkeletonProgram {
-    fn info(&self) -> ProgramInfo {
-        let Self(program) = self;
+    fn made_info(&self) -> ProgramInfo {
+        let program = &self.program;
         let report = ProgramReport {
             name: program.name.clone(),
             target: format!("skeleton:{}", program.instance),
@@ -66,13 +73,19 @@ impl Compiled for SkeletonProgram {
             ..ProgramInfo::new(report, ports(&program.inputs), ports(&program.outputs))
         }
     }
+}
+
+impl Compiled for SkeletonProgram {
+    fn info(&self) -> &ProgramInfo {
+        self.info.get_or_init(|| self.made_info())
+    }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
-        artifact::write(&self.0).map_err(TargetError::failed)
+        artifact::write(&self.program).map_err(TargetError::failed)
     }
 
     fn words(&self) -> Result<ProgramWords, TargetError> {
-        let Program { instructions, layers, instance, config, .. } = &self.0;
+        let Program { instructions, layers, instance, config, .. } = &self.program;
         let bytes = encode_program(instructions).map_err(TargetError::failed)?;
         let layers = layers.iter().map(|layer| (layer.first, layer.name.clone())).collect();
         let instance = SkeletonInstance::new(instance, config.clone());
@@ -81,7 +94,7 @@ impl Compiled for SkeletonProgram {
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
-        let Self(program) = self;
+        let program = &self.program;
         let numbers = program.inputs.iter().map(|binding| Self::numbers(binding, inputs));
         let numbers = numbers.collect::<Result<Vec<_>, _>>().map_err(TargetError::failed)?;
         let mut machine = Machine::new(&program.config, options.unset);
@@ -103,7 +116,7 @@ impl Compiled for SkeletonProgram {
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
         Chosen::new(TARGET, &[], Stage::Time, &options.options)?;
-        let Self(program) = self;
+        let program = &self.program;
         let work: Vec<_> =
             program.layers.iter().map(|layer| LayerWork { name: &layer.name, macs: 0 }).collect();
         let costs = clock::run(&program.config, &program.instructions);

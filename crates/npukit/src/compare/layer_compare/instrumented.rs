@@ -55,8 +55,12 @@ impl InstrumentedProgram {
                 graph.find_value(name).filter(|id| !graph.outputs.contains(id) && !wanted.contains(id));
             wanted.extend(known.filter(|&id| graph.constant(id).is_none()));
         }
-        let mut instrumented =
-            Self { graph: graph.clone(), programs: Vec::new(), names, scales: compiled.info().scales };
+        let mut instrumented = Self {
+            graph: graph.clone(),
+            programs: Vec::new(),
+            names,
+            scales: compiled.info().scales.clone(),
+        };
         instrumented.add(&*origin.instance, &graph, [&options, &plain], &wanted);
         Ok(instrumented)
     }

@@ -166,8 +166,8 @@ impl Machine {
             Some(held) => parts(origin, self.layered(), graph, held.iter().map(String::as_str)),
             None => parts(origin, self.layered(), graph, layers.instrumented.names()),
         };
-        let named = self.layered().info().layers.into_iter().zip(found);
-        named.map(|(layer, part)| (layer.results, part)).collect()
+        let named = self.layered().info().layers.iter().zip(found);
+        named.map(|(layer, part)| (layer.results.clone(), part)).collect()
     }
 
     /// The values that it has for a sample.
@@ -180,9 +180,9 @@ impl Machine {
         let saturations = result.saturations.clone();
         let Some(layers) = &self.layers else {
             let mut shown: BTreeMap<String, Held> = BTreeMap::new();
-            let scales = self.compiled.info().scales;
+            let scales = &self.compiled.info().scales;
             let inputs = model_sample.iter().map(|(name, tensor)| {
-                let tensor = rounded(name, tensor, self.format, &scales);
+                let tensor = rounded(name, tensor, self.format, scales);
                 (name.clone(), Held { tensor, raw: Vec::new() })
             });
             shown.extend(inputs);
@@ -259,7 +259,7 @@ impl Machine {
             lines.extend(line.filter(|line| lines.iter().all(|other| other.name != line.name)));
         };
         graph.inputs.iter().for_each(|&id| add(of(&graph.value(id).name, None)));
-        for layer in self.layered().info().layers {
+        for layer in &self.layered().info().layers {
             let seen = layer.results.iter().filter(|name| names.contains(name.as_str()));
             seen.for_each(|name| add(of(name, Some(&layer.name))));
         }

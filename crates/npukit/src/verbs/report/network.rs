@@ -54,12 +54,12 @@ fn layer_of_each(graph: &Graph, compiled: &dyn Compiled, time: &TimeReport) -> B
     let places: HashMap<&str, usize> = time.layers.iter().map(|layer| layer.name.as_str()).zip(0..).collect();
     let node_places: HashMap<&str, usize> =
         graph.nodes.iter().map(|node| node.name.as_str()).zip(0..).collect();
-    let layers = compiled.info().layers;
+    let layers = &compiled.info().layers;
     let results =
         |names: &[String]| names.iter().filter_map(|name| graph.find_value(name)).collect::<Vec<_>>();
     let known: HashSet<ValueId> = layers.iter().flat_map(|layer| results(&layer.results)).collect();
     let mut found: BTreeMap<usize, usize> = named(graph, time).collect();
-    for layer in &layers {
+    for layer in layers {
         let Some(&place) = places.get(layer.name.as_str()) else { continue };
         for node in graph.part(&known, &results(&layer.results)).nodes {
             if let Some(&node) = node_places.get(node.name.as_str()) {

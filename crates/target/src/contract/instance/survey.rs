@@ -28,7 +28,7 @@ impl Survey {
     /// What a program does of its model.
     pub fn of(compiled: &dyn Compiled) -> Self {
         let info = compiled.info();
-        let program = info.report;
+        let program = info.report.clone();
         Self {
             macs: program.macs,
             host_macs: info.host_macs,

@@ -9,9 +9,9 @@
 //!
 //! A gather's `source` is the number of a value of the plan, or, from as many on as there are, of a constant.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use npukit_target::{ArtifactFile, Checked, Parts, Reader, Seal, TargetError};
+use npukit_target::{ArtifactFile, Checked, Parts, ProgramInfo, Reader, Seal, TargetError};
 use serde::{Deserialize, Serialize};
 
 use super::check;
@@ -49,6 +49,15 @@ pub struct Model {
     pub executable: Executable,
     /// Multiply-accumulates of the model.
     pub macs: u64,
+    /// What is known of it, once somebody has asked.
+    pub(crate) info: OnceLock<ProgramInfo>,
+}
+
+impl Model {
+    /// A model of which nobody has asked anything.
+    pub const fn new(name: String, target: String, executable: Executable, macs: u64) -> Self {
+        Self { name, target, executable, macs, info: OnceLock::new() }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -107,7 +116,7 @@ struct CallEntry {
 ///
 /// A kernel without words in the fabric's encoding.
 pub fn write(model: &Model) -> Result<Vec<ArtifactFile>, TargetError> {
-    let Model { name, target, executable, macs } = model;
+    let Model { name, target, executable, macs, .. } = model;
     let of = |ending: &str| format!("{name}.{ending}");
     let mut plan = executable.plan.clone();
     let constants = take_constants(&mut plan);
@@ -238,7 +247,7 @@ pub fn read(path: &str, files: &dyn Reader) -> Result<Model, TargetError> {
     let columns = columns(&fabric).unwrap_or_default();
     let executable = Executable { fabric, columns, plan, kernels, calls };
     check::calls(&executable).map_err(|error| folder.wrong(&error))?;
-    Ok(Model { name, target, executable, macs })
+    Ok(Model::new(name, target, executable, macs))
 }
 
 fn read_constants(folder: &Folder<'_>, constants: &Constants) -> Result<Vec<Arc<[i16]>>, TargetError> {
