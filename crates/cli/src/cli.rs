@@ -226,7 +226,7 @@ mod tests {
             verbs,
             [
                 "compile", "run", "eval", "time", "trace", "verify", "report", "explore", "generate", "zoo",
-                "asm", "disasm", "format", "rtl", "host", "man"
+                "targets", "asm", "disasm", "format", "rtl", "host", "man"
             ]
         );
     }

@@ -134,6 +134,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ]),
     ("targets", &[
         ("npu targets", "List the accelerators and their instances"),
+        ("npu targets tcu:pynqz1 --svg pynqz1.svg", "Draw the units, memories and data paths of an instance"),
         ("npu targets tcu --options", "List what its compiler can be asked for"),
         ("npu targets tcu:ultra96v2", "List the parameters that `--target tcu:ultra96v2,array_size=8` may set"),
     ]),

@@ -1,12 +1,14 @@
 //! Figures for papers, in SVG: text stays text, colours are told apart by everybody, light and dark.
 
 mod axis;
+mod diagram;
 mod roofline;
 mod scatter;
 mod timeline;
 
 use std::fmt::Write as _;
 
+pub use diagram::diagram;
 pub use roofline::roofline;
 pub use scatter::{Class, Mark, Scatter};
 pub use timeline::timeline;
@@ -26,6 +28,8 @@ const COLOURS: [&str; 8] =
 
 /// What all figures share.
 const STYLE: &str = "svg{color:#1b1f24;background:#fff;font:12px sans-serif}text{fill:currentColor}\
+    rect{stroke:currentColor;stroke-opacity:.5}.outside{fill:#8884;stroke-dasharray:4}.memory{fill:#56b4e966}.unit{fill:#e69f0066}\
+    .control{fill:#009e7355}.path{fill:none;stroke:currentColor;stroke-width:1.5}\
     .grid{stroke:currentColor;opacity:.15}.roof{fill:none;stroke:currentColor;stroke-width:1.5}\
     .point{fill:#6b7785;opacity:.7}.unfit{fill:none;stroke:#6b7785;opacity:.6}.best{fill:#c2410c}.front{fill:none;stroke:#c2410c}\
     @media(prefers-color-scheme:dark){svg{color:#e6e9ed;background:#15181c}.point{fill:#9aa7b5}.unfit{stroke:#9aa7b5}.best{fill:#fb923c}.front{stroke:#fb923c}}";

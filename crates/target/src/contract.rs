@@ -29,6 +29,7 @@
 pub mod bounds;
 pub mod convert;
 pub mod cosim;
+pub mod diagram;
 pub mod instance;
 pub mod machine;
 pub mod output;

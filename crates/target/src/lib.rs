@@ -38,6 +38,7 @@ pub use contract::convert::{as_element, to_element};
 pub use contract::cosim::{
     CosimCycles, CosimDifference, CosimJudge, CosimJudgement, CosimOptions, CosimPart, CosimRun,
 };
+pub use contract::diagram;
 pub use contract::instance::generator::{Generator, GeneratorOptions, MakeProgram, Step};
 pub use contract::instance::hand::{HandOptions, HandProgram, ProgramText, program_text};
 pub use contract::instance::host::{

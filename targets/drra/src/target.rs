@@ -1,6 +1,7 @@
 //! [`DRRA`], the [`Target`] of this crate.
 
 pub(crate) mod diagnose;
+mod diagram;
 mod hand;
 mod instance;
 mod machine;

@@ -4,6 +4,7 @@ pub(crate) mod benchmarks;
 mod bounds;
 mod compile;
 pub(crate) mod diagnose;
+mod diagram;
 mod field;
 mod hand;
 mod instance;

@@ -2,6 +2,7 @@
 
 pub(crate) mod benchmarks;
 pub(crate) mod diagnose;
+mod diagram;
 pub(crate) mod generate;
 mod hand;
 mod instance;

@@ -2,6 +2,7 @@
 
 pub(crate) mod benchmarks;
 pub(crate) mod diagnose;
+mod diagram;
 mod hand;
 mod instance;
 mod machine;

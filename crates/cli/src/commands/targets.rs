@@ -1,13 +1,17 @@
 //! `npu targets`
 
+use std::path::PathBuf;
+
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use npukit::options::OptionSpec;
-use npukit::verbs::list::{Parameter, TargetReport, list, list_one, options, parameters_of};
+use npukit::verbs::list::{Parameter, TargetReport, drawing, list, list_one, options, parameters_of};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::candidates::target_names;
+use crate::disk::write_all;
+use crate::endings::named;
 use crate::failure::Failure;
 use crate::printable::line;
 use crate::requests::context;
@@ -22,6 +26,9 @@ pub struct TargetsArgs {
     /// List its options instead of its instances
     #[arg(long, requires = "target")]
     pub options: bool,
+    /// Draw the units, memories and data paths of the instance
+    #[arg(long, value_name = "FILE.svg", requires = "target", conflicts_with = "options", value_parser = named(&["svg"]))]
+    pub svg: Option<PathBuf>,
 }
 
 pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
@@ -32,6 +39,11 @@ pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
     if args.options {
         let specs = options(name)?;
         return Ok(Answer::new(option_table(specs), &json!({ "options": specs })));
+    }
+    if let Some(path) = &args.svg {
+        write_all(&[(path.clone(), drawing(name, context())?.as_bytes())])?;
+        let artifact = path.display().to_string();
+        return Ok(Answer::new(format!("wrote {artifact}\n"), &json!({ "artifacts": [artifact] })));
     }
     if name.contains(':') {
         let parameters = parameters_of(name, context())?;

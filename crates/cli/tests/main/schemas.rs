@@ -53,11 +53,11 @@ const VERBS: &[(&str, &[Form])] = &[
     ("isa",         &[page]),
     ("lint",        &[of::<verbs::lint::Report>, of::<verbs::lint::Explanations>]),
     ("lsp",         &[nothing]),
-    ("man",         &[pages]),
+    ("man",         &[artifacts]),
     ("report",      &[timed::<verbs::report::Report>]),
     ("rtl",         &[of::<verbs::rtl::Report>]),
     ("run",         &[timed::<verbs::run::Report>, timed::<verbs::run::HandReport>]),
-    ("targets",     &[instances, target_options, parameters]),
+    ("targets",     &[instances, target_options, parameters, artifacts]),
     ("time",        &[timed::<verbs::time::Report>]),
     ("trace",       &[of::<verbs::trace::Report>]),
     ("verify",      &[timed::<verbs::verify::Report>]),
@@ -133,7 +133,7 @@ fn nothing(_: &mut SchemaGenerator) -> Value {
     object(&[])
 }
 
-fn pages(_: &mut SchemaGenerator) -> Value {
+fn artifacts(_: &mut SchemaGenerator) -> Value {
     object(&[("artifacts", list(text()))])
 }
 
@@ -367,6 +367,7 @@ const LINES: &[(i32, &str)] = &[
     (0, "run out/digits_onnx_pynqz1.tmodel --input %images"),
     (0, "targets"),
     (0, "targets tcu --options"),
+    (0, "targets tcu:pynqz1 --svg pynqz1.svg"),
     (0, "targets tcu:ultra96v2"),
     (0, "time %digits --target tcu"),
     (0, "time %digits --target opu"),

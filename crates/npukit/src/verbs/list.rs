@@ -1,5 +1,6 @@
 //! `npu targets`: the accelerators, the instances that come with npukit, and what may be set of one.
 
+use npukit_report::figure;
 use npukit_target::{OptionSpec, Preset, Target, parameters, with_system};
 use serde::Serialize;
 
@@ -77,6 +78,18 @@ pub fn parameters_of(spec: &str, context: Context<'_>) -> Result<Vec<Parameter>,
     let tree = resolve(spec, context.reader)?.info().parameters.clone();
     let leaves = parameters::leaves(&tree);
     Ok(leaves.into_iter().map(|(name, value)| Parameter { name, value: value.clone() }).collect())
+}
+
+/// Block diagram of the instance `spec` as SVG: its units, memories and data paths, with their sizes.
+///
+/// # Errors
+///
+/// Errors of [`resolve`]; a target that provides no diagram.
+pub fn drawing(spec: &str, context: Context<'_>) -> Result<String, Error> {
+    let instance = resolve(spec, context.reader)?;
+    let info = instance.info();
+    let drawing = figure::diagram(&info.diagram, &format!("block diagram of {}", info.name));
+    drawing.ok_or_else(|| info.unsupported("targets --svg").into())
 }
 
 fn report(target: &Target) -> TargetReport {

@@ -11,6 +11,7 @@ use npukit_target::{
 };
 use serde_json::{Value, json};
 
+use super::diagram::diagram;
 use super::hand::Written;
 use super::model::host_step;
 use super::options::chosen;
@@ -190,6 +191,7 @@ impl DrraInstance {
             parameters: settable::tree(&fabric),
             config_text: Some(format!("{:#}\n", to_json(&fabric))),
             warnings: warnings.into_iter().chain(fabric.unreleased()).collect(),
+            diagram: diagram(&fabric),
             quantisation: Some(lower::scheme(&fabric)),
             stages: &[PLAN, KERNELS, ASSEMBLY],
             listings: &[NAMED, UPSTREAM, HEX],

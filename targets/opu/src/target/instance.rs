@@ -9,6 +9,7 @@ use npukit_target::{
 };
 
 use super::compile::STAGES;
+use super::diagram::diagram;
 use super::hand::Written;
 use super::scheme::scheme;
 use crate::check;
@@ -101,6 +102,7 @@ impl OpuInstance {
         let info = InstanceInfo {
             parameters: settable::tree(&config),
             config_text: toml::to_string(&config).ok(),
+            diagram: diagram(&config),
             area: Some(area(&config)),
             macs_per_cycle: Some(config.timing.macs_per_cycle.into()),
             clock_mhz: Some(config.timing.clock_mhz),

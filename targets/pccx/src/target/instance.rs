@@ -10,6 +10,7 @@ use npukit_target::{
     artifact_stem, bytes_of, instance_name, program_text,
 };
 
+use super::diagram::diagram;
 use super::hand::{Written, filled, waits};
 use super::program::PccxProgram;
 use crate::check::lints::LINTS;
@@ -52,6 +53,7 @@ impl PccxInstance {
         let info = InstanceInfo {
             parameters: settable::tree(&config),
             config_text: toml::to_string(&config).ok(),
+            diagram: diagram(&config),
             area: Some(area(&config)),
             saturates: false,
             measures,

@@ -16,6 +16,7 @@ use npukit_target::{
     Survey, TargetError, artifact_stem, instance_name, program_text,
 };
 
+use super::diagram::diagram;
 use super::hand::Written;
 use super::options::chosen;
 use super::program::TcuProgram;
@@ -187,6 +188,7 @@ impl TcuInstance {
             config_text: Some(settable::text(&config, &system)),
             system: own.flatten(),
             warnings,
+            diagram: diagram(&config),
             area: Some(area(&config)),
             // A product in each cell of the array.
             macs_per_cycle: Some((config.array_size as f64).powi(2)),

@@ -37,7 +37,7 @@ impl Row {
 }
 
 #[rustfmt::skip] // A table.
-pub const ROWS: [Row; 23] = [
+pub const ROWS: [Row; 24] = [
     Row { files: 1, step: 1, old: "host pccx commands a.host", new: "host pccx commands b.host", both: "-o out/c.bin",
           reads: "host pccx commands out/c.bin" },
     Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog --no-map",
@@ -48,6 +48,8 @@ pub const ROWS: [Row; 23] = [
           reads: "lint out/p.s --target tcu" },
     Row { files: 1, step: 1, old: "format a.asm", new: "format b.asm", both: "--target drra -o out/f.asm",
           reads: "format out/f.asm --target drra --check" },
+    Row { files: 1, step: 1, old: "targets tcu:pynqz1", new: "targets tcu:cmoda7", both: "--svg out/m.svg",
+          reads: "targets" },
     Row { files: 1, step: 1, old: "zoo mlp", new: "zoo mlp --seed 1", both: "-o out/m.onnx",
           reads: "check out/m.onnx --target tcu" },
     Row { files: 1, step: 1, old: "eval d.onnx --input x.npy", new: "eval d.onnx --input y.npy", both: "-o out/e.npz",

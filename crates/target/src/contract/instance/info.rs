@@ -5,6 +5,7 @@ use npukit_numeric::NumberFormat;
 use serde_json::Value;
 
 use crate::config::compile_options::{CompileOptions, Measures};
+use crate::contract::diagram::Diagram;
 use crate::error::TargetError;
 use crate::lint::Lint;
 use crate::report::area::Area;
@@ -24,6 +25,8 @@ pub struct InstanceInfo {
     pub system: Option<Value>,
     /// What the author of its configuration file should know of: keys that nothing reads, for instance. Empty for a preset.
     pub warnings: Vec<String>,
+    /// Units, memories and data paths, for a drawing. Empty if the target has none.
+    pub diagram: Diagram,
     /// Use of an FPGA. `None` without a model of it.
     pub area: Option<Area>,
     /// Multiply-accumulates of a cycle in which all multipliers work: no program does more. `None` if unknown.
@@ -79,6 +82,7 @@ impl InstanceInfo {
             config_text: None,
             system: None,
             warnings: Vec::new(),
+            diagram: Diagram::default(),
             area: None,
             macs_per_cycle: None,
             clock_mhz: None,
