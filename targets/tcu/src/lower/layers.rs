@@ -307,7 +307,8 @@ impl<'g> Builder<'g> {
 fn constants_problem(graph: &Graph, needed: u64, available: u64) -> Option<Problem> {
     let reason =
         format!("constants of the other nodes need {needed} vectors of DRAM1, but it holds {available}");
-    (needed > available).then(|| Problem::new(&graph.name, "model", reason, "use an instance with a larger DRAM1"))
+    (needed > available)
+        .then(|| Problem::new(&graph.name, "model", reason, "use an instance with a larger DRAM1"))
 }
 
 impl<'g> Fuse<'g> for Builder<'g> {

@@ -274,7 +274,7 @@ impl Lir {
             write: write.is_some(),
             accumulate,
             write_address,
-            // Default: the address field is 0 without a read (`read` above tells the two apart).
+            // Default: without a read, the address field is 0.
             read_address: read_address.unwrap_or(0),
             sub,
         });

@@ -110,8 +110,7 @@ impl<'a> Merge<'a> {
         let chosen = self.transfer(oldest).or_else(|| {
             if self.may_come(Kind::Array) { Some(self.beside_array()) } else { self.instead_of_array() }
         });
-        // Default: without a choice, the oldest instruction is next; it depends on none of the
-        // others.
+        // Default: without a choice, the oldest instruction is next; it depends on no other.
         Some(chosen.unwrap_or(oldest))
     }
 

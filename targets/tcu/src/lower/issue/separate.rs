@@ -1,7 +1,10 @@
 //! Separation of additions: hardware loses the first of two adjacent additions to the same
 //! accumulator.
 //!
-//! [`separate`] puts an accumulator command between the two ([`crate::clock::hazard`]): a later one that may come earlier, or a SIMD that reads the accumulator and discards the value. The clock decides where it is put. Every accumulator receives its additions in the same order, so results stay the same.
+//! [`separate`] puts an accumulator command between the two ([`crate::clock::hazard`]): a later one
+//! that may come earlier, or a SIMD that reads the accumulator and discards the value. The clock
+//! decides where it is put. Every accumulator receives its additions in the same order, so results
+//! stay the same.
 
 use super::lir::drop_read;
 use super::overlap::conflict;

@@ -62,10 +62,7 @@ impl Builder<'_> {
             return Ok(());
         }
         let name = &self.graph.value(value).name;
-        Err(Reject::new(
-            format!("`{name}` of shape {shape:?} has no elements"),
-            "remove it from the model",
-        ))
+        Err(Reject::new(format!("`{name}` of shape {shape:?} has no elements"), "remove it from the model"))
     }
 
     /// Refuses a tensor whose lists of vectors would exhaust the host's memory.
@@ -123,7 +120,9 @@ impl Builder<'_> {
             return Err(Reject::Shortage(ConstantsShortage { vectors }));
         }
         Err(Reject::new(
-            format!("up to this node the constants take {needed} vectors; the limit is {MAX_CONSTANTS} scalars"),
+            format!(
+                "up to this node the constants take {needed} vectors; the limit is {MAX_CONSTANTS} scalars"
+            ),
             "use smaller kernels or fewer channels, or an instance with a smaller array",
         ))
     }

@@ -33,7 +33,7 @@ struct Form {
     alpha: f64,
 }
 
-/// Lines by the rounded numbers that the machine has.
+/// Lines with coefficients rounded to the number format.
 #[derive(Clone, Debug, PartialEq)]
 struct Lines {
     /// For each line, where it ends, and by how much it is steeper than the next.

@@ -64,7 +64,7 @@ fn config(lookup_tables: usize) -> Config {
 }
 
 /// Formats a graph before and after the rewrites; `build` returns its outputs. The second element
-/// tells whether they must change it.
+/// of the pair is whether they must change it.
 fn example(
     title: &'static str,
     (lookup_tables, changes): (usize, bool),

@@ -213,7 +213,7 @@ pub fn constant(builder: &Builder, value: ValueId, what: &str) -> Result<Arc<Ten
     let tensor = builder.graph.constant(value).filter(|tensor| tensor.as_f32().is_some());
     tensor.cloned().ok_or_else(|| {
         Reject::new(
-            format!("its {what} `{name}` is not a float constant"),
+            format!("its {what} `{name}` must be a float constant"),
             "export the model with constant weights",
         )
     })

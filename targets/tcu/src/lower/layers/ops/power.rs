@@ -35,7 +35,7 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bo
         Some(1) => {}
         Some(k) => chain.steps.push(formula(Operand::Grid, (1..k).map(|_| on_grid(SimdOp::Multiply)))),
         None => {
-            let name = format!("Pow by {exponent} (only integers from 1 to {MOST})");
+            let name = format!("Pow by {exponent} (not an integer from 1 to {MOST})");
             lookup::follow(builder, chain, id, Function::Power(exponent), &name)?;
         }
     }

@@ -94,7 +94,8 @@ impl Grouped {
         let [rows, _, inputs, outputs] = self.kernel;
         let name = name_of(graph, self.weights);
         let shape = vec![rows, self.groups, self.from * inputs, self.to * outputs];
-        let data = self.spread(floats(graph, self.weights).expect("only products with constant weights are grouped"));
+        let data = self
+            .spread(floats(graph, self.weights).expect("only products with constant weights are grouped"));
         let mut node = self.node;
         node.inputs[1] = add_floats(graph, &name, shape, data).expect("the weights fill their shape");
         if let Some(bias) = node.inputs.get(2).and_then(|&bias| super::repeated(graph, bias, self.to)) {
