@@ -53,8 +53,8 @@ impl Judged {
         match verdict {
             Verdict::Lost => hazard.to_string(),
             Verdict::Depends { lost_at, kept_at } => format!(
-                "{hazard}; this happens if memory answers after {lost_at} cycles, but not after {kept_at}: it depends \
-                 board's memory does decides"
+                "{hazard}; this happens if memory answers after {lost_at} cycles, but not after {kept_at}: \
+                 it depends on the board's memory"
             ),
             Verdict::Kept => format!(
                 "only timing keeps the addition from reading acc[{:#x}] before instruction {} has written it",
