@@ -5,11 +5,11 @@
 //! |---|---|---|
 //! | rewrite | `rewrite` | graph → graph that takes fewer cycles |
 //! | layers | [`mod@layers`] | graph nodes → chains that stay in the accumulators |
-//! | HIR | [`layers::hir`], built by `layers::ops` (one file per operator family) | chain → steps on grids of vectors |
+//! | HIR | [`layers::hir`], built by `layers::ops` | chain → steps on grids of vectors |
 //! | plan | [`memory`] | objects → addresses in DRAM0, DRAM1 and local memory |
-//! | schedule | [`schedule`] | steps → tiles that fit; the clock picks the cheapest tiling of those from `schedule::search` |
+//! | schedule | [`schedule`] | steps → tiles that fit, with the cheapest tiling by the clock |
 //! | tile | `tile` | a tile of a layer → runs of vectors |
-//! | issue | `issue` | runs of vectors → instructions in the order in which units wait least and hardware loses no addition |
+//! | issue | `issue` | runs of vectors → instructions in the best order without hazards |
 //! | program | [`backend`] | all of the above → [`Program`] |
 
 pub mod backend;
@@ -45,8 +45,8 @@ pub enum Order {
     #[default]
     Default,
     /// Order of the released compiler: the bias is added with tap (0, 0) and the last block of
-    /// input channels, and an addition stays an addition. Results equal those of published programs
-    /// bit for bit.
+    /// input channels, and an addition stays an addition. Results equal the results of published
+    /// programs bit for bit.
     Upstream,
 }
 
@@ -178,7 +178,7 @@ fn scale_ports(program: &mut Program, border: &Border) {
     }
 }
 
-/// Returns the nodes that prevent `graph` from being compiled; empty if there are none.
+/// Returns the nodes that prevent `graph` from being compiled; empty if `graph` can be compiled.
 ///
 /// A graph without problems here can still fail in [`compile`] for lack of memory.
 pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {

@@ -41,9 +41,9 @@ pub(super) struct Accumulator {
     output_select: Slot,
     /// Selector of the destination of the ALUs' output.
     alu_select: Slot,
-    /// Slot for the access that waits for port A.
+    /// Slot for the access that waits for memory port A.
     port_a_control: Slot,
-    /// Selector: whether written data pass the adder.
+    /// Selector of the path of written data: through the adder or around it.
     adder_select: Slot,
     port_a: ReadPort,
     /// Port B, which reads the old values for additions.
@@ -66,7 +66,7 @@ pub(super) struct Accumulator {
     /// Pipeline without pauses between commands; `None` on the released hardware.
     pipeline: Option<Pipeline>,
     reading: Reading,
-    /// Number of vectors read, written and computed.
+    /// Number of vectors read and written; `operations` is the number of SIMD instructions.
     pub(super) accesses: u64,
     pub(super) operations: u64,
     pub(super) stalls: StallMeter,
@@ -110,7 +110,8 @@ impl Accumulator {
         (&mut self.watch, self.vectors.room())
     }
 
-    /// Visits the times that change from write to write of a run.
+    /// Visits the times that change from write to write of a run, so that a caller can compare or
+    /// advance them.
     #[inline]
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         self.vectors.times(&mut visit);
@@ -124,7 +125,7 @@ impl Accumulator {
         visit(&mut self.staged);
     }
 
-    /// Visits all times, except for the address of the last write.
+    /// Visits all stored times, except for the address of the last write.
     pub(super) fn all_times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         self.commands.times(&mut visit);
         self.output_select.times(&mut visit);
@@ -138,7 +139,7 @@ impl Accumulator {
         self.lock.last_address()
     }
 
-    /// Visits the counters that grow from write to write.
+    /// Visits the counters that grow from write to write, so that a caller can advance them.
     #[inline]
     pub(super) fn counts(&mut self, mut visit: impl FnMut(&mut u64)) {
         visit(&mut self.accesses);
@@ -159,8 +160,8 @@ impl Accumulator {
         self.written
     }
 
-    /// Passes a command for one vector of an instruction queued at `queued`. Returns when it leaves
-    /// the instruction and when it is at the stage.
+    /// Handles a command for one vector of an instruction queued at `queued`. Returns the cycles at
+    /// which it leaves the instruction and reaches the stage.
     fn reach(&mut self, queued: Cycle) -> (Cycle, Cycle) {
         let room = self.vectors.room();
         let entered = self.vectors.enter(queued);
@@ -168,8 +169,8 @@ impl Accumulator {
         (entered, self.stage.max(entered + 1))
     }
 
-    /// Returns the first and last memory access of the last SIMD instruction, and when the ALUs
-    /// started it.
+    /// Returns the cycles of the first and last memory access of the last SIMD instruction, and of
+    /// the ALUs' start.
     pub(super) fn worked(&self, flags: Flags) -> ((Cycle, Cycle), Cycle) {
         let last = if self.pipeline.is_some() { self.stage } else { self.port_a.last() };
         let first = if flags.read { self.read } else { last };
@@ -189,9 +190,10 @@ impl Accumulator {
         self.stage = at + 1;
     }
 
-    /// Passes a command to write a vector from outside.
+    /// Handles a command to write a vector from outside.
     ///
-    /// Returns when the instruction's queue has passed it on, and when the vector can be accepted.
+    /// Returns the cycle at which the instruction's queue has passed it on, and the earliest cycle
+    /// for the vector.
     pub(super) fn take(&mut self, queued: Cycle, write: Write) -> (Cycle, Cycle) {
         let (expanded, stage) = self.reach(queued);
         if let Some(pipeline) = &self.pipeline {
@@ -205,8 +207,8 @@ impl Accumulator {
         (expanded, ready.max(select))
     }
 
-    /// Prepares a write of a command that is at the stage at `at`. Returns when the memory has the
-    /// command, and when it accepts the data.
+    /// Prepares a write of a command that is at the stage at `at`. Returns the cycle at which the
+    /// memory has the command, and the earliest cycle for the data.
     fn prepare_write(&mut self, at: Cycle, write: Write) -> (Cycle, Cycle) {
         let mut ready = self.port_a_control.enter(at).max(self.adder_select.enter(at));
         let mut handed_on = ready;
@@ -255,7 +257,7 @@ impl Accumulator {
         self.tables.begin(table, vectors);
     }
 
-    /// Passes a command to load a vector of a lookup table; returns times like [`Self::take`].
+    /// Handles a command to load a vector of a lookup table; returns cycles like [`Self::take`].
     pub(super) fn take_entries(&mut self, queued: Cycle) -> (Cycle, Cycle) {
         let (expanded, taken) = self.take(queued, Write::default());
         (expanded, taken.max(self.tables.free()))
@@ -274,8 +276,8 @@ impl Accumulator {
         self.port_a.write(at);
     }
 
-    /// Passes a command to read a vector for the outside. Returns when it left the instruction, and
-    /// when the data are available.
+    /// Handles a command to read a vector for the outside. Returns the cycle at which it left the
+    /// instruction, and the earliest cycle at which the data can leave.
     pub(super) fn give(&mut self, queued: Cycle, address: u64) -> (Cycle, Cycle) {
         let (expanded, stage) = self.reach(queued);
         if let Some(pipeline) = &self.pipeline {
@@ -301,7 +303,8 @@ impl Accumulator {
         self.port_a.leave(at);
     }
 
-    /// Reads a vector. Returns when the control is accepted, and when the vector is available.
+    /// Reads a vector. Returns the cycles at which the control is accepted and the vector is
+    /// available.
     fn fetch(&mut self, stage: Cycle) -> (Cycle, Cycle) {
         let control = self.port_a_control.enter(stage);
         self.read = self.port_a.read(control);
@@ -310,7 +313,7 @@ impl Accumulator {
         (control, self.port_a.datum())
     }
 
-    /// Passes a SIMD instruction. Returns when it left the instruction's queue.
+    /// Handles a SIMD instruction. Returns the cycle at which it left the instruction's queue.
     ///
     /// A form that waits for data that never arrive blocks its units forever.
     pub(super) fn simd(&mut self, queued: Cycle, flags: Flags, sub: SimdSub) -> Cycle {
@@ -420,7 +423,7 @@ impl Accumulator {
         started.max(sink)
     }
 
-    /// Writes the ALUs' result. Returns when the stage has passed the write on.
+    /// Writes the ALUs' result. Returns the cycle at which the stage has passed the write on.
     fn write_result(&mut self, stage: Cycle, write: Write) -> Cycle {
         let (control, ready) = self.prepare_write(stage, write);
         let source = self.alu_select.enter(stage);
@@ -461,8 +464,8 @@ struct Pipeline {
 }
 
 impl Pipeline {
-    /// Returns when a command at the head of the pipeline since `stage` reads `address`, or passes
-    /// without a read.
+    /// Returns the cycle at which a command at the head of the pipeline since `stage` reads
+    /// `address`, or passes if `address` is `None`.
     fn read(&self, stage: Cycle, address: Option<u64>) -> Cycle {
         let pending = self.writes.iter().filter(|&&(written, _)| Some(written) == address);
         pending.map(|&(_, at)| at + 1).fold(stage, Cycle::max)

@@ -20,15 +20,15 @@ pub(super) struct Array {
     last: Cycle,
     /// First cycle in which weights may be shifted.
     drained: Cycle,
-    /// Periods in which the accumulators wait for results, as first and last cycles, from the last
-    /// row on. Adjacent periods are merged.
+    /// Periods in which the accumulators wait for results, as first and last cycles. Periods that
+    /// end before the last row are dropped, and adjacent periods are merged.
     windows: VecDeque<(Cycle, Cycle)>,
     /// Cycle of the last shift of weights.
     pub(super) loaded: Cycle,
     /// Weights loaded while others are in use; `None` if the instance does not support it.
     beside: Option<Beside>,
-    /// Results in flight, from their rows until they are taken, if rows may enter before results
-    /// are requested; otherwise `None`.
+    /// Results in flight, from their rows until they are taken; `None` if rows enter only after
+    /// their results have been requested.
     ahead: Option<Pass>,
     /// Number of input rows computed.
     pub(super) computed_rows: u64,
@@ -63,7 +63,7 @@ impl Array {
         (&mut self.watch, self.rows.room())
     }
 
-    /// Visits the times that change from row to row.
+    /// Visits the times that change from row to row, so that a caller can compare or advance them.
     #[inline]
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         self.rows.times(&mut visit);
@@ -101,7 +101,7 @@ impl Array {
         self.latency
     }
 
-    /// Visits the counters that grow from row to row.
+    /// Visits the counters that grow from row to row, so that a caller can advance them.
     #[inline]
     pub(super) fn counts(&mut self, mut visit: impl FnMut(&mut u64)) {
         visit(&mut self.computed_rows);
@@ -119,8 +119,8 @@ impl Array {
         self.watch.is_on() || self.stalls.is_watched()
     }
 
-    /// Passes the control of a row of an instruction queued at `queued`. Returns when it leaves the
-    /// instruction, and when it is at the array.
+    /// Handles the control of a row of an instruction queued at `queued`. Returns the cycles at
+    /// which it leaves the instruction and reaches the array.
     pub(super) fn expand(&mut self, queued: Cycle) -> (Cycle, Cycle) {
         let room = self.rows.room();
         let entered = self.rows.enter(queued);
@@ -226,7 +226,7 @@ pub(super) struct Beside {
     last: Cycle,
     /// Cycle of the last exchange; `None` before the first.
     exchanged: Option<Cycle>,
-    /// Size of the array.
+    /// Number of rows and columns of the array.
     size: u64,
 }
 

@@ -85,8 +85,8 @@ impl Bank {
         self.writes.times(visit);
     }
 
-    /// Returns the memory timing and the packing of vectors in words. Apart from instructions, the
-    /// bank's timing depends on nothing else.
+    /// Returns the memory timing and the packing of vectors in words. Apart from instructions, only
+    /// these determine the bank's timing.
     pub(super) const fn shape(&self) -> (ClockParams, Packing) {
         (self.params, self.packing)
     }

@@ -229,7 +229,7 @@ impl Taken {
         }
     }
 
-    /// Drops ranges before `head`, which are no longer requested.
+    /// Drops ranges before `head`; later requests start at `head`.
     fn forget(&mut self, head: Cycle) {
         while self.0.first_key_value().is_some_and(|(_, &last)| last < head) {
             self.0.pop_first();

@@ -25,10 +25,10 @@ use crate::machine::configuration::Configuration;
 /// instruction. Its effects come at most three cycles after it.
 const BEHIND: Cycle = 8;
 
-/// Number of key vectors at which a lookup is simulated without caching.
+/// Minimum number of key vectors for which a lookup is simulated without the cache.
 const MOST_KEYS: u64 = 1 << 20;
 
-/// Base-2 logarithm of the stride at which an instruction is simulated without caching.
+/// Minimum base-2 logarithm of the stride for which an instruction is simulated without the cache.
 const LONGEST_STRIDE: u32 = 32;
 
 /// All units, and the cycle at which the decoder can accept its next instruction.
@@ -402,7 +402,7 @@ impl Machine {
     /// accumulator write was to `address`. Counters are not restored.
     pub(super) fn go_on(&mut self, head: Cycle, address: u64, taken: &[u32]) {
         let mut taken = taken.iter().copied();
-        // Default: the record has exactly as many times as are read.
+        // Default: the record has a time for every read.
         let mut next = || taken.next().unwrap_or(0);
         self.head = head;
         self.array.set_windows(next() as usize);
@@ -476,7 +476,7 @@ impl Machine {
         self.spans
     }
 
-    /// Returns a size as the units count it.
+    /// Returns the number of vectors for which the units take a `size`: they use only its low bits.
     const fn vectors(&self, size: u64) -> u64 {
         (size.wrapping_sub(1) & self.size_mask) + 1
     }
@@ -575,8 +575,9 @@ impl Machine {
         accept
     }
 
-    /// Shifts rows of an instruction queued at `queued` into the array; from `source` on they come
-    /// from port A, if it is routed to the array. Returns the last read and the last shift.
+    /// Shifts rows of an instruction queued at `queued` into the array. If port A is routed to the
+    /// array, the rows come from it, starting in cycle `source`. Returns the cycles of the last
+    /// read and the last shift.
     fn load_rows(&mut self, queued: Cycle, size: u64, source: Option<Cycle>) -> (Cycle, Cycle) {
         let (mut read, mut loaded, mut last, mut first) = (self.local_from, queued, queued, None);
         for _ in 0..size {

@@ -106,7 +106,7 @@ impl Queue {
 }
 
 /// A port of a memory with one access per cycle, in order. A read returns its data one cycle later,
-/// into a three-entry queue of which reads see two.
+/// into a three-entry queue; reads see two of its entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReadPort {
     /// Cycle of the last access.

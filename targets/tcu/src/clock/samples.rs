@@ -179,7 +179,7 @@ pub struct PortSamples {
 pub struct Samples {
     /// For each instruction, the number of samples taken while the decoder held it.
     pub instructions: Vec<u64>,
-    /// For each handshake of [`Port::ALL`], the counts over those samples.
+    /// For each handshake of [`Port::ALL`], its samples inside the program.
     pub ports: [PortSamples; Port::ALL.len()],
     /// Number of samples before and after the program, and of instructions that the driver adds.
     pub outside: u64,

@@ -86,7 +86,7 @@ impl Stalls {
         self.0[stall as usize]
     }
 
-    /// Returns the sum of two counts.
+    /// Returns the sum of both.
     pub(super) fn and(mut self, other: &Self) -> Self {
         for (mine, other) in self.0.iter_mut().zip(other.0) {
             *mine += other;
@@ -94,12 +94,13 @@ impl Stalls {
         self
     }
 
-    /// Returns the waiting unit, what it waits for and the cycles, for stalls of single units.
+    /// Returns the stalls of single units: the waiting unit, what it waits for, and the number of
+    /// cycles.
     pub(super) fn list(&self) -> impl Iterator<Item = (Unit, &'static str, u64)> {
         Stall::ALL.into_iter().map(|(stall, unit, on)| (unit, on, self.of(stall)))
     }
 
-    /// Returns the list like [`Self::list`], for a bank whose units are `read` and `write`.
+    /// Returns the stalls of a bank whose units are `read` and `write`, like [`Self::list`].
     pub(super) fn list_of_bank(
         &self,
         read: Unit,

@@ -2,15 +2,15 @@
 //!
 //! The time of a vector depends on sums and maxima of times stored in the units. Suppose that two
 //! consecutive vectors have each advanced every stored time by the same number of cycles, or left
-//! it unchanged. Then the unchanged times lie in the past: if a time depended on one of them, it
+//! it unchanged. Then the unchanged times are in the past: if a time depended on one of them, it
 //! would have been delayed one vector earlier. All following vectors therefore advance the other
 //! times by the same amount, as long as only times change from vector to vector. An unchanged time
 //! in the future that is compared with others would end this; units report whether there is one.
 
 use super::queue::Cycle;
 
-/// Times and counters that a unit stores from vector to vector; always the same ones, in the same
-/// order.
+/// Times and counters that a unit stores from vector to vector. Visits always pass the same values
+/// in the same order; a visitor may change them.
 pub(super) trait Kept {
     /// Visits the times that vectors advance or wait for.
     fn times(&mut self, visit: impl FnMut(&mut Cycle));
@@ -115,7 +115,7 @@ impl Steady {
     /// Advances all values by `vectors` vectors.
     fn advance(&self, kept: &mut impl Kept, vectors: u64) {
         let mut steps = self.steps.iter();
-        // Default: there are as many steps as values; otherwise nothing was in lockstep.
+        // Default: every value has a step; otherwise nothing was in lockstep.
         let mut visit = |value: &mut u64| *value += steps.next().map_or(0, |step| step * vectors);
         kept.times(&mut visit);
         kept.counts(&mut visit);

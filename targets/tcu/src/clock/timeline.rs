@@ -30,7 +30,7 @@ impl LastEvents {
     }
 }
 
-/// Work of the units, in cycles of the unit.
+/// Work done by the units: number of cycles in which each was used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Busy {
     /// Rows computed by the array.

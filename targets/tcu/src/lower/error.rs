@@ -67,7 +67,7 @@ pub enum LowerError {
     LostAddition {
         /// Name of the layer.
         layer: String,
-        /// Pair of accumulator writes, the first of which would be lost.
+        /// Pair of accumulator writes; the first one would be lost.
         hazard: Hazard,
     },
 }

@@ -3,9 +3,11 @@
 //!
 //! | module | reordering |
 //! |---|---|
-//! | `separate` | keeps apart two additions of which hardware would lose the first |
+//! | `separate` | keeps additions apart that hardware would lose |
 //! | `overlap`, `order` | lets units work at the same time |
-//! | `prefetch`, `prefetch_weights`, `global_prefetch` | hoist DRAM reads: within a layer, of weights, across layers |
+//! | `prefetch` | hoists DRAM reads within a layer |
+//! | `prefetch_weights` | delays reads of weights to overlap them with products |
+//! | `global_prefetch` | hoists DRAM reads across layers |
 
 pub(super) mod blocks;
 pub(super) mod global_prefetch;

@@ -121,7 +121,7 @@ pub struct Plan {
 
 /// Vectors at the end of DRAM0 that the driver's flush probe overwrites.
 const DRAM0_RESERVED: u64 = 2;
-/// If the variables do not all fit in local memory, they may take one part in `SHARE` of it. Of an
+/// If the variables do not all fit in local memory, they may take at most `1 / SHARE` of it. Of an
 /// eighth, a quarter and a half, an eighth gives the fewest cycles for ResNet-20 on arrays of 8 and
 /// 12.
 const SHARE: u64 = 8;

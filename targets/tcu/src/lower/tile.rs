@@ -19,7 +19,7 @@ use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 /// Reason why a tile does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TileError {
-    /// The tile needs more accumulators than there are.
+    /// The tile needs more accumulators than the instance has.
     Accumulators {
         /// Number of vectors needed.
         needed: u64,
@@ -510,7 +510,7 @@ mod tests {
             (None, 10, 10),
             (Some(40), 10, 10),
             (None, 10, 10),
-            // More accumulators than there are.
+            // More accumulators than the memory has.
             (Some(91), 10, 10),
             (Some(10), 10, 10),
             // A tile that happens to start at the end of the previous one was not placed after it;

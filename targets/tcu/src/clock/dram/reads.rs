@@ -69,7 +69,7 @@ impl Bank {
             let ready = (queued + 1).max(self.converter);
             self.stalls.add(Stall::Responses, ready, responded);
             let asked = self.reads.addresses.enter(ready.max(responded));
-            // The queue of addresses accepts the next one a cycle later.
+            // One cycle later, the queue of addresses accepts the next address.
             self.converter = asked;
             if burst.closes {
                 self.requests.leave(asked);
@@ -85,8 +85,8 @@ impl Bank {
     fn read_burst(&mut self, burst: Burst, asked: Cycle, port: &mut impl PortB) {
         let mut sent = (asked + 1).max(self.reads.splitter);
         let known = self.reads.bookkeeping.enter(sent);
-        // The bus is idle from then on, or from one cycle later: room comes with a beat before the
-        // last one.
+        // The bus is idle after that cycle, or after the next one: room comes with a beat before
+        // the last one.
         let idle = (asked + 1).max(self.reads.beat);
         self.stalls.add(Stall::ReadsUnderWay, idle, known);
         // Bytes of the vector being assembled; bytes before the first vector are not counted.

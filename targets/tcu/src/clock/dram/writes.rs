@@ -10,7 +10,7 @@ use super::{Bank, Burst, Span, Taken};
 pub(super) struct Writes {
     vectors: Queue,
     addresses: Queue,
-    /// Cycle at which the last address was issued, with the offset of that cycle.
+    /// Cycle at which the last address was issued; it includes the offset configured in that cycle.
     pub(super) addressed: Cycle,
     splitter: Cycle,
     data_bookkeeping: Pass,
@@ -87,7 +87,7 @@ impl Bank {
     /// Writes a burst that is at the converter since `at` and whose address left it at `asked`.
     /// Every part has an entry in the bookkeeping of data and of responses.
     fn write_burst(&mut self, burst: Burst, at: Cycle, asked: Cycle, port: &mut impl PortB) {
-        // The address arrives a cycle later, like the first word, for which everything else waits.
+        // The address arrives a cycle later, like the first word, for which all other steps wait.
         let mut address = asked.max(self.writes.splitter);
         let (mut left_in_part, mut done, mut known) = (0, 0, 0);
         let mut responds = 0;
@@ -103,7 +103,7 @@ impl Bank {
                     left_in_part = self.part(burst, done);
                     known = self.writes.data_bookkeeping.enter(address);
                     responds = self.writes.response_bookkeeping.enter(address);
-                    // The bus is idle from then on.
+                    // The bus is idle starting at this cycle.
                     let idle = (asked + 1).max(self.writes.beat + 1);
                     self.stalls.add(Stall::WritesUnderWay, idle, known);
                     address = address.max(known).max(responds) + 1;

@@ -374,8 +374,8 @@ mod tests {
         }
     }
 
-    /// Cost by the estimator: one cycle per row; after weights, as many extra cycles as the array
-    /// has rows; one per SIMD.
+    /// Cost by the estimator: one cycle per row; after weights, one extra cycle per row of the
+    /// array; one per SIMD.
     #[test]
     fn the_cost_is_known_of_a_fork_and_after_taking_it_over() {
         let mut lir = Lir::new(&config(), Waits::default());

@@ -2,9 +2,9 @@
 //!
 //! Weights can enter the array only after its last results have left it, and the first results of
 //! new weights come late. For 3 N cycles per weight set the accumulators are idle (specification
-//! 9.2 and 9.4). [`overlap`] divides a layer's instructions into those that feed the array and
-//! those that work on its results. It keeps the order of each group and moves the latter into these
-//! gaps. No instruction passes one that touches the same vectors, so all results stay the same. The
+//! 9.2 and 9.4). [`overlap`] divides a layer into instructions that feed the array and instructions
+//! that work on its results. It keeps the order of each group and moves the latter into these gaps.
+//! No instruction passes one that touches the same vectors, so all results stay the same. The
 //! estimator's cycles also stay, except for its charge for refilling the array.
 
 use std::ops::Range;
@@ -53,8 +53,8 @@ const fn brings(kind: DataMoveKind) -> bool {
     matches!(kind, DataMoveKind::Dram0ToLocal | DataMoveKind::Dram1ToLocal | DataMoveKind::LocalToAccumulator)
 }
 
-/// Moves the instructions starting at `after` to `product`, except those that conflict with one
-/// they would pass.
+/// Moves the instructions starting at `after` to `product`, except instructions that conflict with
+/// one they would pass.
 fn hoist(ops: &mut Vec<Op>, product: usize, after: usize) {
     let mut to = product;
     for op in ops.split_off(after) {
@@ -97,7 +97,7 @@ struct Working {
     places: Range<usize>,
 }
 
-/// Splits a layer into the instructions that feed the array and those that work on its results.
+/// Splits a layer into instructions that feed the array and instructions that work on its results.
 fn split(ops: Vec<Op>) -> (Vec<Op>, Vec<Working>) {
     let used = ops.iter().flat_map(accumulators).map(|run| run.end()).max();
     // Default: if no accumulator is touched, the table is empty.

@@ -64,7 +64,7 @@ pub fn late(ops: &[Op], least: u64) -> Option<Vec<Op>> {
 }
 
 /// Issues the pending reads that `op` needs: a piece for the weights that it loads, the whole read
-/// for anything else that it touches.
+/// for other vectors that it touches.
 fn settle(ordered: &mut Vec<Op>, waiting: &mut Vec<Read>, op: &Op, least: u64) {
     let mut left = Vec::with_capacity(waiting.len() + 1);
     for read in waiting.drain(..) {

@@ -16,8 +16,8 @@ use crate::isa::op::{DataMoveKind, Op};
 /// the cost of a repair is measured.
 const AHEAD: usize = 16;
 
-/// Reorders instructions that follow those of `pending`, and inserts reads, so that hardware loses
-/// no addition.
+/// Reorders instructions that follow the writes in `pending`, and inserts reads, so that hardware
+/// loses no addition.
 ///
 /// Picks the cheapest repair by `meter`, which has run the preceding instructions. Without a meter,
 /// picks the one with the fewest instructions.
@@ -125,9 +125,9 @@ mod tests {
         Op::MatMul { accumulate: true, zeroes: false, local: at(0), accumulator: at(address), size: 1 }
     }
 
-    /// By the release notes, any other accumulator command between two additions makes both take
-    /// effect. The command may not pass the weights it needs, nor a SIMD; moving a command adds no
-    /// instruction.
+    /// By the notes on simulated hardware, any other accumulator command between two additions
+    /// makes both take effect. The command may not pass the weights it needs, nor a SIMD; moving a
+    /// command adds no instruction.
     #[test]
     fn additions_to_one_accumulator_get_a_command_between() {
         let load = Op::LoadWeights { zeroes: false, local: at(4), size: 1 };

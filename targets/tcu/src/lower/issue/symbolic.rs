@@ -27,7 +27,7 @@ impl Symbolic {
         machine
     }
 
-    /// Runs an instruction and returns a digest of what it read.
+    /// Runs an instruction and returns a digest of the values that it read.
     pub fn run(&mut self, op: &Op) -> u64 {
         let flow = op.flow();
         let mut all = Vec::new();

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::lower::layers::hir::for_each_object;
 use crate::lower::memory::object::{ObjectId, ObjectKind, VecRef};
 
-/// A kept sum may take one part in `SHARE` of the accumulators.
+/// A kept sum may take at most `1 / SHARE` of the accumulators.
 const SHARE: u64 = 2;
 
 /// Replaces saves that are only read by an addition.

@@ -232,7 +232,7 @@ impl Windows {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Whether there are no windows.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -435,10 +435,11 @@ mod tests {
     fn what_cannot_be_halved_stays() {
         let is_divisible = |width| Fit::is_divisible(leaf(1.0, 1.0 + width));
         assert_eq!([0.0, STEP, NARROWEST, 2.0 * NARROWEST].map(is_divisible), [false, true, false, true]);
-        // Four numbers, each of which rounds, give four keys.
+        // Four numbers that all round give four keys.
         let fit = fit(Function::Unary(UnaryKind::Sigmoid), BYTE, 1, 4);
-        let cells =
-            fit.refined([leaf(STEP, 4.0 * STEP)].into_iter(), 0.0).expect("exactly as many keys as allowed");
+        let cells = fit
+            .refined([leaf(STEP, 4.0 * STEP)].into_iter(), 0.0)
+            .expect("exactly the number of keys allowed");
         let keys: Vec<f64> = cells.iter().map(|cell| cell.key / STEP).collect();
         assert_eq!(keys, [1.0, 2.0, 3.0, 4.0]);
     }

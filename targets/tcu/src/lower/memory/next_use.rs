@@ -95,7 +95,7 @@ pub(in crate::lower) mod tests {
         NextUse::of(layers.iter().enumerate().map(needs).collect())
     }
 
-    /// Two inputs, one of which layer 5 needs again; weights; the layer's result; and a waiting
+    /// Two inputs, one needed again by layer 5; weights; the layer's result; and a waiting
     /// variable.
     #[test]
     fn what_is_needed_last_is_spared_first() {

@@ -65,7 +65,7 @@ pub fn add_pieces(pieces: &mut Vec<Span>, vectors: impl IntoIterator<Item = VecR
     }
 }
 
-/// Sorts spans and joins those that overlap or touch.
+/// Sorts spans and joins overlapping and adjacent ones.
 pub fn merge(mut pieces: Vec<Span>) -> Vec<Span> {
     // Pieces come in sorted runs, which a stable sort merges quickly; the order of equal keys is
     // irrelevant.
@@ -155,7 +155,7 @@ impl Objects {
         self.list.len()
     }
 
-    /// Whether there are no objects.
+    /// Whether the set has no object.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

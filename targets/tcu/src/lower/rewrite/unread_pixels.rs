@@ -13,7 +13,7 @@ use npukit_graph::{Graph, Node, NodeId, Op, Operator, Value, ValueId};
 
 use super::{floats, name_of};
 
-/// Distance of the rows and columns that are read.
+/// Vertical and horizontal distance between pixels that are read or computed.
 type Steps = [usize; 2];
 
 /// Every row and column.
@@ -65,15 +65,15 @@ fn image(graph: &Graph, value: ValueId) -> [usize; 2] {
 
 /// Decision about which pixels are computed.
 struct Plan {
-    /// Distance of the computed pixels of each value.
+    /// For each value, the distance between its computed pixels.
     taken: Vec<Steps>,
     /// For each node, whether it works pixelwise, so that its operands step like its result.
     passes: Vec<bool>,
 }
 
 impl Plan {
-    /// Finds the fewest pixels that the readers allow. A node passes steps on only if at least one
-    /// operand is computed with them.
+    /// Finds the fewest pixels that the readers allow. A node passes a distance on to its operands
+    /// only if at least one of them is computed at that distance.
     fn of(graph: &Graph) -> Self {
         let consumers = graph.consumers();
         let passes = graph.nodes.iter().map(|node| goes_by_pixel(graph, node)).collect();
@@ -97,13 +97,13 @@ impl Plan {
         self.taken[value.0 as usize]
     }
 
-    /// Returns the steps with which the result of a node is computed.
+    /// Returns the distance between the computed pixels of a node's result.
     fn own_steps(&self, node: &Node) -> Steps {
         // Default: a node without a result does not step.
         node.outputs.first().map_or(EACH, |&output| self.steps(output))
     }
 
-    /// Whether the result of node `index` can be computed with steps.
+    /// Whether the result of node `index` can be computed for only some of its pixels.
     fn can_step(&self, graph: &Graph, index: usize) -> bool {
         let windows = |window: &Window| !window.ceil_mode;
         match &graph.nodes[index].op {
@@ -115,7 +115,8 @@ impl Plan {
         }
     }
 
-    /// Returns the steps with which an image is read; every pixel of an output is read.
+    /// Returns the distance between the pixels of an image that are read. All pixels of an output
+    /// are read.
     fn readable(&self, graph: &Graph, consumers: &[Vec<NodeId>], value: ValueId) -> Steps {
         if graph.shape(value).len() != 4 || graph.is_output(value) {
             return EACH;
@@ -125,7 +126,8 @@ impl Plan {
         read.reduce(|a, b| [gcd(a[0], b[0]), gcd(a[1], b[1])]).unwrap_or(EACH)
     }
 
-    /// Returns the steps with which node `reader` reads `value`, given the steps of its own result.
+    /// Returns the distance between the pixels of `value` that node `reader` reads, given the
+    /// pixels it computes.
     fn read(&self, graph: &Graph, reader: NodeId, value: ValueId) -> Steps {
         let node = graph.node(reader);
         let own = self.own_steps(node);
@@ -145,7 +147,7 @@ impl Plan {
         [along(0), along(1)]
     }
 
-    /// Whether node `index` has steps but none of its operands is computed with them.
+    /// Whether node `index` skips pixels, but all of its operands are computed at other distances.
     fn is_idle(&self, graph: &Graph, index: usize) -> bool {
         let node = &graph.nodes[index];
         let own = self.own_steps(node);
@@ -184,7 +186,7 @@ impl Plan {
         }
     }
 
-    /// Slices the operands of a node that are not computed with its steps.
+    /// Slices the operands of a node that are computed at other distances than its result.
     fn slice_operands(
         &self,
         graph: &mut Graph,
@@ -217,7 +219,7 @@ impl Plan {
     }
 }
 
-/// Returns the slice to `image` of which every `own`-th row and column is taken; `step` returns its
+/// Returns the slice to `image` whose every `own`-th row and column is taken; `step` returns the
 /// new step along an axis.
 fn stepped(slice: &Slice, image: [usize; 2], own: Steps, step: impl Fn(usize, usize) -> usize) -> Slice {
     let others = slice.ranges.iter().filter(|range| ![1, 2].contains(&range.axis)).copied();

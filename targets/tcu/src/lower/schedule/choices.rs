@@ -102,7 +102,7 @@ mod tests {
     use crate::config::ClockParams;
     use crate::lower::schedule::search::tests::{config, model};
 
-    /// Programs from the cache equal those of the search, for every cost measure and strategy.
+    /// Programs from the cache equal programs from a search, for every cost measure and strategy.
     #[test]
     fn what_is_known_is_written_again_as_it_was() {
         let cache = Cache::new("test".to_owned(), None);
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// Choices that do not fit the model, such as those of another model with the same key, are
+    /// Choices that do not fit the model, such as choices for another model with the same key, are
     /// searched again.
     #[test]
     fn what_does_not_fit_is_searched_for() {

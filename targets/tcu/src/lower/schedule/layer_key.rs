@@ -4,8 +4,8 @@
 use crate::lower::layers::hir::{ChannelOperand, Layer, MatMul, Model, Operand, Rows, Step};
 use crate::lower::memory::object::VecRef;
 
-/// Key of similar layers: their grids, the kinds and sizes of their steps, and the sizes of what
-/// they read.
+/// Key of similar layers: their grids, the kinds and sizes of their steps, and the sizes of their
+/// operands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Alike(Vec<u64>);
 

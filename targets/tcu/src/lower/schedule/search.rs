@@ -35,7 +35,7 @@ pub struct Attempt {
     pub arena: Arena,
     /// Maximum memory usage so far.
     pub limits: Limits,
-    /// End of the last tile's accumulators; 0 if they followed those of another tile.
+    /// End of the last tile's accumulators; 0 if they followed the accumulators of another tile.
     pub accumulators: u64,
 }
 
@@ -328,8 +328,8 @@ fn samples(
     }
 }
 
-/// Maximum number of tiling lists sampled for a layer with products; more are sampled if none of
-/// these has a tiling that fits.
+/// Maximum number of tiling lists sampled for a layer with products; more are sampled if no tiling
+/// in these fits.
 const SAMPLED_LISTS: usize = 10;
 
 /// Returns a sample of the first tiling in a list that fits, with its index; otherwise the last
@@ -384,14 +384,14 @@ fn work(tiles: &[Tile]) -> u64 {
     tiles.iter().map(|(pixels, blocks)| (pixels.len() * blocks.len()) as u64).sum()
 }
 
-/// Scales `of` from `part` to `work`.
+/// Extrapolates `of`, the cost of `part`, to the cost of `work`.
 fn scaled(of: u64, work: u64, part: u64) -> u64 {
     let scaled = u128::from(of) * u128::from(work) / u128::from(part.max(1));
     // Default: on overflow, the largest number serves as well.
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// Emits the whole layer.
+/// Emits the instructions of the whole layer.
 fn whole(
     mut trial: State,
     context: Context<'_>,
@@ -407,7 +407,7 @@ fn whole(
     Ok(Attempt { tiling, ops: lir.ops, after, arena, limits, accumulators })
 }
 
-/// Emits tiles.
+/// Emits the instructions of tiles.
 fn write(state: &mut State, context: Context<'_>, layer: &Layer, tiles: &[Tile]) -> Result<(), TileError> {
     for (pixels, blocks) in tiles {
         emit(state, context, layer, pixels.clone(), blocks.clone())?;

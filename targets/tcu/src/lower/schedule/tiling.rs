@@ -23,7 +23,7 @@ pub struct Tiling {
 }
 
 impl Tiling {
-    /// Returns which objects the tiles reuse.
+    /// Returns the kind of objects that the tiles reuse.
     pub(super) fn again(self, layer: &Layer) -> Again {
         if self.blocks_outer && self.blocks < layer.blocks { Again::Variables } else { Again::Constants }
     }

@@ -1,8 +1,8 @@
 //! Comparison of attempts by the clock: [`timed`] finds the one that ends first.
 //!
-//! The clock takes longer than everything else. It runs an attempt only as long as it can still be
-//! among those that end first. The result is the same as timing all attempts to their ends, in any
-//! order.
+//! Running the clock is the slowest part of the search. It runs an attempt only as long as it can
+//! still be among the first to end. The result is the same as timing all attempts to their ends, in
+//! any order.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -182,7 +182,7 @@ mod tests {
         attempts.into_iter().map(time).collect()
     }
 
-    /// Abandoned attempts are never among those that a complete search would rank, on any instance.
+    /// A complete search would never rank an abandoned attempt, on any instance.
     #[test]
     fn what_ends_first_is_what_ends_first_of_all() {
         for (local_depth, accumulator_depth, latency) in

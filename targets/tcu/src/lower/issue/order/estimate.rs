@@ -11,7 +11,7 @@ use crate::isa::op::{Op, Path};
 /// Parameters of the unit that determine timing.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Size of the array.
+    /// Number of rows and columns of the array.
     size: u64,
     /// Cycles from a row to its results at the accumulators.
     latency: u64,

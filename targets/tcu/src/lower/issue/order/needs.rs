@@ -37,9 +37,9 @@ struct Users {
     readers: Needs,
 }
 
-/// Returns the dependencies of each instruction: the writers of what it reads, and the readers and
-/// writers of what it writes. Instructions of one kind need no dependencies on each other, as they
-/// keep their order; this includes two transfers of one bank.
+/// Returns the dependencies of each instruction: the writers of vectors that it reads, and the
+/// readers and writers of vectors that it writes. Instructions of one kind need no dependencies on
+/// each other, as they keep their order; this includes two transfers of one bank.
 pub fn needs(ops: &[Op], kinds: &[Kind]) -> Vec<Needs> {
     let mut users: HashMap<(Memory, u64), Users> = HashMap::new();
     let mut all = Vec::with_capacity(ops.len());

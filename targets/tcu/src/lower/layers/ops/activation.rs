@@ -9,7 +9,7 @@ use crate::lower::layers::ops::refusal::needs_register;
 use crate::lower::layers::ops::steps::{formula, on_grid, with_scalar};
 use crate::lower::layers::{Builder, Chain, Reject};
 
-/// Appends `max(x, 0)`.
+/// Appends steps for Relu, `max(x, 0)`, to the chain.
 ///
 /// # Errors
 ///
@@ -20,7 +20,7 @@ pub fn relu(builder: &mut Builder, chain: &mut Chain) -> Result<bool, Reject> {
     Ok(true)
 }
 
-/// Appends `min(max(x, low), high)`; an infinite bound takes no step.
+/// Appends steps for Clip, `min(max(x, low), high)`, to the chain. An infinite bound takes no step.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub fn clip(builder: &mut Builder, chain: &mut Chain, clip: &op::Clip) -> Result
     Ok(true)
 }
 
-/// Appends `x` if positive, `alpha x` otherwise.
+/// Appends steps for LeakyRelu to the chain: `x` if positive, `alpha x` otherwise.
 ///
 /// # Errors
 ///
@@ -50,7 +50,8 @@ pub fn leaky_relu(builder: &mut Builder, chain: &mut Chain, leaky: &op::LeakyRel
     Ok(true)
 }
 
-/// Appends `x` if positive, `slope x` otherwise, with one slope per channel or per element.
+/// Appends steps for PRelu to the chain: `x` if positive, `slope x` otherwise, with one slope per
+/// channel or per element.
 ///
 /// # Errors
 ///
@@ -79,8 +80,9 @@ pub fn prelu(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<boo
     Ok(true)
 }
 
-/// Appends `max(x, slope x)` if no slope is above 1, `min(x, slope x)` if none is below 1, and `x +
-/// (slope - 1) min(x, 0)` otherwise. `operand` returns the slopes plus a number.
+/// Appends steps for a function with slopes. It is `max(x, slope x)` if no slope is above 1,
+/// `min(x, slope x)` if none is below 1, and `x + (slope - 1) min(x, 0)` otherwise. `operand`
+/// returns the slopes plus a number.
 fn sloped(
     builder: &mut Builder,
     slopes: &[f32],

@@ -125,7 +125,7 @@ impl Summand {
         };
         let &[kernel_h, kernel_w, group_in, channels] = weights.shape() else {
             return Err(Reject::new(
-                format!("weights of shape {:?} are not those of a 2-D convolution", weights.shape()),
+                format!("weights of shape {:?} do not belong to a 2-D convolution", weights.shape()),
                 "use a 2-D convolution",
             ));
         };

@@ -2,8 +2,9 @@
 //! product with diagonal matrices.
 //!
 //! The array takes as long for a diagonal matrix as for a full one, but needs no input in the
-//! accumulators. The SIMD unit takes as many cycles per tap, but does not load a square of weights
-//! for each. It is faster for small images, or if the input is already in the accumulators.
+//! accumulators. The SIMD unit takes the same number of cycles per tap, but does not load a square
+//! of weights for each. It is faster for small images, or if the input is already in the
+//! accumulators.
 
 use npukit_graph::{NodeId, op};
 
@@ -213,7 +214,8 @@ mod tests {
         let mut graph = Graph { name: "net".to_owned(), ..Graph::default() };
         let info = |shape: &[usize]| ValueInfo { shape: shape.to_vec(), element: ElementType::F32 };
         let x = graph.add_input("x".to_owned(), info(&[2, 7, 5, 20]));
-        let weights = npukit_numeric::Tensor::from_f32(vec![3, 2, 1, 20], vec![1.0; 120]).expect("as many");
+        let weights =
+            npukit_numeric::Tensor::from_f32(vec![3, 2, 1, 20], vec![1.0; 120]).expect("the shape fits");
         let weights = graph.add_constant("weights".to_owned(), weights);
         let conv = op::Conv { strides: [2, 1], dilations: [2, 1], pads: [1, 1, 1, 0], group: 20 };
         let y = graph
@@ -235,7 +237,7 @@ mod tests {
             let x = ValueInfo { shape: vec![1, 12, 5, 4], element: ElementType::F32 };
             let x = graph.add_input("x".to_owned(), x);
             let weights = npukit_numeric::Tensor::from_f32(vec![rows, 1, 1, 4], vec![1.0; 4 * rows]);
-            let weights = graph.add_constant("weights".to_owned(), weights.expect("as many"));
+            let weights = graph.add_constant("weights".to_owned(), weights.expect("the shape fits"));
             let conv = op::Conv { strides: [1, 1], dilations: [dilation, 1], pads: [0; 4], group: 4 };
             graph.add_node("conv".to_owned(), conv.clone().into(), vec![x, weights], &["y"]).expect("valid");
             let builder = Builder::new(&graph, HashMap::new(), &config, Order::Default);

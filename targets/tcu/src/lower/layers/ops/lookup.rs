@@ -13,7 +13,7 @@ use crate::lower::layers::{Builder, Chain, Reject};
 const MAX_KEYS: usize = 1024;
 /// Maximum number of coefficients of a polynomial.
 const MAX_COEFFICIENTS: usize = 3;
-/// The tables of a function may take one part in `SHARE` of local memory.
+/// The tables of a function may take at most `1 / SHARE` of local memory.
 const SHARE: u64 = 4;
 /// Largest accepted error of a table, relative to `1 + |value|`.
 const MAX_ERROR: f64 = 1.0 / 16.0;

@@ -9,7 +9,8 @@ use crate::lower::layers::ops::refusal::needs_register;
 use crate::lower::layers::{Builder, Chain, Reject};
 use crate::lower::memory::view::natural_channels;
 
-/// Appends the normalization. Factor and addend of each channel are computed in double precision.
+/// Appends steps for the normalization to the chain. Factor and addend of each channel are computed
+/// in double precision.
 ///
 /// # Errors
 ///

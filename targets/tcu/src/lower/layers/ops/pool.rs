@@ -10,7 +10,8 @@ use crate::lower::layers::ops::refusal::needs_register;
 use crate::lower::layers::{Builder, Chain, Reject};
 use crate::lower::memory::object::VecRef;
 
-/// Appends the maximum of each window, without padding.
+/// Appends a MaxPool to the chain: the maximum of each window, without padding. Returns `false` if
+/// the grid cannot be windowed in place.
 ///
 /// # Errors
 ///
@@ -34,7 +35,8 @@ pub fn max(builder: &mut Builder, chain: &mut Chain, id: NodeId, pool: &op::MaxP
     Ok(true)
 }
 
-/// Appends the sum of each window times one over its divisor.
+/// Appends an AveragePool to the chain: the sum of each window times one over its divisor. Returns
+/// `false` if the grid cannot be windowed in place.
 ///
 /// # Errors
 ///

@@ -11,7 +11,7 @@ use crate::lower::layers::ops::refusal::needs_register;
 use crate::lower::layers::ops::steps::{formula, on_grid, with_scalar};
 use crate::lower::layers::{Builder, Chain, Reject};
 
-/// Applies the function to the grid.
+/// Applies a unary function to the grid.
 ///
 /// # Errors
 ///
