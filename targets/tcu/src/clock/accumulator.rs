@@ -407,7 +407,7 @@ impl Accumulator {
         control.max(select).max(started).max(sink)
     }
 
-    /// Discards the result.
+    /// Discards the ALUs' result, which no command writes.
     fn drop_result(&mut self, sink: Cycle) {
         let left = self.offered.max(sink);
         self.alu_select.leave(left);

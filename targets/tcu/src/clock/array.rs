@@ -239,9 +239,9 @@ impl Beside {
         Self { instructions: Pass::new(LOADS), is_loaded: false, last: 0, exchanged: None, size }
     }
 
-    /// Shifts in a row that arrives at `offered`, and returns the cycle. The first row of a set
-    /// waits for the last exchange. If its instruction replaces all weights, it directly follows
-    /// the exchange. Otherwise it waits until all rows have taken their elements.
+    /// Shifts in a row of weights that arrives at `offered`, and returns the cycle. The first row
+    /// of a set waits for the last exchange of weights. A set that replaces all weights may
+    /// directly follow the exchange. A smaller set waits until all rows have taken their elements.
     fn shift(&mut self, offered: Cycle, opens: Option<u64>) -> Cycle {
         let behind = |rows: u64| if rows >= self.size { 1 } else { self.size.saturating_sub(1) };
         let waits = opens.filter(|_| !self.is_loaded).zip(self.exchanged);

@@ -42,7 +42,7 @@ fn stuck_form(op: &Op, reading: Reading) -> Option<StuckForm> {
     }
 }
 
-/// The decoder waits forever.
+/// Error: the decoder waits forever for a unit to take its part of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("instruction {instruction} is never accepted: the {unit} never takes its part{}", cause(.stuck))]
 pub struct Hang {

@@ -10,9 +10,9 @@ use super::unit::Unit;
 pub struct Slice {
     /// Index of the instruction.
     pub instruction: usize,
-    /// Working unit. The decoder holds the instruction, ports A and B have accesses, the array
-    /// takes rows, the accumulators are accessed, the ALUs start an operation, a bank has beats on
-    /// its bus. The router has no slices.
+    /// Working unit. "Working" means: the decoder holds the instruction, ports A and B have
+    /// accesses, the array takes rows, the accumulators are accessed. For ALUs it means that they
+    /// start an operation, for a bank that its bus has beats. The router has no slices.
     pub unit: Unit,
     /// First cycle.
     pub start: u64,

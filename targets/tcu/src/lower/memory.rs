@@ -107,7 +107,7 @@ pub struct Plan {
     homes: Vec<Home>,
     /// For each layer, the objects that no later layer needs.
     last_needed: Vec<Vec<usize>>,
-    /// Constants in the order of DRAM1.
+    /// Constants, in the order in which DRAM1 stores them.
     pub constants: Vec<ObjectId>,
     /// Part of local memory into which layers load.
     pub arena: Range<u64>,

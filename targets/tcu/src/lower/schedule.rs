@@ -44,7 +44,7 @@ pub struct Scheduled {
     pub plan: Plan,
     /// Instructions of the program.
     pub ops: Vec<Op>,
-    /// Cycle count by the cost measure that was minimized.
+    /// Number of cycles by the cost measure that was minimized.
     pub cycles: u64,
     /// Memory timing with which the hardware takes `cycles` cycles; `None` if `cycles` is an
     /// estimate.

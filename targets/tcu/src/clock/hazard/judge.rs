@@ -17,16 +17,16 @@ const LATENCIES: [u64; 6] = [0, 1, 10, 30, 100, 400];
 /// Fate of a write that hardware may lose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is lost with every memory tried.
+    /// The write is lost with every memory latency tried.
     Lost,
-    /// It is lost with some memories and kept with others.
+    /// The write is lost with some memory latencies and kept with others.
     Depends {
         /// A latency in cycles with which it is lost.
         lost_at: u64,
         /// A latency in cycles with which it is kept.
         kept_at: u64,
     },
-    /// It happens in time with every memory tried.
+    /// The write happens in time with every memory latency tried.
     Kept,
     /// The clock does not support the instance.
     Unknown,
@@ -35,9 +35,9 @@ pub enum Verdict {
 /// A hazard and its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judged {
-    /// Hazard that was found.
+    /// Hazard found in the program.
     pub hazard: Hazard,
-    /// Whether the write is lost.
+    /// Whether hardware loses the hazard's first write.
     pub verdict: Verdict,
 }
 

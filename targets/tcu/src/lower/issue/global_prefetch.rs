@@ -17,7 +17,7 @@ pub struct Whole {
     pub ops: Vec<Op>,
     /// Instruction range of each layer.
     pub layers: Vec<Range<usize>>,
-    /// Cycle count by the clock.
+    /// Number of cycles of the program by the clock.
     pub cycles: u64,
     /// Usage of local memory.
     pub local: Usage,

@@ -120,7 +120,7 @@ fn split(ops: Vec<Op>) -> (Vec<Op>, Vec<Working>) {
     (feeding, working)
 }
 
-/// Whether an instruction works on results.
+/// Whether an instruction works on results of the array.
 const fn works(op: &Op) -> bool {
     use DataMoveKind::{AccumulatorToLocal, LocalToAccumulatorAccumulate};
     matches!(

@@ -128,7 +128,7 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the error for a value that is not a float: the array has one number format.
+/// Returns the error for elements that are not floats: the array has a single number format.
 pub fn no_floats(element: ElementType) -> Reject {
     Reject::new(
         format!("its elements are {element:?}, not floats"),

@@ -23,7 +23,7 @@ use crate::lower::memory::arena::Arena;
 use crate::lower::schedule::tiling::{Tile, Tiling};
 use crate::lower::tile::{Context, Limits, State, TileError, emit};
 
-/// One emitted tiling of a layer, to be compared with others.
+/// A layer emitted with one tiling, to be compared with other tilings.
 pub struct Attempt {
     /// Tiling of the layer.
     pub tiling: Tiling,

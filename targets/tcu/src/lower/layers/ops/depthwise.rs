@@ -79,7 +79,8 @@ struct Shapes {
     /// `[images, rows, columns]`.
     output: [usize; 3],
     kernel: [usize; 2],
-    /// Rows that the dilated kernel spans; `stride` is the distance of windows in rows.
+    /// Number of rows that the dilated kernel spans; `stride` is the distance between windows in
+    /// rows.
     reach: usize,
     stride: usize,
     channels: usize,
