@@ -111,18 +111,18 @@ fn each_stuck_form_is_named_with_its_reason() {
     use SimdOp::{Max, Move, NoOp, Zero};
     let completes = simd(true, true, Max, 0, 1);
     for (stuck, form, reason) in [
-        (simd(true, true, Move, 1, 1), StuckForm::InputUnused, "reads an input that no source takes"),
-        (simd(true, false, Move, 1, 2), StuckForm::InputUnused, "reads an input that no source takes"),
-        (simd(true, true, Zero, 0, 0), StuckForm::InputUnused, "reads an input that no source takes"),
+        (simd(true, true, Move, 1, 1), StuckForm::InputUnused, "reads an input that neither source uses"),
+        (simd(true, false, Move, 1, 2), StuckForm::InputUnused, "reads an input that neither source uses"),
+        (simd(true, true, Zero, 0, 0), StuckForm::InputUnused, "reads an input that neither source uses"),
         (
             simd(false, true, Move, 1, 0),
             StuckForm::InputMissing,
-            "a source, which may be an ignored right one",
+            "a source is the input, even if the operation ignores it",
         ),
         (
             simd(false, true, Max, 0, 1),
             StuckForm::InputMissing,
-            "a source, which may be an ignored right one",
+            "a source is the input, even if the operation ignores it",
         ),
         (simd(true, false, NoOp, 0, 0), StuckForm::NoOpMoves, "a NoOp with the read or write flag waits"),
         (simd(false, true, NoOp, 0, 0), StuckForm::NoOpMoves, "a NoOp with the read or write flag waits"),

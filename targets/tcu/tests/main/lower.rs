@@ -500,8 +500,8 @@ fn a_memory_that_is_too_small_is_named_with_numbers() {
     let error = lower::compile(&net.graph, &small, &Options::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "layer `node0` does not fit DRAM0: it needs 1024 vectors, 598 are there; choose an instance with more, \
-         or another --strategy"
+        "layer `node0` does not fit in DRAM0: it needs 1024 vectors, but 598 are available; use an instance with more \
+         of it, or another --strategy"
     );
     let tiny = config(4, 6, 64);
     let error = lower::compile(&net.graph, &tiny, &Options::default()).unwrap_err();
@@ -525,7 +525,7 @@ fn sizes_out_of_proportion_are_refused_with_the_limit() {
     let elements = problem(&[1, 1024, 1024, 260], 0, 32);
     assert!(elements.contains(larger), "{elements}");
     let uses = problem(&[1, 1024, 1024, 1], 9, 8);
-    assert!(uses.contains("counting each use; programs end at 67108864"), "{uses}");
+    assert!(uses.contains("counting each use; the limit is 67108864"), "{uses}");
 }
 
 proptest! {

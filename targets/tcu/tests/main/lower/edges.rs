@@ -301,7 +301,7 @@ fn constants_are_told_beside_problems() {
     let small = Config { dram1_depth: 50, ..config(4, 128, 64) };
     let problems = lower::check(&net.graph, &small);
     let last = problems.last().map(|problem| problem.reason.as_str());
-    assert_eq!(last, Some("constants of the other nodes need 146 vectors of DRAM1, 50 are there"));
+    assert_eq!(last, Some("constants of the other nodes need 146 vectors of DRAM1, but it holds 50"));
     assert_eq!(problems.len(), 2);
 }
 

@@ -420,8 +420,8 @@ fn results_that_are_no_floats_are_explained() {
     let less = net.node(Compare { kind: CompareKind::Less }, &[x, x]);
     net.graph.outputs = vec![best, less];
     let problems = lower::check(&net.graph, &config(4, 128, 64));
-    assert!(problems[0].reason.contains("not where it is"), "{problems:?}");
-    assert!(problems[1].reason.contains("truth values"), "{problems:?}");
+    assert!(problems[0].reason.contains("not its index"), "{problems:?}");
+    assert!(problems[1].reason.contains("Booleans"), "{problems:?}");
 }
 
 /// Adds one node of kind `kind` that reads `x`, and perhaps `other`.

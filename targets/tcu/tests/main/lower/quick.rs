@@ -125,7 +125,7 @@ fn gemm_with_anything_unfolded_is_refused() {
     ] {
         let found = with(gemm.clone());
         assert!(
-            found.len() == 1 && found[0].reason.contains("factors or transpositions"),
+            found.len() == 1 && found[0].reason.contains("factors or transposed operands"),
             "{gemm:?} {found:?}"
         );
     }
@@ -367,9 +367,9 @@ fn exponents_that_differ_or_widen_the_result_are_refused() {
     };
     assert_eq!(with(&[3], vec![2.0; 3]), []);
     let differ = with(&[3], vec![2.0, 2.0, 3.0]);
-    assert!(differ.len() == 1 && differ[0].reason.contains("the same for all elements"), "{differ:?}");
+    assert!(differ.len() == 1 && differ[0].reason.contains("one constant for all elements"), "{differ:?}");
     let wider = with(&[2, 3], vec![2.0; 6]);
-    assert!(wider.len() == 1 && wider[0].reason.contains("no form"), "{wider:?}");
+    assert!(wider.len() == 1 && wider[0].reason.contains("the array cannot compute"), "{wider:?}");
     let whole = problems(&small(), |net| {
         let x = net.input(&[3]);
         let exponent = Tensor::new(vec![], TensorData::I32(vec![2])).unwrap();
@@ -384,13 +384,13 @@ fn exponents_that_differ_or_widen_the_result_are_refused() {
 fn operators_without_a_form_say_which_function_is_missing() {
     let layer = LayerNormalization { axis: 3, epsilon: 1e-3 };
     let cases: Vec<(Op, usize, &str)> = vec![
-        (InstanceNormalization { epsilon: 1e-3 }.into(), 2, "of the variance of each input"),
-        (GroupNormalization { groups: 2, epsilon: 1e-3 }.into(), 2, "of the variance of each input"),
-        (layer.into(), 1, "of the variance of each input"),
-        (RmsNormalization { axis: 3, epsilon: 1e-3 }.into(), 1, "of the squares of each input"),
-        (LpNormalization { axis: 3, norm: Norm::L2 }.into(), 0, "of the squares of each input"),
-        (Lrn { size: 3, alpha: 0.5, beta: 0.75, bias: 1.5 }.into(), 0, "no power of a fraction"),
-        (Softmax { axis: 3, axis_end: 4 }.into(), 0, "what follows reads this Softmax"),
+        (InstanceNormalization { epsilon: 1e-3 }.into(), 2, "of each input's variance"),
+        (GroupNormalization { groups: 2, epsilon: 1e-3 }.into(), 2, "of each input's variance"),
+        (layer.into(), 1, "of each input's variance"),
+        (RmsNormalization { axis: 3, epsilon: 1e-3 }.into(), 1, "of each input's squares"),
+        (LpNormalization { axis: 3, norm: Norm::L2 }.into(), 0, "of each input's squares"),
+        (Lrn { size: 3, alpha: 0.5, beta: 0.75, bias: 1.5 }.into(), 0, "no fractional power"),
+        (Softmax { axis: 3, axis_end: 4 }.into(), 0, "a following node reads this Softmax"),
         (LogSoftmax { axis: 3, axis_end: 4 }.into(), 0, "no exponential and no logarithm"),
     ];
     for (op, parameters, reason) in cases {
@@ -407,7 +407,7 @@ fn operators_without_a_form_say_which_function_is_missing() {
         let x = net.input(&[1, 3]);
         net.node(Cast::new(ElementType::F32), &[x])
     });
-    assert!(cast.len() == 1 && cast[0].reason.contains("one number format"), "{cast:?}");
+    assert!(cast.len() == 1 && cast[0].reason.contains("a single number format"), "{cast:?}");
 }
 
 #[test]
@@ -423,8 +423,8 @@ fn the_error_names_every_node_with_reason_and_hint() {
     assert_eq!(lines[0], "2 of the model's nodes cannot be lowered:");
     assert_eq!(
         lines[1],
-        "  node0 (Gemm): it has factors or transpositions that simplification folds into its operands; simplify \
-         the graph before (`npukit_graph::pass::simplify`)"
+        "  node0 (Gemm): it has factors or transposed operands, which simplification removes; simplify \
+         the graph first (`npukit_graph::pass::simplify`)"
     );
     assert!(lines[2].starts_with("  node1 (Pow): "), "{error}");
 }
@@ -456,7 +456,7 @@ fn a_lookup_needs_a_register_for_each_table() {
     assert!(sigmoid(&with_tables(2, 2)).is_ok());
     assert!(sigmoid(&with_tables(1, 3)).is_ok());
     let error = sigmoid(&with_tables(2, 1)).unwrap_err().to_string();
-    assert!(error.contains("a lookup writes a register for each table, and there are fewer"), "{error}");
+    assert!(error.contains("a lookup writes one SIMD register per table"), "{error}");
 }
 
 /// A quarter of local memory, shared by the keys and the coefficients: 64 / 4 / 2 vectors of eight.
@@ -467,7 +467,7 @@ fn a_table_that_is_too_coarse_says_how_many_keys_there_is_room_for() {
     net.graph.outputs = vec![net.node(Unary { kind: UnaryKind::Tan }, &[x])];
     let found = lower::check(&net.graph, &Config { local_depth: 64, ..with_tables(1, 1) });
     assert!(
-        found.len() == 1 && found[0].reason.starts_with("64 keys with 1 values each are too few"),
+        found.len() == 1 && found[0].reason.starts_with("64 keys with 1 values per key are too few"),
         "{found:?}"
     );
 }
