@@ -446,7 +446,7 @@ mod tests {
         let told = told.unwrap_err();
         let keys: Vec<&str> = told.limits().iter().map(|limit| &limit.parameter[..]).collect();
         assert_eq!(keys, ["array_size", "local_depth", "lookup_tables", "lookup_depth"]);
-        assert_eq!(told.limits()[2].to_string(), "`lookup_tables` is 2: a circuit takes 0 with FLOAT32");
+        assert_eq!(told.limits()[2].to_string(), "`lookup_tables` is 2, but the circuit supports 0 with FLOAT32");
     }
 
     #[test]

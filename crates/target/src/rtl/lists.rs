@@ -1,13 +1,15 @@
-//! Lists of a circuit's files for tools: a plain one, FuseSoC's, and scripts for Yosys and Vivado.
+//! Lists of a circuit's files for tools: a plain list, a FuseSoC core, and scripts for Yosys and
+//! Vivado.
 
 use crate::rtl::circuit::{Circuit, File, Source};
 use crate::rtl::escape::{comment, tcl, yaml};
 
-/// The oldest Yosys that was tried and reads circuits; what it has to know is tried first, by arrays of words in a module.
+/// Oldest Yosys version tested that reads circuits. The script first checks the required feature,
+/// arrays of words in a module.
 const YOSYS: &str = "0.44";
 
 impl Circuit {
-    /// `NAME.f`, `NAME.core`, `NAME.ys` and, for a board whose FPGA is known, `NAME.tcl`.
+    /// Returns `NAME.f`, `NAME.core`, `NAME.ys` and, for a board with a known FPGA, `NAME.tcl`.
     pub(crate) fn lists(&self) -> Vec<File> {
         let file = |ending: &str, text: String| File { name: format!("{}.{ending}", self.name), text };
         let mut lists = vec![
@@ -19,7 +21,7 @@ impl Circuit {
         lists
     }
 
-    /// The names of the sources in order, the top last.
+    /// Returns the names of the sources in order, the top last.
     fn names(&self) -> Vec<String> {
         let sources = self.sources.iter().map(|source| source.name.to_owned());
         sources.chain([format!("{}.sv", self.top())]).collect()
@@ -120,7 +122,7 @@ parameters:
         )
     }
 
-    /// Packages the top as a block for Vivado's designs.
+    /// Returns a script that packages the top as an IP block for Vivado.
     fn vivado_script(&self, part: &str) -> String {
         let Self { name, module, .. } = self;
         let (instance, top) = (comment(&self.instance), self.top());
@@ -206,7 +208,8 @@ mod tests {
         assert!(text(&unknown, ".ys").unwrap_or_default().contains("\nsynth -top "));
     }
 
-    /// Lines of all files of a circuit, but for those that hold its name or summary on purpose.
+    /// Returns the lines of all files of a circuit, except those that contain its name or summary
+    /// on purpose.
     fn lines(circuit: &Circuit, is_told: impl Fn(&str) -> bool) -> Vec<String> {
         let lines = circuit
             .files()
@@ -218,7 +221,7 @@ mod tests {
     #[test]
     fn names_say_nothing_to_tools() {
         let plain = example();
-        // Comments, and the words that are quoted: the tests of `escape` look at these.
+        // Comments and quoted words are covered by the tests of `escape`.
         let is_told = |line: &str| {
             let line = line.trim_start();
             ["//", "#", "description: \"", "set_property display_name \"", "set_property description \""]

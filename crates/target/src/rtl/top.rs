@@ -1,10 +1,10 @@
-//! The top: the module of a circuit with its parameters fixed, for tools that begin with a module.
+//! The top: the module of a circuit with its parameters fixed, as entry point for tools.
 
 use crate::rtl::circuit::{Circuit, File};
 use crate::rtl::escape::comment;
 
 impl Circuit {
-    /// `top_NAME.sv`.
+    /// Returns the file `top_NAME.sv`.
     pub(crate) fn top_file(&self) -> File {
         let (instance, summary, module) = (comment(&self.instance), comment(&self.summary), self.module);
         let top = self.top();

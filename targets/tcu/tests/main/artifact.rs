@@ -206,7 +206,7 @@ fn files_of_two_compilations_are_refused() {
         let mut mixed = ours.clone();
         mixed.insert(file.clone(), bytes.clone());
         let error = read_from(&mixed, "net_pynqz1.tmodel").unwrap_err().to_string();
-        assert!(error.contains("the files are not of one compilation"), "{file}: {error}");
+        assert!(error.contains("the files come from different compilations"), "{file}: {error}");
         let named = if file.ends_with("npukit.json") { "net_pynqz1.tmodel" } else { file };
         assert!(error.starts_with(&format!("`{named}` is not the file that")), "{file}: {error}");
     }
@@ -297,7 +297,7 @@ fn every_changed_byte_of_our_own_file_is_refused() {
         *bytes = text.replacen("\"sha256\":{", "\"sha256\":{},\"other\":{", 1).into_bytes();
     });
     let error = read_from(&empty, "net_pynqz1.tmodel").unwrap_err().to_string();
-    assert!(error.contains("is no file that"), "{error}");
+    assert!(error.contains("is not listed in the artifact that"), "{error}");
 }
 
 #[test]
