@@ -1,4 +1,4 @@
-//! Words to instructions and back, a million of each.
+//! Encoding and decoding, a million instructions each.
 
 use divan::{Bencher, black_box, counter::ItemsCount};
 use npukit_base::Word;
@@ -15,7 +15,7 @@ fn codec() -> Codec {
     Codec::new(&Config::preset("ultra96v2").expect("a preset"))
 }
 
-/// The instructions of a network's layers: moves, weights, products and additions.
+/// Returns typical instructions of a network's layers: moves, weights, products and additions.
 fn program() -> Vec<Op> {
     let at = |address| Strided { address, stride_log2: 1 };
     let layer = |i: u64| {

@@ -1,4 +1,4 @@
-//! Kinds of findings of [`mod@crate::check::validate`] and [`crate::check::dataflow`]: [`LINTS`].
+//! [`LINTS`]: kinds of findings of [`mod@crate::check::validate`] and [`crate::check::dataflow`].
 
 #[rustfmt::skip] // A table.
 mod table {

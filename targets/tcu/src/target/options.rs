@@ -114,11 +114,11 @@ pub(super) const OPTIONS: [OptionSpec; 14] = [
     },
 ];
 
-/// The options given at `stage`.
+/// Checks the options given at `stage`.
 ///
 /// # Errors
 ///
-/// [`TargetError::Option`] for the first that is not legal.
+/// [`TargetError::Option`] for the first illegal option.
 pub(super) fn chosen(stage: Stage, given: &BTreeMap<String, String>) -> Result<Chosen<'_>, TargetError> {
     Ok(Chosen::new("tcu", &OPTIONS, stage, given)?)
 }

@@ -1,8 +1,8 @@
-//! Words of this machine's documents and reports, for `npu glossary`.
+//! Terms of this accelerator's documents and reports, for `npu glossary`.
 
 use npukit_target::Term;
 
-/// By the alphabet.
+/// Terms in alphabetical order.
 #[rustfmt::skip] // A table.
 pub const TERMS: &[Term] = &[
     Term::new("accumulator", &[],

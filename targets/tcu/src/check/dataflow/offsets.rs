@@ -1,4 +1,4 @@
-//! [`Offsets`]: whether anything used an offset of a DRAM bank before it is set again.
+//! [`Offsets`]: finds DRAM bank offsets that are set again before they were used.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::check::lints::DEAD_CONFIGURATION;
 use crate::check::problem::Problem;
 use crate::isa::op::{Op, Register};
 
-/// The last Configure of each bank's offset that nothing has used.
+/// Last Configure of each bank's offset that was not used yet.
 #[derive(Default)]
 pub(super) struct Offsets(BTreeMap<usize, usize>);
 
@@ -24,7 +24,7 @@ impl Offsets {
     }
 }
 
-/// The bank whose offset an instruction sets.
+/// Returns the bank whose offset an instruction sets.
 pub(super) fn offset_of(op: &Op) -> Option<usize> {
     let Op::Configure { register, .. } = *op else { return None };
     match Register::from_code(register)? {

@@ -1,4 +1,5 @@
-//! A host step's operator in `.npukit.json`: its name as ONNX spells it in `op`, its attributes beside it.
+//! A host step's operator in `.npukit.json`: its ONNX name in `op`, and its attributes as further
+//! keys.
 
 use npukit_lower::{Attributes, HostOp};
 
@@ -26,11 +27,11 @@ impl Attributes for Keys<'_> {
     }
 }
 
-/// The operator of an entry, on an output of `rank` axes.
+/// Returns the operator of an entry, for an output of `rank` axes.
 ///
 /// # Errors
 ///
-/// Another operator, attributes that are missing, axes that the output does not have.
+/// Another operator, missing attributes, or axes that the output does not have.
 pub(super) fn from_keys(entry: &Keys<'_>, rank: usize) -> Result<HostOp, KeyError> {
     let op = HostOp::read(entry)?;
     match op.axes() {

@@ -1,4 +1,4 @@
-//! What happened when, for tools of the hardware: the words of the sampling unit.
+//! Export of the sampling unit's words, for tools of the hardware.
 
 use std::io::Write;
 
@@ -11,8 +11,8 @@ use crate::config::Overlap;
 use crate::isa::op::{Op, Register};
 
 impl TcuProgram {
-    /// Writes the words of the sampling unit as the C driver finds them in its buffer: it has set the
-    /// interval before, and begins the program by setting the program counter.
+    /// Writes the words of the sampling unit as the C driver finds them in its buffer. The driver
+    /// has set the interval before, and starts the program by setting the program counter.
     pub(super) fn write_samples(
         &self,
         options: &TimeOptions,
@@ -52,11 +52,12 @@ impl TcuProgram {
     }
 }
 
-/// The largest block of samples taken whatever the program: 512 KiB.
+/// Largest block of samples that is accepted for any program: 512 KiB.
 const BLOCK: u64 = 1 << 16;
 
 impl TcuProgram {
-    /// A block may not be much more than the program fills: the rest would be samples of nothing.
+    /// Checks that a block is not much larger than the program fills; the rest would be empty
+    /// samples.
     ///
     /// Errors: [`TargetError::Option`] with the limit.
     fn check_block(&self, settings: &Settings) -> Result<(), TargetError> {

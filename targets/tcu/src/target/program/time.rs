@@ -1,4 +1,4 @@
-//! How long a program takes and where the time goes: by the clock of the hardware, by the published
+//! Time of a program and its distribution: by the clock of the hardware, by the published
 //! estimator, or by performance samples.
 
 use std::collections::BTreeMap;
@@ -18,29 +18,29 @@ use crate::config::ClockParams;
 use crate::config::packing::Packing;
 use crate::program::Program;
 
-/// The estimator's total as upstream prints it.
+/// Key of the estimator's total as Tensil prints it.
 const ESTIMATOR_UNDRAINED: &str = "estimator_undrained";
 
 const ROOFLINE: &str = "roofline: compute is MACs over multipliers (vectors multiplied, where MACs are not \
                         known), memory the traffic of the busier DRAM bank, or all of it by the estimator";
 
-/// What a cost model knows beyond the cycles of each instruction.
+/// Results of a cost model beyond the cycles of each instruction.
 struct Measured {
     cost_model: CostModel,
-    /// By instruction.
+    /// Cycles by instruction.
     cycles: Vec<u64>,
     array_busy: u64,
     units: Vec<UnitTime>,
     flags: Vec<FlagTime>,
-    /// How the figures are to be read.
+    /// Notes on how to read the figures.
     notes: Vec<String>,
 }
 
 impl TcuProgram {
-    /// How long it takes.
+    /// Returns the time report.
     ///
-    /// Errors: options that are not legal; with the clock, a program that hangs; a program that hardware computes
-    /// otherwise, unless the options say that this is known.
+    /// Errors: illegal options; with the clock, a program that hangs; a program on which hardware
+    /// deviates, unless the options choose a meaning.
     pub(super) fn time_report(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
         self.agree(options.meaning)?;
         let settings = self.settings(options)?;
@@ -56,7 +56,8 @@ impl TcuProgram {
         Ok(self.report_of(&settings, measured, timeline.ok()))
     }
 
-    /// What [`Self::time_report`] says of the whole without options, where the compiler knows: it went by the same clock.
+    /// Returns the total of [`Self::time_report`] without options, if the compiler has determined
+    /// it with the same clock.
     pub(super) fn known_time(&self) -> Option<TimeReport> {
         let options = TimeOptions::default();
         self.agree(options.meaning).ok()?;
@@ -74,7 +75,7 @@ impl TcuProgram {
         })
     }
 
-    /// The same from performance samples of the hardware.
+    /// Returns the time report from performance samples of the hardware.
     pub(super) fn samples_report(
         &self,
         MeasuredSamples { name, bytes }: &MeasuredSamples,
@@ -99,7 +100,7 @@ impl TcuProgram {
         Settings::new(&self.program.config, self.system(), options)
     }
 
-    /// By the estimator; `instead` is why it is asked and not the clock.
+    /// Returns the estimator's cycles; `instead` is the reason why the clock has none.
     fn estimated(&self, instead: Option<&TimeError>) -> Measured {
         let Program { config, instructions, .. } = &self.program;
         let mut estimator = Estimator::new(config);
@@ -150,24 +151,24 @@ impl TcuProgram {
         }
     }
 
-    /// Beats of a vector on the bus of a bank.
+    /// Returns the beats of a vector on the bus of a bank.
     fn beats(&self, memory: ClockParams) -> u64 {
         Packing::new(&self.program.config, memory.axi_bits).beats()
     }
 
-    /// Rows given to the array.
+    /// Returns the number of rows given to the array.
     fn rows(&self) -> u64 {
         let kinds = estimate(&self.program.config, &self.program.instructions).kinds;
         kinds.iter().filter(|(kind, _)| kind.starts_with("MatMul")).map(|(_, cost)| cost.vectors).sum()
     }
 }
 
-/// Cycles at the clock, where that is known.
+/// Converts cycles to milliseconds, if the clock frequency is known.
 fn milliseconds(cycles: u64, settings: &Settings) -> Option<f64> {
     settings.clock_mhz.map(|mhz| cycles as f64 / (mhz * 1e3))
 }
 
-/// By the clock.
+/// Returns the clock's cycles.
 fn modelled(timeline: &Timeline) -> Measured {
     let flags = [
         ("timeout: the decoder held an instruction longer than its register says", &timeline.timeout),
@@ -193,7 +194,7 @@ fn flag(name: &str, signal: &Signal) -> Option<FlagTime> {
     Some(FlagTime { flag: name.to_owned(), times, cycles, first_instruction, first_cycle })
 }
 
-/// What units did; those that nothing uses are left out.
+/// Returns the times of the units; unused units are omitted.
 fn units(timeline: &Timeline) -> Vec<UnitTime> {
     let of = |unit: Unit| {
         let mut waits = if unit == Unit::Decoder { decoder_waits(timeline) } else { Vec::new() };
@@ -210,7 +211,7 @@ fn unit_time(name: &str, busy: u64, total: u64, mut waits: Vec<Wait>) -> UnitTim
     UnitTime { unit: name.to_owned(), busy, share: share(busy, total), waits }
 }
 
-/// All cycles in which the decoder does not hand on an instruction.
+/// Returns all cycles in which the decoder does not issue an instruction.
 fn decoder_waits(timeline: &Timeline) -> Vec<Wait> {
     let units = Unit::ALL.into_iter().zip(timeline.waits).map(|(unit, cycles)| (unit.name(), cycles));
     let ends = [
@@ -220,7 +221,7 @@ fn decoder_waits(timeline: &Timeline) -> Vec<Wait> {
     units.chain(ends).map(|(on, cycles)| Wait { on: on.to_owned(), cycles }).collect()
 }
 
-/// By performance samples, of which each stands for `interval` cycles.
+/// Returns the cycles by performance samples, each of which represents `interval` cycles.
 fn sampled(found: &Samples, interval: u16) -> Measured {
     let interval = u64::from(interval);
     let total = found.inside() * interval;
