@@ -129,7 +129,7 @@ pub fn circuit(
         instance: format!("tcu:{name}"),
         name: identifier(name),
         summary: format!(
-            "the tensor compute unit, {lanes}x{lanes} {format} on buses of {bus} bits{defective}"
+            "tensor compute unit, {lanes}x{lanes} {format} on buses of {bus} bits{defective}"
         ),
         module: "tcu",
         sources: SOURCES.to_vec(),
@@ -181,7 +181,7 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
     let packing = Packing::new(config, bus);
     let carries = bus.is_power_of_two() && BUSES.contains(&bus) && packing.longest() > 0;
     let legal = format!(
-        "a power of two from {} to {} of which 256 words hold a vector of {} bits",
+        "a power of two from {} to {} such that 256 words hold a vector of {} bits",
         BUSES.start(),
         BUSES.end(),
         config.vector_bits()
@@ -206,7 +206,7 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             config.lookup_tables == 0 || defects == Defects::Mended,
             "lookup_tables",
             config.lookup_tables,
-            "0 with the defects of the released circuit, which has none",
+            "only 0 with the defects of the released circuit, which has no lookup tables",
         ),
         Limit::unless(
             config.lookup_tables == 0 || (overlap.local_queue_depth == 0 && !overlap.pipelined_simd),
@@ -225,7 +225,7 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             "lookup_depth",
             table_vectors(config),
             &format!(
-                "1 to {}, the vectors of the accumulators, or 0 for as many as fit",
+                "1 to {}, the depth of the accumulators, or 0 for as many as fit",
                 config.accumulator_depth
             ),
         ),
@@ -481,7 +481,7 @@ mod tests {
         let wide = Config { array_size: 256, data_type: DataType::Fp32Bp16, ..config.clone() };
         let system = System { axi_width_bits: Some(16), ..System::default() };
         let told = circuit("wide", &wide, &system, Defects::Mended).unwrap_err();
-        assert!(told.to_string().contains("of which 256 words hold a vector of 8192 bits"), "{told}");
+        assert!(told.to_string().contains("such that 256 words hold a vector of 8192 bits"), "{told}");
     }
 
     #[test]

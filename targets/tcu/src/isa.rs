@@ -31,8 +31,8 @@ pub fn isa(config: &Config) -> IsaSpec {
     }
 }
 
-const DOC: &str = "Addresses and sizes count vectors of N scalars. Element i of a strided address is at \
-                   address + i * 2^stride. A size is stored less one.";
+const DOC: &str = "Addresses and sizes are in vectors of N scalars. Element i of a strided address is at \
+                   address + i * 2^stride. The stored size is the size minus one.";
 
 /// Adds the thread that issues an instruction.
 fn issue(row: &mut InstructionSpec, format: &Format) {

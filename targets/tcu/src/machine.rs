@@ -33,7 +33,7 @@ use crate::machine::state::{MachineError, State};
 #[non_exhaustive]
 pub enum AccessError {
     /// Vectors beyond the end of a memory.
-    #[error("{vectors} vectors from {base} on end beyond the {memory}, which has {depth} vectors")]
+    #[error("{vectors} vectors starting at {base} exceed the {memory}, which has {depth} vectors")]
     OutOfRange {
         /// Name of the memory.
         memory: Memory,
@@ -46,7 +46,7 @@ pub enum AccessError {
     },
     /// Scalars that end inside a vector.
     #[error(
-        "{scalars} scalars are not a whole number of vectors of {lanes}; fill the last one up with zeros"
+        "{scalars} scalars are not a whole number of vectors of {lanes}; pad the last one with zeros"
     )]
     PartialVector {
         /// Number of scalars given.

@@ -44,10 +44,10 @@ const PRESETS: Presets<Board> = Presets {
     with_parameters: settable::from_tree,
     extension: "tarch",
     read,
-    others: "; to the name of an instance add `+lut` for two lookup tables, `+lut4` for four, `+seed` for what the page \
-             of the instruction set says where the released hardware does something else, or `+overlap` for a unit that \
-             does at the same time what the released one does one after the other (`+queues`, `+drams`, `+weights`, \
-             `+simd` and `+bursts` alone)",
+    others: "; suffixes of the instance name: `+lut` for two lookup tables, `+lut4` for four, `+seed` for the instruction \
+             set specification where the released hardware deviates from it, or `+overlap` for a unit that does in \
+             parallel what the released one does in sequence (`+queues`, `+drams`, `+weights`, `+simd` and `+bursts` \
+             for each feature alone)",
 };
 
 /// Suffix of instances with lookup tables; a number of tables may follow.
@@ -79,7 +79,7 @@ fn named(name: &str) -> Result<Option<Board>, String> {
         number => number.parse().ok().filter(|tables| (1..=Config::MOST_TABLES).contains(tables)),
     };
     let tables = tables.ok_or_else(|| {
-        format!("`{LOOKUP}` is followed by the number of tables, 1 to {}, or by nothing", Config::MOST_TABLES)
+        format!("`{LOOKUP}` may only be followed by the number of tables, 1 to {}", Config::MOST_TABLES)
     })?;
     Ok(named(plain)?.map(|board| board.changed(|config| config.with_lookup(tables))))
 }

@@ -135,8 +135,8 @@ impl<'a> Walk<'a> {
             }
         }
         if let Some((memory, place)) = missing {
-            let reason = format!("reads vector {place:#x} of the {memory}, which nothing before has written");
-            let hint = "write it first: what is in it after a reset, or from a program before, is not known";
+            let reason = format!("reads vector {place:#x} of the {memory}, which was not written before");
+            let hint = "write it first: its content after a reset or an earlier program is unknown";
             self.problems.push(Problem::warning(index, UNWRITTEN_READ, reason, hint));
         }
     }
@@ -149,8 +149,8 @@ impl<'a> Walk<'a> {
         let unset =
             sources.into_iter().take(sub.op.arity()).find(|&source| source != 0 && !self.is_set(source));
         if let Some(register) = unset {
-            let reason = format!("reads SIMD register {register}, which nothing before has written");
-            let hint = "write it first: what is in it after a reset, or from a program before, is not known";
+            let reason = format!("reads SIMD register {register}, which was not written before");
+            let hint = "write it first: its content after a reset or an earlier program is unknown";
             self.problems.push(Problem::warning(index, UNSET_REGISTER, reason, hint));
             self.set(register);
         }
@@ -193,7 +193,7 @@ impl<'a> Walk<'a> {
         for (memory, writers) in [(Memory::Local, &self.local), (Memory::Accumulators, &self.accumulators)] {
             let over = writers.overwritten().iter().map(|over| {
                 let reason = format!(
-                    "all that this writes to the {memory} is overwritten up to instruction {} before anything reads it",
+                    "everything that this writes to the {memory} is overwritten by instruction {} at the latest, before anything reads it",
                     over.by
                 );
                 unread(over.writer, reason)
@@ -202,7 +202,7 @@ impl<'a> Walk<'a> {
             if is_whole && self.around.is_all {
                 let left = writers
                     .unread()
-                    .map(|index| unread(index, format!("nothing reads what this writes to the {memory}")));
+                    .map(|index| unread(index, format!("the vectors that this writes to the {memory} are never read")));
                 self.problems.extend(left);
             }
         }
@@ -216,7 +216,7 @@ fn unread(index: usize, reason: String) -> Problem {
         index,
         UNREAD_RESULT,
         reason,
-        "take it away, or correct its address or that of the reader",
+        "remove it, or correct its address or the reader's",
     )
 }
 

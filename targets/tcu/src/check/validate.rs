@@ -79,11 +79,11 @@ impl Wait {
             Op::DataMove { kind: DataMoveKind::AccumulatorToLocal, .. } => {
                 let between = i - self.0? - 1;
                 let reason = format!(
-                    "reads the accumulators {} behind a SIMD that writes: the page asks for {WAIT} instructions between",
+                    "reads the accumulators {} after a SIMD that writes: the specification requires {WAIT} instructions in between",
                     counted(between as u64 + 1, "instruction")
                 );
-                let hint = "put NoOps between; the released circuits need none, as the commands of the accumulators run \
-                            in order: the 101 compiled programs that were measured have no wait and gave right results";
+                let hint = "put NoOps in between; the released circuits need none, since the accumulators run commands \
+                            in order: the 101 measured compiled programs have no wait and gave correct results";
                 (between < WAIT).then(|| Problem::warning(i, SIMD_WAIT, reason, hint))
             }
             _ => None,

@@ -27,7 +27,7 @@ use windows::touched;
 pub enum CosimError {
     /// A window of a bank reaches further than the simulated memory.
     #[error(
-        "the program reaches byte {bytes} of {bank} by its offset, and a simulation has {most} bytes of a bank: take \
+        "the program reaches byte {bytes} of {bank} through its offset, but a simulation has only {most} bytes per bank: use \
          smaller offsets"
     )]
     Far {
@@ -41,8 +41,8 @@ pub enum CosimError {
     /// The initial content of on-chip memories, as declared in the text, does not fit in DRAM, from
     /// which it would be loaded.
     #[error(
-        "the memories on the chip hold {vectors} vectors before the program, for which neither bank of DRAM has room behind \
-         what the program uses: take an instance with a larger `dram1_depth`"
+        "the on-chip memories hold {vectors} vectors before the program, for which neither DRAM bank has room after \
+         the vectors that the program uses: use an instance with a larger `dram1_depth`"
     )]
     NoRoom {
         /// Number of vectors.
@@ -56,19 +56,19 @@ pub enum CosimError {
     },
     /// Results of the released circuit depend on unknown cycles.
     #[error(
-        "the released circuit may lose additions of this program, and which depends on when memory waits: leave stalls \
-         out, or take the circuit without its defects"
+        "the released circuit may lose additions of this program, depending on when memory waits: leave stalls \
+         out, or use the circuit without its defects"
     )]
     Stalled,
     /// The bursts that the released circuit moves to another window are unknown.
-    #[error("the released circuit moves writes before instruction {instruction}, and which is not known")]
+    #[error("the released circuit moves writes before instruction {instruction}, but it is unknown which ones")]
     Moved {
         /// Index of the instruction that changes an offset.
         instruction: usize,
     },
     /// A lookup table exceeds the size that the circuit supports.
     #[error(
-        "instruction {instruction} loads {vectors} vectors into a lookup table, of which the circuit holds {holds}: give \
+        "instruction {instruction} loads {vectors} vectors into a lookup table, but the circuit holds {holds}: set \
          `lookup_depth` {vectors} in a .tarch file"
     )]
     Table {
@@ -80,7 +80,7 @@ pub enum CosimError {
         holds: u64,
     },
     /// A file of the simulator has an unexpected form.
-    #[error("`{file}` of the simulator: {fault}")]
+    #[error("file `{file}` of the simulator: {fault}")]
     Seen {
         /// Name of the file.
         file: &'static str,
@@ -188,7 +188,7 @@ fn with_latencies(memory: ClockParams, options: &CosimOptions) -> Result<ClockPa
     let write_response_latency = options.response_latency.unwrap_or(own); // Default: as for reads.
     for (key, latency) in [("latency", read_latency), ("response-latency", write_response_latency)] {
         if !(1..=MOST_LATENCY).contains(&latency) {
-            let reason = format!("memory on a bus answers after 1 to {MOST_LATENCY} cycles");
+            let reason = format!("must be 1 to {MOST_LATENCY} cycles for memory on a bus");
             return Err(TargetError::option(key, &latency.to_string(), reason));
         }
     }
@@ -231,7 +231,7 @@ fn refuse(timeline: &Timeline, ops: &[Op], before: usize, options: &CosimOptions
 fn notes(before: Option<&str>, stalls: bool, loses: bool, moves: bool) -> Vec<String> {
     let stalled = "memory and streams wait at random: cycles are not compared";
     let waits = "the clock times the released circuit, which loses additions of this program: cycles are not compared";
-    let moved = "vectors of DRAM count from the start of their bank, wherever its window is";
+    let moved = "vectors of DRAM are numbered from the start of their bank, independent of its window";
     let told = [(stalls, stalled), (loses, waits), (moves, moved)].into_iter();
     let told = told.filter(|(holds, _)| *holds).map(|(_, note)| note);
     before.into_iter().chain(told).map(str::to_owned).collect()

@@ -8,7 +8,7 @@ use crate::config::Config;
 /// Width of the factors that a DSP slice multiplies: 18 bits for the narrower one.
 const FACTOR_BITS: u32 = 18;
 /// Origin of the figures.
-const BASIS: &str = "estimate by formula, no synthesis has run: a multiplier in each cell of the array and in each lane of the \
+const BASIS: &str = "estimate by formula without synthesis: a multiplier in each cell of the array and in each lane of the \
                      SIMD unit, local memory and accumulators in block RAMs";
 
 /// Estimates multipliers and memories from the architecture. Each cell of the array and each lane

@@ -32,14 +32,14 @@ impl ClockParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClockError {
     /// The bus width is not 8 bits times a power of two.
-    #[error("a bus of {axi_bits} bits: must be 8 bits times a power of two, at most 1024")]
+    #[error("the bus has {axi_bits} bits: the width must be 8 bits times a power of two, at most 1024")]
     Bus {
         /// Width of the bus in bits.
         axi_bits: u32,
     },
     /// A vector is too long for a burst.
     #[error(
-        "a vector of {vector_bits} bits on a bus of {axi_bits} bits: a burst has 256 words, take a wider bus"
+        "a vector of {vector_bits} bits needs more than one burst of 256 words on a bus of {axi_bits} bits: use a wider bus"
     )]
     Beats {
         /// Bits of a vector in DRAM.

@@ -108,14 +108,14 @@ impl<'a> Keys<'a> {
     /// Reads a natural number.
     pub fn number(&self, key: &str) -> Result<u64, KeyError> {
         let value = self.required(key)?;
-        value.as_u64().ok_or_else(|| self.wrong(key, "a whole number from 0", value))
+        value.as_u64().ok_or_else(|| self.wrong(key, "a whole number, at least 0", value))
     }
 
     /// Reads a number of cycles, which may be fractional.
     pub fn fraction(&self, key: &str) -> Result<f64, KeyError> {
         let value = self.required(key)?;
         let number = value.as_f64().filter(|number| (0.0..1e15).contains(number));
-        number.ok_or_else(|| self.wrong(key, "a number from 0", value))
+        number.ok_or_else(|| self.wrong(key, "a number, at least 0", value))
     }
 
     /// Reads a 32-bit float; infinities and NaN by name.
@@ -130,7 +130,7 @@ impl<'a> Keys<'a> {
     pub fn numbers(&self, key: &str) -> Result<Vec<usize>, KeyError> {
         let number = |value: &Value| {
             let n = value.as_u64().and_then(|n| usize::try_from(n).ok());
-            n.ok_or_else(|| self.wrong(key, "whole numbers from 0", value))
+            n.ok_or_else(|| self.wrong(key, "whole numbers, at least 0", value))
         };
         self.array(key)?.iter().map(number).collect()
     }

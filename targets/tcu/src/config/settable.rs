@@ -97,7 +97,7 @@ mod tests {
         bad["stride0_depth"] = json!(33);
         let told = from_tree(board.clone(), bad).unwrap_err();
         let wanted =
-            "`array_size` is 0: it must be an integer from 1 to 1024; `stride0_depth` is 33: it must be";
+            "`array_size` is 0, but must be an integer from 1 to 1024; `stride0_depth` is 33, but must be";
         assert!(told.starts_with(wanted), "{told}");
         let mut bad = tree(&board.config, &board.system);
         bad["system"]["axi_width_bits"] = json!(4);

@@ -165,5 +165,5 @@ impl System {
 
 /// Returns the source of the figures of a system.
 fn stated_by(source: Option<&String>) -> String {
-    source.cloned().unwrap_or_else(|| "as its instance's file says".to_owned())
+    source.cloned().unwrap_or_else(|| "given in the instance's file".to_owned())
 }

@@ -107,7 +107,7 @@ pub enum ConfigError {
         misspelt: Option<String>,
     },
     /// A value has the wrong type or is out of range.
-    #[error("`{key}` is {value}: it must be {legal}")]
+    #[error("`{key}` is {value}, but must be {legal}")]
     Invalid {
         /// Name of the key.
         key: &'static str,
@@ -118,7 +118,7 @@ pub enum ConfigError {
     },
     /// The results of a lookup do not fit in the registers.
     #[error(
-        "`lookup_tables` is {tables}: a lookup writes one register for each table, and `simd_registers_depth` is {registers}"
+        "`lookup_tables` is {tables}: a lookup writes one register per table, but `simd_registers_depth` is {registers}"
     )]
     TooManyTables {
         /// Number of lookup tables.
@@ -127,13 +127,13 @@ pub enum ConfigError {
         registers: usize,
     },
     /// A parameter needs queues, but there are none.
-    #[error("`{key}` is 1: it needs queues in front of local memory, and `local_queue_depth` is 0")]
+    #[error("`{key}` is 1: it needs queues in front of local memory, but `local_queue_depth` is 0")]
     NoQueues {
         /// Name of the parameter.
         key: &'static str,
     },
     /// A system has an unknown key or an illegal value.
-    #[error("a system: {message} (line {line}, column {column})")]
+    #[error("invalid system: {message} (line {line}, column {column})")]
     System {
         /// What is wrong, and what is legal.
         message: String,
@@ -204,7 +204,7 @@ impl std::fmt::Display for ConfigWarning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::OldDataTypeName { found, meant } => {
-                write!(f, "`{DATA_TYPE}` is \"{found}\": taken for {}, write that", meant.name())
+                write!(f, "`{DATA_TYPE}` is \"{found}\": interpreted as {}, which is the correct name", meant.name())
             }
             Self::UnknownKey { key } => {
                 write!(
@@ -214,7 +214,7 @@ impl std::fmt::Display for ConfigWarning {
                 )
             }
             Self::Outside { key, value, table: (first, last) } => {
-                write!(f, "`{key}` is {value}: the page's table of parameters has {first} to {last}")
+                write!(f, "`{key}` is {value}: the specification's table of parameters has {first} to {last}")
             }
         }
     }

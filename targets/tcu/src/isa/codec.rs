@@ -18,7 +18,7 @@ pub enum EncodeError {
     #[error(transparent)]
     Field(#[from] Box<FieldError>),
     /// The instruction needs `number_of_threads` of 2.
-    #[error("{instruction} exists with `number_of_threads` 2 only")]
+    #[error("{instruction} requires `number_of_threads` 2")]
     NeedsThreads {
         /// Name of the instruction.
         instruction: &'static str,
@@ -39,7 +39,7 @@ pub enum EncodeError {
     },
     /// An `Unassigned` whose word is a valid instruction.
     #[error(
-        "header {header:#04x} and these operands are an instruction with a meaning, not an unassigned one"
+        "header {header:#04x} with these operands is a valid instruction, not an unassigned one"
     )]
     Assigned {
         /// Opcode and flags.
@@ -65,14 +65,14 @@ pub enum DecodeError {
         bits: Vec<BitRange>,
     },
     /// The instruction belongs to a thread other than 0.
-    #[error("the instruction is thread {thread}'s: read such programs one word at a time")]
+    #[error("the instruction belongs to thread {thread}: decode such programs one word at a time")]
     Thread {
         /// Thread id.
         thread: u64,
     },
     /// The program ends inside an instruction.
     #[error(
-        "{have} bytes are left of an instruction of {need}: the program is cut short or made for another architecture"
+        "only {have} of the {need} bytes of an instruction are left: the program is truncated or made for another architecture"
     )]
     Truncated {
         /// Number of remaining bytes.
@@ -154,7 +154,7 @@ impl Codec {
         match *op {
             Op::NoOp if threads => Err(EncodeError::NotWithThreads {
                 instruction: op.mnemonic(),
-                hint: "opcode 0 is Wait, use that",
+                hint: "opcode 0 is Wait; use Wait",
             }),
             Op::Configure { .. } if threads => Err(EncodeError::NotWithThreads {
                 instruction: op.mnemonic(),

@@ -10,7 +10,7 @@ use crate::isa::op::{Memory, SimdOp};
 pub enum FaultKind {
     /// A strided run exceeds a memory.
     #[error(
-        "{size} vectors from {address} on, {step} apart, end beyond the {memory}, which has {depth} vectors",
+        "{size} vectors starting at {address}, {step} apart, exceed the {memory}, which has {depth} vectors",
         step = step(.stride_log2)
     )]
     OutOfRange {
@@ -48,13 +48,13 @@ pub enum FaultKind {
         right: u8,
     },
     /// With poisoned memory: the output of an array that has not computed anything yet.
-    #[error("takes the output of the array, which has multiplied nothing yet")]
+    #[error("takes the output of the array, which has not computed anything yet")]
     OutputUnset,
     /// SIMD NoOp with the read or write flag, which waits for data that never arrives.
     #[error("SIMD NoOp has the read or write flag: the hardware hangs")]
     NoOpMoves,
     /// A register that the instance does not have.
-    #[error("SIMD register {register} does not exist: the instance has {depth}")]
+    #[error("SIMD register {register} does not exist: the instance has {depth} registers")]
     NoRegister {
         /// Register of the instruction.
         register: u64,
@@ -82,7 +82,7 @@ pub enum FaultKind {
     #[error("Lookup before the index (table 0) was loaded")]
     IndexEmpty,
     /// The closest key's entry is beyond the loaded part of a value table.
-    #[error("Lookup needs entry {entry} of table {table}, of which {entries} are loaded")]
+    #[error("Lookup needs entry {entry} of table {table}, but only {entries} entries are loaded")]
     EntryMissing {
         /// Value table, starting at 1.
         table: usize,
@@ -92,7 +92,7 @@ pub enum FaultKind {
         entries: usize,
     },
     /// With poisoned memory: a vector that was never written.
-    #[error("reads vector {address} of the {memory}, which nobody has written")]
+    #[error("reads vector {address} of the {memory}, which was never written")]
     Unset {
         /// Name of the memory.
         memory: Memory,
@@ -100,7 +100,7 @@ pub enum FaultKind {
         address: u64,
     },
     /// With poisoned memory: an array whose rows are not all loaded.
-    #[error("multiplies by {needed} rows of weights, bias counted, of which {rows} have been loaded")]
+    #[error("multiplies by {needed} rows of weights including the bias, but only {rows} have been loaded")]
     WeightsUnset {
         /// Number of loaded rows.
         rows: u64,
@@ -108,7 +108,7 @@ pub enum FaultKind {
         needed: u64,
     },
     /// With poisoned memory: a register that was never written.
-    #[error("reads SIMD register {register}, which nobody has written")]
+    #[error("reads SIMD register {register}, which was never written")]
     RegisterUnset {
         /// Number of the register, starting at 1.
         register: u8,
@@ -140,27 +140,27 @@ impl FaultKind {
             }
             Self::SizeZero => "leave the instruction out".to_owned(),
             Self::ReadUnused { .. } => "drop the read flag, or make a source the input (0); on an instance whose name ends in `+seed` \
-                                        what is read need not be taken, as the page of the instruction set says"
+                                        the value need not be used, as in the instruction set specification"
                 .to_owned(),
             Self::InputMissing { .. } => {
-                "set the read flag, or name registers; a unary operation on a register needs right = left, but where the name of the \
-                 instance ends in `+seed`"
+                "set the read flag, or name registers; a unary operation on a register needs right = left, except on an \
+                 instance whose name ends in `+seed`"
                     .to_owned()
             }
-            Self::NoOpMoves => "use Move to copy, or drop the flags; on an instance whose name ends in `+seed` it moves what \
-                                the page of the instruction set says"
+            Self::NoOpMoves => "use Move to copy, or drop the flags; on an instance whose name ends in `+seed` it moves \
+                                vectors as in the instruction set specification"
                 .to_owned(),
             Self::NoRegister { depth, .. } => format!("name a register from 1 to {depth}"),
             Self::Unassigned { .. } => "remove it: hardware skips it without effect".to_owned(),
             Self::NoLookup => "set lookup_tables in the instance; no released hardware has them".to_owned(),
             Self::NoTable { tables, .. } => format!("name a table from 0 to {tables}"),
-            Self::IndexEmpty => "load the keys with LoadLUT, table 0, first".to_owned(),
+            Self::IndexEmpty => "first load the keys with LoadLUT, table 0".to_owned(),
             Self::EntryMissing { .. } => "load as many values as keys".to_owned(),
             Self::Unset { .. } | Self::RegisterUnset { .. } => {
-                "write it first: what is in it after a reset, or from a program before, is not known"
+                "write it first: its content after a reset or an earlier program is unknown"
                     .to_owned()
             }
-            Self::OutputUnset => "multiply before it".to_owned(),
+            Self::OutputUnset => "execute a MatMul first".to_owned(),
             Self::WeightsUnset { .. } => "load N weight rows and the bias row, or rows of zeros".to_owned(),
         }
     }

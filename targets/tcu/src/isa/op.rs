@@ -115,8 +115,8 @@ instructions! {
     }
     .with_form("noop", Vec::new());
 
-    0, if format.has_threads() => "Wait" { Self::Wait { thread: waits_for } } "Waits for the other thread: not at all here, as threads run in the order of the program." {
-        waits_for: format.wait => format.threads(), "the thread waited for";
+    0, if format.has_threads() => "Wait" { Self::Wait { thread: waits_for } } "Waits for the other thread; without effect here, since threads run in program order." {
+        waits_for: format.wait => format.threads(), "thread to wait for";
     }
     .with_form(&format.syntax("wait", " {waits_for}"), Vec::new());
 
@@ -274,7 +274,7 @@ instructions! {
     } "Takes one vector through the ALUs: destination = op(left, right)." {
         write_address: format.write_address => below(format.config.accumulator_depth), "where the output is written; ignored without `write`";
         read_address: format.read_address => below(format.config.accumulator_depth), "where the input is read; ignored without `read`";
-        destination: format.destination => Registers { none: "out", format }, "`out`, or a register beside it";
+        destination: format.destination => Registers { none: "out", format }, "`out`, or a register in addition to it";
         right: format.right => Registers { none: "in", format }, right_meaning(format);
         left: format.left => Registers { none: "in", format }, "first source; ignored by `noop` and `zero`";
         op: format.simd_op => Operations { format }, "operation";
@@ -354,7 +354,7 @@ impl Op {
 const fn right_meaning(format: &Format) -> &'static str {
     match format.config.reading {
         Reading::Released => {
-            "second source; of operations with one source the hardware waits for it and ignores its value"
+            "second source; for operations with one source the hardware waits for it and ignores its value"
         }
         Reading::Seed => "second source; ignored by operations with one source or none",
     }
@@ -364,10 +364,10 @@ const fn right_meaning(format: &Format) -> &'static str {
 const fn value_meaning(format: &Format) -> &'static str {
     match format.config.reading {
         Reading::Released => {
-            "value; of DRAM offsets, of which 16 bits count, in units of 64 KiB; registers ignore the bits that they do not have"
+            "value; DRAM offsets are in units of 64 KiB and use 16 bits; registers ignore the bits that they do not have"
         }
         Reading::Seed => {
-            "value, from operand 1 on; of DRAM offsets in units of 64 KiB; registers ignore the bits that they do not have"
+            "value, starting in operand 1; DRAM offsets are in units of 64 KiB; registers ignore the bits that they do not have"
         }
     }
 }
@@ -376,21 +376,21 @@ const fn value_meaning(format: &Format) -> &'static str {
 fn simd_doc(format: &Format) -> String {
     let flags = match format.config.reading {
         Reading::Released => {
-            "A source `in` needs a `read`, and a `read` needs a source `in`: hardware hangs otherwise, also for the ignored \
+            "A source `in` needs a `read`, and a `read` needs a source `in`: otherwise the hardware hangs, also for the ignored \
              right source of a unary operation. `move(r1)` sets both sources to r1. `noop` does nothing; with a flag the \
-             hardware hangs. The accumulators run their commands in order: a DataMove from them needs no wait behind a \
+             hardware hangs. The accumulators run their commands in order: a DataMove from them needs no wait after a \
              `write`."
         }
         Reading::Seed => {
-            "`read` takes a vector from the accumulators to the ALUs whatever the sources are; a source `in` needs it. `noop` \
+            "`read` takes a vector from the accumulators to the ALUs, whatever the sources; a source `in` needs it. `noop` \
              with `write` puts the last row that the array has computed into the accumulators, with `read` a vector of theirs \
-             into local memory; it ignores sources and destination. The page asks for two instructions between a `write` and \
+             into local memory; it ignores sources and destination. The specification requires two instructions between a `write` and \
              a DataMove from the accumulators; the released circuits were measured to need none."
         }
     };
     format!(
-        "{flags} `not`, `and` and `or` take truth values and give them: all but 0 is true, and true is 1. In fixed point \
-         `abs` of the least number is that number: it wraps, where sums, differences and products saturate."
+        "{flags} `not`, `and` and `or` use truth values: everything except 0 is true, and true is 1. In fixed point \
+         `abs` of the smallest number is that number: it wraps, whereas sums, differences and products saturate."
     )
 }
 

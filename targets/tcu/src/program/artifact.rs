@@ -144,7 +144,7 @@ fn check_prog_size(prog: &Prog, actual: usize) -> Result<(), ArtifactError> {
         actual: actual as u64,
         expected: prog.size,
         key: "prog.size",
-        reason: "the manifest says so".to_owned(),
+        reason: "set in the manifest".to_owned(),
     })
 }
 

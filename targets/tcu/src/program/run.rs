@@ -40,7 +40,7 @@ pub enum RunError {
         expected: u64,
     },
     /// The number of inputs is wrong.
-    #[error("{actual} inputs given, the program takes {expected}")]
+    #[error("{actual} inputs are given, but the program takes {expected}")]
     Inputs {
         /// Number of inputs given.
         actual: usize,
@@ -48,7 +48,7 @@ pub enum RunError {
         expected: usize,
     },
     /// With poisoned memory: an output that the program did not write.
-    #[error("output `{name}`: nobody has written vector {address} of DRAM0")]
+    #[error("output `{name}`: vector {address} of DRAM0 was never written")]
     OutputUnset {
         /// Name of the output.
         name: String,
@@ -56,7 +56,7 @@ pub enum RunError {
         address: u64,
     },
     /// An image of DRAM0 that is too short for an input or output.
-    #[error("an image of DRAM0 of {actual} bytes: `{name}` ends at byte {expected}")]
+    #[error("the image of DRAM0 has {actual} bytes, but `{name}` ends at byte {expected}")]
     Image {
         /// Name of the input or output.
         name: String,

@@ -42,7 +42,7 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
             },
             SIMULATED,
             Figure {
-                what: "a batch on two cores, against one",
+                what: "a batch on two cores, relative to one",
                 measure: Measure::Speedup(2),
                 published: None,
                 layers: &[],

@@ -279,8 +279,8 @@ impl TcuInstance {
         });
         let Some(size) = other else { return Ok(()) };
         Err(TargetError::failed(format!(
-            "by the page of the instruction set a LoadLUT does not say how much it loads: here it is {depth} vectors, and \
-             the tables of this network have {size}; give `lookup_depth` {size} in a .tarch file, or leave `+seed` out"
+            "by the instruction set specification a LoadLUT has no size: it loads {depth} vectors here, but \
+             the tables of this network have {size}; set `lookup_depth` {size} in a .tarch file, or remove `+seed`"
         )))
     }
 
@@ -316,7 +316,7 @@ fn undecoded(errors: DecodeErrors, text: &ProgramText) -> TargetError {
         Some(At { index, error, .. }) => {
             text.stopped(Stopped { instruction: Some(index), error: TargetError::failed(error) })
         }
-        None => TargetError::failed("words that are no instructions"),
+        None => TargetError::failed("the text contains words that are not instructions"),
     }
 }
 

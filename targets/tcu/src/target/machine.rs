@@ -174,7 +174,7 @@ impl npukit_target::Machine for TcuMachine {
         ran.remarks.extend(saturated.map(|all| {
             let Saturated { count, total, .. } = all;
             all.remark(format!(
-                "{count} of its results did not fit {name} and were clamped; {total} in the whole run"
+                "{count} of its results saturated in {name}; {total} in the whole run"
             ))
         }));
         Ok(ran)
@@ -255,7 +255,7 @@ impl npukit_target::Machine for TcuMachine {
         let cycles = estimate(config, ops).cycles;
         if cycles > MAX_CYCLES {
             let told =
-                format!("the program takes {cycles} cycles, and the clock looks at {MAX_CYCLES} at most");
+                format!("the program takes {cycles} cycles, but the clock supports at most {MAX_CYCLES}");
             return Err(TargetError::failed(told));
         }
         let clock = Clock::new(config, *memory).map_err(TargetError::failed)?;
@@ -301,7 +301,7 @@ fn put(machine: &mut Machine, part: Part, address: u64, numbers: &[i64]) -> Resu
         Part::Register(register) => machine.set_register(register, &raw),
         Part::Configuration(register) => {
             let name = register.name();
-            let reason = format!("`{name}` is written by instructions alone: `configure {name}, VALUE`");
+            let reason = format!("only instructions can write `{name}`: `configure {name}, VALUE`");
             return Err(TargetError::failed(reason));
         }
     }

@@ -173,11 +173,11 @@ impl TcuProgram {
         let too_many = |what: &str, ports: &[Binding]| {
             let pieces: usize = ports.iter().map(|binding| binding.pieces.len()).sum();
             (pieces > DRIVER_PORTS)
-                .then(|| format!("{pieces} entries of {what}: the C driver takes at most {DRIVER_PORTS}"))
+                .then(|| format!("{pieces} entries of {what}, but the C driver takes at most {DRIVER_PORTS}"))
         };
         let names = inputs.iter().chain(outputs).map(|binding| &binding.name).chain([name]);
         let long = names.filter(|name| name.len() > DRIVER_NAME);
-        let long = long.map(|name| format!("name `{name}`: the C driver takes {DRIVER_NAME} characters"));
+        let long = long.map(|name| format!("name `{name}` is too long: the C driver takes at most {DRIVER_NAME} characters"));
         let ports = too_many("inputs", inputs).into_iter().chain(too_many("outputs", outputs));
         let told = self.told.iter().cloned();
         told.chain(ports).chain(long).chain(self.probe_warning()).chain(self.embedded_warning()).collect()
@@ -189,7 +189,7 @@ impl TcuProgram {
         let unfit = data_type != DataType::Fp16Bp8 || simd_registers_depth == 0;
         (self.is_embedded && unfit).then(|| {
             let name = data_type.name();
-            format!("{name} with {simd_registers_depth} registers: the C driver takes FP16BP8 and at least one register")
+            format!("{name} with {simd_registers_depth} registers: the C driver requires FP16BP8 and at least one register")
         })
     }
 
@@ -198,7 +198,7 @@ impl TcuProgram {
     fn probe_warning(&self) -> Option<String> {
         let (used, depth) = (self.program.memory.dram0.maximum, self.program.config.dram0_depth);
         (used > depth.saturating_sub(DRIVER_PROBE)).then(|| {
-            format!("{used} of {depth} vectors of DRAM0 are used: drivers need the last {DRIVER_PROBE}")
+            format!("{used} of {depth} vectors of DRAM0 are used, but drivers reserve the last {DRIVER_PROBE}")
         })
     }
 
@@ -281,7 +281,7 @@ impl Compiled for TcuProgram {
         self.agree(Meaning::Agreed)?;
         Ok(Box::new(
             TcuBounds::new(self, graph)
-                .ok_or_else(|| self.info().unsupported("verify --bounds in floats"))?,
+                .ok_or_else(|| self.info().unsupported("verify --bounds of a program in floats"))?,
         ))
     }
 

@@ -35,7 +35,7 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
 
 fn data_type(keys: &Keys<'_>) -> Result<DataType, KeyError> {
     let name = keys.string("type")?;
-    DataType::from_name(name).ok_or_else(|| keys.error("type", format!("`{name}` is no number format")))
+    DataType::from_name(name).ok_or_else(|| keys.error("type", format!("`{name}` is not a number format")))
 }
 
 fn from_float(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {

@@ -117,7 +117,7 @@ fn inputs(golden: &Golden<'_>, program: &Program, first_hash: &str) -> Result<Ar
     let wanted =
         |runs: &Vec<Vec<i32>>| runs.first().is_some_and(|raw| input_sha256(program, raw) == first_hash);
     let found = all.into_iter().find(wanted);
-    found.map(Arc::new).ok_or_else(|| format!("no .csv file beside holds an input with SHA-256 {first_hash}"))
+    found.map(Arc::new).ok_or_else(|| format!("no .csv file in the folder has an input with SHA-256 {first_hash}"))
 }
 
 fn input_sha256(program: &Program, raw: &[i32]) -> String {

@@ -17,7 +17,7 @@ use crate::isa::op::Op;
 use crate::program::Program;
 use crate::program::run::run;
 
-const COVERED: &str = "names its instructions in prose; tests/golden/tcu/cycles*.json have these measurements with instructions";
+const COVERED: &str = "describes its instructions in prose; tests/golden/tcu/cycles*.json have these measurements with instructions";
 const ABSENT: &str = "the program is not among the files";
 
 pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {

@@ -37,7 +37,7 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     let name = programs.as_deref().and_then(|path| path.rsplit(['/', '\\']).next());
     let bytes = name.and_then(|name| golden.files.read(&sibling(golden.path, name).ok()?).ok());
     let Some(value) = bytes.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok()) else {
-        return Ok(vec![Case::skipped("traces", "the file with their programs is not beside it")]);
+        return Ok(vec![Case::skipped("traces", "the file with their programs is missing")]);
     };
     let keys = Keys::root(name.unwrap_or(golden.path), &value)?;
     let setting = Arc::new(setting(&keys)?);

@@ -45,7 +45,7 @@ impl Weights {
             return None;
         }
         let reason = format!(
-            "multiplies by {} of weights, bias counted, of which {} have been loaded",
+            "multiplies by {} of weights including the bias, but only {} have been loaded",
             rows(needed),
             self.loaded
         );
@@ -60,15 +60,15 @@ impl Weights {
     }
 
     pub fn finish(&self, is_end: bool) -> Vec<Problem> {
-        let hint = "take it away, or put the MatMul that is meant behind it";
+        let hint = "remove it, or put the intended MatMul after it";
         let pushed = self.unused.iter().map(|(index, by)| {
             let reason = format!(
-                "its rows have left the array by instruction {by}, and nothing was multiplied by them"
+                "its rows left the array at instruction {by} without being used in a product"
             );
             Problem::warning(*index, UNUSED_WEIGHTS, reason, hint)
         });
         let left = self.pending.iter().filter(|_| is_end).map(|(index, _)| {
-            Problem::warning(*index, UNUSED_WEIGHTS, "nothing is multiplied by its rows".to_owned(), hint)
+            Problem::warning(*index, UNUSED_WEIGHTS, "its rows are not used in any product".to_owned(), hint)
         });
         pushed.chain(left).collect()
     }

@@ -19,7 +19,7 @@ impl Offsets {
         let before = self.0.insert(bank, index)?;
         let reason =
             format!("instruction {index} sets the offset of DRAM{bank} again before a DataMove of that bank");
-        let hint = "take it away, or put the moves that are meant between the two";
+        let hint = "remove it, or put the intended moves between the two";
         Some(Problem::warning(before, DEAD_CONFIGURATION, reason, hint))
     }
 }

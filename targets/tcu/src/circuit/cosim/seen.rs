@@ -62,7 +62,7 @@ pub(super) fn report(seen: &Seen) -> Result<Report, CosimError> {
 
 /// Returns a file of the simulator.
 pub(super) fn file<'s>(seen: &'s Seen, name: &'static str) -> Result<&'s [u8], CosimError> {
-    let missing = || CosimError::Seen { file: name, fault: "it has not been written".to_owned() };
+    let missing = || CosimError::Seen { file: name, fault: "it was not written".to_owned() };
     seen.get(name).map(|bytes| &bytes[..]).ok_or_else(missing)
 }
 
@@ -107,11 +107,11 @@ pub(super) fn samples(seen: &Seen) -> Result<Vec<Sample>, CosimError> {
     let fault = |fault: String| CosimError::Seen { file: FILE, fault };
     let (words, rest) = file(seen, FILE)?.as_chunks::<{ samples::WORD_BYTES }>();
     if !rest.is_empty() {
-        return Err(fault("it ends within a word".to_owned()));
+        return Err(fault("it ends inside a word".to_owned()));
     }
     let word = |word: &[u8; samples::WORD_BYTES]| {
         let word = u64::from_le_bytes(*word);
-        Sample::from_word(word).ok_or_else(|| fault(format!("{word:#018x} is no sample")))
+        Sample::from_word(word).ok_or_else(|| fault(format!("{word:#018x} is not a sample")))
     };
     words.iter().map(word).collect()
 }

@@ -26,9 +26,9 @@ pub(crate) struct Start {
 }
 
 const DRIVER: &str =
-    "the first instruction is the driver's, which copies the constants to local memory; cycles are with it";
+    "the first instruction is the driver's, which copies the constants to local memory; cycles include it";
 const TEXT: &str =
-    "the first instructions put what the text says into the memories on the chip; cycles are with them";
+    "the first instructions load the on-chip memories as declared in the text; cycles include them";
 
 impl Start {
     /// Loads constants and inputs (raw scalars, whole vectors, in program order) as the driver

@@ -92,7 +92,7 @@ impl Register {
 /// A value with more bits than the register that it is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} has {} bits: of {value:#x} it takes {:#x}",
+    "{} has {} bits: it takes only {:#x} of {value:#x}",
     .register.name(), .register.bits(*.reading), .value & .register.largest(*.reading)
 )]
 pub struct Cut {
@@ -110,7 +110,7 @@ impl Cut {
         let largest = self.register.largest(self.reading);
         let wider = self.register.largest(Reading::Seed) > largest;
         let seed =
-            if wider { ", or name an instance that ends in `+seed`, in which it has 32 bits" } else { "" };
+            if wider { ", or use an instance whose name ends in `+seed`, where it has 32 bits" } else { "" };
         format!("give a value up to {largest:#x}{seed}")
     }
 }
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn what_a_register_cuts_is_said() {
         let cut = Register::Dram0Offset.cut(0x1_0002, Reading::Released).unwrap();
-        assert_eq!(cut.to_string(), "dram0_offset has 16 bits: of 0x10002 it takes 0x2");
+        assert_eq!(cut.to_string(), "dram0_offset has 16 bits: it takes only 0x2 of 0x10002");
         assert!(cut.hint().contains("up to 0xffff") && cut.hint().contains("`+seed`"), "{}", cut.hint());
         assert_eq!(Register::Dram0Offset.cut(0x1_0002, Reading::Seed), None);
         assert_eq!(Register::Tracepoint.cut(u32::MAX, Reading::Released), None);

@@ -31,7 +31,7 @@ pub enum ArtifactError {
     },
     /// A range of vectors exceeds a memory.
     #[error(
-        "{file}: key `{key}`: vectors {base} to {} do not fit {memory}, which holds {depth} (0 to {})",
+        "{file}: key `{key}`: vectors {base} to {} exceed {memory}, which has {depth} vectors (0 to {})",
         .base.saturating_add(.size.saturating_sub(1)), .depth.saturating_sub(1)
     )]
     Range {

@@ -15,7 +15,7 @@ impl Attributes for Keys<'_> {
     fn index(&self, key: &str) -> Result<usize, KeyError> {
         let number = self.number(key)?;
         usize::try_from(number)
-            .map_err(|_| self.error(key, format!("is {number}, more than tensors have axes")))
+            .map_err(|_| self.error(key, format!("is {number}, but tensors do not have that axis")))
     }
 
     fn float(&self, key: &str) -> Result<f32, KeyError> {
@@ -36,7 +36,7 @@ pub(super) fn from_keys(entry: &Keys<'_>, rank: usize) -> Result<HostOp, KeyErro
     let op = HostOp::read(entry)?;
     match op.axes() {
         Some((axis, axis_end)) if axis >= axis_end || axis_end > rank => {
-            let reason = format!("is {axis_end} with axis {axis}, of an output of {rank} axes");
+            let reason = format!("is {axis_end} with axis {axis}, but the output has {rank} axes");
             Err(entry.error("axis_end", reason))
         }
         _ => Ok(op),

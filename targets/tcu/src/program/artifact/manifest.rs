@@ -124,7 +124,7 @@ impl Manifest {
 fn consts(keys: &Keys<'_>) -> Result<Consts, ArtifactError> {
     let list = keys.list("consts")?;
     let [entry] = list.as_slice() else {
-        let reason = format!("has {} entries, drivers take exactly one", list.len());
+        let reason = format!("has {} entries, but drivers take exactly one", list.len());
         return Err(keys.error("consts", reason).into());
     };
     let base = entry.number("base")?;

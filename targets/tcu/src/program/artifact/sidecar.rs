@@ -107,7 +107,7 @@ pub(super) fn apply(file: &str, value: &Value, program: &mut Program) -> Result<
     let keys = Keys::root(file, value)?;
     let version = keys.number("version")?;
     if version != VERSION {
-        let reason = format!("is {version}, this npukit reads {VERSION}; compile the model again");
+        let reason = format!("is {version}, but this npukit reads {VERSION}; compile the model again");
         return Err(keys.error("version", reason).into());
     }
     let lanes = program.config.array_size;
@@ -151,7 +151,7 @@ fn exponent(entry: &Keys<'_>) -> Result<i32, KeyError> {
     }
     let found = entry.required(EXPONENT)?.as_i64().and_then(|number| i32::try_from(number).ok());
     let legal = found.filter(|exponent| (-MOST..=MOST).contains(exponent));
-    legal.ok_or_else(|| entry.error(EXPONENT, format!("is no whole number from -{MOST} to {MOST}")))
+    legal.ok_or_else(|| entry.error(EXPONENT, format!("must be a whole number from -{MOST} to {MOST}")))
 }
 
 fn host_steps(keys: &Keys<'_>, outputs: &[Binding]) -> Result<Vec<HostStep>, ArtifactError> {
@@ -211,6 +211,6 @@ fn system(keys: &Keys<'_>) -> Result<Option<System>, KeyError> {
 }
 
 fn stale(entry: &Keys<'_>, key: &str) -> KeyError {
-    let reason = "does not agree with the .tmodel beside it: compile the model again, or delete this file";
+    let reason = "does not match the .tmodel next to it: compile the model again, or delete this file";
     entry.error(key, reason)
 }

@@ -20,8 +20,8 @@ impl TcuProgram {
     ) -> Result<(), TargetError> {
         let settings = self.settings(options)?;
         if self.program.config.overlap != Overlap::RELEASED {
-            let reason = "which handshakes a sample shows is known of the released unit, not of one without its limits: time \
-                          the program on the instance without `+overlap`";
+            let reason = "the handshakes in a sample are only known for the released unit: time the program on the instance \
+                          without `+overlap`";
             return Err(TargetError::option("samples", "FILE", reason));
         }
         self.check_block(&settings)?;
@@ -40,8 +40,8 @@ impl TcuProgram {
             clock.run_sampled(&ops, settings.sample_interval, settings.sample_block, &mut write);
         written.map_err(TargetError::failed)?;
         if count == 0 {
-            let reason = "sampling is off and the program does not switch it on: the released hardware streams no samples; \
-                          invalid ones, as the page of the instruction set has them, come of an instance that ends in `+seed`";
+            let reason = "sampling is off and the program does not enable it: the released hardware streams no samples; \
+                          an instance whose name ends in `+seed` streams invalid ones, as in the instruction set specification";
             return Err(TargetError::option("sample-interval", "0", reason));
         }
         if let Some(hang) = &mut timeline.hang {
@@ -79,7 +79,7 @@ impl TcuProgram {
         if block <= most {
             return Ok(());
         }
-        let reason = format!("the program fills {samples} samples at most; a block has {most} at most");
+        let reason = format!("the program fills at most {samples} samples; a block may have at most {most}");
         Err(TargetError::option("sample-block", &block.to_string(), reason))
     }
 }

@@ -63,7 +63,7 @@ impl<'a> TcuField<'a> {
             let results = apply(&op, &[Operand::Field(tensor?.into())], &images);
             match results.map_err(TargetError::failed)?.pop() {
                 Some(Operand::Field(tensor)) => Ok(FieldTensor::clone(&tensor)),
-                _ => Err(unfit(format!("step {op} of the host has no result"))),
+                _ => Err(unfit(format!("host step {op} has no result"))),
             }
         })
     }

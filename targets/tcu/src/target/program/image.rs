@@ -17,7 +17,7 @@ impl TcuProgram {
     /// overwrite.
     pub(super) fn image(&self, memory: &str, image: &[u8]) -> Result<Vec<Output>, TargetError> {
         if !memory.eq_ignore_ascii_case(DRAM0) {
-            let reason = format!("inputs and outputs of this target lie in `{DRAM0}`");
+            let reason = format!("inputs and outputs of this target are in `{DRAM0}`");
             return Err(TargetError::option("memory", memory, reason));
         }
         let kept = self.program.inputs.iter().filter(|binding| !self.is_overwritten(binding));

@@ -17,7 +17,7 @@ use crate::target::machine::{Stepped, TcuMachine, place_of};
 const EXACT: &str = "the same instructions in float, with the model's own constants";
 /// Description of float values with rounded constants, if no compilation of the model has the
 /// program's instructions.
-const ROUNDED: &str = "the same instructions in float, with constants as the program has them: no compilation of the model \
+const ROUNDED: &str = "the same instructions in float, with the program's rounded constants: no compilation of the model \
                        has these instructions";
 
 impl TcuProgram {

@@ -21,8 +21,8 @@ use crate::program::Program;
 /// Key of the estimator's total as Tensil prints it.
 const ESTIMATOR_UNDRAINED: &str = "estimator_undrained";
 
-const ROOFLINE: &str = "roofline: compute is MACs over multipliers (vectors multiplied, where MACs are not \
-                        known), memory the traffic of the busier DRAM bank, or all of it by the estimator";
+const ROOFLINE: &str = "roofline: compute is MACs divided by multipliers (or multiplied vectors, if MACs are unknown); \
+                        memory is the traffic of the busier DRAM bank, or all traffic with the estimator";
 
 /// Results of a cost model beyond the cycles of each instruction.
 struct Measured {
@@ -87,7 +87,7 @@ impl TcuProgram {
         }
         let settings = Settings { cost_model: CostModel::Samples, ..self.settings(options)? };
         if settings.sample_interval == 0 {
-            let reason = "at that interval all samples are invalid";
+            let reason = "with that interval all samples are invalid";
             return Err(TargetError::option("sample-interval", "0", reason));
         }
         let found = samples::read(self.program.instructions.len(), bytes)
@@ -105,7 +105,7 @@ impl TcuProgram {
         let Program { config, instructions, .. } = &self.program;
         let mut estimator = Estimator::new(config);
         let note =
-            instead.map(|error| format!("estimator: asked because the hw clock has no cycles: {error}"));
+            instead.map(|error| format!("estimator: used because the hw clock has no cycles: {error}"));
         Measured {
             cost_model: CostModel::Estimator,
             cycles: instructions.iter().map(|op| estimator.cost(op).cycles).collect(),
@@ -181,8 +181,8 @@ fn modelled(timeline: &Timeline) -> Measured {
         units: units(timeline),
         flags: flags.into_iter().filter_map(|(name, signal)| flag(name, signal)).collect(),
         notes: vec![
-            "hw clock: a cycle is of the instruction the decoder holds in it; those in which units finish \
-             their work are of the last instruction"
+            "hw clock: each cycle counts for the instruction in the decoder; the cycles in which units \
+             finish their work count for the last instruction"
                 .to_owned(),
         ],
     }
@@ -216,7 +216,7 @@ fn decoder_waits(timeline: &Timeline) -> Vec<Wait> {
     let units = Unit::ALL.into_iter().zip(timeline.waits).map(|(unit, cycles)| (unit.name(), cycles));
     let ends = [
         ("the first instruction", timeline.starting()),
-        ("nothing more: units finish their work", timeline.finishing()),
+        ("the end: units finish their work", timeline.finishing()),
     ];
     units.chain(ends).map(|(on, cycles)| Wait { on: on.to_owned(), cycles }).collect()
 }
@@ -227,7 +227,7 @@ fn sampled(found: &Samples, interval: u16) -> Measured {
     let total = found.inside() * interval;
     let unit = |(port, counts): (Port, samples::PortSamples)| {
         let waits =
-            vec![Wait { on: "what is offered to be taken".to_owned(), cycles: counts.waiting * interval }];
+            vec![Wait { on: "acceptance of an offered command".to_owned(), cycles: counts.waiting * interval }];
         unit_time(port.name(), counts.taken * interval, total, waits)
     };
     let array = found.ports[Port::Array as usize].taken;
@@ -238,8 +238,8 @@ fn sampled(found: &Samples, interval: u16) -> Measured {
         units: Port::ALL.into_iter().zip(found.ports).map(unit).collect(),
         flags: Vec::new(),
         notes: vec![format!(
-            "samples: each of the {} samples of the program stands for {interval} cycles, {} are of what is \
-             before and after it and {} invalid; units count vectors handed to them, weights too",
+            "samples: each of the {} samples of the program represents {interval} cycles; {} samples are \
+             before and after the program, and {} are invalid; units count the vectors sent to them, including weights",
             found.inside(),
             found.outside,
             found.invalid
@@ -248,7 +248,7 @@ fn sampled(found: &Samples, interval: u16) -> Measured {
 }
 
 fn assumptions(settings: &Settings, modelled: bool) -> Vec<String> {
-    let estimator = "estimator: a cycle per vector moved, memory answers at once".to_owned();
+    let estimator = "estimator: one cycle per vector moved, memory without latency".to_owned();
     let model = modelled.then(|| memory_assumption(settings));
     std::iter::once(estimator).chain(model).collect()
 }
@@ -258,16 +258,16 @@ fn memory_assumption(settings: &Settings) -> String {
     let stated = match (&settings.memory_source, settings.memory_given) {
         (None, false) => {
             return format!(
-                "hw clock: memory answers after {read_latency} cycles on a bus of {axi_bits} bits a bank, as the \
+                "hw clock: memory answers after {read_latency} cycles on a bus of {axi_bits} bits per bank, as the \
                  published ResNet-20 measurement on the ZCU104 implies (18 cycles at 100 MHz)"
             );
         }
         (Some(source), false) => format!(" ({source})"),
-        (None, true) => ", as asked".to_owned(),
-        (Some(source), true) => format!(", as asked (otherwise {source})"),
+        (None, true) => ", as requested".to_owned(),
+        (Some(source), true) => format!(", as requested (otherwise {source})"),
     };
     format!(
         "hw clock: memory answers reads after {read_latency} and writes after {write_response_latency} cycles on a \
-         bus of {axi_bits} bits a bank{stated}"
+         bus of {axi_bits} bits per bank{stated}"
     )
 }

@@ -15,7 +15,7 @@ const MAX_CYCLES: u64 = 1 << 28;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TimeError {
     /// The program moves too many vectors for the clock.
-    #[error("the estimator gives {cycles} cycles, and the clock looks at {MAX_CYCLES} at most")]
+    #[error("the estimator gives {cycles} cycles, but the clock supports at most {MAX_CYCLES}")]
     TooLong {
         /// Cycles by the estimator.
         cycles: u64,

@@ -144,7 +144,7 @@ impl<'a, 'b> Tracks<'a, 'b> {
             (0, "the first instruction", 0, timeline.starting()),
             (
                 last,
-                "nothing more: units finish their work",
+                "the end: units finish their work",
                 timeline.total - timeline.finishing(),
                 timeline.finishing(),
             ),
