@@ -72,7 +72,10 @@ fn error(message: &str) -> TokenStream {
 }
 
 /// Parses Rust code that this file generated.
-#[expect(clippy::expect_used, reason = "this file generated the code, and a macro has no other way to report that it is invalid")]
+#[expect(
+    clippy::expect_used,
+    reason = "this file generated the code, and a macro has no other way to report that it is invalid"
+)]
 fn parsed(code: &str) -> TokenStream {
     code.parse().expect("the generated code is valid Rust")
 }

@@ -30,7 +30,7 @@ pub fn golden(target: &str) -> PathBuf {
 /// A small example of a rewrite, as text before and after.
 #[derive(Clone, Debug)]
 pub struct Rewritten {
-    /// What the example shows.
+    /// Subject of the example.
     pub title: &'static str,
     /// Text before the rewrite.
     pub before: String,

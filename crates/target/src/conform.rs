@@ -1,6 +1,8 @@
 //! Runs golden vectors against any target; the library of `npu conform`.
 //!
-//! [`run`] searches paths for vector files and keeps those that the target knows. It checks every vector on all cores of the computer and sums up in a [`Report`]. The target defines the meaning of its vectors ([`Target::vectors`]).
+//! [`run`] searches paths for vector files and keeps the files that the target knows. It checks
+//! every vector on all cores of the computer and sums up in a [`Report`]. The target defines the
+//! meaning of its vectors ([`Target::vectors`]).
 
 mod report;
 
@@ -26,7 +28,8 @@ struct Task {
 ///
 /// # Errors
 ///
-/// [`ReadError`] if one of `paths`, or a file below it, cannot be read. A failing case is not an error; it is listed in the report.
+/// [`ReadError`] if one of `paths`, or a file below it, cannot be read. A failing case is not an
+/// error; it is listed in the report.
 pub fn run(target: &Target, paths: &[String], reader: &dyn Reader) -> Result<Report, ReadError> {
     let mut report = Report::default();
     let mut tasks = Vec::new();

@@ -7,13 +7,13 @@
 //!
 //! | part | content | without it |
 //! |---|---|---|
-//! | `target` | constants and functions common to all instances; reading of instances and artifacts | - |
+//! | `target` | common to all instances; reads instances and artifacts | - |
 //! | `instance::info` | name, parameters, sizes, number formats and text forms of an instance | - |
-//! | `instance` | compiler, assembler, disassembler, linter; texts use the instruction set of `Instance::language` | no such verb |
-//! | `program` | a compiled program: its info, files, words, runs, time | no `npu compile`, `run`, `time` |
-//! | `values` | values in the formats of the target's own tools and memories | no such input files, no memory images |
-//! | `machine` | a program on its machine, step by step with open memories | no `npu debug`, no run of assembly programs |
-//! | `proof`, `bounds` | a program over a prime field, and with ranges for numbers | no `npu verify` |
+//! | `instance` | compiler, assembler, disassembler, linter (see `Instance::language`) | no such verb |
+//! | `program` | a compiled program: info, files, words, runs, time | no `npu compile`, `run`, `time` |
+//! | `values` | values in formats of the target and its memories | no such inputs or images |
+//! | `machine` | a program on its machine, step by step | no `npu debug`, no assembly programs |
+//! | `proof`, `bounds` | a program over a prime field, and on ranges | no `npu verify` |
 //! | `vectors` | golden vectors | no `npu conform` |
 //! | `port`, `convert`, `output` | inputs and outputs of a run | |
 //!
@@ -25,7 +25,7 @@
 //! | `Instance::circuit` | the instance as a circuit | `npu rtl` |
 //! | `Instance::generator` | a language model, token by token | `npu generate` |
 //! | `Instance::host` | the host's registers and commands, apart from instructions | `npu host` |
-//! | `Compiled::cosim`, `Machine::cosim` | a program on the circuit of its machine; `Machine::cosim` uses the machine's current memories | `npu cosim` |
+//! | `Compiled::cosim`, `Machine::cosim` | a program on its circuit, also with current memories | `npu cosim` |
 
 pub mod bounds;
 pub mod convert;

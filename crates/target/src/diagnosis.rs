@@ -137,7 +137,7 @@ impl Diagnosis {
         Self { code: error.code(), place: Place::default(), faults }
     }
 
-    /// Replaces code and place by those of the underlying cause, which is more precise.
+    /// Replaces code and place by the values of the underlying cause, which is more precise.
     #[must_use]
     pub fn caused_by(self, cause: Self) -> Self {
         let Place { file, .. } = &self.place;

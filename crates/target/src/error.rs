@@ -29,7 +29,7 @@ pub enum TargetError {
     /// Nodes of the model cannot be lowered; lists all of them.
     #[error("{} of the model cannot be compiled for this target:{}", counted(.0.len() as u64, "node"), list(.0))]
     Refused(Vec<Problem>),
-    /// The released hardware computes something else than the instructions specify; lists all
+    /// The released hardware deviates from the instructions; lists all
     /// findings.
     #[error("the hardware deviates from the instructions of this program:{}", findings(.0))]
     #[diagnostic(help(

@@ -1,5 +1,5 @@
 //! Findings of `npu lint`. [`Finding`] has the keys of `--json`, [`Lint`] is a kind of finding, and
-//! [`Linted`] holds the findings of a text without those that the text allows.
+//! [`Linted`] holds the findings of a text, except allowed ones.
 
 mod allow;
 mod kind;
@@ -20,8 +20,8 @@ pub use writers::{Overwritten, Writers};
 pub enum Severity {
     /// The program runs, but probably not as intended.
     Warning,
-    /// Hardware cannot run the program, or computes something else than its instructions specify in
-    /// order.
+    /// Hardware cannot run the program, or deviates from the sequential execution of its
+    /// instructions.
     Error,
 }
 

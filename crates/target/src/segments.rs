@@ -15,7 +15,7 @@
 //! | `program/machine` | the program on its machines, step by step |
 //! | `program/field` | the program over a prime field, and the model that it is compared with |
 //! | `time` | the times of the segments, added up |
-//! | `manifest` | the file with the order and the host steps; reading and writing of the whole artifact |
+//! | `manifest` | order and host steps in a file; reads and writes the artifact |
 
 mod cut;
 mod instance;

@@ -128,9 +128,7 @@ pub fn circuit(
     Ok(Circuit {
         instance: format!("tcu:{name}"),
         name: identifier(name),
-        summary: format!(
-            "tensor compute unit, {lanes}x{lanes} {format} on buses of {bus} bits{defective}"
-        ),
+        summary: format!("tensor compute unit, {lanes}x{lanes} {format} on buses of {bus} bits{defective}"),
         module: "tcu",
         sources: SOURCES.to_vec(),
         parameters: parameters(config, bus, defects),
@@ -225,7 +223,7 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             "lookup_depth",
             table_vectors(config),
             &format!(
-                "1 to {}, the depth of the accumulators, or 0 for as many as fit",
+                "1 to {}, the depth of the accumulators, or 0 for the maximum that fits",
                 config.accumulator_depth
             ),
         ),
@@ -451,7 +449,10 @@ mod tests {
         let told = told.unwrap_err();
         let keys: Vec<&str> = told.limits().iter().map(|limit| &limit.parameter[..]).collect();
         assert_eq!(keys, ["array_size", "local_depth", "lookup_tables", "lookup_depth"]);
-        assert_eq!(told.limits()[2].to_string(), "`lookup_tables` is 2, but the circuit supports 0 with FLOAT32");
+        assert_eq!(
+            told.limits()[2].to_string(),
+            "`lookup_tables` is 2, but the circuit supports 0 with FLOAT32"
+        );
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Architecture parameters (`.tarch`), and everything derived from them.
 //!
-//! [`Config`] is the instance; [`Board`] is the instance with clock, bus and memory. Reading, writing and checks are in [`tarch`], the embedded boards in `presets`, and the widths of an instruction in [`Layout`].
+//! [`Config`] is the instance; [`Board`] is the instance with clock, bus and memory. Reading,
+//! writing and checks are in [`tarch`], the embedded boards in `presets`, and the widths of an
+//! instruction in [`Layout`].
 
 pub(crate) mod area;
 pub(crate) mod board;

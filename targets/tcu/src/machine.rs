@@ -1,4 +1,4 @@
-//! [`Machine`]: the functional machine. Values are bit-exact; there is no notion of time.
+//! [`Machine`]: the functional machine. Values are bit-exact; time is not modeled.
 
 pub(crate) mod arith;
 pub(crate) mod columns;
@@ -45,9 +45,7 @@ pub enum AccessError {
         depth: u64,
     },
     /// Scalars that end inside a vector.
-    #[error(
-        "{scalars} scalars are not a whole number of vectors of {lanes}; pad the last one with zeros"
-    )]
+    #[error("{scalars} scalars are not a whole number of vectors of {lanes}; pad the last one with zeros")]
     PartialVector {
         /// Number of scalars given.
         scalars: usize,
@@ -191,7 +189,8 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`MachineError`] if the on-chip memories are too large for the simulator. DRAM may have any depth, since only written pages are stored.
+    /// [`MachineError`] if the on-chip memories are too large for the simulator. DRAM may have any
+    /// depth, since only written pages are stored.
     pub fn new(config: &Config) -> Result<Self, MachineError> {
         let core: Box<dyn Core + Send + Sync> = match config.data_type {
             DataType::Fp8Bp4 => Box::new(State::<Fixed<i8, 8, 4>>::new(config)?),
@@ -276,9 +275,9 @@ impl Machine {
         })
     }
 
-    /// Like [`Machine::run`], and counts saturated results by group: those of instruction `i` are
-    /// added to `groups[group(i, op)]`, if that group exists. The writes `lost`, in program order,
-    /// are lost as in hardware.
+    /// Like [`Machine::run`], and counts saturated results by group: the results of instruction `i`
+    /// are added to `groups[group(i, op)]`, if that group exists. The writes `lost`, in program
+    /// order, are lost as in hardware.
     ///
     /// # Errors
     ///
@@ -323,7 +322,8 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`AccessError::OutOfRange`] beyond the end of the memory; [`AccessError::TooMuch`] above 2^28 scalars.
+    /// [`AccessError::OutOfRange`] beyond the end of the memory; [`AccessError::TooMuch`] above
+    /// 2^28 scalars.
     pub fn read(&self, memory: Memory, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
         let lanes = self.config.array_size;
         self.in_range(memory, base, vectors)?;
@@ -357,7 +357,8 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`AccessError::OutOfRange`] beyond the end of the memory; [`AccessError::PartialVector`] if `raw` ends inside a vector.
+    /// [`AccessError::OutOfRange`] beyond the end of the memory; [`AccessError::PartialVector`] if
+    /// `raw` ends inside a vector.
     pub fn write(&mut self, memory: Memory, base: u64, raw: &[i32]) -> Result<(), AccessError> {
         let lanes = self.config.array_size;
         if !raw.len().is_multiple_of(lanes) {

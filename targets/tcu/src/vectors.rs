@@ -1,6 +1,7 @@
 //! Golden vectors in documented formats (see their READMEs), as cases for `npu conform`.
 //!
-//! [`vectors`] recognizes a file by its keys. Each format has a module; `execute` runs programs. A new format needs a file and a line in `FORMATS`.
+//! [`vectors`] recognizes a file by its keys. Each format has a module; `execute` runs programs. A
+//! new format needs a file and a line in `FORMATS`.
 
 mod cycles;
 mod encoding;

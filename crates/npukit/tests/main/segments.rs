@@ -113,7 +113,7 @@ fn a_manifest_that_is_not_whole_is_refused() {
     for (from, to, told) in [
         ("npukit.segments.1", "npukit.segments.9", "`format` is `npukit.segments.9`"),
         (r#""target": "tcu:"#, r#""target": "gpu:"#, "there is no target `gpu`"),
-        (r#""constant": "c0""#, r#""constant": "c999""#, "there is no constant `c999`"),
+        (r#""constant": "c0""#, r#""constant": "c999""#, "unknown constant `c999`"),
         (r#""LayerNormalization": {"#, r#""LayerNormalisation": {"#, "unknown variant"),
         (r#""axis": 2"#, r#""axis": 9"#, "LayerNormalization"),
         (r#""manifest": ""#, r#""manifest": "../"#, "plain file name"),

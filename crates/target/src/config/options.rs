@@ -88,7 +88,7 @@ pub struct OptionError {
     pub key: String,
     /// Value of the option.
     pub value: String,
-    /// Description of what is legal.
+    /// Description of the legal values.
     pub reason: String,
 }
 
@@ -228,7 +228,7 @@ fn unknown(target: &str, specs: &[OptionSpec], key: &str) -> String {
     let keys: Vec<&str> = specs.iter().map(|spec| spec.key).collect();
     let meant = suggestion(key, keys.iter().copied());
     let all = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
-    format!("there is no such option{meant}; options of {target}: {all}")
+    format!("unknown option{meant}; options of {target}: {all}")
 }
 
 #[cfg(test)]
@@ -286,14 +286,14 @@ mod tests {
                 Stage::Time,
                 "cuont",
                 "1",
-                "there is no such option: `count` is meant, perhaps; options of t: form, speed, count, block",
+                "unknown option: `count` is meant, perhaps; options of t: form, speed, count, block",
             ),
         ] {
             assert_eq!(reason(stage, key, value).as_deref(), Some(told), "{key}={value}");
         }
         let given = BTreeMap::from([("x".to_owned(), "1".to_owned())]);
         let error = Chosen::new("t", &[], Stage::Time, &given).map(|_| ());
-        let told = "option `x=1`: there is no such option; options of t: none";
+        let told = "option `x=1`: unknown option; options of t: none";
         assert_eq!(error.map_err(|error| error.to_string()), Err(told.to_owned()));
     }
 

@@ -131,7 +131,7 @@ fn full_name(tree: &Value, name: &str) -> Result<String, String> {
         [] => {
             let ends = all.iter().map(|full| full.rsplit(JOINT).next().unwrap_or(full));
             Err(format!(
-                "there is no parameter `{name}`{}; available are {}",
+                "unknown parameter `{name}`{}; available are {}",
                 suggestion(name, ends),
                 all.join(", ")
             ))
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(error(&[("clock", "2")]), "`clock` may be system.clock or timing.clock");
         let told = error(&[("sise", "2")]);
         assert!(
-            told.starts_with("there is no parameter `sise`: `size` is meant, perhaps; available are kind, size,"),
+            told.starts_with("unknown parameter `sise`: `size` is meant, perhaps; available are kind, size,"),
             "{told}"
         );
         assert_eq!(error(&[("size", "2"), ("size", "2")]), "`size` is set twice");

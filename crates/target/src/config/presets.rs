@@ -117,10 +117,7 @@ impl<C> Presets<C> {
     fn known(&self, name: &str) -> String {
         let names = (self.names)();
         let (meant, all) = (suggestion(name, names.iter().copied()), names.join(", "));
-        format!(
-            "there is no such instance{meant}; available are {all}, or a .{} file{}",
-            self.extension, self.others
-        )
+        format!("unknown instance{meant}; available are {all}, or a .{} file{}", self.extension, self.others)
     }
 
     /// Reads an instance from a file and names it after the file.
@@ -182,11 +179,11 @@ mod tests {
         let named = |name: &str, config| Named { name: name.to_owned(), config, warnings: Vec::new() };
         assert_eq!(PRESETS.instance(Config::Default).unwrap(), named("one", 1));
         assert_eq!(PRESETS.instance(Config::Preset("two")).unwrap(), named("two", 2));
-        let unknown =
-            "option `target=t:six`: there is no such instance; available are one, two, or a .txt file";
+        let unknown = "option `target=t:six`: unknown instance; available are one, two, or a .txt file";
         assert_eq!(told(Config::Preset("six")), unknown);
         assert!(
-            told(Config::Preset("tow")).contains("no such instance: `two` is meant, perhaps; available are one")
+            told(Config::Preset("tow"))
+                .contains("unknown instance: `two` is meant, perhaps; available are one")
         );
         assert_eq!(told(Config::Preset("two+x")), "option `target=t:two+x`: x is a number");
     }
@@ -212,7 +209,7 @@ mod tests {
         let found = PRESETS.instance(file("boards/mine.txt@double,size=5")).unwrap();
         assert_eq!((found.name.as_str(), found.config), ("mine@double,size=5", 5));
         assert_eq!(told(Config::Preset("two,size=10")), "option `target=t:two,size=10`: `size` is 1 to 9");
-        assert_eq!(told(file("mine.txt,depth=1")), "mine.txt: there is no parameter `depth`; available are size");
+        assert_eq!(told(file("mine.txt,depth=1")), "mine.txt: unknown parameter `depth`; available are size");
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub fn system_of<'a, S>(systems: &'a NamedSystems<S>, name: &str) -> Result<&'a 
         let names: Vec<&str> = systems.keys().map(SystemName::as_str).collect();
         let known = if names.is_empty() { "no further systems".to_owned() } else { names.join(", ") };
         format!(
-            "there is no system `{name}`{}; the instance has {known}",
+            "unknown system `{name}`{}; the instance has {known}",
             suggestion(name, names.iter().copied())
         )
     })
@@ -218,9 +218,9 @@ mod tests {
     fn systems_are_found_by_name() {
         let file: File = serde_json::from_str(r#"{"systems": {"fast": 2, "slow_1": 1}}"#).unwrap();
         assert_eq!(system_of(&file.systems, "fast"), Ok(&2));
-        let told = "there is no system `fats`: `fast` is meant, perhaps; the instance has fast, slow_1";
+        let told = "unknown system `fats`: `fast` is meant, perhaps; the instance has fast, slow_1";
         assert_eq!(system_of(&file.systems, "fats").unwrap_err(), told);
-        let told = "there is no system `fast`; the instance has no further systems";
+        let told = "unknown system `fast`; the instance has no further systems";
         assert_eq!(system_of(&NamedSystems::<u32>::new(), "fast").unwrap_err(), told);
         assert!(error(r#"{"systems": {"a.b": 2}}"#).contains("a system cannot be called \"a.b\""));
     }

@@ -47,7 +47,7 @@ pub struct CosimJudgement {
     pub compared: Vec<CosimPart>,
     /// First difference in instruction order; `None` if everything is equal.
     pub difference: Option<CosimDifference>,
-    /// What was not compared, and why.
+    /// Omitted comparisons, with their reasons.
     pub notes: Vec<String>,
     /// Number of simulated cycles.
     pub simulated: u64,

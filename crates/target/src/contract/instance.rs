@@ -56,7 +56,8 @@ pub trait Instance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target has no circuit; [`TargetError::Unbuildable`] with every parameter that its circuit does not support.
+    /// [`TargetError::Unsupported`] if the target has no circuit; [`TargetError::Unbuildable`] with
+    /// every parameter that its circuit does not support.
     fn circuit(&self, _defects: Defects) -> Result<Circuit, TargetError> {
         Err(self.info().unsupported("rtl"))
     }
@@ -66,7 +67,8 @@ pub trait Instance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target has no compiler; [`TargetError::Option`] for invalid options. Nodes that cannot be lowered are not an error here.
+    /// [`TargetError::Unsupported`] if the target has no compiler; [`TargetError::Option`] for
+    /// invalid options. Nodes that cannot be lowered are not an error here.
     fn check(&self, _graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
         Err(self.info().unsupported("check"))
     }
@@ -98,7 +100,8 @@ pub trait Instance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Refused`] with every node that cannot be lowered; a program that exceeds the memories, with the numbers; [`TargetError::Option`] for invalid options.
+    /// [`TargetError::Refused`] with every node that cannot be lowered; a program that exceeds the
+    /// memories, with the numbers; [`TargetError::Option`] for invalid options.
     fn compile(&self, _graph: &Graph, _options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         Err(self.info().unsupported("compile"))
     }
@@ -119,7 +122,8 @@ pub trait Instance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target cannot run language models; a model whose sizes do not fit the machine; invalid options.
+    /// [`TargetError::Unsupported`] if the target cannot run language models; a model whose sizes
+    /// do not fit the machine; invalid options.
     fn generator(
         &self,
         _model: &DecoderModel,
@@ -150,7 +154,8 @@ pub trait Instance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if there is no assembler; [`TargetError::Text`] with every fault of the text.
+    /// [`TargetError::Unsupported`] without an assembler; [`TargetError::Text`] with every
+    /// fault of the text.
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
         let language = self.language(name).ok_or_else(|| self.info().unsupported("asm"))?;
         let assembly = npukit_asm::assemble_with(language.spec(), name, text, &bytes_of(files));
@@ -166,7 +171,8 @@ pub trait Instance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target has no disassembler; a form that is not one of [`InstanceInfo::listings`]. Invalid words are problems in the result, not errors.
+    /// [`TargetError::Unsupported`] if the target has no disassembler; a form that is not one of
+    /// [`InstanceInfo::listings`]. Invalid words are problems in the result, not errors.
     fn disassemble(&self, _bytes: &[u8], _listing: &str) -> Result<Disassembled, TargetError> {
         Err(self.info().unsupported("disasm"))
     }
@@ -192,7 +198,8 @@ pub trait Instance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target's machine cannot run such a program; [`TargetError::Text`] with every fault of the text; invalid words.
+    /// [`TargetError::Unsupported`] if the target's machine cannot run such a program;
+    /// [`TargetError::Text`] with every fault of the text; invalid words.
     fn hand_program(
         &self,
         _name: &str,
@@ -231,7 +238,8 @@ impl dyn Instance + '_ {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if there is no assembler; [`TargetError::Text`] with every fault of the text.
+    /// [`TargetError::Unsupported`] without an assembler; [`TargetError::Text`] with every
+    /// fault of the text.
     pub fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
         let language = self.language_of(name).ok_or_else(|| self.no_text(name, "list", "asm --listing"))?;
         language.list(name, text, &bytes_of(files)).map_err(text_error)
@@ -242,7 +250,8 @@ impl dyn Instance + '_ {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if there is no formatter; [`TargetError::Text`] with every fault of the text.
+    /// [`TargetError::Unsupported`] without a formatter; [`TargetError::Text`] with every
+    /// fault of the text.
     pub fn format(&self, name: &str, text: &str) -> Result<String, TargetError> {
         let language = self.language_of(name).ok_or_else(|| self.no_text(name, "lay out", "format"))?;
         language.format(name, text).map_err(text_error)

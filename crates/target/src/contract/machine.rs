@@ -1,4 +1,5 @@
-//! [`Machine`]: a program on its machine that can run or step, with open memories in between. Debuggers, assembly programs, Python and analyses of a step's accesses use it.
+//! [`Machine`]: a program on its machine that can run or step, with open memories in between.
+//! Debuggers, assembly programs, Python and analyses of a step's accesses use it.
 //!
 //! A machine only moves forward. To step back, keep copies ([`Machine::fork`]) and replay from
 //! them: execution is deterministic.
@@ -147,7 +148,7 @@ pub trait Machine: Send + Sync {
         None
     }
 
-    /// Describes the float values in one sentence; `None` if there are no float values.
+    /// Describes the float values in one sentence; `None` without float values.
     fn floats_are(&self) -> Option<&'static str> {
         None
     }

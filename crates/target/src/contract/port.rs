@@ -77,7 +77,7 @@ pub enum PortError {
         element: ElementType,
     },
     /// No port has this name.
-    #[error("there is no input `{name}`; the program has {known}")]
+    #[error("unknown input `{name}`; the program has {known}")]
     Unknown {
         /// The given name.
         name: String,
@@ -153,7 +153,7 @@ impl Port {
         self.sample_shape(shape).is_some()
     }
 
-    /// Returns the number of rows and lanes, if nothing else is known of a sample.
+    /// Returns the number of rows and lanes, if a sample has no other known form.
     pub fn only_vectors(&self) -> Option<[usize; 2]> {
         self.vectors.filter(|vectors| vectors.is_all).map(|vectors| vectors.shape)
     }

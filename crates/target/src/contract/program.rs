@@ -130,7 +130,8 @@ pub trait Compiled: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target has no disassembler; a program that does not encode.
+    /// [`TargetError::Unsupported`] if the target has no disassembler; a program that does not
+    /// encode.
     fn words(&self) -> Result<ProgramWords, TargetError> {
         Err(self.info().unsupported("disasm of an artifact"))
     }
@@ -140,7 +141,7 @@ pub trait Compiled: Send + Sync {
     /// # Errors
     ///
     /// Inputs that do not fit; a fault of the machine; [`TargetError::Differs`] if hardware would
-    /// compute something else and the options do not choose; [`TargetError::Unrepeatable`].
+    /// deviate and the options do not choose; [`TargetError::Unrepeatable`].
     fn run_with(&self, _inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
         Err(self.info().unsupported("run"))
     }
@@ -149,7 +150,8 @@ pub trait Compiled: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target cannot step such programs; the errors of [`Self::run_with`] for invalid inputs.
+    /// [`TargetError::Unsupported`] if the target cannot step such programs; the errors of
+    /// [`Self::run_with`] for invalid inputs.
     fn machine(
         &self,
         _inputs: &Inputs,
@@ -162,7 +164,8 @@ pub trait Compiled: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target's machine does not compute over a field; a program whose hardware results differ from its instructions.
+    /// [`TargetError::Unsupported`] if the target's machine does not compute over a field; a
+    /// program whose hardware results differ from its instructions.
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
         Err(self.info().unsupported("verify"))
     }
@@ -172,7 +175,8 @@ pub trait Compiled: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target's machine does not compute with ranges, or not in the instance's number format.
+    /// [`TargetError::Unsupported`] if the target's machine does not compute with ranges, or not in
+    /// the instance's number format.
     fn in_bounds(&self, _graph: &Graph) -> Result<Box<dyn BoundedProgram + '_>, TargetError> {
         Err(self.info().unsupported("verify --bounds"))
     }
@@ -192,7 +196,10 @@ pub trait Compiled: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target has no circuit; [`TargetError::Unbuildable`] if the circuit does not support the instance; inputs that do not fit; [`TargetError::Option`] for invalid options; a fault of the machine; [`TargetError::Differs`] if the results of the released circuit are unknown.
+    /// [`TargetError::Unsupported`] if the target has no circuit; [`TargetError::Unbuildable`] if
+    /// the circuit does not support the instance; inputs that do not fit; [`TargetError::Option`]
+    /// for invalid options; a fault of the machine; [`TargetError::Differs`] if the results of the
+    /// released circuit are unknown.
     fn cosim(
         &self,
         _inputs: &Inputs,
@@ -206,7 +213,8 @@ pub trait Compiled: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target has no clock; [`TargetError::Option`] for invalid options; a program that the clock cannot run.
+    /// [`TargetError::Unsupported`] if the target has no clock; [`TargetError::Option`] for invalid
+    /// options; a program that the clock cannot run.
     fn time(&self, _options: &TimeOptions) -> Result<TimeReport, TargetError> {
         Err(self.info().unsupported("time"))
     }
@@ -215,7 +223,8 @@ pub trait Compiled: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target has no trace; invalid options as for [`Self::time`].
+    /// [`TargetError::Unsupported`] if the target has no trace; invalid options as for
+    /// [`Self::time`].
     fn record(&self, _options: &TimeOptions, _recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
         Err(self.info().unsupported("time --trace"))
     }
@@ -230,7 +239,8 @@ pub trait Compiled: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] for another form; invalid options as for [`Self::time`]; write errors of `out`.
+    /// [`TargetError::Unsupported`] for another form; invalid options as for [`Self::time`]; write
+    /// errors of `out`.
     fn write_time(
         &self,
         form: TimeForm,
@@ -286,7 +296,8 @@ impl dyn Compiled + '_ {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target has no sampling unit; bytes that are not samples of this program; invalid options as for [`Compiled::time`].
+    /// [`TargetError::Unsupported`] if the target has no sampling unit; bytes that are not samples
+    /// of this program; invalid options as for [`Compiled::time`].
     pub fn time_samples(
         &self,
         name: &str,
@@ -305,7 +316,8 @@ impl dyn Compiled + '_ {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target has no text form of values; an invalid file, with the place.
+    /// [`TargetError::Unsupported`] if the target has no text form of values; an invalid file, with
+    /// the place.
     pub fn read_text(&self, name: &str, bytes: &[u8]) -> Result<Tensor, TargetError> {
         let read = self.own_values().read_text.ok_or_else(|| self.info().unsupported("text inputs"))?;
         read(name, bytes)
@@ -317,7 +329,8 @@ impl dyn Compiled + '_ {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target cannot read images; [`TargetError::Option`] for a memory without outputs; an image that is too short, with both sizes.
+    /// [`TargetError::Unsupported`] if the target cannot read images; [`TargetError::Option`] for a
+    /// memory without outputs; an image that is too short, with both sizes.
     pub fn read_image(&self, memory: &str, image: &[u8]) -> Result<Vec<Output>, TargetError> {
         let unsupported = || self.info().unsupported("diff of an image of memory");
         let read = self.own_values().read_image.ok_or_else(unsupported)?;

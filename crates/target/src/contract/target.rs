@@ -30,8 +30,8 @@ pub struct Target {
     /// Returns the built-in instances.
     pub presets: fn() -> Vec<Preset>,
     /// Suffix of instances whose programs follow the target's specification to the letter, even
-    /// where npukit corrects it by default. It comes after a `+` in the instance name. `None` if
-    /// there is no such instance.
+    /// where npukit corrects it by default. It comes after a `+` in the instance name. `None` without such
+    /// instances.
     pub strict: Option<&'static str>,
     /// File name extensions of configuration files, without the dot.
     pub config_extensions: &'static [&'static str],
@@ -102,7 +102,8 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Option`] for an unknown instance name; an invalid configuration file, with the place.
+    /// [`TargetError::Option`] for an unknown instance name; an invalid configuration file, with
+    /// the place.
     pub fn instance(&self, config: Config<'_>) -> Result<Box<dyn Instance>, TargetError> {
         (self.make_instance)(config)
     }
@@ -111,7 +112,8 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] if the target has no artifacts; files that cannot be read, do not belong together or are not an artifact of the target.
+    /// [`TargetError::Unsupported`] if the target has no artifacts; files that cannot be read, do
+    /// not belong together or are not an artifact of the target.
     pub fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
         let unsupported = || TargetError::Unsupported { target: self.name.to_owned(), verb: "run" };
         self.load_artifact.ok_or_else(unsupported)?(path, files)

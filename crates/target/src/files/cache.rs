@@ -143,7 +143,7 @@ mod tests {
         cache.keep(key(&cache, 7), &[1, 2]);
         assert_eq!(cache.clone().find::<[u8; 2]>(key(&cache, 7)), Some([1, 2]), "copies share");
         assert_eq!(cache.find::<[u8; 2]>(key(&cache, 8)), None);
-        assert_eq!(cache.find::<String>(key(&cache, 7)), None, "it is no text");
+        assert_eq!(cache.find::<String>(key(&cache, 7)), None, "not a text");
         assert_ne!(cache.key("letters", || 7), cache.key("numbers", || 7));
         assert_ne!(Cache::new("two".to_owned(), None).key("numbers", || 7), cache.key("numbers", || 7));
     }
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn the_default_keeps_and_asks_nothing() {
         let cache = Cache::default();
-        assert_eq!(cache.key("numbers", || -> u32 { unreachable!("nobody wants to know") }), None);
+        assert_eq!(cache.key("numbers", || -> u32 { unreachable!("no key is needed") }), None);
         cache.keep(CacheKey(3), &3);
         assert_eq!(cache.find::<u32>(CacheKey(3)), None);
     }

@@ -41,9 +41,7 @@ pub enum ReadError {
         name: String,
     },
     /// A manifest was changed after it was written.
-    #[error(
-        "`{manifest}` was changed after it was written, as its `digest` shows; compile the model again"
-    )]
+    #[error("`{manifest}` was changed after it was written, as its `digest` shows; compile the model again")]
     Changed {
         /// Path of the manifest.
         manifest: String,
@@ -106,7 +104,8 @@ pub trait Reader: Sync {
     ///
     /// # Errors
     ///
-    /// [`ReadError::Absent`] if there is no such file, [`ReadError::Unreadable`] if it cannot be read.
+    /// [`ReadError::Absent`] if the file does not exist, [`ReadError::Unreadable`] if it cannot be
+    /// read.
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
 
     /// Returns the bytes in `range` of the file at `path`, as far as it has them.

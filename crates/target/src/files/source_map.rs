@@ -1,4 +1,5 @@
-//! [`write_source_map`] and [`read_source_map`]: source positions of the words of a program, in a file next to the words. Messages about words can then name source lines.
+//! [`write_source_map`] and [`read_source_map`]: source positions of the words of a program, in a
+//! file next to the words. Messages about words can then name source lines.
 
 use npukit_asm::{Place, Sources};
 use npukit_base::Span;
@@ -120,7 +121,8 @@ pub fn write_source_map(target: &str, words: &[u8], text: &ProgramText) -> Optio
 ///
 /// # Errors
 ///
-/// [`MapError::Malformed`] for bytes that are not a source map, [`MapError::Other`] for the map of other words.
+/// [`MapError::Malformed`] for bytes that are not a source map, [`MapError::Other`] for the map of
+/// other words.
 pub fn read_source_map(map: &[u8], words: &[u8]) -> Result<ProgramText, MapError> {
     let map: SourceMap = serde_json::from_slice(map).map_err(|error| malformed(error.to_string()))?;
     if map.format != FORMAT {
@@ -132,7 +134,7 @@ pub fn read_source_map(map: &[u8], words: &[u8]) -> Result<ProgramText, MapError
     let texts = map.sources.into_iter().map(|source| (source.name, source.text));
     let mut sources = Sources::of_texts(texts);
     for Call { what, at } in map.calls {
-        // An outer call precedes the calls within it, so there are no cycles.
+        // An outer call precedes the calls within it, so cycles are impossible.
         let place = at.place(&sources)?;
         sources.add_call(what, place);
     }

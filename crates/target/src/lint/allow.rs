@@ -1,4 +1,5 @@
-//! [`Allow`]: comments of a text that allow findings, such as `; npu: allow lost-addition`. [`text_target`] reads the target that a text names.
+//! [`Allow`]: comments of a text that allow findings, such as `; npu: allow lost-addition`.
+//! [`text_target`] reads the target that a text names.
 
 use npukit_asm::{Comments, Place, Sources};
 use npukit_base::Span;

@@ -1,4 +1,4 @@
-//! [`Linted`]: findings of a program in text, without those that the text allows.
+//! [`Linted`]: findings of a program in text, except allowed ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ const MAX_WARNINGS: usize = 50;
 pub struct Linted {
     /// Text of the program and positions of its instructions.
     pub text: ProgramText,
-    /// Findings in instruction order, with their lines, without those that the text allows.
+    /// Findings in instruction order, with their lines, except allowed ones.
     pub findings: Vec<Finding>,
     /// Position of each finding; `None` for findings without a position.
     pub places: Vec<Option<Place>>,
@@ -191,7 +191,7 @@ fn complaint(allow: &Allow, lints: &[&Lint]) -> Finding {
         Ok(code) if codes().any(|known| known == code) => {
             (UNUSED_ALLOW, format!("`{code}` is allowed here but does not occur: remove the comment"))
         }
-        Ok(code) => (UNKNOWN_LINT, format!("there is no lint `{code}`{}", suggestion(code, codes()))),
+        Ok(code) => (UNKNOWN_LINT, format!("unknown lint `{code}`{}", suggestion(code, codes()))),
     };
     Finding::new(lint, Severity::Warning, None, message)
 }

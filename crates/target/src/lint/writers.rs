@@ -1,4 +1,5 @@
-//! [`Writers`]: last writer of each place of an on-chip memory, and whether the written values were read.
+//! [`Writers`]: last writer of each place of an on-chip memory, and whether the written values were
+//! read.
 
 use std::ops::Range;
 
@@ -58,7 +59,7 @@ impl Writers {
         for place in places {
             left += 1;
             if let Last::Instruction(writer) = self.replace(place, Last::Instruction(by)) {
-                // The same place twice in one instruction.
+                // One instruction writes a place twice.
                 if writer == by {
                     left -= 1;
                 } else {

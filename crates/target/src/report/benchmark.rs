@@ -17,7 +17,7 @@ pub struct Benchmark {
 /// A figure of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// What the figure measures, and under which assumptions, in a few words.
+    /// Meaning of the figure and its assumptions, in a few words.
     pub what: &'static str,
     /// How npukit measures it.
     pub measure: Measure,

@@ -1,4 +1,6 @@
-//! [`Breakdown`]: time of each instruction, summed by layer and by kind for a [`TimeReport`](crate::TimeReport). [`Whole`] creates the rows of reports that sum up differently.
+//! [`Breakdown`]: time of each instruction, summed by layer and by kind for a
+//! [`TimeReport`](crate::TimeReport). [`Whole`] creates the rows of reports that sum up
+//! differently.
 
 use std::collections::BTreeMap;
 

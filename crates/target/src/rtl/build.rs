@@ -38,7 +38,7 @@ const WAVES: [&str; 3] = ["--trace-vcd", "--trace-max-width", "4096"];
 impl Build {
     /// Returns the build of a circuit, with waveforms or, for a faster simulator, without.
     ///
-    /// The files of `own`, in order, are user sources that replace those of the circuit, including
+    /// The files of `own`, in order, are user sources that replace the circuit's, including
     /// the bench if they contain one.
     pub fn of(circuit: &Circuit, own: &[File], with_waves: bool) -> Self {
         let files = files(circuit, own);

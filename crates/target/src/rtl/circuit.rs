@@ -77,7 +77,7 @@ pub struct Bench {
     pub harness: Source,
     /// Headers that the program includes.
     pub headers: &'static [Source],
-    /// Parameters that differ from those of the circuit.
+    /// Parameters that differ from the circuit's.
     pub parameters: Vec<Parameter>,
 }
 

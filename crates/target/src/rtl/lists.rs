@@ -208,7 +208,7 @@ mod tests {
         assert!(text(&unknown, ".ys").unwrap_or_default().contains("\nsynth -top "));
     }
 
-    /// Returns the lines of all files of a circuit, except those that contain its name or summary
+    /// Returns the lines of all files of a circuit, except lines that contain its name or summary
     /// on purpose.
     fn lines(circuit: &Circuit, is_told: impl Fn(&str) -> bool) -> Vec<String> {
         let lines = circuit

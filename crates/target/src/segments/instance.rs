@@ -1,4 +1,5 @@
-//! [`SegmentedInstance`]: an instance that compiles the supported part of a model and leaves the rest to the host.
+//! [`SegmentedInstance`]: an instance that compiles the supported part of a model and leaves the
+//! rest to the host.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::contract::program::Compiled;
 use crate::error::TargetError;
 use crate::phase::Phase;
 
-/// An instance with the plan for one model. Its verbs are those of the instance's compiler; it has
+/// An instance with the plan for one model. It has the verbs of the instance's compiler; it has
 /// no assembler.
 pub struct SegmentedInstance {
     info: InstanceInfo,

@@ -290,14 +290,14 @@ fn graph(
     let mut ids = HashMap::new();
     for Written { name, shape, element, constant } in values {
         let tensor = constant.map(|member| {
-            let tensor = constants.get(&member).ok_or_else(|| format!("there is no constant `{member}`"))?;
+            let tensor = constants.get(&member).ok_or_else(|| format!("unknown constant `{member}`"))?;
             to_element(&name, tensor, element).map_err(|error| error.to_string())
         });
         let constant = tensor.transpose()?.map(std::sync::Arc::new);
         let value = Value { name: name.clone(), info: ValueInfo { shape, element }, constant };
         ids.insert(name, graph.add_value(value));
     }
-    let id = |name: &String| ids.get(name).copied().ok_or_else(|| format!("there is no value `{name}`"));
+    let id = |name: &String| ids.get(name).copied().ok_or_else(|| format!("unknown value `{name}`"));
     let all = |names: &[String]| names.iter().map(id).collect::<Result<Vec<_>, _>>();
     for WrittenNode { name, op, inputs, outputs, .. } in nodes {
         graph.nodes.push(Node { name, op, inputs: all(&inputs)?, outputs: all(&outputs)? });

@@ -1,4 +1,5 @@
-//! [`SegmentPlan`]: assignment of a model's nodes to machine and host, based on what the instance refuses.
+//! [`SegmentPlan`]: assignment of a model's nodes to machine and host, based on what the instance
+//! refuses.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -215,7 +215,7 @@ mod tests {
         memory.clear(5, 1);
         assert_eq!((memory.unwritten(PAGE - 1, 6), memory.unwritten(5, 3)), (None, None));
         assert_eq!((memory.unwritten(PAGE - 1, 7), memory.unwritten(4, 6)), (Some(PAGE + 1), Some(4)));
-        // The same scalars, relative to an origin one scalar further.
+        // These scalars again, relative to an origin one scalar further.
         memory.set_origin(1);
         assert_eq!((memory.unwritten(PAGE - 1, 5), memory.unwritten(PAGE - 1, 6)), (None, Some(PAGE)));
     }

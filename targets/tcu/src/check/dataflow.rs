@@ -200,9 +200,9 @@ impl<'a> Walk<'a> {
             });
             self.problems.extend(over);
             if is_whole && self.around.is_all {
-                let left = writers
-                    .unread()
-                    .map(|index| unread(index, format!("the vectors that this writes to the {memory} are never read")));
+                let left = writers.unread().map(|index| {
+                    unread(index, format!("the vectors that this writes to the {memory} are never read"))
+                });
                 self.problems.extend(left);
             }
         }
@@ -212,12 +212,7 @@ impl<'a> Walk<'a> {
 }
 
 fn unread(index: usize, reason: String) -> Problem {
-    Problem::warning(
-        index,
-        UNREAD_RESULT,
-        reason,
-        "remove it, or correct its address or the reader's",
-    )
+    Problem::warning(index, UNREAD_RESULT, reason, "remove it, or correct its address or the reader's")
 }
 
 /// Returns the addresses of a run, which must be in range.

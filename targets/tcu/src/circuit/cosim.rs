@@ -1,4 +1,6 @@
-//! [`Beside`]: a program's run on the circuit, compared with machine and clock. The expected results are computed first; then `compare` finds the first instruction at which the circuit differs.
+//! [`Beside`]: a program's run on the circuit, compared with machine and clock. The expected
+//! results are computed first; then `compare` finds the first instruction at which the circuit
+//! differs.
 
 mod compare;
 mod seen;
@@ -61,7 +63,9 @@ pub enum CosimError {
     )]
     Stalled,
     /// The bursts that the released circuit moves to another window are unknown.
-    #[error("the released circuit moves writes before instruction {instruction}, but it is unknown which ones")]
+    #[error(
+        "the released circuit moves writes before instruction {instruction}, but it is unknown which ones"
+    )]
     Moved {
         /// Index of the instruction that changes an offset.
         instruction: usize,
@@ -113,7 +117,8 @@ impl<'p> Beside<'p> {
     ///
     /// # Errors
     ///
-    /// [`CosimError`]; latencies that a simulation does not support; inputs that do not fit; a fault of the machine ([`crate::program::run::RunError`]).
+    /// [`CosimError`]; latencies that a simulation does not support; inputs that do not fit; a
+    /// fault of the machine ([`crate::program::run::RunError`]).
     pub fn new(
         program: &'p Program,
         circuit: Circuit,

@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(at(&latency, None), (30, 30, 512));
         let writes = System { dram_write_latency_cycles: Some(10), ..latency };
         assert_eq!(at(&writes, None), (30, 10, 512));
-        assert_eq!(at(&writes, Some(100.0)), (15, 5, 512), "as many nanoseconds");
+        assert_eq!(at(&writes, Some(100.0)), (15, 5, 512), "equal time in nanoseconds");
         let unclocked = System { clock_mhz: None, ..writes };
         assert_eq!(at(&unclocked, Some(100.0)), (30, 10, 512));
     }

@@ -28,7 +28,7 @@ impl ClockParams {
     }
 }
 
-/// Why there is no clock for an instance.
+/// Why an instance has no clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClockError {
     /// The bus width is not 8 bits times a power of two.

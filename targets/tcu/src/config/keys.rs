@@ -11,7 +11,7 @@ pub struct KeyError {
     pub file: String,
     /// Path of the key, for example `outputs[0].size`.
     pub key: String,
-    /// What is wrong and what is legal.
+    /// Description of the fault and of the legal values.
     pub reason: String,
 }
 

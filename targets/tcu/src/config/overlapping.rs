@@ -4,8 +4,8 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Overlap {
     /// Depth of the queue in front of local memory on the array's side, in runs; it lets the
-    /// decoder continue. The other sides then have [`Overlap::SHARED_DEPTH`] entries each. With 0
-    /// there are no queues, and the decoder holds an instruction until its last access.
+    /// decoder continue. The other sides then have [`Overlap::SHARED_DEPTH`] entries each. Without
+    /// queues (0) the decoder holds an instruction until its last access.
     pub local_queue_depth: usize,
     /// Whether transfers of both DRAM banks run in parallel; needs queues.
     pub overlapped_dram: bool,

@@ -134,7 +134,7 @@ impl System {
         memory_source: None,
     };
 
-    /// Summarizes the figures in one line; empty if there are none.
+    /// Summarizes the figures in one line; empty without figures.
     pub fn summary(&self) -> String {
         let clock = self.clock_mhz.map(|mhz| format!("{mhz} MHz"));
         let bus = self.axi_width_bits.map(|bits| format!("bus of {bits} bits"));
@@ -147,7 +147,7 @@ impl System {
         self.clock_mhz.map(|_| stated_by(self.source.as_ref()))
     }
 
-    /// Describes the memory figures and their source; `None` if there are none.
+    /// Describes the memory figures and their source; `None` without such figures.
     pub fn stated_memory(&self) -> Option<String> {
         let (latency, bus) = (self.dram_latency_cycles.is_some(), self.axi_width_bits.is_some());
         let source = stated_by(self.memory_source.as_ref().or(self.source.as_ref()));

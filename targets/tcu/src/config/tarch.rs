@@ -126,7 +126,7 @@ pub enum ConfigError {
         /// Number of registers.
         registers: usize,
     },
-    /// A parameter needs queues, but there are none.
+    /// A parameter needs queues, but the instance has none.
     #[error("`{key}` is 1: it needs queues in front of local memory, but `local_queue_depth` is 0")]
     NoQueues {
         /// Name of the parameter.
@@ -135,7 +135,7 @@ pub enum ConfigError {
     /// A system has an unknown key or an illegal value.
     #[error("invalid system: {message} (line {line}, column {column})")]
     System {
-        /// What is wrong, and what is legal.
+        /// Description of the fault and of the legal values.
         message: String,
         /// Line, starting at 1.
         line: usize,
@@ -147,7 +147,7 @@ pub enum ConfigError {
     Bus {
         /// Path of the system.
         key: String,
-        /// What is wrong, and what is legal.
+        /// Description of the fault and of the legal values.
         source: ClockError,
     },
 }
@@ -204,7 +204,11 @@ impl std::fmt::Display for ConfigWarning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::OldDataTypeName { found, meant } => {
-                write!(f, "`{DATA_TYPE}` is \"{found}\": interpreted as {}, which is the correct name", meant.name())
+                write!(
+                    f,
+                    "`{DATA_TYPE}` is \"{found}\": interpreted as {}, which is the correct name",
+                    meant.name()
+                )
             }
             Self::UnknownKey { key } => {
                 write!(
@@ -229,7 +233,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`ConfigErrors`]: text that is not JSON, or every missing or illegal key at once, with the legal range.
+    /// [`ConfigErrors`]: text that is not JSON, or every missing or illegal key at once, with the
+    /// legal range.
     pub fn from_json(text: &str) -> Result<(Self, Vec<ConfigWarning>), ConfigErrors> {
         let value: Value = serde_json::from_str(text).map_err(|error| ConfigError::Json {
             message: without_place(&error.to_string()),
@@ -343,7 +348,7 @@ impl Serialize for Config {
     }
 }
 
-/// Returns all keys of an architecture, including those that a file omits.
+/// Returns all keys of an architecture, including keys that a file omits.
 pub(super) fn all_keys(config: &Config) -> Value {
     let texts = [(DATA_TYPE, config.data_type.name()), (READING, config.reading.name())];
     let texts = texts.map(|(key, name)| (key.to_owned(), Value::from(name)));

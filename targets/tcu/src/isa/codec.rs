@@ -1,4 +1,5 @@
-//! [`Codec`]: encodes and decodes [`Op`]s for one instance; [`encode_program`] and [`decode_program`] do so for whole programs. The rows are in [`crate::isa::op`].
+//! [`Codec`]: encodes and decodes [`Op`]s for one instance; [`encode_program`] and
+//! [`decode_program`] do so for whole programs. The rows are in [`crate::isa::op`].
 
 mod program;
 
@@ -38,9 +39,7 @@ pub enum EncodeError {
         instruction: &'static str,
     },
     /// An `Unassigned` whose word is a valid instruction.
-    #[error(
-        "header {header:#04x} with these operands is a valid instruction, not an unassigned one"
-    )]
+    #[error("header {header:#04x} with these operands is a valid instruction, not an unassigned one")]
     Assigned {
         /// Opcode and flags.
         header: u8,

@@ -155,7 +155,7 @@ impl FaultKind {
             Self::NoLookup => "set lookup_tables in the instance; no released hardware has them".to_owned(),
             Self::NoTable { tables, .. } => format!("name a table from 0 to {tables}"),
             Self::IndexEmpty => "first load the keys with LoadLUT, table 0".to_owned(),
-            Self::EntryMissing { .. } => "load as many values as keys".to_owned(),
+            Self::EntryMissing { .. } => "load one value per key".to_owned(),
             Self::Unset { .. } | Self::RegisterUnset { .. } => {
                 "write it first: its content after a reset or an earlier program is unknown"
                     .to_owned()

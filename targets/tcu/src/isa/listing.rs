@@ -1,4 +1,5 @@
-//! [`listing()`]: a program in Tensil's `.tasm` syntax, for comparison with the output of Tensil's compiler.
+//! [`listing()`]: a program in Tensil's `.tasm` syntax, for comparison with the output of Tensil's
+//! compiler.
 //!
 //! This form is for output only; [`crate::isa()`] defines the syntax that can be assembled.
 

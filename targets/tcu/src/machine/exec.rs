@@ -229,7 +229,7 @@ fn operate<A: Arithmetic>(state: &mut State<A>, read: Option<u64>, sub: SimdSub)
     let State { results, accumulators, registers, ledger, lanes, .. } = state;
     let output = &mut results[..*lanes];
     if sub.op == SimdOp::Zero {
-        // Its sources may name a missing input.
+        // The sources of a NoOp may name a missing input.
         return output.fill(A::Scalar::default());
     }
     let input = read.map_or(&[][..], |address| accumulators.vector(address));

@@ -8,9 +8,9 @@
 //!   vector and lane: entry `e` is lane `e mod N` of vector `e / N`. All lanes share the tables. An
 //!   incomplete last vector is filled by repeating its last entry.
 //! * Lookup finds for each lane the key closest to the argument, the first loaded of two that are
-//!   equally close. Its first result, to the output and register `d`, is `argument - key`, saturated;
-//!   the value of table `t` goes to register `d + t`. With `d = 0` the difference goes only to the
-//!   output, and the values to the registers starting at 1.
+//!   equally close. Its first result, to the output and register `d`, is `argument - key`,
+//!   saturated; the value of table `t` goes to register `d + t`. With `d = 0` the difference goes
+//!   only to the output, and the values to the registers starting at 1.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! [`Part`]s of a [`Machine`] by name, for filling memories before a program and reading them afterwards.
+//! [`Part`]s of a [`Machine`] by name, for filling memories before a program and reading them
+//! afterwards.
 
 use npukit_numeric::NumberFormat;
 use npukit_target::MachineMemory;

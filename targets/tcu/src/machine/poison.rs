@@ -1,6 +1,7 @@
 //! Content of unwritten parts of the machine: garbage, or poison that no instruction may read.
 //!
-//! [`fill`] and [`poison`] prepare a [`State`] after its reset; [`check`] is called before each instruction.
+//! [`fill`] and [`poison`] prepare a [`State`] after its reset; [`check`] is called before each
+//! instruction.
 
 use npukit_target::sim::garbage;
 

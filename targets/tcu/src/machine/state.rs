@@ -62,7 +62,7 @@ pub(crate) struct State<A: Arithmetic> {
     pub tables: Tables<A::Scalar>,
     /// Record of operations.
     pub ledger: A::Ledger,
-    /// What was written since memory was poisoned; `None` if it was not poisoned.
+    /// Record of writes since memory was poisoned; `None` if it was not poisoned.
     pub poison: Option<Set>,
     /// The last row computed by the array; empty if no instruction can read it.
     pub output: Vec<A::Scalar>,
@@ -151,7 +151,7 @@ fn bounded(what: &'static str, rows: usize, lanes: usize) -> Result<(), MachineE
     }
 }
 
-/// What was written since the poison, apart from memories of vectors.
+/// Record of writes since memory was poisoned, apart from memories of vectors.
 #[derive(Clone, Debug)]
 pub(crate) struct Set {
     /// Whether each row of the array was written.

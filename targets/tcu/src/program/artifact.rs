@@ -1,6 +1,10 @@
 //! The files that its drivers load: `.tmodel`, `.tprog`, `.tdata`, and npukit's own `.npukit.json`.
 //!
-//! [`write()`] converts a [`Program`] to named byte strings, and [`read`] converts back. The first three files are byte-compatible with Tensil's drivers (specification, section 6). The last one stores what their manifest cannot: layouts of tensors, host steps, layers, memory use, and hashes of the other files. [`read`] works without it, as for published artifacts; inputs and outputs are then plain rows of vectors.
+//! [`write()`] converts a [`Program`] to named byte strings, and [`read`] converts back. The first
+//! three files are byte-compatible with Tensil's drivers (specification, section 6). The last one
+//! stores what their manifest cannot: layouts of tensors, host steps, layers, memory use, and
+//! hashes of the other files. [`read`] works without it, as for published artifacts; inputs and
+//! outputs are then plain rows of vectors.
 
 mod error;
 mod header;
@@ -29,7 +33,10 @@ pub type Resolve<'a> = dyn FnMut(&str) -> Result<Vec<u8>, ReadError> + 'a;
 ///
 /// # Errors
 ///
-/// [`ArtifactError::Encode`] for instructions that do not fit their fields; [`ArtifactError::Scalars`] for constants that do not fill whole vectors; [`ArtifactError::Range`] for constants and bindings outside their memories; [`ArtifactError::Read`] for a name that cannot be a file name.
+/// [`ArtifactError::Encode`] for instructions that do not fit their fields;
+/// [`ArtifactError::Scalars`] for constants that do not fill whole vectors;
+/// [`ArtifactError::Range`] for constants and bindings outside their memories;
+/// [`ArtifactError::Read`] for a name that cannot be a file name.
 pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
     let name = &program.name;
     let prog = encode_program(&program.config, &program.instructions)
@@ -86,7 +93,9 @@ fn entries(bindings: &[Binding]) -> Vec<Entry> {
 ///
 /// # Errors
 ///
-/// [`ArtifactError`], with file, key or offset, numbers and legal values: a file that cannot be read or is from another compilation, JSON that is not a manifest, an instance out of range, ranges outside the memories, words without meaning.
+/// [`ArtifactError`], with file, key or offset, numbers and legal values: a file that cannot be
+/// read or is from another compilation, JSON that is not a manifest, an instance out of range,
+/// ranges outside the memories, words without meaning.
 pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Program, ArtifactError> {
     let manifest = Manifest::parse(file, bytes)?;
     manifest.check(file)?;

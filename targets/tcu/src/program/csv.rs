@@ -52,7 +52,8 @@ pub enum CsvError {
 ///
 /// # Errors
 ///
-/// [`CsvError`] with file and line: bytes that are not UTF-8, a field that is not a number, rows of a length other than `lanes`, no rows.
+/// [`CsvError`] with file and line: bytes that are not UTF-8, a field that is not a number, rows of
+/// a length other than `lanes`, no rows.
 pub fn read(file: &str, bytes: &[u8], lanes: usize) -> Result<Tensor, CsvError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| CsvError::Text { file: file.to_owned(), offset: error.valid_up_to() })?;

@@ -97,7 +97,8 @@ impl RunOutcome {
     ///
     /// # Errors
     ///
-    /// [`RunError::OutputUnset`] if the program has not written all of it; [`RunError::Access`] if it is outside DRAM0.
+    /// [`RunError::OutputUnset`] if the program has not written all of it; [`RunError::Access`] if
+    /// it is outside DRAM0.
     pub fn output(&self, binding: &Binding) -> Result<Vec<i32>, RunError> {
         let mut raw = Vec::new();
         for &Piece { base, size } in &binding.pieces {
@@ -132,8 +133,8 @@ pub fn run(program: &Program, inputs: &[Vec<i32>]) -> Result<RunOutcome, RunErro
 
 /// A machine with a program's constants in memory, for repeated runs.
 ///
-/// Like drivers, it writes the constants once and the inputs before each run. Everything else keeps
-/// the state of the previous run.
+/// Like drivers, it writes the constants once and the inputs before each run. All other memory
+/// keeps the state of the previous run.
 #[derive(Debug)]
 pub struct Driver<'a> {
     program: &'a Program,
@@ -147,7 +148,8 @@ impl<'a> Driver<'a> {
     ///
     /// # Errors
     ///
-    /// [`RunError::Machine`] if the instance is too large for the simulator; [`RunError::Access`] if constants are outside of their memory.
+    /// [`RunError::Machine`] if the instance is too large for the simulator; [`RunError::Access`]
+    /// if constants are outside of their memory.
     pub fn new(program: &'a Program, unset: Unset, lost: &'a [LostWrite]) -> Result<Self, RunError> {
         let mut machine = Machine::with_unset(&program.config, unset)?;
         load_constants(&mut machine, program)?;
@@ -158,7 +160,9 @@ impl<'a> Driver<'a> {
     ///
     /// # Errors
     ///
-    /// [`RunError::Inputs`] for a wrong number of inputs; [`RunError::Input`] and [`RunError::Access`] for an input of the wrong size or outside DRAM0; [`RunError::Fault`] with the place of the faulting instruction.
+    /// [`RunError::Inputs`] for a wrong number of inputs; [`RunError::Input`] and
+    /// [`RunError::Access`] for an input of the wrong size or outside DRAM0; [`RunError::Fault`]
+    /// with the place of the faulting instruction.
     pub fn run(&mut self, inputs: &[Vec<i32>]) -> Result<&RunOutcome, RunError> {
         let Self { program, lost, finished: RunOutcome { machine, saturations } } = self;
         write_inputs(machine, program, inputs)?;

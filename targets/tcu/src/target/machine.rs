@@ -173,9 +173,7 @@ impl npukit_target::Machine for TcuMachine {
         let name = self.program.config.data_type.name();
         ran.remarks.extend(saturated.map(|all| {
             let Saturated { count, total, .. } = all;
-            all.remark(format!(
-                "{count} of its results saturated in {name}; {total} in the whole run"
-            ))
+            all.remark(format!("{count} of its results saturated in {name}; {total} in the whole run"))
         }));
         Ok(ran)
     }

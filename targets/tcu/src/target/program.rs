@@ -177,7 +177,9 @@ impl TcuProgram {
         };
         let names = inputs.iter().chain(outputs).map(|binding| &binding.name).chain([name]);
         let long = names.filter(|name| name.len() > DRIVER_NAME);
-        let long = long.map(|name| format!("name `{name}` is too long: the C driver takes at most {DRIVER_NAME} characters"));
+        let long = long.map(|name| {
+            format!("name `{name}` is too long: the C driver takes at most {DRIVER_NAME} characters")
+        });
         let ports = too_many("inputs", inputs).into_iter().chain(too_many("outputs", outputs));
         let told = self.told.iter().cloned();
         told.chain(ports).chain(long).chain(self.probe_warning()).chain(self.embedded_warning()).collect()
@@ -198,7 +200,9 @@ impl TcuProgram {
     fn probe_warning(&self) -> Option<String> {
         let (used, depth) = (self.program.memory.dram0.maximum, self.program.config.dram0_depth);
         (used > depth.saturating_sub(DRIVER_PROBE)).then(|| {
-            format!("{used} of {depth} vectors of DRAM0 are used, but drivers reserve the last {DRIVER_PROBE}")
+            format!(
+                "{used} of {depth} vectors of DRAM0 are used, but drivers reserve the last {DRIVER_PROBE}"
+            )
         })
     }
 

@@ -3,10 +3,10 @@
 //!
 //! | table | content |
 //! |---|---|
-//! | `steady_state_cycles` | cycles of a repetition, if the instructions of `repeat` recur for a long time |
-//! | `single_instruction` | cycles after a pause until the decoder has completed it, or until its last event of a kind |
-//! | `occupancy` | for each number of `vectors`, the cycle after a pause in which the decoder completes an instruction |
-//! | `short_sequences` | after a pause, the cycle in which the decoder completes each instruction, and the last event of each kind |
+//! | `steady_state_cycles` | cycles of a repetition of `repeat` in the long run |
+//! | `single_instruction` | cycles after a pause until completion or a last event |
+//! | `occupancy` | for each number of `vectors`, cycles until completion after a pause |
+//! | `short_sequences` | cycles until completions and last events after a pause |
 //! | `hangs` | whether the unit stalls forever if the instruction is repeated |
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! `numerics.json`: conversions, bytes, SIMD operations and array rows of every fixed-point format.
 //!
-//! The machine's results come from instructions on a small instance, not from direct calls of the
+//! The machine's results come from instructions on a small instance, not from calls of the
 //! arithmetic.
 
 use npukit_target::{Case, Outcome};

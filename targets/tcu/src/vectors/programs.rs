@@ -1,8 +1,8 @@
 //! `outputs.json` next to a `.tmodel`: a published program, its inputs and exact results.
 //!
 //! There is one case each for the files, the instruction statistics, the estimator, and every run.
-//! A run checks all lanes of the output, the hashes of the final state, and, if the file says so,
-//! that nothing saturated.
+//! A run checks all lanes of the output, the hashes of the final state, and, if the file requires
+//! it, that nothing saturated.
 
 use std::sync::Arc;
 
@@ -117,7 +117,9 @@ fn inputs(golden: &Golden<'_>, program: &Program, first_hash: &str) -> Result<Ar
     let wanted =
         |runs: &Vec<Vec<i32>>| runs.first().is_some_and(|raw| input_sha256(program, raw) == first_hash);
     let found = all.into_iter().find(wanted);
-    found.map(Arc::new).ok_or_else(|| format!("no .csv file in the folder has an input with SHA-256 {first_hash}"))
+    found
+        .map(Arc::new)
+        .ok_or_else(|| format!("no .csv file in the folder has an input with SHA-256 {first_hash}"))
 }
 
 fn input_sha256(program: &Program, raw: &[i32]) -> String {

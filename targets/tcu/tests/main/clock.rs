@@ -509,7 +509,10 @@ fn values_that_a_register_cuts_are_warned_of() {
         assert_eq!(validate(&config, &[op(largest)]), [], "{name}");
         let [problem] = &validate(&config, &[op(largest + 3)])[..] else { panic!("{name}") };
         assert_eq!((problem.lint.code, problem.severity), ("cut-value", Severity::Warning));
-        assert!(problem.reason.starts_with(name) && problem.reason.contains("it takes only 0x2 of "), "{problem:?}");
+        assert!(
+            problem.reason.starts_with(name) && problem.reason.contains("it takes only 0x2 of "),
+            "{problem:?}"
+        );
         let mut machine = Machine::new(&config).unwrap();
         machine.step(&op(largest + 3)).unwrap();
         assert_eq!(machine.configuration().get(register), 2);
@@ -707,7 +710,7 @@ fn the_second_part_of_a_read_follows_when_there_is_room_for_the_burst() {
         let accepted = |n| held(&clock.run(&[Op::NoOp, moves(DataMoveKind::Dram0ToLocal, 1, n)]));
         let first = 64 + latency + 5;
         assert_eq!((accepted(1), accepted(2)), (first, first + 64), "{latency}");
-        // Its first part has passed meanwhile: address, latency, 32 beats.
+        // The first part has passed meanwhile: address, latency, 32 beats.
         assert_eq!(accepted(3), first + (1 + latency + 32 - 1).max(2 * 64), "{latency}");
     }
 }

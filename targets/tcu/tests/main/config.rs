@@ -215,7 +215,7 @@ fn endings_of_names_change_an_instance() {
         ("pynqz1+lut0", "1 to 15"),
         ("pynqz1+lut16", "1 to 15"),
         ("pynqz1+lutx", "1 to 15"),
-        ("pynq+lut", "there is no such instance"),
+        ("pynq+lut", "unknown instance"),
         ("pynqz1+seeds", "add `+lut`"),
     ] {
         let Err(error) = TCU.instance(Source::Preset(name)) else { panic!("{name}") };

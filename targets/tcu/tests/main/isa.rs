@@ -122,7 +122,7 @@ fn golden_vectors_encode_and_decode() {
         }
     }
     assert_eq!(file["vectors"].as_array().unwrap().len(), 171);
-    assert!(described_vectors >= 150, "{described_vectors} vectors say their fields");
+    assert!(described_vectors >= 150, "{described_vectors} vectors have fields");
 }
 
 #[test]

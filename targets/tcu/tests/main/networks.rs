@@ -147,7 +147,7 @@ fn speech_commands_in_both_readings_of_resize() {
     }
 }
 
-/// The networks of which hardware lost additions, on the instances where it did.
+/// Networks whose additions hardware lost, on the affected instances.
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn sums_of_several_terms_come_out_whole() {

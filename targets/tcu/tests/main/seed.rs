@@ -174,7 +174,10 @@ fn what_a_noop_moves_is_checked() {
     assert!(matches!(fault, Err(FaultKind::OutOfRange { address: 16, depth: 16, .. })), "{fault:?}");
     let (machine, remarks) =
         ran("cmoda7+seed", "simd out = noop, write acc[0]\nsimd out = noop, write acc[1]\n", &[]);
-    assert_eq!(remarks, ["takes the output of the array, which has not computed anything yet; it reads as 0"]);
+    assert_eq!(
+        remarks,
+        ["takes the output of the array, which has not computed anything yet; it reads as 0"]
+    );
     assert_eq!(held(&*machine, "acc", 0), [0; 4]);
 }
 

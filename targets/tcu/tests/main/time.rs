@@ -174,7 +174,7 @@ fn options_that_make_no_sense_are_refused() {
         ("axi-bits", "100", "8 bits times a power of two"),
         ("sample-interval", "65536", "from 0 to 65535"),
         ("sample-block", "0", "from 1"),
-        ("colour", "red", "no such option"),
+        ("colour", "red", "unknown option"),
     ] {
         let error = program.time(&options(&[(key, value)])).unwrap_err();
         assert!(matches!(error, TargetError::Option { .. }), "{error}");

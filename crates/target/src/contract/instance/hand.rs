@@ -1,4 +1,5 @@
-//! [`HandProgram`]: an assembly program, as text or words. The memories of its [`Machine`] are filled before a run and read afterwards.
+//! [`HandProgram`]: an assembly program, as text or words. The memories of its [`Machine`] are
+//! filled before a run and read afterwards.
 
 mod text;
 
@@ -19,8 +20,8 @@ pub trait HandProgram: Send + Sync {
     ///
     /// # Errors
     ///
-    /// An instance that cannot be simulated; [`TargetError::Differs`] if hardware would compute
-    /// something else and the options do not choose.
+    /// An instance that cannot be simulated; [`TargetError::Differs`] if hardware would deviate and
+    /// the options do not choose.
     fn machine(&self, options: &HandOptions) -> Result<Box<dyn Machine>, TargetError>;
 
     /// Returns the program as a compiled one, for its report, time, trace and lint. It has no

@@ -1,4 +1,5 @@
-//! [`HostSide`]: the interface of host software apart from instructions: registers, commands and status words. [`crate::Instance::host`] returns it if an accelerator has one.
+//! [`HostSide`]: the interface of host software apart from instructions: registers, commands and
+//! status words. [`crate::Instance::host`] returns it if an accelerator has one.
 
 use serde::Serialize;
 
@@ -182,7 +183,7 @@ pub struct HostAnswer {
     pub text: String,
     /// Generated token, if any.
     pub token: Option<u32>,
-    /// What is wrong with the command, if anything.
+    /// Fault of the command, if any.
     pub error: Option<String>,
     /// Cycles that it took, if the machine counts them.
     pub cycles: Option<u64>,

@@ -60,7 +60,7 @@ pub struct Outline {
     pub name: String,
     /// Target and instance.
     pub target: String,
-    /// What a step is, as a word.
+    /// Meaning of a step, as a word, for example `instruction`.
     pub step_name: &'static str,
     /// Memories; their order never changes.
     pub memories: Vec<MachineMemory>,

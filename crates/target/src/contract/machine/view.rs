@@ -1,4 +1,5 @@
-//! [`View`]: memories of a machine that are displayed together. A target defines them in one list, [`Machine::views`](crate::Machine::views).
+//! [`View`]: memories of a machine that are displayed together. A target defines them in one list,
+//! [`Machine::views`](crate::Machine::views).
 
 use crate::contract::machine::MachineMemory;
 
@@ -19,7 +20,7 @@ pub struct View {
 pub struct Shown {
     /// Index of the memory in [`Outline::memories`](crate::Outline::memories).
     pub memory: usize,
-    /// Short description of the memory and its current use; empty if the name says everything.
+    /// Short description of the memory and its current use; empty if the name is sufficient.
     pub about: String,
     /// Names of the numbers at an address; empty if they are only numbered.
     pub lanes: &'static [&'static str],

@@ -1,4 +1,5 @@
-//! [`SegmentedField`]: a segmented program over a prime field, which `npu verify` compares with the model.
+//! [`SegmentedField`]: a segmented program over a prime field, which `npu verify` compares with the
+//! model.
 //!
 //! Every part runs as it would in a run: segments on their machine, host steps by the evaluator.
 //! Results are passed on by name. The outputs are compared with one graph of the whole model whose

@@ -1,4 +1,5 @@
-//! [`SegmentedMachine`]: a segmented program under a debugger. Segments follow one another, each on its own machine as in a run. Each group of host steps in between is one step.
+//! [`SegmentedMachine`]: a segmented program under a debugger. Segments follow one another, each on
+//! its own machine as in a run. Each group of host steps in between is one step.
 
 use std::sync::{Arc, OnceLock};
 
@@ -155,7 +156,7 @@ impl Program {
     }
 }
 
-/// Converts addresses of one machine's memories to those of the whole program.
+/// Converts addresses of one machine's memories to addresses of the whole program.
 const fn among(run: AddressRun, piece: &Piece) -> AddressRun {
     AddressRun { memory: run.memory + piece.memory, ..run }
 }

@@ -62,9 +62,8 @@ impl Weights {
     pub fn finish(&self, is_end: bool) -> Vec<Problem> {
         let hint = "remove it, or put the intended MatMul after it";
         let pushed = self.unused.iter().map(|(index, by)| {
-            let reason = format!(
-                "its rows left the array at instruction {by} without being used in a product"
-            );
+            let reason =
+                format!("its rows left the array at instruction {by} without being used in a product");
             Problem::warning(*index, UNUSED_WEIGHTS, reason, hint)
         });
         let left = self.pending.iter().filter(|_| is_end).map(|(index, _)| {

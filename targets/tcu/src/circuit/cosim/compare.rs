@@ -202,7 +202,7 @@ impl Beside<'_> {
             let raised = [&report.timeout, &report.tracepoint].map(|flag| [flag.cycles, flag.first]);
             events.push(pairs(FLAGS, raised.as_flattened(), [timeout, tracepoint].as_flattened()));
             // Samples after the last instruction show queues running empty, which the clock does
-            // not model. With an interval of 0 there are no samples.
+            // not model. No samples exist with an interval of 0.
             let samples_end = self.machine.configuration().get(Register::SampleInterval) == 0;
             let sampled = if samples_end { samples.len() } else { report.sampled.min(samples.len()) };
             events.push(pairs(SAMPLES, &settled(&samples[..sampled]), &settled(&self.samples)));

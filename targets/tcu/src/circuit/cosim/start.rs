@@ -16,7 +16,7 @@ use super::windows::touched;
 /// is the circuit.
 pub(crate) struct Start {
     pub(super) machine: Machine,
-    /// Instructions before the program: the driver's, or those that load vectors into on-chip
+    /// Instructions before the program: the driver's, or loads of vectors into on-chip
     /// memories.
     pub(super) before: Vec<Op>,
     /// Number of initialized vectors of each bank.

@@ -1,6 +1,8 @@
-//! [`Flow`]: the reads and writes of an instruction, and the path of its vectors through the machine.
+//! [`Flow`]: the reads and writes of an instruction, and the path of its vectors through the
+//! machine.
 //!
-//! [`Op::flow`](super::Op::flow) is the only definition; checks, hazards, estimator, clock, listing and reports use it instead of distinguishing instructions.
+//! [`Op::flow`](super::Op::flow) is the only definition; checks, hazards, estimator, clock, listing
+//! and reports use it instead of distinguishing instructions.
 
 use std::ops::Range;
 
@@ -95,7 +97,7 @@ impl Flow {
         self.source.filter(|place| place.memory == memory).map(|place| place.run)
     }
 
-    /// Returns the number of vectors for reports and the estimator, which do not include those of
+    /// Returns the number of vectors for reports and the estimator, which do not include vectors of
     /// lookup tables.
     pub const fn vectors(&self) -> u64 {
         match self.path {

@@ -1,4 +1,5 @@
-//! [`Modular`]: the machine over a prime field. It neither rounds nor saturates, and distinguishes everything else.
+//! [`Modular`]: the machine over a prime field. It neither rounds nor saturates, and distinguishes
+//! everything else.
 
 use std::cell::OnceCell;
 

@@ -1,4 +1,5 @@
-//! [`Ranged`]: the machine on ranges. Each scalar is the range of the exact value, with a bound on the machine's error.
+//! [`Ranged`]: the machine on ranges. Each scalar is the range of the exact value, with a bound on
+//! the machine's error.
 
 use npukit_numeric::{Bounded, Bounds, Rows};
 

@@ -66,7 +66,8 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// [`ArtifactError::Json`] for bytes that are not JSON; [`ArtifactError::Key`] for a key that is missing or of another type; [`ArtifactError::Config`] for an instance out of range.
+    /// [`ArtifactError::Json`] for bytes that are not JSON; [`ArtifactError::Key`] for a key that
+    /// is missing or of another type; [`ArtifactError::Config`] for an instance out of range.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, ArtifactError> {
         let value: Value = serde_json::from_slice(bytes)
             .map_err(|source| ArtifactError::Json { file: file.to_owned(), source })?;
@@ -106,7 +107,8 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// [`ArtifactError::Range`] for the first range outside its memory; [`ArtifactError::Read`] for a name that leaves the folder.
+    /// [`ArtifactError::Range`] for the first range outside its memory; [`ArtifactError::Read`] for
+    /// a name that leaves the folder.
     pub fn check(&self, file: &str) -> Result<(), ArtifactError> {
         npukit_target::sibling(file, &self.prog.file_name)?;
         npukit_target::sibling(file, &self.consts.file_name)?;

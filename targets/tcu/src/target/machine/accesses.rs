@@ -58,8 +58,8 @@ impl Stepped {
         reads.chain(writes).collect()
     }
 
-    /// Returns the accesses of a Configure: the register, and the memory whose offset changes, all
-    /// of whose content is then different.
+    /// Returns the accesses of a Configure: the register, and the memory whose offset changes,
+    /// whose content then changes completely.
     fn configured(&self, register: u8) -> impl Iterator<Item = Accessed> {
         let register = Register::from_code(register);
         let own = register.and_then(|register| self.part(Part::Configuration(register), 1));

@@ -13,7 +13,7 @@ pub(super) fn work(program: &Program) -> Vec<LayerWork<'_>> {
 
 /// Returns time and work of each instruction; `cycles` has their cycles.
 ///
-/// `beats` is the number of beats of a vector on the way to DRAM. `None` means one cycle per
+/// `beats` is the number of beats that a vector takes to DRAM. `None` means one cycle per
 /// vector, with alternating banks.
 pub(super) fn spent(program: &Program, cycles: &[u64], beats: Option<u64>) -> Vec<Spent> {
     let each = program.instructions.iter().zip(cycles).zip(program.layer_of_each());

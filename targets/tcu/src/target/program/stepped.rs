@@ -1,4 +1,5 @@
-//! [`TcuProgram::stepped`]: a program with its inputs, step by step, with an optional run in float alongside.
+//! [`TcuProgram::stepped`]: a program with its inputs, step by step, with an optional run in float
+//! alongside.
 
 use npukit_graph::Graph;
 use npukit_numeric::NumberFormat;

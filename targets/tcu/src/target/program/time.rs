@@ -171,7 +171,7 @@ fn milliseconds(cycles: u64, settings: &Settings) -> Option<f64> {
 /// Returns the clock's cycles.
 fn modelled(timeline: &Timeline) -> Measured {
     let flags = [
-        ("timeout: the decoder held an instruction longer than its register says", &timeline.timeout),
+        ("timeout: the decoder held an instruction longer than the register allows", &timeline.timeout),
         ("tracepoint: the program counter equals its register", &timeline.tracepoint),
     ];
     Measured {
@@ -226,8 +226,10 @@ fn sampled(found: &Samples, interval: u16) -> Measured {
     let interval = u64::from(interval);
     let total = found.inside() * interval;
     let unit = |(port, counts): (Port, samples::PortSamples)| {
-        let waits =
-            vec![Wait { on: "acceptance of an offered command".to_owned(), cycles: counts.waiting * interval }];
+        let waits = vec![Wait {
+            on: "acceptance of an offered command".to_owned(),
+            cycles: counts.waiting * interval,
+        }];
         unit_time(port.name(), counts.taken * interval, total, waits)
     };
     let array = found.ports[Port::Array as usize].taken;

@@ -1,4 +1,4 @@
-//! Runs the clock for reports; [`TimeError`] says why it has no result.
+//! Runs the clock for reports; [`TimeError`] is the reason if it has no result.
 
 use super::TcuProgram;
 use super::settings::Settings;

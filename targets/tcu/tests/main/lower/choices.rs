@@ -72,9 +72,9 @@ fn factors_of_one_and_addends_of_zero_cost_nothing() {
     }
 }
 
-/// A chain of convolutions whose variables do not all fit in local memory. Those that fit stay
-/// there, and the others go through DRAM0. The results equal those of a program with all variables
-/// in DRAM0, bit for bit.
+/// A chain of convolutions whose variables do not all fit in local memory. The variables that fit
+/// stay there, and the others go through DRAM0. The results equal the results of a program with all
+/// variables in DRAM0, bit for bit.
 #[test]
 fn variables_that_fit_stay_in_local_memory() {
     // Channel counts that are multiples of the array size, and others.
@@ -476,8 +476,8 @@ fn kept_choices() -> impl proptest::strategy::Strategy<Value = serde_json::Value
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Independent of the cached search results, the outputs equal those of a program compiled
-    /// without a cache.
+    /// Independent of the cached search results, the outputs equal the outputs of a program
+    /// compiled without a cache.
     #[test]
     fn what_is_kept_never_changes_outputs(kept in kept_choices()) {
         let mut net = Net::new();

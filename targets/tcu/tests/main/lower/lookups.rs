@@ -19,7 +19,7 @@ use npukit_tcu::{self as tcu, Config, DataType};
 
 use super::{Net, config, run};
 
-/// Returns an instance with `tables` lookup tables and as many registers.
+/// Returns an instance with `tables` lookup tables and `tables` registers.
 fn lookups(data_type: DataType, tables: usize) -> Config {
     let base = config(8, 1024, 256);
     Config { data_type, lookup_tables: tables, simd_registers_depth: tables, ..base }

@@ -432,7 +432,7 @@ fn any_node(net: &mut Net, kind: usize, size: usize, x: ValueId, other: ValueId)
     let (image, last) = (shape.len() == 4, shape.len().saturating_sub(1));
     let pick = |sides: usize| size % sides;
     match kind {
-        // Its widest window takes five rows, three of them padding.
+        // The widest window takes five rows, three of them padding.
         0 if image && shape[1] >= 2 => {
             let conv = depthwise(shape[3], [1 + pick(2), 1], 1 + pick(2), [2, 1 + pick(2), 1, 2]);
             net.conv(x, [1 + pick(3), 2], shape[3], conv)

@@ -575,7 +575,7 @@ fn loads(taps: usize, stride: usize, channels: [usize; 2], [from, to]: [usize; 2
     met.len()
 }
 
-/// Of the possible sizes of an image between two convolutions, the cheapest is taken. The cost is
+/// The cheapest of the possible sizes of an image between two convolutions is taken. The cost is
 /// the array rows, three times N for each load, and four cycles for each vector of a result.
 #[test]
 fn the_cheapest_size_of_a_group_is_taken() {

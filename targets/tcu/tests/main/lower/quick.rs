@@ -238,7 +238,7 @@ fn moves_of_whole_vectors_take_no_layer() {
     assert_eq!(
         (padded.layers.len(), rows(&padded)),
         (1, 4 * 3 + 3 * 2),
-        "the first block of channels writes each pixel, the second adds to those of the image"
+        "the first block of channels writes each pixel, the second adds to the image's pixels"
     );
 }
 

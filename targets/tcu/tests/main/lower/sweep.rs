@@ -53,7 +53,7 @@ fn add(net: &mut Net, x: ValueId, y: ValueId) -> ValueId {
     net.node(Binary { kind: BinaryKind::Add }, &[x, y])
 }
 
-/// The channels in the accumulators differ from those of the reshaped image.
+/// The channels in the accumulators differ from the reshaped image's.
 #[test]
 fn windows_of_an_image_of_another_shape() {
     type Windows = fn(&mut Net, ValueId) -> ValueId;

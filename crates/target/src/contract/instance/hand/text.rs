@@ -17,7 +17,7 @@ pub struct ProgramText {
     pub sources: Sources,
     /// Position of each instruction, by its index.
     pub places: Vec<Place>,
-    /// What the text declares about memories before and after a run.
+    /// Declarations of the text about memories before and after a run.
     pub experiment: Experiment,
     /// Warnings about deviations of the hardware from the text, each with its place.
     pub warnings: Vec<String>,

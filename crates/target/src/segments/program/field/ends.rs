@@ -1,4 +1,5 @@
-//! [`check`]: verifies that each value between parts is produced once, before it is read, and with the type that the reader expects.
+//! [`check`]: verifies that each value between parts is produced once, before it is read, and with
+//! the type that the reader expects.
 
 use std::collections::HashMap;
 

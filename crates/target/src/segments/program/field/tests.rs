@@ -120,7 +120,9 @@ fn what_does_not_go_from_part_to_part_is_refused() {
     for value in other.values.iter_mut().filter(|value| value.name == "z") {
         value.name = "v".to_owned();
     }
-    assert!(refused(&program(&graph, parts(&graph)), &other).contains("`z`, which is not a value of the model"));
+    assert!(
+        refused(&program(&graph, parts(&graph)), &other).contains("`z`, which is not a value of the model")
+    );
 }
 
 #[test]

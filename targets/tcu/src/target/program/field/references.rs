@@ -12,7 +12,8 @@ use crate::lower::{Order, prepare_scaled};
 /// Returns one reference for each order of the bias.
 pub(super) fn of(graph: &Graph, config: &Config, scales: Scales) -> impl Iterator<Item = Reference> {
     let exact = Config { data_type: DataType::Float32, ..config.clone() };
-    let orders = [("bias first", Order::Default), ("bias in the order of Tensil's compiler", Order::Upstream)];
+    let orders =
+        [("bias first", Order::Default), ("bias in the order of Tensil's compiler", Order::Upstream)];
     let reference = move |(name, order): (&str, Order)| {
         let [graph, unrounded] = [config, &exact].map(|config| prepared(graph, config, order, &scales));
         Reference { order: name.to_owned(), graph, unrounded, parts: Vec::new() }
