@@ -99,7 +99,7 @@ impl Place {
 /// One fault of an error that consists of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Stable error code.
+    /// Stable code of the error, for programs.
     pub code: &'static str,
     /// Description of the fault.
     pub message: String,
@@ -118,7 +118,7 @@ pub trait Diagnose: Coded + Error + 'static {
 /// Code, place and individual faults of an error of any type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// Stable error code.
+    /// Stable code of the error, for programs.
     pub code: &'static str,
     /// Location of the error.
     pub place: Place,

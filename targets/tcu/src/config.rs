@@ -84,7 +84,7 @@ impl DataType {
 /// Behavior of an instance where released hardware and instruction set specification differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reading {
-    /// The released hardware.
+    /// The behavior of the released hardware.
     #[default]
     Released,
     /// The instruction set specification.
@@ -92,7 +92,7 @@ pub enum Reading {
 }
 
 impl Reading {
-    /// Every reading.
+    /// Both readings.
     pub const ALL: [Self; 2] = [Self::Released, Self::Seed];
 
     /// Returns the name in files.
@@ -109,17 +109,17 @@ impl Reading {
 /// Depths are in vectors of `array_size` scalars.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
-    /// Number format.
+    /// Number format of all memories and units.
     pub data_type: DataType,
     /// Array size N: the array is N by N, a vector has N scalars.
     pub array_size: usize,
-    /// Vectors of DRAM0.
+    /// Depth of DRAM0 in vectors.
     pub dram0_depth: u64,
-    /// Vectors of DRAM1.
+    /// Depth of DRAM1 in vectors.
     pub dram1_depth: u64,
-    /// Vectors of local memory.
+    /// Depth of local memory in vectors.
     pub local_depth: u64,
-    /// Vectors of accumulators.
+    /// Depth of the accumulators in vectors.
     pub accumulator_depth: u64,
     /// Registers per ALU lane.
     pub simd_registers_depth: usize,

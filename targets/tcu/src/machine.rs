@@ -37,7 +37,7 @@ pub enum AccessError {
     OutOfRange {
         /// Name of the memory.
         memory: Memory,
-        /// First vector.
+        /// Address of the first vector.
         base: u64,
         /// Number of vectors.
         vectors: u64,
@@ -238,7 +238,7 @@ impl Machine {
         Ok(self.core.unset(memory, base, vectors))
     }
 
-    /// Returns the instance.
+    /// Returns the simulated instance.
     pub fn config(&self) -> &Config {
         &self.config
     }

@@ -14,7 +14,7 @@ use crate::isa::op::Op;
 /// A run of DRAM0 vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// First vector.
+    /// Address of the first vector.
     pub base: u64,
     /// Number of vectors.
     pub size: u64,
@@ -128,7 +128,7 @@ pub struct Program {
     pub name: String,
     /// The instance it was compiled for.
     pub config: Config,
-    /// Instructions in order.
+    /// Instructions in program order.
     pub instructions: Vec<Op>,
     /// Constants, stored from vector 0 of DRAM1, as raw scalars, `array_size` per vector.
     pub constants: Vec<i32>,

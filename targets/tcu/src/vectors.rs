@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::config::keys::{KeyError, Keys};
 
-/// A parsed file.
+/// A file of golden vectors, parsed.
 struct Golden<'a> {
     /// Path of the file.
     path: &'a str,

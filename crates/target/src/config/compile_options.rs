@@ -51,7 +51,7 @@ pub struct TypicalInputs {
 /// When a compiler measures programs on typical inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measures {
-    /// Never.
+    /// Never measures.
     Never,
     /// Only if the user gives samples.
     WhereGiven,

@@ -25,7 +25,7 @@ pub struct OptionSpec {
     pub doc: &'static str,
     /// Verbs that accept the option.
     pub stage: Stage,
-    /// Undocumented alternative spellings.
+    /// Alternative spellings, which listings do not show.
     #[serde(skip)]
     pub aliases: Aliases,
 }
@@ -74,7 +74,7 @@ pub enum Values {
 pub enum Stage {
     /// Compilation of a model, by any verb.
     Compile,
-    /// `npu time`.
+    /// Time measurements: `npu time`.
     Time,
     /// `npu time`, if it writes performance samples.
     Samples,

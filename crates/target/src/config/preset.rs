@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::config::system::{NamedSystems, SystemName};
 
-/// A built-in instance.
+/// A built-in instance, as listed by `npu targets`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Preset {
@@ -45,7 +45,7 @@ pub enum Config<'a> {
     Default,
     /// A built-in instance, optionally with `@` and a system and with parameters as `,NAME=VALUE`.
     Preset(&'a str),
-    /// A configuration file.
+    /// A configuration file, with its content.
     File {
         /// Path of the file, for errors and artifact names; a system and parameters may follow, as
         /// for a built-in instance.

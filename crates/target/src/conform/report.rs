@@ -66,7 +66,7 @@ pub struct Report {
     pub failures: Vec<Failure>,
     /// Details of each vector not checked.
     pub skips: Vec<Skip>,
-    /// Results by file.
+    /// Results by file, in the order of the files.
     pub files: Vec<FileReport>,
     /// Files whose format the target does not recognize.
     pub unrecognised: Vec<String>,

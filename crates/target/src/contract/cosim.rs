@@ -26,7 +26,7 @@ type Compare<'c> = dyn Fn(&Seen) -> Result<CosimJudgement, TargetError> + 'c;
 
 /// A program with its memories, to run on a circuit, and the check of its results.
 pub struct CosimRun<'c> {
-    /// The circuit.
+    /// Circuit of the program's instance.
     pub circuit: &'c Circuit,
     /// Inputs of the simulator.
     pub run: &'c Run,

@@ -79,7 +79,7 @@ pub enum PortError {
     /// No port has this name.
     #[error("unknown input `{name}`; the program has {known}")]
     Unknown {
-        /// The given name.
+        /// Name of the input that the user gave.
         name: String,
         /// Names of the existing inputs.
         known: String,

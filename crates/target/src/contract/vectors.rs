@@ -14,7 +14,7 @@ pub enum Outcome {
         /// Whether the measurement matched exactly, without the tolerance.
         exact: bool,
     },
-    /// The result differed.
+    /// The result differed from the expected one.
     Failed {
         /// Result that the vector expects.
         expected: String,
@@ -67,7 +67,7 @@ impl Case {
         Self::new(name, move || outcome)
     }
 
-    /// Runs the case.
+    /// Runs the case and returns its outcome.
     pub fn check(self) -> Outcome {
         (self.check)()
     }

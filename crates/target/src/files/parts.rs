@@ -10,7 +10,7 @@ use crate::files::read::{ReadError, Reader};
 /// A file of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArtifactFile {
-    /// Plain file name.
+    /// Plain file name, without a folder.
     pub name: String,
     /// Content of the file.
     pub bytes: Vec<u8>,
@@ -56,7 +56,7 @@ impl FromIterator<(String, String)> for Parts {
 
 /// A reader that returns only files that belong to a manifest.
 pub struct Checked<'a> {
-    /// Underlying reader.
+    /// Reader of the files.
     pub files: &'a dyn Reader,
     /// Name of the manifest, for errors.
     pub manifest: &'a str,

@@ -98,7 +98,7 @@ pub struct Part {
     pub file_bytes: u64,
 }
 
-/// Reads files.
+/// Reads files by path, for libraries that do no I/O.
 pub trait Reader: Sync {
     /// Returns the content of the file at `path`.
     ///

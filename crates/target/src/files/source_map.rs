@@ -40,7 +40,7 @@ struct SourceMap {
     words: Vec<Position>,
 }
 
-/// A source text.
+/// A source text, with its name.
 #[derive(Serialize, Deserialize)]
 struct Source {
     name: String,

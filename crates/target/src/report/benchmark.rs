@@ -25,7 +25,7 @@ pub struct Figure {
     pub published: Option<(f64, &'static str)>,
     /// Cycles of each multiplying layer from the same source, in order; empty if not published.
     pub layers: &'static [f64],
-    /// Goal of npukit.
+    /// Goal that npukit's figure should meet.
     pub bar: Bar,
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct Term {
     /// The term, in the singular.
     pub word: &'static str,
-    /// Synonyms.
+    /// Synonyms of the term.
     pub also: &'static [&'static str],
     /// Meaning, in a sentence or two.
     pub meaning: &'static str,

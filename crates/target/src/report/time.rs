@@ -72,7 +72,7 @@ impl Pace {
     }
 }
 
-/// Lower bounds of the time in cycles, independent of the program.
+/// Lower bounds of the time in cycles, however the program is scheduled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Roofline {
@@ -235,7 +235,7 @@ pub struct TimeReport {
     pub kinds: Vec<KindTime>,
     /// Times by unit; empty if the cost model has no units.
     pub units: Vec<UnitTime>,
-    /// Flags that rose.
+    /// Debug flags that rose during the program.
     pub flags: Vec<FlagTime>,
     /// Times by instruction; not part of the JSON report because of their number.
     #[serde(skip)]

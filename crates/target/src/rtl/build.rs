@@ -9,7 +9,7 @@ use crate::rtl::circuit::{Circuit, File, Parameter};
 pub struct Build {
     /// Files of the folder.
     pub files: Vec<File>,
-    /// Arguments of Verilator.
+    /// Command-line arguments of Verilator.
     pub arguments: Vec<String>,
 }
 

@@ -91,7 +91,7 @@ impl Bench {
 /// An accelerator as a circuit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Circuit {
-    /// Target and instance.
+    /// Target and instance, as `TARGET:INSTANCE`.
     pub instance: String,
     /// Name in file and module names: an [`identifier`].
     pub name: String,

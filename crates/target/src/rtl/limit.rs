@@ -40,7 +40,7 @@ impl Unbuildable {
         if passed.is_empty() { Ok(()) } else { Err(Self(passed)) }
     }
 
-    /// Returns the limits.
+    /// Returns the exceeded limits.
     pub fn limits(&self) -> &[Limit] {
         &self.0
     }

@@ -175,7 +175,7 @@ fn run_host(graph: &Graph, values: &mut Values) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// Values by name.
+/// Values of a run, by name.
 pub(super) type Values = HashMap<String, Output>;
 
 fn add(values: &mut Values, outputs: impl IntoIterator<Item = Output>) {

@@ -33,7 +33,7 @@ pub enum CosimError {
          smaller offsets"
     )]
     Far {
-        /// The bank.
+        /// The DRAM bank.
         bank: Memory,
         /// Number of bytes that the program reaches.
         bytes: u64,
@@ -47,7 +47,7 @@ pub enum CosimError {
          the vectors that the program uses: use an instance with a larger `dram1_depth`"
     )]
     NoRoom {
-        /// Number of vectors.
+        /// Number of vectors in on-chip memories.
         vectors: u64,
     },
     /// The program never ends.

@@ -70,12 +70,12 @@ impl<'a> Keys<'a> {
         self.map.keys().map(String::as_str)
     }
 
-    /// Reads an object.
+    /// Reads the object at `key`.
     pub fn keys(&self, key: &str) -> Result<Self, KeyError> {
         Self::object(self.file, self.path(key), self.required(key)?)
     }
 
-    /// Reads an array of objects.
+    /// Reads the array of objects at `key`.
     pub fn list(&self, key: &str) -> Result<Vec<Self>, KeyError> {
         self.array(key)?
             .iter()
@@ -91,7 +91,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Reads a string.
+    /// Reads the string at `key`.
     pub fn string(&self, key: &str) -> Result<&'a str, KeyError> {
         match self.required(key)? {
             Value::String(text) => Ok(text),

@@ -13,35 +13,35 @@ use super::{Config, Reading};
 pub struct Layout {
     /// Thread id, in the header's highest bits; 0 with one thread.
     pub tid_bits: u32,
-    /// Address in local memory.
+    /// Bits of an address in local memory.
     pub local_bits: u32,
-    /// Address in the accumulators.
+    /// Bits of an address in the accumulators.
     pub accumulator_bits: u32,
-    /// Address in DRAM0.
+    /// Bits of an address in DRAM0.
     pub dram0_bits: u32,
-    /// Address in DRAM1.
+    /// Bits of an address in DRAM1.
     pub dram1_bits: u32,
-    /// Stride code of operand 0.
+    /// Bits of a stride code of operand 0.
     pub stride0_bits: u32,
-    /// Stride code of operand 1.
+    /// Bits of a stride code of operand 1.
     pub stride1_bits: u32,
-    /// SIMD operation: 4, or 5 with lookup tables, since Lookup is the 17th operation.
+    /// Bits of a SIMD operation: 4, or 5 with lookup tables, since Lookup is the 17th operation.
     pub simd_op_bits: u32,
-    /// Source or destination of a SIMD operation.
+    /// Bits of a source or destination of a SIMD operation.
     pub simd_operand_bits: u32,
-    /// SIMD sub-instruction.
+    /// Bits of a SIMD sub-instruction.
     pub simd_sub_bits: u32,
-    /// Address part of operand 0.
+    /// Bits of the address part of operand 0.
     pub operand0_address_bits: u32,
-    /// Operand 0 with its padding.
+    /// Bits of operand 0 with its padding.
     pub operand0_bits: u32,
-    /// Address part of operand 1.
+    /// Bits of the address part of operand 1.
     pub operand1_address_bits: u32,
-    /// Operand 1 with its padding.
+    /// Bits of operand 1 with its padding.
     pub operand1_bits: u32,
-    /// Value part of operand 2.
+    /// Bits of the value part of operand 2.
     pub operand2_value_bits: u32,
-    /// Operand 2 with its padding.
+    /// Bits of operand 2 with its padding.
     pub operand2_bits: u32,
     /// Number of a lookup table, in operand 1; 0 without the extension.
     pub table_bits: u32,

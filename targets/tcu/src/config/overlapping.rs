@@ -20,7 +20,7 @@ pub struct Overlap {
 }
 
 impl Overlap {
-    /// No limits.
+    /// A unit without any of the limits.
     pub const ALL: Self = Self {
         local_queue_depth: 8,
         overlapped_dram: true,
@@ -46,7 +46,7 @@ impl Overlap {
         ("+bursts", Self { outstanding_bursts: Self::ALL.outstanding_bursts, ..Self::RELEASED }),
     ];
 
-    /// The released unit.
+    /// The released unit, with all limits.
     pub const RELEASED: Self = Self {
         local_queue_depth: 0,
         overlapped_dram: false,

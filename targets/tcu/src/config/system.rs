@@ -69,7 +69,7 @@ fn dram1_cache<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>
 pub struct Board {
     /// Parameters of the architecture.
     pub config: Config,
-    /// The selected system.
+    /// The system that is used.
     pub system: System,
     /// Alternative systems, from `systems`.
     pub systems: NamedSystems<System>,

@@ -123,7 +123,7 @@ pub enum ConfigError {
     TooManyTables {
         /// Number of lookup tables.
         tables: usize,
-        /// Number of registers.
+        /// Number of SIMD registers.
         registers: usize,
     },
     /// A parameter needs queues, but the instance has none.
@@ -193,7 +193,7 @@ pub enum ConfigWarning {
     Outside {
         /// Name of the key.
         key: &'static str,
-        /// The value.
+        /// Value of the parameter.
         value: u64,
         /// First and last value of the table.
         table: (u64, u64),

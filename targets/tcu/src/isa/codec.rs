@@ -29,7 +29,7 @@ pub enum EncodeError {
     NotWithThreads {
         /// Name of the instruction.
         instruction: &'static str,
-        /// Remedy.
+        /// What to use instead.
         hint: &'static str,
     },
     /// The instruction needs `lookup_tables`.
@@ -66,7 +66,7 @@ pub enum DecodeError {
     /// The instruction belongs to a thread other than 0.
     #[error("the instruction belongs to thread {thread}: decode such programs one word at a time")]
     Thread {
-        /// Thread id.
+        /// Thread id of the instruction.
         thread: u64,
     },
     /// The program ends inside an instruction.
@@ -112,7 +112,7 @@ impl Codec {
         Self { format, reserved }
     }
 
-    /// Returns the instance.
+    /// Returns the instance of the codec.
     pub const fn config(&self) -> &Config {
         &self.format.config
     }

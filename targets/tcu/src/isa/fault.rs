@@ -16,7 +16,7 @@ pub enum FaultKind {
     OutOfRange {
         /// Name of the memory.
         memory: Memory,
-        /// First vector.
+        /// Address of the first vector.
         address: u64,
         /// Distance of vectors, as an exponent of two.
         stride_log2: u32,
@@ -32,7 +32,7 @@ pub enum FaultKind {
     /// taken.
     #[error("SIMD {op:?} has the read flag, but neither source is the input: the hardware hangs")]
     ReadUnused {
-        /// Operation.
+        /// SIMD operation.
         op: SimdOp,
     },
     /// A source is the input, but the read flag is missing: no value arrives.
@@ -40,7 +40,7 @@ pub enum FaultKind {
         "SIMD {op:?} takes the input (left {left}, right {right}) without the read flag: nothing arrives, and the hardware hangs"
     )]
     InputMissing {
-        /// Operation.
+        /// SIMD operation.
         op: SimdOp,
         /// Left source.
         left: u8,
@@ -129,7 +129,7 @@ impl FaultKind {
         )
     }
 
-    /// Returns the remedy.
+    /// Returns the remedy, for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::OutOfRange { depth, .. } => {

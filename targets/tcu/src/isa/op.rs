@@ -23,7 +23,7 @@ pub use register::Register;
 use crate::config::Reading;
 use format::{Operations, RegisterNumbers, Registers};
 
-/// One instruction.
+/// One instruction of the TCU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Does nothing.
@@ -79,7 +79,7 @@ pub enum Op {
         write_address: u64,
         /// Accumulator address of the input.
         read_address: u64,
-        /// Operation and registers.
+        /// Operation with its registers.
         sub: SimdSub,
     },
     /// Extension: loads lookup table `table` from local memory.
@@ -93,7 +93,7 @@ pub enum Op {
     },
     /// Writes a configuration register.
     Configure {
-        /// Register number.
+        /// Number of the configuration register.
         register: u8,
         /// Value: 28 bits in released hardware, 32 by the instruction set specification.
         value: u32,

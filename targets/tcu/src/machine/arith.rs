@@ -17,7 +17,7 @@ use crate::machine::lut::Tables;
 
 /// Scalars, and the operations of the array and the ALUs on them.
 pub(crate) trait Arithmetic: Sized + Send + 'static {
-    /// Element of memories.
+    /// Type of the elements of memories.
     type Scalar: Clone + Default + PartialEq + Debug + Send + Sync + 'static;
     /// Content of the array.
     type Weights: Weights<Self::Scalar>;

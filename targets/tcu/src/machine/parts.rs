@@ -18,7 +18,7 @@ pub(crate) enum Part {
     Weights,
     /// An ALU register: `r1`, `r2`, ...
     Register(u8),
-    /// A configuration register, by its name in assembly text.
+    /// A configuration register; its name is as in assembly text.
     Configuration(Register),
 }
 

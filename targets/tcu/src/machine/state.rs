@@ -22,7 +22,7 @@ const LIMIT: usize = 1 << 28;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// Vectors without scalars.
+    /// The array size is 0, so vectors have no scalars.
     #[error("array_size is 0: a vector needs at least one scalar")]
     NoLanes,
     /// An on-chip memory that is too large for the simulator.
@@ -60,7 +60,7 @@ pub(crate) struct State<A: Arithmetic> {
     pub registers: Vec<A::Scalar>,
     pub configuration: Configuration,
     pub tables: Tables<A::Scalar>,
-    /// Record of operations.
+    /// Record of operations, for example saturations.
     pub ledger: A::Ledger,
     /// Record of writes since memory was poisoned; `None` if it was not poisoned.
     pub poison: Option<Set>,

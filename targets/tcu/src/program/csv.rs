@@ -37,7 +37,7 @@ pub enum CsvError {
         line: usize,
         /// Index of the value on the line, starting at 1.
         column: usize,
-        /// The text found.
+        /// Text that was found instead.
         found: String,
     },
     /// The file is empty.

@@ -26,7 +26,7 @@ pub enum RunError {
     Access {
         /// Description of what was read or written.
         what: String,
-        /// Range and memory.
+        /// The range, and the memory that it exceeds.
         source: AccessError,
     },
     /// An input does not fill its vectors.

@@ -122,7 +122,7 @@ impl TcuProgram {
         self.instance().circuit(defects)
     }
 
-    /// Returns its instance.
+    /// Returns the instance of the program.
     fn instance(&self) -> TcuInstance {
         let Program { config, .. } = &self.program;
         let n = config.array_size;

@@ -24,7 +24,7 @@ pub struct Step {
     pub program: Option<MakeProgram>,
 }
 
-/// Creates a program.
+/// Creates the program that processed some tokens.
 pub type MakeProgram = Box<dyn Fn() -> Box<dyn Compiled> + Send>;
 /// Processes tokens. If the flag is true they begin a new text, otherwise they follow the earlier
 /// tokens.
@@ -55,7 +55,7 @@ impl Generator {
         Self { name, clock_mhz, take: Box::new(take), begins: true }
     }
 
-    /// Discards all tokens.
+    /// Discards all tokens, to begin a new text.
     pub fn reset(&mut self) {
         self.begins = true;
     }

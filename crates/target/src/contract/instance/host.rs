@@ -53,7 +53,7 @@ pub struct HostMap {
     pub words: Vec<HostBits>,
 }
 
-/// A register.
+/// A register of the accelerator, as the host sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostRegister {
@@ -88,13 +88,13 @@ pub struct HostStream {
     pub bytes: Vec<u8>,
     /// Text that assembles to the words; empty for words without a text form.
     pub text: String,
-    /// The decoded words.
+    /// The decoded words, in file order.
     pub words: Vec<HostWord>,
     /// Invalid words, each with its position.
     pub problems: Vec<String>,
 }
 
-/// A decoded word.
+/// A word of a stream, with its meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostWord {
@@ -160,7 +160,7 @@ pub struct HostCompletion {
     pub name: String,
     /// Whether the next instruction can start before it completes.
     pub is_async: bool,
-    /// First cycle.
+    /// First cycle of the instruction.
     pub start: u64,
     /// One past the last cycle.
     pub end: u64,
@@ -175,7 +175,7 @@ pub struct HostCompletion {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostAnswer {
-    /// The command.
+    /// Text of the command.
     pub command: String,
     /// Status word, in hexadecimal.
     pub status: String,

@@ -14,7 +14,7 @@ use crate::report::area::Area;
 pub struct InstanceInfo {
     /// Target and instance, as `TARGET:INSTANCE`.
     pub name: String,
-    /// Parameters, by name.
+    /// Parameters of the instance, by name.
     pub config: Value,
     /// Parameters that can be set after the name, as `,NAME=VALUE`, with the keys of the
     /// configuration file; null if they have no value.

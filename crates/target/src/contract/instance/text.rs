@@ -33,7 +33,7 @@ impl Assembled {
 /// Result of disassembling words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disassembled {
-    /// The listing.
+    /// Text of the listing.
     pub text: String,
     /// Number of instructions.
     pub instructions: usize,

@@ -5,7 +5,7 @@
 pub struct AddressRun {
     /// Index of the memory in [`Outline::memories`](crate::Outline::memories).
     pub memory: usize,
-    /// First address.
+    /// First address of the run.
     pub first: u64,
     /// Number of addresses.
     pub count: u64,
@@ -48,7 +48,7 @@ impl AddressRun {
 /// Addresses that a step reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accessed {
-    /// The addresses.
+    /// Addresses of the access.
     pub run: AddressRun,
     /// Whether they are written.
     pub is_write: bool,

@@ -58,7 +58,7 @@ impl StepLayers {
 pub struct Outline {
     /// Name of the program.
     pub name: String,
-    /// Target and instance.
+    /// Target and instance, as `TARGET:INSTANCE`.
     pub target: String,
     /// Meaning of a step, as a word, for example `instruction`.
     pub step_name: &'static str,
@@ -82,7 +82,7 @@ impl Outline {
 /// Cycles of a step by the clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
-    /// First cycle.
+    /// First cycle of the step.
     pub start: u64,
     /// One past the last cycle.
     pub end: u64,

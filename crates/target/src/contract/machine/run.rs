@@ -89,7 +89,7 @@ pub enum Halt {
     Fault(TargetError),
 }
 
-/// An executed instruction.
+/// Result of executing an instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Executed {
     /// Message about the first unwritten memory that it read, if any.

@@ -45,7 +45,7 @@ enum Work<'a> {
     Host(&'a Graph),
 }
 
-/// Values by name.
+/// Values of a run over the field, by name.
 type Tensors = HashMap<String, FieldTensor>;
 
 impl<'a> SegmentedField<'a> {

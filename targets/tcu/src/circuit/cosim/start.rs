@@ -87,7 +87,7 @@ const BANKS: [(Memory, DataMoveKind); 2] =
 #[derive(Default)]
 struct Image {
     raw: Vec<i32>,
-    /// Destinations of consecutive vectors, with their numbers.
+    /// Destinations of consecutive vectors, with the number of vectors for each.
     takers: Vec<(Part, u64)>,
     /// The bank that stores it, and the first vector there.
     place: Option<(usize, u64)>,

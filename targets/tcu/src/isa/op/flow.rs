@@ -27,7 +27,7 @@ pub enum Path {
     Tables(u64),
 }
 
-/// Location of vectors.
+/// Location of vectors: a memory and addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Memory of the vectors.

@@ -10,7 +10,7 @@ use crate::isa::op::Memory;
 /// A strided run of vectors: element `i` is at `address + (i << stride_log2)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Strided {
-    /// First vector.
+    /// Address of the first vector.
     pub address: u64,
     /// Distance of elements, as an exponent of two.
     pub stride_log2: u32,
@@ -48,19 +48,19 @@ impl Strided {
 /// Direction of a DataMove; the codes are the values of the flags field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataMoveKind {
-    /// Code 0x0.
+    /// From DRAM0 to local memory, code 0x0.
     Dram0ToLocal,
-    /// Code 0x1.
+    /// From local memory to DRAM0, code 0x1.
     LocalToDram0,
-    /// Code 0x2.
+    /// From DRAM1 to local memory, code 0x2.
     Dram1ToLocal,
-    /// Code 0x3.
+    /// From local memory to DRAM1, code 0x3.
     LocalToDram1,
-    /// Code 0xC.
+    /// From the accumulators to local memory, code 0xC.
     AccumulatorToLocal,
-    /// Code 0xD.
+    /// From local memory to the accumulators, code 0xD.
     LocalToAccumulator,
-    /// Code 0xF.
+    /// From local memory, added to the accumulators, code 0xF.
     LocalToAccumulatorAccumulate,
 }
 
@@ -183,7 +183,7 @@ codes!(SimdOp, Self::ALL);
 /// The SIMD sub-instruction: `destination = op(left, right)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SimdSub {
-    /// Operation.
+    /// Operation of the ALUs.
     pub op: SimdOp,
     /// Left source: 0 is the input, `k` is register `k`.
     pub left: u8,

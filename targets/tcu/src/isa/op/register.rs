@@ -26,7 +26,7 @@ pub enum Register {
 }
 
 impl Register {
-    /// Every register.
+    /// Every register, in order of the numbers.
     pub const ALL: [Self; 8] = [
         Self::Dram0Offset,
         Self::Dram0Cache,
@@ -96,7 +96,7 @@ impl Register {
     .register.name(), .register.bits(*.reading), .value & .register.largest(*.reading)
 )]
 pub struct Cut {
-    /// The register.
+    /// Register that the value is written to.
     pub register: Register,
     /// Value of the instruction.
     pub value: u32,
@@ -105,7 +105,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Returns the remedy.
+    /// Returns the remedy, for the user.
     pub fn hint(self) -> String {
         let largest = self.register.largest(self.reading);
         let wider = self.register.largest(Reading::Seed) > largest;

@@ -1,5 +1,5 @@
-//! [`Modular`]: the machine over a prime field. It neither rounds nor saturates, and distinguishes
-//! everything else.
+//! [`Modular`]: the machine over a prime field. It neither rounds nor saturates, but otherwise
+//! distinguishes all values.
 
 use std::cell::OnceCell;
 

@@ -39,7 +39,7 @@ pub enum ArtifactError {
         file: String,
         /// Path of the entry.
         key: String,
-        /// First vector.
+        /// Address of the first vector.
         base: u64,
         /// Number of vectors.
         size: u64,
@@ -53,7 +53,7 @@ pub enum ArtifactError {
     Length {
         /// Name of the file.
         file: String,
-        /// Length in bytes.
+        /// Length of the file in bytes.
         actual: u64,
         /// Expected length in bytes.
         expected: u64,
@@ -83,7 +83,7 @@ pub enum ArtifactError {
     Encode {
         /// Name of the file.
         file: String,
-        /// Instruction and field.
+        /// Faulty instruction and field.
         source: EncodeErrors,
     },
     /// A file named in the manifest cannot be read.
