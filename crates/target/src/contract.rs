@@ -9,8 +9,8 @@
 //! |---|---|---|
 //! | `target` | common to all instances; reads instances and artifacts | - |
 //! | `instance::info` | name, parameters, sizes, number formats and text forms of an instance | - |
-//! | `instance` | compiler, assembler, disassembler, linter (see `Instance::language`) | no such verb |
-//! | `program` | a compiled program: info, files, words, runs, time | no `npu compile`, `run`, `time` |
+//! | `instance` | compiler, assembler, linter (see `Instance::language`) | no such verb |
+//! | `program` | files, words, runs, time | no `npu compile`, `run`, `time` |
 //! | `values` | values in formats of the target and its memories | no such inputs or images |
 //! | `machine` | a program on its machine, step by step | no `npu debug`, no assembly programs |
 //! | `proof`, `bounds` | a program over a prime field, and on ranges | no `npu verify` |
@@ -25,7 +25,7 @@
 //! | `Instance::circuit` | the instance as a circuit | `npu rtl` |
 //! | `Instance::generator` | a language model, token by token | `npu generate` |
 //! | `Instance::host` | the host's registers and commands, apart from instructions | `npu host` |
-//! | `Compiled::cosim`, `Machine::cosim` | a program on its circuit, also with current memories | `npu cosim` |
+//! | `Compiled::cosim`, `Machine::cosim` | a program on its circuit | `npu cosim` |
 
 pub mod bounds;
 pub mod convert;

@@ -12,7 +12,7 @@ fn main() {
 const COUNT: usize = 1_000_000;
 
 fn codec() -> Codec {
-    Codec::new(&Config::preset("ultra96v2").expect("a preset"))
+    Codec::new(&Config::preset("ultra96v2").expect("a built-in instance"))
 }
 
 /// Returns typical instructions of a network's layers: moves, weights, products and additions.

@@ -118,7 +118,7 @@ fn a_manifest_that_is_not_whole_is_refused() {
         (r#""axis": 2"#, r#""axis": 9"#, "LayerNormalization"),
         (r#""manifest": ""#, r#""manifest": "../"#, "plain file name"),
         (r#""sha256": {"#, r#""sha256": {"x": "y""#, "expected"),
-        (r#""sha256": {"#, r#""sha256": {}, "other": {"#, "is not listed in the artifact that"),
+        (r#""sha256": {"#, r#""sha256": {}, "other": {"#, "is not a file that"),
     ] {
         let changed = text.replacen(from, to, 1);
         assert_ne!(changed, text, "{from}");

@@ -30,8 +30,8 @@ pub struct Target {
     /// Returns the built-in instances.
     pub presets: fn() -> Vec<Preset>,
     /// Suffix of instances whose programs follow the target's specification to the letter, even
-    /// where npukit corrects it by default. It comes after a `+` in the instance name. `None` without such
-    /// instances.
+    /// where npukit corrects it by default. It comes after a `+` in the instance name. `None`
+    /// without such instances.
     pub strict: Option<&'static str>,
     /// File name extensions of configuration files, without the dot.
     pub config_extensions: &'static [&'static str],

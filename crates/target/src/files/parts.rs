@@ -95,9 +95,7 @@ mod tests {
         let error = parts.check("m", "b", b"1").map_err(|error| error.to_string());
         assert!(error.is_err_and(|text| text.starts_with("`b` is not the file that `m` was written with")));
         let error = parts.check("m", "c", b"1").map_err(|error| error.to_string());
-        assert!(error.is_err_and(|text| {
-            text.starts_with("`c` is not listed in the artifact that `m` was written with")
-        }));
+        assert!(error.is_err_and(|text| { text.starts_with("`c` is not a file that `m` was written with") }));
         assert!(Parts::default().check("m", "a", b"1").is_err(), "nothing is known of any file");
     }
 

@@ -49,7 +49,7 @@ pub enum ReadError {
     /// A file of an artifact comes from another compilation than the rest.
     #[error(
         "`{name}` is {} `{manifest}` was written with{}: the files come from different compilations, compile the model again",
-        if .expected.is_some() { "not the file that" } else { "not listed in the artifact that" }, hashes(.expected.as_deref(), .actual)
+        if .expected.is_some() { "not the file that" } else { "not a file that" }, hashes(.expected.as_deref(), .actual)
     )]
     Mixed {
         /// Name of the file.

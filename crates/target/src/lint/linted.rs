@@ -12,14 +12,14 @@ use crate::contract::instance::hand::ProgramText;
 mod table {
     crate::lints! {
         UNKNOWN_LINT = "unknown-lint", asm [Warning]: "a comment allows a finding that does not exist";
-            "A comment such as `; npu: allow lost-addition` keeps the linter from telling that finding of the instruction \
-             in its line, or in the next line when it stands alone. Here the code behind `allow` is not one of the target, \
-             or the comment is no `allow` at all, so that it does nothing. `npu lint --explain CODE` proposes the nearest \
-             codes; correct the comment or take it away.";
+            "A comment such as `; npu: allow lost-addition` hides that finding for the instruction in its line, or in the \
+             next line if the comment is alone on its line. Here the code after `allow` is not a lint of the target, or \
+             the command is not `allow`, so the comment has no effect. `npu lint --explain CODE` suggests similar codes; \
+             correct or remove the comment.";
         UNUSED_ALLOW = "unused-allow", asm [Warning]: "a comment allows a finding that does not occur";
-            "A comment such as `; npu: allow lost-addition` stands at an instruction of which the linter does not find that. \
-             The program was changed, or the comment stands in the wrong line: it would hide a mistake that is made there \
-             later. Take it away. A comment in a macro counts for each of its uses, and is used when one of them needs it.";
+            "A comment such as `; npu: allow lost-addition` belongs to an instruction without that finding. Either the \
+             program was changed, or the comment is in the wrong line; it would hide a later mistake. Remove it. A \
+             comment in a macro applies to each use of the macro, and is not reported if one of them needs it.";
     }
 }
 

@@ -88,7 +88,7 @@ targets:
     flow_options:
       tool: verilator
       mode: cc
-      # Parameters come as numbers of 32 bits, whatever width they have.
+      # Parameters are passed as 32-bit numbers, independent of their width.
       verilator_options: [--exe, -O3, -Wno-WIDTH]
 parameters:
 {values}",
@@ -107,8 +107,8 @@ parameters:
             |family| format!("synth_xilinx -family {family} -noiopad -top {top}"),
         );
         format!(
-            "# Synthesis of {instance} by Yosys, in the folder of this file: yosys {name}.ys\n\
-             log -nolog -stderr Needs Yosys {YOSYS} or later: an older one ends here with a syntax error.\n\
+            "# Synthesis of {instance} by Yosys; run in the folder of this file: yosys {name}.ys\n\
+             log -nolog -stderr Needs Yosys {YOSYS} or later: an older version ends here with a syntax error.\n\
              read_verilog -sv <<EOT\n\
              module {module}_needs_newer_yosys; logic [1:0][1:0] words; endmodule\n\
              EOT\n\
@@ -138,11 +138,11 @@ parameters:
             format!("set_property value {:.0} [ipx::add_bus_parameter FREQ_HZ $clock]\n", mhz * 1e6)
         });
         format!(
-            "# Packages {instance} as a block for designs in Vivado, in the folder of this file:
+            "# Packages {instance} as an IP block for Vivado; run in the folder of this file:
 #   vivado -mode batch -source {name}.tcl
 #
-# Nobody has run this script in Vivado yet: npukit is built and tested where there is none. It follows the
-# documented commands of the packager; what it is told to do otherwise, please report.
+# This script has not been run in Vivado yet, since npukit is built and tested without Vivado. It follows the
+# documented commands of the packager. Please report necessary changes.
 set sources [list \\
 {names}]
 create_project -force -part {part} {name} vivado
@@ -197,7 +197,7 @@ mod tests {
     fn a_block_is_packaged_for_a_known_board_only() {
         let circuit = example();
         let script = text(&circuit, ".tcl").unwrap_or_default();
-        assert!(script.contains("Nobody has run this script in Vivado"), "{script}");
+        assert!(script.contains("This script has not been run in Vivado"), "{script}");
         assert!(script.contains("-part xc7z020clg400-1 "), "{script}");
         assert!(
             script.contains("set_property value 50000000 [ipx::add_bus_parameter FREQ_HZ $clock]\n"),

@@ -281,7 +281,7 @@ impl Config {
     /// Returns the text of a file: all eleven keys in Tensil's order, then npukit's own keys
     /// without their default value.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("a map of strings and integers always serialises") + "\n"
+        serde_json::to_string_pretty(self).expect("a map of strings and integers always serializes") + "\n"
     }
 
     /// Checks the ranges of a config created in code; [`Config::from_json`] does this itself.

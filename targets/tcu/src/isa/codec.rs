@@ -29,7 +29,7 @@ pub enum EncodeError {
     NotWithThreads {
         /// Name of the instruction.
         instruction: &'static str,
-        /// What to use instead.
+        /// Alternative to the instruction.
         hint: &'static str,
     },
     /// The instruction needs `lookup_tables`.

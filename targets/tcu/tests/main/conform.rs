@@ -36,7 +36,7 @@ impl Reader for Disk {
 fn check(path: &Path) -> (usize, usize, usize) {
     let path = path.to_string_lossy();
     let bytes = Disk.read(&path).unwrap();
-    let cases = TCU.vectors(&path, &bytes, &Disk).unwrap_or_else(|| panic!("{path} is not recognised"));
+    let cases = TCU.vectors(&path, &bytes, &Disk).unwrap_or_else(|| panic!("{path} is not recognized"));
     let (mut passed, mut inexact, mut skipped) = (0, 0, 0);
     for case in cases {
         let name = case.name.clone();

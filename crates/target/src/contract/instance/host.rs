@@ -136,7 +136,7 @@ pub struct HostPlace {
 pub struct HostAccess {
     /// Index of the instruction that it belongs to, starting at 0.
     pub instruction: Option<usize>,
-    /// Whether it is a write. A read is repeated until the bits in `mask` equal those of `value`.
+    /// Whether it is a write. A read is repeated until the bits in `mask` have the value `value`.
     pub is_write: bool,
     /// Address, as on the bus.
     pub address: u64,

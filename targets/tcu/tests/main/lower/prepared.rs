@@ -466,7 +466,7 @@ fn what_goes_element_by_element_works_on_grouped_pixels() {
         assert_eq!(values.map(|value| graph.shape(value)), [GROUPED; 3], "{name}");
     }
     let apart: [(&str, Between); 7] = [
-        ("a normalisation with addends of an input", |net, x| {
+        ("a normalization with addends of an input", |net, x| {
             let ([ones, zeros], addends) =
                 ([1.0, 0.0].map(|number| net.constant_of(&[4], vec![number; 4])), net.input(&[4]));
             net.node(BatchNormalization { epsilon: 0.0 }, &[x, ones, addends, zeros, ones])

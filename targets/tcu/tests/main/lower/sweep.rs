@@ -489,7 +489,7 @@ fn rewritten_graphs() {
         let scaled = net.node(Binary { kind: BinaryKind::Mul }, &[relu, scale]);
         vec![net.conv(scaled, [1, 1], 4, Conv { strides: [2, 2], ..dense(1) })]
     });
-    sweep("normalised sums", &instances, |net| {
+    sweep("normalized sums", &instances, |net| {
         let x = net.input(&[1, 4, 4, 8]);
         let y = net.node(Relu, &[x]);
         let inner = net.conv(y, [3, 3], 8, dense(3));
