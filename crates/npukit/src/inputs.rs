@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_named() {
         let text = |files: &[&str], names: &[&str]| read(files, names).unwrap_err().to_string();
-        assert!(text(&["x=a.npy"], &["p"]).contains("no input `x`; the program has `p`"));
+        assert!(text(&["x=a.npy"], &["p"]).contains("unknown input `x`; the program has `p`"));
         assert!(text(&["a.npy"], &["p", "q"]).contains("input `q` of shape [1, 2] is not given"));
         assert!(text(&["a.npy", "b.npy"], &["p", "q"]).contains("input `q` holds 2 samples, the others 3"));
         assert!(text(&["a.npy", "b.npy"], &["p"]).contains("one more file"));
@@ -284,8 +284,8 @@ mod tests {
     #[test]
     fn one_array_is_for_the_only_input() {
         assert_eq!(notes("one.npz", &[1, 2]).unwrap(), ["array `images` was taken for `x`, the only input"]);
-        assert!(notes("two.npz", &[1, 2]).unwrap_err().contains("no input `images`"));
-        assert!(notes("y=one.npz", &[1, 2]).unwrap_err().contains("no input `y`"));
+        assert!(notes("two.npz", &[1, 2]).unwrap_err().contains("unknown input `images`"));
+        assert!(notes("y=one.npz", &[1, 2]).unwrap_err().contains("unknown input `y`"));
     }
 
     #[test]

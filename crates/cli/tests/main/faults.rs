@@ -215,7 +215,7 @@ fn a_mixed_set_is_refused() {
             fs::write(npu.path("out").join(name), &new[name]).unwrap();
             let (_, error) = npu.text(1, &row.reads.split(' ').collect::<Vec<_>>());
             // A certificate knows whose it is.
-            let told = ["the files are not of one compilation", "does not hold"];
+            let told = ["the files come from different compilations", "does not hold"];
             assert!(told.iter().any(|told| error.contains(told)), "{name}: {error}");
         });
         assert!(refused.count() > 1, "{:?}", row.replaces());

@@ -75,7 +75,7 @@ fn artifacts_are_not_read_through_links() {
             _ => vec![verb, manifest],
         };
         let (_, error) = npu.text(1, &line);
-        assert!(error.contains("lie in its folder"), "{verb}: {error}");
+        assert!(error.contains("must be in its folder"), "{verb}: {error}");
     }
 }
 
@@ -158,10 +158,10 @@ fn weights_lie_in_the_folder_of_their_model() {
         ("data/../data/w.bin", "the path leaves the model's folder"),
         ("data/../../secret", "the path leaves the model's folder"),
         (&absolute, "the path leaves the model's folder"),
-        ("out", "lie in its folder"),
-        ("up/secret", "lie in its folder"),
-        ("zero", "lie in its folder"),
-        ("null", "lie in its folder"),
+        ("out", "must be in its folder"),
+        ("up/secret", "must be in its folder"),
+        ("zero", "must be in its folder"),
+        ("null", "must be in its folder"),
         ("pipe", "it is no regular file"),
         ("data", "directory"),
         ("circle", "cannot read"),

@@ -434,7 +434,7 @@ mod tests {
         assert_eq!(samples[0].as_i64().unwrap(), [3, -1]);
         assert_eq!(said, "input `x` is given as float32 and taken as the same numbers of int64");
         let refused = floats(&[3.0, 1.5]).unwrap_err();
-        assert_eq!(refused, "element 1 of input `x` is 1.5, which int64 does not have");
+        assert_eq!(refused, "element 1 of input `x` is 1.5, which int64 cannot represent");
         let (samples, notes) = fit_integers(&[1, 2], ElementType::I32, &whole).unwrap();
         assert_eq!((samples[0].as_i64(), notes.len()), (Some(&[1, 2][..]), 1));
         let (samples, notes) = fit_integers(&[1, 2], ElementType::I64, &whole).unwrap();

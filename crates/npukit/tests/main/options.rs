@@ -75,7 +75,11 @@ fn options_are_taken_at_their_stage_only() {
     for (target, spec) in declared().filter(|(_, spec)| spec.stage != Stage::Compile) {
         let compiled = compile(&source(target, spec.key, &legal(spec)[0]), files().context());
         let reason = option_error(compiled.map(|_| ())).reason;
-        assert!(reason.starts_with("it is taken only by `npu time"), "{target} {}: {reason}", spec.key);
+        assert!(
+            reason.starts_with("the option applies only to `npu time"),
+            "{target} {}: {reason}",
+            spec.key
+        );
     }
 }
 
@@ -83,7 +87,7 @@ fn options_are_taken_at_their_stage_only() {
 fn misspelt_options_are_told_with_the_nearest() {
     for target in targets().iter().map(|target| target.name) {
         let reason = option_error(time(target, "spede", "1", false)).reason;
-        assert!(reason.starts_with(&format!("there is no such option; those of {target}: ")), "{reason}");
+        assert!(reason.starts_with(&format!("unknown option; options of {target}: ")), "{reason}");
         let other = target != "pccx";
         let misspelt = if other { "clock-mz" } else { "mtile" };
         let reason = option_error(time(target, misspelt, "1", false)).reason;

@@ -441,5 +441,5 @@ fn another_model_is_refused() {
     };
     let error = verify(&request, files.context()).unwrap_err();
     assert!(matches!(error, Error::UnfitArtifact { .. } | Error::Target(_)), "{error}");
-    assert!(error.to_string().contains("which is no value of the model"), "{error}");
+    assert!(error.to_string().contains("which is not a value of the model"), "{error}");
 }

@@ -214,7 +214,7 @@ fn every_changed_byte_of_a_plan_is_refused() {
         value["sha256"] = json!({});
         *bytes = serde_json::to_vec(&value).unwrap();
     });
-    assert!(load(&empty).err().unwrap().to_string().contains("is no file that"));
+    assert!(load(&empty).err().unwrap().to_string().contains("is not a file that"));
 }
 
 proptest! {

@@ -308,7 +308,7 @@ fn every_changed_byte_of_a_manifest_is_refused() {
     };
     let mut table: toml::Table = text.parse().unwrap();
     let hashes = table.insert("sha256".to_owned(), toml::Table::new().into()).unwrap();
-    assert!(refused(table.to_string()).contains("is no file that"), "an empty table");
+    assert!(refused(table.to_string()).contains("is not a file that"), "an empty table");
     assert!(table.remove("sha256").is_some());
     assert!(refused(table.to_string()).contains("missing field `sha256`"));
     table.insert("sha256".to_owned(), hashes);

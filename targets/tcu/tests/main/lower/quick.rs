@@ -1,5 +1,5 @@
-//! Small graphs, each for one decision of the lowering: which instructions, constants and layers a program has,
-//! what is refused with which words, and values where an index could go astray.
+//! Small graphs, each for one decision of the lowering: instructions, constants and layers of the
+//! program, refusals with their messages, and values that reveal wrong indices.
 
 use super::edges::refused;
 use super::*;
@@ -86,7 +86,8 @@ fn taps_alike_are_stored_once() {
     assert_eq!(constants(&[0, 1, 0, 1]), one + 16);
 }
 
-/// A tap at the edge meets seven of eight rows or columns: 7 + 8 + 7, squared. The bias comes with the middle one.
+/// A tap at the edge meets seven of eight rows or columns: 7 + 8 + 7, squared. The bias comes with
+/// the middle one.
 #[test]
 fn a_padded_convolution_multiplies_only_what_its_taps_meet() {
     let padded = program(|net| {
@@ -168,7 +169,8 @@ fn layers_count_the_models_multiplications() {
     assert_eq!(product.layers.iter().map(|layer| layer.macs).sum::<u64>(), 2 * 3 * 5 * 7);
 }
 
-/// A slope on one side of one takes a product and a maximum or minimum, slopes on both an addition more.
+/// Slopes on one side of one take a product and a maximum or minimum; slopes on both sides take an
+/// additional addition.
 #[test]
 fn slopes_on_one_side_of_one_take_two_operations() {
     let passes = |slopes: &[f32]| {
@@ -197,7 +199,7 @@ fn a_rectification_needs_no_constant() {
     assert_eq!(relu.constants.len() + 4, clip.constants.len());
 }
 
-/// Vectors that stay whole are read where they are.
+/// Vectors that stay whole are read in place.
 #[test]
 fn moves_of_whole_vectors_take_no_layer() {
     type Moves = fn(&mut Net, ValueId) -> ValueId;
@@ -236,7 +238,7 @@ fn moves_of_whole_vectors_take_no_layer() {
     assert_eq!(
         (padded.layers.len(), rows(&padded)),
         (1, 4 * 3 + 3 * 2),
-        "the first block of channels writes each pixel, the second adds to those of the image"
+        "the first block of channels writes each pixel, the second adds to the image's pixels"
     );
 }
 
@@ -346,7 +348,7 @@ fn elements_find_their_places() {
     }
 }
 
-/// Both transposes would be the host's, but the first one's result is what the input is packed as.
+/// The host could do both transposes, but the input is packed as the result of the first one.
 #[test]
 fn an_input_that_is_transposed_twice_is_an_output() {
     let mut net = Net::new();
@@ -379,7 +381,7 @@ fn exponents_that_differ_or_widen_the_result_are_refused() {
     assert_eq!(whole, []);
 }
 
-/// What is refused between two convolutions without lookups, with the function that is missing.
+/// Refused operators between two convolutions without lookups, with the missing function.
 #[test]
 fn operators_without_a_form_say_which_function_is_missing() {
     let layer = LayerNormalization { axis: 3, epsilon: 1e-3 };
@@ -429,7 +431,7 @@ fn the_error_names_every_node_with_reason_and_hint() {
     assert!(lines[2].starts_with("  node1 (Pow): "), "{error}");
 }
 
-/// The host's steps come last: a Transpose between two of them is the array's.
+/// Host steps come last: the array must do a Transpose between two of them.
 #[test]
 fn a_softmax_before_a_transpose_that_another_step_reads_is_refused() {
     let mut net = Net::new();
@@ -472,7 +474,8 @@ fn a_table_that_is_too_coarse_says_how_many_keys_there_is_room_for() {
     );
 }
 
-/// DRAM1 of exactly the constants' size takes them; of one vector less it says how many there are.
+/// DRAM1 of exactly the constants' size is sufficient; with one vector less the error reports the
+/// sizes.
 #[test]
 fn constants_may_fill_dram1() {
     let fits = |depth| sigmoid(&Config { dram1_depth: depth, ..with_tables(2, 2) });
