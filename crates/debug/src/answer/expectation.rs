@@ -1,11 +1,11 @@
-//! Whether what a command expects is so.
+//! Checks of `expect` commands.
 
 use crate::Debugger;
 use crate::command::{Expectation, Scale};
 use crate::place::Range;
 
 impl Debugger {
-    /// Why it is not as expected; none where it is.
+    /// Returns how the program differs from the expectation; `None` if it holds.
     pub(super) fn unexpected(&self, expectation: &Expectation) -> Option<String> {
         let differs = |found: String, expected: String| {
             (found != expected).then(|| format!("expected {expected}, found {found}"))
@@ -70,7 +70,8 @@ impl Debugger {
         }
     }
 
-    /// The first number of a range that is too far from what it is to be.
+    /// Returns the first number of a range that differs by more than `within` from its expected
+    /// value.
     fn differs(
         &self,
         range: &Range,

@@ -1,20 +1,20 @@
-//! [`Help`]: the commands in a list. `docs/debug.md` has them, too; a test holds the one to the other.
+//! [`Help`]: table of all commands. A test checks that `docs/debug.md` lists the same commands.
 
-/// A command.
+/// Help of one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Help {
-    /// Its name.
+    /// Name of the command.
     pub name: &'static str,
-    /// A shorter one; empty where there is none.
+    /// Short name; empty if there is none.
     pub short: &'static str,
-    /// How it is written.
+    /// Syntax.
     pub form: &'static str,
-    /// What it does, in a line.
+    /// Effect, in one line.
     pub meaning: &'static str,
 }
 
 impl Help {
-    /// The command of a name.
+    /// Returns the help of a command.
     pub fn of(name: &str) -> Option<&'static Self> {
         COMMANDS.iter().find(|help| help.name == name || (!help.short.is_empty() && help.short == name))
     }

@@ -1,4 +1,4 @@
-//! Scripts: what they print, what they expect, and what is wrong with them.
+//! Scripts: output, expectations and errors.
 
 use npukit_debug::{COMMANDS, Debugger, Outcome, Script};
 
@@ -81,7 +81,7 @@ fn what_is_not_so_is_told_with_its_line() {
     );
 }
 
-/// A program without a listing says so wherever one is asked for.
+/// Each command that needs a listing reports why the program has none.
 #[test]
 fn a_listing_that_is_not_there_is_told() {
     let ops = [Op::Set(1, 32), Op::Unlisted];
@@ -137,8 +137,8 @@ fn all_errors_are_told_at_once() {
             "there is no memory `n`",
             "`m` has addresses 0 to 15",
             "there is no instruction 7",
-            "`sometimes` is no way to use a memory",
-            "3 values do not fill `m[0]`: 2 do, or one for all",
+            "`sometimes` is not a way to use a memory",
+            "3 values do not fill `m[0]`: give 2, or one for all",
             "`3` is too much here",
             "there is no layer `third`",
             "what is expected is missing",
@@ -146,7 +146,7 @@ fn all_errors_are_told_at_once() {
     );
 }
 
-/// The page of the book has every command, as `help` has it.
+/// The book lists each command with the text of `help`.
 #[test]
 fn the_book_has_every_command() {
     let page = include_str!("../../../../docs/debug.md");

@@ -1,4 +1,4 @@
-//! Breakpoints of lines, instructions and data: [`Set`] knows which of them the editor has set.
+//! Breakpoints of lines, instructions and data: [`Set`] records which ones the editor has set.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,17 @@ use serde_json::{Value, json};
 
 use crate::dap::values::{instruction, number, reference, source, text};
 
-/// Points by who has set them: each request replaces those of the one before it.
+/// Ids of points by the kind of request that set them. Each request replaces the points of the
+/// previous one of its kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Set {
-    /// By file.
+    /// Ids of line breakpoints, by file.
     lines: BTreeMap<String, Vec<u32>>,
     instructions: Vec<u32>,
     data: Vec<u32>,
 }
 
-/// The breakpoints of the arguments.
+/// Returns the breakpoints in the arguments.
 fn wanted(arguments: &Value) -> impl Iterator<Item = &Value> {
     arguments.get("breakpoints").and_then(Value::as_array).into_iter().flatten()
 }
@@ -27,7 +28,7 @@ fn clear(debugger: &mut Debugger, ids: &mut Vec<u32>) {
     }
 }
 
-/// The file of a program's texts that an editor means: its path may be longer.
+/// Finds the file of the program that an editor means; the editor's path may be longer.
 fn file_of(debugger: &Debugger, arguments: &Value) -> Result<String, String> {
     let source = arguments.get("source").ok_or("`source` is missing")?;
     let path = text(source, "path")?;
@@ -41,7 +42,7 @@ fn file_of(debugger: &Debugger, arguments: &Value) -> Result<String, String> {
 }
 
 impl Set {
-    /// `setBreakpoints`
+    /// `setBreakpoints`: replaces the breakpoints of one file.
     pub fn lines(&mut self, debugger: &mut Debugger, arguments: &Value) -> Result<Value, String> {
         let file = file_of(debugger, arguments)?;
         let ids = self.lines.entry(file.clone()).or_default();
@@ -67,7 +68,7 @@ impl Set {
         Ok(json!({ "breakpoints": set }))
     }
 
-    /// `setInstructionBreakpoints`
+    /// `setInstructionBreakpoints`: replaces the breakpoints at instructions.
     pub fn instructions(&mut self, debugger: &mut Debugger, arguments: &Value) -> Result<Value, String> {
         clear(debugger, &mut self.instructions);
         let (mut set, count) = (Vec::new(), debugger.listing()?.len());
@@ -87,7 +88,7 @@ impl Set {
         Ok(json!({ "breakpoints": set }))
     }
 
-    /// `setDataBreakpoints`: a data id is a range, and a condition is as in `watch`.
+    /// `setDataBreakpoints`: a data id is a range, and a condition is written as in `watch`.
     pub fn data(&mut self, debugger: &mut Debugger, arguments: &Value) -> Result<Value, String> {
         clear(debugger, &mut self.data);
         let mut set = Vec::new();
@@ -108,7 +109,7 @@ impl Set {
                     self.data.extend(&ids);
                     json!({ "id": ids.first(), "verified": true })
                 }
-                Ok(_) => json!({ "verified": false, "message": "this is no range of a memory" }),
+                Ok(_) => json!({ "verified": false, "message": "this is not a range of a memory" }),
                 Err(fault) => json!({ "verified": false, "message": fault.message }),
             });
         }
@@ -116,18 +117,18 @@ impl Set {
     }
 }
 
-/// `dataBreakpointInfo`: variables are called as ranges are.
+/// `dataBreakpointInfo`: names of variables are ranges, and serve as data ids.
 pub(crate) fn data_info(debugger: &Debugger, arguments: &Value) -> Result<Value, String> {
     let name = text(arguments, "name")?;
     Ok(match parse(&format!("watch {name}"), debugger) {
         Ok(Some(_)) => json!({
             "dataId": name, "description": name, "accessTypes": ["read", "write", "readWrite"], "canPersist": true,
         }),
-        _ => json!({ "dataId": null, "description": "this is no range of a memory" }),
+        _ => json!({ "dataId": null, "description": "this is not a range of a memory" }),
     })
 }
 
-/// `gotoTargets`: the first step of each instruction of a line.
+/// `gotoTargets`: returns the first step of each instruction of a line.
 pub(crate) fn goto_targets(debugger: &Debugger, arguments: &Value) -> Result<Value, String> {
     let (file, line) = (file_of(debugger, arguments)?, number(arguments, "line")?);
     let instructions = debugger.instructions_at(Some(&file), line);

@@ -1,4 +1,4 @@
-//! [`diagnostics`]: what is wrong with a text, for an editor.
+//! [`diagnostics`]: errors and findings of a text, for an editor.
 
 use lsp_types::{
     Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location, NumberOrString, Range,
@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use crate::lsp::checks::Checked;
 use crate::lsp::document::{Document, Target};
 
-/// Who says it.
+/// Source of all diagnostics.
 const SOURCE: &str = "npu";
-/// Nobody says what a text is for.
+/// Code: the target of a text is unknown.
 pub const NO_TARGET: &str = "no-target";
-/// A text says that it is for what there is not.
+/// Code: a text names a target that does not exist.
 const WRONG_TARGET: &str = "unknown-target";
-/// More is wrong than is told.
+/// Code: further errors are not shown.
 const MORE: &str = "more-errors";
 
-/// Everything wrong with a text of which `known` is found.
+/// Returns all diagnostics of a text with the analysis `known`.
 pub fn diagnostics(document: &Document, known: &Analysis) -> Vec<Diagnostic> {
     match &document.target {
         Target::Unknown => {
@@ -112,7 +112,7 @@ fn plain(
     }
 }
 
-/// What a diagnostic carries for [`crate::lsp::actions`].
+/// Returns the data of a diagnostic that [`crate::lsp::actions`] uses.
 pub fn data<'a>(diagnostic: &'a Diagnostic, key: &str) -> Option<&'a Value> {
     diagnostic.data.as_ref()?.get(key)
 }

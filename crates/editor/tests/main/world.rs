@@ -9,7 +9,7 @@ use npukit_target::{Config, Instance, Reader, Target};
 pub static TARGETS: [&Target; 4] =
     [&npukit_tcu::TCU, &npukit_opu::OPU, &npukit_pccx::PCCX, &npukit_drra::DRRA];
 
-/// Files in memory, and what texts of a folder are for.
+/// Files in memory, and the target of their folder.
 #[derive(Default)]
 pub struct World {
     pub files: BTreeMap<String, Vec<u8>>,
@@ -43,7 +43,7 @@ impl Workshop for World {
     }
 }
 
-/// The texts of `examples`, each with its path below it.
+/// Returns the texts of `examples`, each with its relative path.
 pub fn examples() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut all = Vec::new();
