@@ -14,7 +14,7 @@ pub type ScriptError = Faults<SourceFault>;
 
 /// Error code of invalid scripts.
 pub const SCRIPT: Code =
-    Code { name: "invalid-script", meaning: "a line of a debugger script is not a command" };
+    Code { name: "invalid-script", meaning: "a line of a debugger's script is not a command" };
 
 /// Prefix of lines with expected output.
 const PRINTED: &str = ">";

@@ -36,7 +36,7 @@ fn of(document: &Document, diagnostic: &Diagnostic, workshop: &dyn Workshop) -> 
         let top = document.range(Span::default());
         let insert = |(spec, what): (String, String)| {
             let edit = TextEdit { range: top, new_text: format!("{} npu: target {spec}\n", mark(document)) };
-            action(document, diagnostic, format!("Write that it is for {spec} ({what})"), edit, false)
+            action(document, diagnostic, format!("Set the target: {spec} ({what})"), edit, false)
         };
         return workshop.instances().into_iter().take(MAX_TARGETS).map(insert).collect();
     }

@@ -1,8 +1,8 @@
-//! [`KEYS`]: which key does what. `docs/debug.md` has them, too; a test holds the one to the other.
+//! [`KEYS`]: key bindings. A test checks that `docs/debug.md` lists the same keys.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What keys ask for.
+/// Action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Step,
@@ -33,12 +33,12 @@ pub(crate) enum Action {
     Leave,
 }
 
-/// A key.
+/// Key binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// As keyboards and documents have it.
+    /// Names of the keys in help and documentation.
     pub text: &'static str,
-    /// What it does.
+    /// Effect of the key.
     pub meaning: &'static str,
     codes: &'static [KeyCode],
     action: Action,
@@ -50,7 +50,7 @@ const fn key(text: &'static str, codes: &'static [KeyCode], action: Action, mean
 
 use KeyCode::{BackTab, Char, Down, End, Enter, F, Home, Left, PageDown, PageUp, Right, Tab, Up};
 
-/// All keys, while no command is typed.
+/// All key bindings outside the command line.
 #[rustfmt::skip] // A table.
 pub const KEYS: &[Key] = &[
     key("s, Right", &[Char('s'), Right], Action::Step, "does the next step"),
@@ -81,13 +81,13 @@ pub const KEYS: &[Key] = &[
     key("q, Ctrl-C", &[Char('q')], Action::Leave, "leaves"),
 ];
 
-/// Whether a key is held with Control.
+/// Whether a key is pressed together with Control.
 pub(crate) fn is_control(key: KeyEvent, letter: char) -> bool {
     key.modifiers.contains(KeyModifiers::CONTROL) && key.code == Char(letter)
 }
 
 impl Action {
-    /// What a key asks for while no command is typed.
+    /// Returns the action of a key outside the command line.
     pub fn of(key: KeyEvent) -> Option<Self> {
         if is_control(key, 'c') {
             return Some(Self::Leave);
@@ -112,7 +112,7 @@ mod tests {
         }
     }
 
-    /// The book has a row for each key, and no other.
+    /// The book has exactly one row for each key.
     #[test]
     fn the_book_has_the_keys() {
         let page = include_str!("../../../../docs/debug.md");
