@@ -1,11 +1,11 @@
-//! Why the machine does not compute a node: [`HostReason`], of a step that is left to the host and of a node that is
-//! refused.
+//! Reasons why the machine does not compute a node: [`HostReason`], for a step that the host
+//! computes and for a refused node.
 
 use thiserror::Error;
 
 use crate::lower::limits::{LARGEST, MAX_FEATURES, MAX_PIECES, MOST_WEIGHTS};
 
-/// Why a node is not the machine's, as reports and refusals print it.
+/// Reason why the machine does not compute a node, as printed in reports and errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HostReason {
     #[error("the machine has no form of it")]
@@ -26,8 +26,8 @@ pub enum HostReason {
     Tanh,
     #[error("gelu=exact: the machine has the form by tanh")]
     ExactGelu,
-    /// The machine finds a maximum only while it makes a product.
-    #[error("a softmax of no product's rows: the machine finds a maximum of a product's results only")]
+    /// The machine finds a maximum only during a product.
+    #[error("the softmax does not follow a product: the machine finds maxima only in results of products")]
     Softmax,
     #[error("sums of rows are placed next to each other")]
     RowSums,
@@ -39,7 +39,7 @@ pub enum HostReason {
     LargerOperand,
     #[error("operands of other shapes than the result")]
     OtherShapes,
-    /// A tensor that the compiler would have to make has more values than a tensor may have.
+    /// A tensor that the compiler would have to create exceeds the size limit.
     #[error("a constant that it needs cannot be made")]
     Unmade,
     #[error("its operands are at the host")]
@@ -74,9 +74,10 @@ pub enum HostReason {
     BiasNotFloat,
     #[error("its rows are not whole words of L2")]
     NormRows,
-    /// Nothing but MUL multiplies by them, and weights take them only where nothing but products reads the norm.
+    /// Only MUL can multiply by gains. Gains are folded into weights only if nothing but products
+    /// reads the norm.
     #[error(
-        "needs element-wise multiply (isa=ext): not only products with constants read it, whose weights would take its gains"
+        "needs element-wise multiply (isa=ext): gains fold into weights only if all readers are products with constants"
     )]
     GainsStay,
     #[error("norms=host leaves norms to the host")]
@@ -100,7 +101,7 @@ pub enum HostReason {
     Attention(#[from] AttentionReason),
 }
 
-/// Why an attention is not the machine's.
+/// Reason why the machine does not compute an attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AttentionReason {
     #[error("scores or probabilities of the attention are wanted elsewhere too")]

@@ -1,4 +1,4 @@
-//! Constants as weights of 4 bits, or of 8 in two passes: [`Weights`].
+//! Constants as 4-bit weights, or as 8-bit weights in two passes: [`Weights`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,44 +13,45 @@ use crate::lower::work::{Bits, Product};
 use crate::machine::bf16::{bf, val};
 use crate::machine::weights::WeightImage;
 
-/// Constants as weights, by name: of graphs that share them each is quantised once.
+/// Cache of quantized constants by name; graphs with the same constants share it.
 #[derive(Clone, Debug, Default)]
 pub struct Weights {
     matrices: BTreeMap<String, Vec<Pass>>,
-    /// What quantisation does to each.
+    /// Quantization error of each constant with 4 bits.
     pub errors: BTreeMap<String, Error>,
-    /// What it does to each that has 8 bits.
+    /// Quantization error of each constant with 8 bits.
     pub errors_of_8_bits: BTreeMap<String, Error>,
-    /// What codes would be without rounding, where somebody wants to know.
+    /// Codes before rounding; `None` if they are not recorded.
     exact: Option<ExactCodes>,
 }
 
-/// By size and rows of an image, what the model's weights are in steps of their scales; none where several matrices of the
-/// model have become the same image.
+/// For the size and rows of an image, the model's weights in units of their scales; `None` if
+/// several matrices of the model give the same image.
 type ExactCodes = BTreeMap<([usize; 2], Vec<u8>), Option<Arc<[f64]>>>;
 
-/// What a matrix is multiplied by at a time: all of it, or a part of each weight.
+/// Weights of one pass over a matrix: the whole matrix, or a part of each weight.
 #[derive(Clone, Debug)]
 pub struct Pass {
-    /// Its images; several for more rows than an image has.
+    /// Images; several if the matrix has more rows than an image can have.
     pub images: Vec<Arc<WeightImage>>,
-    /// The BF16 factor of all rows that MEMSET brings, instead of scales.
+    /// BF16 factor of all rows, set by MEMSET instead of scales.
     pub factor: Option<u16>,
 }
 
 impl Weights {
-    /// Those that also keep what codes would be without rounding.
+    /// Returns an empty cache that also records codes before rounding.
     pub(crate) fn keeping_exact() -> Self {
         Self { exact: Some(ExactCodes::new()), ..Self::default() }
     }
 
-    /// What the codes of an image would be, row by row; none of one that is no constant of the model, or of several.
+    /// Returns the codes of an image before rounding, row by row; `None` if it is not from exactly
+    /// one constant of the model.
     pub(crate) fn exact(&self, image: &WeightImage) -> Option<Arc<[f64]>> {
         let key = ([image.n(), image.k()], image.rows().to_vec());
         self.exact.as_ref()?.get(&key)?.clone()
     }
 
-    /// Sentences on what quantisation does to the matrix that suffers most, of those of 4 bits and of those of 8.
+    /// Returns sentences on the matrices with the largest quantization error, for 4 and for 8 bits.
     pub(in crate::lower) fn worst(&self) -> Vec<String> {
         let of_4 = worst(&self.errors, "matrices became 4-bit rows");
         let of_8 = worst(
@@ -60,11 +61,10 @@ impl Weights {
         of_4.into_iter().chain(of_8).collect()
     }
 
-    /// The passes of a matrix `[n, k]` when it lies by rows, `[k, n]` else: of one of 8 bits the remainder first. Each
-    /// input of a row has its gain where there are gains.
+    /// Returns the passes of a matrix that is `[n, k]` if stored by rows, otherwise `[k, n]`. For 8
+    /// bits the remainder comes first. `gain` multiplies the weights of each input.
     ///
     /// # Errors
-    ///
     /// Weights that are not finite, or too many for an image.
     pub(super) fn of(
         &mut self,
@@ -92,7 +92,7 @@ impl Weights {
         Ok(&self.matrices[&key])
     }
 
-    /// Keeps what the codes of images would be without rounding.
+    /// Records the codes of images before rounding.
     fn keep(&mut self, images: &[Arc<WeightImage>], exact: Vec<f64>) {
         let Some(kept) = &mut self.exact else { return };
         let mut rest = &exact[..];
@@ -107,11 +107,11 @@ impl Weights {
         }
     }
 
-    /// Of each pass of a matrix its codes as `[k, n]`, and the factor of each of its `n` results.
+    /// Returns, for each pass over a matrix, its codes as `[k, n]` and the factors of its `n`
+    /// results.
     ///
     /// # Errors
-    ///
-    /// Those of [`Self::of`].
+    /// The errors of [`Self::of`].
     pub(in crate::lower) fn codes_of(
         &mut self,
         name: &str,
@@ -125,7 +125,7 @@ impl Weights {
 }
 
 impl Pass {
-    /// Its codes as `[k, n]`, and the factor of each of the `n` results.
+    /// Returns the codes as `[k, n]`, and the factors of the `n` results.
     fn codes(&self, [k, n]: [usize; 2]) -> Result<[Vec<f32>; 2], LowerError> {
         let factor = self.factor.map(val);
         let (mut codes, mut factors) = (vec![0.0; k * n], Vec::with_capacity(n));
@@ -143,7 +143,7 @@ impl Pass {
     }
 }
 
-/// The sentence on the worst of some matrices, which `became` something; none where nothing is lost.
+/// Returns a sentence on the matrix with the largest error; `None` if no matrix has an error.
 fn worst(errors: &BTreeMap<String, Error>, became: &str) -> Option<String> {
     let relative = |(_, error): &(&String, &Error)| error.relative;
     let worst = errors.iter().max_by(|a, b| relative(a).total_cmp(&relative(b)));
@@ -163,12 +163,12 @@ fn key(name: &str, product: &Product) -> String {
     format!("{name}, {lie}, times {}{scales}{bits}", product.alpha)
 }
 
-/// A part of a matrix as weights.
+/// Part of a matrix as weights.
 struct Part {
     codes: Codes,
-    /// The BF16 factor of all, instead of scales.
+    /// BF16 factor of all rows, instead of scales.
     factor: Option<u16>,
-    /// Its weights in steps of their scales, where they are kept.
+    /// Weights in units of their scales, if recorded.
     exact: Vec<f64>,
 }
 
