@@ -1,8 +1,8 @@
-//! Words of this machine's documents and reports, for `npu glossary`.
+//! Terms of this machine's documents and reports, for `npu glossary`.
 
 use npukit_target::Term;
 
-/// By the alphabet.
+/// All terms in alphabetical order.
 #[rustfmt::skip] // A table.
 pub const TERMS: &[Term] = &[
     Term::new("constant bank", &["fmap bank", "weight bank"],

@@ -172,7 +172,7 @@ struct Part {
     exact: Vec<f64>,
 }
 
-/// The parts of a matrix, the remainder first, and what quantisation does to it.
+/// Quantizes a matrix: returns its parts, the remainder first, and the quantization error.
 fn quantise(
     name: &str,
     tensor: &Tensor,
@@ -194,7 +194,7 @@ fn quantise(
     }
     let values = if made.is_empty() { values } else { &made };
     let failed = |error| LowerError::Rows { name: name.to_owned(), error };
-    // Refuses what is not finite, and of which there are not as many.
+    // Rejects values that are not finite, and a wrong number of values.
     let rows = Int4Rows::keeping(n, k, values).map_err(failed)?;
     match product.bits {
         Bits::Four => in_one_pass(rows, values, product, keeps_exact).map_err(failed),
@@ -202,13 +202,13 @@ fn quantise(
     }
 }
 
-/// A factor that MEMSET can bring: a slot of 0 is none.
+/// Returns a factor that MEMSET can set, which must not be 0.
 fn legal_factor(factor: f32) -> Option<u16> {
     let factor = bf(factor);
     (val(factor) != 0.0 && val(factor).is_finite()).then_some(factor)
 }
 
-/// A matrix of 4 bits, with one scale for all where that is asked for and is a factor.
+/// Quantizes a matrix to 4 bits, with one scale for all rows if requested and possible.
 fn in_one_pass(
     rows: Int4Rows,
     values: &[f32],
@@ -219,7 +219,7 @@ fn in_one_pass(
     let mut rows = rows;
     let mut factor = None;
     if product.one_scale {
-        // A matrix is one long row.
+        // The whole matrix is quantized as one long row.
         let whole = Int4Rows::new(1, n * k, values)?;
         factor = legal_factor(whole.scales().iter().sum::<f32>() * alpha);
     }
@@ -232,7 +232,7 @@ fn in_one_pass(
     Ok((vec![Part { codes, factor, exact }], rows.error(values)))
 }
 
-/// A matrix of 8 bits, of two parts.
+/// Quantizes a matrix to 8 bits, in two parts.
 fn in_two_passes(values: &[f32], product: &Product, keeps_exact: bool) -> (Vec<Part>, Error) {
     let ([_, k, n], alpha) = (product.size, product.alpha);
     let mut factors = [None; 2];
@@ -250,7 +250,7 @@ fn in_two_passes(values: &[f32], product: &Product, keeps_exact: bool) -> (Vec<P
     let kept = |exact: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
         (0..values.len()).filter(|_| keeps_exact).map(|place| exact(place, place / k.max(1))).collect()
     };
-    // The large part is what it is, and the remainder all that it leaves.
+    // The large part is exact, and the remainder is the whole rest.
     let exact_large = kept(&|place, _| large.codes[place].into());
     let exact_small = kept(&|place, row| {
         let rest = f64::from(values[place]) - f64::from(large.codes[place]) * f64::from(large.scales[row]);
@@ -260,12 +260,12 @@ fn in_two_passes(values: &[f32], product: &Product, keeps_exact: bool) -> (Vec<P
     (vec![small, Part { codes: large, factor: factors[0], exact: exact_large }], error)
 }
 
-/// A weight in steps of a scale.
+/// Returns a weight in units of a scale.
 fn in_steps(value: f64, scale: f32) -> f64 {
     if scale == 0.0 { 0.0 } else { value / f64::from(scale) }
 }
 
-/// How far two parts together are from the weights.
+/// Returns the error of two parts together.
 fn error_of(large: &Codes, small: &Codes, values: &[f32], k: usize) -> Error {
     let (mut max, mut squares, mut energy) = (0f64, 0.0, 0.0);
     for (place, &value) in values.iter().enumerate() {
@@ -281,7 +281,7 @@ fn error_of(large: &Codes, small: &Codes, values: &[f32], k: usize) -> Error {
     Error { max, rms: (squares / values.len().max(1) as f64).sqrt(), relative }
 }
 
-/// The images of a part.
+/// Returns the images of a part.
 fn images(
     name: &str,
     product: &Product,
@@ -301,10 +301,10 @@ fn images(
     images.collect()
 }
 
-/// What 4 bits stand for of a matrix whose inputs have gains, without these.
+/// Quantizes a matrix with the gains of its inputs to 4 bits, and returns the dequantized weights
+/// divided by the gains.
 ///
 /// # Errors
-///
 /// Weights that are not finite floats.
 pub fn dequantised_with(
     weights: &Tensor,
@@ -315,7 +315,7 @@ pub fn dequantised_with(
     let floats =
         |tensor: &'_ Tensor| tensor.as_f32().map(<[f32]>::to_vec).ok_or(LowerError::Fault("weights"));
     let (values, gain) = (floats(weights)?, floats(gain)?);
-    // The place of a weight in its constant, by output and input.
+    // Index of a weight in its constant, by output and input.
     let place = |output: usize, input: usize| if by_rows { output * k + input } else { input * n + output };
     let all = || (0..n).flat_map(|output| (0..k).map(move |input| (output, input)));
     let scaled: Vec<f32> = all().map(|(output, input)| values[place(output, input)] * gain[input]).collect();

@@ -1,4 +1,4 @@
-//! What a proof of a program takes for granted of this machine and its host: [`of`].
+//! Assumptions of a program's proof about this machine and its host: [`of`].
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::isa::op::{CvoFunc, Op};
 use crate::program::Program;
 use crate::program::host::HostStep;
 
-/// In sentences, of what the program uses.
+/// Returns the assumptions that the program needs, in sentences.
 pub(super) fn of(program: &Program) -> Vec<String> {
     let is_product = |op: &Op| matches!(op, Op::Gemv(_) | Op::Gemm(_));
     let is_asynchronous = |op: &Op| match op {
@@ -51,7 +51,7 @@ fn makes_weights(program: &Program) -> bool {
     steps.into_iter().any(|step| matches!(step, HostStep::Keys { .. } | HostStep::Values { .. }))
 }
 
-/// What functions of CVO are.
+/// Returns the assumption about CVO functions.
 fn functions(program: &Program) -> Option<String> {
     let function = |op: &Op| match op {
         Op::Cvo(cvo) => Some(cvo.cvo_func),

@@ -1,4 +1,4 @@
-//! Changed programs: what the machine of bits computes otherwise, the field does, too.
+//! Changed programs: if the bit-exact machine computes something else, the field does, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::machine::Machine;
 use crate::machine::weights::WeightImage;
 use crate::program::runtime::Session;
 
-/// A number below `count`; 0 where there is none.
+/// Returns a random number below `count`; 0 if `count` is 0.
 fn below(random: &mut SplitMix64, count: usize) -> usize {
     (random.bits() % count.max(1) as u64) as usize
 }
@@ -33,7 +33,7 @@ fn inputs(graph: &Graph, seed: u64) -> Vec<Tensor> {
     graph.inputs.iter().map(&mut input).collect()
 }
 
-/// Outputs on random data, bit by bit; none where the machine or the host stops.
+/// Returns the bits of the outputs on random data; `None` if machine or host fails.
 fn bits(program: &PccxProgram, graph: &Graph, seed: u64) -> Option<Vec<Vec<u32>>> {
     let inputs = inputs(graph, seed);
     let mut machine = Machine::with(&program.config, Unset::Garbage(seed)).unwrap();
@@ -44,14 +44,14 @@ fn bits(program: &PccxProgram, graph: &Graph, seed: u64) -> Option<Vec<Vec<u32>>
     Some(outputs.iter().map(of).collect())
 }
 
-/// How far outputs on random data are from float, at most.
+/// Returns the maximum difference of the outputs to float, on random data.
 fn error(outputs: &[Vec<u32>], graph: &Graph, seed: u64) -> f64 {
     let float = evaluate(graph, &inputs(graph, seed)).unwrap();
     let pairs = outputs.iter().zip(&float).flat_map(|(found, float)| found.iter().zip(float.reals()));
     pairs.map(|(&bits, float)| (f64::from(f32::from_bits(bits)) - float).abs()).fold(0.0, f64::max)
 }
 
-/// What is changed: an instruction, or something beside them.
+/// Kinds of changes: an instruction, or other data.
 const KINDS: [&str; 10] = [
     "bit",
     "dropped",
@@ -65,7 +65,8 @@ const KINDS: [&str; 10] = [
     "constant",
 ];
 
-/// Changes a program, if there is what would be changed; the instruction where it is one.
+/// Changes a program if there is something of this kind; returns the changed instruction, if it is
+/// one.
 fn change(program: &mut PccxProgram, kind: &str, random: &mut SplitMix64) -> Option<Option<usize>> {
     let codec = Codec::new(&program.config);
     let (program, host) = (&mut program.executable.program, &mut program.executable.host);
