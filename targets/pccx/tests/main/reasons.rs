@@ -1,4 +1,5 @@
-//! Why a node is the host's: every reason, at the last size that is the machine's and the first that is not.
+//! Reasons for the host to compute a node: each reason, at the last size that the machine supports
+//! and the first that it does not.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use npukit_target::OptionError;
 
 use crate::net::{BY_ROWS, Net, compiled, instances, reasons};
 
-/// A graph whose steps are the machine's but for some.
+/// A graph that runs on the machine except some steps.
 type Build = fn(&mut Net) -> Vec<ValueId>;
 
 const NO_MUL: &str = "needs element-wise multiply (isa=ext)";
@@ -26,7 +27,7 @@ const NO_FORM: &str = "the machine has no form of it";
 const NO_ZERO: &str = "RECIP gives 0 for 0";
 const NO_WORDS: &str = "it moves less than whole words of L2";
 
-/// Each graph with what the host has of it, on the instances without and with extensions.
+/// Checks the reasons of each graph on the instances without and with extensions.
 fn check(cases: &[(&str, Build, [&[&str]; 2])]) {
     for (what, build, expected) in cases {
         for (config, expected) in instances().iter().zip(expected) {
@@ -80,7 +81,7 @@ fn functions_without_a_form() {
                 let x = net.input(&[16]);
                 vec![net.op(Softmax { axis: 0, axis_end: 1 }, &[x])]
             },
-            [&["a softmax of no product's rows: the machine finds a maximum of a product's results only"]; 2],
+            [&["the softmax does not follow a product: the machine finds maxima only in results of products"]; 2],
         ),
         ("mean", |net| reduced(net, ReduceKind::Mean), [&["sums of rows are placed next to each other"]; 2]),
         ("sum", |net| reduced(net, ReduceKind::Sum), [&["sums of rows are placed next to each other"]; 2]),
@@ -162,7 +163,7 @@ fn arithmetic_without_a_form() {
     ]);
 }
 
-/// `m` rows of `k` values times a matrix of ones, `n` rows of it.
+/// Adds `m` rows of `k` values times a matrix of ones with `n` rows.
 fn product(net: &mut Net, [m, k, n]: [usize; 3]) -> Vec<ValueId> {
     let (x, weights) = (net.input(&[m, k]), net.constant(&[n, k], vec![1.0; n * k]));
     vec![net.op(BY_ROWS, &[x, weights])]
@@ -206,7 +207,7 @@ fn products_that_are_no_weights() {
             |net| product(net, [1, 65_536, 1]),
             [&["more than 65535 inputs of a row, what a constant entry says at most"]; 2],
         ),
-        // An image has 65,528 rows at most; results of several are rows one by one.
+        // An image has at most 65,528 rows; with several images, rows are computed one by one.
         ("an image of odd rows", |net| product(net, [2, 4, 65_528]), [&[], &[]]),
         ("images of one odd row", |net| product(net, [1, 4, 65_529]), [&[], &[]]),
         ("images of odd rows", |net| product(net, [2, 4, 65_536]), [&[ODD]; 2]),
@@ -215,7 +216,7 @@ fn products_that_are_no_weights() {
     ]);
 }
 
-/// Computed before it is moved, and after.
+/// Adds functions before and after a transposition.
 fn moved(net: &mut Net, shape: &[usize], perm: &[usize]) -> Vec<ValueId> {
     let x = net.input(shape);
     let x = net.unary(UnaryKind::Neg, x);
@@ -295,7 +296,7 @@ fn rotations_and_norms_of_parts_of_words() {
     ]);
 }
 
-/// Only the form by the error function is left to the host, where it is asked for.
+/// The host computes the form with the error function only on request.
 #[test]
 fn an_exact_gelu_is_the_hosts_when_asked_for() {
     for config in instances() {
@@ -312,7 +313,7 @@ fn an_exact_gelu_is_the_hosts_when_asked_for() {
     }
 }
 
-/// Each value of each option, and what is said of others.
+/// Each value of each option, and errors for other values.
 #[test]
 fn options_are_what_was_asked_for() {
     let [reference, extended] = instances();
@@ -368,8 +369,8 @@ fn options_are_what_was_asked_for() {
         assert_eq!(parse(&seed, key, value), Ok(expected), "{key}={value}");
     }
     for (key, value, reason) in [
-        ("scales", "memset", "the instance has no such reading; with `+seed` behind its name it does"),
-        ("weights", "memcpy", "the instance has no such reading; with `+seed` behind its name it does"),
+        ("scales", "memset", "the instance does not support this; add `+seed` to its name"),
+        ("weights", "memcpy", "the instance does not support this; add `+seed` to its name"),
         ("norms", "ext", "must be npu or host"),
         ("rotations", "ext", "must be npu, tables or host"),
         ("isa", "ext", "the instance has no extensions; `pccx:extended` does"),

@@ -20,11 +20,11 @@ use crate::program::Program;
 use crate::program::runtime::{Kept, Moment, Session};
 
 /// Description of the float reference with the model's weights.
-const EXACT: &str = "the same instructions and steps of the host in float, with the model's own weights, activations that keep \
-                     all of their bits and nothing rounded to BF16; of the functions that the machine has";
+const EXACT: &str = "the same instructions and host steps in float, with the model's own weights, activations that keep \
+                     all of their bits and no rounding to BF16; functions are those of the machine";
 /// Description of the float reference if no compilation of the model has the program's
 /// instructions.
-const ROUNDED: &str = "the same instructions and steps of the host in float, with weights of 4 bits as the program has them: no \
+const ROUNDED: &str = "the same instructions and host steps in float, with the 4-bit weights of the program: no \
                        compilation of the model has these instructions";
 
 /// Machine and host in float.
