@@ -295,8 +295,8 @@ fn the_product_without_weights_is_numbered() {
         assert_eq!(
             machine.step(&Op::Gemv(MAC)).unwrap_err().to_string(),
             format!(
-                "no weights are bound: GEMV and GEMM number {bound} of the program finds the list of {bound} at \
-                 its end"
+                "no weights are left: {bound} are bound, and this is GEMV or GEMM number {bound} of the program, \
+                 starting at 0"
             )
         );
     }

@@ -155,7 +155,7 @@ pub(crate) fn check(what: &str, most: f64, hosts: [usize; 2], build: impl Fn(&mu
 }
 
 // Limits of [`Found::error`], at most 20 % more than the largest measured value.
-/// What BF16 does to a value: 0.00499 measured.
+/// BF16 rounding of a value: 0.00499 measured.
 pub(crate) const ROUNDED: f64 = 0.005;
 /// BF16 rounding between a few steps: 0.00595 measured.
 pub(crate) const ROUNDED_TWICE: f64 = 1.2 * 0.005_95;

@@ -112,8 +112,8 @@ fn norm(net: &mut Net) -> (ValueId, ValueId, ValueId) {
 /// Other readers of a norm need its gains, and so does a product at the host.
 #[test]
 fn gains_stay_where_something_else_reads_them() {
-    const STAYS: &str = "needs element-wise multiply (isa=ext): not only products with constants read it, whose \
-                         weights would take its gains";
+    const STAYS: &str = "needs element-wise multiply (isa=ext): gains fold into weights only if all readers \
+                         are products with constants";
     type Build = fn(&mut Net) -> Vec<ValueId>;
     let cases: [(&str, Build, usize); 6] = [
         (
@@ -215,7 +215,7 @@ fn one_scalar_comes_from_the_host() {
     assert_eq!(squares.len(), 1);
     let expected = [CvoFunc::Scale, CvoFunc::Scale, CvoFunc::Sqrt, CvoFunc::Scale];
     assert_eq!(functions(&executable.program.code), expected);
-    let warning = "1 layer of the machine: the host gives one scalar a row, the sum of its squares, since no \
+    let warning = "1 layer of the machine: the host computes the sum of squares of each row, because no \
                    instruction multiplies two values; `--option norms=host` leaves all of it to the host";
     assert!(executable.host.warnings.iter().any(|found| found == warning), "{:?}", executable.host.warnings);
     assert_eq!(executable.host.layers.iter().filter(|layer| layer.help.is_some()).count(), 1);

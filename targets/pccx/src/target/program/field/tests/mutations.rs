@@ -125,7 +125,7 @@ fn change(program: &mut PccxProgram, kind: &str, random: &mut SplitMix64) -> Opt
     Some(matches!(kind, "bit" | "dropped" | "swapped" | "doubled").then_some(at))
 }
 
-/// A program that is proved, and its model.
+/// A program that can be proved, and its model.
 struct Subject {
     name: String,
     graph: Graph,
@@ -136,7 +136,7 @@ struct Subject {
 const SEEDS: [u64; 3] = [11, 12, 13];
 
 impl Subject {
-    /// Whether outputs are about as far from float as those of the true program.
+    /// Whether outputs are about as far from float as those of the correct program.
     fn differs_by_rounding(&self, found: &[Option<Vec<Vec<u32>>>; 3]) -> bool {
         let all = SEEDS.iter().zip(found.iter().zip(&self.expected));
         all.into_iter().all(|(&seed, pair)| match pair {
@@ -168,11 +168,11 @@ impl Subject {
     }
 }
 
-/// How often further from float than the true program one may be that is proved: its numbers share scales with others, which
-/// a number that counts for nothing may change.
+/// Maximum ratio of the float error of a proved program to that of the correct one: its numbers
+/// share scales with others, and a change of an irrelevant number may change a scale.
 const ROUNDED: f64 = 4.0;
 
-/// How many of a kind.
+/// Counts for one kind of change.
 #[derive(Default)]
 struct Row {
     made: usize,
@@ -185,11 +185,11 @@ struct Row {
     beside: usize,
 }
 
-/// A change that changes a result on some data, or stops the machine, is found by the proof itself, whether or not the
-/// linter refuses the program before. One that changes none may be found, too.
+/// The proof finds each change that changes a result on some data, or stops the machine, even if
+/// the linter already refuses the program. It may also find changes that change no result.
 #[test]
 fn changed_programs_are_not_proved() {
-    // `NPUKIT_MUTATIONS=2000` judges as many; these are those of every day.
+    // `NPUKIT_MUTATIONS=2000` tests that many changes; the default is for daily use.
     let all = std::env::var("NPUKIT_MUTATIONS").map_or(200, |count| count.parse().unwrap());
     let subjects = Subject::all();
     let mut random = SplitMix64::new(7);
@@ -231,14 +231,15 @@ fn changed_programs_are_not_proved() {
     let rounded: usize = table.values().map(|row| row.rounded).sum();
     assert!(
         rounded * 100 <= made,
-        "{rounded} of {made} are rounded otherwise: few share scales with what counts for nothing"
+        "{rounded} of {made} are rounded differently: few numbers share scales with irrelevant ones"
     );
     assert!(missed.is_empty(), "{}", missed.join("\n"));
     let changing: usize = table.values().map(|row| row.changing).sum();
-    assert!(changing > all / 4, "changes that change nothing judge nothing: {changing}");
+    assert!(changing > all / 4, "too few changes have an effect: {changing}");
 }
 
-/// Of programs with one instruction that is another, the layer found is its own as a rule, and often so is the instruction.
+/// In programs with one changed instruction, the layer found is usually the instruction's, and
+/// often the instruction is found.
 #[test]
 fn a_changed_instruction_is_found() {
     let subjects = Subject::all();
