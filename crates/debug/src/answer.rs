@@ -86,7 +86,7 @@ impl Debugger {
     fn goto_cycle(&mut self, cycle: u64) -> Answer {
         match self.moments() {
             Ok(moments) => {
-                // Default: all are done then.
+                // Default: the end, if no later step ends after the cycle.
                 let step = moments.iter().position(|moment| moment.end > cycle).unwrap_or(moments.len());
                 self.goto(step);
                 self.arrived()
@@ -150,7 +150,7 @@ impl Debugger {
 
     fn point_line(&self, id: u32) -> String {
         let found = self.points().iter().find(|point| point.id == id);
-        // Default: a point that was just added is there.
+        // Default: cannot happen: the point was just added.
         found.map_or_else(String::new, |point: &Point| self.point_text(point) + "\n")
     }
 
@@ -181,7 +181,7 @@ impl Debugger {
             );
         }
         let layer = self.machine().layer(step).and_then(|place| self.machine().layers().get(place));
-        // Default: a step of no layer.
+        // Default: the step belongs to no layer.
         let layer = layer.map(|name| format!(", layer `{name}`")).unwrap_or_default();
         let text = self.step_text(step);
         let colon = if text.is_empty() { "" } else { ": " };
@@ -196,7 +196,7 @@ impl Debugger {
             _ => String::new(),
         };
         let line = self.line_here().map(|Line { file, line, .. }| format!(" ({file}:{line})"));
-        // Default: words have no lines.
+        // Default: a program in words has no source lines.
         format!("{stop}{}{}\n", self.step_line(self.position()), line.unwrap_or_default())
     }
 
@@ -209,7 +209,7 @@ impl Debugger {
         let machine = self.machine();
         let position = self.position();
         let issued = machine.issued(position.min(self.steps().saturating_sub(1)));
-        let middle = issued.first().copied().unwrap_or(position); // Default: a step in which nothing begins.
+        let middle = issued.first().copied().unwrap_or(position); // Default: no instruction begins in this step.
         let (first, last) = (
             middle.saturating_sub(around),
             middle.saturating_add(around).saturating_add(1).min(listing.len()),
@@ -220,7 +220,7 @@ impl Debugger {
                 self.points().iter().any(|point| point.kind == crate::PointKind::Instruction(instruction));
             let point = if stops { "*" } else { " " };
             let source = self.line(instruction).map(|line| format!("  ; line {}", line.line));
-            // Default: words have no lines.
+            // Default: a program in words has no source lines.
             format!(
                 "{mark}{point}{instruction:>6}  {}{}\n",
                 self.text_of(instruction),
@@ -248,7 +248,7 @@ impl Debugger {
     /// Formats an address range as commands write it.
     pub fn run_text(&self, run: AddressRun, lane: Option<usize>) -> String {
         let memory = &self.machine().memories()[run.memory];
-        // Default: all numbers of an address have no lane.
+        // Default: without a lane, all numbers of an address.
         let lane = lane.map(|lane| format!(".{lane}")).unwrap_or_default();
         let AddressRun { first, count, stride, .. } = run;
         match (count, stride) {
@@ -359,7 +359,7 @@ impl Debugger {
 
     /// Returns the difference between each number of the machine and its float reference.
     pub(crate) fn errors(&self, range: &Range, raw: &[i64]) -> Result<Vec<f64>, String> {
-        // Default: in a memory of integers a number is its own value.
+        // Default: in a memory of integers, the value is the number itself.
         let real = |&number: &i64| self.machine().real(range.memory, number).unwrap_or(number as f64);
         Ok(raw.iter().zip(self.floats(range)?).map(|(number, float)| real(number) - float).collect())
     }

@@ -221,7 +221,7 @@ impl<'a> Reader<'a> {
     }
 
     fn count(&mut self) -> Result<usize, Fault> {
-        // Default: once.
+        // Default: one time.
         Ok(self.optional("a number of times")?.unwrap_or(1))
     }
 
@@ -295,7 +295,7 @@ impl<'a> Reader<'a> {
         let steps = machine.steps();
         let first = |instructions: Vec<usize>| {
             let first = instructions.iter().filter_map(|&one| machine.steps_of(one).first().copied()).min();
-            // Default: what is never executed is not reached.
+            // Default: an instruction that is never executed is at the end.
             first.unwrap_or(steps)
         };
         Ok(match word.text {
@@ -309,7 +309,7 @@ impl<'a> Reader<'a> {
             "layer" => {
                 let layer = self.layer()?;
                 let step = (0..steps).find(|&step| machine.layer(step) == Some(layer));
-                // Default: a layer without steps is not reached.
+                // Default: a layer without steps is at the end.
                 Command::Goto(step.unwrap_or(steps))
             }
             "instruction" => {

@@ -99,7 +99,7 @@ impl Debugger {
 
     /// Returns the messages of `step`; empty if the step was not executed.
     pub fn remarks(&self, step: usize) -> &[String] {
-        // Default: a step that told nothing.
+        // Default: a step without messages.
         self.remarks.get(&step).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -116,7 +116,7 @@ impl Debugger {
     /// Returns the text of an instruction, or the reason why there is no listing.
     pub fn text_of(&self, instruction: usize) -> &str {
         match self.listing() {
-            // Default: beyond the listing there is no instruction.
+            // Default: there is no instruction after the listing.
             Ok(listing) => listing.get(instruction).map_or("", |line| line.text.trim()),
             Err(told) => told,
         }
@@ -171,7 +171,7 @@ impl Debugger {
         let memory = &self.now.memories()[run.memory];
         let (first, last) = (run.first, run.first + run.count);
         let meets = |range: &MemoryRange| {
-            // Default: as many addresses as there are values; nobody knows here how many these are.
+            // Default: all addresses, as the number of values is unknown here.
             let end = range.end.unwrap_or(if range.is_one { range.start + 1 } else { memory.depth });
             range.memory.eq_ignore_ascii_case(&memory.name) && range.start < last && first < end
         };
@@ -231,7 +231,7 @@ impl Debugger {
     /// Returns the last copy at or before `position`.
     pub(crate) fn copy_before(&self, position: usize) -> &dyn Machine {
         let (_, first) = self.copies.iter().next().expect("the copy at the start is always there");
-        // Default: there is none before the start.
+        // Default: the copy at the start.
         self.copies.range(..=position).next_back().map_or(&**first, |(_, copy)| &**copy)
     }
 

@@ -126,7 +126,7 @@ mod tests {
                 let all = |run: AddressRun| (0..run.count).map(|place| run.at(place)).collect::<Vec<_>>();
                 let expected: Vec<u64> =
                     all(run).into_iter().filter(|address| (start..end).contains(address)).collect();
-                // Default: none of them.
+                // Default: no address.
                 let found = range.of(run).map(all).unwrap_or_default();
                 assert_eq!(found, expected, "{run:?} {start}..{end}");
             }

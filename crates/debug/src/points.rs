@@ -229,7 +229,7 @@ impl Condition {
         let lanes = machine.memories()[range.memory].lanes;
         Ok(range.chosen(&numbers, lanes).into_iter().any(|number| {
             let real = machine.real(range.memory, number).filter(|_| !self.is_raw);
-            // Default: in a memory of integers a number is its own value.
+            // Default: in a memory of integers, the value is the number itself.
             self.order.holds(real.unwrap_or(number as f64), self.value)
         }))
     }

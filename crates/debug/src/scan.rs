@@ -58,8 +58,8 @@ impl Debugger {
     /// Returns all steps of the program that hit a watchpoint, in order.
     ///
     /// # Errors
-    /// [`Stop::Interrupted`]; [`Stop::Fault`] if the machine faults; [`Stop::Undecided`] if the numbers in
-    /// a condition cannot be read.
+    /// [`Stop::Interrupted`]; [`Stop::Fault`] if the machine faults; [`Stop::Undecided`] if the
+    /// numbers in a condition cannot be read.
     pub fn scan(&self) -> Result<Vec<Hit>, Stop> {
         let mut hits = Vec::new();
         if !self.points.needs_values() {
@@ -87,11 +87,11 @@ impl Debugger {
         match &point.kind {
             PointKind::Instruction(instruction) => {
                 let line = self.line(*instruction).map(|line| format!(", {}:{}", line.file, line.line));
-                // Default: words have no lines.
+                // Default: a program in words has no source lines.
                 format!("breakpoint {}: instruction {instruction}{}", point.id, line.unwrap_or_default())
             }
             PointKind::Layer(layer) => {
-                // Default: a point is of a layer that is there.
+                // Default: cannot happen: the layer of a point exists.
                 let name = self.now.layers().get(*layer).map_or("", String::as_str);
                 format!("breakpoint {}: layer `{name}`", point.id)
             }

@@ -61,7 +61,7 @@ impl Script {
         for (number, line) in text.split('\n').enumerate() {
             let begins = next;
             next += line.len() + 1;
-            let line = line.strip_suffix('\r').unwrap_or(line); // Default: the line ends as most do.
+            let line = line.strip_suffix('\r').unwrap_or(line); // Default: the line has no carriage return.
             if let Some(printed) = line.strip_prefix(PRINTED) {
                 let printed = printed.strip_prefix(' ').unwrap_or(printed); // Default: an empty line needs no space.
                 match entries.last_mut() {

@@ -58,7 +58,7 @@ impl Debugger {
     pub fn previous_layer(&mut self) -> &Stop {
         let position = self.position();
         let begins = (0..position).rev().find(|&step| self.begins_layer(step));
-        // Default: no layer begins before, so that it is the start.
+        // Default: the start, if no layer begins before.
         match self.goto(begins.unwrap_or(0)) {
             Stop::Step => self.stopped(Stop::Layer),
             _ => &self.stop,

@@ -162,7 +162,7 @@ impl Search<'_> {
                 is_cut |= count < operand.run.count;
                 gathered += count;
                 let addresses = (0..count).map(|place| operand.run.at(place));
-                let at = operand.since.unwrap_or(step); // Default: as it was before the step.
+                let at = operand.since.unwrap_or(step); // Default: its value before the step.
                 let key = (operand.role, operand.run.memory, lane, at);
                 match found.iter_mut().find(|(kind, _)| *kind == key) {
                     Some((_, all)) => all.extend(addresses),
@@ -247,7 +247,7 @@ impl Node {
         self.count = numbers.len();
         self.values = numbers.into_iter().take(VALUES).collect();
         let floats = machine.floats(self.run.memory, self.run.first, self.run.count);
-        // Default: without a model there are no floats.
+        // Default: without a model there is no float reference.
         let floats = floats.map(|floats| range.chosen(&floats, lanes)).unwrap_or_default();
         self.floats = floats.into_iter().take(VALUES).collect();
     }

@@ -2,9 +2,9 @@
 //! [`Language`](npukit_asm::analysis::Language).
 //!
 //! [`serve`] answers an editor over a connection, [`stdio`] over standard input and output. A
-//! [`Workshop`] provides the instances, and the instance that a folder is for. Each kind of request has
-//! a module, such as `hover` or `rename`. These modules take a [`Document`] and its analysis, and
-//! are independent of messages.
+//! [`Workshop`] provides the instances, and the instance that a folder is for. Each kind of request
+//! has a module, such as `hover` or `rename`. These modules take a [`Document`] and its analysis,
+//! and are independent of messages.
 
 mod actions;
 mod changes;

@@ -1,7 +1,7 @@
 //! [`Coding`]: encoding of the values of a field, known at compile time.
 //!
-//! [`instructions!`](crate::instructions) derives the typed codec of a target and the rows of its table
-//! from these codings.
+//! [`instructions!`](crate::instructions) derives the typed codec of a target and the rows of its
+//! table from these codings.
 
 use npukit_base::BitRange;
 

@@ -112,9 +112,9 @@ impl IsaSpec {
     /// Decodes the instruction that starts at byte `offset` of `program`.
     ///
     /// # Errors
-    /// [`DecodeError::Truncated`] if the program ends within the word; [`DecodeError::Unknown`] if no row
-    /// matches in `context`; in [`Mode::Strict`] also [`DecodeError::Invalid`] for reserved bits
-    /// and illegal values.
+    /// [`DecodeError::Truncated`] if the program ends within the word; [`DecodeError::Unknown`] if
+    /// no row matches in `context`; in [`Mode::Strict`] also [`DecodeError::Invalid`] for reserved
+    /// bits and illegal values.
     pub fn decode(
         &self,
         program: &[u8],

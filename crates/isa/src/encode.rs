@@ -245,8 +245,8 @@ impl InstructionSpec {
     /// stored as one less.
     ///
     /// # Errors
-    /// [`FieldError::Count`] if the number of values differs from the number of fields; otherwise one error
-    /// per value that its field cannot hold.
+    /// [`FieldError::Count`] if the number of values differs from the number of fields; otherwise
+    /// one error per value that its field cannot hold.
     pub fn encode(&self, values: &[u64]) -> Result<Word, Vec<FieldError>> {
         if values.len() != self.fields.len() {
             let (instruction, given, wanted) = (self.name.clone(), values.len(), self.fields.len());

@@ -4,7 +4,8 @@
 //! and the conformance runner use only this description. [`IsaSpec::check`] finds errors in a
 //! table; the tests of each target call it.
 //!
-//! [`instructions!`] derives the rows of a target together with its typed instructions and their words.
+//! [`instructions!`] derives the rows of a target together with its typed instructions and their
+//! words.
 
 mod check;
 pub mod coding;

@@ -1,6 +1,6 @@
 //! Hazards and errors that the machine tolerates but hardware does not: [`findings`] of a program,
-//! [`word_findings`] of words, and [`program_warnings`] as sentences. `SOURCES.md` lists the orders that
-//! are checked.
+//! [`word_findings`] of words, and [`program_warnings`] as sentences. `SOURCES.md` lists the orders
+//! that are checked.
 
 pub(crate) mod lints;
 mod unfenced;

@@ -172,7 +172,7 @@ impl Clock<'_> {
         let uses_maximum = access.reads_maximum || access.writes_maximum;
         let blocks =
             |other: &&InFlight| other.uses.conflict(uses).is_some() || (uses_maximum && other.writes_maximum);
-        // Default: with nothing in the way, an instruction need not wait.
+        // Default: without a conflict, an instruction need not wait.
         self.in_flight.iter().filter(blocks).map(|other| other.end).max().unwrap_or(0)
     }
 

@@ -108,8 +108,8 @@ impl Config {
     /// Reads a configuration file.
     ///
     /// # Errors
-    /// [`ConfigError::Syntax`] for text that is not TOML, and for unknown or missing keys; the errors of
-    /// [`Config::check`].
+    /// [`ConfigError::Syntax`] for text that is not TOML, and for unknown or missing keys; the
+    /// errors of [`Config::check`].
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|error| ConfigError::Syntax(error.to_string()))?;
         config.check()?;

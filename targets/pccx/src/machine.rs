@@ -84,8 +84,8 @@ impl Machine {
     /// Binds window `number` of a direction, which MEMCPY accesses; replaces an earlier one.
     ///
     /// # Errors
-    /// [`AccessError::Window`] for a size that is not a multiple of 16 bytes, or exceeds the range of
-    /// `aux_addr`.
+    /// [`AccessError::Window`] for a size that is not a multiple of 16 bytes, or exceeds the range
+    /// of `aux_addr`.
     pub fn bind_window(
         &mut self,
         direction: Direction,

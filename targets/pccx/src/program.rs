@@ -149,9 +149,9 @@ impl Program {
     /// Checks the consistency of the program's parts.
     ///
     /// # Errors
-    /// [`ProgramError`] for the first rule that is violated: one binding per product with streamed weights, to
-    /// existing weights; unique windows of a legal size; host operations within the program;
-    /// extensions only if declared.
+    /// [`ProgramError`] for the first rule that is violated: one binding per product with streamed
+    /// weights, to existing weights; unique windows of a legal size; host operations within the
+    /// program; extensions only if declared.
     pub fn check(&self) -> Result<(), ProgramError> {
         self.check_extensions()?;
         let mut banks = Banks::default();

@@ -35,7 +35,7 @@ impl<'a> Words<'a> {
                 return Some(Word { text: &inside[..end], span: Span { start, end: self.at } });
             }
         }
-        // Default: the last word goes on to the end.
+        // Default: the last word ends with the line.
         let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
         self.at += length;
         Some(Word { text: &rest[..length], span: Span { start, end: self.at } })

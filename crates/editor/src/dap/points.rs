@@ -33,11 +33,11 @@ fn file_of(debugger: &Debugger, arguments: &Value) -> Result<String, String> {
     let source = arguments.get("source").ok_or("`source` is missing")?;
     let path = text(source, "path")?;
     let is_it = |name: &str| {
-        let name = name.strip_prefix("./").unwrap_or(name); // Default: it begins with no folder.
+        let name = name.strip_prefix("./").unwrap_or(name); // Default: there is no `./`.
         path == name || path.strip_suffix(name).is_some_and(|folder| folder.ends_with(['/', '\\']))
     };
     let found = debugger.texts().map(|(name, _)| name).find(|name| is_it(name));
-    // Default: a file that is none of the program's has no instructions.
+    // Default: a file outside the program has no instructions.
     Ok(found.map_or(path.clone(), str::to_owned))
 }
 
@@ -74,7 +74,7 @@ impl Set {
         let (mut set, count) = (Vec::new(), debugger.listing()?.len());
         for wanted in wanted(arguments) {
             let found = instruction(wanted, "instructionReference")?;
-            let offset = wanted.get("offset").and_then(Value::as_i64).map_or(0, |offset| offset); // Default: none is given.
+            let offset = wanted.get("offset").and_then(Value::as_i64).map_or(0, |offset| offset); // Default: not given.
             let found = found.checked_add_signed(offset as isize);
             set.push(match found.filter(|&found| found < count) {
                 Some(found) => {
@@ -101,7 +101,7 @@ impl Set {
             };
             let condition =
                 wanted.get("condition").and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-            // Default: it stops whatever the numbers are.
+            // Default: no condition.
             let condition = condition.map(|condition| format!(" if {condition}")).unwrap_or_default();
             set.push(match parse(&format!("watch {range} {on}{condition}"), debugger) {
                 Ok(Some(Command::Point(kinds))) => {

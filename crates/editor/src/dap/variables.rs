@@ -92,7 +92,7 @@ fn named(debugger: &Debugger, is_meant: impl Fn(&MachineMemory) -> bool) -> Vec<
 /// Returns the requested addresses of a memory as variables.
 fn addresses(debugger: &Debugger, memory: usize, arguments: &Value) -> Result<Vec<Value>, String> {
     let depth = debugger.machine().memories()[memory].depth;
-    // Default: from the first on, as many as fit a screen.
+    // Default: one screen, starting at the first address.
     let start = number(arguments, "start").unwrap_or(0) as u64;
     let count = number(arguments, "count").ok().filter(|&count| count > 0).unwrap_or(SHOWN); // Default: as above.
     let end = start.saturating_add(count.min(MOST) as u64).min(depth);
@@ -104,7 +104,7 @@ fn row(debugger: &Debugger, memory: usize, address: u64) -> Value {
     let name = debugger.run_text(AddressRun::dense(memory, address, 1), None);
     let range =
         npukit_debug::Range { text: name.clone(), memory, start: address, end: address + 1, lane: None };
-    // Default: what cannot be read says why.
+    // Default: an unreadable number shows the reason.
     let value = debugger.numbers(&range, Scale::Real).map_or_else(|told| told, |numbers| numbers.join(" "));
     json!({ "name": name, "value": value, "evaluateName": name, "memoryReference": name, "variablesReference": 0 })
 }
@@ -119,7 +119,7 @@ pub(crate) fn read_memory(debugger: &Debugger, arguments: &Value) -> Result<Valu
     let memory = &debugger.machine().memories()[range.memory];
     let size = (memory.bits.div_ceil(8) as usize).max(1);
     let bytes_of_address = (size * memory.lanes.max(1)) as u64;
-    let offset = arguments.get("offset").and_then(Value::as_i64).map_or(0, |offset| offset); // Default: none is given.
+    let offset = arguments.get("offset").and_then(Value::as_i64).map_or(0, |offset| offset); // Default: not given.
     let count = number(arguments, "count")?.min(MOST);
     let first =
         (range.start * bytes_of_address).checked_add_signed(offset).ok_or("this is before the memory")?;
@@ -141,7 +141,7 @@ pub(crate) fn read_memory(debugger: &Debugger, arguments: &Value) -> Result<Valu
 /// `disassemble`: returns lines of the listing.
 pub(crate) fn disassemble(debugger: &Debugger, arguments: &Value) -> Result<Value, String> {
     let first = instruction(arguments, "memoryReference")? as i64;
-    // Default: neither is given.
+    // Default: not given.
     let offsets =
         ["offset", "instructionOffset"].map(|name| arguments.get(name).and_then(Value::as_i64).unwrap_or(0));
     let first = offsets.into_iter().fold(first, i64::saturating_add);

@@ -74,14 +74,14 @@ fn action(
 
 /// Returns the fix that a diagnostic carries.
 fn fix(diagnostic: &Diagnostic) -> Option<(Range, String)> {
-    let range = serde_json::from_value(data(diagnostic, "range")?.clone()).ok()?; // Default: it carries none.
+    let range = serde_json::from_value(data(diagnostic, "range")?.clone()).ok()?; // Default: it has no fix.
     Some((range, data(diagnostic, "text")?.as_str()?.to_owned()))
 }
 
 /// Returns the comment marker of the document's language.
 fn mark(document: &Document) -> &'static str {
     let marks = document.language().map(|language| language.comments().0);
-    // Default: that of most languages, and no program in any other.
+    // Default: the marker of most languages; cannot happen in a supported text.
     marks.and_then(|marks| marks.first()).copied().unwrap_or("#")
 }
 

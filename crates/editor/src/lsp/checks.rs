@@ -1,5 +1,5 @@
-//! [`Checked`]: results of slow checks of a text, which need its instance: lints, schedules, cycles. A
-//! separate thread computes them while the user does not type.
+//! [`Checked`]: results of slow checks of a text, which need its instance: lints, schedules,
+//! cycles. A separate thread computes them while the user does not type.
 
 use std::sync::Arc;
 
@@ -81,14 +81,14 @@ fn faults(error: &TargetError) -> Vec<TextFault> {
 /// no such timing.
 fn cycles(job: &Job, files: &dyn Reader) -> Vec<u64> {
     let told = || {
-        let program = job.instance.hand_program(&job.path, job.text.as_bytes(), files).ok()?; // Default: nobody tells.
+        let program = job.instance.hand_program(&job.path, job.text.as_bytes(), files).ok()?; // Default: without timing.
         let count = program.text().places.len();
         if count == 0 || count > MAX_TIMED {
             return None;
         }
-        let time = program.compiled().ok()?.time(&TimeOptions::default()).ok()?; // Default: nobody tells.
+        let time = program.compiled().ok()?.time(&TimeOptions::default()).ok()?; // Default: without timing.
         let cycles: Vec<u64> = time.instructions.iter().map(|instruction| instruction.cycles).collect();
         (cycles.len() == count).then_some(cycles)
     };
-    told().unwrap_or_default() // Default: nobody tells.
+    told().unwrap_or_default() // Default: without timing.
 }

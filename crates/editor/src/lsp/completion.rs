@@ -63,7 +63,7 @@ fn of_comment(document: &Document, at: usize, workshop: &dyn Workshop) -> Option
     let all: Vec<(String, String)> = match command.split_whitespace().next() {
         Some("target") if command.trim_start().contains(char::is_whitespace) => workshop.instances(),
         Some("allow") if command.trim_start().contains(char::is_whitespace) => {
-            // Default: without a target its findings are not known.
+            // Default: the findings are unknown without a target.
             let own = document.instance().map(|instance| instance.info().lints).unwrap_or_default();
             let lints = own.iter().chain(LINTS_OF_TEXTS);
             lints.map(|lint| (lint.code.to_owned(), lint.meaning.to_owned())).collect()

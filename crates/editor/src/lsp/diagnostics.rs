@@ -34,7 +34,7 @@ pub fn diagnostics(document: &Document, known: &Analysis) -> Vec<Diagnostic> {
             )];
         }
         Target::Wrong { reason, .. } => {
-            // Default: what the text does not say itself is said of its beginning.
+            // Default: the beginning, if the target is not from the text.
             let span = text_target(document.plain()).map(|(span, _)| span).unwrap_or_default();
             return vec![plain(document, span, DiagnosticSeverity::ERROR, WRONG_TARGET, reason)];
         }
@@ -52,7 +52,7 @@ pub fn diagnostics(document: &Document, known: &Analysis) -> Vec<Diagnostic> {
         all.extend(findings.iter().map(|(finding, place)| {
             let located = place.map(|place| document.locate(known, place));
             let mut found = of_finding(document, finding, located.as_ref().map(|located| located.span));
-            let others = located.map(|located| located.others).unwrap_or_default(); // Default: of no place.
+            let others = located.map(|located| located.others).unwrap_or_default(); // Default: no place.
             found.related_information = related(others);
             found
         }));

@@ -132,7 +132,7 @@ impl Document {
             return Arc::clone(known);
         }
         let found = self.language().map(|language| language.analyse(&self.path, self.plain(), files));
-        // Default: of a text for nothing nothing is known.
+        // Default: without a target, nothing is known of a text.
         let found = Arc::new(found.unwrap_or_default());
         self.analysis = Some(Arc::clone(&found));
         found
@@ -177,7 +177,7 @@ impl Document {
         })
         .collect();
         let own = chain.iter().position(|(_, place)| place.source() == 0);
-        // Default: what nothing of the text puts there is said of its beginning.
+        // Default: the beginning, if no part of the text leads there.
         let span = own.and_then(|own| chain.get(own)).map(|(_, place)| place.span).unwrap_or_default();
         let others = chain.iter().enumerate().filter(|(index, _)| Some(*index) != own).take(MAX_OTHERS);
         let others = others.filter_map(|(_, (what, place))| {

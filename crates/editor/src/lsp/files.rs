@@ -1,5 +1,5 @@
-//! [`Open`]: files as seen by an editor, with open texts before files on disk; and conversions between
-//! paths and URIs.
+//! [`Open`]: files as seen by an editor, with open texts before files on disk; and conversions
+//! between paths and URIs.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -64,7 +64,7 @@ pub fn path_of(uri: &Uri) -> String {
 /// Returns the URI of a path, or `None` if it has none.
 pub fn uri_of(path: &str) -> Option<Uri> {
     if path.contains("://") {
-        return Uri::from_str(path).ok(); // Default: no name, no place.
+        return Uri::from_str(path).ok(); // Default: no URI.
     }
     let path = path.replace('\\', "/");
     let slash = if path.starts_with('/') { "" } else { "/" };
@@ -78,7 +78,7 @@ pub fn uri_of(path: &str) -> Option<Uri> {
             text += &format!("%{byte:02X}");
         }
     }
-    Uri::from_str(&text).ok() // Default: no name, no place.
+    Uri::from_str(&text).ok() // Default: no URI.
 }
 
 /// Decodes percent escapes such as `%41`.

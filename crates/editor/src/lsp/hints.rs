@@ -19,7 +19,7 @@ impl Shown {
     /// Reads the initialization options, such as `{"inlayHints": {"word": true, "cycle": false}}`.
     pub fn of(options: Option<&Value>) -> Self {
         let asked = |key: &str| {
-            // Default: all is shown.
+            // Default: everything is shown.
             options.and_then(|options| options.get("inlayHints")?.get(key)?.as_bool()).unwrap_or(true)
         };
         Self { word: asked("word"), cycle: asked("cycle") }

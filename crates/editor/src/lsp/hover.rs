@@ -31,7 +31,7 @@ fn of_comment(document: &Document, offset: usize) -> Option<(Span, String)> {
         return Some((span, what));
     }
     let (span, code) = allowed_code(document, offset)?;
-    let own = document.instance().map(|instance| instance.info().lints).unwrap_or_default(); // Default: no target, no lints.
+    let own = document.instance().map(|instance| instance.info().lints).unwrap_or_default(); // Default: no lints without a target.
     let lint = own.iter().chain(LINTS_OF_TEXTS).find(|lint| lint.code == code)?;
     Some((
         span,
@@ -119,7 +119,7 @@ fn of_name(document: &Document, known: &Analysis, mark: &Mark) -> Option<String>
     Some(format!(
         "{} `{shown}`{number}{file}\n```text\n{}\n```",
         of.word(),
-        line.map(str::trim).unwrap_or_default() // Default: a text that is gone.
+        line.map(str::trim).unwrap_or_default() // Default: the text was closed.
     ))
 }
 
@@ -176,7 +176,7 @@ fn instruction(
             format!(" `{:0width$b}` |", number.get(pattern.bits))
         });
         let value = if word.is_some() { format!(" {} |", pattern.value) } else { String::new() };
-        let bits = bits.unwrap_or_default(); // Default: there is no word.
+        let bits = bits.unwrap_or_default(); // Default: no word is known here.
         rows.push((
             pattern.bits.lo,
             format!("| {} |{bits} {} |{value} {} | |", pattern.bits, pattern.name, pattern.value),
@@ -189,11 +189,11 @@ fn instruction(
         });
         let said = if word.is_some() {
             let said = value(index).map(|value| shown(field, value));
-            format!(" {} |", said.unwrap_or_default()) // Default: a word without values.
+            format!(" {} |", said.unwrap_or_default()) // Default: the word has no value here.
         } else {
             String::new()
         };
-        let bits = bits.unwrap_or_default(); // Default: there is no word.
+        let bits = bits.unwrap_or_default(); // Default: no word is known here.
         let (legal, meaning) = (field.legal().replace('|', "\\|"), field.meaning.replace('|', "\\|"));
         rows.push((
             field.bits.lo,

@@ -1,5 +1,5 @@
-//! [`Lines`]: byte offsets of the lines of a text, and conversion to positions of the protocol: lines,
-//! and units of UTF-16 in them.
+//! [`Lines`]: byte offsets of the lines of a text, and conversion to positions of the protocol:
+//! lines, and units of UTF-16 in them.
 
 use std::ops;
 
@@ -99,7 +99,7 @@ pub fn floor(text: &str, offset: usize) -> usize {
 
 /// Converts a number to the 32 bits of the protocol.
 pub fn number(value: usize) -> u32 {
-    // Default: a place that no editor shows.
+    // Default: more than any editor shows.
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 

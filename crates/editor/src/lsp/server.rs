@@ -138,7 +138,7 @@ impl<'a> Server<'a> {
             dirty: BTreeSet::new(),
             faulty: BTreeSet::new(),
             shown: Shown::of(params.initialization_options.as_ref()),
-            // Default: who does not say so does not.
+            // Default: not supported unless declared.
             refreshes_hints: hints.and_then(|of| of.refresh_support).unwrap_or(false),
             sent: 0,
         }
@@ -214,7 +214,7 @@ impl<'a> Server<'a> {
 
     fn take(&mut self, method: &str, params: Value) -> Option<()> {
         fn read<N: Named>(params: Value) -> Option<N::Params> {
-            serde_json::from_value(params).ok() // Default: it says nothing.
+            serde_json::from_value(params).ok() // Default: ignored.
         }
         match method {
             DidOpenTextDocument::METHOD => {

@@ -280,12 +280,12 @@ impl App {
     pub(crate) fn at_cursor(&self) -> usize {
         let next = self.debugger.position().min(self.debugger.steps().saturating_sub(1));
         let begins = |step: usize| self.debugger.machine().issued(step).first().copied();
-        // Default: where nothing begins, the cursor is at the last that began; else at the first.
+        // Default: the instruction that began last, otherwise the first.
         self.cursor.unwrap_or_else(|| (0..=next).rev().take(LOOKED_BACK).find_map(begins).unwrap_or(0))
     }
 
     fn point_at(&mut self, by: isize) {
-        // Default: without a listing there is nothing to point at, and the pane says why.
+        // Default: without a listing there is no target, and the pane shows the reason.
         let last = self.debugger.listing().map_or(0, |listing| listing.len().saturating_sub(1));
         self.cursor = Some(self.at_cursor().saturating_add_signed(by).min(last));
     }

@@ -83,7 +83,7 @@ impl CommandLine {
     /// Recalls a command `by` entries later in the history; negative is earlier.
     pub fn recall(&mut self, by: isize) {
         self.recalled = self.recalled.saturating_add_signed(by).min(self.history.len());
-        // Default: behind the last one the line is empty.
+        // Default: after the last entry, the line is empty.
         let text = self.history.get(self.recalled).cloned().unwrap_or_default();
         self.put(&text);
     }

@@ -113,6 +113,6 @@ fn command_line(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let hidden = before.saturating_sub(usize::from(area.width.saturating_sub(1)));
     let typed = Pane::bar(format!("> {}", app.line.text()), Style::new());
     frame.render_widget(typed.skipping(hidden), area);
-    let column = u16::try_from(before - hidden).unwrap_or(0); // Default: it is less than the width.
+    let column = u16::try_from(before - hidden).unwrap_or(0); // Default: cannot happen: it is less than the width.
     frame.set_cursor_position((area.x + column, area.y));
 }

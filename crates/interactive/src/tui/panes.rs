@@ -114,7 +114,7 @@ impl Panes {
         if !self.follows {
             return;
         }
-        // Default: nothing is shown of a machine without memories.
+        // Default: a machine without memories shows nothing.
         let here: Vec<Shown> = self.view().map(|(view, ..)| view.shown.clone()).unwrap_or_default();
         let mut is_here = false;
         for shown in &here {

@@ -42,20 +42,20 @@ npukit_target::lints! {
          the reader is wrong.";
     UNWRITTEN_L2 = "unwritten-l2", [Error]: "words of L2 are read before they are written";
         "The content of L2 after a reset is unknown. No earlier instruction, no host operation, and no `.data` or `.input` of the \
-         text has written the lane that is read. Of a compiled program everything is known that is written, so that it is an \
-         error; of words, which may go on from others, it is a warning. Write it first, or declare in the text what the host fills.";
+         text has written the lane that is read. In a compiled program all writes are known, so this is an \
+         error; for words, which other words may precede, it is a warning. Write it first, or declare in the text what the host fills.";
     UNWRITTEN_MAXIMUM = "unwritten-maximum", [Error]: "a maximum is subtracted that no product has computed";
         "`sub_emax` subtracts the largest exponent that a product with `findemax` has found. No such product precedes it, so that \
-         what a program before has left is taken off. Set `findemax` at the product whose results these are.";
+         the instruction subtracts a value left by an earlier program. Set `findemax` in the product that gives these results.";
     UNWRITTEN_SHAPE = "unwritten-shape", [Error]: "a shape is read from an entry that no MEMSET has written";
-        "An instruction names an entry of a constant bank for its shape. Without a MEMSET of that entry it has the size that a \
-         program before has left, and reads or writes another number of words. Set it first, as in \
+        "An instruction uses an entry of a constant bank as its shape. Without a MEMSET, the entry has the size that an \
+         earlier program has left, and the instruction accesses another number of words. Set the entry first, as in \
          `memset cache=fmap, idx=0, a=1, b=1, c=64`.";
     UNWRITTEN_SLOT = "unwritten-slot", [Error]: "the host uses a value before it is computed";
         "Host operations of a compiled program receive, compute and send values of the network. This one uses a value, or a part \
-         of it, that none before it has received or computed. The artifact was changed, or is of a compiler with a defect.";
+         of it, that no earlier operation has received or computed. The artifact was changed, or the compiler has a bug.";
     UNWRITTEN_WEIGHTS = "unwritten-weights", [Error]: "a product uses weights before the host has computed them";
-        "Some weights are made by the host while the program runs, such as the keys and values of attention. The product that \
+        "The host makes some weights while the program runs, such as the keys and values of attention. The product that \
          uses them comes before the host operation that makes them.";
 }
 }

@@ -84,8 +84,8 @@ impl Shapes {
         let Op::Memset(memset) = op else { return None };
         let before = self.0.insert((memset.dest_cache == Cache::WeightShape, memset.dest_addr), index)?;
         let message = format!(
-            "instruction {index} sets entry {} of {} again before anything takes it; take it away, or put the instruction \
-             that is meant between the two",
+            "instruction {index} sets entry {} of {} again before its first use; remove it, or put the instruction \
+             that needs it between the two",
             memset.dest_addr,
             memset.dest_cache.name()
         );

@@ -178,7 +178,7 @@ impl Written {
     pub fn fill_window(&mut self, window: (Direction, u32), unit: u32, units: usize) {
         self.reach(window, unit, units);
         let flags = self.windows.as_mut().and_then(|windows| windows.get_mut(&window));
-        // Default: where windows are not known, they hold something.
+        // Default: unknown windows count as written.
         part_mut(flags.map(Vec::as_mut_slice).unwrap_or_default(), unit, units * WORD_LANES).fill(true);
     }
 
@@ -240,7 +240,7 @@ impl Written {
                 None => vec![true; lanes.min(self.l2.len())],
                 Some(windows) => {
                     let window = windows.get(&(Direction::HostToL2, src_addr)).map(Vec::as_slice);
-                    // Default: a window that is not there has no places; MEMCPY faults.
+                    // Default: a missing window has no units; MEMCPY faults.
                     part(window.unwrap_or_default(), aux_addr, lanes).to_vec()
                 }
             },
@@ -250,7 +250,7 @@ impl Written {
             Device::Host => {
                 let windows = self.windows.as_mut();
                 let window = windows.and_then(|windows| windows.get_mut(&(Direction::L2ToHost, dest_addr)));
-                // Default: a window that is not there has no places; MEMCPY faults.
+                // Default: a missing window has no units; MEMCPY faults.
                 part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), aux_addr, lanes)
             }
         };

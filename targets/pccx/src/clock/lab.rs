@@ -41,7 +41,7 @@ pub fn is_compute_bound(m: u64, n: u64, k: u64, element_bytes: u64) -> bool {
 
 /// Sizes of an attention layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
+#[allow(missing_docs, reason = "the names are descriptive")]
 pub struct Attention {
     pub seq_len_q: u64,
     pub seq_len_kv: u64,

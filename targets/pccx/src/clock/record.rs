@@ -22,7 +22,7 @@ pub fn record(
         Engine::ALL.map(|engine| Lane { track: recorder.unit(engine.name(), measures(engine)), free: 0 });
     let found = lives(config, ops);
     let gauge = found.is_some().then(|| recorder.gauge("live words of L2", "words"));
-    let Found { uses, live } = found.unwrap_or_default(); // Default: of a memory too large nothing is known.
+    let Found { uses, live } = found.unwrap_or_default(); // Default: nothing is known of a memory that is too large.
     let mut users = BTreeMap::<usize, Vec<usize>>::new();
     uses.iter().for_each(|(load, user)| users.entry(*user).or_default().push(*load));
     let mut tracks = Tracks { recorder, lanes, uses, users };

@@ -192,8 +192,8 @@ impl Container {
     /// Reads a container; also returns a warning if the checksum differs.
     ///
     /// # Errors
-    /// [`TraceError::Short`] if a part is incomplete; [`TraceError::Malformed`] for another format or major
-    /// version, and for a payload that does not match its header.
+    /// [`TraceError::Short`] if a part is incomplete; [`TraceError::Malformed`] for another format
+    /// or major version, and for a payload that does not match its header.
     pub fn read(bytes: &[u8]) -> Result<(Self, Vec<String>), TraceError> {
         let prefix = payload::part(bytes, 0, PREFIX_BYTES as u64, "the container's head")?;
         let malformed = |offset, what: String| TraceError::Malformed { offset, what };

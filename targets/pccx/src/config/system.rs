@@ -68,7 +68,7 @@ impl System {
 
     /// Returns the cycle model with this system's values.
     fn applied(&self, timing: Timing) -> Timing {
-        // Default, here and below: what it leaves open is the cycle model's.
+        // Default, here and below: missing values are taken from the cycle model.
         Timing {
             core_mhz: self.core_mhz.unwrap_or(timing.core_mhz),
             axi_mhz: self.axi_mhz.unwrap_or(timing.axi_mhz),

@@ -186,7 +186,7 @@ impl HandMachine {
             Kind::Scales(product) => self.products.scales(product, from, length),
             kind => {
                 let read = numbers(&self.machine, kind, address, count);
-                // Default: all others are the machine's.
+                // Default: all others are memories of the machine.
                 read.unwrap_or_else(|| Ok(Vec::new())).map_err(TargetError::failed)?
             }
         })

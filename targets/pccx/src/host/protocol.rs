@@ -1,8 +1,8 @@
 //! Optional host protocol: 64-bit words with an 8-bit opcode. No circuit decodes them, and they are
 //! never mixed with instructions. Source: specification 7.3, and 3.6 for the data mover.
 //!
-//! [`Command`] and [`Status`] are its words. [`side`] is the host's side of an instance: the text of
-//! words, the registers ([`map`]), a driver's accesses to run a program ([`accesses`]), and the
+//! [`Command`] and [`Status`] are its words. [`side`] is the host's side of an instance: the text
+//! of words, the registers ([`map`]), a driver's accesses to run a program ([`accesses`]), and the
 //! answers of a device with a language model ([`session`]).
 
 mod accesses;
@@ -121,7 +121,7 @@ impl Status {
     pub fn encode(self) -> u64 {
         let flags = [self.busy, self.done, self.error, self.token.is_some()];
         let flags = flags.into_iter().rev().fold(0, |bits, flag| bits << 1 | u64::from(flag));
-        // Default: without a token, as a flag says, its bits are 0.
+        // Default: without a token its bits are 0, as a flag shows.
         u64::from(self.token.unwrap_or(0)) << 32 | flags
     }
 

@@ -1,5 +1,6 @@
-//! [`Codec`]: encodes and decodes [`Op`]s as 64-bit words; [`encode_program`] and [`decode_program`] for
-//! whole programs. The rows are in [`crate::isa::op`]. Source: specification 2.1 to 2.3.
+//! [`Codec`]: encodes and decodes [`Op`]s as 64-bit words; [`encode_program`] and
+//! [`decode_program`] for whole programs. The rows are in [`crate::isa::op`]. Source: specification
+//! 2.1 to 2.3.
 
 use npukit_base::Word;
 use npukit_isa::program::{ProgramErrors, collect};

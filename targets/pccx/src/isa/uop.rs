@@ -38,7 +38,7 @@ pub enum Valid {
 
 /// Source and destination of a transfer: source nibble, destination nibble.
 pub mod route {
-    #![allow(missing_docs, reason = "the names say it")]
+    #![allow(missing_docs, reason = "the names are descriptive")]
     pub const HOST_TO_L2: u64 = 0x01;
     pub const L2_TO_HOST: u64 = 0x10;
     pub const L2_TO_GEMM: u64 = 0x12;

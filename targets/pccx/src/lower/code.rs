@@ -149,7 +149,7 @@ impl Code {
     pub fn product(&mut self, image: u32, src: u32, dst: u32, [m, k, n]: [usize; 3], flags: MacFlags) {
         let word = self.brought.get(&image).copied();
         let place = word.map_or(1, |word| (word / 2) as u16);
-        // Default: weights with scales of their own have no factor.
+        // Default: weights with scales have no factor.
         let factor = self.factors.get(&image).copied().unwrap_or(0);
         let shape_ptr_addr = self.constant(Cache::FmapShape, Shape::new(m as u16, place, k as u16));
         let size_ptr_addr = self.constant(Cache::WeightShape, Shape::new(factor, n as u16, k as u16));

@@ -1,5 +1,5 @@
-//! [`Lowering`]: places of values while steps are emitted, and the moves of specification 5.4 from which
-//! macros are composed.
+//! [`Lowering`]: places of values while steps are emitted, and the moves of specification 5.4 from
+//! which macros are composed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -244,7 +244,7 @@ impl<'a> Lowering<'a> {
                 .in_l2
                 .keys()
                 .filter(|id| !self.pinned.contains(id))
-                // Default: what no step uses any more goes first.
+                // Default: values without a next use go first.
                 .max_by_key(|&&id| self.next_use(id).unwrap_or(usize::MAX))
                 .copied();
             let Some(id) = farthest else {

@@ -22,7 +22,7 @@ pub fn fence(ops: &mut [Op], host_ops: &[HostOp]) {
     for index in (0..ops.len()).rev() {
         if is_async(&ops[index]) {
             let next = syncs.partition_point(|&sync| sync <= index);
-            // Default: after the last host step the program's end waits.
+            // Default: after the last host step, the end of the program waits.
             let end = syncs.get(next).copied().unwrap_or(ops.len()).min(ops.len());
             // The nearest event decides; if one instruction both conflicts and waits, the conflict
             // wins.

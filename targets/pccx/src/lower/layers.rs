@@ -139,8 +139,8 @@ impl Layers {
     /// ([`Self::joined`]).
     ///
     /// The joined step takes the place of the last node, because the addend may be computed in
-    /// between.
-    /// [`npukit_lower::Fuse`] is not used here, because its chains take the place of the first node.
+    /// between. [`npukit_lower::Fuse`] is not used here, because its chains take the place of the
+    /// first node.
     fn join_products(&mut self) {
         let mut uses: BTreeMap<ValueId, usize> = BTreeMap::new();
         let all = self.steps.iter().flat_map(|step| step.operands.iter());

@@ -1,6 +1,6 @@
 //! Lowering of nodes, one file per family of operators. [`Layers::node`] decides how a node runs,
-//! and
-//! [`Lowering::emit`] writes its instructions. A new operator needs a [`Work`] and a line in both.
+//! and [`Lowering::emit`] writes its instructions. A new operator needs a [`Work`] and a line in
+//! both.
 
 mod attention;
 mod conv;

@@ -273,7 +273,7 @@ impl Options {
             norms: chosen.word("norms", norms).unwrap_or(of.norms),
             rotations: chosen.word("rotations", rotations).unwrap_or(Rotations::of(isa)),
             scales: chosen.word("scales", scales).unwrap_or(of.scales),
-            // Default: what says bits streams.
+            // Default: values that set bits stand for `stream`.
             weights: chosen.text("weights").and_then(weights).unwrap_or(of.weights),
             gelu: chosen.word("gelu", gelu).unwrap_or(of.gelu),
             activations: chosen.word("activations", activations).unwrap_or(of.activations),
@@ -429,7 +429,7 @@ fn asked_bits(chosen: &Chosen<'_>) -> Result<WeightBits, OptionError> {
         let [key, value, reason] = ["weights", value, "it contradicts `weight_bits`"].map(str::to_owned);
         return Err(OptionError { key, value, reason });
     }
-    // Default: what nobody has asked for follows from the model.
+    // Default: without an option, the choice depends on the model.
     Ok(own.or(shared).unwrap_or(WeightBits::Fitting))
 }
 

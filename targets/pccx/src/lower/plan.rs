@@ -64,7 +64,7 @@ impl Placed {
     fn print(&self) -> String {
         let Region { base, values } = self.region;
         let end = self.region.head() + self.region.words();
-        // Default: what only its layer needs has no name.
+        // Default: scratch data has no name.
         let holds = self.holds.as_deref().unwrap_or("(scratch)");
         format!("  L2 {base}..{end}: {values} values, {holds}\n")
     }

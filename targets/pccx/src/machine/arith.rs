@@ -1,9 +1,8 @@
 //! Number formats of machine and host: [`Arithmetic`]; [`Bits`] is the machine's own.
 //!
 //! Instructions and host steps are defined independently of the arithmetic, in
-//! [`crate::machine::exec`] and
-//! [`crate::program::runtime`]; this trait provides their operations on numbers. Another arithmetic is
-//! [`crate::machine::arith::field`]: elements of a prime field.
+//! [`crate::machine::exec`] and [`crate::program::runtime`]; this trait provides their operations
+//! on numbers. Another arithmetic is [`crate::machine::arith::field`]: elements of a prime field.
 
 pub(crate) mod field;
 pub(crate) mod float;
@@ -136,9 +135,9 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     fn shape(slot: &Self::Slot) -> &[usize];
     /// Describes a value for messages.
     fn told(slot: &Self::Slot) -> String;
-    /// Returns the numbers of a value; `None` if it is not of floats.
+    /// Returns the numbers of a value; `None` if its values are not floats.
     fn floats(slot: &Self::Slot) -> Option<Cow<'_, [Self::Real]>>;
-    /// Returns the scalars that are written to a window for a value; `None` if it is not of floats.
+    /// Returns the scalars that are written to a window for a value; `None` if its values are not floats.
     fn sent(slot: &Self::Slot) -> Option<impl Iterator<Item = Self::Scalar>>;
     /// Creates a value from numbers; `None` if their count does not match.
     fn filled(info: &ValueInfo, values: Vec<Self::Real>) -> Option<Self::Slot>;
@@ -222,7 +221,7 @@ impl Arithmetic for Bits {
     fn maximum(results: &[u16]) -> u16 {
         let numbers = results.iter().copied().filter(|&bits| !val(bits).is_nan());
         let larger = |best: u16, bits: u16| if val(bits) > val(best) { bits } else { best };
-        // Default: the machine's answer where nothing is a number.
+        // Default: NaN, like the machine, if there are only NaNs.
         numbers.reduce(larger).unwrap_or(NAN)
     }
 

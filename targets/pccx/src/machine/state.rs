@@ -71,15 +71,15 @@ impl<A: Arithmetic> State<A> {
     /// Returns an entry of a bank; the index has 6 bits.
     pub fn shape(&self, cache: Cache, entry: u8) -> Shape {
         let bank = if cache == Cache::FmapShape { &self.fmap } else { &self.weight };
-        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
+        // Default: an entry outside the bank is an empty shape, with which an instruction faults.
         bank.get(usize::from(entry)).copied().unwrap_or_default()
     }
 
     /// Returns an entry of the activations' bank as the shape of a transfer.
     ///
     /// # Errors
-    /// [`FaultKind::ShapeZero`] if a dimension is 0; [`FaultKind::ShapeOverflow`] if the product is too large
-    /// (specification, section 4.8).
+    /// [`FaultKind::ShapeZero`] if a dimension is 0; [`FaultKind::ShapeOverflow`] if the product is
+    /// too large (specification, section 4.8).
     pub fn transfer_shape(&self, field: &'static str, entry: u8) -> Result<Shape, FaultKind> {
         let (cache, shape) = (Cache::FmapShape, self.shape(Cache::FmapShape, entry));
         match shape.product() {

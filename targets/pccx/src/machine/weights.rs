@@ -1,5 +1,5 @@
-//! [`WeightImage`]: a matrix of 4-bit weights in the layout of host memory, with a scale per row. Source:
-//! specification 4.4.4.
+//! [`WeightImage`]: a matrix of 4-bit weights in the layout of host memory, with a scale per row.
+//! Source: specification 4.4.4.
 
 use npukit_numeric::{BLOCK, WEIGHT_BLOCK_BYTES};
 use thiserror::Error;
@@ -103,8 +103,9 @@ impl WeightImage {
     /// Returns an image of `weights`, row by row, with values of -8 to 7.
     ///
     /// # Errors
-    /// [`WeightError::Dimension`] for an illegal dimension; [`WeightError::Count`] if the number of weights or
-    /// scales does not match; [`WeightError::Weight`] for the first weight outside -8 to 7.
+    /// [`WeightError::Dimension`] for an illegal dimension; [`WeightError::Count`] if the number of
+    /// weights or scales does not match; [`WeightError::Weight`] for the first weight outside -8 to
+    /// 7.
     pub fn new(n: usize, k: usize, weights: &[i8], scales: Option<Vec<f32>>) -> Result<Self, WeightError> {
         dimension("N", n)?;
         dimension("K", k)?;
@@ -123,12 +124,11 @@ impl WeightImage {
     }
 
     /// Returns an image of packed rows, each of whole beats of 16 bytes. Nibbles after K must be 0,
-    /// as
-    /// [`WeightImage::read`] requires, for the machine to ignore them.
+    /// as [`WeightImage::read`] requires, for the machine to ignore them.
     ///
     /// # Errors
-    /// [`WeightError::Dimension`] for an illegal dimension; [`WeightError::Count`] if the number of rows or
-    /// scales does not match.
+    /// [`WeightError::Dimension`] for an illegal dimension; [`WeightError::Count`] if the number of
+    /// rows or scales does not match.
     pub fn with_rows(
         n: usize,
         k: usize,
@@ -265,8 +265,9 @@ impl WeightImage {
     /// Reads the image that starts at `offset` of `bytes`; also returns its end.
     ///
     /// # Errors
-    /// [`WeightError::Short`] for an incomplete image; [`WeightError::Dimension`] and [`WeightError::Header`]
-    /// for an invalid header; [`WeightError::Padding`] for padding that is not 0.
+    /// [`WeightError::Short`] for an incomplete image; [`WeightError::Dimension`] and
+    /// [`WeightError::Header`] for an invalid header; [`WeightError::Padding`] for padding that is
+    /// not 0.
     pub fn read(bytes: &[u8], offset: usize) -> Result<(Self, usize), WeightError> {
         let header = part(bytes, offset, HEADER_BYTES, "the header of a weight image")?;
         let field = |i: usize| {
@@ -316,7 +317,7 @@ fn part<'a>(
     need: usize,
     what: &'static str,
 ) -> Result<&'a [u8], WeightError> {
-    // Default: beyond the end there is nothing left, which is too short below.
+    // Default: no bytes are left after the end, which is reported below.
     let left = bytes.get(offset..).unwrap_or_default();
     left.get(..need).ok_or(WeightError::Short { offset, what, have: left.len(), need })
 }

@@ -6,9 +6,8 @@
 //! byte.
 //!
 //! A program can also be stored as text: [`assembly`] and [`manifest`], with the weights in a
-//! container;
-//! [`memh()`] gives its words only. The manifest contains hashes of the other files: [`read_set`] reads a
-//! container that belongs to such a set.
+//! container; [`memh()`] gives its words only. The manifest contains hashes of the other files:
+//! [`read_set`] reads a container that belongs to such a set.
 
 mod error;
 mod memh;

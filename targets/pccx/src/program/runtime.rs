@@ -132,8 +132,8 @@ type Slots<A> = BTreeMap<ValueId, <A as Arithmetic>::Slot>;
 /// order.
 ///
 /// # Errors
-/// [`RunError::Machine`] if the simulator does not support so large an L2; the errors of [`Session::new`] and
-/// [`Session::run`].
+/// [`RunError::Machine`] if the simulator does not support so large an L2; the errors of
+/// [`Session::new`] and [`Session::run`].
 pub fn run(
     config: &Config,
     program: &Program,
@@ -189,9 +189,9 @@ impl Session<'_> {
     /// host's order.
     ///
     /// # Errors
-    /// [`RunError::Inputs`] for inputs that do not match; [`RunError::Fault`] if an instruction faults;
-    /// [`RunError::Step`], [`RunError::Node`] and others if a host operation cannot be executed: a slot without a
-    /// value, a missing window or missing rows.
+    /// [`RunError::Inputs`] for inputs that do not match; [`RunError::Fault`] if an instruction
+    /// faults; [`RunError::Step`], [`RunError::Node`] and others if a host operation cannot be
+    /// executed: a slot without a value, a missing window or missing rows.
     pub fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, RunError> {
         npukit_graph::eval::check_inputs(&self.host.graph, inputs)?;
         let inputs = inputs.iter().map(|tensor| Arc::new(tensor.clone())).collect();
@@ -403,7 +403,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
     ) -> Result<(), RunError> {
         let held = self.slot(index, slot)?;
         let count = A::shape(&held).iter().product();
-        // Default: without a part it is all of them.
+        // Default: without a part, all values are sent.
         let part = part.unwrap_or(0..count);
         if part.end > count {
             return Err(self.wrong(index, slot, &held, "more elements"));

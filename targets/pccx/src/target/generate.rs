@@ -1,5 +1,5 @@
-//! [`Decoder`]: a language model on the machine, token by token, with its cache at the host (specification
-//! 5.5).
+//! [`Decoder`]: a language model on the machine, token by token, with its cache at the host
+//! (specification 5.5).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,8 +67,8 @@ impl Decoder {
     /// Returns a decoder for an empty text of at most `capacity` tokens.
     ///
     /// # Errors
-    /// [`DecoderError::TooLong`] if the capacity is 0 or exceeds the model's context; [`RunError::Machine`] if
-    /// the simulator does not support so large an L2.
+    /// [`DecoderError::TooLong`] if the capacity is 0 or exceeds the model's context;
+    /// [`RunError::Machine`] if the simulator does not support so large an L2.
     pub fn new(
         config: &Config,
         options: Options,
@@ -101,9 +101,9 @@ impl Decoder {
     /// Processes tokens, in groups of the size that the options set.
     ///
     /// # Errors
-    /// [`GenerateError::Model`] for an empty list, tokens outside the vocabulary or too many tokens: then none is
-    /// processed. [`GenerateError::Lower`] if a step does not fit the instance,
-    /// [`GenerateError::Run`] if it faults.
+    /// [`GenerateError::Model`] for an empty list, tokens outside the vocabulary or too many
+    /// tokens: then none is processed. [`GenerateError::Lower`] if a step does not fit the
+    /// instance, [`GenerateError::Run`] if it faults.
     pub fn take(&mut self, tokens: &[usize]) -> Result<Taken, GenerateError> {
         self.model.config().check_tokens(self.position, self.capacity, tokens)?;
         let mut taken = Err(DecoderError::NoTokens.into());

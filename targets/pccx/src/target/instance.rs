@@ -59,7 +59,7 @@ impl PccxInstance {
             words_extension: Some(WORDS),
             listings: &[OWN, LISTING, UOPS, MEMH],
             lints: LINTS,
-            // Default: numbers and text have JSON.
+            // Default: numbers and text can always be serialized.
             ..InstanceInfo::new(format!("pccx:{name}"), serde_json::to_value(&config).unwrap_or_default())
         };
         Self { info, config }

@@ -1,5 +1,5 @@
-//! [`PccxMachine`]: a program on its machine. A step is an instruction, or a host operation between two
-//! instructions.
+//! [`PccxMachine`]: a program on its machine. A step is an instruction, or a host operation between
+//! two instructions.
 
 mod floats;
 mod operands;
@@ -131,7 +131,7 @@ impl Stepped {
     /// Returns the windows that a host operation uses, as a whole.
     fn of_host(&self, index: usize) -> Vec<Accessed> {
         let step = self.executable.program.host_ops.get(index).map(|op| HostStep::decode(index, op));
-        // Default: a step without meaning stops the machine.
+        // Default: an invalid step stops the machine.
         let Some(Ok(step)) = step else { return Vec::new() };
         let used = match step {
             HostStep::Receive { window, .. } => Some((Direction::L2ToHost, window)),
@@ -242,7 +242,7 @@ fn layers(Executable { program, host }: &Executable, steps: &[Happens]) -> StepL
     let of = |happens: &Happens| {
         let index = match *happens {
             Happens::Instruction(index) => index,
-            // Default: a step without meaning stops the machine.
+            // Default: an invalid step stops the machine.
             Happens::Host(index) => program.host_ops.get(index).map_or(0, |op| op.position as usize),
         };
         host.layers.partition_point(|layer| layer.end as usize <= index).min(last)
@@ -370,7 +370,7 @@ impl npukit_target::Machine for PccxMachine {
             Running::ByHand(machine) => machine.read(memory, address, count),
             Running::Hosted(hosted) => {
                 let read = numbers(&hosted.0, self.kind(memory), address, count);
-                // Default: weights have no names beside a host.
+                // Default: weights of a compiled program have no names.
                 read.unwrap_or_else(|| Ok(Vec::new())).map_err(TargetError::failed)
             }
         }

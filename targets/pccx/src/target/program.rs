@@ -279,7 +279,7 @@ impl Compiled for PccxProgram {
             (begins, layer.name.clone())
         });
         let layers = layers.collect();
-        // Default: a target's name without the target is the instance's.
+        // Default: a name without the target is the instance's.
         let name = self.target.strip_prefix("pccx:").unwrap_or(&self.target);
         let instance = Box::new(PccxInstance::new(name, self.config.clone()));
         Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, layers, ..ProgramPart::default() }] })

@@ -78,7 +78,7 @@ fn encode(case: &Encoding) -> Result<u64, String> {
     }
     let typed = CODEC.decode(case.word.0);
     if typed.is_ok() != case.strict_ok {
-        return Err(format!("a strict reader says {typed:?}"));
+        return Err(format!("a strict reader returns {typed:?}"));
     }
     if let Ok(op) = typed {
         let again = CODEC.encode(&op).map_err(|error| error.to_string())?;

@@ -191,21 +191,21 @@ fn an_attention_at_the_host_says_why() {
         assert_eq!(reasons(between, Kv::Npu), Vec::<String>::new());
         assert_eq!(reasons(between, Kv::Host), ["kv=host leaves attention to the host"; 3]);
     }
-    let mask = "the attention's mask changes from run to run, or what it chooses does not hide";
+    let mask = "the attention's mask is not constant, or its replacement value does not hide scores";
     for (between, reason) in [
-        (Between::FactorForEach, "scores of the attention have factors of their own"),
+        (Between::FactorForEach, "scores of the attention have different factors"),
         (
             Between::Clip,
-            "scores of the attention have a cap, and isa=base has tanh by EXP and RECIP only, which loses small values",
+            "scores of the attention have a cap, and isa=base can compute tanh only with EXP and RECIP, which loses small values",
         ),
         (Between::MovingMask, mask),
         (Between::Mask(-1e9), "a row of the attention sees no token"),
         (
             Between::Exponential,
-            "something else lies between the attention's softmax and the product with the values",
+            "an unsupported operation is between the attention's softmax and the product with the values",
         ),
         (Between::OtherAxis, "the attention's softmax is over other axes than the last"),
-        (Between::Watched, "scores or probabilities of the attention are wanted elsewhere too"),
+        (Between::Watched, "scores or probabilities of the attention have other users"),
         (
             Between::Narrow,
             "heads of the attention are not whole words of L2: their features are not a multiple of 8",

@@ -32,7 +32,7 @@ fn what_is_added_to_scores_stays_on_the_machine() {
             let bias = net.random(&[1, 1, 8]);
             net.binary(BinaryKind::Add, bias, x)
         }),
-        ("a factor behind it", |net, x| {
+        ("a factor after it", |net, x| {
             let (bias, half) = (net.random(&[2, 4, 8]), net.constant(&[], vec![0.5]));
             let x = net.binary(BinaryKind::Add, x, bias);
             net.binary(BinaryKind::Mul, x, half)
@@ -101,9 +101,9 @@ fn caps_of_scores_are_the_machines_with_tanh() {
         assert!(found.error < ATTENTION, "{cap}: {}", found.error);
         assert_eq!(found.hosts, 0);
     }
-    let without = "scores of the attention have a cap, and isa=base has tanh by EXP and RECIP only, which loses small values";
-    let large = "the cap of the attention's scores is negative, or e to it is too large for sums";
-    let inner = "something else lies between the product with the keys and the attention's softmax";
+    let without = "scores of the attention have a cap, and isa=base can compute tanh only with EXP and RECIP, which loses small values";
+    let large = "the cap of the attention's scores is negative, or too large for sums of e^cap";
+    let inner = "an unsupported operation is between the product with the keys and the attention's softmax";
     for (config, cap, hides_within, reason) in
         [(&base, 50.0, false, without), (&ext, 65.0, false, large), (&ext, 50.0, true, inner)]
     {

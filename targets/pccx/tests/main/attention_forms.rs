@@ -155,8 +155,8 @@ fn factors_and_masks_of_scores_become_those_of_keys() {
 #[test]
 fn scores_of_other_forms_are_the_hosts() {
     use BinaryKind::{Div, Max, Mul};
-    let something = "something else lies between the product with the keys and the attention's softmax";
-    let mask = "the attention's mask changes from run to run, or what it chooses does not hide";
+    let something = "an unsupported operation is between the product with the keys and the attention's softmax";
+    let mask = "the attention's mask is not constant, or its replacement value does not hide scores";
     let large = "the attention has more tokens or features than weights have rows, or an infinite factor";
     for (what, scores, reason) in [
         (
@@ -241,8 +241,8 @@ fn guarded(
 fn chances_of_other_forms_are_the_hosts() {
     use CompareKind::{Equal, Less};
     use ReduceKind::{Max, Min};
-    let something = "something else lies between the attention's softmax and the product with the values";
-    let unknown = "what hides rows of the attention that see nothing is not known";
+    let something = "an unsupported operation is between the attention's softmax and the product with the values";
+    let unknown = "the guard of attention rows that see no token is not recognized";
     for (what, chances, reason) in [
         ("nothing", (|_, [_, x]| x) as Chances, None),
         ("a guard", |net, x| guarded(net, x, (Equal, Max, 2), [-1e9, 0.0]), None),
@@ -319,7 +319,7 @@ fn a_softmax_over_several_axes_is_the_hosts() {
 fn attention_of_other_shapes_is_the_hosts() {
     let nothing = "the attention has no rows or no tokens";
     let words = "heads of the attention are not whole words of L2: their features are not a multiple of 8";
-    let repeated = "keys of the attention are repeated, or values for heads that do not follow each other";
+    let repeated = "keys of the attention are repeated, or values for heads that are not consecutive";
     // The host computes the softmax, and products of empty or repeated matrices.
     for (shapes, reason, count) in [
         ([&[2, 3, 16][..], &[2, 16, 8], &[2, 8, 16]], nothing, 0),
@@ -376,7 +376,7 @@ fn a_softmax_is_looked_for_among_so_many_nodes() {
             between(net, |_, x| x, |net, [_, x]| (0..nodes).fold(x, |x, _| step(net, x)))
         })
     };
-    let something = "something else lies between the attention's softmax and the product with the values";
+    let something = "an unsupported operation is between the attention's softmax and the product with the values";
     let changes = "product of two activations outside attention";
     let alone = "the softmax does not follow a product: the machine finds maxima only in results of products";
     assert_eq!(chain(40, |net, x| net.binary(BinaryKind::Add, x, x)), [something]);

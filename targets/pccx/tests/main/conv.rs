@@ -25,7 +25,7 @@ fn weights(net: &mut Net, [kh, kw, ci, co]: [usize; 4]) -> ValueId {
 fn convolutions_are_products() {
     for (what, conv, x, kernel) in [
         ("3 x 3", Conv { pads: [1; 4], ..PLAIN }, [1, 6, 5, 8], [3, 3, 8, 16]),
-        ("channels that are no words", Conv { pads: [1, 0, 0, 1], ..PLAIN }, [2, 5, 5, 3], [3, 2, 3, 5]),
+        ("channels that are not words", Conv { pads: [1, 0, 0, 1], ..PLAIN }, [2, 5, 5, 3], [3, 2, 3, 5]),
         ("strides", Conv { strides: [2, 3], pads: [0, 1, 2, 1], ..PLAIN }, [1, 9, 9, 4], [3, 3, 4, 8]),
         ("dilations", Conv { dilations: [2, 3], pads: [2; 4], ..PLAIN }, [1, 8, 9, 8], [3, 3, 8, 8]),
         ("a patch embedding", Conv { strides: [4, 4], ..PLAIN }, [1, 8, 12, 3], [4, 4, 3, 24]),
@@ -123,6 +123,6 @@ fn other_convolutions_are_the_hosts() {
         };
         vec![net.op(PLAIN, &[x, moving]), net.op(transposed, &[x, w])]
     });
-    let expected = [("Conv", "the weights change"), ("ConvTranspose", "the machine has no form of it")];
+    let expected = [("Conv", "the weights are not constant"), ("ConvTranspose", "not supported by the machine")];
     assert_eq!(reasons(&found), expected);
 }

@@ -21,9 +21,9 @@ use crate::net::{BY_ROWS, Net, compiled, instances, reasons};
 type Build = fn(&mut Net) -> Vec<ValueId>;
 
 const NO_MUL: &str = "needs element-wise multiply (isa=ext)";
-const GAINS: &str = "needs element-wise multiply (isa=ext): not only products with constants read it, whose weights \
-                     would take its gains";
-const NO_FORM: &str = "the machine has no form of it";
+const GAINS: &str = "needs element-wise multiply (isa=ext): gains fold into weights only if all readers \
+                     are products with constants";
+const NO_FORM: &str = "not supported by the machine";
 const NO_ZERO: &str = "RECIP gives 0 for 0";
 const NO_WORDS: &str = "it moves less than whole words of L2";
 
@@ -69,7 +69,7 @@ fn functions_without_a_form() {
         (
             "tanh",
             |net| unary(net, UnaryKind::Tanh),
-            [&["isa=base has it by EXP and RECIP only, which loses small values"], &[]],
+            [&["isa=base can compute it only with EXP and RECIP, which loses small values"], &[]],
         ),
         ("1 / x", |net| unary(net, UnaryKind::Reciprocal), [&[NO_ZERO], &[NO_ZERO]]),
         ("erf", |net| unary(net, UnaryKind::Erf), [&[NO_FORM], &[NO_FORM]]),
@@ -92,7 +92,7 @@ fn functions_without_a_form() {
                 let x = net.random(&[16]);
                 vec![net.unary(UnaryKind::Exp, x)]
             },
-            [&["nothing in it changes from run to run"]; 2],
+            [&["it depends only on constants"]; 2],
         ),
         (
             "of nothing",
@@ -100,7 +100,7 @@ fn functions_without_a_form() {
                 let x = net.input(&[0, 16]);
                 vec![net.unary(UnaryKind::Exp, x)]
             },
-            [&["a tensor of it has no values"]; 2],
+            [&["one of its tensors is empty"]; 2],
         ),
         (
             "of integers",
@@ -109,7 +109,7 @@ fn functions_without_a_form() {
                 let whole = net.op(Cast::new(ElementType::I64), &[x]);
                 vec![net.op(Cast::new(ElementType::F32), &[whole])]
             },
-            [&["it is not of floats"; 2]; 2],
+            [&["its values are not floats"; 2]; 2],
         ),
     ]);
 }
@@ -205,7 +205,7 @@ fn products_that_are_no_weights() {
         (
             "longer rows",
             |net| product(net, [1, 65_536, 1]),
-            [&["more than 65535 inputs of a row, what a constant entry says at most"]; 2],
+            [&["more than 65535 inputs per row, the maximum of a constant entry"]; 2],
         ),
         // An image has at most 65,528 rows; with several images, rows are computed one by one.
         ("an image of odd rows", |net| product(net, [2, 4, 65_528]), [&[], &[]]),
@@ -249,7 +249,7 @@ fn moves_that_the_host_does_as_well() {
                 let y = net.op(Transpose { perm: vec![1, 0, 2] }, &[x]);
                 vec![net.unary(UnaryKind::Erf, y)]
             },
-            [&["what comes of it is the host's", NO_FORM]; 2],
+            [&["the host needs its result", NO_FORM]; 2],
         ),
         (
             "keys and values, which become weights at the host",
@@ -264,7 +264,7 @@ fn moves_that_the_host_does_as_well() {
                 let chances = net.op(Softmax { axis: 2, axis_end: 3 }, &[scores]);
                 vec![net.op(MatMul, &[chances, values])]
             },
-            [&["what comes of it is the host's"; 2]; 2],
+            [&["the host needs its result"; 2]; 2],
         ),
     ]);
 }
@@ -303,7 +303,7 @@ fn an_exact_gelu_is_the_hosts_when_asked_for() {
         for (gelu, form, expected) in [
             (Gelu::Tanh, GeluForm::Exact, &[][..]),
             (Gelu::Tanh, GeluForm::Tanh, &[]),
-            (Gelu::Exact, GeluForm::Exact, &[("Gelu", "gelu=exact: the machine has the form by tanh")]),
+            (Gelu::Exact, GeluForm::Exact, &[("Gelu", "gelu=exact: the machine computes only the tanh form")]),
             (Gelu::Exact, GeluForm::Tanh, &[]),
         ] {
             let options = Options { gelu, ..Options::of(&config) };

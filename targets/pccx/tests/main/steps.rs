@@ -112,7 +112,7 @@ fn a_product_finds_the_largest_of_its_softmax() {
         let scores = net.op(BY_ROWS, &[x, weights]);
         vec![scores, softmax(net, scores, 2)]
     });
-    check("rows that are no whole words", PRODUCT, [1, 1], |net| {
+    check("rows that are not whole words", PRODUCT, [1, 1], |net| {
         let (x, weights) = (net.input(&[3, 64]), net.weights(9, 64));
         let scores = net.op(BY_ROWS, &[x, weights]);
         vec![softmax(net, scores, 2)]
@@ -201,7 +201,7 @@ fn norms() {
             vec![y]
         });
     }
-    check("rows of 9 are no whole words", ROUNDED, [1, 1], |net| {
+    check("rows of 9 are not whole words", ROUNDED, [1, 1], |net| {
         let (x, gain) = (net.input(&[2, 9]), net.random(&[9]));
         vec![net.op(RmsNormalization { axis: 1, epsilon: 1e-5 }, &[x, gain])]
     });

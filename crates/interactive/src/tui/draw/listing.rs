@@ -57,7 +57,7 @@ fn line(app: &App, instruction: usize, is_next: bool) -> Line<'static> {
     let (debugger, look) = (&app.debugger, app.look);
     let kind = PointKind::Instruction(instruction);
     let stops = debugger.points().iter().any(|point| point.kind == kind);
-    // Default: words have no lines.
+    // Default: a program in words has no source lines.
     let source = debugger.line(instruction).map(|source| format!(":{:<4} ", source.line)).unwrap_or_default();
     let line = Line::from(vec![
         Span::styled(if is_next { ">" } else { " " }, look.next()),

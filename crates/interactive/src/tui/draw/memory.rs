@@ -53,7 +53,7 @@ fn memory<'a>(app: &'a App, shown: &Shown) -> &'a MachineMemory {
 /// Returns the first memory to draw, so that the selected one is visible.
 fn first_part(least: &[usize], selected: usize, height: usize) -> usize {
     let fits = |first: &usize| least[*first..=selected].iter().sum::<usize>() <= height;
-    // Default: there is not even room for that one, so that it begins.
+    // Default: there is not enough room even for the selected one, which then comes first.
     (0..=selected).find(fits).unwrap_or(selected)
 }
 
@@ -66,7 +66,7 @@ fn wanted(app: &App, shown: &Shown, most: usize) -> usize {
     let rows = if *lanes == 1 { depth.div_ceil(shown.columns.max(1) as u64) } else { *depth };
     // The lanes of an address may need several lines.
     let lines = rows.saturating_mul(1 + *lanes as u64 / 8);
-    usize::try_from(lines).unwrap_or(most).saturating_add(1).min(most) // Default: more than there is room for.
+    usize::try_from(lines).unwrap_or(most).saturating_add(1).min(most) // Default: more lines than fit.
 }
 
 /// Distributes the lines over the memories: the minimum first, then line by line, two for the

@@ -112,7 +112,7 @@ impl Follower<'_> {
                 let lanes = image.map_or(0, |image| image.words().len() / 2);
                 let windows = self.written.windows.as_mut();
                 let window = windows.and_then(|windows| windows.get_mut(&(Direction::HostToL2, window)));
-                // Default: a window that is not there has no places; the run refuses it.
+                // Default: a missing window has no units; the run refuses it.
                 part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), unit, lanes).fill(true);
             }
             &HostStep::Squares { slot, sums, .. } => {
@@ -145,7 +145,7 @@ impl Follower<'_> {
         }
         let windows = self.written.windows.as_mut();
         let window = windows.and_then(|windows| windows.get_mut(&(Direction::HostToL2, window)));
-        // Default: a window that is not there has no places; the run refuses it.
+        // Default: a missing window has no units; the run refuses it.
         let place = part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), unit, elements.len());
         match self.slots.get(&slot) {
             Some(Some(filled)) => place
@@ -158,7 +158,7 @@ impl Follower<'_> {
 
     fn window(&self, direction: Direction, number: u32) -> &[bool] {
         let windows = self.written.windows.as_ref();
-        // Default: a window that is not there has no places; the run refuses it.
+        // Default: a missing window has no units; the run refuses it.
         windows.and_then(|windows| windows.get(&(direction, number))).map(Vec::as_slice).unwrap_or_default()
     }
 

@@ -64,8 +64,8 @@ pub fn write_flat(trace: &Trace) -> Vec<u8> {
 /// Reads the length-prefixed payload, which begins at byte `base` of its file.
 ///
 /// # Errors
-/// [`TraceError::Short`] if a part is incomplete; [`TraceError::Malformed`] for text that is not UTF-8, and
-/// for trailing bytes.
+/// [`TraceError::Short`] if a part is incomplete; [`TraceError::Malformed`] for text that is not
+/// UTF-8, and for trailing bytes.
 pub fn read_payload(bytes: &[u8], base: usize) -> Result<Trace, TraceError> {
     let mut reading = Reading { bytes, base, at: 0 };
     let total_cycles = u64::from_le_bytes(reading.array("the number of cycles")?);
@@ -88,7 +88,7 @@ pub(super) fn part<'a>(
     need: u64,
     what: &'static str,
 ) -> Result<&'a [u8], TraceError> {
-    // Default: beyond the end there is nothing left, which is too short below.
+    // Default: no bytes are left after the end, which is reported below.
     let left = bytes.get(offset..).unwrap_or_default();
     let size = usize::try_from(need).ok();
     size.and_then(|size| left.get(..size)).ok_or(TraceError::Short { offset, what, have: left.len(), need })

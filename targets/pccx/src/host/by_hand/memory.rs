@@ -158,7 +158,7 @@ pub fn windows(config: &Config, ops: &[Op]) -> Windows {
         let Some(window) = window(memcpy) else { continue };
         let shape = banks.fmap(memcpy.shape_ptr_addr);
         let words = match config.strict {
-            // Default: more values than there are addresses are more than a window has.
+            // Default: so many values exceed any window.
             true => words_of(usize::try_from(shape.product()).unwrap_or(usize::MAX)),
             false => upstream_words(shape),
         };

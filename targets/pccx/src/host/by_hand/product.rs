@@ -96,7 +96,7 @@ impl Products {
         let product = &self.all[number];
         let weight = |row, column| {
             let weight = product.image.as_ref().and_then(|image| image.weight(row, column));
-            // Default: a row that nobody has filled is of zeros.
+            // Default: an unwritten row is zero.
             weight.map_or(0, i64::from)
         };
         (row..row + count).flat_map(|row| (0..product.k).map(move |column| weight(row, column))).collect()
@@ -106,7 +106,7 @@ impl Products {
     pub fn scales(&self, number: usize, row: usize, count: usize) -> Vec<i64> {
         let scale = |row| {
             let scale = self.all[number].scales.get(row).copied().flatten();
-            // Default: a factor that nobody has filled is 0.
+            // Default: an unwritten factor is 0.
             scale.map_or(0, |scale: f32| i64::from(scale.to_bits()))
         };
         (row..row + count).map(scale).collect()
@@ -142,7 +142,7 @@ impl Products {
             _ if n == 0 || k == 0 => Ok(None),
             None => Err(HandError::NoWeights { number, n, k }),
             Some(image) => {
-                // Default: a factor that nobody has filled is 0, which was remarked upon.
+                // Default: an unwritten factor is 0, which was reported.
                 let scales: Vec<f32> = scales.iter().map(|scale| scale.unwrap_or(0.0)).collect();
                 Ok(Some(Arc::new(image.clone().with_scales(scales))))
             }

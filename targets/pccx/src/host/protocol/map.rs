@@ -1,5 +1,5 @@
-//! [`map`]: registers of the board design, and the bits of the words in them. Source: specification 3.6
-//! and 7.3.
+//! [`map`]: registers of the board design, and the bits of the words in them. Source: specification
+//! 3.6 and 7.3.
 
 use npukit_target::{HostBits, HostMap, HostRegister};
 

@@ -1,5 +1,6 @@
-//! [`Session`]: answers of a device with a language model to commands. No published hardware decodes
-//! them; the expected order of commands is that of the runtime that sends them (`SOURCES.md`).
+//! [`Session`]: answers of a device with a language model to commands. No published hardware
+//! decodes them; the expected order of commands is that of the runtime that sends them
+//! (`SOURCES.md`).
 
 use npukit_graph::decoder::likeliest;
 use npukit_target::sim::garbage;
@@ -165,7 +166,7 @@ impl Draw {
             left -= weight;
             left < 0.0
         });
-        // Default: rounding leaves the last one; without logits there is no token but the first.
+        // Default: the last token after rounding; the first token without logits.
         chosen.or(likely.last()).map_or(0, |(token, _)| *token)
     }
 }

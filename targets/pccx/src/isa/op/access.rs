@@ -1,6 +1,6 @@
 //! Resources of an instruction: its [`Engine`], and its [`Access`] to L2, the constant banks and
-//! e_max.
-//! [`Op::engine`] and [`Op::access`] are the only definition; clock, lint and reports use them.
+//! e_max. [`Op::engine`] and [`Op::access`] are the only definition; clock, lint and reports use
+//! them.
 
 use super::{Cache, Op, Shape};
 use crate::config::CONSTANT_ENTRIES;
@@ -53,7 +53,7 @@ impl Values {
 
     /// Returns the values of a transfer: X * Y * Z of its shape, starting at `word`.
     pub fn of(word: u32, shape: Shape) -> Self {
-        // Default: more values than there are addresses are more than L2 has.
+        // Default: so many values exceed L2.
         Self::new(word, usize::try_from(shape.product()).unwrap_or(usize::MAX))
     }
 }
@@ -101,13 +101,13 @@ impl Banks {
 
     /// Returns an entry of the activations' bank.
     pub fn fmap(&self, entry: u8) -> Shape {
-        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
+        // Default: an entry outside the bank is an empty shape, with which an instruction faults.
         self.fmap.get(usize::from(entry)).copied().unwrap_or_default()
     }
 
     /// Returns an entry of the weights' bank.
     pub fn weight(&self, entry: u8) -> Shape {
-        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
+        // Default: an entry outside the bank is an empty shape, with which an instruction faults.
         self.weight.get(usize::from(entry)).copied().unwrap_or_default()
     }
 }

@@ -146,7 +146,7 @@ impl Arithmetic for Modular {
     }
 
     fn function(function: CvoFunc, _: Reading, x: Element, old: Option<Element>) -> Element {
-        // Default: nothing is added to.
+        // Default: there is no addend.
         law(function, x) + old.unwrap_or_default()
     }
 
@@ -160,7 +160,7 @@ impl Arithmetic for Modular {
 
     fn image(image: &Arc<WeightImage>) -> Arc<FieldImage> {
         let size = [image.n(), image.k()];
-        // Default: every row has that many.
+        // Default: every row has `k` weights.
         let code = |row, column| Element::from_integer(image.weight(row, column).unwrap_or_default().into());
         let codes = (0..size[0]).flat_map(|row| (0..size[1]).map(move |column| code(row, column))).collect();
         let scales = image.scales().map(|scales| scales.iter().map(|&scale| image_of(scale)).collect());
@@ -218,7 +218,7 @@ impl Arithmetic for Modular {
     }
 
     fn window(scalars: usize, seed: Option<u64>) -> Vec<Element> {
-        // Default: memories that nobody fills are zero.
+        // Default: uninitialized memories are zero.
         seed.map_or_else(
             || vec![Element::ZERO; scalars],
             |seed| Element::random(seed).take(scalars).collect(),
@@ -290,7 +290,7 @@ impl Arithmetic for Modular {
         let (mut codes, mut scales) = (Vec::with_capacity(values.len()), Vec::with_capacity(rows));
         for row in values.chunks(columns.max(1)).take(rows) {
             let scale = Element::hashed(SCALE, row.iter().copied());
-            // Default: a hash is 0 once in 2^61.
+            // Default: a hash is 0 with probability 2^-61.
             let inverse = scale.inverse().unwrap_or_default();
             codes.extend(row.iter().map(|&value| value * inverse));
             scales.push(scale);

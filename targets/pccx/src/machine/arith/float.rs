@@ -98,7 +98,7 @@ impl Arithmetic for Reals {
     }
 
     fn maximum(results: &[f64]) -> f64 {
-        // Default: the machine's answer where nothing is a number.
+        // Default: NaN, like the machine, if there are only NaNs.
         results.iter().copied().filter(|result| !result.is_nan()).reduce(f64::max).unwrap_or(f64::NAN)
     }
 
@@ -108,7 +108,7 @@ impl Arithmetic for Reals {
             (CvoFunc::Recip, Reading::Seed) => 1.0 / x,
             _ => evaluate(function, x),
         };
-        // Default: nothing is added to.
+        // Default: there is no addend.
         old.unwrap_or(0.0) + y
     }
 
@@ -122,7 +122,7 @@ impl Arithmetic for Reals {
 
     fn image(image: &Arc<WeightImage>) -> Arc<RealImage> {
         let [n, k] = [image.n(), image.k()];
-        // Default: every row has that many.
+        // Default: every row has `k` weights.
         let code = |row, column| f64::from(image.weight(row, column).unwrap_or_default());
         let codes = (0..n).flat_map(|row| (0..k).map(move |column| code(row, column))).collect();
         Arc::new(RealImage::exact(image, codes))

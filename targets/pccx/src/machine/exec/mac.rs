@@ -29,8 +29,8 @@ pub fn gemv<A: Arithmetic>(state: &mut State<A>, reading: Reading, mac: &Mac) ->
 /// Source: specification, section 4.4.
 ///
 /// # Errors
-/// [`FaultKind::ShapeZero`], [`FaultKind::ShapeOverflow`] and [`FaultKind::ShapeMismatch`] for shapes that do
-/// not form a product; [`FaultKind::NoWeight`], [`FaultKind::WeightMismatch`] and
+/// [`FaultKind::ShapeZero`], [`FaultKind::ShapeOverflow`] and [`FaultKind::ShapeMismatch`] for
+/// shapes that do not form a product; [`FaultKind::NoWeight`], [`FaultKind::WeightMismatch`] and
 /// [`FaultKind::NoScale`] if no weights are bound, or they have the wrong size or no scales;
 /// [`FaultKind::L2Range`] if operand or result exceed L2.
 pub fn gemm<A: Arithmetic>(state: &mut State<A>, reading: Reading, mac: &Mac) -> Result<(), FaultKind> {
@@ -87,7 +87,7 @@ fn product<A: Arithmetic>(
     let dest = state.values_mut(mac.dest_reg, m * n);
     store::<A>(dest, &sums, n, after, mac.flags.accm);
     let e_max = mac.flags.findemax.then(|| A::maximum(dest));
-    // Default: without `findemax` the register stays.
+    // Default: without `findemax` the register is unchanged.
     state.e_max = e_max.unwrap_or(state.e_max);
     if in_l2.is_none() {
         state.bindings.pop_front();

@@ -12,9 +12,9 @@ use crate::machine::state::{State, upstream_words, window};
 /// Source: specification, section 4.3.
 ///
 /// # Errors
-/// [`FaultKind::BadDirection`] for host to host; [`FaultKind::ShapeZero`] and [`FaultKind::ShapeOverflow`]
-/// for the number of values; [`FaultKind::L2Range`] and [`FaultKind::HostRange`] if the transfer
-/// exceeds L2 or the window.
+/// [`FaultKind::BadDirection`] for host to host; [`FaultKind::ShapeZero`] and
+/// [`FaultKind::ShapeOverflow`] for the number of values; [`FaultKind::L2Range`] and
+/// [`FaultKind::HostRange`] if the transfer exceeds L2 or the window.
 pub fn memcpy<A: Arithmetic>(state: &mut State<A>, strict: bool, memcpy: &Memcpy) -> Result<(), FaultKind> {
     let words = words(state, strict, memcpy)?;
     if words == 0 {

@@ -13,8 +13,8 @@ use crate::machine::state::State;
 /// Source: specification, section 4.6.4.
 ///
 /// # Errors
-/// [`FaultKind::UpstreamUndefined`] for flags and functions that the published code does not define;
-/// [`FaultKind::LengthZero`]; [`FaultKind::L2Range`] if source or destination exceed L2.
+/// [`FaultKind::UpstreamUndefined`] for flags and functions that the published code does not
+/// define; [`FaultKind::LengthZero`]; [`FaultKind::L2Range`] if source or destination exceed L2.
 pub fn cvo<A: Arithmetic>(state: &mut State<A>, cvo: &Cvo) -> Result<(), FaultKind> {
     let undefined = |what| Err(FaultKind::UpstreamUndefined { what });
     if cvo.flags.sub_emax || cvo.flags.accm {

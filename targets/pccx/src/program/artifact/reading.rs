@@ -12,10 +12,9 @@ use crate::program::{Extra, HostOp, Program, Window};
 /// Reads a container.
 ///
 /// # Errors
-/// [`ArtifactError::Malformed`] and [`ArtifactError::Short`] for another format or version, and for sections
-/// that overlap, are duplicate or exceed the file; [`ArtifactError::Code`],
-/// [`ArtifactError::Weights`] and
-/// [`ArtifactError::Program`] for invalid contents.
+/// [`ArtifactError::Malformed`] and [`ArtifactError::Short`] for another format or version, and for
+/// sections that overlap, are duplicate or exceed the file; [`ArtifactError::Code`],
+/// [`ArtifactError::Weights`] and [`ArtifactError::Program`] for invalid contents.
 pub fn read(bytes: &[u8]) -> Result<Program, ArtifactError> {
     let head = part(bytes, 0, HEAD_BYTES as u64, "the container's head")?;
     if !head.starts_with(&MAGIC) {
@@ -68,7 +67,7 @@ fn part<'a>(
     need: u64,
     what: &'static str,
 ) -> Result<&'a [u8], ArtifactError> {
-    // Default: beyond the end there is nothing left, which is too short below.
+    // Default: no bytes are left after the end, which is reported below.
     let left = bytes.get(offset..).unwrap_or_default();
     let size = usize::try_from(need).ok();
     size.and_then(|size| left.get(..size)).ok_or(ArtifactError::Short {
@@ -204,7 +203,7 @@ fn windows(section: Section<'_>, strings: Section<'_>) -> Result<Vec<Window>, Ar
 
 /// Returns the name at byte `start` of the names; `at` is the offset of the reference, for errors.
 fn string(strings: Section<'_>, start: u32, at: usize) -> Result<String, ArtifactError> {
-    // Default: beyond the section there is nothing left, and no name ends in it.
+    // Default: no bytes are left after the section, and no name ends there.
     let rest = strings.content.get(start as usize..).unwrap_or_default();
     let Some(end) = rest.iter().position(|&byte| byte == 0) else {
         return Err(malformed(at, format!("no name begins at byte {start} of section STRS and ends in it")));

@@ -26,8 +26,8 @@ struct Hashes {
 /// compilation, and so must words and text in the same folder; the manifest must be unchanged.
 ///
 /// # Errors
-/// [`TargetError::Failed`] with the file: a file that cannot be read, an invalid manifest, files of two
-/// compilations, and errors of [`read`].
+/// [`TargetError::Failed`] with the file: a file that cannot be read, an invalid manifest, files of
+/// two compilations, and errors of [`read`].
 pub fn read_set(path: &str, files: &dyn Reader) -> Result<(String, Program), TargetError> {
     let bytes = files.read(path).map_err(TargetError::failed)?;
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);

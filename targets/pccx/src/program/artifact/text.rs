@@ -121,8 +121,8 @@ pub fn manifest(program: &Program, sha256: Parts) -> Result<String, ProgramError
 ///
 /// # Errors
 /// [`TextError::Assembly`] and [`TextError::Code`] for lines and words that are not instructions;
-/// [`TextError::Manifest`] for an invalid manifest; [`TextError::Images`] and [`TextError::Image`] for weights
-/// that differ from the manifest; the errors of [`Program::check`].
+/// [`TextError::Manifest`] for an invalid manifest; [`TextError::Images`] and [`TextError::Image`]
+/// for weights that differ from the manifest; the errors of [`Program::check`].
 pub fn read_text(
     assembly: &str,
     manifest: &str,

@@ -11,8 +11,7 @@ use crate::program::Program;
 ///
 /// # Errors
 /// The errors of [`Program::check`]; [`ArtifactError::Encode`] with all instructions that cannot be
-/// encoded;
-/// [`ArtifactError::TooLarge`] above 4 GiB.
+/// encoded; [`ArtifactError::TooLarge`] above 4 GiB.
 pub fn write(program: &Program) -> Result<Vec<u8>, ArtifactError> {
     program.check()?;
     let sections = sections(program)?;

@@ -1,4 +1,5 @@
-//! [`Host`] as two sections of a container: its description in JSON, and the elements of its constants.
+//! [`Host`] as two sections of a container: its description in JSON, and the elements of its
+//! constants.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -127,12 +128,12 @@ impl Host {
     /// part.
     ///
     /// # Errors
-    /// [`HostError`] for invalid sections: a description that is not JSON or refers to missing items, constants
-    /// outside their section, or an invalid graph.
+    /// [`HostError`] for invalid sections: a description that is not JSON or refers to missing
+    /// items, constants outside their section, or an invalid graph.
     pub fn read(extras: &[Extra]) -> Result<Option<Self>, HostError> {
         let section = |tag| extras.iter().find(|extra| extra.tag == tag).map(|extra| &extra.bytes[..]);
         let Some(bytes) = section(HOST) else { return Ok(None) };
-        // Default: without the section there is no constant, and a slot that has one is refused.
+        // Default: without the section there are no constants, and a slot with a constant is refused.
         let tensors = section(TENSORS).unwrap_or_default();
         let description = description(bytes)?;
         let ids = |numbers: Vec<u32>| numbers.into_iter().map(ValueId).collect::<Vec<_>>();
@@ -186,7 +187,7 @@ fn check(graph: &Graph) -> Result<(), HostError> {
     let used = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
     if let Some(id) = ends.chain(used).find(|id| id.0 as usize >= graph.values.len()) {
         let (number, count) = (id.0, graph.values.len());
-        return Err(HostError::Description(format!("slot {number} is named, there are {count}")));
+        return Err(HostError::Description(format!("slot {number} is referenced, but there are only {count}")));
     }
     for node in &graph.nodes {
         let operands: Vec<&Value> = node.inputs.iter().map(|&id| graph.value(id)).collect();

@@ -231,8 +231,8 @@ impl HostStep {
     /// Decodes host operation `index`.
     ///
     /// # Errors
-    /// [`StepError::Kind`] for an undefined kind; [`StepError::Operands`] for a wrong number of operands;
-    /// [`StepError::Tokens`] for illegal ranges of tokens.
+    /// [`StepError::Kind`] for an undefined kind; [`StepError::Operands`] for a wrong number of
+    /// operands; [`StepError::Tokens`] for illegal ranges of tokens.
     pub fn decode(index: usize, op: &HostOp) -> Result<Self, StepError> {
         let (kind, found) = (op.kind, op.operands.len());
         let wrong = |expected| StepError::Operands { index, kind, found, expected };

@@ -90,7 +90,7 @@ fn reached(program: &Program, config: &Config) -> u32 {
             last = last.max(u64::from(word) + words_of(count));
         }
     }
-    // Default: what is beyond 32 bits is beyond L2.
+    // Default: more than 32 bits exceed any L2.
     u32::try_from(last).unwrap_or(u32::MAX).clamp(1, config.l2_words)
 }
 
@@ -107,7 +107,7 @@ fn exact(executable: &Executable, config: &Config, graph: &Graph) -> Option<BTre
         let images = (0..).zip(&program.images).map(|(number, image)| {
             let codes = weights.exact(image);
             let exact = codes.map(|codes| Arc::new(RealImage::exact(image, codes)));
-            // Default: rotations and the like are as the program has them.
+            // Default: weights made by the compiler, such as rotations, are those of the program.
             (number, exact.unwrap_or_else(|| Reals::image(image)))
         });
         images.collect()

@@ -36,7 +36,7 @@ pub(super) fn rows(app: &App, shown: &Shown, (width, height): (usize, usize)) ->
         Scale::Float | Scale::Error => texts.into_iter().map(short).collect(),
         Scale::Real | Scale::Raw | Scale::Hex => texts,
     };
-    // Default: there are numbers, as there are addresses.
+    // Default: cannot happen: there are addresses, and so numbers.
     let cell = texts.iter().map(String::len).max().unwrap_or(0).max(NARROWEST);
     let label = memory.depth.saturating_sub(1).to_string().len().max(ADDRESS);
     let fits = (width.saturating_sub(label + 2) / (cell + 1)).max(1);
@@ -109,7 +109,7 @@ fn short(text: String) -> String {
 
 /// Halves a number until it is at most `most`.
 fn halved(number: usize, most: usize) -> usize {
-    // Default: one of anything fits.
+    // Default: cannot happen: the sequence reaches 1.
     std::iter::successors(Some(number), |number| Some(number.div_ceil(2)))
         .find(|number| *number <= most)
         .unwrap_or(1)
@@ -158,7 +158,7 @@ fn styles(app: &App, range: &Range, lanes: usize) -> Vec<Style> {
     let Some(before) = &app.before else {
         return styles;
     };
-    // Default: what could not be read before is new where it was written.
+    // Default: unreadable before: written numbers count as changed.
     let now = debugger.read(run).unwrap_or_default();
     let old = before.read(run.memory, run.first, run.count).unwrap_or_default();
     let differs = |place: usize| now.get(place) != old.get(place);

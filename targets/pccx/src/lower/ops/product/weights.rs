@@ -133,7 +133,7 @@ impl Pass {
             for row in 0..image.n() {
                 let scale = image.scales().and_then(|scales| scales.get(row)).copied().or(factor);
                 for column in 0..k {
-                    // Default: every row has that many.
+                    // Default: every row has `k` weights.
                     codes[column * n + factors.len()] = image.weight(row, column).unwrap_or_default().into();
                 }
                 factors.push(scale.ok_or(LowerError::Fault("scales"))?);

@@ -114,7 +114,7 @@ impl Search<'_> {
                 }
             }
         }
-        // Default: what is looked at first has no wrong operand, or one that is looked at.
+        // Default: the first scalar has no wrong operand, or only visited ones.
         Err(first.unwrap_or((scalar, writer)))
     }
 

@@ -108,7 +108,7 @@ fn of_product(mac: &Mac, banks: &Banks, reads: &[Option<Values>; 2]) -> Flow {
 
 /// Returns the flow of whole words.
 fn of_copy(memcpy: &Memcpy, banks: &Banks) -> Flow {
-    // Default: more values than there are addresses fault.
+    // Default: so many values fault.
     let values = usize::try_from(banks.fmap(memcpy.shape_ptr_addr).product()).unwrap_or_default();
     let count = words_of(values) as usize * WORD_LANES;
     let l2 = |word| Place::l2(Values::new(word, count));
@@ -137,7 +137,7 @@ fn of_function(cvo: &Cvo, reads: &[Option<Values>; 2]) -> Flow {
 
 /// Returns the flow of a host step, without weight images.
 pub fn of_step(step: &HostStep, graph: &Graph) -> Flow {
-    // Default: a slot that is not there has no values; the run refuses it.
+    // Default: a missing slot has no values; the run refuses it.
     let values =
         |id: ValueId| graph.values.get(id.0 as usize).map_or(0, |value| value.info.shape.iter().product());
     let part = |id: ValueId, first: u32, count: usize| Place::new(Memory::Slot(id), first as usize, count);

@@ -78,7 +78,7 @@ impl<'a> Record<'a> {
             }
             Moment::Host(index) => {
                 let op = &self.program.host_ops[index];
-                // Default: what has no meaning ends the run.
+                // Default: an invalid step ends the run.
                 let flow =
                     HostStep::decode(index, op).map(|step| self.step(session, &step)).unwrap_or_default();
                 (op.position as usize, flow, None)
@@ -130,7 +130,7 @@ impl<'a> Record<'a> {
     /// Returns the operands of an event. The product of an operand with scales counts as correct.
     fn reads(&mut self, session: &Session<'_, Modular>, flow: &Flow) -> Vec<Read> {
         let before = self.events.len();
-        // Default: of a place that is not there nothing is read; the run ends with it.
+        // Default: nothing is read from a missing place, which ends the run.
         let operands: Vec<Vec<Element>> =
             flow.reads.iter().map(|(place, _)| content(session, place).unwrap_or_default()).collect();
         let is_right = |element: Element| (self.is_known)(element) || self.right.contains(&element);
