@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         };
         match self.words.next() {
             None => Ok(command),
-            Some(word) => Err(self.fault(word.span, format!("`{}` is too much here", word.text))),
+            Some(word) => Err(self.fault(word.span, format!("unexpected `{}`", word.text))),
         }
     }
 
@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
         found.ok_or_else(|| {
             let names: Vec<&str> = layers.iter().map(String::as_str).collect();
             let help = match names.is_empty() {
-                true => "the program knows no layers".to_owned(),
+                true => "the program has no layers".to_owned(),
                 false => help_for(word.text, &names),
             };
             Fault { span: word.span, message: format!("there is no layer `{}`", word.text), help: Some(help) }
@@ -269,8 +269,8 @@ impl<'a> Reader<'a> {
         let found = self.of.instructions_at(file, number).to_vec();
         if found.is_empty() {
             let help = match self.of.texts().next() {
-                None => "the program is words, without a map of their text",
-                Some(_) => "only lines that hold an instruction are",
+                None => "the program has no source text",
+                Some(_) => "only lines with an instruction are legal",
             };
             let message = format!("no instruction begins at line {}", word.text);
             return Err(Fault { span: word.span, message, help: Some(help.to_owned()) });
@@ -360,7 +360,7 @@ impl<'a> Reader<'a> {
         let mut on = On::Write;
         let mut next = self.words.next();
         if let Some(word) = next.filter(|word| word.text != "if") {
-            on = self.one_of(word, "way to use a memory", &On::ALL)?;
+            on = self.one_of(word, "kind of access", &On::ALL)?;
             next = self.words.next();
         }
         let condition = match next {

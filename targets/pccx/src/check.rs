@@ -175,12 +175,12 @@ fn lanes(config: &Config, mac: &Mac) -> Option<String> {
 fn function(cvo: &Cvo) -> Option<(&'static Lint, Severity, String)> {
     if cvo.length > CVO_HARDWARE_LENGTH {
         let message = format!(
-            "CVO takes {} elements: hardware takes {CVO_HARDWARE_LENGTH} at most, split it",
+            "CVO has {} elements: hardware supports at most {CVO_HARDWARE_LENGTH}: split the instruction",
             cvo.length
         );
         return Some((LONG_FUNCTION, Severity::Error, message));
     }
     let ignored = cvo.flags.recip_scale && cvo.cvo_func != CvoFunc::Scale;
-    let message = || format!("recip_scale is for scale: {} ignores it", cvo.cvo_func.name());
+    let message = || format!("recip_scale is only for scale: {} ignores it", cvo.cvo_func.name());
     ignored.then(|| (IGNORED_FLAG, Severity::Warning, message()))
 }

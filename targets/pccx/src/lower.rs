@@ -56,8 +56,8 @@ pub use reference::{Constants, ReferenceError, reference};
 pub enum LowerError {
     /// The values of a node do not fit into L2, even if the host computes everything else.
     #[error(
-        "node `{node}` needs room for {values} values in L2; the largest gap, with everything else at the host, \
-         has {largest} (L2 has {l2_words} words of 8): give it fewer tokens at once"
+        "node `{node}` needs room for {values} values in L2; even with all other values at the host, the largest gap has \
+         {largest} values (L2 has {l2_words} words of 8 values): process fewer tokens at once"
     )]
     L2Full {
         /// Name of the node.
@@ -86,10 +86,10 @@ pub enum LowerError {
         error: WeightError,
     },
     /// Internal error of the compiler.
-    #[error("the compiler made {0} that does not fit: a fault of npukit")]
+    #[error("the compiler made {0} that does not fit: an error in npukit")]
     Fault(&'static str),
     /// The compiler made a program that hardware would execute differently: an internal error.
-    #[error("the compiler made a program in which instruction {instruction} {message}: a fault of npukit")]
+    #[error("the compiler made a program in which instruction {instruction} {message}: an error in npukit")]
     Order {
         /// Index of the instruction.
         instruction: usize,
@@ -193,7 +193,7 @@ fn print_layers(layers: &[Layer]) -> String {
         let who = match &layer.host {
             None => {
                 let help = layer.help.as_ref().map_or_else(String::new, |help| format!(", {help}"));
-                let bits = if layer.has_8_bit_weights { ", weights of 8 bits in two passes" } else { "" };
+                let bits = if layer.has_8_bit_weights { ", 8-bit weights in two passes" } else { "" };
                 format!("machine{bits}{help}")
             }
             Some((op, reason)) => format!("host ({op}): {reason}"),
@@ -367,8 +367,8 @@ fn warnings(layers: &Layers, reports: &[Layer]) -> Vec<String> {
         ));
     }
     for (help, what) in [
-        (SQUARES_HELP, "`--option norms=host` leaves all of it to the host"),
-        (PATCHES_HELP, "that takes no time in the model"),
+        (SQUARES_HELP, "with `--option norms=host` the host computes the whole norm"),
+        (PATCHES_HELP, "the cycle model does not include this time"),
     ] {
         let helped = reports.iter().filter(|layer| layer.help.as_deref() == Some(help)).count();
         if helped > 0 {
@@ -379,7 +379,7 @@ fn warnings(layers: &Layers, reports: &[Layer]) -> Vec<String> {
     if hosts > 0 {
         let verb = if hosts == 1 { "is" } else { "are" };
         let nodes = counted(hosts as u64, "node");
-        warnings.push(format!("{nodes} {verb} computed by the host, whose time is not counted"));
+        warnings.push(format!("{nodes} {verb} computed by the host, in time that is not included"));
     }
     warnings
 }

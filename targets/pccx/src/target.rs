@@ -43,8 +43,8 @@ const PRESETS: Presets<Config> = Presets {
     with_parameters: settable::from_tree,
     extension: "toml",
     read: |text| Ok((Config::from_toml(text)?, Vec::new())),
-    others: "; to the name of an instance add `+seed` for what the page of the instruction set says where documents say \
-             something else",
+    others: "; add `+seed` to the name of an instance to follow the page of the instruction set where documents \
+             contradict it",
 };
 
 /// pccx: a 4-bit accelerator for language models.

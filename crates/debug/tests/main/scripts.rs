@@ -137,9 +137,9 @@ fn all_errors_are_told_at_once() {
             "there is no memory `n`",
             "`m` has addresses 0 to 15",
             "there is no instruction 7",
-            "`sometimes` is not a way to use a memory",
+            "`sometimes` is not a kind of access",
             "3 values do not fill `m[0]`: give 2, or one for all",
-            "`3` is too much here",
+            "unexpected `3`",
             "there is no layer `third`",
             "what is expected is missing",
         ]

@@ -21,7 +21,7 @@ const WIDE: u16 = 100;
 const STEP: u16 = 6;
 /// The most important keys.
 const HINTS: &str =
-    "s step  b back  n/p layer  c continue  r reverse  Tab memories  : command  ? keys  q leave";
+    "s step  b back  n/p layer  c continue  r reverse  Tab memories  : command  ? keys  q quit";
 
 /// Draws the whole screen.
 pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
@@ -101,7 +101,7 @@ fn output(app: &App, frame: &mut Frame<'_>, area: Rect) {
 
 fn command_line(app: &App, frame: &mut Frame<'_>, area: Rect) {
     if app.running.is_some() {
-        frame.render_widget(Pane::bar("running; Esc stops it", Style::new()), area);
+        frame.render_widget(Pane::bar("running; Esc interrupts", Style::new()), area);
         return;
     }
     if !app.line.is_open {

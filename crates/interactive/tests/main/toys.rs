@@ -346,7 +346,7 @@ fn a_key_stops_a_long_way() {
         let before = steps.load(Ordering::Relaxed);
         assert!(screen.press_only(key));
         screen.draw();
-        screen.has("running; Esc stops it");
+        screen.has("running; Esc interrupts");
         assert!(screen.press_only(KeyCode::Esc));
         screen.draw();
         screen.has("stopped");

@@ -8,29 +8,29 @@ npukit_target::lints! {
          MEMSET of the same entry comes before any of them, as in `memset cache=fmap, idx=0, a=1, b=1, c=64` and another one of \
          idx=0 after it: the first has no effect. Remove it, or put the instruction that needs it between the two.";
     HOST_TO_HOST = "host-to-host", asm [Error]: "MEMCPY from the host to the host";
-        "One end of a MEMCPY is L2. Both ends at the host are an instruction word that the machine refuses; the host copies its \
-         own memory by itself.";
+        "Source or destination of a MEMCPY must be L2. The machine refuses a transfer from host to host; the host can copy its own \
+         memory without it.";
     IGNORED_FLAG = "ignored-flag", asm [Warning]: "a flag is set that the function ignores";
-        "`recip_scale` makes `scale` divide instead of multiply. All other functions of CVO ignore it, so that what is meant \
-         probably does not happen. Take the flag away, or use `scale`.";
+        "`recip_scale` makes `scale` divide instead of multiply. All other functions of CVO ignore it, so the instruction \
+         probably does not do what was intended. Remove the flag, or use `scale`.";
     LONG_FUNCTION = "long-function", asm [Error]: "CVO has more elements than hardware supports";
-        "The unit of special functions has a buffer for 2048 elements. The machine takes as many as the field can say, hardware \
-         does not: it ends early. Split the instruction, as `cvo exp, src=0, dst=0, len=4096` into two of 2048.";
+        "The special-function unit has a buffer for 2048 elements. The simulated machine supports any length of the field, but \
+         hardware ends early. Split the instruction: for example `cvo exp, src=0, dst=0, len=4096` into two of 2048.";
     RESERVED_BITS = "reserved-bits", [Error]: "reserved bits are set";
-        "The specification requires these bits to be 0. An instance that is strict refuses the word, which is the error; others ignore \
-         the bits, which is a warning. Assemble the instruction again from text.";
+        "The specification requires these bits to be 0. A strict instance refuses the word (an error); others ignore \
+         the bits (a warning). Assemble the instruction again from text.";
     RESERVED_CVO_FUNC = "reserved-cvo-func", [Error]: "CVO has an undefined function";
-        "The field of the function has a number that no function has. An instance that is strict refuses the word, others drop \
-         it as if it were not there. `npu isa pccx cvo` lists the functions.";
+        "The function field has a number without a function. A strict instance refuses the word, others ignore \
+         the instruction. `npu isa pccx cvo` lists the functions.";
     RESERVED_DEST_CACHE = "reserved-dest-cache", [Error]: "MEMSET has a bank that does not exist";
-        "There are two constant banks, of shapes of feature maps and of weights. A word with another one is refused by a strict \
-         instance and dropped by others, so that the entry it was to set keeps its old value.";
+        "There are two constant banks: shapes of feature maps, and shapes of weights. A strict instance refuses a word with another \
+         bank. Others drop it, so the entry that it should set keeps its old value.";
     RESERVED_OPCODE = "reserved-opcode", [Error]: "a word has an undefined opcode";
-        "A strict instance refuses the word, others drop it. A file of words for another instance or in another order of bytes \
-         has many of them.";
+        "A strict instance refuses the word, others drop it. A file for another instance or with another byte order \
+         has many of these words.";
     TOO_MANY_LANES = "too-many-lanes", asm [Warning]: "GEMV requests more lanes than the instance has";
-        "The instance has a number of lanes for GEMV, and the field of the instruction may say more. The product is right and takes \
-         as long as with all lanes that exist. Give at most that number, or a configuration with more.";
+        "The field can specify more lanes than the instance has. The product is correct, and takes as long as with all existing \
+         lanes. Use at most that number, or an instance with more lanes.";
     UNFENCED_ACCESS = "unfenced-access", asm [Error]: "an asynchronous instruction may still be using these words";
         "An instruction with `async` is complete only when a later synchronous one of the same engine is, or when the host \
          waits. In between, an instruction here reads words that the asynchronous one writes, or writes words that it uses: two transfers in \

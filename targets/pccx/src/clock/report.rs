@@ -175,11 +175,11 @@ fn assumptions(config: &Config) -> Vec<String> {
     let timing = &config.timing;
     vec![
         format!(
-            "core {} MHz, ports {} MHz and {} bytes a cycle, {} lanes, external memory {} GB/s: parameters of the instance",
+            "core {} MHz, ports {} MHz and {} bytes per cycle, {} lanes, external memory {} GB/s: parameters of the instance",
             timing.core_mhz, timing.axi_mhz, timing.hp_bytes, timing.gemv.lanes, timing.ddr_gb_per_s
         ),
         "times of this machine were never measured: the model follows specification 6.4".to_owned(),
-        "ports share external memory, the earlier instruction first; engines do not slow each other down at L2"
+        "ports share external memory, where the earlier instruction has priority; engines do not slow each other down at L2"
             .to_owned(),
     ]
 }

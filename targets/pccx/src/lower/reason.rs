@@ -29,7 +29,7 @@ pub enum HostReason {
     /// The machine finds a maximum only during a product.
     #[error("the softmax does not follow a product: the machine finds maxima only in results of products")]
     Softmax,
-    #[error("sums of rows are placed next to each other")]
+    #[error("sums of rows are adjacent values in the result")]
     RowSums,
     #[error("its operand is repeated")]
     OperandRepeated,

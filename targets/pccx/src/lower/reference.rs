@@ -40,11 +40,11 @@ pub enum ReferenceError {
     Lower(#[from] LowerError),
     /// Rotations with sines that the machine computes.
     #[error(
-        "sines and cosines that the machine computes itself (`rotations=npu`) are not compared with a model's"
+        "sines and cosines that the machine computes itself (`rotations=npu`) cannot be compared with a model"
     )]
     OwnSines,
     /// The last tile of a product is a single row.
-    #[error("a last row of {inputs} values that is alone in its tile, with 16-bit activations, is not compared")]
+    #[error("a last row of {inputs} values that is alone in its tile, with 16-bit activations, cannot be compared")]
     LastRow {
         /// Number of values in the row.
         inputs: usize,

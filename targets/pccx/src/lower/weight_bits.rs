@@ -136,8 +136,8 @@ fn told_of_integers(
     let mut trial = Trial::new(config, graph, options, &[])?;
     let [plain, ours] = [trial.cycles(&BTreeSet::new())?, trial.cycles(steps)?];
     Ok(format!(
-        "weights of {count} of {} are integers of 8 bits: they are kept, in two passes of 4 bits, for {} \
-         (`weight_bits=4` takes one)",
+        "weights of {count} of {} are 8-bit integers: they are kept exactly, in two passes of 4 bits, for {} \
+         (`weight_bits=4` needs one pass)",
         counted(all as u64, "product"),
         more_cycles(ours, plain),
     ))
@@ -282,8 +282,8 @@ fn told_of_samples(
         _ => format!(" (`{}`)", names.join("`, `")),
     };
     format!(
-        "weight_bits: by {samples}, {} of {} take weights of 8 bits{which}, for {}; signal to noise {}, with 4 bits {}, \
-         with 8 everywhere {} and {}",
+        "weight_bits: by {samples}, {} of {} have 8-bit weights{which}, for {}; signal-to-noise ratio {}, with 4 bits {}, \
+         with 8 bits everywhere {} and {}",
         steps.len(),
         counted(products.len() as u64, "product"),
         more_cycles(ours.cycles, plain.cycles),

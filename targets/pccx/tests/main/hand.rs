@@ -93,7 +93,7 @@ fn orders_are_kept_by_waiting() {
         (
             Some(3),
             "reads L2 word 0x107, which the async MEMCPY of instruction 2 writes: a synchronous MEMCPY or the host \
-             must wait between them, as `.wait` lets it; instruction 2 is at p.s:3"
+             must wait between them, with `.wait`; instruction 2 is at p.s:3"
                 .to_owned()
         )
     );

@@ -216,7 +216,7 @@ fn one_scalar_comes_from_the_host() {
     let expected = [CvoFunc::Scale, CvoFunc::Scale, CvoFunc::Sqrt, CvoFunc::Scale];
     assert_eq!(functions(&executable.program.code), expected);
     let warning = "1 layer of the machine: the host computes the sum of squares of each row, because no \
-                   instruction multiplies two values; `--option norms=host` leaves all of it to the host";
+                   instruction multiplies two values; with `--option norms=host` the host computes the whole norm";
     assert!(executable.host.warnings.iter().any(|found| found == warning), "{:?}", executable.host.warnings);
     assert_eq!(executable.host.layers.iter().filter(|layer| layer.help.is_some()).count(), 1);
 }

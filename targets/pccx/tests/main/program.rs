@@ -231,7 +231,7 @@ fn warnings_are_of_what_is_not_exact_or_not_counted() {
     };
     let hosts = |count: usize| {
         let nodes = if count == 1 { "1 node is".to_owned() } else { format!("{count} nodes are") };
-        format!("{nodes} computed by the host, whose time is not counted")
+        format!("{nodes} computed by the host, in time that is not included")
     };
     let exact = GeluForm::Exact;
     for (forms, tanh, hosts_of_exact) in [
@@ -282,7 +282,7 @@ fn the_worst_weights_are_named() {
     assert_eq!(
         warnings(&[[7.0, 1.0], [7.0, 3.25], [70.0, 31.0]]),
         [
-            "3 matrices became 4-bit rows; the worst, `w1`, is 3.2 % off (root of the mean square, next to its \
+            "3 matrices became 4-bit rows; the worst, `w1`, is 3.2 % off (RMS, relative to its \
           weights'), at most 0.250"
         ]
     );

@@ -83,8 +83,8 @@ fn functions_without_a_form() {
             },
             [&["the softmax does not follow a product: the machine finds maxima only in results of products"]; 2],
         ),
-        ("mean", |net| reduced(net, ReduceKind::Mean), [&["sums of rows are placed next to each other"]; 2]),
-        ("sum", |net| reduced(net, ReduceKind::Sum), [&["sums of rows are placed next to each other"]; 2]),
+        ("mean", |net| reduced(net, ReduceKind::Mean), [&["sums of rows are adjacent values in the result"]; 2]),
+        ("sum", |net| reduced(net, ReduceKind::Sum), [&["sums of rows are adjacent values in the result"]; 2]),
         ("largest", |net| reduced(net, ReduceKind::Max), [&[NO_FORM]; 2]),
         (
             "of constants",

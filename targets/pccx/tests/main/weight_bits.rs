@@ -137,7 +137,7 @@ fn layers_that_suffer_are_found_on_samples() {
     let WeightBits::Steps { wide: steps, .. } = &options.weight_bits else { panic!("{options:?}") };
     assert_eq!(steps.iter().copied().collect::<Vec<_>>(), [2], "{told:?}");
     assert!(
-        told[0].starts_with("weight_bits: by 4 samples, 1 of 4 products take weights of 8 bits (`v"),
+        told[0].starts_with("weight_bits: by 4 samples, 1 of 4 products have 8-bit weights (`v"),
         "{told:?}"
     );
     // By default, layers that lose accuracy with 4 bits get 8 bits if samples show a gain.
@@ -166,7 +166,7 @@ fn integers_of_8_bits_are_kept_without_samples() {
     let WeightBits::Steps { wide: steps, .. } = &found.options.weight_bits else { panic!("{found:?}") };
     assert_eq!(steps.iter().copied().collect::<Vec<_>>(), [1]);
     assert!(
-        found.told[0].starts_with("weights of 1 of 2 products are integers of 8 bits"),
+        found.told[0].starts_with("weights of 1 of 2 products are 8-bit integers"),
         "{:?}",
         found.told
     );
@@ -195,6 +195,6 @@ fn programs_of_both_are_read_again() {
         instance
             .emit(&graph, &options, "layers")
             .unwrap()
-            .contains("machine, weights of 8 bits in two passes")
+            .contains("machine, 8-bit weights in two passes")
     );
 }

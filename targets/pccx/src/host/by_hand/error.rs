@@ -12,7 +12,7 @@ use crate::isa::op::Cache;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HandError {
     /// An instruction uses words that an asynchronous one still reads or writes.
-    #[error("{order}, as `.wait` lets it{}", .place.as_ref().map_or_else(String::new, |place| format!("; instruction {} is at {place}", .order.earlier)))]
+    #[error("{order}, with `.wait`{}", .place.as_ref().map_or_else(String::new, |place| format!("; instruction {} is at {place}", .order.earlier)))]
     Order {
         /// The two instructions and their words.
         order: Unfenced,

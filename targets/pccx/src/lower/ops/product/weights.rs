@@ -149,7 +149,7 @@ fn worst(errors: &BTreeMap<String, Error>, became: &str) -> Option<String> {
     let worst = errors.iter().max_by(|a, b| relative(a).total_cmp(&relative(b)));
     let (name, error) = worst.filter(|worst| relative(worst) > 0.0)?;
     Some(format!(
-        "{} {became}; the worst, `{name}`, is {:.1} % off (root of the mean square, next to its weights'), at most {:.3}",
+        "{} {became}; the worst, `{name}`, is {:.1} % off (RMS, relative to its weights), at most {:.3}",
         errors.len(),
         100.0 * error.relative,
         error.max
