@@ -175,7 +175,7 @@ fn lanes(config: &Config, mac: &Mac) -> Option<String> {
 fn function(cvo: &Cvo) -> Option<(&'static Lint, Severity, String)> {
     if cvo.length > CVO_HARDWARE_LENGTH {
         let message = format!(
-            "CVO has {} elements: hardware supports at most {CVO_HARDWARE_LENGTH}: split the instruction",
+            "CVO has {} elements, but hardware supports at most {CVO_HARDWARE_LENGTH}: split the instruction",
             cvo.length
         );
         return Some((LONG_FUNCTION, Severity::Error, message));

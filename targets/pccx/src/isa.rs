@@ -83,7 +83,8 @@ const NOTES: &[Note] = &[
 ];
 
 const SUMS: &str = "w_scale multiplies sums, with `+seed` each block of 32 before it is added; T is ignored without `+seed`.";
-const BLOCKS: &str = "w_scale multiplies each block of 32 before it is added, by the row's scale, or by T if that is not 0.";
+const BLOCKS: &str =
+    "w_scale multiplies each block of 32 before it is added, by the row's scale, or by T if that is not 0.";
 
 /// Adds the remarks that apply to this instance to a row.
 fn note(row: &mut InstructionSpec, config: &Config) {
@@ -119,7 +120,8 @@ mod tests {
             assert!(page.contains(seed) && !ours.contains(seed), "{instruction}: {page}");
         }
         assert!(
-            doc("reference", "MEMCPY").contains("A transfer from host to host can be encoded, but the machine refuses it")
+            doc("reference", "MEMCPY")
+                .contains("A transfer from host to host can be encoded, but the machine refuses it")
         );
         assert!(doc("upstream", "MEMCPY").contains("as L2 to host"));
         assert!(doc("reference", "CVO").contains("take sums of squares from the host"));

@@ -86,6 +86,7 @@ fn summary(config: &Config) -> String {
         Profile::Upstream => "numerics of the published circuits",
     };
     let extensions = if config.extensions { ", with MUL, RELU and TANH" } else { "" };
-    let reading = if config.reading.is_default() { "" } else { ", following the page of the instruction set" };
+    let reading =
+        if config.reading.is_default() { "" } else { ", following the page of the instruction set" };
     format!("{} L2 words, {} MHz, {numbers}{extensions}{reading}", config.l2_words, config.timing.core_mhz)
 }

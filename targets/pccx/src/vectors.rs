@@ -65,8 +65,9 @@ pub fn vectors(path: &str, bytes: &[u8], _files: &dyn Reader) -> Option<Vec<Case
     };
     let (.., read) = FORMATS.iter().find(known)?;
     Some(
-        read(bytes)
-            .unwrap_or_else(|error| vec![Case::done(name, Outcome::error("a valid file of this format", error))]),
+        read(bytes).unwrap_or_else(|error| {
+            vec![Case::done(name, Outcome::error("a valid file of this format", error))]
+        }),
     )
 }
 

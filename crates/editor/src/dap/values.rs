@@ -29,6 +29,8 @@ pub(crate) fn source(file: &str) -> Value {
 /// Reads an argument that refers to an instruction.
 pub(crate) fn instruction(arguments: &Value, name: &str) -> Result<usize, String> {
     let reference = text(arguments, name)?;
-    let digits = reference.strip_prefix("0x").ok_or_else(|| format!("`{reference}` is not an instruction reference"))?;
+    let digits = reference
+        .strip_prefix("0x")
+        .ok_or_else(|| format!("`{reference}` is not an instruction reference"))?;
     usize::from_str_radix(digits, 16).map_err(|_| format!("`{reference}` is not an instruction reference"))
 }

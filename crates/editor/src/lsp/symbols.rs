@@ -103,7 +103,9 @@ pub fn rename(
     let (_, name) = named(document, known, position)?;
     let is_word = new.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !is_word || !new.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        return Err(format!("`{new}` is not a valid name: use letters, digits and `_`, and do not begin with a digit"));
+        return Err(format!(
+            "`{new}` is not a valid name: use letters, digits and `_`, and do not begin with a digit"
+        ));
     }
     let other = Name { text: new.to_owned(), space: name.space };
     let other = if name.space == Space::Macros { Name::of_macro(new) } else { other };

@@ -48,7 +48,9 @@ pub(super) fn unread(ops: &[Op], looked_at: &[Values], is_all: bool) -> Vec<Find
     found.extend(over);
     if is_all {
         found.extend(
-            l2.unread().map(|index| unread_result(index, "nothing reads the words of L2 that this writes".to_owned())),
+            l2.unread().map(|index| {
+                unread_result(index, "nothing reads the words of L2 that this writes".to_owned())
+            }),
         );
     }
     found

@@ -29,7 +29,9 @@ pub enum EncodeError {
     #[error(transparent)]
     Field(#[from] Box<FieldError>),
     /// The function exists only in instances with extensions.
-    #[error("CVO {function} is an extension: choose an instance with `extensions = true`, such as pccx:extended")]
+    #[error(
+        "CVO {function} is an extension: choose an instance with `extensions = true`, such as pccx:extended"
+    )]
     Extension {
         /// Name of the function.
         function: &'static str,
@@ -70,7 +72,9 @@ pub enum DecodeError {
         bits: Word,
     },
     /// The program ends within an instruction.
-    #[error("only {have} of the {INSTRUCTION_BYTES} bytes of an instruction are left: the program is truncated")]
+    #[error(
+        "only {have} of the {INSTRUCTION_BYTES} bytes of an instruction are left: the program is truncated"
+    )]
     Truncated {
         /// Number of bytes left.
         have: usize,

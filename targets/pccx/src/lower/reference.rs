@@ -44,7 +44,9 @@ pub enum ReferenceError {
     )]
     OwnSines,
     /// The last tile of a product is a single row.
-    #[error("a last row of {inputs} values that is alone in its tile, with 16-bit activations, cannot be compared")]
+    #[error(
+        "a last row of {inputs} values that is alone in its tile, with 16-bit activations, cannot be compared"
+    )]
     LastRow {
         /// Number of values in the row.
         inputs: usize,

@@ -88,8 +88,7 @@ pub fn resolve(
             chosen(WeightBits::Steps { wide: Arc::new(steps), is_auto: false }, vec![told])
         }
         (WeightBits::Auto, []) => {
-            let told =
-                "without samples, all weights have 8 bits; `--calibrate` chooses by samples";
+            let told = "without samples, all weights have 8 bits; `--calibrate` chooses by samples";
             chosen(WeightBits::Bits8, vec![told.to_owned()])
         }
         (WeightBits::Auto, _) => by_samples(config, graph, options, samples, Search::Each),

@@ -155,7 +155,8 @@ fn factors_and_masks_of_scores_become_those_of_keys() {
 #[test]
 fn scores_of_other_forms_are_the_hosts() {
     use BinaryKind::{Div, Max, Mul};
-    let something = "an unsupported operation is between the product with the keys and the attention's softmax";
+    let something =
+        "an unsupported operation is between the product with the keys and the attention's softmax";
     let mask = "the attention's mask is not constant, or its replacement value does not hide scores";
     let large = "the attention has more tokens or features than weights have rows, or an infinite factor";
     for (what, scores, reason) in [
@@ -241,7 +242,8 @@ fn guarded(
 fn chances_of_other_forms_are_the_hosts() {
     use CompareKind::{Equal, Less};
     use ReduceKind::{Max, Min};
-    let something = "an unsupported operation is between the attention's softmax and the product with the values";
+    let something =
+        "an unsupported operation is between the attention's softmax and the product with the values";
     let unknown = "the guard of attention rows that see no token is not recognized";
     for (what, chances, reason) in [
         ("nothing", (|_, [_, x]| x) as Chances, None),
@@ -357,7 +359,10 @@ fn products_behind_products_are_no_attention() {
             let seen = net.unary(UnaryKind::Exp, seen);
             vec![net.op(MatMul, &[seen, others])]
         }),
-        ["the softmax does not follow a product: the machine finds maxima only in results of products", changes]
+        [
+            "the softmax does not follow a product: the machine finds maxima only in results of products",
+            changes
+        ]
     );
     assert_eq!(
         reasons_of(config, |net| {
@@ -376,7 +381,8 @@ fn a_softmax_is_looked_for_among_so_many_nodes() {
             between(net, |_, x| x, |net, [_, x]| (0..nodes).fold(x, |x, _| step(net, x)))
         })
     };
-    let something = "an unsupported operation is between the attention's softmax and the product with the values";
+    let something =
+        "an unsupported operation is between the attention's softmax and the product with the values";
     let changes = "product of two activations outside attention";
     let alone = "the softmax does not follow a product: the machine finds maxima only in results of products";
     assert_eq!(chain(40, |net, x| net.binary(BinaryKind::Add, x, x)), [something]);

@@ -172,7 +172,10 @@ fn what_hardware_does_not_take_is_named_from_its_limit_on() {
     };
     let function = |length: &str| words(false, &format!("cvo exp, src=0, dst=0, len={length}"));
     assert_eq!(function("2048"), Vec::<String>::new());
-    assert_eq!(function("2049"), ["CVO has 2049 elements: hardware supports at most 2048: split the instruction"]);
+    assert_eq!(
+        function("2049"),
+        ["CVO has 2049 elements, but hardware supports at most 2048: split the instruction"]
+    );
     let lanes = |mask, count: u32| words(mask, &format!("gemv dst=0, src=0, size=0, shape=0, lanes={count}"));
     assert!(lanes(false, 0).is_empty() && lanes(false, 4).is_empty());
     assert_eq!(lanes(false, 5), ["GEMV asks for 5 lanes: there are 4"]);

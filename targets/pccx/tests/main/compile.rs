@@ -413,9 +413,7 @@ fn stages_print() {
     let layers = emit("layers").unwrap();
     assert!(layers.contains("layers.0.query_flat: machine\n"), "{layers}");
     assert!(
-        layers.contains(
-            "layers.1.attention_in: machine, the host computes the sum of squares of each row"
-        ),
+        layers.contains("layers.1.attention_in: machine, the host computes the sum of squares of each row"),
         "{layers}"
     );
     let plan = emit("plan").unwrap();

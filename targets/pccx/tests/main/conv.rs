@@ -123,6 +123,7 @@ fn other_convolutions_are_the_hosts() {
         };
         vec![net.op(PLAIN, &[x, moving]), net.op(transposed, &[x, w])]
     });
-    let expected = [("Conv", "the weights are not constant"), ("ConvTranspose", "not supported by the machine")];
+    let expected =
+        [("Conv", "the weights are not constant"), ("ConvTranspose", "not supported by the machine")];
     assert_eq!(reasons(&found), expected);
 }

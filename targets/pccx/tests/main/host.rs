@@ -38,7 +38,12 @@ fn commands_are_text_and_words() {
         (other.problems.len(), commands(other.text.as_bytes()).unwrap().bytes),
         (1, other.bytes.clone())
     );
-    assert!(commands(&bytes[..9]).unwrap_err().to_string().contains("the stream ends after 1 of the 8 bytes of a word"));
+    assert!(
+        commands(&bytes[..9])
+            .unwrap_err()
+            .to_string()
+            .contains("the stream ends after 1 of the 8 bytes of a word")
+    );
     assert!(commands(b"load_prompt position=16777216, token=0\n").is_err());
 }
 

@@ -103,7 +103,7 @@ fn what_hardware_does_otherwise_is_said() {
         told,
         [
             "line 1: GEMV asks for 5 lanes: there are 4",
-            "line 2: CVO has 4096 elements: hardware supports at most 2048: split the instruction",
+            "line 2: CVO has 4096 elements, but hardware supports at most 2048: split the instruction",
             "line 3: recip_scale is only for scale: exp ignores it",
             "line 4: MEMCPY from host to host is refused by the machine",
         ]

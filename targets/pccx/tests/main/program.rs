@@ -281,10 +281,8 @@ fn the_worst_weights_are_named() {
     assert_eq!(warnings(&[[7.0, -3.0], [7.0, 3.5]]), Vec::<String>::new());
     assert_eq!(
         warnings(&[[7.0, 1.0], [7.0, 3.25], [70.0, 31.0]]),
-        [
-            "3 matrices became 4-bit rows; the worst, `w1`, is 3.2 % off (RMS, relative to its \
-          weights'), at most 0.250"
-        ]
+        ["3 matrices became 4-bit rows; the worst, `w1`, is 3.2 % off (RMS, relative to its \
+          weights), at most 0.250"]
     );
 }
 

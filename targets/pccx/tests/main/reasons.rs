@@ -81,10 +81,19 @@ fn functions_without_a_form() {
                 let x = net.input(&[16]);
                 vec![net.op(Softmax { axis: 0, axis_end: 1 }, &[x])]
             },
-            [&["the softmax does not follow a product: the machine finds maxima only in results of products"]; 2],
+            [&["the softmax does not follow a product: the machine finds maxima only in results of products"];
+                2],
         ),
-        ("mean", |net| reduced(net, ReduceKind::Mean), [&["sums of rows are adjacent values in the result"]; 2]),
-        ("sum", |net| reduced(net, ReduceKind::Sum), [&["sums of rows are adjacent values in the result"]; 2]),
+        (
+            "mean",
+            |net| reduced(net, ReduceKind::Mean),
+            [&["sums of rows are adjacent values in the result"]; 2],
+        ),
+        (
+            "sum",
+            |net| reduced(net, ReduceKind::Sum),
+            [&["sums of rows are adjacent values in the result"]; 2],
+        ),
         ("largest", |net| reduced(net, ReduceKind::Max), [&[NO_FORM]; 2]),
         (
             "of constants",
@@ -303,7 +312,11 @@ fn an_exact_gelu_is_the_hosts_when_asked_for() {
         for (gelu, form, expected) in [
             (Gelu::Tanh, GeluForm::Exact, &[][..]),
             (Gelu::Tanh, GeluForm::Tanh, &[]),
-            (Gelu::Exact, GeluForm::Exact, &[("Gelu", "gelu=exact: the machine computes only the tanh form")]),
+            (
+                Gelu::Exact,
+                GeluForm::Exact,
+                &[("Gelu", "gelu=exact: the machine computes only the tanh form")],
+            ),
             (Gelu::Exact, GeluForm::Tanh, &[]),
         ] {
             let options = Options { gelu, ..Options::of(&config) };

@@ -165,11 +165,7 @@ fn integers_of_8_bits_are_kept_without_samples() {
     let found = choice(&net.graph, WeightBits::Fitting, &[]);
     let WeightBits::Steps { wide: steps, .. } = &found.options.weight_bits else { panic!("{found:?}") };
     assert_eq!(steps.iter().copied().collect::<Vec<_>>(), [1]);
-    assert!(
-        found.told[0].starts_with("weights of 1 of 2 products are 8-bit integers"),
-        "{:?}",
-        found.told
-    );
+    assert!(found.told[0].starts_with("weights of 1 of 2 products are 8-bit integers"), "{:?}", found.told);
 }
 
 /// The program and its files record the layers with 8 bits.
@@ -192,9 +188,6 @@ fn programs_of_both_are_read_again() {
     let field = again.in_field().unwrap();
     assert!(npukit_verify::prove(&graph, &*field, &[1, 2]).unwrap().is_proved());
     assert!(
-        instance
-            .emit(&graph, &options, "layers")
-            .unwrap()
-            .contains("machine, 8-bit weights in two passes")
+        instance.emit(&graph, &options, "layers").unwrap().contains("machine, 8-bit weights in two passes")
     );
 }

@@ -234,9 +234,7 @@ impl Driver {
                 self.done = Some(index);
                 "DONE in STATUS, unless another instruction is issued first".to_owned()
             }
-            Engine::Gemv => {
-                "nothing: GEMV does not set DONE, and its movers only report weights".to_owned()
-            }
+            Engine::Gemv => "nothing: GEMV does not set DONE, and its movers only report weights".to_owned(),
             Engine::Memcpy => match op {
                 Op::Memcpy(Memcpy { from_device: Device::Host, .. }) => "the status of acp_fmap".to_owned(),
                 Op::Memcpy(Memcpy { to_device: Device::Host, .. }) => "the status of acp_result".to_owned(),

@@ -91,7 +91,7 @@ impl Layers {
         head: usize,
         rest: f32,
     ) -> Result<ValueId, HostReason> {
-        let pairs = if op.interleaved { "neighbors" } else { "halves" };
+        let pairs = if op.interleaved { "neighbours" } else { "halves" };
         let name =
             format!("{} by feature, {pairs} of {}, {rest} to {head}", self.graph.value(id).name, op.size);
         if let Some(known) = self.graph.find_value(&name) {

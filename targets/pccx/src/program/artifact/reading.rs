@@ -25,7 +25,9 @@ pub fn read(bytes: &[u8]) -> Result<Program, ArtifactError> {
         return Err(malformed(4, format!("version {version}: this reads version {VERSION}")));
     }
     if flags & !(EXTENSIONS | SEED) != 0 {
-        let legal = format!("sums of {EXTENSIONS} (extensions) and {SEED} (following the page of the instruction set)");
+        let legal = format!(
+            "sums of {EXTENSIONS} (extensions) and {SEED} (following the page of the instruction set)"
+        );
         return Err(malformed(8, format!("flags {flags:#x}: legal are {legal}")));
     }
     let sections = table(bytes, count)?;

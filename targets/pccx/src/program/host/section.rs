@@ -187,7 +187,9 @@ fn check(graph: &Graph) -> Result<(), HostError> {
     let used = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
     if let Some(id) = ends.chain(used).find(|id| id.0 as usize >= graph.values.len()) {
         let (number, count) = (id.0, graph.values.len());
-        return Err(HostError::Description(format!("slot {number} is referenced, but there are only {count}")));
+        return Err(HostError::Description(format!(
+            "slot {number} is referenced, but there are only {count}"
+        )));
     }
     for node in &graph.nodes {
         let operands: Vec<&Value> = node.inputs.iter().map(|&id| graph.value(id)).collect();

@@ -1,10 +1,6 @@
 //! Programs that can be proved, and changed programs that cannot.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "the tables of these tests are their purpose"
-)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "the tables of these tests are their purpose")]
 
 mod mutations;
 

@@ -223,7 +223,9 @@ fn changed_programs_are_not_proved() {
         "{} programs; of each kind: made, refused by the linter before, stopping the machine,",
         subjects.len()
     );
-    println!("changing an output, of these proved twice and rounded differently, missed, harmless, also seen");
+    println!(
+        "changing an output, of these proved twice and rounded differently, missed, harmless, also seen"
+    );
     for (kind, row) in &table {
         let Row { made, refused, stops, changing, rounded, missed, harmless, beside } = row;
         println!("  {kind:<13} {:?}", [made, refused, stops, changing, rounded, missed, harmless, beside]);
