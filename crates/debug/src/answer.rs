@@ -13,10 +13,10 @@ use crate::points::{Hit, Point};
 use crate::stop::Stop;
 use crate::{Debugger, Line};
 
-/// Result of a command.
+/// Output of a command, and whether it failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// Printed output: whole lines.
+    /// Text to print: whole lines.
     pub text: String,
     /// Why the command cannot be done, or how the program differs from the expectation.
     pub failure: Option<String>,
@@ -42,7 +42,7 @@ impl From<Result<String, String>> for Answer {
 }
 
 impl Debugger {
-    /// Executes a command.
+    /// Executes a command of the debugger.
     pub fn execute(&mut self, command: &Command) -> Answer {
         match command {
             Command::Step(count) => {

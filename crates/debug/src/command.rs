@@ -17,7 +17,7 @@ use words::{Word, Words};
 pub struct Fault {
     /// Byte range of the error in the line.
     pub span: Span,
-    /// Description of the error.
+    /// Description of the error, in one line.
     pub message: String,
     /// Legal alternatives at that place.
     pub help: Option<String>,
@@ -128,11 +128,11 @@ pub enum Expectation {
     Writer(Option<usize>),
     /// Contents of a range: one value for all numbers, or one value per number.
     Values {
-        /// Range to check.
+        /// Numbers to compare.
         range: Range,
-        /// Representation of the values.
+        /// Representation in which the values are given.
         scale: Scale,
-        /// Expected values.
+        /// Expected values, one or one per number of the range.
         values: Vec<f64>,
         /// Greatest absolute difference that is accepted.
         within: f64,

@@ -6,7 +6,7 @@ use npukit_target::{Accessed, AddressRun, Machine};
 use crate::machine::read;
 use crate::place::Range;
 
-/// Breakpoint or watchpoint.
+/// Breakpoint or watchpoint with its id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// Id with which the point is removed.
@@ -28,7 +28,7 @@ pub enum PointKind {
     Watch(Watch),
 }
 
-/// Condition of a watchpoint.
+/// Accesses at which a watchpoint stops.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watch {
     /// Watched numbers.
@@ -68,12 +68,12 @@ impl On {
     }
 }
 
-/// Condition on a number.
+/// Condition on the value of a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// Whether the machine's integer is compared instead of the real value.
     pub is_raw: bool,
-    /// Comparison.
+    /// Comparison with `value`.
     pub order: Order,
     /// Right-hand side of the comparison.
     pub value: f64,

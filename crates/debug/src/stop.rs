@@ -9,7 +9,7 @@ pub enum Stop {
     Start,
     /// The requested step was reached.
     Step,
-    /// A layer begins.
+    /// The first step of a layer is next.
     Layer,
     /// Breakpoint with this id.
     Breakpoint(u32),
@@ -26,7 +26,7 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// Names of all reasons.
+    /// Names of all reasons, as `expect stop` uses them.
     pub const NAMES: [&'static str; 9] =
         ["start", "step", "layer", "breakpoint", "watchpoint", "end", "fault", "undecided", "interrupted"];
 

@@ -34,7 +34,7 @@ pub struct Node {
     pub values: Vec<i64>,
     /// First float reference values at that step; empty if unknown.
     pub floats: Vec<f64>,
-    /// Total number of values.
+    /// Number of values, including those not stored.
     pub count: usize,
     /// Step that wrote the numbers; `None` if no step did.
     pub writer: Option<usize>,
@@ -50,7 +50,7 @@ pub struct Node {
 /// read.
 type Kind = (&'static str, usize, Option<usize>, usize);
 
-/// State of a search.
+/// State of a search for origins.
 struct Search<'a> {
     debugger: &'a Debugger,
     machine: &'a dyn Machine,

@@ -14,15 +14,15 @@ pub enum SpecError {
     /// Two instructions have the same name in one context.
     #[error("two instructions are named {instruction}")]
     SameName {
-        /// Duplicate name.
+        /// Name that both instructions have.
         instruction: String,
     },
     /// A word may be either of two instructions.
     #[error("no bit distinguishes {first} from {second}")]
     Ambiguous {
-        /// First instruction.
+        /// Name of the first instruction.
         first: String,
-        /// Second instruction.
+        /// Name of the second instruction.
         second: String,
     },
     /// The word of an instruction is empty or larger than the maximum.
@@ -60,15 +60,15 @@ pub enum SpecError {
     /// Two fields of an instruction have the same name.
     #[error("two fields of {instruction} are named `{field}`")]
     SameField {
-        /// Instruction with the fields.
+        /// Name of the instruction with the fields.
         instruction: String,
-        /// Duplicate name.
+        /// Name that both fields have.
         field: String,
     },
     /// A form, a limit or the label refers to a field that does not exist.
     #[error("a form, a limit or the label of {instruction} names `{field}`, which is not a field")]
     NoField {
-        /// Instruction with the reference.
+        /// Name of the instruction with the reference.
         instruction: String,
         /// Name that is not a field.
         field: String,
@@ -76,13 +76,13 @@ pub enum SpecError {
     /// A form does not begin with a word.
     #[error("a form of {instruction} has no mnemonic")]
     NoMnemonic {
-        /// Instruction with the form.
+        /// Name of the instruction with the form.
         instruction: String,
     },
     /// No form can express a value of a field.
     #[error("no form of {instruction} contains `{field}`")]
     Unsaid {
-        /// Instruction with the field.
+        /// Name of the instruction with the field.
         instruction: String,
         /// Name of the field.
         field: String,

@@ -9,13 +9,13 @@ use crate::spec::{InstructionSpec, IsaSpec};
 /// Treatment of reserved bits and of values out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Errors.
+    /// Reserved bits and values out of range are errors.
     Strict,
     /// Reported next to the result.
     Lenient,
 }
 
-/// Decoded word.
+/// Decoded word with its problems.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// Index of the instruction in [`IsaSpec::instructions`].

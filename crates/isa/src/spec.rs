@@ -58,9 +58,9 @@ pub struct InstructionSpec {
 pub struct Pattern {
     /// Name of the bits, such as `opcode`.
     pub name: String,
-    /// Position in the word.
+    /// Position of the bits in the word.
     pub bits: BitRange,
-    /// Fixed value.
+    /// Value that the bits must have.
     pub value: u64,
 }
 
@@ -71,7 +71,7 @@ pub struct Field {
     pub name: String,
     /// Meaning, in one line.
     pub meaning: String,
-    /// Position in the word.
+    /// Position of the field in the word.
     pub bits: BitRange,
     /// Kind and range of the values.
     pub kind: FieldKind,
@@ -113,7 +113,7 @@ pub enum FieldKind {
         max: u64,
         /// Subtracted before the value is stored; at most `min`.
         bias: u64,
-        /// Number base for printing.
+        /// Number base in which it is printed.
         radix: Radix,
     },
     /// A number from `min` to `max`, stored in two's complement. The value in an instruction is the

@@ -6,7 +6,7 @@ use crate::token::tokens;
 /// Parsed syntax, for matching and printing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Pieces in order.
+    /// Pieces in the order of the text.
     pub pieces: Vec<Piece>,
 }
 

@@ -36,7 +36,7 @@ pub enum Wait {
     Issue,
     /// An earlier synchronous instruction was not complete.
     Synchronous,
-    /// The engine was busy.
+    /// The engine was busy with an earlier instruction.
     Engine,
     /// Another instruction was still using L2 words of this one.
     Hazard,
@@ -63,7 +63,7 @@ impl Wait {
 pub struct Span {
     /// Engine that executes the instruction.
     pub engine: Engine,
-    /// First cycle.
+    /// First core cycle of the instruction.
     pub start: u64,
     /// Cycle after the last one.
     pub end: u64,
@@ -75,10 +75,10 @@ pub struct Span {
     pub cost: Cost,
 }
 
-/// Timing of a program.
+/// Timing of a program, in core cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// One span per instruction.
+    /// Time spans of the instructions, in program order.
     pub spans: Vec<Span>,
     /// Core cycles until the last instruction ends.
     pub cycles: u64,

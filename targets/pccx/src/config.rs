@@ -58,11 +58,11 @@ impl Reading {
     }
 }
 
-/// Instance of the accelerator.
+/// Instance of the accelerator: all parameters of the machine and of its cycle model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Numerical behavior.
+    /// Numerical behavior of the engines.
     pub profile: Profile,
     /// Whether CVO has the functions MUL, RELU and TANH.
     pub extensions: bool,
@@ -95,11 +95,11 @@ pub enum ConfigError {
     /// A value is out of range.
     #[error("`{key}` is {value}: legal are {legal}")]
     Range {
-        /// Key of the value.
+        /// Key in the file, such as `timing.gemv.lanes`.
         key: &'static str,
-        /// Value in the file.
+        /// Value in the file, as text.
         value: String,
-        /// Legal values.
+        /// Description of the legal values.
         legal: String,
     },
 }

@@ -74,7 +74,7 @@ pub enum LowerError {
     Rows {
         /// Name of the constant.
         name: String,
-        /// Cause.
+        /// Reason why the quantization fails.
         error: RowsError,
     },
     /// A weight matrix has an unsupported size.
@@ -82,7 +82,7 @@ pub enum LowerError {
     Weights {
         /// Name of the constant.
         name: String,
-        /// Cause.
+        /// Reason why the size is unsupported.
         error: WeightError,
     },
     /// Internal error of the compiler.
@@ -91,9 +91,9 @@ pub enum LowerError {
     /// The compiler made a program that hardware would execute differently: an internal error.
     #[error("the compiler made a program in which instruction {instruction} {message}: an error in npukit")]
     Order {
-        /// Index of the instruction.
+        /// Index of the instruction, starting at 0.
         instruction: usize,
-        /// Finding about the instruction.
+        /// Text of the finding, which continues "instruction N".
         message: String,
     },
 }
@@ -101,9 +101,9 @@ pub enum LowerError {
 /// A program together with its host's work.
 #[derive(Clone, Debug, Default)]
 pub struct Executable {
-    /// Program of the machine.
+    /// Instructions, weights and windows for the machine.
     pub program: Program,
-    /// Work of the host.
+    /// Graph, layers and warnings for the host.
     pub host: Host,
 }
 
@@ -135,7 +135,7 @@ pub fn compile(
 pub struct ProductWeights {
     /// Number of the product's step.
     pub step: usize,
-    /// Nodes of the step.
+    /// Nodes of the step; the last one gives its results.
     pub nodes: Vec<NodeId>,
     /// Name of the layer.
     pub layer: String,
@@ -145,7 +145,7 @@ pub struct ProductWeights {
     pub are_wide: bool,
 }
 
-/// Property of weights.
+/// Property of weights that [`products`] tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wide {
     /// Weights change when quantized to rows of 4 bits with one scale each.

@@ -30,9 +30,9 @@ pub enum AccessError {
     /// The values end after the end of L2.
     #[error("{values} values at word {address:#x} end beyond L2, which has {l2_words} words of 8 values")]
     OutOfRange {
-        /// First word.
+        /// L2 word in which the values begin.
         address: u32,
-        /// Number of values.
+        /// Number of BF16 values.
         values: usize,
         /// Size of L2 in words.
         l2_words: u32,
@@ -119,7 +119,7 @@ impl<A: Arithmetic> Machine<A> {
         Ok(Self { config: config.clone(), state, seed })
     }
 
-    /// Returns the instance.
+    /// Returns the parameters of the instance.
     pub const fn config(&self) -> &Config {
         &self.config
     }

@@ -22,7 +22,7 @@ use crate::machine::{AccessError, Machine};
 pub struct Window {
     /// Number among the windows of its direction.
     pub number: u32,
-    /// Direction of transfers.
+    /// Direction of its transfers.
     pub direction: Direction,
     /// Size in bytes, a multiple of 16.
     pub size_bytes: u64,
@@ -38,7 +38,7 @@ pub struct HostOp {
     /// Index of the instruction that follows the operation; the number of instructions if it is at
     /// the end.
     pub position: u32,
-    /// Kind of the operation.
+    /// Code of the kind, as in the container.
     pub kind: u32,
     /// Operands, depending on the kind.
     pub operands: Vec<u32>,
@@ -47,9 +47,9 @@ pub struct HostOp {
 /// Unknown section of the container, kept unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extra {
-    /// Tag of the section.
+    /// Four bytes that identify the section.
     pub tag: [u8; 4],
-    /// Content of the section.
+    /// Bytes of the section, without its entry in the table.
     pub bytes: Vec<u8>,
 }
 
@@ -60,13 +60,13 @@ pub struct Program {
     pub extensions: bool,
     /// Document that takes precedence where two contradict each other.
     pub reading: Reading,
-    /// Instructions.
+    /// Instructions in the order of execution.
     pub code: Vec<Op>,
     /// For each GEMV and GEMM in order, the index of its weights.
     pub bindings: Vec<u32>,
-    /// Weight matrices.
+    /// Weight matrices, to which the bindings refer by index.
     pub images: Vec<Arc<WeightImage>>,
-    /// Host windows.
+    /// Host windows, in any order.
     pub windows: Vec<Window>,
     /// Host operations in the order of their positions.
     pub host_ops: Vec<HostOp>,
@@ -82,7 +82,7 @@ pub enum ProgramError {
         "{bindings} weights are bound, and there are {products} GEMVs and GEMMs whose weights stream: each takes one"
     )]
     Bindings {
-        /// Number of bindings.
+        /// Number of entries in the list of bindings.
         bindings: usize,
         /// Number of GEMVs and GEMMs with streamed weights.
         products: usize,
@@ -90,11 +90,11 @@ pub enum ProgramError {
     /// A binding refers to weights that do not exist.
     #[error("GEMV or GEMM number {number} takes weights {image}: there are {images}")]
     Image {
-        /// Index of the binding.
+        /// Index of the binding, starting at 0.
         number: usize,
-        /// Index in the binding.
+        /// Index of the weights to which the binding refers.
         image: u32,
-        /// Number of weight matrices.
+        /// Number of weight matrices in the program.
         images: usize,
     },
     /// The size of a window is not supported by MEMCPY.
@@ -113,27 +113,27 @@ pub enum ProgramError {
     /// Two windows have the same number and direction.
     #[error("there are two windows {number} {direction}")]
     WindowTwice {
-        /// Number of the windows.
+        /// Number that both windows have.
         number: u32,
-        /// Direction of the windows.
+        /// Direction that both windows have.
         direction: Direction,
     },
     /// A host operation is after the end of the program, or before the previous operation.
     #[error("host operation {index} is at instruction {position}: legal are {least} to {most}")]
     HostPosition {
-        /// Index of the operation.
+        /// Index of the operation, starting at 0.
         index: usize,
-        /// Position of the operation.
+        /// Index of the instruction that follows the operation.
         position: u32,
         /// Position of the previous operation.
         least: u32,
-        /// Number of instructions.
+        /// Number of instructions in the program.
         most: usize,
     },
     /// A CVO uses an extension, but the program does not declare extensions.
     #[error("instruction {index} is CVO {function}, but the program declares no extensions")]
     Extension {
-        /// Index of the instruction.
+        /// Index of the instruction, starting at 0.
         index: usize,
         /// Name of the function.
         function: &'static str,

@@ -7,9 +7,9 @@ pub struct Help {
     pub name: &'static str,
     /// Short name; empty if there is none.
     pub short: &'static str,
-    /// Syntax.
+    /// Syntax with all arguments.
     pub form: &'static str,
-    /// Effect, in one line.
+    /// Effect of the command, in one line.
     pub meaning: &'static str,
 }
 
@@ -24,7 +24,7 @@ const fn help(name: &'static str, short: &'static str, form: &'static str, meani
     Help { name, short, form, meaning }
 }
 
-/// All commands.
+/// Table of all commands, in the order of `help`.
 #[rustfmt::skip] // A table.
 pub const COMMANDS: &[Help] = &[
     help("step", "s", "step [N]", "executes the next step, or N steps"),

@@ -21,7 +21,7 @@ pub struct Job {
     pub instance: Arc<dyn Instance>,
 }
 
-/// Results of the checks.
+/// Results of the slow checks of a text.
 #[derive(Debug, Default)]
 pub struct Checked {
     /// Version of the checked text.
@@ -43,7 +43,7 @@ const MAX_TIMED: usize = 100_000;
 /// is dropped.
 const MORE: &str = "`npu lint` lists them";
 
-/// Checks a text.
+/// Runs all slow checks of a text.
 pub fn check(job: &Job, files: &dyn Reader) -> Checked {
     let mut found = Checked { version: job.version, ..Checked::default() };
     match job.instance.lint_text(&job.path, &job.text, files) {

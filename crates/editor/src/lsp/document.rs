@@ -81,7 +81,7 @@ impl Document {
         }
     }
 
-    /// Applies a change.
+    /// Applies a change of the editor to the text.
     pub fn change(&mut self, change: &TextDocumentContentChangeEvent) {
         match change.range {
             None => {

@@ -11,15 +11,15 @@ use crate::isa::usage::{Conflict, Use, Words};
 /// An instruction whose result depends on an asynchronous one that may not be complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unfenced {
-    /// Index of the instruction.
+    /// Index of the later instruction.
     pub index: usize,
     /// Index of the asynchronous instruction.
     pub earlier: usize,
     /// Mnemonic of the asynchronous instruction.
     pub engine: &'static str,
-    /// Kind of dependency.
+    /// Kind of dependency between the two.
     pub conflict: Conflict,
-    /// Words that both use.
+    /// L2 words that both use.
     pub words: Words,
 }
 

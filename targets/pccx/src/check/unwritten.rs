@@ -26,14 +26,14 @@ pub struct Unwritten {
     pub index: Option<usize>,
     /// Index of the host operation, if one uses the data.
     pub host_op: Option<usize>,
-    /// Unwritten data.
+    /// Data that the instruction or operation uses.
     pub missing: Missing,
 }
 
 /// Data that was not written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// A value in L2.
+    /// A BF16 value in L2.
     L2 {
         /// Index of the L2 word.
         word: u64,
@@ -42,21 +42,21 @@ pub enum Missing {
     },
     /// An entry of a constant bank.
     Shape {
-        /// Constant bank.
+        /// Constant bank that contains the entry.
         cache: Cache,
-        /// Index of the entry.
+        /// Index of the entry, 0 to 63.
         entry: u8,
     },
     /// The maximum that `sub_emax` subtracts.
     Maximum,
     /// Weights that the host computes.
     Weights {
-        /// Index of the weights.
+        /// Index of the weights in the program.
         image: u32,
     },
     /// A value at the host, or a part of it.
     Slot {
-        /// Name of the value.
+        /// Name of the value in the host's graph.
         slot: String,
     },
 }
@@ -200,7 +200,8 @@ impl Written {
         self.step(index, op);
     }
 
-    /// Follows an instruction.
+    /// Records the reads and writes of an instruction; reads of unwritten data are added to the
+    /// findings.
     pub fn step(&mut self, index: usize, op: &Op) {
         let access = op.access(&self.banks);
         access.shapes.into_iter().flatten().for_each(|(cache, entry)| self.shape(index, cache, entry));

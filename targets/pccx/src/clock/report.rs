@@ -19,7 +19,7 @@ const MODEL: &str = "model";
 pub struct Limit {
     /// Name of the limiting resource.
     pub what: &'static str,
-    /// Bound in core cycles.
+    /// Least time in core cycles.
     pub cycles: u64,
 }
 

@@ -11,13 +11,13 @@ pub enum Bound {
     Compute,
     /// Transfer of weights through the high-performance ports.
     Weights,
-    /// Reads of L2.
+    /// Reads of operands from L2.
     Load,
-    /// Writes of L2.
+    /// Writes of results to L2.
     Store,
     /// Transfers through the coherent port.
     Host,
-    /// Issue only.
+    /// Issue only: the instruction has no other cost.
     Issue,
 }
 
@@ -46,13 +46,13 @@ pub struct Cost {
     pub weights: u64,
     /// Cycles to store results after the computation.
     pub store: u64,
-    /// Number of multiply-accumulates.
+    /// Number of multiply-accumulates, 0 for instructions other than GEMV and GEMM.
     pub macs: u64,
-    /// Bytes of weights.
+    /// Bytes of weights that stream through the high-performance ports.
     pub weight_bytes: u64,
     /// Bytes through the coherent port.
     pub host_bytes: u64,
-    /// Number of values processed.
+    /// Number of activations or elements processed.
     pub values: u64,
 }
 

@@ -53,16 +53,16 @@ impl EventType {
     }
 }
 
-/// Activity of a core.
+/// Activity of a core during some cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Index of the core.
+    /// Index of the core, starting at 0.
     pub core: u32,
-    /// First cycle.
+    /// First core cycle of the activity.
     pub start: u64,
     /// Duration in cycles.
     pub duration: u64,
-    /// Kind of activity.
+    /// Kind of the activity.
     pub event: EventType,
     /// Name of the call, for an [`EventType::ApiCall`].
     pub api: Option<String>,
@@ -71,7 +71,7 @@ pub struct Event {
 /// Timeline of events, in core cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// Total number of cycles.
+    /// Total number of core cycles.
     pub total_cycles: u64,
     /// Events in the order of the file.
     pub events: Vec<Event>,
@@ -117,17 +117,17 @@ struct Header {
 pub struct Container {
     /// Name and version of the program that wrote the container.
     pub lab_version: String,
-    /// Traced machine.
+    /// Description of the traced machine.
     pub arch: Arch,
-    /// Number of used cores.
+    /// Number of cores in the trace.
     pub cores: u32,
-    /// Clock frequency in MHz.
+    /// Clock frequency of the cycles, in MHz.
     pub clock_mhz: u64,
-    /// Events.
+    /// Timeline of the events.
     pub trace: Trace,
 }
 
-/// Error in a container.
+/// Reason why bytes are not a container.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TraceError {
     /// The container ends too early.
@@ -135,17 +135,17 @@ pub enum TraceError {
     Short {
         /// Offset of the incomplete part.
         offset: usize,
-        /// Name of the part.
+        /// Name of the incomplete part.
         what: &'static str,
-        /// Number of bytes left.
+        /// Number of bytes left in the file.
         have: usize,
-        /// Number of bytes needed.
+        /// Number of bytes that the part needs.
         need: u64,
     },
     /// The bytes do not follow the format.
     #[error("byte {offset:#x}: {what}")]
     Malformed {
-        /// Offset of the error.
+        /// Offset of the error in the file.
         offset: usize,
         /// Description of the error.
         what: String,

@@ -30,17 +30,17 @@ pub struct Timing {
     pub weight_fifo_bytes: u64,
     /// Activations per cycle of preprocessing.
     pub preprocess_elements: u64,
-    /// Latency of preprocessing.
+    /// Latency of preprocessing, in core cycles.
     pub preprocess_latency: u64,
     /// Cycles of a sweep over the activation cache, independent of K; 0 if there is no sweep.
     pub fmap_sweep: u64,
-    /// Cycles of a MEMSET.
+    /// Core cycles of a MEMSET.
     pub memset: u64,
-    /// Parameters of GEMV.
+    /// Parameters of the vector core, which executes GEMV.
     pub gemv: GemvTiming,
-    /// Parameters of GEMM.
+    /// Parameters of the matrix core, which executes GEMM.
     pub gemm: GemmTiming,
-    /// Parameters of CVO.
+    /// Parameters of the special-function unit, which executes CVO.
     pub cvo: CvoTiming,
 }
 
@@ -48,7 +48,7 @@ pub struct Timing {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GemvTiming {
-    /// Number of lanes.
+    /// Number of lanes that work in parallel.
     pub lanes: u64,
     /// Products per lane and cycle.
     pub lane_width: u64,
@@ -64,7 +64,7 @@ pub struct GemvTiming {
 pub struct GemmTiming {
     /// Elements of K in a tile.
     pub rows: u64,
-    /// Outputs of a tile.
+    /// Number of outputs in a tile.
     pub columns: u64,
     /// High-performance ports that deliver its weights.
     pub ports: u64,
@@ -82,7 +82,7 @@ pub struct GemmTiming {
 pub struct CvoTiming {
     /// Cycles of the input and sub_emax stages.
     pub input: u64,
-    /// Latency by function code.
+    /// Core cycles of latency, indexed by function code.
     pub latency: [u64; 11],
     /// Cycles of REDUCE_SUM per element.
     pub reduce_element: u64,

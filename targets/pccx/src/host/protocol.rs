@@ -21,7 +21,7 @@ pub const WORD_BYTES: usize = 8;
 /// Bits of the opcode.
 const OPCODE: BitRange = BitRange::new(56, 8);
 
-/// Command of the host.
+/// Command from the host to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are the protocol's")]
 pub enum Command {
@@ -31,7 +31,7 @@ pub enum Command {
     LoadWeight { weight_slot: u8, flags: u8, descriptor_count: u8, manifest_id: u32 },
     /// Sends a token of the prompt; the position has 24 bits.
     LoadPrompt { position: u32, token_id: u32 },
-    /// Requests a token.
+    /// Requests the next token.
     NextToken { request_id: u16, sampling: u8, temperature_q8_8: u16, top_p_q8_8: u16 },
 }
 
@@ -103,7 +103,7 @@ impl Command {
     }
 }
 
-/// Answer of the device.
+/// Status word with which the device answers a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Bit 0: the device is busy.
@@ -117,7 +117,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Returns the status word.
+    /// Encodes the status word.
     pub fn encode(self) -> u64 {
         let flags = [self.busy, self.done, self.error, self.token.is_some()];
         let flags = flags.into_iter().rev().fold(0, |bits, flag| bits << 1 | u64::from(flag));

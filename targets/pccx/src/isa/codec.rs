@@ -46,21 +46,21 @@ pub enum DecodeError {
         "opcode {opcode:#x} has no meaning: legal are 0 to {LAST_OPCODE}, and the kick marker {KICK_MARKER:#x}"
     )]
     ReservedOpcode {
-        /// Bits 63:60.
+        /// Bits 63:60 of the word.
         opcode: u64,
     },
     /// MEMSET of a bank that does not exist.
     #[error("`dest_cache` of MEMSET is {code}: legal are 0 (fmap) and 1 (weight)")]
     ReservedDestCache {
-        /// Value of the field.
+        /// Value of the `dest_cache` field.
         code: u64,
     },
     /// CVO with a function that does not exist.
     #[error("`cvo_func` of CVO is {code}: legal are 0 to {max}")]
     ReservedCvoFunc {
-        /// Value of the field.
+        /// Value of the `cvo_func` field.
         code: u64,
-        /// Largest legal value.
+        /// Largest legal function code.
         max: u8,
     },
     /// Reserved bits are not 0.
@@ -76,7 +76,7 @@ pub enum DecodeError {
         "only {have} of the {INSTRUCTION_BYTES} bytes of an instruction are left: the program is truncated"
     )]
     Truncated {
-        /// Number of bytes left.
+        /// Number of bytes left at the end of the program.
         have: usize,
     },
 }
@@ -104,10 +104,7 @@ impl Codec {
         Self { extensions: config.extensions, strict: config.strict }
     }
 
-    /// Encodes an instruction.
-    ///
-    /// # Errors
-    /// A value that its field cannot hold, or a function that the instance does not have.
+    /// Encodes an instruction as a 64-bit word.
     pub fn encode(&self, op: &Op) -> Result<u64, EncodeError> {
         match op {
             Op::Cvo(cvo) if self.lacks(cvo.cvo_func) => {

@@ -34,11 +34,11 @@ pub enum FaultKind {
     /// Words after the end of L2.
     #[error("`{field}`: {words} words at {address:#x} end beyond L2, which has {l2_words} words")]
     L2Range {
-        /// Name of the operand.
+        /// Name of the operand with the address.
         field: &'static str,
-        /// First word.
+        /// First L2 word of the access.
         address: u32,
-        /// Number of words.
+        /// Number of L2 words of the access.
         words: u64,
         /// Size of L2 in words.
         l2_words: u32,
@@ -47,11 +47,11 @@ pub enum FaultKind {
     #[error("`{field}`: entry {entry} of {} is {}, but its sizes must not be 0: write it with MEMSET first",
         .cache.name(), text(*.shape))]
     ShapeZero {
-        /// Name of the operand.
+        /// Name of the operand that refers to the entry.
         field: &'static str,
-        /// Constant bank.
+        /// Constant bank that contains the entry.
         cache: Cache,
-        /// Index of the entry.
+        /// Index of the entry, 0 to 63.
         entry: u8,
         /// Content of the entry.
         shape: Shape,
@@ -59,9 +59,9 @@ pub enum FaultKind {
     /// A transfer has too many values.
     #[error("`{field}`: entry {entry} is {}, {} values: legal are fewer than {SHAPE_LIMIT}", text(*.shape), .shape.product())]
     ShapeOverflow {
-        /// Name of the operand.
+        /// Name of the operand that refers to the entry.
         field: &'static str,
-        /// Index of the entry.
+        /// Index of the entry, 0 to 63.
         entry: u8,
         /// Content of the entry.
         shape: Shape,
@@ -73,10 +73,10 @@ pub enum FaultKind {
         fmap: Shape,
         /// Content of the weight entry, (T, N, K).
         weight: Shape,
-        /// Violated rule.
+        /// Rule that the shapes violate.
         reason: &'static str,
     },
-    /// CVO of no elements.
+    /// The length of a CVO is 0.
     #[error("`length` of CVO is 0: legal are 1 to 65535")]
     LengthZero,
     /// No weights are left for a product.
@@ -110,9 +110,9 @@ pub enum FaultKind {
         direction: Direction,
         /// Number of the window.
         window: u32,
-        /// First unit.
+        /// First 16-byte unit of the access.
         address: u32,
-        /// Number of units.
+        /// Number of 16-byte units of the access.
         words: u64,
         /// Size of the window in units; `None` if it is not bound.
         window_units: Option<u64>,
@@ -120,7 +120,7 @@ pub enum FaultKind {
     /// The published circuits leave this operation undefined or unconnected.
     #[error("the published circuits do not define {what}: use an instance of the reference profile")]
     UpstreamUndefined {
-        /// Description of the operation.
+        /// Description of the undefined operation.
         what: &'static str,
     },
 }

@@ -19,7 +19,7 @@ use fields::{OPCODE, cvo, mac, memcpy, memset};
 /// Largest opcode except that of the kick marker, for messages.
 pub(crate) const LAST_OPCODE: u64 = 4;
 
-/// One instruction.
+/// Instruction with its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Product of a weight matrix and a vector.
@@ -279,7 +279,7 @@ impl Coding for Functions {
 /// Maximum number of elements of the special-function unit per instruction (specification 4.6.1).
 pub const CVO_HARDWARE_LENGTH: u16 = 2048;
 
-/// Bytes of an instruction.
+/// Size of an instruction in bytes.
 pub const INSTRUCTION_BYTES: usize = 8;
 
 #[cfg(test)]

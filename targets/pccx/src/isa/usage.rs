@@ -57,7 +57,7 @@ pub enum Conflict {
 pub struct Use {
     /// Disjoint ranges that it reads, except those that it overwrites.
     pub reads: [Option<Words>; 2],
-    /// Range that it writes.
+    /// Range of L2 words that it writes.
     pub writes: Option<Words>,
 }
 

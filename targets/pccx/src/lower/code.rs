@@ -55,7 +55,7 @@ impl Bank {
 /// Allocator of windows of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Space {
-    /// Next free place.
+    /// Next free 16-byte unit, counted over all windows.
     next: u64,
 }
 
@@ -82,7 +82,7 @@ impl Space {
     }
 }
 
-/// Program under construction.
+/// Program under construction, with the state of constant banks and windows.
 #[derive(Debug, Default)]
 pub struct Code {
     pub ops: Vec<Op>,
@@ -312,7 +312,7 @@ impl Code {
         self.step(HostStep::Receive { slot, window: place.window, unit: place.unit });
     }
 
-    /// Returns the program.
+    /// Returns the finished program.
     pub fn finish(mut self, extensions: bool) -> Program {
         self.steps.sort_by_key(|(position, _)| *position);
         let host_ops: Vec<HostOp> =

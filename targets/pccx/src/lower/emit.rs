@@ -20,7 +20,7 @@ use crate::machine::weights::WeightImage;
 /// Place of a value at the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AtHost {
-    /// In its slot.
+    /// In its slot of the graph.
     Slot,
     /// In a window, not received yet.
     Window(Place),
@@ -35,7 +35,7 @@ struct Resident {
     step: usize,
 }
 
-/// Lowering in progress.
+/// State of the emission: places of values in L2 and at the host, and the code so far.
 pub struct Lowering<'a> {
     pub code: Code,
     /// Graph whose values are the host's slots; the compiler adds more.
@@ -173,7 +173,7 @@ impl<'a> Lowering<'a> {
         self.graph.shape(id).iter().product()
     }
 
-    /// Adds a slot.
+    /// Adds a slot to the host's graph.
     pub fn slot(&mut self, name: &str, shape: Vec<usize>) -> ValueId {
         let info = ValueInfo { shape, element: ElementType::F32 };
         let name = self.graph.values.len().to_string() + " " + name;

@@ -94,8 +94,8 @@ impl Layers {
         steps.retain(|step| !folds.is_between(step.last()));
     }
 
-    /// Divides results of products by the roots of norms, if the results have fewer values than the
-    /// norms' rows.
+    /// Divides results of products by the roots of norms, if the results have fewer values per row
+    /// than the norm.
     fn divide_results(&mut self) {
         for at in 0..self.steps.len() {
             let step = &self.steps[at];

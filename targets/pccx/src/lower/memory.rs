@@ -10,7 +10,7 @@ use crate::config::WORD_LANES;
 pub struct Region {
     /// Word of the first value.
     pub base: u32,
-    /// Number of values.
+    /// Number of BF16 values.
     pub values: usize,
 }
 
@@ -31,7 +31,7 @@ impl Region {
     }
 }
 
-/// Free words of L2.
+/// Allocator state: the free words of L2.
 #[derive(Clone, Debug)]
 pub struct Memory {
     free: Free,

@@ -33,7 +33,7 @@ pub enum Norms {
     /// the host computes the sum of squares of each row. The host computes norms that other nodes
     /// also read.
     Npu,
-    /// The host.
+    /// The host computes norms.
     Host,
 }
 
@@ -45,7 +45,7 @@ pub enum Rotations {
     Npu,
     /// The machine, with sines and cosines from the host.
     Tables,
-    /// The host.
+    /// The host computes rotations.
     Host,
 }
 
@@ -90,7 +90,7 @@ pub enum Activations {
 /// Number of bits that products use of constant weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WeightBits {
-    /// The engines' 4 bits.
+    /// The 4 bits of the engines, in one pass.
     Bits4,
     /// 8 bits as two 4-bit passes: quantized value and residual.
     Bits8,
@@ -99,7 +99,7 @@ pub enum WeightBits {
     /// Chosen from samples if there are any; otherwise 8 bits for weights that are 8-bit integers,
     /// and 4 for others.
     Fitting,
-    /// Result of a choice.
+    /// Result of a choice per step.
     Steps {
         /// Numbers of the graph's steps with 8 bits; the others have 4.
         wide: Arc<BTreeSet<usize>>,

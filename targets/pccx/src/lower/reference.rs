@@ -23,7 +23,7 @@ use crate::lower::steps::{Layers, Step};
 use crate::lower::work::Work;
 use crate::machine::bf16::{bf, val};
 
-/// Treatment of constants.
+/// Treatment of constants in the reference graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constants {
     /// Rounded as on the machine.
@@ -57,13 +57,13 @@ pub enum ReferenceError {
         listed(.codes)
     )]
     Code {
-        /// Name of the weights.
+        /// Name of the constant.
         name: String,
-        /// Index of the input.
+        /// Index of the input, starting at 0.
         input: usize,
-        /// Index of the result.
+        /// Index of the result, starting at 0.
         output: usize,
-        /// Weight in the model.
+        /// Value of the weight in the model.
         weight: f32,
         /// Code and scale of each pass in the program.
         codes: Vec<[f32; 2]>,

@@ -9,7 +9,7 @@ use crate::lower::work::Work;
 /// One or more nodes that are computed together.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Work of the step.
+    /// Operation that the step computes.
     pub work: Work,
     /// Nodes of the step; the last one gives the results.
     pub nodes: Vec<NodeId>,
@@ -48,7 +48,7 @@ pub struct Layers {
 /// Parameters of a norm that are folded into the following product.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folded {
-    /// The norm.
+    /// Node of the norm.
     pub norm: NodeId,
     /// Result of the norm, operand of the product.
     pub normal: ValueId,
@@ -58,7 +58,7 @@ pub struct Folded {
     pub bias: Option<ValueId>,
     /// Product of the factors between the two.
     pub factor: f32,
-    /// Nodes between the two.
+    /// Nodes between the norm and the product.
     pub between: Vec<NodeId>,
 }
 

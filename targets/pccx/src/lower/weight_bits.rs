@@ -30,17 +30,17 @@ pub enum ChoiceError {
     /// A program that fails on a sample.
     #[error("choosing weight bits, sample {sample} cannot be run: {error}")]
     Run {
-        /// Index of the sample.
+        /// Index of the sample, starting at 0.
         sample: usize,
-        /// Error of the program.
+        /// Reason why the program fails.
         error: Box<RunError>,
     },
     /// A sample that the model rejects.
     #[error("choosing weight bits, sample {sample} cannot be evaluated: {error}")]
     Eval {
-        /// Index of the sample.
+        /// Index of the sample, starting at 0.
         sample: usize,
-        /// Error of the model.
+        /// Reason why the model rejects the sample.
         error: Box<EvalError>,
     },
 }
@@ -151,7 +151,7 @@ fn more_cycles(ours: u64, plain: u64) -> String {
 
 /// Limit of multiply-accumulates of all runs together; beyond it, fewer samples are used.
 const MOST_MACS: u64 = 1 << 34;
-/// Maximum number of samples.
+/// Maximum number of samples that are used.
 const MOST_SAMPLES: u64 = 32;
 /// Maximum ratio of the mean square error of a choice to that of 8 bits everywhere: 1 dB.
 const NEAR: f64 = 1.26;
@@ -165,7 +165,7 @@ enum Search {
     Each,
 }
 
-/// Chooses with samples.
+/// Chooses the bits of products by running programs on samples.
 fn by_samples(
     config: &Config,
     graph: &Graph,
@@ -233,8 +233,8 @@ fn by_macs(products: &[ProductWeights], all: &BTreeSet<usize>) -> Vec<usize> {
     found.into_iter().map(|product| product.step).collect()
 }
 
-/// Returns the shortest prefix of the order that comes near to 8 bits everywhere; `None` if only
-/// all products do.
+/// Returns the shortest prefix of the order for which the outputs are nearly as good as with 8 bits
+/// everywhere; `None` if all products are needed.
 fn fewest(
     trial: &mut Trial<'_>,
     order: &[usize],

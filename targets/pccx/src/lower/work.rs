@@ -35,7 +35,7 @@ pub enum Work {
     Factor(f32),
     /// Arithmetic of two operands of equal shape.
     Binary(BinaryKind),
-    /// Only moves values.
+    /// Only moves values: for each result, runs of elements.
     Move(Vec<Vec<Run>>),
     /// The host computes it, for this reason.
     Host(HostReason),
@@ -72,13 +72,13 @@ pub enum Bits {
 /// Product with a constant matrix.
 #[derive(Clone, Debug)]
 pub struct Product {
-    /// The matrix.
+    /// Constant with the matrix.
     pub weights: ValueId,
     /// Gains of a norm that multiply the weights of each input.
     pub gain: Option<ValueId>,
     /// Whether the matrix has a row for each result.
     pub by_rows: bool,
-    /// Factor of the product.
+    /// Factor by which the product is multiplied.
     pub alpha: f32,
     /// Initial value of each row of the result: a constant with the size of a row or of the whole
     /// result.
@@ -93,7 +93,7 @@ pub struct Product {
     pub one_scale: bool,
     /// Whether each row is divided by the second operand, which has one word per row.
     pub quotient: bool,
-    /// Bits of the weights.
+    /// Bits of the weights that are used.
     pub bits: Bits,
 }
 
@@ -132,7 +132,7 @@ pub struct Attention {
     pub keys: ValueId,
     /// Values, `[.., tokens, features]`.
     pub values: ValueId,
-    /// Factor of the scores.
+    /// Factor by which the scores are multiplied.
     pub factor: f32,
     /// Bias of the scores, for each row and token; empty if there is no bias.
     pub bias: Rc<Vec<f32>>,
@@ -151,7 +151,7 @@ pub struct Attention {
 /// Several products of a matrix `[rows, k]` and a matrix `[k, n]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
-    /// Number of products.
+    /// Number of matrix pairs.
     pub matrices: usize,
     /// Number of rows, inputs per row, results per row.
     pub size: [usize; 3],
@@ -205,6 +205,6 @@ pub struct Run {
     pub from: usize,
     /// Index of the first element in the result.
     pub to: usize,
-    /// Number of elements.
+    /// Number of elements in the run.
     pub length: usize,
 }

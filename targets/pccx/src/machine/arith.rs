@@ -31,7 +31,7 @@ pub type NodeError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Weights that the host has quantized: codes row by row, and a scale per row.
 pub struct Rows<A: Arithmetic> {
-    /// Code of each value.
+    /// Code of each value, row by row.
     pub codes: Vec<A::Code>,
     /// Scale of each row.
     pub scales: Vec<A::Real>,
@@ -48,13 +48,13 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
         + Sub<Output = Self::Real>
         + Mul<Output = Self::Real>
         + Sum;
-    /// Weight before scaling.
+    /// Integer code of a weight, before scaling.
     type Code: Copy;
-    /// Weight matrix.
+    /// Weight matrix with optional scales.
     type Image: Clone + Debug;
     /// Content of a host window.
     type Window: Clone + Debug;
-    /// Value of the host.
+    /// Value of a slot at the host.
     type Slot: Clone;
 
     /// Converts a scalar to a number.
@@ -141,10 +141,7 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     fn sent(slot: &Self::Slot) -> Option<impl Iterator<Item = Self::Scalar>>;
     /// Creates a value from numbers; `None` if their count does not match.
     fn filled(info: &ValueInfo, values: Vec<Self::Real>) -> Option<Self::Slot>;
-    /// Computes a node.
-    ///
-    /// # Errors
-    /// The reason why the node cannot be computed.
+    /// Computes a node of the host's graph.
     fn computed(graph: &Graph, node: &Node, operands: &[Self::Slot]) -> Result<Vec<Self::Slot>, NodeError>;
     /// Quantizes `rows` rows of `columns` values to 4 bits.
     ///

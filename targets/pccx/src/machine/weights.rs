@@ -29,7 +29,7 @@ pub enum WeightError {
     Dimension {
         /// Name of the dimension: `N` or `K`.
         what: &'static str,
-        /// Value of the dimension.
+        /// Value that was given.
         value: usize,
     },
     /// The number of weights or scales does not match N and K.
@@ -37,9 +37,9 @@ pub enum WeightError {
     Count {
         /// Kind of data: weights, bytes of rows, or scales.
         what: &'static str,
-        /// Number that is present.
+        /// Number of items given.
         have: usize,
-        /// Number that is required.
+        /// Number of items required.
         need: usize,
         /// Number of rows.
         n: usize,
@@ -61,29 +61,29 @@ pub enum WeightError {
     Short {
         /// Offset of the incomplete part.
         offset: usize,
-        /// Name of the part.
+        /// Name of the incomplete part.
         what: &'static str,
-        /// Number of bytes left.
+        /// Number of bytes left in the file.
         have: usize,
-        /// Number of bytes needed.
+        /// Number of bytes that the part needs.
         need: usize,
     },
     /// Flags or reserved bytes are invalid.
     #[error("byte {offset:#x}: {what} is {value:#x}: legal are {legal}")]
     Header {
-        /// Offset of the field.
+        /// Offset of the field in the file.
         offset: usize,
         /// Name of the field.
         what: &'static str,
         /// Value of the field.
         value: u32,
-        /// Legal values.
+        /// Description of the legal values.
         legal: &'static str,
     },
-    /// Padding is not zero.
+    /// The padding at the end of a row is not zero.
     #[error("byte {offset:#x}: the padding of row {row} is not 0")]
     Padding {
-        /// Offset of the padding.
+        /// Offset of the padding in the file.
         offset: usize,
         /// Row that ends with it.
         row: usize,

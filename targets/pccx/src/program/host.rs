@@ -20,11 +20,11 @@ pub use step::{HostStep, StepError, Tokens};
 /// One or more nodes of the model that are computed together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
-    /// Names of the nodes.
+    /// Names of the nodes, joined.
     pub name: String,
     /// Index after the layer's last instruction.
     pub end: u32,
-    /// Multiply-accumulates in the model.
+    /// Multiply-accumulates of the nodes in the model.
     pub macs: u64,
     /// Names of the layer's results.
     pub results: Vec<String>,

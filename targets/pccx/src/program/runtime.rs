@@ -43,7 +43,7 @@ pub enum RunError {
     /// A slot is used before it is filled.
     #[error("host operation {index} uses slot `{slot}`, which no earlier step fills")]
     Empty {
-        /// Index of the operation.
+        /// Index of the host operation.
         index: usize,
         /// Name of the slot.
         slot: String,
@@ -51,7 +51,7 @@ pub enum RunError {
     /// A range exceeds its window.
     #[error("host operation {index}: {bytes} bytes at unit {unit} end beyond window {window} {direction}")]
     Window {
-        /// Index of the operation.
+        /// Index of the host operation.
         index: usize,
         /// Number of the window.
         window: u32,
@@ -59,13 +59,13 @@ pub enum RunError {
         direction: Direction,
         /// First unit of 16 bytes.
         unit: u32,
-        /// Number of bytes.
+        /// Number of bytes that the operation accesses.
         bytes: usize,
     },
     /// A slot has the wrong type or shape for the step.
     #[error("host operation {index}: slot `{slot}` is {found}; the step needs {legal}")]
     Slot {
-        /// Index of the operation.
+        /// Index of the host operation.
         index: usize,
         /// Name of the slot.
         slot: String,
@@ -77,33 +77,33 @@ pub enum RunError {
     /// Keys or values that cannot be quantized to weights.
     #[error("host operation {index}: slot `{slot}`: {error}")]
     Rows {
-        /// Index of the operation.
+        /// Index of the host operation.
         index: usize,
         /// Name of the slot.
         slot: String,
-        /// Cause.
+        /// Reason why the quantization fails.
         error: RowsError,
     },
     /// Weights of an unsupported size.
     #[error("host operation {index}: {error}")]
     Weights {
-        /// Index of the operation.
+        /// Index of the host operation.
         index: usize,
-        /// Cause.
+        /// Reason why the size is unsupported.
         error: WeightError,
     },
     /// A node that the host cannot compute.
     #[error("the host cannot compute node `{node}`: {error}")]
     Node {
-        /// Name of the node.
+        /// Name of the node in the host's graph.
         node: String,
-        /// Cause.
+        /// Reason why the node fails.
         error: String,
     },
     /// Weights that cannot be stored in L2.
     #[error("host operation {index}: image {number} does not have 4-bit weights, which L2 needs")]
     Unpacked {
-        /// Index of the operation.
+        /// Index of the host operation.
         index: usize,
         /// Index of the image.
         number: u32,
@@ -116,9 +116,9 @@ pub enum RunError {
 /// Next event of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// A host operation.
+    /// The host operation with this index.
     Host(usize),
-    /// An instruction.
+    /// The instruction with this index.
     Instruction(usize),
 }
 
@@ -262,10 +262,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         self.machine.step(op).map_err(|kind| Fault { instruction: index, kind }.into())
     }
 
-    /// Executes an event.
-    ///
-    /// # Errors
-    /// The errors of [`Session::run`].
+    /// Executes one event of a run.
     pub(crate) fn happen(&mut self, moment: Moment) -> Result<(), RunError> {
         match moment {
             Moment::Instruction(index) => self.instruction(index),

@@ -24,7 +24,7 @@ pub enum GenerateError {
     /// A step of the model cannot be compiled.
     #[error(transparent)]
     Lower(#[from] LowerError),
-    /// A program fails.
+    /// A compiled step fails on the machine.
     #[error(transparent)]
     Run(#[from] RunError),
 }
@@ -92,7 +92,7 @@ impl Decoder {
         self.last.clone()
     }
 
-    /// Removes all tokens.
+    /// Removes all tokens, to begin a new text.
     pub fn reset(&mut self) {
         self.position = 0;
         self.caches.iter_mut().for_each(Vec::clear);

@@ -17,7 +17,7 @@ use crate::program::host::{Host, HostStep};
 /// A program whose host only waits.
 pub(super) struct Written {
     pub name: String,
-    /// Target and instance.
+    /// Full name of target and instance.
     pub target: String,
     pub config: Config,
     pub ops: Vec<Op>,

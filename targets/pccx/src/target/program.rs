@@ -32,7 +32,7 @@ use crate::target::PccxInstance;
 /// A program and its instance.
 pub(super) struct PccxProgram {
     pub name: String,
-    /// Target and instance.
+    /// Full name of target and instance.
     pub target: String,
     pub executable: Executable,
     pub config: Config,

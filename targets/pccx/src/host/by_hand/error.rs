@@ -26,21 +26,21 @@ pub enum HandError {
     NoWeights {
         /// Number of GEMVs and GEMMs before it.
         number: usize,
-        /// Number of rows.
+        /// Number of rows of the missing weights.
         n: usize,
-        /// Number of columns.
+        /// Number of columns of the missing weights.
         k: usize,
     },
     /// Windows and weights exceed host memory.
     #[error("windows and weights have {bytes} bytes: a program in text or words may have {MOST_HOST_BYTES}")]
     HostMemory {
-        /// Total size in bytes.
+        /// Total size of windows and weights in bytes.
         bytes: u64,
     },
     /// A constant bank cannot be filled from outside.
     #[error("entries of `{}` are written only by MEMSET", bank(*.cache))]
     Constants {
-        /// Constant bank.
+        /// Constant bank that was to be filled.
         cache: Cache,
     },
     /// Weights of a compiled program are not in the machine's memory.

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::{Command, Status};
 
-/// Error in a command.
+/// Reason why the device rejects a command.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CommandError {
     /// The word is not a command.
@@ -37,7 +37,7 @@ pub enum CommandError {
     /// The sampling method does not exist.
     #[error("sampling is {found}: legal are 0 (most likely) and 1 (random)")]
     Sampling {
-        /// Value in the command.
+        /// Value of `sampling` in the command.
         found: u8,
     },
     /// A sampling parameter is 0.
@@ -46,7 +46,7 @@ pub enum CommandError {
         /// Name of the parameter: temperature or top_p.
         what: &'static str,
     },
-    /// Message of the machine.
+    /// The machine failed, with this message.
     #[error("{0}")]
     Machine(String),
 }
@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Random sampling.
+/// State of random sampling.
 #[derive(Clone, Copy, Debug)]
 struct Draw {
     seed: u64,

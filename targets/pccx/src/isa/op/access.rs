@@ -8,20 +8,20 @@ use crate::config::CONSTANT_ENTRIES;
 /// Unit that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Engine {
-    /// Vector core.
+    /// Vector core, which executes GEMV.
     Gemv,
-    /// Matrix core.
+    /// Matrix core, which executes GEMM.
     Gemm,
-    /// Special-function unit.
+    /// Special-function unit, which executes CVO.
     Cvo,
     /// Coherent port and L2's first port.
     Memcpy,
-    /// Dispatcher.
+    /// Dispatcher, which executes MEMSET and markers itself.
     Dispatch,
 }
 
 impl Engine {
-    /// All engines.
+    /// All engines, in the order of reports.
     pub const ALL: [Self; 5] = [Self::Gemv, Self::Gemm, Self::Cvo, Self::Memcpy, Self::Dispatch];
 
     /// Returns the name in reports.
@@ -39,7 +39,7 @@ impl Engine {
 /// Consecutive BF16 values in L2, starting at the first lane of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Values {
-    /// First word.
+    /// L2 word of the first value.
     pub word: u32,
     /// Number of values; may be 0.
     pub count: usize,

@@ -154,7 +154,7 @@ pub struct Mac {
     pub dest_reg: u32,
     /// L2 word of the activation.
     pub src_addr: u32,
-    /// Additional operations.
+    /// Flags for additional operations, such as accumulation.
     pub flags: MacFlags,
     /// Entry of the weights' bank: (T, N, K).
     pub size_ptr_addr: u8,
@@ -167,9 +167,9 @@ pub struct Mac {
 /// Operands of MEMCPY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memcpy {
-    /// Source.
+    /// Source of the transfer.
     pub from_device: Device,
-    /// Destination.
+    /// Destination of the transfer.
     pub to_device: Device,
     /// Destination word in L2; for a transfer to the host, the number of the window.
     pub dest_addr: u32,
@@ -186,9 +186,9 @@ pub struct Memcpy {
 /// Operands of MEMSET.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memset {
-    /// Constant bank.
+    /// Constant bank that is written.
     pub dest_cache: Cache,
-    /// Index of the entry.
+    /// Index of the entry, 0 to 63.
     pub dest_addr: u8,
     /// New content of the entry.
     pub shape: Shape,
@@ -210,22 +210,22 @@ flags!(CvoFlags, [sub_emax, recip_scale, accm]);
 impl CvoFlags {
     /// No flags.
     pub const PLAIN: Self = Self { sub_emax: false, recip_scale: false, accm: false };
-    /// Adds to the destination.
+    /// Flags that add to the destination, and nothing more.
     pub const ADD: Self = Self { accm: true, ..Self::PLAIN };
 }
 
 /// Operands of CVO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cvo {
-    /// Function to compute.
+    /// Function that is computed.
     pub cvo_func: CvoFunc,
     /// Source word; for SCALE the word of the scalar, which the vector follows.
     pub src_addr: u32,
-    /// Destination word.
+    /// L2 word of the destination.
     pub dst_addr: u32,
     /// Number of elements of the vector.
     pub length: u16,
-    /// Additional operations.
+    /// Flags for additional operations, such as accumulation.
     pub flags: CvoFlags,
     /// Whether the next instruction may start before this one is complete; affects only time.
     pub is_async: bool,

@@ -8,7 +8,7 @@ const DROPPED: u32 = 13;
 /// A block as the circuits align it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aligned {
-    /// Largest biased exponent.
+    /// Largest biased exponent in the block.
     pub emax: u8,
     /// Signed values of 27 bits.
     pub fixed27: Vec<i32>,

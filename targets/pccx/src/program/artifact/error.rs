@@ -12,7 +12,7 @@ pub enum ArtifactError {
     /// The bytes do not follow the format.
     #[error("byte {offset:#x}: {what}")]
     Malformed {
-        /// Offset of the error.
+        /// Offset of the error in the file.
         offset: usize,
         /// Error and legal values.
         what: String,
@@ -22,19 +22,19 @@ pub enum ArtifactError {
     Short {
         /// Offset of the incomplete part.
         offset: usize,
-        /// Name of the part.
+        /// Name of the incomplete part.
         what: &'static str,
-        /// Number of bytes left.
+        /// Number of bytes left in the file.
         have: usize,
-        /// Number of bytes needed.
+        /// Number of bytes that the part needs.
         need: u64,
     },
     /// Words that are not instructions.
     #[error("section CODE at byte {offset:#x}: {errors}")]
     Code {
-        /// Offset of the section.
+        /// Offset of the section in the file.
         offset: usize,
-        /// Errors of the words.
+        /// Errors of the section's words.
         errors: DecodeErrors,
     },
     /// An invalid weight image; its offsets are relative to the start of the file, too.

@@ -32,9 +32,9 @@ pub enum HostError {
     Constant {
         /// Name of the constant.
         name: String,
-        /// Offset in the section.
+        /// Offset of the constant in the section.
         offset: u64,
-        /// Number of bytes needed.
+        /// Number of bytes that the constant needs.
         need: u64,
         /// Size of the section in bytes.
         have: usize,
@@ -47,7 +47,7 @@ pub enum HostError {
     Node {
         /// Name of the node.
         node: String,
-        /// Cause.
+        /// Reason why the node rejects its operands.
         error: OpError,
     },
     /// The results of a node differ from the description.

@@ -20,7 +20,7 @@ pub enum HostStep {
         slot: ValueId,
         /// Number of the window from L2 to the host.
         window: u32,
-        /// First unit.
+        /// First 16-byte unit in the window.
         unit: u32,
     },
     /// Writes the values of a slot, rounded to BF16, to a window for MEMCPY.
@@ -29,7 +29,7 @@ pub enum HostStep {
         slot: ValueId,
         /// Number of the window from the host to L2.
         window: u32,
-        /// First unit.
+        /// First 16-byte unit in the window.
         unit: u32,
     },
     /// Computes a node of the host's graph in `f32`.
@@ -47,7 +47,7 @@ pub enum HostStep {
         image: u32,
         /// Factor of all scales: the factor of the scores.
         factor: f32,
-        /// Tokens to use.
+        /// Tokens whose keys are used.
         tokens: Tokens,
     },
     /// Quantizes values to weights `[features, tokens]` without scales; the scale of each token is
@@ -61,14 +61,14 @@ pub enum HostStep {
         image: u32,
         /// Slot of the scales, `[tokens]`.
         scales: ValueId,
-        /// Tokens to use.
+        /// Tokens whose values are used.
         tokens: Tokens,
     },
     /// Multiplies elements of a slot, starting at `start`, by a slot of scales.
     Weigh {
         /// Slot to multiply.
         slot: ValueId,
-        /// First element.
+        /// Index of the first element.
         start: u32,
         /// Slot of the scales.
         scales: ValueId,
@@ -90,7 +90,7 @@ pub enum HostStep {
     Scales {
         /// Slot of the scales.
         slot: ValueId,
-        /// First element.
+        /// Index of the first element.
         start: u32,
         /// Index of the weight image.
         image: u32,
@@ -109,13 +109,13 @@ pub enum HostStep {
     Part {
         /// Slot to send.
         slot: ValueId,
-        /// First value.
+        /// Index of the first value.
         start: u32,
         /// Number of values.
         values: u32,
         /// Number of the window from the host to L2.
         window: u32,
-        /// First unit.
+        /// First 16-byte unit in the window.
         unit: u32,
     },
     /// Writes the rows of an image, followed by its scales in `f32`, to a window for MEMCPY.
@@ -124,12 +124,12 @@ pub enum HostStep {
         image: u32,
         /// Number of the window from the host to L2.
         window: u32,
-        /// First unit.
+        /// First 16-byte unit in the window.
         unit: u32,
     },
 }
 
-/// Kinds in the container.
+/// Codes of the kinds in the container.
 mod kind {
     pub const RECEIVE: u32 = 0;
     pub const SEND: u32 = 1;
@@ -152,17 +152,17 @@ pub enum StepError {
     /// The kind is not defined in this version.
     #[error("host operation {index} is of kind {kind}: legal are 0 to {}", kind::LAST)]
     Kind {
-        /// Index of the operation.
+        /// Index of the host operation.
         index: usize,
-        /// Kind of the operation.
+        /// Code of the kind.
         kind: u32,
     },
     /// The number of operands does not match the kind.
     #[error("host operation {index} of kind {kind} has {found} operands; it needs {expected}")]
     Operands {
-        /// Index of the operation.
+        /// Index of the host operation.
         index: usize,
-        /// Kind of the operation.
+        /// Code of the kind.
         kind: u32,
         /// Number of operands given.
         found: usize,
@@ -172,7 +172,7 @@ pub enum StepError {
     /// A slot, node or image does not exist.
     #[error("host operation {index} refers to {what} {number}, but there are {count}")]
     Missing {
-        /// Index of the operation.
+        /// Index of the host operation.
         index: usize,
         /// Kind of the missing item.
         what: &'static str,
@@ -184,9 +184,9 @@ pub enum StepError {
     /// A range of tokens ends before it begins.
     #[error("host operation {index} takes tokens {start} to {end}: a range must end after its start")]
     Tokens {
-        /// Index of the operation.
+        /// Index of the host operation.
         index: usize,
-        /// First token.
+        /// First token of the range.
         start: u32,
         /// Token after the last one.
         end: u32,

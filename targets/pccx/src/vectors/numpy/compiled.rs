@@ -25,7 +25,7 @@ const GARBAGE: u64 = 9;
 /// Difference between results and expected values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Apart {
-    /// The largest difference.
+    /// Largest absolute difference.
     pub max: f64,
     /// Root of the mean square difference.
     pub rms: f64,

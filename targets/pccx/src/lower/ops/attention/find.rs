@@ -25,7 +25,7 @@ const LARGEST_CAP: f32 = 64.0;
 /// Maximum number of nodes that are searched between a softmax and a product.
 const MAX_BETWEEN: usize = 64;
 
-/// Surroundings of a node.
+/// Graph and uses of values, to which patterns are matched.
 pub struct Context<'a> {
     graph: &'a Graph,
     readers: Readers,

@@ -71,7 +71,7 @@ fn culprit(host: &Host, scalar: Scalar, event: Option<&Event>) -> Culprit {
     }
 }
 
-/// Events of a run.
+/// State of the search in the recorded events of a run.
 struct Search<'a> {
     events: &'a [Event],
 }

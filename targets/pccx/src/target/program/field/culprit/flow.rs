@@ -62,7 +62,7 @@ pub enum Reach {
         /// Scalars per row of the result.
         results: usize,
     },
-    /// Any scalar.
+    /// Any scalar of the operand.
     All,
 }
 

@@ -28,13 +28,13 @@ pub struct Read {
 #[derive(Debug)]
 pub struct Event {
     pub moment: Moment,
-    /// Index of its layer.
+    /// Index of the event's layer.
     pub layer: usize,
     pub writes: Vec<Place>,
     pub reads: Vec<Read>,
 }
 
-/// Events in order.
+/// Recorded events of a run, in order.
 pub struct Record<'a> {
     program: &'a Program,
     host: &'a Host,
