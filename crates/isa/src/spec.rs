@@ -111,7 +111,7 @@ pub enum FieldKind {
         min: u64,
         /// Largest legal value.
         max: u64,
-        /// Subtracted before the value is stored; at most `min`.
+        /// Number subtracted before the value is stored; at most `min`.
         bias: u64,
         /// Number base in which it is printed.
         radix: Radix,

@@ -13,7 +13,7 @@ const BYTES_IN: u64 = 128;
 const BYTES_OUT: u64 = 64;
 /// Cycles to fill the pipeline.
 const PIPELINE: u64 = 10;
-/// Bytes of a bus beat, then bytes of a burst and the cycles before it.
+/// Bytes of a bus beat; then bytes of a burst, and overhead cycles per burst.
 const BEAT: u64 = 16;
 const BURST: u64 = 256;
 const BURST_OVERHEAD: u64 = 15;

@@ -150,7 +150,7 @@ fn gemv(config: &Config, banks: &Banks, mac: &Mac) -> Cost {
     }
 }
 
-/// Returns the words of weights that a product reads from L2, according to the page of the
+/// Returns the number of L2 words with weights that a product reads, according to the page of the
 /// instruction set; `None` if weights stream.
 fn words_in_l2(config: &Config, banks: &Banks, mac: &Mac) -> Option<u64> {
     let in_l2 = weights_in_l2(banks.fmap(mac.shape_ptr_addr)).filter(|_| config.reading == Reading::Seed);

@@ -88,7 +88,8 @@ impl Layers {
         }
     }
 
-    /// Removes steps that nothing reads, because products have taken over their effect.
+    /// Removes the steps between a norm and its products, whose effect the products have taken
+    /// over.
     fn drop_unread(&mut self) {
         let Self { steps, folds, .. } = self;
         steps.retain(|step| !folds.is_between(step.last()));

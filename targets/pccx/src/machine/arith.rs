@@ -137,7 +137,8 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     fn told(slot: &Self::Slot) -> String;
     /// Returns the numbers of a value; `None` if its values are not floats.
     fn floats(slot: &Self::Slot) -> Option<Cow<'_, [Self::Real]>>;
-    /// Returns the scalars that are written to a window for a value; `None` if its values are not floats.
+    /// Returns the scalars that are written to a window for a value; `None` if its values are not
+    /// floats.
     fn sent(slot: &Self::Slot) -> Option<impl Iterator<Item = Self::Scalar>>;
     /// Creates a value from numbers; `None` if their count does not match.
     fn filled(info: &ValueInfo, values: Vec<Self::Real>) -> Option<Self::Slot>;

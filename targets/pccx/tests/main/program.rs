@@ -141,7 +141,7 @@ fn products_add_only_where_nobody_else_wants_them() {
     });
 }
 
-/// The same weights with different factors are separate images.
+/// Equal weights with different factors are separate images.
 #[test]
 fn factors_of_products_are_kept_apart() {
     check("factors", PRODUCT, [0, 0], |net| {

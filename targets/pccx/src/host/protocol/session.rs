@@ -184,7 +184,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// Compares with the check value of the published catalogue of checksums.
+    /// Compares with the check value of the published catalog of checksums.
     #[test]
     fn the_checksum_is_the_common_one() {
         assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
