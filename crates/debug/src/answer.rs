@@ -123,7 +123,7 @@ impl Debugger {
             }
             Command::Delete(Some(id)) => match self.remove_point(*id) {
                 true => Answer::default(),
-                false => Answer::failed(format!("there is no point {id}")),
+                false => Answer::failed(format!("point {id} does not exist")),
             },
             Command::Points => {
                 Answer::of(self.points().iter().map(|point| self.point_text(point) + "\n").collect())
@@ -156,7 +156,7 @@ impl Debugger {
 
     fn scanned(&mut self) -> Answer {
         if self.points.watches().next().is_none() {
-            return Answer::failed("there is no watchpoint to look for");
+            return Answer::failed("no watchpoint is set");
         }
         let hits = match self.scan() {
             Ok(hits) => hits,
@@ -352,8 +352,9 @@ impl Debugger {
     pub(crate) fn floats(&self, range: &Range) -> Result<Vec<f64>, String> {
         let lanes = self.machine().memories()[range.memory].lanes;
         let floats = self.machine().floats(range.memory, range.start, range.end - range.start);
-        let floats = floats
-            .ok_or("there is no float reference of this program: give its model with `--model`, if the target supports it")?;
+        let floats = floats.ok_or(
+            "this program has no float reference: give its model with `--model`, if the target supports it",
+        )?;
         Ok(range.chosen(&floats, lanes))
     }
 
@@ -400,7 +401,7 @@ fn help(name: Option<&str>) -> Answer {
         None => Answer::of(COMMANDS.iter().map(line).collect()),
         Some(name) => match Help::of(name) {
             Some(help) => Answer::of(line(help)),
-            None => Answer::failed(format!("there is no command `{name}`")),
+            None => Answer::failed(format!("unknown command `{name}`")),
         },
     }
 }

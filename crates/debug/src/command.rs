@@ -153,7 +153,7 @@ pub fn parse(line: &str, of: &Debugger) -> Result<Option<Command>, Fault> {
     let Some(verb) = words.next() else { return Ok(None) };
     let Some(help) = Help::of(verb.text) else {
         let names: Vec<&str> = COMMANDS.iter().map(|help| help.name).collect();
-        let message = format!("there is no command `{}`", verb.text);
+        let message = format!("unknown command `{}`", verb.text);
         return Err(Fault { span: verb.span, message, help: Some(help_for(verb.text, &names)) });
     };
     let command = Reader { words, of, help }.command()?;
@@ -254,7 +254,7 @@ impl<'a> Reader<'a> {
                 true => "the program has no layers".to_owned(),
                 false => help_for(word.text, &names),
             };
-            Fault { span: word.span, message: format!("there is no layer `{}`", word.text), help: Some(help) }
+            Fault { span: word.span, message: format!("unknown layer `{}`", word.text), help: Some(help) }
         })
     }
 
@@ -286,7 +286,11 @@ impl<'a> Reader<'a> {
             return Ok(number);
         }
         let help = format!("the program has instructions 0 to {}", count.saturating_sub(1));
-        Err(Fault { span: word.span, message: format!("there is no instruction {number}"), help: Some(help) })
+        Err(Fault {
+            span: word.span,
+            message: format!("instruction {number} does not exist"),
+            help: Some(help),
+        })
     }
 
     fn goto(&mut self) -> Result<Command, Fault> {

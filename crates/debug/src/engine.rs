@@ -108,15 +108,15 @@ impl Debugger {
     /// # Errors
     /// The reason why the program has no listing.
     pub fn listing(&self) -> Result<&[ListingLine], &str> {
-        let told = |error| format!("there is no listing: {}", chain(&error));
+        let told = |error| format!("the listing is not available: {}", chain(&error));
         let listing = self.listing.get_or_init(|| self.now.listing().map_err(told));
         listing.as_ref().map(Vec::as_slice).map_err(String::as_str)
     }
 
-    /// Returns the text of an instruction, or the reason why there is no listing.
+    /// Returns the text of an instruction, or the reason why it cannot be listed.
     pub fn text_of(&self, instruction: usize) -> &str {
         match self.listing() {
-            // Default: there is no instruction after the listing.
+            // Default: the listing has ended.
             Ok(listing) => listing.get(instruction).map_or("", |line| line.text.trim()),
             Err(told) => told,
         }

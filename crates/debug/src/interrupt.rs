@@ -17,7 +17,7 @@ impl Interrupt {
     /// Acknowledges one request.
     pub fn answered(&self) {
         let fewer = |asked: usize| asked.checked_sub(1);
-        // The update fails only if there is no request, and then there is nothing to do.
+        // The update fails only without a request, and then nothing must be done.
         let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer);
     }
 

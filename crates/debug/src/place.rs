@@ -36,7 +36,7 @@ impl Range {
         let place = memories.iter().position(|memory| memory.name.eq_ignore_ascii_case(&found.memory));
         let memory = place.ok_or_else(|| {
             let names: Vec<&str> = memories.iter().map(|memory| memory.name.as_str()).collect();
-            (format!("there is no memory `{}`", found.memory), Some(help_for(&found.memory, &names)))
+            (format!("unknown memory `{}`", found.memory), Some(help_for(&found.memory, &names)))
         })?;
         let MachineMemory { depth, lanes, name, .. } = &memories[memory];
         let end = match found.end {

@@ -247,7 +247,7 @@ impl Node {
         self.count = numbers.len();
         self.values = numbers.into_iter().take(VALUES).collect();
         let floats = machine.floats(self.run.memory, self.run.first, self.run.count);
-        // Default: without a model there is no float reference.
+        // Default: without a model, float values are unknown.
         let floats = floats.map(|floats| range.chosen(&floats, lanes)).unwrap_or_default();
         self.floats = floats.into_iter().take(VALUES).collect();
     }

@@ -54,7 +54,7 @@ pub use reference::{Constants, ReferenceError, reference};
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum LowerError {
-    /// The values of a node do not fit into L2, even if the host computes everything else.
+    /// The values of a node do not fit into L2, even if the host computes all other nodes.
     #[error(
         "node `{node}` needs room for {values} values in L2; even with all other values at the host, the largest gap has \
          {largest} values (L2 has {l2_words} words of 8 values): process fewer tokens at once"
@@ -434,7 +434,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "the compiler made a program in which instruction 2 reads lane 0 of L2 word 0x2, which nothing \
-             before has written: a fault of npukit"
+             before has written: an error in npukit"
         );
     }
 

@@ -94,7 +94,7 @@ fn records<const N: usize>(bytes: &[u8]) -> Result<Vec<[u16; N]>, String> {
 
 /// Returns a machine of a built-in instance.
 fn machine(preset: &str) -> Result<Machine, String> {
-    let config = Config::preset(preset).ok_or_else(|| format!("there is no instance {preset}"))?;
+    let config = Config::preset(preset).ok_or_else(|| format!("unknown instance {preset}"))?;
     Machine::new(&config).map_err(|error: MachineError| error.to_string())
 }
 

@@ -5,7 +5,7 @@
 pub struct Help {
     /// Name of the command.
     pub name: &'static str,
-    /// Short name; empty if there is none.
+    /// Short name; may be empty.
     pub short: &'static str,
     /// Syntax with all arguments.
     pub form: &'static str,

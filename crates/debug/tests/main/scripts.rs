@@ -88,7 +88,7 @@ fn a_listing_that_is_not_there_is_told() {
     let mut debugger = Debugger::new(Box::new(Toy::new(&ops)), Toy::text(&ops));
     let script = Script::read("s.txt", "list\nexpect text Set\nwhere\n", &debugger).unwrap();
     let outcome = script.run(&mut debugger);
-    let told = "there is no listing: a word does not decode";
+    let told = "the listing is not available: a word does not decode";
     assert_eq!(outcome.failures, [format!("line 1: {told}"), format!("line 2: {told}")]);
     assert_eq!(outcome.text, format!("instruction 0, layer `first`: {told} (p.toy:2)\n"));
     let error = Script::read("s.txt", "break 0\n", &debugger).unwrap_err();
@@ -133,14 +133,14 @@ fn all_errors_are_told_at_once() {
     assert_eq!(
         errors(text),
         [
-            "there is no command `stepp`",
-            "there is no memory `n`",
+            "unknown command `stepp`",
+            "unknown memory `n`",
             "`m` has addresses 0 to 15",
-            "there is no instruction 7",
+            "instruction 7 does not exist",
             "`sometimes` is not a kind of access",
             "3 values do not fill `m[0]`: give 2, or one for all",
             "unexpected `3`",
-            "there is no layer `third`",
+            "unknown layer `third`",
             "what is expected is missing",
         ]
     );

@@ -82,7 +82,7 @@ impl Set {
                     self.instructions.push(id);
                     json!({ "id": id, "verified": true, "instructionReference": reference(found) })
                 }
-                None => json!({ "verified": false, "message": "there is no such instruction" }),
+                None => json!({ "verified": false, "message": "this instruction does not exist" }),
             });
         }
         Ok(json!({ "breakpoints": set }))

@@ -67,7 +67,7 @@ pub(crate) fn variables(debugger: &Debugger, arguments: &Value) -> Result<Value,
         }
         other => {
             let memory = other.checked_sub(MEMORY).filter(|&place| place < machine.memories().len());
-            addresses(debugger, memory.ok_or("there are no such variables")?, arguments)?
+            addresses(debugger, memory.ok_or("unknown variables reference")?, arguments)?
         }
     };
     Ok(json!({ "variables": all }))

@@ -69,7 +69,7 @@ pub fn stdio(workshop: &dyn Workshop) -> Result<(), LspError> {
 /// Serves an editor on a connection until the session ends.
 ///
 /// # Errors
-/// The errors of [`stdio`], except those of its streams.
+/// The errors of [`stdio`], without errors of its streams.
 pub fn serve(connection: &Connection, workshop: &dyn Workshop) -> Result<(), LspError> {
     let (id, params) = connection.initialize_start().map_err(gone)?;
     let params: InitializeParams = serde_json::from_value(params)?;

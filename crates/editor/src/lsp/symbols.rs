@@ -69,7 +69,7 @@ fn named<'a>(
     position: Position,
 ) -> Result<(&'a Mark, &'a Name), String> {
     let found = known.name_at(0, document.offset(position));
-    let (mark, name) = found.ok_or_else(|| "there is no defined name at this place".to_owned())?;
+    let (mark, name) = found.ok_or_else(|| "the name at this place is not defined".to_owned())?;
     if known.definitions(name).next().is_none() {
         return Err(format!("`{}` is not defined in these files", name.text));
     }

@@ -237,7 +237,7 @@ fn an_editor_looks_into_a_program() {
     let evaluated = client.body("evaluate", json!({ "expression": "m[2].0", "context": "hover" }));
     assert_eq!(evaluated["result"], "m[2].0  3");
     let wrong = client.ask("evaluate", json!({ "expression": "mm", "context": "repl" }));
-    assert!(wrong["message"].as_str().unwrap().starts_with("there is no command `mm`"), "{wrong}");
+    assert!(wrong["message"].as_str().unwrap().starts_with("unknown command `mm`"), "{wrong}");
     client.body("evaluate", json!({ "expression": "back 2", "context": "repl" }));
     assert_eq!(client.receive()["event"], "stopped");
     let failed = client.ask("evaluate", json!({ "expression": "expect step 5", "context": "repl" }));

@@ -159,7 +159,7 @@ fn a_finding_is_allowed_and_the_comment_taken_away() {
     editor.change("a.s", 2, Value::Null, &allowed);
     let left = editor.next_told("a.s");
     assert!(left.len() < told.len(), "{left:?}");
-    // If there are no findings, the comment is unused.
+    // Without findings, the comment is unused.
     let vain = "; npu: target tcu\n    noop ; npu: allow unread-result\n";
     editor.change("a.s", 3, Value::Null, vain);
     let told = editor.next_told("a.s");

@@ -54,7 +54,7 @@ fn a_name_is_another_everywhere() {
         let error = renamed(&mut editor, TEXT, "rows, 4", new).unwrap_err();
         assert!(error.contains(reason), "{error}");
     }
-    assert!(renamed(&mut editor, TEXT, "noop", "x").unwrap_err().contains("no defined name"));
+    assert!(renamed(&mut editor, TEXT, "noop", "x").unwrap_err().contains("is not defined"));
 }
 
 #[test]

@@ -21,7 +21,7 @@ impl Workshop for World {
     fn instance(&self, spec: &str) -> Result<Box<dyn Instance>, String> {
         let (name, preset) = spec.split_once(':').map_or((spec, None), |(name, preset)| (name, Some(preset)));
         let target = TARGETS.iter().find(|target| target.name == name);
-        let target = target.ok_or_else(|| format!("there is no target `{name}`"))?;
+        let target = target.ok_or_else(|| format!("unknown target `{name}`"))?;
         let config = preset.map_or(Config::Default, Config::Preset);
         target.instance(config).map_err(|error| error.to_string())
     }

@@ -285,7 +285,7 @@ impl App {
     }
 
     fn point_at(&mut self, by: isize) {
-        // Default: without a listing there is no target, and the pane shows the reason.
+        // Default: without a listing the cursor is useless, and the pane shows the reason.
         let last = self.debugger.listing().map_or(0, |listing| listing.len().saturating_sub(1));
         self.cursor = Some(self.at_cursor().saturating_add_signed(by).min(last));
     }

@@ -1,4 +1,4 @@
-//! [`System`]: clocks, ports and memory of a board, which override those of the cycle model.
+//! [`System`]: clocks, ports and memory of a board, which override the cycle model's values.
 
 use npukit_target::{SystemFigure, system_of};
 use serde::{Deserialize, Deserializer, Serialize};

@@ -32,7 +32,8 @@ pub struct Timing {
     pub preprocess_elements: u64,
     /// Latency of preprocessing, in core cycles.
     pub preprocess_latency: u64,
-    /// Cycles of a sweep over the activation cache, independent of K; 0 if there is no sweep.
+    /// Cycles of a sweep over the activation cache, independent of K; 0 for an instance without
+    /// sweeps.
     pub fmap_sweep: u64,
     /// Core cycles of a MEMSET.
     pub memset: u64,

@@ -55,7 +55,7 @@ pub enum Conflict {
 /// L2 words that an instruction uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Use {
-    /// Disjoint ranges that it reads, except those that it overwrites.
+    /// Disjoint ranges that it reads, without the range that it overwrites.
     pub reads: [Option<Words>; 2],
     /// Range of L2 words that it writes.
     pub writes: Option<Words>,

@@ -198,7 +198,8 @@ impl Code {
         most - most % WORD_LANES
     }
 
-    /// Emits a function of `length` values, split into as many instructions as hardware needs.
+    /// Emits a function of `length` values, split into several instructions if it exceeds the
+    /// hardware limit.
     pub fn cvo(&mut self, cvo_func: CvoFunc, src: u32, dst: u32, length: usize, flags: CvoFlags) {
         for start in (0..length).step_by(CVO_LENGTH) {
             let words = (start / WORD_LANES) as u32;

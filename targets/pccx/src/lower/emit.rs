@@ -228,7 +228,7 @@ impl<'a> Lowering<'a> {
         Ok(self.keep(&format!("the number {value}"), || word(value))?.base)
     }
 
-    /// Allocates room in L2. If there is none, values with the latest next use move to the host;
+    /// Allocates room in L2. If L2 is full, values with the latest next use move to the host;
     /// then resident constants are dropped.
     ///
     /// # Errors

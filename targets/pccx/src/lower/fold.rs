@@ -15,7 +15,7 @@ use crate::lower::steps::{Folded, Folds, Step};
 use crate::lower::work::Work;
 
 impl Folds {
-    /// Finds all possible folds of a graph; none if the machine multiplies by gains.
+    /// Finds all possible folds of a graph; empty if the machine multiplies by gains.
     pub fn of(graph: &Graph, options: &Options) -> Self {
         let mut folds = Self::default();
         if options.norms == Norms::Host || options.isa == Isa::Ext {
@@ -86,7 +86,7 @@ fn parameters(graph: &Graph, node: &Node) -> Option<(ValueId, Option<ValueId>)> 
 }
 
 /// Whether only products of its rows with constants read a value. Reshapes that keep rows may be in
-/// between, and factors if there is no bias. `found` gets the products and their folded norm.
+/// between, and factors if the norm has no bias. `found` gets the products and their folded norm.
 fn only_products(
     graph: &Graph,
     readers: &Readers,

@@ -54,7 +54,7 @@ impl Memory {
         self.in_use += words;
         self.maximum = self.maximum.max(self.in_use);
         self.aggregate += words;
-        // L2 has at most as many words as an address can reach.
+        // All words of L2 can be addressed.
         Some(Region { base: start as u32 + 1, values })
     }
 

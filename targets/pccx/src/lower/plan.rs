@@ -34,7 +34,7 @@ impl Plan {
         let holds = Some(name.to_owned());
         match unnamed.next() {
             Some(placed) => placed.holds = holds,
-            // The region of an operand that is no longer used.
+            // The region of an operand that later steps do not use.
             None => self.placed.push(Placed { layer, region, holds }),
         }
     }

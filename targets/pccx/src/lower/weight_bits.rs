@@ -3,7 +3,7 @@
 //! With samples, programs are compiled and run on them. Starting from 8 bits everywhere, each
 //! product in turn is reduced to 4 bits. The added output error and the saved cycles give an order.
 //! Then as few products as possible get 8 bits, those with the most error per cycle first, until
-//! the outputs are close to those of 8 bits everywhere.
+//! the outputs are close to the outputs with 8 bits everywhere.
 
 mod measure;
 

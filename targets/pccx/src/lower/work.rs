@@ -134,7 +134,7 @@ pub struct Attention {
     pub values: ValueId,
     /// Factor by which the scores are multiplied.
     pub factor: f32,
-    /// Bias of the scores, for each row and token; empty if there is no bias.
+    /// Bias of the scores, for each row and token; empty without a bias.
     pub bias: Rc<Vec<f32>>,
     /// Cap of the scores, if they are `cap * tanh(factor * queries keys)`.
     pub cap: Option<f32>,
@@ -192,7 +192,7 @@ pub struct Rotary {
     pub positions: Vec<usize>,
     /// Whether the machine computes the tables from angles that the host sends.
     pub own_tables: bool,
-    /// Whether two products rotate, with the tables as their scales, because there is no MUL.
+    /// Whether two products rotate, with the tables as their scales, as the instance lacks MUL.
     pub by_products: bool,
 }
 

@@ -15,7 +15,7 @@ use crate::lower::{Executable, LowerError, Options, Weights, compile};
 use crate::machine::Machine;
 use crate::program::runtime::{RunError, Session};
 
-/// Reason why there is no next token.
+/// Reason why the next token cannot be computed.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum GenerateError {
     /// The model rejects the tokens.

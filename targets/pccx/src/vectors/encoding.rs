@@ -65,7 +65,7 @@ fn class(word: u64) -> &'static str {
 
 /// Encodes fields with the table of [`isa()`], and checks that the typed codec agrees.
 fn encode(case: &Encoding) -> Result<u64, String> {
-    let config = Config::preset("reference").ok_or("there is no reference instance")?;
+    let config = Config::preset("reference").ok_or("the reference instance is missing")?;
     let spec = isa(&config);
     let row = spec.instruction(&case.name).ok_or_else(|| format!("there is no {}", case.name))?;
     let mut word = 0;

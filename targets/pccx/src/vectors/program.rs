@@ -54,7 +54,7 @@ impl Program {
 
     fn run(&self) -> Result<Left, String> {
         let config = Config::preset(&self.instance);
-        let config = config.ok_or_else(|| format!("there is no instance {}", self.instance))?;
+        let config = config.ok_or_else(|| format!("unknown instance {}", self.instance))?;
         let code = npukit_asm::assemble(&isa(&config), &self.name, &self.code.join("\n"));
         let bytes = code.map_err(|error| error.to_string())?.bytes;
         let ops = decode_program(&Codec::new(&config), &bytes).map_err(|error| error.to_string())?;

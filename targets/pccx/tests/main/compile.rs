@@ -396,7 +396,7 @@ fn slots_and_constants_are_no_larger_than_their_file() {
     }
     let mut sections = host.sections();
     assert!(Host::read(&sections).is_ok());
-    // The second constant begins where the first does, and there is no more data.
+    // The second constant begins at the offset of the first, and the data ends after one constant.
     let description = String::from_utf8(sections[0].bytes.clone()).unwrap();
     assert!(description.contains("\"constant\":12"), "{description}");
     sections[0].bytes = description.replace("\"constant\":12", "\"constant\":0").into_bytes();

@@ -171,7 +171,7 @@ fn sums() -> Generator {
             sum = 0;
         }
         if let Some(token) = tokens.iter().find(|token| **token > 9) {
-            return Err(TargetError::failed(format!("there is no token {token}")));
+            return Err(TargetError::failed(format!("unknown token {token}")));
         }
         sum += tokens.iter().sum::<usize>();
         let logits = (0..10).map(|token| if token == sum % 10 { 9.0 } else { 0.0 }).collect();
@@ -217,11 +217,11 @@ fn a_device_answers_in_words_of_status() {
     );
     let errors: Vec<&str> = told.iter().filter_map(|answer| answer.error.as_deref()).collect();
     let expected = [
-        "there is no token to continue from",
+        "no token to continue from",
         "0xcbf43926",
         "the next position is 2",
         "`temperature` is 0",
-        "there is no token 70",
+        "unknown token 70",
     ];
     assert_eq!(errors.len(), expected.len());
     for (error, expected) in errors.iter().zip(expected) {

@@ -118,7 +118,7 @@ fn tails_stay_and_special_rows_are_not_numbers() {
     let find = Mac { flags: MacFlags { findemax: true, ..MAC.flags }, ..MAC };
     machine.step(&Op::Gemv(find)).unwrap();
     assert_eq!(machine.read_l2(8, 8).unwrap(), [NAN, NAN, 9, 9, 9, 9, 9, 9]);
-    assert_eq!(machine.e_max(), NAN, "there is no number among the results");
+    assert_eq!(machine.e_max(), NAN, "all results are NaN");
 }
 
 #[test]

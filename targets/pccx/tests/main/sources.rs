@@ -1,4 +1,4 @@
-//! `SOURCES.md`: each row has a default, the other reading or the reason why there is none, and
+//! `SOURCES.md`: each row has a default, the other reading or a reason for its absence, and
 //! tests that exist.
 
 use std::fs;

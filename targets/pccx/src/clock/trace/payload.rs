@@ -113,7 +113,10 @@ impl Reading<'_> {
     }
 
     fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], TraceError> {
-        Ok(*self.take(N as u64, what)?.first_chunk().expect("`take` gives as many bytes as asked for"))
+        Ok(*self
+            .take(N as u64, what)?
+            .first_chunk()
+            .expect("`take` returns exactly the requested number of bytes"))
     }
 
     fn text(&mut self, what: &'static str) -> Result<String, TraceError> {

@@ -158,7 +158,7 @@ pub fn windows(config: &Config, ops: &[Op]) -> Windows {
         let Some(window) = window(memcpy) else { continue };
         let shape = banks.fmap(memcpy.shape_ptr_addr);
         let words = match config.strict {
-            // Default: so many values exceed any window.
+            // Default: a number that exceeds the range exceeds any window, too.
             true => words_of(usize::try_from(shape.product()).unwrap_or(usize::MAX)),
             false => upstream_words(shape),
         };

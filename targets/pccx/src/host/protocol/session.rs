@@ -15,7 +15,7 @@ pub enum CommandError {
     /// The word is not a command.
     #[error("not a command: opcodes are 1 to 4, and bits outside the command's fields must be 0")]
     None,
-    /// The weights are not those of the model.
+    /// The weights belong to another model.
     #[error("manifest {found:#010x} is not the model's: the CRC-32 of its description is {expected:#010x}")]
     Manifest {
         /// CRC-32 in the command.
@@ -32,7 +32,7 @@ pub enum CommandError {
         expected: u32,
     },
     /// A token is requested before any prompt.
-    #[error("there is no token to continue from: send LOAD_PROMPT first")]
+    #[error("no token to continue from: send LOAD_PROMPT first")]
     NoPrompt,
     /// The sampling method does not exist.
     #[error("sampling is {found}: legal are 0 (most likely) and 1 (random)")]

@@ -53,7 +53,7 @@ impl Values {
 
     /// Returns the values of a transfer: X * Y * Z of its shape, starting at `word`.
     pub fn of(word: u32, shape: Shape) -> Self {
-        // Default: so many values exceed L2.
+        // Default: a number that exceeds the range exceeds L2, too.
         Self::new(word, usize::try_from(shape.product()).unwrap_or(usize::MAX))
     }
 }

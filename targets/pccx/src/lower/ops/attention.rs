@@ -38,7 +38,7 @@ struct Sight {
 type Seen = ([usize; 2], Rc<Tokens>);
 
 impl Lowering<'_> {
-    /// Computes scores, softmax and context, for as many rows at a time as fit.
+    /// Computes scores, softmax and context, in groups of rows that fit into L2.
     ///
     /// # Errors
     /// Too little room in L2.

@@ -146,7 +146,7 @@ impl Arithmetic for Modular {
     }
 
     fn function(function: CvoFunc, _: Reading, x: Element, old: Option<Element>) -> Element {
-        // Default: there is no addend.
+        // Default: without an addend.
         law(function, x) + old.unwrap_or_default()
     }
 

@@ -108,7 +108,7 @@ impl Arithmetic for Reals {
             (CvoFunc::Recip, Reading::Seed) => 1.0 / x,
             _ => evaluate(function, x),
         };
-        // Default: there is no addend.
+        // Default: without an addend.
         old.unwrap_or(0.0) + y
     }
 

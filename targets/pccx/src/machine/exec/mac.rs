@@ -124,8 +124,8 @@ fn brought<A: Arithmetic>(
 }
 
 /// Returns the factor of each row: the scales of the weights and, with the page of the instruction
-/// set, the BF16 factor that MEMSET writes to slot `a` of the size entry, if not 0. `None` if there
-/// are no factors.
+/// set, the BF16 factor that MEMSET writes to slot `a` of the size entry, if not 0. `None` if the
+/// product has no factors.
 fn scales<A: Arithmetic>(reading: Reading, weight: Shape, image: &A::Image) -> Option<Vec<A::Real>> {
     let injected = (reading == Reading::Seed && weight.x != 0).then(|| A::of_pattern(weight.x));
     match (A::scales(image), injected) {

@@ -107,7 +107,7 @@ fn exact(executable: &Executable, config: &Config, graph: &Graph) -> Option<BTre
         let images = (0..).zip(&program.images).map(|(number, image)| {
             let codes = weights.exact(image);
             let exact = codes.map(|codes| Arc::new(RealImage::exact(image, codes)));
-            // Default: weights made by the compiler, such as rotations, are those of the program.
+            // Default: weights made by the compiler, such as rotations, are taken from the program.
             (number, exact.unwrap_or_else(|| Reals::image(image)))
         });
         images.collect()

@@ -181,7 +181,7 @@ pub(super) fn cases(layer: &NumpyLayer) -> Vec<Case> {
 fn check(layer: &NumpyLayer, preset: &str) -> Outcome {
     let expected = format!("a relative RMS error of at most {MAX_ERROR}");
     let Some(config) = Config::preset(preset) else {
-        return Outcome::error(expected, format!("there is no instance {preset}"));
+        return Outcome::error(expected, format!("unknown instance {preset}"));
     };
     let options = Options { kv: Kv::Host, activations: Activations::Bits16, ..Options::of(&config) };
     let apart = layer.compiled(&config, &options).and_then(|found| {

@@ -114,7 +114,7 @@ impl NumpyLayer {
     }
 
     fn graph(&self, step: usize) -> Result<Graph, String> {
-        let position = self.steps.get(step).ok_or_else(|| format!("there is no step {step}"))?.pos;
+        let position = self.steps.get(step).ok_or_else(|| format!("step {step} does not exist"))?.pos;
         self.layer.step(&self.config, position, step).map_err(|error| error.to_string())
     }
 
@@ -122,7 +122,7 @@ impl NumpyLayer {
     /// steps, if any.
     fn inputs(&self, step: usize, held: &Held) -> Result<Vec<Tensor>, String> {
         let Gemma3nConfig { streams, hidden, per_layer, .. } = self.config;
-        let now = self.steps.get(step).ok_or_else(|| format!("there is no step {step}"))?;
+        let now = self.steps.get(step).ok_or_else(|| format!("step {step} does not exist"))?;
         let mut inputs =
             vec![tensor(&[streams, hidden], now.xs.clone())?, tensor(&[1, per_layer], now.pli.clone())?];
         inputs.extend(held.tensors(&self.config)?);

@@ -110,7 +110,7 @@ fn fitting(values: &[f32], sign: f32, ratio: f32) -> f32 {
 }
 
 /// Returns the step for which all weights of a row are multiples by 8-bit integers, up to rounding;
-/// `None` if there is no such step. Among several, the largest one is chosen, so that the integers
+/// `None` if no step fits. Among several, the largest one is chosen, so that the integers
 /// are smallest.
 pub fn step_of_integers(values: &[f32]) -> Option<f32> {
     let largest = values.iter().fold(0f32, |largest, value| largest.max(value.abs()));

@@ -92,7 +92,7 @@ impl Search<'_> {
     /// Returns a wrong operand that an earlier layer has left.
     ///
     /// # Errors
-    /// If there is none: the first wrong scalar of this layer, and its writer.
+    /// If all operands are correct: the first wrong scalar of this layer, and its writer.
     fn within(&self, scalar: Scalar, writer: usize) -> Result<Scalar, (Scalar, usize)> {
         let layer = self.events[writer].layer;
         let (mut first, mut seen, mut next) = (None, vec![false; writer + 1], vec![(scalar, writer)]);

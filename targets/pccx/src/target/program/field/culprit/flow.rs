@@ -108,7 +108,7 @@ fn of_product(mac: &Mac, banks: &Banks, reads: &[Option<Values>; 2]) -> Flow {
 
 /// Returns the flow of whole words.
 fn of_copy(memcpy: &Memcpy, banks: &Banks) -> Flow {
-    // Default: so many values fault.
+    // Default: a number that exceeds the range faults.
     let values = usize::try_from(banks.fmap(memcpy.shape_ptr_addr).product()).unwrap_or_default();
     let count = words_of(values) as usize * WORD_LANES;
     let l2 = |word| Place::l2(Values::new(word, count));
@@ -180,7 +180,7 @@ pub fn of_step(step: &HostStep, graph: &Graph) -> Flow {
             Flow { writes: vec![all(scales)], reads: vec![(all(slot), Reach::All)], is_scaled: false }
         }
         HostStep::Scales { slot, start, .. } => {
-            // Only as many scalars as the image has rows; the slot may have more.
+            // Only one scalar per row of the image; the slot may have more.
             let count = values(slot).saturating_sub(start as usize);
             Flow { reads: vec![(part(slot, start, count), Reach::All)], ..Flow::default() }
         }

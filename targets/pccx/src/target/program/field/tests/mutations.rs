@@ -1,4 +1,4 @@
-//! Changed programs: if the bit-exact machine computes something else, the field does, too.
+//! Changed programs: if the result of the bit-exact machine changes, so does that of the field.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -136,7 +136,7 @@ struct Subject {
 const SEEDS: [u64; 3] = [11, 12, 13];
 
 impl Subject {
-    /// Whether outputs are about as far from float as those of the correct program.
+    /// Whether outputs are about as far from float as the correct program's outputs.
     fn differs_by_rounding(&self, found: &[Option<Vec<Vec<u32>>>; 3]) -> bool {
         let all = SEEDS.iter().zip(found.iter().zip(&self.expected));
         all.into_iter().all(|(&seed, pair)| match pair {
