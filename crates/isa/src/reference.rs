@@ -21,7 +21,7 @@ impl IsaSpec {
     }
 
     /// Returns the page of the instructions with this name or mnemonic, ignoring case; `None` if
-    /// there is no such instruction.
+    /// no instruction matches.
     pub fn reference_of(&self, name: &str) -> Option<Reference<'_>> {
         let instructions: Vec<_> = self.instructions.iter().filter(|row| row.is_called(name)).collect();
         (!instructions.is_empty()).then_some(Reference { spec: self, instructions })

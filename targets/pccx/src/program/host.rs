@@ -49,7 +49,7 @@ pub const PATCHES_HELP: &str =
 /// The host's part of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
-    /// Graph of the slots, including constants; its inputs and outputs are those of the program.
+    /// Graph of the slots, including constants; its inputs and outputs equal the program's.
     pub graph: Graph,
     /// Layers in the order of their instructions.
     pub layers: Vec<Layer>,

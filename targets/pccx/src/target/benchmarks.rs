@@ -1,7 +1,6 @@
 //! Benchmarks derived from the published parameters, with npukit's goals: [`BENCHMARKS`].
 //!
-//! Source: the pccx specification, 6.2. There is no published measurement of a token on this
-//! machine.
+//! Source: the pccx specification, 6.2. Measurements of a token on this machine were not published.
 
 use std::sync::LazyLock;
 

@@ -128,7 +128,7 @@ impl PccxProgram {
         let preset = self.executable.program.preset();
         let kept = Config::named(preset)?;
         (kept.timing != self.config.timing).then(|| {
-            format!("files of pccx do not store `[timing]` and `[system]`: `npu time` uses those of pccx:{preset} for them")
+            format!("files of pccx do not store `[timing]` and `[system]`: `npu time` uses the values of pccx:{preset} instead")
         })
     }
 

@@ -287,7 +287,7 @@ fn chances_of_other_forms_are_the_hosts() {
         ),
         ("other rows", |net, [_, x]| net.op(Reshape { shape: vec![2, 4, 6] }, &[x]), Some(something)),
         (
-            "as many rows",
+            "equally many rows",
             |net, [_, x]| {
                 let x = net.op(Reshape { shape: vec![1, 6, 8] }, &[x]);
                 net.op(Reshape { shape: vec![2, 3, 8] }, &[x])

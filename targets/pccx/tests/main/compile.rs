@@ -87,7 +87,7 @@ const MEASURED: [(&str, [f64; 6]); 6] = [
     ("rotations of neighbours, a gate by Gelu", [0.278, 0.221, 0.0823, 0.0563, 0.214, 0.0823]),
     ("learned positions, mean taken off, no gate", [0.140, 0.0458, 0.108, 0.0247, 0.0393, 0.0258]),
     ("rotations of halves, a gate by Silu", [0.203, 0.218, 0.0676, 0.0505, 0.203, 0.0676]),
-    ("as many heads of keys as of queries, a gate by Relu", [0.315, 0.261, 0.0505, 0.0681, 0.315, 0.0399]),
+    ("equally many heads of keys and queries, a gate by Relu", [0.315, 0.261, 0.0505, 0.0681, 0.315, 0.0399]),
     ("one head of keys, no positions", [0.204, 0.194, 0.0508, 0.0346, 0.147, 0.0508]),
 ];
 

@@ -1,4 +1,4 @@
-//! Types of operands. Names are those of the encoding page (specification 2.2).
+//! Types of operands, with the names of the encoding page (specification 2.2).
 
 use npukit_isa::{codes, flags};
 

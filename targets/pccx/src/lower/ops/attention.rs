@@ -117,7 +117,7 @@ impl Lowering<'_> {
     }
 
     /// Returns a constant with the bias of the scores that each row sees, `most` per row; `None` if
-    /// there is no bias.
+    /// the attention has no bias.
     fn bias(&mut self, attention: &Attention, most: usize) -> Result<Option<ValueId>, LowerError> {
         if attention.bias.is_empty() {
             return Ok(None);

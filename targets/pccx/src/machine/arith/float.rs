@@ -1,6 +1,6 @@
 //! Machine and host in 64-bit floats: [`Reals`]. Activations keep all of their bits, results are
 //! not rounded to BF16, and rows that the host quantizes are unchanged. Nodes of the host are
-//! computed in `f32`, like those of the model.
+//! computed in `f32`, as in the model.
 //!
 //! Words of weights that MEMCPY brings to L2 represent 16 bits and not a number: they are stored as
 //! a NaN with these bits.

@@ -34,7 +34,7 @@ pub struct Apart {
 }
 
 impl Apart {
-    /// Compares all values of `found` with those of `expected`.
+    /// Compares all values of `found` with `expected`.
     pub fn new(found: &[Vec<f32>], expected: &[Vec<f32>]) -> Self {
         let (mut max, mut squares, mut energy, mut count) = (0f64, 0.0, 0.0, 0u32);
         for (&found, &expected) in found.iter().flatten().zip(expected.iter().flatten()) {
