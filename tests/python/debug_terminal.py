@@ -67,7 +67,7 @@ def press(terminal, keys):
             terminal.wait(f"> {key[1:]}")
             # A letter that comes at once behind Escape is one with Alt.
             terminal.keys("Escape")
-            terminal.wait("q leave")
+            terminal.wait("q quit")
         else:
             before = terminal.ansi()
             terminal.keys(key)
