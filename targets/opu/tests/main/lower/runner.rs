@@ -116,6 +116,10 @@ pub fn check_quantised(
     lowered
 }
 
+/// Size of a sum of products with the weights of [`kernel`]. An output of few numbers may be much smaller: then its
+/// parts cancel, and neither their rounding nor their largest partial sum is in proportion to it.
+const SUM: f32 = 1.0;
+
 /// Compiles for another instance and compares what it gives on zeros with all other memory, and with float.
 pub fn check_instance(graph: &Graph, preset: &str) {
     let config = Config::preset(preset).unwrap();
@@ -124,6 +128,7 @@ pub fn check_instance(graph: &Graph, preset: &str) {
     let wider = config.types.itype.size_bytes() as i32 * 8 - 8;
     for id in (0..graph.values.len() as u32).map(ValueId) {
         if let Some(fraction) = quantisation.fraction(id) {
+            let fraction = fraction.min((127.0 / SUM).log2().floor() as i32);
             quantisation.set(id, Kind::Activation, fraction - 1 + wider);
         }
     }
@@ -137,7 +142,7 @@ pub fn check_instance(graph: &Graph, preset: &str) {
     let expected = evaluate(graph, std::slice::from_ref(&input)).unwrap();
     for ((binding, found), expected) in program.outputs.iter().zip(&outputs).zip(&expected) {
         let expected = expected.as_f32().unwrap();
-        let range = expected.iter().fold(1e-3f32, |range, x| range.max(x.abs()));
+        let range = expected.iter().fold(SUM, |range, x| range.max(x.abs()));
         for (&raw, &expected) in found.iter().zip(expected) {
             let found = binding.value(config.types.itype, raw);
             assert!((found - expected).abs() <= range / 8.0, "{preset}: {found} for {expected} of {range}");
