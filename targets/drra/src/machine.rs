@@ -232,8 +232,8 @@ impl<W: Word> Machine<W> {
         Ok(())
     }
 
-    /// Sets the contents of unwritten memories, buffers and data registers: zeros, random words, or a
-    /// fault when they are read. Existing contents are overwritten.
+    /// Sets how memories, buffers and data registers read that the program has not written: as
+    /// zeros, as random words, or as a fault.
     pub fn unset(&mut self, unset: Unset) {
         self.input.unset(unset);
         self.output.unset(unset);
