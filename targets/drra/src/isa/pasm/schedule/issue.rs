@@ -34,7 +34,7 @@ pub(super) struct Placed {
 /// More instructions are due than fit.
 #[derive(Clone, Debug)]
 pub(super) struct Overflow {
-    /// One of these must start later than it does.
+    /// Operations of which at least one must start later.
     pub operations: Vec<usize>,
     /// Whether this is proven.
     pub is_exact: bool,
