@@ -35,7 +35,7 @@ impl<W: Word> Machine<W> {
 
 impl<W: Word> CellState<W> {
     /// Returns the first cycle, at or after `cycle`, in which the steady state may end. An idle
-    /// cell has no limit.
+    /// cell is steady until it wakes.
     fn steady_until(&self, cycle: u64) -> u64 {
         if self.wake > cycle {
             return self.wake;

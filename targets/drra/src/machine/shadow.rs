@@ -24,7 +24,7 @@ struct Unwritten {
     origin: Option<usize>,
 }
 
-/// What is not written.
+/// Unwritten words of the machine.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shadow {
     cells: Vec<CellShadow>,
