@@ -1,4 +1,5 @@
-//! [`of_circuit`]: instructions that the released circuit executes differently from the ISA document.
+//! [`of_circuit`]: instructions that the released circuit executes differently from the ISA
+//! document.
 
 use super::lint::Lint;
 use crate::config::component::Component;
@@ -11,7 +12,7 @@ pub(super) fn of_circuit(cell: &Cell, op: Op) -> Vec<Lint> {
     match op {
         Op::Brn { .. } => vec![Lint::Branch],
         Op::Resource { slot, op } => {
-            let component = cell.component_at(slot).expect("a word for an empty slot is no instruction");
+            let component = cell.component_at(slot).expect("a word for an empty slot is not an instruction");
             of_port(cell, slot, component, op)
         }
         _ => Vec::new(),

@@ -1,4 +1,5 @@
-//! [`memory`]: words that are read before they are written, words that are never read, and rows that are lost.
+//! [`memory`]: words that are read before they are written, words that are never read, and rows
+//! that are lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

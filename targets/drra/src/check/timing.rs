@@ -1,4 +1,5 @@
-//! [`lints_in_time`]: ports that are configured or started while they run, and timing-dependent differences between the released circuit and the ISA document.
+//! [`lints_in_time`]: ports that are configured or started while they run, and timing-dependent
+//! differences between the released circuit and the ISA document.
 //!
 //! Control flow does not depend on data, so a sequencer can be followed to its end without any. It
 //! is followed twice: with the fabric's revision, and as the ISA document describes it.

@@ -86,7 +86,7 @@ pub(super) fn read(text: &str) -> Result<Fabric, ConfigError> {
     }
     let fabric = Parameters::new("the fabric", file.parameters);
     let most = MAX_SIDE as i64;
-    // There is no default: 0 is not legal.
+    // A missing value is an error, since 0 is not legal.
     let side = |name: &str| fabric.get("parameters", name, 0, 1, most).map(|side| side as usize);
     let (rows, cols) = (side("ROWS")?, side("COLS")?);
     let mut cells: Vec<Option<Cell>> = vec![None; rows * cols];

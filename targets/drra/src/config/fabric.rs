@@ -1,4 +1,5 @@
-//! [`Fabric`]: an elaborated architecture. It has rows and columns of cells, each with its resources in slots.
+//! [`Fabric`]: an elaborated architecture. It has rows and columns of cells, each with its
+//! resources in slots.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! [`Parameters`]: numbers that libraries, pool entries, placements, cells and fabrics pass to resources.
+//! [`Parameters`]: numbers that libraries, pool entries, placements, cells and fabrics pass to
+//! resources.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! [`Choices`]: behavior of a fabric of [`Revision::Seed`](crate::config::revision::Revision::Seed) where the ISA document names something without defining it.
+//! [`Choices`]: behavior of a fabric of [`Revision::Seed`](crate::config::revision::Revision::Seed)
+//! where the ISA document names something without defining it.
 //!
 //! A fabric file sets the choices in `options.seed`; `targets/drra/SOURCES.md` explains the
 //! defaults.

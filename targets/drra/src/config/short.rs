@@ -83,7 +83,7 @@ mod tests {
         assert!(message("3x1 [swb]").contains("a `:` follows"));
         assert!(message("0x1: [swb]").contains("1 to 256"));
         assert!(message("2x1: top=[swb]").contains("row 1 needs `btm=[...]`"));
-        assert!(message("1x1: [swb,rg]").contains("there is no resource kind `rg`"));
+        assert!(message("1x1: [swb,rg]").contains("unknown resource kind `rg`"));
         assert!(message("1x1: [rf,swb]").contains("slot 1 holds a swb"));
         assert!(message("2x1: [swb,iosram_top]").contains("both use the input buffer of column 0"));
     }

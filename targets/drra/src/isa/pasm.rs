@@ -1,6 +1,8 @@
 //! PASM: operations on ports of a fabric, and constraints between their starts.
 //!
-//! [`parse`] reads a program and collects every error of the file in one [`PasmErrors`]. [`format()`] formats a text and keeps its comments. [`constraint`] has the expressions of `cstr`, and [`pattern`] the timing of an operation's events.
+//! [`parse`] reads a program and collects every error of the file in one [`PasmErrors`].
+//! [`format()`] formats a text and keeps its comments. [`constraint`] has the expressions of
+//! `cstr`, and [`pattern`] the timing of an operation's events.
 
 pub mod ast;
 pub mod constraint;

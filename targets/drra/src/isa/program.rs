@@ -1,4 +1,5 @@
-//! [`Program`]: the words of each cell. [`crate::isa::asm`] and [`crate::program::binary`] read and write it.
+//! [`Program`]: the words of each cell. [`crate::isa::asm`] and [`crate::program::binary`] read and
+//! write it.
 
 use std::collections::BTreeMap;
 

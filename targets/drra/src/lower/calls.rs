@@ -226,7 +226,7 @@ mod tests {
         Task::Dots { work: MAC, stationary, stream, to: Place::all(kept * count) }
     }
 
-    /// An input buffer has 1,024 rows of 16 words, of which 4 stay free for each stream.
+    /// An input buffer has 1,024 rows of 16 words, with 4 free rows per stream.
     #[test]
     fn vectors_are_shared_by_columns_as_far_as_they_fit() {
         let seed = |name: &str| preset(name).unwrap().of_revision(Revision::Text);

@@ -1,4 +1,5 @@
-//! [`expand`]: replaces operators by simpler ones. Graph passes recognize these operators in the arithmetic of exporters, and the dpu has modes for that arithmetic.
+//! [`expand`]: replaces operators by simpler ones. Graph passes recognize these operators in the
+//! arithmetic of exporters, and the dpu has modes for that arithmetic.
 
 use npukit_graph::op::{Binary, BinaryKind, Clip, Reduce, ReduceKind, Unary, UnaryKind};
 use npukit_graph::pass::PassError;

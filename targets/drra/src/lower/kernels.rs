@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(of(DpuMode::MaxMinAcc, 3, 4), ["count", "reset"]);
     }
 
-    /// Expected levels are computed by hand: one row every 16 cycles, with the two operands' rows
+    /// Expected levels: one row every 16 cycles, with the two operands' rows
     /// in adjacent cycles.
     #[test]
     fn levels_of_a_stream_of_pairs() {

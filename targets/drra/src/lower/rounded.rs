@@ -1,4 +1,5 @@
-//! [`rounded`]: the prepared graph with its constants replaced by the rounded constants of the plan.
+//! [`rounded`]: the prepared graph with its constants replaced by the rounded constants of the
+//! plan.
 
 use std::ops::RangeInclusive;
 
@@ -204,5 +205,5 @@ fn constant(graph: &mut Graph, shape: Vec<usize>, values: Vec<f32>, number: usiz
 }
 
 fn tensor(shape: Vec<usize>, values: Vec<f32>) -> Tensor {
-    Tensor::from_f32(shape, values).expect("as many numbers as the shape of the constant says")
+    Tensor::from_f32(shape, values).expect("the number of values matches the shape of the constant")
 }

@@ -133,7 +133,7 @@ impl Pattern {
     }
 
     /// `rep`: adds a level to the last lane, or around all lanes after a `trans`. With `spill`,
-    /// levels beyond those of a single lane are placed around it.
+    /// further levels than a single lane has are placed around it.
     ///
     /// # Errors
     ///

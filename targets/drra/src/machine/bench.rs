@@ -117,7 +117,7 @@ impl Machine {
         all
     }
 
-    /// Marks everything as unwritten, and records unwritten reads from now on. Such reads return
+    /// Marks everything as unwritten, and starts recording unwritten reads. Such reads return
     /// zeros.
     pub fn tell_unwritten(&mut self) {
         self.unset(Unset::Poison);

@@ -105,7 +105,7 @@ impl Shadow {
         Self { cells: cells.iter().map(cell).collect(), ..Self::default() }
     }
 
-    /// Records unwritten reads from now on, and lets them return zeros.
+    /// Starts recording unwritten reads, and lets them return zeros.
     pub fn tell(&mut self) {
         self.told = Some(Told::default());
     }

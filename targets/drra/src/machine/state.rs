@@ -87,7 +87,7 @@ pub struct Ports {
     pub emitted: u64,
     /// Mask of the ports that had an address beyond their memory in this run.
     pub wrapped: u64,
-    /// Addresses since the start of the streak, none of which wraps; valid if the port is in
+    /// Addresses since the start of the streak, which do not wrap; valid if the port is in
     /// `emitted`.
     pub addresses: Box<[Addresses; CELL_PORTS]>,
     /// Current streak.

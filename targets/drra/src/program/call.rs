@@ -67,7 +67,7 @@ impl Call {
         row
     }
 
-    /// Adds a column, whose results follow those of the previous columns.
+    /// Adds a column, whose results follow the previous columns' results.
     pub(crate) fn column(&mut self, mut bases: Bases, first: usize, count: usize) {
         bases.output = self.output_rows();
         self.kernel.bases.push(bases);

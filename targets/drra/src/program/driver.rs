@@ -1,4 +1,5 @@
-//! [`Runner`]: the driver's work for a sample. It moves elements, fills input buffers, calls kernels and takes results out of output buffers.
+//! [`Runner`]: the driver's work for a sample. It moves elements, fills input buffers, calls
+//! kernels and takes results out of output buffers.
 //!
 //! Calls of a step are independent, so that as many fabrics run in parallel as there are cores.
 

@@ -33,7 +33,7 @@ pub enum Tail {
     /// No word.
     #[default]
     None,
-    /// The same word in every vector.
+    /// One word for all vectors.
     Same(i16),
     /// One word per vector, repeated cyclically if there are fewer.
     Each(Vec<i16>),
@@ -92,21 +92,21 @@ pub fn offset(axes: &[(usize, usize)], mut index: usize) -> usize {
     offset
 }
 
-/// The last place of axes from `start` on; none when an axis has no element.
+/// Returns the last element of axes that begin at `start`, or `None` if an axis is empty.
 pub fn last(start: usize, axes: &[&Axes]) -> Option<usize> {
     axes.iter().copied().flatten().try_fold(start, |end, &(size, stride)| {
         Some(end.saturating_add(size.checked_sub(1)?.saturating_mul(stride)))
     })
 }
 
-/// Distances of all elements from the first.
+/// Returns the distances of all elements from the first.
 pub fn offsets(axes: &[(usize, usize)]) -> Vec<usize> {
     axes.iter().fold(vec![0], |offsets, &(size, stride)| {
         offsets.iter().flat_map(|offset| (0..size).map(move |index| offset + index * stride)).collect()
     })
 }
 
-/// Distances of neighbours along each axis of a row-major tensor.
+/// Returns the distance between neighbors along each axis of a row-major tensor.
 pub fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -115,7 +115,7 @@ pub fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The axes of a tensor, each element repeated as often as `shape` asks for by NumPy's rule.
+/// Returns the axes of a tensor that is broadcast to `shape` with NumPy's rule.
 pub fn broadcast(shape: &[usize], own: &[usize]) -> Axes {
     let missing = shape.len().saturating_sub(own.len());
     let stride = strides(own);
@@ -126,13 +126,13 @@ pub fn broadcast(shape: &[usize], own: &[usize]) -> Axes {
     shape.iter().enumerate().map(axis).collect()
 }
 
-/// Where integers come from.
+/// Source of integers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Source {
-    /// Constant of the model. In files, constants are stored separately.
+    /// Value of the plan, by index.
     Value(usize),
-    /// The model. Files have them apart.
+    /// Constant of the model. In files, constants are stored separately.
     #[serde(skip)]
     Constant(Arc<[i16]>),
 }

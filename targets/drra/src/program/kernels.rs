@@ -1,4 +1,5 @@
-//! [`Kernel`]: kernels by their computation. A [`Stream`] keeps a dpu busy with rows as they arrive; a [`Nest`] works on operands that fit the register files.
+//! [`Kernel`]: kernels by their computation. A [`Stream`] keeps a dpu busy with rows as they
+//! arrive; a [`Nest`] works on operands that fit the register files.
 
 use serde::{Deserialize, Serialize};
 

@@ -55,7 +55,7 @@ impl Instance for DrraInstance {
         &self.info
     }
 
-    /// Sums of the extension do not saturate on the way.
+    /// Intermediate sums of the extension do not saturate.
     fn wider(&self) -> Vec<Box<dyn Instance>> {
         if self.fabric.options.extensions {
             return Vec::new();

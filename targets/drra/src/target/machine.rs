@@ -255,7 +255,7 @@ impl npukit_target::Machine for DrraMachine {
     }
 
     fn accesses(&self, step: usize) -> Vec<Accessed> {
-        // Default: there are no accesses after the end.
+        // Default: nothing is accessed after the end.
         self.recorded().ok().and_then(|recorded| recorded.accesses.get(step).cloned()).unwrap_or_default()
     }
 

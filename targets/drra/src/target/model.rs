@@ -388,7 +388,7 @@ impl Model {
         Some(kernels)
     }
 
-    /// Returns the assumptions behind the cycles in a report.
+    /// Returns the assumptions on which the cycles in a report rest.
     fn assumptions(&self) -> Vec<String> {
         let skew = self.executable.fabric.options.call_skew;
         let columns =

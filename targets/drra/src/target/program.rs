@@ -127,7 +127,7 @@ impl DrraProgram {
         let ops = program.decode(fabric).unwrap_or_default();
         let warnings = lints(fabric, &ops).into_iter().map(|(at, lint)| format!("{at}: {lint}"));
         let warnings = fabric.unreleased().into_iter().chain(warnings);
-        // Default: 0 if there are no programs.
+        // Default: 0 without programs.
         let longest = program.cells.values().map(Vec::len).max().unwrap_or(0) as u64;
         let depth =
             fabric.cells.iter().map(|cell| cell.iram_words).min().expect("a fabric has a cell") as u64;

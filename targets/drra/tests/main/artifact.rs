@@ -1,4 +1,5 @@
-//! Compiled models as files: read again they do the same, and what is damaged is refused or harmless.
+//! Compiled models as files: they behave the same after reading, and damaged files are refused or
+//! harmless.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -34,11 +35,11 @@ fn files(executable: &Executable) -> Files {
     write(&model).unwrap().into_iter().map(|file| (file.name, file.bytes)).collect()
 }
 
-/// The same with a change in one of them, and hashes that are of the changed ones.
+/// Returns the files with a change in one of them, and with matching hashes.
 fn changed(files: &Files, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> Files {
     let mut changed = files.clone();
     change(changed.get_mut(name).unwrap());
-    // A plan that is no text any more has no hashes.
+    // A plan that is no longer text has no hashes.
     if let Ok(text) = std::str::from_utf8(&changed["m.plan.json"]) {
         let plan = resealed(text, &[(&files[name], &changed[name])]).into_bytes();
         changed.insert("m.plan.json".to_owned(), plan);
@@ -46,7 +47,7 @@ fn changed(files: &Files, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> File
     changed
 }
 
-/// The same from its files.
+/// Writes and reads an executable.
 pub fn reloaded(executable: &Executable) -> Executable {
     let files = files(executable);
     let give = |path: &str| Ok(files[path].clone());
@@ -88,7 +89,7 @@ fn a_compiled_model_is_read_again() {
     let time = loaded.time(&TimeOptions::default()).unwrap();
     assert_eq!(time.cycles["fabric"], executable.cycles().iter().sum::<u64>());
     assert_eq!(loaded.report().macs, Some(7));
-    // Written again it is the same.
+    // Written again, the files are the same.
     let again: Files = loaded.files().unwrap().into_iter().map(|file| (file.name, file.bytes)).collect();
     assert!(again == files);
 }
@@ -176,7 +177,7 @@ fn what_is_wrong_is_told_with_its_place() {
     }
 }
 
-/// One file of another compilation, which fits in every size.
+/// A file of another compilation with equal sizes is refused.
 #[test]
 fn files_of_two_compilations_are_refused() {
     let ours = files(&SMALL);
@@ -188,7 +189,7 @@ fn files_of_two_compilations_are_refused() {
     }
 }
 
-/// What is said of a changed plan does not depend on what it says.
+/// The message on a changed plan does not depend on its contents.
 #[test]
 fn every_changed_byte_of_a_plan_is_refused() {
     let files = files(&SMALL);
@@ -226,7 +227,7 @@ proptest! {
         let name = whole.keys().nth(file % whole.len()).unwrap();
         let files = changed(&whole, name, |bytes| {
             let at = at % bytes.len().max(1);
-            // A flipped bit, another digit, or the end cut off.
+            // A flipped bit, another digit, or a truncated file.
             match byte {
                 0..64 => bytes.truncate(at),
                 64..160 => bytes.iter_mut().skip(at).take(1).for_each(|place| *place ^= 1 << (byte % 8)),

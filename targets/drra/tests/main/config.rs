@@ -1,4 +1,4 @@
-//! Architectures that are refused, and what is said.
+//! Architectures that are refused, with their messages.
 
 use npukit_drra::Revision;
 use npukit_drra::internals::config::{PRESETS, from_json, preset, to_json};

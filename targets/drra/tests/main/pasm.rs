@@ -95,7 +95,7 @@ fn warnings_point_at_instructions() {
     assert_eq!(told, expected.map(|(place, told)| (place, told.to_owned())));
 }
 
-/// A register counts how often both ways of a branch inside a loop were taken.
+/// A register counts how often each side of a branch inside a loop was taken.
 #[test]
 fn loops_and_branches_run_on_the_sequencers() {
     let text = "for (iter=300) {
@@ -116,7 +116,7 @@ fn loops_and_branches_run_on_the_sequencers() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// The guide's problem with a few bytes changed or its end cut off.
+    /// The guide's problem with a few changed bytes, or truncated.
     #[test]
     fn damaged_programs_are_compiled_or_refused(
         changes in proptest::collection::vec((0..GUIDE.len(), "[a-z0-9(){}<>=,\"# -]"), 1..4),

@@ -1,4 +1,5 @@
-//! [`format()`]: formats assembly, with one line per statement. Directives and macro calls stay lines of their own.
+//! [`format()`]: formats assembly, with one line per statement. Directives and macro calls stay
+//! lines of their own.
 
 use npukit_asm::{Statements, Style};
 

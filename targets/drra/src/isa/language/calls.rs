@@ -1,4 +1,5 @@
-//! [`Open`]: open brackets at a byte of a text of calls `name(key=value, ...)`, and completions there.
+//! [`Open`]: open brackets at a byte of a text of calls `name(key=value, ...)`, and completions
+//! there.
 
 use npukit_asm::analysis::{
     Analysis, Parameter, Proposal, ProposalKind, Proposals, Signature, Signatures, before_word,

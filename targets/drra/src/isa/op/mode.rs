@@ -11,7 +11,7 @@ macro_rules! modes {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
-        #[allow(missing_docs, reason = "the names are the instruction set's own; `exec` says what each does")]
+        #[allow(missing_docs, reason = "the names are the instruction set's own; `exec` defines them")]
         pub enum $Type { $($variant = $code),* }
 
         impl $Type {

@@ -1,6 +1,7 @@
 //! PASM epochs on a fabric: resolves operations, schedules them and makes instructions.
 //!
-//! [`resolve`] resolves each operation and collects every error of the file; [`Epoch::schedule`] assigns a cycle to every instruction.
+//! [`resolve`] resolves each operation and collects every error of the file; [`Epoch::schedule`]
+//! assigns a cycle to every instruction.
 
 mod conflict;
 mod constraint;

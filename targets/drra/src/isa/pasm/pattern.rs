@@ -46,8 +46,8 @@ impl Pattern {
     /// Returns the cycle of an event; `indices` select repetitions, outermost first, and missing
     /// ones are 0.
     ///
-    /// `None` if there is no such event. [`Self::levels`] returns the number of repetitions around
-    /// `lane`.
+    /// `None` if the event does not exist. [`Self::levels`] returns the number of repetitions
+    /// around `lane`.
     pub fn event(&self, lane: usize, indices: &[i64]) -> Option<Linear> {
         match self {
             Self::Event { lane: mine } => (*mine == lane && indices.is_empty()).then(Linear::default),

@@ -140,7 +140,7 @@ impl Walk {
         walk
     }
 
-    /// Cycle of the next address; `u64::MAX` if there is none.
+    /// Cycle of the next address, or `u64::MAX` after the last.
     #[inline]
     pub const fn next_cycle(&self) -> u64 {
         if self.left == 0 { u64::MAX } else { self.cycle }
@@ -249,7 +249,7 @@ impl Rest {
         outer.into_iter().for_each(|outer| outer.done += runs);
     }
 
-    /// Advances to the next run; returns false if there is none.
+    /// Advances to the next run; returns false after the last.
     fn advance(&mut self) -> bool {
         let lane = self.lanes.get_mut(self.lane);
         if lane.is_some_and(|lane| lane.levels.iter_mut().any(Count::advance)) {

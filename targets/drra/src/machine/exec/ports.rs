@@ -116,7 +116,7 @@ impl Ports {
         }
     }
 
-    /// Returns the cycle of the next address of any port; `u64::MAX` if there is none.
+    /// Returns the cycle of the next address of any port, or `u64::MAX` without one.
     pub(crate) fn next_cycle(&self) -> u64 {
         let mut left = self.active;
         let mut next = u64::MAX;

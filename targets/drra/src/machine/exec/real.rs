@@ -1,4 +1,5 @@
-//! [`RealWord`]: a 64-bit float in place of a word. It is the integer that the word would be without rounding.
+//! [`RealWord`]: a 64-bit float in place of a word. It is the integer that the word would be
+//! without rounding.
 //!
 //! If the sum with the constant of a limiting step saturates, the result is the limit.
 

@@ -40,7 +40,7 @@ impl Sequencer {
 
     fn lines(&self, mode: ActMode, ports: u16, param: u8) -> u64 {
         match mode {
-            // Default: there are no lines above those of 16 slots.
+            // Default: lines above slot 15 do not exist.
             ActMode::Contiguous => u64::from(ports).checked_shl(4 * u32::from(param)).unwrap_or(0),
             ActMode::PortIndex => {
                 let of_slot = if self.options.revision.is_seed() { port_of_index(param) } else { param & 15 };

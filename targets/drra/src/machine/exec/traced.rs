@@ -1,4 +1,5 @@
-//! [`Traced`]: the origin of a word in place of its value. A run with such words records what a kernel computes, without its timing.
+//! [`Traced`]: the origin of a word in place of its value. A run with such words records what a
+//! kernel computes, without its timing.
 //!
 //! No route, address or cycle depends on a word, so every run performs the same operations.
 

@@ -1,4 +1,5 @@
-//! [`Word`]: number type of the machine. Implementations are the fabric's own 16-bit words and, for example, elements of a prime field.
+//! [`Word`]: number type of the machine. Implementations are the fabric's own 16-bit words and, for
+//! example, elements of a prime field.
 //!
 //! Sequencers, addresses, routes and timing do not depend on the number type. The trait has the
 //! operations of a dpu and of the driver.

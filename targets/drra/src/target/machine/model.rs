@@ -1,4 +1,6 @@
-//! [`ModelMachine`]: a compiled model on its fabric, whose driver calls one kernel after the other. A step is a cycle of a call, or the driver's work before a call: it takes results, moves elements and fills the input buffer.
+//! [`ModelMachine`]: a compiled model on its fabric, whose driver calls one kernel after the other.
+//! A step is a cycle of a call, or the driver's work before a call: it takes results, moves
+//! elements and fills the input buffer.
 
 use std::sync::{Arc, OnceLock};
 
@@ -567,7 +569,7 @@ impl npukit_target::Machine for ModelMachine {
             Happens::Driver(next) => self.program.of_driver(next),
             Happens::Cycle(call, cycle) => {
                 let kernel = &self.program.kernels[self.program.calls[call].kernel];
-                // Default: there are no accesses after the end.
+                // Default: nothing is accessed after the end.
                 kernel.recorded.accesses.get(cycle).cloned().unwrap_or_default()
             }
         }

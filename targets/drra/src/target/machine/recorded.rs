@@ -1,4 +1,5 @@
-//! [`Recorded`]: activity of a program in each cycle. [`Flow`]: operands of each word that it writes.
+//! [`Recorded`]: activity of a program in each cycle. [`Flow`]: operands of each word that it
+//! writes.
 //!
 //! No route, address or cycle depends on a data word, so a run of [`Traced`] words, which record
 //! their operands, behaves the same. When a memory is written, the word there gets a new identity:

@@ -1,4 +1,5 @@
-//! [`DrraMachine::run_whole`]: runs a program at once, counts cycles and collects the fabric's warnings.
+//! [`DrraMachine::run_whole`]: runs a program at once, counts cycles and collects the fabric's
+//! warnings.
 
 use npukit_target::{Limits, Ran, Remark, Stopped, TargetError};
 

@@ -61,7 +61,7 @@ impl Operation {
                 let delay = variable.map_or(rep.delay, &value);
                 let rep = Rep { delay, ..rep };
                 let ops = rep.instructions(rop.port, rop.revision, rop.component);
-                ops.expect("the reader and the bounds of variables let nothing else pass")
+                ops.expect("the reader and the bounds of variables exclude other values")
             }
             Setting::Trans(delay, variable) => {
                 let delay = variable.map_or(delay, &value);

@@ -1,4 +1,5 @@
-//! [`Rep`]: a repetition whose values may exceed the fields of `rep`, and its instructions in a revision.
+//! [`Rep`]: a repetition whose values may exceed the fields of `rep`, and its instructions in a
+//! revision.
 
 use crate::config::component::Component;
 use crate::config::revision::{Revision, Widths};

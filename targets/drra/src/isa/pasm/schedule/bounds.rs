@@ -237,7 +237,7 @@ mod tests {
         let mut bounds = bounds(4);
         (bounds.low[2], bounds.high[3]) = (2, 1);
         assert_eq!(system.narrow(&mut bounds, 0, &[]), Err(Empty));
-        // With a larger u there is no contradiction.
+        // A larger u resolves the contradiction.
         (bounds.low, bounds.high) = (vec![0, 0, 2, 0], vec![100, 100, 9, 3]);
         assert_eq!(system.narrow(&mut bounds, 0, &[]), Ok(()));
     }

@@ -43,7 +43,7 @@ pub enum Violation {
         /// Cycle of both instructions.
         cycle: i64,
     },
-    /// The starting instructions raise other lines than those of the operations.
+    /// The starting instructions raise lines that differ from the operations' lines.
     #[error("cell {cell} does not start the right operations in cycle {cycle}")]
     Lines {
         /// Index of the cell.

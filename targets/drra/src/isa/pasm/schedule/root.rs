@@ -130,11 +130,11 @@ fn longest_chain(operations: &[Operation], apart: &[Vec<i64>], members: &mut [us
         // Default: no operation must come before.
         chains.push((one, before.unwrap_or(0) + operations[one].issue_cycles()));
     }
-    // Default: without operations, there are no cycles.
+    // Default: no operations take 0 cycles.
     chains.into_iter().map(|chain| chain.1).max().unwrap_or(0)
 }
 
-/// Sort key that puts operations after those that must come before.
+/// Sort key that puts each operation after its predecessors.
 fn members_before(apart: &[Vec<i64>], one: usize) -> usize {
     apart.iter().filter(|from| from[one] > 0).count()
 }
@@ -151,7 +151,7 @@ pub(super) fn cell_bound(problem: &Problem, bounds: &Bounds) -> i64 {
         };
         cells.entry(operation.cell).or_default().push(job);
     }
-    // Default: without cells, there are no cycles.
+    // Default: no cells take 0 cycles.
     cells.into_values().map(one_cell_bound).max().unwrap_or(0)
 }
 

@@ -30,7 +30,7 @@ pub struct Schedule {
     pub nodes: usize,
 }
 
-/// Reason why there is no schedule.
+/// Reason why no schedule was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ScheduleError {
     /// The constraints contradict each other.
@@ -75,7 +75,7 @@ pub(super) fn any_schedule(problem: &Problem, nodes: usize) -> Result<Schedule, 
     Search::new(problem).run(nodes, true)
 }
 
-/// Whether bounds alone show that there is no schedule.
+/// Whether bounds alone show that no schedule exists.
 pub(super) fn is_empty(problem: &Problem) -> bool {
     Search::new(problem).root().is_err()
 }
@@ -231,7 +231,7 @@ impl<'a> Search<'a> {
         if let Some(sum) = self.system.sums().iter().find(|sum| sum.value(&bounds.low) > 0) {
             return open(split(sum, bounds));
         }
-        // Of the unmet choices, the one with the fewest alternatives left decides most.
+        // Among the unmet choices, the one with the fewest alternatives left decides most.
         let unmet =
             |any: &&Alternatives| !any.iter().any(|all| all.iter().all(|sum| sum.value(&bounds.low) <= 0));
         let alive = |any: &&Alternatives| {
@@ -263,7 +263,7 @@ impl<'a> Search<'a> {
         operations.iter().filter_map(later).collect()
     }
 
-    /// Returns the possible alternatives, most promising last, without those that another one
+    /// Returns the possible alternatives, most promising last, except alternatives that another one
     /// includes.
     fn branches(&mut self, bounds: &Bounds, alternatives: Alternatives) -> Vec<Branch> {
         let length = self.system.sums().len();

@@ -1,4 +1,5 @@
-//! [`FabricImages`]: operators as the fabric computes them. Constants are already rounded in the graph.
+//! [`FabricImages`]: operators as the fabric computes them. Constants are already rounded in the
+//! graph.
 
 use npukit_graph::Op;
 use npukit_graph::field::{FieldTensor, Images, NoImage, Operand, Operands, apply};
