@@ -38,9 +38,9 @@ pub(crate) const OPCODE: BitRange = BitRange::new(28, 3);
 /// Slot bits of a resource instruction.
 pub(crate) const SLOT: BitRange = BitRange::new(24, 4);
 
-const DOC: &str = "A cell's sequencer executes the instructions of control and forwards the others to their \
-                   slot, where they mean what the component there makes of them. Fields that are not written \
-                   are 0, `step` is 1. A negative value is in two's complement.";
+const DOC: &str = "A cell's sequencer executes control instructions and forwards the others to their slot. The \
+                   component in the slot determines their meaning. Missing fields are 0, a missing `step` is 1. \
+                   Negative values are in two's complement.";
 
 /// Instruction tables of all components.
 #[derive(Clone, Debug)]

@@ -40,10 +40,10 @@ const FABRICS: Presets<Fabric> = Presets {
     with_parameters: settable::from_tree,
     extension: "json",
     read: |text| Ok((from_json(text)?, misspelt(text))),
-    others: ", or its short form as `1x1:[swb,iosram_both,rf,rf,rf,dpu]`; to any of these add `+ext` for the modes of \
-             the extension, `+seed` for what the seed's text says to the letter (`drra:seed` is `3x1+seed`), `+text` for what the specification \
-             makes of it, `+later` for the later encoding or `+f11` for 11 \
-             fraction bits (released with `+later` only)",
+    others: ", or its short form as `1x1:[swb,iosram_both,rf,rf,rf,dpu]`; suffixes: `+ext` for the modes of \
+             the extension, `+seed` to follow the ISA document to the letter (`drra:seed` is `3x1+seed`), `+text` for \
+             the specification's reading of it, `+later` for the later encoding, `+f11` for 11 fraction bits \
+             (released with `+later` only)",
 };
 
 /// Suffix of fabrics whose dpus have the modes of the extension.
@@ -140,10 +140,9 @@ fn named(name: &str) -> Result<Option<Fabric>, String> {
         }
     }
     if let Some((plain, bits)) = name.rsplit_once(FRACTION) {
-        let bits =
-            bits.parse().ok().filter(|bits| *bits <= MAX_FRACTION_BITS).ok_or_else(|| {
-                format!("`{FRACTION}` must be followed by a number of fraction bits, 0 to {MAX_FRACTION_BITS}")
-            })?;
+        let bits = bits.parse().ok().filter(|bits| *bits <= MAX_FRACTION_BITS).ok_or_else(|| {
+            format!("`{FRACTION}` must be followed by a number of fraction bits, 0 to {MAX_FRACTION_BITS}")
+        })?;
         return Ok(named(plain)?.map(|fabric| with_fraction_bits(fabric, bits)));
     }
     if name.contains(':') {

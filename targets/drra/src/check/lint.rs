@@ -72,7 +72,9 @@ pub enum Lint {
         what: &'static str,
     },
     /// A port is started while it is active.
-    #[error("in cycle {cycle}: slot {slot}, port {port} is activated while it runs: the second start is lost")]
+    #[error(
+        "in cycle {cycle}: slot {slot}, port {port} is activated while it runs: the second start is lost"
+    )]
     Runs {
         /// Slot of the port.
         slot: u8,

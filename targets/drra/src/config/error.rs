@@ -70,7 +70,9 @@ pub enum ConfigError {
         revision: &'static str,
     },
     /// Two sources give a parameter different values.
-    #[error("{place}: parameter {name} is {first} according to {by_first} and {second} according to {by_second}")]
+    #[error(
+        "{place}: parameter {name} is {first} according to {by_first} and {second} according to {by_second}"
+    )]
     Conflict {
         /// Position of the parameter.
         place: String,

@@ -78,8 +78,7 @@ mod tests {
             "custom_properties": [{"name": "RF_DETPH", "value": 4}, {"name": "MY_OWN", "value": 4}]}}"#;
         let warnings = misspelt(text);
         for (key, meant) in [("platfrom", "platform"), ("widht", "width"), ("RF_DETPH", "RF_DEPTH")] {
-            let line =
-                format!("`{key}` is not an architecture key and is ignored; did you mean `{meant}`?");
+            let line = format!("`{key}` is not an architecture key and is ignored; did you mean `{meant}`?");
             assert!(warnings.contains(&line), "{warnings:?}");
         }
         assert_eq!(warnings.len(), 3, "{warnings:?}");

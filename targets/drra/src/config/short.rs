@@ -19,7 +19,8 @@ use crate::config::grid::MAX_SIDE;
 pub fn from_short(text: &str) -> Result<Fabric, ConfigError> {
     let error = |reason: &str| ConfigError::Short { text: text.to_owned(), reason: reason.to_owned() };
     let (size, kinds) = text.split_once(':').ok_or_else(|| error("a `:` must follow the size"))?;
-    let (rows, cols) = size.trim().split_once('x').ok_or_else(|| error("it must begin with a size such as `3x1:`"))?;
+    let (rows, cols) =
+        size.trim().split_once('x').ok_or_else(|| error("it must begin with a size such as `3x1:`"))?;
     let side = |text: &str| text.trim().parse().ok().filter(|side| (1..=MAX_SIDE).contains(side));
     let (Some(rows), Some(cols)) = (side(rows), side(cols)) else {
         return Err(error("rows and columns must be 1 to 256"));
@@ -80,7 +81,7 @@ mod tests {
     #[test]
     fn faults_are_named() {
         let message = |text: &str| from_short(text).unwrap_err().to_string();
-        assert!(message("3x1 [swb]").contains("a `:` follows"));
+        assert!(message("3x1 [swb]").contains("a `:` must follow"));
         assert!(message("0x1: [swb]").contains("1 to 256"));
         assert!(message("2x1: top=[swb]").contains("row 1 needs `btm=[...]`"));
         assert!(message("1x1: [swb,rg]").contains("unknown resource kind `rg`"));

@@ -252,7 +252,7 @@ instructions! {
     => "rep" { Self::Rep { port, iter, step, delay } }
     "repeats the port's addresses `iter` times, with `delay` idle cycles in between" {
         port: format.rep()[0] => Names(format.ports()), PORT;
-        iter: format.rep()[1] => all(format.rep()[1]), "how often";
+        iter: format.rep()[1] => all(format.rep()[1]), "number of repetitions";
         step: format.rep()[2] => Signed::all(format.rep()[2]), STEP;
         delay: format.rep()[3] => all(format.rep()[3]), DELAY;
     } .with_default("step", 1);
@@ -261,7 +261,7 @@ instructions! {
     => "repx" { Self::Repx { port, iter, step, delay } }
     "high bits of the fields of the preceding `rep`" {
         port: format.rep()[0] => Names(format.ports()), PORT;
-        iter: format.rep()[1] => all(format.rep()[1]), "how often";
+        iter: format.rep()[1] => all(format.rep()[1]), "number of repetitions";
         step: format.rep()[2] => all(format.rep()[2]), STEP;
         delay: format.rep()[3] => all(format.rep()[3]), DELAY;
     } .with_default("step", 1);

@@ -55,9 +55,7 @@ pub enum Refusal {
         port: u8,
     },
     /// An address from a register, which hardware ignores.
-    #[error(
-        "hardware ignores init_addr_sd=d: it needs `extensions` or a fabric with `+seed`"
-    )]
+    #[error("hardware ignores init_addr_sd=d: it needs `extensions` or a fabric with `+seed`")]
     DynamicAddress,
     /// A mode that no source defines.
     #[error("no source defines dpu mode {}: it needs `extensions` or a fabric with `+seed`", .mode.name())]
@@ -72,9 +70,7 @@ pub enum Refusal {
         mode: DpuMode,
     },
     /// A direction without wires.
-    #[error(
-        "direction {code} is not wired; legal are N 1, W 3, C 4, E 5 and S 7, and with `+seed` 0 to 8"
-    )]
+    #[error("direction {code} is not wired; legal are N 1, W 3, C 4, E 5 and S 7, and with `+seed` 0 to 8")]
     Direction {
         /// Direction code.
         code: u8,

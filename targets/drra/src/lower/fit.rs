@@ -39,7 +39,9 @@ fn of_cell(cell: &Cell, ops: &[Op]) -> Vec<String> {
             _ => false,
         };
         found
-            .extend(wrong.then(|| format!("instruction {pc} ({}) is untested on the released circuit", op.mnemonic())));
+            .extend(wrong.then(|| {
+                format!("instruction {pc} ({}) is untested on the released circuit", op.mnemonic())
+            }));
     }
     found
 }

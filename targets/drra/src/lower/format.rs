@@ -341,7 +341,7 @@ mod tests {
             changed: BTreeMap::new(),
         };
         let of = |y| format.products([14, 14], [false, true], y, None).map(|found| found.operands);
-        assert_eq!(of(4), Ok([2, 2]), "12 bits each");
+        assert_eq!(of(4), Ok([2, 2]), "12 bits per operand");
         let refusal = of(3).unwrap_err();
         let Reject::Unsupported { reason, .. } = &refusal else { panic!("{refusal:?}") };
         assert!(reason.contains("leave 4 and 3 of 16 bits"), "{reason}");

@@ -43,8 +43,8 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reje
         Op::Resize(resize) => layout::resize(lowering, node, resize),
         _ => Err(Reject::new(
             "no kernel computes this operator",
-            "there are matrix products, convolutions, pooling, reductions, BatchNormalization, Softmax, arithmetic of \
-             elements and what moves them; targets/drra/README.md lists all",
+            "supported are matrix products, convolutions, pooling, reductions, BatchNormalization, Softmax, elementwise \
+             arithmetic and data moves; targets/drra/README.md lists all operators",
         )),
     }
 }

@@ -442,7 +442,7 @@ mod tests {
         let executable = Executable::new(&preset("3x1").unwrap(), plan).unwrap();
         assert_eq!(executable.empty::<i16>(0).unwrap().len(), 1 << 28);
         let message = executable.empty::<i16>(1).unwrap_err().to_string();
-        assert_eq!(message, "`x` has 268435457 elements; at most 268435456 are kept");
+        assert_eq!(message, "`x` has 268435457 elements; at most 268435456 are supported");
         assert!(executable.empty::<i16>(2).is_err());
     }
 
@@ -455,6 +455,6 @@ mod tests {
         assert!(executable.run(&[vec![0; 6], vec![0; 4]]).is_ok());
         let refused = |inputs: &[Vec<i16>]| executable.run(inputs).unwrap_err().to_string();
         assert_eq!(refused(&[vec![0; 6]]), "1 inputs are given; the plan has 2");
-        assert_eq!(refused(&[vec![0; 6], vec![0; 3]]), "input `y` is given as 3 elements; it has 4");
+        assert_eq!(refused(&[vec![0; 6], vec![0; 3]]), "input `y` has 3 elements; the plan needs 4");
     }
 }

@@ -391,8 +391,9 @@ impl Model {
     /// Returns the assumptions on which the cycles in a report rest.
     fn assumptions(&self) -> Vec<String> {
         let skew = self.executable.fabric.options.call_skew;
-        let columns =
-            format!("a column starts {skew} cycle after the previous one, and its end arrives with the same delay");
+        let columns = format!(
+            "a column starts {skew} cycle after the previous one, and its end arrives with the same delay"
+        );
         let buffers = "buffers are filled and read between calls, which takes no cycles".to_owned();
         let is_late = skew > 0 && self.executable.columns.len() > 1;
         std::iter::once(buffers).chain(is_late.then_some(columns)).collect()

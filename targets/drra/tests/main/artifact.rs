@@ -124,15 +124,15 @@ fn what_is_wrong_is_told_with_its_place() {
         ("m.arch.json: EOF", told("m.arch.json", &|bytes| bytes.truncate(300))),
         ("m.constants.bin: 1 bytes; the plan has", told("m.constants.bin", &|bytes| bytes.truncate(1))),
         ("m_0.bin: line 2: `01` is neither", told("m_0.bin", &|bytes| *bytes = b"cell 0 0\n01\n".to_vec())),
-        ("m_0.bin: takes 3 cycles; the plan says", told("m_0.bin", &|bytes| bytes.clear())),
+        ("m_0.bin: takes 3 cycles; the plan has", told("m_0.bin", &|bytes| bytes.clear())),
         ("m_0.bin: byte 0 is not UTF-8", told("m_0.bin", &|bytes| bytes[0] = 0xff)),
-        ("m_0.bin: there is no cell (9, 0)", told("m_0.bin", &|bytes| bytes[5] = b'9')),
-        ("this npukit reads `npukit-drra-2`", plan(&|p| p["format"] = json!("npukit-drra-9"))),
+        ("m_0.bin: cell (9, 0) does not exist", told("m_0.bin", &|bytes| bytes[5] = b'9')),
+        ("this version of npukit reads `npukit-drra-2`", plan(&|p| p["format"] = json!("npukit-drra-9"))),
         ("unknown field `colour`", plan(&|p| p["colour"] = json!(1))),
-        ("an input or output is value 99; there are", plan(&|p| p["plan"]["inputs"] = json!([99]))),
+        ("an input or output is value 99; the plan has", plan(&|p| p["plan"]["inputs"] = json!([99]))),
         ("`product`: its result is value 99", plan(&|p| p["plan"]["steps"][0]["result"] = json!(99))),
         (
-            "`product`: task 0: an operand reaches element 39 of number 0, which has 38",
+            "`product`: task 0: an operand reaches element 39 of source 0, which has 38",
             plan(&|p| p["plan"]["values"][0]["shape"] = json!([2, 19])),
         ),
         (
@@ -143,17 +143,17 @@ fn what_is_wrong_is_told_with_its_place() {
             }),
         ),
         (
-            "`product`: task 0: value 0 is read before anything makes it",
+            "`product`: task 0: value 0 is read before a step computes it",
             plan(&|p| p["plan"]["inputs"] = json!([])),
         ),
-        ("nothing makes output 1", plan(&|p| p["plan"]["outputs"] = json!([1]))),
+        ("no step computes output 1", plan(&|p| p["plan"]["outputs"] = json!([1]))),
         (
-            "call 0: results up to 1006 are taken; there are 6",
+            "call 0: results up to 1006 are taken; the task has 6",
             plan(&|p| p["calls"][0][0][0]["results"][0]["first"] = json!(1000)),
         ),
         ("have more than", plan(&|p| p["plan"]["values"][0]["shape"] = json!([1_u64 << 40, 9]))),
         ("calls of 0 steps; the plan has 2", plan(&|p| p["calls"] = json!([]))),
-        ("a call is of kernel 77; there are", plan(&|p| p["calls"][0][0][0]["kernel"] = json!(77))),
+        ("a call is of kernel 77; the plan has", plan(&|p| p["calls"][0][0][0]["kernel"] = json!(77))),
         (
             "call 0: 1 rows of 2000 operands",
             plan(&|p| {
@@ -162,12 +162,12 @@ fn what_is_wrong_is_told_with_its_place() {
             }),
         ),
         (
-            "vectors 0..9 are loaded; there are",
+            "vectors 0..9 are loaded; the operand has",
             plan(&|p| p["calls"][0][0][0]["loads"][0]["vectors"] = json!({"start": 0, "end": 9})),
         ),
-        ("the plan says 1", plan(&|p| p["kernels"][0]["cycles"] = json!(1))),
+        ("the plan has 1", plan(&|p| p["kernels"][0]["cycles"] = json!(1))),
         (
-            "no mode `mca`",
+            "unknown dpu mode `mca`",
             plan(&|p| p["kernels"][1]["kernel"]["kind"]["stream"]["work"]["mode"] = json!("mca")),
         ),
         ("is not a plain file name", plan(&|p| p["architecture"] = json!("../x"))),

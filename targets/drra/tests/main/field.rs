@@ -251,7 +251,7 @@ fn another_model_is_refused() {
     let told = |graph: &Graph| proof(&executable, graph).unwrap_err().to_string();
     assert_eq!(told(&net(5).graph), "value `w2` has shape [3, 5] in the model and [3, 4] in the plan");
     let other = net(4).then(Relu, &[]);
-    assert_eq!(told(&other.graph), "the model has a value `y2`, and the plan has none");
+    assert_eq!(told(&other.graph), "value `y2` of the model is missing in the plan");
 }
 
 /// A transform has no rule in the field: it is reported, and never proved.

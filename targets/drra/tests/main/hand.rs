@@ -67,7 +67,7 @@ fn a_wait_too_short_is_told() {
     let (instruction, message) = &told[0];
     assert_eq!(*instruction, Some(12), "{told:?}");
     assert!(
-        message.contains("slot 2, port 1: register 5 is read, which nobody wrote; it reads as 0"),
+        message.contains("slot 2, port 1: register 5 is read before it is written; it reads as 0"),
         "{message}"
     );
 }
@@ -77,7 +77,7 @@ fn a_wait_too_short_is_told() {
 fn memories_that_nobody_filled_are_told_of() {
     let told = remarks(&copy(27), false);
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].1.contains("slot 1, port 1: register 0 is read, which nobody wrote"), "{told:?}");
+    assert!(told[0].1.contains("slot 1, port 1: register 0 is read before it is written"), "{told:?}");
     assert_eq!(told[0].0, Some(9));
 }
 
@@ -106,7 +106,7 @@ wait()
 halt()
 ";
     let told = remarks(text, false);
-    assert!(told[0].1.contains("row 0 of the input buffer is read, which nobody wrote"), "{told:?}");
+    assert!(told[0].1.contains("row 0 of the input buffer is read before it is written"), "{told:?}");
     assert_eq!((told.len(), told[0].0), (1, Some(2)), "{told:?}");
 }
 

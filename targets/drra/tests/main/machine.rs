@@ -72,7 +72,7 @@ fn loops_branch_relative_to_the_next_instruction() {
 fn a_jump_out_of_the_memory_stops() {
     let (_, run) = try_run(&single(), "brn(target_false=-2)");
     let told = run.unwrap_err().to_string();
-    assert_eq!(told, "cycle 0, cell (0, 0), instruction 0: jumps to instruction -1; there are 0 to 255");
+    assert_eq!(told, "cycle 0, cell (0, 0), instruction 0: jumps to instruction -1; legal are 0 to 255");
     let (_, run) = try_run(&single(), "brn(target_false=255)");
     assert!(run.unwrap_err().to_string().contains("jumps to instruction 256"));
     let (_, run) = try_run(&single(), "brn(target_false=254)");
@@ -88,7 +88,9 @@ fn a_runaway_program_stops_and_says_where_it_is() {
     let (_, run) = try_run(&single(), "calc(mode=add, operand2=9, result=2) brn(target_false=-1)");
     let told = run.unwrap_err().to_string();
     assert!(
-        told.starts_with("still running in cycle 10000, after 10000 cycles in which something happened\ncell (0, 0): at instruction 1 (brn)"),
+        told.starts_with(
+            "still running in cycle 10000, after 10000 active cycles\ncell (0, 0): at instruction 1 (brn)"
+        ),
         "{told}"
     );
     assert!(told.contains("0 ports run, r2 = 9"), "{told}");
@@ -330,18 +332,18 @@ fn a_map_of_registers_activates() {
 fn what_no_source_defines_is_refused() {
     let fabric = single();
     for (text, told) in [
-        ("wait(mode=events, cycle=1)", "`wait` for events is not implemented"),
-        ("act(mode=map, param=0)", "four registers from 0: legal are 1 to 12"),
-        ("act(mode=map, param=13)", "four registers from 13"),
-        ("dsu(slot=5, init_addr_sd=d)", "init_addr_sd=d is decoded and ignored by hardware"),
-        ("dpu(slot=8, mode=relu)", "dpu mode relu is defined by no source: it needs `extensions`"),
+        ("wait(mode=events, cycle=1)", "`wait` for events is unsupported"),
+        ("act(mode=map, param=0)", "four registers starting at 0; legal are 1 to 12"),
+        ("act(mode=map, param=13)", "four registers starting at 13"),
+        ("dsu(slot=5, init_addr_sd=d)", "hardware ignores init_addr_sd=d"),
+        ("dpu(slot=8, mode=relu)", "no source defines dpu mode relu: it needs `extensions`"),
         ("dpu(slot=8, mode=mode_6)", "dpu mode 6 is reserved"),
         ("dpu(slot=9, mode=add)", "slot 9 belongs to a dpu at slot 8"),
         ("dsu(slot=3, port=sram_read)", "slot 3 belongs to a iosram_both at slot 1"),
         ("dsu(slot=2, port=input_buffer)", "slot 2 (iosram_both) has no port 0"),
         ("route(slot=0, sr=send, source=2, target=4)", "direction 2 is not wired"),
         ("route(slot=0, sr=receive, source=9, target=4)", "direction 9 is not wired"),
-        ("swb(slot=0, channel=5, source=5, target=6)", "channel 5 is not the target 6"),
+        ("swb(slot=0, channel=5, source=5, target=6)", "channel is 5; it must equal the target 6"),
     ] {
         let found = refused(&fabric, text);
         assert!(found.contains(told), "{text}: {found}");
@@ -374,7 +376,7 @@ fn five_levels_need_extensions() {
         "dsu(slot=5, port=word_read) {rep} {rep} {rep} {rep} {rep} act(ports=2, param=5) wait(cycle=31) halt()"
     );
     let (_, run) = try_run(&single(), &text);
-    assert!(run.unwrap_err().to_string().contains("a level more than the 4 that a lane has"));
+    assert!(run.unwrap_err().to_string().contains("too many levels: a lane has at most 4"));
     let mut fabric = single();
     fabric.options.extensions = true;
     let (machine, run) = try_run(&fabric, &text);
@@ -402,7 +404,10 @@ fn hardware_needs_idle_cycles_before_the_next_configuration() {
     };
     assert_eq!(again(2, 0, true).unwrap().warnings, []);
     let told = again(1, 1, false).unwrap().warnings[0].to_string();
-    assert!(told.contains("whose last address was in cycle 2, may be configured from cycle 4 on"), "{told}");
+    assert!(
+        told.contains("the last address was in cycle 2; it may be configured in cycle 4 at the earliest"),
+        "{told}"
+    );
     assert!(matches!(again(1, 1, true), Err(Fault::Instruction { kind: FaultKind::Early { .. }, .. })));
 }
 
@@ -491,15 +496,15 @@ fn products_saturate_before_the_sum() {
 fn lints_say_what_is_hardly_meant() {
     let fabric = single();
     for (text, told) in [
-        ("dsu(slot=5, port=word_read) word(bits=0x85400080)", "iter=0 repeats nothing"),
+        ("dsu(slot=5, port=word_read) word(bits=0x85400080)", "iter=0 does not repeat"),
         ("act(ports=4, param=0)", "port 2 of slot 0 is activated"),
         (
             "dsu(slot=1, port=sram_write) dsu(slot=1, port=sram_read) rep(slot=1, port=sram_write, iter=2)",
-            "hardware takes it for port 3",
+            "hardware applies it to port 3",
         ),
         (
             "dsu(slot=1, port=sram_read) dsu(slot=1, port=sram_read)",
-            "hardware builds an iosram's ports with one lane",
+            "ports of an iosram have one lane in hardware",
         ),
         ("evt(slot=8) evt(slot=8)", "hardware loses the first level of lane 0"),
         ("swb(slot=0, channel=5, source=1, target=5)", "slot 1 has no words"),
@@ -527,12 +532,12 @@ fn lints_follow_the_sequencer() {
         lints(&fabric, &ops).into_iter().map(|(at, lint)| format!("{}: {lint}", at.pc)).collect()
     };
     // Activated in cycle 2, its addresses are in cycles 3 to 10.
-    let busy = "4: in cycle 10: slot 5, port 1 is configured while it runs, up to its address of cycle 10";
+    let busy = "4: in cycle 10: slot 5, port 1 is configured while it runs; its last address is in cycle 10";
     assert_eq!(told("wait(cycle=6) dsu(slot=5, port=word_read)"), [busy]);
-    let early = "4: in cycle 11: slot 5, port 1, whose last address was in cycle 10, may be configured from cycle 12 on";
+    let early = "4: in cycle 11: slot 5, port 1: the last address was in cycle 10; it may be configured in cycle 12 at the earliest";
     assert_eq!(told("wait(cycle=7) dsu(slot=5, port=word_read)"), [early]);
     assert_eq!(told("wait(cycle=8) dsu(slot=5, port=word_read)"), [""; 0]);
-    let runs = "4: in cycle 9: slot 5, port 1 is activated while it runs: it goes on as before";
+    let runs = "4: in cycle 9: slot 5, port 1 is activated while it runs: the second start is lost";
     assert_eq!(told("wait(cycle=5) act(ports=2, param=5)"), [runs]);
     assert_eq!(told("wait(cycle=6) act(ports=2, param=5)").len(), 1, "too early, but idle");
     // In the second iteration of a loop, and reported once.
@@ -541,7 +546,7 @@ fn lints_follow_the_sequencer() {
     let read = "dsu(slot=6, port=word_read) rep(slot=6, port=word_read, iter=99)";
     assert_eq!(
         told(&format!("{read} {rounds}")),
-        ["6: in cycle 9: slot 6, port 1 is activated while it runs: it goes on as before"]
+        ["6: in cycle 9: slot 6, port 1 is activated while it runs: the second start is lost"]
     );
     assert_eq!(told("brn(reg=0, target_false=-1)"), [""; 0], "a program that does not end");
 }

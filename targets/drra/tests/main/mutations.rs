@@ -228,7 +228,10 @@ fn what_changes_an_output_is_not_proved() {
     let subjects = subjects();
     let (mut made, mut ran, mut missed) = (0, 0, 0);
     for subject in &subjects {
-        eprintln!("{}: made, refused, changing an output, of these missed, seen beside", subject.name);
+        eprintln!(
+            "{}: made, refused, changing an output, of these proved, unchanged output but not proved",
+            subject.name
+        );
         for (kind, row) in subject.table(all / subjects.len()) {
             eprintln!("  {kind:<9} {row:?}");
             (made, ran, missed) = (made + row[0], ran + row[0] - row[1], missed + row[3]);

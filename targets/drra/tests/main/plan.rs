@@ -279,29 +279,29 @@ fn what_cannot_be_lowered_is_told_with_a_way_out() {
     for (graph, reason, hint) in [
         (
             matrices(8_193),
-            "a result of 8193 pairs of words takes 1028 rows of the input buffer, which has 1024",
-            "sum at most about 8192 at a time, and then the sums",
+            "a result of 8193 pairs of words needs 1028 rows of the input buffer, which has 1024",
+            "split the sum into parts of at most about 8192, and add the parts",
         ),
         (matrices(16_000), "a result of 16000 pairs", "about 8192"),
-        (matrices(16_001), "sums of 16001 products", "at most 16000 are summed"),
+        (matrices(16_001), "sums of 16001 products", "sums of at most 16000 products"),
         (
             graph(most.clone().into(), &[&[16_385, 2]], 1),
-            "a result of 16385 words takes 1025 rows of the input buffer, which has 1024",
-            "sum at most about 16384 at a time, and then the sums",
+            "a result of 16385 words needs 1025 rows of the input buffer, which has 1024",
+            "split the sum into parts of at most about 16384, and add the parts",
         ),
         (
             graph(half(4094).into(), &[&[1025, 1]], 1),
-            "1025 points to 2048, which is no power",
+            "1025 points to 2048, which is not a power",
             "pad the signal",
         ),
         (
             graph(mean.clone().into(), &[image], 1),
-            "means that leave padding out",
-            "pad before, or count the padding",
+            "means that exclude the padding",
+            "use a Pad before it, or set count_include_pad to 1",
         ),
         (
             graph(dft(1025).into(), &[&[1025, 2]], 1),
-            "1025 points to 1025, which is no power",
+            "1025 points to 1025, which is not a power",
             "pad the signal",
         ),
         (

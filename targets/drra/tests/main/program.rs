@@ -102,7 +102,7 @@ fn a_trace_has_a_track_for_each_port() {
 fn faults_of_manifests_are_named() {
     for (expected, found) in [
         ("copy.bin", told(|m| m["program"] = json!("copy.bin"))),
-        ("there is no such fabric", told(|m| m["architecture"] = json!("9x9"))),
+        ("unknown fabric", told(|m| m["architecture"] = json!("9x9"))),
         (
             "takes rows 1023 to 1024; the input buffer has rows 0 to 1023",
             told(|m| m["inputs"][0]["row"] = json!(1023)),

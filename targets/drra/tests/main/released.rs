@@ -64,8 +64,8 @@ fn findings_name_instructions() {
     let found = instance("3x1").lint("k.bin", &bytes(kernel), None).unwrap();
     let early: Vec<&Finding> = found.iter().filter(|finding| finding.is_error()).collect();
     assert_eq!(early[0].instruction, Some(9));
-    let told = "cell (0, 0), instruction 9: in cycle 9: slot 1, port 0, whose last address was in cycle 8, may be \
-                configured from cycle 10 on";
+    let told = "cell (0, 0), instruction 9: in cycle 9: slot 1, port 0: the last address was in cycle 8; it may be \
+                configured in cycle 10 at the earliest";
     assert_eq!(early[0].message, told);
     // With `+text`, nothing differs.
     let seed = instance("3x1+text").lint("k.bin", &bytes(kernel), None).unwrap();
@@ -79,11 +79,11 @@ fn the_assembler_warns_of_what_the_circuit_does() {
     let top = "cell (row=0, col=0)\n";
     for (place, text, code) in [
         (cell, "evt(slot=4) rep(slot=4, iter=130)", "[narrow-field]"),
-        (cell, "evt(slot=4) rep(slot=4, iter=2, delay=64)", "delay=64 is delay=0 there"),
+        (cell, "evt(slot=4) rep(slot=4, iter=2, delay=64)", "delay=64 becomes delay=0"),
         (cell, "evt(slot=4) rep(slot=4, iter=2) repx(slot=4, iter=1, step=0)", "[repx-high-parts]"),
         (cell, "dsu(slot=1) rep(slot=1, iter=2) repx(slot=1, iter=1, step=0)", "[repx-next-level]"),
         (cell, "dsu(slot=1, init_addr=4) rep(slot=1, iter=2)", "[first-address]"),
-        (top, "dsu(slot=1) rep(slot=1, iter=2, step=-1)", "step=-1 is 127 [negative-step]"),
+        (top, "dsu(slot=1) rep(slot=1, iter=2, step=-1)", "step=-1 is taken as 127 [negative-step]"),
         (cell, "brn(reg=1)", "[no-branch]"),
         (
             cell,
@@ -172,7 +172,7 @@ fn what_nobody_wrote_is_not_read() {
     let told = run(&early, fabric, poison).unwrap_err().to_string();
     assert_eq!(
         told,
-        "cycle 57, cell (2, 0), slot 2, port 2: takes what arrives in a cycle in which nothing is sent to it"
+        "cycle 57, cell (2, 0), slot 2, port 2: takes data in a cycle in which nothing is sent to it"
     );
     // Both cells are too early: words starting at 22 were not written.
     let mut both = shortened("0x1000001f", "0x10000014");
@@ -180,7 +180,7 @@ fn what_nobody_wrote_is_not_read() {
     let place = words.iter_mut().find(|word| word.as_str() == Some("0x10000030")).unwrap();
     *place = json!("0x10000025");
     let told = run(&both, fabric, poison).unwrap_err().to_string();
-    assert_eq!(told, "cycle 47, cell (1, 0), slot 3, port 3: register 23 is read, which nobody wrote");
+    assert_eq!(told, "cycle 47, cell (1, 0), slot 3, port 3: register 23 is read before it is written");
 }
 
 /// A dpu does not read an unwritten register either.
@@ -193,7 +193,7 @@ fn unwritten_registers_are_named() {
     let mut machine = Machine::new(&fabric, &program).unwrap();
     machine.unset(Unset::Poison);
     let told = machine.run(1000, &mut ()).unwrap_err().to_string();
-    assert_eq!(told, "cycle 3, cell (1, 0), slot 2, port 1: register 0 is read, which nobody wrote");
+    assert_eq!(told, "cycle 3, cell (1, 0), slot 2, port 1: register 0 is read before it is written");
     machine.unset(Unset::Garbage(5));
     assert!(machine.run(1000, &mut ()).is_ok());
     assert_ne!(machine.cells()[1].rfs[1].rows[0], [0; 16]);

@@ -140,7 +140,7 @@ fn port_index_names_a_port() {
         "cell (row=0, col=0) act(mode=port_index, ports=2, param=4)",
         &npukit_target::NoFiles,
     );
-    assert!(warnings.unwrap().warnings[0].contains("port 4 of each slot: there are 0 to 3 [no-port]"));
+    assert!(warnings.unwrap().warnings[0].contains("port 4 of each slot: legal are 0 to 3 [no-port]"));
 }
 
 /// Mode 2: a map may start at any register, and wraps around.
@@ -162,7 +162,9 @@ fn maps_begin_at_any_register() {
         assert_eq!(machine.cells()[0].rfs[1].rows[0][9], 106, "{first}");
         assert_eq!(run.warnings, []);
     }
-    assert!(refused(&seed(), "act(mode=map, param=16)").contains("from register 16 on: legal are 0 to 15"));
+    assert!(
+        refused(&seed(), "act(mode=map, param=16)").contains("starting at register 16; legal are 0 to 15")
+    );
 }
 
 /// `wait`, mode 1: waits for the events of a mask of slots; here for all of them, or for the first.
@@ -188,14 +190,14 @@ fn waits_end_with_events() {
     assert_eq!(halted(&port, 0b010, "wait(cycle=18)"), 6 + 19, "port 0 does not run");
     assert!(
         refused(&seed(), "wait(mode=events, cycle=0x10002)")
-            .contains("slots 0 to 15, and `cycle` is 0x10002")
+            .contains("`cycle` is 0x10002; it must be a mask of slots 0 to 15")
     );
     let told = instance("1x1+seed").assemble(
         "k.asm",
         "cell (row=0, col=0) wait(mode=events)",
         &npukit_target::NoFiles,
     );
-    assert!(told.unwrap().warnings[0].contains("it waits for nothing [no-event]"));
+    assert!(told.unwrap().warnings[0].contains("it ends at once [no-event]"));
 }
 
 /// A port may be configured in the cycle after its last address, as nothing erases it.
@@ -286,7 +288,7 @@ fn options_of_dsu_are_configurations() {
     let mut fabric = seed();
     fabric.options.seed.dsu_option = DsuOption::Nothing;
     let (_, run) = run_on(&fabric, text);
-    assert!(run.unwrap_err().to_string().contains("2 lanes with 0 `trans` between"));
+    assert!(run.unwrap_err().to_string().contains("2 lanes have 0 `trans` in between"));
 }
 
 /// Steps are 0 to 127, in the table, in text both ways and in the machine.
@@ -339,7 +341,11 @@ fn every_mode_of_the_dpu_is_taken() {
             &npukit_target::NoFiles,
         );
         let told = told.unwrap().warnings;
-        assert_eq!(told.iter().any(|told| told.contains("is reserved: it gives 0")), reserved, "{told:?}");
+        assert_eq!(
+            told.iter().any(|told| told.contains("is reserved: its result is 0")),
+            reserved,
+            "{told:?}"
+        );
     }
     let (machine, _) =
         run("swb(slot=0, channel=4, source=1, target=4) dpu(slot=4, mode=add_const, immediate=11)
@@ -363,7 +369,7 @@ fn endings_combine() {
     }
     let Err(error) = DRRA.instance(Config::Preset("3x1+seed+ext+later")) else { panic!("two revisions") };
     let told = format!("{error:?} {error}");
-    assert!(told.contains("`+seed` and `+later` are two revisions"), "{told}");
+    assert!(told.contains("`+seed` and `+later` both select a revision"), "{told}");
 }
 
 /// The instruction-set page and the assembler have the same ranges, in each reading.

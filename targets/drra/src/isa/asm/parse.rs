@@ -312,7 +312,8 @@ fn no_times(
 ) -> Result<(), AsmError> {
     match rep {
         Some((rep, span)) if rep.repeats_nothing(fabric, next.map(|(next, _)| next)) => {
-            let help = "field `iter` of rep: number of repetitions; a following `repx` adds multiples of 256".to_owned();
+            let help = "field `iter` of rep: number of repetitions; a following `repx` adds multiples of 256"
+                .to_owned();
             Err(range("iter=0", "1 to 255".to_owned(), *span, help))
         }
         _ => Ok(()),

@@ -282,7 +282,7 @@ impl Language for PasmLanguage {
             (Some(call), _) if call.name == "cstr" => of_parts(),
             _ if open.is_quoted => Vec::new(),
             (Some(call), _) if matches!(call.name, "rop" | "cop" | "raw") => call.keys(&OF_ROP),
-            (Some(call), _) if call.name == "for" => call.keys(&[("iter", "how often")]),
+            (Some(call), _) if call.name == "for" => call.keys(&[("iter", "number of repetitions")]),
             (Some(call), _) if call.name == "if" => call.keys(&[("reg", "a register")]),
             (Some(call), _) => call.proposals(&self.spec, known),
             (None, Some("rop" | "cop" | "raw")) => mnemonics(&self.spec),

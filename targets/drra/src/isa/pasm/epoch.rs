@@ -91,9 +91,8 @@ impl EpochReport {
     /// Describes how far the schedule may be from the optimum; `None` if it is optimal.
     pub fn gap(&self) -> Option<String> {
         let Self { name, cycles, bound, .. } = self;
-        (bound < cycles).then(|| {
-            format!("{name}: the schedule takes {cycles} cycles; the lower bound is {bound}")
-        })
+        (bound < cycles)
+            .then(|| format!("{name}: the schedule takes {cycles} cycles; the lower bound is {bound}"))
     }
 }
 

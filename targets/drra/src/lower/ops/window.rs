@@ -200,7 +200,10 @@ pub(crate) fn reaches_border(window: &Window) -> bool {
 /// The reason why the node cannot be lowered, and what to change.
 pub fn average_pool(lowering: &mut Lowering<'_>, node: &Node, pool: &AveragePool) -> Result<(), Reject> {
     if pool.window.pads != [0; 4] && !pool.count_include_pad {
-        return Err(Reject::new("means that exclude the padding (count_include_pad 0) are unsupported", "use a Pad before it, or set count_include_pad to 1"));
+        return Err(Reject::new(
+            "means that exclude the padding (count_include_pad 0) are unsupported",
+            "use a Pad before it, or set count_include_pad to 1",
+        ));
     }
     let (x, y) = (operand(node, 0)?, result(node)?);
     let taps = pool.window.kernel[0] * pool.window.kernel[1];

@@ -282,8 +282,8 @@ fn read_kernel(folder: &Folder<'_>, fabric: &Fabric, entry: KernelEntry) -> Resu
 fn calls(entries: Vec<Vec<Vec<CallEntry>>>, kernels: &[Ready]) -> Result<Vec<StepCalls>, String> {
     let call = |CallEntry { kernel: number, loads, results }: CallEntry| {
         let ready = kernels.get(number);
-        let ready =
-            ready.ok_or_else(|| format!("a call is of kernel {number}; the plan has {} kernels", kernels.len()))?;
+        let ready = ready
+            .ok_or_else(|| format!("a call is of kernel {number}; the plan has {} kernels", kernels.len()))?;
         Ok((Call { kernel: ready.kernel.clone(), loads, results }, number))
     };
     let task = |calls: Vec<CallEntry>| calls.into_iter().map(call).collect();

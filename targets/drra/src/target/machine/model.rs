@@ -31,7 +31,8 @@ use crate::program::plan::{Step, Task, Value};
 const MOST_STEPS: usize = 1 << 12;
 
 /// Description of the float values.
-const FLOATS: &str = "the same cycles computed in float, in units of the integers, with the program's 16-bit constants";
+const FLOATS: &str =
+    "the same cycles computed in float, in units of the integers, with the program's 16-bit constants";
 
 /// Call, in the order of the driver.
 #[derive(Clone, Copy, Debug)]
@@ -632,10 +633,7 @@ impl npukit_target::Machine for ModelMachine {
         Some(match self.program.call(next) {
             Some((numbered, step, ..)) => {
                 let kind = self.program.executable.kernels[numbered.kernel].kernel.kind.name();
-                format!(
-                    "the driver fills the input buffer for call {next}, of step `{}` ({kind})",
-                    step.name
-                )
+                format!("the driver fills the input buffer for call {next}, of step `{}` ({kind})", step.name)
             }
             None => "the driver takes the last results".to_owned(),
         })

@@ -285,7 +285,8 @@ impl<'a> Run<'a> {
             let made = Record::with(|record| record.all().len());
             let is_too_much = self.recorder.events > MOST_EVENTS || self.flow.is_some() && made > MOST_WORDS;
             if cycle >= DEFAULT_LIMIT || is_too_much {
-                let told = format!("the program is too long for the debugger: it still runs in cycle {cycle}");
+                let told =
+                    format!("the program is too long for the debugger: it still runs in cycle {cycle}");
                 return Err(TargetError::failed(told));
             }
             if self.flow.is_none() && made > FORGOTTEN {

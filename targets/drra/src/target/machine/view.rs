@@ -28,7 +28,9 @@ impl DrraMachine {
             Part::Value { .. } => ("values".to_owned(), Shown::new(memory, "values of the driver")),
             Part::Memory(Memory { kind, .. }) => match kind {
                 MemoryKind::Input => ("buffers".to_owned(), Shown::new(memory, "read by the top cells")),
-                MemoryKind::Output => ("buffers".to_owned(), Shown::new(memory, "written by the bottom cells")),
+                MemoryKind::Output => {
+                    ("buffers".to_owned(), Shown::new(memory, "written by the bottom cells"))
+                }
                 MemoryKind::Registers { place, slot } | MemoryKind::Sram { place, slot } => {
                     of_slot(place, slot)
                 }

@@ -134,8 +134,8 @@ impl FieldProgram for ModelField<'_> {
         let plan = &self.model.executable.plan;
         let limiting = plan.steps.iter().filter(|step| step.saturates).count();
         let mut told = vec![
-            "constants are rounded with the fraction lengths of the plan, and changed as lowering changes them, by \
-             code that lowering and the comparison share"
+            "constants are rounded with the fraction lengths of the plan, and changed by the same code as in \
+             lowering"
                 .to_owned(),
             "buffers are filled and read between kernel calls, which run one after the other".to_owned(),
         ];
@@ -146,8 +146,8 @@ impl FieldProgram for ModelField<'_> {
             ));
         }
         if plan.steps.iter().any(|step| step.op == "Sqrt") {
-            let root = "a root is what steps of Newton's method make, as many as lowering takes from its guess: how near they \
-                        come is not shown";
+            let root = "a root is the result of the steps of Newton's method that lowering takes from its guess; its error is \
+                        not bounded";
             told.push(root.to_owned());
         }
         told

@@ -197,7 +197,11 @@ impl<'a> Reader<'a> {
     fn rep(&mut self, fields: &Fields, span: Span) -> Resolved<()> {
         let rep = Rep { iter: fields.get("iter"), step: fields.get("step"), delay: fields.get("delay") };
         if rep.iter == 0 {
-            return Err(rule("a rep needs `iter` of at least 1", span, "`iter` is the number of repetitions"));
+            return Err(rule(
+                "a rep needs `iter` of at least 1",
+                span,
+                "`iter` is the number of repetitions",
+            ));
         }
         let delay = fields.delay.map_or_else(|| Linear::constant(rep.delay), Linear::from);
         let levels = self.levels(rep, span)?;

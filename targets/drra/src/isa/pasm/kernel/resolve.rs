@@ -103,11 +103,7 @@ impl Resolver<'_> {
     fn repeat(&mut self, region: &For, depth: usize) -> Option<Step> {
         let count = self.parameter(&region.parameters, "for", "iter", 1..=u16::MAX.into(), region.span);
         if depth == COUNTERS.len() {
-            self.errors.push(rule(
-                "loops nest at most 4 deep",
-                region.span,
-                "only 4 registers are counters",
-            ));
+            self.errors.push(rule("loops nest at most 4 deep", region.span, "only 4 registers are counters"));
             return None;
         }
         let body = self.regions(&region.body, depth + 1);
@@ -137,8 +133,10 @@ impl Resolver<'_> {
         match find(parameters, name) {
             Some(Parameter { value: Value::Integer(value), .. }) if legal.contains(value) => Some(*value),
             Some(parameter) => {
-                let (what, legal) =
-                    (format!("`{name}` of `{what}`"), format!("it must be {} to {}", legal.start(), legal.end()));
+                let (what, legal) = (
+                    format!("`{name}` of `{what}`"),
+                    format!("it must be {} to {}", legal.start(), legal.end()),
+                );
                 let found = parameter.to_string();
                 self.errors.push(PasmError::Value { what, found, legal, span: source_span(parameter.span) });
                 None
