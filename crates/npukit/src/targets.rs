@@ -284,7 +284,7 @@ mod tests {
         }
         let told = resolve("tcu:ultra96v2,array_sise=8", &no_files).err().unwrap().to_string();
         assert!(
-            told.contains("there is no parameter `array_sise`: `array_size` is meant, perhaps"),
+            told.contains("there is no parameter `array_sise` (did you mean `array_size`?)"),
             "{told}"
         );
         assert_eq!(strict("opu:ideal,clock_mhz=300").unwrap(), "opu:ideal+draft,clock_mhz=300");

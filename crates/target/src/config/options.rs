@@ -284,7 +284,7 @@ mod tests {
                 Stage::Time,
                 "cuont",
                 "1",
-                "there is no such option: `count` is meant, perhaps; those of t: form, speed, count, block",
+                "there is no such option (did you mean `count`?); those of t: form, speed, count, block",
             ),
         ] {
             assert_eq!(reason(stage, key, value).as_deref(), Some(told), "{key}={value}");

@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(error(&[("clock", "2")]), "`clock` may be system.clock or timing.clock");
         let told = error(&[("sise", "2")]);
         assert!(
-            told.starts_with("there is no parameter `sise`: `size` is meant, perhaps; there are kind, size,"),
+            told.starts_with("there is no parameter `sise` (did you mean `size`?); there are kind, size,"),
             "{told}"
         );
         assert_eq!(error(&[("size", "2"), ("size", "2")]), "`size` is set twice");

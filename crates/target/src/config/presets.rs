@@ -183,7 +183,7 @@ mod tests {
             "option `target=t:six`: there is no such instance; there are one, two, or give a .txt file";
         assert_eq!(told(Config::Preset("six")), unknown);
         assert!(
-            told(Config::Preset("tow")).contains("no such instance: `two` is meant, perhaps; there are one")
+            told(Config::Preset("tow")).contains("no such instance (did you mean `two`?); there are one")
         );
         assert_eq!(told(Config::Preset("two+x")), "option `target=t:two+x`: x is a number");
     }

@@ -216,7 +216,7 @@ mod tests {
     fn systems_are_found_by_name() {
         let file: File = serde_json::from_str(r#"{"systems": {"fast": 2, "slow_1": 1}}"#).unwrap();
         assert_eq!(system_of(&file.systems, "fast"), Ok(&2));
-        let told = "there is no system `fats`: `fast` is meant, perhaps; the instance has fast, slow_1";
+        let told = "there is no system `fats` (did you mean `fast`?); the instance has fast, slow_1";
         assert_eq!(system_of(&file.systems, "fats").unwrap_err(), told);
         let told = "there is no system `fast`; the instance has none beside its own";
         assert_eq!(system_of(&NamedSystems::<u32>::new(), "fast").unwrap_err(), told);

@@ -383,7 +383,7 @@ fn options_are_what_was_asked_for() {
         (
             "mtile",
             "1",
-            "there is no such option: `m_tile` is meant, perhaps; those of pccx: segments, isa, kv, norms, \
+            "there is no such option (did you mean `m_tile`?); those of pccx: segments, isa, kv, norms, \
              rotations, scales, weights, gelu, activations, weight_bits, m_tile",
         ),
     ] {
