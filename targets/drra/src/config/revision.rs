@@ -36,7 +36,7 @@ pub enum Repx {
 }
 
 impl Revision {
-    /// Whether port configurations are the released circuit's registers.
+    /// Whether the fabric is the released circuit, whose configuration registers are simulated.
     pub const fn is_released(self) -> bool {
         matches!(self, Self::Released)
     }

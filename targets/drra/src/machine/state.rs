@@ -43,9 +43,9 @@ pub enum Bulk {
     /// No component.
     #[default]
     None,
-    /// Register file, by index.
+    /// Index in [`CellState::rfs`].
     Rf(u8),
-    /// Memory, by index.
+    /// Index in [`CellState::iosrams`].
     Iosram(u8),
 }
 

@@ -143,7 +143,7 @@ impl Registers {
         &mut self.lanes[before.lane][number]
     }
 
-    /// Returns the pattern that follows from the registers, with `size` addresses.
+    /// Returns the pattern that the registers configure; `size` is the port's number of addresses.
     pub fn pattern(&self, circuit: Circuit, size: u32) -> Pattern {
         let levels = |levels: &[Level]| -> Vec<Level> {
             let count = levels.iter().rposition(|level| level.iter > 0).map_or(0, |last| last + 1);

@@ -13,7 +13,7 @@ use crate::machine::exec::{amount, clip, nacu, pick, saturate, scale_down};
 
 /// Word with the operations of a dpu.
 pub trait Word: Copy + Default + PartialEq + Debug + Send + Sync + 'static {
-    /// Content of an accumulator.
+    /// Type of an accumulator.
     type Sum: Copy + Default + PartialEq + Debug + Send + Sync + 'static;
 
     /// Content of unwritten memory, from random `bits`.

@@ -36,9 +36,9 @@ struct Lanes {
     levels: usize,
     delays: Vec<Linear>,
     outer: Vec<(i64, Linear)>,
-    /// Levels of the port used by the outer levels.
+    /// Number of hardware levels that the outer levels use.
     outer_levels: usize,
-    /// Levels of the port used by the last level.
+    /// Number of hardware levels that the last level uses.
     last_levels: usize,
     /// Whether the previous instruction was a `rep`.
     is_extendable: bool,
