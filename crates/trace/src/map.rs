@@ -188,7 +188,7 @@ impl Mapping {
         row
     }
 
-    /// Merges each two rows into one.
+    /// Merges adjacent rows in pairs.
     fn halve(&mut self) {
         self.places_per_row *= 2;
         let join = |pair: &[Vec<Cell>]| {

@@ -79,8 +79,8 @@ impl Revision {
         if self.is_seed() { field as i32 & 0x7f } else { field as i32 }
     }
 
-    /// Offset from a distance after the next instruction to a `brn` field: 1 if the field counts
-    /// from the branch itself, 0 otherwise.
+    /// Difference between a `brn` field and the distance from the next instruction: 1 if the field
+    /// is relative to the branch itself, otherwise 0.
     pub const fn branch_base(self) -> i16 {
         if self.is_seed() { 1 } else { 0 }
     }

@@ -63,7 +63,7 @@ const NOTES: &[Note] = &[
         says: "Ports of the released memories have one lane: `trans` is ignored; with `+seed` it takes effect." },
 ];
 
-const NEXT_LEVEL: &str = "The released fabric takes it for one more level of repetition; with `+text` or `+seed` it extends the `rep` \
+const NEXT_LEVEL: &str = "In the released fabric it is one more level of repetition; with `+text` or `+seed` it extends the `rep` \
                           before it.";
 
 /// Adds notes on the components of a revision to a row.
