@@ -5,16 +5,16 @@ use npukit_isa::{FieldKind, InstructionSpec, Radix};
 /// Fields in the ISA document: instruction, field, meaning.
 #[rustfmt::skip] // A table.
 const FIELDS: [(&str, &str, &str); 14] = [
-    ("wait", "cycle", "cycles it takes, less one; in mode events the mask of slots, one bit per slot"),
+    ("wait", "cycle", "number of cycles minus one; in mode events a mask of slots"),
     ("act", "param", "first slot, port of each slot or first register, by `mode`"),
     ("calc", "operand1", "scalar register; flag register for and, or and not"),
     ("calc", "operand2_sd", "whether `operand2` names a register"),
     ("calc", "operand2", "number or register, like `operand1`"),
     ("calc", "result", "scalar register; flag register for eq to le, and, or and not"),
     ("brn", "reg", "flag register"),
-    ("brn", "target_true", "distance from this instruction if it is set"),
-    ("brn", "target_false", "distance from this instruction if it is not set"),
-    ("dsu", "option", "which of the four configurations of the port"),
+    ("brn", "target_true", "distance from this instruction if the flag is set"),
+    ("brn", "target_false", "distance from this instruction if the flag is not set"),
+    ("dsu", "option", "configuration number of the port"),
     ("dsu", "init_addr_sd", "whether `init_addr` names a scalar register"),
     ("dsu", "init_addr", "first address, or the scalar register that holds it"),
     ("rep", "step", "added to the address in each repetition"),

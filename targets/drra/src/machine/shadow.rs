@@ -186,7 +186,7 @@ impl<W: Word> Machine<W> {
             None => Some(Fault::Output { row }),
             Some(found) if found.words & wanted == 0 => None,
             Some(found) => {
-                let origin = found.origin.expect("what is passed on without being written has an origin");
+                let origin = found.origin.expect("an unwritten word that is passed on has an origin");
                 Some(shadow.origins[origin].fault.clone())
             }
         }

@@ -125,7 +125,7 @@ impl Part {
                 let all = [dpu.out.into(), dpu.acc, dpu.ir.into()];
                 Ok(if count == 0 { Vec::new() } else { all.to_vec() })
             }
-            Self::Value { .. } => Err(TargetError::failed("values are the driver's".to_owned())),
+            Self::Value { .. } => Err(TargetError::failed("values belong to the driver".to_owned())),
         }
     }
 
@@ -157,7 +157,7 @@ impl Part {
                 }
                 Ok(())
             }
-            Self::Value { .. } => Err(TargetError::failed("values are the driver's".to_owned())),
+            Self::Value { .. } => Err(TargetError::failed("values belong to the driver".to_owned())),
         }
     }
 }

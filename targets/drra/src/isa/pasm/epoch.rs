@@ -177,7 +177,7 @@ impl Epoch {
             let place = self.operations.iter().find(|operation| operation.cell == cell).map(|one| one.place);
             let acts =
                 groups.iter().enumerate().flat_map(|(turn, group)| activations(turn, group, self.revision));
-            let place = place.expect("what is activated is an operation of the epoch");
+            let place = place.expect("only operations of the epoch are activated");
             cells.entry(place).or_default().extend(acts);
         }
         cells.values_mut().for_each(|cell| cell.sort_by_key(|(cycle, _, _)| *cycle));

@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
                 component.name()
             );
             let help = format!(
-                "the released circuit keeps {} bits of iter, {} of step and {} of delay and reads `repx` otherwise: use \
+                "the released circuit keeps {} bits of iter, {} of step and {} of delay and reads `repx` differently: use \
                  nested levels, separate operations, or a fabric with `+seed`",
                 widths.iter, widths.step, widths.delay
             );

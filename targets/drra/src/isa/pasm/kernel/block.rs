@@ -149,7 +149,7 @@ pub fn wait(ops: &mut Vec<Op>, mut cycles: i64) {
     }
     while cycles > 0 {
         let part = cycles.min(MAX_WAIT);
-        let cycle = u32::try_from(part - 1).expect("at least 1 and at most what a wait takes");
+        let cycle = u32::try_from(part - 1).expect("at least 1 and at most the longest wait");
         ops.push(Op::Wait { events: false, cycle });
         cycles -= part;
     }
