@@ -2,7 +2,7 @@
 //!
 //! The root is [`Trace`]. Source: `protos/perfetto/trace` of the Perfetto project.
 
-/// A trace.
+/// Root message: a trace as a list of packets.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Trace {
     /// Packets, in any order except within a sequence.
@@ -22,7 +22,7 @@ pub struct TracePacket {
     /// Values of several clocks at the same time.
     #[prost(message, optional, tag = "6")]
     pub clock_snapshot: Option<ClockSnapshot>,
-    /// An event.
+    /// Event, if the packet contains one.
     #[prost(message, optional, tag = "11")]
     pub track_event: Option<TrackEvent>,
     /// Names that the following events use by number.
@@ -37,7 +37,7 @@ pub struct TracePacket {
     /// Defaults for packets of the sequence.
     #[prost(message, optional, tag = "59")]
     pub trace_packet_defaults: Option<TracePacketDefaults>,
-    /// A track.
+    /// Track description, if the packet contains one.
     #[prost(message, optional, tag = "60")]
     pub track_descriptor: Option<TrackDescriptor>,
 }
