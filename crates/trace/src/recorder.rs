@@ -364,8 +364,8 @@ mod tests {
     use super::*;
     use crate::chrome::Chrome;
 
-    /// Two layers with two slices each on a unit; the slices of the second overlap the slices of the
-    /// first.
+    /// Two layers with two slices each on a unit; the slices of the second overlap the slices of
+    /// the first.
     fn record(chosen: Option<Vec<bool>>) -> (Counts, Vec<Json>) {
         let mut bytes = Vec::new();
         let layers = ["a", "b"].map(str::to_owned).into();

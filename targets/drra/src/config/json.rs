@@ -111,8 +111,8 @@ struct Form {
 ///
 /// # Errors
 ///
-/// Not JSON, an undefined name, a parameter out of range or with two values, a position with no
-/// cell or two, more slots than a cell has, or a memory without its buffer.
+/// Not JSON, or an invalid architecture: an undefined name, a parameter out of range or with two
+/// values, a position with no cell or two cells, too many slots, or a memory without its buffer.
 pub fn from_json(text: &str) -> Result<Fabric, ConfigError> {
     let form: Form = parse(text)?;
     if form.fabric.is_none() && form.parameters.is_some() {

@@ -90,8 +90,8 @@ impl<'a> Format<'a> {
         self.changed.get(&id).copied().or_else(stated).unwrap_or(self.fraction_bits)
     }
 
-    /// Reduces the fraction bits of operands or results of products of two inputs, in which no
-    /// weights could give up bits, if a dpu loses a fixed number of fraction bits.
+    /// Reduces the fraction bits of operands or results of products of two inputs. These have no
+    /// weights that could give up bits. Only needed if a dpu loses a fixed number of fraction bits.
     pub fn balance(&mut self, graph: &Graph) {
         let readers = Readers::of(graph);
         let is_product = |op: &Op| matches!(op, Op::MatMul(_) | Op::Binary(Binary { kind: BinaryKind::Mul }));

@@ -39,7 +39,7 @@ fn files(executable: &Executable) -> Files {
 fn changed(files: &Files, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> Files {
     let mut changed = files.clone();
     change(changed.get_mut(name).unwrap());
-    // A plan that is no longer text has no hashes.
+    // A plan that is damaged text has no hashes.
     if let Ok(text) = std::str::from_utf8(&changed["m.plan.json"]) {
         let plan = resealed(text, &[(&files[name], &changed[name])]).into_bytes();
         changed.insert("m.plan.json".to_owned(), plan);

@@ -170,9 +170,9 @@ impl Subject {
         judge(&self.graph, &*field, &[1, 2]).is_ok_and(|proof| proof.is_proved())
     }
 
-    /// Returns for each kind of change the number of changes that were made, that the reader or the
-    /// machine refused, that change an output, that change an output and are proved nevertheless,
-    /// and that change no output and are not proved.
+    /// Returns five numbers of changes for each kind: made; refused by the reader or the machine;
+    /// changing an output; changing an output and proved nevertheless; changing no output and not
+    /// proved.
     fn table(&self, count: usize) -> BTreeMap<&'static str, [usize; 5]> {
         let expected = results(&self.model, &self.inputs);
         assert!(expected.is_some() && self.is_proved(&self.model), "{}", self.name);

@@ -125,7 +125,7 @@ fn check(cases: &[Case]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The same error on all fabrics.
+/// Equal error on all fabrics.
 const fn within(error: f64) -> [Option<f64>; 3] {
     [Some(error); 3]
 }
