@@ -139,7 +139,7 @@ def test_spaces_that_are_none_are_refused(network):
     for change, told in (
         ({"where": ["local_depth < 0"]}, "no machine is left of 18: after `local_depth < 0` there is none"),
         ({"where": ["local_depth <"]}, "is no condition"),
-        ({"where": ["local_dept > 2"]}, "neither a figure nor a parameter `local_dept`: `local_depth` is meant"),
+        ({"where": ["local_dept > 2"]}, "neither a figure nor a parameter `local_dept` (did you mean `local_depth`"),
         ({"minimise": ["speed"]}, "there is no figure `speed`"),
         ({"parameters": {"array_size": []}}, "there is no value to choose"),
         ({"target": "gpu"}, "no program|there is no target"),

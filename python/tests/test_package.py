@@ -63,7 +63,7 @@ def test_targets_are_values():
     assert chip == npu.target("tcu:pynqz1", array_size=np.int64(16)) and len({chip, npu.target(chip)}) == 1
     assert chip.changed(local_depth=1024).parameters["local_depth"] == 1024
     assert npu.target("drra:3x1", extensions=True).parameters["extensions"] is True
-    with pytest.raises(npu.errors.UsageError, match="unknown parameter `arraysize`: `array_size` is meant"):
+    with pytest.raises(npu.errors.UsageError, match=r"unknown parameter `arraysize` \(did you mean `array_size`"):
         npu.target("tcu", arraysize=8)
     with pytest.raises(npu.errors.UsageError, match="an integer from 1 to 1024"):
         npu.target("tcu", array_size=0)

@@ -283,7 +283,7 @@ mod tests {
             assert_eq!(instance.info().config.pointer(parameter), Some(&8.into()), "{spec}");
         }
         let told = resolve("tcu:ultra96v2,array_sise=8", &no_files).err().unwrap().to_string();
-        assert!(told.contains("unknown parameter `array_sise`: `array_size` is meant, perhaps"), "{told}");
+        assert!(told.contains("unknown parameter `array_sise` (did you mean `array_size`?)"), "{told}");
         assert_eq!(strict("opu:ideal,clock_mhz=300").unwrap(), "opu:ideal+draft,clock_mhz=300");
     }
 

@@ -251,11 +251,11 @@ mod tests {
             ("\ntarget", "`a/npu.toml`, line 2: "),
             (
                 "targte = \"x\"",
-                "`a/npu.toml`, line 1: there is no setting `targte`: `target` is meant, perhaps; ",
+                "`a/npu.toml`, line 1: there is no setting `targte` (did you mean `target`?); ",
             ),
             (
                 "[run]\nbacth = 1",
-                "`a/npu.toml`, line 2: there is no option `bacth`: `batch` is meant, perhaps; ",
+                "`a/npu.toml`, line 2: there is no option `bacth` (did you mean `batch`?); ",
             ),
             ("[run]\noutput = \"x\"", "`a/npu.toml`, line 2: there is no option `output`; there are batch"),
             ("run = 1", "`a/npu.toml`, line 1: must be a table"),

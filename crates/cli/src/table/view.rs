@@ -195,7 +195,7 @@ mod tests {
         let text = args.view(&COLUMNS).unwrap_err().to_string();
         assert_eq!(
             text,
-            "there is no column `cycle`: `cycles` is meant, perhaps; there are layer, cycles, share"
+            "there is no column `cycle` (did you mean `cycles`?); there are layer, cycles, share"
         );
     }
 }

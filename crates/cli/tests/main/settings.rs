@@ -101,13 +101,13 @@ fn wrong_settings_are_told_with_their_place() {
     npu.write("npu.toml", "\ntarget = \"tcu:pynqz2\"\n");
     let unknown = refusal(&npu, None, &["check", DIGITS]);
     assert!(unknown.contains("of `npu.toml`, line 2 cannot be taken"), "{unknown}");
-    assert!(unknown.contains("`pynqz1` is meant, perhaps"), "{unknown}");
+    assert!(unknown.contains("did you mean `pynqz1`?"), "{unknown}");
     for (file, told) in [
         (
             "[compille]\n",
-            "line 1: there is no setting `compille`: `compile` is meant, perhaps; there are target,",
+            "line 1: there is no setting `compille` (did you mean `compile`?); there are target,",
         ),
-        ("[compile]\nstratgy = \"x\"", "line 2: there is no option `stratgy`: `strategy` is meant, perhaps"),
+        ("[compile]\nstratgy = \"x\"", "line 2: there is no option `stratgy` (did you mean `strategy`?)"),
         ("[compile]\noutput = \"x\"", "line 2: there is no option `output`"),
         ("[options]\nstrategy = \"fast\"", "line 2: `strategy` must be local-isolated,"),
         ("[run]\nrescale = \"sometimes\"", "line 2: `rescale` is not legal: legal are auto, always, never"),

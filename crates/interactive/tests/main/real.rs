@@ -161,7 +161,7 @@ fn drra_shows_cells_with_slots_and_ports() {
     screen.has("dpu in slot 4, ports 4.0");
     screen.has(": out, acc, internal");
     screen.has("   0   5  2 10  0");
-    screen.has("sequencer, next its instruction 14");
+    screen.has("sequencer, next instruction 14");
     screen.press(KeyCode::End);
     screen.has("   0   5  2 10 10");
 }

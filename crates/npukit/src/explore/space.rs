@@ -429,7 +429,7 @@ mod tests {
             ("", "`target`: a space names a target"),
             (
                 "target = \"chip:a\"\nparameter = 3",
-                "`parameter`: a space has no such key: `parameters` is meant, perhaps",
+                "`parameter`: a space has no such key (did you mean `parameters`?)",
             ),
             ("target = 3", "`target`: 3 is no text"),
             (

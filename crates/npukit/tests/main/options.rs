@@ -92,7 +92,7 @@ fn misspelt_options_are_told_with_the_nearest() {
         let misspelt = if other { "clock-mz" } else { "mtile" };
         let reason = option_error(time(target, misspelt, "1", false)).reason;
         let meant = if other { "`clock-mhz`" } else { "`m_tile`" };
-        assert!(reason.contains(&format!("{meant} is meant, perhaps")), "{reason}");
+        assert!(reason.contains(&format!("did you mean {meant}?")), "{reason}");
     }
 }
 

@@ -286,7 +286,7 @@ mod tests {
                 Stage::Time,
                 "cuont",
                 "1",
-                "unknown option: `count` is meant, perhaps; options of t: form, speed, count, block",
+                "unknown option (did you mean `count`?); options of t: form, speed, count, block",
             ),
         ] {
             assert_eq!(reason(stage, key, value).as_deref(), Some(told), "{key}={value}");

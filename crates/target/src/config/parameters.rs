@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(error(&[("clock", "2")]), "`clock` may be system.clock or timing.clock");
         let told = error(&[("sise", "2")]);
         assert!(
-            told.starts_with("unknown parameter `sise`: `size` is meant, perhaps; available are kind, size,"),
+            told.starts_with("unknown parameter `sise` (did you mean `size`?); available are kind, size,"),
             "{told}"
         );
         assert_eq!(error(&[("size", "2"), ("size", "2")]), "`size` is set twice");

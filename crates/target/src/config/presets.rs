@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(told(Config::Preset("six")), unknown);
         assert!(
             told(Config::Preset("tow"))
-                .contains("unknown instance: `two` is meant, perhaps; available are one")
+                .contains("unknown instance (did you mean `two`?); available are one")
         );
         assert_eq!(told(Config::Preset("two+x")), "option `target=t:two+x`: x is a number");
     }

@@ -218,7 +218,7 @@ mod tests {
     fn systems_are_found_by_name() {
         let file: File = serde_json::from_str(r#"{"systems": {"fast": 2, "slow_1": 1}}"#).unwrap();
         assert_eq!(system_of(&file.systems, "fast"), Ok(&2));
-        let told = "unknown system `fats`: `fast` is meant, perhaps; the instance has fast, slow_1";
+        let told = "unknown system `fats` (did you mean `fast`?); the instance has fast, slow_1";
         assert_eq!(system_of(&file.systems, "fats").unwrap_err(), told);
         let told = "unknown system `fast`; the instance has no further systems";
         assert_eq!(system_of(&NamedSystems::<u32>::new(), "fast").unwrap_err(), told);

@@ -108,7 +108,7 @@ mod tests {
         let fast = config.clone().with_system("fast").unwrap().on_its_board();
         assert_eq!((fast.timing.clock_mhz, latencies(&fast.timing)), (300.5, [20; 3]));
         assert!(fast.systems.is_empty());
-        assert!(config.with_system("fats").unwrap_err().contains("`fast` is meant"));
+        assert!(config.with_system("fats").unwrap_err().contains("did you mean `fast`?"));
     }
 
     #[test]

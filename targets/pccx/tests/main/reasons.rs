@@ -397,7 +397,7 @@ fn options_are_what_was_asked_for() {
         (
             "mtile",
             "1",
-            "unknown option: `m_tile` is meant, perhaps; options of pccx: segments, isa, kv, norms, \
+            "unknown option (did you mean `m_tile`?); options of pccx: segments, isa, kv, norms, \
              rotations, scales, weights, gelu, activations, weight_bits, m_tile",
         ),
     ] {

@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(read(started.as_bytes()), (1, None));
         for (wrong, told) in [
             ("Content-Length: 18446744073709551615\r\n\r\n{}".to_owned(), "at most 16777216 bytes"),
-            ("{}\r\n\r\n".to_owned(), "no line of a header"),
+            ("{}\r\n\r\n".to_owned(), "not a header line"),
             (framed("{\"a\":"), "a message is not valid in the protocol"),
             (framed("7"), "a message is not valid in the protocol"),
         ] {
