@@ -1,5 +1,5 @@
-//! Short sequences whose times are worked out by hand, one or more for each hazard of the specification's
-//! section 8.2, and properties of random ones.
+//! Short sequences with manually computed times, at least one for each hazard of the
+//! specification's section 8.2, and properties of random sequences.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 mod properties;
@@ -8,15 +8,16 @@ mod published;
 use super::*;
 use crate::isa::op::{Addend, Pool, Post, Shape};
 
-/// No latencies and one cycle a word, so that times can be worked out by hand: with the registers of
-/// [`setup`] `ld.ifm` takes 100 cycles, `ld.ker` 64, `ld.bias` 2, `conv` 400, `store` 100.
+/// Returns an instance without latencies and with one cycle per word, so that times can be computed
+/// manually: with the registers of [`setup`], `ld.ifm` takes 100 cycles, `ld.ker` 64, `ld.bias` 2,
+/// `conv` 400, `store` 100.
 fn ideal() -> Config {
     Config::preset("ideal").unwrap()
 }
 
 const TILE: Shape = Shape { h: 10, w: 10, c: 64 };
 
-/// Features from bank 0, kernels 1, biases 2, results to bank 3.
+/// Returns the setup instructions: features from bank 0, kernels 1, biases 2, results to bank 3.
 fn setup() -> Vec<Op> {
     vec![
         Op::ShapeIfm(TILE),
@@ -42,7 +43,8 @@ const WITH_BIAS: Op = Op::Conv { addend: Addend::Bias, h: 0, w: 0, n: 0 };
 const ACC: Op = Op::Conv { addend: Addend::Ofm, h: 0, w: 0, n: 0 };
 const RES: Op = Op::Post(Post { res: true, ..Post::ALL[0] });
 
-/// What happens after the front end, in the program's order.
+/// Runs a program and returns the slices of all engines except the front end, in program order, and
+/// the totals.
 fn run(config: &Config, program: &[Op]) -> (Vec<Slice>, Totals) {
     let mut slices = Vec::new();
     let mut clock = Clock::new(config);
@@ -55,7 +57,7 @@ fn run(config: &Config, program: &[Op]) -> (Vec<Slice>, Totals) {
     (slices, totals)
 }
 
-/// When each instruction after the registers starts and is done, and the totals.
+/// Returns start and end of each instruction after the setup, and the totals.
 fn times(config: &Config, ops: &[Op]) -> (Vec<(u64, u64)>, Totals) {
     let program: Vec<Op> = setup().into_iter().chain(ops.iter().copied()).collect();
     let (slices, totals) = run(config, &program);
@@ -85,7 +87,7 @@ fn a_load_fills_the_other_bank_and_waits_for_readers_of_its_own() {
     let (found, totals) = times(&ideal(), &ops);
     assert_eq!(found, [(0, 100), (100, 164), (164, 564), (164, 264), (564, 664)]);
     assert_eq!(totals.wait(Engine::Load, Cause::BankRead), 300);
-    // With one bank the second waits already, with three none does.
+    // With one bank already the second load waits; with three none waits.
     let mut config = ideal();
     config.timing.ifm_banks = 1;
     assert_eq!(times(&config, &ops).0[3..], [(564, 664), (664, 764)]);
@@ -144,7 +146,8 @@ fn a_load_of_stored_bytes_waits_for_the_store() {
 
 #[test]
 fn a_store_over_loaded_bytes_waits_for_the_load() {
-    // With ports of their own nothing else keeps the store from 564 from the bytes of a load until 2164.
+    // With separate ports, nothing else delays the store at 564 until the load of the same bytes
+    // ends at 2164.
     let mut config = ideal();
     config.timing.port = Port::Split;
     let big = Op::ShapeIfm(Shape { h: 20, w: 100, c: 64 });
@@ -230,7 +233,7 @@ fn illegal_fields_are_faults() {
     let fault = |op: Op| Clock::cycles(&ideal(), &[op]).unwrap_err().name();
     assert_eq!(fault(Op::Pool(pool)), "pool-invalid");
     assert_eq!(fault(Op::ShapeOfm(Shape { h: u32::MAX, ..TILE })), "shape-invalid");
-    // What no word can hold is as large as a word can say.
+    // A number larger than its field is treated as the field's maximum.
     let huge = [Op::MemOfm { bank: u32::MAX, h: u32::MAX, w: u32::MAX }, Op::Pad { addr: 0, p: u32::MAX }];
     let mut config = ideal();
     config.timing.pad_cycles_per_slot = 1;

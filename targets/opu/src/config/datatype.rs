@@ -1,7 +1,7 @@
-//! The types an instance computes in: [`DataType`], a name of the specification's section 5.1.
+//! Types in which an instance computes: [`DataType`], a name of the specification's section 5.1.
 //!
-//! A *raw* value is an `i32`: the sign-extended integer of a fixed-point type, or the bits of a float.
-//! What raw values mean, and how results are rounded to them, is in [`crate::machine::value`].
+//! A *raw* value is an `i32`: the sign-extended integer of a fixed-point type, or the bits of a
+//! float. [`crate::machine::value`] defines the meaning of raw values and the rounding of results.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
-/// The type of the elements of a buffer.
+/// Type of the elements of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataType {
     /// `intW` and `fxW_F`: an integer of `W` bits, times `2^-F`.
@@ -22,17 +22,17 @@ pub enum DataType {
     Fp32,
 }
 
-/// A fixed-point type: an integer in two's complement, times `2^-fraction`.
+/// Fixed-point type: an integer in two's complement, times `2^-fraction`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fixed {
     width: u32,
     fraction: i32,
 }
 
-/// Why a name is not a type.
+/// Error for a name that is not a type.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "there is no type `{0}`: legal are intW with W from 2 to 32, fxW_F with F from -64 to 64 (mF below 0), \
+    "there is no type `{0}`: legal types are intW with W from 2 to 32, fxW_F with F from -64 to 64 (mF below 0), \
      fp16, bf16 and fp32"
 )]
 pub struct UnknownType(pub String);

@@ -36,7 +36,7 @@ pub struct Tap<'a, V> {
     pub ker: &'a Array<V>,
     /// Position in `ker` of the slice.
     pub slice: usize,
-    /// Input channels.
+    /// Number of input channels.
     pub channels: usize,
     /// Shape of the results.
     pub shape: Shape,

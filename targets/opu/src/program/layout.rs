@@ -36,7 +36,7 @@ pub struct Border {
 pub struct Group {
     /// Byte address of the plane's first element, the border's if there is one.
     pub address: u32,
-    /// Channels.
+    /// Number of channels.
     pub channels: u32,
     /// Of an input: elements of each slot that a driver writes, the channels and zeros after them. Absent, or
     /// 0: the channels only.
@@ -83,11 +83,11 @@ pub enum LayoutError {
     /// No pixels or no channels.
     #[error("a map of {height} x {width} pixels and {channels} channels is empty")]
     Empty {
-        /// Rows.
+        /// Number of rows.
         height: u32,
         /// Pixels of a row.
         width: u32,
-        /// Channels.
+        /// Number of channels.
         channels: u64,
     },
     /// A group without channels, or with more than a slot has.
@@ -170,7 +170,7 @@ impl Planes {
         Ok(planes)
     }
 
-    /// Channels.
+    /// Number of channels.
     pub fn channels(&self) -> u64 {
         self.groups.iter().map(|group| u64::from(group.channels)).sum()
     }
