@@ -292,11 +292,11 @@ pub enum FaultKind {
     NonFinite {
         /// The buffer that is loaded.
         buffer: Buffer,
-        /// Position in the buffer, row-major.
+        /// Index of the element in the buffer, row-major.
         element: usize,
-        /// Its address.
+        /// Address of the element.
         address: u64,
-        /// Its bits.
+        /// Bits of the element.
         bits: u32,
     },
     /// The program has no `end`.
